@@ -1,0 +1,226 @@
+/* The slow paths of allocation: when the nursery is used up, a stress mode or a request wants to be served, the object is
+ * large, or memory runs out. */
+#include <string.h>
+
+#include "gc/check.h"
+#include "gc/heap.h"
+#include "gc/sanitize.h"
+#include "gc/visit.h"
+
+#include <cradle/new.h>
+
+/* --- checks of what is asked for --- */
+
+void crd_text_type(crd_text *text, const cradle_heap *heap, uint32_t type) {
+  const char *name = type < heap->types.count ? heap->types.types[type].name : NULL;
+  crd_text_add(text, "type ");
+  crd_text_number(text, type);
+  if (name == NULL) return;
+  crd_text_add(text, " (");
+  crd_text_add(text, name);
+  crd_text_add(text, ")");
+}
+
+static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type) {
+  crd_text text = {.length = 0};
+  crd_text_add(&text, "allocation of type ");
+  crd_text_number(&text, type);
+  crd_text_add(&text, ", but the heap's types are 0 to ");
+  crd_text_number(&text, heap->types.count - (uint64_t)1);
+  if (heap->types.count == 0) text = (crd_text){.buffer = "allocation on a heap without types"};
+  crd_misuse(heap, text.buffer);
+}
+
+static CRADLE_COLD void wrong_size(cradle_heap *heap, uint32_t type, size_t size) {
+  crd_text text = {.length = 0};
+  crd_text_add(&text, "allocation of ");
+  crd_text_number(&text, size);
+  crd_text_add(&text, " bytes for ");
+  crd_text_type(&text, heap, type);
+  crd_text_add(&text, ", whose descriptor says ");
+  if (heap->types.types[type].items != CRADLE_ITEMS_NONE) crd_text_add(&text, "at least ");
+  crd_text_number(&text, heap->types.types[type].size);
+  crd_misuse(heap, text.buffer);
+}
+
+static const crd_type *check_type(cradle_heap *heap, uint32_t type) {
+  if (CRADLE_UNLIKELY(type >= heap->types.count)) unknown_type(heap, type);
+  return &heap->types.types[type];
+}
+
+static void check_size(cradle_heap *heap, uint32_t type, size_t size) {
+  const crd_type *descriptor = check_type(heap, type);
+  bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
+  if (CRADLE_UNLIKELY(fixed ? cradle_object_bytes(size) != descriptor->size : size < descriptor->size))
+    wrong_size(heap, type, size);
+}
+
+void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size) {
+  crd_mutator_check(mutator, "cradle_new");
+  mutator->reserved_end = NULL;
+  check_size(mutator->heap, type, size);
+}
+
+void cradle_check_reserved(cradle_mutator *mutator, uint32_t type, size_t size) {
+  crd_mutator_check_thread(mutator, "cradle_new_reserved");
+  check_size(mutator->heap, type, size);
+  if (mutator->reserved_end == NULL)
+    crd_misuse(mutator->heap, "cradle_new_reserved: no reservation is open (a call that may collect ended it)");
+  if (cradle_object_bytes(size) > (size_t)(mutator->reserved_end - mutator->free))
+    crd_misuse(mutator->heap, "cradle_new_reserved: the object goes beyond the reservation");
+}
+
+/* --- room --- */
+
+static void collect_for_stress(cradle_heap *heap) {
+  heap->stress_countdown = heap->options.stress_period;
+  heap->stress_collections++;
+  bool major = heap->options.stress_major != 0 && heap->stress_collections % heap->options.stress_major == 0;
+  if (major)
+    crd_collect_major(heap, CRADLE_CAUSE_STRESS, true);
+  else
+    crd_collect_minor(heap, CRADLE_CAUSE_STRESS);
+}
+
+/* Serves what lowered top. */
+static void serve(cradle_heap *heap) {
+  if (heap->options.stress_period != 0 && --heap->stress_countdown == 0) {
+    collect_for_stress(heap);
+  } else if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST)) {
+    crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
+  }
+}
+
+/* Makes room for bytes in the nursery, collecting if it must. */
+static bool make_room(cradle_mutator *mutator, size_t bytes) {
+  cradle_heap *heap = mutator->heap;
+  mutator->reserved_end = NULL;
+  serve(heap);
+  if (bytes <= (size_t)(heap->nursery.end - mutator->free)) return true;
+  crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
+  if (bytes <= (size_t)(heap->nursery.slack_end - mutator->free)) return true;
+  crd_collect_major(heap, CRADLE_CAUSE_MEMORY, true);
+  return bytes <= (size_t)(heap->nursery.slack_end - mutator->free);
+}
+
+static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
+  char *object = mutator->free;
+  mutator->free = object + bytes;
+  sanitize_used(object, bytes);
+  memset(object, 0, bytes);
+  *(cradle_word *)object = type;
+  return object;
+}
+
+/* --- large objects --- */
+
+static void *take_large(cradle_heap *heap, size_t bytes) {
+  return crd_old_take_large(&heap->old, bytes, true, true, heap->old.reserve);
+}
+
+static void *new_large(cradle_mutator *mutator, uint32_t type, size_t bytes) {
+  cradle_heap *heap = mutator->heap;
+  mutator->reserved_end = NULL;
+  serve(heap);
+  if (bytes > heap->old.arenas.bytes) return NULL;
+  if (heap->old.used_bytes + bytes >= heap->pacing.threshold) {
+    crd_collect_minor(heap, CRADLE_CAUSE_LARGE);
+    if (heap->old.used_bytes + bytes >= heap->pacing.threshold) {
+      crd_collect_major(heap, CRADLE_CAUSE_LARGE, false);
+      /* What lives and the object itself are above it: they do not call for another collection at once. */
+      uint64_t needed = heap->old.used_bytes + bytes;
+      if (heap->pacing.threshold < needed) crd_pacing_update(&heap->pacing, needed, heap->options.heap_max_bytes);
+    }
+  }
+  cradle_word *object = take_large(heap, bytes);
+  if (object == NULL) {
+    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, true);
+    object = take_large(heap, bytes);
+  }
+  if (object == NULL) return NULL;
+  heap->stats.allocated_bytes += bytes;
+  object[0] = type;
+  return object;
+}
+
+/* --- the public slow paths --- */
+
+static CRADLE_COLD void out_of_memory(cradle_mutator *mutator, size_t size) {
+  cradle_heap *heap = mutator->heap;
+  if (heap->options.on_out_of_memory != NULL) {
+    heap->options.on_out_of_memory(heap->options.handler_data, mutator, size);
+    crd_misuse(NULL, "the out-of-memory handler returned; it must not");
+  }
+  crd_text text = {.length = 0};
+  crd_text_add(&text, "out of memory: ");
+  crd_text_number(&text, size);
+  crd_text_add(&text, " bytes asked for, ");
+  crd_text_number(&text, heap->old.used_bytes);
+  crd_text_add(&text, " in use, maximum heap ");
+  crd_text_number(&text, heap->options.heap_max_bytes);
+  if (heap->options.heap_max_bytes == 0) crd_text_add(&text, " (none)");
+  crd_out_of_memory_abort(text.buffer);
+}
+
+static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) {
+  if (size > SIZE_MAX / 2) return NULL;
+  size_t bytes = cradle_object_bytes(size);
+  if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES) return new_large(mutator, type, bytes);
+  return make_room(mutator, bytes) ? bump(mutator, type, bytes) : NULL;
+}
+
+void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
+  crd_mutator_check(mutator, "cradle_try_new");
+  check_size(mutator->heap, type, size);
+  return allocate(mutator, type, size);
+}
+
+void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
+  crd_mutator_check(mutator, "cradle_new");
+  check_size(mutator->heap, type, size);
+  void *object = allocate(mutator, type, size);
+  if (CRADLE_UNLIKELY(object == NULL)) out_of_memory(mutator, size);
+  return object;
+}
+
+bool cradle_reserve_slow(cradle_mutator *mutator, size_t size, bool may_fail) {
+  crd_mutator_check(mutator, "cradle_reserve");
+  if (size > CRADLE_NURSERY_OBJECT_MAX_BYTES)
+    crd_misuse(mutator->heap, "cradle_reserve: more than CRADLE_NURSERY_OBJECT_MAX_BYTES (32768)");
+  if (!make_room(mutator, size)) {
+    if (may_fail) return false;
+    out_of_memory(mutator, size);
+  }
+  mutator->reserved_end = mutator->free + size;
+  return true;
+}
+
+void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
+  crd_mutator_check(mutator, "cradle_new_array");
+  const crd_type *descriptor = check_type(mutator->heap, type);
+  if (descriptor->items == CRADLE_ITEMS_NONE)
+    crd_misuse(mutator->heap, "cradle_new_array: the type's descriptor has no items");
+  size_t bytes = type_array_bytes(descriptor, length);
+  uint32_t length_word = descriptor->length_offset / 8;
+  cradle_word *object = bytes == 0 ? NULL : allocate(mutator, type, bytes);
+  if (object != NULL) object[length_word] = length;
+  return object;
+}
+
+void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
+  void *object = cradle_try_new_array(mutator, type, length);
+  if (CRADLE_UNLIKELY(object == NULL)) out_of_memory(mutator, length);
+  return object;
+}
+
+void cradle_safepoint_slow(cradle_mutator *mutator) {
+  crd_mutator_check(mutator, "cradle_safepoint");
+  mutator->reserved_end = NULL;
+  serve(mutator->heap);
+  crd_nursery_set_top(mutator->heap);
+}
+
+void cradle_safepoint_request(cradle_mutator *mutator) {
+  __atomic_store_n(&mutator->heap->pending_request, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
+}

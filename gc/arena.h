@@ -1,0 +1,118 @@
+/* Arenas: the old generation's memory, in pieces of 2 MiB found by arithmetic, and the runs of pages inside them.
+ *
+ * One reservation of address space holds every arena; a second one, parallel to it, holds what must be known about each
+ * (bitmaps, page table), so that no header lies in an arena and marking one object touches one line of metadata.
+ *
+ *   [arena.1] An arena is RESERVED (no access, not charged), FREE (committed, holds nothing) or USED (some page is taken).
+ *   [arena.2] free_count counts the FREE arenas; committed_count the FREE and USED ones; it never exceeds limit.
+ *   [arena.3] Arenas are committed and used lowest address first; memory is given back only as whole arenas.
+ *   [arena.4] A USED arena with free pages is in the bucket list of its longest free run, and in no other.
+ *   [arena.5] Bitmap words and page entries of pages that are not taken are zero, but for dirty_map.
+ *   [arena.6] A run of up to 512 pages lies in one arena; a longer one starts at an arena and its tail is usable.
+ */
+#ifndef CRADLE_GC_ARENA_H
+#define CRADLE_GC_ARENA_H
+
+#include <cradle/options.h>
+
+#define ARENA_SHIFT 21
+#define ARENA_BYTES ((size_t)1 << ARENA_SHIFT)
+#define PAGE_SHIFT 12
+#define PAGE_BYTES ((uint32_t)1 << PAGE_SHIFT)
+#define ARENA_PAGES ((uint32_t)1 << (ARENA_SHIFT - PAGE_SHIFT))
+#define ARENA_BITMAP_WORDS (ARENA_BYTES / 8 / 64)
+#define ARENA_BUCKETS 10
+#define ARENA_NONE UINT32_MAX
+/* A page number that is none. */
+#define PAGE_NONE UINT32_MAX
+
+enum { ARENA_RESERVED = 0, ARENA_FREE, ARENA_USED };
+enum { ARENA_BY_SYSTEM = 0, ARENA_BY_POOL }; /* what a commit obtained; see crd_pages_backing_of for what backs it */
+
+/* Page states; a span's first page has one of them, its other pages INSIDE (small spans only). */
+enum { PAGE_FREE = 0, PAGE_SMALL, PAGE_INSIDE, PAGE_LARGE, PAGE_LARGE_YOUNG, PAGE_LARGE_REACHED };
+
+typedef struct crd_page {
+  uint32_t pages;      /* of the span, in its first page */
+  uint32_t head;       /* number of the span's first page */
+  uint32_t next;       /* the span's successor in the one list it is in, or PAGE_NONE */
+  uint32_t live;       /* objects that survived the last sweep */
+  uint16_t objects;    /* capacity of the span */
+  uint8_t size_class;
+  uint8_t state;
+  uint32_t reserved;
+} crd_page;
+
+typedef struct crd_arena {
+  uint64_t marks[ARENA_BITMAP_WORDS];     /* bit a word of the arena: an object starts here and was reached */
+  uint64_t allocated[ARENA_BITMAP_WORDS]; /* the same: an object starts here, or the allocator owns the place */
+  crd_page pages[ARENA_PAGES];
+  uint64_t free_map[ARENA_PAGES / 64];  /* bit a page: not taken */
+  uint64_t dirty_map[ARENA_PAGES / 64]; /* bit a page: touched since the arena was committed */
+  uint32_t next, previous;              /* in the bucket list */
+  uint16_t free_pages, longest;         /* pages */
+  uint8_t padding[4096 - 2 * ARENA_PAGES / 8 - 12];
+} crd_arena;
+
+typedef struct crd_arenas {
+  uintptr_t base;
+  crd_arena *meta;
+  size_t bytes;               /* of the reservation */
+  size_t meta_committed;      /* bytes */
+  uint32_t capacity;          /* arenas in the reservation */
+  uint32_t limit;             /* arenas that may be committed */
+  uint32_t free_count, committed_count;
+  uint32_t free_hint;         /* no FREE arena below it */
+  uint32_t reserved_hint;     /* no RESERVED arena below it */
+  uint32_t used_end;          /* no USED arena at or above it */
+  uint32_t committed_end;     /* no committed arena at or above it */
+  uint32_t buckets[ARENA_BUCKETS];
+  uint8_t *states;            /* one an arena */
+  uint8_t *obtained;          /* one an arena */
+  cradle_hugepages policy;
+  size_t pool_page_bytes;     /* 0: no pool to try */
+  uint32_t pool_skip;         /* commits to go before the pool is tried again after a refusal */
+  uint64_t taken_total, given_back_total;
+} crd_arenas;
+
+/* Reserves address space (halved while refused, at least 8 arenas). false: not even that. */
+bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cradle_hardware *hardware);
+void crd_arenas_fini(crd_arenas *arenas);
+
+/* Commits until count arenas are FREE. false: refused by the limit, the reservation or the system; some may have come. */
+bool crd_arenas_ensure_free(crd_arenas *arenas, uint32_t count);
+/* Gives FREE arenas beyond keep back to the system, highest first. Returns how many went. */
+uint32_t crd_arenas_trim(crd_arenas *arenas, uint32_t keep);
+
+/* Takes a run of count pages, leaving at least keep arenas FREE. Returns its first page's number, or PAGE_NONE; *clean tells
+ * whether the run reads as zero. */
+uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean);
+/* Gives a run back, exactly as it was taken; its bitmaps and page entries are already zero. */
+void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count);
+/* Recounts every arena's maps and lists against [arena.2] and [arena.4]; for the verifier. NULL, or what is wrong. */
+const char *crd_arenas_check(const crd_arenas *arenas);
+
+static inline bool arenas_contain(const crd_arenas *arenas, uintptr_t address) {
+  return address - arenas->base < arenas->bytes;
+}
+static inline uint32_t arenas_page_number(const crd_arenas *arenas, uintptr_t address) {
+  return (uint32_t)((address - arenas->base) >> PAGE_SHIFT);
+}
+static inline uintptr_t arenas_page_address(const crd_arenas *arenas, uint32_t page) {
+  return arenas->base + ((uintptr_t)page << PAGE_SHIFT);
+}
+static inline crd_page *arenas_page(const crd_arenas *arenas, uint32_t page) {
+  return &arenas->meta[page / ARENA_PAGES].pages[page % ARENA_PAGES];
+}
+static inline crd_arena *arenas_of(const crd_arenas *arenas, uintptr_t address) {
+  return &arenas->meta[(address - arenas->base) >> ARENA_SHIFT];
+}
+/* The bit of an address in its arena's bitmaps: word index and mask. */
+static inline size_t arena_bit_word(uintptr_t address) {
+  return (address & (ARENA_BYTES - 1)) >> 9;
+}
+static inline uint64_t arena_bit_mask(uintptr_t address) {
+  return UINT64_C(1) << ((address >> 3) & 63);
+}
+
+#endif

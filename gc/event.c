@@ -1,0 +1,34 @@
+#include "gc/heap.h"
+#include "gc/platform/pages.h"
+
+void crd_event_send(cradle_heap *heap, cradle_event *event) {
+  if (!event_wanted(heap)) return;
+  event->time_ns = crd_platform_now_ns();
+  heap->options.listener.function(heap->options.listener.data, event);
+}
+
+void crd_event_simple(cradle_heap *heap, cradle_event_kind kind) {
+  if (!event_wanted(heap)) return;
+  cradle_event event = {.kind = kind};
+  crd_event_send(heap, &event);
+}
+
+void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64_t got) {
+  cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, wanted, got}};
+  crd_event_send(heap, &event);
+}
+
+const char *cradle_cause_name(cradle_cause cause) {
+  switch (cause) {
+    case CRADLE_CAUSE_NURSERY_FULL: return "nursery full";
+    case CRADLE_CAUSE_REQUEST: return "request";
+    case CRADLE_CAUSE_THRESHOLD: return "threshold";
+    case CRADLE_CAUSE_LARGE: return "large allocation";
+    case CRADLE_CAUSE_MEMORY: return "out of memory";
+    case CRADLE_CAUSE_STRESS: return "stress";
+    case CRADLE_CAUSE_SAFEPOINT: return "safepoint request";
+    case CRADLE_CAUSE_MAJOR: return "before a major collection";
+    case CRADLE_CAUSE_DETACH: return "mutator freed";
+  }
+  return "unknown cause";
+}

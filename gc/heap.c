@@ -1,0 +1,188 @@
+/* The heap's life: options are checked, modules are made in order and unmade in the reverse. */
+#include "gc/heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gc/check.h"
+#include "gc/platform/hardware.h"
+#include "gc/platform/pages.h"
+
+#define RESERVE_DEFAULT_BYTES ((size_t)64 << 30)
+#define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
+#define REMEMBERED_MAX_BYTES ((size_t)256 << 20)
+#define MARK_STACK_MAX_BYTES ((size_t)64 << 20)
+
+uint32_t cradle_version(void) {
+  return CRADLE_VERSION;
+}
+
+void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t size, size_t type_size) {
+  memset(options, 0, size);
+  options->version = version;
+  options->size = (uint32_t)size;
+  if (size != sizeof *options) return; /* another version's structure: heap creation will say so */
+  options->type_size = type_size;
+  options->encoding = cradle_encoding_plain();
+  options->reserve_bytes = RESERVE_DEFAULT_BYTES;
+  options->shadow_stack_bytes = SHADOW_STACK_DEFAULT_BYTES;
+  options->major_factor = 1.82;
+  options->major_growth = 1.4;
+}
+
+/* --- what may be wrong with the options --- */
+
+static const char *version_fault(const cradle_options *options) {
+  if (options == NULL) return "options: NULL";
+  if (options->version / 100 != CRADLE_VERSION / 100 || options->size != sizeof *options)
+    return "options: made by another version of the headers than this library, or not by cradle_options_init";
+  if (options->type_count != 0 && options->types == NULL) return "types: NULL, but type_count is not 0";
+  if (options->type_size != sizeof(cradle_type)) return "type_size: cradle_type of another version of the headers";
+  return NULL;
+}
+
+static const char *size_fault(const cradle_options *options) {
+  if (options->nursery_bytes != 0 &&
+      (options->nursery_bytes < CRADLE_NURSERY_MIN_BYTES || options->nursery_bytes > CRADLE_NURSERY_MAX_BYTES))
+    return "nursery_bytes: accepted are 4 KiB to 1 GiB, or 0 for a size from the L2 cache";
+  if (options->reserve_bytes < ((size_t)16 << 20) || options->reserve_bytes > ((size_t)8 << 40))
+    return "reserve_bytes: accepted are 16 MiB to 8 TiB";
+  if (options->shadow_stack_bytes < 4096) return "shadow_stack_bytes: at least 4096";
+  if (options->heap_max_bytes != 0 && options->major_min_bytes > options->heap_max_bytes)
+    return "major_min_bytes is above heap_max_bytes";
+  return NULL;
+}
+
+static const char *choice_fault(const cradle_options *options) {
+  if (!(options->major_factor > 1.0)) return "major_factor: must be above 1";
+  if (!(options->major_growth > 1.0)) return "major_growth: must be above 1";
+  if ((unsigned)options->hugepages_nursery > CRADLE_HUGEPAGES_OFF) return "hugepages_nursery: no cradle_hugepages";
+  if ((unsigned)options->hugepages_arenas > CRADLE_HUGEPAGES_OFF) return "hugepages_arenas: no cradle_hugepages";
+  if ((unsigned)options->shadow_stack > CRADLE_KIND_VALUE) return "shadow_stack: no cradle_kind";
+  if (options->stress_major != 0 && options->stress_period == 0) return "stress_major needs stress_period";
+  return crd_encoding_fault(&options->encoding);
+}
+
+static bool fail(cradle_error *error, const char *message) {
+  if (error == NULL) return false;
+  crd_text text = {.length = 0};
+  crd_text_add(&text, message);
+  memcpy(error->message, text.buffer, sizeof error->message);
+  return false;
+}
+
+static bool check_options(const cradle_options *options, cradle_error *error) {
+  const char *fault = version_fault(options);
+  if (fault == NULL) fault = size_fault(options);
+  if (fault == NULL) fault = choice_fault(options);
+  if (fault != NULL) return fail(error, fault);
+  for (size_t i = 0; i < options->type_count; i++) {
+    fault = crd_type_fault(&options->types[i]);
+    if (fault == NULL) continue;
+    crd_text text = {.length = 0};
+    crd_text_add(&text, "types[");
+    crd_text_number(&text, i);
+    crd_text_add(&text, "]: ");
+    crd_text_add(&text, fault);
+    return fail(error, text.buffer);
+  }
+  return true;
+}
+
+/* --- making --- */
+
+static bool init_types(cradle_heap *heap) {
+  heap->plain_encoding = crd_encoding_is_plain(&heap->encoding);
+  for (size_t i = 0; i < heap->options.type_count; i++)
+    if (!crd_type_table_add(&heap->types, &heap->options.types[i], heap->plain_encoding)) return false;
+  return true;
+}
+
+/* The maximum heap in arenas: nursery and arenas together stay below it. */
+static bool limit_arenas(cradle_heap *heap, cradle_error *error) {
+  size_t max = heap->options.heap_max_bytes, nursery = heap->nursery.full_bytes;
+  if (max == 0) return true;
+  size_t arenas = max > nursery ? (max - nursery) >> ARENA_SHIFT : 0;
+  if (arenas < 2) {
+    crd_text text = {.length = 0};
+    crd_text_add(&text, "heap_max_bytes: too small for the nursery and two arenas; at least ");
+    crd_text_number(&text, nursery + 2 * ARENA_BYTES);
+    return fail(error, text.buffer);
+  }
+  if (arenas < heap->old.arenas.limit) heap->old.arenas.limit = (uint32_t)arenas;
+  return true;
+}
+
+static bool init_memory(cradle_heap *heap, cradle_error *error) {
+  size_t page = heap->hardware.page_bytes;
+  if (!crd_old_init(&heap->old, &heap->options, &heap->hardware))
+    return fail(error, "address space for the old generation was refused (reserve_bytes, RLIMIT_AS)");
+  if (heap->old.arenas.bytes < heap->options.reserve_bytes)
+    crd_event_note(heap, "the address space reserved for the old generation is smaller than asked for",
+                   heap->options.reserve_bytes, heap->old.arenas.bytes);
+  if (!crd_word_stack_init(&heap->remembered, REMEMBERED_MAX_BYTES, page, "cradle remembered set") ||
+      !crd_word_stack_init(&heap->mark_stack, MARK_STACK_MAX_BYTES, page, "cradle mark stack"))
+    return fail(error, "address space for the collector's stacks was refused");
+  return true;
+}
+
+static bool init_nursery(cradle_heap *heap, cradle_error *error) {
+  const char *reason;
+  size_t bytes = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
+  if (!crd_nursery_init(heap, bytes)) return fail(error, "memory for the nursery was refused");
+  crd_pacing_init(&heap->pacing, &heap->options, &heap->hardware, bytes);
+  if (!limit_arenas(heap, error)) return false;
+  cradle_event sized = {.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {bytes, 0, reason}};
+  crd_event_send(heap, &sized);
+  heap->nursery.end = heap->nursery.start + bytes;
+  crd_nursery_reset(heap);
+  if (heap->nursery.slack_end == heap->nursery.start) return fail(error, "memory for the promotion reserve was refused");
+  return true;
+}
+
+static void send_created(cradle_heap *heap) {
+  cradle_event event = {.kind = CRADLE_EVENT_HEAP_CREATED,
+                        .u.heap = {&heap->hardware, heap->old.arenas.base, (uintptr_t)heap->nursery.start,
+                                   heap->old.arenas.bytes}};
+  crd_event_send(heap, &event);
+}
+
+static void destroy(cradle_heap *heap) {
+  crd_nursery_fini(heap);
+  crd_word_stack_fini(&heap->mark_stack);
+  crd_word_stack_fini(&heap->remembered);
+  crd_old_fini(&heap->old);
+  crd_type_table_fini(&heap->types);
+  free(heap->globals);
+  crd_event_simple(heap, CRADLE_EVENT_HEAP_DESTROYED);
+  free(heap);
+}
+
+cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error) {
+  if (error != NULL) error->message[0] = '\0';
+  if (!check_options(options, error)) return NULL;
+  cradle_heap *heap = calloc(1, sizeof *heap);
+  if (heap == NULL) {
+    fail(error, "memory for the heap's structure was refused");
+    return NULL;
+  }
+  heap->options = *options;
+  heap->encoding = options->encoding;
+  heap->stress_countdown = options->stress_period;
+  if (options->hardware != NULL)
+    heap->hardware = *options->hardware;
+  else
+    crd_hardware_detect(&heap->hardware);
+  send_created(heap);
+  if (init_types(heap) ? init_memory(heap, error) && init_nursery(heap, error)
+                       : fail(error, "memory for the type table was refused"))
+    return heap;
+  destroy(heap);
+  return NULL;
+}
+
+void cradle_heap_free(cradle_heap *heap) {
+  if (heap == NULL) return;
+  if (heap->mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
+  destroy(heap);
+}

@@ -1,0 +1,203 @@
+/* The minor collection: what is reachable in the nursery is promoted, everything else in it is gone.
+ *
+ * Roots and the remembered set are scanned; each young object they reach is copied into a span of the old generation, and
+ * the copies are traced until none is left. The objects still to be traced form a list through their dead bodies in the
+ * nursery (header: the new address, second word: the next in the list), which needs no memory and so cannot overflow; the
+ * last copied is traced first, so that a chain lies together afterwards. Large objects allocated since the last collection
+ * do not move: those that are reached become old where they are, the others are freed at the end.
+ *
+ * Nothing here can fail: [heap.2] holds the memory ready. The cost is survivors + remembered objects + roots.
+ */
+#include <string.h>
+
+#include "gc/check.h"
+#include "gc/heap.h"
+#include "gc/visit.h"
+
+typedef struct minor_context {
+  uintptr_t nursery_start, nursery_bytes;
+  crd_allocator *allocators;
+  const uint8_t *class_by_words;
+  const crd_type *types;
+  cradle_word *pending; /* dead bodies of objects whose copies are to be traced */
+  uint32_t pending_large; /* large objects reached and not traced yet */
+  bool has_young_large;
+  uint64_t objects, bytes;
+  cradle_heap *heap;
+} minor_context;
+
+static CRADLE_COLD void *promote_large(minor_context *context, size_t bytes) {
+  void *place = crd_old_take_large(&context->heap->old, bytes, false, false, 0);
+  ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a page run");
+  return place;
+}
+
+static void refill(minor_context *context, uint32_t size_class) {
+  bool refilled = crd_old_refill(&context->heap->old, size_class, 0);
+  ASSERT(refilled, "[heap.2] the promotion reserve did not hold a span");
+  (void)refilled;
+}
+
+static inline cradle_word *old_place(minor_context *context, size_t bytes) {
+  if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
+  uint32_t size_class = context->class_by_words[bytes / 8];
+  crd_allocator *allocator = &context->allocators[size_class];
+  if (CRADLE_UNLIKELY(allocator->free == allocator->end)) refill(context, size_class);
+  char *place = allocator->free;
+  allocator->free = place + context->heap->old.classes.of[size_class].bytes;
+  return (cradle_word *)place;
+}
+
+/* The new address of a young object, which is copied unless it has been. */
+static inline uintptr_t promote(minor_context *context, uintptr_t address) {
+  cradle_word *object = (cradle_word *)address;
+  uint64_t header = object[0];
+  if (header & HEADER_FORWARDED) return (uintptr_t)(header & ~HEADER_FORWARDED);
+  const crd_type *type = &context->types[(uint32_t)header];
+  size_t bytes = type_object_bytes(type, object);
+  cradle_word *copy = old_place(context, bytes);
+  copy[0] = header | HEADER_BARRIER_FLAG;
+  copy[1] = object[1];
+  for (size_t i = 2; i < bytes / 8; i++) copy[i] = object[i];
+  object[0] = (uintptr_t)copy | HEADER_FORWARDED;
+  if (type->has_slots) {
+    object[1] = (uintptr_t)context->pending;
+    context->pending = object;
+  }
+  context->objects++;
+  context->bytes += bytes;
+  return (uintptr_t)copy;
+}
+
+/* A reference that does not lead into the nursery: to a large object that may be young. */
+static CRADLE_COLD void reach_large(minor_context *context, uintptr_t address) {
+  crd_arenas *arenas = &context->heap->old.arenas;
+  if (!arenas_contain(arenas, address)) return;
+  crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
+  if (page->state != PAGE_LARGE_YOUNG) return;
+  page->state = PAGE_LARGE_REACHED;
+  page->reserved = context->pending_large;
+  context->pending_large = page->head;
+}
+
+static inline void minor_reference(void *data, cradle_word *slot) {
+  minor_context *context = data;
+  uintptr_t address = (uintptr_t)*slot;
+  if (address - context->nursery_start < context->nursery_bytes)
+    *slot = promote(context, address);
+  else if (CRADLE_UNLIKELY(context->has_young_large))
+    reach_large(context, address);
+}
+
+static inline void minor_value(void *data, cradle_word *slot) {
+  minor_context *context = data;
+  const cradle_encoding *encoding = &context->heap->encoding;
+  if (!value_is_reference(encoding, *slot)) return;
+  uintptr_t address = value_address(encoding, *slot);
+  if (address - context->nursery_start < context->nursery_bytes)
+    *slot = value_moved(encoding, *slot, promote(context, address));
+  else if (CRADLE_UNLIKELY(context->has_young_large))
+    reach_large(context, address);
+}
+
+static inline void trace(minor_context *context, cradle_word *object) {
+  visit_object(&context->types[(uint32_t)object[0]], object, minor_reference, minor_value, context);
+}
+
+static void trace_large(minor_context *context) {
+  crd_arenas *arenas = &context->heap->old.arenas;
+  uint32_t page = context->pending_large;
+  context->pending_large = arenas_page(arenas, page)->reserved;
+  trace(context, (cradle_word *)arenas_page_address(arenas, page));
+}
+
+static void trace_pending(minor_context *context) {
+  for (;;) {
+    while (context->pending != NULL) {
+      cradle_word *body = context->pending;
+      context->pending = (cradle_word *)(uintptr_t)body[1];
+      trace(context, (cradle_word *)(uintptr_t)(body[0] & ~HEADER_FORWARDED));
+    }
+    if (context->pending_large == PAGE_NONE) return;
+    trace_large(context);
+  }
+}
+
+static void trace_remembered(minor_context *context) {
+  crd_word_stack *remembered = &context->heap->remembered;
+  for (cradle_word *entry = remembered->base; entry < remembered->top; entry++) {
+    cradle_word *object = (cradle_word *)(uintptr_t)*entry;
+    object[0] |= HEADER_BARRIER_FLAG;
+    trace(context, object);
+    trace_pending(context);
+  }
+  remembered->top = remembered->base;
+}
+
+/* Whether the place belongs to the run that its allocator is filling now, whose allocation bits are set ahead. */
+static bool is_unfilled(const minor_context *context, const cradle_word *object) {
+  const crd_arenas *arenas = &context->heap->old.arenas;
+  uint32_t head = arenas_page(arenas, arenas_page_number(arenas, (uintptr_t)object))->head;
+  if (arenas_page(arenas, head)->state != PAGE_SMALL) return false;
+  const crd_allocator *allocator = &context->allocators[arenas_page(arenas, head)->size_class];
+  return (const char *)object >= allocator->free && (const char *)object < allocator->end;
+}
+
+static void trace_old_object(void *data, cradle_word *object) {
+  minor_context *context = data;
+  if (is_unfilled(context, object)) return;
+  object[0] |= HEADER_BARRIER_FLAG;
+  trace(context, object);
+}
+
+/* When the remembered set could not grow, every old object may refer to a young one. Copies made meanwhile are pending, and
+ * the walk may meet them too: tracing twice is harmless. */
+static void trace_all_old(minor_context *context) {
+  crd_old_retire(&context->heap->old);
+  crd_old_each(&context->heap->old, false, trace_old_object, context);
+  context->heap->remember_all = false;
+}
+
+/* Large young objects: the reached become old, the others go. Returns the bytes freed. */
+static uint64_t settle_large(cradle_heap *heap) {
+  crd_arenas *arenas = &heap->old.arenas;
+  uint64_t before = heap->old.used_bytes;
+  for (uint32_t page = heap->old.young_large, next; page != PAGE_NONE; page = next) {
+    crd_page *entry = arenas_page(arenas, page);
+    next = entry->next;
+    if (entry->state == PAGE_LARGE_YOUNG) {
+      crd_old_free_large(&heap->old, page);
+      continue;
+    }
+    entry->state = PAGE_LARGE;
+    entry->next = PAGE_NONE;
+    *(cradle_word *)arenas_page_address(arenas, page) |= HEADER_BARRIER_FLAG;
+  }
+  heap->old.young_large = PAGE_NONE;
+  return before - heap->old.used_bytes;
+}
+
+void crd_minor_run(cradle_heap *heap, cradle_event *event) {
+  minor_context context = {.nursery_start = (uintptr_t)heap->nursery.start,
+                           .nursery_bytes = heap->nursery.mapped_bytes,
+                           .allocators = heap->old.allocators,
+                           .class_by_words = heap->old.classes.by_words,
+                           .types = heap->types.types,
+                           .pending = NULL,
+                           .pending_large = PAGE_NONE,
+                           .has_young_large = heap->old.young_large != PAGE_NONE,
+                           .heap = heap};
+  uint64_t remembered = (uint64_t)(heap->remembered.top - heap->remembered.base);
+  crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
+  uint64_t root_words = visit_roots(heap, minor_reference, minor_value, &context);
+  if (event_wanted(heap))
+    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
+  trace_pending(&context);
+  if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
+  trace_remembered(&context);
+  trace_pending(&context);
+  event->u.minor.large_freed_bytes = context.has_young_large ? settle_large(heap) : 0;
+  event->u.minor.promoted_objects = context.objects;
+  event->u.minor.promoted_bytes = context.bytes;
+  event->u.minor.remembered = remembered;
+}

@@ -1,0 +1,125 @@
+/* Mutators: their life, their thread, no-collection regions, and unwinding. */
+#include <stdlib.h>
+
+#include "gc/check.h"
+#include "gc/heap.h"
+
+_Static_assert(offsetof(cradle_mutator, free) == CRADLE_MUTATOR_FREE_OFFSET, "published offset");
+_Static_assert(offsetof(cradle_mutator, top) == CRADLE_MUTATOR_TOP_OFFSET, "published offset");
+_Static_assert(offsetof(cradle_mutator, shadow_top) == CRADLE_MUTATOR_SHADOW_TOP_OFFSET, "published offset");
+_Static_assert(offsetof(cradle_mutator, shadow_limit) == CRADLE_MUTATOR_SHADOW_LIMIT_OFFSET, "published offset");
+
+/* A thread is known by the address of a variable of its own: no call, and nothing to clean up. */
+static _Thread_local char thread_mark __attribute__((tls_model("initial-exec")));
+
+
+static CRADLE_COLD void entry_misuse(cradle_mutator *mutator, const char *what, const char *why) {
+  crd_text text = {.length = 0};
+  crd_text_add(&text, what);
+  crd_text_add(&text, ": ");
+  crd_text_add(&text, why);
+  crd_misuse(mutator->heap, text.buffer);
+}
+
+/* A scoped root that lies deeper in the stack than the running function belongs to a frame that is gone: a longjmp left it.
+ * Frames of other stacks are not told apart, so this is for builds with assertions. */
+static void check_scopes(cradle_mutator *mutator, const char *what) {
+  if (!CRADLE_ASSERTIONS || mutator->scoped_roots == NULL) return;
+  if ((const char *)mutator->scoped_roots < (const char *)__builtin_frame_address(0))
+    entry_misuse(mutator, what, "a scoped root of a frame that is gone is still open: cradle_unwind is missing after a longjmp");
+}
+
+void crd_mutator_check_thread(cradle_mutator *mutator, const char *what) {
+  if (CRADLE_UNLIKELY(mutator_of(mutator)->thread != &thread_mark))
+    entry_misuse(mutator, what, "the mutator is not attached to the calling thread");
+  if (CRADLE_UNLIKELY(mutator->heap->state != HEAP_MUTATING))
+    entry_misuse(mutator, what, "called from a callback while a collection runs; callbacks must not use the heap");
+}
+
+void crd_mutator_check(cradle_mutator *mutator, const char *what) {
+  crd_mutator_check_thread(mutator, what);
+  if (CRADLE_UNLIKELY(mutator->no_collect_depth != 0))
+    entry_misuse(mutator, what, "may collect, but a no-collection region is open (cradle_no_collect_begin)");
+  check_scopes(mutator, what);
+}
+
+CRADLE_UNCHECKED_COLLECTION
+cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
+  if (heap->mutator != NULL) crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; this version has one a heap");
+  crd_mutator *mutator = calloc(1, sizeof *mutator);
+  if (mutator == NULL) return NULL;
+  if (!crd_word_stack_init(&mutator->shadow, heap->options.shadow_stack_bytes, heap->hardware.page_bytes,
+                           "cradle shadow stack") ||
+      !crd_word_stack_grow(&mutator->shadow)) {
+    crd_word_stack_fini(&mutator->shadow);
+    free(mutator);
+    return NULL;
+  }
+  mutator->thread = &thread_mark;
+  mutator->public.heap = heap;
+  mutator->public.free = heap->nursery.start;
+  mutator->public.shadow_base = mutator->public.shadow_top = mutator->shadow.base;
+  mutator->public.shadow_limit = mutator->shadow.limit;
+  heap->mutator = mutator;
+  crd_nursery_set_top(heap);
+  return &mutator->public;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+void cradle_mutator_free(cradle_mutator *mutator) {
+  if (mutator == NULL) return;
+  cradle_heap *heap = mutator->heap;
+  crd_mutator_check(mutator, "cradle_mutator_free");
+  if (mutator->shadow_top != mutator->shadow_base)
+    entry_misuse(mutator, "cradle_mutator_free", "the shadow stack is not empty");
+  if (mutator->scoped_roots != NULL) entry_misuse(mutator, "cradle_mutator_free", "a scoped root is still open");
+  crd_collect_minor(heap, CRADLE_CAUSE_DETACH);
+  heap->mutator = NULL;
+  for (cradle_root_range *range = mutator_of(mutator)->ranges; range != NULL; range = range->next) range->link = NULL;
+  crd_word_stack_fini(&mutator_of(mutator)->shadow);
+  free(mutator);
+}
+
+CRADLE_UNCHECKED_COLLECTION
+void cradle_mutator_detach(cradle_mutator *mutator) {
+  crd_mutator_check(mutator, "cradle_mutator_detach");
+  mutator_of(mutator)->thread = NULL;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+void cradle_mutator_attach(cradle_mutator *mutator) {
+  if (mutator_of(mutator)->thread != NULL)
+    entry_misuse(mutator, "cradle_mutator_attach", "the mutator is attached to a thread already");
+  mutator_of(mutator)->thread = &thread_mark;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+void cradle_no_collect_begin(cradle_mutator *mutator) {
+  crd_mutator_check_thread(mutator, "cradle_no_collect_begin");
+  mutator->no_collect_depth++;
+  crd_nursery_set_top(mutator->heap);
+}
+
+CRADLE_UNCHECKED_COLLECTION
+void cradle_no_collect_end(cradle_mutator *mutator) {
+  crd_mutator_check_thread(mutator, "cradle_no_collect_end");
+  if (mutator->no_collect_depth == 0) entry_misuse(mutator, "cradle_no_collect_end", "no region is open");
+  mutator->no_collect_depth--;
+  crd_nursery_set_top(mutator->heap);
+}
+
+cradle_checkpoint cradle_save(const cradle_mutator *mutator) {
+  return (cradle_checkpoint){.shadow_depth = (size_t)(mutator->shadow_top - mutator->shadow_base),
+                             .scoped_roots = mutator->scoped_roots,
+                             .no_collect_depth = mutator->no_collect_depth};
+}
+
+void cradle_unwind(cradle_mutator *mutator, const cradle_checkpoint *checkpoint) {
+  crd_mutator_check_thread(mutator, "cradle_unwind");
+  if (checkpoint->shadow_depth > (size_t)(mutator->shadow_top - mutator->shadow_base))
+    entry_misuse(mutator, "cradle_unwind", "the shadow stack is lower than at the checkpoint already");
+  mutator->shadow_top = mutator->shadow_base + checkpoint->shadow_depth;
+  mutator->scoped_roots = checkpoint->scoped_roots;
+  mutator->no_collect_depth = checkpoint->no_collect_depth;
+  crd_nursery_set_top(mutator->heap);
+}

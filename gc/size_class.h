@@ -1,0 +1,40 @@
+/* Size classes of small objects, and the spans that hold them.
+ *
+ * Every word size up to 256 bytes has its own class; above, each power of two is cut into eight, and every bound has room
+ * for a header on top (264, 520, 1032, ..., 8200), so that an object of 2^n bytes of payload fits its class. The span of a
+ * class is the shortest run of pages whose worst-case waste (rounding to the class and the span's tail together, for the
+ * smallest object of the class) is at most an eighth, with at least four objects. The rule is Seastar's; the table is
+ * computed from it when a heap is made.
+ *
+ *   [size_class.1] waste of any object size <= SIZE_CLASS_WASTE, tail included
+ *   [size_class.2] one span of every class together is below 2 MiB
+ */
+#ifndef CRADLE_GC_SIZE_CLASS_H
+#define CRADLE_GC_SIZE_CLASS_H
+
+#include <cradle/base.h>
+
+#define SMALL_MAX_BYTES ((size_t)8200)
+#define SIZE_CLASS_MAX 80
+#define SPAN_MAX_PAGES 16
+#define SPAN_MIN_PAGES 4
+/* Promotion needs room behind the nursery's size for one span of every class: [size_class.2]. */
+
+typedef struct crd_size_class {
+  uint32_t bytes;   /* of an object */
+  uint32_t words;   /* the same in words */
+  uint32_t pages;   /* of a span */
+  uint32_t objects; /* in a span */
+  uint64_t pattern; /* bits 0, words, 2*words, ... below 64: object starts in a bitmap word */
+} crd_size_class;
+
+typedef struct crd_size_classes {
+  crd_size_class of[SIZE_CLASS_MAX];
+  uint32_t count;
+  uint32_t span_bytes_total;             /* one span of each class */
+  uint8_t by_words[SMALL_MAX_BYTES / 8 + 1]; /* class of an object of so many words */
+} crd_size_classes;
+
+void crd_size_classes_init(crd_size_classes *classes);
+
+#endif

@@ -1,0 +1,349 @@
+#include "gc/span.h"
+
+#include <string.h>
+
+#include "gc/check.h"
+
+/* Pages that may stay unused at the end of an arena because no span fits. */
+#define ARENA_TAIL_BYTES ((size_t)SPAN_MAX_PAGES * PAGE_BYTES)
+#define ARENA_PROMOTABLE_BYTES (ARENA_BYTES - ARENA_TAIL_BYTES)
+
+bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware) {
+  crd_size_classes_init(&old->classes);
+  for (uint32_t i = 0; i < SIZE_CLASS_MAX; i++) old->allocators[i] = (crd_allocator){NULL, NULL, PAGE_NONE, PAGE_NONE};
+  old->used_bytes = old->large_bytes = 0;
+  old->young_large = PAGE_NONE;
+  old->reserve = 0;
+  return crd_arenas_init(&old->arenas, options, hardware);
+}
+
+void crd_old_fini(crd_old *old) {
+  crd_arenas_fini(&old->arenas);
+}
+
+/* The worst promotion: every byte of the nursery in objects just above the small ones, whose page runs are half again as
+ * long (8,208 bytes take three pages), and one span of every class opened besides. */
+uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes) {
+  size_t bytes = nursery_bytes + nursery_bytes / 2 + old->classes.span_bytes_total;
+  return (uint32_t)((bytes + ARENA_PROMOTABLE_BYTES - 1) / ARENA_PROMOTABLE_BYTES);
+}
+
+size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas) {
+  size_t bytes = arenas * ARENA_PROMOTABLE_BYTES;
+  if (bytes <= old->classes.span_bytes_total) return 0;
+  return ((bytes - old->classes.span_bytes_total) / 3 * 2) & ~(size_t)7;
+}
+
+/* --- bitmaps of a span --- */
+
+typedef struct span_bits {
+  uint64_t *marks, *allocated; /* the words of the span: bit 0 of word 0 is its first word of memory */
+  uint32_t words;
+} span_bits;
+
+static span_bits bits_of(const crd_old *old, uint32_t page, uint32_t pages) {
+  crd_arena *arena = &old->arenas.meta[page / ARENA_PAGES];
+  uint32_t first = page % ARENA_PAGES * (PAGE_BYTES / 8 / 64);
+  return (span_bits){arena->marks + first, arena->allocated + first, pages * (PAGE_BYTES / 8 / 64)};
+}
+
+/* The object starts in bitmap word i of a span, for objects of stride words. */
+static uint64_t starts_in(const crd_size_class *class, uint32_t i) {
+  uint32_t over = i * 64 % class->words, phase = over == 0 ? 0 : class->words - over;
+  return phase >= 64 ? 0 : class->pattern << phase;
+}
+
+/* Index in words of the first free place at or after from (an object start), or limit. */
+static uint32_t find_free(const uint64_t *allocated, const crd_size_class *class, uint32_t from, uint32_t limit) {
+  if (class->words >= 64) {
+    while (from < limit && (allocated[from / 64] >> (from % 64) & 1)) from += class->words;
+    return from < limit ? from : limit;
+  }
+  uint64_t above = ~UINT64_C(0) << (from % 64);
+  for (uint32_t i = from / 64; i * 64 < limit; i++, above = ~UINT64_C(0)) {
+    uint64_t places = ~allocated[i] & starts_in(class, i) & above;
+    if (places == 0) continue;
+    uint32_t found = i * 64 + (uint32_t)__builtin_ctzll(places);
+    return found < limit ? found : limit;
+  }
+  return limit;
+}
+
+/* Index in words of the first taken place at or after from, or limit. */
+static uint32_t find_taken(const uint64_t *allocated, uint32_t from, uint32_t limit) {
+  uint64_t above = ~UINT64_C(0) << (from % 64);
+  for (uint32_t i = from / 64; i * 64 < limit; i++, above = ~UINT64_C(0)) {
+    if ((allocated[i] & above) == 0) continue;
+    uint32_t found = i * 64 + (uint32_t)__builtin_ctzll(allocated[i] & above);
+    return found < limit ? found : limit;
+  }
+  return limit;
+}
+
+/* Sets or clears the bits of the places in [from, to). */
+static void write_bits(uint64_t *allocated, const crd_size_class *class, uint32_t from, uint32_t to, bool set) {
+  for (uint32_t i = from / 64; i * 64 < to; i++) {
+    uint64_t places = starts_in(class, i);
+    if (i == from / 64) places &= ~UINT64_C(0) << (from % 64);
+    if (i == to / 64) places &= ~(~UINT64_C(0) << (to % 64));
+    if (set)
+      allocated[i] |= places;
+    else
+      allocated[i] &= ~places;
+  }
+}
+
+/* --- the allocator of a class --- */
+
+static char *span_address(const crd_old *old, uint32_t page) {
+  return (char *)arenas_page_address(&old->arenas, page);
+}
+
+/* The next run of free places of the allocator's span at or after word from. */
+static bool next_run(crd_old *old, uint32_t size_class, uint32_t from) {
+  const crd_size_class *class = &old->classes.of[size_class];
+  crd_allocator *allocator = &old->allocators[size_class];
+  span_bits bits = bits_of(old, allocator->span, class->pages);
+  uint32_t limit = class->objects * class->words;
+  uint32_t start = from < limit ? find_free(bits.allocated, class, from, limit) : limit;
+  if (start == limit) return false;
+  uint32_t end = find_taken(bits.allocated, start, limit);
+  write_bits(bits.allocated, class, start, end, true);
+  allocator->free = span_address(old, allocator->span) + start * 8;
+  allocator->end = span_address(old, allocator->span) + end * 8;
+  old->used_bytes += (end - start) * 8;
+  return true;
+}
+
+static void enter_pages(crd_old *old, uint32_t page, const crd_size_class *class, uint32_t size_class) {
+  for (uint32_t i = 0; i < class->pages; i++) {
+    crd_page *entry = arenas_page(&old->arenas, page + i);
+    entry->head = page;
+    entry->state = i == 0 ? PAGE_SMALL : PAGE_INSIDE;
+  }
+  crd_page *head = arenas_page(&old->arenas, page);
+  head->pages = class->pages;
+  head->objects = (uint16_t)class->objects;
+  head->size_class = (uint8_t)size_class;
+  head->next = PAGE_NONE;
+}
+
+static bool open_span(crd_old *old, uint32_t size_class, uint32_t keep) {
+  const crd_size_class *class = &old->classes.of[size_class];
+  bool clean;
+  uint32_t page = crd_arenas_take(&old->arenas, class->pages, keep, &clean);
+  if (page == PAGE_NONE) return false;
+  enter_pages(old, page, class, size_class);
+  old->allocators[size_class].span = page;
+  return next_run(old, size_class, 0);
+}
+
+bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
+  crd_allocator *allocator = &old->allocators[size_class];
+  ASSERT(allocator->free == allocator->end, "[span.1] the run is not used up");
+  if (allocator->span != PAGE_NONE) {
+    uint32_t from = (uint32_t)(allocator->end - span_address(old, allocator->span)) / 8;
+    if (next_run(old, size_class, from)) return true;
+    allocator->span = PAGE_NONE;
+    allocator->free = allocator->end = NULL;
+  }
+  while (allocator->partial != PAGE_NONE) {
+    allocator->span = allocator->partial;
+    allocator->partial = arenas_page(&old->arenas, allocator->span)->next;
+    if (next_run(old, size_class, 0)) return true;
+    allocator->span = PAGE_NONE;
+  }
+  return open_span(old, size_class, keep);
+}
+
+static void retire(crd_old *old, uint32_t size_class) {
+  const crd_size_class *class = &old->classes.of[size_class];
+  crd_allocator *allocator = &old->allocators[size_class];
+  if (allocator->span == PAGE_NONE) return;
+  span_bits bits = bits_of(old, allocator->span, class->pages);
+  char *base = span_address(old, allocator->span);
+  write_bits(bits.allocated, class, (uint32_t)(allocator->free - base) / 8, (uint32_t)(allocator->end - base) / 8, false);
+  old->used_bytes -= (uint64_t)(allocator->end - allocator->free);
+  arenas_page(&old->arenas, allocator->span)->next = allocator->partial;
+  allocator->partial = allocator->span;
+  allocator->span = PAGE_NONE;
+  allocator->free = allocator->end = NULL;
+}
+
+void crd_old_retire(crd_old *old) {
+  for (uint32_t i = 0; i < old->classes.count; i++) retire(old, i);
+}
+
+/* --- large objects --- */
+
+void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep) {
+  size_t pages = (bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
+  if (pages > old->arenas.bytes >> PAGE_SHIFT) return NULL;
+  bool clean;
+  uint32_t page = crd_arenas_take(&old->arenas, (uint32_t)pages, keep, &clean);
+  if (page == PAGE_NONE) return NULL;
+  uintptr_t address = arenas_page_address(&old->arenas, page);
+  crd_page *entry = arenas_page(&old->arenas, page);
+  *entry = (crd_page){.pages = (uint32_t)pages, .head = page, .next = PAGE_NONE, .objects = 1,
+                      .state = young ? PAGE_LARGE_YOUNG : PAGE_LARGE};
+  arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] |= arena_bit_mask(address);
+  old->used_bytes += pages << PAGE_SHIFT;
+  old->large_bytes += pages << PAGE_SHIFT;
+  if (young) {
+    entry->next = old->young_large;
+    old->young_large = page;
+  }
+  if (zeroed && !clean) memset((void *)address, 0, bytes);
+  return (void *)address;
+}
+
+void crd_old_free_large(crd_old *old, uint32_t page) {
+  crd_page *entry = arenas_page(&old->arenas, page);
+  uintptr_t address = arenas_page_address(&old->arenas, page);
+  uint32_t pages = entry->pages;
+  arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] &= ~arena_bit_mask(address);
+  *entry = (crd_page){.state = PAGE_FREE};
+  old->used_bytes -= (uint64_t)pages << PAGE_SHIFT;
+  old->large_bytes -= (uint64_t)pages << PAGE_SHIFT;
+  crd_arenas_give_back(&old->arenas, page, pages);
+}
+
+/* --- walking spans --- */
+
+/* The first page of the next span at or after page, or PAGE_NONE. */
+static uint32_t next_span(const crd_old *old, uint32_t page) {
+  uint32_t end = old->arenas.used_end * ARENA_PAGES;
+  while (page < end) {
+    if (old->arenas.states[page / ARENA_PAGES] != ARENA_USED) {
+      page = (page / ARENA_PAGES + 1) * ARENA_PAGES;
+      continue;
+    }
+    if (arenas_page(&old->arenas, page)->state != PAGE_FREE) return page;
+    page++;
+  }
+  return PAGE_NONE;
+}
+
+void crd_old_each(const crd_old *old, bool marked_only, crd_object_function visit, void *context) {
+  for (uint32_t page = next_span(old, 0), pages; page != PAGE_NONE; page = next_span(old, page + pages)) {
+    pages = arenas_page(&old->arenas, page)->pages;
+    uint32_t in_arena = pages < ARENA_PAGES ? pages : 1; /* a big object starts in its first word */
+    span_bits bits = bits_of(old, page, in_arena);
+    const uint64_t *map = marked_only ? bits.marks : bits.allocated;
+    for (uint32_t i = 0; i < bits.words; i++)
+      for (uint64_t word = map[i]; word != 0; word &= word - 1)
+        visit(context, (cradle_word *)span_address(old, page) + i * 64 + (uint32_t)__builtin_ctzll(word));
+  }
+}
+
+/* --- sweeping --- */
+
+static void poison_dead(const crd_old *old, uint32_t page, span_bits bits, uint32_t words, cradle_word poison) {
+  for (uint32_t i = 0; i < bits.words; i++)
+    for (uint64_t dead = bits.allocated[i] & ~bits.marks[i]; dead != 0; dead &= dead - 1) {
+      cradle_word *object = (cradle_word *)span_address(old, page) + i * 64 + (uint32_t)__builtin_ctzll(dead);
+      for (uint32_t word = 0; word < words; word++) object[word] = poison;
+    }
+}
+
+static void free_span(crd_old *old, uint32_t page, uint32_t pages) {
+  for (uint32_t i = 0; i < pages; i++) *arenas_page(&old->arenas, page + i) = (crd_page){.state = PAGE_FREE};
+  crd_arenas_give_back(&old->arenas, page, pages);
+}
+
+static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swept *swept) {
+  crd_page *entry = arenas_page(&old->arenas, page);
+  const crd_size_class *class = &old->classes.of[entry->size_class];
+  span_bits bits = bits_of(old, page, entry->pages);
+  uint32_t before = 0, live = 0;
+  if (poison != 0) poison_dead(old, page, bits, class->words, poison);
+  for (uint32_t i = 0; i < bits.words; i++) {
+    before += (uint32_t)__builtin_popcountll(bits.allocated[i]);
+    live += (uint32_t)__builtin_popcountll(bits.marks[i]);
+    bits.allocated[i] = bits.marks[i];
+    bits.marks[i] = 0;
+  }
+  swept->freed_objects += before - live;
+  swept->freed_bytes += (uint64_t)(before - live) * class->bytes;
+  old->used_bytes -= (uint64_t)(before - live) * class->bytes;
+  entry->live = live;
+  if (live == 0) {
+    swept->freed_spans++;
+    free_span(old, page, class->pages);
+  } else if (live < class->objects) {
+    entry->next = old->allocators[entry->size_class].partial;
+    old->allocators[entry->size_class].partial = page;
+  }
+}
+
+static void sweep_large(crd_old *old, uint32_t page, crd_swept *swept) {
+  uintptr_t address = arenas_page_address(&old->arenas, page);
+  uint64_t *marks = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
+  if (*marks & arena_bit_mask(address)) {
+    *marks &= ~arena_bit_mask(address);
+    arenas_page(&old->arenas, page)->live = 1;
+    return;
+  }
+  swept->freed_objects++;
+  swept->freed_spans++;
+  swept->freed_bytes += (uint64_t)arenas_page(&old->arenas, page)->pages << PAGE_SHIFT;
+  crd_old_free_large(old, page);
+}
+
+void crd_old_sweep(crd_old *old, cradle_word poison, crd_swept *swept) {
+  *swept = (crd_swept){0, 0, 0};
+  crd_old_retire(old);
+  for (uint32_t i = 0; i < old->classes.count; i++) old->allocators[i].partial = PAGE_NONE;
+  for (uint32_t page = next_span(old, 0), pages; page != PAGE_NONE; page = next_span(old, page + pages)) {
+    pages = arenas_page(&old->arenas, page)->pages;
+    if (arenas_page(&old->arenas, page)->state == PAGE_SMALL)
+      sweep_small(old, page, poison, swept);
+    else
+      sweep_large(old, page, swept);
+  }
+}
+
+/* --- checks --- */
+
+bool crd_old_is_object(const crd_old *old, uintptr_t address) {
+  if (!arenas_contain(&old->arenas, address) || address % 8 != 0) return false;
+  if (old->arenas.states[(address - old->arenas.base) >> ARENA_SHIFT] != ARENA_USED) return false;
+  return (arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] & arena_bit_mask(address)) != 0;
+}
+
+static const char *check_small(const crd_old *old, uint32_t page, uint64_t *used) {
+  const crd_page *entry = arenas_page(&old->arenas, page);
+  const crd_size_class *class = &old->classes.of[entry->size_class];
+  if (entry->pages != class->pages || entry->head != page) return "a span's page entry does not match its class";
+  span_bits bits = bits_of(old, page, entry->pages);
+  for (uint32_t i = 0; i < bits.words; i++) {
+    if (bits.allocated[i] & ~starts_in(class, i)) return "an allocation bit lies off an object's start [span.2]";
+    if (bits.marks[i] != 0) return "a mark bit is set between major collections [span.4]";
+    *used += (uint64_t)__builtin_popcountll(bits.allocated[i]) * class->bytes;
+  }
+  return NULL;
+}
+
+static const char *check_lists(const crd_old *old) {
+  for (uint32_t i = 0; i < old->classes.count; i++)
+    for (uint32_t page = old->allocators[i].partial; page != PAGE_NONE; page = arenas_page(&old->arenas, page)->next)
+      if (arenas_page(&old->arenas, page)->state != PAGE_SMALL || arenas_page(&old->arenas, page)->size_class != i)
+        return "a partial list holds a span of another class [span.3]";
+  return NULL;
+}
+
+const char *crd_old_check(const crd_old *old) {
+  uint64_t used = 0;
+  const char *fault = NULL;
+  for (uint32_t page = next_span(old, 0), pages; page != PAGE_NONE && fault == NULL; page = next_span(old, page + pages)) {
+    pages = arenas_page(&old->arenas, page)->pages;
+    if (arenas_page(&old->arenas, page)->state == PAGE_SMALL)
+      fault = check_small(old, page, &used);
+    else
+      used += (uint64_t)pages << PAGE_SHIFT;
+  }
+  if (fault == NULL) fault = crd_arenas_check(&old->arenas);
+  if (fault == NULL) fault = check_lists(old);
+  if (fault == NULL && used != old->used_bytes) fault = "used bytes do not match the allocation bits [span.5]";
+  return fault;
+}

@@ -1,0 +1,80 @@
+#include "gc/type_table.h"
+
+#include <stdlib.h>
+
+#include "gc/heap.h"
+
+#define FIXED_MAX_BYTES ((size_t)1 << 30)
+
+static const char *slots_fault(const cradle_type *type) {
+  uint64_t slots = type->references | type->values;
+  if (slots & 1) return "type: word 0 is the header and cannot be a slot";
+  if (type->references & type->values) return "type: a word cannot be a reference and a value";
+  if (slots != 0 && (size_t)(64 - __builtin_clzll(slots)) * 8 > type->size) return "type: a slot lies beyond size";
+  return NULL;
+}
+
+static const char *items_fault(const cradle_type *type) {
+  if (type->items > CRADLE_ITEMS_VALUES) return "type: items is no cradle_items";
+  if (type->items == CRADLE_ITEMS_NONE) return NULL;
+  if (type->item_size == 0) return "type: item_size is 0";
+  if (type->items != CRADLE_ITEMS_BYTES && type->item_size != 8) return "type: item_size of references and values must be 8";
+  if (type->items != CRADLE_ITEMS_BYTES && type->size % 8 != 0) return "type: size must be a multiple of 8 before slots";
+  if (type->length_offset < 8 || type->length_offset % 8 != 0 || type->length_offset + (size_t)8 > type->size)
+    return "type: length_offset must be a multiple of 8, after the header and inside size";
+  if (((type->references | type->values) >> (type->length_offset / 8)) & (type->length_offset < 512))
+    return "type: the length cannot be a slot";
+  return NULL;
+}
+
+const char *crd_type_fault(const cradle_type *type) {
+  if (type->size < 8) return "type: size must be at least 8, the header included";
+  if (type->size > FIXED_MAX_BYTES) return "type: size is above 1 GiB";
+  const char *fault = slots_fault(type);
+  return fault != NULL ? fault : items_fault(type);
+}
+
+static bool grow(crd_type_table *table) {
+  uint32_t capacity = table->capacity == 0 ? 16 : table->capacity * 2;
+  crd_type *types = realloc(table->types, capacity * sizeof *types);
+  if (types == NULL) return false;
+  table->types = types;
+  table->capacity = capacity;
+  return true;
+}
+
+bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding) {
+  if (table->count >= CRADLE_TYPE_ID_END || (table->count == table->capacity && !grow(table))) return false;
+  crd_type *entry = &table->types[table->count++];
+  *entry = (crd_type){.references = type->references,
+                      .values = type->values,
+                      .size = (uint32_t)type->size,
+                      .item_size = type->item_size,
+                      .length_offset = type->length_offset,
+                      .items = (uint8_t)type->items,
+                      .trace = type->trace,
+                      .name = type->name};
+  if (plain_encoding) {
+    entry->references |= entry->values;
+    entry->values = 0;
+    if (entry->items == CRADLE_ITEMS_VALUES) entry->items = CRADLE_ITEMS_REFERENCES;
+  }
+  if (entry->items == CRADLE_ITEMS_NONE) {
+    size_t bytes = (type->size + 7) & ~(size_t)7;
+    entry->size = (uint32_t)(bytes < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : bytes);
+  }
+  entry->has_slots = (entry->references | entry->values) != 0 || entry->items >= CRADLE_ITEMS_REFERENCES || entry->trace;
+  return true;
+}
+
+void crd_type_table_fini(crd_type_table *table) {
+  free(table->types);
+  *table = (crd_type_table){NULL, 0, 0};
+}
+
+uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
+  const char *fault = crd_type_fault(type);
+  if (fault != NULL) crd_misuse(heap, fault);
+  uint32_t id = heap->types.count;
+  return crd_type_table_add(&heap->types, type, heap->plain_encoding) ? id : CRADLE_TYPE_ID_END;
+}

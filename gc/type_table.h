@@ -1,0 +1,54 @@
+/* The type table: descriptors as the collector reads them.
+ *
+ *   [type.1] Every entry was checked when it was added: slots lie inside the size, the items' layout is possible.
+ *   [type.2] With the plain encoding, value slots are folded into reference slots, so that the collector has one kind.
+ *   [type.3] Entries never change or go; the array may move when it grows, and only then.
+ */
+#ifndef CRADLE_GC_TYPE_TABLE_H
+#define CRADLE_GC_TYPE_TABLE_H
+
+#include <cradle/object.h>
+
+typedef struct crd_type {
+  uint64_t references, values; /* bitmaps of words */
+  uint32_t size;               /* bytes of the fixed part, a multiple of 8 for fixed-size types */
+  uint32_t item_size;
+  uint32_t length_offset;
+  uint8_t items;     /* cradle_items */
+  uint8_t has_slots; /* anything to trace */
+  cradle_trace_function trace;
+  const char *name;
+} crd_type;
+
+typedef struct crd_type_table {
+  crd_type *types;
+  uint32_t count, capacity;
+} crd_type_table;
+
+/* NULL when the descriptor is sound, else what is wrong with it. */
+const char *crd_type_fault(const cradle_type *type);
+/* Adds a sound descriptor. false when memory runs out. */
+bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding);
+void crd_type_table_fini(crd_type_table *table);
+
+/* Bytes of a variable-size object with length items, rounded to 8, or 0 when that overflows. */
+static inline size_t type_array_bytes(const crd_type *type, uint64_t length) {
+  size_t items, bytes;
+  if (__builtin_mul_overflow(length, type->item_size, &items) || __builtin_add_overflow(items, type->size + 7u, &bytes) ||
+      bytes > (SIZE_MAX >> 1))
+    return 0;
+  bytes &= ~(size_t)7;
+  return bytes < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : bytes;
+}
+
+static inline uint64_t type_length(const crd_type *type, const cradle_word *object) {
+  return object[type->length_offset / 8];
+}
+
+/* Bytes that an object occupies, as its descriptor and its length say. */
+static inline size_t type_object_bytes(const crd_type *type, const cradle_word *object) {
+  if (type->items == CRADLE_ITEMS_NONE) return type->size;
+  return type_array_bytes(type, type_length(type, object));
+}
+
+#endif

@@ -1,0 +1,203 @@
+/* The verifier: walks the whole heap and says what is the first thing wrong with it.
+ *
+ * Every root and every slot of every old object is looked at, and from them every young object that can be reached: a
+ * reference must lead to the start of an object; an old object that refers to a young one must be remembered; headers,
+ * sizes, bitmaps and counts must agree. What it finds is more often a mistake of the embedder's (a missing barrier, a root
+ * that was not registered, a wrong descriptor) than of the collector's, so the message names holder, slot and type.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gc/check.h"
+#include "gc/heap.h"
+#include "gc/visit.h"
+
+typedef struct verify_context {
+  cradle_heap *heap;
+  crd_text *text;          /* empty while all is well */
+  uint64_t *seen;          /* a bit a word of the nursery: a young object that was found */
+  crd_word_stack *pending; /* young objects found and not looked into */
+  const cradle_word *holder; /* NULL: a root */
+  bool holder_is_old;
+  uint64_t unflagged;      /* old objects without the barrier flag */
+  bool incomplete;         /* memory for the walk ran out */
+} verify_context;
+
+static bool failed(const verify_context *context) {
+  return context->text->length != 0;
+}
+
+static void describe(verify_context *context, const cradle_word *object) {
+  crd_text_type(context->text, context->heap, (uint32_t)object[0]);
+  crd_text_add(context->text, " at ");
+  crd_text_hex(context->text, (uintptr_t)object);
+}
+
+static CRADLE_COLD void fault(verify_context *context, const char *what, const cradle_word *slot) {
+  if (failed(context)) return;
+  crd_text *text = context->text;
+  crd_text_add(text, what);
+  if (slot != NULL) {
+    crd_text_add(text, ": ");
+    crd_text_hex(text, *slot);
+    crd_text_add(text, " in ");
+    if (context->holder == NULL) {
+      crd_text_add(text, "the root at ");
+      crd_text_hex(text, (uintptr_t)slot);
+    } else {
+      crd_text_add(text, "word ");
+      crd_text_number(text, (uint64_t)(slot - context->holder));
+      crd_text_add(text, " of ");
+      describe(context, context->holder);
+    }
+  }
+  crd_text_add(text, "; last collection: ");
+  crd_text_number(text, context->heap->stats.minor_collections);
+  crd_text_add(text, " (");
+  crd_text_add(text, cradle_cause_name(context->heap->last_cause));
+  crd_text_add(text, ")");
+}
+
+static void found_young(verify_context *context, uintptr_t address, const cradle_word *slot) {
+  cradle_heap *heap = context->heap;
+  size_t offset = address - (uintptr_t)heap->nursery.start;
+  if (heap->mutator == NULL || address >= (uintptr_t)heap->mutator->public.free || offset % 8 != 0) {
+    fault(context, "stale reference into the nursery, where no object is", slot);
+    return;
+  }
+  if (context->holder_is_old && (context->holder[0] & HEADER_BARRIER_FLAG))
+    fault(context, "missing write barrier: an old object that is not remembered refers to a young one", slot);
+  if (context->seen[offset / 512] >> (offset / 8 % 64) & 1) return;
+  context->seen[offset / 512] |= UINT64_C(1) << (offset / 8 % 64);
+  if (!word_stack_push(context->pending, address)) context->incomplete = true;
+}
+
+static void found_old(verify_context *context, uintptr_t address, const cradle_word *slot) {
+  const crd_arenas *arenas = &context->heap->old.arenas;
+  if (!crd_old_is_object(&context->heap->old, address)) {
+    fault(context, "stale reference into the old generation, where no object is", slot);
+    return;
+  }
+  bool young = arenas_page(arenas, arenas_page_number(arenas, address))->state == PAGE_LARGE_YOUNG;
+  if (young && context->holder_is_old && (context->holder[0] & HEADER_BARRIER_FLAG))
+    fault(context, "missing write barrier: an old object that is not remembered refers to a young large one", slot);
+}
+
+static void verify_address(verify_context *context, uintptr_t address, const cradle_word *slot) {
+  if (failed(context)) return;
+  if (heap_is_young(context->heap, address))
+    found_young(context, address, slot);
+  else if (arenas_contain(&context->heap->old.arenas, address))
+    found_old(context, address, slot);
+}
+
+static void verify_reference(void *data, cradle_word *slot) {
+  verify_address(data, (uintptr_t)*slot, slot);
+}
+
+static void verify_value(void *data, cradle_word *slot) {
+  verify_context *context = data;
+  const cradle_encoding *encoding = &context->heap->encoding;
+  if (value_is_reference(encoding, *slot)) verify_address(context, value_address(encoding, *slot), slot);
+}
+
+/* The object's header and size; false when it cannot be looked into. */
+static bool verify_header(verify_context *context, const cradle_word *object, size_t room, uint64_t flags) {
+  if ((uint32_t)object[0] >= context->heap->types.count || (object[0] >> 32) & ~flags) {
+    crd_text_add(context->text, "broken header ");
+    crd_text_hex(context->text, object[0]);
+    crd_text_add(context->text, " at ");
+    crd_text_hex(context->text, (uintptr_t)object);
+    fault(context, "", NULL);
+    return false;
+  }
+  size_t bytes = type_object_bytes(heap_type(context->heap, object[0]), object);
+  if (bytes != 0 && bytes <= room) return true;
+  crd_text_add(context->text, "wrong length or size of ");
+  describe(context, object);
+  fault(context, "", NULL);
+  return false;
+}
+
+static void verify_slots(verify_context *context, cradle_word *object) {
+  context->holder = object;
+  visit_object(heap_type(context->heap, object[0]), object, verify_reference, verify_value, context);
+}
+
+static size_t old_room(const cradle_heap *heap, const cradle_word *object, bool *young) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  const crd_page *page = arenas_page(arenas, arenas_page_number(arenas, (uintptr_t)object));
+  page = arenas_page(arenas, page->head);
+  *young = page->state == PAGE_LARGE_YOUNG;
+  return page->state == PAGE_SMALL ? heap->old.classes.of[page->size_class].bytes : (size_t)page->pages << PAGE_SHIFT;
+}
+
+static void verify_old_object(void *data, cradle_word *object) {
+  verify_context *context = data;
+  if (failed(context)) return;
+  bool young;
+  size_t room = old_room(context->heap, object, &young);
+  if (!verify_header(context, object, room, young ? 0 : HEADER_BARRIER_FLAG >> 32)) return;
+  if (!young && !(object[0] & HEADER_BARRIER_FLAG)) context->unflagged++;
+  context->holder_is_old = !young;
+  verify_slots(context, object);
+}
+
+static void verify_young(verify_context *context) {
+  context->holder_is_old = false;
+  while (context->pending->top > context->pending->base && !failed(context)) {
+    cradle_word *object = (cradle_word *)(uintptr_t)*--context->pending->top;
+    size_t room = (size_t)(context->heap->mutator->public.free - (char *)object);
+    if (verify_header(context, object, room, 0)) verify_slots(context, object);
+  }
+  context->pending->top = context->pending->base;
+}
+
+static void verify_remembered(verify_context *context) {
+  cradle_heap *heap = context->heap;
+  uint64_t entries = (uint64_t)(heap->remembered.top - heap->remembered.base);
+  if (failed(context) || heap->remember_all) return;
+  for (cradle_word *entry = heap->remembered.base; entry < heap->remembered.top; entry++)
+    if (!crd_old_is_object(&heap->old, (uintptr_t)*entry)) fault(context, "the remembered set holds what is no object", NULL);
+  if (entries != context->unflagged) fault(context, "the remembered set and the barrier flags disagree [heap.3]", NULL);
+}
+
+static void verify_all(verify_context *context) {
+  cradle_heap *heap = context->heap;
+  crd_old_retire(&heap->old);
+  const char *structure = crd_old_check(&heap->old);
+  if (structure != NULL) fault(context, structure, NULL);
+  if (failed(context)) return;
+  visit_roots(heap, verify_reference, verify_value, context);
+  if (!failed(context)) crd_old_each(&heap->old, false, verify_old_object, context);
+  if (!failed(context)) verify_young(context);
+  verify_remembered(context);
+}
+
+bool crd_verify(cradle_heap *heap, crd_text *text) {
+  verify_context context = {.heap = heap, .text = text, .pending = &heap->mark_stack};
+  int state = heap->state;
+  context.seen = calloc(heap->nursery.mapped_bytes / 512 + 1, sizeof *context.seen);
+  if (context.seen == NULL) {
+    crd_event_note(heap, "the heap was not verified: no memory for it", heap->nursery.mapped_bytes / 64, 0);
+    return true;
+  }
+  heap->state = HEAP_VERIFYING;
+  crd_nursery_set_top(heap);
+  verify_all(&context);
+  heap->state = state;
+  crd_nursery_set_top(heap);
+  free(context.seen);
+  if (context.incomplete) crd_event_note(heap, "the heap was verified in part: no memory for all of it", 0, 0);
+  return text->length == 0;
+}
+
+bool cradle_heap_verify(cradle_heap *heap, cradle_error *error) {
+  crd_text text = {.length = 0};
+  if (crd_verify(heap, &text)) {
+    if (error != NULL) error->message[0] = '\0';
+    return true;
+  }
+  if (error != NULL) memcpy(error->message, text.buffer, sizeof error->message);
+  return false;
+}

@@ -1,0 +1,33 @@
+/* A stack of words in address space of its own: it grows in place, by committing more, and never moves.
+ *
+ * The shadow stack, the remembered set and the mark stack are such stacks.
+ *
+ *   [word_stack.1] base <= limit <= end; [base, limit) is committed. The top is its owner's, base <= top <= limit.
+ */
+#ifndef CRADLE_GC_WORD_STACK_H
+#define CRADLE_GC_WORD_STACK_H
+
+#include <cradle/base.h>
+
+typedef struct crd_word_stack {
+  cradle_word *base, *top, *limit, *end;
+} crd_word_stack;
+
+/* Reserves room for size bytes (halved while the system refuses, down to a page) and commits none. false: no address space. */
+bool crd_word_stack_init(crd_word_stack *stack, size_t size, size_t page_bytes, const char *name);
+void crd_word_stack_fini(crd_word_stack *stack);
+/* Commits more, at least doubling. false when the end is reached or memory refused: nothing changed. */
+bool crd_word_stack_grow(crd_word_stack *stack);
+
+static inline size_t word_stack_committed(const crd_word_stack *stack) {
+  return (size_t)((char *)stack->limit - (char *)stack->base);
+}
+
+/* false: full, and nothing was pushed. */
+static inline bool word_stack_push(crd_word_stack *stack, cradle_word word) {
+  if (CRADLE_UNLIKELY(stack->top == stack->limit) && !crd_word_stack_grow(stack)) return false;
+  *stack->top++ = word;
+  return true;
+}
+
+#endif

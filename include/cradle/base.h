@@ -1,0 +1,80 @@
+/* The base of the public headers: version, export and inlining macros, and the annotations that say which functions may
+ * collect.
+ *
+ * No macro changes the layout of a structure: an embedder's debug build and a release build of the library fit together.
+ */
+#ifndef CRADLE_BASE_H
+#define CRADLE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(__x86_64__) && !defined(__aarch64__) && !(defined(__riscv) && __riscv_xlen == 64)
+#error "cradle needs a 64-bit little-endian machine: x86-64, 64-bit Arm or RISC-V"
+#endif
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "cradle needs a little-endian machine"
+#endif
+#if !defined(__GNUC__)
+#error "cradle needs gcc or clang"
+#endif
+
+#define CRADLE_VERSION_MAJOR 0
+#define CRADLE_VERSION_MINOR 1
+#define CRADLE_VERSION_PATCH 0
+/* One number, major * 10000 + minor * 100 + patch; heap creation compares it with the library's. */
+#define CRADLE_VERSION (CRADLE_VERSION_MAJOR * 10000 + CRADLE_VERSION_MINOR * 100 + CRADLE_VERSION_PATCH)
+
+#ifdef __cplusplus
+#define CRADLE_BEGIN_DECLS extern "C" {
+#define CRADLE_END_DECLS }
+#else
+#define CRADLE_BEGIN_DECLS
+#define CRADLE_END_DECLS
+#endif
+
+#define CRADLE_API __attribute__((visibility("default")))
+#define CRADLE_INLINE static inline __attribute__((always_inline, unused))
+#define CRADLE_COLD __attribute__((noinline, cold))
+#define CRADLE_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define CRADLE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define CRADLE_RESULT_MATTERS __attribute__((warn_unused_result))
+
+/* A heap word that may be read and written whatever the embedder's own types are. */
+typedef uint64_t __attribute__((may_alias)) cradle_word;
+typedef uint32_t __attribute__((may_alias)) cradle_half_word;
+
+/* Annotations for clang's -Wthread-safety, in plain C; they are nothing for other compilers. The permission to collect is
+ * modelled as a capability: cradle_mutator_new grants it, a function marked CRADLE_MAY_COLLECT can only be called with it,
+ * and a no-collection region (cradle_no_collect_begin) takes it away. Mark your own functions that allocate. */
+#if defined(__clang__)
+#define CRADLE_ATTRIBUTE(x) __attribute__((x))
+#else
+#define CRADLE_ATTRIBUTE(x)
+#endif
+struct CRADLE_ATTRIBUTE(capability("permission to collect")) cradle_permission {
+  char unused;
+};
+/* Named in annotations only; it is never defined. */
+extern struct cradle_permission cradle_collection;
+
+/* The function may collect: objects may move, and every reference that is not rooted is stale after it. */
+#define CRADLE_MAY_COLLECT CRADLE_ATTRIBUTE(requires_capability(cradle_collection))
+#define CRADLE_GRANTS_COLLECTION CRADLE_ATTRIBUTE(acquire_capability(cradle_collection))
+#define CRADLE_REVOKES_COLLECTION CRADLE_ATTRIBUTE(release_capability(cradle_collection))
+/* For the few functions whose use of the permission the analysis cannot follow, such as a setjmp wrapper. */
+#define CRADLE_UNCHECKED_COLLECTION CRADLE_ATTRIBUTE(no_thread_safety_analysis)
+
+CRADLE_BEGIN_DECLS
+
+typedef struct cradle_heap cradle_heap;
+typedef struct cradle_mutator cradle_mutator;
+typedef struct cradle_visitor cradle_visitor;
+
+/* The library's version in the form of CRADLE_VERSION. Does not collect. */
+CRADLE_API uint32_t cradle_version(void);
+
+CRADLE_END_DECLS
+
+#endif

@@ -1,0 +1,112 @@
+/* Events: what the collector tells while it works. The collector has no log and no counters of its own beyond the snapshot
+ * in cradle/heap.h; a listener turns events into them.
+ *
+ * Events come in pairs or alone, in the order of what happens, on the mutator's thread. A listener must not allocate,
+ * store references or call the library about this heap. Unknown kinds must be ignored: new ones may come.
+ */
+#ifndef CRADLE_EVENT_H
+#define CRADLE_EVENT_H
+
+#include <cradle/base.h>
+
+CRADLE_BEGIN_DECLS
+
+struct cradle_hardware;
+
+typedef enum cradle_event_kind {
+  CRADLE_EVENT_HEAP_CREATED = 1, /* .heap */
+  CRADLE_EVENT_HEAP_DESTROYED,   /* nothing; the last event of a heap */
+  CRADLE_EVENT_NURSERY_SIZED,    /* .nursery */
+  CRADLE_EVENT_MINOR_BEGIN,      /* .begin */
+  CRADLE_EVENT_ROOTS_BEGIN,      /* within a minor collection: scanning the roots */
+  CRADLE_EVENT_ROOTS_END,        /* .roots */
+  CRADLE_EVENT_MINOR_END,        /* .minor */
+  CRADLE_EVENT_MAJOR_BEGIN,      /* .begin */
+  CRADLE_EVENT_MARK_BEGIN,
+  CRADLE_EVENT_MARK_END,  /* .mark */
+  CRADLE_EVENT_SWEEP_BEGIN,
+  CRADLE_EVENT_SWEEP_END, /* .sweep */
+  CRADLE_EVENT_MAJOR_END, /* .major */
+  CRADLE_EVENT_ARENAS,    /* .arenas: arenas were taken from or given back to the system */
+  CRADLE_EVENT_NOTE,      /* .note: something was lowered, refused or fell back, in words */
+} cradle_event_kind;
+
+typedef enum cradle_cause {
+  CRADLE_CAUSE_NURSERY_FULL = 0, /* the nursery was used up */
+  CRADLE_CAUSE_REQUEST,          /* the embedder asked */
+  CRADLE_CAUSE_THRESHOLD,        /* the old generation reached its threshold */
+  CRADLE_CAUSE_LARGE,            /* a large allocation reached the threshold */
+  CRADLE_CAUSE_MEMORY,           /* memory or the maximum heap ran out */
+  CRADLE_CAUSE_STRESS,           /* a stress mode */
+  CRADLE_CAUSE_SAFEPOINT,        /* a request from another thread */
+  CRADLE_CAUSE_MAJOR,            /* the minor collection that precedes a major one */
+  CRADLE_CAUSE_DETACH,           /* a mutator left its heap */
+} cradle_cause;
+/* The cause in words, as the log prints it; never NULL. */
+CRADLE_API const char *cradle_cause_name(cradle_cause cause);
+
+typedef struct cradle_event {
+  cradle_event_kind kind;
+  uint32_t reserved;
+  uint64_t time_ns; /* CLOCK_MONOTONIC; 0 when nobody listens */
+  union {
+    struct {
+      const struct cradle_hardware *hardware;
+      uintptr_t arenas_base, nursery_base;
+      uint64_t arenas_bytes; /* address space reserved for the old generation */
+    } heap;
+    struct {
+      uint64_t bytes;    /* nursery size now */
+      uint64_t previous; /* 0: the first */
+      const char *reason;
+    } nursery;
+    struct {
+      cradle_cause cause;
+      uint64_t used_bytes;      /* old generation and the nursery's filled part */
+      uint64_t threshold_bytes; /* old-generation bytes at which a major collection is due */
+    } begin;
+    struct {
+      uint64_t words; /* root words looked at */
+    } roots;
+    struct {
+      cradle_cause cause;
+      uint64_t number; /* from 1 */
+      uint64_t nursery_bytes;    /* filled when it began */
+      uint64_t promoted_objects, promoted_bytes;
+      uint64_t remembered; /* objects of the remembered set that were traced */
+      uint64_t large_freed_bytes;
+      uint64_t used_before, used_after; /* bytes, nursery included */
+      uint64_t duration_ns;
+    } minor;
+    struct {
+      uint64_t objects, bytes;
+    } mark;
+    struct {
+      uint64_t freed_objects, freed_bytes, spans_freed;
+    } sweep;
+    struct {
+      cradle_cause cause;
+      uint64_t number;
+      uint64_t used_before, used_after;
+      uint64_t threshold_bytes; /* of the next one */
+      uint64_t duration_ns;
+    } major;
+    struct {
+      uint64_t taken, given_back; /* arenas, by this event */
+      uint64_t committed, in_use; /* arenas, now */
+    } arenas;
+    struct {
+      const char *text;
+      uint64_t wanted, got; /* what the words are about; 0 and 0: nothing */
+    } note;
+  } u;
+} cradle_event;
+
+typedef struct cradle_listener {
+  void (*function)(void *data, const cradle_event *event);
+  void *data;
+} cradle_listener;
+
+CRADLE_END_DECLS
+
+#endif

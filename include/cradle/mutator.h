@@ -1,0 +1,74 @@
+/* The mutator: one thread's view of a heap, with its nursery and its shadow stack.
+ *
+ * The structure is public so that allocation, roots and generated code can be inline. Only free, top and shadow_top may be
+ * written from outside, and only as this header and cradle/new.h do it.
+ *
+ * Invariants
+ *   [mutator.1] free <= end of the nursery, both 8-byte aligned; [free, end) is unused.
+ *   [mutator.2] top <= end. It is lower, down to 0, when the collector wants the next allocation to take the slow path: a
+ *               request from another thread, a stress mode, a no-collection region. Only the slow path raises it.
+ *   [mutator.3] shadow_base <= shadow_top <= shadow_limit, in words; [shadow_base, shadow_top) are roots.
+ *   [mutator.4] A mutator is used by the thread it is attached to.
+ */
+#ifndef CRADLE_MUTATOR_H
+#define CRADLE_MUTATOR_H
+
+#include <cradle/object.h>
+#include <cradle/options.h>
+
+CRADLE_BEGIN_DECLS
+
+typedef struct cradle_scoped_root {
+  struct cradle_scoped_root *previous;
+  void *address; /* of the local variable */
+  cradle_mutator *mutator;
+  uint64_t kind; /* a cradle_kind */
+} cradle_scoped_root;
+
+struct cradle_mutator {
+  char *free;                       /* next free byte of the nursery */
+  char *top;                        /* allocation beyond it takes the slow path */
+  cradle_word *shadow_top;          /* next free word of the shadow stack */
+  cradle_word *shadow_limit;        /* end of what is committed of it */
+  cradle_word *shadow_base;         /* its first word */
+  cradle_scoped_root *scoped_roots; /* the innermost scoped root, or NULL */
+  char *reserved_end;               /* end of the open reservation, or NULL */
+  uint64_t no_collect_depth;        /* open no-collection regions */
+  cradle_heap *heap;
+};
+
+/* For generated code. */
+#define CRADLE_MUTATOR_FREE_OFFSET 0
+#define CRADLE_MUTATOR_TOP_OFFSET 8
+#define CRADLE_MUTATOR_SHADOW_TOP_OFFSET 16
+#define CRADLE_MUTATOR_SHADOW_LIMIT_OFFSET 24
+
+/* Makes the heap's mutator, attached to the calling thread. A heap has one mutator at a time in this version; asking for a
+ * second one is misuse. NULL when memory runs out. Does not collect. */
+CRADLE_API cradle_mutator *cradle_mutator_new(cradle_heap *heap) CRADLE_GRANTS_COLLECTION;
+/* Empties the nursery with a minor collection (objects that only this mutator's roots held are dropped with them) and ends
+ * the mutator. Its shadow stack must be empty and no scoped root open. NULL is ignored. */
+CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
+/* Hands a mutator to another thread: detach on the old one, attach on the new one, with a happens-before edge of the
+ * embedder's between them (a lock, a join). Does not collect. */
+CRADLE_API void cradle_mutator_detach(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
+CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
+
+CRADLE_API void cradle_safepoint_slow(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
+/* A poll for loops that do not allocate: when another thread asked for a safepoint, it is served here. May collect. */
+CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT {
+  if (CRADLE_UNLIKELY(__atomic_load_n(&mutator->top, __ATOMIC_RELAXED) == NULL)) cradle_safepoint_slow(mutator);
+}
+/* Asks for a minor collection at the mutator's next safepoint (allocation slow path or poll). The one function that any
+ * thread may call; the mutator must not be freed meanwhile. Requests are merged, none is lost. Does not collect itself. */
+CRADLE_API void cradle_safepoint_request(cradle_mutator *mutator);
+
+/* A region in which nothing may collect: allocation, polls and explicit collections are misuse until the matching end.
+ * Regions nest. clang's -Wthread-safety finds calls that may collect and early returns in the outermost region of a
+ * function. They do not collect. */
+CRADLE_API void cradle_no_collect_begin(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
+CRADLE_API void cradle_no_collect_end(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
+
+CRADLE_END_DECLS
+
+#endif

@@ -1,0 +1,129 @@
+/* Allocation: the fast path. Every function here may collect unless it says otherwise.
+ *
+ * In a loop, cradle_new_uninitialized of a constant size compiles to: load free, add, compare with top, branch, store free,
+ * store the header. docs/design/fast-path.md shows the machine code and its cost; a test counts its instructions.
+ *
+ * Sizes are bytes, rounded up to a multiple of 8; 0 and anything below CRADLE_OBJECT_MIN_BYTES become that minimum. The
+ * type's descriptor must give the same size. The slow path checks type and size against the descriptor; compile with
+ * CRADLE_CHECKED=1 to check every allocation.
+ */
+#ifndef CRADLE_NEW_H
+#define CRADLE_NEW_H
+
+#include <string.h>
+
+#include <cradle/mutator.h>
+
+/* Largest object that is allocated in the nursery, and largest reservation, whatever the nursery's size. Larger objects are
+ * allocated in the old generation by the slow path. */
+#define CRADLE_NURSERY_OBJECT_MAX_BYTES ((size_t)32 << 10)
+
+#ifndef CRADLE_CHECKED
+#define CRADLE_CHECKED 0
+#endif
+
+/* The unused nursery is poisoned when library and caller are built with AddressSanitizer. */
+#if defined(__SANITIZE_ADDRESS__)
+#define CRADLE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CRADLE_ASAN 1
+#endif
+#endif
+
+CRADLE_BEGIN_DECLS
+
+#ifdef CRADLE_ASAN
+void __asan_unpoison_memory_region(void const volatile *address, size_t size);
+#define CRADLE_UNPOISON(address, size) __asan_unpoison_memory_region((address), (size))
+#else
+#define CRADLE_UNPOISON(address, size) ((void)0)
+#endif
+
+/* The partners of the inline functions. Like them they return zeroed memory with its header, or do not return. */
+CRADLE_API CRADLE_COLD void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD bool cradle_reserve_slow(cradle_mutator *mutator, size_t size, bool may_fail) CRADLE_MAY_COLLECT;
+CRADLE_API void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size);
+CRADLE_API void cradle_check_reserved(cradle_mutator *mutator, uint32_t type, size_t size);
+
+CRADLE_INLINE size_t cradle_object_bytes(size_t size) {
+  size_t rounded = (size + (CRADLE_OBJECT_ALIGNMENT - 1)) & ~(size_t)(CRADLE_OBJECT_ALIGNMENT - 1);
+  return rounded < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : rounded;
+}
+
+/* An object whose words after the header have undefined contents: the caller writes every slot before its next call that may
+ * collect. size is as above and at most CRADLE_NURSERY_OBJECT_MAX_BYTES for the fast path; larger objects come zeroed. */
+CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
+  size_t bytes = cradle_object_bytes(size);
+  if (CRADLE_CHECKED) cradle_check_new(mutator, type, size);
+  char *object = mutator->free;
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_new_slow(mutator, type, size);
+  char *next = object + bytes;
+  if (CRADLE_UNLIKELY(next > mutator->top)) return cradle_new_slow(mutator, type, size);
+  mutator->free = next;
+  CRADLE_UNPOISON(object, bytes);
+  *(cradle_word *)object = type;
+  return object;
+}
+
+/* An object with every word after the header zero. With a constant size the zeroing is inline, and the compiler drops the
+ * stores that the caller overwrites. When memory runs out the out-of-memory handler is called; NULL is never returned. */
+CRADLE_INLINE void *cradle_new(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
+  size_t bytes = cradle_object_bytes(size);
+  char *object = (char *)cradle_new_uninitialized(mutator, type, size);
+  if (bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES) memset(object + 8, 0, bytes - 8);
+  return object;
+}
+
+/* The same, with NULL in place of the out-of-memory handler. */
+CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
+  size_t bytes = cradle_object_bytes(size);
+  if (CRADLE_CHECKED) cradle_check_new(mutator, type, size);
+  char *object = mutator->free;
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_try_new_slow(mutator, type, size);
+  char *next = object + bytes;
+  if (CRADLE_UNLIKELY(next > mutator->top)) return cradle_try_new_slow(mutator, type, size);
+  mutator->free = next;
+  CRADLE_UNPOISON(object, bytes);
+  *(cradle_word *)object = type;
+  memset(object + 8, 0, bytes - 8);
+  return object;
+}
+
+/* A variable-size object of the type with room for length items, zeroed, its length stored where the descriptor says. A
+ * length whose size overflows is out of memory: the handler is called, or NULL returned by the try variant. */
+CRADLE_API void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
+CRADLE_API void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
+
+/* Makes room for objects of size bytes in all (at most CRADLE_NURSERY_OBJECT_MAX_BYTES; more is misuse) behind one check.
+ * The objects are then carved with cradle_new_reserved, until the next call that may collect ends the reservation; what is
+ * not carved stays free. When memory runs out the handler is called. */
+CRADLE_INLINE void cradle_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || mutator->free + size > mutator->top)) {
+    (void)cradle_reserve_slow(mutator, size, false);
+    return;
+  }
+  if (CRADLE_CHECKED) mutator->reserved_end = mutator->free + size;
+}
+/* The same; false when memory runs out. */
+CRADLE_INLINE bool cradle_try_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || mutator->free + size > mutator->top))
+    return cradle_reserve_slow(mutator, size, true);
+  if (CRADLE_CHECKED) mutator->reserved_end = mutator->free + size;
+  return true;
+}
+/* Carves an object with undefined contents after the header out of the open reservation, without a check. The sum of the
+ * rounded sizes must stay within the reservation; with CRADLE_CHECKED that is checked. Does not collect. */
+CRADLE_INLINE void *cradle_new_reserved(cradle_mutator *mutator, uint32_t type, size_t size) {
+  if (CRADLE_CHECKED) cradle_check_reserved(mutator, type, size);
+  char *object = mutator->free;
+  mutator->free = object + cradle_object_bytes(size);
+  CRADLE_UNPOISON(object, cradle_object_bytes(size));
+  *(cradle_word *)object = type;
+  return object;
+}
+
+CRADLE_END_DECLS
+
+#endif

@@ -1,0 +1,94 @@
+/* Objects: the header word, type descriptors, and the encoding of values.
+ *
+ * An object is a run of 8-byte words. Its first word is the header: the low 32 bits are the type id, an index into the
+ * heap's type table and by custom the embedder's own enum constant; the high 32 bits are flags of the collector.
+ *
+ * Invariants
+ *   [object.1] Sizes are multiples of 8, at least CRADLE_OBJECT_MIN_BYTES. Allocation rounds a size up to a multiple of 8.
+ *   [object.2] A young object's flags are zero, so that allocation stores one constant.
+ *   [object.3] The barrier flag is set exactly on old objects that are not remembered.
+ *   [object.4] The all-zero word is never a reference.
+ */
+#ifndef CRADLE_OBJECT_H
+#define CRADLE_OBJECT_H
+
+#include <cradle/base.h>
+
+#define CRADLE_OBJECT_ALIGNMENT 8
+#define CRADLE_OBJECT_MIN_BYTES 16
+/* Type ids are below this bound. */
+#define CRADLE_TYPE_ID_END (1u << 20)
+
+/* For generated code: the byte of an object that holds the barrier flag, and the flag's mask in that byte. A store into an
+ * object must be followed by a call of cradle_write_barrier_slow when (byte & mask) != 0. */
+#define CRADLE_BARRIER_OFFSET 4
+#define CRADLE_BARRIER_MASK 0x01
+
+/* The header's type id. object must be a live object. */
+CRADLE_INLINE uint32_t cradle_type_of(const void *object) {
+  return *(const cradle_half_word *)object;
+}
+
+CRADLE_BEGIN_DECLS
+
+/* What the items of a variable-size object are. */
+typedef enum cradle_items {
+  CRADLE_ITEMS_NONE = 0,   /* a fixed-size object */
+  CRADLE_ITEMS_BYTES,      /* raw data that the collector does not look into */
+  CRADLE_ITEMS_REFERENCES, /* 8-byte plain references */
+  CRADLE_ITEMS_VALUES,     /* 8-byte values in the heap's encoding */
+} cradle_items;
+
+/* Reports the slots of an object that no declaration covers, such as those in a malloc'ed buffer that the object owns,
+ * with the cradle_visit functions. It may run at any collection, must report the same slots each time for unchanged
+ * contents, and must not allocate, store references or call anything else of this library. */
+typedef void (*cradle_trace_function)(void *object, cradle_visitor *visitor);
+
+/* A type descriptor. The zero value of a field means "none of it". The collector copies the descriptor; the name must stay
+ * valid as long as the heap. */
+typedef struct cradle_type {
+  const char *name;            /* for logs and messages; NULL prints as "type N" */
+  size_t size;                 /* bytes of a fixed-size object, or of the part before the items; header included */
+  uint64_t references;         /* bit i: word i of the object is a slot with a plain reference; bit 0 is the header */
+  uint64_t values;             /* bit i: word i is a slot with a value in the heap's encoding */
+  cradle_items items;          /* what follows the fixed part */
+  uint32_t item_size;          /* bytes of an item; 8 for references and values */
+  uint32_t length_offset;      /* where the number of items is: a uint64_t at this byte offset of the fixed part */
+  cradle_trace_function trace; /* for slots that the fields above cannot describe, visited in addition to them */
+} cradle_type;
+
+/* The bit of a field in cradle_type.references and .values. */
+#define CRADLE_SLOT(structure, field) (UINT64_C(1) << (offsetof(structure, field) / 8))
+
+/* How a word holds either a reference or an immediate, as data. A value v holds a reference when
+ *     (v & pairs[i].mask) == pairs[i].pattern  for some i < pair_count, and
+ *     bit (v & 7) of tag_set is set, and (v & payload_mask) != 0;
+ * the object is at v & payload_mask, and a move keeps the other bits. payload_mask has bits 3 to 46 set, no bit of any
+ * mask, and none of the three low bits unless tag_set is 0x01. */
+#define CRADLE_ENCODING_PAIRS_MAX 4
+typedef struct cradle_encoding {
+  struct {
+    uint64_t mask, pattern;
+  } pairs[CRADLE_ENCODING_PAIRS_MAX];
+  uint32_t pair_count;
+  uint8_t tag_set;
+  uint64_t payload_mask;
+} cradle_encoding;
+
+/* Plain references with NULL. */
+CRADLE_API cradle_encoding cradle_encoding_plain(void);
+/* Low-bit tags: words whose low three bits are in tag_set (bit t: tag t) are references. */
+CRADLE_API cradle_encoding cradle_encoding_low_tags(uint8_t tag_set);
+/* NaN-boxing with one pattern: references are the words with (v & mask) == pattern; the address is in the other bits. */
+CRADLE_API cradle_encoding cradle_encoding_nan_boxing(uint64_t mask, uint64_t pattern);
+
+/* Visiting: a trace callback or root callback reports its slots with these. slot may be anywhere, aligned to 8 bytes; the
+ * collector may rewrite it. They do not collect. */
+CRADLE_API void cradle_visit_reference(cradle_visitor *visitor, void *slot);
+CRADLE_API void cradle_visit_value(cradle_visitor *visitor, void *slot);
+CRADLE_API void cradle_visit_references(cradle_visitor *visitor, void *slots, size_t count);
+CRADLE_API void cradle_visit_values(cradle_visitor *visitor, void *slots, size_t count);
+
+CRADLE_END_DECLS
+
+#endif

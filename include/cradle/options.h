@@ -1,0 +1,109 @@
+/* Options: everything a heap can be told when it is made. cradle_options_init sets the defaults; the runtime's
+ * cradle_options_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
+ *
+ * Sizes are bytes. A contradiction (a minimum above the maximum, an encoding that is none) fails heap creation with a
+ * message that names the field.
+ */
+#ifndef CRADLE_OPTIONS_H
+#define CRADLE_OPTIONS_H
+
+#include <cradle/event.h>
+#include <cradle/object.h>
+
+CRADLE_BEGIN_DECLS
+
+#define CRADLE_NURSERY_MIN_BYTES ((size_t)4 << 10)
+#define CRADLE_NURSERY_MAX_BYTES ((size_t)1 << 30)
+
+/* The machine. Left out of the options, it is detected when the heap is made. */
+typedef enum cradle_source {
+  CRADLE_SOURCE_DEFAULT = 0, /* nobody told: the stated default */
+  CRADLE_SOURCE_SYSFS,
+  CRADLE_SOURCE_SYSCONF,
+  CRADLE_SOURCE_EMBEDDER,
+} cradle_source;
+
+typedef enum cradle_thp_mode {
+  CRADLE_THP_UNKNOWN = 0, /* the system does not tell, or has none */
+  CRADLE_THP_NEVER,
+  CRADLE_THP_MADVISE,
+  CRADLE_THP_ALWAYS,
+} cradle_thp_mode;
+
+typedef struct cradle_hardware {
+  size_t page_bytes;           /* base page */
+  size_t thp_page_bytes;       /* transparent huge page; 0: none */
+  size_t pool_page_bytes;      /* default page of the reserved pool; 0: none */
+  size_t pool_pages_free;      /* free pages of that pool when it was read */
+  cradle_thp_mode thp_mode;    /* /sys/kernel/mm/transparent_hugepage/enabled; NEVER too when the process disabled them */
+  size_t l2_bytes;             /* smallest L2 over the CPUs the process may run on; default 1 MiB */
+  size_t l3_bytes;             /* smallest L3 likewise; 0: unknown or none */
+  size_t memory_bytes;         /* physical memory, or the cgroup's limit if smaller; 0: unknown */
+  cradle_source l2_source, l3_source;
+} cradle_hardware;
+
+typedef enum cradle_hugepages {
+  CRADLE_HUGEPAGES_AUTO = 0, /* transparent huge pages by madvise, then base pages */
+  CRADLE_HUGEPAGES_HUGETLB,  /* the reserved 2 MiB pool, each piece falling back to auto */
+  CRADLE_HUGEPAGES_1G,       /* the reserved 1 GiB pool for the arenas, falling back to hugetlb */
+  CRADLE_HUGEPAGES_OFF,      /* base pages */
+} cradle_hugepages;
+
+/* What roots and slots of a given place hold. */
+typedef enum cradle_kind {
+  CRADLE_KIND_REFERENCE = 0, /* plain references or NULL */
+  CRADLE_KIND_VALUE,         /* values in the heap's encoding */
+} cradle_kind;
+
+/* Called when the embedder misused the library: message says what was done and to what. The default writes it to standard
+ * error and aborts. A handler may longjmp away (the call that was refused did nothing); if it returns, the library aborts. */
+typedef void (*cradle_misuse_function)(void *data, const char *message);
+/* Called when an allocation of size bytes cannot be satisfied after a full collection. The heap is consistent, so a handler
+ * may longjmp out. The default writes a message and aborts; if a handler returns, the library does that too. */
+typedef void (*cradle_out_of_memory_function)(void *data, cradle_mutator *mutator, size_t size);
+/* Collection as an instrument: see CRADLE_STRESS in docs/environment.md. */
+
+typedef struct cradle_options {
+  uint32_t version; /* CRADLE_VERSION of the embedder's headers; set by cradle_options_init */
+  uint32_t size;    /* sizeof(cradle_options) of the embedder's headers; likewise */
+
+  const cradle_type *types; /* the first type descriptors, with ids 0 .. type_count - 1 */
+  size_t type_count;
+  size_t type_size;         /* sizeof(cradle_type) of the embedder's headers; set by cradle_options_init */
+  cradle_encoding encoding; /* of values; plain references by default */
+  cradle_kind shadow_stack; /* what the words of the shadow stack are; references by default */
+
+  size_t nursery_bytes;      /* 0: chosen from the L2 cache */
+  size_t reserve_bytes;      /* address space for the old generation; halved while the system refuses */
+  size_t shadow_stack_bytes; /* most that the shadow stack may grow to */
+  void *base_address;        /* wished address of the heap, for reproducible debugging; NULL: anywhere */
+
+  double major_factor;     /* a major collection starts when the old generation is this factor above what last survived */
+  double major_growth;     /* most that the threshold may grow from one major collection to the next, a factor */
+  size_t major_min_bytes;  /* no major collection below it; 0: 8 base nurseries */
+  size_t major_max_delta;  /* the threshold is at most this far above what survived; 0: an eighth of the memory */
+  size_t heap_max_bytes;   /* arenas, large objects, nursery and its promotion reserve together; 0: no limit */
+
+  cradle_hugepages hugepages_nursery;
+  cradle_hugepages hugepages_arenas;
+
+  uint64_t stress_period; /* a minor collection at every n-th allocation that the library can see; 0: off */
+  uint64_t stress_major;  /* under stress, every k-th collection is a full one; 0: none */
+  bool verify;            /* check the whole heap before and after every collection */
+
+  const cradle_hardware *hardware; /* the machine, when it is known; NULL: detect it */
+  cradle_listener listener;        /* receives the events; function NULL: nobody */
+
+  cradle_misuse_function on_misuse;               /* NULL: the default */
+  cradle_out_of_memory_function on_out_of_memory; /* NULL: the default */
+  void *handler_data;                             /* first argument of both */
+} cradle_options;
+
+/* Sets every field to its default. Does not fail. Call it through the macro, which passes what the embedder compiled. */
+CRADLE_API void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t size, size_t type_size);
+#define cradle_options_init(options) \
+  cradle_options_init_sized((options), CRADLE_VERSION, sizeof(cradle_options), sizeof(cradle_type))
+
+CRADLE_END_DECLS
+
+#endif

@@ -91,10 +91,11 @@ static bool check_options(const cradle_options *options, cradle_error *error) {
 
 /* --- making --- */
 
-static bool init_types(cradle_heap *heap) {
+static bool init_types(cradle_heap *heap, cradle_error *error) {
   heap->plain_encoding = crd_encoding_is_plain(&heap->encoding);
   for (size_t i = 0; i < heap->options.type_count; i++)
-    if (!crd_type_table_add(&heap->types, &heap->options.types[i], heap->plain_encoding)) return false;
+    if (!crd_type_table_add(&heap->types, &heap->options.types[i], heap->plain_encoding, &heap->old.classes))
+      return fail(error, "memory for the type table was refused");
   return true;
 }
 
@@ -174,9 +175,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   else
     crd_hardware_detect(&heap->hardware);
   send_created(heap);
-  if (init_types(heap) ? init_memory(heap, error) && init_nursery(heap, error)
-                       : fail(error, "memory for the type table was refused"))
-    return heap;
+  if (init_memory(heap, error) && init_types(heap, error) && init_nursery(heap, error)) return heap;
   destroy(heap);
   return NULL;
 }

@@ -14,10 +14,11 @@
 #include "gc/heap.h"
 #include "gc/visit.h"
 
+#define COPY_INLINE_WORDS 16
+
 typedef struct minor_context {
   uintptr_t nursery_start, nursery_bytes;
   crd_allocator *allocators;
-  const uint8_t *class_by_words;
   const crd_type *types;
   cradle_word *pending; /* dead bodies of objects whose copies are to be traced */
   uint32_t pending_large; /* large objects reached and not traced yet */
@@ -32,20 +33,61 @@ static CRADLE_COLD void *promote_large(minor_context *context, size_t bytes) {
   return place;
 }
 
-static void refill(minor_context *context, uint32_t size_class) {
+static CRADLE_NOINLINE void refill(minor_context *context, uint32_t size_class) {
   bool refilled = crd_old_refill(&context->heap->old, size_class, 0);
   ASSERT(refilled, "[heap.2] the promotion reserve did not hold a span");
   (void)refilled;
 }
 
-static inline cradle_word *old_place(minor_context *context, size_t bytes) {
-  if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
-  uint32_t size_class = context->class_by_words[bytes / 8];
+/* Most objects are a few words: a call of memcpy would cost more than the copy. */
+static inline void copy_words(cradle_word *restrict to, const cradle_word *restrict from, size_t words) {
+  if (CRADLE_UNLIKELY(words > COPY_INLINE_WORDS)) {
+    memcpy(to, from, words * 8);
+    return;
+  }
+  for (size_t i = 0; i < words; i++) {
+    to[i] = from[i];
+    __asm__("" : "+r"(i)); /* keeps the compiler from making it that call */
+  }
+}
+
+static inline cradle_word *small_place(minor_context *context, uint32_t size_class, size_t class_bytes) {
   crd_allocator *allocator = &context->allocators[size_class];
   if (CRADLE_UNLIKELY(allocator->free == allocator->end)) refill(context, size_class);
   char *place = allocator->free;
-  allocator->free = place + context->heap->old.classes.of[size_class].bytes;
+  allocator->free = place + class_bytes;
   return (cradle_word *)place;
+}
+
+/* For objects whose size is not in their type: variable ones, and fixed ones too large for a size class. */
+static CRADLE_NOINLINE cradle_word *any_place(minor_context *context, size_t bytes) {
+  if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
+  uint32_t size_class = old_class_of(&context->heap->old, bytes);
+  return small_place(context, size_class, context->heap->old.classes.of[size_class].bytes);
+}
+
+/* Copies an object of the type to the old generation and leaves its new address behind. */
+static uintptr_t copy(minor_context *context, cradle_word *object, uint64_t header) {
+  const crd_type *type = &context->types[(uint32_t)header];
+  size_t bytes = type->size;
+  cradle_word *place;
+  if (CRADLE_LIKELY(type->class_bytes != 0)) {
+    place = small_place(context, type->size_class, type->class_bytes);
+  } else {
+    bytes = type_object_bytes(type, object);
+    place = any_place(context, bytes);
+  }
+  place[0] = header | HEADER_BARRIER_FLAG;
+  place[1] = object[1];
+  copy_words(place + 2, object + 2, bytes / 8 - 2);
+  object[0] = (uintptr_t)place | HEADER_FORWARDED;
+  if (type->has_slots) {
+    object[1] = (uintptr_t)context->pending;
+    context->pending = object;
+  }
+  context->objects++;
+  context->bytes += bytes;
+  return (uintptr_t)place;
 }
 
 /* The new address of a young object, which is copied unless it has been. */
@@ -53,20 +95,7 @@ static inline uintptr_t promote(minor_context *context, uintptr_t address) {
   cradle_word *object = (cradle_word *)address;
   uint64_t header = object[0];
   if (header & HEADER_FORWARDED) return (uintptr_t)(header & ~HEADER_FORWARDED);
-  const crd_type *type = &context->types[(uint32_t)header];
-  size_t bytes = type_object_bytes(type, object);
-  cradle_word *copy = old_place(context, bytes);
-  copy[0] = header | HEADER_BARRIER_FLAG;
-  copy[1] = object[1];
-  for (size_t i = 2; i < bytes / 8; i++) copy[i] = object[i];
-  object[0] = (uintptr_t)copy | HEADER_FORWARDED;
-  if (type->has_slots) {
-    object[1] = (uintptr_t)context->pending;
-    context->pending = object;
-  }
-  context->objects++;
-  context->bytes += bytes;
-  return (uintptr_t)copy;
+  return copy(context, object, header);
 }
 
 /* A reference that does not lead into the nursery: to a large object that may be young. */
@@ -181,7 +210,6 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   minor_context context = {.nursery_start = (uintptr_t)heap->nursery.start,
                            .nursery_bytes = heap->nursery.mapped_bytes,
                            .allocators = heap->old.allocators,
-                           .class_by_words = heap->old.classes.by_words,
                            .types = heap->types.types,
                            .pending = NULL,
                            .pending_large = PAGE_NONE,

@@ -43,7 +43,18 @@ static bool grow(crd_type_table *table) {
   return true;
 }
 
-bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding) {
+/* Sizes of fixed-size objects are rounded once, here, and their size class is looked up once. */
+static void set_fixed_size(crd_type *entry, size_t size, const crd_size_classes *classes) {
+  size_t bytes = (size + 7) & ~(size_t)7;
+  if (bytes < CRADLE_OBJECT_MIN_BYTES) bytes = CRADLE_OBJECT_MIN_BYTES;
+  entry->size = (uint32_t)bytes;
+  if (bytes > SMALL_MAX_BYTES) return;
+  entry->size_class = classes->by_words[bytes / 8];
+  entry->class_bytes = classes->of[entry->size_class].bytes;
+}
+
+bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding,
+                        const crd_size_classes *classes) {
   if (table->count >= CRADLE_TYPE_ID_END || (table->count == table->capacity && !grow(table))) return false;
   crd_type *entry = &table->types[table->count++];
   *entry = (crd_type){.references = type->references,
@@ -59,10 +70,7 @@ bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool pla
     entry->values = 0;
     if (entry->items == CRADLE_ITEMS_VALUES) entry->items = CRADLE_ITEMS_REFERENCES;
   }
-  if (entry->items == CRADLE_ITEMS_NONE) {
-    size_t bytes = (type->size + 7) & ~(size_t)7;
-    entry->size = (uint32_t)(bytes < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : bytes);
-  }
+  if (entry->items == CRADLE_ITEMS_NONE) set_fixed_size(entry, type->size, classes);
   entry->has_slots = (entry->references | entry->values) != 0 || entry->items >= CRADLE_ITEMS_REFERENCES || entry->trace;
   return true;
 }
@@ -76,5 +84,5 @@ uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
   const char *fault = crd_type_fault(type);
   if (fault != NULL) crd_misuse(heap, fault);
   uint32_t id = heap->types.count;
-  return crd_type_table_add(&heap->types, type, heap->plain_encoding) ? id : CRADLE_TYPE_ID_END;
+  return crd_type_table_add(&heap->types, type, heap->plain_encoding, &heap->old.classes) ? id : CRADLE_TYPE_ID_END;
 }

@@ -9,13 +9,17 @@
 
 #include <cradle/object.h>
 
+#include "gc/size_class.h"
+
 typedef struct crd_type {
   uint64_t references, values; /* bitmaps of words */
   uint32_t size;               /* bytes of the fixed part, a multiple of 8 for fixed-size types */
   uint32_t item_size;
   uint32_t length_offset;
-  uint8_t items;     /* cradle_items */
-  uint8_t has_slots; /* anything to trace */
+  uint32_t class_bytes; /* of a fixed-size small object's size class; 0 for other types */
+  uint8_t size_class;   /* the class */
+  uint8_t items;        /* cradle_items */
+  uint8_t has_slots;    /* anything to trace */
   cradle_trace_function trace;
   const char *name;
 } crd_type;
@@ -28,7 +32,8 @@ typedef struct crd_type_table {
 /* NULL when the descriptor is sound, else what is wrong with it. */
 const char *crd_type_fault(const cradle_type *type);
 /* Adds a sound descriptor. false when memory runs out. */
-bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding);
+bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding,
+                        const crd_size_classes *classes);
 void crd_type_table_fini(crd_type_table *table);
 
 /* Bytes of a variable-size object with length items, rounded to 8, or 0 when that overflows. */

@@ -37,6 +37,7 @@
 #define CRADLE_API __attribute__((visibility("default")))
 #define CRADLE_INLINE static inline __attribute__((always_inline, unused))
 #define CRADLE_COLD __attribute__((noinline, cold))
+#define CRADLE_NOINLINE __attribute__((noinline))
 #define CRADLE_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define CRADLE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define CRADLE_RESULT_MATTERS __attribute__((warn_unused_result))

@@ -1,7 +1,7 @@
 /* The nursery: one block that is handed out by bumping free, emptied as a whole, and never unmapped in between.
  *
- * Its size follows the L2 cache: four times the L2, at most an eighth of the L3 where that is known and larger than the L2.
- * docs/design/nursery.md holds the measurements. */
+ * Its size follows the L2 cache: four times the L2, between 256 KiB and 32 MiB. docs/design/nursery.md holds the measurements
+ * behind the rule. */
 #include <string.h>
 
 #include <cradle/new.h>

@@ -33,7 +33,7 @@ static CRADLE_COLD void *promote_large(minor_context *context, size_t bytes) {
   return place;
 }
 
-static CRADLE_NOINLINE void refill(minor_context *context, uint32_t size_class) {
+static void refill(minor_context *context, uint32_t size_class) {
   bool refilled = crd_old_refill(&context->heap->old, size_class, 0);
   ASSERT(refilled, "[heap.2] the promotion reserve did not hold a span");
   (void)refilled;
@@ -51,31 +51,28 @@ static inline void copy_words(cradle_word *restrict to, const cradle_word *restr
   }
 }
 
-static inline cradle_word *small_place(minor_context *context, uint32_t size_class, size_t class_bytes) {
+/* A place for an object that the fast path cannot serve: the run is used up, or the size is not in the type. */
+static CRADLE_NOINLINE cradle_word *slow_place(minor_context *context, size_t bytes) {
+  if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
+  uint32_t size_class = old_class_of(&context->heap->old, bytes);
   crd_allocator *allocator = &context->allocators[size_class];
-  if (CRADLE_UNLIKELY(allocator->free == allocator->end)) refill(context, size_class);
+  if (allocator->free == allocator->end) refill(context, size_class);
   char *place = allocator->free;
-  allocator->free = place + class_bytes;
+  allocator->free = place + context->heap->old.classes.of[size_class].bytes;
   return (cradle_word *)place;
 }
 
-/* For objects whose size is not in their type: variable ones, and fixed ones too large for a size class. */
-static CRADLE_NOINLINE cradle_word *any_place(minor_context *context, size_t bytes) {
-  if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
-  uint32_t size_class = old_class_of(&context->heap->old, bytes);
-  return small_place(context, size_class, context->heap->old.classes.of[size_class].bytes);
-}
-
-/* Copies an object of the type to the old generation and leaves its new address behind. */
-static uintptr_t copy(minor_context *context, cradle_word *object, uint64_t header) {
+/* Copies an object to the old generation and leaves its new address behind. */
+static inline uintptr_t copy(minor_context *context, cradle_word *object, uint64_t header) {
   const crd_type *type = &context->types[(uint32_t)header];
+  crd_allocator *allocator = &context->allocators[type->size_class];
+  cradle_word *place = (cradle_word *)allocator->free;
   size_t bytes = type->size;
-  cradle_word *place;
-  if (CRADLE_LIKELY(type->class_bytes != 0)) {
-    place = small_place(context, type->size_class, type->class_bytes);
+  if (CRADLE_LIKELY(type->class_bytes != 0 && allocator->free != allocator->end)) {
+    allocator->free += type->class_bytes;
   } else {
     bytes = type_object_bytes(type, object);
-    place = any_place(context, bytes);
+    place = slow_place(context, bytes);
   }
   place[0] = header | HEADER_BARRIER_FLAG;
   place[1] = object[1];
@@ -140,12 +137,24 @@ static void trace_large(minor_context *context) {
   trace(context, (cradle_word *)arenas_page_address(arenas, page));
 }
 
+/* Neighbours in the list tend to be of one type. Asking whether the type is the last one again, rather than looking its
+ * slots up, lets the processor predict where the slots are and go on to the next object while the lookup would still wait. */
 static void trace_pending(minor_context *context) {
+  uint32_t last_type = CRADLE_TYPE_ID_END;
+  uint64_t references = 0;
   for (;;) {
     while (context->pending != NULL) {
       cradle_word *body = context->pending;
       context->pending = (cradle_word *)(uintptr_t)body[1];
-      trace(context, (cradle_word *)(uintptr_t)(body[0] & ~HEADER_FORWARDED));
+      cradle_word *object = (cradle_word *)(uintptr_t)(body[0] & ~HEADER_FORWARDED);
+      if ((uint32_t)object[0] != last_type) {
+        last_type = (uint32_t)object[0];
+        references = context->types[last_type].only_references;
+      }
+      if (CRADLE_LIKELY(references != 0))
+        visit_bitmap(object, references, minor_reference, context);
+      else
+        trace(context, object);
     }
     if (context->pending_large == PAGE_NONE) return;
     trace_large(context);

@@ -71,7 +71,9 @@ bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool pla
     if (entry->items == CRADLE_ITEMS_VALUES) entry->items = CRADLE_ITEMS_REFERENCES;
   }
   if (entry->items == CRADLE_ITEMS_NONE) set_fixed_size(entry, type->size, classes);
-  entry->has_slots = (entry->references | entry->values) != 0 || entry->items >= CRADLE_ITEMS_REFERENCES || entry->trace;
+  bool others = entry->values != 0 || entry->items >= CRADLE_ITEMS_REFERENCES || entry->trace != NULL;
+  entry->only_references = others ? 0 : entry->references;
+  entry->has_slots = others || entry->references != 0;
   return true;
 }
 

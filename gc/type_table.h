@@ -13,6 +13,7 @@
 
 typedef struct crd_type {
   uint64_t references, values; /* bitmaps of words */
+  uint64_t only_references;    /* references, when a type has slots of no other sort; else 0 */
   uint32_t size;               /* bytes of the fixed part, a multiple of 8 for fixed-size types */
   uint32_t item_size;
   uint32_t length_offset;

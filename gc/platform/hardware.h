@@ -14,7 +14,7 @@
 
 /* Reads the machine. Never fails; opens and closes its files, allocates nothing. */
 void crd_hardware_detect(cradle_hardware *hardware);
-/* The same with the tree under root in place of "/" (tests give a directory with sys/ and proc/ in it). */
+/* The same with the tree under root, which ends with a slash, in place of "/" (tests give a directory with sys/ and proc/). */
 void crd_hardware_detect_under(cradle_hardware *hardware, const char *root);
 
 #endif

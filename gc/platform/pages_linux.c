@@ -1,0 +1,310 @@
+/* Pages on Linux. Every system call goes through CALL, so that a test can make any of them fail. */
+#include "gc/platform/pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A test build defines CRADLE_FAULT_INJECTION and the function, which says whether the call named fails now, and sets errno. */
+#ifdef CRADLE_FAULT_INJECTION
+bool crd_fault_should_fail(const char *call);
+#define CALL(name, failure, ...) (crd_fault_should_fail(#name) ? (failure) : name(__VA_ARGS__))
+#else
+#define CALL(name, failure, ...) name(__VA_ARGS__)
+#endif
+
+/* Constants that older C library headers lack. */
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MAP_HUGE_SHIFT
+#define MAP_HUGE_SHIFT 26
+#endif
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
+#endif
+
+#define RESERVED_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
+
+static void *map(void *address, size_t size, int protection, int flags) {
+  void *mapped = CALL(mmap, MAP_FAILED, address, size, protection, flags, -1, 0);
+  return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+static bool unmap(void *address, size_t size) {
+  return size == 0 || CALL(munmap, -1, address, size) == 0;
+}
+
+/* --- reservations --- */
+
+static void *reserve_at(void *hint, size_t size) {
+  void *mapped = map(hint, size, PROT_NONE, RESERVED_FLAGS | MAP_FIXED_NOREPLACE);
+  if (mapped == NULL || mapped == hint) return mapped;
+  unmap(mapped, size); /* a kernel that takes the address for a wish */
+  return NULL;
+}
+
+static void *reserve_aligned(size_t size, size_t alignment) {
+  char *mapped = map(NULL, size + alignment, PROT_NONE, RESERVED_FLAGS);
+  if (mapped == NULL) return NULL;
+  char *aligned = (char *)(((uintptr_t)mapped + alignment - 1) & ~(uintptr_t)(alignment - 1));
+  /* Trimming that fails leaves a little address space behind, which costs nothing but itself. */
+  unmap(mapped, (size_t)(aligned - mapped));
+  unmap(aligned + size, (size_t)(mapped + alignment - aligned));
+  return aligned;
+}
+
+void *crd_pages_reserve(size_t size, size_t alignment, void *hint) {
+  int saved = errno;
+  void *address = hint != NULL ? reserve_at(hint, size) : reserve_aligned(size, alignment);
+  errno = saved;
+  return address;
+}
+
+bool crd_pages_unreserve(void *address, size_t size) {
+  int saved = errno;
+  bool done = unmap(address, size);
+  errno = saved;
+  return done;
+}
+
+/* --- commit and release --- */
+
+static bool protect(void *address, size_t size, int protection) {
+  int saved = errno;
+  bool done = CALL(mprotect, -1, address, size, protection) == 0;
+  errno = saved;
+  return done;
+}
+
+bool crd_pages_commit(void *address, size_t size) {
+  return protect(address, size, PROT_READ | PROT_WRITE);
+}
+
+bool crd_pages_protect(void *address, size_t size, bool accessible) {
+  return protect(address, size, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+static bool populate(void *address, size_t size) {
+  return CALL(madvise, -1, address, size, MADV_POPULATE_WRITE) == 0;
+}
+
+/* Pool pages must not be mapped in place: a MAP_FIXED that fails would leave a hole. Without MAP_NORESERVE a pool that is too
+ * small refuses at once, and populating turns what could be a SIGBUS later into an error now. */
+static void *map_pool(size_t size, size_t pool_page_bytes) {
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (__builtin_ctzll(pool_page_bytes) << MAP_HUGE_SHIFT);
+  void *mapped = map(NULL, size, PROT_READ | PROT_WRITE, flags);
+  if (mapped == NULL || populate(mapped, size)) return mapped;
+  unmap(mapped, size);
+  return NULL;
+}
+
+bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
+  if (pool_page_bytes == 0 || size % pool_page_bytes != 0 || (uintptr_t)address % pool_page_bytes != 0) return false;
+  int saved = errno;
+  void *mapped = map_pool(size, pool_page_bytes);
+  bool done = mapped != NULL;
+  if (done && CALL(mremap, MAP_FAILED, mapped, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, address) == MAP_FAILED) {
+    unmap(mapped, size);
+    done = false;
+  }
+  errno = saved;
+  return done;
+}
+
+/* Mapping over the range is the one way that gives back contents, commit charge and pool pages together. */
+bool crd_pages_release(void *address, size_t size) {
+  int saved = errno;
+  bool done = map(address, size, PROT_NONE, RESERVED_FLAGS | MAP_FIXED) != NULL;
+  errno = saved;
+  return done;
+}
+
+bool crd_pages_discard(void *address, size_t size) {
+  int saved = errno;
+  bool done = CALL(madvise, -1, address, size, MADV_DONTNEED) == 0;
+  errno = saved;
+  return done;
+}
+
+/* --- advice --- */
+
+void crd_pages_advise_huge(void *address, size_t size, bool wanted) {
+  int saved = errno;
+  (void)CALL(madvise, -1, address, size, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  errno = saved;
+}
+
+bool crd_pages_populate(void *address, size_t size) {
+  int saved = errno;
+  bool done = populate(address, size);
+  errno = saved;
+  return done;
+}
+
+void crd_pages_name(void *address, size_t size, const char *name) {
+  int saved = errno;
+  (void)CALL(prctl, -1, PR_SET_VMA, PR_SET_VMA_ANON_NAME, address, size, name);
+  errno = saved;
+}
+
+/* --- what was obtained: PAGEMAP_SCAN (Linux 6.7) --- */
+
+/* The kernel's interface, for headers that are older than it. */
+struct scan_region {
+  uint64_t start, end, categories;
+};
+struct scan_arguments {
+  uint64_t size, flags, start, end, walk_end, vector, vector_length, max_pages;
+  uint64_t category_inverted, category_mask, category_any, return_mask;
+};
+#define SCAN_REQUEST _IOWR('f', 16, struct scan_arguments)
+#define SCAN_PRESENT (UINT64_C(1) << 3)
+#define SCAN_HUGE (UINT64_C(1) << 6)
+#define SCAN_REGIONS 64
+
+static void add_regions(const struct scan_region *regions, long count, crd_pages_backing *backing) {
+  for (long i = 0; i < count; i++) {
+    size_t bytes = (size_t)(regions[i].end - regions[i].start);
+    backing->resident_bytes += bytes;
+    if (regions[i].categories & SCAN_HUGE) backing->huge_bytes += bytes;
+  }
+}
+
+static bool scan(int pagemap, uintptr_t start, uintptr_t end, crd_pages_backing *backing) {
+  struct scan_region regions[SCAN_REGIONS];
+  while (start < end) {
+    struct scan_arguments arguments = {.size = sizeof arguments, .start = start, .end = end,
+                                       .vector = (uintptr_t)regions, .vector_length = SCAN_REGIONS,
+                                       .category_mask = SCAN_PRESENT, .return_mask = SCAN_PRESENT | SCAN_HUGE};
+    long count = CALL(ioctl, -1, pagemap, SCAN_REQUEST, &arguments);
+    if (count < 0) return false;
+    add_regions(regions, count, backing);
+    if (arguments.walk_end <= start) return false;
+    start = (uintptr_t)arguments.walk_end;
+  }
+  return true;
+}
+
+static bool scan_pagemap(uintptr_t start, uintptr_t end, crd_pages_backing *backing) {
+  int pagemap = CALL(open, -1, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (pagemap < 0) return false;
+  bool done = scan(pagemap, start, end, backing);
+  close(pagemap);
+  return done;
+}
+
+/* --- the same from smaps, a line at a time --- */
+
+typedef struct smaps_walk {
+  uintptr_t start, end;     /* asked for */
+  size_t mapping, overlap;  /* bytes of the mapping that the lines are about, and of its part in the range */
+  crd_pages_backing *backing;
+} smaps_walk;
+
+static const char *parse_number(const char *text, unsigned base, uint64_t *number) {
+  for (*number = 0;; text++) {
+    unsigned digit = *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10 : (unsigned)(*text - '0');
+    if (digit >= base) return text;
+    *number = *number * base + digit;
+  }
+}
+
+static void begin_mapping(smaps_walk *walk, uint64_t from, uint64_t to) {
+  uint64_t low = from > walk->start ? from : walk->start, high = to < walk->end ? to : walk->end;
+  walk->mapping = (size_t)(to - from);
+  walk->overlap = high > low ? (size_t)(high - low) : 0;
+}
+
+/* A mapping that lies in the range in part counts in proportion. */
+static size_t share(const smaps_walk *walk, const char *digits) {
+  uint64_t kib;
+  while (*digits == ' ') digits++;
+  parse_number(digits, 10, &kib);
+  return (size_t)((double)kib * 1024 * (double)walk->overlap / (double)walk->mapping);
+}
+
+static void smaps_line(smaps_walk *walk, const char *line) {
+  uint64_t from, to;
+  const char *dash = parse_number(line, 16, &from);
+  if (*dash == '-' && dash != line) {
+    parse_number(dash + 1, 16, &to);
+    begin_mapping(walk, from, to);
+  } else if (walk->overlap != 0) {
+    if (strncmp(line, "Rss:", 4) == 0) walk->backing->resident_bytes += share(walk, line + 4);
+    if (strncmp(line, "AnonHugePages:", 14) == 0) walk->backing->huge_bytes += share(walk, line + 14);
+    if (strncmp(line, "Private_Hugetlb:", 16) == 0) {
+      /* the pool's pages are not in Rss */
+      walk->backing->resident_bytes += share(walk, line + 16);
+      walk->backing->huge_bytes += share(walk, line + 16);
+    }
+  }
+}
+
+static bool walk_smaps(smaps_walk *walk, int file) {
+  char buffer[4096];
+  size_t held = 0;
+  ssize_t got;
+  while ((got = CALL(read, -1, file, buffer + held, sizeof buffer - 1 - held)) > 0) {
+    held += (size_t)got;
+    buffer[held] = '\0';
+    char *line = buffer;
+    for (char *newline; (newline = strchr(line, '\n')) != NULL; line = newline + 1) {
+      *newline = '\0';
+      smaps_line(walk, line);
+    }
+    held -= (size_t)(line - buffer);
+    if (held == sizeof buffer - 1) held = 0; /* no line of interest is that long */
+    memmove(buffer, line, held);
+  }
+  return got == 0;
+}
+
+static bool read_smaps(uintptr_t start, uintptr_t end, crd_pages_backing *backing) {
+  int file = CALL(open, -1, "/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  smaps_walk walk = {.start = start, .end = end, .backing = backing};
+  bool done = walk_smaps(&walk, file);
+  close(file);
+  return done;
+}
+
+bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *backing) {
+  int saved = errno;
+  uintptr_t start = (uintptr_t)address;
+  *backing = (crd_pages_backing){0, 0};
+  bool known = scan_pagemap(start, start + size, backing);
+  if (!known) {
+    *backing = (crd_pages_backing){0, 0};
+    known = read_smaps(start, start + size, backing);
+  }
+  errno = saved;
+  return known;
+}
+
+/* --- words and time --- */
+
+void crd_platform_last_words(const char *text, size_t length) {
+  while (length > 0) {
+    ssize_t written = write(STDERR_FILENO, text, length);
+    if (written <= 0) return;
+    text += written;
+    length -= (size_t)written;
+  }
+}
+
+unsigned long long crd_platform_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
+}

@@ -1,0 +1,179 @@
+/* The log's file. */
+#include "runtime/log_file.h"
+
+#include "runtime/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Decimal digits of a pid, and a sign. */
+#define PID_BYTES 12
+
+/* --- names --- */
+
+/* name with each %d replaced; the caller frees it. NULL: no memory. */
+static char *path_of(const char *name) {
+  size_t bytes = strlen(name) + 1;
+  for (const char *p = name; (p = strstr(p, "%d")) != NULL; p += 2) bytes += PID_BYTES;
+  char *path = malloc(bytes), *end = path;
+  if (path == NULL) return NULL;
+  while (*name != '\0') {
+    if (strncmp(name, "%d", 2) != 0) {
+      *end++ = *name++;
+      continue;
+    }
+    end += sprintf(end, "%d", (int)getpid());
+    name += 2;
+  }
+  *end = '\0';
+  return path;
+}
+
+/* --- opening --- */
+
+/* A shared lock says that somebody writes; whoever gets the exclusive one is alone and may empty
+ * the file. File systems without locks count as alone. The answer matters for programs that start
+ * others with the same CRADLE_LOG. */
+static bool is_only_writer(int fd) {
+  bool alone = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  flock(fd, LOCK_SH);
+  return alone;
+}
+
+static void empty_if_old(const crd_log_file *file) {
+  struct stat status;
+  if (fstat(file->fd, &status) != 0 || !S_ISREG(status.st_mode)) return;
+  bool alone = is_only_writer(file->fd);
+  if (!crd_first_time(file->path) || !alone) return;
+  if (ftruncate(file->fd, 0) != 0)
+    crd_report("CRADLE_LOG: %s: %s; appending", file->path, strerror(errno));
+}
+
+static bool open_path(crd_log_file *file) {
+  int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
+  do file->fd = open(file->path, flags, 0666);
+  while (file->fd < 0 && errno == EINTR);
+  if (file->fd < 0) return false;
+  file->interactive = isatty(file->fd);
+  empty_if_old(file);
+  return true;
+}
+
+static bool open_target(crd_log_file *file) {
+  file->owner = getpid();
+  file->length = 0;
+  if (strcmp(file->name, "-") == 0) {
+    file->fd = STDERR_FILENO;
+    file->interactive = true;
+    return true;
+  }
+  free(file->path);
+  file->path = path_of(file->name);
+  if (file->path != NULL && open_path(file)) return true;
+  crd_report("CRADLE_LOG: %s: %s; there will be no log",
+             file->path != NULL ? file->path : file->name, strerror(errno));
+  return false;
+}
+
+bool crd_log_file_open(crd_log_file *file, const char *name) {
+  int error = errno;
+  file->path = NULL;
+  file->fd = -1;
+  file->interactive = file->unbuffered = file->stopped = false;
+  file->name = strdup(name);
+  bool opened = file->name != NULL && open_target(file);
+  if (!opened) {
+    free(file->name);
+    free(file->path);
+  }
+  errno = error;
+  return opened;
+}
+
+static void close_descriptor(crd_log_file *file) {
+  if (file->fd >= 0 && file->fd != STDERR_FILENO) close(file->fd);
+  file->fd = -1;
+}
+
+void crd_log_file_close(crd_log_file *file) {
+  crd_log_file_flush(file);
+  close_descriptor(file);
+  free(file->name);
+  free(file->path);
+}
+
+/* --- fork --- */
+
+bool crd_log_file_is_inherited(const crd_log_file *file) {
+  return file->owner != getpid();
+}
+
+bool crd_log_file_renew(crd_log_file *file) {
+  file->length = 0;
+  file->owner = getpid();
+  if (file->interactive || file->stopped) return false;
+  close_descriptor(file);
+  file->stopped = strstr(file->name, "%d") == NULL || !open_target(file);
+  return !file->stopped;
+}
+
+/* --- writing --- */
+
+/* Standard error may have been made non-blocking by somebody else. */
+static bool wait_for_room(int fd) {
+  struct pollfd descriptor = {.fd = fd, .events = POLLOUT};
+  return poll(&descriptor, 1, -1) >= 0 || errno == EINTR;
+}
+
+static bool write_all(int fd, const char *text, size_t length) {
+  while (length != 0) {
+    ptrdiff_t written = crd_write_quietly(fd, text, length);
+    if (written < 0) {
+      if (errno == EAGAIN && wait_for_room(fd)) continue;
+      return false;
+    }
+    text += written;
+    length -= (size_t)written;
+  }
+  return true;
+}
+
+static void stop(crd_log_file *file) {
+  const char *reason = strerror(errno);
+  file->stopped = true;
+  if (file->fd != STDERR_FILENO)
+    crd_report("CRADLE_LOG: %s: %s; the log stops", file->path, reason);
+  close_descriptor(file);
+}
+
+void crd_log_file_flush(crd_log_file *file) {
+  size_t length = file->length;
+  int error = errno; /* the program's: it did not ask for this write */
+  file->length = 0;
+  if (length == 0 || file->stopped || crd_log_file_is_inherited(file)) return;
+  if (!write_all(file->fd, file->buffer, length)) stop(file);
+  errno = error;
+}
+
+void crd_log_file_section_end(crd_log_file *file, bool outermost) {
+  bool nearly_full = sizeof file->buffer - file->length < CRD_LOG_SECTION_BYTES;
+  if (file->interactive || (outermost && (nearly_full || file->unbuffered)))
+    crd_log_file_flush(file);
+}
+
+void crd_log_file_put_slow(crd_log_file *file, const char *text, size_t length) {
+  while (length != 0) {
+    if (file->length == sizeof file->buffer) crd_log_file_flush(file);
+    size_t room = sizeof file->buffer - file->length, part = length < room ? length : room;
+    memcpy(file->buffer + file->length, text, part);
+    file->length += part;
+    text += part;
+    length -= part;
+  }
+}

@@ -1,0 +1,65 @@
+/* The log's file: a buffer, a descriptor, and what to do when either fails.
+ *
+ * [log_file.1] length <= sizeof buffer; what lies below length is not written yet.
+ * [log_file.2] Only the process that opened the file writes the buffer. A child of fork drops what
+ *              it inherited: the parent has it, and writes it.
+ * [log_file.3] The program never fails because of its log. The first error is told on standard
+ *              error; then the file is stopped, and takes and drops whatever is put into it.
+ * [log_file.4] The buffer is written where the log's writer says that a section ended, or when it
+ *              is full; so files that several heaps share (they are opened for appending) hold
+ *              whole sections unless one exceeds the buffer.
+ */
+#ifndef CRADLE_RUNTIME_LOG_FILE_H
+#define CRADLE_RUNTIME_LOG_FILE_H
+
+#include <cradle/base.h>
+
+#include <string.h>
+#include <sys/types.h>
+
+#define CRD_LOG_BUFFER_BYTES ((size_t)64 << 10)
+/* At the end of a section the buffer is written when less room than this is left: no usual section
+ * is longer. */
+#define CRD_LOG_SECTION_BYTES ((size_t)4 << 10)
+
+typedef struct crd_log_file {
+  char *name;       /* as the user wrote it, with %d; owned */
+  char *path;       /* name with the pid in place; owned */
+  int fd;           /* -1: none */
+  pid_t owner;      /* the process that writes */
+  bool interactive; /* a terminal or standard error: written at the end of every section */
+  bool unbuffered;  /* the process is exiting: written at the end of every outermost section */
+  bool stopped;     /* [log_file.3] */
+  size_t length;
+  char buffer[CRD_LOG_BUFFER_BYTES];
+} crd_log_file;
+
+/* Opens the file called name, in which each %d is the process's number; "-" is standard error. The
+ * file is emptied, unless this process has written to it before or another one is writing now.
+ * false: an error was reported. */
+bool crd_log_file_open(crd_log_file *file, const char *name);
+/* Writes the rest and closes. */
+void crd_log_file_close(crd_log_file *file);
+
+/* True in a child of fork until crd_log_file_renew. A system call. */
+bool crd_log_file_is_inherited(const crd_log_file *file);
+/* Makes an inherited file the child's: with %d it is opened anew under the child's number (true is
+ * returned, and the file has no head yet), standard error and terminals are kept, any other file
+ * stops. */
+bool crd_log_file_renew(crd_log_file *file);
+
+void crd_log_file_flush(crd_log_file *file);
+/* A section has ended; outermost: none is open now. */
+void crd_log_file_section_end(crd_log_file *file, bool outermost);
+CRADLE_COLD void crd_log_file_put_slow(crd_log_file *file, const char *text, size_t length);
+
+CRADLE_INLINE void crd_log_file_put(crd_log_file *file, const char *text, size_t length) {
+  if (CRADLE_UNLIKELY(length > sizeof file->buffer - file->length)) {
+    crd_log_file_put_slow(file, text, length);
+    return;
+  }
+  memcpy(file->buffer + file->length, text, length);
+  file->length += length;
+}
+
+#endif

@@ -1,0 +1,215 @@
+/* The option table and what is made from its rows. */
+#include "runtime/option_table.h"
+
+#include <cradle/runtime.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#define KIB ((uint64_t)1 << 10)
+#define MIB ((uint64_t)1 << 20)
+#define TIB ((uint64_t)1 << 40)
+#define FACTOR_MAX 1000
+/* A name this many edits away from a variable's is taken for a misspelling of it. */
+#define MISSPELLING_EDITS 3
+#define NAME_MAX_BYTES 64
+
+#define FIELD(name) offsetof(cradle_options, name)
+
+const crd_option crd_options[] = {
+    {"CRADLE_GC_NURSERY", CRD_OPTION_SIZE, FIELD(nursery_bytes), 0, CRADLE_NURSERY_MIN_BYTES,
+     CRADLE_NURSERY_MAX_BYTES, "4M", "chosen from the L2 cache",
+     "Size of the nursery, where objects are born."},
+    {"CRADLE_GC_MAJOR_COLLECT", CRD_OPTION_FACTOR, FIELD(major_factor), 0, 1, FACTOR_MAX, "1.82",
+     "1.82",
+     "A major collection starts when the old generation is this factor above what last survived. "
+     "Less saves memory, more saves time."},
+    {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, FIELD(major_growth), 0, 1, FACTOR_MAX, "1.4", "1.4",
+     "The most that the threshold may grow from one major collection to the next."},
+    {"CRADLE_GC_MIN", CRD_OPTION_SIZE, FIELD(major_min_bytes), 0, 0, 8 * TIB, "64M",
+     "8 nurseries of the first size", "No major collection starts below it. 0 is the default."},
+    {"CRADLE_GC_MAX", CRD_OPTION_SIZE, FIELD(heap_max_bytes), 0, 0, 8 * TIB, "2G", "no limit",
+     "The most memory for objects, old generation and nursery together. 0: no limit."},
+    {"CRADLE_GC_MAX_DELTA", CRD_OPTION_SIZE, FIELD(major_max_delta), 0, 0, 8 * TIB, "512M",
+     "an eighth of the memory",
+     "The threshold is at most this far above what survived. 0 is the default."},
+    {"CRADLE_GC_RESERVE", CRD_OPTION_SIZE, FIELD(reserve_bytes), 0, 16 * MIB, 8 * TIB, "16G", "64G",
+     "Address space reserved for the old generation; no memory is used by it. Halved while the "
+     "system refuses it."},
+    {"CRADLE_HUGEPAGES", CRD_OPTION_POLICY, FIELD(hugepages_nursery), FIELD(hugepages_arenas), 0, 0,
+     NULL, "auto",
+     "Pages behind the whole heap. auto: transparent huge pages; hugetlb: the reserved pool of "
+     "2 MiB pages first; 1g: the pool of 1 GiB pages first; off: base pages."},
+    {"CRADLE_HUGEPAGES_NURSERY", CRD_OPTION_POLICY, FIELD(hugepages_nursery), 0, 0, 0, NULL,
+     "as CRADLE_HUGEPAGES", "The same for the nursery alone."},
+    {"CRADLE_HUGEPAGES_ARENAS", CRD_OPTION_POLICY, FIELD(hugepages_arenas), 0, 0, 0, NULL,
+     "as CRADLE_HUGEPAGES", "The same for the old generation alone."},
+    {CRD_LOG_VARIABLE, CRD_OPTION_LOG, 0, 0, 0, 0, "gc:gc.log", "no log",
+     "Writes a log of the collector's work; see docs/logging.md."},
+    {"CRADLE_STRESS", CRD_OPTION_COUNT, FIELD(stress_period), 0, 0, UINT64_MAX, "1", "0",
+     "Collects at every n-th allocation that the library can see, to find references that are not "
+     "rooted. 0: off."},
+    {"CRADLE_STRESS_MAJOR", CRD_OPTION_COUNT, FIELD(stress_major), 0, 0, UINT64_MAX, "10", "0",
+     "Makes every k-th of these collections a full one. 0: none."},
+    {"CRADLE_VERIFY", CRD_OPTION_BOOL, FIELD(verify), 0, 0, 1, NULL, "0",
+     "1: checks the whole heap before and after every collection."},
+};
+const size_t crd_option_count = sizeof crd_options / sizeof crd_options[0];
+
+static const char *const policy_names[] = {
+    [CRADLE_HUGEPAGES_AUTO] = "auto",
+    [CRADLE_HUGEPAGES_HUGETLB] = "hugetlb",
+    [CRADLE_HUGEPAGES_1G] = "1g",
+    [CRADLE_HUGEPAGES_OFF] = "off",
+};
+
+/* --- finding rows --- */
+
+const crd_option *crd_option_find(const char *name, size_t length) {
+  for (size_t i = 0; i < crd_option_count; i++)
+    if (strlen(crd_options[i].name) == length && memcmp(crd_options[i].name, name, length) == 0)
+      return &crd_options[i];
+  return NULL;
+}
+
+static size_t least(size_t a, size_t b, size_t c) {
+  size_t result = a < b ? a : b;
+  return result < c ? result : c;
+}
+
+/* Levenshtein's distance, a row of the matrix at a time: row[j] is that of the first i bytes of a
+ * and j of b. */
+static size_t edits_between(const char *a, size_t a_length, const char *b, size_t b_length) {
+  size_t row[NAME_MAX_BYTES + 1];
+  for (size_t j = 0; j <= b_length; j++) row[j] = j;
+  for (size_t i = 1; i <= a_length; i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b_length; j++) {
+      size_t above = row[j];
+      row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+      diagonal = above;
+    }
+  }
+  return row[b_length];
+}
+
+const crd_option *crd_option_nearest(const char *name, size_t length) {
+  const crd_option *nearest = NULL;
+  size_t fewest = MISSPELLING_EDITS + 1;
+  if (length > NAME_MAX_BYTES) return NULL;
+  for (size_t i = 0; i < crd_option_count; i++) {
+    const char *candidate = crd_options[i].name;
+    size_t edits = edits_between(candidate, strlen(candidate), name, length);
+    if (edits >= fewest) continue;
+    fewest = edits;
+    nearest = &crd_options[i];
+  }
+  return nearest;
+}
+
+/* --- values --- */
+
+static bool set_size(const crd_option *option, const char *text, void *field) {
+  size_t bytes;
+  if (!cradle_parse_size(text, &bytes)) return false;
+  if (bytes < option->minimum || bytes > option->maximum) return false;
+  *(size_t *)field = bytes;
+  return true;
+}
+
+static bool set_factor(const crd_option *option, const char *text, void *field) {
+  uint64_t whole;
+  double fraction;
+  if (!crd_parse_decimal(&text, &whole, &fraction) || *text != '\0') return false;
+  double factor = (double)whole + fraction;
+  if (!(factor > (double)option->minimum && factor <= (double)option->maximum)) return false;
+  *(double *)field = factor;
+  return true;
+}
+
+static bool parse_count(const crd_option *option, const char *text, uint64_t *count) {
+  if (*text == '\0' || !crd_parse_whole(&text, count) || *text != '\0') return false;
+  return *count >= option->minimum && *count <= option->maximum;
+}
+
+static bool set_count(const crd_option *option, const char *text, void *field) {
+  uint64_t count;
+  if (!parse_count(option, text, &count)) return false;
+  *(uint64_t *)field = count;
+  return true;
+}
+
+static bool set_bool(const crd_option *option, const char *text, void *field) {
+  uint64_t count;
+  if (!parse_count(option, text, &count)) return false;
+  *(bool *)field = count != 0;
+  return true;
+}
+
+static bool set_policy(const char *text, void *field) {
+  for (size_t i = 0; i < sizeof policy_names / sizeof policy_names[0]; i++) {
+    if (!crd_equal_in_any_case(text, policy_names[i])) continue;
+    *(cradle_hugepages *)field = (cradle_hugepages)i;
+    return true;
+  }
+  return false;
+}
+
+static bool set_field(const crd_option *option, const char *text, void *field) {
+  switch (option->type) {
+  case CRD_OPTION_SIZE: return set_size(option, text, field);
+  case CRD_OPTION_FACTOR: return set_factor(option, text, field);
+  case CRD_OPTION_COUNT: return set_count(option, text, field);
+  case CRD_OPTION_BOOL: return set_bool(option, text, field);
+  case CRD_OPTION_POLICY: return set_policy(text, field);
+  case CRD_OPTION_LOG: return true;
+  }
+  return false;
+}
+
+bool crd_option_set(const crd_option *option, const char *text, cradle_options *options) {
+  if (!set_field(option, text, (char *)options + option->offset)) return false;
+  if (option->second_offset == 0) return true;
+  return set_field(option, text, (char *)options + option->second_offset);
+}
+
+/* --- words --- */
+
+static const char *unit_of(uint64_t *number) {
+  static const char *const units[] = {"", "K", "M", "G", "T"};
+  size_t i = 0;
+  for (; *number != 0 && *number % KIB == 0 && i + 1 < sizeof units / sizeof units[0]; i++)
+    *number /= KIB;
+  return units[i];
+}
+
+static void size_accepted(uint64_t minimum, uint64_t maximum, char *words) {
+  const char *minimum_unit = unit_of(&minimum), *maximum_unit = unit_of(&maximum);
+  snprintf(words, CRD_ACCEPTED_BYTES, "a size from %ju%s to %ju%s", (uintmax_t)minimum,
+           minimum_unit, (uintmax_t)maximum, maximum_unit);
+}
+
+void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES]) {
+  switch (option->type) {
+  case CRD_OPTION_SIZE: size_accepted(option->minimum, option->maximum, words); break;
+  case CRD_OPTION_FACTOR:
+    snprintf(words, CRD_ACCEPTED_BYTES, "a number above %ju, at most %ju",
+             (uintmax_t)option->minimum, (uintmax_t)option->maximum);
+    break;
+  case CRD_OPTION_COUNT: strcpy(words, "a whole number"); break;
+  case CRD_OPTION_BOOL: strcpy(words, "0 or 1"); break;
+  case CRD_OPTION_POLICY: strcpy(words, "auto, hugetlb, 1g or off"); break;
+  case CRD_OPTION_LOG: strcpy(words, "FILE, :FILE or PREFIX,PREFIX:FILE"); break;
+  }
+}
+
+void cradle_options_list(void (*function)(void *data, const cradle_option_row *row), void *data) {
+  for (size_t i = 0; i < crd_option_count; i++) {
+    const crd_option *option = &crd_options[i];
+    char accepted[CRD_ACCEPTED_BYTES];
+    crd_option_accepted(option, accepted);
+    cradle_option_row row = {option->name, accepted, option->initial, option->help};
+    function(data, &row);
+  }
+}

@@ -1,0 +1,55 @@
+/* The option table: every CRADLE_ variable, a row each.
+ *
+ * [options.1] Whatever is known about a variable is in its row; parsing, the range check, messages
+ *             and docs/environment.md are made from it, so that adding a variable is adding a row.
+ * [options.2] Rows are applied in order: a row that overrides another one comes after it.
+ * [options.3] A value that is not accepted changes nothing.
+ */
+#ifndef CRADLE_RUNTIME_OPTION_TABLE_H
+#define CRADLE_RUNTIME_OPTION_TABLE_H
+
+#include <cradle/options.h>
+
+typedef enum crd_option_type {
+  CRD_OPTION_SIZE,   /* bytes; the field is a size_t */
+  CRD_OPTION_FACTOR, /* a decimal above the minimum; the field is a double */
+  CRD_OPTION_COUNT,  /* the field is a uint64_t */
+  CRD_OPTION_BOOL,   /* 0 or 1; the field is a bool */
+  CRD_OPTION_POLICY, /* of huge pages; the field is a cradle_hugepages */
+  CRD_OPTION_LOG,    /* no field: the log reads it when a heap starts (runtime/log.h) */
+} crd_option_type;
+
+typedef struct crd_option {
+  const char *name;
+  crd_option_type type;
+  size_t offset;             /* of the field in cradle_options */
+  size_t second_offset;      /* of another field that gets the same value; 0: none */
+  uint64_t minimum, maximum; /* both accepted, but a factor must be above its minimum */
+  const char *example;       /* an accepted value; NULL: the accepted ones speak for themselves */
+  const char *initial;       /* the default, in words */
+  const char *help;
+} crd_option;
+
+#define CRD_LOG_VARIABLE "CRADLE_LOG"
+#define CRD_ACCEPTED_BYTES 96
+
+extern const crd_option crd_options[];
+extern const size_t crd_option_count;
+
+/* The row of the variable whose name is the first length bytes of name; NULL: there is none. */
+const crd_option *crd_option_find(const char *name, size_t length);
+/* The row whose name looks most like it; NULL when none is near. */
+const crd_option *crd_option_nearest(const char *name, size_t length);
+/* Puts what text says into the row's fields. false when it is not accepted. */
+bool crd_option_set(const crd_option *option, const char *text, cradle_options *options);
+/* What the row accepts, in words that follow "wants". */
+void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES]);
+
+/* Numbers and words as runtime/size.c reads them, whatever the locale. Both numbers advance *text
+ * to the first byte that is not theirs and are false when there is no number or it exceeds 64
+ * bits; parse_whole takes no digits as 0. */
+bool crd_parse_whole(const char **text, uint64_t *number);
+bool crd_parse_decimal(const char **text, uint64_t *whole, double *fraction);
+bool crd_equal_in_any_case(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,102 @@
+/* Reports on standard error, each once a process. */
+#include "runtime/report.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REPORT_MAX_BYTES 600
+#define LOCK_ATTEMPTS 1000
+
+bool crd_lock_try(crd_lock *lock) {
+  for (int i = 0; i < LOCK_ATTEMPTS; i++) {
+    if (!__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE)) return true;
+    sched_yield();
+  }
+  return false;
+}
+
+void crd_lock_take(crd_lock *lock) {
+  while (!crd_lock_try(lock)) {}
+}
+
+void crd_lock_release(crd_lock *lock) {
+  __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
+}
+
+/* The process's state of [report.1]. Texts are never freed: they are few, and what was said stays
+ * said. */
+typedef struct said {
+  struct said *next;
+  char text[];
+} said;
+static said *all_said;
+static crd_lock said_lock;
+
+static bool was_said(const char *text) {
+  for (const said *one = all_said; one != NULL; one = one->next)
+    if (strcmp(one->text, text) == 0) return true;
+  return false;
+}
+
+/* Without memory the text is forgotten, and said again. */
+static void remember(const char *text) {
+  size_t bytes = strlen(text) + 1;
+  said *one = malloc(sizeof *one + bytes);
+  if (one == NULL) return;
+  memcpy(one->text, text, bytes);
+  one->next = all_said;
+  all_said = one;
+}
+
+bool crd_first_time(const char *text) {
+  crd_lock_take(&said_lock);
+  bool first = !was_said(text);
+  if (first) remember(text);
+  crd_lock_release(&said_lock);
+  return first;
+}
+
+ptrdiff_t crd_write_quietly(int fd, const char *text, size_t length) {
+  sigset_t pipe_signal, before, pending;
+  sigemptyset(&pending);
+  sigpending(&pending);
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+  ptrdiff_t written;
+  do written = write(fd, text, length);
+  while (written < 0 && errno == EINTR);
+  int error = errno;
+  /* The signal that our write raised is taken back; one that waited before stays. */
+  if (written < 0 && error == EPIPE && !sigismember(&pending, SIGPIPE))
+    sigtimedwait(&pipe_signal, NULL, &(struct timespec){0, 0});
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = error;
+  return written;
+}
+
+static void hide_control_characters(char *text) {
+  for (; *text != '\0'; text++)
+    if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
+}
+
+int crd_report(const char *format, ...) {
+  char line[REPORT_MAX_BYTES + 2] = "cradle: ";
+  size_t prefix = strlen(line);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(line + prefix, REPORT_MAX_BYTES - prefix, format, arguments);
+  va_end(arguments);
+  hide_control_characters(line);
+  if (!crd_first_time(line)) return 0;
+  strcat(line, "\n");
+  crd_write_quietly(STDERR_FILENO, line, strlen(line));
+  return 1;
+}

@@ -1,0 +1,384 @@
+/* The collector's parts by themselves: size classes, spans, arenas, pacing, encodings' arithmetic, word stacks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <cradle/cradle.h>
+
+#include "gc/heap.h"
+#include "gc/platform/hardware.h"
+
+/* --- size classes --- */
+
+static void every_size_has_a_class_that_wastes_at_most_an_eighth(void **state) {
+  (void)state;
+  static crd_size_classes classes;
+  crd_size_classes_init(&classes);
+  for (uint32_t bytes = CRADLE_OBJECT_MIN_BYTES; bytes <= SMALL_MAX_BYTES; bytes += 8) {
+    const crd_size_class *class = &classes.of[classes.by_words[bytes / 8]];
+    assert_true(class->bytes >= bytes);
+    uint32_t span = class->pages * PAGE_BYTES;
+    assert_true(class->objects * class->bytes <= span);
+    assert_true(class->objects >= 4);
+    assert_true((uint64_t)(span - class->objects * bytes) * 8 <= span); /* [size_class.1] */
+    if (bytes <= 256) assert_int_equal(class->bytes, bytes);
+  }
+}
+
+static void powers_of_two_with_a_header_are_bounds(void **state) {
+  (void)state;
+  static crd_size_classes classes;
+  crd_size_classes_init(&classes);
+  for (uint32_t power = 256; power <= 8192; power *= 2)
+    assert_int_equal(classes.of[classes.by_words[(power + 8) / 8]].bytes, power + 8);
+  assert_true(classes.span_bytes_total < ((uint32_t)2 << 20)); /* [size_class.2] */
+}
+
+/* --- the promotion reserve --- */
+
+static crd_old *new_old(size_t reserve) {
+  cradle_options options;
+  cradle_hardware hardware;
+  cradle_options_init(&options);
+  options.reserve_bytes = reserve;
+  crd_hardware_detect(&hardware);
+  crd_old *old = calloc(1, sizeof *old);
+  assert_non_null(old);
+  assert_true(crd_old_init(old, &options, &hardware));
+  return old;
+}
+
+static void free_old(crd_old *old) {
+  crd_old_fini(old);
+  free(old);
+}
+
+static void reserve_and_nursery_size_agree(void **state) {
+  (void)state;
+  crd_old *old = new_old((size_t)1 << 30);
+  for (size_t bytes = 4096; bytes <= CRADLE_NURSERY_MAX_BYTES; bytes = bytes * 3 / 2 & ~(size_t)7) {
+    uint32_t arenas = crd_old_arenas_for(old, bytes);
+    assert_true(crd_old_nursery_for(old, arenas) >= bytes);
+    assert_true(arenas == 1 || crd_old_nursery_for(old, arenas - 1) < bytes);
+  }
+  assert_int_equal(crd_old_nursery_for(old, 0), 0);
+  free_old(old);
+}
+
+/* Fills exactly the arenas that the rule names with the worst that a nursery can hold. */
+static void worst_promotion(size_t nursery, size_t object_bytes) {
+  crd_old *old = new_old((size_t)1 << 30);
+  old->arenas.limit = crd_old_arenas_for(old, nursery);
+  size_t filled = 0;
+  for (uint32_t i = 0; i < old->classes.count && filled + old->classes.of[i].bytes <= nursery; i++) {
+    assert_true(crd_old_refill(old, i, 0)); /* one span of every class, as long as the nursery holds one object of each */
+    filled += old->classes.of[i].bytes;
+  }
+  for (; filled + object_bytes <= nursery; filled += object_bytes) {
+    if (object_bytes > SMALL_MAX_BYTES) {
+      assert_non_null(crd_old_take_large(old, object_bytes, false, false, 0));
+      continue;
+    }
+    crd_allocator *allocator = &old->allocators[old_class_of(old, object_bytes)];
+    if (allocator->free == allocator->end) assert_true(crd_old_refill(old, old_class_of(old, object_bytes), 0));
+    allocator->free += old->classes.of[old_class_of(old, object_bytes)].bytes;
+  }
+  free_old(old);
+}
+
+static void the_reserve_holds_the_worst_promotion(void **state) {
+  (void)state;
+  static const size_t sizes[] = {16, 24, 272, 528, 1040, 4112, 7176, 8200, 8208, 12296, 20488, 32768};
+  for (size_t nursery = (size_t)64 << 10; nursery <= ((size_t)64 << 20); nursery *= 2)
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) worst_promotion(nursery, sizes[i]);
+}
+
+/* --- page runs --- */
+
+#define RUNS 400
+
+static uint32_t next_random(uint64_t *seed) {
+  *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+  return (uint32_t)(*seed >> 33);
+}
+
+static void runs_never_overlap_and_the_counts_hold(void **state) {
+  (void)state;
+  crd_old *old = new_old((size_t)256 << 20);
+  crd_arenas *arenas = &old->arenas;
+  static struct {
+    uint32_t page, count;
+  } runs[RUNS];
+  uint64_t seed = 42;
+  memset(runs, 0, sizeof runs);
+  for (int step = 0; step < 20000; step++) {
+    uint32_t i = next_random(&seed) % RUNS;
+    bool clean;
+    if (runs[i].count != 0) {
+      for (uint32_t page = 0; page < runs[i].count; page++)
+        assert_int_equal(*(uint32_t *)arenas_page_address(arenas, runs[i].page + page), i);
+      crd_arenas_give_back(arenas, runs[i].page, runs[i].count);
+      runs[i].count = 0;
+      if (step % 64 == 0) crd_arenas_trim(arenas, 2);
+    } else {
+      uint32_t count = next_random(&seed) % 40 == 0 ? 1 + next_random(&seed) % 1500 : 1 + next_random(&seed) % 20;
+      uint32_t page = crd_arenas_take(arenas, count, 1, &clean);
+      if (page == PAGE_NONE) continue;
+      runs[i].page = page;
+      runs[i].count = count;
+      assert_true(arenas->free_count >= 1);
+      for (uint32_t at = 0; at < count; at++) {
+        uint32_t *word = (uint32_t *)arenas_page_address(arenas, page + at);
+        if (clean) assert_int_equal(*word, 0);
+        *word = i;
+      }
+    }
+    if (step % 100 == 0) assert_null(crd_arenas_check(arenas));
+  }
+  for (uint32_t i = 0; i < RUNS; i++)
+    if (runs[i].count != 0) crd_arenas_give_back(arenas, runs[i].page, runs[i].count);
+  assert_null(crd_arenas_check(arenas));
+  assert_int_equal(arenas->free_count, arenas->committed_count);
+  crd_arenas_trim(arenas, 0);
+  assert_int_equal(arenas->committed_count, 0);
+  free_old(old);
+}
+
+static void a_refused_run_changes_nothing(void **state) {
+  (void)state;
+  crd_old *old = new_old((size_t)32 << 20);
+  bool clean;
+  assert_true(crd_arenas_take(&old->arenas, 100000, 0, &clean) == PAGE_NONE);
+  assert_true(crd_arenas_take(&old->arenas, 1, old->arenas.capacity, &clean) == PAGE_NONE);
+  assert_null(crd_arenas_check(&old->arenas));
+  assert_true(crd_arenas_take(&old->arenas, 1, 0, &clean) != PAGE_NONE);
+  free_old(old);
+}
+
+/* --- spans: allocation, sweep and reuse of every class, against a plain count --- */
+
+static void swept_places_are_used_again_and_no_other(void **state) {
+  (void)state;
+  crd_old *old = new_old((size_t)256 << 20);
+  uint64_t seed = 7;
+  for (uint32_t c = 0; c < old->classes.count; c++) {
+    const crd_size_class *class = &old->classes.of[c];
+    crd_allocator *allocator = &old->allocators[c];
+    uint32_t total = class->objects * 5, kept = 0, reused = 0;
+    cradle_word **objects = malloc(total * sizeof *objects);
+    for (uint32_t i = 0; i < total; i++) {
+      if (allocator->free == allocator->end) assert_true(crd_old_refill(old, c, 0));
+      objects[i] = (cradle_word *)allocator->free;
+      objects[i][0] = 1;
+      allocator->free += class->bytes;
+      if (next_random(&seed) % 3 == 0) old_mark_test_and_set(old, (uintptr_t)objects[i]), kept++, objects[i][0] = 2;
+    }
+    crd_swept swept;
+    crd_old_sweep(old, 0, &swept);
+    assert_int_equal(swept.freed_objects, total - kept);
+    assert_int_equal(old->used_bytes, (uint64_t)kept * class->bytes);
+    assert_null(crd_old_check(old));
+    uint32_t in_use = old->arenas.committed_count - old->arenas.free_count;
+    while (reused < total - kept) {
+      if (allocator->free == allocator->end) assert_true(crd_old_refill(old, c, 0));
+      assert_int_not_equal(*(cradle_word *)allocator->free, 2); /* no live object is handed out */
+      allocator->free += class->bytes;
+      reused++;
+    }
+    assert_int_equal(old->arenas.committed_count - old->arenas.free_count, in_use);
+    crd_old_sweep(old, 0, &swept); /* nothing is marked: everything goes */
+    assert_int_equal(swept.freed_objects, total);
+    assert_int_equal(old->used_bytes, 0);
+    assert_null(crd_old_check(old));
+    free(objects);
+  }
+  free_old(old);
+}
+
+/* --- pacing --- */
+
+static void pacing_follows_factor_growth_delta_minimum_and_maximum(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_hardware hardware = {.memory_bytes = (size_t)8 << 30};
+  crd_pacing pacing;
+  cradle_options_init(&options);
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  assert_int_equal(pacing.threshold, 8 << 20); /* 8 base nurseries */
+  crd_pacing_update(&pacing, 1 << 20, 0);
+  assert_int_equal(pacing.threshold, 8 << 20); /* never below it */
+  crd_pacing_update(&pacing, 6000000, 0);
+  assert_int_equal(pacing.threshold, 10920000); /* 1.82 x */
+  crd_pacing_update(&pacing, 100000000, 0);
+  assert_in_range(pacing.threshold, 15287999, 15288000); /* at most 1.4 x the last */
+  pacing.threshold = (uint64_t)100 << 30;
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0);
+  assert_int_equal(pacing.threshold, (uint64_t)11 << 30); /* at most an eighth of the memory above */
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, (uint64_t)5 << 30);
+  assert_int_equal(pacing.threshold, (uint64_t)5 << 30); /* the maximum holds over all */
+}
+
+/* --- mark stack overflow, word stacks --- */
+
+static void a_word_stack_grows_to_its_end_and_says_so(void **state) {
+  (void)state;
+  crd_word_stack stack;
+  assert_true(crd_word_stack_init(&stack, 200000, 4096, "test"));
+  size_t count = 0;
+  while (word_stack_push(&stack, count)) count++;
+  assert_int_equal(count, 200704 / 8);
+  for (size_t i = 0; i < count; i++) assert_int_equal(stack.base[i], i);
+  assert_false(word_stack_push(&stack, 1));
+  crd_word_stack_fini(&stack);
+}
+
+typedef struct fan {
+  uint64_t header, length;
+  struct fan *item[];
+} fan;
+
+static cradle_heap *fan_heap(cradle_mutator **m) {
+  static const cradle_type type = {.name = "fan", .size = sizeof(fan), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+                                   .length_offset = offsetof(fan, length)};
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = &type;
+  options.type_count = 1;
+  options.verify = true;
+  cradle_error error;
+  cradle_heap *heap = cradle_heap_new(&options, &error);
+  assert_non_null(heap);
+  *m = cradle_mutator_new(heap);
+  return heap;
+}
+
+static fan *make_fan(cradle_mutator *m, uint64_t width, unsigned depth) {
+  fan *node = cradle_new_array(m, 0, depth == 0 ? 0 : width);
+  CRADLE_ROOT(m, node);
+  for (uint64_t i = 0; i < node->length; i++) {
+    fan *child = make_fan(m, width, depth - 1);
+    cradle_store(m, node, &node->item[i], child);
+  }
+  return node;
+}
+
+static uint64_t count_fan(const fan *node) {
+  uint64_t count = 1;
+  for (uint64_t i = 0; i < node->length; i++) count += count_fan(node->item[i]);
+  return count;
+}
+
+static void marking_with_a_full_stack_finds_everything(void **state) {
+  (void)state;
+  cradle_mutator *m;
+  cradle_heap *heap = fan_heap(&m);
+  crd_word_stack_fini(&heap->mark_stack);
+  assert_true(crd_word_stack_init(&heap->mark_stack, 4096, 4096, "test")); /* 512 entries */
+  {
+    fan *root = make_fan(m, 60, 3);
+    CRADLE_ROOT(m, root);
+    /* The verifier shares the stack, so it must not be on for this: what it cannot hold it does not look at. */
+    heap->options.verify = false;
+    cradle_collect_full(m);
+    assert_int_equal(count_fan(root), 1 + 60 + 3600 + 216000);
+    cradle_stats stats;
+    cradle_heap_stats(heap, &stats, sizeof stats, false);
+    assert_true(stats.old_bytes >= 219661u * 16);
+  }
+  cradle_collect_full(m);
+  cradle_stats stats;
+  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  assert_int_equal(stats.old_bytes, 0);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
+  (void)state;
+  cradle_mutator *m;
+  cradle_heap *heap = fan_heap(&m);
+  crd_word_stack_fini(&heap->remembered);
+  assert_true(crd_word_stack_init(&heap->remembered, 4096, 4096, "test")); /* 512 entries */
+  {
+    fan *root = make_fan(m, 2000, 1);
+    CRADLE_ROOT(m, root);
+    for (uint64_t i = 0; i < 2000; i++) {
+      fan *holder = cradle_new_array(m, 0, 1);
+      cradle_store(m, root, &root->item[i], holder);
+    }
+    cradle_collect_minor(m);
+    for (uint64_t i = 0; i < 2000; i++) {
+      fan *leaf = cradle_new_array(m, 0, 0);
+      cradle_store(m, root->item[i], &root->item[i]->item[0], leaf);
+    }
+    assert_true(heap->remember_all);
+    cradle_collect_minor(m);
+    assert_false(heap->remember_all);
+    assert_int_equal(count_fan(root), 4001);
+  }
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+/* Breaks a heap on purpose: the verifier must see each of these. */
+static void the_verifier_sees_what_is_broken(void **state) {
+  (void)state;
+  cradle_mutator *m;
+  cradle_heap *heap = fan_heap(&m);
+  heap->options.verify = false;
+  cradle_error error;
+  {
+    fan *root = make_fan(m, 3, 2);
+    CRADLE_ROOT(m, root);
+    cradle_collect_minor(m);
+    assert_true(cradle_heap_verify(heap, &error));
+    fan *saved = root->item[1];
+    root->item[1] = (fan *)((char *)saved + 8); /* no object starts there */
+    assert_false(cradle_heap_verify(heap, &error));
+    assert_non_null(strstr(error.message, "stale reference"));
+    assert_non_null(strstr(error.message, "fan"));
+    root->item[1] = (fan *)cradle_new_array(m, 0, 0); /* no barrier */
+    assert_false(cradle_heap_verify(heap, &error));
+    assert_non_null(strstr(error.message, "missing write barrier"));
+    root->item[1] = saved;
+    uint64_t header = saved->header;
+    saved->header = 77;
+    assert_false(cradle_heap_verify(heap, &error));
+    assert_non_null(strstr(error.message, "broken header"));
+    saved->header = header;
+    uint64_t length = saved->length;
+    saved->length = 1 << 20;
+    assert_false(cradle_heap_verify(heap, &error));
+    assert_non_null(strstr(error.message, "wrong length"));
+    saved->length = length;
+    heap->old.used_bytes += 8;
+    assert_false(cradle_heap_verify(heap, &error));
+    heap->old.used_bytes -= 8;
+    assert_true(cradle_heap_verify(heap, &error));
+  }
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_size_has_a_class_that_wastes_at_most_an_eighth),
+      cmocka_unit_test(powers_of_two_with_a_header_are_bounds),
+      cmocka_unit_test(reserve_and_nursery_size_agree),
+      cmocka_unit_test(the_reserve_holds_the_worst_promotion),
+      cmocka_unit_test(runs_never_overlap_and_the_counts_hold),
+      cmocka_unit_test(a_refused_run_changes_nothing),
+      cmocka_unit_test(swept_places_are_used_again_and_no_other),
+      cmocka_unit_test(pacing_follows_factor_growth_delta_minimum_and_maximum),
+      cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),
+      cmocka_unit_test(marking_with_a_full_stack_finds_everything),
+      cmocka_unit_test(a_remembered_set_that_cannot_grow_loses_nothing),
+      cmocka_unit_test(the_verifier_sees_what_is_broken),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

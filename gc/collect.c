@@ -2,9 +2,10 @@
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 
-/* Empty arenas kept after a major collection besides the promotion reserve: a minimum, and a share of those in use. */
+/* Empty arenas kept after a major collection besides the promotion reserve: a minimum, and as many as bring those in use up
+ * to the recent demand, which is the most that were in use when a major collection began and fades by a share with each. */
 #define CACHED_ARENAS_MIN 10
-#define CACHED_ARENAS_SHARE 4
+#define DEMAND_FADE_SHARE 8
 
 static uint64_t unfilled_bytes(const cradle_heap *heap) {
   uint64_t bytes = 0;
@@ -96,12 +97,24 @@ static void sweep(cradle_heap *heap) {
   crd_event_send(heap, &event);
 }
 
-/* Gives empty arenas back: all but the reserve after a full collection, else with a cache for what is likely to come. */
+static uint32_t arenas_in_use(const cradle_heap *heap) {
+  return heap->old.arenas.committed_count - heap->old.arenas.free_count;
+}
+
+static void note_demand(cradle_heap *heap) {
+  uint32_t in_use = arenas_in_use(heap);
+  heap->arena_demand -= heap->arena_demand / DEMAND_FADE_SHARE;
+  if (heap->arena_demand < in_use) heap->arena_demand = in_use;
+}
+
+/* Gives empty arenas back: all but the reserve after a full collection, else all that are not likely to be wanted soon. */
 static void trim(cradle_heap *heap, bool full) {
-  const crd_arenas *arenas = &heap->old.arenas;
-  uint32_t cached = (arenas->committed_count - arenas->free_count) / CACHED_ARENAS_SHARE;
-  if (cached < CACHED_ARENAS_MIN) cached = CACHED_ARENAS_MIN;
-  crd_arenas_trim(&heap->old.arenas, crd_old_arenas_for(&heap->old, heap->nursery.full_bytes) + (full ? 0 : cached));
+  uint32_t in_use = arenas_in_use(heap), cached = 0;
+  if (full)
+    heap->arena_demand = in_use;
+  else
+    cached = heap->arena_demand - in_use > CACHED_ARENAS_MIN ? heap->arena_demand - in_use : CACHED_ARENAS_MIN;
+  crd_arenas_trim(&heap->old.arenas, crd_old_arenas_for(&heap->old, heap->nursery.full_bytes) + cached);
 }
 
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, bool full) {
@@ -111,6 +124,7 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, bool full) {
   send_begin(heap, CRADLE_EVENT_MAJOR_BEGIN, cause);
   heap->state = HEAP_COLLECTING;
   heap->last_cause = cause;
+  note_demand(heap);
   mark(heap);
   sweep(heap);
   trim(heap, full);
@@ -160,7 +174,7 @@ void cradle_heap_stats(cradle_heap *heap, cradle_stats *stats, size_t size, bool
   stats->threshold_bytes = heap->pacing.threshold;
   stats->arena_bytes = ARENA_BYTES;
   stats->arenas_committed = arenas->committed_count;
-  stats->arenas_in_use = arenas->committed_count - arenas->free_count;
+  stats->arenas_in_use = arenas_in_use(heap);
   stats->metadata_bytes = arenas->meta_committed;
   stats->committed_bytes = arenas->committed_count * ARENA_BYTES + arenas->meta_committed + heap->nursery.mapped_bytes +
                            word_stack_committed(&heap->remembered) + word_stack_committed(&heap->mark_stack) +

@@ -65,6 +65,7 @@ struct cradle_heap {
   void *root_callback_data;
 
   crd_pacing pacing;
+  uint32_t arena_demand; /* arenas that were in use at recent major collections; see gc/collect.c */
   cradle_hardware hardware;
   cradle_options options;
   cradle_stats stats;

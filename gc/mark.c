@@ -73,17 +73,18 @@ static inline uintptr_t pop(mark_context *context) {
 }
 
 static void drain(mark_context *context) {
-  uintptr_t queue[QUEUE_LENGTH] = {0};
-  unsigned waiting = 0;
-  for (unsigned at = 0;; at = (at + 1) % QUEUE_LENGTH) {
-    uintptr_t next = pop(context), ready = queue[at];
-    if (next != 0) __builtin_prefetch((void *)next);
-    queue[at] = next;
-    waiting += (next != 0) - (ready != 0);
-    if (ready != 0)
-      mark_trace(context, (cradle_word *)ready);
-    else if (waiting == 0)
-      return;
+  uintptr_t queue[QUEUE_LENGTH];
+  unsigned first = 0, waiting = 0;
+  for (;;) {
+    uintptr_t next;
+    while (waiting < QUEUE_LENGTH && (next = pop(context)) != 0) {
+      __builtin_prefetch((void *)next);
+      queue[(first + waiting++) % QUEUE_LENGTH] = next;
+    }
+    if (waiting == 0) return;
+    mark_trace(context, (cradle_word *)queue[first]);
+    first = (first + 1) % QUEUE_LENGTH;
+    waiting--;
   }
 }
 

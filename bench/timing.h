@@ -1,0 +1,28 @@
+/* Clock and medians for benchmarks. Times are nanoseconds. */
+#ifndef BENCH_TIMING_H
+#define BENCH_TIMING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static inline uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline int timing_compare(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+/* The median of count > 0 values, which are sorted in place; of an even count the mean of the two in the middle. */
+static inline double median_of(double *values, size_t count) {
+  qsort(values, count, sizeof(*values), timing_compare);
+  return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+#endif

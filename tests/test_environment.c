@@ -1,0 +1,426 @@
+/* The environment: sizes, the option table, what is reported and how often, and that
+ * docs/environment.md shows the table.
+ *
+ * usage: test_environment [PATH OF docs/environment.md]
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <cradle/options.h>
+#include <cradle/runtime.h>
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *docs_path = "docs/environment.md";
+
+/* --- sizes --- */
+
+static void assert_size(const char *text, size_t expected) {
+  size_t bytes = 1234567;
+  if (!cradle_parse_size(text, &bytes)) fail_msg("\"%s\" was not accepted", text);
+  if (bytes != expected) fail_msg("\"%s\" was read as %zu, not %zu", text, bytes, expected);
+}
+
+static void assert_no_size(const char *text) {
+  size_t bytes = 1234567;
+  if (cradle_parse_size(text, &bytes)) fail_msg("\"%s\" was accepted as %zu", text, bytes);
+  assert_int_equal(bytes, 1234567);
+}
+
+static void sizes_are_read(void **state) {
+  (void)state;
+  assert_size("0", 0);
+  assert_size("65536", 65536);
+  assert_size("4m", (size_t)4 << 20);
+  assert_size("4M", (size_t)4 << 20);
+  assert_size("4MB", (size_t)4 << 20);
+  assert_size("4mib", (size_t)4 << 20);
+  assert_size("32 KiB", 32768);
+  assert_size("12B", 12);
+  assert_size("3T", (size_t)3 << 40);
+  assert_size("0.5k", 512);
+  assert_size(".5K", 512);
+  assert_size("1.6GB", 1717986918);
+  assert_size("1.0000000000000000000000001K", 1024);
+  assert_size("0.99999999999999999999K", 1023);
+  assert_size("18446744073709551615", SIZE_MAX);
+  assert_size("16777215T", (size_t)16777215 << 40);
+}
+
+static void other_text_is_no_size(void **state) {
+  static const char *const texts[] = {"",     " ",   "KB",  "B",   "-1",   "+1",   "-4M",   " 4M",
+                                      "4M ",  "4 ",  "4MM", "4Mi", "4iB",  "12Q",  "1e400", "1e3",
+                                      "0x10", "1.",  "1.M", ".",   ".K",   "1..5", "1.5",   "0.5",
+                                      "1,5M", "inf", "nan", "1 2", "4K\n", "4P",   "4 M B"};
+  (void)state;
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) assert_no_size(texts[i]);
+  assert_no_size(NULL);
+}
+
+static void overflow_is_no_size(void **state) {
+  (void)state;
+  assert_no_size("18446744073709551616");
+  assert_no_size("99999999999999999999999999");
+  assert_no_size("16777216T");
+  assert_no_size("18014398509481984K");
+}
+
+/* --- the environment --- */
+
+static void forget_row(void *data, const cradle_option_row *row) {
+  (void)data;
+  unsetenv(row->name);
+}
+
+/* Whoever runs the tests may have set some, known and unknown. */
+static void forget_unknown(void) {
+  char name[200];
+  for (char **entry = environ; *entry != NULL; entry++) {
+    if (strncmp(*entry, "CRADLE_", 7) != 0) continue;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(*entry, "="), *entry);
+    unsetenv(name);
+    entry--; /* unsetenv moved the rest down */
+  }
+}
+
+static void forget_all(void) {
+  cradle_options_list(forget_row, NULL);
+  forget_unknown();
+}
+
+/* Overlays fresh options with the environment; what is written on standard error goes into said. */
+static int overlay(cradle_options *options, char *said, size_t size) {
+  int ends[2], kept = dup(STDERR_FILENO);
+  assert_int_equal(pipe(ends), 0);
+  fflush(stderr);
+  dup2(ends[1], STDERR_FILENO);
+  int reports = cradle_options_from_environment(options);
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  close(ends[1]);
+  ssize_t length = read(ends[0], said, size - 1);
+  said[length > 0 ? length : 0] = '\0';
+  close(ends[0]);
+  return reports;
+}
+
+static int overlay_fresh(cradle_options *options, char *said, size_t size) {
+  cradle_options_init(options);
+  return overlay(options, said, size);
+}
+
+/* Field by field: what lies between fields is anything. */
+static void assert_same_choices(const cradle_options *a, const cradle_options *b) {
+  assert_int_equal(a->nursery_bytes, b->nursery_bytes);
+  assert_int_equal(a->reserve_bytes, b->reserve_bytes);
+  assert_true(a->major_factor == b->major_factor && a->major_growth == b->major_growth);
+  assert_int_equal(a->major_min_bytes, b->major_min_bytes);
+  assert_int_equal(a->major_max_delta, b->major_max_delta);
+  assert_int_equal(a->heap_max_bytes, b->heap_max_bytes);
+  assert_int_equal(a->hugepages_nursery, b->hugepages_nursery);
+  assert_int_equal(a->hugepages_arenas, b->hugepages_arenas);
+  assert_int_equal(a->stress_period, b->stress_period);
+  assert_int_equal(a->stress_major, b->stress_major);
+  assert_int_equal(a->verify, b->verify);
+}
+
+static void values_reach_the_options(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  setenv("CRADLE_GC_NURSERY", "1.5MB", 1);
+  setenv("CRADLE_GC_MAJOR_COLLECT", "2.25", 1);
+  setenv("CRADLE_GC_GROWTH", "3", 1);
+  setenv("CRADLE_GC_MIN", "10M", 1);
+  setenv("CRADLE_GC_MAX", "2G", 1);
+  setenv("CRADLE_GC_MAX_DELTA", "7M", 1);
+  setenv("CRADLE_GC_RESERVE", "1G", 1);
+  setenv("CRADLE_STRESS", "18446744073709551615", 1);
+  setenv("CRADLE_STRESS_MAJOR", "12", 1);
+  setenv("CRADLE_VERIFY", "1", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_string_equal(said, "");
+  assert_int_equal(options.nursery_bytes, 1536 << 10);
+  assert_true(options.major_factor == 2.25 && options.major_growth == 3.0);
+  assert_int_equal(options.major_min_bytes, 10 << 20);
+  assert_int_equal(options.heap_max_bytes, (size_t)2 << 30);
+  assert_int_equal(options.major_max_delta, 7 << 20);
+  assert_int_equal(options.reserve_bytes, (size_t)1 << 30);
+  assert_true(options.stress_period == UINT64_MAX);
+  assert_int_equal(options.stress_major, 12);
+  assert_true(options.verify);
+}
+
+static void policies_override_each_other(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  setenv("CRADLE_HUGEPAGES", "HugeTLB", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_HUGETLB);
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB);
+  setenv("CRADLE_HUGEPAGES_NURSERY", "off", 1);
+  setenv("CRADLE_HUGEPAGES_ARENAS", "1g", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_OFF);
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_1G);
+  unsetenv("CRADLE_HUGEPAGES_ARENAS");
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB);
+}
+
+static void nothing_set_changes_nothing(void **state) {
+  cradle_options options, untouched;
+  char said[4096];
+  (void)state;
+  forget_all();
+  setenv("CRADLE_GC_NURSERY", "", 1);
+  setenv("CRADLE_LOG", "gc:gc.log", 1);
+  cradle_options_init(&untouched);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_same_choices(&options, &untouched);
+  assert_string_equal(said, "");
+}
+
+/* Each is bad in its own way; none may change the options. */
+static void bad_values_are_ignored(void **state) {
+  static const struct {
+    const char *name, *value;
+  } bad[] = {
+      {"CRADLE_GC_NURSERY", "4095"},
+      {"CRADLE_GC_NURSERY", "2G"},
+      {"CRADLE_GC_NURSERY", "-1"},
+      {"CRADLE_GC_MAJOR_COLLECT", "1"},
+      {"CRADLE_GC_MAJOR_COLLECT", "1.0"},
+      {"CRADLE_GC_MAJOR_COLLECT", "1,82"},
+      {"CRADLE_GC_MAJOR_COLLECT", "nan"},
+      {"CRADLE_GC_MAJOR_COLLECT", "inf"},
+      {"CRADLE_GC_MAJOR_COLLECT", "2K"},
+      {"CRADLE_GC_GROWTH", "0.5"},
+      {"CRADLE_GC_GROWTH", "1000.5"},
+      {"CRADLE_GC_RESERVE", "15M"},
+      {"CRADLE_GC_RESERVE", "9T"},
+      {"CRADLE_HUGEPAGES", "on"},
+      {"CRADLE_HUGEPAGES_NURSERY", "2m"},
+      {"CRADLE_STRESS", "4K"},
+      {"CRADLE_STRESS", "-1"},
+      {"CRADLE_STRESS", "18446744073709551616"},
+      {"CRADLE_VERIFY", "2"},
+      {"CRADLE_VERIFY", "yes"},
+  };
+  cradle_options options, untouched;
+  char said[4096];
+  (void)state;
+  cradle_options_init(&untouched);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    forget_all();
+    setenv(bad[i].name, bad[i].value, 1);
+    int reports = overlay_fresh(&options, said, sizeof said);
+    if (reports != 1) fail_msg("%s=%s: %d reports", bad[i].name, bad[i].value, reports);
+    assert_same_choices(&options, &untouched);
+    assert_non_null(strstr(said, bad[i].name));
+    assert_non_null(strstr(said, "not accepted; wants "));
+  }
+}
+
+static void the_report_says_what_is_accepted(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  setenv("CRADLE_GC_NURSERY", "12Q", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_string_equal(said, "cradle: CRADLE_GC_NURSERY=12Q: not accepted; "
+                            "wants a size from 4K to 1G (such as 4M)\n");
+  setenv("CRADLE_GC_NURSERY", "two\nlines", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_non_null(strstr(said, "two?lines"));
+  assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+}
+
+static void unknown_names_are_reported(void **state) {
+  cradle_options options;
+  char said[4096], long_name[400] = "CRADLE_";
+  (void)state;
+  forget_all();
+  setenv("CRADLE_GC_NURSRY", "4M", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  unsetenv("CRADLE_GC_NURSRY");
+  assert_string_equal(said, "cradle: CRADLE_GC_NURSRY: unknown; did you mean CRADLE_GC_NURSERY? "
+                            "(docs/environment.md lists all)\n");
+  assert_int_equal(options.nursery_bytes, 0);
+  setenv("CRADLE_UNHEARD_OF", "1", 1);
+  memset(long_name + 7, 'X', sizeof long_name - 8);
+  setenv(long_name, "1", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 2);
+  unsetenv("CRADLE_UNHEARD_OF");
+  unsetenv(long_name);
+  assert_non_null(strstr(said, "CRADLE_UNHEARD_OF: unknown (docs/environment.md lists all)\n"));
+  assert_null(strstr(said, "did you mean"));
+}
+
+static void each_report_is_made_once(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  setenv("CRADLE_GC_MAX", "lots", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_string_equal(said, "");
+  setenv("CRADLE_GC_MAX", "more", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+}
+
+static void contradictions_are_settled(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  setenv("CRADLE_GC_MIN", "2G", 1);
+  setenv("CRADLE_GC_MAX", "1G", 1);
+  setenv("CRADLE_STRESS_MAJOR", "3", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 2);
+  assert_int_equal(options.major_min_bytes, (size_t)1 << 30);
+  assert_int_equal(options.stress_major, 0);
+}
+
+static void the_users_word_wins_over_the_embedders(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  cradle_options_init(&options);
+  options.major_min_bytes = (size_t)2 << 30;
+  options.stress_period = options.stress_major = 5;
+  setenv("CRADLE_GC_MAX", "1G", 1);
+  setenv("CRADLE_STRESS", "0", 1);
+  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_int_equal(options.major_min_bytes, (size_t)1 << 30);
+  assert_int_equal(options.stress_major, 0);
+}
+
+static void contradictions_of_the_embedder_stay(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  cradle_options_init(&options);
+  options.major_min_bytes = 2000;
+  options.heap_max_bytes = 1000;
+  options.stress_major = 5;
+  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_int_equal(options.major_min_bytes, 2000);
+  assert_int_equal(options.stress_major, 5);
+}
+
+static void options_of_another_version_are_left_alone(void **state) {
+  cradle_options options, before;
+  char said[4096];
+  (void)state;
+  forget_all();
+  setenv("CRADLE_GC_NURSERY", "1M", 1);
+  cradle_options_init(&options);
+  options.size -= 8;
+  before = options;
+  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_same_choices(&options, &before);
+}
+
+static void numbers_do_not_depend_on_the_locale(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL) print_message("no locale with a decimal comma\n");
+  setenv("CRADLE_GC_MAJOR_COLLECT", "1.5", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_true(options.major_factor == 1.5);
+  assert_size("1.5K", 1536);
+  setlocale(LC_ALL, "C");
+}
+
+/* --- the documentation --- */
+
+typedef struct doc_page {
+  char text[65536];
+  int rows;
+} doc_page;
+
+static void read_page(doc_page *page) {
+  FILE *file = fopen(docs_path, "r");
+  if (file == NULL) fail_msg("%s cannot be read", docs_path);
+  size_t length = fread(page->text, 1, sizeof page->text - 1, file);
+  page->text[length] = '\0';
+  fclose(file);
+}
+
+static void find_row(void *data, const cradle_option_row *row) {
+  doc_page *page = data;
+  char line[2048];
+  snprintf(line, sizeof line, "\n| `%s` | %s | %s | %s |\n", row->name, row->accepted, row->initial,
+           row->help);
+  if (strstr(page->text, line) == NULL)
+    fail_msg("%s: stale; tools/list-options prints the table. Missing:%s", docs_path, line);
+  page->rows++;
+}
+
+static int rows_in(const char *text) {
+  int rows = 0;
+  for (; (text = strstr(text, "\n| `CRADLE_")) != NULL; text++) rows++;
+  return rows;
+}
+
+static void the_documentation_shows_the_table(void **state) {
+  static doc_page page;
+  (void)state;
+  read_page(&page);
+  cradle_options_list(find_row, &page);
+  assert_int_equal(rows_in(page.text), page.rows);
+}
+
+static void row_is_complete(void *data, const cradle_option_row *row) {
+  (void)data;
+  assert_int_equal(strncmp(row->name, "CRADLE_", 7), 0);
+  assert_true(row->accepted[0] != '\0' && row->initial[0] != '\0' && row->help[0] != '\0');
+  assert_null(strchr(row->help, '|'));
+}
+
+static void rows_are_complete(void **state) {
+  (void)state;
+  cradle_options_list(row_is_complete, NULL);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sizes_are_read),
+      cmocka_unit_test(other_text_is_no_size),
+      cmocka_unit_test(overflow_is_no_size),
+      cmocka_unit_test(values_reach_the_options),
+      cmocka_unit_test(policies_override_each_other),
+      cmocka_unit_test(nothing_set_changes_nothing),
+      cmocka_unit_test(bad_values_are_ignored),
+      cmocka_unit_test(the_report_says_what_is_accepted),
+      cmocka_unit_test(unknown_names_are_reported),
+      cmocka_unit_test(each_report_is_made_once),
+      cmocka_unit_test(contradictions_are_settled),
+      cmocka_unit_test(the_users_word_wins_over_the_embedders),
+      cmocka_unit_test(contradictions_of_the_embedder_stay),
+      cmocka_unit_test(options_of_another_version_are_left_alone),
+      cmocka_unit_test(numbers_do_not_depend_on_the_locale),
+      cmocka_unit_test(the_documentation_shows_the_table),
+      cmocka_unit_test(rows_are_complete),
+  };
+  if (argc > 1) docs_path = argv[1];
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

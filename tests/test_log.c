@@ -1,0 +1,748 @@
+/* The log: selection, balance, format, and everything that can go wrong with its file. Most tests
+ * feed it events by hand; the last ones run a heap. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <cradle/cradle.h>
+
+#include "runtime/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/cradle-test-log-XXXXXX";
+static uint64_t now;
+
+/* --- files --- */
+
+/* A name in the test's folder that was not used before: the process remembers the files it wrote
+ * to. The result is good until four more calls. */
+static const char *fresh_name(const char *end) {
+  static char names[4][256];
+  static int count;
+  char *name = names[count % 4];
+  snprintf(name, sizeof names[0], "%s/%d%s", folder, count++, end);
+  return name;
+}
+
+static char *read_file(const char *path) {
+  FILE *file = fopen(path, "r");
+  if (file == NULL) return NULL;
+  size_t size = 0, room = 1 << 20;
+  char *text = malloc(room + 1);
+  size_t part;
+  while ((part = fread(text + size, 1, room - size, file)) != 0) {
+    size += part;
+    if (size == room) text = realloc(text, (room *= 2) + 1);
+  }
+  text[size] = '\0';
+  fclose(file);
+  return text;
+}
+
+static char *must_read(const char *path) {
+  char *text = read_file(path);
+  if (text == NULL) fail_msg("%s: no such file", path);
+  return text;
+}
+
+static int count_of(const char *text, const char *part) {
+  int count = 0;
+  for (; (text = strstr(text, part)) != NULL; text += strlen(part)) count++;
+  return count;
+}
+
+static void assert_has(const char *text, const char *part) {
+  if (strstr(text, part) == NULL) fail_msg("\"%s\" is missing in:\n%s", part, text);
+}
+
+static void assert_lacks(const char *text, const char *part) {
+  if (strstr(text, part) != NULL) fail_msg("\"%s\" is found in:\n%s", part, text);
+}
+
+/* Reads the log as PyPy's tools do, by its bracket lines. Sections must be balanced and time must
+ * not go back. */
+static int read_sections(const char *text) {
+  char open[64][64], name[64];
+  int depth = 0, sections = 0;
+  unsigned long long time, last = 0;
+  for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+    assert_non_null(strchr(line, '\n'));
+    if (sscanf(line, "[%llx] {%63[a-z-]", &time, name) == 2) {
+      strcpy(open[depth++], name);
+      assert_in_range(depth, 1, 60);
+      sections++;
+    } else if (sscanf(line, "[%llx] %63[a-z-]}", &time, name) == 2) {
+      assert_in_range(depth, 1, 60);
+      assert_string_equal(open[--depth], name);
+    } else {
+      continue;
+    }
+    assert_true(time >= last);
+    last = time;
+  }
+  assert_int_equal(depth, 0);
+  return sections;
+}
+
+/* --- events --- */
+
+static void send_event(crd_log *log, cradle_event event) {
+  cradle_listener listener = crd_log_listener(log);
+  event.time_ns = now += 16;
+  listener.function(listener.data, &event);
+}
+
+static void send_kind(crd_log *log, cradle_event_kind kind) {
+  send_event(log, (cradle_event){.kind = kind});
+}
+
+static void send_created(crd_log *log) {
+  static const cradle_hardware hardware = {.page_bytes = 4096,
+                                           .thp_page_bytes = 2097152,
+                                           .pool_page_bytes = 2097152,
+                                           .pool_pages_free = 7,
+                                           .thp_mode = CRADLE_THP_MADVISE,
+                                           .l2_bytes = 1048576,
+                                           .l3_bytes = 33554432,
+                                           .memory_bytes = 68719476736,
+                                           .l2_source = CRADLE_SOURCE_SYSFS,
+                                           .l3_source = CRADLE_SOURCE_SYSCONF};
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_HEAP_CREATED, .u.heap.hardware = &hardware});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED,
+                                 .u.nursery = {524288, 0, "half of the L2 cache"}});
+}
+
+static void send_minor(crd_log *log) {
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN,
+                                 .u.begin = {CRADLE_CAUSE_NURSERY_FULL, 5000, 9000}});
+  send_kind(log, CRADLE_EVENT_ROOTS_BEGIN);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = 12});
+  cradle_event end = {.kind = CRADLE_EVENT_MINOR_END};
+  end.u.minor.number = 1;
+  end.u.minor.nursery_bytes = 4194304;
+  end.u.minor.promoted_objects = 10;
+  end.u.minor.promoted_bytes = 320;
+  end.u.minor.remembered = 3;
+  end.u.minor.used_before = 5000;
+  end.u.minor.used_after = 1320;
+  end.u.minor.duration_ns = 12345;
+  send_event(log, end);
+}
+
+static void send_major(crd_log *log) {
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN,
+                                 .u.begin = {CRADLE_CAUSE_THRESHOLD, 9500, 9000}});
+  send_kind(log, CRADLE_EVENT_MARK_BEGIN);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MARK_END, .u.mark = {100, 6400}});
+  send_kind(log, CRADLE_EVENT_SWEEP_BEGIN);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_SWEEP_END, .u.sweep = {50, 3100, 2}});
+  send_event(log,
+             (cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
+                            .u.major = {CRADLE_CAUSE_THRESHOLD, 1, 9500, 6400, 11648, 1999999500}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_ARENAS, .u.arenas = {0, 2, 30, 28}});
+}
+
+static void send_life(crd_log *log) {
+  crd_log_hand_over(log);
+  send_created(log);
+  send_minor(log);
+  send_major(log);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {"a note", 8, 4}});
+  send_kind(log, CRADLE_EVENT_HEAP_DESTROYED);
+}
+
+static crd_log *open_log(const char *selection, const char *path) {
+  char text[600];
+  snprintf(text, sizeof text, "%s%s", selection, path);
+  return crd_log_open(text, (cradle_listener){0});
+}
+
+/* The text that a heap's whole life leaves in a log. */
+static char *log_of_life(const char *selection) {
+  const char *path = fresh_name(".log");
+  now = 0;
+  crd_log *log = open_log(selection, path);
+  assert_non_null(log);
+  send_life(log);
+  return must_read(path);
+}
+
+/* --- selection --- */
+
+static void everything_is_logged(void **state) {
+  char *text = log_of_life(":");
+  (void)state;
+  assert_int_equal(read_sections(text), 12);
+  assert_int_equal(strncmp(text, "[", 1), 0);
+  assert_has(text,
+             "] {cradle-log\nCradle log, format 1\n1 tick = 1 ns of CLOCK_MONOTONIC\nprocess ");
+  assert_has(text, "L2cache = 1048576\nL2cache from: sysfs\nL3cache = 33554432\n"
+                   "L3cache from: sysconf\nmemory: 68719476736\npage size: 4096\n"
+                   "transparent huge page size: 2097152\ntransparent huge pages: madvise\n"
+                   "pool page size: 2097152, free pages: 7\n");
+  assert_has(text,
+             "nursery size: 524288\nprevious nursery size: 0\nreason: half of the L2 cache\n");
+  assert_has(text, "used: 9500 => 6400\nnext major collection threshold: 11648\n"
+                   "time taken: 2.000000\n");
+  assert_has(text, "arenas given back: 2\narenas committed: 30, in use: 28\n");
+  assert_has(text, "a note\nwanted: 8, got: 4\n");
+  assert_has(text, "minor collections: 1\ntime in minor collections: 0.000012\n");
+  free(text);
+}
+
+/* Written out in full: this is the format. */
+static void the_minor_section_is_as_documented(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("gc-minor:", path);
+  now = (uint64_t)1 << 60;
+  send_minor(log);
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_has(text, "[1000000000000010] {gc-minor\n"
+                   "cause: nursery full\n"
+                   "[1000000000000020] {gc-minor-walkroots\n"
+                   "root words: 12\n"
+                   "[1000000000000030] gc-minor-walkroots}\n"
+                   "minor collect, total memory used: 1320\n"
+                   "number of pinned objects: 0\n"
+                   "total size of surviving objects: 320\n"
+                   "promoted objects: 10\n"
+                   "remembered objects: 3\n"
+                   "nursery used: 4194304\n"
+                   "large objects freed, bytes: 0\n"
+                   "memory before: 5000, after: 1320\n"
+                   "time taken: 0.000012\n"
+                   "[1000000000000040] gc-minor}\n");
+  free(text);
+}
+
+static void assert_markers_only(char *text) {
+  assert_int_equal(read_sections(text), 11);
+  assert_has(text, "1 tick = 1 ns of CLOCK_MONOTONIC\n");
+  assert_has(text, "] {gc-minor\n");
+  assert_lacks(text, "cause");
+  assert_lacks(text, "{cradle-log");
+  free(text);
+}
+
+static void a_bare_name_logs_markers_only(void **state) {
+  (void)state;
+  assert_markers_only(log_of_life(""));
+  assert_markers_only(log_of_life("+"));
+}
+
+static void prefixes_select_sections(void **state) {
+  (void)state;
+  char *text = log_of_life("gc-minor,gc-heap:");
+  assert_int_equal(read_sections(text), 3);
+  assert_has(text, "1 tick = 1 ns of CLOCK_MONOTONIC\n");
+  assert_has(text, "{gc-minor\n");
+  assert_has(text, "{gc-minor-walkroots\n");
+  assert_has(text, "{gc-heap-end\n");
+  assert_lacks(text, "gc-collect");
+  free(text);
+}
+
+/* As in RPython: a nested section is written when it is selected, whatever is around it. */
+static void nested_sections_are_selected_by_themselves(void **state) {
+  (void)state;
+  char *text = log_of_life("gc-collect-mark,gc-minor-w:");
+  assert_int_equal(read_sections(text), 2);
+  assert_has(text, "{gc-collect-mark\nmarked objects: 100\n");
+  assert_has(text, "{gc-minor-walkroots\nroot words: 12\n");
+  assert_lacks(text, "surviving");
+  assert_lacks(text, "cause");
+  free(text);
+}
+
+static void a_section_of_its_own_can_hold_the_head(void **state) {
+  (void)state;
+  char *text = log_of_life("cradle-log:");
+  assert_int_equal(read_sections(text), 1);
+  free(text);
+}
+
+/* --- standard error --- */
+
+/* Runs function with standard error in a file; the result is what it wrote there. */
+static char *errors_of(void (*function)(void *data), void *data) {
+  const char *path = fresh_name(".err");
+  fflush(stderr);
+  int kept = dup(STDERR_FILENO), file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+  dup2(file, STDERR_FILENO);
+  close(file);
+  function(data);
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  return must_read(path);
+}
+
+static void no_listener(void *data, const cradle_event *event) {
+  (void)event;
+  ++*(int *)data;
+}
+
+static void live_on_stderr(void *data) {
+  (void)data;
+  send_life(open_log(":", "-"));
+}
+
+static void a_dash_is_standard_error(void **state) {
+  (void)state;
+  char *text = errors_of(live_on_stderr, NULL);
+  assert_int_equal(read_sections(text), 12);
+  free(text);
+}
+
+static void minor_then_look(void *data) {
+  struct stat status;
+  crd_log *log = open_log(":", "-");
+  send_minor(log);
+  fstat(STDERR_FILENO, &status);
+  *(long *)data = (long)status.st_size;
+  crd_log_close(log);
+}
+
+static void standard_error_is_written_at_each_section(void **state) {
+  long size = 0;
+  (void)state;
+  char *text = errors_of(minor_then_look, &size);
+  assert_int_equal(size, strlen(text));
+  assert_int_equal(read_sections(text), 3);
+  free(text);
+}
+
+/* --- what can go wrong --- */
+
+static void open_and_live(void *data) {
+  for (int i = 0; i < 3; i++) {
+    crd_log *log = crd_log_open(data, (cradle_listener){0});
+    if (log != NULL) send_life(log);
+  }
+}
+
+static void nothing_asked_for_is_no_log(void **state) {
+  (void)state;
+  assert_null(crd_log_open(NULL, (cradle_listener){0}));
+  assert_null(crd_log_open("", (cradle_listener){0}));
+}
+
+static void an_unwritable_path_is_told_once(void **state) {
+  char selection[300];
+  (void)state;
+  snprintf(selection, sizeof selection, "gc:%s/no/such/folder/%%d.log", folder);
+  char *text = errors_of(open_and_live, selection);
+  assert_has(text, "/no/such/folder/");
+  assert_lacks(text, "%d");
+  assert_has(text, "No such file or directory");
+  assert_int_equal(count_of(text, "\n"), 1);
+  free(text);
+}
+
+static void a_missing_name_is_told(void **state) {
+  (void)state;
+  char *text = errors_of(open_and_live, (char *)(uintptr_t) "gc:");
+  assert_string_equal(text, "cradle: CRADLE_LOG=gc:: names no file; there will be no log\n");
+  free(text);
+}
+
+static void a_prefix_of_nothing_is_told(void **state) {
+  char selection[300];
+  (void)state;
+  snprintf(selection, sizeof selection, "jit:%s", fresh_name(".log"));
+  char *text = errors_of(open_and_live, selection);
+  assert_has(text, "no section begins so (docs/logging.md lists them)\n");
+  assert_int_equal(count_of(text, "\n"), 1);
+  free(text);
+}
+
+static void fill_disk(void *data) {
+  crd_log *log = crd_log_open(":/dev/full", (cradle_listener){no_listener, data});
+  assert_non_null(log);
+  errno = 77;
+  for (int i = 0; i < 1000; i++) send_minor(log);
+  assert_int_equal(errno, 77);
+  send_life(log);
+}
+
+static void a_full_disk_stops_the_log_only(void **state) {
+  int events = 0;
+  (void)state;
+  char *text = errors_of(fill_disk, &events);
+  assert_string_equal(text,
+                      "cradle: CRADLE_LOG: /dev/full: No space left on device; the log stops\n");
+  assert_int_equal(events, 4000 + 15);
+  free(text);
+}
+
+static void lose_reader(void *data) {
+  char path[300];
+  snprintf(path, sizeof path, "%s", (const char *)data);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  crd_log *log = open_log(":", path);
+  close(reader);
+  signal(SIGPIPE, SIG_DFL);
+  send_life(log);
+}
+
+static void a_reader_that_goes_away_stops_the_log_only(void **state) {
+  (void)state;
+  char *text = errors_of(lose_reader, (char *)(uintptr_t)fresh_name(".fifo"));
+  assert_has(text, "Broken pipe; the log stops\n");
+  free(text);
+}
+
+/* --- files --- */
+
+static void d_is_the_process(void **state) {
+  char path[300], expected[300];
+  (void)state;
+  snprintf(path, sizeof path, "%s/pid-%%d-%%d.log", folder);
+  snprintf(expected, sizeof expected, "%s/pid-%d-%d.log", folder, (int)getpid(), (int)getpid());
+  send_life(open_log(":", path));
+  free(must_read(expected));
+}
+
+static void an_old_log_is_replaced(void **state) {
+  const char *path = fresh_name(".log");
+  FILE *file = fopen(path, "w");
+  (void)state;
+  fputs("yesterday's\n", file);
+  fclose(file);
+  send_life(open_log(":", path));
+  char *text = must_read(path);
+  assert_lacks(text, "yesterday's");
+  free(text);
+}
+
+static void heaps_of_a_process_share_the_file(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *first = open_log(":", path), *second = open_log(":", path);
+  send_life(second);
+  send_life(first);
+  send_life(open_log(":", path));
+  char *text = must_read(path);
+  assert_int_equal(count_of(text, "] {gc-heap-end"), 3);
+  free(text);
+}
+
+static int wait_for(pid_t child) {
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return status;
+}
+
+static void a_file_that_another_process_writes_is_kept(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log(":", path);
+  send_life(open_log(":", path));
+  pid_t child = fork();
+  if (child == 0) execl("/proc/self/exe", "test_log", "--live", path, (char *)NULL);
+  assert_int_equal(wait_for(child), 0);
+  send_life(log);
+  char *text = must_read(path);
+  assert_int_equal(count_of(text, "] {gc-heap-end"), 3);
+  free(text);
+}
+
+static void long_logs_are_whole(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("gc:", path);
+  for (int i = 0; i < 5000; i++) send_minor(log);
+  send_life(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 10000 + 11);
+  assert_int_equal(count_of(text, "time taken: 0.000012\n"), 5001);
+  free(text);
+}
+
+static void a_note_longer_than_the_buffer_is_whole(void **state) {
+  const char *path = fresh_name(".log");
+  size_t length = 300000;
+  char *note = malloc(length + 1);
+  (void)state;
+  memset(note, 'n', length);
+  note[length] = '\0';
+  crd_log *log = open_log(":", path);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {note, 0, 0}});
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_has(text, note);
+  assert_has(text, "n\n[");
+  assert_int_equal(read_sections(text), 2);
+  free(note);
+  free(text);
+}
+
+/* --- broken streams --- */
+
+static void sections_balance_whatever_comes(void **state) {
+  const char *path = fresh_name(".log");
+  unsigned random = 12345;
+  (void)state;
+  crd_log *log = open_log(":", path);
+  for (int i = 0; i < 20000; i++) {
+    random = random * 1103515245u + 12345u;
+    cradle_event_kind kind = (cradle_event_kind)(1 + (random >> 16) % (CRADLE_EVENT_NOTE + 2));
+    if (kind != CRADLE_EVENT_HEAP_DESTROYED) send_kind(log, kind);
+  }
+  crd_log_hand_over(log);
+  send_kind(log, CRADLE_EVENT_HEAP_DESTROYED);
+  char *text = must_read(path);
+  assert_true(read_sections(text) > 10000);
+  free(text);
+}
+
+static void time_never_goes_back(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log(":", path);
+  now = UINT64_MAX - 1000;
+  send_minor(log);
+  now = 5;
+  send_minor(log);
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 5);
+  free(text);
+}
+
+/* --- fork and exit --- */
+
+static void a_child_writes_nothing_twice(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log(":", path);
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    send_life(log);
+    exit(0); /* with what a normal end writes */
+  }
+  assert_int_equal(wait_for(child), 0);
+  send_life(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 12 + 2);
+  free(text);
+}
+
+static void a_child_that_only_exits_writes_nothing(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log(":", path);
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) exit(0);
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_string_equal(text, "");
+  free(text);
+  crd_log_close(log);
+}
+
+static void a_child_gets_its_own_file_with_d(void **state) {
+  char path[300], childs[300];
+  (void)state;
+  snprintf(path, sizeof path, "%s/fork-%%d.log", folder);
+  crd_log *log = open_log(":", path);
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  crd_log_close(log);
+  snprintf(childs, sizeof childs, "%s/fork-%d.log", folder, (int)child);
+  char *text = must_read(childs);
+  assert_int_equal(read_sections(text), 3);
+  assert_has(text, "{cradle-log");
+  free(text);
+}
+
+static void a_normal_end_writes_the_rest(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(open_log(":", path));
+    exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 3);
+  free(text);
+}
+
+static crd_log *log_at_exit;
+static void collect_at_exit(void) {
+  send_minor(log_at_exit);
+}
+
+/* An exit handler of the program runs after the log's when it was registered before. */
+static void what_comes_after_the_end_is_written_too(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) execl("/proc/self/exe", "test_log", "--collect-at-exit", path, (char *)NULL);
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 3);
+  free(text);
+}
+
+/* --- the sink's life --- */
+
+static void destroyed_before_the_hand_over_keeps_the_log(void **state) {
+  const char *path = fresh_name(".log");
+  int events = 0;
+  char selection[300];
+  (void)state;
+  snprintf(selection, sizeof selection, ":%s", path);
+  crd_log *log = crd_log_open(selection, (cradle_listener){no_listener, &events});
+  send_created(log);
+  send_kind(log, CRADLE_EVENT_HEAP_DESTROYED);
+  assert_int_equal(events, 3);
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 4);
+  free(text);
+}
+
+static cradle_heap *start(const char *path, cradle_options *options, cradle_error *error) {
+  char selection[300];
+  snprintf(selection, sizeof selection, "gc:%s", path);
+  setenv("CRADLE_LOG", selection, 1);
+  cradle_heap *heap = cradle_start(options, error);
+  unsetenv("CRADLE_LOG");
+  return heap;
+}
+
+static void a_heap_logs_its_life(void **state) {
+  const char *path = fresh_name(".log");
+  cradle_options options;
+  cradle_error error;
+  int events = 0;
+  (void)state;
+  cradle_options_init(&options);
+  options.listener = (cradle_listener){no_listener, &events};
+  cradle_heap *heap = start(path, &options, &error);
+  if (heap == NULL) fail_msg("%s", error.message);
+  cradle_mutator *mutator = cradle_mutator_new(heap);
+  cradle_collect_minor(mutator);
+  cradle_collect_full(mutator);
+  cradle_mutator_free(mutator);
+  cradle_heap_free(heap);
+  char *text = must_read(path);
+  assert_true(read_sections(text) >= 10);
+  assert_has(text, "{gc-hardware\n");
+  assert_has(text, "cause: request\n");
+  assert_has(text, "{gc-collect-done\n");
+  assert_has(text, "{gc-heap-end\n");
+  assert_true(events >= 10);
+  free(text);
+}
+
+static void a_heap_that_cannot_be_made_frees_its_log(void **state) {
+  cradle_options options;
+  cradle_error error;
+  (void)state;
+  cradle_options_init(&options);
+  options.nursery_bytes = 1; /* refused before the first event */
+  assert_null(start(fresh_name(".log"), &options, &error));
+  assert_has(error.message, "nursery_bytes");
+  cradle_options_init(&options);
+  options.heap_max_bytes = 4096; /* and after it */
+  const char *path = fresh_name(".log");
+  assert_null(start(path, &options, &error));
+  assert_has(error.message, "heap_max_bytes");
+  char *text = must_read(path);
+  read_sections(text);
+  assert_has(text, "{gc-heap-end\n");
+  free(text);
+  options.size = 8;
+  assert_null(start(fresh_name(".log"), &options, &error));
+  assert_has(error.message, "version");
+}
+
+static int make_folder(void **state) {
+  (void)state;
+  return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state) {
+  char command[300];
+  (void)state;
+  snprintf(command, sizeof command, "rm -r '%s'", folder);
+  return system(command);
+}
+
+/* What tests run as another program. */
+static int act(const char *action, const char *path) {
+  if (strcmp(action, "--live") == 0) {
+    send_life(open_log(":", path));
+    return 0;
+  }
+  atexit(collect_at_exit);
+  log_at_exit = open_log(":", path);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(everything_is_logged),
+      cmocka_unit_test(the_minor_section_is_as_documented),
+      cmocka_unit_test(a_bare_name_logs_markers_only),
+      cmocka_unit_test(prefixes_select_sections),
+      cmocka_unit_test(nested_sections_are_selected_by_themselves),
+      cmocka_unit_test(a_section_of_its_own_can_hold_the_head),
+      cmocka_unit_test(a_dash_is_standard_error),
+      cmocka_unit_test(standard_error_is_written_at_each_section),
+      cmocka_unit_test(nothing_asked_for_is_no_log),
+      cmocka_unit_test(an_unwritable_path_is_told_once),
+      cmocka_unit_test(a_missing_name_is_told),
+      cmocka_unit_test(a_prefix_of_nothing_is_told),
+      cmocka_unit_test(a_full_disk_stops_the_log_only),
+      cmocka_unit_test(a_reader_that_goes_away_stops_the_log_only),
+      cmocka_unit_test(d_is_the_process),
+      cmocka_unit_test(an_old_log_is_replaced),
+      cmocka_unit_test(heaps_of_a_process_share_the_file),
+      cmocka_unit_test(a_file_that_another_process_writes_is_kept),
+      cmocka_unit_test(long_logs_are_whole),
+      cmocka_unit_test(a_note_longer_than_the_buffer_is_whole),
+      cmocka_unit_test(sections_balance_whatever_comes),
+      cmocka_unit_test(time_never_goes_back),
+      cmocka_unit_test(a_child_writes_nothing_twice),
+      cmocka_unit_test(a_child_that_only_exits_writes_nothing),
+      cmocka_unit_test(a_child_gets_its_own_file_with_d),
+      cmocka_unit_test(a_normal_end_writes_the_rest),
+      cmocka_unit_test(what_comes_after_the_end_is_written_too),
+      cmocka_unit_test(destroyed_before_the_hand_over_keeps_the_log),
+      cmocka_unit_test(a_heap_logs_its_life),
+      cmocka_unit_test(a_heap_that_cannot_be_made_frees_its_log),
+  };
+  if (argc == 3) return act(argv[1], argv[2]);
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -40,7 +40,7 @@ static void open_one(counter *one, const char *event) {
   pfm_perf_encode_arg_t encoding = {.attr = &attributes, .size = sizeof(encoding)};
   memset(&attributes, 0, sizeof(attributes));
   attributes.size = sizeof(attributes);
-  int problem = pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_PERF, &encoding);
+  int problem = pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_PERF_EVENT, &encoding);
   if (problem != PFM_SUCCESS) {
     give_reason(one, pfm_strerror(problem));
     return;

@@ -118,34 +118,39 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
   size_t page = heap->hardware.page_bytes;
   if (!crd_old_init(&heap->old, &heap->options, &heap->hardware))
     return fail(error, "address space for the old generation was refused (reserve_bytes, RLIMIT_AS)");
-  if (heap->old.arenas.bytes < heap->options.reserve_bytes)
-    crd_event_note(heap, "the address space reserved for the old generation is smaller than asked for",
-                   heap->options.reserve_bytes, heap->old.arenas.bytes);
   if (!crd_word_stack_init(&heap->remembered, REMEMBERED_MAX_BYTES, page, "cradle remembered set") ||
       !crd_word_stack_init(&heap->mark_stack, MARK_STACK_MAX_BYTES, page, "cradle mark stack"))
     return fail(error, "address space for the collector's stacks was refused");
   return true;
 }
 
+static void send_created(cradle_heap *heap, const char *nursery_reason) {
+  cradle_event created = {.kind = CRADLE_EVENT_HEAP_CREATED,
+                          .u.heap = {&heap->hardware, heap->old.arenas.base, (uintptr_t)heap->nursery.start,
+                                     heap->old.arenas.bytes}};
+  cradle_event sized = {.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {heap->nursery.bytes, 0, nursery_reason}};
+  heap->announced = true;
+  crd_event_send(heap, &created);
+  crd_event_send(heap, &sized);
+  if (heap->old.arenas.bytes < heap->options.reserve_bytes)
+    crd_event_note(heap, "the address space reserved for the old generation is smaller than asked for",
+                   heap->options.reserve_bytes, heap->old.arenas.bytes);
+  if (heap->nursery.pool_refused)
+    crd_event_note(heap, "the huge-page pool refused the nursery: transparent huge pages instead",
+                   heap->nursery.mapped_bytes, 0);
+}
+
 static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   const char *reason;
   size_t bytes = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
   if (!crd_nursery_init(heap, bytes)) return fail(error, "memory for the nursery was refused");
+  send_created(heap, reason);
   crd_pacing_init(&heap->pacing, &heap->options, &heap->hardware, bytes);
   if (!limit_arenas(heap, error)) return false;
-  cradle_event sized = {.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {bytes, 0, reason}};
-  crd_event_send(heap, &sized);
   heap->nursery.end = heap->nursery.start + bytes;
   crd_nursery_reset(heap);
   if (heap->nursery.slack_end == heap->nursery.start) return fail(error, "memory for the promotion reserve was refused");
   return true;
-}
-
-static void send_created(cradle_heap *heap) {
-  cradle_event event = {.kind = CRADLE_EVENT_HEAP_CREATED,
-                        .u.heap = {&heap->hardware, heap->old.arenas.base, (uintptr_t)heap->nursery.start,
-                                   heap->old.arenas.bytes}};
-  crd_event_send(heap, &event);
 }
 
 static void destroy(cradle_heap *heap) {
@@ -155,7 +160,7 @@ static void destroy(cradle_heap *heap) {
   crd_old_fini(&heap->old);
   crd_type_table_fini(&heap->types);
   free(heap->globals);
-  crd_event_simple(heap, CRADLE_EVENT_HEAP_DESTROYED);
+  if (heap->announced) crd_event_simple(heap, CRADLE_EVENT_HEAP_DESTROYED);
   free(heap);
 }
 
@@ -174,7 +179,6 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
     heap->hardware = *options->hardware;
   else
     crd_hardware_detect(&heap->hardware);
-  send_created(heap);
   if (init_memory(heap, error) && init_types(heap, error) && init_nursery(heap, error)) return heap;
   destroy(heap);
   return NULL;

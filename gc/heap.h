@@ -33,6 +33,7 @@ typedef struct crd_nursery {
   size_t bytes;        /* the size chosen: end - start unless lowered */
   size_t full_bytes;   /* slack_end - start unless lowered */
   size_t mapped_bytes; /* of the mapping */
+  bool pool_refused;   /* the huge-page pool was asked for it and had not enough */
 } crd_nursery;
 
 typedef struct crd_pacing {
@@ -52,6 +53,7 @@ struct cradle_heap {
   crd_type_table types;
   cradle_encoding encoding;
   bool plain_encoding;
+  bool announced;    /* HEAP_CREATED was sent, so HEAP_DESTROYED will be */
   bool remember_all; /* the remembered set could not grow: the next minor collection looks at every old object */
   int state;
   int pending_request; /* a safepoint request of another thread, atomic */

@@ -32,7 +32,7 @@ static bool commit(cradle_heap *heap, void *base, size_t bytes) {
               heap->options.hugepages_nursery == CRADLE_HUGEPAGES_1G;
   size_t pool_page = heap->hardware.pool_page_bytes;
   if (pool && pool_page != 0 && bytes % pool_page == 0 && crd_pages_commit_pool(base, bytes, pool_page)) return true;
-  if (pool) crd_event_note(heap, "the huge-page pool refused the nursery: transparent huge pages instead", bytes, 0);
+  heap->nursery.pool_refused = pool;
   return crd_pages_commit(base, bytes);
 }
 

@@ -1,7 +1,7 @@
 /* The log: which sections are wanted, and what each event is in words.
  *
- * A minor collection is logged on every one of many thousand; its path formats numbers by hand and
- * makes one system call, getpid, to notice a fork.
+ * There are thousands of minor collections a second; on their path numbers are formatted by hand
+ * and, but for a full buffer, no system call is made.
  */
 #include "runtime/log.h"
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,14 +82,32 @@ static bool open_target(crd_log_file *file) {
   return false;
 }
 
+/* One byte is used; a mapping is a page at least. */
+static char *map_ours(void) {
+#ifdef MADV_WIPEONFORK
+  char *page = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return NULL;
+  *page = 1;
+  if (madvise(page, 1, MADV_WIPEONFORK) == 0) return page;
+  munmap(page, 1);
+#endif
+  return NULL;
+}
+
+static void unmap_ours(const crd_log_file *file) {
+  if (file->ours != NULL) munmap(file->ours, 1);
+}
+
 bool crd_log_file_open(crd_log_file *file, const char *name) {
   int error = errno;
+  file->ours = map_ours();
   file->path = NULL;
   file->fd = -1;
   file->interactive = file->unbuffered = file->stopped = false;
   file->name = strdup(name);
   bool opened = file->name != NULL && open_target(file);
   if (!opened) {
+    unmap_ours(file);
     free(file->name);
     free(file->path);
   }
@@ -104,6 +123,7 @@ static void close_descriptor(crd_log_file *file) {
 void crd_log_file_close(crd_log_file *file) {
   crd_log_file_flush(file);
   close_descriptor(file);
+  unmap_ours(file);
   free(file->name);
   free(file->path);
 }
@@ -111,12 +131,13 @@ void crd_log_file_close(crd_log_file *file) {
 /* --- fork --- */
 
 bool crd_log_file_is_inherited(const crd_log_file *file) {
-  return file->owner != getpid();
+  return file->ours != NULL ? *file->ours == 0 : file->owner != getpid();
 }
 
 bool crd_log_file_renew(crd_log_file *file) {
   file->length = 0;
   file->owner = getpid();
+  if (file->ours != NULL) *file->ours = 1;
   if (file->interactive || file->stopped) return false;
   close_descriptor(file);
   file->stopped = strstr(file->name, "%d") == NULL || !open_target(file);

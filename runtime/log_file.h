@@ -23,10 +23,11 @@
 #define CRD_LOG_SECTION_BYTES ((size_t)4 << 10)
 
 typedef struct crd_log_file {
-  char *name;       /* as the user wrote it, with %d; owned */
-  char *path;       /* name with the pid in place; owned */
-  int fd;           /* -1: none */
-  pid_t owner;      /* the process that writes */
+  char *name;  /* as the user wrote it, with %d; owned */
+  char *path;  /* name with the pid in place; owned */
+  int fd;      /* -1: none */
+  pid_t owner; /* the process that writes */
+  char *ours;  /* a page that fork clears in the child, else not 0; NULL: the kernel has none */
   bool interactive; /* a terminal or standard error: written at the end of every section */
   bool unbuffered;  /* the process is exiting: written at the end of every outermost section */
   bool stopped;     /* [log_file.3] */
@@ -41,7 +42,8 @@ bool crd_log_file_open(crd_log_file *file, const char *name);
 /* Writes the rest and closes. */
 void crd_log_file_close(crd_log_file *file);
 
-/* True in a child of fork until crd_log_file_renew. A system call. */
+/* True in a child of fork until crd_log_file_renew. Asked at every outermost section: no system
+ * call where the kernel has MADV_WIPEONFORK. */
 bool crd_log_file_is_inherited(const crd_log_file *file);
 /* Makes an inherited file the child's: with %d it is opened anew under the child's number (true is
  * returned, and the file has no head yet), standard error and terminals are kept, any other file

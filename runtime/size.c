@@ -74,8 +74,8 @@ static bool scale(uint64_t whole, double fraction, int shift, size_t *bytes) {
   if (shift < 0 || (shift == 0 && fraction != 0)) return false;
   uint64_t part = (uint64_t)(fraction * (double)((uint64_t)1 << shift));
   if (whole > SIZE_MAX >> shift) return false;
-  /* part is below one unit, or is one when rounding made it so. */
-  return !__builtin_add_overflow(whole << shift, part, bytes);
+  *bytes = ((size_t)whole << shift) + part; /* part is below one unit */
+  return true;
 }
 
 bool cradle_parse_size(const char *text, size_t *bytes) {

@@ -27,7 +27,7 @@ static cradle_heap *start_logged(cradle_options *options, crd_log *log, cradle_e
 }
 
 cradle_heap *cradle_start(const cradle_options *options, cradle_error *error) {
-  /* Options of another version of the headers cannot be copied; heap creation says what is wrong. */
+  /* Options of another version cannot be copied; heap creation says what is wrong. */
   if (options == NULL || options->size != sizeof *options) return cradle_heap_new(options, error);
   cradle_options mine = *options;
   cradle_options_from_environment(&mine);

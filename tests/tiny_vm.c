@@ -241,9 +241,9 @@ CRADLE_MAY_COLLECT static value eval(vm *vm, value form, value scope) {
       return NIL;
     }
     if (TAG(head) == 2 && number(head) == IF) {
-      value chosen = rest(rest(form)), holds = eval(vm, first(rest(form)), scope);
-      chosen = rest(rest(form)); /* read again: the call may have moved it */
-      form = holds != NIL ? first(chosen) : first(rest(chosen));
+      bool holds = eval(vm, first(rest(form)), scope) != NIL;
+      value branches = rest(rest(form)); /* read after the call, which may have moved it */
+      form = holds ? first(branches) : first(rest(branches));
       continue;
     }
     size_t base = (size_t)((value *)vm->top - (value *)vm->stack);

@@ -51,18 +51,16 @@ INLINE void loop_new(cradle_mutator *mutator, uint64_t first, uint64_t end, two_
   *result = alive;
 }
 
-INLINE void make_room(cradle_mutator *mutator, two_alive *alive, size_t bytes) CRADLE_MAY_COLLECT {
-  if (CRADLE_LIKELY(has_room(mutator, bytes))) {
-    cradle_reserve(mutator, bytes);
-    return;
-  }
+INLINE cradle_reservation reserve(cradle_mutator *mutator, two_alive *alive, size_t bytes) CRADLE_MAY_COLLECT {
+  if (CRADLE_LIKELY(has_room(mutator, bytes))) return cradle_reserve(mutator, bytes);
   save(mutator, alive);
-  cradle_reserve(mutator, bytes);
+  cradle_reservation reservation = cradle_reserve(mutator, bytes);
   reload(mutator, alive);
+  return reservation;
 }
 
-INLINE void reserved_node(cradle_mutator *mutator, uint64_t number, two_alive *alive, bool init) {
-  node *fresh = cradle_new_reserved(mutator, TYPE_NODE, sizeof(node));
+INLINE void reserved_node(cradle_reservation *reservation, uint64_t number, two_alive *alive, bool init) {
+  node *fresh = cradle_new_reserved(reservation, TYPE_NODE, sizeof(node));
   if (init) fresh->value = number;
   remember(alive, fresh);
 }
@@ -72,11 +70,11 @@ INLINE void loop_reserve(cradle_mutator *mutator, uint64_t first, uint64_t end, 
   two_alive alive = *result;
   uint64_t i = first;
   for (; i + LOOP_RESERVED <= end; i += LOOP_RESERVED) {
-    make_room(mutator, &alive, LOOP_RESERVED * sizeof(node));
-    reserved_node(mutator, i, &alive, init);
-    reserved_node(mutator, i + 1, &alive, init);
-    reserved_node(mutator, i + 2, &alive, init);
-    reserved_node(mutator, i + 3, &alive, init);
+    cradle_reservation reservation = reserve(mutator, &alive, LOOP_RESERVED * sizeof(node));
+    reserved_node(&reservation, i, &alive, init);
+    reserved_node(&reservation, i + 1, &alive, init);
+    reserved_node(&reservation, i + 2, &alive, init);
+    reserved_node(&reservation, i + 3, &alive, init);
   }
   *result = alive;
   loop_new(mutator, i, end, result, init);

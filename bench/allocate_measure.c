@@ -120,23 +120,23 @@ static uint64_t mark_of(const node *alive, bool init) {
 }
 
 static void figure_out(course *of, unsigned runs, bool init) {
-  figure *figure = of->figure;
+  figure *into = of->figure;
   double values[RUNS_BOUND];
   for (unsigned run = 0; run < runs; run++) values[run] = median_of_run(of, run);
-  figure->ns = median_of(values, runs);
-  for (unsigned i = 0; i < LOOP_OFFSETS; i++) figure->offset_ns[i] = median_at_offset(of, i, runs);
-  figure->objects = of->objects;
-  figure->last[0] = mark_of(of->alive.previous, init);
-  figure->last[1] = mark_of(of->alive.current, init);
+  into->ns = median_of(values, runs);
+  for (unsigned i = 0; i < LOOP_OFFSETS; i++) into->offset_ns[i] = median_at_offset(of, i, runs);
+  into->objects = of->objects;
+  into->last[0] = mark_of(of->alive.previous, init);
+  into->last[1] = mark_of(of->alive.current, init);
   read_counters(of);
 }
 
 static double ratio_to_bare(const bench *b) {
   double ratios[RUNS_BOUND];
-  const course *cradle = &b->courses[VARIANT_CRADLE], *bare = &b->courses[VARIANT_BARE];
-  if (cradle->figure->missing != NULL || bare->figure->missing != NULL) return 0;
+  const course *ours = &b->courses[VARIANT_CRADLE], *theirs = &b->courses[VARIANT_BARE];
+  if (ours->figure->missing != NULL || theirs->figure->missing != NULL) return 0;
   for (unsigned run = 0; run < b->options->runs; run++)
-    ratios[run] = median_of_run(cradle, run) / median_of_run(bare, run);
+    ratios[run] = median_of_run(ours, run) / median_of_run(theirs, run);
   return median_of(ratios, b->options->runs);
 }
 

@@ -169,11 +169,11 @@ static void json_cradle(const measurement *result) {
 }
 
 static void json_bare(const measurement *result) {
-  const figure *bare = &result->figures[VARIANT_BARE];
-  printf("  \"bare_ns_per_allocation\": %.4f,\n  \"bare_offsets_ns\": ", bare->ns);
-  json_offsets(bare);
+  const figure *one = &result->figures[VARIANT_BARE];
+  printf("  \"bare_ns_per_allocation\": %.4f,\n  \"bare_offsets_ns\": ", one->ns);
+  json_offsets(one);
   printf(",\n  \"bare_counters\": ");
-  json_counters(bare);
+  json_counters(one);
   printf(",\n");
 }
 

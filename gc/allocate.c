@@ -61,12 +61,13 @@ void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size) {
   check_size(mutator->heap, type, size);
 }
 
-void cradle_check_reserved(cradle_mutator *mutator, uint32_t type, size_t size) {
+void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size) {
+  cradle_mutator *mutator = reservation->mutator;
   crd_mutator_check_thread(mutator, "cradle_new_reserved");
   check_size(mutator->heap, type, size);
-  if (mutator->reserved_end == NULL)
-    crd_misuse(mutator->heap, "cradle_new_reserved: no reservation is open (a call that may collect ended it)");
-  if (cradle_object_bytes(size) > (size_t)(mutator->reserved_end - mutator->free))
+  if (mutator->reserved_end != reservation->end)
+    crd_misuse(mutator->heap, "cradle_new_reserved: the reservation is over (a call that may collect ended it)");
+  if (cradle_object_bytes(size) > (size_t)(reservation->end - reservation->free))
     crd_misuse(mutator->heap, "cradle_new_reserved: the object goes beyond the reservation");
 }
 
@@ -183,16 +184,19 @@ void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   return object;
 }
 
-bool cradle_reserve_slow(cradle_mutator *mutator, size_t size, bool may_fail) {
+cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, bool may_fail) {
   crd_mutator_check(mutator, "cradle_reserve");
   if (size > CRADLE_NURSERY_OBJECT_MAX_BYTES)
     crd_misuse(mutator->heap, "cradle_reserve: more than CRADLE_NURSERY_OBJECT_MAX_BYTES (32768)");
-  if (!make_room(mutator, size)) {
-    if (may_fail) return false;
+  size_t bytes = (size + 7) & ~(size_t)7;
+  if (!make_room(mutator, bytes)) {
+    if (may_fail) return (cradle_reservation){NULL, NULL, mutator};
     out_of_memory(mutator, size);
   }
-  mutator->reserved_end = mutator->free + size;
-  return true;
+  char *start = mutator->free;
+  mutator->free = mutator->reserved_end = start + bytes;
+  sanitize_used(start, bytes);
+  return (cradle_reservation){start, start + bytes, mutator};
 }
 
 void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {

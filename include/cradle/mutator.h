@@ -32,7 +32,7 @@ struct cradle_mutator {
   cradle_word *shadow_limit;        /* end of what is committed of it */
   cradle_word *shadow_base;         /* its first word */
   cradle_scoped_root *scoped_roots; /* the innermost scoped root, or NULL */
-  char *reserved_end;               /* end of the open reservation, or NULL */
+  char *reserved_end;               /* end of the open reservation, as far as checked code knows, or NULL */
   uint64_t no_collect_depth;        /* open no-collection regions */
   cradle_heap *heap;
 };

@@ -40,12 +40,19 @@ void __asan_unpoison_memory_region(void const volatile *address, size_t size);
 #define CRADLE_UNPOISON(address, size) ((void)0)
 #endif
 
+/* Nursery memory that was taken and is to be filled: [free, end). */
+typedef struct cradle_reservation {
+  char *free, *end;
+  cradle_mutator *mutator;
+} cradle_reservation;
+
 /* The partners of the inline functions. Like them they return zeroed memory with its header, or do not return. */
 CRADLE_API CRADLE_COLD void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
 CRADLE_API CRADLE_COLD void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD bool cradle_reserve_slow(cradle_mutator *mutator, size_t size, bool may_fail) CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size,
+                                                              bool may_fail) CRADLE_MAY_COLLECT;
 CRADLE_API void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size);
-CRADLE_API void cradle_check_reserved(cradle_mutator *mutator, uint32_t type, size_t size);
+CRADLE_API void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size);
 
 CRADLE_INLINE size_t cradle_object_bytes(size_t size) {
   size_t rounded = (size + (CRADLE_OBJECT_ALIGNMENT - 1)) & ~(size_t)(CRADLE_OBJECT_ALIGNMENT - 1);
@@ -96,30 +103,35 @@ CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_
 CRADLE_API void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 CRADLE_API void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 
-/* Makes room for objects of size bytes in all (at most CRADLE_NURSERY_OBJECT_MAX_BYTES; more is misuse) behind one check.
- * The objects are then carved with cradle_new_reserved, until the next call that may collect ends the reservation; what is
- * not carved stays free. When memory runs out the handler is called. */
-CRADLE_INLINE void cradle_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || mutator->free + size > mutator->top)) {
-    (void)cradle_reserve_slow(mutator, size, false);
-    return;
-  }
-  if (CRADLE_CHECKED) mutator->reserved_end = mutator->free + size;
+/* Room for objects of size bytes in all (at most CRADLE_NURSERY_OBJECT_MAX_BYTES; more is misuse) behind one check. The objects
+ * are carved with cradle_new_reserved until the next call that may collect ends the reservation; what is not carved by then
+ * is lost until the nursery is emptied, and legal. Keep the reservation in a local variable: the compiler then holds it in a
+ * register. When memory runs out the handler is called. */
+CRADLE_INLINE cradle_reservation cradle_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
+  cradle_reservation reservation = {mutator->free, mutator->free + ((size + 7) & ~(size_t)7), mutator};
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || reservation.end > mutator->top))
+    return cradle_reserve_slow(mutator, size, false);
+  mutator->free = reservation.end;
+  if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;
+  CRADLE_UNPOISON(reservation.free, size);
+  return reservation;
 }
-/* The same; false when memory runs out. */
-CRADLE_INLINE bool cradle_try_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || mutator->free + size > mutator->top))
+/* The same; the reservation's free is NULL when memory runs out. */
+CRADLE_INLINE cradle_reservation cradle_try_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
+  cradle_reservation reservation = {mutator->free, mutator->free + ((size + 7) & ~(size_t)7), mutator};
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || reservation.end > mutator->top))
     return cradle_reserve_slow(mutator, size, true);
-  if (CRADLE_CHECKED) mutator->reserved_end = mutator->free + size;
-  return true;
+  mutator->free = reservation.end;
+  if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;
+  CRADLE_UNPOISON(reservation.free, size);
+  return reservation;
 }
-/* Carves an object with undefined contents after the header out of the open reservation, without a check. The sum of the
- * rounded sizes must stay within the reservation; with CRADLE_CHECKED that is checked. Does not collect. */
-CRADLE_INLINE void *cradle_new_reserved(cradle_mutator *mutator, uint32_t type, size_t size) {
-  if (CRADLE_CHECKED) cradle_check_reserved(mutator, type, size);
-  char *object = mutator->free;
-  mutator->free = object + cradle_object_bytes(size);
-  CRADLE_UNPOISON(object, cradle_object_bytes(size));
+/* Carves an object with undefined contents after the header out of the reservation, without a check. The sum of the rounded
+ * sizes must stay within the reservation; with CRADLE_CHECKED that is checked. Does not collect. */
+CRADLE_INLINE void *cradle_new_reserved(cradle_reservation *reservation, uint32_t type, size_t size) {
+  if (CRADLE_CHECKED) cradle_check_reserved(reservation, type, size);
+  char *object = reservation->free;
+  reservation->free = object + cradle_object_bytes(size);
   *(cradle_word *)object = type;
   return object;
 }

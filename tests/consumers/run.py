@@ -84,6 +84,8 @@ def installed(arguments):
         program = compile_consumer(arguments, work / "consumer-static", ask("--cflags"), libraries)
         expect(b"libcradle.so" not in program.read_bytes(), "the archive was not used")
         check_consumer(arguments, program, os.environ)
+        machine = compile_consumer(arguments, work / "hundred-lines", ask("--cflags"), libraries, "../hundred_lines.c")
+        run([sys.executable, HERE.parent / "sweep.py", machine])
         made += 1
     if list(library_folder.glob("libcradle.so")):
         program = compile_consumer(arguments, work / "consumer-shared", ask("--cflags"), ask("--libs"))
@@ -93,8 +95,8 @@ def installed(arguments):
     expect(made > 0, "no library was installed")
 
 
-def compile_consumer(arguments, program, cflags, libraries):
-    command = [*shlex.split(arguments.cc), "-std=c11", *WARNINGS, *cflags, HERE / "consumer.c"]
+def compile_consumer(arguments, program, cflags, libraries, source="consumer.c"):
+    command = [*shlex.split(arguments.cc), "-std=c11", *WARNINGS, *cflags, HERE / source]
     run([*command, "-o", program, *libraries])
     return program
 

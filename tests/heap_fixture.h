@@ -1,0 +1,112 @@
+/* What the tests of the public interface share: a heap with a few types, and a misuse handler that lands in the test. */
+#ifndef TESTS_HEAP_FIXTURE_H
+#define TESTS_HEAP_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <cradle/cradle.h>
+
+enum { T_PAIR, T_STRING, T_VECTOR, T_VALUES, T_COUNT };
+typedef struct pair {
+  uint64_t header;
+  struct pair *first, *rest;
+} pair;
+typedef struct string {
+  uint64_t header, length;
+  char byte[];
+} string;
+typedef struct vector {
+  uint64_t header, length;
+  void *item[];
+} vector;
+typedef struct values {
+  uint64_t header, length;
+  uint64_t item[];
+} values;
+
+static const cradle_type fixture_types[T_COUNT] = {
+    [T_PAIR] = {.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest)},
+    [T_STRING] = {.name = "string", .size = sizeof(string), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
+                  .length_offset = offsetof(string, length)},
+    [T_VECTOR] = {.name = "vector", .size = sizeof(vector), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+                  .length_offset = offsetof(vector, length)},
+    [T_VALUES] = {.name = "values", .size = sizeof(values), .items = CRADLE_ITEMS_VALUES, .item_size = 8,
+                  .length_offset = offsetof(values, length)},
+};
+
+typedef struct fixture {
+  cradle_heap *heap;
+  cradle_mutator *m;
+  cradle_checkpoint checkpoint;
+  jmp_buf landing;
+  char message[300];
+} fixture;
+
+static inline void fixture_misuse(void *data, const char *message) {
+  fixture *f = data;
+  strncpy(f->message, message, sizeof f->message - 1);
+  longjmp(f->landing, 1);
+}
+
+static inline void fixture_options(fixture *f, cradle_options *options) {
+  cradle_options_init(options);
+  options->types = fixture_types;
+  options->type_count = T_COUNT;
+  options->nursery_bytes = (size_t)64 << 10;
+  options->verify = true;
+  options->on_misuse = fixture_misuse;
+  options->handler_data = f;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static inline void fixture_open_with(fixture *f, const cradle_options *options) {
+  cradle_error error;
+  f->heap = cradle_heap_new(options, &error);
+  if (f->heap == NULL) fail_msg("%s", error.message);
+  f->m = cradle_mutator_new(f->heap);
+  assert_non_null(f->m);
+  f->checkpoint = cradle_save(f->m);
+  f->message[0] = '\0';
+}
+
+static inline void fixture_open(fixture *f) {
+  cradle_options options;
+  fixture_options(f, &options);
+  fixture_open_with(f, &options);
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static inline void fixture_close(fixture *f) {
+  cradle_mutator_free(f->m);
+  cradle_heap_free(f->heap);
+}
+
+static inline cradle_stats fixture_stats(fixture *f) {
+  cradle_stats stats;
+  cradle_heap_stats(f->heap, &stats, sizeof stats, false);
+  return stats;
+}
+
+/* The statement must be refused with a message that has the words, and leave the heap sound. */
+#define ASSERT_MISUSE(f, words, ...)                                              \
+  do {                                                                            \
+    (f)->message[0] = '\0';                                                       \
+    if (setjmp((f)->landing) == 0) {                                              \
+      __VA_ARGS__;                                                                \
+      fail_msg("not refused: %s", #__VA_ARGS__);                                  \
+    }                                                                             \
+    if (strstr((f)->message, (words)) == NULL)                                    \
+      fail_msg("the message is \"%s\", without \"%s\"", (f)->message, (words));   \
+    cradle_unwind((f)->m, &(f)->checkpoint);                                      \
+    cradle_error error_;                                                          \
+    if (!cradle_heap_verify((f)->heap, &error_)) fail_msg("%s", error_.message);  \
+  } while (0)
+
+#endif

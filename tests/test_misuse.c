@@ -1,0 +1,264 @@
+/* Every misuse gets a message that names the thing, through the handler, and a heap that still works. */
+#include "tests/heap_fixture.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static fixture f;
+
+static int open_fixture(void **state) {
+  (void)state;
+  fixture_open(&f);
+  return 0;
+}
+
+static int close_fixture(void **state) {
+  (void)state;
+  pair *alive = cradle_new(f.m, T_PAIR, sizeof(pair));
+  cradle_push(f.m, alive);
+  cradle_collect_full(f.m);
+  alive = cradle_pop(f.m);
+  assert_int_equal(cradle_type_of(alive), T_PAIR);
+  fixture_close(&f);
+  return 0;
+}
+
+static void allocation_of_what_is_not(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "types are 0 to 3", cradle_new_slow(f.m, 77, 16));
+  ASSERT_MISUSE(&f, "(pair), whose descriptor says 24", cradle_new_slow(f.m, T_PAIR, 16));
+  ASSERT_MISUSE(&f, "(string), whose descriptor says at least 16", cradle_new_slow(f.m, T_STRING, 8));
+  ASSERT_MISUSE(&f, "types are 0 to 3", cradle_check_new(f.m, 4, 16));
+  ASSERT_MISUSE(&f, "has no items", (void)cradle_new_array(f.m, T_PAIR, 3));
+  ASSERT_MISUSE(&f, "types are 0 to 3", (void)cradle_new_array(f.m, 1000000, 3));
+}
+
+static void reservations_that_cannot_be(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "more than CRADLE_NURSERY_OBJECT_MAX_BYTES", (void)cradle_reserve(f.m, CRADLE_NURSERY_OBJECT_MAX_BYTES + 1));
+  cradle_reservation room = cradle_reserve_slow(f.m, 64, false);
+  cradle_check_reserved(&room, T_PAIR, sizeof(pair));
+  (void)cradle_new_reserved(&room, T_PAIR, sizeof(pair));
+  memset((char *)room.free - 16, 0, 16);
+  (void)cradle_new_reserved(&room, T_PAIR, sizeof(pair));
+  memset((char *)room.free - 16, 0, 16);
+  ASSERT_MISUSE(&f, "goes beyond the reservation", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
+  room = cradle_reserve_slow(f.m, 64, false);
+  cradle_collect_minor(f.m);
+  ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
+}
+
+static void the_shadow_stack_below_its_base(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "a pop of 1 words goes below its base; it holds 0", (void)cradle_pop(f.m));
+  cradle_push(f.m, NULL);
+  ASSERT_MISUSE(&f, "a pop of 5 words goes below its base; it holds 1", cradle_pop_many(f.m, 5));
+}
+
+static void the_shadow_stack_above_its_limit(void **state) {
+  (void)state;
+  fixture small;
+  cradle_options options;
+  fixture_options(&small, &options);
+  options.shadow_stack_bytes = 65536;
+  fixture_open_with(&small, &options);
+  volatile size_t count = 0;
+  ASSERT_MISUSE(&small, "the shadow stack is full at 65536 bytes", for (;; count++) cradle_push(small.m, NULL));
+  assert_int_equal(count, 65536 / 8);
+  fixture_close(&small);
+}
+
+static void scopes_that_do_not_nest(void **state) {
+  (void)state;
+  pair *a = NULL, *b = NULL;
+  cradle_scoped_root outer = cradle_scope_describe(f.m, &a, CRADLE_KIND_REFERENCE);
+  cradle_scope_open(&outer);
+  cradle_scoped_root inner = cradle_scope_describe(f.m, &b, CRADLE_KIND_REFERENCE);
+  cradle_scope_open(&inner);
+  ASSERT_MISUSE(&f, "not the innermost", cradle_scope_close(&outer));
+}
+
+static void roots_that_are_not_registered(void **state) {
+  (void)state;
+  static void *global;
+  assert_true(cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE));
+  ASSERT_MISUSE(&f, "registered already", (void)!cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE));
+  cradle_global_root_remove(f.heap, &global);
+  ASSERT_MISUSE(&f, "not registered", cradle_global_root_remove(f.heap, &global));
+  cradle_root_range range = {.name = "r"};
+  ASSERT_MISUSE(&f, "not registered", cradle_root_range_remove(f.m, &range));
+  void *base = NULL, *top = NULL;
+  range.base = &base, range.top = &top;
+  cradle_root_range_add(f.m, &range);
+  ASSERT_MISUSE(&f, "registered already", cradle_root_range_add(f.m, &range));
+  cradle_root_range_remove(f.m, &range);
+}
+
+static void mutators_too_many_or_in_use(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "has a mutator already", (void)cradle_mutator_new(f.heap));
+  ASSERT_MISUSE(&f, "mutator has not been freed", cradle_heap_free(f.heap));
+  cradle_push(f.m, NULL);
+  ASSERT_MISUSE(&f, "the shadow stack is not empty", cradle_mutator_free(f.m));
+  pair *local = NULL;
+  cradle_scoped_root root = cradle_scope_describe(f.m, &local, CRADLE_KIND_REFERENCE);
+  cradle_scope_open(&root);
+  ASSERT_MISUSE(&f, "a scoped root is still open", cradle_mutator_free(f.m));
+  ASSERT_MISUSE(&f, "attached to a thread already", cradle_mutator_attach(f.m));
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void *use_from_another_thread(void *data) {
+  (void)data;
+  f.message[0] = '\0';
+  if (setjmp(f.landing) == 0) cradle_collect_minor(f.m);
+  return NULL;
+}
+
+static void another_thread(void **state) {
+  (void)state;
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, use_from_another_thread, NULL), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_non_null(strstr(f.message, "not attached to the calling thread"));
+}
+
+/* ASSERT_MISUSE unwinds, which a detached mutator refuses: this test ends attached. */
+static void detached(void **state) {
+  (void)state;
+  f.message[0] = '\0';
+  cradle_mutator_detach(f.m);
+  if (setjmp(f.landing) == 0) {
+    cradle_collect_minor(f.m);
+    fail_msg("a detached mutator collected");
+  }
+  assert_non_null(strstr(f.message, "not attached"));
+  cradle_mutator_attach(f.m);
+}
+
+static void collections_where_none_may_be(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "no-collection region", cradle_no_collect_begin(f.m); (void)cradle_new(f.m, T_PAIR, sizeof(pair)));
+  ASSERT_MISUSE(&f, "no-collection region", cradle_no_collect_begin(f.m); cradle_collect_minor(f.m));
+  ASSERT_MISUSE(&f, "no region is open", cradle_no_collect_end(f.m));
+  cradle_no_collect_begin(f.m);
+  cradle_no_collect_begin(f.m);
+  cradle_no_collect_end(f.m);
+  ASSERT_MISUSE(&f, "cradle_safepoint", cradle_safepoint(f.m));
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void allocating_callback(void *data, cradle_visitor *visitor) {
+  (void)data, (void)visitor;
+  (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+}
+
+/* The one misuse that comes in the middle of a walk over the heap, so that no handler can go on from there: a child process
+ * tries it. */
+static void allocation_in_a_callback(void **state) {
+  (void)state;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    if (setjmp(f.landing) == 0) {
+      cradle_root_callback_set(f.heap, allocating_callback, NULL);
+      cradle_collect_minor(f.m);
+      _exit(1);
+    }
+    _exit(strstr(f.message, "called from a callback while a collection runs") != NULL ? 0 : 2);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void stats_of_another_size(void **state) {
+  (void)state;
+  cradle_stats stats;
+  ASSERT_MISUSE(&f, "sizeof(cradle_stats)", cradle_heap_stats(f.heap, &stats, 8, false));
+}
+
+static void descriptors_that_contradict(void **state) {
+  (void)state;
+  static const struct {
+    cradle_type type;
+    const char *words;
+  } bad[] = {{{.size = 4}, "size must be at least 8"},
+             {{.size = (size_t)2 << 30}, "above 1 GiB"},
+             {{.size = 16, .references = 1}, "word 0 is the header"},
+             {{.size = 16, .references = 4}, "beyond size"},
+             {{.size = 24, .references = 2, .values = 2}, "a reference and a value"},
+             {{.size = 16, .items = CRADLE_ITEMS_BYTES, .length_offset = 8}, "item_size is 0"},
+             {{.size = 16, .items = CRADLE_ITEMS_VALUES, .item_size = 4, .length_offset = 8}, "must be 8"},
+             {{.size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 16}, "length_offset"},
+             {{.size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 8, .references = 2}, "cannot be a slot"},
+             {{.size = 16, .items = (cradle_items)9, .item_size = 1}, "no cradle_items"}};
+  for (volatile size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    ASSERT_MISUSE(&f, bad[i].words, (void)!cradle_type_add(f.heap, &bad[i].type));
+}
+
+/* --- options: an error, not misuse --- */
+
+static void refused(const cradle_options *options, const char *words) {
+  cradle_error error;
+  if (cradle_heap_new(options, &error) != NULL) fail_msg("accepted, without \"%s\"", words);
+  if (strstr(error.message, words) == NULL) fail_msg("the message is \"%s\", without \"%s\"", error.message, words);
+}
+
+#define REFUSED(words, change)        \
+  do {                                \
+    cradle_options options;           \
+    fixture_options(&f, &options);    \
+    change;                           \
+    refused(&options, (words));       \
+  } while (0)
+
+static void options_that_contradict(void **state) {
+  (void)state;
+  cradle_type wrong = {.size = 1};
+  refused(NULL, "NULL");
+  REFUSED("another version", options.version += 100);
+  REFUSED("another version", options.size--);
+  REFUSED("type_size", options.type_size--);
+  REFUSED("types: NULL", options.types = NULL);
+  REFUSED("types[0]: type: size must be", (options.types = &wrong, options.type_count = 1));
+  REFUSED("nursery_bytes: accepted are 4 KiB to 1 GiB", options.nursery_bytes = 1024);
+  REFUSED("nursery_bytes", options.nursery_bytes = (size_t)2 << 30);
+  REFUSED("reserve_bytes", options.reserve_bytes = 4096);
+  REFUSED("shadow_stack_bytes", options.shadow_stack_bytes = 8);
+  REFUSED("shadow_stack: no cradle_kind", options.shadow_stack = (cradle_kind)7);
+  REFUSED("major_factor", options.major_factor = 1.0);
+  REFUSED("major_growth", options.major_growth = 0.5);
+  REFUSED("major_min_bytes is above heap_max_bytes",
+          (options.major_min_bytes = (size_t)64 << 20, options.heap_max_bytes = (size_t)32 << 20));
+  REFUSED("heap_max_bytes: too small", options.heap_max_bytes = 4096);
+  REFUSED("hugepages_nursery", options.hugepages_nursery = (cradle_hugepages)9);
+  REFUSED("hugepages_arenas", options.hugepages_arenas = (cradle_hugepages)9);
+  REFUSED("stress_major needs stress_period", options.stress_major = 3);
+  REFUSED("pair_count", options.encoding.pair_count = 0);
+  REFUSED("tag_set is empty", options.encoding.tag_set = 0);
+  REFUSED("payload_mask must have bits", options.encoding.payload_mask = 0xff);
+  REFUSED("payload_mask must leave out the tag bits",
+          (options.encoding = cradle_encoding_low_tags(0x02), options.encoding.payload_mask = ~UINT64_C(0)));
+  REFUSED("bits outside its mask", options.encoding.pairs[0].pattern = UINT64_C(1) << 63);
+  REFUSED("covers address bits", options.encoding.pairs[0].mask = UINT64_C(1) << 20);
+  REFUSED("overlap", options.encoding.pairs[0].mask = UINT64_C(1) << 60);
+  REFUSED("exclude each other", (options.encoding = cradle_encoding_nan_boxing(UINT64_C(0xffff000000000002), 2)));
+}
+
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_FIXTURE(allocation_of_what_is_not),     WITH_FIXTURE(reservations_that_cannot_be),
+      WITH_FIXTURE(the_shadow_stack_below_its_base), cmocka_unit_test(the_shadow_stack_above_its_limit),
+      WITH_FIXTURE(scopes_that_do_not_nest),       WITH_FIXTURE(roots_that_are_not_registered),
+      WITH_FIXTURE(mutators_too_many_or_in_use),   WITH_FIXTURE(detached),
+      WITH_FIXTURE(collections_where_none_may_be), WITH_FIXTURE(allocation_in_a_callback),
+      WITH_FIXTURE(stats_of_another_size),         WITH_FIXTURE(descriptors_that_contradict),
+      cmocka_unit_test(options_that_contradict),   WITH_FIXTURE(another_thread),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

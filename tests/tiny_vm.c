@@ -168,7 +168,12 @@ CRADLE_MAY_COLLECT static value read_form(vm *vm) {
     vm->source = strchr(start + 1, '"') + 1;
     return new_string(vm, start + 1, (size_t)(vm->source - start) - 2);
   }
-  if (isdigit((unsigned char)*start)) return integer(strtoll(start, (char **)&vm->source, 10));
+  if (isdigit((unsigned char)*start)) {
+    char *end;
+    value whole = integer(strtoll(start, &end, 10));
+    vm->source = end;
+    return whole;
+  }
   while (*vm->source != '\0' && !isspace((unsigned char)*vm->source) && strchr("()", *vm->source) == NULL) vm->source++;
   return intern(vm, start, (size_t)(vm->source - start));
 }

@@ -46,11 +46,14 @@ typedef struct fixture {
   cradle_mutator *m;
   cradle_checkpoint checkpoint;
   jmp_buf landing;
+  bool armed; /* landing is set */
   char message[300];
 } fixture;
 
 static inline void fixture_misuse(void *data, const char *message) {
   fixture *f = data;
+  if (!f->armed) fail_msg("unexpected misuse: %s", message);
+  f->armed = false;
   strncpy(f->message, message, sizeof f->message - 1);
   longjmp(f->landing, 1);
 }
@@ -74,6 +77,7 @@ static inline void fixture_open_with(fixture *f, const cradle_options *options) 
   assert_non_null(f->m);
   f->checkpoint = cradle_save(f->m);
   f->message[0] = '\0';
+  f->armed = false;
 }
 
 static inline void fixture_open(fixture *f) {
@@ -94,11 +98,14 @@ static inline cradle_stats fixture_stats(fixture *f) {
   return stats;
 }
 
+/* True the first time; false when misuse was refused since. */
+#define FIXTURE_LANDS(f) ((f)->armed = true, setjmp((f)->landing) == 0)
+
 /* The statement must be refused with a message that has the words, and leave the heap sound. */
 #define ASSERT_MISUSE(f, words, ...)                                              \
   do {                                                                            \
     (f)->message[0] = '\0';                                                       \
-    if (setjmp((f)->landing) == 0) {                                              \
+    if (FIXTURE_LANDS(f)) {                                                       \
       __VA_ARGS__;                                                                \
       fail_msg("not refused: %s", #__VA_ARGS__);                                  \
     }                                                                             \

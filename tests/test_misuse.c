@@ -112,7 +112,7 @@ CRADLE_UNCHECKED_COLLECTION
 static void *use_from_another_thread(void *data) {
   (void)data;
   f.message[0] = '\0';
-  if (setjmp(f.landing) == 0) cradle_collect_minor(f.m);
+  if (FIXTURE_LANDS(&f)) cradle_collect_minor(f.m);
   return NULL;
 }
 
@@ -129,7 +129,7 @@ static void detached(void **state) {
   (void)state;
   f.message[0] = '\0';
   cradle_mutator_detach(f.m);
-  if (setjmp(f.landing) == 0) {
+  if (FIXTURE_LANDS(&f)) {
     cradle_collect_minor(f.m);
     fail_msg("a detached mutator collected");
   }
@@ -161,7 +161,7 @@ static void allocation_in_a_callback(void **state) {
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    if (setjmp(f.landing) == 0) {
+    if (FIXTURE_LANDS(&f)) {
       cradle_root_callback_set(f.heap, allocating_callback, NULL);
       cradle_collect_minor(f.m);
       _exit(1);

@@ -1,0 +1,144 @@
+/* Value encodings: references are followed and updated, immediates and tag bits are kept to the bit. */
+#include "tests/heap_fixture.h"
+
+typedef uint64_t (*box_function)(const void *object);
+
+typedef struct layout {
+  const char *name;
+  cradle_encoding encoding;
+  box_function box[4];        /* ways to make a reference, with its tag or type */
+  uint64_t immediates[12];    /* words that must never be taken for references */
+  size_t immediate_count;
+} layout;
+
+/* --- the layouts of known virtual machines --- */
+
+static uint64_t box_plain(const void *object) {
+  return (uint64_t)(uintptr_t)object;
+}
+static uint64_t box_tag_3(const void *object) {
+  return (uint64_t)(uintptr_t)object | 3;
+}
+static uint64_t box_tag_6(const void *object) {
+  return (uint64_t)(uintptr_t)object | 6;
+}
+/* clox: quiet NaN and sign bit */
+#define CLOX_QNAN UINT64_C(0x7ffc000000000000)
+#define CLOX_SIGN UINT64_C(0x8000000000000000)
+static uint64_t box_clox(const void *object) {
+  return CLOX_SIGN | CLOX_QNAN | (uint64_t)(uintptr_t)object;
+}
+/* LuaJIT GC64: 17 bits of type above 47 of address; strings (~4) to userdata (~12) are objects */
+static uint64_t box_luajit(const void *object, uint64_t type) {
+  return (~type << 47) | (uint64_t)(uintptr_t)object;
+}
+static uint64_t box_luajit_string(const void *object) {
+  return box_luajit(object, 4);
+}
+static uint64_t box_luajit_function(const void *object) {
+  return box_luajit(object, 8);
+}
+static uint64_t box_luajit_userdata(const void *object) {
+  return box_luajit(object, 12);
+}
+
+#define DOUBLE_ONE UINT64_C(0x3ff0000000000000)
+#define DENORMAL UINT64_C(0x0000000000000001)
+#define INFINITE UINT64_C(0x7ff0000000000000)
+
+static void known_layouts(layout *layouts) {
+  layouts[0] = (layout){"plain", cradle_encoding_plain(), {box_plain}, {0}, 1};
+  layouts[1] = (layout){"tag 0", cradle_encoding_low_tags(0x01), {box_plain}, {0, 1, 0x7fff3, ~UINT64_C(0), 0xe}, 5};
+  layouts[2] = (layout){"tag 3", cradle_encoding_low_tags(0x08), {box_tag_3}, {0, 3, 8, 0x7fff8, DOUBLE_ONE | 1}, 5};
+  layouts[3] = (layout){"tags 0, 3, 6", cradle_encoding_low_tags(0x49), {box_plain, box_tag_3, box_tag_6},
+                        {0, 3, 6, 1, 0x7fff2, ~UINT64_C(0)}, 6};
+  layouts[4] = (layout){"clox", cradle_encoding_nan_boxing(CLOX_SIGN | CLOX_QNAN, CLOX_SIGN | CLOX_QNAN), {box_clox},
+                        {0, CLOX_QNAN | 1, CLOX_QNAN | 2, CLOX_QNAN | 3, DOUBLE_ONE, DENORMAL, INFINITE, CLOX_SIGN | DOUBLE_ONE,
+                         CLOX_SIGN | INFINITE, UINT64_C(0x7ff8000000000000)},
+                        10};
+  /* JavaScriptCore: cells have neither the number tag (the upper 15 bits) nor the other tag (2) */
+  layouts[5] = (layout){"JavaScriptCore", cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), 0), {box_plain},
+                        {0, 2, 6, 7, 0xa, UINT64_C(0xfffe000000000001), DOUBLE_ONE + (UINT64_C(1) << 49),
+                         INFINITE + (UINT64_C(1) << 49)},
+                        8};
+  layouts[6] = (layout){"LuaJIT", {.pairs = {{UINT64_C(0x1ffff) << 47, UINT64_C(0x1fff3) << 47},  /* ~12 */
+                                             {UINT64_C(0x1fffc) << 47, UINT64_C(0x1fff4) << 47},  /* ~11 .. ~8 */
+                                             {UINT64_C(0x1fffc) << 47, UINT64_C(0x1fff8) << 47}}, /* ~7 .. ~4 */
+                                   .pair_count = 3, .tag_set = 0x01, .payload_mask = (UINT64_C(1) << 47) - 1},
+                        {box_luajit_string, box_luajit_function, box_luajit_userdata},
+                        {0, ~UINT64_C(0), ~UINT64_C(1) << 47, ~UINT64_C(2) << 47, (~UINT64_C(3) << 47) | 0x1000,
+                         (~UINT64_C(13) << 47) | 8, DOUBLE_ONE, DENORMAL, CLOX_SIGN | DOUBLE_ONE},
+                        9};
+}
+enum { LAYOUTS = 7 };
+
+/* --- the test --- */
+
+static uint64_t address_of(const layout *l, uint64_t value) {
+  return value & l->encoding.payload_mask;
+}
+
+static void fill(fixture *f, const layout *l, values *holder) {
+  size_t ways = 0;
+  while (ways < 4 && l->box[ways] != NULL) ways++;
+  CRADLE_ROOT(f->m, holder);
+  for (size_t i = 0; i < l->immediate_count; i++) cradle_store_value(f->m, holder, &holder->item[i], l->immediates[i]);
+  for (size_t i = 0; i < ways; i++) {
+    string *text = cradle_new_array(f->m, T_STRING, 8 + i);
+    text->byte[0] = (char)('a' + i);
+    cradle_store_value(f->m, holder, &holder->item[l->immediate_count + i], l->box[i](text));
+  }
+}
+
+static void check(const layout *l, const values *holder) {
+  for (size_t i = 0; i < l->immediate_count; i++)
+    if (holder->item[i] != l->immediates[i]) fail_msg("%s: immediate %zu changed", l->name, i);
+  for (size_t i = 0; i < 4 && l->box[i] != NULL; i++) {
+    uint64_t value = holder->item[l->immediate_count + i];
+    const string *text = (const string *)(uintptr_t)(address_of(l, value) & ~UINT64_C(7));
+    if (value != l->box[i](text)) fail_msg("%s: tag bits changed", l->name);
+    if (cradle_type_of(text) != T_STRING || text->length != 8 + i || text->byte[0] != (char)('a' + i))
+      fail_msg("%s: reference %zu leads elsewhere", l->name, i);
+  }
+}
+
+static void collect_and_check(fixture *f, const layout *l) {
+  uint64_t rooted = l->box[0](cradle_new_array(f->m, T_VALUES, 16));
+  CRADLE_ROOT_VALUE(f->m, rooted);
+  for (int round = 0; round < 4; round++) {
+    fill(f, l, (values *)(uintptr_t)(address_of(l, rooted) & ~UINT64_C(7)));
+    for (size_t i = 0; i < l->immediate_count; i++) cradle_push_word(f->m, l->immediates[i]);
+    cradle_collect_minor(f->m);
+    if (round % 2) cradle_collect_full(f->m);
+    for (size_t i = l->immediate_count; i-- > 0;) assert_int_equal(cradle_pop_word(f->m), l->immediates[i]);
+    check(l, (const values *)(uintptr_t)(address_of(l, rooted) & ~UINT64_C(7)));
+  }
+  assert_true(fixture_stats(f).moved_objects >= 4);
+}
+
+static void run_layout(const layout *l, uint64_t stress) {
+  fixture f;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.encoding = l->encoding;
+  options.stress_period = stress;
+  options.shadow_stack = CRADLE_KIND_VALUE;
+  fixture_open_with(&f, &options);
+  collect_and_check(&f, l);
+  fixture_close(&f);
+}
+
+static void layouts_of_known_machines(void **state) {
+  (void)state;
+  layout layouts[LAYOUTS];
+  known_layouts(layouts);
+  for (size_t i = 0; i < LAYOUTS; i++) {
+    run_layout(&layouts[i], 0);
+    run_layout(&layouts[i], 1);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(layouts_of_known_machines)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* When memory runs out: a smaller nursery, a full collection, NULL or the handler, and a heap that goes on. */
+#include "tests/heap_fixture.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static jmp_buf landing;
+static size_t refused_size;
+
+static void land(void *data, cradle_mutator *mutator, size_t size) {
+  (void)data, (void)mutator;
+  refused_size = size;
+  longjmp(landing, 1);
+}
+
+static void small_options(fixture *f, cradle_options *options) {
+  fixture_options(f, options);
+  options->verify = false;
+  options->heap_max_bytes = (size_t)16 << 20;
+  options->on_out_of_memory = land;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static size_t fill_with_pairs(fixture *f, pair *volatile *list) {
+  volatile size_t count = 0;
+  if (setjmp(landing) != 0) {
+    cradle_unwind(f->m, &f->checkpoint);
+    return count;
+  }
+  for (;; count++) {
+    cradle_push(f->m, *list);
+    pair *fresh = cradle_new(f->m, T_PAIR, sizeof(pair));
+    fresh->rest = cradle_pop(f->m);
+    *list = fresh;
+  }
+}
+
+static void the_handler_is_called_and_the_heap_goes_on(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  small_options(&f, &options);
+  fixture_open_with(&f, &options);
+  for (int round = 0; round < 3; round++) {
+    pair *volatile list = NULL;
+    size_t count = fill_with_pairs(&f, &list);
+    /* Twelve of sixteen MiB at least were for the program; the rest is the nursery and what promotion needs. */
+    assert_true(count * sizeof(pair) > ((size_t)10 << 20));
+    assert_int_equal(refused_size, sizeof(pair));
+    cradle_error error;
+    if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+    assert_null(cradle_try_new_array(f.m, T_STRING, (size_t)15 << 20));
+    cradle_collect_full(f.m); /* the list is not rooted any more */
+    assert_true(fixture_stats(&f).old_bytes < 4096);
+    string *text = cradle_try_new_array(f.m, T_STRING, (size_t)4 << 20);
+    assert_non_null(text);
+    assert_int_equal(text->byte[((size_t)4 << 20) - 1], 0);
+  }
+  fixture_close(&f);
+}
+
+static void fill_with_vectors(fixture *f) {
+  vector *list = NULL;
+  CRADLE_ROOT(f->m, list);
+  size_t count = 0;
+  for (vector *fresh; (fresh = cradle_try_new_array(f->m, T_VECTOR, 100)) != NULL; count++) {
+    fresh->item[0] = list;
+    list = fresh;
+  }
+  size_t found = 0;
+  for (vector *at = list; at != NULL; at = at->item[0]) found++;
+  assert_int_equal(found, count);
+  cradle_reservation room = cradle_try_reserve(f->m, 32768);
+  assert_null(room.free);
+  list = NULL;
+  assert_non_null(cradle_try_new_array(f->m, T_VECTOR, 100));
+}
+
+static void a_live_heap_at_its_maximum_says_null(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  small_options(&f, &options);
+  fixture_open_with(&f, &options);
+  fill_with_vectors(&f);
+  fixture_close(&f);
+}
+
+static void lengths_that_overflow_are_refused(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  small_options(&f, &options);
+  fixture_open_with(&f, &options);
+  static const size_t lengths[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 8, SIZE_MAX / 8 - 1, (size_t)1 << 61, (size_t)1 << 50};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    assert_null(cradle_try_new_array(f.m, T_VECTOR, lengths[i]));
+    assert_null(cradle_try_new_array(f.m, T_STRING, lengths[i]));
+    assert_null(cradle_try_new(f.m, T_STRING, lengths[i]));
+  }
+  if (setjmp(landing) == 0) {
+    (void)cradle_new_array(f.m, T_VECTOR, SIZE_MAX / 8);
+    fail_msg("an impossible array was made");
+  }
+  assert_int_equal(refused_size, SIZE_MAX / 8);
+  fixture_close(&f);
+}
+
+/* --- limits of the system, in child processes --- */
+
+static int in_child(int (*function)(void)) {
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) _exit(function());
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static int fill_under(int resource, rlim_t limit) {
+  struct rlimit wanted = {limit, limit};
+  if (setrlimit(resource, &wanted) != 0) return 10;
+  static fixture f;
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = fixture_types;
+  options.type_count = T_COUNT;
+  cradle_error error;
+  f.heap = cradle_heap_new(&options, &error);
+  if (f.heap == NULL) return error.message[0] != '\0' ? 20 : 21;
+  f.m = cradle_mutator_new(f.heap);
+  if (f.m == NULL) return 22;
+  size_t count = 0;
+  cradle_push(f.m, NULL);
+  for (vector *fresh; count < 4000 && (fresh = cradle_try_new_array(f.m, T_VECTOR, 100000)) != NULL; count++) {
+    fresh->item[0] = cradle_pop(f.m);
+    cradle_push(f.m, fresh);
+  }
+  if (count == 0 || count == 4000) return 23;
+  if (!cradle_heap_verify(f.heap, &error)) return 24;
+  cradle_pop(f.m);
+  if (cradle_try_new_array(f.m, T_VECTOR, 100000) == NULL) return 25;
+  cradle_mutator_free(f.m);
+  cradle_heap_free(f.heap);
+  return 0;
+}
+
+static int under_address_space(void) {
+  return fill_under(RLIMIT_AS, (rlim_t)512 << 20);
+}
+static int under_data(void) {
+  return fill_under(RLIMIT_DATA, (rlim_t)128 << 20);
+}
+static int under_almost_nothing(void) {
+  return fill_under(RLIMIT_AS, (rlim_t)24 << 20);
+}
+
+static void limits_of_the_process_are_met_with_null(void **state) {
+  (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+  print_message("AddressSanitizer needs its own address space: no limits are set\n");
+  skip();
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  skip();
+#endif
+#endif
+  assert_int_equal(in_child(under_address_space), 0);
+  assert_int_equal(in_child(under_data), 0);
+  int almost_nothing = in_child(under_almost_nothing);
+  assert_true(almost_nothing == 0 || almost_nothing == 20); /* a heap, or an error with words */
+}
+
+/* --- many heaps --- */
+
+static size_t count_mappings(void) {
+  FILE *maps = fopen("/proc/self/maps", "r");
+  if (maps == NULL) return 0;
+  size_t lines = 0;
+  for (int c; (c = fgetc(maps)) != EOF;) lines += c == '\n';
+  fclose(maps);
+  return lines;
+}
+
+static void heaps_come_and_go_without_a_trace(void **state) {
+  (void)state;
+  size_t before = 0;
+  for (int i = 0; i < 200; i++) {
+    fixture a, b;
+    fixture_open(&a);
+    fixture_open(&b);
+    pair *in_a = cradle_new(a.m, T_PAIR, sizeof(pair)), *in_b = cradle_new(b.m, T_PAIR, sizeof(pair));
+    cradle_push(a.m, in_a);
+    cradle_push(b.m, in_b);
+    cradle_collect_minor(a.m);
+    assert_ptr_not_equal(cradle_pop(a.m), in_a);
+    assert_ptr_equal(cradle_pop(b.m), in_b); /* the other heap was left alone */
+    fixture_close(&a);
+    fixture_close(&b);
+    if (i == 20) before = count_mappings();
+  }
+  assert_true(count_mappings() <= before + 2);
+}
+
+static void memory_goes_back_after_a_full_collection(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.verify = false;
+  fixture_open_with(&f, &options);
+  cradle_push(f.m, NULL);
+  for (int i = 0; i < 2000; i++) {
+    vector *fresh = cradle_new_array(f.m, T_VECTOR, 10000);
+    fresh->item[0] = cradle_pop(f.m);
+    cradle_push(f.m, fresh);
+  }
+  uint64_t full = fixture_stats(&f).committed_bytes;
+  assert_true(full > (uint64_t)150 << 20);
+  cradle_pop(f.m);
+  cradle_collect_full(f.m);
+  assert_true(fixture_stats(&f).committed_bytes < full / 8);
+  fixture_close(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_handler_is_called_and_the_heap_goes_on),
+      cmocka_unit_test(a_live_heap_at_its_maximum_says_null),
+      cmocka_unit_test(lengths_that_overflow_are_refused),
+      cmocka_unit_test(limits_of_the_process_are_met_with_null),
+      cmocka_unit_test(heaps_come_and_go_without_a_trace),
+      cmocka_unit_test(memory_goes_back_after_a_full_collection),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,12 +1,15 @@
-/* allocate-a-lot: how fast objects of 16 bytes are allocated, beside the fastest loop that could be written by hand.
+/* allocate-a-lot: how fast objects of 16 bytes are allocated, beside the fastest loop that could be
+ * written by hand.
  *
- * The headline figure of docs/design/fast-path.md. The program of this name in RPython's blog does the same work.
+ * The headline figure of docs/design/fast-path.md. The program of this name in RPython's blog does
+ * the same work.
  */
 #include <stdio.h>
 
 #include "bench/allocate_report.h"
 
-/* A variant that was asked for by name and cannot be run is an error; one of a list is only said to be missing. */
+/* A variant that was asked for by name and cannot be run is an error; one of a list is only said to
+ * be missing. */
 static bool can_run_alone(const allocate_options *options, const measurement *result) {
   if (options->only == VARIANT_NONE) return true;
   const char *missing = result->figures[options->only].missing;

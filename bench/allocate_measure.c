@@ -21,8 +21,8 @@ typedef struct course {
   figure *figure;
   two_alive alive;
   counters counters;
-  uint64_t objects;  /* to be allocated in all */
-  unsigned portions; /* in so many portions */
+  uint64_t objects;                    /* to be allocated in all */
+  unsigned portions;                   /* in so many portions */
   double ns[RUNS_BOUND][LOOP_OFFSETS]; /* an allocation, by run and offset */
 } course;
 
@@ -38,7 +38,8 @@ typedef struct bench {
 
 /* --- portions --- */
 
-/* Where portion number begins; a multiple of LOOP_RESERVED, so that reservations fill the nursery as single objects do. */
+/* Where portion number begins; a multiple of LOOP_RESERVED, so that reservations fill the nursery
+ * as single objects do. */
 static uint64_t portion_begin(const course *of, unsigned number) {
   uint64_t whole = of->objects / of->portions, rest = of->objects % of->portions;
   if (number == of->portions) return of->objects;
@@ -46,7 +47,8 @@ static uint64_t portion_begin(const course *of, unsigned number) {
 }
 
 static void run_peer(bench *b, variant which, uint64_t first, uint64_t end) {
-  peer_loop(&b->peers[which - VARIANT_PEER], first, end, &b->courses[which].alive, b->options->init);
+  peer_loop(&b->peers[which - VARIANT_PEER], first, end, &b->courses[which].alive,
+            b->options->init);
 }
 
 static void last_collection(bench *b, two_alive *alive) CRADLE_MAY_COLLECT {
@@ -173,7 +175,8 @@ static void open_course(bench *b, variant which) {
   if (!wanted(options, which))
     of->figure->missing = "not asked for";
   else if (which >= VARIANT_PEER)
-    of->figure->missing = peer_open(&b->peers[which - VARIANT_PEER], (peer_id)(which - VARIANT_PEER));
+    of->figure->missing =
+        peer_open(&b->peers[which - VARIANT_PEER], (peer_id)(which - VARIANT_PEER));
   counters_none(&of->counters, "not asked for");
   if (options->counters && of->figure->missing == NULL) counters_open(&of->counters);
 }
@@ -184,7 +187,8 @@ static bool open_bare(bench *b, const cradle_options *heap_options) {
   return bare_open(&b->bump, b->result->stats.nursery_bytes, heap_options->hugepages_nursery);
 }
 
-static bool open_heap(bench *b, cradle_error *error) CRADLE_GRANTS_COLLECTION CRADLE_UNCHECKED_COLLECTION {
+static bool open_heap(bench *b, cradle_error *error)
+    CRADLE_GRANTS_COLLECTION CRADLE_UNCHECKED_COLLECTION {
   cradle_options heap_options;
   set_options(b->options, &heap_options);
   b->heap = cradle_start(&heap_options, error);
@@ -212,7 +216,8 @@ static double time_empty_minors(cradle_mutator *mutator) CRADLE_MAY_COLLECT {
   return median_of(values, EMPTY_BATCHES);
 }
 
-/* In a heap without a log, so that the log shows the collections of the measured part and no others. */
+/* In a heap without a log, so that the log shows the collections of the measured part and no
+ * others. */
 static double empty_minor_ns(const allocate_options *options) CRADLE_UNCHECKED_COLLECTION {
   cradle_options heap_options;
   cradle_error error;
@@ -225,8 +230,8 @@ static double empty_minor_ns(const allocate_options *options) CRADLE_UNCHECKED_C
   return ns;
 }
 
-bool allocate_measure(const allocate_options *options, measurement *result,
-                      cradle_error *error) CRADLE_UNCHECKED_COLLECTION {
+bool allocate_measure(const allocate_options *options, measurement *result, cradle_error *error)
+    CRADLE_UNCHECKED_COLLECTION {
   static bench b;
   memset(result, 0, sizeof(*result));
   b.options = options;
@@ -237,6 +242,7 @@ bool allocate_measure(const allocate_options *options, measurement *result,
   cradle_heap_stats(b.heap, &result->stats, sizeof(result->stats), true);
   figure_all_out(&b);
   close_heap(&b);
-  if (result->figures[VARIANT_CRADLE].missing == NULL) result->empty_minor_ns = empty_minor_ns(options);
+  if (result->figures[VARIANT_CRADLE].missing == NULL)
+    result->empty_minor_ns = empty_minor_ns(options);
   return true;
 }

@@ -132,14 +132,14 @@ static void read_option(allocate_options *options, int option) {
   switch (option) {
   case INIT: options->init = read_name("--init", optarg, truth, 2, "0 or 1") == 1; break;
   case API:
-    options->api = (loop_api)read_name("--api", optarg, api_names, LOOP_APIS,
-                                       "new, reserve or shadow-stack");
+    options->api =
+        (loop_api)read_name("--api", optarg, api_names, LOOP_APIS, "new, reserve or shadow-stack");
     break;
   case NURSERY: options->nursery_bytes = read_nursery(optarg); break;
   case HUGEPAGES:
-    options->hugepages = (cradle_hugepages)read_name("--hugepages", optarg, hugepages_names,
-                                                     CRADLE_HUGEPAGES_OFF + 1,
-                                                     "auto, hugetlb, 1g or off");
+    options->hugepages =
+        (cradle_hugepages)read_name("--hugepages", optarg, hugepages_names,
+                                    CRADLE_HUGEPAGES_OFF + 1, "auto, hugetlb, 1g or off");
     break;
   case AGAINST: read_against(options, optarg); break;
   case ONLY:

@@ -50,8 +50,9 @@ static void print_cradle(const measurement *result) {
   }
   printf("minor collections    %" PRIu64 "\n", stats->minor_collections);
   printf("time in collector    %.2f %%\n", gc_share(result) * 100);
-  printf("minor collection     %.0f ns on average, %.0f ns when empty\n", mean_minor_ns(stats),
-         result->empty_minor_ns);
+  printf("minor collection     %.0f ns on average, %.0f ns when empty, %" PRIu64
+         " ns the longest\n",
+         mean_minor_ns(stats), result->empty_minor_ns, stats->minor_max_ns);
 }
 
 static void print_pages(const cradle_stats *stats) {
@@ -111,10 +112,11 @@ void allocate_report_table(const allocate_options *options, const measurement *r
     print_peer(result, VARIANT_BARE);
   }
   for (int which = VARIANT_PEER; which < VARIANT_NONE; which++)
-    if (options->against[which]) print_peer(result, (variant)which);
-  for (int which = VARIANT_CRADLE; which < VARIANT_NONE; which++) {
+    if (options->only == VARIANT_NONE ? options->against[which] : options->only == (variant)which)
+      print_peer(result, (variant)which);
+  for (int which = VARIANT_CRADLE; which < VARIANT_PEER; which++) {
     if (options->counters) print_counters(result, (variant)which);
-    if (options->offsets && which < VARIANT_PEER) print_offsets(result, (variant)which);
+    if (options->offsets) print_offsets(result, (variant)which);
   }
   for (int which = VARIANT_CRADLE; which < VARIANT_NONE; which++)
     if (measured(result, (variant)which)) print_last(result, (variant)which, options->init);
@@ -142,7 +144,8 @@ static void json_counters(const figure *one) {
 
 static void json_pages(const cradle_stats *stats) {
   const char *obtained = pages_obtained(stats);
-  printf("  \"pages\": {\"asked\": \"%s\", \"obtained\": ", hugepages_names[stats->nursery_pages_asked]);
+  printf("  \"pages\": {\"asked\": \"%s\", \"obtained\": ",
+         hugepages_names[stats->nursery_pages_asked]);
   if (obtained == NULL)
     printf("null, \"reason\": \"the system does not tell\"},\n");
   else
@@ -159,6 +162,7 @@ static void json_cradle(const measurement *result) {
   printf("  \"minor_collections\": %" PRIu64 ",\n", result->stats.minor_collections);
   printf("  \"gc_share\": %.6f,\n  \"mean_minor_ns\": %.1f,\n  \"empty_minor_ns\": %.1f,\n",
          gc_share(result), mean_minor_ns(&result->stats), result->empty_minor_ns);
+  printf("  \"longest_minor_ns\": %" PRIu64 ",\n", result->stats.minor_max_ns);
   printf("  \"nursery_bytes\": %" PRIu64 ",\n", result->stats.nursery_bytes);
   json_pages(&result->stats);
   printf("  \"offsets_ns\": ");

@@ -1,4 +1,5 @@
-/* The bare loops' memory: a buffer of the nursery's size, on the kind of pages that the nursery asks for. */
+/* The bare loops' memory: a buffer of the nursery's size, on the kind of pages that the nursery
+ * asks for. */
 #include "bench/allocate_loops.h"
 
 #include <stdio.h>
@@ -13,7 +14,8 @@ static size_t round_up(size_t bytes) {
 }
 
 static char *map(size_t bytes, int flags) {
-  void *address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  void *address =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   return address == MAP_FAILED ? NULL : address;
 }
 
@@ -21,7 +23,8 @@ static char *map(size_t bytes, int flags) {
 static char *map_transparent(size_t bytes, bool huge) {
   char *address = map(bytes + HUGE_PAGE_BYTES, 0);
   if (address == NULL) return NULL;
-  char *start = (char *)(((uintptr_t)address + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1));
+  char *start =
+      (char *)(((uintptr_t)address + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1));
   madvise(start, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return start;
 }
@@ -33,8 +36,12 @@ bool bare_open(bare *bump, size_t bytes, cradle_hugepages policy) {
   char *start = pool ? map(mapped, MAP_HUGETLB) : NULL;
   if (start == NULL) start = map_transparent(mapped, policy != CRADLE_HUGEPAGES_OFF);
   if (start == NULL) return false;
-  *bump = (bare){.free = start, .top = start + bytes, .shadow_top = stack,
-                 .shadow_limit = stack + BARE_STACK_WORDS, .shadow_base = stack, .start = start};
+  *bump = (bare){.free = start,
+                 .top = start + bytes,
+                 .shadow_top = stack,
+                 .shadow_limit = stack + BARE_STACK_WORDS,
+                 .shadow_base = stack,
+                 .start = start};
   return true;
 }
 

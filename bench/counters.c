@@ -22,15 +22,17 @@ void counters_none(counters *set, const char *reason) {
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Generic names: libpfm4 knows them on every machine, also on those whose own events it does not know. */
+/* Generic names: libpfm4 knows them on every machine, also on those whose own events it does not
+ * know. */
 static const char *const event_names[COUNTERS] = {"PERF_COUNT_HW_CPU_CYCLES",
                                                   "PERF_COUNT_HW_INSTRUCTIONS"};
 
 static void give_error(counter *one, int error) {
   char reason[sizeof(one->reason)];
-  const char *meaning = error == ENOENT                      ? "this machine shows no hardware counters"
-                        : error == EACCES || error == EPERM ? "not permitted, see perf_event_paranoid"
-                                                            : strerror(error);
+  const char *meaning = error == ENOENT ? "this machine shows no hardware counters"
+                        : error == EACCES || error == EPERM
+                            ? "not permitted, see perf_event_paranoid"
+                            : strerror(error);
   snprintf(reason, sizeof(reason), "perf_event_open: %s", meaning);
   give_reason(one, reason);
 }
@@ -74,9 +76,13 @@ static void control(counters *set, unsigned long request) {
     if (set->counter[i].fd >= 0) ioctl(set->counter[i].fd, request, 0);
 }
 
-void counters_start(counters *set) { control(set, PERF_EVENT_IOC_ENABLE); }
+void counters_start(counters *set) {
+  control(set, PERF_EVENT_IOC_ENABLE);
+}
 
-void counters_stop(counters *set) { control(set, PERF_EVENT_IOC_DISABLE); }
+void counters_stop(counters *set) {
+  control(set, PERF_EVENT_IOC_DISABLE);
+}
 
 bool counter_read(counter *one, double *value) {
   struct {
@@ -94,13 +100,21 @@ bool counter_read(counter *one, double *value) {
 
 #else
 
-void counters_open(counters *set) { counters_none(set, "built without libpfm4"); }
+void counters_open(counters *set) {
+  counters_none(set, "built without libpfm4");
+}
 
-void counters_close(counters *set) { (void)set; }
+void counters_close(counters *set) {
+  (void)set;
+}
 
-void counters_start(counters *set) { (void)set; }
+void counters_start(counters *set) {
+  (void)set;
+}
 
-void counters_stop(counters *set) { (void)set; }
+void counters_stop(counters *set) {
+  (void)set;
+}
 
 bool counter_read(counter *one, double *value) {
   (void)one, (void)value;

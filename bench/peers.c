@@ -37,11 +37,23 @@ static const char *open_boehm(peer *allocator) {
   return NULL;
 }
 
+/* libc's own, also when a library that the program was linked or started with took malloc over. */
+static const char *open_malloc(peer *allocator) {
+  void *library = open_library("libc.so.6", "libc.so");
+  bool found = library != NULL && find(library, "malloc", &allocator->allocate) &&
+               find(library, "free", &allocator->release);
+  if (!found) *allocator = (peer){malloc, free};
+  return NULL;
+}
+
 const char *peer_open(peer *allocator, peer_id id) {
-  *allocator = (peer){malloc, free};
-  if (id == PEER_MALLOC) return NULL;
-  allocator->release = NULL;
-  return id == PEER_MIMALLOC ? open_mimalloc(allocator) : open_boehm(allocator);
+  *allocator = (peer){NULL, NULL};
+  switch (id) {
+  case PEER_MALLOC: return open_malloc(allocator);
+  case PEER_MIMALLOC: return open_mimalloc(allocator);
+  case PEER_BOEHM: break;
+  }
+  return open_boehm(allocator);
 }
 
 static void out_of_memory(void) {

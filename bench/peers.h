@@ -1,7 +1,8 @@
 /* Other allocators, asked for the same objects with two kept alive.
  *
- * mimalloc and Boehm's collector are looked for when the program runs (dlopen, their symbols kept local): mimalloc's library
- * takes over malloc in a program that links it, which would leave nothing to compare malloc with.
+ * mimalloc and Boehm's collector are looked for when the program runs (dlopen, their symbols kept
+ * local): mimalloc's library takes over malloc in a program that links it, which would leave
+ * nothing to compare malloc with.
  */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H

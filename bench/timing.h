@@ -19,7 +19,8 @@ static inline int timing_compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* The median of count > 0 values, which are sorted in place; of an even count the mean of the two in the middle. */
+/* The median of count > 0 values, which are sorted in place; of an even count the mean of the two
+ * in the middle. */
 static inline double median_of(double *values, size_t count) {
   qsort(values, count, sizeof(*values), timing_compare);
   return (values[(count - 1) / 2] + values[count / 2]) / 2;

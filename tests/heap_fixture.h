@@ -47,6 +47,7 @@ typedef struct fixture {
   cradle_checkpoint checkpoint;
   jmp_buf landing;
   bool armed; /* landing is set */
+  bool stressed;
   char message[300];
 } fixture;
 
@@ -66,6 +67,8 @@ static inline void fixture_options(fixture *f, cradle_options *options) {
   options->verify = true;
   options->on_misuse = fixture_misuse;
   options->handler_data = f;
+  cradle_options_from_environment(options); /* the suite runs again under stress */
+  f->stressed = options->stress_period != 0;
 }
 
 CRADLE_UNCHECKED_COLLECTION

@@ -122,6 +122,7 @@ static void run_layout(const layout *l, uint64_t stress) {
   fixture_options(&f, &options);
   options.encoding = l->encoding;
   options.stress_period = stress;
+  options.stress_major = 0;
   options.shadow_stack = CRADLE_KIND_VALUE;
   fixture_open_with(&f, &options);
   collect_and_check(&f, l);

@@ -236,7 +236,7 @@ static void options_that_contradict(void **state) {
   REFUSED("heap_max_bytes: too small", options.heap_max_bytes = 4096);
   REFUSED("hugepages_nursery", options.hugepages_nursery = (cradle_hugepages)9);
   REFUSED("hugepages_arenas", options.hugepages_arenas = (cradle_hugepages)9);
-  REFUSED("stress_major needs stress_period", options.stress_major = 3);
+  REFUSED("stress_major needs stress_period", (options.stress_period = 0, options.stress_major = 3));
   REFUSED("pair_count", options.encoding.pair_count = 0);
   REFUSED("tag_set is empty", options.encoding.tag_set = 0);
   REFUSED("payload_mask must have bits", options.encoding.payload_mask = 0xff);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,8 +18,16 @@
 #define FILE_BYTES 8192
 #define CACHE_INDEXES 16
 
+static size_t from_sysconf(int name) {
+  long value = sysconf(name);
+  return value > 0 ? (size_t)value : 0;
+}
+
+#if defined(__linux__)
+
 /* --- text --- */
 
+/* A path that did not fit names no file: its length is PATH_BYTES. */
 typedef struct path {
   char text[PATH_BYTES];
   size_t length;
@@ -26,10 +35,12 @@ typedef struct path {
 
 static void path_add(path *p, const char *words) {
   size_t length = strlen(words);
-  if (p->length + length >= PATH_BYTES) length = PATH_BYTES - 1 - p->length;
-  memcpy(p->text + p->length, words, length);
+  if (length >= PATH_BYTES - p->length) {
+    p->length = PATH_BYTES;
+    return;
+  }
+  memcpy(p->text + p->length, words, length + 1);
   p->length += length;
-  p->text[p->length] = '\0';
 }
 
 static void path_number(path *p, unsigned number) {
@@ -42,36 +53,56 @@ static void path_number(path *p, unsigned number) {
   path_add(p, digits + at);
 }
 
-static path path_under(const char *root, const char *rest) {
-  path p = {.length = 0};
-  path_add(&p, root);
+static path path_under(const path *folder, const char *rest) {
+  path p = *folder;
   path_add(&p, rest);
   return p;
 }
 
-/* The start of a file, terminated. false: it cannot be read. */
+static path path_of(const char *root, const char *rest) {
+  path p = {.length = 0};
+  path_add(&p, root);
+  return path_under(&p, rest);
+}
+
+/* The start of a file, terminated. false: it cannot be read, or is empty. */
 static bool read_file(const path *p, char *buffer, size_t size) {
-  int file = open(p->text, O_RDONLY | O_CLOEXEC);
+  int file = p->length < PATH_BYTES ? open(p->text, O_RDONLY | O_CLOEXEC) : -1;
   if (file < 0) return false;
   size_t held = 0;
   ssize_t got;
-  while (held < size - 1 && (got = read(file, buffer + held, size - 1 - held)) > 0) held += (size_t)got;
+  while (held < size - 1 && (got = read(file, buffer + held, size - 1 - held)) > 0)
+    held += (size_t)got;
   close(file);
   buffer[held] = '\0';
   return held > 0;
 }
 
-/* A number with an optional K, M or G right behind it and nothing else on its line. false: it is none. */
-static bool parse_bytes(const char *text, size_t *bytes) {
+/* Returns what follows the digits; NULL: there are none, or the number is too large. */
+static const char *parse_number(const char *text, size_t *number) {
   size_t value = 0;
   const char *at = text;
-  for (; *at >= '0' && *at <= '9'; at++)
-    if (__builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, (size_t)(*at - '0'), &value)) return false;
-  if (at == text) return false;
+  for (; *at >= '0' && *at <= '9'; at++) {
+    size_t digit = (size_t)(*at - '0');
+    if (value > (SIZE_MAX - digit) / 10) return NULL;
+    value = value * 10 + digit;
+  }
+  *number = value;
+  return at != text ? at : NULL;
+}
+
+static bool ends_line(char c) {
+  return c == '\n' || c == '\0';
+}
+
+/* A number with an optional K, M or G right behind it and nothing else on its line. */
+static bool parse_bytes(const char *text, size_t *bytes) {
+  size_t value;
+  const char *at = parse_number(text, &value);
+  if (at == NULL) return false;
   unsigned shift = *at == 'K' ? 10 : *at == 'M' ? 20 : *at == 'G' ? 30 : 0;
   if (shift != 0) at++;
-  if (*at != '\n' && *at != '\0') return false;
-  if (value > SIZE_MAX >> shift) return false;
+  if (!ends_line(*at) || value > SIZE_MAX >> shift) return false;
   *bytes = value << shift;
   return true;
 }
@@ -81,137 +112,157 @@ static bool read_bytes(const path *p, size_t *bytes) {
   return read_file(p, text, sizeof text) && parse_bytes(text, bytes);
 }
 
-static size_t from_sysconf(int name) {
-  long value = sysconf(name);
-  return value > 0 ? (size_t)value : 0;
-}
-
-#if defined(__linux__)
-
 /* --- caches --- */
 
-/* Size of the data or unified cache of the level that the CPU's index describes, or 0. */
-static size_t cache_at(const char *root, unsigned cpu, unsigned index, char level) {
-  path folder = path_under(root, "sys/devices/system/cpu/cpu");
-  path_number(&folder, cpu);
-  path_add(&folder, "/cache/index");
-  path_number(&folder, index);
-  path file = folder;
-  char text[64];
-  size_t bytes;
-  path_add(&file, "/level");
-  if (!read_file(&file, text, sizeof text) || text[0] != level) return 0;
-  file = folder;
-  path_add(&file, "/type");
-  if (!read_file(&file, text, sizeof text) || text[0] == 'I') return 0;
-  file = folder;
-  path_add(&file, "/size");
-  return read_bytes(&file, &bytes) ? bytes : 0;
+typedef struct caches {
+  size_t l2_bytes, l3_bytes; /* 0: not seen */
+} caches;
+
+static void lower(size_t *bytes, size_t to) {
+  if (to != 0 && (*bytes == 0 || to < *bytes)) *bytes = to;
 }
 
-static size_t cache_of(const char *root, unsigned cpu, char level) {
+/* Takes the cache in the folder, if it holds data at a level of interest. false: there is none. */
+static bool add_cache(const path *folder, caches *seen) {
+  char level[16], type[32];
+  path level_file = path_under(folder, "/level"), type_file = path_under(folder, "/type");
+  path size_file = path_under(folder, "/size");
+  size_t bytes;
+  if (!read_file(&level_file, level, sizeof level)) return false;
+  if (!ends_line(level[1]) || (level[0] != '2' && level[0] != '3')) return true;
+  if (!read_file(&type_file, type, sizeof type)) return true;
+  if (strcmp(type, "Data\n") != 0 && strcmp(type, "Unified\n") != 0) return true;
+  if (read_bytes(&size_file, &bytes))
+    lower(level[0] == '2' ? &seen->l2_bytes : &seen->l3_bytes, bytes);
+  return true;
+}
+
+static void add_caches_of(const char *root, unsigned cpu, caches *seen) {
+  path folder = path_of(root, "sys/devices/system/cpu/cpu");
+  path_number(&folder, cpu);
+  path_add(&folder, "/cache/index");
   for (unsigned index = 0; index < CACHE_INDEXES; index++) {
-    size_t bytes = cache_at(root, cpu, index, level);
-    if (bytes != 0) return bytes;
+    path cache = folder;
+    path_number(&cache, index);
+    if (!add_cache(&cache, seen)) return;
   }
-  return 0;
+}
+
+/* A machine with more CPUs than the set has room for is judged by its first CPU. */
+static void allowed_cpus(cpu_set_t *allowed) {
+  if (sched_getaffinity(0, sizeof *allowed, allowed) == 0) return;
+  CPU_ZERO(allowed);
+  CPU_SET(0, allowed);
+}
+
+static cradle_source source_of(size_t sysfs_bytes) {
+  return sysfs_bytes != 0 ? CRADLE_SOURCE_SYSFS : CRADLE_SOURCE_DEFAULT;
 }
 
 /* The smallest over the CPUs that the process may run on; a CPU that does not tell is left out. */
-static size_t smallest_cache(const char *root, char level) {
-  size_t smallest = 0;
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
-    CPU_ZERO(&allowed);
-    CPU_SET(0, &allowed);
-  }
-  for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-    if (!CPU_ISSET(cpu, &allowed)) continue;
-    size_t bytes = cache_of(root, cpu, level);
-    if (bytes != 0 && (smallest == 0 || bytes < smallest)) smallest = bytes;
-  }
-  return smallest;
-}
-
 static void detect_caches(cradle_hardware *hardware, const char *root) {
-  hardware->l2_bytes = smallest_cache(root, '2');
-  hardware->l3_bytes = smallest_cache(root, '3');
-  hardware->l2_source = hardware->l2_bytes != 0 ? CRADLE_SOURCE_SYSFS : CRADLE_SOURCE_DEFAULT;
-  hardware->l3_source = hardware->l3_bytes != 0 ? CRADLE_SOURCE_SYSFS : CRADLE_SOURCE_DEFAULT;
+  caches seen = {0, 0};
+  cpu_set_t allowed;
+  allowed_cpus(&allowed);
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+    if (CPU_ISSET(cpu, &allowed)) add_caches_of(root, cpu, &seen);
+  hardware->l2_bytes = seen.l2_bytes;
+  hardware->l3_bytes = seen.l3_bytes;
+  hardware->l2_source = source_of(seen.l2_bytes);
+  hardware->l3_source = source_of(seen.l3_bytes);
 }
 
 /* --- huge pages --- */
 
-static bool thp_disabled_for_process(void) {
-  return prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1;
+static cradle_thp_mode parse_thp_mode(const char *text) {
+  if (strstr(text, "[always]") != NULL) return CRADLE_THP_ALWAYS;
+  if (strstr(text, "[madvise]") != NULL) return CRADLE_THP_MADVISE;
+  if (strstr(text, "[never]") != NULL) return CRADLE_THP_NEVER;
+  return CRADLE_THP_UNKNOWN;
+}
+
+/* The process can have refused them for itself, either altogether (1) or except where advised (3). */
+static cradle_thp_mode thp_mode_for_process(cradle_thp_mode mode) {
+  int disabled = prctl(PR_GET_THP_DISABLE, 0ul, 0ul, 0ul, 0ul);
+  if (disabled == 1) return CRADLE_THP_NEVER;
+  if (disabled > 1 && mode == CRADLE_THP_ALWAYS) return CRADLE_THP_MADVISE;
+  return mode;
+}
+
+static size_t power_of_two_or_0(size_t bytes) {
+  return (bytes & (bytes - 1)) == 0 ? bytes : 0;
 }
 
 static void detect_thp(cradle_hardware *hardware, const char *root) {
-  path mode = path_under(root, "sys/kernel/mm/transparent_hugepage/enabled");
-  path size = path_under(root, "sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+  path mode = path_of(root, "sys/kernel/mm/transparent_hugepage/enabled");
+  path page = path_of(root, "sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
   char text[128];
+  size_t bytes;
   if (!read_file(&mode, text, sizeof text)) return;
-  if (strstr(text, "[always]") != NULL) hardware->thp_mode = CRADLE_THP_ALWAYS;
-  if (strstr(text, "[madvise]") != NULL) hardware->thp_mode = CRADLE_THP_MADVISE;
-  if (strstr(text, "[never]") != NULL || thp_disabled_for_process()) hardware->thp_mode = CRADLE_THP_NEVER;
-  if (!read_bytes(&size, &hardware->thp_page_bytes)) hardware->thp_page_bytes = 0;
+  hardware->thp_mode = thp_mode_for_process(parse_thp_mode(text));
+  if (read_bytes(&page, &bytes)) hardware->thp_page_bytes = power_of_two_or_0(bytes);
 }
 
-/* The number on the line of /proc/meminfo that starts with the name. */
-static bool meminfo(const char *text, const char *name, size_t *number) {
+/* The number on the line that begins with the name, or 0; unit is what must follow it. */
+static size_t meminfo(const char *text, const char *name, const char *unit) {
   const char *line = strstr(text, name);
-  if (line == NULL) return false;
-  line += strlen(name);
-  while (*line == ' ') line++;
-  size_t value = 0;
-  if (*line < '0' || *line > '9') return false;
-  for (; *line >= '0' && *line <= '9'; line++)
-    if (__builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, (size_t)(*line - '0'), &value)) return false;
-  *number = value;
-  return true;
+  size_t number;
+  if (line == NULL || (line != text && line[-1] != '\n')) return 0;
+  for (line += strlen(name); *line == ' '; line++) {}
+  line = parse_number(line, &number);
+  return line != NULL && strncmp(line, unit, strlen(unit)) == 0 ? number : 0;
 }
 
 static void detect_pool(cradle_hardware *hardware, const char *root) {
-  path file = path_under(root, "proc/meminfo");
+  path file = path_of(root, "proc/meminfo");
   char text[FILE_BYTES];
-  size_t kib, pages;
   if (!read_file(&file, text, sizeof text)) return;
-  if (meminfo(text, "Hugepagesize:", &kib) && kib < SIZE_MAX >> 10) hardware->pool_page_bytes = kib << 10;
-  if (meminfo(text, "HugePages_Free:", &pages)) hardware->pool_pages_free = pages;
+  size_t kib = meminfo(text, "Hugepagesize:", " kB\n");
+  if (kib <= SIZE_MAX >> 10) hardware->pool_page_bytes = power_of_two_or_0(kib << 10);
+  if (hardware->pool_page_bytes != 0)
+    hardware->pool_pages_free = meminfo(text, "HugePages_Free:", "\n");
 }
 
 /* --- memory --- */
 
-static void lower_to(size_t *bytes, const path *limit) {
-  size_t value;
-  /* "max" is no number, and an unlimited v1 group says a number that no machine has */
-  if (read_bytes(limit, &value) && value != 0 && (*bytes == 0 || value < *bytes)) *bytes = value;
+/* Lowers to the limit of the group and of every group above it, up to the mount. "max" is no number,
+ * and an unlimited group of version 1 says a number that no machine has. */
+static void lower_to_groups(size_t *bytes, const path *mount, char *group, const char *file) {
+  for (char *end = group + strlen(group);; *end = '\0') {
+    path limit = path_under(mount, group);
+    size_t value;
+    path_add(&limit, file);
+    if (read_bytes(&limit, &value)) lower(bytes, value);
+    if ((end = strrchr(group, '/')) == NULL) return;
+  }
 }
 
-static void lower_to_group(size_t *bytes, const char *root, const char *mount, const char *group, const char *file) {
-  path limit = path_under(root, mount);
-  path_add(&limit, group);
-  path_add(&limit, file);
-  lower_to(bytes, &limit);
+static bool names_memory(const char *controllers) {
+  const char *at = strstr(controllers, "memory");
+  return at != NULL && (at == controllers || at[-1] == ',') && (at[6] == ',' || at[6] == '\0');
 }
 
-/* The limits of the process's own control group and of the root one, in both versions. A line of /proc/self/cgroup is
- * number:controllers:path; version 2 has no controllers. */
+/* A line is number:controllers:path; version 2 has no controllers. */
+static void lower_to_line(size_t *bytes, const char *root, char *line) {
+  path v1 = path_of(root, "sys/fs/cgroup/memory"), v2 = path_of(root, "sys/fs/cgroup");
+  char *controllers = strchr(line, ':');
+  char *group = controllers != NULL ? strchr(++controllers, ':') : NULL;
+  if (group == NULL) return;
+  *group++ = '\0';
+  if (*controllers == '\0') lower_to_groups(bytes, &v2, group, "/memory.max");
+  if (names_memory(controllers)) lower_to_groups(bytes, &v1, group, "/memory.limit_in_bytes");
+}
+
 static void lower_to_cgroup(size_t *bytes, const char *root) {
-  path file = path_under(root, "proc/self/cgroup");
-  char text[FILE_BYTES];
-  lower_to_group(bytes, root, "sys/fs/cgroup", "", "/memory.max");
-  lower_to_group(bytes, root, "sys/fs/cgroup/memory", "", "/memory.limit_in_bytes");
+  path file = path_of(root, "proc/self/cgroup");
+  char text[FILE_BYTES], none[] = "0::", memory[] = "0:memory:";
+  lower_to_line(bytes, root, none);
+  lower_to_line(bytes, root, memory);
   if (!read_file(&file, text, sizeof text)) return;
-  for (char *line = text, *newline; *line != '\0'; line = newline + 1) {
-    newline = strchr(line, '\n');
-    if (newline == NULL) return;
+  char *line = text;
+  for (char *newline; (newline = strchr(line, '\n')) != NULL; line = newline + 1) {
     *newline = '\0';
-    char *controllers = strchr(line, ':'), *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
-    if (group == NULL) continue;
-    if (group == controllers + 1) lower_to_group(bytes, root, "sys/fs/cgroup", group + 1, "/memory.max");
-    if (strstr(controllers, "memory") != NULL && strstr(controllers, "memory") < group)
-      lower_to_group(bytes, root, "sys/fs/cgroup/memory", group + 1, "/memory.limit_in_bytes");
+    lower_to_line(bytes, root, line);
   }
 }
 
@@ -232,20 +283,25 @@ static void detect_system(cradle_hardware *hardware, const char *root) {
 
 /* --- all of it --- */
 
-static void detect_by_sysconf(cradle_hardware *hardware) {
 #if defined(_SC_LEVEL2_CACHE_SIZE)
-  if (hardware->l2_bytes == 0 && (hardware->l2_bytes = from_sysconf(_SC_LEVEL2_CACHE_SIZE)) != 0)
-    hardware->l2_source = CRADLE_SOURCE_SYSCONF;
-  if (hardware->l3_bytes == 0 && (hardware->l3_bytes = from_sysconf(_SC_LEVEL3_CACHE_SIZE)) != 0)
-    hardware->l3_source = CRADLE_SOURCE_SYSCONF;
+static void ask_sysconf(int name, size_t *bytes, cradle_source *source) {
+  if (*bytes != 0 || (*bytes = from_sysconf(name)) == 0) return;
+  *source = CRADLE_SOURCE_SYSCONF;
+}
+#endif
+
+static void complete_caches(cradle_hardware *hardware) {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  ask_sysconf(_SC_LEVEL2_CACHE_SIZE, &hardware->l2_bytes, &hardware->l2_source);
+  ask_sysconf(_SC_LEVEL3_CACHE_SIZE, &hardware->l3_bytes, &hardware->l3_source);
 #endif
   if (hardware->l2_bytes == 0) hardware->l2_bytes = L2_DEFAULT_BYTES;
 }
 
 static size_t physical_memory(size_t page_bytes) {
 #if defined(_SC_PHYS_PAGES)
-  size_t pages = from_sysconf(_SC_PHYS_PAGES), bytes;
-  return __builtin_mul_overflow(pages, page_bytes, &bytes) ? 0 : bytes;
+  size_t pages = from_sysconf(_SC_PHYS_PAGES);
+  return pages <= SIZE_MAX / page_bytes ? pages * page_bytes : SIZE_MAX;
 #else
   (void)page_bytes;
   return 0;
@@ -258,7 +314,7 @@ void crd_hardware_detect_under(cradle_hardware *hardware, const char *root) {
   if (hardware->page_bytes == 0) hardware->page_bytes = PAGE_DEFAULT_BYTES;
   hardware->memory_bytes = physical_memory(hardware->page_bytes);
   detect_system(hardware, root);
-  detect_by_sysconf(hardware);
+  complete_caches(hardware);
   errno = saved;
 }
 

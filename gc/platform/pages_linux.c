@@ -11,10 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A test build defines CRADLE_FAULT_INJECTION and the function, which says whether the call named fails now, and sets errno. */
+/* A test defines CRADLE_FAULT_INJECTION and the function, which says whether the call of that name
+ * fails now, and with which error. */
 #ifdef CRADLE_FAULT_INJECTION
-bool crd_fault_should_fail(const char *call);
-#define CALL(name, failure, ...) (crd_fault_should_fail(#name) ? (failure) : name(__VA_ARGS__))
+bool crd_fault_should_fail(const char *call, int *error);
+#define CALL(name, failure, ...) \
+  (crd_fault_should_fail(#name, &errno) ? (failure) : name(__VA_ARGS__))
 #else
 #define CALL(name, failure, ...) name(__VA_ARGS__)
 #endif
@@ -47,6 +49,7 @@ static bool unmap(void *address, size_t size) {
 
 /* --- reservations --- */
 
+/* Takes the address or nothing; what lies there already stays. */
 static void *reserve_at(void *hint, size_t size) {
   void *mapped = map(hint, size, PROT_NONE, RESERVED_FLAGS | MAP_FIXED_NOREPLACE);
   if (mapped == NULL || mapped == hint) return mapped;
@@ -55,16 +58,18 @@ static void *reserve_at(void *hint, size_t size) {
 }
 
 static void *reserve_aligned(size_t size, size_t alignment) {
+  if (size > SIZE_MAX - alignment) return NULL;
   char *mapped = map(NULL, size + alignment, PROT_NONE, RESERVED_FLAGS);
   if (mapped == NULL) return NULL;
   char *aligned = (char *)(((uintptr_t)mapped + alignment - 1) & ~(uintptr_t)(alignment - 1));
-  /* Trimming that fails leaves a little address space behind, which costs nothing but itself. */
+  /* Trimming that fails leaves a little address space behind, which costs only itself. */
   unmap(mapped, (size_t)(aligned - mapped));
   unmap(aligned + size, (size_t)(mapped + alignment - aligned));
   return aligned;
 }
 
 void *crd_pages_reserve(size_t size, size_t alignment, void *hint) {
+  if ((uintptr_t)hint % alignment != 0) return NULL;
   int saved = errno;
   void *address = hint != NULL ? reserve_at(hint, size) : reserve_aligned(size, alignment);
   errno = saved;
@@ -87,8 +92,12 @@ static bool protect(void *address, size_t size, int protection) {
   return done;
 }
 
+/* mprotect goes one mapping at a time and stops at the first that is refused, so that a range of
+ * several mappings can be left with access to its first part. */
 bool crd_pages_commit(void *address, size_t size) {
-  return protect(address, size, PROT_READ | PROT_WRITE);
+  if (protect(address, size, PROT_READ | PROT_WRITE)) return true;
+  protect(address, size, PROT_NONE);
+  return false;
 }
 
 bool crd_pages_protect(void *address, size_t size, bool accessible) {
@@ -99,25 +108,38 @@ static bool populate(void *address, size_t size) {
   return CALL(madvise, -1, address, size, MADV_POPULATE_WRITE) == 0;
 }
 
-/* Pool pages must not be mapped in place: a MAP_FIXED that fails would leave a hole. Without MAP_NORESERVE a pool that is too
- * small refuses at once, and populating turns what could be a SIGBUS later into an error now. */
+static bool fits_pool_pages(const void *address, size_t size, size_t page_bytes) {
+  return page_bytes != 0 && (page_bytes & (page_bytes - 1)) == 0 && size % page_bytes == 0 &&
+         (uintptr_t)address % page_bytes == 0;
+}
+
+/* Pool pages must not be mapped in place: a MAP_FIXED that fails would leave a hole. Without
+ * MAP_NORESERVE a pool that is too small refuses at once, and populating turns what could be a
+ * SIGBUS later into an error now. */
 static void *map_pool(size_t size, size_t pool_page_bytes) {
-  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (__builtin_ctzll(pool_page_bytes) << MAP_HUGE_SHIFT);
+  unsigned page_size = (unsigned)__builtin_ctzll(pool_page_bytes) << MAP_HUGE_SHIFT;
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (int)page_size;
   void *mapped = map(NULL, size, PROT_READ | PROT_WRITE, flags);
   if (mapped == NULL || populate(mapped, size)) return mapped;
   unmap(mapped, size);
   return NULL;
 }
 
+/* mremap unmaps its target before it looks at everything else: an old kernel that cannot move pool
+ * pages, or one that runs out of mappings half-way, refuses with the target gone. */
+static bool move_into(void *mapped, size_t size, void *address) {
+  int flags = MREMAP_MAYMOVE | MREMAP_FIXED;
+  if (CALL(mremap, MAP_FAILED, mapped, size, size, flags, address) != MAP_FAILED) return true;
+  unmap(mapped, size);
+  (void)reserve_at(address, size);
+  return false;
+}
+
 bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
-  if (pool_page_bytes == 0 || size % pool_page_bytes != 0 || (uintptr_t)address % pool_page_bytes != 0) return false;
+  if (!fits_pool_pages(address, size, pool_page_bytes)) return false;
   int saved = errno;
   void *mapped = map_pool(size, pool_page_bytes);
-  bool done = mapped != NULL;
-  if (done && CALL(mremap, MAP_FAILED, mapped, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, address) == MAP_FAILED) {
-    unmap(mapped, size);
-    done = false;
-  }
+  bool done = mapped != NULL && move_into(mapped, size, address);
   errno = saved;
   return done;
 }
@@ -154,7 +176,7 @@ bool crd_pages_populate(void *address, size_t size) {
 
 void crd_pages_name(void *address, size_t size, const char *name) {
   int saved = errno;
-  (void)CALL(prctl, -1, PR_SET_VMA, PR_SET_VMA_ANON_NAME, address, size, name);
+  (void)CALL(prctl, -1, PR_SET_VMA, (unsigned long)PR_SET_VMA_ANON_NAME, address, size, name);
   errno = saved;
 }
 
@@ -170,6 +192,7 @@ struct scan_arguments {
 };
 #define SCAN_REQUEST _IOWR('f', 16, struct scan_arguments)
 #define SCAN_PRESENT (UINT64_C(1) << 3)
+#define SCAN_ZERO (UINT64_C(1) << 5) /* the shared page of zeros: read, never written, no memory */
 #define SCAN_HUGE (UINT64_C(1) << 6)
 #define SCAN_REGIONS 64
 
@@ -181,16 +204,26 @@ static void add_regions(const struct scan_region *regions, long count, crd_pages
   }
 }
 
+static struct scan_arguments scan_of(uintptr_t start, uintptr_t end, struct scan_region *regions) {
+  return (struct scan_arguments){
+      .size = sizeof(struct scan_arguments),
+      .start = start,
+      .end = end,
+      .vector = (uintptr_t)regions,
+      .vector_length = SCAN_REGIONS,
+      .category_inverted = SCAN_ZERO,
+      .category_mask = SCAN_PRESENT | SCAN_ZERO,
+      .return_mask = SCAN_PRESENT | SCAN_HUGE,
+  };
+}
+
 static bool scan(int pagemap, uintptr_t start, uintptr_t end, crd_pages_backing *backing) {
-  struct scan_region regions[SCAN_REGIONS];
+  struct scan_region regions[SCAN_REGIONS] = {{0, 0, 0}};
   while (start < end) {
-    struct scan_arguments arguments = {.size = sizeof arguments, .start = start, .end = end,
-                                       .vector = (uintptr_t)regions, .vector_length = SCAN_REGIONS,
-                                       .category_mask = SCAN_PRESENT, .return_mask = SCAN_PRESENT | SCAN_HUGE};
+    struct scan_arguments arguments = scan_of(start, end, regions);
     long count = CALL(ioctl, -1, pagemap, SCAN_REQUEST, &arguments);
-    if (count < 0) return false;
+    if (count < 0 || count > SCAN_REGIONS || arguments.walk_end <= start) return false;
     add_regions(regions, count, backing);
-    if (arguments.walk_end <= start) return false;
     start = (uintptr_t)arguments.walk_end;
   }
   return true;
@@ -200,38 +233,51 @@ static bool scan_pagemap(uintptr_t start, uintptr_t end, crd_pages_backing *back
   int pagemap = CALL(open, -1, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (pagemap < 0) return false;
   bool done = scan(pagemap, start, end, backing);
-  close(pagemap);
+  (void)CALL(close, -1, pagemap);
   return done;
 }
 
 /* --- the same from smaps, a line at a time --- */
 
 typedef struct smaps_walk {
-  uintptr_t start, end;     /* asked for */
-  size_t mapping, overlap;  /* bytes of the mapping that the lines are about, and of its part in the range */
+  uintptr_t start, end;    /* asked for */
+  size_t mapping, overlap; /* bytes of the mapping that the lines describe, and of its part in the
+                              range; overlap <= mapping */
   crd_pages_backing *backing;
 } smaps_walk;
 
 static const char *parse_number(const char *text, unsigned base, uint64_t *number) {
   for (*number = 0;; text++) {
-    unsigned digit = *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10 : (unsigned)(*text - '0');
+    unsigned digit =
+        *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10 : (unsigned)(*text - '0');
     if (digit >= base) return text;
     *number = *number * base + digit;
   }
 }
 
 static void begin_mapping(smaps_walk *walk, uint64_t from, uint64_t to) {
-  uint64_t low = from > walk->start ? from : walk->start, high = to < walk->end ? to : walk->end;
+  uint64_t low = from > walk->start ? from : walk->start;
+  uint64_t high = to < walk->end ? to : walk->end;
   walk->mapping = (size_t)(to - from);
   walk->overlap = high > low ? (size_t)(high - low) : 0;
 }
 
-/* A mapping that lies in the range in part counts in proportion. */
-static size_t share(const smaps_walk *walk, const char *digits) {
+/* The line's bytes if it has the name, else 0. A mapping that lies in the range in part counts in
+ * proportion. */
+static size_t field(const smaps_walk *walk, const char *line, const char *name) {
+  size_t length = strlen(name);
   uint64_t kib;
-  while (*digits == ' ') digits++;
-  parse_number(digits, 10, &kib);
+  if (strncmp(line, name, length) != 0) return 0;
+  for (line += length; *line == ' '; line++) {}
+  parse_number(line, 10, &kib);
   return (size_t)((double)kib * 1024 * (double)walk->overlap / (double)walk->mapping);
+}
+
+static void count_line(const smaps_walk *walk, const char *line) {
+  /* Pool pages are not in Rss, and after a fork they are shared. */
+  size_t pool = field(walk, line, "Private_Hugetlb:") + field(walk, line, "Shared_Hugetlb:");
+  walk->backing->resident_bytes += field(walk, line, "Rss:") + pool;
+  walk->backing->huge_bytes += field(walk, line, "AnonHugePages:") + pool;
 }
 
 static void smaps_line(smaps_walk *walk, const char *line) {
@@ -241,14 +287,17 @@ static void smaps_line(smaps_walk *walk, const char *line) {
     parse_number(dash + 1, 16, &to);
     begin_mapping(walk, from, to);
   } else if (walk->overlap != 0) {
-    if (strncmp(line, "Rss:", 4) == 0) walk->backing->resident_bytes += share(walk, line + 4);
-    if (strncmp(line, "AnonHugePages:", 14) == 0) walk->backing->huge_bytes += share(walk, line + 14);
-    if (strncmp(line, "Private_Hugetlb:", 16) == 0) {
-      /* the pool's pages are not in Rss */
-      walk->backing->resident_bytes += share(walk, line + 16);
-      walk->backing->huge_bytes += share(walk, line + 16);
-    }
+    count_line(walk, line);
   }
+}
+
+/* Takes the whole lines of the text and returns where the rest begins. */
+static char *take_lines(smaps_walk *walk, char *text) {
+  for (char *newline; (newline = strchr(text, '\n')) != NULL; text = newline + 1) {
+    *newline = '\0';
+    smaps_line(walk, text);
+  }
+  return text;
 }
 
 static bool walk_smaps(smaps_walk *walk, int file) {
@@ -258,14 +307,10 @@ static bool walk_smaps(smaps_walk *walk, int file) {
   while ((got = CALL(read, -1, file, buffer + held, sizeof buffer - 1 - held)) > 0) {
     held += (size_t)got;
     buffer[held] = '\0';
-    char *line = buffer;
-    for (char *newline; (newline = strchr(line, '\n')) != NULL; line = newline + 1) {
-      *newline = '\0';
-      smaps_line(walk, line);
-    }
-    held -= (size_t)(line - buffer);
-    if (held == sizeof buffer - 1) held = 0; /* no line of interest is that long */
-    memmove(buffer, line, held);
+    char *rest = take_lines(walk, buffer);
+    held -= (size_t)(rest - buffer);
+    if (held == sizeof buffer - 1) held = 0; /* a file's name: no line of interest is that long */
+    memmove(buffer, rest, held);
   }
   return got == 0;
 }
@@ -275,18 +320,18 @@ static bool read_smaps(uintptr_t start, uintptr_t end, crd_pages_backing *backin
   if (file < 0) return false;
   smaps_walk walk = {.start = start, .end = end, .backing = backing};
   bool done = walk_smaps(&walk, file);
-  close(file);
+  (void)CALL(close, -1, file);
   return done;
 }
 
 bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *backing) {
   int saved = errno;
   uintptr_t start = (uintptr_t)address;
-  *backing = (crd_pages_backing){0, 0};
-  bool known = scan_pagemap(start, start + size, backing);
-  if (!known) {
+  bool (*const sources[])(uintptr_t, uintptr_t, crd_pages_backing *) = {scan_pagemap, read_smaps};
+  bool known = false;
+  for (size_t i = 0; i < sizeof sources / sizeof *sources && !known; i++) {
     *backing = (crd_pages_backing){0, 0};
-    known = read_smaps(start, start + size, backing);
+    known = sources[i](start, start + size, backing);
   }
   errno = saved;
   return known;
@@ -295,16 +340,21 @@ bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *b
 /* --- words and time --- */
 
 void crd_platform_last_words(const char *text, size_t length) {
+  int saved = errno;
   while (length > 0) {
-    ssize_t written = write(STDERR_FILENO, text, length);
-    if (written <= 0) return;
+    ssize_t written = CALL(write, -1, STDERR_FILENO, text, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
     text += written;
     length -= (size_t)written;
   }
+  errno = saved;
 }
 
 unsigned long long crd_platform_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  struct timespec now = {0, 0};
+  int saved = errno;
+  (void)CALL(clock_gettime, -1, CLOCK_MONOTONIC, &now);
+  errno = saved;
   return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
 }

@@ -7,6 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef MAP_ANONYMOUS
+#define MAP_ANONYMOUS MAP_ANON
+#endif
 #ifndef MAP_NORESERVE
 #define MAP_NORESERVE 0
 #endif
@@ -17,24 +20,34 @@ static bool unmap(void *address, size_t size) {
   return size == 0 || munmap(address, size) == 0;
 }
 
-static void *reserve(size_t size, size_t alignment, void *hint) {
-  size_t extra = hint == NULL ? alignment : 0;
-  char *mapped = mmap(hint, size + extra, PROT_NONE, RESERVED_FLAGS, -1, 0);
-  if (mapped == MAP_FAILED) return NULL;
-  if (hint != NULL) {
-    if (mapped == hint) return mapped;
-    unmap(mapped, size);
-    return NULL;
-  }
+static void *map(void *address, size_t size, int protection, int flags) {
+  void *mapped = mmap(address, size, protection, flags, -1, 0);
+  return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+/* Without MAP_FIXED the address is a wish, and what lies there already stays. */
+static void *reserve_at(void *hint, size_t size) {
+  void *mapped = map(hint, size, PROT_NONE, RESERVED_FLAGS);
+  if (mapped == NULL || mapped == hint) return mapped;
+  unmap(mapped, size);
+  return NULL;
+}
+
+static void *reserve_aligned(size_t size, size_t alignment) {
+  if (size > SIZE_MAX - alignment) return NULL;
+  char *mapped = map(NULL, size + alignment, PROT_NONE, RESERVED_FLAGS);
+  if (mapped == NULL) return NULL;
   char *aligned = (char *)(((uintptr_t)mapped + alignment - 1) & ~(uintptr_t)(alignment - 1));
+  /* Trimming that fails leaves a little address space behind, which costs only itself. */
   unmap(mapped, (size_t)(aligned - mapped));
   unmap(aligned + size, (size_t)(mapped + alignment - aligned));
   return aligned;
 }
 
 void *crd_pages_reserve(size_t size, size_t alignment, void *hint) {
+  if ((uintptr_t)hint % alignment != 0) return NULL;
   int saved = errno;
-  void *address = reserve(size, alignment, hint);
+  void *address = hint != NULL ? reserve_at(hint, size) : reserve_aligned(size, alignment);
   errno = saved;
   return address;
 }
@@ -53,8 +66,11 @@ static bool protect(void *address, size_t size, int protection) {
   return done;
 }
 
+/* mprotect may have changed a first part before it was refused. */
 bool crd_pages_commit(void *address, size_t size) {
-  return protect(address, size, PROT_READ | PROT_WRITE);
+  if (protect(address, size, PROT_READ | PROT_WRITE)) return true;
+  protect(address, size, PROT_NONE);
+  return false;
 }
 
 bool crd_pages_protect(void *address, size_t size, bool accessible) {
@@ -66,16 +82,20 @@ bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
   return false;
 }
 
-bool crd_pages_release(void *address, size_t size) {
+static bool map_over(void *address, size_t size, int protection) {
   int saved = errno;
-  bool done = mmap(address, size, PROT_NONE, RESERVED_FLAGS | MAP_FIXED, -1, 0) != MAP_FAILED;
+  bool done = map(address, size, protection, RESERVED_FLAGS | MAP_FIXED) != NULL;
   errno = saved;
   return done;
 }
 
-/* A fresh mapping over the range reads as zero everywhere; POSIX's own advice may keep the contents. */
+bool crd_pages_release(void *address, size_t size) {
+  return map_over(address, size, PROT_NONE);
+}
+
+/* A fresh mapping reads as zero everywhere; POSIX's own advice may keep the contents. */
 bool crd_pages_discard(void *address, size_t size) {
-  return crd_pages_release(address, size) && crd_pages_commit(address, size);
+  return map_over(address, size, PROT_READ | PROT_WRITE);
 }
 
 void crd_pages_advise_huge(void *address, size_t size, bool wanted) {
@@ -98,16 +118,21 @@ bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *b
 }
 
 void crd_platform_last_words(const char *text, size_t length) {
+  int saved = errno;
   while (length > 0) {
     ssize_t written = write(STDERR_FILENO, text, length);
-    if (written <= 0) return;
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
     text += written;
     length -= (size_t)written;
   }
+  errno = saved;
 }
 
 unsigned long long crd_platform_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  struct timespec now = {0, 0};
+  int saved = errno;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  errno = saved;
   return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
 }

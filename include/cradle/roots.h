@@ -82,7 +82,7 @@ CRADLE_INLINE void cradle_scope_close(cradle_scoped_root *root) {
 #define CRADLE_JOIN(a, b) CRADLE_JOIN_(a, b)
 #define CRADLE_SCOPED_(mutator, variable, kind, name)                                                                   \
   cradle_scoped_root name __attribute__((cleanup(cradle_scope_close))) =                                                \
-      cradle_scope_describe((mutator), (void *)&(variable), (kind));                                                    \
+      cradle_scope_describe((mutator), (void *)(uintptr_t)&(variable), (kind));                                         \
   cradle_scope_open(&name)
 /* Roots a local pointer variable, which holds a valid reference or NULL now and from here on, until the end of the scope. */
 #define CRADLE_ROOT(mutator, variable) \

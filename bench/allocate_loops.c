@@ -97,15 +97,17 @@ INLINE void loop_shadow_stack(cradle_mutator *mutator, uint64_t first, uint64_t 
 
 /* --- the bare loops: written out, so that nothing of Cradle is in them --- */
 
+/* The stores in the order of cradle_new: header, free, field. */
 INLINE node *bare_node(bare *bump, uint64_t number, bool init) {
-  char *object = bump->free;
-  char *next = object + sizeof(node);
-  if (__builtin_expect(next > bump->top, 0))
-    object = bare_refill(bump, sizeof(node));
-  else
+  node *fresh = (node *)bump->free;
+  char *next = (char *)fresh + sizeof(node);
+  if (__builtin_expect(next > bump->top, 0)) {
+    fresh = (node *)bare_refill(bump, sizeof(node));
+    fresh->header = TYPE_NODE;
+  } else {
+    fresh->header = TYPE_NODE;
     bump->free = next;
-  node *fresh = (node *)object;
-  fresh->header = TYPE_NODE;
+  }
   if (init) fresh->value = number;
   return fresh;
 }

@@ -128,9 +128,7 @@ static void *new_large(cradle_mutator *mutator, uint32_t type, size_t bytes) {
     crd_collect_minor(heap, CRADLE_CAUSE_LARGE);
     if (heap->old.used_bytes + bytes >= heap->pacing.threshold) {
       crd_collect_major(heap, CRADLE_CAUSE_LARGE, false);
-      /* What lives and the object itself are above it: they do not call for another collection at once. */
-      uint64_t needed = heap->old.used_bytes + bytes;
-      if (heap->pacing.threshold < needed) crd_pacing_update(&heap->pacing, needed, heap->options.heap_max_bytes);
+      crd_pacing_reserve(&heap->pacing, bytes, heap->options.heap_max_bytes);
     }
   }
   cradle_word *object = take_large(heap, bytes);
@@ -213,7 +211,10 @@ void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length
 
 void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
   void *object = cradle_try_new_array(mutator, type, length);
-  if (CRADLE_UNLIKELY(object == NULL)) out_of_memory(mutator, length);
+  if (CRADLE_UNLIKELY(object == NULL)) {
+    size_t bytes = type_array_bytes(&mutator->heap->types.types[type], length);
+    out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);
+  }
   return object;
 }
 

@@ -123,6 +123,9 @@ void crd_mark_run(cradle_heap *heap, uint64_t *objects, uint64_t *bytes);
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware, size_t nursery_bytes);
 /* The threshold after a major collection that left so many bytes. */
 void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t heap_max_bytes);
+/* Raises the threshold by an object that is about to be allocated and was the reason for the collection: an object larger
+ * than the minimum must not be a reason again and again. */
+void crd_pacing_reserve(crd_pacing *pacing, uint64_t bytes, uint64_t heap_max_bytes);
 
 /* --- others --- */
 bool crd_verify(cradle_heap *heap, crd_text *text);

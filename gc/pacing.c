@@ -35,3 +35,8 @@ void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t hea
   if (heap_max_bytes != 0) threshold = smaller(threshold, heap_max_bytes);
   pacing->threshold = threshold;
 }
+
+void crd_pacing_reserve(crd_pacing *pacing, uint64_t bytes, uint64_t heap_max_bytes) {
+  pacing->threshold += bytes;
+  if (heap_max_bytes != 0) pacing->threshold = smaller(pacing->threshold, heap_max_bytes);
+}

@@ -216,7 +216,7 @@ CRADLE_MAY_COLLECT static void the_shadow_stack_may_hold_values(void **state) {
 /* Always true; the compiler must not know it. */
 static volatile bool leaves = true;
 
-CRADLE_MAY_COLLECT static void descend(jmp_buf landing, int depth) {
+CRADLE_UNCHECKED_COLLECTION static void descend(jmp_buf landing, int depth) {
   node *mine = new_node((uint64_t)depth);
   CRADLE_ROOT(mutator, mine);
   cradle_push(mutator, mine);
@@ -566,6 +566,27 @@ CRADLE_MAY_COLLECT static void all_roots_agree_on_a_moved_object(void **state) {
   stack_close(&values);
 }
 
+/* --- safepoints --- */
+
+CRADLE_MAY_COLLECT static void a_request_is_served_at_the_next_poll(void **state) {
+  (void)state;
+  node *scoped = new_node(5);
+  CRADLE_ROOT(mutator, scoped);
+  const node *before = scoped;
+  cradle_safepoint(mutator);
+  assert_ptr_equal(scoped, before);
+  cradle_safepoint_request(mutator);
+  cradle_safepoint_request(mutator); /* merged with the first */
+  cradle_safepoint(mutator);
+  assert_ptr_not_equal(scoped, before);
+  assert_int_equal(moved_objects(), 1);
+  before = scoped = new_node(6);
+  cradle_safepoint_request(mutator);
+  (void)new_node(7); /* an allocation serves it too */
+  assert_ptr_not_equal(scoped, before);
+  assert_int_equal(scoped->number, 6);
+}
+
 #define IN_HEAP(test) cmocka_unit_test_setup_teardown(test, open_heap, close_heap)
 #define STRESSED(test) cmocka_unit_test_setup_teardown(test, open_stressed, close_heap)
 #define IN_VALUE_HEAP(test) cmocka_unit_test_setup_teardown(test, open_value_heap, close_heap)
@@ -590,6 +611,7 @@ int main(void) {
       IN_HEAP(globals_may_change_without_a_barrier),
       IN_HEAP(callback_roots_are_updated),
       IN_HEAP(all_roots_agree_on_a_moved_object),
+      IN_HEAP(a_request_is_served_at_the_next_poll),
       STRESSED(pushed_references_are_updated),
       STRESSED(deep_words_may_be_written),
       STRESSED(unwinding_restores_all),

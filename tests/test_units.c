@@ -325,6 +325,20 @@ static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
   cradle_heap_free(heap);
 }
 
+static void large_objects_that_die_young_call_for_no_major_collection(void **state) {
+  (void)state;
+  cradle_mutator *m;
+  cradle_heap *heap = fan_heap(&m);
+  heap->pacing.threshold = heap->pacing.min = 1 << 20;
+  for (int i = 0; i < 50; i++) (void)cradle_new_array(m, 0, (3 << 20) / 8);
+  cradle_stats stats;
+  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  assert_true(stats.major_collections <= 2);
+  assert_true(stats.old_bytes <= (size_t)8 << 20);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
 /* Breaks a heap on purpose: the verifier must see each of these. */
 static void the_verifier_sees_what_is_broken(void **state) {
   (void)state;
@@ -378,6 +392,7 @@ int main(void) {
       cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),
       cmocka_unit_test(marking_with_a_full_stack_finds_everything),
       cmocka_unit_test(a_remembered_set_that_cannot_grow_loses_nothing),
+      cmocka_unit_test(large_objects_that_die_young_call_for_no_major_collection),
       cmocka_unit_test(the_verifier_sees_what_is_broken),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,7 +181,7 @@ static cradle_thp_mode parse_thp_mode(const char *text) {
   return CRADLE_THP_UNKNOWN;
 }
 
-/* The process can have refused them for itself, either altogether (1) or except where advised (3). */
+/* The process can have refused them for itself: altogether (1), or except where advised (3). */
 static cradle_thp_mode thp_mode_for_process(cradle_thp_mode mode) {
   int disabled = prctl(PR_GET_THP_DISABLE, 0ul, 0ul, 0ul, 0ul);
   if (disabled == 1) return CRADLE_THP_NEVER;
@@ -225,8 +225,8 @@ static void detect_pool(cradle_hardware *hardware, const char *root) {
 
 /* --- memory --- */
 
-/* Lowers to the limit of the group and of every group above it, up to the mount. "max" is no number,
- * and an unlimited group of version 1 says a number that no machine has. */
+/* Lowers to the limit of the group and of every group above it, up to the mount. "max" is no
+ * number, and an unlimited group of version 1 says a number that no machine has. */
 static void lower_to_groups(size_t *bytes, const path *mount, char *group, const char *file) {
   for (char *end = group + strlen(group);; *end = '\0') {
     path limit = path_under(mount, group);

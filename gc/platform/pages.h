@@ -31,9 +31,9 @@ bool crd_pages_unreserve(void *address, size_t size);
 /* Makes [address, address+size) of a reservation, none of it committed, readable and writable; it
  * reads as zero on first touch. */
 bool crd_pages_commit(void *address, size_t size);
-/* The same from the reserved huge-page pool: mapped elsewhere without MAP_NORESERVE, populated, then
- * moved into its place with mremap, so that a refusal (an empty pool) leaves no hole. Address and
- * size are multiples of pool_page_bytes, else it refuses. false: commit it otherwise. */
+/* The same from the reserved huge-page pool: mapped elsewhere without MAP_NORESERVE, populated,
+ * then moved into its place with mremap, so that a refusal (an empty pool) leaves no hole. Address
+ * and size are multiples of pool_page_bytes, else it refuses. false: commit it otherwise. */
 bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes);
 /* Gives the memory and its commit charge back and leaves the range reserved without access. The
  * mapping is new: advice and names given before are gone. */

@@ -144,7 +144,8 @@ bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
   return done;
 }
 
-/* Mapping over the range is the one way that gives back contents, commit charge and pool pages together. */
+/* Mapping over the range is the one way that gives back contents, commit charge and pool pages
+ * together. */
 bool crd_pages_release(void *address, size_t size) {
   int saved = errno;
   bool done = map(address, size, PROT_NONE, RESERVED_FLAGS | MAP_FIXED) != NULL;

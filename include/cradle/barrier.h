@@ -16,7 +16,8 @@ CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
     cradle_write_barrier_slow(mutator, object);
 }
 
-/* Stores a reference into a slot of object, with the barrier. slot is the address of a field or item of object. */
+/* Stores a reference into a slot of object, with the barrier. slot is the address of a field or item of object. Allocate before
+ * the call, not in its arguments: C may compute object and slot first, and the allocation may move the object then. */
 CRADLE_INLINE void cradle_store(cradle_mutator *mutator, void *object, void *slot, const void *reference) {
   *(cradle_word *)slot = (cradle_word)(uintptr_t)reference;
   cradle_write_barrier(mutator, object);

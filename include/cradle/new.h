@@ -1,7 +1,7 @@
 /* Allocation: the fast path. Every function here may collect unless it says otherwise.
  *
- * In a loop, cradle_new_uninitialized of a constant size compiles to: load free, add, compare with top, branch, store free,
- * store the header. docs/design/fast-path.md shows the machine code and its cost; a test counts its instructions.
+ * In a loop, cradle_new_uninitialized of a constant size compiles to: load free, add, compare with top, branch, store the
+ * header, store free. docs/design/fast-path.md shows the machine code and its cost; a test counts its instructions.
  *
  * Sizes are bytes, rounded up to a multiple of 8; 0 and anything below CRADLE_OBJECT_MIN_BYTES become that minimum. The
  * type's descriptor must give the same size. The slow path checks type and size against the descriptor; compile with
@@ -68,9 +68,9 @@ CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t t
   if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_new_slow(mutator, type, size);
   char *next = object + bytes;
   if (CRADLE_UNLIKELY(next > mutator->top)) return cradle_new_slow(mutator, type, size);
-  mutator->free = next;
   CRADLE_UNPOISON(object, bytes);
   *(cradle_word *)object = type;
+  mutator->free = next; /* last: docs/design/fast-path.md */
   return object;
 }
 
@@ -91,9 +91,9 @@ CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_
   if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_try_new_slow(mutator, type, size);
   char *next = object + bytes;
   if (CRADLE_UNLIKELY(next > mutator->top)) return cradle_try_new_slow(mutator, type, size);
-  mutator->free = next;
   CRADLE_UNPOISON(object, bytes);
   *(cradle_word *)object = type;
+  mutator->free = next; /* last: docs/design/fast-path.md */
   memset(object + 8, 0, bytes - 8);
   return object;
 }

@@ -1,0 +1,474 @@
+/* Every system call of the Linux pages made to fail, one at a time. The module is compiled into
+ * this test with its seam open, and with ordinary memory in place of the reserved pool, so that
+ * the pool's steps run on a machine that has none. */
+#if defined(__linux__)
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/mman.h>
+
+#undef MAP_HUGETLB
+#define MAP_HUGETLB 0
+#define CRADLE_FAULT_INJECTION 1
+#include "gc/platform/pages_linux.c"
+
+#define HUGE_BYTES ((size_t)2 << 20)
+
+/* --- the injector --- */
+
+static const char *const calls[] = {"mmap",    "munmap", "mprotect", "mremap",
+                                    "madvise", "prctl",  "ioctl",    "open",
+                                    "close",   "read",   "write",    "clock_gettime"};
+#define CALLS (sizeof calls / sizeof *calls)
+
+static struct {
+  const char *call;  /* the one that fails; NULL: none */
+  unsigned from, to; /* at its from-th up to its to-th time, counted from 1 */
+  int error;
+  unsigned count; /* times it was called */
+  unsigned seen[CALLS];
+  void *hole; /* what a failing mremap has unmapped by then, or NULL */
+} fault;
+
+bool crd_fault_should_fail(const char *call, int *error) {
+  for (size_t i = 0; i < CALLS; i++)
+    if (strcmp(call, calls[i]) == 0) fault.seen[i]++;
+  if (fault.call == NULL || strcmp(call, fault.call) != 0) return false;
+  fault.count++;
+  if (fault.count < fault.from || fault.count > fault.to) return false;
+  if (fault.hole != NULL) (munmap)(fault.hole, HUGE_BYTES);
+  *error = fault.error;
+  return true;
+}
+
+static void refuse_between(const char *call, unsigned from, unsigned to, int error) {
+  fault.call = call;
+  fault.from = from;
+  fault.to = to;
+  fault.error = error;
+  fault.count = 0;
+  fault.hole = NULL;
+  errno = 77;
+}
+
+static void refuse(const char *call, int error) {
+  refuse_between(call, 1, UINT32_MAX, error);
+}
+
+/* Stops failing; the call must have been made, and no error may show. */
+static void heal(void) {
+  assert_true(fault.call == NULL || fault.count >= fault.from);
+  assert_int_equal(errno, 77); /* [pages.2] */
+  fault.call = NULL;
+}
+
+static int no_fault(void **state) {
+  (void)state;
+  memset(&fault, 0, sizeof fault);
+  return 0;
+}
+
+/* --- what must hold --- */
+
+static size_t page_bytes(void) {
+  return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool is_hole(char *address, size_t size) {
+  for (size_t at = 0; at < size; at += page_bytes()) {
+    void *probe = mmap(address + at, page_bytes(), PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (probe == MAP_FAILED) continue;
+    munmap(probe, page_bytes());
+    if (probe == address + at) return true;
+  }
+  return false;
+}
+
+static bool is_readable(const void *address) {
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  bool readable = write(ends[1], address, 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return readable;
+}
+
+static char *reserve(size_t size) {
+  char *base = crd_pages_reserve(size, HUGE_BYTES, NULL);
+  assert_non_null(base);
+  return base;
+}
+
+static char *reserve_committed(size_t size) {
+  char *base = reserve(size);
+  assert_true(crd_pages_commit(base, size));
+  return base;
+}
+
+static void give_back(char *base, size_t size) {
+  assert_false(is_hole(base, size)); /* [pages.3] */
+  assert_true(crd_pages_unreserve(base, size));
+}
+
+/* --- reservations --- */
+
+static void reserve_refused(void **state) {
+  (void)state;
+  refuse("mmap", ENOMEM);
+  assert_null(crd_pages_reserve(HUGE_BYTES, HUGE_BYTES, NULL));
+  assert_null(crd_pages_reserve(HUGE_BYTES, HUGE_BYTES, (void *)(uintptr_t)(HUGE_BYTES << 20)));
+  heal();
+}
+
+static void reserve_that_cannot_trim_is_aligned_all_the_same(void **state) {
+  (void)state;
+  refuse("munmap", ENOMEM);
+  char *base = crd_pages_reserve(HUGE_BYTES, 8 * HUGE_BYTES, NULL);
+  heal();
+  assert_non_null(base);
+  assert_int_equal((uintptr_t)base % (8 * HUGE_BYTES), 0);
+  give_back(base, HUGE_BYTES);
+}
+
+static void unreserve_refused_leaves_the_reservation(void **state) {
+  (void)state;
+  char *base = reserve(HUGE_BYTES);
+  refuse("munmap", ENOMEM);
+  assert_false(crd_pages_unreserve(base, HUGE_BYTES));
+  heal();
+  give_back(base, HUGE_BYTES);
+}
+
+/* --- commit and release --- */
+
+static void commit_refused_can_be_tried_again(void **state) {
+  (void)state;
+  char *base = reserve(HUGE_BYTES);
+  refuse("mprotect", ENOMEM);
+  assert_false(crd_pages_commit(base, HUGE_BYTES));
+  heal();
+  assert_false(is_readable(base));
+  assert_true(crd_pages_commit(base, HUGE_BYTES));
+  assert_int_equal(base[0], 0);
+  give_back(base, HUGE_BYTES);
+}
+
+static void protect_refused_leaves_access(void **state) {
+  (void)state;
+  char *base = reserve_committed(HUGE_BYTES);
+  base[0] = 1;
+  refuse("mprotect", ENOMEM);
+  assert_false(crd_pages_protect(base, HUGE_BYTES, false));
+  heal();
+  assert_int_equal(base[0], 1);
+  give_back(base, HUGE_BYTES);
+}
+
+static void release_refused_keeps_the_contents(void **state) {
+  (void)state;
+  char *base = reserve_committed(HUGE_BYTES);
+  base[0] = 1;
+  refuse("mmap", ENOMEM);
+  assert_false(crd_pages_release(base, HUGE_BYTES));
+  heal();
+  assert_int_equal(base[0], 1);
+  give_back(base, HUGE_BYTES);
+}
+
+static void discard_refused_keeps_the_contents(void **state) {
+  (void)state;
+  char *base = reserve_committed(HUGE_BYTES);
+  base[0] = 1;
+  refuse("madvise", EAGAIN);
+  assert_false(crd_pages_discard(base, HUGE_BYTES));
+  heal();
+  assert_int_equal(base[0], 1);
+  give_back(base, HUGE_BYTES);
+}
+
+/* --- the pool --- */
+
+static void pool_moves_into_its_place(void **state) {
+  (void)state;
+  char *base = reserve(3 * HUGE_BYTES), *middle = base + HUGE_BYTES;
+  refuse(NULL, 0);
+  assert_true(crd_pages_commit_pool(middle, HUGE_BYTES, HUGE_BYTES));
+  heal();
+  memset(middle, 1, HUGE_BYTES);
+  assert_false(is_readable(middle - 1));
+  assert_false(is_readable(middle + HUGE_BYTES));
+  assert_true(crd_pages_release(middle, HUGE_BYTES));
+  assert_false(is_readable(middle));
+  give_back(base, 3 * HUGE_BYTES);
+}
+
+static size_t address_space(void) {
+  char text[64] = {0};
+  int file = open("/proc/self/statm", O_RDONLY);
+  assert_true(read(file, text, sizeof text - 1) > 0);
+  close(file);
+  return strtoul(text, NULL, 10) * page_bytes();
+}
+
+/* Whichever step is refused, the slot is as before and nothing is left elsewhere. */
+static void pool_refused_at_any_step(void **state) {
+  (void)state;
+  static const struct {
+    const char *call;
+    int error;
+  } steps[] = {{"mmap", ENOMEM}, {"madvise", EFAULT}, {"mremap", ENOMEM}};
+  char *base = reserve(3 * HUGE_BYTES), *middle = base + HUGE_BYTES;
+  size_t before = address_space();
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    refuse(steps[i].call, steps[i].error);
+    assert_false(crd_pages_commit_pool(middle, HUGE_BYTES, HUGE_BYTES));
+    heal();
+    assert_false(is_readable(middle));
+    assert_false(is_hole(base, 3 * HUGE_BYTES));
+    assert_int_equal(address_space(), before);
+  }
+  assert_true(crd_pages_commit(middle, HUGE_BYTES));
+  give_back(base, 3 * HUGE_BYTES);
+}
+
+static void pool_refused_with_its_target_unmapped_leaves_no_hole(void **state) {
+  (void)state;
+  char *base = reserve(3 * HUGE_BYTES), *middle = base + HUGE_BYTES;
+  refuse("mremap", EINVAL);
+  fault.hole = middle;
+  assert_false(crd_pages_commit_pool(middle, HUGE_BYTES, HUGE_BYTES));
+  heal();
+  assert_false(is_hole(base, 3 * HUGE_BYTES));
+  assert_true(crd_pages_commit(middle, HUGE_BYTES));
+  middle[0] = 1;
+  give_back(base, 3 * HUGE_BYTES);
+}
+
+/* --- advice --- */
+
+static void refused_advice_has_no_consequence(void **state) {
+  (void)state;
+  char *base = reserve_committed(HUGE_BYTES);
+  base[0] = 1;
+  refuse("madvise", EAGAIN);
+  crd_pages_advise_huge(base, HUGE_BYTES, true);
+  crd_pages_advise_huge(base, HUGE_BYTES, false);
+  assert_false(crd_pages_populate(base, HUGE_BYTES));
+  heal();
+  refuse("prctl", EINVAL);
+  crd_pages_name(base, HUGE_BYTES, "cradle test");
+  heal();
+  assert_int_equal(base[0], 1);
+  give_back(base, HUGE_BYTES);
+}
+
+/* --- figures --- */
+
+static void assert_backing(const char *base, size_t size, size_t resident) {
+  crd_pages_backing backing;
+  assert_true(crd_pages_backing_of(base, size, &backing));
+  assert_int_equal(backing.resident_bytes, resident);
+  assert_int_equal(backing.huge_bytes, 0);
+}
+
+/* Pages that alternate make more regions than one scan returns. */
+static char *touch_alternate_pages(size_t pages) {
+  char *base = reserve_committed(HUGE_BYTES);
+  crd_pages_advise_huge(base, HUGE_BYTES, false);
+  for (size_t i = 0; i < pages; i++) base[2 * i * page_bytes()] = 1;
+  return base;
+}
+
+static bool has_figures(const char *base) {
+  crd_pages_backing backing;
+  return crd_pages_backing_of(base, HUGE_BYTES, &backing);
+}
+
+static void smaps_tells_what_the_scan_does_not(void **state) {
+  (void)state;
+  char *base = touch_alternate_pages(200);
+  if (!has_figures(base)) skip();
+  assert_backing(base, HUGE_BYTES, 200 * page_bytes());
+  refuse("ioctl", ENOTTY);
+  assert_backing(base, HUGE_BYTES, 200 * page_bytes());
+  assert_backing(base, HUGE_BYTES / 2, 100 * page_bytes()); /* in proportion */
+  heal();
+  refuse_between("ioctl", 2, 2, EFAULT); /* half-way: what was counted by then counts no more */
+  assert_backing(base, HUGE_BYTES, 200 * page_bytes());
+  assert_int_equal(errno, 77);
+  refuse_between("open", 1, 1, EMFILE);
+  assert_backing(base, HUGE_BYTES, 200 * page_bytes());
+  heal();
+  give_back(base, HUGE_BYTES);
+}
+
+static void figures_that_nobody_tells_are_unknown(void **state) {
+  (void)state;
+  char *base = touch_alternate_pages(1);
+  crd_pages_backing backing;
+  refuse("open", EACCES);
+  assert_false(crd_pages_backing_of(base, HUGE_BYTES, &backing));
+  heal();
+  give_back(base, HUGE_BYTES);
+}
+
+static void smaps_that_breaks_off_is_unknown(void **state) {
+  (void)state;
+  char *base = touch_alternate_pages(1);
+  crd_pages_backing backing = {0, 0};
+  for (unsigned time = 1; time <= 2; time++) {
+    refuse_between("read", time, UINT32_MAX, EIO);
+    assert_false(read_smaps((uintptr_t)base, (uintptr_t)base + HUGE_BYTES, &backing));
+    errno = 77; /* an inner function, which may change it */
+    heal();
+  }
+  give_back(base, HUGE_BYTES);
+}
+
+static void file_that_does_not_close_changes_no_figure(void **state) {
+  (void)state;
+  char *base = touch_alternate_pages(3);
+  if (!has_figures(base)) skip();
+  int before = dup(0);
+  refuse("close", EINTR);
+  assert_backing(base, HUGE_BYTES, 3 * page_bytes());
+  heal();
+  close(before);
+  close(before + 1); /* what the injector left open */
+  give_back(base, HUGE_BYTES);
+}
+
+/* --- words and time --- */
+
+static void last_words_go_on_after_a_signal(void **state) {
+  (void)state;
+  int ends[2], kept = dup(STDERR_FILENO);
+  char words[8] = {0};
+  assert_int_equal(pipe(ends), 0);
+  dup2(ends[1], STDERR_FILENO);
+  refuse_between("write", 1, 3, EINTR);
+  crd_platform_last_words("words", 5);
+  dup2(kept, STDERR_FILENO);
+  heal();
+  assert_int_equal(read(ends[0], words, sizeof words), 5);
+  assert_string_equal(words, "words");
+  close(ends[0]);
+  close(ends[1]);
+  close(kept);
+}
+
+static void last_words_that_fail_are_lost_in_silence(void **state) {
+  (void)state;
+  refuse("write", EIO);
+  crd_platform_last_words("words", 5);
+  heal();
+  assert_int_equal(fault.count, 1);
+}
+
+static void time_that_fails_is_zero(void **state) {
+  (void)state;
+  refuse("clock_gettime", EINVAL);
+  assert_int_equal(crd_platform_now_ns(), 0);
+  heal();
+}
+
+/* --- everything at once --- */
+
+/* A life of a reservation. The function knows of no fault: whatever was refused, it goes on. */
+static void live(void) {
+  char *base = crd_pages_reserve(4 * HUGE_BYTES, HUGE_BYTES, NULL);
+  crd_pages_backing backing;
+  (void)crd_platform_now_ns();
+  if (base == NULL) return;
+  crd_pages_advise_huge(base, 4 * HUGE_BYTES, true);
+  crd_pages_name(base, 4 * HUGE_BYTES, "cradle test");
+  (void)crd_pages_commit_pool(base, HUGE_BYTES, HUGE_BYTES);
+  (void)crd_pages_release(base, HUGE_BYTES);
+  bool committed = crd_pages_commit(base, 2 * HUGE_BYTES);
+  if (committed) memset(base, 1, 2 * HUGE_BYTES);
+  (void)crd_pages_backing_of(base, 4 * HUGE_BYTES, &backing);
+  (void)crd_pages_populate(base, HUGE_BYTES);
+  (void)crd_pages_discard(base, HUGE_BYTES);
+  (void)crd_pages_protect(base, HUGE_BYTES, false);
+  (void)crd_pages_release(base, 2 * HUGE_BYTES);
+  crd_platform_last_words("", 1);
+  assert_int_equal(errno, 77);
+  fault.call = NULL;
+  give_back(base, 4 * HUGE_BYTES);
+  errno = 77;
+}
+
+static void any_call_may_fail_at_any_time(void **state) {
+  (void)state;
+  static const int errors[] = {ENOMEM, EAGAIN, EINVAL};
+  int kept = dup(STDERR_FILENO), sink = open("/dev/null", O_WRONLY);
+  dup2(sink, STDERR_FILENO);
+  for (size_t i = 0; i < CALLS; i++)
+    for (unsigned time = 1; time <= 8; time++) {
+      refuse_between(calls[i], time, time, errors[time % 3]);
+      live();
+    }
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  close(sink);
+}
+
+/* A call that slips past the seam could not be made to fail: each must have been seen. "read" is
+ * the way of a kernel without the scan. */
+static void every_call_goes_through_the_seam(void **state) {
+  (void)state;
+  int kept = dup(STDERR_FILENO), sink = open("/dev/null", O_WRONLY);
+  dup2(sink, STDERR_FILENO);
+  refuse("ioctl", ENOTTY);
+  live();
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  close(sink);
+  for (size_t i = 0; i < CALLS; i++)
+    if (fault.seen[i] == 0) fail_msg("%s was never asked for", calls[i]);
+}
+
+#define FAULT_TEST(name) cmocka_unit_test_setup(name, no_fault)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FAULT_TEST(reserve_refused),
+      FAULT_TEST(reserve_that_cannot_trim_is_aligned_all_the_same),
+      FAULT_TEST(unreserve_refused_leaves_the_reservation),
+      FAULT_TEST(commit_refused_can_be_tried_again),
+      FAULT_TEST(protect_refused_leaves_access),
+      FAULT_TEST(release_refused_keeps_the_contents),
+      FAULT_TEST(discard_refused_keeps_the_contents),
+      FAULT_TEST(pool_moves_into_its_place),
+      FAULT_TEST(pool_refused_at_any_step),
+      FAULT_TEST(pool_refused_with_its_target_unmapped_leaves_no_hole),
+      FAULT_TEST(refused_advice_has_no_consequence),
+      FAULT_TEST(smaps_tells_what_the_scan_does_not),
+      FAULT_TEST(figures_that_nobody_tells_are_unknown),
+      FAULT_TEST(smaps_that_breaks_off_is_unknown),
+      FAULT_TEST(file_that_does_not_close_changes_no_figure),
+      FAULT_TEST(last_words_go_on_after_a_signal),
+      FAULT_TEST(last_words_that_fail_are_lost_in_silence),
+      FAULT_TEST(time_that_fails_is_zero),
+      FAULT_TEST(any_call_may_fail_at_any_time),
+      FAULT_TEST(every_call_goes_through_the_seam),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+/* The exit status by which a test says that it was skipped. */
+int main(void) {
+  return 77;
+}
+
+#endif

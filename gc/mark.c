@@ -96,7 +96,6 @@ static void trace_again(void *data, cradle_word *object) {
 
 void crd_mark_run(cradle_heap *heap, uint64_t *objects, uint64_t *bytes) {
   mark_context context = {.heap = heap, .stack = &heap->mark_stack};
-  crd_old_retire(&heap->old);
   visit_roots(heap, mark_reference, mark_value, &context);
   drain(&context);
   while (context.overflowed) {

@@ -3,7 +3,7 @@
  * A span is a run of pages with objects of one size class, from its first byte on. Its allocation bits say which places are
  * taken; the allocator of a class owns one run of free neighbouring places at a time and bumps through it, so that promotion
  * into a fresh span is a plain bump. The bits of the whole run are set when it is taken and those of the unused rest are
- * cleared when the allocator is retired, which every heap walk, mark and sweep begins with.
+ * cleared when the allocator is retired, which every heap walk and sweep begins with.
  *
  *   [span.1] free <= end of an allocator, a multiple of the object size apart, inside one span.
  *   [span.2] With the allocators retired, an allocation bit is set exactly on the places that hold an object.

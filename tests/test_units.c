@@ -280,15 +280,15 @@ static void marking_with_a_full_stack_finds_everything(void **state) {
   crd_word_stack_fini(&heap->mark_stack);
   assert_true(crd_word_stack_init(&heap->mark_stack, 4096, 4096, "test")); /* 512 entries */
   {
-    fan *root = make_fan(m, 60, 3);
+    fan *root = make_fan(m, 700, 2); /* each of the 701 inner nodes has more children than the stack has entries */
     CRADLE_ROOT(m, root);
     /* The verifier shares the stack, so it must not be on for this: what it cannot hold it does not look at. */
     heap->options.verify = false;
     cradle_collect_full(m);
-    assert_int_equal(count_fan(root), 1 + 60 + 3600 + 216000);
+    assert_int_equal(count_fan(root), 1 + 700 + 490000);
     cradle_stats stats;
     cradle_heap_stats(heap, &stats, sizeof stats, false);
-    assert_true(stats.old_bytes >= 219661u * 16);
+    assert_true(stats.old_bytes >= 490701u * 16);
   }
   cradle_collect_full(m);
   cradle_stats stats;
@@ -335,6 +335,22 @@ static void large_objects_that_die_young_call_for_no_major_collection(void **sta
   cradle_heap_stats(heap, &stats, sizeof stats, false);
   assert_true(stats.major_collections <= 2);
   assert_true(stats.old_bytes <= (size_t)8 << 20);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+/* Leaving a no-collection region raises top again, which must not lose what another thread asked for meanwhile. */
+static void a_safepoint_request_outlives_what_raises_top(void **state) {
+  (void)state;
+  cradle_mutator *m;
+  cradle_heap *heap = fan_heap(&m);
+  cradle_no_collect_begin(m);
+  cradle_safepoint_request(m);
+  cradle_no_collect_end(m);
+  cradle_safepoint(m);
+  assert_int_equal(heap->stats.minor_collections, 1);
+  cradle_safepoint(m);
+  assert_int_equal(heap->stats.minor_collections, 1);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
 }
@@ -393,6 +409,7 @@ int main(void) {
       cmocka_unit_test(marking_with_a_full_stack_finds_everything),
       cmocka_unit_test(a_remembered_set_that_cannot_grow_loses_nothing),
       cmocka_unit_test(large_objects_that_die_young_call_for_no_major_collection),
+      cmocka_unit_test(a_safepoint_request_outlives_what_raises_top),
       cmocka_unit_test(the_verifier_sees_what_is_broken),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,8 @@ static bool commit_pool(crd_arenas *arenas, uint32_t first, uint32_t count) {
 static bool commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
   if (arenas->committed_count + count > arenas->limit || !commit_meta(arenas, first + count)) return false;
   bool by_pool = commit_pool(arenas, first, count);
+  if (!by_pool && (arenas->policy == CRADLE_HUGEPAGES_HUGETLB || arenas->policy == CRADLE_HUGEPAGES_1G))
+    arenas->pool_refusals += count;
   if (!by_pool && !crd_pages_commit((void *)(arenas->base + (uintptr_t)first * ARENA_BYTES), count * ARENA_BYTES))
     return false;
   memset(arenas->states + first, ARENA_FREE, count);

@@ -71,6 +71,7 @@ typedef struct crd_arenas {
   uint8_t *obtained;          /* one an arena */
   cradle_hugepages policy;
   size_t pool_page_bytes;     /* 0: no pool to try */
+  uint32_t pool_refusals;     /* arenas that the pool had no page for */
   uint32_t pool_skip;         /* commits to go before the pool is tried again after a refusal */
   uint64_t taken_total, given_back_total;
 } crd_arenas;

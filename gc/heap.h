@@ -53,6 +53,7 @@ struct cradle_heap {
   crd_type_table types;
   cradle_encoding encoding;
   bool plain_encoding;
+  bool pool_noted;   /* the log was told that the pool refused arenas */
   bool announced;    /* HEAP_CREATED was sent, so HEAP_DESTROYED will be */
   bool remember_all; /* the remembered set could not grow: the next minor collection looks at every old object */
   int state;

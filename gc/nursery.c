@@ -78,10 +78,19 @@ static size_t secure(cradle_heap *heap) {
   return bytes;
 }
 
+/* The pool of huge pages runs dry once; that the arenas fall back is said once. */
+static void note_pool(cradle_heap *heap) {
+  uint32_t refused = heap->old.arenas.pool_refusals;
+  if (CRADLE_LIKELY(refused == 0) || heap->pool_noted) return;
+  heap->pool_noted = true;
+  crd_event_note(heap, "the huge-page pool refused arenas: transparent huge pages instead", refused, 0);
+}
+
 void crd_nursery_reset(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
   char *previous_end = nursery->end;
   size_t bytes = secure(heap);
+  note_pool(heap);
   nursery->slack_end = nursery->start + bytes;
   nursery->end = bytes < nursery->bytes ? nursery->slack_end : nursery->start + nursery->bytes;
   if (nursery->end < previous_end)

@@ -58,8 +58,7 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
     arenas->pool_page_bytes = hardware->pool_page_bytes;
   arenas->limit = arenas->capacity;
   for (int i = 0; i < ARENA_BUCKETS; i++) arenas->buckets[i] = ARENA_NONE;
-  arenas->states = calloc(arenas->capacity, 2);
-  arenas->obtained = arenas->states + arenas->capacity;
+  arenas->states = calloc(arenas->capacity, 1);
   advise(arenas);
   if (arenas->states != NULL) return true;
   crd_arenas_fini(arenas);
@@ -108,7 +107,6 @@ static bool commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
   if (!by_pool && !crd_pages_commit((void *)(arenas->base + (uintptr_t)first * ARENA_BYTES), count * ARENA_BYTES))
     return false;
   memset(arenas->states + first, ARENA_FREE, count);
-  memset(arenas->obtained + first, by_pool ? ARENA_BY_POOL : ARENA_BY_SYSTEM, count);
   arenas->free_count += count;
   arenas->committed_count += count;
   arenas->taken_total += count;

@@ -27,7 +27,6 @@
 #define PAGE_NONE UINT32_MAX
 
 enum { ARENA_RESERVED = 0, ARENA_FREE, ARENA_USED };
-enum { ARENA_BY_SYSTEM = 0, ARENA_BY_POOL }; /* what a commit obtained; see crd_pages_backing_of for what backs it */
 
 /* Page states; a span's first page has one of them, its other pages INSIDE (small spans only). */
 enum { PAGE_FREE = 0, PAGE_SMALL, PAGE_INSIDE, PAGE_LARGE, PAGE_LARGE_YOUNG, PAGE_LARGE_REACHED };
@@ -36,7 +35,7 @@ typedef struct crd_page {
   uint32_t pages;      /* of the span, in its first page */
   uint32_t head;       /* number of the span's first page */
   uint32_t next;       /* the span's successor in the one list it is in, or PAGE_NONE */
-  uint32_t live;       /* objects that survived the last sweep */
+  uint32_t pending;    /* large objects that a minor collection reached and has not traced: the next one, or PAGE_NONE */
   uint16_t objects;    /* capacity of the span */
   uint8_t size_class;
   uint8_t state;
@@ -68,7 +67,6 @@ typedef struct crd_arenas {
   uint32_t committed_end;     /* no committed arena at or above it */
   uint32_t buckets[ARENA_BUCKETS];
   uint8_t *states;            /* one an arena */
-  uint8_t *obtained;          /* one an arena */
   cradle_hugepages policy;
   size_t pool_page_bytes;     /* 0: no pool to try */
   uint32_t pool_refusals;     /* arenas that the pool had no page for */

@@ -102,7 +102,7 @@ static CRADLE_COLD void reach_large(minor_context *context, uintptr_t address) {
   crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
   if (page->state != PAGE_LARGE_YOUNG) return;
   page->state = PAGE_LARGE_REACHED;
-  page->reserved = context->pending_large;
+  page->pending = context->pending_large;
   context->pending_large = page->head;
 }
 
@@ -133,7 +133,7 @@ static inline void trace(minor_context *context, cradle_word *object) {
 static void trace_large(minor_context *context) {
   crd_arenas *arenas = &context->heap->old.arenas;
   uint32_t page = context->pending_large;
-  context->pending_large = arenas_page(arenas, page)->reserved;
+  context->pending_large = arenas_page(arenas, page)->pending;
   trace(context, (cradle_word *)arenas_page_address(arenas, page));
 }
 

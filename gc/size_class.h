@@ -18,7 +18,6 @@
 #define SIZE_CLASS_MAX 80
 #define SPAN_MAX_PAGES 16
 #define SPAN_MIN_PAGES 4
-/* Promotion needs room behind the nursery's size for one span of every class: [size_class.2]. */
 
 typedef struct crd_size_class {
   uint32_t bytes;   /* of an object */

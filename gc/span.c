@@ -266,7 +266,6 @@ static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swe
   swept->freed_objects += before - live;
   swept->freed_bytes += (uint64_t)(before - live) * class->bytes;
   old->used_bytes -= (uint64_t)(before - live) * class->bytes;
-  entry->live = live;
   if (live == 0) {
     swept->freed_spans++;
     free_span(old, page, class->pages);
@@ -281,7 +280,6 @@ static void sweep_large(crd_old *old, uint32_t page, crd_swept *swept) {
   uint64_t *marks = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
   if (*marks & arena_bit_mask(address)) {
     *marks &= ~arena_bit_mask(address);
-    arenas_page(&old->arenas, page)->live = 1;
     return;
   }
   swept->freed_objects++;

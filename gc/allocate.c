@@ -78,9 +78,9 @@ static void collect_for_stress(cradle_heap *heap) {
   heap->stress_collections++;
   bool major = heap->options.stress_major != 0 && heap->stress_collections % heap->options.stress_major == 0;
   if (major)
-    crd_collect_major(heap, CRADLE_CAUSE_STRESS, true);
+    crd_collect_major(heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
   else
-    crd_collect_minor(heap, CRADLE_CAUSE_STRESS);
+    crd_collect(heap, CRADLE_CAUSE_STRESS);
 }
 
 /* Serves what lowered top. */
@@ -100,8 +100,11 @@ static bool make_room(cradle_mutator *mutator, size_t bytes) {
   if (bytes <= (size_t)(heap->nursery.end - mutator->free)) return true;
   crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
   if (bytes <= (size_t)(heap->nursery.slack_end - mutator->free)) return true;
-  crd_collect_major(heap, CRADLE_CAUSE_MEMORY, true);
-  return bytes <= (size_t)(heap->nursery.slack_end - mutator->free);
+  for (crd_depth depth = DEPTH_FULL; depth <= DEPTH_COMPACTING; depth++) {
+    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, depth);
+    if (bytes <= (size_t)(heap->nursery.slack_end - mutator->free)) return true;
+  }
+  return false;
 }
 
 static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
@@ -119,21 +122,29 @@ static void *take_large(cradle_heap *heap, size_t bytes) {
   return crd_old_take_large(&heap->old, bytes, true, true, heap->old.reserve);
 }
 
+/* Large objects fill no nursery, so what is allocated of them brings on collections here: when it comes to a nursery's size
+ * while a major collection runs, and when the threshold is reached. An object larger than what the threshold leaves must not
+ * be a reason again and again: it is added to the next threshold. */
+static void collect_before_large(cradle_heap *heap, size_t bytes) {
+  crd_major *major = &heap->major;
+  major->large_bytes += bytes;
+  bool idle = major->phase == MAJOR_IDLE;
+  if (idle && heap->old.used_bytes + heap->external_bytes + bytes < heap->pacing.threshold) return;
+  if (!idle && major->large_bytes < heap->nursery.bytes) return;
+  if (idle) heap->pacing.reserving = bytes;
+  crd_collect(heap, CRADLE_CAUSE_LARGE);
+  if (idle && major->phase == MAJOR_IDLE) heap->pacing.reserving = 0;
+}
+
 static void *new_large(cradle_mutator *mutator, uint32_t type, size_t bytes) {
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
   serve(heap);
   if (bytes > heap->old.arenas.bytes) return NULL;
-  if (heap->old.used_bytes + bytes >= heap->pacing.threshold) {
-    crd_collect_minor(heap, CRADLE_CAUSE_LARGE);
-    if (heap->old.used_bytes + bytes >= heap->pacing.threshold) {
-      crd_collect_major(heap, CRADLE_CAUSE_LARGE, false);
-      crd_pacing_reserve(&heap->pacing, bytes, heap->options.heap_max_bytes);
-    }
-  }
+  collect_before_large(heap, bytes);
   cradle_word *object = take_large(heap, bytes);
-  if (object == NULL) {
-    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, true);
+  for (crd_depth depth = DEPTH_FULL; object == NULL && depth <= DEPTH_COMPACTING; depth++) {
+    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, depth);
     object = take_large(heap, bytes);
   }
   if (object == NULL) return NULL;

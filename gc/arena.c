@@ -190,6 +190,14 @@ static void link_arena(crd_arenas *arenas, uint32_t index) {
   *head = index;
 }
 
+void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index) {
+  unlink_arena(arenas, index);
+}
+
+void crd_arenas_restore(crd_arenas *arenas, uint32_t index) {
+  link_arena(arenas, index);
+}
+
 /* --- the maps of an arena --- */
 
 static bool map_test(const uint64_t *map, uint32_t page) {

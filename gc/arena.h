@@ -39,7 +39,8 @@ typedef struct crd_page {
   uint16_t objects;    /* capacity of the span */
   uint8_t size_class;
   uint8_t state;
-  uint32_t reserved;
+  uint8_t epoch;       /* the sweep that the span has behind it; see [span.6] */
+  uint8_t unused[3];
 } crd_page;
 
 typedef struct crd_arena {
@@ -88,9 +89,15 @@ uint32_t crd_arenas_trim(crd_arenas *arenas, uint32_t keep);
 uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean);
 /* Gives a run back, exactly as it was taken; its bitmaps and page entries are already zero. */
 void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count);
+/* Takes a USED arena out of the lists, so that nothing new is placed in it, and puts it back. */
+void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index);
+void crd_arenas_restore(crd_arenas *arenas, uint32_t index);
 /* Recounts every arena's maps and lists against [arena.2] and [arena.4]; for the verifier. NULL, or what is wrong. */
 const char *crd_arenas_check(const crd_arenas *arenas);
 
+static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
+  return arenas->committed_count - arenas->free_count;
+}
 static inline bool arenas_contain(const crd_arenas *arenas, uintptr_t address) {
   return address - arenas->base < arenas->bytes;
 }

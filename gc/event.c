@@ -32,3 +32,22 @@ const char *cradle_cause_name(cradle_cause cause) {
   }
   return "unknown cause";
 }
+
+void crd_event_arenas(cradle_heap *heap) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  uint64_t taken = arenas->taken_total - heap->arenas_told[0], given_back = arenas->given_back_total - heap->arenas_told[1];
+  if (!event_wanted(heap) || (taken == 0 && given_back == 0)) return;
+  heap->arenas_told[0] = arenas->taken_total;
+  heap->arenas_told[1] = arenas->given_back_total;
+  crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ARENAS,
+                                       .u.arenas = {taken, given_back, arenas->committed_count, arenas_in_use(arenas)}});
+}
+
+const char *cradle_phase_name(cradle_phase phase) {
+  switch (phase) {
+    case CRADLE_PHASE_IDLE: return "idle";
+    case CRADLE_PHASE_MARKING: return "marking";
+    case CRADLE_PHASE_SWEEPING: return "sweeping";
+  }
+  return "unknown phase";
+}

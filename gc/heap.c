@@ -10,7 +10,10 @@
 
 #define RESERVE_DEFAULT_BYTES ((size_t)64 << 30)
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
+#define PAUSE_DEFAULT_NS UINT64_C(2000000)
 #define REMEMBERED_MAX_BYTES ((size_t)256 << 20)
+/* More stores than this into large arrays between two minor collections: the arrays are looked at as a whole. */
+#define RECORDED_MAX_BYTES ((size_t)32 << 20)
 #define MARK_STACK_MAX_BYTES ((size_t)64 << 20)
 
 uint32_t cradle_version(void) {
@@ -28,6 +31,7 @@ void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t
   options->shadow_stack_bytes = SHADOW_STACK_DEFAULT_BYTES;
   options->major_factor = 1.82;
   options->major_growth = 1.4;
+  options->pause_ns = PAUSE_DEFAULT_NS;
 }
 
 /* --- what may be wrong with the options --- */
@@ -99,19 +103,29 @@ static bool init_types(cradle_heap *heap, cradle_error *error) {
   return true;
 }
 
-/* The maximum heap in arenas: nursery and arenas together stay below it. */
-static bool limit_arenas(cradle_heap *heap, cradle_error *error) {
-  size_t max = heap->options.heap_max_bytes, nursery = heap->nursery.full_bytes;
-  if (max == 0) return true;
-  size_t arenas = max > nursery ? (max - nursery) >> ARENA_SHIFT : 0;
-  if (arenas < 2) {
-    crd_text text = {.length = 0};
-    crd_text_add(&text, "heap_max_bytes: too small for the nursery and two arenas; at least ");
-    crd_text_number(&text, nursery + 2 * ARENA_BYTES);
-    return fail(error, text.buffer);
-  }
-  if (arenas < heap->old.arenas.limit) heap->old.arenas.limit = (uint32_t)arenas;
-  return true;
+/* How many arenas the maximum heap allows beside a nursery of so many bytes. */
+static size_t most_arenas(const cradle_heap *heap, size_t nursery_bytes) {
+  size_t max = heap->options.heap_max_bytes;
+  if (max == 0) return heap->old.arenas.capacity;
+  size_t arenas = max > nursery_bytes ? (max - nursery_bytes) >> ARENA_SHIFT : 0;
+  return arenas < heap->old.arenas.capacity ? arenas : heap->old.arenas.capacity;
+}
+
+bool crd_heap_nursery_fits(const cradle_heap *heap, size_t nursery_bytes) {
+  return heap->old.arenas.committed_count + crd_old_arenas_for(&heap->old, nursery_bytes) <= most_arenas(heap, nursery_bytes);
+}
+
+void crd_heap_limit_arenas(cradle_heap *heap) {
+  heap->old.arenas.limit = (uint32_t)most_arenas(heap, heap->nursery.bytes);
+}
+
+static bool check_maximum(cradle_heap *heap, cradle_error *error) {
+  crd_heap_limit_arenas(heap);
+  if (heap->old.arenas.limit >= 2) return true;
+  crd_text text = {.length = 0};
+  crd_text_add(&text, "heap_max_bytes: too small for the nursery and two arenas; at least ");
+  crd_text_number(&text, heap->nursery.bytes + 2 * ARENA_BYTES);
+  return fail(error, text.buffer);
 }
 
 static bool init_memory(cradle_heap *heap, cradle_error *error) {
@@ -119,6 +133,7 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
   if (!crd_old_init(&heap->old, &heap->options, &heap->hardware))
     return fail(error, "address space for the old generation was refused (reserve_bytes, RLIMIT_AS)");
   if (!crd_word_stack_init(&heap->remembered, REMEMBERED_MAX_BYTES, page, "cradle remembered set") ||
+      !crd_word_stack_init(&heap->recorded, RECORDED_MAX_BYTES, page, "cradle recorded slots") ||
       !crd_word_stack_init(&heap->mark_stack, MARK_STACK_MAX_BYTES, page, "cradle mark stack"))
     return fail(error, "address space for the collector's stacks was refused");
   return true;
@@ -137,17 +152,18 @@ static void send_created(cradle_heap *heap, const char *nursery_reason) {
                    heap->options.reserve_bytes, heap->old.arenas.bytes);
   if (heap->nursery.pool_refused)
     crd_event_note(heap, "the huge-page pool refused the nursery: transparent huge pages instead",
-                   heap->nursery.mapped_bytes, 0);
+                   heap->nursery.committed_bytes, 0);
 }
 
 static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   const char *reason;
   size_t bytes = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
-  if (!crd_nursery_init(heap, bytes)) return fail(error, "memory for the nursery was refused");
+  heap->nursery.bytes = bytes;
+  crd_adapt_init(heap);
+  if (!crd_nursery_init(heap, bytes, heap->adapt.max)) return fail(error, "memory for the nursery was refused");
   send_created(heap, reason);
   crd_pacing_init(&heap->pacing, &heap->options, &heap->hardware, bytes);
-  if (!limit_arenas(heap, error)) return false;
-  heap->nursery.end = heap->nursery.start + bytes;
+  if (!check_maximum(heap, error)) return false;
   crd_nursery_reset(heap);
   if (heap->nursery.slack_end == heap->nursery.start) return fail(error, "memory for the promotion reserve was refused");
   return true;
@@ -156,6 +172,7 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
 static void destroy(cradle_heap *heap) {
   crd_nursery_fini(heap);
   crd_word_stack_fini(&heap->mark_stack);
+  crd_word_stack_fini(&heap->recorded);
   crd_word_stack_fini(&heap->remembered);
   crd_old_fini(&heap->old);
   crd_type_table_fini(&heap->types);

@@ -2,8 +2,12 @@
  *
  *   [heap.1] Outside a collection every old object that refers to a young one is remembered, or remember_all is set.
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold.
- *   [heap.3] An old object's barrier flag is set exactly when it is not remembered; a young object's flags are zero.
+ *   [heap.3] An old object's barrier flag is set exactly when it is not remembered; a young object's flags are zero but for
+ *            the slots flag, which an array above SLOTS_MIN_BYTES has once it is old and never loses.
  *   [heap.4] state says what runs now; no allocation and no barrier happens unless it is HEAP_MUTATING.
+ *   [heap.5] A slot of a not remembered array with the slots flag that holds a young reference is in recorded.
+ *   [heap.6] While marking: no object that is marked and not on the mark stack holds, in a slot that is not recorded, a
+ *            reference to an unmarked old object, unless the object itself is remembered.
  */
 #ifndef CRADLE_GC_HEAP_H
 #define CRADLE_GC_HEAP_H
@@ -18,8 +22,16 @@
 #include "gc/word_stack.h"
 
 #define HEADER_BARRIER_FLAG ((uint64_t)CRADLE_BARRIER_MASK << (8 * CRADLE_BARRIER_OFFSET))
+/* An old array whose stored slots are recorded one by one, where the barrier is told the slot. */
+#define HEADER_SLOTS_FLAG (HEADER_BARRIER_FLAG << 1)
+#define HEADER_OLD_FLAGS (HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG)
+/* Arrays from this size on: below it, looking at all of one costs less than recording. */
+#define SLOTS_MIN_BYTES ((size_t)32 << 10)
 /* A promoted object's header in the nursery: the new address with this bit. Type ids keep below it. */
 #define HEADER_FORWARDED (UINT64_C(1) << 63)
+
+/* In an entry of recorded: the slot holds a value in the heap's encoding, not a plain reference. */
+#define SLOT_HOLDS_VALUE 1
 
 /* Poison: what a dead word says about why it is dead. */
 #define POISON_SWEPT UINT64_C(0xdead0001dead0001)   /* freed by a sweep */
@@ -28,19 +40,61 @@
 enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING };
 
 typedef struct crd_nursery {
-  char *start, *end;   /* [start, end) is handed out; end is lowered when the promotion reserve is refused */
-  char *slack_end;     /* one object or reservation of the largest size may reach over end, up to here */
-  size_t bytes;        /* the size chosen: end - start unless lowered */
-  size_t full_bytes;   /* slack_end - start unless lowered */
-  size_t mapped_bytes; /* of the mapping */
-  bool pool_refused;   /* the huge-page pool was asked for it and had not enough */
+  char *start, *end;      /* [start, end) is handed out; end is lowered when the promotion reserve is refused */
+  char *slack_end;        /* one object or reservation of the largest size may reach over end, up to here */
+  size_t bytes;           /* the size chosen: end - start unless lowered */
+  size_t reserved_bytes;  /* of address space: room for the largest size; addresses in it are young */
+  size_t committed_bytes; /* of it */
+  bool lowered;           /* the promotion reserve was refused in part */
+  bool pool_refused;      /* the huge-page pool was asked for it and had not enough */
 } crd_nursery;
 
+/* What the adaptive nursery knows; see gc/adapt.c. */
+typedef struct crd_adapt {
+  bool fixed;
+  size_t base, min, max;         /* sizes in bytes */
+  double ns_per_promoted_byte;   /* of recent minor collections */
+  double survival;               /* share of what was allocated that they promoted */
+  uint64_t promoted, allocated;  /* bytes, in the running trial or since the last decision */
+  uint32_t collections;          /* since then */
+  double rate_before;            /* promoted / allocated at the size before the trial */
+  size_t size_before;            /* 0: no trial runs */
+  uint32_t wait, backoff;        /* collections until the next trial, and how many the next failure sets */
+} crd_adapt;
+
 typedef struct crd_pacing {
-  uint64_t threshold;     /* used bytes at which the next major collection is due */
+  uint64_t threshold;         /* used bytes at which the next major collection ought to be over */
+  uint64_t survived;          /* used bytes after the last one */
+  uint64_t reserving;         /* bytes of a large object that is the reason for the running one */
   uint64_t min, max_delta;
   double factor, growth;
+  uint64_t promoted_average;  /* bytes a minor collection promotes, recently */
+  uint64_t marked_average;    /* bytes an increment marks, recently */
 } crd_pacing;
+
+/* The major collection that runs, if one does; see gc/major.c. */
+enum { MAJOR_IDLE = 0, MAJOR_MARKING, MAJOR_SWEEPING };
+typedef struct crd_major {
+  int phase;
+  cradle_cause cause;
+  bool overflowed;               /* the mark stack was full: some marked object is not traced and not on the stack */
+  uint32_t rescan_page;          /* where looking for such objects goes on, or PAGE_NONE: it is not under way */
+  uint32_t sweep_page;           /* where sweeping goes on */
+  uint64_t objects, bytes;       /* marked by tracing, in this cycle */
+  uint64_t used_at_start;        /* bytes that were in use when it began */
+  uint64_t used_before_sweep;
+  crd_swept swept;
+  uint64_t work_ns;              /* time spent on the cycle */
+  uint32_t behind;               /* increments that could not mark what they should, less those that could; at most 8 */
+  uint64_t large_bytes;          /* allocated large since the last increment */
+} crd_major;
+
+/* What an increment may do: it stops when it has done so much work, or when the time has come. Zero and zero is the smallest
+ * increment: a few objects, or one span. */
+typedef struct crd_budget {
+  uint64_t bytes;       /* to mark */
+  uint64_t deadline_ns; /* UINT64_MAX: none */
+} crd_budget;
 
 typedef struct crd_global_root {
   cradle_word *address;
@@ -61,6 +115,7 @@ struct cradle_heap {
 
   struct crd_mutator *mutator; /* or NULL */
   crd_word_stack remembered;
+  crd_word_stack recorded; /* slots of large arrays that were stored into; bit 0: it holds a value, not a reference */
   crd_word_stack mark_stack;
   crd_global_root *globals;
   size_t global_count, global_capacity;
@@ -68,6 +123,10 @@ struct cradle_heap {
   void *root_callback_data;
 
   crd_pacing pacing;
+  crd_major major;
+  crd_adapt adapt;
+  uint64_t external_bytes; /* reported by the embedder */
+  uint64_t arenas_told[2]; /* taken_total and given_back_total as the last event had them */
   uint32_t arena_demand; /* arenas that were in use at recent major collections; see gc/collect.c */
   cradle_hardware hardware;
   cradle_options options;
@@ -88,7 +147,7 @@ static inline crd_mutator *mutator_of(cradle_mutator *mutator) {
   return (crd_mutator *)mutator;
 }
 static inline bool heap_is_young(const cradle_heap *heap, uintptr_t address) {
-  return address - (uintptr_t)heap->nursery.start < heap->nursery.mapped_bytes;
+  return address - (uintptr_t)heap->nursery.start < heap->nursery.reserved_bytes;
 }
 static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header) {
   return &heap->types.types[(uint32_t)header];
@@ -98,35 +157,84 @@ static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header
 void crd_event_send(cradle_heap *heap, cradle_event *event);
 void crd_event_simple(cradle_heap *heap, cradle_event_kind kind);
 void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64_t got);
+/* Tells how many arenas were taken and given back since it last did, if any. */
+void crd_event_arenas(cradle_heap *heap);
 static inline bool event_wanted(const cradle_heap *heap) {
   return heap->options.listener.function != NULL;
 }
 
+/* --- the maximum heap (gc/heap.c) --- */
+/* Whether a nursery of so many bytes leaves what the old generation has committed below the maximum. */
+bool crd_heap_nursery_fits(const cradle_heap *heap, size_t nursery_bytes);
+/* Limits the arenas by the maximum less the nursery. */
+void crd_heap_limit_arenas(cradle_heap *heap);
+
 /* --- nursery (gc/nursery.c) --- */
 size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason);
-bool crd_nursery_init(cradle_heap *heap, size_t bytes);
+/* Reserves room for a nursery of up to max bytes and commits one of so many. */
+bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max);
 void crd_nursery_fini(cradle_heap *heap);
+/* Changes the size of an empty nursery, from the next reset on. false: memory was refused, nothing changed. */
+bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason);
 /* Empties it after a minor collection, secures the promotion reserve, and hands out as much as that allows. */
 void crd_nursery_reset(cradle_heap *heap);
 /* Sets top from what is asked of the mutator: its end, or NULL for the slow path at the next allocation. */
 void crd_nursery_set_top(cradle_heap *heap);
+static inline uint64_t nursery_filled(const cradle_heap *heap) {
+  return heap->mutator == NULL ? 0 : (uint64_t)(heap->mutator->public.free - heap->nursery.start);
+}
 
-/* --- collections (gc/collect.c drives gc/minor.c, gc/mark.c and the sweep) --- */
+/* --- the adaptive nursery (gc/adapt.c) --- */
+void crd_adapt_init(cradle_heap *heap);
+/* After a minor collection: decides about the size. */
+void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor);
+/* How much of the nursery to hand out, so that a minor collection and an increment of marking fit the pause target, and
+ * that increments come more often when they fall behind. */
+size_t crd_adapt_hand_out(const cradle_heap *heap);
+
+/* --- collections (gc/collect.c) --- */
+/* Of the runs that allocators own, what they have not filled; old.used_bytes counts it. */
+uint64_t crd_unfilled_bytes(const cradle_heap *heap);
+/* Old generation and filled nursery, in bytes. */
+uint64_t crd_used_bytes(const cradle_heap *heap);
 void crd_collect_minor(cradle_heap *heap, cradle_cause cause);
-/* A minor collection, and a major one after it when the threshold is reached. */
+/* A minor collection, and after it an increment of the major one when that is due or runs: one pause. */
 void crd_collect(cradle_heap *heap, cradle_cause cause);
-void crd_collect_major(cradle_heap *heap, cradle_cause cause, bool full);
-/* The minor collection's own work; fills event->u.minor but for times. */
+/* A complete major collection. Full: what is unreachable now is gone, and empty arenas are given back; compacting: and
+ * sparse arenas are emptied first. */
+typedef enum crd_depth { DEPTH_MAJOR, DEPTH_FULL, DEPTH_COMPACTING } crd_depth;
+void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth);
+void crd_verify_if_asked(cradle_heap *heap);
+
+/* --- their parts --- */
+/* The minor collection's own work (gc/minor.c); fills event->u.minor but for times. */
 void crd_minor_run(cradle_heap *heap, cradle_event *event);
-void crd_mark_run(cradle_heap *heap, uint64_t *objects, uint64_t *bytes);
+/* The next increment of the running major collection, or the first of a new one (gc/major.c). */
+void crd_major_start(cradle_heap *heap, cradle_cause cause);
+void crd_major_step(cradle_heap *heap, crd_budget budget);
+/* Marking (gc/mark.c). start: marks what the roots refer to. some: true when nothing is left to trace. */
+void crd_mark_start(cradle_heap *heap);
+bool crd_mark_some(cradle_heap *heap, crd_budget budget);
+/* Marks the object at an address that may lie anywhere. */
+void crd_mark_address(cradle_heap *heap, uintptr_t address);
+/* Moves the objects of sparse arenas together and so empties them; no major collection runs, the nursery is empty. all: of
+ * every arena, so that every old object moves, if memory allows (gc/compact.c). */
+void crd_compact(cradle_heap *heap, bool all);
+/* Whether compaction would give back enough to be worth its time. */
+bool crd_compact_is_due(const cradle_heap *heap);
 
 /* --- pacing (gc/pacing.c) --- */
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware, size_t nursery_bytes);
 /* The threshold after a major collection that left so many bytes. */
 void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t heap_max_bytes);
-/* Raises the threshold by an object that is about to be allocated and was the reason for the collection: an object larger
- * than the minimum must not be a reason again and again. */
-void crd_pacing_reserve(crd_pacing *pacing, uint64_t bytes, uint64_t heap_max_bytes);
+/* Used bytes at which the next major collection must begin, to be over at the threshold. */
+uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes);
+/* Bytes to mark in the increment after a minor collection that promoted so many. */
+uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
+                              uint64_t unmarked_bytes);
+/* Tells it what a minor collection promoted and what an increment marked. */
+void crd_pacing_promoted(crd_pacing *pacing, uint64_t bytes);
+void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes);
 
 /* --- others --- */
 bool crd_verify(cradle_heap *heap, crd_text *text);

@@ -6,6 +6,9 @@
  * last copied is traced first, so that a chain lies together afterwards. Large objects allocated since the last collection
  * do not move: those that are reached become old where they are, the others are freed at the end.
  *
+ * While a major collection marks, the old objects that roots, remembered objects, recorded slots and survivors refer to are
+ * marked on the way, which is all that marking needs to know of what the mutator did [heap.6].
+ *
  * Nothing here can fail: [heap.2] holds the memory ready. The cost is survivors + remembered objects + roots.
  */
 #include <string.h>
@@ -15,6 +18,8 @@
 #include "gc/visit.h"
 
 #define COPY_INLINE_WORDS 16
+/* Recorded slots are prefetched so far ahead, and the young objects they refer to half as far. */
+#define RECORDED_AHEAD 16
 
 typedef struct minor_context {
   uintptr_t nursery_start, nursery_bytes;
@@ -22,7 +27,8 @@ typedef struct minor_context {
   const crd_type *types;
   cradle_word *pending; /* dead bodies of objects whose copies are to be traced */
   uint32_t pending_large; /* large objects reached and not traced yet */
-  bool has_young_large;
+  bool has_young_large, marking;
+  bool looks_at_old; /* one of the two: references that do not lead into the nursery matter */
   uint64_t objects, bytes;
   cradle_heap *heap;
 } minor_context;
@@ -95,15 +101,18 @@ static inline uintptr_t promote(minor_context *context, uintptr_t address) {
   return copy(context, object, header);
 }
 
-/* A reference that does not lead into the nursery: to a large object that may be young. */
-static CRADLE_COLD void reach_large(minor_context *context, uintptr_t address) {
+/* A reference that does not lead into the nursery: to an object that marking must see, or to a large one that may be young. */
+static CRADLE_COLD void reach_old(minor_context *context, uintptr_t address) {
   crd_arenas *arenas = &context->heap->old.arenas;
   if (!arenas_contain(arenas, address)) return;
   crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
-  if (page->state != PAGE_LARGE_YOUNG) return;
-  page->state = PAGE_LARGE_REACHED;
-  page->pending = context->pending_large;
-  context->pending_large = page->head;
+  if (page->state == PAGE_LARGE_YOUNG) {
+    page->state = PAGE_LARGE_REACHED;
+    page->pending = context->pending_large;
+    context->pending_large = page->head;
+  } else if (context->marking && page->state != PAGE_LARGE_REACHED) {
+    crd_mark_address(context->heap, address);
+  }
 }
 
 static inline void minor_reference(void *data, cradle_word *slot) {
@@ -111,8 +120,8 @@ static inline void minor_reference(void *data, cradle_word *slot) {
   uintptr_t address = (uintptr_t)*slot;
   if (address - context->nursery_start < context->nursery_bytes)
     *slot = promote(context, address);
-  else if (CRADLE_UNLIKELY(context->has_young_large))
-    reach_large(context, address);
+  else if (CRADLE_UNLIKELY(context->looks_at_old))
+    reach_old(context, address);
 }
 
 static inline void minor_value(void *data, cradle_word *slot) {
@@ -122,8 +131,8 @@ static inline void minor_value(void *data, cradle_word *slot) {
   uintptr_t address = value_address(encoding, *slot);
   if (address - context->nursery_start < context->nursery_bytes)
     *slot = value_moved(encoding, *slot, promote(context, address));
-  else if (CRADLE_UNLIKELY(context->has_young_large))
-    reach_large(context, address);
+  else if (CRADLE_UNLIKELY(context->looks_at_old))
+    reach_old(context, address);
 }
 
 static inline void trace(minor_context *context, cradle_word *object) {
@@ -161,15 +170,41 @@ static void trace_pending(minor_context *context) {
   }
 }
 
+/* What a dead object refers to need not be marked; whether it may be dead is known only by its mark. */
 static void trace_remembered(minor_context *context) {
   crd_word_stack *remembered = &context->heap->remembered;
+  bool marking = context->marking;
   for (cradle_word *entry = remembered->base; entry < remembered->top; entry++) {
     cradle_word *object = (cradle_word *)(uintptr_t)*entry;
     object[0] |= HEADER_BARRIER_FLAG;
+    context->marking = marking && old_is_marked(&context->heap->old, (uintptr_t)object);
     trace(context, object);
+    context->marking = marking;
     trace_pending(context);
   }
   remembered->top = remembered->base;
+}
+
+static void prefetch_target(const minor_context *context, cradle_word entry) {
+  const cradle_word *slot = (const cradle_word *)(uintptr_t)(entry & ~(cradle_word)SLOT_HOLDS_VALUE);
+  uintptr_t address = (uintptr_t)value_address(&context->heap->encoding, *slot);
+  if (address - context->nursery_start < context->nursery_bytes) __builtin_prefetch((const void *)address, 1);
+}
+
+/* The slots lie anywhere in large arrays, and what they refer to anywhere in the nursery: both are prefetched. */
+static void trace_recorded(minor_context *context) {
+  crd_word_stack *recorded = &context->heap->recorded;
+  cradle_word *top = recorded->top;
+  for (cradle_word *entry = recorded->base; entry < top; entry++) {
+    if (entry + RECORDED_AHEAD < top) __builtin_prefetch((void *)(uintptr_t)entry[RECORDED_AHEAD], 1);
+    if (entry + RECORDED_AHEAD / 2 < top) prefetch_target(context, entry[RECORDED_AHEAD / 2]);
+    cradle_word *slot = (cradle_word *)(uintptr_t)(*entry & ~(cradle_word)SLOT_HOLDS_VALUE);
+    if (*entry & SLOT_HOLDS_VALUE)
+      minor_value(context, slot);
+    else
+      minor_reference(context, slot);
+  }
+  recorded->top = recorded->base;
 }
 
 /* Whether the place belongs to the run that its allocator is filling now, whose allocation bits are set ahead. */
@@ -209,7 +244,12 @@ static uint64_t settle_large(cradle_heap *heap) {
     }
     entry->state = PAGE_LARGE;
     entry->next = PAGE_NONE;
-    *(cradle_word *)arenas_page_address(arenas, page) |= HEADER_BARRIER_FLAG;
+    if (heap->old.born_marked) old_mark(&heap->old, arenas_page_address(arenas, page));
+    cradle_word *object = (cradle_word *)arenas_page_address(arenas, page);
+    const crd_type *type = heap_type(heap, *object);
+    *object |= type->items >= CRADLE_ITEMS_REFERENCES && type_object_bytes(type, object) >= SLOTS_MIN_BYTES
+                   ? HEADER_OLD_FLAGS
+                   : HEADER_BARRIER_FLAG;
   }
   heap->old.young_large = PAGE_NONE;
   return before - heap->old.used_bytes;
@@ -217,14 +257,17 @@ static uint64_t settle_large(cradle_heap *heap) {
 
 void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   minor_context context = {.nursery_start = (uintptr_t)heap->nursery.start,
-                           .nursery_bytes = heap->nursery.mapped_bytes,
+                           .nursery_bytes = heap->nursery.reserved_bytes,
                            .allocators = heap->old.allocators,
                            .types = heap->types.types,
                            .pending = NULL,
                            .pending_large = PAGE_NONE,
                            .has_young_large = heap->old.young_large != PAGE_NONE,
+                           .marking = heap->major.phase == MAJOR_MARKING,
                            .heap = heap};
+  context.looks_at_old = context.has_young_large || context.marking;
   uint64_t remembered = (uint64_t)(heap->remembered.top - heap->remembered.base);
+  uint64_t recorded = (uint64_t)(heap->recorded.top - heap->recorded.base);
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
   uint64_t root_words = visit_roots(heap, minor_reference, minor_value, &context);
   if (event_wanted(heap))
@@ -232,9 +275,11 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   trace_pending(&context);
   if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
   trace_remembered(&context);
+  trace_recorded(&context);
   trace_pending(&context);
   event->u.minor.large_freed_bytes = context.has_young_large ? settle_large(heap) : 0;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;
   event->u.minor.remembered = remembered;
+  event->u.minor.recorded = recorded;
 }

@@ -1,7 +1,7 @@
 /* The nursery: one block that is handed out by bumping free, emptied as a whole, and never unmapped in between.
  *
- * Its size follows the L2 cache: four times the L2, between 256 KiB and 32 MiB. docs/design/nursery.md holds the measurements
- * behind the rule. */
+ * Its size follows the L2 cache: four times the L2, between 256 KiB and 32 MiB; gc/adapt.c changes it from there.
+ * docs/design/nursery.md holds the measurements behind the rule. */
 #include <string.h>
 
 #include <cradle/new.h>
@@ -36,44 +36,78 @@ static bool commit(cradle_heap *heap, void *base, size_t bytes) {
   return crd_pages_commit(base, bytes);
 }
 
-bool crd_nursery_init(cradle_heap *heap, size_t bytes) {
+static size_t huge_multiple(size_t bytes) {
+  return (bytes + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1);
+}
+
+/* Bytes that are handed out at most, slack included. */
+static size_t full_bytes(size_t bytes) {
+  return bytes < FULL_MIN_BYTES ? FULL_MIN_BYTES : bytes;
+}
+
+bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
   crd_nursery *nursery = &heap->nursery;
-  size_t full = bytes < FULL_MIN_BYTES ? FULL_MIN_BYTES : bytes;
-  size_t mapped = (full + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1);
-  char *base = crd_pages_reserve(mapped, HUGE_BYTES, NULL);
+  size_t committed = huge_multiple(full_bytes(bytes)), reserved = huge_multiple(full_bytes(max));
+  char *base = crd_pages_reserve(reserved, HUGE_BYTES, NULL);
+  if (base == NULL && reserved > committed) base = crd_pages_reserve(reserved = committed, HUGE_BYTES, NULL);
   if (base == NULL) return false;
-  crd_pages_advise_huge(base, mapped, heap->options.hugepages_nursery != CRADLE_HUGEPAGES_OFF);
-  if (!commit(heap, base, mapped)) {
-    crd_pages_unreserve(base, mapped);
+  crd_pages_advise_huge(base, reserved, heap->options.hugepages_nursery != CRADLE_HUGEPAGES_OFF);
+  if (!commit(heap, base, committed)) {
+    crd_pages_unreserve(base, reserved);
     return false;
   }
-  crd_pages_name(base, mapped, "cradle nursery");
+  crd_pages_name(base, reserved, "cradle nursery");
   nursery->start = nursery->end = nursery->slack_end = base;
   nursery->bytes = bytes;
-  nursery->full_bytes = full;
-  nursery->mapped_bytes = mapped;
-  sanitize_unused(base, mapped);
+  nursery->reserved_bytes = reserved;
+  nursery->committed_bytes = committed;
+  sanitize_unused(base, committed);
+  return true;
+}
+
+bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
+  crd_nursery *nursery = &heap->nursery;
+  size_t committed = huge_multiple(full_bytes(bytes)), before = nursery->bytes;
+  if (committed > nursery->reserved_bytes) return false;
+  if (committed > nursery->committed_bytes) {
+    char *from = nursery->start + nursery->committed_bytes;
+    if (!crd_heap_nursery_fits(heap, bytes) || !commit(heap, from, committed - nursery->committed_bytes)) return false;
+    sanitize_unused(from, committed - nursery->committed_bytes);
+  } else if (committed < nursery->committed_bytes) {
+    char *from = nursery->start + committed;
+    sanitize_used(from, nursery->committed_bytes - committed);
+    if (!crd_pages_release(from, nursery->committed_bytes - committed)) committed = nursery->committed_bytes;
+    if (committed < nursery->committed_bytes)
+      crd_pages_advise_huge(from, nursery->committed_bytes - committed,
+                            heap->options.hugepages_nursery != CRADLE_HUGEPAGES_OFF);
+  }
+  nursery->committed_bytes = committed;
+  nursery->bytes = bytes;
+  crd_heap_limit_arenas(heap);
+  if (event_wanted(heap))
+    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {bytes, before, reason}});
   return true;
 }
 
 void crd_nursery_fini(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
   if (nursery->start == NULL) return;
-  sanitize_used(nursery->start, nursery->mapped_bytes);
-  crd_pages_unreserve(nursery->start, nursery->mapped_bytes);
+  sanitize_used(nursery->start, nursery->committed_bytes);
+  crd_pages_unreserve(nursery->start, nursery->reserved_bytes);
   nursery->start = NULL;
 }
 
 /* How many bytes can be handed out so that all of them can be promoted [heap.2]. */
 static size_t secure(cradle_heap *heap) {
   crd_old *old = &heap->old;
-  uint32_t wanted = crd_old_arenas_for(old, heap->nursery.full_bytes);
+  size_t full = full_bytes(heap->nursery.bytes);
+  uint32_t wanted = crd_old_arenas_for(old, full);
   if (crd_arenas_ensure_free(&old->arenas, wanted)) {
     old->reserve = wanted;
-    return heap->nursery.full_bytes;
+    return full;
   }
   size_t bytes = crd_old_nursery_for(old, old->arenas.free_count);
-  if (bytes > heap->nursery.full_bytes) bytes = heap->nursery.full_bytes;
+  if (bytes > full) bytes = full;
   old->reserve = bytes == 0 ? 0 : crd_old_arenas_for(old, bytes);
   return bytes;
 }
@@ -88,12 +122,14 @@ static void note_pool(cradle_heap *heap) {
 
 void crd_nursery_reset(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
-  char *previous_end = nursery->end;
+  bool was_lowered = nursery->lowered;
   size_t bytes = secure(heap);
   note_pool(heap);
   nursery->slack_end = nursery->start + bytes;
-  nursery->end = bytes < nursery->bytes ? nursery->slack_end : nursery->start + nursery->bytes;
-  if (nursery->end < previous_end)
+  size_t handed_out = crd_adapt_hand_out(heap);
+  nursery->end = bytes < handed_out ? nursery->slack_end : nursery->start + handed_out;
+  nursery->lowered = bytes < nursery->bytes;
+  if (nursery->lowered && !was_lowered)
     crd_event_note(heap, "the promotion reserve was refused: the nursery's end is lowered", nursery->bytes, bytes);
   if (heap->mutator != NULL) {
     char *filled = heap->mutator->public.free;

@@ -1,10 +1,21 @@
-/* Pacing: when the next major collection is due. RPython's rule: the bytes that survived times a factor, at most a stated
- * distance above them, at most a growth above the last threshold, at least a minimum, and never above the maximum heap. */
+/* Pacing: when a major collection is due, and how much of it an increment must do.
+ *
+ * The threshold is RPython's rule: the bytes that survived times a factor, at most a stated distance above them, at most a
+ * growth above the last threshold, at least a minimum, and never above the maximum heap. A collection in increments must be
+ * over when the threshold is reached, so it begins earlier by what is likely to be promoted meanwhile. All of this is
+ * arithmetic on bytes: no clock, the same run gives the same collections.
+ */
 #include "gc/heap.h"
 
 /* The minimum is so many base nurseries. */
 #define MIN_NURSERIES 8
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
+/* Averages move by this share of the distance to a new value. */
+#define AVERAGE_SHARE 8
+/* An increment marks at least so many times what was promoted, and a quarter more than the way that is left asks for. */
+#define MARK_PER_PROMOTED 2
+#define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
+#define MARK_MIN_BYTES ((uint64_t)1 << 20)
 
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware,
                      size_t nursery_bytes) {
@@ -14,6 +25,8 @@ void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cr
   pacing->factor = options->major_factor;
   pacing->growth = options->major_growth;
   pacing->threshold = pacing->min;
+  pacing->survived = pacing->reserving = pacing->promoted_average = 0;
+  pacing->marked_average = MARKED_AVERAGE_FIRST;
   if (options->heap_max_bytes != 0 && pacing->threshold > options->heap_max_bytes)
     pacing->threshold = options->heap_max_bytes;
 }
@@ -27,16 +40,44 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
   return a < b ? a : b;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b) {
+  return a > b ? a : b;
+}
+
 void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t heap_max_bytes) {
   uint64_t threshold = scaled(survived_bytes, pacing->factor);
   threshold = smaller(threshold, survived_bytes + pacing->max_delta);
   threshold = smaller(threshold, scaled(pacing->threshold, pacing->growth));
-  if (threshold < pacing->min) threshold = pacing->min;
+  threshold = larger(threshold, pacing->min) + pacing->reserving;
   if (heap_max_bytes != 0) threshold = smaller(threshold, heap_max_bytes);
   pacing->threshold = threshold;
+  pacing->survived = survived_bytes;
+  pacing->reserving = 0;
 }
 
-void crd_pacing_reserve(crd_pacing *pacing, uint64_t bytes, uint64_t heap_max_bytes) {
-  pacing->threshold += bytes;
-  if (heap_max_bytes != 0) pacing->threshold = smaller(pacing->threshold, heap_max_bytes);
+uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {
+  if (pacing->threshold <= pacing->survived) return pacing->threshold;
+  uint64_t increments = used_bytes / larger(pacing->marked_average, 1) + 2;
+  uint64_t promoted = increments * pacing->promoted_average;
+  return pacing->threshold - smaller(promoted, (pacing->threshold - pacing->survived) / 2);
+}
+
+uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
+                              uint64_t unmarked_bytes) {
+  uint64_t least = larger(promoted_bytes * MARK_PER_PROMOTED, MARK_MIN_BYTES);
+  uint64_t room = pacing->threshold > used_bytes ? pacing->threshold - used_bytes : 0;
+  if (room <= promoted_bytes) return larger(least, unmarked_bytes);
+  return larger(least, scaled(unmarked_bytes, 1.25 * (double)promoted_bytes / (double)room));
+}
+
+static void move_average(uint64_t *average, uint64_t value) {
+  *average += value / AVERAGE_SHARE - *average / AVERAGE_SHARE;
+}
+
+void crd_pacing_promoted(crd_pacing *pacing, uint64_t bytes) {
+  move_average(&pacing->promoted_average, bytes);
+}
+
+void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes) {
+  move_average(&pacing->marked_average, bytes);
 }

@@ -11,9 +11,7 @@
 bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware) {
   crd_size_classes_init(&old->classes);
   for (uint32_t i = 0; i < SIZE_CLASS_MAX; i++) old->allocators[i] = (crd_allocator){NULL, NULL, PAGE_NONE, PAGE_NONE};
-  old->used_bytes = old->large_bytes = 0;
   old->young_large = PAGE_NONE;
-  old->reserve = 0;
   return crd_arenas_init(&old->arenas, options, hardware);
 }
 
@@ -35,17 +33,6 @@ size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas) {
 }
 
 /* --- bitmaps of a span --- */
-
-typedef struct span_bits {
-  uint64_t *marks, *allocated; /* the words of the span: bit 0 of word 0 is its first word of memory */
-  uint32_t words;
-} span_bits;
-
-static span_bits bits_of(const crd_old *old, uint32_t page, uint32_t pages) {
-  crd_arena *arena = &old->arenas.meta[page / ARENA_PAGES];
-  uint32_t first = page % ARENA_PAGES * (PAGE_BYTES / 8 / 64);
-  return (span_bits){arena->marks + first, arena->allocated + first, pages * (PAGE_BYTES / 8 / 64)};
-}
 
 /* The object starts in bitmap word i of a span, for objects of stride words. */
 static uint64_t starts_in(const crd_size_class *class, uint32_t i) {
@@ -96,22 +83,28 @@ static void write_bits(uint64_t *allocated, const crd_size_class *class, uint32_
 /* --- the allocator of a class --- */
 
 static char *span_address(const crd_old *old, uint32_t page) {
-  return (char *)arenas_page_address(&old->arenas, page);
+  return (char *)old_page_start(old, page);
+}
+
+static void count_used(crd_old *old, uint32_t size_class, int64_t bytes) {
+  old->used_bytes += (uint64_t)bytes;
+  old->class_used[size_class] += (uint64_t)bytes;
 }
 
 /* The next run of free places of the allocator's span at or after word from. */
 static bool next_run(crd_old *old, uint32_t size_class, uint32_t from) {
   const crd_size_class *class = &old->classes.of[size_class];
   crd_allocator *allocator = &old->allocators[size_class];
-  span_bits bits = bits_of(old, allocator->span, class->pages);
+  span_bits bits = old_bits_of(old, allocator->span, class->pages);
   uint32_t limit = class->objects * class->words;
   uint32_t start = from < limit ? find_free(bits.allocated, class, from, limit) : limit;
   if (start == limit) return false;
   uint32_t end = find_taken(bits.allocated, start, limit);
   write_bits(bits.allocated, class, start, end, true);
+  if (old->born_marked) write_bits(bits.marks, class, start, end, true);
   allocator->free = span_address(old, allocator->span) + start * 8;
   allocator->end = span_address(old, allocator->span) + end * 8;
-  old->used_bytes += (end - start) * 8;
+  count_used(old, size_class, (int64_t)(end - start) * 8);
   return true;
 }
 
@@ -126,6 +119,8 @@ static void enter_pages(crd_old *old, uint32_t page, const crd_size_class *class
   head->objects = (uint16_t)class->objects;
   head->size_class = (uint8_t)size_class;
   head->next = PAGE_NONE;
+  head->epoch = old->epoch;
+  old->class_spans[size_class]++;
 }
 
 static bool open_span(crd_old *old, uint32_t size_class, uint32_t keep) {
@@ -160,10 +155,12 @@ static void retire(crd_old *old, uint32_t size_class) {
   const crd_size_class *class = &old->classes.of[size_class];
   crd_allocator *allocator = &old->allocators[size_class];
   if (allocator->span == PAGE_NONE) return;
-  span_bits bits = bits_of(old, allocator->span, class->pages);
+  span_bits bits = old_bits_of(old, allocator->span, class->pages);
   char *base = span_address(old, allocator->span);
-  write_bits(bits.allocated, class, (uint32_t)(allocator->free - base) / 8, (uint32_t)(allocator->end - base) / 8, false);
-  old->used_bytes -= (uint64_t)(allocator->end - allocator->free);
+  uint32_t from = (uint32_t)(allocator->free - base) / 8, to = (uint32_t)(allocator->end - base) / 8;
+  write_bits(bits.allocated, class, from, to, false);
+  if (old->born_marked) write_bits(bits.marks, class, from, to, false);
+  count_used(old, size_class, allocator->free - allocator->end);
   arenas_page(&old->arenas, allocator->span)->next = allocator->partial;
   allocator->partial = allocator->span;
   allocator->span = PAGE_NONE;
@@ -185,7 +182,8 @@ void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, ui
   uintptr_t address = arenas_page_address(&old->arenas, page);
   crd_page *entry = arenas_page(&old->arenas, page);
   *entry = (crd_page){.pages = (uint32_t)pages, .head = page, .next = PAGE_NONE, .objects = 1,
-                      .state = young ? PAGE_LARGE_YOUNG : PAGE_LARGE};
+                      .state = young ? PAGE_LARGE_YOUNG : PAGE_LARGE, .epoch = old->epoch};
+  if (old->born_marked && !young) old_mark(old, address);
   arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] |= arena_bit_mask(address);
   old->used_bytes += pages << PAGE_SHIFT;
   old->large_bytes += pages << PAGE_SHIFT;
@@ -208,96 +206,46 @@ void crd_old_free_large(crd_old *old, uint32_t page) {
   crd_arenas_give_back(&old->arenas, page, pages);
 }
 
+void crd_old_free_span(crd_old *old, uint32_t page) {
+  uint32_t pages = arenas_page(&old->arenas, page)->pages;
+  old->class_spans[arenas_page(&old->arenas, page)->size_class]--;
+  for (uint32_t i = 0; i < pages; i++) *arenas_page(&old->arenas, page + i) = (crd_page){.state = PAGE_FREE};
+  crd_arenas_give_back(&old->arenas, page, pages);
+}
+
 /* --- walking spans --- */
 
-/* The first page of the next span at or after page, or PAGE_NONE. */
-static uint32_t next_span(const crd_old *old, uint32_t page) {
+uint32_t crd_old_next_span(const crd_old *old, uint32_t page) {
   uint32_t end = old->arenas.used_end * ARENA_PAGES;
   while (page < end) {
     if (old->arenas.states[page / ARENA_PAGES] != ARENA_USED) {
       page = (page / ARENA_PAGES + 1) * ARENA_PAGES;
       continue;
     }
-    if (arenas_page(&old->arenas, page)->state != PAGE_FREE) return page;
-    page++;
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    if (entry->state == PAGE_INSIDE) /* of a span that was opened across page since a walk stopped here */
+      page = entry->head + arenas_page(&old->arenas, entry->head)->pages;
+    else if (entry->state != PAGE_FREE)
+      return page;
+    else
+      page++;
   }
   return PAGE_NONE;
 }
 
-void crd_old_each(const crd_old *old, bool marked_only, crd_object_function visit, void *context) {
-  for (uint32_t page = next_span(old, 0), pages; page != PAGE_NONE; page = next_span(old, page + pages)) {
-    pages = arenas_page(&old->arenas, page)->pages;
-    uint32_t in_arena = pages < ARENA_PAGES ? pages : 1; /* a big object starts in its first word */
-    span_bits bits = bits_of(old, page, in_arena);
-    const uint64_t *map = marked_only ? bits.marks : bits.allocated;
-    for (uint32_t i = 0; i < bits.words; i++)
-      for (uint64_t word = map[i]; word != 0; word &= word - 1)
-        visit(context, (cradle_word *)span_address(old, page) + i * 64 + (uint32_t)__builtin_ctzll(word));
-  }
-}
-
-/* --- sweeping --- */
-
-static void poison_dead(const crd_old *old, uint32_t page, span_bits bits, uint32_t words, cradle_word poison) {
+void crd_old_each_in(const crd_old *old, uint32_t page, bool marked_only, crd_object_function visit, void *context) {
+  const crd_page *entry = arenas_page(&old->arenas, page);
+  span_bits bits = old_bits_of(old, page, entry->pages);
+  const uint64_t *map = marked_only || old_is_unswept(old, entry) ? bits.marks : bits.allocated;
   for (uint32_t i = 0; i < bits.words; i++)
-    for (uint64_t dead = bits.allocated[i] & ~bits.marks[i]; dead != 0; dead &= dead - 1) {
-      cradle_word *object = (cradle_word *)span_address(old, page) + i * 64 + (uint32_t)__builtin_ctzll(dead);
-      for (uint32_t word = 0; word < words; word++) object[word] = poison;
-    }
+    for (uint64_t word = map[i]; word != 0; word &= word - 1)
+      visit(context, old_page_start(old, page) + i * 64 + (uint32_t)__builtin_ctzll(word));
 }
 
-static void free_span(crd_old *old, uint32_t page, uint32_t pages) {
-  for (uint32_t i = 0; i < pages; i++) *arenas_page(&old->arenas, page + i) = (crd_page){.state = PAGE_FREE};
-  crd_arenas_give_back(&old->arenas, page, pages);
-}
-
-static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swept *swept) {
-  crd_page *entry = arenas_page(&old->arenas, page);
-  const crd_size_class *class = &old->classes.of[entry->size_class];
-  span_bits bits = bits_of(old, page, entry->pages);
-  uint32_t before = 0, live = 0;
-  if (poison != 0) poison_dead(old, page, bits, class->words, poison);
-  for (uint32_t i = 0; i < bits.words; i++) {
-    before += (uint32_t)__builtin_popcountll(bits.allocated[i]);
-    live += (uint32_t)__builtin_popcountll(bits.marks[i]);
-    bits.allocated[i] = bits.marks[i];
-    bits.marks[i] = 0;
-  }
-  swept->freed_objects += before - live;
-  swept->freed_bytes += (uint64_t)(before - live) * class->bytes;
-  old->used_bytes -= (uint64_t)(before - live) * class->bytes;
-  if (live == 0) {
-    swept->freed_spans++;
-    free_span(old, page, class->pages);
-  } else if (live < class->objects) {
-    entry->next = old->allocators[entry->size_class].partial;
-    old->allocators[entry->size_class].partial = page;
-  }
-}
-
-static void sweep_large(crd_old *old, uint32_t page, crd_swept *swept) {
-  uintptr_t address = arenas_page_address(&old->arenas, page);
-  uint64_t *marks = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
-  if (*marks & arena_bit_mask(address)) {
-    *marks &= ~arena_bit_mask(address);
-    return;
-  }
-  swept->freed_objects++;
-  swept->freed_spans++;
-  swept->freed_bytes += (uint64_t)arenas_page(&old->arenas, page)->pages << PAGE_SHIFT;
-  crd_old_free_large(old, page);
-}
-
-void crd_old_sweep(crd_old *old, cradle_word poison, crd_swept *swept) {
-  *swept = (crd_swept){0, 0, 0};
-  crd_old_retire(old);
-  for (uint32_t i = 0; i < old->classes.count; i++) old->allocators[i].partial = PAGE_NONE;
-  for (uint32_t page = next_span(old, 0), pages; page != PAGE_NONE; page = next_span(old, page + pages)) {
+void crd_old_each(const crd_old *old, bool marked_only, crd_object_function visit, void *context) {
+  for (uint32_t page = crd_old_next_span(old, 0), pages; page != PAGE_NONE; page = crd_old_next_span(old, page + pages)) {
     pages = arenas_page(&old->arenas, page)->pages;
-    if (arenas_page(&old->arenas, page)->state == PAGE_SMALL)
-      sweep_small(old, page, poison, swept);
-    else
-      sweep_large(old, page, swept);
+    crd_old_each_in(old, page, marked_only, visit, context);
   }
 }
 
@@ -306,42 +254,66 @@ void crd_old_sweep(crd_old *old, cradle_word poison, crd_swept *swept) {
 bool crd_old_is_object(const crd_old *old, uintptr_t address) {
   if (!arenas_contain(&old->arenas, address) || address % 8 != 0) return false;
   if (old->arenas.states[(address - old->arenas.base) >> ARENA_SHIFT] != ARENA_USED) return false;
+  const crd_page *page = arenas_page(&old->arenas, arenas_page_number(&old->arenas, address));
+  if (page->state == PAGE_FREE) return false;
+  if (old_is_unswept(old, arenas_page(&old->arenas, page->head))) return old_is_marked(old, address);
   return (arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] & arena_bit_mask(address)) != 0;
 }
 
-static const char *check_small(const crd_old *old, uint32_t page, uint64_t *used) {
+/* What a recount finds. */
+typedef struct recount {
+  uint64_t used, class_used[SIZE_CLASS_MAX];
+  uint32_t class_spans[SIZE_CLASS_MAX];
+  bool marking; /* mark bits may be set */
+} recount;
+
+static const char *check_small(const crd_old *old, uint32_t page, recount *counted) {
   const crd_page *entry = arenas_page(&old->arenas, page);
   const crd_size_class *class = &old->classes.of[entry->size_class];
   if (entry->pages != class->pages || entry->head != page) return "a span's page entry does not match its class";
-  span_bits bits = bits_of(old, page, entry->pages);
+  bool marks = counted->marking || old_is_unswept(old, entry);
+  span_bits bits = old_bits_of(old, page, entry->pages);
+  uint64_t objects = 0;
   for (uint32_t i = 0; i < bits.words; i++) {
     if (bits.allocated[i] & ~starts_in(class, i)) return "an allocation bit lies off an object's start [span.2]";
-    if (bits.marks[i] != 0) return "a mark bit is set between major collections [span.4]";
-    *used += (uint64_t)__builtin_popcountll(bits.allocated[i]) * class->bytes;
+    if (bits.marks[i] & ~(marks ? bits.allocated[i] : 0)) return "a mark bit is set where none may be [span.4]";
+    objects += (uint64_t)__builtin_popcountll(bits.allocated[i]);
   }
+  counted->used += objects * class->bytes;
+  counted->class_used[entry->size_class] += objects * class->bytes;
+  counted->class_spans[entry->size_class]++;
   return NULL;
 }
 
 static const char *check_lists(const crd_old *old) {
   for (uint32_t i = 0; i < old->classes.count; i++)
-    for (uint32_t page = old->allocators[i].partial; page != PAGE_NONE; page = arenas_page(&old->arenas, page)->next)
-      if (arenas_page(&old->arenas, page)->state != PAGE_SMALL || arenas_page(&old->arenas, page)->size_class != i)
-        return "a partial list holds a span of another class [span.3]";
+    for (uint32_t page = old->allocators[i].partial; page != PAGE_NONE; page = arenas_page(&old->arenas, page)->next) {
+      const crd_page *entry = arenas_page(&old->arenas, page);
+      if (entry->state != PAGE_SMALL || entry->size_class != i) return "a partial list holds a span of another class [span.3]";
+      if (old_is_unswept(old, entry)) return "a partial list holds a span that has not been swept [span.6]";
+    }
   return NULL;
 }
 
+static const char *check_counts(const crd_old *old, const recount *counted) {
+  for (uint32_t i = 0; i < old->classes.count; i++)
+    if (old->class_used[i] != counted->class_used[i] || old->class_spans[i] != counted->class_spans[i])
+      return "a size class's counts do not match its spans [span.5]";
+  return counted->used == old->used_bytes ? NULL : "used bytes do not match the allocation bits [span.5]";
+}
+
 const char *crd_old_check(const crd_old *old) {
-  uint64_t used = 0;
+  recount counted = {.marking = old->born_marked};
   const char *fault = NULL;
-  for (uint32_t page = next_span(old, 0), pages; page != PAGE_NONE && fault == NULL; page = next_span(old, page + pages)) {
+  for (uint32_t page = crd_old_next_span(old, 0), pages; page != PAGE_NONE && fault == NULL;
+       page = crd_old_next_span(old, page + pages)) {
     pages = arenas_page(&old->arenas, page)->pages;
     if (arenas_page(&old->arenas, page)->state == PAGE_SMALL)
-      fault = check_small(old, page, &used);
+      fault = check_small(old, page, &counted);
     else
-      used += (uint64_t)pages << PAGE_SHIFT;
+      counted.used += (uint64_t)pages << PAGE_SHIFT;
   }
   if (fault == NULL) fault = crd_arenas_check(&old->arenas);
   if (fault == NULL) fault = check_lists(old);
-  if (fault == NULL && used != old->used_bytes) fault = "used bytes do not match the allocation bits [span.5]";
-  return fault;
+  return fault != NULL ? fault : check_counts(old, &counted);
 }

@@ -8,8 +8,11 @@
  *   [span.1] free <= end of an allocator, a multiple of the object size apart, inside one span.
  *   [span.2] With the allocators retired, an allocation bit is set exactly on the places that hold an object.
  *   [span.3] A span with room is in its class's partial list or is its allocator's, and in one of them only.
- *   [span.4] Between major collections every mark bit is zero.
+ *   [span.4] Mark bits are set on places with an allocation bit only, and on none while no major collection runs.
  *   [span.5] used_bytes counts the places whose allocation bit is set, and the pages of large objects.
+ *   [span.6] A span whose epoch is not that of the generation waits to be swept: its live objects are the marked ones. Such
+ *            spans exist only while a major collection sweeps, and no allocator owns or will be given one.
+ *   [span.7] While a major collection marks, born_marked is set: what is allocated gets its mark bit with its allocation bit.
  */
 #ifndef CRADLE_GC_SPAN_H
 #define CRADLE_GC_SPAN_H
@@ -28,8 +31,12 @@ typedef struct crd_old {
   crd_size_classes classes;
   crd_allocator allocators[SIZE_CLASS_MAX];
   uint64_t used_bytes, large_bytes;
+  uint64_t class_used[SIZE_CLASS_MAX];  /* bytes of used_bytes, by size class */
+  uint32_t class_spans[SIZE_CLASS_MAX]; /* spans, by size class */
   uint32_t young_large; /* list of large objects allocated since the last minor collection */
   uint32_t reserve;     /* arenas that must stay FREE outside a minor collection */
+  bool born_marked;
+  uint8_t epoch;
 } crd_old;
 
 typedef struct crd_swept {
@@ -52,12 +59,20 @@ void crd_old_retire(crd_old *old);
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep);
 void crd_old_free_large(crd_old *old, uint32_t page);
 
-/* Frees what is not marked; mark bits become allocation bits. poison: a word for freed places, or 0 to leave them. */
-void crd_old_sweep(crd_old *old, cradle_word poison, crd_swept *swept);
+/* Sweeping (gc/sweep.c): what is not marked is freed, mark bits become allocation bits. begin: marking is over, every span
+ * waits to be swept. some: sweeps from *page on until the deadline (UINT64_MAX: none); true when no span waits any more. */
+void crd_sweep_begin(crd_old *old);
+bool crd_sweep_some(crd_old *old, uint32_t *page, cradle_word poison, uint64_t deadline_ns, crd_swept *swept);
 
-/* Calls visit for every object of the old generation (bits: that bitmap), allocators retired. */
+/* The first page of the first span at or after page, or PAGE_NONE. */
+uint32_t crd_old_next_span(const crd_old *old, uint32_t page);
+/* Calls visit for the objects of a span, or of all spans: the live ones as far as is known, or those with a mark bit. The
+ * allocators must be retired. */
 typedef void (*crd_object_function)(void *context, cradle_word *object);
+void crd_old_each_in(const crd_old *old, uint32_t page, bool marked_only, crd_object_function visit, void *context);
 void crd_old_each(const crd_old *old, bool marked_only, crd_object_function visit, void *context);
+/* Gives the pages of an empty small span back. */
+void crd_old_free_span(crd_old *old, uint32_t page);
 
 /* Whether an object starts at address, as far as the allocation bits tell (allocators retired). */
 bool crd_old_is_object(const crd_old *old, uintptr_t address);
@@ -68,6 +83,30 @@ static inline uint32_t old_class_of(const crd_old *old, size_t bytes) {
   return old->classes.by_words[bytes / 8];
 }
 
+/* The bitmap words of a span; bit 0 of word 0 is its first word of memory. Of an object of more than an arena, the first
+ * page's, where its only bit is. */
+typedef struct span_bits {
+  uint64_t *marks, *allocated;
+  uint32_t words;
+} span_bits;
+static inline span_bits old_bits_of(const crd_old *old, uint32_t page, uint32_t pages) {
+  crd_arena *arena = &old->arenas.meta[page / ARENA_PAGES];
+  uint32_t first = page % ARENA_PAGES * (PAGE_BYTES / 8 / 64);
+  return (span_bits){arena->marks + first, arena->allocated + first,
+                     (pages < ARENA_PAGES ? pages : 1) * (PAGE_BYTES / 8 / 64)};
+}
+static inline cradle_word *old_page_start(const crd_old *old, uint32_t page) {
+  return (cradle_word *)arenas_page_address(&old->arenas, page);
+}
+static inline bool old_is_unswept(const crd_old *old, const crd_page *span) {
+  return span->epoch != old->epoch;
+}
+static inline bool old_is_marked(const crd_old *old, uintptr_t address) {
+  return (arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] & arena_bit_mask(address)) != 0;
+}
+static inline void old_mark(const crd_old *old, uintptr_t address) {
+  arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] |= arena_bit_mask(address);
+}
 static inline bool old_mark_test_and_set(const crd_old *old, uintptr_t address) {
   uint64_t *word = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
   uint64_t mask = arena_bit_mask(address);

@@ -1,8 +1,9 @@
 /* The verifier: walks the whole heap and says what is the first thing wrong with it.
  *
  * Every root and every slot of every old object is looked at, and from them every young object that can be reached: a
- * reference must lead to the start of an object; an old object that refers to a young one must be remembered; headers,
- * sizes, bitmaps and counts must agree. What it finds is more often a mistake of the embedder's (a missing barrier, a root
+ * reference must lead to the start of an object; an old object that refers to a young one must be remembered, or the slot
+ * recorded; while a major collection marks, what a traced object refers to must be marked; headers, sizes, bitmaps and counts
+ * must agree. What it finds is more often a mistake of the embedder's (a missing barrier, a root
  * that was not registered, a wrong descriptor) than of the collector's, so the message names holder, slot and type.
  */
 #include <stdlib.h>
@@ -12,13 +13,22 @@
 #include "gc/heap.h"
 #include "gc/visit.h"
 
+/* Words in ascending order. */
+typedef struct sorted_words {
+  cradle_word *words;
+  size_t count;
+} sorted_words;
+
 typedef struct verify_context {
   cradle_heap *heap;
   crd_text *text;          /* empty while all is well */
   uint64_t *seen;          /* a bit a word of the nursery: a young object that was found */
-  crd_word_stack *pending; /* young objects found and not looked into */
+  crd_word_stack *pending; /* young objects found and not looked into: the mark stack, above what is on it */
+  cradle_word *pending_base;
+  sorted_words recorded;   /* slots */
+  sorted_words grey;       /* marked objects on the mark stack */
   const cradle_word *holder; /* NULL: a root */
-  bool holder_is_old;
+  bool holder_is_old, holder_is_traced;
   uint64_t unflagged;      /* old objects without the barrier flag */
   bool incomplete;         /* memory for the walk ran out */
 } verify_context;
@@ -58,6 +68,39 @@ static CRADLE_COLD void fault(verify_context *context, const char *what, const c
   crd_text_add(text, ")");
 }
 
+/* --- sets --- */
+
+static int compare_words(const void *a, const void *b) {
+  cradle_word x = *(const cradle_word *)a, y = *(const cradle_word *)b;
+  return x < y ? -1 : x > y;
+}
+
+static bool sorted_contain(const sorted_words *set, cradle_word word) {
+  return set->count != 0 && bsearch(&word, set->words, set->count, sizeof word, compare_words) != NULL;
+}
+
+/* Fills a set from a stack. With indices, an entry with bit 0 set is followed below by a word that is no entry. */
+static bool sorted_from(sorted_words *set, const crd_word_stack *stack, bool indices) {
+  set->count = 0;
+  set->words = malloc(((size_t)(stack->top - stack->base) + 1) * sizeof *set->words);
+  if (set->words == NULL) return false;
+  for (const cradle_word *entry = stack->top; entry > stack->base;) {
+    cradle_word word = *--entry;
+    if (indices && (word & 1)) entry--;
+    set->words[set->count++] = word & ~(cradle_word)1;
+  }
+  qsort(set->words, set->count, sizeof *set->words, compare_words);
+  return true;
+}
+
+/* Whether the next minor collection will look at the slot of the old holder. */
+static bool is_remembered(const verify_context *context, const cradle_word *slot) {
+  if (!(context->holder[0] & HEADER_BARRIER_FLAG)) return true;
+  return (context->holder[0] & HEADER_SLOTS_FLAG) && sorted_contain(&context->recorded, (uintptr_t)slot);
+}
+
+/* --- references --- */
+
 static void found_young(verify_context *context, uintptr_t address, const cradle_word *slot) {
   cradle_heap *heap = context->heap;
   size_t offset = address - (uintptr_t)heap->nursery.start;
@@ -65,7 +108,7 @@ static void found_young(verify_context *context, uintptr_t address, const cradle
     fault(context, "stale reference into the nursery, where no object is", slot);
     return;
   }
-  if (context->holder_is_old && (context->holder[0] & HEADER_BARRIER_FLAG))
+  if (context->holder_is_old && !is_remembered(context, slot))
     fault(context, "missing write barrier: an old object that is not remembered refers to a young one", slot);
   if (context->seen[offset / 512] >> (offset / 8 % 64) & 1) return;
   context->seen[offset / 512] |= UINT64_C(1) << (offset / 8 % 64);
@@ -79,8 +122,10 @@ static void found_old(verify_context *context, uintptr_t address, const cradle_w
     return;
   }
   bool young = arenas_page(arenas, arenas_page_number(arenas, address))->state == PAGE_LARGE_YOUNG;
-  if (young && context->holder_is_old && (context->holder[0] & HEADER_BARRIER_FLAG))
+  if (young && context->holder_is_old && !is_remembered(context, slot))
     fault(context, "missing write barrier: an old object that is not remembered refers to a young large one", slot);
+  if (!young && context->holder_is_traced && !old_is_marked(&context->heap->old, address) && !is_remembered(context, slot))
+    fault(context, "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]", slot);
 }
 
 static void verify_address(verify_context *context, uintptr_t address, const cradle_word *slot) {
@@ -137,20 +182,24 @@ static void verify_old_object(void *data, cradle_word *object) {
   if (failed(context)) return;
   bool young;
   size_t room = old_room(context->heap, object, &young);
-  if (!verify_header(context, object, room, young ? 0 : HEADER_BARRIER_FLAG >> 32)) return;
+  if (!verify_header(context, object, room, young ? 0 : HEADER_OLD_FLAGS >> 32)) return;
   if (!young && !(object[0] & HEADER_BARRIER_FLAG)) context->unflagged++;
   context->holder_is_old = !young;
+  context->holder_is_traced = context->heap->major.phase == MAJOR_MARKING && !context->heap->major.overflowed &&
+                              context->heap->major.rescan_page == PAGE_NONE && !young &&
+                              old_is_marked(&context->heap->old, (uintptr_t)object) &&
+                              !sorted_contain(&context->grey, (uintptr_t)object);
   verify_slots(context, object);
 }
 
 static void verify_young(verify_context *context) {
-  context->holder_is_old = false;
-  while (context->pending->top > context->pending->base && !failed(context)) {
+  context->holder_is_old = context->holder_is_traced = false;
+  while (context->pending->top > context->pending_base && !failed(context)) {
     cradle_word *object = (cradle_word *)(uintptr_t)*--context->pending->top;
     size_t room = (size_t)(context->heap->mutator->public.free - (char *)object);
     if (verify_header(context, object, room, 0)) verify_slots(context, object);
   }
-  context->pending->top = context->pending->base;
+  context->pending->top = context->pending_base;
 }
 
 static void verify_remembered(verify_context *context) {
@@ -174,20 +223,34 @@ static void verify_all(verify_context *context) {
   verify_remembered(context);
 }
 
+static bool prepare(verify_context *context) {
+  cradle_heap *heap = context->heap;
+  context->pending = &heap->mark_stack;
+  context->pending_base = heap->mark_stack.top;
+  context->seen = calloc(heap->nursery.committed_bytes / 512 + 1, sizeof *context->seen);
+  bool recorded = sorted_from(&context->recorded, &heap->recorded, false);
+  bool grey = sorted_from(&context->grey, &heap->mark_stack, true);
+  return context->seen != NULL && recorded && grey;
+}
+
 bool crd_verify(cradle_heap *heap, crd_text *text) {
-  verify_context context = {.heap = heap, .text = text, .pending = &heap->mark_stack};
+  verify_context context = {.heap = heap, .text = text};
   int state = heap->state;
-  context.seen = calloc(heap->nursery.mapped_bytes / 512 + 1, sizeof *context.seen);
-  if (context.seen == NULL) {
-    crd_event_note(heap, "the heap was not verified: no memory for it", heap->nursery.mapped_bytes / 64, 0);
+  bool prepared = prepare(&context);
+  if (prepared) {
+    heap->state = HEAP_VERIFYING;
+    crd_nursery_set_top(heap);
+    verify_all(&context);
+    heap->state = state;
+    crd_nursery_set_top(heap);
+  }
+  free(context.seen);
+  free(context.recorded.words);
+  free(context.grey.words);
+  if (!prepared) {
+    crd_event_note(heap, "the heap was not verified: no memory for it", heap->nursery.committed_bytes / 64, 0);
     return true;
   }
-  heap->state = HEAP_VERIFYING;
-  crd_nursery_set_top(heap);
-  verify_all(&context);
-  heap->state = state;
-  crd_nursery_set_top(heap);
-  free(context.seen);
   if (context.incomplete) crd_event_note(heap, "the heap was verified in part: no memory for all of it", 0, 0);
   return text->length == 0;
 }

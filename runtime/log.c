@@ -25,8 +25,8 @@ typedef enum category {
   CATEGORY_MINOR,
   CATEGORY_WALKROOTS,
   CATEGORY_COLLECT,
-  CATEGORY_MARK,
-  CATEGORY_SWEEP,
+  CATEGORY_STEP,
+  CATEGORY_COMPACT,
   CATEGORY_DONE,
   CATEGORY_ARENA,
   CATEGORY_NOTE,
@@ -41,8 +41,8 @@ static const char *const category_names[CATEGORY_COUNT] = {
     [CATEGORY_MINOR] = "gc-minor",
     [CATEGORY_WALKROOTS] = "gc-minor-walkroots",
     [CATEGORY_COLLECT] = "gc-collect",
-    [CATEGORY_MARK] = "gc-collect-mark",
-    [CATEGORY_SWEEP] = "gc-collect-sweep",
+    [CATEGORY_STEP] = "gc-collect-step",
+    [CATEGORY_COMPACT] = "gc-collect-compact",
     [CATEGORY_DONE] = "gc-collect-done",
     [CATEGORY_ARENA] = "gc-arena",
     [CATEGORY_NOTE] = "gc-note",
@@ -283,6 +283,7 @@ static void minor_lines(crd_log *log, const cradle_event *event) {
   number_line(log, "total size of surviving objects: ", event->u.minor.promoted_bytes);
   number_line(log, "promoted objects: ", event->u.minor.promoted_objects);
   number_line(log, "remembered objects: ", event->u.minor.remembered);
+  number_line(log, "recorded slots: ", event->u.minor.recorded);
   number_line(log, "nursery used: ", event->u.minor.nursery_bytes);
   number_line(log, "large objects freed, bytes: ", event->u.minor.large_freed_bytes);
   two_numbers_line(log, "memory before: ", event->u.minor.used_before,
@@ -302,20 +303,32 @@ static void on_major_begin(crd_log *log, const cradle_event *event) {
   text_line(log, "cause: ", cradle_cause_name(event->u.begin.cause));
   number_line(log, "total memory used: ", event->u.begin.used_bytes);
   number_line(log, "major collection threshold: ", event->u.begin.threshold_bytes);
+  end_section(log, CATEGORY_COLLECT);
 }
 
-static void on_mark_end(crd_log *log, const cradle_event *event) {
-  if (!back_to(log, CATEGORY_MARK)) return;
-  number_line(log, "marked objects: ", event->u.mark.objects);
-  number_line(log, "marked bytes: ", event->u.mark.bytes);
+static void step_lines(crd_log *log, const cradle_event *event) {
+  text_line(log, "starting gc state: ", cradle_phase_name(event->u.step.from));
+  number_line(log, "marked objects: ", event->u.step.marked_objects);
+  number_line(log, "marked bytes: ", event->u.step.marked_bytes);
+  number_line(log, "freed objects: ", event->u.step.freed_objects);
+  number_line(log, "freed bytes: ", event->u.step.freed_bytes);
+  number_line(log, "freed spans: ", event->u.step.freed_spans);
+  text_line(log, "stopping, now in gc state: ", cradle_phase_name(event->u.step.to));
+  seconds_line(log, "time taken: ", event->u.step.duration_ns);
+}
+
+static void on_step_end(crd_log *log, const cradle_event *event) {
+  if (!back_to(log, CATEGORY_STEP)) return;
+  if (log->printing) step_lines(log, event);
   end_innermost(log);
 }
 
-static void on_sweep_end(crd_log *log, const cradle_event *event) {
-  if (!back_to(log, CATEGORY_SWEEP)) return;
-  number_line(log, "freed objects: ", event->u.sweep.freed_objects);
-  number_line(log, "freed bytes: ", event->u.sweep.freed_bytes);
-  number_line(log, "freed spans: ", event->u.sweep.spans_freed);
+static void on_compact_end(crd_log *log, const cradle_event *event) {
+  if (!back_to(log, CATEGORY_COMPACT)) return;
+  number_line(log, "moved objects: ", event->u.compact.objects);
+  number_line(log, "moved bytes: ", event->u.compact.bytes);
+  two_numbers_line(log, "arenas emptied: ", event->u.compact.arenas_emptied, " of ", event->u.compact.arenas_in_use);
+  seconds_line(log, "time taken: ", event->u.compact.duration_ns);
   end_innermost(log);
 }
 
@@ -323,14 +336,12 @@ static void on_major_end(crd_log *log, const cradle_event *event) {
   log_totals *totals = &log->totals;
   totals->major_count++;
   add_duration(event->u.major.duration_ns, &totals->major_ns, &totals->major_max_ns);
-  if (!back_to(log, CATEGORY_COLLECT)) return;
   begin_section(log, CATEGORY_DONE);
   text_line(log, "cause: ", cradle_cause_name(event->u.major.cause));
   two_numbers_line(log, "used: ", event->u.major.used_before, " => ", event->u.major.used_after);
   number_line(log, "next major collection threshold: ", event->u.major.threshold_bytes);
   seconds_line(log, "time taken: ", event->u.major.duration_ns);
   end_section(log, CATEGORY_DONE);
-  end_section(log, CATEGORY_COLLECT);
 }
 
 static void on_arenas(crd_log *log, const cradle_event *event) {
@@ -375,13 +386,14 @@ static void write_event(crd_log *log, const cradle_event *event) {
   case CRADLE_EVENT_ROOTS_END: on_roots_end(log, event); break;
   case CRADLE_EVENT_MINOR_END: on_minor_end(log, event); break;
   case CRADLE_EVENT_MAJOR_BEGIN: on_major_begin(log, event); break;
-  case CRADLE_EVENT_MARK_BEGIN: begin_section(log, CATEGORY_MARK); break;
-  case CRADLE_EVENT_MARK_END: on_mark_end(log, event); break;
-  case CRADLE_EVENT_SWEEP_BEGIN: begin_section(log, CATEGORY_SWEEP); break;
-  case CRADLE_EVENT_SWEEP_END: on_sweep_end(log, event); break;
+  case CRADLE_EVENT_STEP_BEGIN: begin_section(log, CATEGORY_STEP); break;
+  case CRADLE_EVENT_STEP_END: on_step_end(log, event); break;
+  case CRADLE_EVENT_COMPACT_BEGIN: begin_section(log, CATEGORY_COMPACT); break;
+  case CRADLE_EVENT_COMPACT_END: on_compact_end(log, event); break;
   case CRADLE_EVENT_MAJOR_END: on_major_end(log, event); break;
   case CRADLE_EVENT_ARENAS: on_arenas(log, event); break;
   case CRADLE_EVENT_NOTE: on_note(log, event); break;
+  case CRADLE_EVENT_PAUSE: break; /* for histograms */
   }
 }
 

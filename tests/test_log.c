@@ -143,10 +143,9 @@ static void send_minor(crd_log *log) {
 static void send_major(crd_log *log) {
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN,
                                  .u.begin = {CRADLE_CAUSE_THRESHOLD, 9500, 9000}});
-  send_kind(log, CRADLE_EVENT_MARK_BEGIN);
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MARK_END, .u.mark = {100, 6400}});
-  send_kind(log, CRADLE_EVENT_SWEEP_BEGIN);
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_SWEEP_END, .u.sweep = {50, 3100, 2}});
+  send_kind(log, CRADLE_EVENT_STEP_BEGIN);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_STEP_END,
+                                 .u.step = {CRADLE_PHASE_MARKING, CRADLE_PHASE_SWEEPING, 100, 6400, 50, 3100, 2, 1999}});
   send_event(log,
              (cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
                             .u.major = {CRADLE_CAUSE_THRESHOLD, 1, 9500, 6400, 11648, 1999999500}});
@@ -258,9 +257,9 @@ static void prefixes_select_sections(void **state) {
 /* As in RPython: a nested section is written when it is selected, whatever is around it. */
 static void nested_sections_are_selected_by_themselves(void **state) {
   (void)state;
-  char *text = log_of_life("gc-collect-mark,gc-minor-w:");
+  char *text = log_of_life("gc-collect-step,gc-minor-w:");
   assert_int_equal(read_sections(text), 2);
-  assert_has(text, "{gc-collect-mark\nmarked objects: 100\n");
+  assert_has(text, "{gc-collect-step\nstarting gc state: marking\nmarked objects: 100\n");
   assert_has(text, "{gc-minor-walkroots\nroot words: 12\n");
   assert_lacks(text, "surviving");
   assert_lacks(text, "cause");

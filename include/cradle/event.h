@@ -21,14 +21,15 @@ typedef enum cradle_event_kind {
   CRADLE_EVENT_ROOTS_BEGIN,      /* within a minor collection: scanning the roots */
   CRADLE_EVENT_ROOTS_END,        /* .roots */
   CRADLE_EVENT_MINOR_END,        /* .minor */
-  CRADLE_EVENT_MAJOR_BEGIN,      /* .begin */
-  CRADLE_EVENT_MARK_BEGIN,
-  CRADLE_EVENT_MARK_END,  /* .mark */
-  CRADLE_EVENT_SWEEP_BEGIN,
-  CRADLE_EVENT_SWEEP_END, /* .sweep */
-  CRADLE_EVENT_MAJOR_END, /* .major */
-  CRADLE_EVENT_ARENAS,    /* .arenas: arenas were taken from or given back to the system */
-  CRADLE_EVENT_NOTE,      /* .note: something was lowered, refused or fell back, in words */
+  CRADLE_EVENT_MAJOR_BEGIN,      /* .begin: a major collection begins; minor collections and others come before its end */
+  CRADLE_EVENT_STEP_BEGIN,       /* an increment of it */
+  CRADLE_EVENT_STEP_END,         /* .step */
+  CRADLE_EVENT_MAJOR_END,        /* .major: it is complete */
+  CRADLE_EVENT_COMPACT_BEGIN,
+  CRADLE_EVENT_COMPACT_END,      /* .compact */
+  CRADLE_EVENT_PAUSE,            /* .pause: the mutator goes on; everything since it stopped is in its duration */
+  CRADLE_EVENT_ARENAS,           /* .arenas: arenas were taken from or given back to the system */
+  CRADLE_EVENT_NOTE,             /* .note: something was lowered, refused or fell back, in words */
 } cradle_event_kind;
 
 typedef enum cradle_cause {
@@ -44,6 +45,15 @@ typedef enum cradle_cause {
 } cradle_cause;
 /* The cause in words, as the log prints it; never NULL. */
 CRADLE_API const char *cradle_cause_name(cradle_cause cause);
+
+/* What a major collection does. */
+typedef enum cradle_phase {
+  CRADLE_PHASE_IDLE = 0, /* none runs */
+  CRADLE_PHASE_MARKING,
+  CRADLE_PHASE_SWEEPING,
+} cradle_phase;
+/* The phase in words; never NULL. */
+CRADLE_API const char *cradle_phase_name(cradle_phase phase);
 
 typedef struct cradle_event {
   cradle_event_kind kind;
@@ -74,23 +84,34 @@ typedef struct cradle_event {
       uint64_t nursery_bytes;    /* filled when it began */
       uint64_t promoted_objects, promoted_bytes;
       uint64_t remembered; /* objects of the remembered set that were traced */
+      uint64_t recorded;   /* slots of large arrays that were looked at */
       uint64_t large_freed_bytes;
       uint64_t used_before, used_after; /* bytes, nursery included */
       uint64_t duration_ns;
     } minor;
     struct {
-      uint64_t objects, bytes;
-    } mark;
-    struct {
-      uint64_t freed_objects, freed_bytes, spans_freed;
-    } sweep;
+      cradle_phase from, to;
+      uint64_t marked_objects, marked_bytes; /* by this increment */
+      uint64_t freed_objects, freed_bytes, freed_spans;
+      uint64_t duration_ns;
+    } step;
     struct {
       cradle_cause cause;
       uint64_t number;
-      uint64_t used_before, used_after;
+      uint64_t used_before, used_after; /* before the sweep, and at the end */
       uint64_t threshold_bytes; /* of the next one */
-      uint64_t duration_ns;
+      uint64_t duration_ns;     /* of its increments together */
     } major;
+    struct {
+      uint64_t objects, bytes;    /* moved */
+      uint64_t arenas_emptied;
+      uint64_t arenas_in_use;     /* before */
+      uint64_t duration_ns;
+    } compact;
+    struct {
+      cradle_cause cause;
+      uint64_t duration_ns;
+    } pause;
     struct {
       uint64_t taken, given_back; /* arenas, by this event */
       uint64_t committed, in_use; /* arenas, now */

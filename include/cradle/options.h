@@ -72,7 +72,8 @@ typedef struct cradle_options {
   cradle_encoding encoding; /* of values; plain references by default */
   cradle_kind shadow_stack; /* what the words of the shadow stack are; references by default */
 
-  size_t nursery_bytes;      /* 0: chosen from the L2 cache */
+  size_t nursery_bytes;      /* fixed at this size; 0: chosen from the L2 cache, and changed by what survives */
+  bool nursery_fixed;        /* with nursery_bytes 0: the chosen size is not changed */
   size_t reserve_bytes;      /* address space for the old generation; halved while the system refuses */
   size_t shadow_stack_bytes; /* most that the shadow stack may grow to */
   void *base_address;        /* wished address of the heap, for reproducible debugging; NULL: anywhere */
@@ -83,11 +84,14 @@ typedef struct cradle_options {
   size_t major_max_delta;  /* the threshold is at most this far above what survived; 0: an eighth of the memory */
   size_t heap_max_bytes;   /* arenas, large objects, nursery and its promotion reserve together; 0: no limit */
 
+  uint64_t pause_ns;       /* pause target: major collections run in increments, and a nursery that was not given a size
+                              shrinks, so that pauses stay below; 0: none, a major collection runs in one go */
+
   cradle_hugepages hugepages_nursery;
   cradle_hugepages hugepages_arenas;
 
   uint64_t stress_period; /* a minor collection at every n-th allocation that the library can see; 0: off */
-  uint64_t stress_major;  /* under stress, every k-th collection is a full one; 0: none */
+  uint64_t stress_major;  /* under stress, every k-th collection is full and compacting; 0: none */
   bool verify;            /* check the whole heap before and after every collection */
 
   const cradle_hardware *hardware; /* the machine, when it is known; NULL: detect it */

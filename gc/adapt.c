@@ -1,0 +1,154 @@
+/* The adaptive nursery: its size follows what survives.
+ *
+ * What a program allocates can die before the nursery is full or outlive it. Where a larger nursery lets more of it die, the
+ * collector has less to promote, and that is worth more than the cache misses it costs, up to the L3; where all survives
+ * anyhow, or all dies, the size from the L2 is as good as any. Which of them it is only a trial tells:
+ *
+ *   grow     when a notable share survives, the size is doubled for a few collections; if then a clearly smaller share
+ *            survives, it stays and the next doubling is tried; if not, it goes back, and the next trial waits, each time longer
+ *   shrink   when hardly anything survives, and when a minor collection takes too much of the pause target
+ *
+ * Growth is decided by counts of bytes alone, so that runs repeat; only the pause target looks at the clock.
+ */
+#include "gc/heap.h"
+
+#define TRIAL_COLLECTIONS 4
+/* Shares of what is allocated that survives: above the first a trial is worth it, below the second the nursery may shrink. */
+#define SURVIVAL_HIGH 0.03
+#define SURVIVAL_LOW 0.005
+/* A trial succeeds when the share falls below so much of what it was. */
+#define TRIAL_SUCCESS 0.9
+#define WAIT_FIRST 16
+#define WAIT_MOST 4096
+/* The share of the pause target that a minor collection may be expected to take before the nursery shrinks, the share below
+ * which it may grow, and the share beside an increment of marking, for which only a part of the nursery is handed out. */
+#define PAUSE_SHARE_MOST 0.9
+#define PAUSE_SHARE_GROW 0.6
+#define PAUSE_SHARE_MARKING 0.4
+/* Time a promoted byte takes: the value before anything was measured, the share by which a sample moves the average, and the
+ * most that a sample counts, as a multiple of the average: a preempted collection is no news. */
+#define RATE_FIRST 0.25
+#define RATE_SHARE 0.125
+#define RATE_CLIP 1.25
+#define SURVIVAL_SHARE 0.25
+/* Bounds of the size: the base over so much, and the L3, or so many bases where it is unknown. */
+#define MIN_SHARE 16
+#define MIN_BYTES ((size_t)256 << 10)
+#define UNKNOWN_L3_BASES 4
+#define MAX_BYTES ((size_t)32 << 20)
+
+void crd_adapt_init(cradle_heap *heap) {
+  crd_adapt *adapt = &heap->adapt;
+  size_t base = heap->nursery.bytes;
+  size_t max = heap->hardware.l3_bytes != 0 ? heap->hardware.l3_bytes : base * UNKNOWN_L3_BASES;
+  adapt->fixed = heap->options.nursery_bytes != 0 || heap->options.nursery_fixed;
+  adapt->base = base;
+  adapt->min = base / MIN_SHARE > MIN_BYTES ? base / MIN_SHARE : MIN_BYTES;
+  adapt->max = max < MAX_BYTES ? max : MAX_BYTES;
+  if (adapt->fixed || adapt->max < base) adapt->max = base;
+  if (adapt->min > base) adapt->min = base;
+  adapt->backoff = WAIT_FIRST;
+  adapt->ns_per_promoted_byte = RATE_FIRST;
+}
+
+static void begin_count(crd_adapt *adapt) {
+  adapt->promoted = adapt->allocated = 0;
+  adapt->collections = 0;
+}
+
+static void note_rate(crd_adapt *adapt, const cradle_event *minor) {
+  if (minor->u.minor.promoted_bytes < MIN_BYTES / 16) return;
+  double sample = (double)minor->u.minor.duration_ns / (double)minor->u.minor.promoted_bytes;
+  double *rate = &adapt->ns_per_promoted_byte;
+  if (sample > RATE_CLIP * *rate) sample = RATE_CLIP * *rate;
+  *rate += (sample - *rate) * RATE_SHARE;
+}
+
+/* How long a minor collection of a nursery of so many bytes may be expected to take when this share survives. */
+static double expected_ns(const crd_adapt *adapt, double survival, size_t bytes) {
+  return adapt->ns_per_promoted_byte * survival * (double)bytes;
+}
+
+size_t crd_adapt_hand_out(const cradle_heap *heap) {
+  const crd_adapt *adapt = &heap->adapt;
+  size_t bytes = heap->nursery.bytes;
+  if (adapt->fixed || heap->options.pause_ns == 0 || heap->major.phase != MAJOR_MARKING) return bytes;
+  double most = (double)heap->options.pause_ns * PAUSE_SHARE_MARKING;
+  while (bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;
+  for (uint32_t cut = heap->major.behind; cut > 0 && bytes / 2 >= adapt->min; cut--) bytes /= 2;
+  return bytes & ~(size_t)7;
+}
+
+static void wait_longer(crd_adapt *adapt) {
+  adapt->wait = adapt->backoff;
+  if (adapt->backoff < WAIT_MOST) adapt->backoff *= 2;
+}
+
+static void end_trial(cradle_heap *heap, double survival) {
+  crd_adapt *adapt = &heap->adapt;
+  size_t before = adapt->size_before;
+  adapt->size_before = 0;
+  if (survival < adapt->rate_before * TRIAL_SUCCESS) {
+    adapt->backoff = WAIT_FIRST;
+    return;
+  }
+  wait_longer(adapt);
+  crd_nursery_resize(heap, before, "back: as much survives the larger one");
+}
+
+static void begin_trial(cradle_heap *heap, double survival) {
+  crd_adapt *adapt = &heap->adapt;
+  size_t before = heap->nursery.bytes;
+  if (!crd_nursery_resize(heap, before * 2, "trial: much survives")) {
+    adapt->wait = adapt->backoff;
+    return;
+  }
+  adapt->size_before = before;
+  adapt->rate_before = survival;
+}
+
+static void decide(cradle_heap *heap, double survival) {
+  crd_adapt *adapt = &heap->adapt;
+  double target = (double)heap->options.pause_ns;
+  size_t bytes = heap->nursery.bytes;
+  bool in_time = target == 0 || expected_ns(adapt, survival, bytes * 2) < target * PAUSE_SHARE_GROW;
+  if (adapt->size_before != 0) end_trial(heap, survival);
+  if (heap->nursery.bytes != bytes) return;
+  if (bytes < adapt->base && in_time) {
+    crd_nursery_resize(heap, bytes * 2, "towards the base again: pauses allow it");
+    return;
+  }
+  if (adapt->wait > TRIAL_COLLECTIONS) {
+    adapt->wait -= TRIAL_COLLECTIONS;
+    return;
+  }
+  if (survival > SURVIVAL_HIGH && bytes * 2 <= adapt->max && in_time) {
+    begin_trial(heap, survival);
+  } else if (survival < SURVIVAL_LOW && bytes > adapt->base) {
+    wait_longer(adapt);
+    crd_nursery_resize(heap, bytes / 2, "little survives");
+  }
+}
+
+void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
+  crd_adapt *adapt = &heap->adapt;
+  if (adapt->fixed) return;
+  note_rate(adapt, minor);
+  uint64_t filled = minor->u.minor.nursery_bytes;
+  double most = (double)heap->options.pause_ns * PAUSE_SHARE_MOST;
+  if (filled < adapt->min / 4 * 3) return;
+  adapt->survival += ((double)minor->u.minor.promoted_bytes / (double)filled - adapt->survival) * SURVIVAL_SHARE;
+  if (filled < heap->nursery.bytes / 4 * 3) return;
+  adapt->promoted += minor->u.minor.promoted_bytes;
+  adapt->allocated += filled;
+  adapt->collections++;
+  double survival = (double)adapt->promoted / (double)adapt->allocated;
+  if (most != 0 && heap->nursery.bytes / 2 >= adapt->min && expected_ns(adapt, survival, heap->nursery.bytes) > most) {
+    adapt->size_before = 0;
+    crd_nursery_resize(heap, heap->nursery.bytes / 2, "a minor collection takes too much of the pause target");
+    begin_count(adapt);
+  } else if (adapt->collections >= TRIAL_COLLECTIONS) {
+    decide(heap, survival);
+    begin_count(adapt);
+  }
+}

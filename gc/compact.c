@@ -1,0 +1,278 @@
+/* Compaction: the objects of sparse arenas are moved into the holes of the others, and the arenas given back.
+ *
+ * It runs right after a complete sweep, when the allocation bits say exactly what lives, the nursery and the remembered set
+ * are empty, and no mark bit is set:
+ *
+ *   choose     the sparsest arenas, as many as the holes of the rest and the empty arenas can take in
+ *   evacuate   copy each of their objects and leave the new address in its header
+ *   redirect   visit every root and every slot of every live object, and follow those addresses
+ *   release    free the places that were left
+ *
+ * Nothing here can fail half-way: an object for which there is no place stays where it is, and with it its arena.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gc/heap.h"
+#include "gc/platform/pages.h"
+#include "gc/visit.h"
+
+/* An arena with more live bytes than this share is not worth moving, in percent. */
+#define SPARSE_PERCENT 80
+/* Of the holes, what is counted on in percent: not every object finds one of its size. */
+#define HOLES_PERCENT 95
+/* Compaction is due when the arenas in use hold so many percent of what lives, and so many arenas could go. */
+#define DUE_PERCENT 150
+#define DUE_ARENAS 16
+
+typedef struct compact_context {
+  cradle_heap *heap;
+  uint8_t *chosen;  /* one an arena: it is to be emptied */
+  uint32_t *order;  /* arenas in use, sparsest first */
+  uint32_t *live;   /* bytes, one an arena; ARENA_BYTES for one that cannot be emptied */
+  uint32_t count;   /* of arenas in use */
+  uint64_t objects, bytes;
+  uint32_t emptied;
+} compact_context;
+
+/* --- choosing --- */
+
+static bool is_in(uint32_t page, uint32_t arena) {
+  return page != PAGE_NONE && page / ARENA_PAGES == arena;
+}
+
+static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
+  uint32_t live = 0, covered = 0;
+  for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES), pages; is_in(page, arena);
+       page = crd_old_next_span(old, page + pages)) {
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    pages = entry->pages;
+    covered += pages;
+    if (pages > ARENA_PAGES) return ARENA_BYTES;
+    if (entry->state != PAGE_SMALL) {
+      live += pages * PAGE_BYTES;
+      continue;
+    }
+    span_bits bits = old_bits_of(old, page, pages);
+    for (uint32_t i = 0; i < bits.words; i++)
+      live += (uint32_t)__builtin_popcountll(bits.allocated[i]) * old->classes.of[entry->size_class].bytes;
+  }
+  /* Pages that are taken by no span that begins here: the rest of an object longer than an arena. */
+  return covered + old->arenas.meta[arena].free_pages == ARENA_PAGES ? live : (uint32_t)ARENA_BYTES;
+}
+
+/* Sorts the arenas in use by what lives in them: a counting sort over 256 steps of 8 KiB. */
+static void sort_arenas(compact_context *context) {
+  const crd_arenas *arenas = &context->heap->old.arenas;
+  uint32_t starts[258] = {0};
+  for (uint32_t i = 0; i < arenas->used_end; i++)
+    if (arenas->states[i] == ARENA_USED) starts[context->live[i] / 8192 + 1]++;
+  for (int i = 1; i < 258; i++) starts[i] += starts[i - 1];
+  for (uint32_t i = 0; i < arenas->used_end; i++)
+    if (arenas->states[i] == ARENA_USED) context->order[starts[context->live[i] / 8192]++] = i;
+}
+
+static void choose(compact_context *context, bool all) {
+  const crd_arenas *arenas = &context->heap->old.arenas;
+  uint64_t holes = (uint64_t)arenas->free_count * ARENA_BYTES, moving = 0;
+  for (uint32_t i = 0; i < arenas->used_end; i++) {
+    if (arenas->states[i] != ARENA_USED) continue;
+    context->live[i] = live_bytes(&context->heap->old, i);
+    if (!all) holes += ARENA_BYTES - context->live[i];
+    context->count++;
+  }
+  sort_arenas(context);
+  for (uint32_t i = 0; i < context->count; i++) {
+    uint32_t arena = context->order[i], live = context->live[arena];
+    if (live == ARENA_BYTES || (!all && live > ARENA_BYTES / 100 * SPARSE_PERCENT)) return;
+    if (!all) holes -= ARENA_BYTES - live;
+    moving += live;
+    if (moving > holes / 100 * HOLES_PERCENT) return;
+    context->chosen[arena] = 1;
+  }
+}
+
+/* Takes the chosen arenas out of the lists from which places are taken. */
+static void withdraw(compact_context *context) {
+  crd_old *old = &context->heap->old;
+  for (uint32_t i = 0; i < old->classes.count; i++) {
+    uint32_t *link = &old->allocators[i].partial;
+    while (*link != PAGE_NONE) {
+      crd_page *entry = arenas_page(&old->arenas, *link);
+      if (context->chosen[*link / ARENA_PAGES])
+        *link = entry->next;
+      else
+        link = &entry->next;
+    }
+  }
+  for (uint32_t i = 0; i < context->count; i++)
+    if (context->chosen[context->order[i]]) crd_arenas_withdraw(&old->arenas, context->order[i]);
+}
+
+/* --- evacuating --- */
+
+static char *small_place(crd_old *old, uint32_t size_class) {
+  crd_allocator *allocator = &old->allocators[size_class];
+  if (allocator->free == allocator->end && !crd_old_refill(old, size_class, 0)) return NULL;
+  char *place = allocator->free;
+  allocator->free = place + old->classes.of[size_class].bytes;
+  return place;
+}
+
+static void evacuate_object(void *data, cradle_word *object) {
+  compact_context *context = data;
+  cradle_heap *heap = context->heap;
+  const crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, (uintptr_t)object));
+  page = arenas_page(&heap->old.arenas, page->head);
+  size_t bytes = type_object_bytes(heap_type(heap, object[0]), object);
+  void *place = page->state == PAGE_SMALL ? small_place(&heap->old, page->size_class)
+                                          : crd_old_take_large(&heap->old, bytes, false, false, 0);
+  if (place == NULL) return;
+  memcpy(place, object, bytes);
+  object[0] = (uintptr_t)place | HEADER_FORWARDED;
+  context->objects++;
+  context->bytes += bytes;
+}
+
+static void evacuate(compact_context *context) {
+  crd_old *old = &context->heap->old;
+  for (uint32_t i = 0; i < context->count; i++) {
+    uint32_t arena = context->order[i];
+    if (!context->chosen[arena]) continue;
+    for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES), pages; is_in(page, arena);
+         page = crd_old_next_span(old, page + pages)) {
+      pages = arenas_page(&old->arenas, page)->pages;
+      crd_old_each_in(old, page, false, evacuate_object, context);
+    }
+  }
+}
+
+/* --- redirecting --- */
+
+/* Where the object at an address is now. */
+static inline uintptr_t moved(const compact_context *context, uintptr_t address) {
+  const crd_arenas *arenas = &context->heap->old.arenas;
+  if (!arenas_contain(arenas, address) || !context->chosen[(address - arenas->base) >> ARENA_SHIFT]) return address;
+  cradle_word header = *(const cradle_word *)address;
+  return header & HEADER_FORWARDED ? (uintptr_t)(header & ~HEADER_FORWARDED) : address;
+}
+
+static inline void redirect_reference(void *data, cradle_word *slot) {
+  uintptr_t address = moved(data, (uintptr_t)*slot);
+  if (address != (uintptr_t)*slot) *slot = address;
+}
+
+static inline void redirect_value(void *data, cradle_word *slot) {
+  const compact_context *context = data;
+  const cradle_encoding *encoding = &context->heap->encoding;
+  if (value_is_reference(encoding, *slot))
+    *slot = value_moved(encoding, *slot, moved(context, value_address(encoding, *slot)));
+}
+
+static void redirect_object(void *data, cradle_word *object) {
+  compact_context *context = data;
+  if (object[0] & HEADER_FORWARDED) return;
+  visit_object(heap_type(context->heap, object[0]), object, redirect_reference, redirect_value, context);
+}
+
+static void redirect(compact_context *context) {
+  crd_old_retire(&context->heap->old);
+  visit_roots(context->heap, redirect_reference, redirect_value, context);
+  crd_old_each(&context->heap->old, false, redirect_object, context);
+}
+
+/* --- releasing --- */
+
+static void poison(cradle_word *object, size_t bytes) {
+  for (size_t i = 0; i < bytes / 8; i++) object[i] = POISON_SWEPT;
+}
+
+/* Frees the places of a small span whose objects have moved; the span too, if nothing stayed. */
+static void release_small(compact_context *context, uint32_t page) {
+  cradle_heap *heap = context->heap;
+  crd_old *old = &heap->old;
+  crd_page *entry = arenas_page(&old->arenas, page);
+  const crd_size_class *class = &old->classes.of[entry->size_class];
+  span_bits bits = old_bits_of(old, page, entry->pages);
+  uint64_t stayed = 0, gone = 0;
+  for (uint32_t i = 0; i < bits.words; i++)
+    for (uint64_t word = bits.allocated[i]; word != 0; word &= word - 1) {
+      cradle_word *object = old_page_start(old, page) + i * 64 + (uint32_t)__builtin_ctzll(word);
+      if (!(object[0] & HEADER_FORWARDED)) {
+        stayed++;
+        continue;
+      }
+      bits.allocated[i] &= ~(word & -word);
+      gone++;
+      if (heap->options.verify || heap->options.stress_period != 0) poison(object, class->bytes);
+    }
+  old->used_bytes -= gone * class->bytes;
+  old->class_used[entry->size_class] -= gone * class->bytes;
+  if (stayed == 0) {
+    crd_old_free_span(old, page);
+  } else if (stayed < class->objects) {
+    entry->next = old->allocators[entry->size_class].partial;
+    old->allocators[entry->size_class].partial = page;
+  }
+}
+
+static void release(compact_context *context) {
+  crd_old *old = &context->heap->old;
+  for (uint32_t i = 0; i < context->count; i++) {
+    uint32_t arena = context->order[i];
+    if (!context->chosen[arena]) continue;
+    crd_arenas_restore(&old->arenas, arena);
+    for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES), pages; is_in(page, arena);
+         page = crd_old_next_span(old, page + pages)) {
+      pages = arenas_page(&old->arenas, page)->pages;
+      if (arenas_page(&old->arenas, page)->state == PAGE_SMALL)
+        release_small(context, page);
+      else if (*old_page_start(old, page) & HEADER_FORWARDED)
+        crd_old_free_large(old, page);
+    }
+    if (old->arenas.states[arena] == ARENA_FREE) context->emptied++;
+  }
+}
+
+/* --- the whole --- */
+
+static void run(compact_context *context, bool all) {
+  cradle_heap *heap = context->heap;
+  uint64_t begin = crd_platform_now_ns();
+  crd_event_simple(heap, CRADLE_EVENT_COMPACT_BEGIN);
+  crd_old_retire(&heap->old);
+  choose(context, all);
+  withdraw(context);
+  evacuate(context);
+  redirect(context);
+  release(context);
+  uint64_t duration = crd_platform_now_ns() - begin;
+  heap->stats.compactions++;
+  heap->stats.compact_ns += duration;
+  heap->stats.moved_old_objects += context->objects;
+  heap->stats.moved_old_bytes += context->bytes;
+  crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_COMPACT_END,
+                                       .u.compact = {context->objects, context->bytes, context->emptied, context->count,
+                                                     duration}});
+}
+
+void crd_compact(cradle_heap *heap, bool all) {
+  ASSERT(heap->major.phase == MAJOR_IDLE, "compaction while a major collection runs");
+  uint32_t arenas = heap->old.arenas.used_end;
+  compact_context context = {.heap = heap};
+  context.chosen = calloc(heap->old.arenas.capacity, 1);
+  context.order = calloc(arenas + 1, sizeof *context.order);
+  context.live = calloc(arenas + 1, sizeof *context.live);
+  if (context.chosen != NULL && context.order != NULL && context.live != NULL)
+    run(&context, all);
+  else
+    crd_event_note(heap, "no compaction: memory for its tables was refused", arenas, 0);
+  free(context.chosen);
+  free(context.order);
+  free(context.live);
+}
+
+bool crd_compact_is_due(const cradle_heap *heap) {
+  uint64_t used = heap->old.used_bytes, held = (uint64_t)arenas_in_use(&heap->old.arenas) * ARENA_BYTES;
+  return held / 100 > used / DUE_PERCENT && held > used + DUE_ARENAS * ARENA_BYTES;
+}

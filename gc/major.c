@@ -1,0 +1,111 @@
+/* The major collection, in increments: idle, marking, sweeping, idle.
+ *
+ *   start    right after a minor collection: the roots are marked
+ *   marking  each increment comes right after a minor collection; when nothing is left to trace, marking is over
+ *   sweeping span after span; the last increment ends the cycle: the next threshold is set, empty arenas are given back
+ *
+ * The caller of a step has just emptied the nursery; nothing is allocated until it is over.
+ */
+#include "gc/heap.h"
+#include "gc/platform/pages.h"
+
+/* Empty arenas kept after a major collection besides the promotion reserve: a minimum, and as many as bring those in use up
+ * to the recent demand, which is the most that were in use when a major collection began and fades by a share with each. */
+#define CACHED_ARENAS_MIN 10
+#define DEMAND_FADE_SHARE 8
+#define BEHIND_MOST 8
+
+static void note_demand(cradle_heap *heap) {
+  uint32_t in_use = arenas_in_use(&heap->old.arenas);
+  heap->arena_demand -= heap->arena_demand / DEMAND_FADE_SHARE;
+  if (heap->arena_demand < in_use) heap->arena_demand = in_use;
+}
+
+/* Gives empty arenas back that are not likely to be wanted soon. */
+static void trim(cradle_heap *heap) {
+  uint32_t in_use = arenas_in_use(&heap->old.arenas);
+  uint32_t cached = heap->arena_demand - in_use > CACHED_ARENAS_MIN ? heap->arena_demand - in_use : CACHED_ARENAS_MIN;
+  crd_arenas_trim(&heap->old.arenas, heap->old.reserve + cached);
+}
+
+void crd_major_start(cradle_heap *heap, cradle_cause cause) {
+  crd_major *major = &heap->major;
+  ASSERT(major->phase == MAJOR_IDLE, "a major collection begins while one runs");
+  *major = (crd_major){.phase = MAJOR_MARKING,
+                       .cause = cause,
+                       .used_at_start = heap->old.used_bytes};
+  note_demand(heap);
+  if (event_wanted(heap))
+    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN,
+                                         .u.begin = {cause, crd_used_bytes(heap), heap->pacing.threshold}});
+  crd_mark_start(heap);
+}
+
+static void end_marking(cradle_heap *heap) {
+  crd_major *major = &heap->major;
+  ASSERT(heap->mark_stack.top == heap->mark_stack.base, "the mark stack is not empty after marking");
+  major->phase = MAJOR_SWEEPING;
+  major->sweep_page = 0;
+  major->used_before_sweep = heap->old.used_bytes;
+  crd_sweep_begin(&heap->old);
+}
+
+static void end_cycle(cradle_heap *heap) {
+  crd_major *major = &heap->major;
+  trim(heap);
+  crd_pacing_update(&heap->pacing, heap->old.used_bytes + heap->external_bytes, heap->options.heap_max_bytes);
+  major->phase = MAJOR_IDLE;
+  heap->stats.major_collections++;
+}
+
+static void send_end(cradle_heap *heap) {
+  crd_major *major = &heap->major;
+  if (!event_wanted(heap)) return;
+  crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
+                                       .u.major = {major->cause, heap->stats.major_collections, major->used_before_sweep,
+                                                   crd_used_bytes(heap), heap->pacing.threshold, major->work_ns}});
+}
+
+static cradle_word poison_of(const cradle_heap *heap) {
+  return heap->options.stress_period != 0 || heap->options.verify ? POISON_SWEPT : 0;
+}
+
+/* Marks or sweeps as far as the budget goes. Marking that ends goes over to sweeping within the increment, if time is left. */
+static void advance(cradle_heap *heap, crd_budget budget) {
+  crd_major *major = &heap->major;
+  if (major->phase == MAJOR_MARKING) {
+    if (!crd_mark_some(heap, budget)) return;
+    end_marking(heap);
+    if (budget.deadline_ns != UINT64_MAX && crd_platform_now_ns() >= budget.deadline_ns) return;
+  }
+  if (crd_sweep_some(&heap->old, &major->sweep_page, poison_of(heap), budget.deadline_ns, &major->swept)) end_cycle(heap);
+}
+
+void crd_major_step(cradle_heap *heap, crd_budget budget) {
+  crd_major *major = &heap->major;
+  ASSERT(major->phase != MAJOR_IDLE, "an increment of no major collection");
+  uint64_t begin = crd_platform_now_ns(), bytes = major->bytes, objects = major->objects;
+  crd_swept swept = major->swept;
+  int phase = major->phase;
+  crd_event_simple(heap, CRADLE_EVENT_STEP_BEGIN);
+  advance(heap, budget);
+  uint64_t duration = crd_platform_now_ns() - begin;
+  major->work_ns += duration;
+  major->large_bytes = 0;
+  heap->stats.major_ns += duration;
+  heap->stats.major_steps++;
+  if (duration > heap->stats.major_max_ns) heap->stats.major_max_ns = duration;
+  if (phase == MAJOR_MARKING) {
+    bool reached = major->phase != MAJOR_MARKING || major->bytes - bytes >= budget.bytes;
+    crd_pacing_marked(&heap->pacing, major->bytes - bytes);
+    if (reached && major->behind > 0) major->behind--;
+    if (!reached && major->behind < BEHIND_MOST) major->behind++;
+  }
+  if (event_wanted(heap))
+    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_STEP_END,
+                                         .u.step = {(cradle_phase)phase, (cradle_phase)major->phase, major->objects - objects,
+                                                    major->bytes - bytes, major->swept.freed_objects - swept.freed_objects,
+                                                    major->swept.freed_bytes - swept.freed_bytes,
+                                                    major->swept.freed_spans - swept.freed_spans, duration}});
+  if (major->phase == MAJOR_IDLE) send_end(heap);
+}

@@ -1,6 +1,6 @@
 /* The seeded random mutator: a graph on the heap and the same graph in plain memory, changed together and compared.
  *
- * Arguments: --seed N --ops N --nursery BYTES --stress N. Without arguments several seeds and nursery sizes are run. The first
+ * Arguments: --seed N --ops N --nursery BYTES --stress N --verify 1. Without arguments several seeds and nursery sizes are run. The first
  * difference ends the program with the seed and the number of the operation, which replay it.
  */
 #include <stdio.h>
@@ -254,6 +254,26 @@ static void op_store(world *w) {
   w->objects[holder_number].slot[i] = number;
 }
 
+/* Stores into one array, some of them with the barrier that is not told the slot. */
+static void op_store_many(world *w) CRADLE_MAY_COLLECT {
+  uint32_t holder_number, number;
+  object *holder = random_object(w, &holder_number);
+  if (holder == NULL || w->objects[holder_number].type != T_ARRAY || w->objects[holder_number].length == 0) return;
+  CRADLE_ROOT(w->m, holder);
+  for (uint64_t stores = below(w, 60); stores > 0; stores--) {
+    uint64_t i = below(w, w->objects[holder_number].length);
+    object *real = below(w, 3) == 0 ? random_object(w, &number) : allocate(w, &number);
+    if (real == NULL) number = 0;
+    if (below(w, 8) == 0) {
+      ((array *)holder)->item[i] = real;
+      cradle_write_barrier(w->m, holder);
+    } else {
+      cradle_store(w->m, holder, &((array *)holder)->item[i], real);
+    }
+    w->objects[holder_number].slot[i] = number;
+  }
+}
+
 static void op_drop(world *w) {
   uint32_t number;
   void **root = random_root(w, &number);
@@ -282,16 +302,20 @@ static void op_pop(world *w) {
 }
 
 static void op_collect(world *w) CRADLE_MAY_COLLECT {
-  uint64_t which = below(w, 40);
+  uint64_t which = below(w, 60);
   if (which == 0)
     cradle_collect_full(w->m);
   else if (which < 3)
     cradle_collect_major(w->m);
+  else if (which == 3)
+    cradle_collect_compacting(w->m);
+  else if (which < 40)
+    (void)cradle_collect_step(w->m, below(w, 20000));
   else
     cradle_collect_minor(w->m);
   cradle_error error;
-  if (which < 6 && !cradle_heap_verify(w->heap, &error)) differ(w, error.message);
-  if (which < 12) compare(w);
+  if (which % 8 < 2 && !cradle_heap_verify(w->heap, &error)) differ(w, error.message);
+  if (which % 8 < 3) compare(w);
 }
 
 static void step(world *w) CRADLE_MAY_COLLECT {
@@ -299,6 +323,7 @@ static void step(world *w) CRADLE_MAY_COLLECT {
   if (which < 300) op_allocate_into_root(w);
   else if (which < 600) op_allocate_into_object(w);
   else if (which < 800) op_store(w);
+  else if (which < 810) op_store_many(w);
   else if (which < 880) op_drop(w);
   else if (which < 940) op_push(w);
   else if (which < 995) op_pop(w);
@@ -307,7 +332,7 @@ static void step(world *w) CRADLE_MAY_COLLECT {
 
 /* --- a run --- */
 
-static void open_world(world *w, uint64_t seed, size_t nursery, uint64_t stress) {
+static void open_world(world *w, uint64_t seed, size_t nursery, uint64_t stress, bool verify) {
   *w = (world){.seed = seed * 2654435761u + 88172645463325252u, .count = 1, .capacity = 1024};
   first_seed = seed;
   w->objects = calloc(w->capacity, sizeof *w->objects);
@@ -320,6 +345,9 @@ static void open_world(world *w, uint64_t seed, size_t nursery, uint64_t stress)
   options.major_min_bytes = (size_t)2 << 20; /* many major collections */
   options.stress_period = stress;
   options.stress_major = stress != 0 ? 50 : 0;
+  if (seed % 3 == 0) options.pause_ns = 1; /* the smallest increments, */
+  if (seed % 3 == 1) options.pause_ns = 0; /* or none */
+  options.verify = verify;
   cradle_error error;
   w->heap = cradle_heap_new(&options, &error);
   if (w->heap == NULL) differ(w, error.message);
@@ -331,9 +359,9 @@ static void free_model(world *w) {
   free(w->shadow_model);
 }
 
-static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress) {
+static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, bool verify) {
   world w;
-  open_world(&w, seed, nursery, stress);
+  open_world(&w, seed, nursery, stress, verify);
   w.m = cradle_mutator_new(w.heap);
   w.range_base = w.range;
   w.range_top = w.range + ROOT_SLOTS;
@@ -347,6 +375,8 @@ static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress
   cradle_stats stats;
   cradle_heap_stats(w.heap, &stats, sizeof stats, false);
   if (stats.moved_objects == 0 || stats.major_collections == 0) differ(&w, "the run moved nothing or marked nothing");
+  if (ops >= 60000 && (stats.moved_old_objects == 0 || stats.recorded_slots == 0))
+    differ(&w, "the run moved no old object or recorded no slot");
   cradle_pop_many(w.m, w.shadow_count);
   cradle_root_range_remove(w.m, &range);
   cradle_mutator_free(w.m);
@@ -365,13 +395,14 @@ int main(int argc, char **argv) {
   uint64_t ops = argument(argc, argv, "--ops", 60000), moved = 0;
   if (argc > 1 && argument(argc, argv, "--seed", 0) != 0) {
     moved = run(argument(argc, argv, "--seed", 1), ops, argument(argc, argv, "--nursery", 65536),
-                argument(argc, argv, "--stress", 0));
+                argument(argc, argv, "--stress", 0), argument(argc, argv, "--verify", 0) != 0);
   } else {
     static const size_t nurseries[] = {4096, 5000, 16384, 65536, 262144, 1 << 20, 4 << 20};
     for (size_t i = 0; i < sizeof nurseries / sizeof *nurseries; i++)
-      for (uint64_t seed = 1; seed <= 2; seed++) moved += run(seed + i * 100, ops, nurseries[i], 0);
-    moved += run(77, ops / 15, 4096, 1);
-    moved += run(78, ops / 5, 65536, 7);
+      for (uint64_t seed = 1; seed <= 2; seed++) moved += run(seed + i * 100, ops, nurseries[i], 0, false);
+    moved += run(77, ops / 15, 4096, 1, false);
+    moved += run(78, ops / 5, 65536, 7, false);
+    for (uint64_t seed = 90; seed < 93; seed++) moved += run(seed, ops / 3, 16384, 0, true);
   }
   printf("no difference; %llu objects moved\n", (unsigned long long)moved);
   return 0;

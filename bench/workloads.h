@@ -126,16 +126,17 @@ array *array_new(cradle_mutator *m, uint64_t length) CRADLE_MAY_COLLECT;
 array *array_by_hand(manual *memory, uint64_t length);
 bytes *bytes_by_hand(manual *memory, uint64_t length);
 
-/* Numbers that look random and are the same in each run: xorshift64*. */
+/* Numbers that look random and are the same in each run: wyrand, whose steps wait for one addition only, so that it costs a
+ * loop little. */
 typedef struct randomizer {
-  uint64_t state; /* never 0 */
+  uint64_t state;
 } randomizer;
 #define RANDOMIZER_SEED ((randomizer){UINT64_C(0x9E3779B97F4A7C15)})
+__extension__ typedef unsigned __int128 random_product;
 static inline uint64_t random_next(randomizer *r) {
-  r->state ^= r->state >> 12;
-  r->state ^= r->state << 25;
-  r->state ^= r->state >> 27;
-  return r->state * UINT64_C(0x2545F4914F6CDD1D);
+  r->state += UINT64_C(0xA0761D6478BD642F);
+  random_product product = (random_product)r->state * (r->state ^ UINT64_C(0xE7037ED1A0B428DB));
+  return (uint64_t)(product >> 64) ^ (uint64_t)product;
 }
 /* Below the bound, which is below 2^32. */
 static inline uint64_t random_below(randomizer *r, uint64_t bound) {

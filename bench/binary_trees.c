@@ -1,35 +1,31 @@
 /* binary-trees of the Computer Language Benchmarks Game: many short-lived trees beside one that lives. */
 #include "bench/workloads.h"
 
-typedef struct tree {
-  uint64_t header;
-  struct tree *left, *right;
-} tree;
-
 enum { MIN_DEPTH = 4 };
-
-static const cradle_type types[] = {
-    {.name = "tree", .size = sizeof(tree), .references = CRADLE_SLOT(tree, left) | CRADLE_SLOT(tree, right)}};
 
 /* The shadow stack's way: what must outlive a call is pushed before it and reloaded after it. */
 static tree *make(cradle_mutator *m, unsigned depth) CRADLE_MAY_COLLECT {
-  if (depth == 0) return cradle_new(m, 0, sizeof(tree));
+  if (depth == 0) return cradle_new(m, TYPE_TREE, sizeof(tree));
   cradle_push(m, make(m, depth - 1));
   cradle_push(m, make(m, depth - 1));
-  tree *node = cradle_new(m, 0, sizeof(tree));
-  node->right = cradle_pop(m);
-  node->left = cradle_pop(m);
-  return node;
+  tree *fresh = cradle_new(m, TYPE_TREE, sizeof(tree));
+  fresh->right = cradle_pop(m);
+  fresh->left = cradle_pop(m);
+  return fresh;
 }
 
-static uint64_t count(const tree *node) {
-  return node->left == NULL ? 1 : 1 + count(node->left) + count(node->right);
+static uint64_t count(const tree *root) {
+  return root->left == NULL ? 1 : 1 + count(root->left) + count(root->right);
+}
+
+static void note_live(workload_run *run) {
+  run->live_bytes = sizeof(tree) * ((UINT64_C(4) << run->with.size) - 1);
 }
 
 static uint64_t run_cradle(workload_run *run) {
-  cradle_heap *heap = workload_start(run, types, 1);
+  cradle_heap *heap = workload_start(run);
   cradle_mutator *m = cradle_mutator_new(heap);
-  unsigned most = (unsigned)run->size;
+  unsigned most = (unsigned)run->with.size;
   uint64_t sum = count(make(m, most + 1));
   tree *kept = make(m, most);
   {
@@ -38,40 +34,58 @@ static uint64_t run_cradle(workload_run *run) {
       for (uint64_t i = 0; i < UINT64_C(1) << (most - depth + MIN_DEPTH); i++) sum += count(make(m, depth));
     sum += count(kept);
   }
+  note_live(run);
   workload_end(run, heap, m);
   return sum;
 }
 
-static tree *bare_make(bare_arena *arena, unsigned depth) {
+static tree *make_by_hand(manual *memory, unsigned depth) {
   tree *left = NULL, *right = NULL;
   if (depth > 0) {
-    left = bare_make(arena, depth - 1);
-    right = bare_make(arena, depth - 1);
+    left = make_by_hand(memory, depth - 1);
+    right = make_by_hand(memory, depth - 1);
   }
-  tree *node = bare_arena_take(arena, sizeof(tree));
-  *node = (tree){0, left, right};
-  return node;
+  tree *fresh = manual_take(memory, sizeof(tree));
+  *fresh = (tree){0, left, right};
+  return fresh;
 }
 
-static uint64_t bare_tree(bare_arena *arena, unsigned depth) {
-  arena->free = arena->start;
-  return count(bare_make(arena, depth));
+static void give(manual *memory, tree *root) {
+  if (root->left != NULL) {
+    give(memory, root->left);
+    give(memory, root->right);
+  }
+  manual_give(memory, root);
 }
 
-static uint64_t run_bare(workload_run *run) {
-  unsigned most = (unsigned)run->size;
-  bare_arena kept, scratch;
-  bare_arena_open(&kept, (size_t)sizeof(tree) << (most + 1));
-  bare_arena_open(&scratch, (size_t)sizeof(tree) << (most + 2));
-  uint64_t sum = bare_tree(&scratch, most + 1);
-  tree *long_lived = bare_make(&kept, most);
-  for (unsigned depth = MIN_DEPTH; depth <= most; depth += 2)
-    for (uint64_t i = 0; i < UINT64_C(1) << (most - depth + MIN_DEPTH); i++) sum += bare_tree(&scratch, depth);
-  sum += count(long_lived);
-  bare_arena_close(&scratch);
-  bare_arena_close(&kept);
+static uint64_t passing_tree(manual *memory, unsigned depth) {
+  char *mark = manual_mark(memory);
+  tree *root = make_by_hand(memory, depth);
+  uint64_t sum = count(root);
+  if (manual_frees(memory)) give(memory, root);
+  manual_drop(memory, mark);
   return sum;
 }
 
-const workload workload_binary_trees = {"binary-trees", "trees of depth 4 to SIZE, freed whole in the bare variant", 18,
-                                        run_cradle, run_bare};
+static uint64_t run_by_hand(workload_run *run, manual *memory) {
+  unsigned most = (unsigned)run->with.size;
+  uint64_t sum = passing_tree(memory, most + 1);
+  tree *kept = make_by_hand(memory, most);
+  for (unsigned depth = MIN_DEPTH; depth <= most; depth += 2)
+    for (uint64_t i = 0; i < UINT64_C(1) << (most - depth + MIN_DEPTH); i++) sum += passing_tree(memory, depth);
+  sum += count(kept);
+  if (manual_frees(memory)) give(memory, kept);
+  note_live(run);
+  return sum;
+}
+
+const workload workload_binary_trees = {
+    .name = "binary-trees",
+    .help = "trees of depth 4 to SIZE that pass by beside one that stays",
+    .cradle = run_cradle,
+    .by_hand = run_by_hand,
+    .on_arena = true,
+    .usual = {.size = 18, .runs = 5},
+    .small = {.size = 8, .runs = 1},
+    .size_most = 26,
+};

@@ -2,15 +2,7 @@
  * everything survives once. */
 #include "bench/workloads.h"
 
-typedef struct cell {
-  uint64_t header;
-  struct cell *next;
-  uint64_t number;
-} cell;
-
-enum { LIST_ROUNDS = 5, QUEUE_LIVE = 1000 };
-
-static const cradle_type types[] = {{.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, next)}};
+enum { LIST_ROUNDS = 5 };
 
 static uint64_t sum_of(const cell *list) {
   uint64_t sum = 0;
@@ -24,7 +16,7 @@ static uint64_t build(cradle_mutator *m, uint64_t size) CRADLE_MAY_COLLECT {
   cell *list = NULL;
   for (uint64_t i = 0; i < size; i++) {
     cradle_push(m, list);
-    cell *fresh = cradle_new(m, 0, sizeof(cell));
+    cell *fresh = cradle_new(m, TYPE_CELL, sizeof(cell));
     fresh->next = cradle_pop(m);
     fresh->number = i;
     list = fresh;
@@ -33,83 +25,113 @@ static uint64_t build(cradle_mutator *m, uint64_t size) CRADLE_MAY_COLLECT {
 }
 
 static uint64_t list_cradle(workload_run *run) {
-  cradle_heap *heap = workload_start(run, types, 1);
+  cradle_heap *heap = workload_start(run);
   cradle_mutator *m = cradle_mutator_new(heap);
   uint64_t sum = 0;
-  for (int round = 0; round < LIST_ROUNDS; round++) sum += build(m, run->size);
+  for (int round = 0; round < LIST_ROUNDS; round++) sum += build(m, run->with.size);
+  run->live_bytes = run->with.size * sizeof(cell);
   workload_end(run, heap, m);
   return sum;
 }
 
-static uint64_t list_bare(workload_run *run) {
-  bare_arena arena;
-  bare_arena_open(&arena, run->size * sizeof(cell));
+static void give(manual *memory, cell *list) {
+  while (list != NULL) {
+    cell *next = list->next;
+    manual_give(memory, list);
+    list = next;
+  }
+}
+
+static uint64_t list_by_hand(workload_run *run, manual *memory) {
+  char *mark = manual_mark(memory);
   uint64_t sum = 0;
   for (int round = 0; round < LIST_ROUNDS; round++) {
     cell *list = NULL;
-    arena.free = arena.start;
-    for (uint64_t i = 0; i < run->size; i++) {
-      cell *fresh = bare_arena_take(&arena, sizeof(cell));
-      *fresh = (cell){0, list, i};
+    manual_drop(memory, mark);
+    for (uint64_t i = 0; i < run->with.size; i++) {
+      cell *fresh = manual_take(memory, sizeof(cell));
+      *fresh = (cell){TYPE_CELL, list, i};
       list = fresh;
     }
     sum += sum_of(list);
+    if (manual_frees(memory)) give(memory, list);
   }
-  bare_arena_close(&arena);
+  run->live_bytes = run->with.size * sizeof(cell);
   return sum;
 }
 
-const workload workload_list = {"list", "SIZE list cells that all live, built and dropped five times", 4000000, list_cradle,
-                                list_bare};
+const workload workload_list = {
+    .name = "list",
+    .help = "SIZE list cells that all live, built and dropped five times",
+    .cradle = list_cradle,
+    .by_hand = list_by_hand,
+    .on_arena = true,
+    .usual = {.size = 4000000, .runs = 5},
+    .small = {.size = 1000, .runs = 1},
+};
 
-/* --- queue: SIZE cells pass through a queue of 1,000 --- */
+/* --- queue: SIZE cells pass through a queue of --live cells --- */
 
 static uint64_t queue_cradle(workload_run *run) {
-  cradle_heap *heap = workload_start(run, types, 1);
+  cradle_heap *heap = workload_start(run);
   cradle_mutator *m = cradle_mutator_new(heap);
   uint64_t sum = 0;
   {
     cell *first = NULL, *last = NULL;
     CRADLE_ROOT(m, first);
     CRADLE_ROOT(m, last);
-    for (uint64_t i = 0; i < run->size; i++) {
-      cell *fresh = cradle_new(m, 0, sizeof(cell));
+    for (uint64_t i = 0; i < run->with.size; i++) {
+      cell *fresh = cradle_new(m, TYPE_CELL, sizeof(cell));
       fresh->number = i;
       if (last == NULL)
         first = fresh;
       else
         cradle_store(m, last, &last->next, fresh);
       last = fresh;
-      if (i < QUEUE_LIVE) continue;
+      if (i < run->with.live) continue;
       sum += first->number;
       first = first->next;
     }
   }
+  run->live_bytes = run->with.live * sizeof(cell);
   workload_end(run, heap, m);
   return sum;
 }
 
-static uint64_t queue_bare(workload_run *run) {
-  bare_arena arena;
-  bare_arena_open(&arena, (QUEUE_LIVE + 1) * sizeof(cell));
+/* In the arena a ring: the oldest cell has left the queue when its place is needed. */
+static uint64_t queue_by_hand(workload_run *run, manual *memory) {
+  char *mark = manual_mark(memory);
   cell *first = NULL, *last = NULL;
-  uint64_t sum = 0;
-  for (uint64_t i = 0; i < run->size; i++) {
-    if (arena.free == arena.end) arena.free = arena.start; /* a ring: the oldest cell has left the queue */
-    cell *fresh = bare_arena_take(&arena, sizeof(cell));
-    *fresh = (cell){0, NULL, i};
+  uint64_t sum = 0, place = 0;
+  for (uint64_t i = 0; i < run->with.size; i++) {
+    if (place++ > run->with.live) {
+      manual_drop(memory, mark);
+      place = 1;
+    }
+    cell *fresh = manual_take(memory, sizeof(cell));
+    *fresh = (cell){TYPE_CELL, NULL, i};
     if (last == NULL)
       first = fresh;
     else
       last->next = fresh;
     last = fresh;
-    if (i < QUEUE_LIVE) continue;
-    sum += first->number;
-    first = first->next;
+    if (i < run->with.live) continue;
+    cell *oldest = first;
+    sum += oldest->number;
+    first = oldest->next;
+    manual_give(memory, oldest);
   }
-  bare_arena_close(&arena);
+  run->live_bytes = run->with.live * sizeof(cell);
+  if (manual_frees(memory)) give(memory, first);
   return sum;
 }
 
-const workload workload_queue = {"queue", "SIZE cells pass through a queue of 1,000 live ones", 20000000, queue_cradle,
-                                 queue_bare};
+const workload workload_queue = {
+    .name = "queue",
+    .help = "SIZE cells pass through a queue of --live cells",
+    .cradle = queue_cradle,
+    .by_hand = queue_by_hand,
+    .on_arena = true,
+    .usual = {.size = 20000000, .live = 1000, .runs = 5},
+    .small = {.size = 3000, .live = 100, .runs = 1},
+};

@@ -1,137 +1,45 @@
-/* The driver of the workload suite: workloads NAME [SIZE] [--nursery=SIZE] [--runs=N] [--json] | --list */
+/* The driver of the workload suite: workloads NAME [SIZE] [OPTION...] | --list */
 #include "bench/workloads.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 
-#include "bench/timing.h"
+#include "bench/workload_report.h"
 
-#define HUGE_BYTES ((size_t)2 << 20)
-#define RUNS_MAX 99
-
-static const workload *const all[] = {&workload_binary_trees, &workload_list, &workload_queue};
+static const workload *const all[] = {
+    &workload_binary_trees, &workload_gcbench, &workload_tuples, &workload_store,    &workload_store_chunked,
+    &workload_list,         &workload_queue,   &workload_cache,  &workload_fragment, &workload_pause,
+};
 enum { WORKLOAD_COUNT = sizeof all / sizeof all[0] };
 
-/* --- what the workloads share --- */
-
-cradle_heap *workload_start(const workload_run *run, const cradle_type *types, size_t count) {
-  cradle_options options;
-  cradle_options_init(&options);
-  options.types = types;
-  options.type_count = count;
-  options.nursery_bytes = run->nursery_bytes;
-  cradle_error error;
-  cradle_heap *heap = cradle_start(&options, &error);
-  if (heap != NULL) return heap;
-  fprintf(stderr, "workloads: %s\n", error.message);
-  exit(1);
-}
-
-void workload_end(workload_run *run, cradle_heap *heap, cradle_mutator *mutator) {
-  cradle_heap_stats(heap, &run->stats, sizeof run->stats, false);
-  cradle_mutator_free(mutator);
-  cradle_heap_free(heap);
-}
-
-void bare_arena_open(bare_arena *arena, size_t bytes) {
-  size_t mapped = (bytes + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1);
-  arena->start = aligned_alloc(HUGE_BYTES, mapped);
-  if (arena->start == NULL) bare_arena_full();
-  madvise(arena->start, mapped, MADV_HUGEPAGE);
-  arena->free = arena->start;
-  arena->end = arena->start + bytes;
-}
-
-void bare_arena_close(bare_arena *arena) {
-  free(arena->start);
-}
-
-void bare_arena_full(void) {
-  fputs("workloads: the bare arena is too small, or memory for it was refused\n", stderr);
-  exit(1);
-}
-
-/* --- measuring --- */
-
-typedef struct result {
-  double seconds, bare_seconds, ratio;
-  long peak_kib;
-} result;
-
-static double timed(uint64_t (*function)(workload_run *run), workload_run *run, uint64_t *checksum) {
-  uint64_t begin = now_ns();
-  *checksum = function(run);
-  return (double)(now_ns() - begin) * 1e-9;
-}
-
-/* Pairs, one variant after the other; the first pair warms the machine up and does not count. */
-static result measure(const workload *work, workload_run *run, int runs) {
-  double seconds[RUNS_MAX], bare[RUNS_MAX], ratios[RUNS_MAX];
-  uint64_t sum, bare_sum;
-  for (int i = -1; i < runs; i++) {
-    int at = i < 0 ? 0 : i;
-    seconds[at] = timed(work->cradle, run, &sum);
-    bare[at] = timed(work->bare, run, &bare_sum);
-    ratios[at] = seconds[at] / bare[at];
-    if (sum == bare_sum) continue;
-    fprintf(stderr, "workloads: %s: checksums differ\n", work->name);
-    exit(1);
-  }
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  size_t count = (size_t)runs;
-  return (result){median_of(seconds, count), median_of(bare, count), median_of(ratios, count), usage.ru_maxrss};
-}
-
-static void print_table(const workload *work, const workload_run *run, const result *r) {
-  const cradle_stats *stats = &run->stats;
-  double gc = (double)(stats->minor_ns + stats->major_ns) * 1e-9;
-  printf("workload             %s %llu\n", work->name, (unsigned long long)run->size);
-  printf("seconds              %.4f\n", r->seconds);
-  printf("bare arena, seconds  %.4f\n", r->bare_seconds);
-  printf("ratio to bare        %.3f   median of the pairs' ratios\n", r->ratio);
-  printf("collector's share    %.1f %%\n", 100 * gc / r->seconds);
-  printf("nursery              %llu bytes\n", (unsigned long long)stats->nursery_bytes);
-  printf("minor collections    %llu, the longest %.3f ms\n", (unsigned long long)stats->minor_collections,
-         (double)stats->minor_max_ns * 1e-6);
-  printf("major collections    %llu, the longest %.3f ms\n", (unsigned long long)stats->major_collections,
-         (double)stats->major_max_ns * 1e-6);
-  printf("promoted             %llu objects, %llu bytes", (unsigned long long)stats->promoted_objects,
-         (unsigned long long)stats->promoted_bytes);
-  if (stats->promoted_objects > 0)
-    printf(", %.1f ns an object", (double)stats->minor_ns / (double)stats->promoted_objects);
-  printf("\npeak resident        %ld KiB, both variants in one process\n", r->peak_kib);
-}
-
-static void print_json(const workload *work, const workload_run *run, const result *r) {
-  const cradle_stats *stats = &run->stats;
-  printf("{\"workload\": \"%s\", \"size\": %llu, \"seconds\": %.6f, \"bare_seconds\": %.6f, \"ratio_to_bare\": %.4f, "
-         "\"gc_share\": %.4f, \"pause_max_ns\": %llu, \"nursery_bytes\": %llu, \"minor_collections\": %llu, "
-         "\"major_collections\": %llu, \"promoted_objects\": %llu, \"peak_resident_bytes\": %lld}\n",
-         work->name, (unsigned long long)run->size, r->seconds, r->bare_seconds, r->ratio,
-         (double)(stats->minor_ns + stats->major_ns) * 1e-9 / r->seconds,
-         (unsigned long long)(stats->minor_max_ns > stats->major_max_ns ? stats->minor_max_ns : stats->major_max_ns),
-         (unsigned long long)stats->nursery_bytes, (unsigned long long)stats->minor_collections,
-         (unsigned long long)stats->major_collections, (unsigned long long)stats->promoted_objects,
-         (long long)r->peak_kib * 1024);
-}
-
-/* --- arguments --- */
+#define COUNT_MAX (UINT64_C(1) << 32)
 
 static void bad_usage(const char *what, const char *given) {
   fprintf(stderr,
-          "workloads: %s%s%s\nusage: workloads NAME [SIZE] [--nursery=SIZE] [--runs=1..%d] [--json]\n       workloads --list\n",
-          what, given != NULL ? ": " : "", given != NULL ? given : "", RUNS_MAX);
+          "workloads: %s%s%s\n"
+          "usage: workloads NAME [SIZE] [--slots=N] [--live=N] [--seconds=N] [--runs=1..%d] [--nursery=SIZE]\n"
+          "                 [--peer=malloc|mimalloc|arena]... [--small] [--json]\n"
+          "       workloads --list\n",
+          what, given != NULL ? ": " : "", given != NULL ? given : "", WORKLOAD_RUNS_MAX);
   exit(2);
 }
 
+static void print_default(const char *name, uint64_t value) {
+  if (value > 0) printf("%s%llu ", name, (unsigned long long)value);
+}
+
 static void list(void) {
-  for (int i = 0; i < WORKLOAD_COUNT; i++)
-    printf("%-14s %s (SIZE %llu)\n", all[i]->name, all[i]->help, (unsigned long long)all[i]->default_size);
+  for (int i = 0; i < WORKLOAD_COUNT; i++) {
+    const workload_parameters *usual = &all[i]->usual;
+    printf("%-14s %s (", all[i]->name, all[i]->help);
+    print_default("SIZE=", usual->size);
+    print_default("--slots=", usual->slots);
+    print_default("--live=", usual->live);
+    print_default("--seconds=", usual->seconds);
+    printf("--runs=%llu)\n", (unsigned long long)usual->runs);
+  }
 }
 
 static const workload *find(const char *name) {
@@ -141,31 +49,83 @@ static const workload *find(const char *name) {
   return NULL;
 }
 
-static uint64_t number(const char *text, const char *what, uint64_t most) {
-  char *end;
-  unsigned long long value = strtoull(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end != '\0' || value == 0 || value > most) bad_usage(what, text);
+static uint64_t number(const char *text, const char *what, uint64_t least, uint64_t most) {
+  size_t value;
+  if (!cradle_parse_size(text, &value) || value < least || value > most) bad_usage(what, text);
   return value;
 }
 
+/* Overrides a parameter that the workload takes. */
+static void override(const workload *work, uint64_t *parameter, uint64_t given, const char *option) {
+  if (given == 0) return;
+  if (*parameter == 0) {
+    char message[80];
+    snprintf(message, sizeof message, "%s takes no %s", work->name, option);
+    bad_usage(message, NULL);
+  }
+  *parameter = given;
+}
+
+static void want_peer(const workload *work, const char *name, variant_result results[VARIANTS]) {
+  variant_id variant = VARIANT_ARENA;
+  while (variant < VARIANTS && strcmp(name, variant_names[variant]) != 0) variant++;
+  if (variant == VARIANTS) bad_usage("--peer wants malloc, mimalloc or arena", name);
+  if (work->by_hand == NULL || (variant == VARIANT_ARENA && !work->on_arena)) {
+    fprintf(stderr, "workloads: %s has no variant on %s\n", work->name, name);
+    exit(2);
+  }
+  results[variant].wanted = true;
+}
+
+static void choose(const workload *work, const char *peers[], variant_result results[VARIANTS]) {
+  results[VARIANT_CRADLE].wanted = true;
+  results[VARIANT_ARENA].wanted = work->on_arena;
+  for (; *peers != NULL; peers++) want_peer(work, *peers, results);
+}
+
+enum { PEERS_MAX = 8 };
+static const struct option options[] = {
+    {"slots", required_argument, NULL, 's'}, {"live", required_argument, NULL, 'v'}, {"seconds", required_argument, NULL, 't'},
+    {"runs", required_argument, NULL, 'r'},  {"peer", required_argument, NULL, 'p'}, {"nursery", required_argument, NULL, 'n'},
+    {"small", no_argument, NULL, 'm'},       {"json", no_argument, NULL, 'j'},       {"list", no_argument, NULL, 'l'},
+    {NULL, 0, NULL, 0}};
+
 int main(int argc, char **argv) {
-  static const struct option options[] = {{"nursery", required_argument, NULL, 'n'}, {"runs", required_argument, NULL, 'r'},
-                                          {"json", no_argument, NULL, 'j'},          {"list", no_argument, NULL, 'l'},
-                                          {NULL, 0, NULL, 0}};
-  workload_run run = {.nursery_bytes = 0};
-  int runs = 5, json = 0, option;
+  static workload_run run;
+  static variant_result results[VARIANTS];
+  const char *peers[PEERS_MAX + 1] = {NULL};
+  workload_parameters given = {0};
+  bool json = false, small = false;
+  int option, peer_count = 0;
   while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-    if (option == 'n' && !cradle_parse_size(optarg, &run.nursery_bytes)) bad_usage("--nursery wants a size such as 4M", optarg);
-    if (option == 'r') runs = (int)number(optarg, "--runs wants a number", RUNS_MAX);
-    if (option == 'j') json = 1;
-    if (option == 'l') return list(), 0;
-    if (option == '?') bad_usage("unknown option or missing value", NULL);
+    switch (option) {
+    case 's': given.slots = number(optarg, "--slots wants a number such as 1000000", 1, COUNT_MAX - 1); break;
+    case 'v': given.live = number(optarg, "--live wants a number or size such as 1G", 1, UINT64_C(1) << 40); break;
+    case 't': given.seconds = number(optarg, "--seconds wants a number", 1, 1000000); break;
+    case 'r': given.runs = number(optarg, "--runs wants a number", 1, WORKLOAD_RUNS_MAX); break;
+    case 'n': run.nursery_bytes = number(optarg, "--nursery wants a size such as 4M", 1, SIZE_MAX); break;
+    case 'p':
+      if (peer_count == PEERS_MAX) bad_usage("too many peers", optarg);
+      peers[peer_count++] = optarg;
+      break;
+    case 'm': small = true; break;
+    case 'j': json = true; break;
+    case 'l': list(); return 0;
+    default: bad_usage("unknown option or missing value", NULL);
+    }
   }
   if (optind == argc || argc - optind > 2) bad_usage("wants the name of a workload", NULL);
   const workload *work = find(argv[optind]);
-  uint64_t most = work == &workload_binary_trees ? 26 : UINT64_C(1) << 32;
-  run.size = optind + 1 < argc ? number(argv[optind + 1], "SIZE is out of range", most) : work->default_size;
-  result r = measure(work, &run, runs);
-  (json ? print_json : print_table)(work, &run, &r);
+  run.with = small ? work->small : work->usual;
+  override(work, &run.with.slots, given.slots, "--slots");
+  override(work, &run.with.live, given.live, "--live");
+  override(work, &run.with.seconds, given.seconds, "--seconds");
+  override(work, &run.with.runs, given.runs, "--runs");
+  uint64_t least = work->size_least > 0 ? work->size_least : 1, most = work->size_most > 0 ? work->size_most : COUNT_MAX;
+  if (optind + 1 < argc && run.with.size == 0) bad_usage("the workload takes no SIZE", argv[optind + 1]);
+  if (optind + 1 < argc) run.with.size = number(argv[optind + 1], "SIZE is out of range", least, most);
+  choose(work, peers, results);
+  workload_measure(work, &run, results);
+  (json ? workload_print_json : workload_print_table)(work, &run, results);
   return 0;
 }

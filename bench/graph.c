@@ -1,0 +1,67 @@
+#include "bench/graph.h"
+
+#include <string.h>
+
+enum { PASSING_CELLS = 4 };
+
+static void check_element(const element *e, uint64_t place) {
+  const bytes *payload = e->payload;
+  if (e->number != place) workload_wrong("an element's number");
+  if (payload->length > GRAPH_PAYLOAD_MOST) workload_wrong("a payload's length");
+  for (uint64_t i = 0; i < payload->length; i++)
+    if (payload->data[i] != (place & 0xff)) workload_wrong("a payload's contents");
+}
+
+static element *element_new(cradle_mutator *m, uint64_t place, uint64_t length) CRADLE_MAY_COLLECT {
+  bytes *payload = cradle_new_array(m, TYPE_BYTES, length);
+  memset(payload->data, (int)(place & 0xff), length);
+  cradle_push(m, payload);
+  element *e = cradle_new(m, TYPE_ELEMENT, sizeof(element));
+  e->payload = cradle_pop(m);
+  e->number = place;
+  return e;
+}
+
+static uint64_t random_place(const array *all, randomizer *r) {
+  return random_below(r, all->length);
+}
+
+void graph_fill(cradle_mutator *m, array **all, randomizer *r) {
+  for (uint64_t i = 0; i < (*all)->length; i++) {
+    element *e = element_new(m, i, random_below(r, GRAPH_PAYLOAD_MOST + 1));
+    if (i > 0) e->left = (*all)->slots[random_below(r, i)];
+    cradle_store(m, *all, &(*all)->slots[i], e);
+  }
+}
+
+/* The element that is replaced lets go of what it holds: references to it may stay, and must not keep a history alive. */
+static void replace(cradle_mutator *m, array **all, randomizer *r) CRADLE_MAY_COLLECT {
+  uint64_t place = random_place(*all, r);
+  element *e = element_new(m, place, random_below(r, GRAPH_PAYLOAD_MOST + 1));
+  element *old = (*all)->slots[place];
+  check_element(old, place);
+  e->left = (*all)->slots[random_place(*all, r)];
+  cradle_store(m, old, &old->left, NULL);
+  cradle_store(m, old, &old->right, NULL);
+  cradle_store(m, old, &old->payload, NULL);
+  cradle_store(m, *all, &(*all)->slots[place], e);
+}
+
+void graph_mutate(cradle_mutator *m, array **all, randomizer *r) {
+  replace(m, all, r);
+  element *from = (*all)->slots[random_place(*all, r)];
+  cradle_store(m, from, &from->right, (*all)->slots[random_place(*all, r)]);
+  for (int i = 0; i < PASSING_CELLS; i++) {
+    cell *passing = cradle_new(m, TYPE_CELL, sizeof(cell));
+    __asm__ volatile("" : : "r"(passing) : "memory"); /* it is used, as far as the compiler knows */
+  }
+}
+
+void graph_check(const array *all) {
+  for (uint64_t i = 0; i < all->length; i++) {
+    const element *e = all->slots[i];
+    check_element(e, i);
+    if (e->left != NULL && e->left->payload != NULL) check_element(e->left, e->left->number);
+    if (e->right != NULL && e->right->payload != NULL) check_element(e->right, e->right->number);
+  }
+}

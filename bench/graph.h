@@ -1,0 +1,19 @@
+/* A graph that lives and changes: an array of elements with a payload of up to 200 bytes and two references to others. Each
+ * element's number is its place in the array, and its payload is filled with that, so that damage shows.
+ */
+#ifndef BENCH_GRAPH_H
+#define BENCH_GRAPH_H
+
+#include "bench/workloads.h"
+
+#define GRAPH_PAYLOAD_MOST 200
+#define GRAPH_ELEMENT_BYTES (sizeof(void *) + sizeof(element) + sizeof(bytes) + GRAPH_PAYLOAD_MOST / 2)
+
+/* Fills the array, which is rooted where all points. */
+void graph_fill(cradle_mutator *m, array **all, randomizer *r) CRADLE_MAY_COLLECT;
+/* One step: a random element is replaced, a random reference changes, and a few objects are made that die at once. */
+void graph_mutate(cradle_mutator *m, array **all, randomizer *r) CRADLE_MAY_COLLECT;
+/* Every element, or the program ends. */
+void graph_check(const array *all);
+
+#endif

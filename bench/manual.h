@@ -1,0 +1,55 @@
+/* Memory by hand, for the variants of the workloads that have no collector: a bump arena on transparent huge pages, freed
+ * whole, which is the physical limit; or a peer's malloc and free behind two function pointers.
+ *
+ *   [manual.1] An arena has no release, a peer no arena: free == end == NULL sends each of its allocations to the call.
+ */
+#ifndef BENCH_MANUAL_H
+#define BENCH_MANUAL_H
+
+#include <stdbool.h>
+
+#include "bench/peers.h"
+
+typedef struct manual {
+  char *free, *end;   /* the arena's unused part */
+  char *start, *map;  /* its beginning, and that of the mapping it lies in */
+  peer by;
+} manual;
+
+/* Address space of an arena; only what is touched becomes memory. */
+#define MANUAL_ARENA_BYTES ((size_t)16 << 30)
+
+/* NULL, or why it cannot be had, in words. */
+const char *manual_open_arena(manual *m);
+const char *manual_open_peer(manual *m, peer_id id);
+void manual_close(manual *m);
+void manual_full(void) __attribute__((noreturn, cold));
+
+static inline void *manual_take(manual *m, size_t bytes) {
+  char *object = m->free;
+  if (__builtin_expect((size_t)(m->end - object) >= bytes, 1)) {
+    m->free = object + bytes;
+    return object;
+  }
+  void *block = m->by.allocate != NULL ? m->by.allocate(bytes) : NULL;
+  if (block == NULL) manual_full();
+  return block;
+}
+
+/* Whether objects are freed one by one, which the arena spares. */
+static inline bool manual_frees(const manual *m) {
+  return m->by.release != NULL;
+}
+static inline void manual_give(manual *m, void *block) {
+  if (m->by.release != NULL) m->by.release(block);
+}
+
+/* The arena's way to free: everything taken since the mark, at once. */
+static inline char *manual_mark(const manual *m) {
+  return m->free;
+}
+static inline void manual_drop(manual *m, char *mark) {
+  m->free = mark;
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* The pause test: a graph of --live bytes, all of it reached through one large array, that changes for --seconds. Pauses are
+ * those of the collector's events. Two figures stand beside them: the longest that the program waited for STEPS of its own
+ * steps, collector or not, and the longest hiccup of the machine in that time.
+ */
+#include "bench/graph.h"
+#include "bench/hiccup.h"
+#include "bench/timing.h"
+
+enum { STEPS = 8 };
+
+static uint64_t mutate_for(cradle_mutator *m, array **all, uint64_t seconds, histogram *waits) CRADLE_MAY_COLLECT {
+  randomizer r = RANDOMIZER_SEED;
+  uint64_t begin = now_ns(), last = begin, steps = 0;
+  while (last - begin < seconds * 1000000000) {
+    for (int i = 0; i < STEPS; i++) graph_mutate(m, all, &r);
+    steps += STEPS;
+    uint64_t now = now_ns();
+    histogram_record(waits, now - last);
+    last = now;
+  }
+  return steps;
+}
+
+static void note(workload_run *run, const histogram *waits, uint64_t steps, uint64_t hiccup_ns) {
+  workload_figure_add(run, "steps_per_second", (double)steps * 1e9 / (double)(run->end_ns - run->begin_ns));
+  workload_figure_add(run, "wait_p999_ns", (double)histogram_quantile(waits, 0.999));
+  workload_figure_add(run, "wait_max_ns", (double)waits->max);
+  workload_figure_add(run, "hiccup_max_ns", (double)hiccup_ns);
+}
+
+static uint64_t run_cradle(workload_run *run) {
+  cradle_heap *heap = workload_start(run);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  {
+    static histogram waits;
+    static hiccup beside;
+    randomizer r = RANDOMIZER_SEED;
+    array *all = array_new(m, run->with.live / GRAPH_ELEMENT_BYTES + 1);
+    CRADLE_ROOT(m, all);
+    graph_fill(m, &all, &r);
+    cradle_collect_full(m);
+    hiccup_start(&beside);
+    workload_timed_begin(run);
+    uint64_t steps = mutate_for(m, &all, run->with.seconds, &waits);
+    workload_timed_end(run);
+    note(run, &waits, steps, hiccup_stop(&beside));
+    graph_check(all);
+    run->live_bytes = workload_measure_live(heap, m);
+  }
+  workload_end(run, heap, m);
+  return 0;
+}
+
+const workload workload_pause = {
+    .name = "pause",
+    .help = "a graph of --live bytes that changes for --seconds; the pauses, and the machine's own hiccups beside them",
+    .cradle = run_cradle,
+    .usual = {.live = UINT64_C(1) << 30, .seconds = 60, .runs = 1},
+    .small = {.live = 50000, .seconds = 1, .runs = 1},
+};

@@ -1,0 +1,155 @@
+/* What the workloads share: the heap and its types, the clock, the pauses, and arrays. */
+#include "bench/workloads.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/timing.h"
+
+/* Collections with less of the program between them than this are one pause to whoever waits for it. */
+#define PAUSE_GAP_NS 1000
+
+#define VALUES_OF_TUPLE (UINT64_C(7) << (offsetof(tuple, items) / 8))
+static const cradle_type types[TYPE_COUNT] = {
+    [TYPE_CELL] = {.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, next)},
+    [TYPE_TREE] = {.name = "tree", .size = sizeof(tree), .references = CRADLE_SLOT(tree, left) | CRADLE_SLOT(tree, right)},
+    [TYPE_TUPLE] = {.name = "tuple", .size = sizeof(tuple), .values = VALUES_OF_TUPLE},
+    [TYPE_ARRAY] = {.name = "array", .size = sizeof(array), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+                    .length_offset = offsetof(array, length)},
+    [TYPE_BYTES] = {.name = "bytes", .size = sizeof(bytes), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
+                    .length_offset = offsetof(bytes, length)},
+    [TYPE_GCBENCH] = {.name = "gcbench", .size = sizeof(gcbench_node),
+                      .references = CRADLE_SLOT(gcbench_node, left) | CRADLE_SLOT(gcbench_node, right)},
+    [TYPE_ENTRY] = {.name = "entry", .size = sizeof(entry),
+                    .references = CRADLE_SLOT(entry, newer) | CRADLE_SLOT(entry, older) | CRADLE_SLOT(entry, chain) |
+                                  CRADLE_SLOT(entry, payload)},
+    [TYPE_ELEMENT] = {.name = "element", .size = sizeof(element),
+                      .references = CRADLE_SLOT(element, left) | CRADLE_SLOT(element, right) |
+                                    CRADLE_SLOT(element, payload)},
+};
+
+/* --- pauses --- */
+
+/* A pause runs from the first begin to the end that matches it, and on through what follows within PAUSE_GAP_NS. */
+static void pause_close(workload_run *run) {
+  if (run->pause_end_ns != 0 && !run->pauses_done)
+    histogram_record(&run->pauses, run->pause_end_ns - run->pause_begin_ns);
+  run->pause_end_ns = 0;
+}
+
+static void pause_begins(workload_run *run, uint64_t now) {
+  if (run->pause_depth++ > 0) return;
+  if (run->pause_end_ns != 0 && now - run->pause_end_ns < PAUSE_GAP_NS) {
+    run->pause_end_ns = 0;
+    return;
+  }
+  pause_close(run);
+  run->pause_begin_ns = now;
+}
+
+static void pause_ends(workload_run *run, uint64_t now) {
+  if (run->pause_depth > 0 && --run->pause_depth == 0) run->pause_end_ns = now;
+}
+
+static void on_event(void *data, const cradle_event *event) {
+  switch (event->kind) {
+  case CRADLE_EVENT_MINOR_BEGIN:
+  case CRADLE_EVENT_MAJOR_BEGIN: pause_begins(data, event->time_ns); break;
+  case CRADLE_EVENT_MINOR_END:
+  case CRADLE_EVENT_MAJOR_END: pause_ends(data, event->time_ns); break;
+  default: break;
+  }
+}
+
+/* --- the heap --- */
+
+cradle_heap *workload_start(workload_run *run) {
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = types;
+  options.type_count = TYPE_COUNT;
+  options.encoding = cradle_encoding_low_tags(0x01);
+  options.nursery_bytes = run->nursery_bytes;
+  options.listener = (cradle_listener){on_event, run};
+  cradle_error error;
+  cradle_heap *heap = cradle_start(&options, &error);
+  if (heap != NULL) return heap;
+  fprintf(stderr, "workloads: %s\n", error.message);
+  exit(1);
+}
+
+void workload_end(workload_run *run, cradle_heap *heap, cradle_mutator *mutator) {
+  cradle_heap_stats(heap, &run->stats, sizeof run->stats, false);
+  cradle_mutator_free(mutator);
+  cradle_heap_free(heap);
+  pause_close(run);
+}
+
+void workload_timed_begin(workload_run *run) {
+  run->pause_end_ns = 0;
+  memset(&run->pauses, 0, sizeof run->pauses);
+  run->begin_ns = now_ns();
+}
+
+void workload_timed_end(workload_run *run) {
+  run->end_ns = now_ns();
+  pause_close(run);
+  run->pauses_done = true;
+  run->resident_bytes = workload_resident_bytes();
+}
+
+void workload_figure_add(workload_run *run, const char *name, double value) {
+  if (run->figure_count == WORKLOAD_FIGURES_MAX) workload_wrong("too many figures");
+  run->figures[run->figure_count++] = (workload_figure){name, value};
+}
+
+void workload_wrong(const char *what) {
+  fprintf(stderr, "workloads: wrong data: %s\n", what);
+  exit(1);
+}
+
+/* 0 where the system does not tell. */
+uint64_t workload_resident_bytes(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (file == NULL) return 0;
+  if (fscanf(file, "%*u %lu", &pages) != 1) pages = 0;
+  fclose(file);
+  return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t workload_measure_live(cradle_heap *heap, cradle_mutator *mutator) {
+  cradle_stats stats;
+  cradle_collect_full(mutator);
+  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  return stats.old_bytes;
+}
+
+/* --- objects --- */
+
+array *array_new(cradle_mutator *m, uint64_t length) {
+  return cradle_new_array(m, TYPE_ARRAY, length);
+}
+
+array *array_by_hand(manual *memory, uint64_t length) {
+  array *a = manual_take(memory, sizeof(array) + length * sizeof(void *));
+  memset(a, 0, sizeof(array) + length * sizeof(void *));
+  a->length = length;
+  return a;
+}
+
+bytes *bytes_by_hand(manual *memory, uint64_t length) {
+  uint64_t size = (sizeof(bytes) + length + 7) & ~UINT64_C(7);
+  bytes *b = manual_take(memory, size);
+  memset(b, 0, size);
+  b->length = length;
+  return b;
+}
+
+uint64_t random_size(randomizer *r, uint64_t least, uint64_t most) {
+  double share = (double)random_below(r, UINT64_C(1) << 20) / (double)(1 << 20);
+  return least + (uint64_t)((double)least * (pow((double)most / (double)least, share) - 1));
+}

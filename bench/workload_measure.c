@@ -1,0 +1,110 @@
+#include "bench/workload_measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/timing.h"
+
+const char *const variant_names[VARIANTS] = {"cradle", "arena", "malloc", "mimalloc"};
+
+/* --- one run --- */
+
+static void open_memory(manual *memory, variant_id variant) {
+  const char *why = variant == VARIANT_ARENA ? manual_open_arena(memory)
+                                             : manual_open_peer(memory, variant == VARIANT_MALLOC ? PEER_MALLOC : PEER_MIMALLOC);
+  if (why == NULL) return;
+  fprintf(stderr, "workloads: %s cannot run: %s\n", variant_names[variant], why);
+  exit(1);
+}
+
+/* In the run's own process. A peer's library is loaded before the clock starts. */
+static void run_here(const workload *work, variant_id variant, workload_run *run) {
+  manual memory;
+  if (variant != VARIANT_CRADLE) open_memory(&memory, variant);
+  run->begin_ns = now_ns();
+  run->checksum = variant == VARIANT_CRADLE ? work->cradle(run) : work->by_hand(run, &memory);
+  if (variant != VARIANT_CRADLE) manual_close(&memory);
+  if (run->end_ns == 0) run->end_ns = now_ns();
+}
+
+static void check_exit(const workload *work, variant_id variant, int status) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  if (WIFSIGNALED(status))
+    fprintf(stderr, "workloads: %s with %s: ended by signal %d\n", work->name, variant_names[variant], WTERMSIG(status));
+  exit(1);
+}
+
+/* Returns the peak of its resident memory. run is in shared memory. */
+static uint64_t run_process(const workload *work, variant_id variant, workload_run *run) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    run_here(work, variant, run);
+    exit(0);
+  }
+  int status;
+  struct rusage usage;
+  if (child < 0 || wait4(child, &status, 0, &usage) != child) {
+    perror("workloads: a process for a run");
+    exit(1);
+  }
+  check_exit(work, variant, status);
+  return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+/* --- all runs --- */
+
+static void histogram_add(histogram *to, const histogram *from) {
+  to->count += from->count;
+  to->sum += from->sum;
+  if (from->max > to->max) to->max = from->max;
+  for (int i = 0; i < HISTOGRAM_BUCKETS; i++) to->buckets[i] += from->buckets[i];
+}
+
+static void take(variant_result *result, const workload_run *run, uint64_t peak, int at) {
+  result->seconds[at] = (double)(run->end_ns - run->begin_ns) * 1e-9;
+  result->gc_shares[at] = (double)run->pauses.sum * 1e-9 / result->seconds[at];
+  for (unsigned i = 0; i < run->figure_count; i++) result->figures[i][at] = run->figures[i].value;
+  if (peak > result->peak_resident_bytes) result->peak_resident_bytes = peak;
+  histogram_add(&result->pauses, &run->pauses);
+  result->last = *run;
+}
+
+static void check_sum(const workload *work, variant_id variant, uint64_t expected, uint64_t got) {
+  if (expected == got) return;
+  fprintf(stderr, "workloads: %s: checksums differ: %s found %llx, the first run %llx\n", work->name, variant_names[variant],
+          (unsigned long long)got, (unsigned long long)expected);
+  exit(1);
+}
+
+/* Rounds, one variant after the other. When there are several, one more goes first and warms the machine up. */
+void workload_measure(const workload *work, const workload_run *run, variant_result results[VARIANTS]) {
+  workload_run *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) {
+    perror("workloads: shared memory");
+    exit(1);
+  }
+  int runs = (int)run->with.runs;
+  uint64_t sum = 0;
+  bool have_sum = false;
+  for (int round = runs > 1 ? -1 : 0; round < runs; round++) {
+    for (variant_id variant = 0; variant < VARIANTS; variant++) {
+      variant_result *result = &results[variant];
+      if (!result->wanted) continue;
+      *shared = *run;
+      uint64_t peak = run_process(work, variant, shared);
+      if (have_sum) check_sum(work, variant, sum, shared->checksum);
+      sum = shared->checksum;
+      have_sum = true;
+      if (round < 0) continue;
+      take(result, shared, peak, round);
+      result->ratios[round] = results[VARIANT_CRADLE].seconds[round] / result->seconds[round];
+    }
+  }
+  munmap(shared, sizeof *shared);
+}

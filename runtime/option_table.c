@@ -33,6 +33,12 @@ const crd_option crd_options[] = {
     {"CRADLE_GC_MAX_DELTA", CRD_OPTION_SIZE, FIELD(major_max_delta), 0, 0, 8 * TIB, "512M",
      "an eighth of the memory",
      "The threshold is at most this far above what survived. 0 is the default."},
+    {"CRADLE_GC_PAUSE", CRD_OPTION_TIME, FIELD(pause_ns), 0, 0, UINT64_C(1000000000), "1ms", "2ms",
+     "Pause target: major collections run in increments, and the nursery is kept small enough, that "
+     "pauses stay below it. 0: none, a major collection runs in one go."},
+    {"CRADLE_GC_NURSERY_FIXED", CRD_OPTION_BOOL, FIELD(nursery_fixed), 0, 0, 1, NULL, "0",
+     "1: the size chosen from the L2 cache is not changed by what survives. One that CRADLE_GC_NURSERY "
+     "gives never is."},
     {"CRADLE_GC_RESERVE", CRD_OPTION_SIZE, FIELD(reserve_bytes), 0, 16 * MIB, 8 * TIB, "16G", "64G",
      "Address space reserved for the old generation; no memory is used by it. Halved while the "
      "system refuses it."},
@@ -50,7 +56,8 @@ const crd_option crd_options[] = {
      "Collects at every n-th allocation that the library can see, to find references that are not "
      "rooted. 0: off."},
     {"CRADLE_STRESS_MAJOR", CRD_OPTION_COUNT, FIELD(stress_major), 0, 0, UINT64_MAX, "10", "0",
-     "Makes every k-th of these collections a full one. 0: none."},
+     "Makes every k-th of these collections a full and compacting one, in which every object moves. "
+     "0: none."},
     {"CRADLE_VERIFY", CRD_OPTION_BOOL, FIELD(verify), 0, 0, 1, NULL, "0",
      "1: checks the whole heap before and after every collection."},
 };
@@ -128,6 +135,30 @@ static bool set_factor(const crd_option *option, const char *text, void *field) 
   return true;
 }
 
+/* Nanoseconds of a number with a unit; 0 needs none. */
+static bool set_time(const crd_option *option, const char *text, void *field) {
+  static const struct {
+    const char *name;
+    uint64_t ns;
+  } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+  uint64_t whole;
+  double fraction;
+  if (!crd_parse_decimal(&text, &whole, &fraction)) return false;
+  if (*text == '\0' && whole == 0 && fraction == 0) {
+    *(uint64_t *)field = 0;
+    return true;
+  }
+  while (*text == ' ') text++;
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    if (!crd_equal_in_any_case(text, units[i].name) || whole > option->maximum / units[i].ns) continue;
+    uint64_t ns = whole * units[i].ns + (uint64_t)(fraction * (double)units[i].ns);
+    if (ns < option->minimum || ns > option->maximum) return false;
+    *(uint64_t *)field = ns;
+    return true;
+  }
+  return false;
+}
+
 static bool parse_count(const crd_option *option, const char *text, uint64_t *count) {
   if (*text == '\0' || !crd_parse_whole(&text, count) || *text != '\0') return false;
   return *count >= option->minimum && *count <= option->maximum;
@@ -161,6 +192,7 @@ static bool set_field(const crd_option *option, const char *text, void *field) {
   case CRD_OPTION_SIZE: return set_size(option, text, field);
   case CRD_OPTION_FACTOR: return set_factor(option, text, field);
   case CRD_OPTION_COUNT: return set_count(option, text, field);
+  case CRD_OPTION_TIME: return set_time(option, text, field);
   case CRD_OPTION_BOOL: return set_bool(option, text, field);
   case CRD_OPTION_POLICY: return set_policy(text, field);
   case CRD_OPTION_LOG: return true;
@@ -198,6 +230,7 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
              (uintmax_t)option->minimum, (uintmax_t)option->maximum);
     break;
   case CRD_OPTION_COUNT: strcpy(words, "a whole number"); break;
+  case CRD_OPTION_TIME: strcpy(words, "a time from 0 to 1s with its unit (ns, us, ms, s)"); break;
   case CRD_OPTION_BOOL: strcpy(words, "0 or 1"); break;
   case CRD_OPTION_POLICY: strcpy(words, "auto, hugetlb, 1g or off"); break;
   case CRD_OPTION_LOG: strcpy(words, "FILE, :FILE or PREFIX,PREFIX:FILE"); break;

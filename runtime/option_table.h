@@ -14,6 +14,7 @@ typedef enum crd_option_type {
   CRD_OPTION_SIZE,   /* bytes; the field is a size_t */
   CRD_OPTION_FACTOR, /* a decimal above the minimum; the field is a double */
   CRD_OPTION_COUNT,  /* the field is a uint64_t */
+  CRD_OPTION_TIME,   /* the field is a uint64_t in nanoseconds */
   CRD_OPTION_BOOL,   /* 0 or 1; the field is a bool */
   CRD_OPTION_POLICY, /* of huge pages; the field is a cradle_hugepages */
   CRD_OPTION_LOG,    /* no field: the log reads it when a heap starts (runtime/log.h) */

@@ -127,6 +127,8 @@ static void assert_same_choices(const cradle_options *a, const cradle_options *b
   assert_int_equal(a->heap_max_bytes, b->heap_max_bytes);
   assert_int_equal(a->hugepages_nursery, b->hugepages_nursery);
   assert_int_equal(a->hugepages_arenas, b->hugepages_arenas);
+  assert_int_equal(a->pause_ns, b->pause_ns);
+  assert_int_equal(a->nursery_fixed, b->nursery_fixed);
   assert_int_equal(a->stress_period, b->stress_period);
   assert_int_equal(a->stress_major, b->stress_major);
   assert_int_equal(a->verify, b->verify);
@@ -143,6 +145,8 @@ static void values_reach_the_options(void **state) {
   setenv("CRADLE_GC_MIN", "10M", 1);
   setenv("CRADLE_GC_MAX", "2G", 1);
   setenv("CRADLE_GC_MAX_DELTA", "7M", 1);
+  setenv("CRADLE_GC_PAUSE", "1.5 ms", 1);
+  setenv("CRADLE_GC_NURSERY_FIXED", "1", 1);
   setenv("CRADLE_GC_RESERVE", "1G", 1);
   setenv("CRADLE_STRESS", "18446744073709551615", 1);
   setenv("CRADLE_STRESS_MAJOR", "12", 1);
@@ -155,9 +159,27 @@ static void values_reach_the_options(void **state) {
   assert_int_equal(options.heap_max_bytes, (size_t)2 << 30);
   assert_int_equal(options.major_max_delta, 7 << 20);
   assert_int_equal(options.reserve_bytes, (size_t)1 << 30);
+  assert_int_equal(options.pause_ns, 1500000);
+  assert_true(options.nursery_fixed);
   assert_true(options.stress_period == UINT64_MAX);
   assert_int_equal(options.stress_major, 12);
   assert_true(options.verify);
+}
+
+static void times_have_units(void **state) {
+  static const struct {
+    const char *value;
+    uint64_t ns;
+  } good[] = {{"0", 0}, {"0ms", 0}, {"250us", 250000}, {"0.5ms", 500000}, {"1 MS", 1000000}, {"7ns", 7}, {"1s", 1000000000}};
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    forget_all();
+    setenv("CRADLE_GC_PAUSE", good[i].value, 1);
+    assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+    assert_int_equal(options.pause_ns, good[i].ns);
+  }
 }
 
 static void policies_override_each_other(void **state) {
@@ -208,6 +230,11 @@ static void bad_values_are_ignored(void **state) {
       {"CRADLE_GC_MAJOR_COLLECT", "2K"},
       {"CRADLE_GC_GROWTH", "0.5"},
       {"CRADLE_GC_GROWTH", "1000.5"},
+      {"CRADLE_GC_PAUSE", "2"},
+      {"CRADLE_GC_PAUSE", "2 s"},
+      {"CRADLE_GC_PAUSE", "1e3us"},
+      {"CRADLE_GC_PAUSE", "99999999999999999999ns"},
+      {"CRADLE_GC_NURSERY_FIXED", "4M"},
       {"CRADLE_GC_RESERVE", "15M"},
       {"CRADLE_GC_RESERVE", "9T"},
       {"CRADLE_HUGEPAGES", "on"},
@@ -407,6 +434,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(other_text_is_no_size),
       cmocka_unit_test(overflow_is_no_size),
       cmocka_unit_test(values_reach_the_options),
+      cmocka_unit_test(times_have_units),
       cmocka_unit_test(policies_override_each_other),
       cmocka_unit_test(nothing_set_changes_nothing),
       cmocka_unit_test(bad_values_are_ignored),

@@ -1,0 +1,491 @@
+/* The old generation through the public interface: increments, recorded slots, large objects, compaction, pacing. */
+#include "tests/heap_fixture.h"
+
+#define MIB ((size_t)1 << 20)
+
+/* What the listener counts. */
+typedef struct seen {
+  uint64_t steps, majors, minors, compactions, pauses, nursery_sizes;
+  uint64_t longest_step_ns;
+  int inside; /* sections that are open */
+  bool crossed;
+} seen;
+
+static void count_event(void *data, const cradle_event *event) {
+  seen *s = data;
+  switch (event->kind) {
+    case CRADLE_EVENT_STEP_BEGIN: s->inside++; break;
+    case CRADLE_EVENT_STEP_END:
+      s->inside--;
+      s->steps++;
+      if (event->u.step.duration_ns > s->longest_step_ns) s->longest_step_ns = event->u.step.duration_ns;
+      break;
+    case CRADLE_EVENT_MINOR_BEGIN: s->inside++; break;
+    case CRADLE_EVENT_MINOR_END: s->inside--, s->minors++; break;
+    case CRADLE_EVENT_COMPACT_BEGIN: s->inside++; break;
+    case CRADLE_EVENT_COMPACT_END: s->inside--, s->compactions++; break;
+    case CRADLE_EVENT_MAJOR_END: s->majors++; break;
+    case CRADLE_EVENT_NURSERY_SIZED: s->nursery_sizes++; break;
+    case CRADLE_EVENT_PAUSE:
+      s->pauses++;
+      if (s->inside != 0) s->crossed = true;
+      break;
+    default: break;
+  }
+}
+
+static void open_old(fixture *f, seen *s, void (*change)(cradle_options *)) {
+  cradle_options options;
+  fixture_options(f, &options);
+  options.verify = false; /* heaps here are large; what is to be verified says so */
+  options.major_min_bytes = 4 * MIB;
+  options.listener = (cradle_listener){count_event, s};
+  if (change != NULL) change(&options);
+  fixture_open_with(f, &options);
+}
+
+static void verify(fixture *f) {
+  cradle_error error;
+  if (!cradle_heap_verify(f->heap, &error)) fail_msg("%s", error.message);
+}
+
+static pair *push_pair(fixture *f, pair *rest, pair *first) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(f->m, rest);
+  CRADLE_ROOT(f->m, first);
+  pair *p = cradle_new(f->m, T_PAIR, sizeof *p);
+  p->first = first;
+  p->rest = rest;
+  return p;
+}
+
+static pair *make_list(fixture *f, size_t length) CRADLE_MAY_COLLECT {
+  pair *list = NULL;
+  for (size_t i = 0; i < length; i++) list = push_pair(f, list, NULL);
+  return list;
+}
+
+static size_t list_length(const pair *list) {
+  size_t length = 0;
+  for (; list != NULL; list = list->rest) length++;
+  return length;
+}
+
+/* Under stress a collection comes with every few objects: there are fewer of them. */
+static size_t many(const fixture *f, size_t count) {
+  return f->stressed ? count / 100 : count;
+}
+
+/* --- increments --- */
+
+static void step_until_done(fixture *f, uint64_t most_ns) CRADLE_MAY_COLLECT {
+  while (!cradle_collect_step(f->m, most_ns)) {}
+}
+
+static void a_collection_in_steps_frees_what_one_in_one_go_does(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, NULL);
+  {
+    pair *list = make_list(&f, many(&f, 100000));
+    CRADLE_ROOT(f.m, list);
+    pair *dead = make_list(&f, many(&f, 100000));
+    CRADLE_ROOT(f.m, dead);
+    cradle_collect_full(f.m);
+    assert_int_equal(fixture_stats(&f).old_bytes, many(&f, 200000) * sizeof(pair));
+    dead = NULL;
+    uint64_t before = s.steps;
+    step_until_done(&f, 1);
+    assert_true(s.steps > before + (f.stressed ? 2 : 100)); /* it was many increments */
+    assert_int_equal(fixture_stats(&f).old_bytes, many(&f, 100000) * sizeof(pair));
+    assert_int_equal(list_length(list), many(&f, 100000));
+    assert_false(s.crossed);
+    assert_int_equal(s.inside, 0);
+  }
+  fixture_close(&f);
+}
+
+/* Between increments the list is taken apart and put together again somewhere else, so that marking meets it neither here nor
+ * there unless every store is seen. */
+static void what_moves_about_while_marking_is_not_lost(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, NULL);
+  size_t length = f.stressed ? 100 : 3000;
+  {
+    pair *from = make_list(&f, length), *to = NULL;
+    CRADLE_ROOT(f.m, from);
+    CRADLE_ROOT(f.m, to);
+    vector *shelf = cradle_new_array(f.m, T_VECTOR, 20000); /* large: its slots are recorded */
+    CRADLE_ROOT(f.m, shelf);
+    cradle_collect_full(f.m);
+    for (int round = 0; round < 6; round++) {
+      uint64_t at = 0;
+      do {
+        for (int i = 0; i < 40 && from != NULL; i++) {
+          pair *next = from->rest;
+          cradle_store(f.m, shelf, &shelf->item[at++ % 20000], from); /* the only reference for a while */
+          from = next;
+        }
+        if (at > 2000 || from == NULL)
+          for (uint64_t i = 0; i < 20000; i++) {
+            pair *p = shelf->item[i];
+            if (p == NULL) continue;
+            cradle_store(f.m, p, &p->rest, to);
+            to = p;
+            cradle_store(f.m, shelf, &shelf->item[i], NULL);
+          }
+        verify(&f);
+      } while (!cradle_collect_step(f.m, 1) || from != NULL);
+      assert_int_equal(list_length(to), length);
+      from = to;
+      to = NULL;
+    }
+    cradle_collect_full(f.m);
+    verify(&f);
+    assert_int_equal(list_length(from), length);
+  }
+  fixture_close(&f);
+}
+
+static void a_missing_barrier_while_marking_is_found(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, NULL);
+  {
+    pair *holder = make_list(&f, 1);
+    CRADLE_ROOT(f.m, holder);
+    pair *list = make_list(&f, 5000);
+    CRADLE_ROOT(f.m, list);
+    cradle_collect_full(f.m);
+    assert_false(cradle_collect_step(f.m, 1)); /* marks the roots and a few of the list: the holder is traced */
+    pair *middle = list;
+    for (int i = 0; i < 3000; i++) middle = middle->rest;
+    holder->first = middle; /* no barrier */
+    cradle_error error;
+    assert_false(cradle_heap_verify(f.heap, &error));
+    assert_non_null(strstr(error.message, "missing write barrier while marking"));
+    cradle_store(f.m, holder, &holder->first, middle);
+    verify(&f);
+  }
+  fixture_close(&f);
+}
+
+static void no_target(cradle_options *options) {
+  options->pause_ns = 0;
+}
+
+static void a_program_that_only_allocates_runs_them(void **state) {
+  (void)state;
+  for (int with_target = 0; with_target < 2; with_target++) {
+    fixture f;
+    seen s = {0};
+    open_old(&f, &s, with_target ? NULL : no_target);
+    {
+      pair *list = make_list(&f, many(&f, 200000));
+      CRADLE_ROOT(f.m, list);
+      for (int i = 0; i < 20; i++) {
+        list = NULL;
+        list = make_list(&f, many(&f, 200000));
+      }
+      assert_true(s.majors >= 2);
+      cradle_stats stats = fixture_stats(&f);
+      assert_true(stats.old_bytes < 60 * MIB);
+      assert_int_equal(list_length(list), many(&f, 200000));
+      if (!with_target && !f.stressed) assert_int_equal(s.steps, s.majors);
+    }
+    fixture_close(&f);
+  }
+}
+
+static void a_list_of_ten_million_is_marked_in_bounded_memory(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, NULL);
+  if (f.stressed) {
+    fixture_close(&f);
+    print_message("skipped under stress: ten million collections\n");
+    skip();
+  }
+  {
+    pair *list = make_list(&f, 10000000);
+    CRADLE_ROOT(f.m, list);
+    cradle_collect_full(f.m);
+    cradle_stats stats = fixture_stats(&f);
+    uint64_t others = stats.committed_bytes - stats.arenas_committed * stats.arena_bytes - stats.metadata_bytes;
+    assert_true(others < 40 * MIB); /* the nursery, the shadow stack, the mark stack and the rest */
+    assert_int_equal(list_length(list), 10000000);
+  }
+  fixture_close(&f);
+}
+
+/* --- large objects --- */
+
+static void an_array_of_a_gibibyte_goes_at_once(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, NULL);
+  {
+    string *big = cradle_new_array(f.m, T_STRING, (size_t)1 << 30);
+    CRADLE_ROOT(f.m, big);
+    big->byte[0] = big->byte[((size_t)1 << 30) - 1] = 'x';
+    cradle_collect_minor(f.m);
+    assert_int_equal(big->byte[((size_t)1 << 30) - 1], 'x');
+    assert_true(fixture_stats(&f).large_bytes > (size_t)1 << 30);
+    big = NULL;
+    cradle_collect_full(f.m);
+    cradle_stats stats = fixture_stats(&f);
+    assert_int_equal(stats.large_bytes, 0);
+    assert_true(stats.committed_bytes < 64 * MIB);
+  }
+  fixture_close(&f);
+}
+
+static void small_maximum(cradle_options *options) {
+  options->heap_max_bytes = 24 * MIB;
+  options->major_min_bytes = 0;
+}
+
+static void at_the_maximum_one_allocation_fails_and_the_heap_stays_usable(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, small_maximum);
+  {
+    vector *keep = cradle_new_array(f.m, T_VECTOR, 64);
+    CRADLE_ROOT(f.m, keep);
+    uint64_t held = 0;
+    for (string *next; held < 64; held++) {
+      next = cradle_try_new_array(f.m, T_STRING, MIB);
+      if (next == NULL) break;
+      cradle_store(f.m, keep, &keep->item[held], next);
+    }
+    assert_in_range(held, 8, 24);
+    assert_null(cradle_try_new_array(f.m, T_STRING, MIB));
+    assert_true(s.compactions > 0); /* it was tried before giving up */
+    verify(&f);
+    cradle_store(f.m, keep, &keep->item[0], NULL);
+    assert_non_null(cradle_try_new_array(f.m, T_STRING, MIB));
+    assert_int_equal(list_length(make_list(&f, 1000)), 1000);
+    verify(&f);
+  }
+  fixture_close(&f);
+}
+
+static void memory_outside_counts(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, NULL);
+  {
+    pair *list = make_list(&f, 1000);
+    CRADLE_ROOT(f.m, list);
+    cradle_collect_full(f.m);
+    uint64_t before = s.majors;
+    if (!f.stressed) {
+      for (int i = 0; i < 3; i++) cradle_collect_minor(f.m);
+      (void)make_list(&f, 10000);
+      assert_int_equal(s.majors, before); /* the heap is far below its minimum */
+    }
+    cradle_external_memory(f.m, (int64_t)100 * (int64_t)MIB);
+    (void)make_list(&f, 20000);
+    assert_true(s.majors > before);
+    assert_int_equal(fixture_stats(&f).external_bytes, 100 * MIB);
+    cradle_external_memory(f.m, -(int64_t)(60 * MIB));
+    assert_int_equal(fixture_stats(&f).external_bytes, 40 * MIB);
+  }
+  ASSERT_MISUSE(&f, "cradle_external_memory", cradle_external_memory(f.m, -(int64_t)(41 * MIB)));
+  fixture_close(&f);
+}
+
+/* --- recorded slots --- */
+
+static void only_the_slots_of_a_large_array_are_looked_at(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, NULL);
+  {
+    vector *array = cradle_new_array(f.m, T_VECTOR, 100000);
+    CRADLE_ROOT(f.m, array);
+    cradle_collect_minor(f.m);
+    cradle_stats before = fixture_stats(&f);
+    for (uint64_t i = 0; i < 500; i++) {
+      pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
+      cradle_store(f.m, array, &array->item[i % 50 * 1000], p); /* each slot ten times */
+    }
+    cradle_collect_minor(f.m);
+    cradle_stats after = fixture_stats(&f);
+    assert_int_equal(after.remembered_objects, before.remembered_objects);
+    if (!f.stressed) assert_int_equal(after.recorded_slots - before.recorded_slots, 50);
+    for (uint64_t i = 0; i < 50; i++) assert_int_equal(cradle_type_of(array->item[i * 1000]), T_PAIR);
+    verify(&f);
+    array->item[7] = cradle_new(f.m, T_PAIR, sizeof(pair)); /* a plain store, and the barrier that is not told the slot */
+    cradle_write_barrier(f.m, array);
+    verify(&f);
+    cradle_store(f.m, array, &array->item[8], array->item[7]);
+    cradle_collect_minor(f.m);
+    assert_ptr_equal(array->item[7], array->item[8]);
+    assert_true(fixture_stats(&f).remembered_objects > after.remembered_objects);
+    verify(&f);
+    array->item[9] = cradle_new(f.m, T_PAIR, sizeof(pair)); /* forgotten */
+    cradle_error error;
+    if (!f.stressed) assert_false(cradle_heap_verify(f.heap, &error));
+    array->item[9] = NULL;
+  }
+  fixture_close(&f);
+}
+
+static void low_tags(cradle_options *options) {
+  options->encoding = cradle_encoding_low_tags(0x02);
+}
+
+static void values_are_recorded_too(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, low_tags);
+  {
+    values *array = cradle_new_array(f.m, T_VALUES, 50000);
+    CRADLE_ROOT(f.m, array);
+    cradle_collect_minor(f.m);
+    for (uint64_t i = 0; i < 50000; i += 7) {
+      string *p = cradle_new_array(f.m, T_STRING, 8);
+      p->byte[0] = (char)(i % 100);
+      cradle_store_value(f.m, array, &array->item[i], (uint64_t)(uintptr_t)p | 1);
+      cradle_store_value(f.m, array, &array->item[i + 1], i << 3 | 2); /* an immediate */
+    }
+    verify(&f);
+    step_until_done(&f, 1);
+    cradle_collect_compacting(f.m);
+    verify(&f);
+    for (uint64_t i = 0; i < 50000; i += 7) {
+      assert_int_equal(((string *)(uintptr_t)(array->item[i] - 1))->byte[0], (char)(i % 100));
+      assert_int_equal(array->item[i + 1], i << 3 | 2);
+    }
+  }
+  fixture_close(&f);
+}
+
+/* --- compaction --- */
+
+/* Objects of many sizes, of which one in ten is kept. */
+static void fragment(fixture *f, vector **keep, uint64_t count) CRADLE_MAY_COLLECT {
+  vector *all = cradle_new_array(f->m, T_VECTOR, count);
+  CRADLE_ROOT(f->m, all);
+  uint64_t seed = 12345;
+  for (uint64_t i = 0; i < count; i++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    uint64_t length = seed >> 60 == 0 ? (seed >> 33) % 20000 : (seed >> 33) % 600;
+    string *s = cradle_new_array(f->m, T_STRING, length);
+    if (length > 0) s->byte[0] = s->byte[length - 1] = (char)(i % 101);
+    cradle_store(f->m, all, &all->item[i], s);
+  }
+  cradle_collect_full(f->m);
+  for (uint64_t i = 0; i < count; i += 10) cradle_store(f->m, *keep, &(*keep)->item[i / 10], all->item[i]);
+}
+
+static void check_kept(const vector *keep, uint64_t count) {
+  for (uint64_t i = 0; i < count; i += 10) {
+    const string *s = keep->item[i / 10];
+    if (s->length > 0) assert_int_equal(s->byte[s->length - 1], (char)(i % 101));
+    if (s->length > 0) assert_int_equal(s->byte[0], (char)(i % 101));
+  }
+}
+
+static void compaction_gives_back_what_scattered_survivors_hold(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, NULL);
+  uint64_t count = f.stressed ? 3000 : 100000;
+  {
+    vector *keep = cradle_new_array(f.m, T_VECTOR, count / 10);
+    CRADLE_ROOT(f.m, keep);
+    fragment(&f, &keep, count);
+    cradle_collect_full(f.m);
+    cradle_stats before = fixture_stats(&f);
+    cradle_collect_compacting(f.m);
+    cradle_stats after = fixture_stats(&f);
+    assert_true(after.moved_old_objects > before.moved_old_objects);
+    assert_int_equal(after.old_bytes, before.old_bytes);
+    if (!f.stressed) {
+      assert_true(before.arenas_in_use * before.arena_bytes > 3 * before.old_bytes); /* the adversary is one */
+      assert_true(after.arenas_in_use * after.arena_bytes < after.old_bytes * 12 / 10 + 2 * after.arena_bytes);
+    }
+    check_kept(keep, count);
+    verify(&f);
+    fragment(&f, &keep, count); /* and the heap goes on */
+    cradle_collect_compacting(f.m);
+    check_kept(keep, count);
+    verify(&f);
+  }
+  fixture_close(&f);
+}
+
+static void without_a_target_it_happens_by_itself(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, no_target);
+  uint64_t count = f.stressed ? 3000 : 200000;
+  {
+    vector *keep = cradle_new_array(f.m, T_VECTOR, count / 10);
+    CRADLE_ROOT(f.m, keep);
+    for (int i = 0; i < 6; i++) fragment(&f, &keep, count);
+    if (!f.stressed) assert_true(s.compactions > 0);
+    check_kept(keep, count);
+    verify(&f);
+  }
+  fixture_close(&f);
+}
+
+/* --- the table of size classes --- */
+
+static void the_span_table_adds_up(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, NULL);
+  {
+    pair *list = make_list(&f, 5000);
+    CRADLE_ROOT(f.m, list);
+    cradle_collect_full(f.m);
+    cradle_span_info rows[128];
+    size_t count = cradle_heap_spans(f.heap, rows, 128);
+    assert_in_range(count, 50, 128);
+    uint64_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+      used += rows[i].used_bytes;
+      assert_true(rows[i].used_bytes <= rows[i].memory_bytes);
+      assert_int_equal(rows[i].memory_bytes, rows[i].spans * rows[i].span_bytes);
+      if (rows[i].object_bytes == sizeof(pair)) assert_int_equal(rows[i].used_bytes, 5000 * sizeof(pair));
+    }
+    assert_int_equal(used, fixture_stats(&f).old_bytes);
+    assert_int_equal(cradle_heap_spans(f.heap, rows, 0), count);
+  }
+  fixture_close(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_collection_in_steps_frees_what_one_in_one_go_does),
+      cmocka_unit_test(what_moves_about_while_marking_is_not_lost),
+      cmocka_unit_test(a_missing_barrier_while_marking_is_found),
+      cmocka_unit_test(a_program_that_only_allocates_runs_them),
+      cmocka_unit_test(a_list_of_ten_million_is_marked_in_bounded_memory),
+      cmocka_unit_test(an_array_of_a_gibibyte_goes_at_once),
+      cmocka_unit_test(at_the_maximum_one_allocation_fails_and_the_heap_stays_usable),
+      cmocka_unit_test(memory_outside_counts),
+      cmocka_unit_test(only_the_slots_of_a_large_array_are_looked_at),
+      cmocka_unit_test(values_are_recorded_too),
+      cmocka_unit_test(compaction_gives_back_what_scattered_survivors_hold),
+      cmocka_unit_test(without_a_target_it_happens_by_itself),
+      cmocka_unit_test(the_span_table_adds_up),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

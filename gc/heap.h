@@ -25,7 +25,9 @@
 #define POISON_SWEPT UINT64_C(0xdead0001dead0001)   /* freed by a sweep */
 #define POISON_NURSERY UINT64_C(0xdead0002dead0002) /* an object that moved or died in a minor collection was here */
 
-enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING };
+enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING, HEAP_FORKING };
+
+#define NURSERY_NAME "cradle nursery"
 
 typedef struct crd_nursery {
   char *start, *end;   /* [start, end) is handed out; end is lowered when the promotion reserve is refused */
@@ -33,7 +35,8 @@ typedef struct crd_nursery {
   size_t bytes;        /* the size chosen: end - start unless lowered */
   size_t full_bytes;   /* slack_end - start unless lowered */
   size_t mapped_bytes; /* of the mapping */
-  bool pool_refused;   /* the huge-page pool was asked for it and had not enough */
+  crd_backing backing; /* which pages were asked for */
+  bool from_pool;      /* it got them from the reserved pool */
 } crd_nursery;
 
 typedef struct crd_pacing {
@@ -68,7 +71,6 @@ struct cradle_heap {
   void *root_callback_data;
 
   crd_pacing pacing;
-  uint32_t arena_demand; /* arenas that were in use at recent major collections; see gc/collect.c */
   cradle_hardware hardware;
   cradle_options options;
   cradle_stats stats;
@@ -98,6 +100,8 @@ static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header
 void crd_event_send(cradle_heap *heap, cradle_event *event);
 void crd_event_simple(cradle_heap *heap, cradle_event_kind kind);
 void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64_t got);
+/* Sends .arenas when the totals are not those before; measured: with what the kernel gave, about 0.1 ms a GiB to ask. */
+void crd_event_arenas(cradle_heap *heap, uint64_t taken_before, uint64_t given_back_before, bool measured);
 static inline bool event_wanted(const cradle_heap *heap) {
   return heap->options.listener.function != NULL;
 }
@@ -106,6 +110,8 @@ static inline bool event_wanted(const cradle_heap *heap) {
 size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason);
 bool crd_nursery_init(cradle_heap *heap, size_t bytes);
 void crd_nursery_fini(cradle_heap *heap);
+/* Drops the contents of an empty nursery, so that its next use finds fresh pages; it stays committed. */
+void crd_nursery_discard(cradle_heap *heap);
 /* Empties it after a minor collection, secures the promotion reserve, and hands out as much as that allows. */
 void crd_nursery_reset(cradle_heap *heap);
 /* Sets top from what is asked of the mutator: its end, or NULL for the slow path at the next allocation. */

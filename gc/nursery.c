@@ -27,27 +27,26 @@ size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *
   return bytes & ~(size_t)7;
 }
 
-static bool commit(cradle_heap *heap, void *base, size_t bytes) {
-  bool pool = heap->options.hugepages_nursery == CRADLE_HUGEPAGES_HUGETLB ||
-              heap->options.hugepages_nursery == CRADLE_HUGEPAGES_1G;
-  size_t pool_page = heap->hardware.pool_page_bytes;
-  if (pool && pool_page != 0 && bytes % pool_page == 0 && crd_pages_commit_pool(base, bytes, pool_page)) return true;
-  heap->nursery.pool_refused = pool;
-  return crd_pages_commit(base, bytes);
+static bool commit(crd_nursery *nursery, void *base, size_t bytes) {
+  size_t pool_page = nursery->backing.pool_page_bytes;
+  nursery->from_pool = pool_page != 0 && crd_pages_commit_pool(base, bytes, pool_page);
+  return nursery->from_pool || crd_pages_commit(base, bytes);
 }
 
+/* Nothing is populated: a page comes when it is touched first, whole. docs/design/pages.md says why. */
 bool crd_nursery_init(cradle_heap *heap, size_t bytes) {
   crd_nursery *nursery = &heap->nursery;
   size_t full = bytes < FULL_MIN_BYTES ? FULL_MIN_BYTES : bytes;
   size_t mapped = (full + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1);
   char *base = crd_pages_reserve(mapped, HUGE_BYTES, NULL);
   if (base == NULL) return false;
-  crd_pages_advise_huge(base, mapped, heap->options.hugepages_nursery != CRADLE_HUGEPAGES_OFF);
-  if (!commit(heap, base, mapped)) {
+  nursery->backing = crd_backing_choose(heap->options.hugepages_nursery, &heap->hardware);
+  crd_pages_advise_huge(base, mapped, nursery->backing.transparent);
+  if (!commit(nursery, base, mapped)) {
     crd_pages_unreserve(base, mapped);
     return false;
   }
-  crd_pages_name(base, mapped, "cradle nursery");
+  crd_pages_name(base, mapped, NURSERY_NAME);
   nursery->start = nursery->end = nursery->slack_end = base;
   nursery->bytes = bytes;
   nursery->full_bytes = full;
@@ -62,6 +61,10 @@ void crd_nursery_fini(cradle_heap *heap) {
   sanitize_used(nursery->start, nursery->mapped_bytes);
   crd_pages_unreserve(nursery->start, nursery->mapped_bytes);
   nursery->start = NULL;
+}
+
+void crd_nursery_discard(cradle_heap *heap) {
+  (void)crd_pages_discard(heap->nursery.start, heap->nursery.mapped_bytes); /* refused: the old pages serve */
 }
 
 /* How many bytes can be handed out so that all of them can be promoted [heap.2]. */

@@ -47,6 +47,8 @@ typedef enum cradle_hugepages {
   CRADLE_HUGEPAGES_HUGETLB,  /* the reserved 2 MiB pool, each piece falling back to auto */
   CRADLE_HUGEPAGES_1G,       /* the reserved 1 GiB pool for the arenas, falling back to hugetlb */
   CRADLE_HUGEPAGES_OFF,      /* base pages */
+  CRADLE_HUGEPAGES_HUGETLB_STRICT, /* as HUGETLB, but heap creation fails when the pool refuses what the heap starts with */
+  CRADLE_HUGEPAGES_1G_STRICT,      /* the same for 1G; what comes after creation falls back */
 } cradle_hugepages;
 
 /* What roots and slots of a given place hold. */

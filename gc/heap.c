@@ -12,6 +12,8 @@
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
 #define REMEMBERED_MAX_BYTES ((size_t)256 << 20)
 #define MARK_STACK_MAX_BYTES ((size_t)64 << 20)
+/* A share of a cgroup's memory below this is no room for a heap, and is not made its maximum. */
+#define GROUP_MIN_BYTES ((size_t)16 << 20)
 
 uint32_t cradle_version(void) {
   return CRADLE_VERSION;
@@ -114,6 +116,14 @@ static bool limit_arenas(cradle_heap *heap, cradle_error *error) {
   return true;
 }
 
+/* A cgroup that runs out of memory is killed without a word, so a heap without a maximum gets one. */
+static void respect_group(cradle_heap *heap) {
+  size_t bytes = heap->hardware.group_bytes / 4 * 3;
+  if (heap->options.heap_max_bytes != 0 || bytes < GROUP_MIN_BYTES) return;
+  heap->options.heap_max_bytes = bytes;
+  if (heap->options.major_min_bytes > bytes) heap->options.major_min_bytes = bytes;
+}
+
 static bool init_memory(cradle_heap *heap, cradle_error *error) {
   size_t page = heap->hardware.page_bytes;
   if (!crd_old_init(&heap->old, &heap->options, &heap->hardware))
@@ -138,6 +148,9 @@ static void send_created(cradle_heap *heap, const char *nursery_reason) {
   if (heap->nursery.backing.pool && !heap->nursery.from_pool)
     crd_event_note(heap, "the huge-page pool refused the nursery: transparent huge pages instead",
                    heap->nursery.mapped_bytes, 0);
+  if (heap->options.heap_max_bytes != 0 && heap->options.heap_max_bytes == heap->hardware.group_bytes / 4 * 3)
+    crd_event_note(heap, "the maximum heap is three quarters of the cgroup's memory", heap->hardware.group_bytes,
+                   heap->options.heap_max_bytes);
   const char *doubt = crd_backing_doubt(&heap->nursery.backing, &heap->hardware);
   if (doubt == NULL) doubt = crd_backing_doubt(&heap->old.arenas.backing, &heap->hardware);
   if (doubt != NULL) crd_event_note(heap, doubt, heap->hardware.thp_page_bytes, heap->hardware.page_bytes);
@@ -208,6 +221,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
     heap->hardware = *options->hardware;
   else
     crd_hardware_detect(&heap->hardware);
+  respect_group(heap);
   if (init_memory(heap, error) && init_types(heap, error) && init_nursery(heap, error)) return heap;
   destroy(heap);
   return NULL;

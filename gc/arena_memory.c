@@ -17,7 +17,7 @@
 #define GIGANTIC_ARENAS ((uint32_t)(GIGANTIC_BYTES >> ARENA_SHIFT))
 /* After a refusal the pool is left alone for so many commits: asking costs a system call each time. */
 #define POOL_SKIP 8
-#define DEMAND_EPOCH_NS UINT64_C(2500000000)
+#define DEMAND_EPOCH_NS UINT64_C(2000000000)
 
 static void *address_of(const crd_arenas *arenas, uint32_t index) {
   return (void *)(arenas->base + ((uintptr_t)index << ARENA_SHIFT));

@@ -21,7 +21,7 @@
 #define SECOND UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
 /* Documented in docs/design/pages.md: what nobody wanted goes back after so long, and not before half of it. */
-#define DELAY (5 * SECOND)
+#define DELAY (4 * SECOND)
 
 static void open_arenas(crd_arenas *arenas, size_t reserve) {
   cradle_options options;
@@ -151,7 +151,7 @@ static void a_bound_spreads_what_goes_back(void **state) {
 /* Loads that rise and fall with any period: no arena goes back twice within a second, and short periods give nothing back. */
 static void a_sawtooth_does_not_give_and_take_within_a_second(void **state) {
   (void)state;
-  static const uint64_t periods[] = {100, 300, 700, 1000, 1500, 2500, 3000, 4900, 5100, 7000, 12000};
+  static const uint64_t periods[] = {100, 300, 700, 1000, 1500, 1900, 2500, 3000, 3900, 4100, 7000, 12000};
   static crd_arenas arenas;
   static uint64_t gone_at[200];
   for (size_t p = 0; p < sizeof periods / sizeof *periods; p++) {

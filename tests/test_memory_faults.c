@@ -314,7 +314,7 @@ static void gigantic_pages_come_and_go_whole(void **state) {
   fixture_close(&f);
 }
 
-/* The heap by its clock: what it no longer uses goes back after five seconds of collections. */
+/* The heap by its clock: what it no longer uses goes back after four seconds of collections. */
 CRADLE_UNCHECKED_COLLECTION
 static void a_heap_gives_back_by_its_clock(void **state) {
   (void)state;
@@ -334,7 +334,7 @@ static void a_heap_gives_back_by_its_clock(void **state) {
     cradle_collect_minor(f.m);
   }
   assert_true(fixture_stats(&f).arenas_committed >= 200);
-  while (clock_ns < dropped + 6000000000u) { /* 32 arenas a collection */
+  while (clock_ns < dropped + 5000000000u) { /* 64 arenas a collection */
     clock_ns += 100000000u;
     cradle_collect_minor(f.m);
   }

@@ -231,6 +231,8 @@ static void discarded_arenas_are_clean_again(void **state) {
   if (resident(&arenas) != SIZE_MAX) assert_int_equal(resident(&arenas), ARENA_BYTES);
   assert_int_equal(arenas.committed_count, 6);
   assert_int_equal(*(char *)arenas_page_address(&arenas, 2 * ARENA_PAGES), 1);
+  uint32_t ready = crd_arenas_prepare(&arenas, 3); /* they are to be populated again */
+  if (ready != 0) assert_int_equal(resident(&arenas), 4 * ARENA_BYTES);
   uint32_t page = crd_arenas_take(&arenas, ARENA_PAGES, 0, &clean);
   assert_true(clean);
   assert_int_equal(*(char *)arenas_page_address(&arenas, page), 0);

@@ -15,6 +15,7 @@
 #define MIB ((size_t)1 << 20)
 #define HUGE_BYTES (2 * MIB)
 #define POOL_FILE "/proc/sys/vm/nr_hugepages"
+#define GIGANTIC_FILE "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages"
 #define OVERCOMMIT_FILE "/proc/sys/vm/overcommit_memory"
 #define GROUPS "/sys/fs/cgroup/memory"
 #define SKIP(reason) (print_message("skipped: %s\n", reason), skip())
@@ -395,6 +396,31 @@ static void a_pool_that_another_process_empties_kills_nobody(void **state) {
   close_heap(&f);
 }
 
+/* A page of 1 GiB is 512 arenas at once, and goes back as one. */
+static void a_gigantic_page_serves(void **state) {
+  (void)state;
+  size_t before = number_in(GIGANTIC_FILE, "");
+  if (!put(GIGANTIC_FILE, before + 1) || number_in(GIGANTIC_FILE, "") != before + 1) {
+    put(GIGANTIC_FILE, before);
+    SKIP("the system gives no page of 1 GiB");
+  }
+  cradle_options options;
+  cradle_error error;
+  memory_options(&options);
+  options.hugepages_arenas = CRADLE_HUGEPAGES_1G;
+  cradle_heap *heap = cradle_heap_new(&options, &error);
+  cradle_memory memory;
+  if (heap != NULL) cradle_memory_report(heap, &memory, sizeof memory);
+  int flag = heap != NULL ? page_flag((void *)memory.arenas.start, FLAG_HUGETLB) : 0;
+  cradle_heap_free(heap);
+  assert_true(put(GIGANTIC_FILE, before));
+  assert_non_null(heap);
+  if (memory.arenas.obtained == CRADLE_BACKING_UNKNOWN) SKIP("this backend has no pool");
+  assert_int_equal(memory.arenas.pool_bytes, (size_t)1 << 30);
+  assert_int_equal(memory.arenas.huge_bytes, (size_t)1 << 30);
+  assert_int_equal(flag, 1);
+}
+
 static void a_strict_policy_fails_without_its_pool(void **state) {
   (void)state;
   cradle_options options;
@@ -639,6 +665,7 @@ int main(void) {
       cmocka_unit_test(larger_base_pages_serve),
       POOL_TEST(the_pool_comes_first_and_its_end_leaves_no_hole),
       POOL_TEST(a_pool_that_another_process_empties_kills_nobody),
+      cmocka_unit_test(a_gigantic_page_serves),
       POOL_TEST(a_strict_policy_fails_without_its_pool),
       cmocka_unit_test(memory_goes_back_when_asked),
       cmocka_unit_test(both_processes_go_on_after_a_fork),

@@ -16,7 +16,7 @@
 
 const char *const variant_names[VARIANT_NONE] = {"cradle", "bare", "malloc", "mimalloc", "boehm"};
 const char *const api_names[LOOP_APIS] = {"new", "reserve", "shadow-stack"};
-const char *const hugepages_names[CRADLE_HUGEPAGES_OFF + 1] = {"auto", "hugetlb", "1g", "off"};
+const char *const hugepages_names[CRADLE_HUGEPAGES_1G_STRICT + 1] = {"auto", "hugetlb", "1g", "off", "hugetlb!", "1g!"};
 
 static const char help[] =
     "usage: allocate-a-lot LOOPS [options]\n"

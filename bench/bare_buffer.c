@@ -32,7 +32,7 @@ static char *map_transparent(size_t bytes, bool huge) {
 bool bare_open(bare *bump, size_t bytes, cradle_hugepages policy) {
   static cradle_word stack[BARE_STACK_WORDS];
   size_t mapped = round_up(bytes);
-  bool pool = policy == CRADLE_HUGEPAGES_HUGETLB || policy == CRADLE_HUGEPAGES_1G;
+  bool pool = policy != CRADLE_HUGEPAGES_AUTO && policy != CRADLE_HUGEPAGES_OFF;
   char *start = pool ? map(mapped, MAP_HUGETLB) : NULL;
   if (start == NULL) start = map_transparent(mapped, policy != CRADLE_HUGEPAGES_OFF);
   if (start == NULL) return false;

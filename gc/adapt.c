@@ -126,7 +126,7 @@ static void decide(cradle_heap *heap, double survival) {
     begin_trial(heap, survival);
   } else if (survival < SURVIVAL_LOW && bytes > adapt->base) {
     wait_longer(adapt);
-    crd_nursery_resize(heap, bytes / 2, "little survives");
+    if (crd_nursery_resize(heap, bytes / 2, "little survives")) crd_nursery_discard_rest(heap);
   }
 }
 

@@ -5,15 +5,17 @@
  *
  *   [arena.1] An arena is RESERVED (no access, not charged), FREE (committed, holds nothing) or USED (some page is taken).
  *   [arena.2] free_count counts the FREE arenas; committed_count the FREE and USED ones; it never exceeds limit.
- *   [arena.3] Arenas are committed and used lowest address first; memory is given back only as whole arenas.
- *   [arena.4] A USED arena with free pages is in the bucket list of its longest free run, and in no other.
+ *   [arena.3] Arenas are committed and used lowest address first; memory is given back only as whole arenas,
+ *             because a part of a huge page frees nothing.
+ *   [arena.4] A USED arena with free pages is in the list of its number of free pages and its longest free run, each by its
+ *             logarithm, and in no other. A run is taken from the fullest arenas that have room, so that others empty.
  *   [arena.5] Bitmap words and page entries of pages that are not taken are zero, but for dirty_map.
  *   [arena.6] A run of up to 512 pages lies in one arena; a longer one starts at an arena and its tail is usable.
  */
 #ifndef CRADLE_GC_ARENA_H
 #define CRADLE_GC_ARENA_H
 
-#include <cradle/options.h>
+#include "gc/backing.h"
 
 #define ARENA_SHIFT 21
 #define ARENA_BYTES ((size_t)1 << ARENA_SHIFT)
@@ -23,6 +25,9 @@
 #define ARENA_BITMAP_WORDS (ARENA_BYTES / 8 / 64)
 #define ARENA_BUCKETS 10
 #define ARENA_NONE UINT32_MAX
+/* The regions' names, in /proc/PID/maps and in reports. */
+#define ARENAS_NAME "cradle arenas"
+#define METADATA_NAME "cradle metadata"
 /* A page number that is none. */
 #define PAGE_NONE UINT32_MAX
 
@@ -49,15 +54,29 @@ typedef struct crd_arena {
   crd_page pages[ARENA_PAGES];
   uint64_t free_map[ARENA_PAGES / 64];  /* bit a page: not taken */
   uint64_t dirty_map[ARENA_PAGES / 64]; /* bit a page: touched since the arena was committed */
-  uint32_t next, previous;              /* in the bucket list */
+  uint32_t next, previous;              /* in its list [arena.4] */
   uint16_t free_pages, longest;         /* pages */
   uint8_t padding[4096 - 2 * ARENA_PAGES / 8 - 12];
 } crd_arena;
+
+/* What is known of a committed arena's memory, as bits. */
+enum {
+  ARENA_FROM_POOL = 1,     /* from a reserved pool of huge pages */
+  ARENA_FROM_GIGANTIC = 2, /* a part of a 1 GiB page, which comes and goes as a whole */
+  ARENA_TOUCHED = 4,       /* was in use or populated: its pages are likely to be there */
+};
+
+/* The most arenas in use, now and in the recent past; gc/arena_memory.c. */
+typedef struct crd_arena_demand {
+  uint64_t epoch_ns;       /* when the present epoch began; 0: none has */
+  uint32_t peak, previous; /* most arenas in use at once: in the present epoch, in the one before */
+} crd_arena_demand;
 
 typedef struct crd_arenas {
   uintptr_t base;
   crd_arena *meta;
   size_t bytes;               /* of the reservation */
+  size_t meta_bytes;          /* of the metadata's reservation */
   size_t meta_committed;      /* bytes */
   uint32_t capacity;          /* arenas in the reservation */
   uint32_t limit;             /* arenas that may be committed */
@@ -66,14 +85,23 @@ typedef struct crd_arenas {
   uint32_t reserved_hint;     /* no RESERVED arena below it */
   uint32_t used_end;          /* no USED arena at or above it */
   uint32_t committed_end;     /* no committed arena at or above it */
-  uint32_t buckets[ARENA_BUCKETS];
+  uint32_t lists[ARENA_BUCKETS][ARENA_BUCKETS]; /* by free pages, then by the longest free run */
+  uint16_t listed[ARENA_BUCKETS]; /* bit j of word i: lists[i][j] is not empty */
   uint8_t *states;            /* one an arena */
-  cradle_hugepages policy;
-  size_t pool_page_bytes;     /* 0: no pool to try */
+  uint8_t *origins;           /* one an arena: ARENA_FROM_POOL and so on; 0 unless committed */
+  crd_backing backing, meta_backing;
+  uint32_t pool_count;        /* committed arenas whose memory is from a pool */
   uint32_t pool_refusals;     /* arenas that the pool had no page for */
   uint32_t pool_skip;         /* commits to go before the pool is tried again after a refusal */
+  crd_arena_demand demand;
   uint64_t taken_total, given_back_total;
 } crd_arenas;
+
+static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
+  return arenas->committed_count - arenas->free_count;
+}
+
+/* --- memory (gc/arena_memory.c) --- */
 
 /* Reserves address space (halved while refused, at least 8 arenas). false: not even that. */
 bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cradle_hardware *hardware);
@@ -81,8 +109,21 @@ void crd_arenas_fini(crd_arenas *arenas);
 
 /* Commits until count arenas are FREE. false: refused by the limit, the reservation or the system; some may have come. */
 bool crd_arenas_ensure_free(crd_arenas *arenas, uint32_t count);
-/* Gives FREE arenas beyond keep back to the system, highest first. Returns how many went. */
-uint32_t crd_arenas_trim(crd_arenas *arenas, uint32_t keep);
+/* The same for the count arenas from first on, none of them USED. */
+bool crd_arenas_commit_at(crd_arenas *arenas, uint32_t first, uint32_t count);
+/* Has count FREE arenas ready for use without a page fault: commits what is missing and populates, lowest first. It costs the
+ * page faults that it saves later (about 0.1 ms for an arena of huge pages, 0.7 ms of base pages), so it is for moments
+ * outside of pauses; when all are ready it costs a look at count bytes. Returns how many are ready. */
+uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count);
+
+/* Gives FREE arenas beyond keep back to the system, highest first, at most so many. Returns how many went. */
+uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most);
+/* The same for those that recent demand does not explain: what lay empty for a while beyond keep. now_ns never goes back. */
+uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, uint32_t most);
+/* Drops the contents of the FREE arenas and keeps them committed: a fork then has nothing to share there. */
+void crd_arenas_discard_free(crd_arenas *arenas);
+
+/* --- runs of pages (gc/arena.c) --- */
 
 /* Takes a run of count pages, leaving at least keep arenas FREE. Returns its first page's number, or PAGE_NONE; *clean tells
  * whether the run reads as zero. */
@@ -95,9 +136,6 @@ void crd_arenas_restore(crd_arenas *arenas, uint32_t index);
 /* Recounts every arena's maps and lists against [arena.2] and [arena.4]; for the verifier. NULL, or what is wrong. */
 const char *crd_arenas_check(const crd_arenas *arenas);
 
-static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
-  return arenas->committed_count - arenas->free_count;
-}
 static inline bool arenas_contain(const crd_arenas *arenas, uintptr_t address) {
   return address - arenas->base < arenas->bytes;
 }

@@ -18,6 +18,23 @@ void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64
   crd_event_send(heap, &event);
 }
 
+void crd_event_arenas(cradle_heap *heap, bool measured) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  uint64_t taken = arenas->taken_total - heap->arenas_told[0], given_back = arenas->given_back_total - heap->arenas_told[1];
+  if (!event_wanted(heap) || (taken == 0 && given_back == 0)) return;
+  heap->arenas_told[0] = arenas->taken_total;
+  heap->arenas_told[1] = arenas->given_back_total;
+  cradle_event event = {.kind = CRADLE_EVENT_ARENAS,
+                        .u.arenas = {taken, given_back, arenas->committed_count, arenas_in_use(arenas)}};
+  crd_pages_backing backing = {0, 0};
+  event.u.arenas.asked = heap->options.hugepages_arenas;
+  event.u.arenas.pool_bytes = arenas->pool_count * (uint64_t)ARENA_BYTES;
+  event.u.arenas.measured = measured && crd_pages_backing_of((void *)arenas->base, arenas->committed_end * ARENA_BYTES, &backing);
+  event.u.arenas.resident_bytes = backing.resident_bytes;
+  event.u.arenas.huge_bytes = backing.huge_bytes;
+  crd_event_send(heap, &event);
+}
+
 const char *cradle_cause_name(cradle_cause cause) {
   switch (cause) {
     case CRADLE_CAUSE_NURSERY_FULL: return "nursery full";
@@ -29,18 +46,9 @@ const char *cradle_cause_name(cradle_cause cause) {
     case CRADLE_CAUSE_SAFEPOINT: return "safepoint request";
     case CRADLE_CAUSE_MAJOR: return "before a major collection";
     case CRADLE_CAUSE_DETACH: return "mutator freed";
+    case CRADLE_CAUSE_FORK: return "before a fork";
   }
   return "unknown cause";
-}
-
-void crd_event_arenas(cradle_heap *heap) {
-  const crd_arenas *arenas = &heap->old.arenas;
-  uint64_t taken = arenas->taken_total - heap->arenas_told[0], given_back = arenas->given_back_total - heap->arenas_told[1];
-  if (!event_wanted(heap) || (taken == 0 && given_back == 0)) return;
-  heap->arenas_told[0] = arenas->taken_total;
-  heap->arenas_told[1] = arenas->given_back_total;
-  crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ARENAS,
-                                       .u.arenas = {taken, given_back, arenas->committed_count, arenas_in_use(arenas)}});
 }
 
 const char *cradle_phase_name(cradle_phase phase) {

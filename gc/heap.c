@@ -15,6 +15,8 @@
 /* More stores than this into large arrays between two minor collections: the arrays are looked at as a whole. */
 #define RECORDED_MAX_BYTES ((size_t)32 << 20)
 #define MARK_STACK_MAX_BYTES ((size_t)64 << 20)
+/* A share of a cgroup's memory below this is no room for a heap, and is not made its maximum. */
+#define GROUP_MIN_BYTES ((size_t)16 << 20)
 
 uint32_t cradle_version(void) {
   return CRADLE_VERSION;
@@ -60,8 +62,8 @@ static const char *size_fault(const cradle_options *options) {
 static const char *choice_fault(const cradle_options *options) {
   if (!(options->major_factor > 1.0)) return "major_factor: must be above 1";
   if (!(options->major_growth > 1.0)) return "major_growth: must be above 1";
-  if ((unsigned)options->hugepages_nursery > CRADLE_HUGEPAGES_OFF) return "hugepages_nursery: no cradle_hugepages";
-  if ((unsigned)options->hugepages_arenas > CRADLE_HUGEPAGES_OFF) return "hugepages_arenas: no cradle_hugepages";
+  if ((unsigned)options->hugepages_nursery > CRADLE_HUGEPAGES_1G_STRICT) return "hugepages_nursery: no cradle_hugepages";
+  if ((unsigned)options->hugepages_arenas > CRADLE_HUGEPAGES_1G_STRICT) return "hugepages_arenas: no cradle_hugepages";
   if ((unsigned)options->shadow_stack > CRADLE_KIND_VALUE) return "shadow_stack: no cradle_kind";
   if (options->stress_major != 0 && options->stress_period == 0) return "stress_major needs stress_period";
   return crd_encoding_fault(&options->encoding);
@@ -128,6 +130,14 @@ static bool check_maximum(cradle_heap *heap, cradle_error *error) {
   return fail(error, text.buffer);
 }
 
+/* A cgroup that runs out of memory is killed without a word, so a heap without a maximum gets one. */
+static void respect_group(cradle_heap *heap) {
+  size_t bytes = heap->hardware.group_bytes / 4 * 3;
+  if (heap->options.heap_max_bytes != 0 || bytes < GROUP_MIN_BYTES) return;
+  heap->options.heap_max_bytes = bytes;
+  if (heap->options.major_min_bytes > bytes) heap->options.major_min_bytes = bytes;
+}
+
 static bool init_memory(cradle_heap *heap, cradle_error *error) {
   size_t page = heap->hardware.page_bytes;
   if (!crd_old_init(&heap->old, &heap->options, &heap->hardware))
@@ -150,9 +160,41 @@ static void send_created(cradle_heap *heap, const char *nursery_reason) {
   if (heap->old.arenas.bytes < heap->options.reserve_bytes)
     crd_event_note(heap, "the address space reserved for the old generation is smaller than asked for",
                    heap->options.reserve_bytes, heap->old.arenas.bytes);
-  if (heap->nursery.pool_refused)
+  if (heap->nursery.backing.pool && !heap->nursery.from_pool)
     crd_event_note(heap, "the huge-page pool refused the nursery: transparent huge pages instead",
                    heap->nursery.committed_bytes, 0);
+  if (heap->options.heap_max_bytes != 0 && heap->options.heap_max_bytes == heap->hardware.group_bytes / 4 * 3)
+    crd_event_note(heap, "the maximum heap is three quarters of the cgroup's memory", heap->hardware.group_bytes,
+                   heap->options.heap_max_bytes);
+  const char *doubt = crd_backing_doubt(&heap->nursery.backing, &heap->hardware);
+  if (doubt == NULL) doubt = crd_backing_doubt(&heap->old.arenas.backing, &heap->hardware);
+  if (doubt != NULL) crd_event_note(heap, doubt, heap->hardware.thp_page_bytes, heap->hardware.page_bytes);
+}
+
+/* "hugepages_nursery: strictly ... " */
+static bool fail_pool(const cradle_heap *heap, const char *option, size_t wanted, size_t got, cradle_error *error) {
+  crd_text text = {.length = 0};
+  crd_text_add(&text, option);
+  crd_text_add(&text, ": strict, but the pool of huge pages gave ");
+  crd_text_number(&text, got);
+  crd_text_add(&text, " of the ");
+  crd_text_number(&text, wanted);
+  crd_text_add(&text, " bytes that the heap starts with (pool page ");
+  crd_text_number(&text, heap->hardware.pool_page_bytes);
+  crd_text_add(&text, " bytes, ");
+  crd_text_number(&text, heap->hardware.pool_pages_free);
+  crd_text_add(&text, " free; vm.nr_hugepages); without \"!\" transparent huge pages serve instead");
+  return fail(error, text.buffer);
+}
+
+static bool check_pool(const cradle_heap *heap, cradle_error *error) {
+  const crd_nursery *nursery = &heap->nursery;
+  const crd_arenas *arenas = &heap->old.arenas;
+  if (nursery->backing.strict && !nursery->from_pool)
+    return fail_pool(heap, "hugepages_nursery", nursery->committed_bytes, 0, error);
+  if (arenas->backing.strict && arenas->pool_count < arenas->committed_count)
+    return fail_pool(heap, "hugepages_arenas", arenas->committed_count * ARENA_BYTES, arenas->pool_count * ARENA_BYTES, error);
+  return true;
 }
 
 static bool init_nursery(cradle_heap *heap, cradle_error *error) {
@@ -166,7 +208,7 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   if (!check_maximum(heap, error)) return false;
   crd_nursery_reset(heap);
   if (heap->nursery.slack_end == heap->nursery.start) return fail(error, "memory for the promotion reserve was refused");
-  return true;
+  return check_pool(heap, error);
 }
 
 static void destroy(cradle_heap *heap) {
@@ -196,6 +238,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
     heap->hardware = *options->hardware;
   else
     crd_hardware_detect(&heap->hardware);
+  respect_group(heap);
   if (init_memory(heap, error) && init_types(heap, error) && init_nursery(heap, error)) return heap;
   destroy(heap);
   return NULL;

@@ -37,16 +37,19 @@
 #define POISON_SWEPT UINT64_C(0xdead0001dead0001)   /* freed by a sweep */
 #define POISON_NURSERY UINT64_C(0xdead0002dead0002) /* an object that moved or died in a minor collection was here */
 
-enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING };
+enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING, HEAP_FORKING };
+
+#define NURSERY_NAME "cradle nursery"
 
 typedef struct crd_nursery {
   char *start, *end;      /* [start, end) is handed out; end is lowered when the promotion reserve is refused */
   char *slack_end;        /* one object or reservation of the largest size may reach over end, up to here */
   size_t bytes;           /* the size chosen: end - start unless lowered */
   size_t reserved_bytes;  /* of address space: room for the largest size; addresses in it are young */
-  size_t committed_bytes; /* of it */
+  size_t committed_bytes; /* of it: as much as the largest size so far */
   bool lowered;           /* the promotion reserve was refused in part */
-  bool pool_refused;      /* the huge-page pool was asked for it and had not enough */
+  crd_backing backing;    /* which pages were asked for */
+  bool from_pool;         /* all of it is from the reserved pool */
 } crd_nursery;
 
 /* What the adaptive nursery knows; see gc/adapt.c. */
@@ -127,7 +130,7 @@ struct cradle_heap {
   crd_adapt adapt;
   uint64_t external_bytes; /* reported by the embedder */
   uint64_t arenas_told[2]; /* taken_total and given_back_total as the last event had them */
-  uint32_t arena_demand; /* arenas that were in use at recent major collections; see gc/collect.c */
+  uint64_t majors_measured; /* major collections when the kernel was last asked what backs the arenas */
   cradle_hardware hardware;
   cradle_options options;
   cradle_stats stats;
@@ -157,8 +160,9 @@ static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header
 void crd_event_send(cradle_heap *heap, cradle_event *event);
 void crd_event_simple(cradle_heap *heap, cradle_event_kind kind);
 void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64_t got);
-/* Tells how many arenas were taken and given back since it last did, if any. */
-void crd_event_arenas(cradle_heap *heap);
+/* Tells how many arenas were taken and given back since it last did, if any; measured: with what the kernel gave, about 0.1
+ * ms a GiB to ask. */
+void crd_event_arenas(cradle_heap *heap, bool measured);
 static inline bool event_wanted(const cradle_heap *heap) {
   return heap->options.listener.function != NULL;
 }
@@ -174,8 +178,12 @@ size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *
 /* Reserves room for a nursery of up to max bytes and commits one of so many. */
 bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max);
 void crd_nursery_fini(cradle_heap *heap);
-/* Changes the size of an empty nursery, from the next reset on. false: memory was refused, nothing changed. */
+/* Changes the size of an empty nursery, from the next reset on. false: memory was refused, nothing changed. What a smaller
+ * one does not use stays, for the next trial, until discard_rest drops its contents. */
 bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason);
+void crd_nursery_discard_rest(cradle_heap *heap);
+/* Drops the contents of an empty nursery, so that its next use finds fresh pages; it stays committed. */
+void crd_nursery_discard(cradle_heap *heap);
 /* Empties it after a minor collection, secures the promotion reserve, and hands out as much as that allows. */
 void crd_nursery_reset(cradle_heap *heap);
 /* Sets top from what is asked of the mutator: its end, or NULL for the slow path at the next allocation. */

@@ -9,24 +9,7 @@
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 
-/* Empty arenas kept after a major collection besides the promotion reserve: a minimum, and as many as bring those in use up
- * to the recent demand, which is the most that were in use when a major collection began and fades by a share with each. */
-#define CACHED_ARENAS_MIN 10
-#define DEMAND_FADE_SHARE 8
 #define BEHIND_MOST 8
-
-static void note_demand(cradle_heap *heap) {
-  uint32_t in_use = arenas_in_use(&heap->old.arenas);
-  heap->arena_demand -= heap->arena_demand / DEMAND_FADE_SHARE;
-  if (heap->arena_demand < in_use) heap->arena_demand = in_use;
-}
-
-/* Gives empty arenas back that are not likely to be wanted soon. */
-static void trim(cradle_heap *heap) {
-  uint32_t in_use = arenas_in_use(&heap->old.arenas);
-  uint32_t cached = heap->arena_demand - in_use > CACHED_ARENAS_MIN ? heap->arena_demand - in_use : CACHED_ARENAS_MIN;
-  crd_arenas_trim(&heap->old.arenas, heap->old.reserve + cached);
-}
 
 void crd_major_start(cradle_heap *heap, cradle_cause cause) {
   crd_major *major = &heap->major;
@@ -34,7 +17,6 @@ void crd_major_start(cradle_heap *heap, cradle_cause cause) {
   *major = (crd_major){.phase = MAJOR_MARKING,
                        .cause = cause,
                        .used_at_start = heap->old.used_bytes};
-  note_demand(heap);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN,
                                          .u.begin = {cause, crd_used_bytes(heap), heap->pacing.threshold}});
@@ -52,7 +34,6 @@ static void end_marking(cradle_heap *heap) {
 
 static void end_cycle(cradle_heap *heap) {
   crd_major *major = &heap->major;
-  trim(heap);
   crd_pacing_update(&heap->pacing, heap->old.used_bytes + heap->external_bytes, heap->options.heap_max_bytes);
   major->phase = MAJOR_IDLE;
   heap->stats.major_collections++;

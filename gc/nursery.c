@@ -27,13 +27,11 @@ size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *
   return bytes & ~(size_t)7;
 }
 
-static bool commit(cradle_heap *heap, void *base, size_t bytes) {
-  bool pool = heap->options.hugepages_nursery == CRADLE_HUGEPAGES_HUGETLB ||
-              heap->options.hugepages_nursery == CRADLE_HUGEPAGES_1G;
-  size_t pool_page = heap->hardware.pool_page_bytes;
-  if (pool && pool_page != 0 && bytes % pool_page == 0 && crd_pages_commit_pool(base, bytes, pool_page)) return true;
-  heap->nursery.pool_refused = pool;
-  return crd_pages_commit(base, bytes);
+/* From the pool if that was asked for and all of the nursery was had from it so far. */
+static bool commit(crd_nursery *nursery, void *base, size_t bytes) {
+  size_t pool_page = nursery->from_pool ? nursery->backing.pool_page_bytes : 0;
+  nursery->from_pool = pool_page != 0 && crd_pages_commit_pool(base, bytes, pool_page);
+  return nursery->from_pool || crd_pages_commit(base, bytes);
 }
 
 static size_t huge_multiple(size_t bytes) {
@@ -45,18 +43,21 @@ static size_t full_bytes(size_t bytes) {
   return bytes < FULL_MIN_BYTES ? FULL_MIN_BYTES : bytes;
 }
 
+/* Nothing is populated: a page comes when it is touched first, whole. docs/design/pages.md says why. */
 bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
   crd_nursery *nursery = &heap->nursery;
   size_t committed = huge_multiple(full_bytes(bytes)), reserved = huge_multiple(full_bytes(max));
   char *base = crd_pages_reserve(reserved, HUGE_BYTES, NULL);
   if (base == NULL && reserved > committed) base = crd_pages_reserve(reserved = committed, HUGE_BYTES, NULL);
   if (base == NULL) return false;
-  crd_pages_advise_huge(base, reserved, heap->options.hugepages_nursery != CRADLE_HUGEPAGES_OFF);
-  if (!commit(heap, base, committed)) {
+  nursery->backing = crd_backing_choose(heap->options.hugepages_nursery, &heap->hardware);
+  crd_pages_advise_huge(base, reserved, nursery->backing.transparent);
+  nursery->from_pool = nursery->backing.pool_page_bytes != 0;
+  if (!commit(nursery, base, committed)) {
     crd_pages_unreserve(base, reserved);
     return false;
   }
-  crd_pages_name(base, reserved, "cradle nursery");
+  crd_pages_name(base, reserved, NURSERY_NAME);
   nursery->start = nursery->end = nursery->slack_end = base;
   nursery->bytes = bytes;
   nursery->reserved_bytes = reserved;
@@ -67,26 +68,24 @@ bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
 
 bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
   crd_nursery *nursery = &heap->nursery;
-  size_t committed = huge_multiple(full_bytes(bytes)), before = nursery->bytes;
-  if (committed > nursery->reserved_bytes) return false;
-  if (committed > nursery->committed_bytes) {
-    char *from = nursery->start + nursery->committed_bytes;
-    if (!crd_heap_nursery_fits(heap, bytes) || !commit(heap, from, committed - nursery->committed_bytes)) return false;
-    sanitize_unused(from, committed - nursery->committed_bytes);
-  } else if (committed < nursery->committed_bytes) {
-    char *from = nursery->start + committed;
-    sanitize_used(from, nursery->committed_bytes - committed);
-    if (!crd_pages_release(from, nursery->committed_bytes - committed)) committed = nursery->committed_bytes;
-    if (committed < nursery->committed_bytes)
-      crd_pages_advise_huge(from, nursery->committed_bytes - committed,
-                            heap->options.hugepages_nursery != CRADLE_HUGEPAGES_OFF);
+  size_t wanted = huge_multiple(full_bytes(bytes)), committed = nursery->committed_bytes, before = nursery->bytes;
+  if (wanted > nursery->reserved_bytes || (bytes > before && !crd_heap_nursery_fits(heap, bytes))) return false;
+  if (wanted > committed) {
+    if (nursery->backing.strict || !commit(nursery, nursery->start + committed, wanted - committed)) return false;
+    sanitize_unused(nursery->start + committed, wanted - committed);
+    nursery->committed_bytes = wanted;
   }
-  nursery->committed_bytes = committed;
   nursery->bytes = bytes;
   crd_heap_limit_arenas(heap);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {bytes, before, reason}});
   return true;
+}
+
+void crd_nursery_discard_rest(cradle_heap *heap) {
+  crd_nursery *nursery = &heap->nursery;
+  size_t used = huge_multiple(full_bytes(nursery->bytes));
+  if (used < nursery->committed_bytes) (void)crd_pages_discard(nursery->start + used, nursery->committed_bytes - used);
 }
 
 void crd_nursery_fini(cradle_heap *heap) {
@@ -95,6 +94,10 @@ void crd_nursery_fini(cradle_heap *heap) {
   sanitize_used(nursery->start, nursery->committed_bytes);
   crd_pages_unreserve(nursery->start, nursery->reserved_bytes);
   nursery->start = NULL;
+}
+
+void crd_nursery_discard(cradle_heap *heap) {
+  (void)crd_pages_discard(heap->nursery.start, heap->nursery.committed_bytes); /* refused: the old pages serve */
 }
 
 /* How many bytes can be handed out so that all of them can be promoted [heap.2]. */

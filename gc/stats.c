@@ -25,7 +25,7 @@ void cradle_heap_stats(cradle_heap *heap, cradle_stats *stats, size_t size, bool
   stats->arena_pages_asked = heap->options.hugepages_arenas;
   crd_pages_backing nursery = {0, 0}, old = {0, 0};
   stats->pages_known = pages && crd_pages_backing_of(heap->nursery.start, heap->nursery.committed_bytes, &nursery) &&
-                       crd_pages_backing_of((void *)arenas->base, arenas->used_end * ARENA_BYTES, &old);
+                       crd_pages_backing_of((void *)arenas->base, arenas->committed_end * ARENA_BYTES, &old);
   stats->nursery_resident_bytes = nursery.resident_bytes;
   stats->nursery_huge_bytes = nursery.huge_bytes;
   stats->arena_resident_bytes = old.resident_bytes;

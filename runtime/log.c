@@ -350,6 +350,11 @@ static void on_arenas(crd_log *log, const cradle_event *event) {
   number_line(log, "arenas given back: ", event->u.arenas.given_back);
   two_numbers_line(log, "arenas committed: ", event->u.arenas.committed,
                    ", in use: ", event->u.arenas.in_use);
+  if (event->u.arenas.pool_bytes != 0)
+    number_line(log, "of the huge-page pool, bytes: ", event->u.arenas.pool_bytes);
+  if (event->u.arenas.measured)
+    two_numbers_line(log, "resident bytes: ", event->u.arenas.resident_bytes,
+                     ", on huge pages: ", event->u.arenas.huge_bytes);
   end_section(log, CATEGORY_ARENA);
 }
 

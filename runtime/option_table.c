@@ -28,8 +28,9 @@ const crd_option crd_options[] = {
      "The most that the threshold may grow from one major collection to the next."},
     {"CRADLE_GC_MIN", CRD_OPTION_SIZE, FIELD(major_min_bytes), 0, 0, 8 * TIB, "64M",
      "8 nurseries of the first size", "No major collection starts below it. 0 is the default."},
-    {"CRADLE_GC_MAX", CRD_OPTION_SIZE, FIELD(heap_max_bytes), 0, 0, 8 * TIB, "2G", "no limit",
-     "The most memory for objects, old generation and nursery together. 0: no limit."},
+    {"CRADLE_GC_MAX", CRD_OPTION_SIZE, FIELD(heap_max_bytes), 0, 0, 8 * TIB, "2G",
+     "no limit, or 3/4 of the cgroup's",
+     "The most memory for objects, old generation and nursery together. 0 is the default."},
     {"CRADLE_GC_MAX_DELTA", CRD_OPTION_SIZE, FIELD(major_max_delta), 0, 0, 8 * TIB, "512M",
      "an eighth of the memory",
      "The threshold is at most this far above what survived. 0 is the default."},
@@ -43,15 +44,13 @@ const crd_option crd_options[] = {
      "Address space reserved for the old generation; no memory is used by it. Halved while the "
      "system refuses it."},
     {"CRADLE_HUGEPAGES", CRD_OPTION_POLICY, FIELD(hugepages_nursery), FIELD(hugepages_arenas), 0, 0,
-     NULL, "auto",
-     "Pages behind the whole heap. auto: transparent huge pages; hugetlb: the reserved pool of "
-     "2 MiB pages first; 1g: the pool of 1 GiB pages first; off: base pages."},
-    {"CRADLE_HUGEPAGES_NURSERY", CRD_OPTION_POLICY, FIELD(hugepages_nursery), 0, 0, 0, NULL,
-     "as CRADLE_HUGEPAGES", "The same for the nursery alone."},
-    {"CRADLE_HUGEPAGES_ARENAS", CRD_OPTION_POLICY, FIELD(hugepages_arenas), 0, 0, 0, NULL,
-     "as CRADLE_HUGEPAGES", "The same for the old generation alone."},
+     "nursery=auto,arenas=hugetlb", "auto",
+     "Pages behind the heap. auto: transparent huge pages; hugetlb: the reserved pool of 2 MiB pages first; 1g: the pool of "
+     "1 GiB pages before it; off: base pages. With a !, no heap is made when the pool refuses."},
     {CRD_LOG_VARIABLE, CRD_OPTION_LOG, 0, 0, 0, 0, "gc:gc.log", "no log",
      "Writes a log of the collector's work; see docs/logging.md."},
+    {CRD_PAGES_FILE_VARIABLE, CRD_OPTION_FILE, 0, 0, 0, 0, "/run/app-%d.ranges", "none",
+     "Publishes the address ranges of the heaps in this file; see docs/huge-pages-policy.md."},
     {"CRADLE_STRESS", CRD_OPTION_COUNT, FIELD(stress_period), 0, 0, UINT64_MAX, "1", "0",
      "Collects at every n-th allocation that the library can see, to find references that are not "
      "rooted. 0: off."},
@@ -68,6 +67,8 @@ static const char *const policy_names[] = {
     [CRADLE_HUGEPAGES_HUGETLB] = "hugetlb",
     [CRADLE_HUGEPAGES_1G] = "1g",
     [CRADLE_HUGEPAGES_OFF] = "off",
+    [CRADLE_HUGEPAGES_HUGETLB_STRICT] = "hugetlb!",
+    [CRADLE_HUGEPAGES_1G_STRICT] = "1g!",
 };
 
 /* --- finding rows --- */
@@ -178,32 +179,62 @@ static bool set_bool(const crd_option *option, const char *text, void *field) {
   return true;
 }
 
-static bool set_policy(const char *text, void *field) {
+/* The first length bytes of text. */
+static bool parse_policy(const char *text, size_t length, cradle_hugepages *policy) {
+  char name[16] = {0};
+  if (length >= sizeof name) return false;
+  memcpy(name, text, length);
   for (size_t i = 0; i < sizeof policy_names / sizeof policy_names[0]; i++) {
-    if (!crd_equal_in_any_case(text, policy_names[i])) continue;
-    *(cradle_hugepages *)field = (cradle_hugepages)i;
+    if (!crd_equal_in_any_case(name, policy_names[i])) continue;
+    *policy = (cradle_hugepages)i;
     return true;
   }
   return false;
 }
 
-static bool set_field(const crd_option *option, const char *text, void *field) {
+/* region=policy, up to the comma or the end. */
+static bool parse_region(const char *text, size_t length, cradle_hugepages *nursery, cradle_hugepages *arenas) {
+  static const char nursery_name[] = "nursery=", arenas_name[] = "arenas=";
+  if (strncmp(text, nursery_name, sizeof nursery_name - 1) == 0)
+    return parse_policy(text + sizeof nursery_name - 1, length - (sizeof nursery_name - 1), nursery);
+  if (strncmp(text, arenas_name, sizeof arenas_name - 1) == 0)
+    return parse_policy(text + sizeof arenas_name - 1, length - (sizeof arenas_name - 1), arenas);
+  return false;
+}
+
+/* One policy for both, or one for each region named. */
+static bool set_policies(const char *text, cradle_hugepages *nursery, cradle_hugepages *arenas) {
+  cradle_hugepages of_nursery = *nursery, of_arenas = *arenas;
+  if (strchr(text, '=') == NULL) {
+    if (!parse_policy(text, strlen(text), &of_nursery)) return false;
+    of_arenas = of_nursery;
+  } else {
+    for (;;) {
+      size_t length = strcspn(text, ",");
+      if (!parse_region(text, length, &of_nursery, &of_arenas)) return false;
+      if (text[length] == '\0') break;
+      text += length + 1;
+    }
+  }
+  *nursery = of_nursery;
+  *arenas = of_arenas;
+  return true;
+}
+
+bool crd_option_set(const crd_option *option, const char *text, cradle_options *options) {
+  void *field = (char *)options + option->offset;
   switch (option->type) {
   case CRD_OPTION_SIZE: return set_size(option, text, field);
   case CRD_OPTION_FACTOR: return set_factor(option, text, field);
   case CRD_OPTION_COUNT: return set_count(option, text, field);
   case CRD_OPTION_TIME: return set_time(option, text, field);
   case CRD_OPTION_BOOL: return set_bool(option, text, field);
-  case CRD_OPTION_POLICY: return set_policy(text, field);
-  case CRD_OPTION_LOG: return true;
+  case CRD_OPTION_POLICY:
+    return set_policies(text, field, (cradle_hugepages *)((char *)options + option->second_offset));
+  case CRD_OPTION_LOG:
+  case CRD_OPTION_FILE: return true;
   }
   return false;
-}
-
-bool crd_option_set(const crd_option *option, const char *text, cradle_options *options) {
-  if (!set_field(option, text, (char *)options + option->offset)) return false;
-  if (option->second_offset == 0) return true;
-  return set_field(option, text, (char *)options + option->second_offset);
 }
 
 /* --- words --- */
@@ -232,7 +263,8 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
   case CRD_OPTION_COUNT: strcpy(words, "a whole number"); break;
   case CRD_OPTION_TIME: strcpy(words, "a time from 0 to 1s with its unit (ns, us, ms, s)"); break;
   case CRD_OPTION_BOOL: strcpy(words, "0 or 1"); break;
-  case CRD_OPTION_POLICY: strcpy(words, "auto, hugetlb, 1g or off"); break;
+  case CRD_OPTION_POLICY: strcpy(words, "auto, hugetlb, hugetlb!, 1g, 1g! or off, or such for nursery= and arenas="); break;
+  case CRD_OPTION_FILE: strcpy(words, "FILE"); break;
   case CRD_OPTION_LOG: strcpy(words, "FILE, :FILE or PREFIX,PREFIX:FILE"); break;
   }
 }

@@ -16,15 +16,16 @@ typedef enum crd_option_type {
   CRD_OPTION_COUNT,  /* the field is a uint64_t */
   CRD_OPTION_TIME,   /* the field is a uint64_t in nanoseconds */
   CRD_OPTION_BOOL,   /* 0 or 1; the field is a bool */
-  CRD_OPTION_POLICY, /* of huge pages; the field is a cradle_hugepages */
+  CRD_OPTION_POLICY, /* of huge pages; the fields are cradle_hugepages, of the nursery and the arenas */
   CRD_OPTION_LOG,    /* no field: the log reads it when a heap starts (runtime/log.h) */
+  CRD_OPTION_FILE,   /* no field: read when a heap starts (runtime/ranges.h) */
 } crd_option_type;
 
 typedef struct crd_option {
   const char *name;
   crd_option_type type;
   size_t offset;             /* of the field in cradle_options */
-  size_t second_offset;      /* of another field that gets the same value; 0: none */
+  size_t second_offset;      /* of the arenas' policy; 0: the row has one field */
   uint64_t minimum, maximum; /* both accepted, but a factor must be above its minimum */
   const char *example;       /* an accepted value; NULL: the accepted ones speak for themselves */
   const char *initial;       /* the default, in words */
@@ -32,7 +33,8 @@ typedef struct crd_option {
 } crd_option;
 
 #define CRD_LOG_VARIABLE "CRADLE_LOG"
-#define CRD_ACCEPTED_BYTES 96
+#define CRD_PAGES_FILE_VARIABLE "CRADLE_PAGES_FILE"
+#define CRD_ACCEPTED_BYTES 128
 
 extern const crd_option crd_options[];
 extern const size_t crd_option_count;

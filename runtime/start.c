@@ -1,29 +1,45 @@
-/* Start-up: a heap as the environment wants it, with its log. */
+/* Start-up: a heap as the environment wants it, with its log and its published ranges. */
 #include <cradle/runtime.h>
 
 #include "runtime/log.h"
 #include "runtime/option_table.h"
+#include "runtime/ranges.h"
 
 #include <stdlib.h>
 
 /* A program that runs with more rights than its user must not write where the user's environment
  * says. */
-static const char *log_wanted(void) {
+static const char *file_wanted(const char *variable) {
 #ifdef __linux__
-  return secure_getenv(CRD_LOG_VARIABLE);
+  return secure_getenv(variable);
 #else
-  return getenv(CRD_LOG_VARIABLE);
+  return getenv(variable);
 #endif
 }
 
-static cradle_heap *start_logged(cradle_options *options, crd_log *log, cradle_error *error) {
-  options->listener = crd_log_listener(log);
-  cradle_heap *heap = cradle_heap_new(options, error);
-  if (heap != NULL)
-    crd_log_hand_over(log);
-  else
-    crd_log_close(log);
-  return heap;
+/* Each listener passes events on to the one before it. */
+typedef struct listeners {
+  crd_log *log;
+  crd_ranges *ranges;
+} listeners;
+
+static listeners listen(cradle_options *options) {
+  listeners all;
+  all.log = crd_log_open(file_wanted(CRD_LOG_VARIABLE), options->listener);
+  if (all.log != NULL) options->listener = crd_log_listener(all.log);
+  all.ranges = crd_ranges_open(file_wanted(CRD_PAGES_FILE_VARIABLE), options->listener);
+  if (all.ranges != NULL) options->listener = crd_ranges_listener(all.ranges);
+  return all;
+}
+
+static void hand_over(const listeners *all, cradle_heap *heap) {
+  if (all->log != NULL) crd_log_hand_over(all->log);
+  if (all->ranges != NULL) crd_ranges_publish(all->ranges, heap);
+}
+
+static void close_all(const listeners *all) {
+  if (all->ranges != NULL) crd_ranges_close(all->ranges);
+  if (all->log != NULL) crd_log_close(all->log);
 }
 
 cradle_heap *cradle_start(const cradle_options *options, cradle_error *error) {
@@ -31,7 +47,11 @@ cradle_heap *cradle_start(const cradle_options *options, cradle_error *error) {
   if (options == NULL || options->size != sizeof *options) return cradle_heap_new(options, error);
   cradle_options mine = *options;
   cradle_options_from_environment(&mine);
-  crd_log *log = crd_log_open(log_wanted(), mine.listener);
-  if (log == NULL) return cradle_heap_new(&mine, error);
-  return start_logged(&mine, log, error);
+  listeners all = listen(&mine);
+  cradle_heap *heap = cradle_heap_new(&mine, error);
+  if (heap != NULL)
+    hand_over(&all, heap);
+  else
+    close_all(&all);
+  return heap;
 }

@@ -182,7 +182,7 @@ static void times_have_units(void **state) {
   }
 }
 
-static void policies_override_each_other(void **state) {
+static void policies_are_for_both_regions_or_for_each(void **state) {
   cradle_options options;
   char said[4096];
   (void)state;
@@ -191,14 +191,14 @@ static void policies_override_each_other(void **state) {
   assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
   assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_HUGETLB);
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB);
-  setenv("CRADLE_HUGEPAGES_NURSERY", "off", 1);
-  setenv("CRADLE_HUGEPAGES_ARENAS", "1g", 1);
+  setenv("CRADLE_HUGEPAGES", "nursery=OFF,arenas=1g!", 1);
   assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
   assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_OFF);
-  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_1G);
-  unsetenv("CRADLE_HUGEPAGES_ARENAS");
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_1G_STRICT);
+  setenv("CRADLE_HUGEPAGES", "arenas=hugetlb!", 1);
   assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
-  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB);
+  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_AUTO); /* not named, not changed */
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB_STRICT);
 }
 
 static void nothing_set_changes_nothing(void **state) {
@@ -238,7 +238,13 @@ static void bad_values_are_ignored(void **state) {
       {"CRADLE_GC_RESERVE", "15M"},
       {"CRADLE_GC_RESERVE", "9T"},
       {"CRADLE_HUGEPAGES", "on"},
-      {"CRADLE_HUGEPAGES_NURSERY", "2m"},
+      {"CRADLE_HUGEPAGES", "off!"},
+      {"CRADLE_HUGEPAGES", "nursery=2m"},
+      {"CRADLE_HUGEPAGES", "nursery=off,"},
+      {"CRADLE_HUGEPAGES", "nursery=off,arenas"},
+      {"CRADLE_HUGEPAGES", "nursery=off,stack=off"},
+      {"CRADLE_HUGEPAGES", "off,arenas=auto"},
+      {"CRADLE_HUGEPAGES", "nursery=hugetlbhugetlbhugetlb"},
       {"CRADLE_STRESS", "4K"},
       {"CRADLE_STRESS", "-1"},
       {"CRADLE_STRESS", "18446744073709551616"},
@@ -435,7 +441,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(overflow_is_no_size),
       cmocka_unit_test(values_reach_the_options),
       cmocka_unit_test(times_have_units),
-      cmocka_unit_test(policies_override_each_other),
+      cmocka_unit_test(policies_are_for_both_regions_or_for_each),
       cmocka_unit_test(nothing_set_changes_nothing),
       cmocka_unit_test(bad_values_are_ignored),
       cmocka_unit_test(the_report_says_what_is_accepted),

@@ -305,6 +305,7 @@ static void own_group_of_version_2_limits_memory(void **state) {
   put("sys/fs/cgroup/app/memory.max", "max\n");
   put("sys/fs/cgroup/app/vm/memory.max", "67108864\n");
   assert_int_equal(detect().memory_bytes, 64 * MIB);
+  assert_int_equal(detect().group_bytes, 64 * MIB);
 }
 
 static void groups_above_limit_memory_too(void **state) {
@@ -344,6 +345,7 @@ static void limits_that_are_none_leave_physical_memory(void **state) {
     put("sys/fs/cgroup/app/memory.max", none[i]);
     put("sys/fs/cgroup/memory.max", none[i]);
     assert_int_equal(detect().memory_bytes, physical_bytes());
+    assert_int_equal(detect().group_bytes, 0);
   }
 }
 

@@ -124,7 +124,7 @@ static void runs_never_overlap_and_the_counts_hold(void **state) {
         assert_int_equal(*(uint32_t *)arenas_page_address(arenas, runs[i].page + page), i);
       crd_arenas_give_back(arenas, runs[i].page, runs[i].count);
       runs[i].count = 0;
-      if (step % 64 == 0) crd_arenas_trim(arenas, 2);
+      if (step % 64 == 0) crd_arenas_release(arenas, 2, 5);
     } else {
       uint32_t count = next_random(&seed) % 40 == 0 ? 1 + next_random(&seed) % 1500 : 1 + next_random(&seed) % 20;
       uint32_t page = crd_arenas_take(arenas, count, 1, &clean);
@@ -144,7 +144,7 @@ static void runs_never_overlap_and_the_counts_hold(void **state) {
     if (runs[i].count != 0) crd_arenas_give_back(arenas, runs[i].page, runs[i].count);
   assert_null(crd_arenas_check(arenas));
   assert_int_equal(arenas->free_count, arenas->committed_count);
-  crd_arenas_trim(arenas, 0);
+  crd_arenas_release(arenas, 0, UINT32_MAX);
   assert_int_equal(arenas->committed_count, 0);
   free_old(old);
 }

@@ -266,11 +266,18 @@ static void lower_to_cgroup(size_t *bytes, const char *root) {
   }
 }
 
+static void detect_group(cradle_hardware *hardware, const char *root) {
+  size_t limit = 0;
+  lower_to_cgroup(&limit, root);
+  if (limit == 0 || (hardware->memory_bytes != 0 && limit >= hardware->memory_bytes)) return;
+  hardware->memory_bytes = hardware->group_bytes = limit;
+}
+
 static void detect_system(cradle_hardware *hardware, const char *root) {
   detect_caches(hardware, root);
   detect_thp(hardware, root);
   detect_pool(hardware, root);
-  lower_to_cgroup(&hardware->memory_bytes, root);
+  detect_group(hardware, root);
 }
 
 #else

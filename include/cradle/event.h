@@ -42,6 +42,7 @@ typedef enum cradle_cause {
   CRADLE_CAUSE_SAFEPOINT,        /* a request from another thread */
   CRADLE_CAUSE_MAJOR,            /* the minor collection that precedes a major one */
   CRADLE_CAUSE_DETACH,           /* a mutator left its heap */
+  CRADLE_CAUSE_FORK,             /* cradle_fork_prepare */
 } cradle_cause;
 /* The cause in words, as the log prints it; never NULL. */
 CRADLE_API const char *cradle_cause_name(cradle_cause cause);
@@ -115,6 +116,10 @@ typedef struct cradle_event {
     struct {
       uint64_t taken, given_back; /* arenas, by this event */
       uint64_t committed, in_use; /* arenas, now */
+      uint32_t asked;             /* policy, a cradle_hugepages */
+      uint32_t measured;          /* 1: the kernel was asked for the two below (after major collections); 0: they are 0 */
+      uint64_t resident_bytes, huge_bytes;
+      uint64_t pool_bytes;        /* committed from a reserved pool of huge pages */
     } arenas;
     struct {
       const char *text;

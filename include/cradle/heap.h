@@ -93,6 +93,52 @@ typedef struct cradle_span_info {
 } cradle_span_info;
 /* Fills up to count rows; returns how many classes there are. Does not collect. */
 CRADLE_API size_t cradle_heap_spans(cradle_heap *heap, cradle_span_info *rows, size_t count);
+/* --- memory --- */
+
+/* What backs a region, as the kernel says. */
+typedef enum cradle_backing {
+  CRADLE_BACKING_UNKNOWN = 0, /* the system does not tell */
+  CRADLE_BACKING_NOTHING,     /* nothing of it is resident */
+  CRADLE_BACKING_BASE,        /* base pages only; the smaller sizes of transparent huge pages count as these */
+  CRADLE_BACKING_PARTLY_HUGE,
+  CRADLE_BACKING_HUGE,        /* all that is resident */
+} cradle_backing;
+/* In words, as the log prints it; never NULL. */
+CRADLE_API const char *cradle_backing_name(cradle_backing backing);
+
+typedef struct cradle_region {
+  const char *name;         /* "cradle nursery", as in /proc/PID/maps where the kernel has names for mappings */
+  uintptr_t start;          /* address */
+  uint64_t reserved_bytes;  /* address space */
+  uint64_t committed_bytes; /* accessible */
+  uint64_t pool_bytes;      /* of these from a reserved pool of huge pages */
+  cradle_hugepages asked;
+  cradle_backing obtained;
+  uint64_t resident_bytes, huge_bytes; /* huge_bytes <= resident_bytes; pages of a pool count in both */
+} cradle_region;
+
+typedef struct cradle_memory {
+  cradle_region nursery, arenas, metadata;
+  uint64_t arenas_taken, arenas_given_back; /* from and to the system, in all */
+  uint64_t pool_refusals;                   /* arenas for which the pool had no page */
+} cradle_memory;
+/* Fills *memory (size is sizeof(cradle_memory)): what each region was asked to be and what the kernel says it is, about 0.1 ms
+ * a GiB of huge pages and 1 ms of base pages. Does not collect. */
+CRADLE_API void cradle_memory_report(cradle_heap *heap, cradle_memory *memory, size_t size);
+
+/* Gives all empty arenas beyond the promotion reserve back to the system now, instead of when they were not wanted for some
+ * seconds. Returns bytes. Does not collect: what died since the last major collection is not empty yet. */
+CRADLE_API uint64_t cradle_release_memory(cradle_heap *heap);
+
+/* fork(), for programs whose child goes on to use the heap: prepare, fork, then parent or child in either process (parent also
+ * when fork failed). Between, the heap must not be used. The process has no other threads that use the heap.
+ *
+ * Prepare collects the nursery and drops the contents of what is empty, so that neither process copies it. It fails, and the heap
+ * stays as it was, while memory of a reserved pool is in use: after a fork the kernel may kill either process when the pool is
+ * empty. docs/design/pages.md says what a fork costs. A child that only calls exec or _exit needs none of this. */
+CRADLE_API CRADLE_RESULT_MATTERS bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) CRADLE_MAY_COLLECT;
+CRADLE_API void cradle_fork_parent(cradle_heap *heap);
+CRADLE_API void cradle_fork_child(cradle_heap *heap);
 
 CRADLE_END_DECLS
 

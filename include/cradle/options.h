@@ -39,6 +39,7 @@ typedef struct cradle_hardware {
   size_t l2_bytes;             /* smallest L2 over the CPUs the process may run on; default 1 MiB */
   size_t l3_bytes;             /* smallest L3 likewise; 0: unknown or none */
   size_t memory_bytes;         /* physical memory, or the cgroup's limit if smaller; 0: unknown */
+  size_t group_bytes;          /* the cgroup's limit of memory when it is below physical memory; 0: there is none */
   cradle_source l2_source, l3_source;
 } cradle_hardware;
 
@@ -47,6 +48,8 @@ typedef enum cradle_hugepages {
   CRADLE_HUGEPAGES_HUGETLB,  /* the reserved 2 MiB pool, each piece falling back to auto */
   CRADLE_HUGEPAGES_1G,       /* the reserved 1 GiB pool for the arenas, falling back to hugetlb */
   CRADLE_HUGEPAGES_OFF,      /* base pages */
+  CRADLE_HUGEPAGES_HUGETLB_STRICT, /* as HUGETLB, but heap creation fails when the pool refuses what the heap starts with */
+  CRADLE_HUGEPAGES_1G_STRICT,      /* the same for 1G; what comes after creation falls back */
 } cradle_hugepages;
 
 /* What roots and slots of a given place hold. */
@@ -82,7 +85,8 @@ typedef struct cradle_options {
   double major_growth;     /* most that the threshold may grow from one major collection to the next, a factor */
   size_t major_min_bytes;  /* no major collection below it; 0: 8 base nurseries */
   size_t major_max_delta;  /* the threshold is at most this far above what survived; 0: an eighth of the memory */
-  size_t heap_max_bytes;   /* arenas, large objects, nursery and its promotion reserve together; 0: no limit */
+  size_t heap_max_bytes;   /* arenas, large objects, nursery and its promotion reserve together; 0: no limit, or three quarters
+                              of hardware.group_bytes, because a cgroup that is full kills */
 
   uint64_t pause_ns;       /* pause target: major collections run in increments, and a nursery that was not given a size
                               shrinks, so that pauses stay below; 0: none, a major collection runs in one go */

@@ -1,0 +1,181 @@
+/* Ranges, published as text:
+ *
+ *     cradle-ranges 1
+ *     7f3a00000000-7f3a00400000 cradle nursery
+ *     7f2a00000000-7f3a00000000 cradle arenas
+ *     7f29c0000000-7f2a00000000 cradle metadata
+ */
+#include "runtime/ranges.h"
+
+#include "runtime/log_file.h"
+#include "runtime/option_table.h"
+#include "runtime/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define REGIONS 3
+
+typedef struct range {
+  uintptr_t start, end;
+  const char *name;
+} range;
+
+struct crd_ranges {
+  crd_ranges *next_heap; /* in the process's list */
+  cradle_listener next;
+  char *file_name;       /* as the user wrote it, with %d; owned */
+  pid_t owner;           /* the process that wrote the file last */
+  bool published;        /* it is in the list */
+  range regions[REGIONS];
+};
+
+/* [ranges.1] */
+static crd_ranges *all_heaps;
+static crd_lock all_heaps_lock;
+static bool failed; /* [ranges.4] */
+
+/* --- the file --- */
+
+static bool put_heap(FILE *file, const crd_ranges *ranges) {
+  for (int i = 0; i < REGIONS; i++) {
+    const range *region = &ranges->regions[i];
+    if (fprintf(file, "%jx-%jx %s\n", (uintmax_t)region->start, (uintmax_t)region->end, region->name) < 0) return false;
+  }
+  return true;
+}
+
+/* All heaps that publish in the file of that name. */
+static bool put_heaps(FILE *file, const char *file_name) {
+  if (fputs("cradle-ranges 1\n", file) < 0) return false;
+  for (const crd_ranges *heap = all_heaps; heap != NULL; heap = heap->next_heap)
+    if (strcmp(heap->file_name, file_name) == 0 && !put_heap(file, heap)) return false;
+  return true;
+}
+
+static bool write_new(const char *path, const char *file_name) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+  if (file == NULL) {
+    if (fd >= 0) close(fd);
+    return false;
+  }
+  bool done = put_heaps(file, file_name);
+  return fclose(file) == 0 && done;
+}
+
+static bool replace(const char *path, const char *file_name) {
+  size_t bytes = strlen(path) + sizeof ".2147483647";
+  char *new_path = malloc(bytes);
+  if (new_path == NULL) return false;
+  snprintf(new_path, bytes, "%s.%d", path, (int)getpid());
+  bool done = write_new(new_path, file_name) && rename(new_path, path) == 0;
+  if (!done) {
+    int error = errno;
+    unlink(new_path);
+    errno = error;
+  }
+  free(new_path);
+  return done;
+}
+
+/* The lock is held. */
+static void rewrite(const char *file_name) {
+  int error = errno; /* the program's: it did not ask for this */
+  if (failed) return;
+  char *path = crd_path_with_pid(file_name);
+  if (path == NULL || !replace(path, file_name)) {
+    failed = true;
+    crd_report(CRD_PAGES_FILE_VARIABLE ": %s: %s; the ranges are not published", path != NULL ? path : file_name,
+               strerror(errno));
+  }
+  free(path);
+  errno = error;
+}
+
+/* --- the list --- */
+
+static void enlist(crd_ranges *ranges) {
+  ranges->next_heap = all_heaps;
+  all_heaps = ranges;
+  ranges->published = true;
+}
+
+static void delist(crd_ranges *ranges) {
+  crd_ranges **link = &all_heaps;
+  while (*link != ranges) link = &(*link)->next_heap;
+  *link = ranges->next_heap;
+  ranges->published = false;
+}
+
+/* False in a child whose file is its parent's. */
+static bool may_write(const crd_ranges *ranges) {
+  return ranges->owner == getpid() || strstr(ranges->file_name, "%d") != NULL;
+}
+
+static void end(crd_ranges *ranges) {
+  crd_lock_take(&all_heaps_lock);
+  delist(ranges);
+  if (may_write(ranges)) rewrite(ranges->file_name);
+  crd_lock_release(&all_heaps_lock);
+  crd_ranges_close(ranges);
+}
+
+/* [ranges.3] */
+static void adopt_if_forked(crd_ranges *ranges) {
+  if (!ranges->published || ranges->owner == getpid() || !may_write(ranges)) return;
+  crd_lock_take(&all_heaps_lock);
+  ranges->owner = getpid();
+  rewrite(ranges->file_name);
+  crd_lock_release(&all_heaps_lock);
+}
+
+/* --- a heap's life --- */
+
+static void listen(void *data, const cradle_event *event) {
+  crd_ranges *ranges = data;
+  cradle_listener next = ranges->next;
+  adopt_if_forked(ranges);
+  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && ranges->published) end(ranges);
+  if (next.function != NULL) next.function(next.data, event);
+}
+
+crd_ranges *crd_ranges_open(const char *name, cradle_listener next) {
+  if (name == NULL || *name == '\0') return NULL;
+  crd_ranges *ranges = calloc(1, sizeof *ranges);
+  char *file_name = strdup(name);
+  if (ranges == NULL || file_name == NULL) {
+    crd_report(CRD_PAGES_FILE_VARIABLE ": no memory for the ranges");
+    free(ranges);
+    free(file_name);
+    return NULL;
+  }
+  ranges->file_name = file_name;
+  ranges->next = next;
+  ranges->owner = getpid();
+  return ranges;
+}
+
+cradle_listener crd_ranges_listener(crd_ranges *ranges) {
+  return (cradle_listener){listen, ranges};
+}
+
+void crd_ranges_publish(crd_ranges *ranges, cradle_heap *heap) {
+  cradle_memory memory;
+  cradle_memory_report(heap, &memory, sizeof memory);
+  const cradle_region *regions[REGIONS] = {&memory.nursery, &memory.arenas, &memory.metadata};
+  for (int i = 0; i < REGIONS; i++)
+    ranges->regions[i] = (range){regions[i]->start, regions[i]->start + regions[i]->reserved_bytes, regions[i]->name};
+  crd_lock_take(&all_heaps_lock);
+  enlist(ranges);
+  rewrite(ranges->file_name);
+  crd_lock_release(&all_heaps_lock);
+}
+
+void crd_ranges_close(crd_ranges *ranges) {
+  free(ranges->file_name);
+  free(ranges);
+}

@@ -1,0 +1,370 @@
+/* The arenas by themselves: where runs are taken, when memory goes back, what a machine's page sizes make of a policy. Time is
+ * the test's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gc/arena.h"
+#include "gc/platform/hardware.h"
+#include "gc/platform/pages.h"
+
+#define SECOND UINT64_C(1000000000)
+#define MS UINT64_C(1000000)
+/* Documented in docs/design/pages.md: what nobody wanted goes back after so long, and not before half of it. */
+#define DELAY (4 * SECOND)
+
+static void open_arenas(crd_arenas *arenas, size_t reserve) {
+  cradle_options options;
+  cradle_hardware hardware;
+  cradle_options_init(&options);
+  options.reserve_bytes = reserve;
+  crd_hardware_detect(&hardware);
+  assert_true(crd_arenas_init(arenas, &options, &hardware));
+}
+
+static void close_arenas(crd_arenas *arenas) {
+  assert_null(crd_arenas_check(arenas));
+  crd_arenas_fini(arenas);
+}
+
+static uint32_t take(crd_arenas *arenas, uint32_t count) {
+  bool clean;
+  uint32_t page = crd_arenas_take(arenas, count, 0, &clean);
+  assert_true(page != PAGE_NONE);
+  return page;
+}
+
+static uint32_t next_random(uint64_t *seed) {
+  *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+  return (uint32_t)(*seed >> 33);
+}
+
+/* --- which arena --- */
+
+static void the_fullest_arena_is_filled_first(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas, 16 * ARENA_BYTES);
+  for (int i = 0; i < 3; i++) (void)take(&arenas, ARENA_PAGES);
+  crd_arenas_give_back(&arenas, 0 * ARENA_PAGES, 100);
+  crd_arenas_give_back(&arenas, 1 * ARENA_PAGES, 12);
+  crd_arenas_give_back(&arenas, 2 * ARENA_PAGES, 300);
+  static const uint32_t order[] = {1, 1, 1, 0};
+  for (size_t i = 0; i < 4; i++) assert_int_equal(take(&arenas, 4) / ARENA_PAGES, order[i]);
+  for (int i = 0; i < 24; i++) assert_int_equal(take(&arenas, 4) / ARENA_PAGES, 0);
+  assert_int_equal(take(&arenas, 4) / ARENA_PAGES, 2);
+  close_arenas(&arenas);
+}
+
+static void a_full_arena_without_a_long_run_is_passed_over(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas, 16 * ARENA_BYTES);
+  for (int i = 0; i < 2; i++) (void)take(&arenas, ARENA_PAGES);
+  for (uint32_t page = 0; page < 60; page += 2) crd_arenas_give_back(&arenas, page, 1);
+  crd_arenas_give_back(&arenas, ARENA_PAGES, 400);
+  assert_int_equal(take(&arenas, 2) / ARENA_PAGES, 1);
+  for (int i = 0; i < 30; i++) assert_int_equal(take(&arenas, 1) / ARENA_PAGES, 0);
+  assert_int_equal(take(&arenas, 1) / ARENA_PAGES, 1);
+  close_arenas(&arenas);
+}
+
+/* A fifth of the runs survives; new ones go where the survivors are dense, and whole arenas come free. */
+static void sparse_arenas_empty_out(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  static uint32_t runs[100 * 32];
+  uint64_t seed = 7;
+  open_arenas(&arenas, 256 * ARENA_BYTES);
+  for (int i = 0; i < 100 * 32; i++) runs[i] = take(&arenas, 16);
+  /* Each arena keeps between 1 and 31 of its 32 runs. */
+  for (int i = 0; i < 100 * 32; i++)
+    if (i % 32 != 0 && next_random(&seed) % 32 >= (uint32_t)(i / 32 % 31)) {
+      crd_arenas_give_back(&arenas, runs[i], 16);
+      runs[i] = PAGE_NONE;
+    }
+  uint32_t before = arenas_in_use(&arenas), opened = 0;
+  for (int i = 0; i < 600; i++) opened += take(&arenas, 16) / ARENA_PAGES >= before;
+  assert_int_equal(opened, 0);
+  /* The emptiest ten arenas, four runs each at most, got nothing new: what they held can still leave. */
+  uint32_t still = arenas_in_use(&arenas);
+  for (int i = 0; i < 100 * 32; i++)
+    if (i / 32 % 31 < 4 && runs[i] != PAGE_NONE) crd_arenas_give_back(&arenas, runs[i], 16);
+  assert_in_range(still - arenas_in_use(&arenas), 10, 16);
+  close_arenas(&arenas);
+}
+
+/* --- giving back --- */
+
+/* Has so many arenas in use, of full arenas from the lowest on. */
+static void use(crd_arenas *arenas, uint32_t count) {
+  while (arenas_in_use(arenas) < count) (void)take(arenas, ARENA_PAGES);
+  while (arenas_in_use(arenas) > count) crd_arenas_give_back(arenas, (arenas->used_end - 1) * ARENA_PAGES, ARENA_PAGES);
+}
+
+static void what_nobody_wants_goes_back_after_the_delay(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  uint64_t now = 1000 * SECOND;
+  open_arenas(&arenas, (size_t)4 << 30);
+  for (int i = 0; i < 10; i++, now += 100 * MS) {
+    use(&arenas, 2048);
+    crd_arenas_settle(&arenas, 2, now, UINT32_MAX);
+  }
+  use(&arenas, 50); /* 4 GiB to 100 MiB */
+  uint64_t dropped = now;
+  for (; now < dropped + DELAY / 2 - SECOND; now += 100 * MS) {
+    crd_arenas_settle(&arenas, 2, now, 64);
+    assert_int_equal(arenas.committed_count, 2048);
+  }
+  for (; now <= dropped + DELAY; now += 100 * MS) crd_arenas_settle(&arenas, 2, now, UINT32_MAX);
+  assert_int_equal(arenas.committed_count, 52);
+  assert_int_equal(arenas.given_back_total, 2048 - 52);
+  close_arenas(&arenas);
+}
+
+static void a_bound_spreads_what_goes_back(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas, 256 * ARENA_BYTES);
+  use(&arenas, 100);
+  crd_arenas_settle(&arenas, 0, SECOND, 8);
+  use(&arenas, 0);
+  for (int i = 0; i < 2; i++) assert_int_equal(crd_arenas_settle(&arenas, 0, SECOND + (uint64_t)i * DELAY, 8), 0);
+  for (uint32_t left = 92; left > 4; left -= 8) {
+    assert_int_equal(crd_arenas_settle(&arenas, 0, 2 * DELAY + SECOND, 8), 8);
+    assert_int_equal(arenas.committed_count, left);
+  }
+  close_arenas(&arenas);
+}
+
+/* Loads that rise and fall with any period: no arena goes back twice within a second, and short periods give nothing back. */
+static void a_sawtooth_does_not_give_and_take_within_a_second(void **state) {
+  (void)state;
+  static const uint64_t periods[] = {100, 300, 700, 1000, 1500, 1900, 2500, 3000, 3900, 4100, 7000, 12000};
+  static crd_arenas arenas;
+  static uint64_t gone_at[200];
+  for (size_t p = 0; p < sizeof periods / sizeof *periods; p++) {
+    uint64_t period = periods[p] * MS;
+    open_arenas(&arenas, 200 * ARENA_BYTES);
+    memset(gone_at, 0, sizeof gone_at);
+    for (uint64_t at = 0; at < 60 * SECOND; at += 20 * MS) {
+      static uint8_t before[200];
+      use(&arenas, 20 + (uint32_t)(150 * (at % period) / period));
+      memcpy(before, arenas.states, arenas.capacity);
+      crd_arenas_settle(&arenas, 4, SECOND + at, UINT32_MAX);
+      for (uint32_t i = 0; i < arenas.capacity; i++) {
+        if (before[i] == arenas.states[i]) continue;
+        if (gone_at[i] != 0 && SECOND + at - gone_at[i] < SECOND)
+          fail_msg("period %d ms: arena %u went back twice within a second", (int)periods[p], i);
+        gone_at[i] = SECOND + at;
+      }
+    }
+    if (period < DELAY / 2) assert_int_equal(arenas.given_back_total, 0);
+    close_arenas(&arenas);
+  }
+}
+
+/* Arenas that are free in between others go, too, and their places are the first to be used again. */
+static void released_places_are_used_again(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas, 64 * ARENA_BYTES);
+  use(&arenas, 32);
+  for (uint32_t i = 0; i < 32; i += 2) crd_arenas_give_back(&arenas, i * ARENA_PAGES, ARENA_PAGES);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 16);
+  assert_null(crd_arenas_check(&arenas));
+  for (uint32_t i = 0; i < 32; i += 2) assert_int_equal(take(&arenas, ARENA_PAGES), i * ARENA_PAGES);
+  assert_int_equal(take(&arenas, ARENA_PAGES), 32 * ARENA_PAGES);
+  close_arenas(&arenas);
+}
+
+static size_t resident(const crd_arenas *arenas) {
+  crd_pages_backing backing;
+  if (!crd_pages_backing_of((void *)arenas->base, arenas->committed_end * ARENA_BYTES, &backing)) return SIZE_MAX;
+  return backing.resident_bytes;
+}
+
+static void prepared_arenas_are_resident_and_clean(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  bool clean;
+  open_arenas(&arenas, 64 * ARENA_BYTES);
+  uint32_t ready = crd_arenas_prepare(&arenas, 3);
+  assert_int_equal(arenas.free_count, 3);
+  if (ready == 0) {
+    print_message("the system cannot populate: nothing is prepared\n");
+  } else {
+    assert_int_equal(ready, 3);
+    assert_int_equal(resident(&arenas), 3 * ARENA_BYTES);
+    assert_int_equal(crd_arenas_prepare(&arenas, 2), 2);
+    assert_int_equal(arenas.committed_count, 3);
+  }
+  uint32_t page = crd_arenas_take(&arenas, 4, 0, &clean);
+  assert_true(clean);
+  assert_int_equal(*(char *)arenas_page_address(&arenas, page), 0);
+  arenas.limit = 3; /* as many as there are: not an error */
+  assert_int_equal(crd_arenas_prepare(&arenas, 5), ready == 0 ? 0 : 2);
+  close_arenas(&arenas);
+}
+
+static void discarded_arenas_are_clean_again(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  bool clean;
+  open_arenas(&arenas, 64 * ARENA_BYTES);
+  use(&arenas, 6);
+  for (uint32_t i = 0; i < 6; i++) memset((void *)arenas_page_address(&arenas, i * ARENA_PAGES), 1, ARENA_BYTES);
+  for (uint32_t i = 0; i < 6; i++)
+    if (i != 2) crd_arenas_give_back(&arenas, i * ARENA_PAGES, ARENA_PAGES);
+  crd_arenas_discard_free(&arenas);
+  if (resident(&arenas) != SIZE_MAX) assert_int_equal(resident(&arenas), ARENA_BYTES);
+  assert_int_equal(arenas.committed_count, 6);
+  assert_int_equal(*(char *)arenas_page_address(&arenas, 2 * ARENA_PAGES), 1);
+  uint32_t ready = crd_arenas_prepare(&arenas, 3); /* they are to be populated again */
+  if (ready != 0) assert_int_equal(resident(&arenas), 4 * ARENA_BYTES);
+  uint32_t page = crd_arenas_take(&arenas, ARENA_PAGES, 0, &clean);
+  assert_true(clean);
+  assert_int_equal(*(char *)arenas_page_address(&arenas, page), 0);
+  close_arenas(&arenas);
+}
+
+/* --- mappings --- */
+
+/* Mappings of the process that lie in the arenas' reservation; 0: nobody tells. */
+static uint32_t mappings(const crd_arenas *arenas) {
+  FILE *file = fopen("/proc/self/maps", "r");
+  uint32_t count = 0;
+  char line[4096];
+  if (file == NULL) return 0;
+  while (fgets(line, sizeof line, file) != NULL) {
+    unsigned long from, to;
+    if (sscanf(line, "%lx-%lx ", &from, &to) == 2 && to > arenas->base && from < arenas->base + arenas->bytes) count++;
+  }
+  fclose(file);
+  return count;
+}
+
+static uint32_t changes_of_state(const crd_arenas *arenas) {
+  uint32_t changes = 1;
+  for (uint32_t i = 1; i < arenas->capacity; i++)
+    changes += (arenas->states[i] == ARENA_RESERVED) != (arenas->states[i - 1] == ARENA_RESERVED);
+  return changes;
+}
+
+/* A mapping a run of committed or reserved arenas, however they came and went. */
+static void mappings_stay_merged(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  uint64_t seed = 3;
+  open_arenas(&arenas, 128 * ARENA_BYTES);
+  if (mappings(&arenas) == 0) {
+    print_message("skipped: /proc/self/maps cannot be read\n");
+    skip();
+  }
+  for (int cycle = 0; cycle < 1000; cycle++) {
+    use(&arenas, next_random(&seed) % 100);
+    for (uint32_t i = 0; i < arenas.used_end; i += 1 + next_random(&seed) % 40)
+      if (arenas.states[i] == ARENA_USED && arenas.meta[i].free_pages == 0) {
+        *(char *)arenas_page_address(&arenas, i * ARENA_PAGES) = 1;
+        crd_arenas_give_back(&arenas, i * ARENA_PAGES, ARENA_PAGES);
+      }
+    crd_arenas_release(&arenas, next_random(&seed) % 8, 1 + next_random(&seed) % 50);
+    assert_in_range(mappings(&arenas), 1, changes_of_state(&arenas) + 2);
+  }
+  use(&arenas, 0);
+  crd_arenas_release(&arenas, 0, UINT32_MAX);
+  assert_int_equal(mappings(&arenas), 1);
+  close_arenas(&arenas);
+}
+
+/* --- page sizes of other machines --- */
+
+static crd_backing backing_on(cradle_hugepages policy, size_t page, size_t thp, size_t pool) {
+  cradle_hardware hardware = {
+      .page_bytes = page, .thp_page_bytes = thp, .pool_page_bytes = pool, .thp_mode = CRADLE_THP_MADVISE};
+  return crd_backing_choose(policy, &hardware);
+}
+
+static void huge_pages_larger_than_an_arena_are_not_asked_for(void **state) {
+  (void)state;
+  const size_t k = 1024, m = k * k;
+  assert_true(backing_on(CRADLE_HUGEPAGES_AUTO, 4 * k, 2 * m, 0).transparent);
+  assert_true(backing_on(CRADLE_HUGEPAGES_AUTO, 4 * k, 0, 0).transparent);   /* unreadable: follows from 4 KiB */
+  assert_false(backing_on(CRADLE_HUGEPAGES_AUTO, 16 * k, 0, 0).transparent); /* 32 MiB */
+  assert_false(backing_on(CRADLE_HUGEPAGES_AUTO, 64 * k, 0, 0).transparent); /* 512 MiB */
+  assert_false(backing_on(CRADLE_HUGEPAGES_AUTO, 16 * k, 32 * m, 2 * m).transparent);
+  assert_false(backing_on(CRADLE_HUGEPAGES_OFF, 4 * k, 2 * m, 2 * m).transparent);
+  assert_int_equal(backing_on(CRADLE_HUGEPAGES_AUTO, 4 * k, 2 * m, 2 * m).pool_page_bytes, 0);
+  assert_int_equal(backing_on(CRADLE_HUGEPAGES_HUGETLB, 4 * k, 2 * m, 2 * m).pool_page_bytes, 2 * m);
+  assert_int_equal(backing_on(CRADLE_HUGEPAGES_HUGETLB, 64 * k, 512 * m, 2 * m).pool_page_bytes, 2 * m);
+  assert_int_equal(backing_on(CRADLE_HUGEPAGES_HUGETLB, 4 * k, 2 * m, 1024 * m).pool_page_bytes, 0);
+  assert_int_equal(backing_on(CRADLE_HUGEPAGES_1G_STRICT, 4 * k, 2 * m, 64 * k).pool_page_bytes, 64 * k);
+  crd_backing strict = backing_on(CRADLE_HUGEPAGES_1G_STRICT, 4 * k, 2 * m, 2 * m);
+  assert_true(strict.strict && strict.gigantic && strict.pool && strict.transparent);
+  assert_false(backing_on(CRADLE_HUGEPAGES_HUGETLB_STRICT, 4 * k, 2 * m, 2 * m).gigantic);
+}
+
+/* --- little address space --- */
+
+static int arenas_under_a_limit(size_t bytes) {
+  static crd_arenas arenas;
+  cradle_options options;
+  cradle_hardware hardware;
+  struct rlimit limit = {bytes, bytes};
+  cradle_options_init(&options);
+  crd_hardware_detect(&hardware);
+  if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
+  if (!crd_arenas_init(&arenas, &options, &hardware)) return 3;
+  size_t left = bytes - arenas.bytes;
+  /* As much again is left for the rest of the process. */
+  void *rest = crd_pages_reserve(arenas.bytes / 2, ARENA_BYTES, NULL);
+  if (rest == NULL || left < arenas.bytes / 2) return 4;
+  bool clean;
+  return crd_arenas_take(&arenas, 4 * ARENA_PAGES, 1, &clean) == PAGE_NONE ? 5 : 0;
+}
+
+static void a_limit_of_address_space_makes_a_smaller_reservation(void **state) {
+  (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+  print_message("skipped: AddressSanitizer's own reservation is above any limit\n");
+  skip();
+#endif
+  for (size_t bytes = (size_t)256 << 20; bytes <= (size_t)16 << 30; bytes += bytes / 3) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) _exit(arenas_under_a_limit(bytes));
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_fullest_arena_is_filled_first),
+      cmocka_unit_test(a_full_arena_without_a_long_run_is_passed_over),
+      cmocka_unit_test(sparse_arenas_empty_out),
+      cmocka_unit_test(what_nobody_wants_goes_back_after_the_delay),
+      cmocka_unit_test(a_bound_spreads_what_goes_back),
+      cmocka_unit_test(a_sawtooth_does_not_give_and_take_within_a_second),
+      cmocka_unit_test(released_places_are_used_again),
+      cmocka_unit_test(prepared_arenas_are_resident_and_clean),
+      cmocka_unit_test(discarded_arenas_are_clean_again),
+      cmocka_unit_test(mappings_stay_merged),
+      cmocka_unit_test(huge_pages_larger_than_an_arena_are_not_asked_for),
+      cmocka_unit_test(a_limit_of_address_space_makes_a_smaller_reservation),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,679 @@
+/* The heap's memory through the public interface: which pages a policy gets, what is reported of them, what goes back to the
+ * system, forks, and machines that refuse. What a machine cannot do is skipped by name. */
+#include "tests/heap_fixture.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+#define HUGE_BYTES (2 * MIB)
+#define POOL_FILE "/proc/sys/vm/nr_hugepages"
+#define GIGANTIC_FILE "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages"
+#define OVERCOMMIT_FILE "/proc/sys/vm/overcommit_memory"
+#define GROUPS "/sys/fs/cgroup/memory"
+#define SKIP(reason) (print_message("skipped: %s\n", reason), skip())
+
+/* --- the system --- */
+
+static size_t number_in(const char *path, const char *name) {
+  char line[256];
+  size_t number = 0;
+  FILE *file = fopen(path, "r");
+  if (file == NULL) return 0;
+  while (fgets(line, sizeof line, file) != NULL)
+    if (strncmp(line, name, strlen(name)) == 0) number = strtoul(line + strlen(name), NULL, 10);
+  fclose(file);
+  return number;
+}
+
+static bool put(const char *path, size_t number) {
+  FILE *file = fopen(path, "w");
+  if (file == NULL) return false;
+  bool written = fprintf(file, "%zu\n", number) > 0;
+  return fclose(file) == 0 && written;
+}
+
+static int remember_pool(void **state) {
+  static size_t total;
+  total = number_in("/proc/meminfo", "HugePages_Total:");
+  *state = &total;
+  return 0;
+}
+
+static int restore_pool(void **state) {
+  return put(POOL_FILE, *(size_t *)*state) || *(size_t *)*state == 0 ? 0 : 1;
+}
+
+/* Leaves the pool with exactly so many free pages. */
+static bool size_pool(size_t pages) {
+  size_t busy = number_in("/proc/meminfo", "HugePages_Total:") - number_in("/proc/meminfo", "HugePages_Free:");
+  return number_in("/proc/meminfo", "Hugepagesize:") == 2048 && put(POOL_FILE, busy + pages) &&
+         number_in("/proc/meminfo", "HugePages_Free:") == pages;
+}
+
+static bool has_thp(void) {
+  char mode[64] = "";
+  FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+  if (file == NULL) return false;
+  bool read = fgets(mode, sizeof mode, file) != NULL;
+  fclose(file);
+  return read && strstr(mode, "[never]") == NULL && number_in("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "") == HUGE_BYTES;
+}
+
+/* The kernel's own flag of the page behind the address, of root's /proc/kpageflags; -1: cannot be read. */
+static int page_flag(const void *address, int flag) {
+  uint64_t entry = 0, flags = 0;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  int pagemap = open("/proc/self/pagemap", O_RDONLY), kpageflags = open("/proc/kpageflags", O_RDONLY);
+  bool got = pagemap >= 0 && kpageflags >= 0 &&
+             pread(pagemap, &entry, 8, (off_t)((uintptr_t)address / page * 8)) == 8 &&
+             pread(kpageflags, &flags, 8, (off_t)((entry & ((UINT64_C(1) << 55) - 1)) * 8)) == 8 && entry << 9 != 0;
+  close(pagemap);
+  close(kpageflags);
+  return got ? (int)(flags >> flag & 1) : -1;
+}
+#define FLAG_HUGETLB 17
+#define FLAG_THP 22
+
+static int status_of_child(int (*function)(void)) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) _exit(function());
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* --- a heap that grows --- */
+
+typedef struct notes {
+  char text[2000];
+  cradle_event arenas; /* the last measured one */
+} notes;
+
+static void take_note(void *data, const cradle_event *event) {
+  notes *all = data;
+  if (event->kind == CRADLE_EVENT_ARENAS && event->u.arenas.measured) all->arenas = *event;
+  if (event->kind != CRADLE_EVENT_NOTE) return;
+  size_t length = strlen(all->text);
+  snprintf(all->text + length, sizeof all->text - length, "%s\n", event->u.note.text);
+}
+
+/* Not as in the environment: these tests choose pages and sizes themselves. */
+static void memory_options(cradle_options *options) {
+  cradle_options_init(options);
+  options->types = fixture_types;
+  options->type_count = T_COUNT;
+  options->nursery_bytes = 4 * MIB;
+  options->reserve_bytes = (size_t)1 << 30;
+}
+
+#define CHUNK_BYTES 2048
+
+/* A list of strings of 2 KiB, each full of its number; the list is the word on the shadow stack at depth 0. */
+CRADLE_UNCHECKED_COLLECTION
+static bool grow(cradle_mutator *m, size_t bytes) {
+  for (size_t made = 0; made < bytes; made += CHUNK_BYTES) {
+    string *text = cradle_try_new_array(m, T_STRING, CHUNK_BYTES - 64);
+    if (text == NULL) return false;
+    memset(text->byte, (int)(made / CHUNK_BYTES % 251), text->length);
+    cradle_push(m, text);
+    pair *fresh = cradle_try_new(m, T_PAIR, sizeof(pair));
+    if (fresh == NULL) return cradle_pop_many(m, 1), false;
+    fresh->first = cradle_pop(m);
+    fresh->rest = (pair *)(uintptr_t)*cradle_peek(m, 0);
+    *cradle_peek(m, 0) = (cradle_word)(uintptr_t)fresh;
+  }
+  return true;
+}
+
+/* Whether each string is still full of one number; their bytes. */
+static size_t intact_bytes(cradle_mutator *m) {
+  size_t bytes = 0;
+  for (pair *at = (pair *)(uintptr_t)*cradle_peek(m, 0); at != NULL; at = at->rest) {
+    string *text = (string *)at->first;
+    for (size_t i = 1; i < text->length; i += 97)
+      if (text->byte[i] != text->byte[0]) return 0;
+    bytes += CHUNK_BYTES;
+  }
+  return bytes;
+}
+
+static bool is_sound(cradle_heap *heap) {
+  cradle_error error;
+  if (cradle_heap_verify(heap, &error)) return true;
+  print_message("%s\n", error.message);
+  return false;
+}
+
+static void open_heap(fixture *f, cradle_options *options) {
+  options->on_misuse = fixture_misuse;
+  options->handler_data = f;
+  fixture_open_with(f, options);
+  cradle_push(f->m, NULL);
+  f->checkpoint = cradle_save(f->m);
+}
+
+static void close_heap(fixture *f) {
+  assert_true(is_sound(f->heap));
+  cradle_pop_many(f->m, 1);
+  fixture_close(f);
+}
+
+static cradle_memory report_of(const fixture *f) {
+  cradle_memory memory;
+  cradle_memory_report(f->heap, &memory, sizeof memory);
+  return memory;
+}
+
+static void assert_grows(fixture *f, size_t bytes) {
+  size_t before = intact_bytes(f->m);
+  assert_true(grow(f->m, bytes));
+  assert_int_equal(intact_bytes(f->m), before + bytes);
+}
+
+/* --- what is reported --- */
+
+static void a_report_tells_the_regions(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  memory_options(&options);
+  open_heap(&f, &options);
+  cradle_memory memory = report_of(&f);
+  assert_int_equal(memory.arenas.reserved_bytes, (size_t)1 << 30);
+  assert_int_equal(memory.nursery.reserved_bytes, 4 * MIB);
+  assert_int_equal(memory.nursery.committed_bytes, 4 * MIB);
+  assert_string_equal(memory.metadata.name, "cradle metadata");
+  if (memory.nursery.obtained != CRADLE_BACKING_UNKNOWN) /* no page is touched before the first allocation */
+    assert_int_equal(memory.nursery.obtained, CRADLE_BACKING_NOTHING);
+  assert_grows(&f, 64 * MIB);
+  memory = report_of(&f);
+  cradle_stats stats = fixture_stats(&f);
+  assert_int_equal(memory.arenas.committed_bytes, stats.arenas_committed * stats.arena_bytes);
+  assert_int_equal(memory.metadata.committed_bytes, stats.metadata_bytes);
+  assert_int_equal(memory.arenas_taken - memory.arenas_given_back, stats.arenas_committed);
+  assert_int_equal(memory.arenas.pool_bytes, 0);
+  if (memory.arenas.obtained == CRADLE_BACKING_UNKNOWN) {
+    print_message("the system does not tell what backs memory\n");
+  } else {
+    assert_in_range(memory.arenas.resident_bytes, 60 * MIB, memory.arenas.committed_bytes);
+    assert_in_range(memory.nursery.resident_bytes, MIB, 4 * MIB);
+  }
+  ASSERT_MISUSE(&f, "sizeof(cradle_memory)", cradle_memory_report(f.heap, &memory, 8));
+  close_heap(&f);
+}
+
+static void each_region_gets_its_own_pages(void **state) {
+  (void)state;
+  static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPAGES_OFF};
+  if (!has_thp()) SKIP("the system gives no transparent huge pages of 2 MiB");
+  for (int i = 0; i < 4; i++) {
+    fixture f;
+    cradle_options options;
+    memory_options(&options);
+    options.hugepages_nursery = policies[i % 2];
+    options.hugepages_arenas = policies[i / 2];
+    open_heap(&f, &options);
+    assert_grows(&f, 32 * MIB);
+    cradle_memory memory = report_of(&f);
+    if (memory.nursery.obtained == CRADLE_BACKING_UNKNOWN) {
+      close_heap(&f);
+      SKIP("the system does not tell what backs memory");
+    }
+    assert_int_equal(memory.nursery.asked, options.hugepages_nursery);
+    assert_int_equal(memory.nursery.obtained, i % 2 == 0 ? CRADLE_BACKING_HUGE : CRADLE_BACKING_BASE);
+    assert_int_equal(memory.arenas.obtained, i / 2 == 0 ? CRADLE_BACKING_HUGE : CRADLE_BACKING_BASE);
+    int flag = page_flag((void *)memory.arenas.start, FLAG_THP);
+    if (flag < 0)
+      print_message("/proc/kpageflags cannot be read\n");
+    else
+      assert_int_equal(flag, i / 2 == 0);
+    close_heap(&f);
+  }
+}
+
+static int heap_without_thp(void) {
+  if (prctl(PR_SET_THP_DISABLE, 1ul, 0ul, 0ul, 0ul) != 0) return 2;
+  fixture f;
+  notes all = {.text = ""};
+  cradle_options options;
+  memory_options(&options);
+  options.listener = (cradle_listener){take_note, &all};
+  open_heap(&f, &options);
+  if (!grow(f.m, 32 * MIB) || intact_bytes(f.m) != 32 * MIB || !is_sound(f.heap)) return 3;
+  cradle_memory memory = report_of(&f);
+  if (memory.arenas.obtained == CRADLE_BACKING_UNKNOWN) return 4;
+  if (memory.arenas.obtained != CRADLE_BACKING_BASE || memory.nursery.huge_bytes != 0) return 5;
+  return strstr(all.text, "transparent huge pages are disabled (mode never): base pages") == NULL ? 6 : 0;
+}
+
+static void a_process_without_transparent_huge_pages_works_and_says_so(void **state) {
+  (void)state;
+  int status = status_of_child(heap_without_thp);
+  if (status == 2) SKIP("the system cannot disable huge pages for a process");
+  if (status == 4) SKIP("the system does not tell what backs memory");
+  assert_int_equal(status, 0);
+}
+
+static void major_collections_report_what_the_kernel_gave(void **state) {
+  (void)state;
+  fixture f;
+  notes all = {.text = ""};
+  cradle_options options;
+  memory_options(&options);
+  options.listener = (cradle_listener){take_note, &all};
+  open_heap(&f, &options);
+  assert_grows(&f, 64 * MIB);
+  cradle_collect_full(f.m); /* it gives the empty arenas back, which is an event */
+  *cradle_peek(f.m, 0) = 0;
+  cradle_collect_full(f.m);
+  if (all.arenas.kind == CRADLE_EVENT_ARENAS) {
+    assert_int_equal(all.arenas.u.arenas.asked, CRADLE_HUGEPAGES_AUTO);
+    assert_true(all.arenas.u.arenas.given_back >= 30);
+    assert_true(all.arenas.u.arenas.resident_bytes <= all.arenas.u.arenas.committed * HUGE_BYTES);
+  } else {
+    print_message("the system does not tell what backs memory\n");
+  }
+  close_heap(&f);
+}
+
+/* --- other machines' page sizes --- */
+
+static void larger_base_pages_serve(void **state) {
+  (void)state;
+  static const size_t pages[] = {16384, 65536};
+  for (size_t i = 0; i < 2; i++) {
+    fixture f;
+    notes all = {.text = ""};
+    cradle_options options;
+    cradle_hardware hardware = {.page_bytes = pages[i],
+                                .thp_page_bytes = pages[i] / 8 * pages[i],
+                                .thp_mode = CRADLE_THP_ALWAYS,
+                                .l2_bytes = MIB,
+                                .memory_bytes = (size_t)1 << 30};
+    memory_options(&options);
+    options.hardware = &hardware;
+    options.listener = (cradle_listener){take_note, &all};
+    options.nursery_bytes = 5 * MIB + 8;
+    open_heap(&f, &options);
+    assert_grows(&f, 32 * MIB);
+    cradle_memory memory = report_of(&f);
+    const cradle_region *regions[] = {&memory.nursery, &memory.arenas, &memory.metadata};
+    for (int r = 0; r < 3; r++) {
+      assert_int_equal(regions[r]->start % pages[i], 0);
+      assert_int_equal(regions[r]->reserved_bytes % pages[i], 0);
+      assert_int_equal(regions[r]->committed_bytes % pages[i], 0);
+      assert_int_equal(regions[r]->huge_bytes, 0);
+    }
+    assert_non_null(strstr(all.text, "larger than an arena: base pages"));
+    close_heap(&f);
+  }
+}
+
+/* --- the pool --- */
+
+static void the_pool_comes_first_and_its_end_leaves_no_hole(void **state) {
+  (void)state;
+  if (!size_pool(64)) SKIP("the pool cannot be given pages here");
+  fixture f;
+  notes all = {.text = ""};
+  cradle_options options;
+  memory_options(&options);
+  options.listener = (cradle_listener){take_note, &all};
+  options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_HUGETLB;
+  open_heap(&f, &options);
+  cradle_memory memory = report_of(&f);
+  if (memory.nursery.pool_bytes == 0 && memory.nursery.obtained == CRADLE_BACKING_UNKNOWN) {
+    close_heap(&f);
+    SKIP("this backend has no pool");
+  }
+  assert_int_equal(memory.nursery.pool_bytes, 4 * MIB);
+  assert_int_equal(memory.nursery.obtained, CRADLE_BACKING_HUGE);
+  assert_int_equal(memory.arenas.pool_bytes, memory.arenas.committed_bytes);
+  assert_int_equal(page_flag((void *)memory.nursery.start, FLAG_HUGETLB), 1);
+  assert_int_equal(page_flag((void *)memory.arenas.start, FLAG_HUGETLB), 1);
+  assert_grows(&f, 200 * MIB);
+  memory = report_of(&f);
+  assert_int_equal(memory.arenas.pool_bytes, 62 * HUGE_BYTES);
+  assert_true(memory.pool_refusals > 0);
+  assert_non_null(strstr(all.text, "the huge-page pool refused arenas"));
+  if (has_thp()) assert_int_equal(memory.arenas.obtained, CRADLE_BACKING_HUGE);
+  void *probe = mmap((char *)memory.arenas.start, memory.arenas.reserved_bytes, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  assert_ptr_equal(probe, MAP_FAILED);
+  for (size_t at = 0; at < memory.arenas.committed_bytes; at += HUGE_BYTES) {
+    probe = mmap((char *)memory.arenas.start + at, HUGE_BYTES, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    assert_ptr_equal(probe, MAP_FAILED);
+  }
+  cradle_error error;
+  assert_false(cradle_fork_prepare(f.heap, &error));
+  assert_non_null(strstr(error.message, "pool"));
+  *cradle_peek(f.m, 0) = 0;
+  cradle_collect_full(f.m);
+  assert_true(number_in("/proc/meminfo", "HugePages_Free:") >= 50);
+  close_heap(&f);
+  assert_int_equal(number_in("/proc/meminfo", "HugePages_Free:"), 64);
+}
+
+/* Another process takes what is left of the pool while the heap grows. */
+static void a_pool_that_another_process_empties_kills_nobody(void **state) {
+  (void)state;
+  if (!size_pool(32)) SKIP("the pool cannot be given pages here");
+  fixture f;
+  cradle_options options;
+  memory_options(&options);
+  options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_HUGETLB;
+  open_heap(&f, &options);
+  assert_grows(&f, 16 * MIB);
+  int ready[2];
+  char byte = 0;
+  assert_int_equal(pipe(ready), 0);
+  pid_t thief = fork();
+  if (thief == 0) {
+    size_t left = number_in("/proc/meminfo", "HugePages_Free:") * HUGE_BYTES;
+    char *taken = mmap(NULL, left, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+    for (size_t at = 0; taken != MAP_FAILED && at < left; at += HUGE_BYTES) taken[at] = 1;
+    if (write(ready[1], &byte, 1) == 1) pause();
+    _exit(0);
+  }
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  assert_grows(&f, 64 * MIB);
+  if (report_of(&f).nursery.pool_bytes != 0) assert_true(report_of(&f).pool_refusals > 0);
+  kill(thief, SIGKILL);
+  waitpid(thief, NULL, 0);
+  close(ready[0]);
+  close(ready[1]);
+  assert_grows(&f, 16 * MIB);
+  close_heap(&f);
+}
+
+/* A page of 1 GiB is 512 arenas at once, and goes back as one. */
+static void a_gigantic_page_serves(void **state) {
+  (void)state;
+  size_t before = number_in(GIGANTIC_FILE, "");
+  if (!put(GIGANTIC_FILE, before + 1) || number_in(GIGANTIC_FILE, "") != before + 1) {
+    put(GIGANTIC_FILE, before);
+    SKIP("the system gives no page of 1 GiB");
+  }
+  cradle_options options;
+  cradle_error error;
+  memory_options(&options);
+  options.hugepages_arenas = CRADLE_HUGEPAGES_1G;
+  cradle_heap *heap = cradle_heap_new(&options, &error);
+  cradle_memory memory;
+  if (heap != NULL) cradle_memory_report(heap, &memory, sizeof memory);
+  int flag = heap != NULL ? page_flag((void *)memory.arenas.start, FLAG_HUGETLB) : 0;
+  cradle_heap_free(heap);
+  assert_true(put(GIGANTIC_FILE, before));
+  assert_non_null(heap);
+  if (memory.arenas.obtained == CRADLE_BACKING_UNKNOWN) SKIP("this backend has no pool");
+  assert_int_equal(memory.arenas.pool_bytes, (size_t)1 << 30);
+  assert_int_equal(memory.arenas.huge_bytes, (size_t)1 << 30);
+  assert_int_equal(flag, 1);
+}
+
+static void a_strict_policy_fails_without_its_pool(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_error error;
+  memory_options(&options);
+  if (number_in("/proc/meminfo", "HugePages_Free:") != 0 && !size_pool(0)) SKIP("the pool has pages and cannot be emptied");
+  options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB_STRICT;
+  assert_null(cradle_heap_new(&options, &error));
+  assert_non_null(strstr(error.message, "hugepages_nursery: strict, but the pool of huge pages gave 0 of the 4194304 bytes"));
+  assert_non_null(strstr(error.message, "vm.nr_hugepages"));
+  options.hugepages_nursery = CRADLE_HUGEPAGES_AUTO;
+  options.hugepages_arenas = CRADLE_HUGEPAGES_1G_STRICT;
+  assert_null(cradle_heap_new(&options, &error));
+  assert_non_null(strstr(error.message, "hugepages_arenas: strict"));
+  if (!size_pool(16)) SKIP("the pool cannot be given pages here");
+  options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_HUGETLB_STRICT;
+  cradle_heap *heap = cradle_heap_new(&options, &error);
+  if (heap == NULL) {
+    assert_non_null(strstr(error.message, "strict"));
+    SKIP("this backend has no pool");
+  }
+  cradle_heap_free(heap);
+  assert_true(size_pool(3)); /* enough for the nursery, not for the promotion reserve */
+  assert_null(cradle_heap_new(&options, &error));
+  assert_non_null(strstr(error.message, "hugepages_arenas: strict"));
+  assert_int_equal(number_in("/proc/meminfo", "HugePages_Free:"), 3);
+}
+
+/* --- giving back --- */
+
+static void memory_goes_back_when_asked(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  memory_options(&options);
+  open_heap(&f, &options);
+  assert_grows(&f, 256 * MIB);
+  *cradle_peek(f.m, 0) = 0;
+  assert_grows(&f, 16 * MIB);
+  cradle_collect_major(f.m);
+  cradle_memory before = report_of(&f);
+  assert_true(before.arenas.committed_bytes >= 256 * MIB); /* recently wanted: kept */
+  uint64_t given = cradle_release_memory(f.heap);
+  cradle_memory after = report_of(&f);
+  assert_int_equal(before.arenas.committed_bytes - after.arenas.committed_bytes, given);
+  assert_true(given >= 216 * MIB); /* 90 % of the 240 */
+  if (after.arenas.obtained != CRADLE_BACKING_UNKNOWN)
+    assert_in_range(after.arenas.resident_bytes, 16 * MIB, after.arenas.committed_bytes);
+  assert_int_equal(cradle_release_memory(f.heap), 0);
+  assert_grows(&f, 64 * MIB);
+  close_heap(&f);
+}
+
+/* --- forks --- */
+
+/* What both processes do with their heap after a fork; 0: all is well. */
+static int use_after_fork(fixture *f) {
+  size_t before = intact_bytes(f->m);
+  if (before == 0) return 10;
+  if (!grow(f->m, 24 * MIB)) return 11;
+  cradle_collect_full(f->m);
+  if (!is_sound(f->heap)) return 12;
+  return intact_bytes(f->m) == before + 24 * MIB ? 0 : 13;
+}
+
+static void both_processes_go_on_after_a_fork(void **state) {
+  (void)state;
+  static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPAGES_OFF};
+  for (int i = 0; i < 2; i++) {
+    fixture f;
+    cradle_error error;
+    cradle_options options;
+    memory_options(&options);
+    options.hugepages_nursery = options.hugepages_arenas = policies[i];
+    open_heap(&f, &options);
+    assert_grows(&f, 40 * MIB);
+    assert_true(cradle_fork_prepare(f.heap, &error));
+    assert_string_equal(error.message, "");
+    if (report_of(&f).nursery.obtained != CRADLE_BACKING_UNKNOWN) /* nothing that a write would have to copy or split */
+      assert_int_equal(report_of(&f).nursery.obtained, CRADLE_BACKING_NOTHING);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+      cradle_fork_child(f.heap);
+      int result = use_after_fork(&f);
+      if (result == 0 && i == 0 && has_thp() && report_of(&f).nursery.obtained != CRADLE_BACKING_UNKNOWN &&
+          report_of(&f).nursery.obtained != CRADLE_BACKING_HUGE)
+        result = 14;
+      _exit(result);
+    }
+    cradle_fork_parent(f.heap);
+    assert_int_equal(use_after_fork(&f), 0);
+    if (i == 0 && has_thp() && report_of(&f).nursery.obtained != CRADLE_BACKING_UNKNOWN)
+      assert_int_equal(report_of(&f).nursery.obtained, CRADLE_BACKING_HUGE); /* whole again */
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    close_heap(&f);
+  }
+}
+
+static void a_heap_is_not_used_between_prepare_and_fork(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  memory_options(&options);
+  open_heap(&f, &options);
+  ASSERT_MISUSE(&f, "without cradle_fork_prepare", cradle_fork_parent(f.heap));
+  ASSERT_MISUSE(&f, "without cradle_fork_prepare", cradle_fork_child(f.heap));
+  assert_true(cradle_fork_prepare(f.heap, NULL));
+  if (FIXTURE_LANDS(&f)) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+  assert_non_null(strstr(f.message, "called after cradle_fork_prepare"));
+  cradle_fork_parent(f.heap); /* as after a fork that failed */
+  assert_grows(&f, 8 * MIB);
+  close_heap(&f);
+}
+
+static void a_heap_without_a_mutator_forks(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_error error;
+  memory_options(&options);
+  cradle_heap *heap = cradle_heap_new(&options, &error);
+  assert_non_null(heap);
+  assert_true(cradle_fork_prepare(heap, &error));
+  cradle_fork_parent(heap);
+  cradle_heap_free(heap);
+}
+
+/* --- limits --- */
+
+/* Grows a heap until nothing more comes: the heap must be sound then, and go on when its objects have died. */
+static int grow_to_the_end(size_t at_least) {
+  fixture f;
+  cradle_options options;
+  cradle_error error;
+  memory_options(&options);
+  options.reserve_bytes = (size_t)64 << 30;
+  f.heap = cradle_heap_new(&options, &error);
+  if (f.heap == NULL) return error.message[0] != '\0' ? 20 : 21;
+  f.m = cradle_mutator_new(f.heap);
+  if (f.m == NULL) return 22;
+  cradle_push(f.m, NULL);
+  while (grow(f.m, MIB)) {}
+  size_t bytes = intact_bytes(f.m);
+  if (bytes < at_least) return print_message("%zu MiB\n", bytes / MIB), 23;
+  if (!is_sound(f.heap)) return 24;
+  *cradle_peek(f.m, 0) = 0;
+  cradle_collect_full(f.m);
+  if (!grow(f.m, bytes / 2) || !is_sound(f.heap)) return 25;
+  return 0;
+}
+
+static size_t statm(int field) {
+  unsigned long values[7] = {0};
+  FILE *file = fopen("/proc/self/statm", "r");
+  for (int i = 0; file != NULL && i < 7; i++)
+    if (fscanf(file, "%lu", &values[i]) != 1) break;
+  if (file != NULL) fclose(file);
+  return values[field] * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int under_address_limit(void) {
+  struct rlimit limit = {512 * MIB, 512 * MIB};
+  return setrlimit(RLIMIT_AS, &limit) != 0 ? 2 : grow_to_the_end(48 * MIB);
+}
+
+static int under_data_limit(void) {
+  size_t bytes = statm(5) + 160 * MIB;
+  struct rlimit limit = {bytes, bytes};
+  return setrlimit(RLIMIT_DATA, &limit) != 0 ? 2 : grow_to_the_end(48 * MIB);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+static void limits_of_the_process_end_in_a_clean_refusal(void **state) {
+  (void)state;
+  if (SANITIZED) SKIP("AddressSanitizer's own reservations are above any limit");
+  assert_int_equal(status_of_child(under_address_limit), 0);
+  assert_int_equal(status_of_child(under_data_limit), 0);
+}
+
+static char group[128];
+
+static int under_group(void) {
+  char path[160];
+  snprintf(path, sizeof path, "%s/tasks", group);
+  return put(path, (size_t)getpid()) ? grow_to_the_end(48 * MIB) : 2;
+}
+
+static void a_small_cgroup_ends_in_a_clean_refusal(void **state) {
+  (void)state;
+  char path[160];
+  if (SANITIZED) SKIP("AddressSanitizer's shadow would count against the group");
+  snprintf(group, sizeof group, GROUPS "/cradle-test-%d", (int)getpid());
+  snprintf(path, sizeof path, "%s/memory.limit_in_bytes", group);
+  if (mkdir(group, 0755) != 0) SKIP("no group of the memory controller (version 1) can be made");
+  int status = put(path, 128 * MIB) ? status_of_child(under_group) : 2;
+  rmdir(group);
+  if (status == 2) SKIP("the group takes no limit or no process");
+  assert_int_equal(status, 0);
+}
+
+static int to_256_mib(void) {
+  fixture f;
+  cradle_options options;
+  memory_options(&options);
+  options.reserve_bytes = (size_t)64 << 30;
+  open_heap(&f, &options);
+  return grow(f.m, 256 * MIB) && intact_bytes(f.m) == 256 * MIB && is_sound(f.heap) ? 0 : 1;
+}
+
+/* It changes the whole machine for a moment, and other processes may not bear it. */
+static void strict_overcommit_serves(void **state) {
+  (void)state;
+  if (getenv("TEST_OVERCOMMIT") == NULL) SKIP("changes vm.overcommit_memory for all; TEST_OVERCOMMIT=1 runs it");
+  size_t before = number_in(OVERCOMMIT_FILE, "");
+  if (!put(OVERCOMMIT_FILE, 2)) SKIP("vm.overcommit_memory cannot be set");
+  int status = status_of_child(to_256_mib);
+  assert_true(put(OVERCOMMIT_FILE, before));
+  assert_int_equal(status, 0);
+}
+
+#define POOL_TEST(name) cmocka_unit_test_setup_teardown(name, remember_pool, restore_pool)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_report_tells_the_regions),
+      cmocka_unit_test(each_region_gets_its_own_pages),
+      cmocka_unit_test(a_process_without_transparent_huge_pages_works_and_says_so),
+      cmocka_unit_test(major_collections_report_what_the_kernel_gave),
+      cmocka_unit_test(larger_base_pages_serve),
+      POOL_TEST(the_pool_comes_first_and_its_end_leaves_no_hole),
+      POOL_TEST(a_pool_that_another_process_empties_kills_nobody),
+      cmocka_unit_test(a_gigantic_page_serves),
+      POOL_TEST(a_strict_policy_fails_without_its_pool),
+      cmocka_unit_test(memory_goes_back_when_asked),
+      cmocka_unit_test(both_processes_go_on_after_a_fork),
+      cmocka_unit_test(a_heap_is_not_used_between_prepare_and_fork),
+      cmocka_unit_test(a_heap_without_a_mutator_forks),
+      cmocka_unit_test(limits_of_the_process_end_in_a_clean_refusal),
+      cmocka_unit_test(a_small_cgroup_ends_in_a_clean_refusal),
+      cmocka_unit_test(strict_overcommit_serves),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,367 @@
+/* A whole heap, of which every system call fails in turn. The Linux pages are compiled into this test with their seam open and
+ * stand in for the library's; ordinary memory stands in for the reserved pool, a variable for the clock, and the seam sees to it
+ * that addresses and sizes suit a base page larger than this machine's. */
+#if defined(__linux__)
+
+#include "tests/heap_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gc/heap.h"
+
+/* --- the seam --- */
+
+static size_t unit_bytes;      /* the base page that calls must suit */
+static unsigned unsuited;      /* calls that did not */
+static uint64_t clock_ns = 1;
+
+static void suit(const void *address, size_t size) {
+  if ((uintptr_t)address % unit_bytes != 0 || size % unit_bytes != 0) unsuited++;
+}
+static void *seam_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
+  suit(address, size);
+  if (address != NULL) return mmap(address, size, protection, flags, file, offset);
+  /* A kernel with such pages places mappings by them. */
+  char *mapped = mmap(NULL, size + unit_bytes, protection, flags, file, offset);
+  if (mapped == MAP_FAILED) return MAP_FAILED;
+  char *start = (char *)(((uintptr_t)mapped + unit_bytes - 1) & ~(uintptr_t)(unit_bytes - 1));
+  if (start != mapped) munmap(mapped, (size_t)(start - mapped));
+  munmap(start + size, (size_t)(mapped + unit_bytes - start));
+  return start;
+}
+static int seam_munmap(void *address, size_t size) {
+  suit(address, size);
+  return munmap(address, size);
+}
+static int seam_mprotect(void *address, size_t size, int protection) {
+  suit(address, size);
+  return mprotect(address, size, protection);
+}
+static int seam_madvise(void *address, size_t size, int advice) {
+  suit(address, size);
+  return madvise(address, size, advice);
+}
+static int seam_clock_gettime(clockid_t clock, struct timespec *now) {
+  (void)clock;
+  *now = (struct timespec){(time_t)(clock_ns / 1000000000u), (long)(clock_ns % 1000000000u)};
+  return 0;
+}
+
+#undef MAP_HUGETLB
+#define MAP_HUGETLB 0
+#define mmap seam_mmap
+#define munmap seam_munmap
+#define mprotect seam_mprotect
+#define madvise seam_madvise
+#define clock_gettime seam_clock_gettime
+#define CRADLE_FAULT_INJECTION 1
+#include "gc/platform/pages_linux.c"
+#undef mmap
+#undef munmap
+#undef mprotect
+#undef madvise
+#undef clock_gettime
+
+#define MIB ((size_t)1 << 20)
+
+static struct {
+  bool open;             /* calls are counted, and may fail */
+  unsigned first, every; /* the first-th call fails and then every every-th; first 0: none */
+  const char *only;      /* calls of this name alone are counted; NULL: of all names */
+  unsigned count;
+  bool leaks; /* a call that would have given something back was refused */
+} fault;
+
+bool crd_fault_should_fail(const char *call, int *error) {
+  if (!fault.open) return false;
+  if (fault.only != NULL && strcmp(call, fault.only) != 0) return false;
+  fault.count++;
+  if (fault.first == 0 || fault.count < fault.first) return false;
+  if (fault.every == 0 ? fault.count != fault.first : (fault.count - fault.first) % fault.every != 0) return false;
+  if (strcmp(call, "munmap") == 0 || strcmp(call, "close") == 0) fault.leaks = true;
+  *error = fault.count % 3 == 0 ? EAGAIN : fault.count % 3 == 1 ? ENOMEM : EINVAL;
+  return true;
+}
+
+static void refuse(const char *only, unsigned first, unsigned every) {
+  memset(&fault, 0, sizeof fault);
+  fault.open = true;
+  fault.only = only;
+  fault.first = first;
+  fault.every = every;
+}
+
+static void heal(void) {
+  fault.open = false;
+}
+
+/* --- a heap's life --- */
+
+static cradle_hardware hardware;
+
+static void life_options(fixture *f, cradle_options *options, cradle_hugepages policy) {
+  cradle_options_init(options);
+  hardware = (cradle_hardware){.page_bytes = unit_bytes,
+                               .thp_page_bytes = 2 * MIB,
+                               .pool_page_bytes = 2 * MIB,
+                               .thp_mode = CRADLE_THP_MADVISE,
+                               .l2_bytes = MIB,
+                               .memory_bytes = (size_t)1 << 30};
+  options->hardware = &hardware;
+  options->types = fixture_types;
+  options->type_count = T_COUNT;
+  options->nursery_bytes = 256 << 10;
+  options->reserve_bytes = 48 * MIB;
+  options->hugepages_nursery = options->hugepages_arenas = policy;
+  options->on_misuse = fixture_misuse;
+  options->handler_data = f;
+}
+
+/* A list of vectors, the word on the shadow stack; false when memory ran out. */
+CRADLE_UNCHECKED_COLLECTION
+static bool grow(cradle_mutator *m, size_t bytes) {
+  for (size_t made = 0; made < bytes; made += 1024) {
+    vector *fresh = cradle_try_new_array(m, T_VECTOR, 1024 / 8 - 2);
+    if (fresh == NULL) return false;
+    fresh->item[0] = (void *)(uintptr_t)*cradle_peek(m, 0);
+    *cradle_peek(m, 0) = (cradle_word)(uintptr_t)fresh;
+  }
+  return true;
+}
+
+static size_t length(cradle_mutator *m) {
+  size_t count = 0;
+  for (vector *at = (vector *)(uintptr_t)*cradle_peek(m, 0); at != NULL; at = at->item[0]) count++;
+  return count;
+}
+
+static void assert_sound(cradle_heap *heap) {
+  cradle_error error;
+  if (!cradle_heap_verify(heap, &error)) fail_msg("call %u: %s", fault.count, error.message);
+}
+
+/* Takes and gives memory in every way; whatever is refused, it goes on. */
+CRADLE_UNCHECKED_COLLECTION
+static void use(fixture *f) {
+  cradle_memory memory;
+  cradle_stats stats;
+  (void)grow(f->m, 3 * MIB);
+  assert_sound(f->heap);
+  *cradle_peek(f->m, 0) = 0;
+  cradle_collect_full(f->m);
+  assert_sound(f->heap);
+  (void)cradle_try_new_array(f->m, T_STRING, 5 * MIB);
+  (void)grow(f->m, 2 * MIB);
+  (void)crd_arenas_prepare(&f->heap->old.arenas, f->heap->old.arenas.free_count + 1);
+  clock_ns += 3000000000u;
+  cradle_collect_major(f->m);
+  clock_ns += 3000000000u;
+  cradle_collect_minor(f->m);
+  cradle_memory_report(f->heap, &memory, sizeof memory);
+  cradle_heap_stats(f->heap, &stats, sizeof stats, true);
+  size_t before = length(f->m);
+  if (cradle_fork_prepare(f->heap, NULL)) cradle_fork_parent(f->heap);
+  assert_int_equal(length(f->m), before);
+  (void)grow(f->m, MIB);
+  (void)cradle_release_memory(f->heap);
+  assert_sound(f->heap);
+}
+
+/* Returns whether there was a heap. Healed, it must work as if nothing had been. */
+CRADLE_UNCHECKED_COLLECTION
+static bool live(cradle_hugepages policy) {
+  fixture f = {.armed = false};
+  cradle_options options;
+  cradle_error error;
+  life_options(&f, &options, policy);
+  errno = 77;
+  f.heap = cradle_heap_new(&options, &error);
+  assert_int_equal(errno, 77);
+  if (f.heap == NULL) {
+    assert_true(error.message[0] != '\0');
+    return false;
+  }
+  f.m = cradle_mutator_new(f.heap);
+  if (f.m == NULL) {
+    cradle_heap_free(f.heap);
+    return false;
+  }
+  cradle_push(f.m, NULL);
+  use(&f);
+  heal();
+  *cradle_peek(f.m, 0) = 0;
+  cradle_collect_full(f.m);
+  assert_true(grow(f.m, 2 * MIB));
+  assert_int_equal(length(f.m), 2048);
+  assert_sound(f.heap);
+  cradle_pop_many(f.m, 1);
+  cradle_mutator_free(f.m);
+  cradle_heap_free(f.heap);
+  return true;
+}
+
+static size_t address_space(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%lu", &pages), 1);
+  fclose(file);
+  return pages;
+}
+
+static unsigned run(cradle_hugepages policy, const char *only, unsigned first, unsigned every) {
+  size_t before = address_space();
+  refuse(only, first, every);
+  (void)live(policy);
+  heal();
+  if (!fault.leaks && address_space() != before)
+    fail_msg("%s, call %u, then every %u: the process is %ld pages larger", only != NULL ? only : "any call", first, every,
+             (long)(address_space() - before));
+  return fault.count;
+}
+
+static int warm_up(void **state) {
+  (void)state;
+  unit_bytes = (size_t)sysconf(_SC_PAGESIZE);
+  unsuited = 0;
+  heal();
+  for (int i = 0; i < 3; i++) assert_true(live(CRADLE_HUGEPAGES_AUTO));
+  return 0;
+}
+
+/* --- tests --- */
+
+static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPAGES_HUGETLB, CRADLE_HUGEPAGES_HUGETLB_STRICT,
+                                            CRADLE_HUGEPAGES_OFF};
+#define POLICIES (sizeof policies / sizeof *policies)
+
+static void each_call_fails_once(void **state) {
+  (void)state;
+  for (size_t p = 0; p < 2; p++) {
+    unsigned calls = run(policies[p], NULL, 0, 0);
+    for (unsigned n = 1; n <= calls; n++) run(policies[p], NULL, n, 0);
+  }
+  for (unsigned n = 1; n <= 50; n++) run(CRADLE_HUGEPAGES_HUGETLB_STRICT, NULL, n, 0); /* its creation */
+}
+
+static void every_nth_call_fails(void **state) {
+  (void)state;
+  for (size_t p = 0; p < 2; p++) {
+    unsigned calls = run(policies[p], NULL, 0, 0);
+    for (unsigned n = 1; n <= calls / 2; n++) run(policies[p], NULL, n, n); /* a larger n fails once */
+  }
+}
+
+/* From some time on, for good: a system that has run dry. */
+static void a_call_fails_from_some_time_on(void **state) {
+  (void)state;
+  static const char *const calls[] = {"mmap", "mprotect", "mremap", "madvise", "munmap", "open", "ioctl", "prctl", "clock_gettime"};
+  for (size_t p = 0; p < 2; p++)
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+      unsigned times = run(policies[p], calls[i], 0, 0);
+      if (times == 0 && p == 1) fail_msg("%s is never called", calls[i]);
+      for (unsigned n = 1; n <= times; n += 1 + times / 20) run(policies[p], calls[i], n, 1);
+    }
+}
+
+static void calls_suit_larger_base_pages(void **state) {
+  (void)state;
+  static const size_t units[] = {4096, 16384, 65536};
+  for (size_t i = 0; i < 3; i++) {
+    unit_bytes = units[i];
+    for (size_t p = 0; p < POLICIES; p++) {
+      unsuited = 0;
+      assert_true(live(policies[p]));
+      if (unsuited != 0) fail_msg("%u calls do not suit pages of %zu bytes", unsuited, unit_bytes);
+    }
+  }
+  unit_bytes = 4096;
+}
+
+/* A 1 GiB page is one piece: its arenas come together and go together, or fall back. */
+CRADLE_UNCHECKED_COLLECTION
+static void gigantic_pages_come_and_go_whole(void **state) {
+  (void)state;
+  fixture f = {.armed = false};
+  cradle_options options;
+  life_options(&f, &options, CRADLE_HUGEPAGES_1G);
+  options.reserve_bytes = (size_t)2 << 30;
+  fixture_open_with(&f, &options);
+  crd_arenas *arenas = &f.heap->old.arenas;
+  assert_int_equal(arenas->committed_count, 512);
+  assert_int_equal(arenas->pool_count, 512);
+  cradle_push(f.m, NULL);
+  assert_true(grow(f.m, 8 * MIB));
+  assert_int_equal(cradle_release_memory(f.heap), 0); /* a part of the page cannot go */
+  assert_int_equal(arenas->committed_count, 512);
+  assert_sound(f.heap);
+  *cradle_peek(f.m, 0) = 0;
+  cradle_collect_full(f.m);
+  assert_int_equal(crd_arenas_release(arenas, 0, UINT32_MAX), 512);
+  assert_int_equal(arenas->pool_count, 0);
+  refuse("mremap", 1, 1); /* no page of any pool from now on */
+  assert_true(grow(f.m, 8 * MIB));
+  assert_int_equal(arenas->pool_count, 0);
+  assert_true(arenas->committed_count < 32);
+  heal();
+  assert_sound(f.heap);
+  cradle_pop_many(f.m, 1);
+  fixture_close(&f);
+}
+
+/* The heap by its clock: what it no longer uses goes back after four seconds of collections. */
+CRADLE_UNCHECKED_COLLECTION
+static void a_heap_gives_back_by_its_clock(void **state) {
+  (void)state;
+  fixture f = {.armed = false};
+  cradle_options options;
+  life_options(&f, &options, CRADLE_HUGEPAGES_AUTO);
+  options.reserve_bytes = (size_t)1 << 30;
+  fixture_open_with(&f, &options);
+  cradle_push(f.m, NULL);
+  assert_true(grow(f.m, 400 * MIB));
+  *cradle_peek(f.m, 0) = 0;
+  assert_true(grow(f.m, 10 * MIB));
+  cradle_collect_major(f.m);
+  uint64_t dropped = clock_ns;
+  while (clock_ns < dropped + 2000000000u) {
+    clock_ns += 100000000u;
+    cradle_collect_minor(f.m);
+  }
+  assert_true(fixture_stats(&f).arenas_committed >= 200);
+  while (clock_ns < dropped + 5000000000u) { /* 64 arenas a collection */
+    clock_ns += 100000000u;
+    cradle_collect_minor(f.m);
+  }
+  uint64_t kept = fixture_stats(&f).arenas_committed * 2 * MIB;
+  assert_in_range(kept, 10 * MIB, 10 * MIB + 39 * MIB); /* a tenth of the rest */
+  assert_sound(f.heap);
+  cradle_pop_many(f.m, 1);
+  fixture_close(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(each_call_fails_once, warm_up),
+      cmocka_unit_test_setup(every_nth_call_fails, warm_up),
+      cmocka_unit_test_setup(a_call_fails_from_some_time_on, warm_up),
+      cmocka_unit_test_setup(calls_suit_larger_base_pages, warm_up),
+      cmocka_unit_test_setup(gigantic_pages_come_and_go_whole, warm_up),
+      cmocka_unit_test_setup(a_heap_gives_back_by_its_clock, warm_up),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+/* The exit status by which a test says that it was skipped. */
+int main(void) {
+  return 77;
+}
+
+#endif

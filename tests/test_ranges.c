@@ -1,0 +1,201 @@
+/* CRADLE_PAGES_FILE: what the file says while heaps come and go, after a fork, and when it cannot be written. */
+#include "tests/heap_fixture.h"
+
+#include <cradle/runtime.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static int make_folder(void **state) {
+  (void)state;
+  strcpy(folder, "/tmp/cradle-ranges-XXXXXX");
+  return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state) {
+  char command[128];
+  (void)state;
+  unsetenv("CRADLE_PAGES_FILE");
+  unsetenv("CRADLE_LOG");
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  return system(command);
+}
+
+static void read_text(const char *path, char *text, size_t size) {
+  FILE *file = fopen(path, "r");
+  size_t length = file == NULL ? 0 : fread(text, 1, size - 1, file);
+  if (file != NULL) fclose(file);
+  text[length] = '\0';
+}
+
+static void path_in(char *path, size_t size, const char *name) {
+  snprintf(path, size, "%s/%s", folder, name);
+  setenv("CRADLE_PAGES_FILE", path, 1);
+}
+
+static cradle_heap *start(cradle_listener listener) {
+  cradle_options options;
+  cradle_error error;
+  cradle_options_init(&options);
+  options.reserve_bytes = (size_t)64 << 20;
+  options.listener = listener;
+  cradle_heap *heap = cradle_start(&options, &error);
+  if (heap == NULL) fail_msg("%s", error.message);
+  return heap;
+}
+
+static void put_region(char *text, const cradle_region *region) {
+  sprintf(text + strlen(text), "%jx-%jx %s\n", (uintmax_t)region->start, (uintmax_t)(region->start + region->reserved_bytes),
+          region->name);
+}
+
+/* What the file must say of a heap. */
+static void put_heap(char *text, cradle_heap *heap) {
+  cradle_memory memory;
+  cradle_memory_report(heap, &memory, sizeof memory);
+  put_region(text, &memory.nursery);
+  put_region(text, &memory.arenas);
+  put_region(text, &memory.metadata);
+}
+
+static int files_in_folder(void) {
+  char command[128];
+  int count = -1;
+  snprintf(command, sizeof command, "ls %s | wc -l", folder);
+  FILE *pipe = popen(command, "r");
+  assert_int_equal(fscanf(pipe, "%d", &count), 1);
+  pclose(pipe);
+  return count;
+}
+
+static void count_event(void *data, const cradle_event *event) {
+  (void)event;
+  ++*(int *)data;
+}
+
+static void the_file_follows_the_heaps(void **state) {
+  (void)state;
+  char path[128], text[2000], expected[2000];
+  int events = 0;
+  path_in(path, sizeof path, "ranges");
+  cradle_heap *first = start((cradle_listener){count_event, &events});
+  strcpy(expected, "cradle-ranges 1\n");
+  put_heap(expected, first);
+  read_text(path, text, sizeof text);
+  assert_string_equal(text, expected);
+  cradle_heap *second = start((cradle_listener){NULL, NULL});
+  strcpy(expected, "cradle-ranges 1\n");
+  put_heap(expected, second);
+  put_heap(expected, first);
+  read_text(path, text, sizeof text);
+  assert_string_equal(text, expected);
+  cradle_heap_free(first);
+  assert_true(events >= 3); /* created, sized, destroyed: they are passed on */
+  strcpy(expected, "cradle-ranges 1\n");
+  put_heap(expected, second);
+  read_text(path, text, sizeof text);
+  assert_string_equal(text, expected);
+  cradle_heap_free(second);
+  read_text(path, text, sizeof text);
+  assert_string_equal(text, "cradle-ranges 1\n");
+  assert_int_equal(files_in_folder(), 1); /* nothing half-written is left */
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void a_child_has_a_file_of_its_own(void **state) {
+  (void)state;
+  char path[128], text[2000], expected[2000] = "cradle-ranges 1\n", mine[128];
+  path_in(path, sizeof path, "%d.ranges");
+  cradle_heap *heap = start((cradle_listener){NULL, NULL});
+  put_heap(expected, heap);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    cradle_mutator *m = cradle_mutator_new(heap);
+    cradle_collect_minor(m);
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
+  snprintf(mine, sizeof mine, "%s/%d.ranges", folder, (int)child);
+  read_text(mine, text, sizeof text);
+  assert_string_equal(text, expected);
+  snprintf(mine, sizeof mine, "%s/%d.ranges", folder, (int)getpid());
+  read_text(mine, text, sizeof text);
+  assert_string_equal(text, expected);
+  cradle_heap_free(heap);
+}
+
+static void a_child_leaves_its_parents_file_alone(void **state) {
+  (void)state;
+  char path[128], text[2000], expected[2000] = "cradle-ranges 1\n";
+  path_in(path, sizeof path, "ranges");
+  cradle_heap *heap = start((cradle_listener){NULL, NULL});
+  put_heap(expected, heap);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    cradle_heap_free(heap);
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
+  read_text(path, text, sizeof text);
+  assert_string_equal(text, expected);
+  cradle_heap_free(heap);
+}
+
+static void it_is_written_beside_a_log(void **state) {
+  (void)state;
+  char path[128], log[128], text[4000];
+  path_in(path, sizeof path, "ranges");
+  snprintf(log, sizeof log, ":%s/log", folder);
+  setenv("CRADLE_LOG", log, 1);
+  cradle_heap_free(start((cradle_listener){NULL, NULL}));
+  read_text(path, text, sizeof text);
+  assert_string_equal(text, "cradle-ranges 1\n");
+  read_text(log + 1, text, sizeof text);
+  assert_non_null(strstr(text, "gc-heap-end}"));
+}
+
+static int start_without_a_place(void) {
+  char path[128], text[600] = "";
+  int ends[2];
+  path_in(path, sizeof path, "no/such/folder");
+  if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) return 2;
+  cradle_heap_free(start((cradle_listener){NULL, NULL}));
+  close(ends[1]);
+  close(STDERR_FILENO);
+  if (read(ends[0], text, sizeof text - 1) <= 0) return 3;
+  return strncmp(text, "cradle: CRADLE_PAGES_FILE: /tmp/cradle-ranges-", 46) == 0 &&
+                 strstr(text, "the ranges are not published\n") != NULL
+             ? 0
+             : 4;
+}
+
+static void a_place_that_is_none_is_told_once(void **state) {
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) _exit(start_without_a_place());
+  int status;
+  waitpid(child, &status, 0);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+#define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FOLDER_TEST(the_file_follows_the_heaps),
+      FOLDER_TEST(a_child_has_a_file_of_its_own),
+      FOLDER_TEST(a_child_leaves_its_parents_file_alone),
+      FOLDER_TEST(it_is_written_beside_a_log),
+      FOLDER_TEST(a_place_that_is_none_is_told_once),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -11,7 +11,7 @@
 #define RESERVE_DEFAULT_BYTES ((size_t)64 << 30)
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
 #define PAUSE_DEFAULT_NS UINT64_C(2000000)
-#define REMEMBERED_MAX_BYTES ((size_t)256 << 20)
+#define REMEMBERED_MAX_BYTES ((size_t)64 << 20)
 /* More stores than this into large arrays between two minor collections: the arrays are looked at as a whole. */
 #define RECORDED_MAX_BYTES ((size_t)32 << 20)
 #define MARK_STACK_MAX_BYTES ((size_t)64 << 20)

@@ -28,11 +28,9 @@ CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_type_add(cradle_heap *heap, con
 
 /* Collects the nursery. */
 CRADLE_API void cradle_collect_minor(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
-/* One complete major collection: nursery, mark, sweep. One that is marking in increments is finished and is that one: what
- * died since it began may stay. */
+/* One complete major collection: what was unreachable at the call is gone. One that runs in increments is finished first. */
 CRADLE_API void cradle_collect_major(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
-/* A full collection: a major one after which every object that was unreachable at the call is gone, and empty arenas are
- * given back to the system. */
+/* The same, after which empty arenas are given back to the system at once. */
 CRADLE_API void cradle_collect_full(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 /* A full collection after which the objects of sparse arenas have been moved together: memory goes back that scattered
  * survivors hold. It takes time for every live object, like the marking, and is not done in increments. */
@@ -57,6 +55,7 @@ typedef struct cradle_stats {
   uint64_t minor_ns, major_ns, compact_ns;     /* time in each, the minor collection before an increment not counted in it */
   uint64_t minor_max_ns, major_max_ns;         /* the longest minor collection, the longest increment */
   uint64_t pause_max_ns;                       /* the longest pause */
+  uint64_t prepare_ns;                         /* having arenas ready after pauses: page faults, mostly; no part of pauses */
   uint64_t allocated_bytes;                    /* nursery bytes handed out and large objects */
   uint64_t promoted_objects, promoted_bytes;
   uint64_t nursery_bytes;                      /* size now */

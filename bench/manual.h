@@ -52,4 +52,10 @@ static inline void manual_drop(manual *m, char *mark) {
   m->free = mark;
 }
 
+/* An arena used as a ring: for loops whose objects are dead by the time it is full. */
+#define MANUAL_RING_BYTES ((size_t)4 << 20)
+static inline void manual_wrap(manual *m, char *ring) {
+  if (m->free - ring >= (ptrdiff_t)MANUAL_RING_BYTES) m->free = ring;
+}
+
 #endif

@@ -7,7 +7,6 @@
 #include "bench/workloads.h"
 
 enum { CHUNK_SLOTS = 1000 };
-#define RING_BYTES ((size_t)4 << 20)
 
 /* An array is chunked when its slots lie in arrays under it. */
 static array *holder_of(array *all, bool chunked, uint64_t place) {
@@ -98,9 +97,9 @@ static inline __attribute__((always_inline)) void store_all_by_hand(manual *memo
 static inline __attribute__((always_inline)) void store_all_bare(manual *memory, const workload_run *run, array *all,
                                                                  bool chunked) {
   randomizer r = RANDOMIZER_SEED;
-  char *ring = manual_mark(memory), *ring_end = ring + RING_BYTES;
+  char *ring = manual_mark(memory);
   for (uint64_t i = 0; i < run->with.size; i++) {
-    if (manual_mark(memory) >= ring_end) manual_drop(memory, ring);
+    manual_wrap(memory, ring);
     store_by_hand(memory, all, chunked, random_below(&r, run->with.slots), i);
   }
 }

@@ -29,6 +29,8 @@ static const cradle_type types[TYPE_COUNT] = {
     [TYPE_ELEMENT] = {.name = "element", .size = sizeof(element),
                       .references = CRADLE_SLOT(element, left) | CRADLE_SLOT(element, right) |
                                     CRADLE_SLOT(element, payload)},
+    [TYPE_BINDING] = {.name = "binding", .size = sizeof(binding),
+                      .references = CRADLE_SLOT(binding, key) | CRADLE_SLOT(binding, chain)},
 };
 
 /* --- pauses --- */

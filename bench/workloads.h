@@ -61,7 +61,7 @@ typedef struct workload {
 } workload;
 
 /* One type table for all workloads. Immediates have bit 0 set in the heap's encoding of values. */
-enum { TYPE_CELL, TYPE_TREE, TYPE_TUPLE, TYPE_ARRAY, TYPE_BYTES, TYPE_GCBENCH, TYPE_ENTRY, TYPE_ELEMENT, TYPE_COUNT };
+enum { TYPE_CELL, TYPE_TREE, TYPE_TUPLE, TYPE_ARRAY, TYPE_BYTES, TYPE_GCBENCH, TYPE_ENTRY, TYPE_ELEMENT, TYPE_BINDING, TYPE_COUNT };
 typedef struct cell {
   uint64_t header;
   struct cell *next;
@@ -94,6 +94,12 @@ typedef struct entry {
   bytes *payload;
   uint64_t key;
 } entry;
+typedef struct binding {
+  uint64_t header;
+  cell *key;
+  struct binding *chain;
+  uint64_t value;
+} binding;
 typedef struct element {
   uint64_t header;
   struct element *left, *right;
@@ -103,8 +109,10 @@ typedef struct element {
 
 extern const workload workload_binary_trees, workload_gcbench, workload_tuples;
 extern const workload workload_store, workload_store_chunked;
-extern const workload workload_list, workload_queue;
-extern const workload workload_cache, workload_fragment, workload_pause;
+extern const workload workload_list, workload_list_sort, workload_queue, workload_hash_table;
+extern const workload workload_barrier_storeold, workload_barrier_onecell, workload_barrier_cells;
+extern const workload workload_barrier_graph, workload_barrier_bigarr, workload_barrier_str;
+extern const workload workload_medium, workload_cache, workload_fragment, workload_pause, workload_soak;
 
 /* Starts a heap for a workload, or ends the program with a message. */
 cradle_heap *workload_start(workload_run *run);

@@ -189,7 +189,7 @@ const workload workload_barrier_cells = {
     .cradle = cells_cradle,
     .by_hand = cells_by_hand,
     .on_arena = true,
-    .usual = {.size = 20000000, .slots = 1000000, .runs = 3},
+    .usual = {.size = 10000000, .slots = 1000000, .runs = 3},
     .small = {.size = 3000, .slots = 300, .runs = 1},
 };
 

@@ -96,6 +96,6 @@ const workload workload_barrier_graph = {
     .name = "barrier-graph",
     .help = "SIZE changes of a graph of --slots elements",
     .cradle = run_cradle,
-    .usual = {.size = 5000000, .slots = 1000000, .runs = 3},
+    .usual = {.size = 2000000, .slots = 500000, .runs = 3},
     .small = {.size = 500, .slots = 200, .runs = 1},
 };

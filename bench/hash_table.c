@@ -180,6 +180,6 @@ const workload workload_hash_table = {
     .cradle = run_cradle,
     .by_hand = run_by_hand,
     .on_arena = true,
-    .usual = {.size = 3, .live = 1000000, .runs = 5},
+    .usual = {.size = 2, .live = 1000000, .runs = 3},
     .small = {.size = 2, .live = 300, .runs = 1},
 };

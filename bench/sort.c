@@ -111,6 +111,6 @@ const workload workload_list_sort = {
     .cradle = run_cradle,
     .by_hand = run_by_hand,
     .on_arena = true,
-    .usual = {.size = 3, .live = 1000000, .runs = 5},
+    .usual = {.size = 1, .live = 1000000, .runs = 5},
     .small = {.size = 2, .live = 500, .runs = 1},
 };

@@ -103,8 +103,9 @@ static void json_peer(variant_id variant, const variant_result *r, const summary
 }
 
 void workload_print_json(const workload *work, const workload_run *run, variant_result results[VARIANTS]) {
-  printf("{\"workload\": \"%s\", \"size\": %llu, \"slots\": %llu, \"live\": %llu, \"runs\": %llu, ", work->name,
-         (ull)run->with.size, (ull)run->with.slots, (ull)run->with.live, (ull)run->with.runs);
+  printf("{\"workload\": \"%s\", \"size\": %llu, \"slots\": %llu, \"live\": %llu, \"runs\": %llu, \"checksum\": %llu, ",
+         work->name, (ull)run->with.size, (ull)run->with.slots, (ull)run->with.live, (ull)run->with.runs,
+         (ull)results[VARIANT_CRADLE].last.checksum);
   for (variant_id variant = 0; variant < VARIANTS; variant++) {
     if (!results[variant].wanted) continue;
     summary s = summarize(&results[variant], run->with.runs);

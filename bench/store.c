@@ -29,6 +29,7 @@ static uint64_t add_up(workload_run *run, array *all, bool chunked) {
   }
   run->live_bytes = run->with.slots * sizeof(void *) + filled * sizeof(cell);
   workload_figure_add(run, "store_ns", (double)(run->end_ns - run->begin_ns) / (double)run->with.size);
+  workload_figure_add(run, "store_cpu_ns", (double)(run->cpu_end_ns - run->cpu_begin_ns) / (double)run->with.size);
   return sum;
 }
 

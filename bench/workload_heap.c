@@ -37,8 +37,10 @@ static const cradle_type types[TYPE_COUNT] = {
 
 /* A pause runs from the first begin to the end that matches it, and on through what follows within PAUSE_GAP_NS. */
 static void pause_close(workload_run *run) {
-  if (run->pause_end_ns != 0 && !run->pauses_done)
+  if (run->pause_end_ns != 0 && !run->pauses_done) {
     histogram_record(&run->pauses, run->pause_end_ns - run->pause_begin_ns);
+    if (run->cpu_pauses != NULL) histogram_record(run->cpu_pauses, run->pause_cpu_end_ns - run->pause_cpu_begin_ns);
+  }
   run->pause_end_ns = 0;
 }
 
@@ -50,10 +52,13 @@ static void pause_begins(workload_run *run, uint64_t now) {
   }
   pause_close(run);
   run->pause_begin_ns = now;
+  if (run->cpu_pauses != NULL) run->pause_cpu_begin_ns = cpu_now_ns();
 }
 
 static void pause_ends(workload_run *run, uint64_t now) {
-  if (run->pause_depth > 0 && --run->pause_depth == 0) run->pause_end_ns = now;
+  if (run->pause_depth == 0 || --run->pause_depth > 0) return;
+  run->pause_end_ns = now;
+  if (run->cpu_pauses != NULL) run->pause_cpu_end_ns = cpu_now_ns();
 }
 
 static void on_event(void *data, const cradle_event *event) {
@@ -93,11 +98,13 @@ void workload_end(workload_run *run, cradle_heap *heap, cradle_mutator *mutator)
 void workload_timed_begin(workload_run *run) {
   run->pause_end_ns = 0;
   memset(&run->pauses, 0, sizeof run->pauses);
+  run->cpu_begin_ns = cpu_now_ns();
   run->begin_ns = now_ns();
 }
 
 void workload_timed_end(workload_run *run) {
   run->end_ns = now_ns();
+  run->cpu_end_ns = cpu_now_ns();
   pause_close(run);
   run->pauses_done = true;
   run->resident_bytes = workload_resident_bytes();

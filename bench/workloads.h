@@ -39,6 +39,7 @@ typedef struct workload_run {
   /* What the run tells. */
   uint64_t checksum;
   uint64_t begin_ns, end_ns;  /* of the timed part */
+  uint64_t cpu_begin_ns, cpu_end_ns; /* of the timed part, as this thread's time on a processor */
   uint64_t live_bytes;        /* bytes of the objects that the program holds at its fullest, headers included */
   uint64_t resident_bytes;    /* at the end of the timed part */
   cradle_stats stats;         /* of a Cradle variant, at its end */
@@ -46,6 +47,8 @@ typedef struct workload_run {
   uint64_t pause_begin_ns;    /* of the pause that is open or that may still be continued */
   uint64_t pause_end_ns;      /* 0: a collection is running */
   unsigned pause_depth;
+  histogram *cpu_pauses;      /* NULL, or where pauses are recorded as this thread's processor time, too */
+  uint64_t pause_cpu_begin_ns, pause_cpu_end_ns;
   bool pauses_done;           /* later ones do not count */
   workload_figure figures[WORKLOAD_FIGURES_MAX];
   unsigned figure_count;

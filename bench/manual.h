@@ -11,8 +11,8 @@
 #include "bench/peers.h"
 
 typedef struct manual {
-  char *free, *end;   /* the arena's unused part */
-  char *start, *map;  /* its beginning, and that of the mapping it lies in */
+  char *free, *end;  /* the arena's unused part */
+  char *start, *map; /* its beginning, and that of the mapping it lies in */
   peer by;
 } manual;
 

@@ -91,8 +91,7 @@ static inline __attribute__((always_inline)) void store_by_hand(manual *memory, 
 static inline __attribute__((always_inline)) void store_all_by_hand(manual *memory, const workload_run *run, array *all,
                                                                     bool chunked) {
   randomizer r = RANDOMIZER_SEED;
-  for (uint64_t i = 0; i < run->with.size; i++)
-    store_by_hand(memory, all, chunked, random_below(&r, run->with.slots), i);
+  for (uint64_t i = 0; i < run->with.size; i++) store_by_hand(memory, all, chunked, random_below(&r, run->with.slots), i);
 }
 
 static inline __attribute__((always_inline)) void store_all_bare(manual *memory, const workload_run *run, array *all,

@@ -15,8 +15,9 @@ const char *const variant_names[VARIANTS] = {"cradle", "arena", "malloc", "mimal
 /* --- one run --- */
 
 static void open_memory(manual *memory, variant_id variant) {
-  const char *why = variant == VARIANT_ARENA ? manual_open_arena(memory)
-                                             : manual_open_peer(memory, variant == VARIANT_MALLOC ? PEER_MALLOC : PEER_MIMALLOC);
+  const char *why = variant == VARIANT_ARENA
+                        ? manual_open_arena(memory)
+                        : manual_open_peer(memory, variant == VARIANT_MALLOC ? PEER_MALLOC : PEER_MIMALLOC);
   if (why == NULL) return;
   fprintf(stderr, "workloads: %s cannot run: %s\n", variant_names[variant], why);
   exit(1);

@@ -36,8 +36,7 @@ static void print_collector(const cradle_stats *stats) {
   printf("collections          %llu minor, %llu major; nursery %llu bytes\n", (ull)stats->minor_collections,
          (ull)stats->major_collections, (ull)stats->nursery_bytes);
   printf("promoted             %llu objects, %llu bytes", (ull)stats->promoted_objects, (ull)stats->promoted_bytes);
-  if (stats->promoted_objects > 0)
-    printf(", %.1f ns an object", (double)stats->minor_ns / (double)stats->promoted_objects);
+  if (stats->promoted_objects > 0) printf(", %.1f ns an object", (double)stats->minor_ns / (double)stats->promoted_objects);
   putchar('\n');
 }
 
@@ -83,15 +82,15 @@ static void json_figures(const variant_result *r, const summary *s) {
 static void json_cradle(const variant_result *r, const summary *s) {
   const histogram *pauses = &r->pauses;
   const cradle_stats *stats = &r->last.stats;
-  printf("\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"gc_share\": %.4f, \"pause_count\": %llu, \"pause_p50_ns\": %llu, \"pause_p99_ns\": %llu, "
+  printf("\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"gc_share\": %.4f, \"pause_count\": %llu, \"pause_p50_ns\": %llu, "
+         "\"pause_p99_ns\": %llu, "
          "\"pause_p999_ns\": %llu, \"pause_max_ns\": %llu, \"peak_resident_bytes\": %llu, "
          "\"live_bytes\": %llu, \"nursery_bytes\": %llu, \"minor_collections\": %llu, \"major_collections\": %llu, "
          "\"promoted_objects\": %llu, \"promoted_bytes\": %llu",
          s->seconds, s->cpu_seconds, s->gc_share, (ull)pauses->count, (ull)histogram_quantile(pauses, 0.5),
          (ull)histogram_quantile(pauses, 0.99), (ull)histogram_quantile(pauses, 0.999), (ull)pauses->max,
-         (ull)r->peak_resident_bytes, (ull)r->last.live_bytes, (ull)stats->nursery_bytes,
-         (ull)stats->minor_collections, (ull)stats->major_collections, (ull)stats->promoted_objects,
-         (ull)stats->promoted_bytes);
+         (ull)r->peak_resident_bytes, (ull)r->last.live_bytes, (ull)stats->nursery_bytes, (ull)stats->minor_collections,
+         (ull)stats->major_collections, (ull)stats->promoted_objects, (ull)stats->promoted_bytes);
   if (r->last.resident_bytes > 0) printf(", \"resident_bytes\": %llu", (ull)r->last.resident_bytes);
   json_figures(r, s);
 }

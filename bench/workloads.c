@@ -9,11 +9,11 @@
 #include "bench/workload_report.h"
 
 static const workload *const all[] = {
-    &workload_binary_trees,     &workload_gcbench,        &workload_tuples,       &workload_store,
-    &workload_store_chunked,    &workload_list,           &workload_list_sort,    &workload_queue,
-    &workload_hash_table,       &workload_medium,         &workload_cache,        &workload_barrier_storeold,
-    &workload_barrier_onecell,  &workload_barrier_cells,  &workload_barrier_graph, &workload_barrier_bigarr,
-    &workload_barrier_str,      &workload_fragment,       &workload_pause,        &workload_soak,
+    &workload_binary_trees,    &workload_gcbench,       &workload_tuples,        &workload_store,
+    &workload_store_chunked,   &workload_list,          &workload_list_sort,     &workload_queue,
+    &workload_hash_table,      &workload_medium,        &workload_cache,         &workload_barrier_storeold,
+    &workload_barrier_onecell, &workload_barrier_cells, &workload_barrier_graph, &workload_barrier_bigarr,
+    &workload_barrier_str,     &workload_fragment,      &workload_pause,         &workload_soak,
 };
 enum { WORKLOAD_COUNT = sizeof all / sizeof all[0] };
 
@@ -87,11 +87,11 @@ static void choose(const workload *work, const char *peers[], variant_result res
 }
 
 enum { PEERS_MAX = 8 };
-static const struct option options[] = {
-    {"slots", required_argument, NULL, 's'}, {"live", required_argument, NULL, 'v'}, {"seconds", required_argument, NULL, 't'},
-    {"runs", required_argument, NULL, 'r'},  {"peer", required_argument, NULL, 'p'}, {"nursery", required_argument, NULL, 'n'},
-    {"small", no_argument, NULL, 'm'},       {"json", no_argument, NULL, 'j'},       {"list", no_argument, NULL, 'l'},
-    {NULL, 0, NULL, 0}};
+static const struct option options[] = {{"slots", required_argument, NULL, 's'},   {"live", required_argument, NULL, 'v'},
+                                        {"seconds", required_argument, NULL, 't'}, {"runs", required_argument, NULL, 'r'},
+                                        {"peer", required_argument, NULL, 'p'},    {"nursery", required_argument, NULL, 'n'},
+                                        {"small", no_argument, NULL, 'm'},         {"json", no_argument, NULL, 'j'},
+                                        {"list", no_argument, NULL, 'l'},          {NULL, 0, NULL, 0}};
 
 int main(int argc, char **argv) {
   static workload_run run;

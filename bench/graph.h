@@ -13,7 +13,7 @@
 void graph_fill(cradle_mutator *m, array **all, randomizer *r) CRADLE_MAY_COLLECT;
 /* One step: a random element is replaced, a random reference changes, and a few objects are made that die at once. */
 void graph_mutate(cradle_mutator *m, array **all, randomizer *r) CRADLE_MAY_COLLECT;
-/* Every element, or the program ends. */
-void graph_check(const array *all);
+/* Checks every element, or ends the program; returns a checksum. */
+uint64_t graph_check(const array *all);
 
 #endif

@@ -11,8 +11,8 @@
 #include "bench/peers.h"
 
 typedef struct manual {
-  char *free, *end;   /* the arena's unused part */
-  char *start, *map;  /* its beginning, and that of the mapping it lies in */
+  char *free, *end;  /* the arena's unused part */
+  char *start, *map; /* its beginning, and that of the mapping it lies in */
   peer by;
 } manual;
 
@@ -50,6 +50,12 @@ static inline char *manual_mark(const manual *m) {
 }
 static inline void manual_drop(manual *m, char *mark) {
   m->free = mark;
+}
+
+/* An arena used as a ring: for loops whose objects are dead by the time it is full. */
+#define MANUAL_RING_BYTES ((size_t)4 << 20)
+static inline void manual_wrap(manual *m, char *ring) {
+  if (m->free - ring >= (ptrdiff_t)MANUAL_RING_BYTES) m->free = ring;
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* The pause test: a graph of --live bytes, all of it reached through one large array, that changes for --seconds. Pauses are
- * those of the collector's events. Two figures stand beside them: the longest that the program waited for STEPS of its own
- * steps, collector or not, and the longest hiccup of the machine in that time.
+ * those of the collector's events. Beside them stand the same pauses in processor time, the longest that the program waited for
+ * STEPS of its own steps, collector or not, and the longest hiccup of the machine in that time.
  */
 #include "bench/graph.h"
 #include "bench/hiccup.h"
@@ -22,6 +22,8 @@ static uint64_t mutate_for(cradle_mutator *m, array **all, uint64_t seconds, his
 }
 
 static void note(workload_run *run, const histogram *waits, uint64_t steps, uint64_t hiccup_ns) {
+  workload_figure_add(run, "pause_cpu_p999_ns", (double)histogram_quantile(run->cpu_pauses, 0.999));
+  workload_figure_add(run, "pause_cpu_max_ns", (double)run->cpu_pauses->max);
   workload_figure_add(run, "steps_per_second", (double)steps * 1e9 / (double)(run->end_ns - run->begin_ns));
   workload_figure_add(run, "wait_p999_ns", (double)histogram_quantile(waits, 0.999));
   workload_figure_add(run, "wait_max_ns", (double)waits->max);
@@ -32,18 +34,20 @@ static uint64_t run_cradle(workload_run *run) {
   cradle_heap *heap = workload_start(run);
   cradle_mutator *m = cradle_mutator_new(heap);
   {
-    static histogram waits;
+    static histogram waits, cpu_pauses;
     static hiccup beside;
     randomizer r = RANDOMIZER_SEED;
     array *all = array_new(m, run->with.live / GRAPH_ELEMENT_BYTES + 1);
     CRADLE_ROOT(m, all);
     graph_fill(m, &all, &r);
     cradle_collect_full(m);
+    run->cpu_pauses = &cpu_pauses;
     hiccup_start(&beside);
     workload_timed_begin(run);
     uint64_t steps = mutate_for(m, &all, run->with.seconds, &waits);
     workload_timed_end(run);
     note(run, &waits, steps, hiccup_stop(&beside));
+    run->cpu_pauses = NULL;
     graph_check(all);
     run->live_bytes = workload_measure_live(heap, m);
   }

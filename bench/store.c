@@ -7,7 +7,6 @@
 #include "bench/workloads.h"
 
 enum { CHUNK_SLOTS = 1000 };
-#define RING_BYTES ((size_t)4 << 20)
 
 /* An array is chunked when its slots lie in arrays under it. */
 static array *holder_of(array *all, bool chunked, uint64_t place) {
@@ -30,6 +29,7 @@ static uint64_t add_up(workload_run *run, array *all, bool chunked) {
   }
   run->live_bytes = run->with.slots * sizeof(void *) + filled * sizeof(cell);
   workload_figure_add(run, "store_ns", (double)(run->end_ns - run->begin_ns) / (double)run->with.size);
+  workload_figure_add(run, "store_cpu_ns", (double)(run->cpu_end_ns - run->cpu_begin_ns) / (double)run->with.size);
   return sum;
 }
 
@@ -91,16 +91,15 @@ static inline __attribute__((always_inline)) void store_by_hand(manual *memory, 
 static inline __attribute__((always_inline)) void store_all_by_hand(manual *memory, const workload_run *run, array *all,
                                                                     bool chunked) {
   randomizer r = RANDOMIZER_SEED;
-  for (uint64_t i = 0; i < run->with.size; i++)
-    store_by_hand(memory, all, chunked, random_below(&r, run->with.slots), i);
+  for (uint64_t i = 0; i < run->with.size; i++) store_by_hand(memory, all, chunked, random_below(&r, run->with.slots), i);
 }
 
 static inline __attribute__((always_inline)) void store_all_bare(manual *memory, const workload_run *run, array *all,
                                                                  bool chunked) {
   randomizer r = RANDOMIZER_SEED;
-  char *ring = manual_mark(memory), *ring_end = ring + RING_BYTES;
+  char *ring = manual_mark(memory);
   for (uint64_t i = 0; i < run->with.size; i++) {
-    if (manual_mark(memory) >= ring_end) manual_drop(memory, ring);
+    manual_wrap(memory, ring);
     store_by_hand(memory, all, chunked, random_below(&r, run->with.slots), i);
   }
 }

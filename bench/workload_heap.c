@@ -17,26 +17,40 @@ static const cradle_type types[TYPE_COUNT] = {
     [TYPE_CELL] = {.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, next)},
     [TYPE_TREE] = {.name = "tree", .size = sizeof(tree), .references = CRADLE_SLOT(tree, left) | CRADLE_SLOT(tree, right)},
     [TYPE_TUPLE] = {.name = "tuple", .size = sizeof(tuple), .values = VALUES_OF_TUPLE},
-    [TYPE_ARRAY] = {.name = "array", .size = sizeof(array), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+    [TYPE_ARRAY] = {.name = "array",
+                    .size = sizeof(array),
+                    .items = CRADLE_ITEMS_REFERENCES,
+                    .item_size = 8,
                     .length_offset = offsetof(array, length)},
-    [TYPE_BYTES] = {.name = "bytes", .size = sizeof(bytes), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
+    [TYPE_BYTES] = {.name = "bytes",
+                    .size = sizeof(bytes),
+                    .items = CRADLE_ITEMS_BYTES,
+                    .item_size = 1,
                     .length_offset = offsetof(bytes, length)},
-    [TYPE_GCBENCH] = {.name = "gcbench", .size = sizeof(gcbench_node),
+    [TYPE_GCBENCH] = {.name = "gcbench",
+                      .size = sizeof(gcbench_node),
                       .references = CRADLE_SLOT(gcbench_node, left) | CRADLE_SLOT(gcbench_node, right)},
-    [TYPE_ENTRY] = {.name = "entry", .size = sizeof(entry),
+    [TYPE_ENTRY] = {.name = "entry",
+                    .size = sizeof(entry),
                     .references = CRADLE_SLOT(entry, newer) | CRADLE_SLOT(entry, older) | CRADLE_SLOT(entry, chain) |
                                   CRADLE_SLOT(entry, payload)},
-    [TYPE_ELEMENT] = {.name = "element", .size = sizeof(element),
-                      .references = CRADLE_SLOT(element, left) | CRADLE_SLOT(element, right) |
-                                    CRADLE_SLOT(element, payload)},
+    [TYPE_ELEMENT] = {.name = "element",
+                      .size = sizeof(element),
+                      .references =
+                          CRADLE_SLOT(element, left) | CRADLE_SLOT(element, right) | CRADLE_SLOT(element, payload)},
+    [TYPE_BINDING] = {.name = "binding",
+                      .size = sizeof(binding),
+                      .references = CRADLE_SLOT(binding, key) | CRADLE_SLOT(binding, chain)},
 };
 
 /* --- pauses --- */
 
 /* A pause runs from the first begin to the end that matches it, and on through what follows within PAUSE_GAP_NS. */
 static void pause_close(workload_run *run) {
-  if (run->pause_end_ns != 0 && !run->pauses_done)
+  if (run->pause_end_ns != 0 && !run->pauses_done) {
     histogram_record(&run->pauses, run->pause_end_ns - run->pause_begin_ns);
+    if (run->cpu_pauses != NULL) histogram_record(run->cpu_pauses, run->pause_cpu_end_ns - run->pause_cpu_begin_ns);
+  }
   run->pause_end_ns = 0;
 }
 
@@ -48,10 +62,13 @@ static void pause_begins(workload_run *run, uint64_t now) {
   }
   pause_close(run);
   run->pause_begin_ns = now;
+  if (run->cpu_pauses != NULL) run->pause_cpu_begin_ns = cpu_now_ns();
 }
 
 static void pause_ends(workload_run *run, uint64_t now) {
-  if (run->pause_depth > 0 && --run->pause_depth == 0) run->pause_end_ns = now;
+  if (run->pause_depth == 0 || --run->pause_depth > 0) return;
+  run->pause_end_ns = now;
+  if (run->cpu_pauses != NULL) run->pause_cpu_end_ns = cpu_now_ns();
 }
 
 static void on_event(void *data, const cradle_event *event) {
@@ -91,11 +108,13 @@ void workload_end(workload_run *run, cradle_heap *heap, cradle_mutator *mutator)
 void workload_timed_begin(workload_run *run) {
   run->pause_end_ns = 0;
   memset(&run->pauses, 0, sizeof run->pauses);
+  run->cpu_begin_ns = cpu_now_ns();
   run->begin_ns = now_ns();
 }
 
 void workload_timed_end(workload_run *run) {
   run->end_ns = now_ns();
+  run->cpu_end_ns = cpu_now_ns();
   pause_close(run);
   run->pauses_done = true;
   run->resident_bytes = workload_resident_bytes();

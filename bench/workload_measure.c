@@ -15,8 +15,9 @@ const char *const variant_names[VARIANTS] = {"cradle", "arena", "malloc", "mimal
 /* --- one run --- */
 
 static void open_memory(manual *memory, variant_id variant) {
-  const char *why = variant == VARIANT_ARENA ? manual_open_arena(memory)
-                                             : manual_open_peer(memory, variant == VARIANT_MALLOC ? PEER_MALLOC : PEER_MIMALLOC);
+  const char *why = variant == VARIANT_ARENA
+                        ? manual_open_arena(memory)
+                        : manual_open_peer(memory, variant == VARIANT_MALLOC ? PEER_MALLOC : PEER_MIMALLOC);
   if (why == NULL) return;
   fprintf(stderr, "workloads: %s cannot run: %s\n", variant_names[variant], why);
   exit(1);
@@ -26,10 +27,13 @@ static void open_memory(manual *memory, variant_id variant) {
 static void run_here(const workload *work, variant_id variant, workload_run *run) {
   manual memory;
   if (variant != VARIANT_CRADLE) open_memory(&memory, variant);
+  run->cpu_begin_ns = cpu_now_ns();
   run->begin_ns = now_ns();
   run->checksum = variant == VARIANT_CRADLE ? work->cradle(run) : work->by_hand(run, &memory);
   if (variant != VARIANT_CRADLE) manual_close(&memory);
-  if (run->end_ns == 0) run->end_ns = now_ns();
+  if (run->end_ns != 0) return;
+  run->end_ns = now_ns();
+  run->cpu_end_ns = cpu_now_ns();
 }
 
 static void check_exit(const workload *work, variant_id variant, int status) {
@@ -68,6 +72,7 @@ static void histogram_add(histogram *to, const histogram *from) {
 
 static void take(variant_result *result, const workload_run *run, uint64_t peak, int at) {
   result->seconds[at] = (double)(run->end_ns - run->begin_ns) * 1e-9;
+  result->cpu_seconds[at] = (double)(run->cpu_end_ns - run->cpu_begin_ns) * 1e-9;
   result->gc_shares[at] = (double)run->pauses.sum * 1e-9 / result->seconds[at];
   for (unsigned i = 0; i < run->figure_count; i++) result->figures[i][at] = run->figures[i].value;
   if (peak > result->peak_resident_bytes) result->peak_resident_bytes = peak;
@@ -104,6 +109,7 @@ void workload_measure(const workload *work, const workload_run *run, variant_res
       if (round < 0) continue;
       take(result, shared, peak, round);
       result->ratios[round] = results[VARIANT_CRADLE].seconds[round] / result->seconds[round];
+      result->cpu_ratios[round] = results[VARIANT_CRADLE].cpu_seconds[round] / result->cpu_seconds[round];
     }
   }
   munmap(shared, sizeof *shared);

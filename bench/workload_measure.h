@@ -11,12 +11,14 @@ extern const char *const variant_names[VARIANTS];
 
 typedef struct variant_result {
   bool wanted;
-  double seconds[WORKLOAD_RUNS_MAX]; /* of each run */
+  double seconds[WORKLOAD_RUNS_MAX];     /* of each run */
+  double cpu_seconds[WORKLOAD_RUNS_MAX]; /* of the thread */
   double gc_shares[WORKLOAD_RUNS_MAX];
-  double ratios[WORKLOAD_RUNS_MAX];   /* Cradle's time in the same round by this one's */
+  double ratios[WORKLOAD_RUNS_MAX]; /* Cradle's time in the same round by this one's */
+  double cpu_ratios[WORKLOAD_RUNS_MAX];
   double figures[WORKLOAD_FIGURES_MAX][WORKLOAD_RUNS_MAX];
-  uint64_t peak_resident_bytes;       /* the largest of all runs */
-  histogram pauses;                   /* of all runs */
+  uint64_t peak_resident_bytes; /* the largest of all runs */
+  histogram pauses;             /* of all runs */
   workload_run last;
 } variant_result;
 

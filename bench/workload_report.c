@@ -10,12 +10,14 @@ typedef unsigned long long ull;
 
 /* A median sorts its values: each is taken once, here, and the table and the JSON print the same. */
 typedef struct summary {
-  double seconds, ratio, gc_share, figures[WORKLOAD_FIGURES_MAX];
+  double seconds, ratio, cpu_seconds, cpu_ratio, gc_share, figures[WORKLOAD_FIGURES_MAX];
 } summary;
 
 static summary summarize(variant_result *r, size_t runs) {
   summary s = {.ratio = median_of(r->ratios, runs), .gc_share = median_of(r->gc_shares, runs)};
   s.seconds = median_of(r->seconds, runs);
+  s.cpu_seconds = median_of(r->cpu_seconds, runs);
+  s.cpu_ratio = median_of(r->cpu_ratios, runs);
   for (unsigned i = 0; i < r->last.figure_count; i++) s.figures[i] = median_of(r->figures[i], runs);
   return s;
 }
@@ -34,8 +36,7 @@ static void print_collector(const cradle_stats *stats) {
   printf("collections          %llu minor, %llu major; nursery %llu bytes\n", (ull)stats->minor_collections,
          (ull)stats->major_collections, (ull)stats->nursery_bytes);
   printf("promoted             %llu objects, %llu bytes", (ull)stats->promoted_objects, (ull)stats->promoted_bytes);
-  if (stats->promoted_objects > 0)
-    printf(", %.1f ns an object", (double)stats->minor_ns / (double)stats->promoted_objects);
+  if (stats->promoted_objects > 0) printf(", %.1f ns an object", (double)stats->minor_ns / (double)stats->promoted_objects);
   putchar('\n');
 }
 
@@ -58,8 +59,8 @@ void workload_print_table(const workload *work, const workload_run *run, variant
     variant_result *r = &results[variant];
     if (!r->wanted) continue;
     summary s = summarize(r, run->with.runs);
-    printf("%-20s %.4f s", variant_names[variant], s.seconds);
-    if (variant != VARIANT_CRADLE) printf("; Cradle takes %.3f times that, median of the rounds' ratios", s.ratio);
+    printf("%-20s %.4f s, %.4f s of processor time", variant_names[variant], s.seconds, s.cpu_seconds);
+    if (variant != VARIANT_CRADLE) printf("; Cradle takes %.3f and %.3f times that", s.ratio, s.cpu_ratio);
     printf("; peak resident %.1f MiB\n", (double)r->peak_resident_bytes / MIB);
     print_figures(r, &s);
     if (variant != VARIANT_CRADLE) continue;
@@ -81,30 +82,32 @@ static void json_figures(const variant_result *r, const summary *s) {
 static void json_cradle(const variant_result *r, const summary *s) {
   const histogram *pauses = &r->pauses;
   const cradle_stats *stats = &r->last.stats;
-  printf("\"seconds\": %.6f, \"gc_share\": %.4f, \"pause_count\": %llu, \"pause_p50_ns\": %llu, \"pause_p99_ns\": %llu, "
+  printf("\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"gc_share\": %.4f, \"pause_count\": %llu, \"pause_p50_ns\": %llu, "
+         "\"pause_p99_ns\": %llu, "
          "\"pause_p999_ns\": %llu, \"pause_max_ns\": %llu, \"peak_resident_bytes\": %llu, "
          "\"live_bytes\": %llu, \"nursery_bytes\": %llu, \"minor_collections\": %llu, \"major_collections\": %llu, "
          "\"promoted_objects\": %llu, \"promoted_bytes\": %llu",
-         s->seconds, s->gc_share, (ull)pauses->count, (ull)histogram_quantile(pauses, 0.5),
+         s->seconds, s->cpu_seconds, s->gc_share, (ull)pauses->count, (ull)histogram_quantile(pauses, 0.5),
          (ull)histogram_quantile(pauses, 0.99), (ull)histogram_quantile(pauses, 0.999), (ull)pauses->max,
-         (ull)r->peak_resident_bytes, (ull)r->last.live_bytes, (ull)stats->nursery_bytes,
-         (ull)stats->minor_collections, (ull)stats->major_collections, (ull)stats->promoted_objects,
-         (ull)stats->promoted_bytes);
+         (ull)r->peak_resident_bytes, (ull)r->last.live_bytes, (ull)stats->nursery_bytes, (ull)stats->minor_collections,
+         (ull)stats->major_collections, (ull)stats->promoted_objects, (ull)stats->promoted_bytes);
   if (r->last.resident_bytes > 0) printf(", \"resident_bytes\": %llu", (ull)r->last.resident_bytes);
   json_figures(r, s);
 }
 
 static void json_peer(variant_id variant, const variant_result *r, const summary *s) {
-  printf(", \"%s\": {\"seconds\": %.6f, \"ratio\": %.4f, \"peak_resident_bytes\": %llu", variant_names[variant], s->seconds,
-         s->ratio, (ull)r->peak_resident_bytes);
+  printf(", \"%s\": {\"seconds\": %.6f, \"ratio\": %.4f, \"cpu_seconds\": %.6f, \"cpu_ratio\": %.4f, "
+         "\"peak_resident_bytes\": %llu",
+         variant_names[variant], s->seconds, s->ratio, s->cpu_seconds, s->cpu_ratio, (ull)r->peak_resident_bytes);
   json_figures(r, s);
   putchar('}');
   if (variant == VARIANT_ARENA) printf(", \"bare_seconds\": %.6f, \"ratio_to_bare\": %.4f", s->seconds, s->ratio);
 }
 
 void workload_print_json(const workload *work, const workload_run *run, variant_result results[VARIANTS]) {
-  printf("{\"workload\": \"%s\", \"size\": %llu, \"slots\": %llu, \"live\": %llu, \"runs\": %llu, ", work->name,
-         (ull)run->with.size, (ull)run->with.slots, (ull)run->with.live, (ull)run->with.runs);
+  printf("{\"workload\": \"%s\", \"size\": %llu, \"slots\": %llu, \"live\": %llu, \"runs\": %llu, \"checksum\": %llu, ",
+         work->name, (ull)run->with.size, (ull)run->with.slots, (ull)run->with.live, (ull)run->with.runs,
+         (ull)results[VARIANT_CRADLE].last.checksum);
   for (variant_id variant = 0; variant < VARIANTS; variant++) {
     if (!results[variant].wanted) continue;
     summary s = summarize(&results[variant], run->with.runs);

@@ -9,8 +9,11 @@
 #include "bench/workload_report.h"
 
 static const workload *const all[] = {
-    &workload_binary_trees, &workload_gcbench, &workload_tuples, &workload_store,    &workload_store_chunked,
-    &workload_list,         &workload_queue,   &workload_cache,  &workload_fragment, &workload_pause,
+    &workload_binary_trees,    &workload_gcbench,       &workload_tuples,        &workload_store,
+    &workload_store_chunked,   &workload_list,          &workload_list_sort,     &workload_queue,
+    &workload_hash_table,      &workload_medium,        &workload_cache,         &workload_barrier_storeold,
+    &workload_barrier_onecell, &workload_barrier_cells, &workload_barrier_graph, &workload_barrier_bigarr,
+    &workload_barrier_str,     &workload_fragment,      &workload_pause,         &workload_soak,
 };
 enum { WORKLOAD_COUNT = sizeof all / sizeof all[0] };
 
@@ -33,7 +36,7 @@ static void print_default(const char *name, uint64_t value) {
 static void list(void) {
   for (int i = 0; i < WORKLOAD_COUNT; i++) {
     const workload_parameters *usual = &all[i]->usual;
-    printf("%-14s %s (", all[i]->name, all[i]->help);
+    printf("%-16s %s (", all[i]->name, all[i]->help);
     print_default("SIZE=", usual->size);
     print_default("--slots=", usual->slots);
     print_default("--live=", usual->live);
@@ -84,11 +87,11 @@ static void choose(const workload *work, const char *peers[], variant_result res
 }
 
 enum { PEERS_MAX = 8 };
-static const struct option options[] = {
-    {"slots", required_argument, NULL, 's'}, {"live", required_argument, NULL, 'v'}, {"seconds", required_argument, NULL, 't'},
-    {"runs", required_argument, NULL, 'r'},  {"peer", required_argument, NULL, 'p'}, {"nursery", required_argument, NULL, 'n'},
-    {"small", no_argument, NULL, 'm'},       {"json", no_argument, NULL, 'j'},       {"list", no_argument, NULL, 'l'},
-    {NULL, 0, NULL, 0}};
+static const struct option options[] = {{"slots", required_argument, NULL, 's'},   {"live", required_argument, NULL, 'v'},
+                                        {"seconds", required_argument, NULL, 't'}, {"runs", required_argument, NULL, 'r'},
+                                        {"peer", required_argument, NULL, 'p'},    {"nursery", required_argument, NULL, 'n'},
+                                        {"small", no_argument, NULL, 'm'},         {"json", no_argument, NULL, 'j'},
+                                        {"list", no_argument, NULL, 'l'},          {NULL, 0, NULL, 0}};
 
 int main(int argc, char **argv) {
   static workload_run run;

@@ -38,15 +38,18 @@ typedef struct workload_run {
   workload_parameters with;
   /* What the run tells. */
   uint64_t checksum;
-  uint64_t begin_ns, end_ns;  /* of the timed part */
-  uint64_t live_bytes;        /* bytes of the objects that the program holds at its fullest, headers included */
-  uint64_t resident_bytes;    /* at the end of the timed part */
-  cradle_stats stats;         /* of a Cradle variant, at its end */
-  histogram pauses;           /* of a Cradle variant, in the timed part */
-  uint64_t pause_begin_ns;    /* of the pause that is open or that may still be continued */
-  uint64_t pause_end_ns;      /* 0: a collection is running */
+  uint64_t begin_ns, end_ns;         /* of the timed part */
+  uint64_t cpu_begin_ns, cpu_end_ns; /* of the timed part, as this thread's time on a processor */
+  uint64_t live_bytes;               /* bytes of the objects that the program holds at its fullest, headers included */
+  uint64_t resident_bytes;           /* at the end of the timed part */
+  cradle_stats stats;                /* of a Cradle variant, at its end */
+  histogram pauses;                  /* of a Cradle variant, in the timed part */
+  uint64_t pause_begin_ns;           /* of the pause that is open or that may still be continued */
+  uint64_t pause_end_ns;             /* of that pause; 0: it is open, or there is none */
   unsigned pause_depth;
-  bool pauses_done;           /* later ones do not count */
+  histogram *cpu_pauses; /* NULL, or where pauses are recorded as this thread's processor time, too */
+  uint64_t pause_cpu_begin_ns, pause_cpu_end_ns;
+  bool pauses_done; /* later ones do not count */
   workload_figure figures[WORKLOAD_FIGURES_MAX];
   unsigned figure_count;
 } workload_run;
@@ -61,7 +64,18 @@ typedef struct workload {
 } workload;
 
 /* One type table for all workloads. Immediates have bit 0 set in the heap's encoding of values. */
-enum { TYPE_CELL, TYPE_TREE, TYPE_TUPLE, TYPE_ARRAY, TYPE_BYTES, TYPE_GCBENCH, TYPE_ENTRY, TYPE_ELEMENT, TYPE_COUNT };
+enum {
+  TYPE_CELL,
+  TYPE_TREE,
+  TYPE_TUPLE,
+  TYPE_ARRAY,
+  TYPE_BYTES,
+  TYPE_GCBENCH,
+  TYPE_ENTRY,
+  TYPE_ELEMENT,
+  TYPE_BINDING,
+  TYPE_COUNT
+};
 typedef struct cell {
   uint64_t header;
   struct cell *next;
@@ -94,6 +108,12 @@ typedef struct entry {
   bytes *payload;
   uint64_t key;
 } entry;
+typedef struct binding {
+  uint64_t header;
+  cell *key;
+  struct binding *chain;
+  uint64_t value;
+} binding;
 typedef struct element {
   uint64_t header;
   struct element *left, *right;
@@ -103,8 +123,10 @@ typedef struct element {
 
 extern const workload workload_binary_trees, workload_gcbench, workload_tuples;
 extern const workload workload_store, workload_store_chunked;
-extern const workload workload_list, workload_queue;
-extern const workload workload_cache, workload_fragment, workload_pause;
+extern const workload workload_list, workload_list_sort, workload_queue, workload_hash_table;
+extern const workload workload_barrier_storeold, workload_barrier_onecell, workload_barrier_cells;
+extern const workload workload_barrier_graph, workload_barrier_bigarr, workload_barrier_str;
+extern const workload workload_medium, workload_cache, workload_fragment, workload_pause, workload_soak;
 
 /* Starts a heap for a workload, or ends the program with a message. */
 cradle_heap *workload_start(workload_run *run);

@@ -48,7 +48,8 @@ static int remember_pool(void **state) {
 }
 
 static int restore_pool(void **state) {
-  return put(POOL_FILE, *(size_t *)*state) || *(size_t *)*state == 0 ? 0 : 1;
+  size_t total = *(size_t *)*state;
+  return number_in("/proc/meminfo", "HugePages_Total:") == total || put(POOL_FILE, total) ? 0 : 1;
 }
 
 /* Leaves the pool with exactly so many free pages. */

@@ -50,7 +50,8 @@ static double touch(size_t bytes, bool huge, bool populated) {
 
 static void first_touch(void) {
   static const size_t sizes[] = {16 * KIB, 64 * KIB, 256 * KIB, MIB, 2 * MIB, 4 * MIB};
-  printf("A nursery of 4 MiB is mapped, its first part written, and unmapped: microseconds, least (median) of %d, interleaved\n\n"
+  printf("A nursery of 4 MiB is mapped, its first part written, and unmapped: microseconds, least (median) of %d,\n"
+         "interleaved\n\n"
          "| written | base, lazy | base, populated | huge, lazy | huge, populated |\n|---|---|---|---|---|\n",
          TOUCH_RUNS);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -171,7 +172,8 @@ static void forks(void) {
   static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_OFF, CRADLE_HUGEPAGES_AUTO};
   static const char *const names[] = {"base", "huge"};
   printf("A heap with 1 GiB of live objects forks: microseconds, least (median) of %d\n\n"
-         "| pages | prepare | fork | child fills its nursery | parent fills its nursery | parent writes to 64 MiB of live objects |\n"
+         "| pages | prepare | fork | child fills its nursery | parent fills its nursery | "
+         "parent writes to 64 MiB of live objects |\n"
          "|---|---|---|---|---|---|\n",
          FORK_RUNS);
   for (int p = 0; p < 2; p++) {

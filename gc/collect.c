@@ -2,7 +2,8 @@
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 
-/* Arenas that one collection gives back at most, unless it is a full one: each costs about 0.01 ms, or 0.13 ms of base pages. */
+/* Arenas that one collection gives back at most, unless it is a full one: each takes about 0.01 ms, or 0.13 ms of base
+ * pages. */
 #define GIVEN_BACK_MINOR 64
 #define GIVEN_BACK_MAJOR 4096
 

@@ -28,7 +28,8 @@ void crd_event_arenas(cradle_heap *heap, uint64_t taken_before, uint64_t given_b
   crd_pages_backing backing = {0, 0};
   event.u.arenas.asked = heap->options.hugepages_arenas;
   event.u.arenas.pool_bytes = arenas->pool_count * (uint64_t)ARENA_BYTES;
-  event.u.arenas.measured = measured && crd_pages_backing_of((void *)arenas->base, arenas->committed_end * ARENA_BYTES, &backing);
+  event.u.arenas.measured =
+      measured && crd_pages_backing_of((void *)arenas->base, arenas->committed_end * ARENA_BYTES, &backing);
   event.u.arenas.resident_bytes = backing.resident_bytes;
   event.u.arenas.huge_bytes = backing.huge_bytes;
   crd_event_send(heap, &event);

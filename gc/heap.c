@@ -178,7 +178,8 @@ static bool check_pool(const cradle_heap *heap, cradle_error *error) {
   if (nursery->backing.strict && !nursery->from_pool)
     return fail_pool(heap, "hugepages_nursery", nursery->mapped_bytes, 0, error);
   if (arenas->backing.strict && arenas->pool_count < arenas->committed_count)
-    return fail_pool(heap, "hugepages_arenas", arenas->committed_count * ARENA_BYTES, arenas->pool_count * ARENA_BYTES, error);
+    return fail_pool(heap, "hugepages_arenas", arenas->committed_count * ARENA_BYTES, arenas->pool_count * ARENA_BYTES,
+                     error);
   return true;
 }
 

@@ -65,7 +65,8 @@ static bool has_thp(void) {
   if (file == NULL) return false;
   bool read = fgets(mode, sizeof mode, file) != NULL;
   fclose(file);
-  return read && strstr(mode, "[never]") == NULL && number_in("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "") == HUGE_BYTES;
+  return read && strstr(mode, "[never]") == NULL &&
+         number_in("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "") == HUGE_BYTES;
 }
 
 /* The kernel's own flag of the page behind the address, of root's /proc/kpageflags; -1: cannot be read. */

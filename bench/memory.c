@@ -168,6 +168,7 @@ static void fork_once(setting *s, double column[FORK_COLUMNS]) {
   waitpid(child, NULL, 0);
 }
 
+CRADLE_UNCHECKED_COLLECTION
 static void forks(void) {
   static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_OFF, CRADLE_HUGEPAGES_AUTO};
   static const char *const names[] = {"base", "huge"};

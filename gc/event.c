@@ -22,16 +22,18 @@ void crd_event_arenas(cradle_heap *heap, uint64_t taken_before, uint64_t given_b
   const crd_arenas *arenas = &heap->old.arenas;
   if (!event_wanted(heap)) return;
   if (arenas->taken_total == taken_before && arenas->given_back_total == given_back_before) return;
-  cradle_event event = {.kind = CRADLE_EVENT_ARENAS,
-                        .u.arenas = {arenas->taken_total - taken_before, arenas->given_back_total - given_back_before,
-                                     arenas->committed_count, arenas_in_use(arenas)}};
   crd_pages_backing backing = {0, 0};
-  event.u.arenas.asked = heap->options.hugepages_arenas;
-  event.u.arenas.pool_bytes = arenas->pool_count * (uint64_t)ARENA_BYTES;
-  event.u.arenas.measured =
-      measured && crd_pages_backing_of((void *)arenas->base, arenas->committed_end * ARENA_BYTES, &backing);
-  event.u.arenas.resident_bytes = backing.resident_bytes;
-  event.u.arenas.huge_bytes = backing.huge_bytes;
+  bool known = measured && crd_pages_backing_of((void *)arenas->base, arenas->committed_end * ARENA_BYTES, &backing);
+  cradle_event event = {.kind = CRADLE_EVENT_ARENAS,
+                        .u.arenas = {.taken = arenas->taken_total - taken_before,
+                                     .given_back = arenas->given_back_total - given_back_before,
+                                     .committed = arenas->committed_count,
+                                     .in_use = arenas_in_use(arenas),
+                                     .asked = heap->options.hugepages_arenas,
+                                     .measured = known,
+                                     .resident_bytes = known ? backing.resident_bytes : 0,
+                                     .huge_bytes = known ? backing.huge_bytes : 0,
+                                     .pool_bytes = arenas->pool_count * ARENA_BYTES}};
   crd_event_send(heap, &event);
 }
 

@@ -12,7 +12,7 @@
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
 #define REMEMBERED_MAX_BYTES ((size_t)256 << 20)
 #define MARK_STACK_MAX_BYTES ((size_t)64 << 20)
-/* A share of a cgroup's memory below this is no room for a heap, and is not made its maximum. */
+/* A share of a cgroup's memory below this and two nurseries is no room for a heap, and is not made its maximum. */
 #define GROUP_MIN_BYTES ((size_t)16 << 20)
 
 uint32_t cradle_version(void) {
@@ -118,8 +118,9 @@ static bool limit_arenas(cradle_heap *heap, cradle_error *error) {
 
 /* A cgroup that runs out of memory is killed without a word, so a heap without a maximum gets one. */
 static void respect_group(cradle_heap *heap) {
-  size_t bytes = heap->hardware.group_bytes / 4 * 3;
-  if (heap->options.heap_max_bytes != 0 || bytes < GROUP_MIN_BYTES) return;
+  const char *reason;
+  size_t bytes = heap->hardware.group_bytes / 4 * 3, nursery = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
+  if (heap->options.heap_max_bytes != 0 || bytes < 2 * nursery + GROUP_MIN_BYTES) return;
   heap->options.heap_max_bytes = bytes;
   if (heap->options.major_min_bytes > bytes) heap->options.major_min_bytes = bytes;
 }

@@ -24,14 +24,18 @@ void crd_event_arenas(cradle_heap *heap, bool measured) {
   if (!event_wanted(heap) || (taken == 0 && given_back == 0)) return;
   heap->arenas_told[0] = arenas->taken_total;
   heap->arenas_told[1] = arenas->given_back_total;
-  cradle_event event = {.kind = CRADLE_EVENT_ARENAS,
-                        .u.arenas = {taken, given_back, arenas->committed_count, arenas_in_use(arenas)}};
   crd_pages_backing backing = {0, 0};
-  event.u.arenas.asked = heap->options.hugepages_arenas;
-  event.u.arenas.pool_bytes = arenas->pool_count * (uint64_t)ARENA_BYTES;
-  event.u.arenas.measured = measured && crd_pages_backing_of((void *)arenas->base, arenas->committed_end * ARENA_BYTES, &backing);
-  event.u.arenas.resident_bytes = backing.resident_bytes;
-  event.u.arenas.huge_bytes = backing.huge_bytes;
+  bool known = measured && crd_pages_backing_of((void *)arenas->base, arenas->committed_end * ARENA_BYTES, &backing);
+  cradle_event event = {.kind = CRADLE_EVENT_ARENAS,
+                        .u.arenas = {.taken = taken,
+                                     .given_back = given_back,
+                                     .committed = arenas->committed_count,
+                                     .in_use = arenas_in_use(arenas),
+                                     .asked = heap->options.hugepages_arenas,
+                                     .measured = known,
+                                     .resident_bytes = known ? backing.resident_bytes : 0,
+                                     .huge_bytes = known ? backing.huge_bytes : 0,
+                                     .pool_bytes = arenas->pool_count * ARENA_BYTES}};
   crd_event_send(heap, &event);
 }
 

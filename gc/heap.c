@@ -15,7 +15,7 @@
 /* More stores than this into large arrays between two minor collections: the arrays are looked at as a whole. */
 #define RECORDED_MAX_BYTES ((size_t)32 << 20)
 #define MARK_STACK_MAX_BYTES ((size_t)64 << 20)
-/* A share of a cgroup's memory below this is no room for a heap, and is not made its maximum. */
+/* A share of a cgroup's memory below this and two nurseries is no room for a heap, and is not made its maximum. */
 #define GROUP_MIN_BYTES ((size_t)16 << 20)
 
 uint32_t cradle_version(void) {
@@ -132,8 +132,9 @@ static bool check_maximum(cradle_heap *heap, cradle_error *error) {
 
 /* A cgroup that runs out of memory is killed without a word, so a heap without a maximum gets one. */
 static void respect_group(cradle_heap *heap) {
-  size_t bytes = heap->hardware.group_bytes / 4 * 3;
-  if (heap->options.heap_max_bytes != 0 || bytes < GROUP_MIN_BYTES) return;
+  const char *reason;
+  size_t bytes = heap->hardware.group_bytes / 4 * 3, nursery = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
+  if (heap->options.heap_max_bytes != 0 || bytes < 2 * nursery + GROUP_MIN_BYTES) return;
   heap->options.heap_max_bytes = bytes;
   if (heap->options.major_min_bytes > bytes) heap->options.major_min_bytes = bytes;
 }
@@ -193,7 +194,8 @@ static bool check_pool(const cradle_heap *heap, cradle_error *error) {
   if (nursery->backing.strict && !nursery->from_pool)
     return fail_pool(heap, "hugepages_nursery", nursery->committed_bytes, 0, error);
   if (arenas->backing.strict && arenas->pool_count < arenas->committed_count)
-    return fail_pool(heap, "hugepages_arenas", arenas->committed_count * ARENA_BYTES, arenas->pool_count * ARENA_BYTES, error);
+    return fail_pool(heap, "hugepages_arenas", arenas->committed_count * ARENA_BYTES, arenas->pool_count * ARENA_BYTES,
+                     error);
   return true;
 }
 

@@ -149,7 +149,14 @@ static void send_major(crd_log *log) {
   send_event(log,
              (cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
                             .u.major = {CRADLE_CAUSE_THRESHOLD, 1, 9500, 6400, 11648, 1999999500}});
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_ARENAS, .u.arenas = {0, 2, 30, 28}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_ARENAS,
+                                 .u.arenas = {.given_back = 2,
+                                              .committed = 30,
+                                              .in_use = 28,
+                                              .measured = 1,
+                                              .resident_bytes = 60000,
+                                              .huge_bytes = 50000,
+                                              .pool_bytes = 40000}});
 }
 
 static void send_life(crd_log *log) {
@@ -194,7 +201,8 @@ static void everything_is_logged(void **state) {
              "nursery size: 524288\nprevious nursery size: 0\nreason: half of the L2 cache\n");
   assert_has(text, "used: 9500 => 6400\nnext major collection threshold: 11648\n"
                    "time taken: 2.000000\n");
-  assert_has(text, "arenas given back: 2\narenas committed: 30, in use: 28\n");
+  assert_has(text, "arenas given back: 2\narenas committed: 30, in use: 28\n"
+                   "of the huge-page pool, bytes: 40000\nresident bytes: 60000, on huge pages: 50000\n");
   assert_has(text, "a note\nwanted: 8, got: 4\n");
   assert_has(text, "minor collections: 1\ntime in minor collections: 0.000012\n");
   free(text);

@@ -1,6 +1,6 @@
 /* A whole heap, of which every system call fails in turn. The Linux pages are compiled into this test with their seam open and
- * stand in for the library's; ordinary memory stands in for the reserved pool, a variable for the clock, and the seam sees to it
- * that addresses and sizes suit a base page larger than this machine's. */
+ * stand in for the library's; ordinary memory stands in for the reserved pool, a variable for the clock, and the seam sees to
+ * it that addresses and sizes suit a base page larger than this machine's. */
 #if defined(__linux__)
 
 #include "tests/heap_fixture.h"
@@ -260,7 +260,8 @@ static void every_nth_call_fails(void **state) {
 /* From some time on, for good: a system that has run dry. */
 static void a_call_fails_from_some_time_on(void **state) {
   (void)state;
-  static const char *const calls[] = {"mmap", "mprotect", "mremap", "madvise", "munmap", "open", "ioctl", "prctl", "clock_gettime"};
+  static const char *const calls[] = {"mmap", "mprotect", "mremap", "madvise",      "munmap",
+                                    "open", "ioctl",    "prctl",  "clock_gettime"};
   for (size_t p = 0; p < 2; p++)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
       unsigned times = run(policies[p], calls[i], 0, 0);

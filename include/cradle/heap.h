@@ -132,9 +132,9 @@ CRADLE_API uint64_t cradle_release_memory(cradle_heap *heap);
 /* fork(), for programs whose child goes on to use the heap: prepare, fork, then parent or child in either process (parent also
  * when fork failed). Between, the heap must not be used. The process has no other threads that use the heap.
  *
- * Prepare collects the nursery and drops the contents of what is empty, so that neither process copies it. It fails, and the heap
- * stays as it was, while memory of a reserved pool is in use: after a fork the kernel may kill either process when the pool is
- * empty. docs/design/pages.md says what a fork costs. A child that only calls exec or _exit needs none of this. */
+ * Prepare collects the nursery and drops the contents of what is empty, so that neither process copies it. It fails, and the
+ * heap stays as it was, while memory of a reserved pool is in use: after a fork the kernel may kill either process when the
+ * pool is empty. docs/design/pages.md says what a fork costs. A child that only calls exec or _exit needs none of this. */
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) CRADLE_MAY_COLLECT;
 CRADLE_API void cradle_fork_parent(cradle_heap *heap);
 CRADLE_API void cradle_fork_child(cradle_heap *heap);

@@ -92,16 +92,21 @@ static void serve(cradle_heap *heap) {
   }
 }
 
+/* Whether an object fits below limit, which free may have passed: one object may lie in the slack behind the nursery's end. */
+static bool fits_below(const cradle_mutator *mutator, size_t bytes, const char *limit) {
+  return mutator->free <= limit && bytes <= (size_t)(limit - mutator->free);
+}
+
 /* Makes room for bytes in the nursery, collecting if it must. */
 static bool make_room(cradle_mutator *mutator, size_t bytes) {
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
   serve(heap);
-  if (bytes <= (size_t)(heap->nursery.end - mutator->free)) return true;
+  if (fits_below(mutator, bytes, heap->nursery.end)) return true;
   crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-  if (bytes <= (size_t)(heap->nursery.slack_end - mutator->free)) return true;
+  if (fits_below(mutator, bytes, heap->nursery.slack_end)) return true;
   crd_collect_major(heap, CRADLE_CAUSE_MEMORY, true);
-  return bytes <= (size_t)(heap->nursery.slack_end - mutator->free);
+  return fits_below(mutator, bytes, heap->nursery.slack_end);
 }
 
 static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {

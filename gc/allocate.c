@@ -166,11 +166,17 @@ static CRADLE_COLD void out_of_memory(cradle_mutator *mutator, size_t size) {
   crd_out_of_memory_abort(text.buffer);
 }
 
+static void *take_place(cradle_mutator *mutator, uint32_t type, size_t bytes) {
+  if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES) return new_large(mutator, type, bytes);
+  return make_room(mutator, bytes) ? bump(mutator, type, bytes) : NULL;
+}
+
 static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) {
   if (size > SIZE_MAX / 2) return NULL;
   size_t bytes = cradle_object_bytes(size);
-  if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES) return new_large(mutator, type, bytes);
-  return make_room(mutator, bytes) ? bump(mutator, type, bytes) : NULL;
+  void *object = take_place(mutator, type, bytes);
+  if (mutator->heap->sampling.interval != 0 && object != NULL) crd_sample_slow(mutator, object, type, bytes);
+  return object;
 }
 
 void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
@@ -199,6 +205,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   char *start = mutator->free;
   mutator->free = mutator->reserved_end = start + bytes;
   sanitize_used(start, bytes);
+  if (mutator->heap->sampling.interval != 0) crd_sample_slow(mutator, start, CRADLE_TYPE_ID_END, bytes);
   return (cradle_reservation){start, start + bytes, mutator};
 }
 

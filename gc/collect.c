@@ -70,6 +70,7 @@ void crd_collect_minor(cradle_heap *heap, cradle_cause cause) {
   if (event_wanted(heap)) event.u.minor.used_before = used_bytes(heap);
   send_begin(heap, CRADLE_EVENT_MINOR_BEGIN, cause);
   crd_minor_run(heap, &event);
+  crd_sample_settle(heap);
   heap->state = HEAP_MUTATING;
   crd_nursery_reset(heap);
   if (event_wanted(heap)) event.u.minor.used_after = used_bytes(heap);

@@ -12,6 +12,7 @@
 #include <cradle/roots.h>
 
 #include "gc/check.h"
+#include "gc/sample.h"
 #include "gc/span.h"
 #include "gc/type_table.h"
 #include "gc/value.h"
@@ -25,7 +26,7 @@
 #define POISON_SWEPT UINT64_C(0xdead0001dead0001)   /* freed by a sweep */
 #define POISON_NURSERY UINT64_C(0xdead0002dead0002) /* an object that moved or died in a minor collection was here */
 
-enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING };
+enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING, HEAP_SAMPLING };
 
 typedef struct crd_nursery {
   char *start, *end;   /* [start, end) is handed out; end is lowered when the promotion reserve is refused */
@@ -62,6 +63,7 @@ struct cradle_heap {
   struct crd_mutator *mutator; /* or NULL */
   crd_word_stack remembered;
   crd_word_stack mark_stack;
+  crd_sampling sampling;
   crd_global_root *globals;
   size_t global_count, global_capacity;
   cradle_root_function root_callback;
@@ -108,7 +110,8 @@ bool crd_nursery_init(cradle_heap *heap, size_t bytes);
 void crd_nursery_fini(cradle_heap *heap);
 /* Empties it after a minor collection, secures the promotion reserve, and hands out as much as that allows. */
 void crd_nursery_reset(cradle_heap *heap);
-/* Sets top from what is asked of the mutator: its end, or NULL for the slow path at the next allocation. */
+/* Sets top from what is asked of the mutator: its end or the next sample point, or NULL for the slow path at the next
+ * allocation. */
 void crd_nursery_set_top(cradle_heap *heap);
 
 /* --- collections (gc/collect.c drives gc/minor.c, gc/mark.c and the sweep) --- */

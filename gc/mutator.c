@@ -33,7 +33,10 @@ void crd_mutator_check_thread(cradle_mutator *mutator, const char *what) {
   if (CRADLE_UNLIKELY(mutator_of(mutator)->thread != &thread_mark))
     entry_misuse(mutator, what, "the mutator is not attached to the calling thread");
   if (CRADLE_UNLIKELY(mutator->heap->state != HEAP_MUTATING))
-    entry_misuse(mutator, what, "called from a callback while a collection runs; callbacks must not use the heap");
+    entry_misuse(mutator, what,
+                 mutator->heap->state == HEAP_SAMPLING
+                     ? "called from a sampler's callback; callbacks must not use the heap"
+                     : "called from a callback while a collection runs; callbacks must not use the heap");
 }
 
 void crd_mutator_check(cradle_mutator *mutator, const char *what) {

@@ -18,8 +18,7 @@
 
 /* --- names --- */
 
-/* name with each %d replaced; the caller frees it. NULL: no memory. */
-static char *path_of(const char *name) {
+char *crd_log_file_path(const char *name) {
   size_t bytes = strlen(name) + 1;
   for (const char *p = name; (p = strstr(p, "%d")) != NULL; p += 2) bytes += PID_BYTES;
   char *path = malloc(bytes), *end = path;
@@ -75,7 +74,7 @@ static bool open_target(crd_log_file *file) {
     return true;
   }
   free(file->path);
-  file->path = path_of(file->name);
+  file->path = crd_log_file_path(file->name);
   if (file->path != NULL && open_path(file)) return true;
   crd_report("CRADLE_LOG: %s: %s; there will be no log",
              file->path != NULL ? file->path : file->name, strerror(errno));

@@ -35,6 +35,9 @@ typedef struct crd_log_file {
   char buffer[CRD_LOG_BUFFER_BYTES];
 } crd_log_file;
 
+/* name with each %d replaced by the process's number; the caller frees it. NULL: no memory. */
+char *crd_log_file_path(const char *name);
+
 /* Opens the file called name, in which each %d is the process's number; "-" is standard error. The
  * file is emptied, unless this process has written to it before or another one is writing now.
  * false: an error was reported. */

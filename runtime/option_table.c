@@ -46,6 +46,11 @@ const crd_option crd_options[] = {
      "as CRADLE_HUGEPAGES", "The same for the old generation alone."},
     {CRD_LOG_VARIABLE, CRD_OPTION_LOG, 0, 0, 0, 0, "gc:gc.log", "no log",
      "Writes a log of the collector's work; see docs/logging.md."},
+    {CRD_PROFILE_VARIABLE, CRD_OPTION_FILE, 0, 0, 0, 0, "profile-%d.json", "no profile",
+     "Writes a profile of what is allocated where; see docs/profiler.md."},
+    {"CRADLE_PROFILE_RATE", CRD_OPTION_SIZE, FIELD(sampler.interval_bytes), 0,
+     CRADLE_SAMPLE_MIN_BYTES, CRADLE_SAMPLE_MAX_BYTES, "512K", "512K",
+     "One sample in so many allocated bytes, for the profile and for a sampler of the program's."},
     {"CRADLE_STRESS", CRD_OPTION_COUNT, FIELD(stress_period), 0, 0, UINT64_MAX, "1", "0",
      "Collects at every n-th allocation that the library can see, to find references that are not "
      "rooted. 0: off."},
@@ -164,6 +169,7 @@ static bool set_field(const crd_option *option, const char *text, void *field) {
   case CRD_OPTION_BOOL: return set_bool(option, text, field);
   case CRD_OPTION_POLICY: return set_policy(text, field);
   case CRD_OPTION_LOG: return true;
+  case CRD_OPTION_FILE: return true;
   }
   return false;
 }
@@ -200,6 +206,7 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
   case CRD_OPTION_COUNT: strcpy(words, "a whole number"); break;
   case CRD_OPTION_BOOL: strcpy(words, "0 or 1"); break;
   case CRD_OPTION_POLICY: strcpy(words, "auto, hugetlb, 1g or off"); break;
+  case CRD_OPTION_FILE: strcpy(words, "a file's name"); break;
   case CRD_OPTION_LOG: strcpy(words, "FILE, :FILE or PREFIX,PREFIX:FILE"); break;
   }
 }

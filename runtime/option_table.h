@@ -17,6 +17,7 @@ typedef enum crd_option_type {
   CRD_OPTION_BOOL,   /* 0 or 1; the field is a bool */
   CRD_OPTION_POLICY, /* of huge pages; the field is a cradle_hugepages */
   CRD_OPTION_LOG,    /* no field: the log reads it when a heap starts (runtime/log.h) */
+  CRD_OPTION_FILE,   /* no field: read when a heap starts (runtime/start.c) */
 } crd_option_type;
 
 typedef struct crd_option {
@@ -31,6 +32,7 @@ typedef struct crd_option {
 } crd_option;
 
 #define CRD_LOG_VARIABLE "CRADLE_LOG"
+#define CRD_PROFILE_VARIABLE "CRADLE_PROFILE"
 #define CRD_ACCEPTED_BYTES 96
 
 extern const crd_option crd_options[];

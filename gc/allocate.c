@@ -4,6 +4,7 @@
 
 #include "gc/check.h"
 #include "gc/heap.h"
+#include "gc/probes.h"
 #include "gc/sanitize.h"
 #include "gc/visit.h"
 
@@ -126,6 +127,7 @@ static void *take_large(cradle_heap *heap, size_t bytes) {
 
 static void *new_large(cradle_mutator *mutator, uint32_t type, size_t bytes) {
   cradle_heap *heap = mutator->heap;
+  PROBE3(allocate_large, heap, type, bytes);
   mutator->reserved_end = NULL;
   serve(heap);
   if (bytes > heap->old.arenas.bytes) return NULL;
@@ -174,6 +176,7 @@ static void *take_place(cradle_mutator *mutator, uint32_t type, size_t bytes) {
 static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) {
   if (size > SIZE_MAX / 2) return NULL;
   size_t bytes = cradle_object_bytes(size);
+  PROBE3(allocate_slow, mutator->heap, type, bytes);
   void *object = take_place(mutator, type, bytes);
   if (mutator->heap->sampling.interval != 0 && object != NULL) crd_sample_slow(mutator, object, type, bytes);
   return object;
@@ -198,6 +201,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   if (size > CRADLE_NURSERY_OBJECT_MAX_BYTES)
     crd_misuse(mutator->heap, "cradle_reserve: more than CRADLE_NURSERY_OBJECT_MAX_BYTES (32768)");
   size_t bytes = (size + 7) & ~(size_t)7;
+  PROBE2(reserve_slow, mutator->heap, bytes);
   if (!make_room(mutator, bytes)) {
     if (may_fail) return (cradle_reservation){NULL, NULL, mutator};
     out_of_memory(mutator, size);
@@ -232,6 +236,7 @@ void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
 
 void cradle_safepoint_slow(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_safepoint");
+  PROBE1(safepoint_slow, mutator->heap);
   mutator->reserved_end = NULL;
   serve(mutator->heap);
   crd_nursery_set_top(mutator->heap);

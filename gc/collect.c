@@ -1,6 +1,7 @@
 /* The order of collections. */
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
+#include "gc/probes.h"
 
 /* Empty arenas kept after a major collection besides the promotion reserve: a minimum, and as many as bring those in use up
  * to the recent demand, which is the most that were in use when a major collection began and fades by a share with each. */
@@ -69,6 +70,7 @@ void crd_collect_minor(cradle_heap *heap, cradle_cause cause) {
   event.u.minor.nursery_bytes = nursery_filled(heap);
   if (event_wanted(heap)) event.u.minor.used_before = used_bytes(heap);
   send_begin(heap, CRADLE_EVENT_MINOR_BEGIN, cause);
+  PROBE2(minor_begin, heap, cause);
   crd_minor_run(heap, &event);
   crd_sample_settle(heap);
   heap->state = HEAP_MUTATING;
@@ -76,6 +78,7 @@ void crd_collect_minor(cradle_heap *heap, cradle_cause cause) {
   if (event_wanted(heap)) event.u.minor.used_after = used_bytes(heap);
   event.u.minor.duration_ns = crd_platform_now_ns() - begin;
   count_minor(heap, &event);
+  PROBE3(minor_end, heap, event.u.minor.promoted_bytes, event.u.minor.duration_ns);
   crd_event_send(heap, &event);
   if (event_wanted(heap)) send_arenas(heap, taken, heap->old.arenas.given_back_total);
   verify_if_asked(heap);
@@ -84,7 +87,9 @@ void crd_collect_minor(cradle_heap *heap, cradle_cause cause) {
 static void mark(cradle_heap *heap) {
   cradle_event event = {.kind = CRADLE_EVENT_MARK_END};
   crd_event_simple(heap, CRADLE_EVENT_MARK_BEGIN);
+  PROBE1(mark_begin, heap);
   crd_mark_run(heap, &event.u.mark.objects, &event.u.mark.bytes);
+  PROBE3(mark_end, heap, event.u.mark.objects, event.u.mark.bytes);
   crd_event_send(heap, &event);
 }
 
@@ -92,7 +97,9 @@ static void sweep(cradle_heap *heap) {
   crd_swept swept;
   cradle_word poison = heap->options.stress_period != 0 || heap->options.verify ? POISON_SWEPT : 0;
   crd_event_simple(heap, CRADLE_EVENT_SWEEP_BEGIN);
+  PROBE1(sweep_begin, heap);
   crd_old_sweep(&heap->old, poison, &swept);
+  PROBE3(sweep_end, heap, swept.freed_objects, swept.freed_bytes);
   cradle_event event = {.kind = CRADLE_EVENT_SWEEP_END,
                         .u.sweep = {swept.freed_objects, swept.freed_bytes, swept.freed_spans}};
   crd_event_send(heap, &event);
@@ -123,6 +130,7 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, bool full) {
   uint64_t begin = crd_platform_now_ns(), before = used_bytes(heap);
   uint64_t taken = heap->old.arenas.taken_total, given_back = heap->old.arenas.given_back_total;
   send_begin(heap, CRADLE_EVENT_MAJOR_BEGIN, cause);
+  PROBE2(major_begin, heap, cause);
   heap->state = HEAP_COLLECTING;
   heap->last_cause = cause;
   note_demand(heap);
@@ -135,6 +143,7 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, bool full) {
   uint64_t duration = crd_platform_now_ns() - begin;
   heap->stats.major_collections++;
   heap->stats.major_ns += duration;
+  PROBE3(major_end, heap, heap->old.used_bytes, duration);
   if (duration > heap->stats.major_max_ns) heap->stats.major_max_ns = duration;
   cradle_event event = {.kind = CRADLE_EVENT_MAJOR_END,
                         .u.major = {cause, heap->stats.major_collections, before, used_bytes(heap),

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gc/heap.h"
+#include "gc/probes.h"
 
 #define OPEN_FIRST 64
 
@@ -88,6 +89,7 @@ static void settle(const cradle_heap *heap, const cradle_sample *sample, cradle_
 static void take(cradle_mutator *mutator, cradle_sample *sample) {
   cradle_heap *heap = mutator->heap;
   const cradle_sampler *sampler = &heap->options.sampler;
+  PROBE3(sample, heap, sample->type, sample->weight_bytes);
   heap->state = HEAP_SAMPLING;
   crd_nursery_set_top(heap);
   sample->tag = sampler->sampled(sampler->data, mutator, sample);

@@ -68,11 +68,11 @@ class Internals:
     def allocated_words(self, arena):
         """Indices of the words of an arena at which its allocation bits say that an object starts."""
         bits = self.arenas["meta"][arena]["allocated"]
-        raw = int.from_bytes(read(int(bits.address), bits.type.sizeof), "little")
-        while raw:
-            lowest = raw & -raw
-            yield lowest.bit_length() - 1
-            raw ^= lowest
+        raw = read(int(bits.address), bits.type.sizeof)
+        for i, (word,) in enumerate(struct.iter_unpack("<Q", raw)):
+            while word:
+                yield 64 * i + (word & -word).bit_length() - 1
+                word &= word - 1
 
     def unfilled(self):
         """The runs that are taken, bits and all, and not filled with objects yet."""
@@ -94,19 +94,31 @@ def read(address, size):
     return bytes(gdb.selected_inferior().read_memory(address, size)) if size else b""
 
 
-def read_word(address):
-    return struct.unpack("<Q", read(address, 8))[0]
+class Words:
+    """Words of the program's memory, a page at a time: a look at a heap reads each page once."""
+
+    def __init__(self):
+        self.pages = {}
+
+    def at(self, address):
+        number, offset = divmod(address, Internals.PAGE_BYTES)
+        page = self.pages.get(number)
+        if page is None:
+            page = self.pages[number] = read(number * Internals.PAGE_BYTES, Internals.PAGE_BYTES)
+        return struct.unpack_from("<Q", page, offset)[0]
 
 
 # --- the heap ---
 
-Type = collections.namedtuple("Type", "number name size references values items item_size length_offset has_trace")
+# fixed: (word, whether it holds a value) for each slot before the items.
+Type = collections.namedtuple("Type", "number name fixed size items item_size length_offset has_trace")
 
 
 class Heap:
     def __init__(self, value):
         self.value = value
         self.inside = Internals(value)
+        self.word_at = Words().at
         table = value["types"]
         self.types = [self.read_type(i, table["types"][i]) for i in range(int(table["count"]))]
         self.pairs, self.tag_set, self.payload_mask = self.inside.encoding()
@@ -114,8 +126,10 @@ class Heap:
     @staticmethod
     def read_type(number, entry):
         name = entry["name"].string() if int(entry["name"]) else f"type {number}"
-        return Type(number, name, *(int(entry[field]) for field in
-                    ("size", "references", "values", "items", "item_size", "length_offset")), int(entry["trace"]) != 0)
+        maps = ((int(entry["references"]), False), (int(entry["values"]), True))
+        fixed = [(bit, is_value) for bit in range(1, 64) for bitmap, is_value in maps if bitmap >> bit & 1]
+        return Type(number, name, fixed, *(int(entry[field]) for field in ("size", "items", "item_size", "length_offset")),
+                    int(entry["trace"]) != 0)
 
     def referent(self, value):
         """The address that a value holds, or None."""
@@ -138,14 +152,14 @@ class Heap:
     def size_of(self, address, kind):
         if kind.items == 0:
             return max(kind.size, 16)
-        length = read_word(address + kind.length_offset)
+        length = self.word_at(address + kind.length_offset)
         return max((kind.size + length * kind.item_size + 7) & ~7, 16)
 
     def young_objects(self):
         """(address, type, size), as far as the nursery can be read; a message comes last where it cannot."""
         address = self.inside.nursery_start
         while address < self.inside.nursery_free:
-            header = read_word(address)
+            header = self.word_at(address)
             kind = self.type_of(header)
             if kind is None or header >> 32:
                 print(f"The nursery cannot be read from {address:#x} on: a reservation that is not filled, or a broken header.")
@@ -163,7 +177,7 @@ class Heap:
                 address = base + 8 * word
                 if any(free <= address < end for free, end in unfilled):
                     continue
-                kind = self.type_of(read_word(address))
+                kind = self.type_of(self.word_at(address))
                 if kind is None:
                     print(f"The header at {address:#x} is broken.")
                     continue
@@ -199,21 +213,19 @@ class Heap:
         bits = inside.arenas["meta"][arena]["allocated"]
         if any(free <= start < end for free, end in inside.unfilled()) or not int(bits[word // 64]) >> word % 64 & 1:
             return None
-        kind = self.type_of(read_word(start))
+        kind = self.type_of(self.word_at(start))
         return None if kind is None else (start, kind, self.size_of(start, kind))
 
     def slots(self, address, kind):
         """(words, address of the slot, what it holds, the object it refers to or None) of an object."""
-        for bit in range(1, 64):
-            for bitmap, is_value in ((kind.references, False), (kind.values, True)):
-                if bitmap >> bit & 1:
-                    yield (f"word {bit}",) + self.slot(address + 8 * bit, is_value)
+        for word, is_value in kind.fixed:
+            yield (f"word {word}",) + self.slot(address + 8 * word, is_value)
         if kind.items in (Internals.ITEMS_REFERENCES, Internals.ITEMS_VALUES):
-            for i in range(read_word(address + kind.length_offset)):
+            for i in range(self.word_at(address + kind.length_offset)):
                 yield (f"item {i}",) + self.slot(address + kind.size + 8 * i, kind.items == Internals.ITEMS_VALUES)
 
     def slot(self, address, is_value):
-        word = read_word(address)
+        word = self.word_at(address)
         return address, word, self.referent(word) if is_value else word or None
 
     def roots(self):
@@ -243,7 +255,7 @@ class Heap:
             root_range = root_range["next"]
 
     def describe(self, address, kind, size):
-        header = read_word(address)
+        header = self.word_at(address)
         if self.is_young(address):
             age = "young"
         elif header & Internals.BARRIER_FLAG:

@@ -138,6 +138,17 @@ CRADLE_UNCHECKED_COLLECTION static void recurse(program *p, int depth) {
   leave(p);
 }
 
+/* As many functions, each of which allocates two intervals of the test. */
+CRADLE_UNCHECKED_COLLECTION static void run_many(program *p) {
+  static char names[3000][8];
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    snprintf(names[i], sizeof names[i], "f%zu", i);
+    call(p, names[i]);
+    (void)cradle_new_array(p->m, BYTES, 4096 - 16);
+    leave(p);
+  }
+}
+
 static program one, two;
 
 int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
@@ -148,6 +159,8 @@ int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
   open_heap(&one, !is_plain, strcmp(mode, "own-sampler") == 0);
   if (strcmp(mode, "deep") == 0) {
     recurse(&one, 500);
+  } else if (strcmp(mode, "many") == 0) {
+    run_many(&one);
   } else if (strcmp(mode, "odd-names") == 0) {
     call(&one, "quote \" backslash \\ line\n tab\t bell\a");
     call(&one, "\xc3\xa4\xe2\x82\xac \xf0\x9f\x98\x80 bad \xff \xc0\x80 \xed\xa0\x80 cut \xe2\x82");

@@ -130,6 +130,7 @@ static void assert_same_choices(const cradle_options *a, const cradle_options *b
   assert_int_equal(a->stress_period, b->stress_period);
   assert_int_equal(a->stress_major, b->stress_major);
   assert_int_equal(a->verify, b->verify);
+  assert_int_equal(a->sampler.interval_bytes, b->sampler.interval_bytes);
 }
 
 static void values_reach_the_options(void **state) {
@@ -144,6 +145,7 @@ static void values_reach_the_options(void **state) {
   setenv("CRADLE_GC_MAX", "2G", 1);
   setenv("CRADLE_GC_MAX_DELTA", "7M", 1);
   setenv("CRADLE_GC_RESERVE", "1G", 1);
+  setenv("CRADLE_PROFILE_RATE", "64K", 1);
   setenv("CRADLE_STRESS", "18446744073709551615", 1);
   setenv("CRADLE_STRESS_MAJOR", "12", 1);
   setenv("CRADLE_VERIFY", "1", 1);
@@ -155,6 +157,7 @@ static void values_reach_the_options(void **state) {
   assert_int_equal(options.heap_max_bytes, (size_t)2 << 30);
   assert_int_equal(options.major_max_delta, 7 << 20);
   assert_int_equal(options.reserve_bytes, (size_t)1 << 30);
+  assert_int_equal(options.sampler.interval_bytes, 64 << 10);
   assert_true(options.stress_period == UINT64_MAX);
   assert_int_equal(options.stress_major, 12);
   assert_true(options.verify);

@@ -127,6 +127,13 @@ def deep_stacks_are_cut(program, folder):
         check(stack == ["(outer frames left out)"] + ["deep"] * 128 + ["pair", "24 bytes"], f"the stack is {stack}")
 
 
+def many_functions_are_kept_apart(program, folder):
+    run(program, "many", folder)
+    found = by_function(read(folder / "profile.json")[0]["allocated"])
+    check(set(found) == {f"f{i}" for i in range(3000)}, f"{len(found)} functions of 3000")
+    check(all(RATE <= weight <= 3 * RATE for weight in found.values()), "each has two intervals, give or take one")
+
+
 def odd_names_are_json(program, folder):
     run(program, "odd-names", folder)
     names = {frame["name"] for frame in read(folder / "profile.json")[1]["shared"]["frames"]}
@@ -201,7 +208,7 @@ def a_full_disk_is_told(program, folder):
 
 TESTS = [
     shares_are_right, frames_say_where, ids_and_names_agree, no_stack_tells_types, deep_stacks_are_cut,
-    odd_names_are_json, exit_writes, an_old_file_is_replaced, abort_loses_the_profile_alone,
+    many_functions_are_kept_apart, odd_names_are_json, exit_writes, an_old_file_is_replaced, abort_loses_the_profile_alone,
     heaps_have_their_own_files, a_child_leaves_its_parents_file, a_child_has_its_own_file, bad_input_is_told,
     a_full_disk_is_told,
 ]

@@ -4,6 +4,7 @@
 
 #include "gc/check.h"
 #include "gc/heap.h"
+#include "gc/probes.h"
 #include "gc/sanitize.h"
 #include "gc/visit.h"
 
@@ -92,17 +93,22 @@ static void serve(cradle_heap *heap) {
   }
 }
 
+/* Whether an object fits below limit, which free may have passed: one object may lie in the slack behind the nursery's end. */
+static bool fits_below(const cradle_mutator *mutator, size_t bytes, const char *limit) {
+  return mutator->free <= limit && bytes <= (size_t)(limit - mutator->free);
+}
+
 /* Makes room for bytes in the nursery, collecting if it must. */
 static bool make_room(cradle_mutator *mutator, size_t bytes) {
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
   serve(heap);
-  if (bytes <= (size_t)(heap->nursery.end - mutator->free)) return true;
+  if (fits_below(mutator, bytes, heap->nursery.end)) return true;
   crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-  if (bytes <= (size_t)(heap->nursery.slack_end - mutator->free)) return true;
+  if (fits_below(mutator, bytes, heap->nursery.slack_end)) return true;
   for (crd_depth depth = DEPTH_FULL; depth <= DEPTH_COMPACTING; depth++) {
     crd_collect_major(heap, CRADLE_CAUSE_MEMORY, depth);
-    if (bytes <= (size_t)(heap->nursery.slack_end - mutator->free)) return true;
+    if (fits_below(mutator, bytes, heap->nursery.slack_end)) return true;
   }
   return false;
 }
@@ -138,6 +144,7 @@ static void collect_before_large(cradle_heap *heap, size_t bytes) {
 
 static void *new_large(cradle_mutator *mutator, uint32_t type, size_t bytes) {
   cradle_heap *heap = mutator->heap;
+  PROBE3(allocate_large, heap, type, bytes);
   mutator->reserved_end = NULL;
   serve(heap);
   if (bytes > heap->old.arenas.bytes) return NULL;
@@ -172,11 +179,18 @@ static CRADLE_COLD void out_of_memory(cradle_mutator *mutator, size_t size) {
   crd_out_of_memory_abort(text.buffer);
 }
 
+static void *take_place(cradle_mutator *mutator, uint32_t type, size_t bytes) {
+  if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES) return new_large(mutator, type, bytes);
+  return make_room(mutator, bytes) ? bump(mutator, type, bytes) : NULL;
+}
+
 static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) {
   if (size > SIZE_MAX / 2) return NULL;
   size_t bytes = cradle_object_bytes(size);
-  if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES) return new_large(mutator, type, bytes);
-  return make_room(mutator, bytes) ? bump(mutator, type, bytes) : NULL;
+  PROBE3(allocate_slow, mutator->heap, type, bytes);
+  void *object = take_place(mutator, type, bytes);
+  if (mutator->heap->sampling.interval != 0 && object != NULL) crd_sample_slow(mutator, object, type, bytes);
+  return object;
 }
 
 void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
@@ -198,6 +212,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   if (size > CRADLE_NURSERY_OBJECT_MAX_BYTES)
     crd_misuse(mutator->heap, "cradle_reserve: more than CRADLE_NURSERY_OBJECT_MAX_BYTES (32768)");
   size_t bytes = (size + 7) & ~(size_t)7;
+  PROBE2(reserve_slow, mutator->heap, bytes);
   if (!make_room(mutator, bytes)) {
     if (may_fail) return (cradle_reservation){NULL, NULL, mutator};
     out_of_memory(mutator, size);
@@ -205,6 +220,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   char *start = mutator->free;
   mutator->free = mutator->reserved_end = start + bytes;
   sanitize_used(start, bytes);
+  if (mutator->heap->sampling.interval != 0) crd_sample_slow(mutator, start, CRADLE_TYPE_ID_END, bytes);
   return (cradle_reservation){start, start + bytes, mutator};
 }
 
@@ -231,6 +247,7 @@ void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
 
 void cradle_safepoint_slow(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_safepoint");
+  PROBE1(safepoint_slow, mutator->heap);
   mutator->reserved_end = NULL;
   serve(mutator->heap);
   crd_nursery_set_top(mutator->heap);

@@ -1,6 +1,7 @@
 /* The order of collections, and their pauses. */
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
+#include "gc/probes.h"
 
 /* Of the pause target, what an increment may use at least after a long minor collection, as a share. */
 #define STEP_SHARE 4
@@ -62,12 +63,15 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, cradle_event *e
   event->u.minor.nursery_bytes = nursery_filled(heap);
   if (event_wanted(heap)) event->u.minor.used_before = crd_used_bytes(heap);
   send_begin(heap, CRADLE_EVENT_MINOR_BEGIN, cause);
+  PROBE2(minor_begin, heap, cause);
   crd_minor_run(heap, event);
+  crd_sample_settle(heap);
   heap->state = HEAP_MUTATING;
   crd_nursery_reset(heap);
   if (event_wanted(heap)) event->u.minor.used_after = crd_used_bytes(heap);
   event->u.minor.duration_ns = crd_platform_now_ns() - begin;
   count_minor(heap, event);
+  PROBE3(minor_end, heap, event->u.minor.promoted_bytes, event->u.minor.duration_ns);
   crd_event_send(heap, event);
   crd_verify_if_asked(heap);
 }
@@ -85,6 +89,7 @@ static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
   uint64_t duration = crd_platform_now_ns() - begin;
   heap->stats.pauses++;
   if (duration > heap->stats.pause_max_ns) heap->stats.pause_max_ns = duration;
+  PROBE3(pause_end, heap, cause, duration);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {cause, duration}});
   crd_event_arenas(heap, heap->stats.major_collections != heap->majors_measured);

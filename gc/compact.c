@@ -15,6 +15,7 @@
 
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
+#include "gc/probes.h"
 #include "gc/visit.h"
 
 /* An arena with more live bytes than this share is not worth moving, in percent. */
@@ -240,6 +241,7 @@ static void run(compact_context *context, bool all) {
   cradle_heap *heap = context->heap;
   uint64_t begin = crd_platform_now_ns();
   crd_event_simple(heap, CRADLE_EVENT_COMPACT_BEGIN);
+  PROBE1(compact_begin, heap);
   crd_old_retire(&heap->old);
   choose(context, all);
   withdraw(context);
@@ -247,6 +249,7 @@ static void run(compact_context *context, bool all) {
   redirect(context);
   release(context);
   uint64_t duration = crd_platform_now_ns() - begin;
+  PROBE3(compact_end, heap, context->bytes, duration);
   heap->stats.compactions++;
   heap->stats.compact_ns += duration;
   heap->stats.moved_old_objects += context->objects;

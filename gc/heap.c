@@ -34,6 +34,7 @@ void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t
   options->major_factor = 1.82;
   options->major_growth = 1.4;
   options->pause_ns = PAUSE_DEFAULT_NS;
+  options->sampler.interval_bytes = CRADLE_SAMPLE_DEFAULT_BYTES;
 }
 
 /* --- what may be wrong with the options --- */
@@ -66,7 +67,8 @@ static const char *choice_fault(const cradle_options *options) {
   if ((unsigned)options->hugepages_arenas > CRADLE_HUGEPAGES_1G_STRICT) return "hugepages_arenas: no cradle_hugepages";
   if ((unsigned)options->shadow_stack > CRADLE_KIND_VALUE) return "shadow_stack: no cradle_kind";
   if (options->stress_major != 0 && options->stress_period == 0) return "stress_major needs stress_period";
-  return crd_encoding_fault(&options->encoding);
+  const char *fault = crd_sampler_fault(&options->sampler);
+  return fault != NULL ? fault : crd_encoding_fault(&options->encoding);
 }
 
 static bool fail(cradle_error *error, const char *message) {
@@ -208,6 +210,7 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   send_created(heap, reason);
   crd_pacing_init(&heap->pacing, &heap->options, &heap->hardware, bytes);
   if (!check_maximum(heap, error)) return false;
+  crd_sampling_init(heap);
   crd_nursery_reset(heap);
   if (heap->nursery.slack_end == heap->nursery.start) return fail(error, "memory for the promotion reserve was refused");
   return check_pool(heap, error);
@@ -221,6 +224,7 @@ static void destroy(cradle_heap *heap) {
   crd_old_fini(&heap->old);
   crd_type_table_fini(&heap->types);
   free(heap->globals);
+  crd_sampling_fini(heap);
   if (heap->announced) crd_event_simple(heap, CRADLE_EVENT_HEAP_DESTROYED);
   free(heap);
 }

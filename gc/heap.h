@@ -16,6 +16,7 @@
 #include <cradle/roots.h>
 
 #include "gc/check.h"
+#include "gc/sample.h"
 #include "gc/span.h"
 #include "gc/type_table.h"
 #include "gc/value.h"
@@ -37,7 +38,7 @@
 #define POISON_SWEPT UINT64_C(0xdead0001dead0001)   /* freed by a sweep */
 #define POISON_NURSERY UINT64_C(0xdead0002dead0002) /* an object that moved or died in a minor collection was here */
 
-enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING, HEAP_FORKING };
+enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING, HEAP_FORKING, HEAP_SAMPLING };
 
 #define NURSERY_NAME "cradle nursery"
 
@@ -120,6 +121,7 @@ struct cradle_heap {
   crd_word_stack remembered;
   crd_word_stack recorded; /* slots of large arrays that were stored into; bit 0: it holds a value, not a reference */
   crd_word_stack mark_stack;
+  crd_sampling sampling;
   crd_global_root *globals;
   size_t global_count, global_capacity;
   cradle_root_function root_callback;
@@ -186,7 +188,8 @@ void crd_nursery_discard_rest(cradle_heap *heap);
 void crd_nursery_discard(cradle_heap *heap);
 /* Empties it after a minor collection, secures the promotion reserve, and hands out as much as that allows. */
 void crd_nursery_reset(cradle_heap *heap);
-/* Sets top from what is asked of the mutator: its end, or NULL for the slow path at the next allocation. */
+/* Sets top from what is asked of the mutator: its end or the next sample point, or NULL for the slow path at the next
+ * allocation. */
 void crd_nursery_set_top(cradle_heap *heap);
 static inline uint64_t nursery_filled(const cradle_heap *heap) {
   return heap->mutator == NULL ? 0 : (uint64_t)(heap->mutator->public.free - heap->nursery.start);

@@ -8,6 +8,7 @@
  */
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
+#include "gc/probes.h"
 
 #define BEHIND_MOST 8
 
@@ -17,6 +18,7 @@ void crd_major_start(cradle_heap *heap, cradle_cause cause) {
   *major = (crd_major){.phase = MAJOR_MARKING,
                        .cause = cause,
                        .used_at_start = heap->old.used_bytes};
+  PROBE2(major_begin, heap, cause);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN,
                                          .u.begin = {cause, crd_used_bytes(heap), heap->pacing.threshold}});
@@ -41,6 +43,7 @@ static void end_cycle(cradle_heap *heap) {
 
 static void send_end(cradle_heap *heap) {
   crd_major *major = &heap->major;
+  PROBE3(major_end, heap, heap->old.used_bytes, major->work_ns);
   if (!event_wanted(heap)) return;
   crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
                                        .u.major = {major->cause, heap->stats.major_collections, major->used_before_sweep,
@@ -69,6 +72,7 @@ void crd_major_step(cradle_heap *heap, crd_budget budget) {
   crd_swept swept = major->swept;
   int phase = major->phase;
   crd_event_simple(heap, CRADLE_EVENT_STEP_BEGIN);
+  PROBE2(step_begin, heap, phase);
   advance(heap, budget);
   uint64_t duration = crd_platform_now_ns() - begin;
   major->work_ns += duration;
@@ -76,6 +80,7 @@ void crd_major_step(cradle_heap *heap, crd_budget budget) {
   heap->stats.major_ns += duration;
   heap->stats.major_steps++;
   if (duration > heap->stats.major_max_ns) heap->stats.major_max_ns = duration;
+  PROBE4(step_end, heap, phase, major->phase, major->bytes - bytes);
   if (phase == MAJOR_MARKING) {
     bool reached = major->phase != MAJOR_MARKING || major->bytes - bytes >= budget.bytes;
     crd_pacing_marked(&heap->pacing, major->bytes - bytes);

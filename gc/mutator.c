@@ -29,13 +29,20 @@ static void check_scopes(cradle_mutator *mutator, const char *what) {
     entry_misuse(mutator, what, "a scoped root of a frame that is gone is still open: cradle_unwind is missing after a longjmp");
 }
 
+/* What the heap is busy with when it is not the program's turn. */
+static const char *called_from(int state) {
+  switch (state) {
+  case HEAP_FORKING: return "called after cradle_fork_prepare and before cradle_fork_parent or cradle_fork_child";
+  case HEAP_SAMPLING: return "called from a sampler's callback; callbacks must not use the heap";
+  default: return "called from a callback while a collection runs; callbacks must not use the heap";
+  }
+}
+
 void crd_mutator_check_thread(cradle_mutator *mutator, const char *what) {
   if (CRADLE_UNLIKELY(mutator_of(mutator)->thread != &thread_mark))
     entry_misuse(mutator, what, "the mutator is not attached to the calling thread");
   if (CRADLE_UNLIKELY(mutator->heap->state != HEAP_MUTATING))
-    entry_misuse(mutator, what, mutator->heap->state == HEAP_FORKING
-                                    ? "called after cradle_fork_prepare and before cradle_fork_parent or cradle_fork_child"
-                                    : "called from a callback while a collection runs; callbacks must not use the heap");
+    entry_misuse(mutator, what, called_from(mutator->heap->state));
 }
 
 void crd_mutator_check(cradle_mutator *mutator, const char *what) {

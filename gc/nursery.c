@@ -139,17 +139,22 @@ void crd_nursery_reset(cradle_heap *heap) {
     if (heap->options.stress_period != 0)
       for (cradle_word *word = (cradle_word *)nursery->start; word < (cradle_word *)filled; word++) *word = POISON_NURSERY;
     sanitize_unused(nursery->start, (size_t)(filled - nursery->start));
+    crd_sample_rewind(&heap->sampling, (size_t)(filled - nursery->start));
     heap->mutator->public.free = nursery->start;
     heap->mutator->public.reserved_end = NULL;
   }
   crd_nursery_set_top(heap);
 }
 
+static char *lowest_of(char *end, uintptr_t point) {
+  return point < (uintptr_t)end ? (char *)point : end;
+}
+
 void crd_nursery_set_top(cradle_heap *heap) {
   if (heap->mutator == NULL) return;
   cradle_mutator *mutator = &heap->mutator->public;
   bool slow = heap->options.stress_period != 0 || mutator->no_collect_depth != 0 || heap->state != HEAP_MUTATING;
-  __atomic_store_n(&mutator->top, slow ? NULL : heap->nursery.end, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&mutator->top, slow ? NULL : lowest_of(heap->nursery.end, heap->sampling.point), __ATOMIC_SEQ_CST);
   /* A request stores its flag before it lowers top: whichever store of top came last, the flag is seen. */
   if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST)) __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
 }

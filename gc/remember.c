@@ -8,6 +8,7 @@
 
 #include "gc/check.h"
 #include "gc/heap.h"
+#include "gc/probes.h"
 
 static void remember(cradle_heap *heap, cradle_word *header) {
   *header &= ~HEADER_BARRIER_FLAG;
@@ -16,6 +17,7 @@ static void remember(cradle_heap *heap, cradle_word *header) {
 
 void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
   cradle_heap *heap = mutator->heap;
+  PROBE2(barrier_slow, heap, object);
   ASSERT(*(cradle_word *)object & HEADER_BARRIER_FLAG, "the barrier's slow path needs the flag");
   ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a store during a collection");
   remember(heap, object);
@@ -36,6 +38,7 @@ static inline bool is_young(const cradle_heap *heap, uintptr_t address) {
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
   cradle_heap *heap = mutator->heap;
   cradle_word *header = object, *place = slot, old_word = *place;
+  PROBE2(barrier_slow, heap, object);
   ASSERT(*header & HEADER_BARRIER_FLAG, "the barrier's slow path needs the flag");
   ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a store during a collection");
   *place = word;

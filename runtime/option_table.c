@@ -51,6 +51,11 @@ const crd_option crd_options[] = {
      "Writes a log of the collector's work; see docs/logging.md."},
     {CRD_PAGES_FILE_VARIABLE, CRD_OPTION_FILE, 0, 0, 0, 0, "/run/app-%d.ranges", "none",
      "Publishes the address ranges of the heaps in this file; see docs/huge-pages-policy.md."},
+    {CRD_PROFILE_VARIABLE, CRD_OPTION_FILE, 0, 0, 0, 0, "profile-%d.json", "no profile",
+     "Writes a profile of what is allocated where; see docs/profiler.md."},
+    {"CRADLE_PROFILE_RATE", CRD_OPTION_SIZE, FIELD(sampler.interval_bytes), 0,
+     CRADLE_SAMPLE_MIN_BYTES, CRADLE_SAMPLE_MAX_BYTES, "512K", "512K",
+     "One sample in so many allocated bytes, for the profile and for a sampler of the program's."},
     {"CRADLE_STRESS", CRD_OPTION_COUNT, FIELD(stress_period), 0, 0, UINT64_MAX, "1", "0",
      "Collects at every n-th allocation that the library can see, to find references that are not "
      "rooted. 0: off."},

@@ -1,8 +1,9 @@
-/* Start-up: a heap as the environment wants it, with its log and its published ranges. */
+/* Start-up: a heap as the environment wants it, with its log, its published ranges and its profile. */
 #include <cradle/runtime.h>
 
 #include "runtime/log.h"
 #include "runtime/option_table.h"
+#include "runtime/profile.h"
 #include "runtime/ranges.h"
 
 #include <stdlib.h>
@@ -21,6 +22,7 @@ static const char *file_wanted(const char *variable) {
 typedef struct listeners {
   crd_log *log;
   crd_ranges *ranges;
+  crd_profile *profile;
 } listeners;
 
 static listeners listen(cradle_options *options) {
@@ -29,15 +31,18 @@ static listeners listen(cradle_options *options) {
   if (all.log != NULL) options->listener = crd_log_listener(all.log);
   all.ranges = crd_ranges_open(file_wanted(CRD_PAGES_FILE_VARIABLE), options->listener);
   if (all.ranges != NULL) options->listener = crd_ranges_listener(all.ranges);
+  all.profile = crd_profile_open(file_wanted(CRD_PROFILE_VARIABLE), options); /* which makes it listen and sample */
   return all;
 }
 
 static void hand_over(const listeners *all, cradle_heap *heap) {
   if (all->log != NULL) crd_log_hand_over(all->log);
   if (all->ranges != NULL) crd_ranges_publish(all->ranges, heap);
+  if (all->profile != NULL) crd_profile_hand_over(all->profile);
 }
 
 static void close_all(const listeners *all) {
+  if (all->profile != NULL) crd_profile_close(all->profile);
   if (all->ranges != NULL) crd_ranges_close(all->ranges);
   if (all->log != NULL) crd_log_close(all->log);
 }

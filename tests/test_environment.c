@@ -132,6 +132,7 @@ static void assert_same_choices(const cradle_options *a, const cradle_options *b
   assert_int_equal(a->stress_period, b->stress_period);
   assert_int_equal(a->stress_major, b->stress_major);
   assert_int_equal(a->verify, b->verify);
+  assert_int_equal(a->sampler.interval_bytes, b->sampler.interval_bytes);
 }
 
 static void values_reach_the_options(void **state) {
@@ -148,6 +149,7 @@ static void values_reach_the_options(void **state) {
   setenv("CRADLE_GC_PAUSE", "1.5 ms", 1);
   setenv("CRADLE_GC_NURSERY_FIXED", "1", 1);
   setenv("CRADLE_GC_RESERVE", "1G", 1);
+  setenv("CRADLE_PROFILE_RATE", "64K", 1);
   setenv("CRADLE_STRESS", "18446744073709551615", 1);
   setenv("CRADLE_STRESS_MAJOR", "12", 1);
   setenv("CRADLE_VERIFY", "1", 1);
@@ -161,6 +163,7 @@ static void values_reach_the_options(void **state) {
   assert_int_equal(options.reserve_bytes, (size_t)1 << 30);
   assert_int_equal(options.pause_ns, 1500000);
   assert_true(options.nursery_fixed);
+  assert_int_equal(options.sampler.interval_bytes, 64 << 10);
   assert_true(options.stress_period == UINT64_MAX);
   assert_int_equal(options.stress_major, 12);
   assert_true(options.verify);
@@ -245,6 +248,9 @@ static void bad_values_are_ignored(void **state) {
       {"CRADLE_HUGEPAGES", "nursery=off,stack=off"},
       {"CRADLE_HUGEPAGES", "off,arenas=auto"},
       {"CRADLE_HUGEPAGES", "nursery=hugetlbhugetlbhugetlb"},
+      {"CRADLE_PROFILE_RATE", "0"},
+      {"CRADLE_PROFILE_RATE", "63"},
+      {"CRADLE_PROFILE_RATE", "often"},
       {"CRADLE_STRESS", "4K"},
       {"CRADLE_STRESS", "-1"},
       {"CRADLE_STRESS", "18446744073709551616"},

@@ -451,6 +451,17 @@ CRADLE_MAY_COLLECT static void the_largest_reservation_and_object_fit(void **sta
   assert_sound();
 }
 
+/* One object may reach over the nursery's end; the next one must not go on from there. */
+CRADLE_MAY_COLLECT static void the_slack_is_for_one_object(void **state) {
+  (void)state;
+  enum { COUNT = 200, ITEMS = 2500 };
+  cradle_stats before = read_stats();
+  for (int i = 0; i < COUNT; i++) (void)cradle_new_array(mutator, REFERENCES, ITEMS);
+  cradle_stats after = read_stats();
+  uint64_t collections = after.minor_collections - before.minor_collections;
+  assert_true(collections >= COUNT * (uint64_t)ITEMS * 8 / (after.nursery_bytes + CRADLE_NURSERY_OBJECT_MAX_BYTES));
+}
+
 CRADLE_MAY_COLLECT static void types_are_added_at_run_time(void **state) {
   (void)state;
   enum { ADDED = 1000 };
@@ -560,6 +571,7 @@ int main(void) {
       IN_HEAP(impossible_lengths_reach_the_handler),
       IN_HEAP(a_reservation_holds_several_objects),
       IN_HEAP(the_largest_reservation_and_object_fit),
+      IN_HEAP(the_slack_is_for_one_object),
       IN_HEAP(types_are_added_at_run_time),
       IN_HEAP(a_trace_callback_reports_a_buffer),
       IN_HEAP(statistics_count),
@@ -569,6 +581,7 @@ int main(void) {
       IN_TINY_HEAP(reference_arrays_hold),
       IN_TINY_HEAP(a_reservation_holds_several_objects),
       IN_TINY_HEAP(the_largest_reservation_and_object_fit),
+      IN_TINY_HEAP(the_slack_is_for_one_object),
       IN_TINY_HEAP(types_are_added_at_run_time),
       IN_TINY_HEAP(a_trace_callback_reports_a_buffer),
   };

@@ -10,7 +10,9 @@
 #include <cradle/new.h>
 #include <cradle/object.h>
 #include <cradle/options.h>
+#include <cradle/profile.h>
 #include <cradle/roots.h>
 #include <cradle/runtime.h>
+#include <cradle/sample.h>
 
 #endif

@@ -6,7 +6,8 @@
  * Invariants
  *   [mutator.1] free <= end of the nursery, both 8-byte aligned; [free, end) is unused.
  *   [mutator.2] top <= end. It is lower, down to 0, when the collector wants the next allocation to take the slow path: a
- *               request from another thread, a stress mode, a no-collection region. Only the slow path raises it.
+ *               request from another thread, a stress mode, a no-collection region; and it is not above the next sample
+ *               point. Only the slow path raises it.
  *   [mutator.3] shadow_base <= shadow_top <= shadow_limit, in words; [shadow_base, shadow_top) are roots.
  *   [mutator.4] A mutator is used by the thread it is attached to.
  */

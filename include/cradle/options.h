@@ -9,6 +9,8 @@
 
 #include <cradle/event.h>
 #include <cradle/object.h>
+#include <cradle/profile.h>
+#include <cradle/sample.h>
 
 CRADLE_BEGIN_DECLS
 
@@ -100,6 +102,8 @@ typedef struct cradle_options {
 
   const cradle_hardware *hardware; /* the machine, when it is known; NULL: detect it */
   cradle_listener listener;        /* receives the events; function NULL: nobody */
+  cradle_sampler sampler;          /* receives samples of what is allocated; sampled NULL: nobody */
+  cradle_stack stack;              /* the program's stack, for the profiler of cradle/runtime.h; frames NULL: not known */
 
   cradle_misuse_function on_misuse;               /* NULL: the default */
   cradle_out_of_memory_function on_out_of_memory; /* NULL: the default */

@@ -1,0 +1,326 @@
+/* The allocation profile: samples into a call tree, and the tree into a file.
+ *
+ * A sample's node is the program's stack, then the object's type, then its size. The node's number
+ * is the sample's tag, so that its fate finds it without a search.
+ */
+#include "runtime/profile.h"
+
+#include "runtime/call_tree.h"
+#include "runtime/log_file.h"
+#include "runtime/option_table.h"
+#include "runtime/report.h"
+#include "runtime/speedscope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Sizes above it share a frame with those up to the next power of two. */
+#define EXACT_MAX_BYTES 256
+#define LABEL_BYTES 64
+#define NO_NODE UINT64_MAX
+
+enum { FRAME_BY_ID = 0, FRAME_BY_TEXT, FRAME_CUT, FRAME_TYPE, FRAME_SIZE };
+
+struct crd_profile {
+  crd_profile *next_profile; /* in the process's list */
+  cradle_listener next;
+  cradle_stack stack;
+  crd_lock lock; /* [profile.1] */
+  bool handed_over, written;
+  crd_profile_facts facts;
+  crd_call_tree tree;
+  char *name; /* as the user wrote it and the heap's number; owned */
+  char *path; /* name with the process's number; owned */
+  int fd;
+  pid_t owner; /* the process that opened it */
+  cradle_frame frames[CRADLE_FRAMES_MAX];
+};
+
+/* --- frames --- */
+
+/* FNV-1a, 64 bits (Fowler, Noll and Vo); NULL counts as "". */
+static uint64_t hash_text(uint64_t hash, const char *text) {
+  if (text == NULL) text = "";
+  do hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+  while (*text++ != '\0');
+  return hash;
+}
+
+static uint32_t frame_of(crd_call_tree *tree, const crd_frame_key *key, const char *name,
+                         const char *file) {
+  uint32_t frame = crd_call_tree_find_frame(tree, key);
+  if (frame != CRD_CALL_TREE_NONE) return frame;
+  return crd_call_tree_add_frame(tree, key, name, file);
+}
+
+static uint32_t program_frame(crd_call_tree *tree, const cradle_frame *frame) {
+  crd_frame_key key = {frame->id, frame->line, FRAME_BY_ID};
+  char label[LABEL_BYTES];
+  const char *name = frame->name;
+  if (frame->id == 0) {
+    key.kind = FRAME_BY_TEXT;
+    key.id = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), name), frame->file);
+  }
+  if (name == NULL) {
+    snprintf(label, sizeof label, "function %ju", (uintmax_t)frame->id);
+    name = frame->id == 0 ? "function without a name" : label;
+  }
+  return frame_of(tree, &key, name, frame->file);
+}
+
+static uint32_t type_frame(crd_call_tree *tree, const cradle_sample *sample) {
+  crd_frame_key key = {sample->type, 0, FRAME_TYPE};
+  uint32_t frame = crd_call_tree_find_frame(tree, &key);
+  if (frame != CRD_CALL_TREE_NONE) return frame;
+  char label[LABEL_BYTES];
+  const char *name = sample->type_name;
+  if (sample->type == CRADLE_TYPE_ID_END) name = "(reservation)";
+  if (name == NULL) {
+    snprintf(label, sizeof label, "type %ju", (uintmax_t)sample->type);
+    name = label;
+  }
+  return crd_call_tree_add_frame(tree, &key, name, NULL);
+}
+
+static uint32_t size_frame(crd_call_tree *tree, uint64_t bytes) {
+  bool is_exact = bytes <= EXACT_MAX_BYTES;
+  uint64_t most = is_exact ? bytes : UINT64_C(1) << (64 - __builtin_clzll(bytes - 1));
+  crd_frame_key key = {most, 0, FRAME_SIZE};
+  uint32_t frame = crd_call_tree_find_frame(tree, &key);
+  if (frame != CRD_CALL_TREE_NONE) return frame;
+  char label[LABEL_BYTES];
+  if (is_exact)
+    snprintf(label, sizeof label, "%ju bytes", (uintmax_t)bytes);
+  else
+    snprintf(label, sizeof label, "%ju to %ju bytes", (uintmax_t)(most / 2 + 1), (uintmax_t)most);
+  return crd_call_tree_add_frame(tree, &key, label, NULL);
+}
+
+/* --- samples --- */
+
+static uint32_t below(crd_call_tree *tree, uint32_t node, uint32_t frame) {
+  if (node == CRD_CALL_TREE_NONE || frame == CRD_CALL_TREE_NONE) return CRD_CALL_TREE_NONE;
+  return crd_call_tree_child(tree, node, frame);
+}
+
+/* The node of the stack: outermost frames first. */
+static uint32_t stack_node(crd_profile *profile, cradle_mutator *mutator) {
+  const crd_frame_key cut = {0, 0, FRAME_CUT};
+  crd_call_tree *tree = &profile->tree;
+  uint32_t node = 0;
+  if (profile->stack.frames == NULL) return node;
+  size_t count =
+      profile->stack.frames(profile->stack.data, mutator, profile->frames, CRADLE_FRAMES_MAX);
+  if (count > CRADLE_FRAMES_MAX) {
+    count = CRADLE_FRAMES_MAX;
+    node = below(tree, node, frame_of(tree, &cut, "(outer frames left out)", NULL));
+  }
+  while (count-- > 0) node = below(tree, node, program_frame(tree, &profile->frames[count]));
+  return node;
+}
+
+static uint64_t add_sample(crd_profile *profile, cradle_mutator *mutator,
+                           const cradle_sample *sample) {
+  crd_call_tree *tree = &profile->tree;
+  uint32_t node = stack_node(profile, mutator);
+  node = below(tree, node, type_frame(tree, sample));
+  node = below(tree, node, size_frame(tree, sample->bytes));
+  profile->facts.samples++;
+  if (node == CRD_CALL_TREE_NONE) {
+    profile->facts.lost++;
+    return NO_NODE;
+  }
+  tree->nodes[node].allocated += sample->weight_bytes;
+  return node;
+}
+
+static void add_fate(crd_profile *profile, const cradle_sample *sample, cradle_fate fate) {
+  if (sample->tag == NO_NODE) return;
+  crd_tree_node *node = &profile->tree.nodes[sample->tag];
+  switch (fate) {
+  case CRADLE_FATE_DIED: node->died += sample->weight_bytes; break;
+  case CRADLE_FATE_SURVIVED: node->survived += sample->weight_bytes; break;
+  case CRADLE_FATE_UNKNOWN: profile->facts.unknown_bytes += sample->weight_bytes; break;
+  }
+}
+
+static uint64_t sampled(void *data, cradle_mutator *mutator, const cradle_sample *sample) {
+  crd_profile *profile = data;
+  crd_lock_take(&profile->lock);
+  uint64_t tag = add_sample(profile, mutator, sample);
+  crd_lock_release(&profile->lock);
+  return tag;
+}
+
+static void settled(void *data, const cradle_sample *sample, cradle_fate fate) {
+  crd_profile *profile = data;
+  crd_lock_take(&profile->lock);
+  add_fate(profile, sample, fate);
+  crd_lock_release(&profile->lock);
+}
+
+/* --- the file --- */
+
+static bool open_file(crd_profile *profile) {
+  profile->owner = getpid();
+  profile->facts.process = (uint64_t)profile->owner;
+  free(profile->path);
+  profile->path = crd_path_with_pid(profile->name);
+  profile->fd = -1;
+  if (profile->path != NULL)
+    profile->fd = open(profile->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+  if (profile->fd >= 0) return true;
+  crd_report("CRADLE_PROFILE: %s: %s; there will be no profile",
+             profile->path != NULL ? profile->path : profile->name, strerror(errno));
+  return false;
+}
+
+/* A child of fork has what the parent sampled before, and a file of its own only if its number is
+ * in the name. */
+static bool may_write(crd_profile *profile) {
+  if (profile->owner == getpid()) return true;
+  close(profile->fd);
+  return strstr(profile->name, "%d") != NULL && open_file(profile);
+}
+
+static void write_file(crd_profile *profile) {
+  /* EINVAL: a device or a pipe, which holds nothing old. */
+  bool failed = ftruncate(profile->fd, 0) != 0 && errno != EINVAL;
+  FILE *file = fdopen(profile->fd, "w");
+  if (file != NULL) {
+    crd_speedscope_write(file, &profile->tree, &profile->facts);
+    failed |= ferror(file) != 0;
+    failed |= fclose(file) != 0;
+  } else {
+    failed = true;
+    close(profile->fd);
+  }
+  if (failed)
+    crd_report("CRADLE_PROFILE: %s: %s; the profile is not complete", profile->path,
+               strerror(errno));
+}
+
+static void write_once(crd_profile *profile) {
+  int error = errno; /* the program's */
+  if (!profile->written && may_write(profile)) write_file(profile);
+  profile->written = true;
+  errno = error;
+}
+
+/* --- the process's list: [profile.2] --- */
+
+static crd_profile *all_profiles;
+static uint64_t heaps_profiled;
+static crd_lock all_profiles_lock;
+static bool exit_registered;
+
+static void write_all_at_exit(void) {
+  /* A lock that stays taken belonged, in the parent of this process, to a thread that was busy. */
+  if (!crd_lock_try(&all_profiles_lock)) return;
+  for (crd_profile *profile = all_profiles; profile != NULL; profile = profile->next_profile) {
+    if (!crd_lock_try(&profile->lock)) continue;
+    write_once(profile);
+    crd_lock_release(&profile->lock);
+  }
+  crd_lock_release(&all_profiles_lock);
+}
+
+/* Returns the heap's number, from 1. */
+static uint64_t enlist(crd_profile *profile) {
+  crd_lock_take(&all_profiles_lock);
+  profile->next_profile = all_profiles;
+  all_profiles = profile;
+  uint64_t number = ++heaps_profiled;
+  if (!exit_registered) exit_registered = atexit(write_all_at_exit) == 0;
+  crd_lock_release(&all_profiles_lock);
+  return number;
+}
+
+static void delist(const crd_profile *profile) {
+  crd_lock_take(&all_profiles_lock);
+  crd_profile **link = &all_profiles;
+  while (*link != profile) link = &(*link)->next_profile;
+  *link = profile->next_profile;
+  crd_lock_release(&all_profiles_lock);
+}
+
+/* --- life --- */
+
+static void free_profile(crd_profile *profile) {
+  crd_call_tree_fini(&profile->tree);
+  free(profile->name);
+  free(profile->path);
+  free(profile);
+}
+
+static void listen(void *data, const cradle_event *event) {
+  crd_profile *profile = data;
+  cradle_listener next = profile->next;
+  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && profile->handed_over) {
+    delist(profile);
+    write_once(profile);
+    free_profile(profile);
+  }
+  if (next.function != NULL) next.function(next.data, event);
+}
+
+/* The first heap's file has the name that was given, the others' end with their number. */
+static bool name_file(crd_profile *profile, const char *name) {
+  size_t bytes = strlen(name) + LABEL_BYTES;
+  profile->name = malloc(bytes);
+  if (profile->name == NULL) return false;
+  if (profile->facts.heap == 1)
+    strcpy(profile->name, name);
+  else
+    snprintf(profile->name, bytes, "%s.%ju", name, (uintmax_t)profile->facts.heap);
+  return true;
+}
+
+static crd_profile *make(const char *name) {
+  crd_profile *profile = calloc(1, sizeof *profile);
+  if (profile == NULL || !crd_call_tree_init(&profile->tree)) {
+    crd_report("CRADLE_PROFILE: no memory for the profile");
+    free(profile);
+    return NULL;
+  }
+  profile->facts.heap = enlist(profile);
+  if (name_file(profile, name) && open_file(profile)) return profile;
+  delist(profile);
+  free_profile(profile);
+  return NULL;
+}
+
+crd_profile *crd_profile_open(const char *name, cradle_options *options) {
+  if (name == NULL || *name == '\0') return NULL;
+  if (options->sampler.sampled != NULL) {
+    crd_report("CRADLE_PROFILE=%.200s: the program samples its allocations itself; there will be "
+               "no profile",
+               name);
+    return NULL;
+  }
+  crd_profile *profile = make(name);
+  if (profile == NULL) return NULL;
+  profile->next = options->listener;
+  profile->stack = options->stack;
+  profile->facts.interval_bytes = (options->sampler.interval_bytes + 7) & ~(uint64_t)7;
+  profile->facts.seed = options->sampler.seed;
+  options->listener = (cradle_listener){listen, profile};
+  options->sampler.sampled = sampled;
+  options->sampler.settled = settled;
+  options->sampler.data = profile;
+  return profile;
+}
+
+void crd_profile_hand_over(crd_profile *profile) {
+  profile->handed_over = true;
+}
+
+void crd_profile_close(crd_profile *profile) {
+  delist(profile);
+  close(profile->fd);
+  free_profile(profile);
+}

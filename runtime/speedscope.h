@@ -1,0 +1,21 @@
+/* Writing a call tree as a file of speedscope's (https://github.com/jlfwong/speedscope). */
+#ifndef CRADLE_RUNTIME_SPEEDSCOPE_H
+#define CRADLE_RUNTIME_SPEEDSCOPE_H
+
+#include "runtime/call_tree.h"
+
+#include <stdio.h>
+
+/* What the file says about itself besides the tree. */
+typedef struct crd_profile_facts {
+  uint64_t interval_bytes, seed, samples;
+  uint64_t lost;          /* samples that there was no memory for */
+  uint64_t unknown_bytes; /* weight of samples whose fate is not known */
+  uint64_t process, heap; /* numbers */
+} crd_profile_facts;
+
+/* Three profiles over the same frames: bytes allocated, bytes that survived their first minor
+ * collection, bytes that did not. Errors stay in the file: ferror. */
+void crd_speedscope_write(FILE *file, const crd_call_tree *tree, const crd_profile_facts *facts);
+
+#endif

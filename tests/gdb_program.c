@@ -1,0 +1,55 @@
+/* What tests/test_gdb.py looks at: objects of each kind in a heap, and a place to stop. */
+#include <stdlib.h>
+
+#include <cradle/cradle.h>
+
+enum { PAIR, VECTOR, VALUES, BYTES, TYPES };
+typedef struct pair {
+  uint64_t header;
+  struct pair *first, *rest;
+} pair;
+typedef struct vector {
+  uint64_t header, length;
+  uint64_t item[];
+} vector;
+
+static const cradle_type types[TYPES] = {
+    [PAIR] = {.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest)},
+    [VECTOR] = {.name = "vector", .size = 16, .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = 8},
+    [VALUES] = {.name = "values", .size = 16, .items = CRADLE_ITEMS_VALUES, .item_size = 8, .length_offset = 8},
+    [BYTES] = {.name = "bytes", .size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 8},
+};
+
+void stop_here(cradle_heap *heap, pair *old, pair *young, vector *large, vector *values);
+__attribute__((noinline)) void stop_here(cradle_heap *heap, pair *old, pair *young, vector *large, vector *values) {
+  __asm__ volatile("" ::"r"(heap), "r"(old), "r"(young), "r"(large), "r"(values) : "memory");
+}
+
+static pair *global;
+
+int main(void) CRADLE_UNCHECKED_COLLECTION {
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = types;
+  options.type_count = TYPES;
+  options.encoding = cradle_encoding_low_tags(1 << 1);
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  cradle_mutator *m = heap == NULL ? NULL : cradle_mutator_new(heap);
+  if (m == NULL || !cradle_global_root_add(heap, &global, CRADLE_KIND_REFERENCE)) return 1;
+  pair *old = cradle_new(m, PAIR, sizeof(pair));
+  CRADLE_ROOT(m, old);
+  vector *large = cradle_new_array(m, VECTOR, 10000);
+  CRADLE_ROOT(m, large);
+  cradle_collect_minor(m);
+  vector *values = cradle_new_array(m, VALUES, 3);
+  CRADLE_ROOT(m, values);
+  pair *young = cradle_new(m, PAIR, sizeof(pair));
+  young->first = old;
+  cradle_store(m, large, &large->item[9999], old);
+  values->item[0] = (uint64_t)(uintptr_t)young | 1;
+  values->item[1] = 42 << 3;
+  global = old;
+  cradle_push(m, young);
+  stop_here(heap, old, young, large, values);
+  return 0;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Runs tools/gdb/cradle_gdb.py in gdb on tests/gdb_program and reads what it says.
+
+    test_gdb.py SCRIPT PROGRAM
+
+Exits with 77, which meson reads as skipped, where gdb is not installed, has no Python, or may not trace programs.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+
+COMMANDS = [
+    "cradle what 1", "break stop_here", "run", "cradle heap heap", "cradle heap", "cradle what old", "cradle what young",
+    "cradle what (char *)large + 80", "cradle what (char *)large + 80000", "cradle what &global",
+    "cradle what heap->nursery.end - 8", "cradle who-refers old", "cradle who-refers young",
+    "print $cradle_value(values->item[0])", "print $cradle_value(values->item[1])", "print *young",
+    "print *old", "cradle heap 5", "cradle what",
+]
+
+# What must be said, in order.
+EXPECTED = [
+    r"No heap is in sight here",
+    r"heap 0x[0-9a-f]+: the program runs\ncollections: 1 minor, 0 major\nnursery: .*, 64 of \d+ bytes filled\n"
+    r"old generation: \d+ bytes, \d+ of them large; 1 arenas of \d+ committed\n"
+    r"major collection: none runs; threshold: \d+ bytes\n"
+    r"remembered objects: 0, recorded slots of large arrays: 0\n.*\n"
+    r" +1 +80016  vector\n +2 +48  pair\n +1 +40  values\n",
+    r"heap 0x[0-9a-f]+: the program runs",
+    r"0x[0-9a-f]+: pair, 24 bytes, old\n  word 1: 0x0\n  word 2: 0x0\n",
+    r"0x[0-9a-f]+: pair, 24 bytes, young\n  word 1: pair at 0x[0-9a-f]+\n  word 2: 0x0\n",
+    r"0x[0-9a-f]+: vector, 80016 bytes, old\n  0x[0-9a-f]+ is byte 80 of it\n",
+    r"0x[0-9a-f]+ is byte 80000 of it\n",
+    r"item 9999: pair at 0x",
+    r"0x[0-9a-f]+ is not in the heap",
+    r"0x[0-9a-f]+ is in the nursery, but in no object",
+    r"global root 0x[0-9a-f]+\nscoped root, variable at 0x[0-9a-f]+\n0x[0-9a-f]+: vector, .*: item 9999\n"
+    r"0x[0-9a-f]+: pair, 24 bytes, young: word 1\n4 references to 0x[0-9a-f]+: pair, 24 bytes, old\n",
+    r"shadow stack, word 0 from the bottom\n0x[0-9a-f]+: values, 40 bytes, young: item 0\n2 references to",
+    r"\"reference to 0x[0-9a-f]+: pair, 24 bytes, young\"",
+    r"\"immediate 0x150\"",
+    r"0x[0-9a-f]+: pair, 24 bytes, young = \{first = 0x[0-9a-f]+, rest = 0x0\}",
+    r"0x[0-9a-f]+: pair, 24 bytes, old = \{first = 0x0, rest = 0x0\}",
+    r"5: neither a cradle_heap \* nor a cradle_mutator \*, or NULL",
+    r"Usage: cradle what ADDRESS",
+]
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+def gdb(*arguments):
+    command = ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    return result.stdout + result.stderr
+
+
+def main():
+    script, program = sys.argv[1:]
+    if shutil.which("gdb") is None:
+        skip("gdb is not installed")
+    if "answer 42" not in gdb("-ex", "python print('answer', 42)"):
+        skip("gdb has no Python")
+    arguments = [word for command in COMMANDS for word in ("-ex", command)]
+    # Standard error goes into the same stream, so that errors stand in order.
+    command = ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set width 0", "-x", script,
+               *arguments, program]
+    said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200).stdout
+    if "ptrace: Operation not permitted" in said or "Could not trace the inferior" in said:
+        skip("gdb may not trace programs here")
+    rest = said
+    for expected in EXPECTED:
+        match = re.search(expected, rest)
+        if match is None:
+            print(f"not said, or not in its place: {expected}\n--- gdb said:\n{said}")
+            return 1
+        rest = rest[match.end():]
+    print(f"{len(EXPECTED)} answers")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

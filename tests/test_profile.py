@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Profiles a program whose shares of allocation are known, and reads the files as speedscope would.
+
+    test_profile.py PROGRAM        (tests/profiled_program)
+
+Sampling is by allocated bytes with a fixed seed, so every figure here is the same in each run.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+RATE = 2048
+TOLERANCE = 0.05
+
+
+class Failure(Exception):
+    pass
+
+
+def check(condition, message):
+    if not condition:
+        raise Failure(message)
+
+
+def run(program, mode, folder, file="profile.json", expect=0, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
+    environment.update(CRADLE_PROFILE=str(folder / file), CRADLE_PROFILE_RATE=str(RATE), **variables)
+    result = subprocess.run([program, mode], capture_output=True, text=True, env=environment, timeout=200)
+    check(result.returncode == expect, f"{mode} ended with {result.returncode}: {result.stderr}")
+    return result
+
+
+def read(path):
+    """The file's profiles by name, each a list of (stack of names, weight); and the file."""
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    check(data["$schema"] == "https://www.speedscope.app/file-format-schema.json", "the schema is missing")
+    names = [frame["name"] for frame in data["shared"]["frames"]]
+    profiles = {}
+    for profile in data["profiles"]:
+        check(profile["type"] == "sampled" and profile["unit"] == "bytes", "not a sampled profile in bytes")
+        check(len(profile["samples"]) == len(profile["weights"]), "as many weights as samples")
+        check(profile["startValue"] == 0 and profile["endValue"] == sum(profile["weights"]), "the end is the sum")
+        stacks = [[names[i] for i in sample] for sample in profile["samples"]]
+        check(len({tuple(stack) for stack in stacks}) == len(stacks), "a stack occurs once")
+        profiles[profile["name"]] = list(zip(stacks, profile["weights"]))
+    check(list(profiles) == ["allocated", "survived", "died young"], f"the profiles are {list(profiles)}")
+    return profiles, data
+
+
+def by_function(profile):
+    """Weights by the innermost function: the leaves are the type and the size."""
+    sums = collections.Counter()
+    for stack, weight in profile:
+        sums[stack[-3]] += weight
+    return sums
+
+
+def total(profile):
+    return sum(weight for _, weight in profile)
+
+
+def check_shares(shares, profile, context):
+    expected, found = sum(shares.values()), by_function(profile)
+    check(set(found) == set(shares), f"{context}: the functions are {sorted(found)}")
+    for function, size in shares.items():
+        ratio = found[function] / total(profile) / (size / expected)
+        check(abs(ratio - 1) <= TOLERANCE, f"{context}: {function} has {ratio:.3f} of its share")
+
+
+# --- the tests: each gets the program and an empty folder ---
+
+def shares_are_right(program, folder):
+    for nursery in ("4K", "64K", "4M"):
+        for stress in ({}, {"CRADLE_STRESS": "1", "CRADLE_STRESS_MAJOR": "200"}):
+            result = run(program, "shares", folder, CRADLE_GC_NURSERY=nursery, **stress)
+            shares = json.loads(result.stdout)
+            kept = shares.pop("kept")
+            profiles, data = read(folder / "profile.json")
+            context = f"nursery {nursery} {stress}"
+            check_shares(shares, profiles["allocated"], context)
+            allocated, facts = total(profiles["allocated"]), data["cradle"]
+            check(abs(allocated - sum(shares.values())) <= 2 * RATE, f"{context}: {allocated} bytes in all")
+            fates = total(profiles["survived"]) + total(profiles["died young"])
+            check(fates + facts["unknown_fate_bytes"] == allocated, f"{context}: fates do not add up")
+            check(facts["interval_bytes"] == RATE and facts["lost_samples"] == 0, f"{context}: {facts}")
+            survived = by_function(profiles["survived"])
+            ratio = survived["eval"] / kept
+            check(abs(ratio - 1) <= TOLERANCE, f"{context}: {ratio:.3f} of what was kept survived")
+            # Whatever lies between an allocation and the next is dead, but for a collection in between.
+            check(survived["parse"] <= shares["parse"] / 20, f"{context}: parse survived: {survived}")
+
+
+def frames_say_where(program, folder):
+    run(program, "shares", folder)
+    profiles, data = read(folder / "profile.json")
+    stacks = {tuple(stack) for stack, _ in profiles["allocated"]}
+    check(("main", "parse", "pair", "24 bytes") in stacks, f"the stacks are {stacks}")
+    check(("main", "eval", "bytes", "200 bytes") in stacks, f"the stacks are {stacks}")
+    check(("main", "read_file", "bytes", "65537 to 131072 bytes") in stacks, f"the stacks are {stacks}")
+    check(("main", "type 2", "48 bytes") in stacks, f"the stacks are {stacks}")
+    frames = {frame["name"]: frame for frame in data["shared"]["frames"]}
+    check(frames["parse"]["file"] == "program.vm" and frames["parse"]["line"] == ord("p"), "file and line")
+
+
+def ids_and_names_agree(program, folder):
+    run(program, "shares", folder, "names.json")
+    run(program, "ids", folder, "ids.json")
+    names, ids = read(folder / "names.json")[0], read(folder / "ids.json")[0]
+    check(names == ids, "frames with ids make another profile than frames without")
+
+
+def no_stack_tells_types(program, folder):
+    run(program, "plain", folder)
+    stacks = {tuple(stack) for stack, _ in read(folder / "profile.json")[0]["allocated"]}
+    check(("pair", "24 bytes") in stacks and all(len(stack) == 2 for stack in stacks), f"the stacks are {stacks}")
+
+
+def deep_stacks_are_cut(program, folder):
+    run(program, "deep", folder)
+    for stack, _ in read(folder / "profile.json")[0]["allocated"]:
+        check(stack == ["(outer frames left out)"] + ["deep"] * 128 + ["pair", "24 bytes"], f"the stack is {stack}")
+
+
+def many_functions_are_kept_apart(program, folder):
+    run(program, "many", folder)
+    found = by_function(read(folder / "profile.json")[0]["allocated"])
+    check(set(found) == {f"f{i}" for i in range(3000)}, f"{len(found)} functions of 3000")
+    check(all(RATE <= weight <= 3 * RATE for weight in found.values()), "each has two intervals, give or take one")
+
+
+def odd_names_are_json(program, folder):
+    run(program, "odd-names", folder)
+    names = {frame["name"] for frame in read(folder / "profile.json")[1]["shared"]["frames"]}
+    check('quote " backslash \\ line\n tab\t bell\a' in names, f"the names are {names}")
+    odd = "ä€ 😀 bad \xff \xc0\x80 \xed\xa0\x80 cut \xe2\x82"
+    check(odd in names, f"the names are {names}")
+
+
+def exit_writes(program, folder):
+    result = run(program, "exit", folder)
+    shares = json.loads(result.stdout)
+    del shares["kept"]
+    check_shares(shares, read(folder / "profile.json")[0]["allocated"], "exit")
+
+
+def an_old_file_is_replaced(program, folder):
+    (folder / "profile.json").write_text("x" * 1_000_000)
+    run(program, "shares", folder)
+    read(folder / "profile.json")
+
+
+def abort_loses_the_profile_alone(program, folder):
+    run(program, "abort", folder, expect=-6)
+    check((folder / "profile.json").read_text() == "", "an abort writes nothing")
+
+
+def heaps_have_their_own_files(program, folder):
+    run(program, "two-heaps", folder)
+    first, second = read(folder / "profile.json")[0], read(folder / "profile.json.2")[0]
+    check(all("other" not in stack for stack, _ in first["allocated"]), "the first heap has the second one's")
+    check(all(stack[0] == "other" for stack, _ in second["allocated"]), "the second heap has the first one's")
+
+
+def a_child_leaves_its_parents_file(program, folder):
+    run(program, "fork", folder)
+    check(all("child" not in stack for stack, _ in read(folder / "profile.json")[0]["allocated"]), "the child wrote")
+
+
+def a_child_has_its_own_file(program, folder):
+    run(program, "fork", folder, "p%d.json")
+    files = list(folder.glob("p*.json"))
+    check(len(files) == 2, f"the files are {files}")
+    functions = [{name for stack, _ in read(file)[0]["allocated"] for name in stack} for file in files]
+    check(sum("child" in names for names in functions) == 1, "one of the files is the child's")
+
+
+def bad_input_is_told(program, folder):
+    cases = [
+        ("shares", "absent/profile.json", {}, "No such file or directory; there will be no profile"),
+        ("own-sampler", "profile.json", {}, "samples its allocations itself"),
+        ("shares", "profile.json", {"RATE": "0"}, "CRADLE_PROFILE_RATE=0: not accepted; wants a size from 64 to 1T"),
+        ("shares", "profile.json", {"RATE": "-1"}, "CRADLE_PROFILE_RATE=-1: not accepted"),
+        ("shares", "profile.json", {"RATE": "2T"}, "CRADLE_PROFILE_RATE=2T: not accepted"),
+    ]
+    for mode, file, variables, words in cases:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
+        environment["CRADLE_PROFILE"] = str(folder / file)
+        if "RATE" in variables:
+            environment["CRADLE_PROFILE_RATE"] = variables["RATE"]
+        result = subprocess.run([program, mode], capture_output=True, text=True, env=environment, timeout=200)
+        check(result.returncode == 0, f"{words}: the program ended with {result.returncode}: {result.stderr}")
+        check(words in result.stderr and result.stderr.count("\n") == 1, f"standard error is {result.stderr!r}")
+
+
+def a_full_disk_is_told(program, folder):
+    if not pathlib.Path("/dev/full").exists():
+        print("  left out: there is no /dev/full here")
+        return
+    result = run(program, "shares", pathlib.Path("/"), "dev/full")
+    check("/dev/full: No space left on device; the profile is not complete" in result.stderr, result.stderr)
+
+
+TESTS = [
+    shares_are_right, frames_say_where, ids_and_names_agree, no_stack_tells_types, deep_stacks_are_cut,
+    many_functions_are_kept_apart, odd_names_are_json, exit_writes, an_old_file_is_replaced, abort_loses_the_profile_alone,
+    heaps_have_their_own_files, a_child_leaves_its_parents_file, a_child_has_its_own_file, bad_input_is_told,
+    a_full_disk_is_told,
+]
+
+
+def main():
+    failed = 0
+    for test in TESTS:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                test(sys.argv[1], pathlib.Path(folder))
+                print(f"ok   {test.__name__}")
+            except (Failure, OSError, ValueError, KeyError) as failure:
+                failed += 1
+                print(f"FAIL {test.__name__}: {failure}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

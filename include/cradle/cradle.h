@@ -12,5 +12,6 @@
 #include <cradle/options.h>
 #include <cradle/roots.h>
 #include <cradle/runtime.h>
+#include <cradle/statistics.h>
 
 #endif

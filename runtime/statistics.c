@@ -1,0 +1,193 @@
+/* The recorder: events into statistics. */
+#include <cradle/statistics.h>
+
+#include "runtime/event_table.h"
+#include "runtime/histogram.h"
+#include "runtime/utilisation.h"
+
+#include <stdlib.h>
+
+/* The minor collection that precedes a major one, and comes at most so long after another one, belongs to that one's pause: the
+ * collector decided on both. The time is the listeners' own. */
+#define JOIN_NS 50000
+
+enum { WINDOW_1MS, WINDOW_10MS, WINDOW_100MS, WINDOW_COUNT };
+static const uint64_t windows_ns[WINDOW_COUNT] = {1000000, 10000000, 100000000};
+
+struct cradle_recorder {
+  cradle_listener next;
+  cradle_statistics now;        /* without what is computed when it is read */
+  uint64_t created_ns, last_ns; /* of the first and the latest event */
+  uint64_t last_used_bytes;     /* after the last collection */
+  int depth;                    /* pausing sections open */
+  bool in_pause;                /* pause_begin and pause_end are a pause that is not counted yet: it may be joined */
+  uint64_t pause_begin, pause_end;
+  crd_histogram pauses;
+  crd_utilisation utilisation[WINDOW_COUNT];
+};
+
+/* --- pauses --- */
+
+static void count_pause(cradle_recorder *recorder) {
+  if (!recorder->in_pause) return;
+  recorder->in_pause = false;
+  uint64_t length = recorder->pause_end - recorder->pause_begin;
+  recorder->now.pause_ns += length;
+  crd_histogram_add(&recorder->pauses, length);
+  for (int i = 0; i < WINDOW_COUNT; i++)
+    crd_utilisation_add(&recorder->utilisation[i], recorder->pause_begin, recorder->pause_end);
+}
+
+static bool joins(const cradle_recorder *recorder, const crd_event_row *row, const cradle_event *event) {
+  if (row->pause == CRD_PAUSE_JOINS) return true;
+  return event->kind == CRADLE_EVENT_MINOR_BEGIN && event->u.begin.cause == CRADLE_CAUSE_MAJOR &&
+         event->time_ns - recorder->pause_end <= JOIN_NS;
+}
+
+static void begin_pause(cradle_recorder *recorder, const crd_event_row *row, const cradle_event *event) {
+  if (recorder->depth++ != 0) return;
+  if (recorder->in_pause && joins(recorder, row, event)) return;
+  count_pause(recorder);
+  recorder->pause_begin = recorder->pause_end = event->time_ns;
+}
+
+static void end_pause(cradle_recorder *recorder, const cradle_event *event) {
+  if (recorder->depth == 0 || --recorder->depth != 0) return;
+  recorder->in_pause = true;
+  recorder->pause_end = event->time_ns;
+}
+
+static void follow_pauses(cradle_recorder *recorder, const cradle_event *event) {
+  for (size_t i = 0; i < crd_event_row_count; i++) {
+    const crd_event_row *row = &crd_event_rows[i];
+    if (row->kind != event->kind || row->pause == CRD_PAUSE_NONE) continue;
+    if (row->pause == CRD_PAUSE_END)
+      end_pause(recorder, event);
+    else
+      begin_pause(recorder, row, event);
+  }
+}
+
+/* --- counts --- */
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+  return a > b ? a : b;
+}
+
+static void note_used(cradle_recorder *recorder, uint64_t before, uint64_t after) {
+  cradle_statistics *now = &recorder->now;
+  now->used_peak_bytes = larger(now->used_peak_bytes, larger(before, after));
+  now->used_bytes = recorder->last_used_bytes = after;
+}
+
+/* Large objects do not pass through the nursery: they show in the memory used. */
+static void note_allocated(cradle_recorder *recorder, uint64_t nursery, uint64_t used_before) {
+  uint64_t grown = used_before > recorder->last_used_bytes ? used_before - recorder->last_used_bytes : 0;
+  recorder->now.allocated_bytes += larger(nursery, grown);
+  recorder->now.collected_bytes += nursery;
+}
+
+static void on_minor_end(cradle_recorder *recorder, const cradle_event *event) {
+  cradle_statistics *now = &recorder->now;
+  now->minor_collections++;
+  if (event->u.minor.cause < CRADLE_CAUSE_LIMIT) now->minor_causes[event->u.minor.cause]++;
+  now->minor_ns += event->u.minor.duration_ns;
+  now->minor_max_ns = larger(now->minor_max_ns, event->u.minor.duration_ns);
+  now->promoted_objects += event->u.minor.promoted_objects;
+  now->promoted_bytes += event->u.minor.promoted_bytes;
+  note_allocated(recorder, event->u.minor.nursery_bytes, event->u.minor.used_before);
+  note_used(recorder, event->u.minor.used_before, event->u.minor.used_after);
+}
+
+static void on_major_end(cradle_recorder *recorder, const cradle_event *event) {
+  cradle_statistics *now = &recorder->now;
+  now->major_collections++;
+  if (event->u.major.cause < CRADLE_CAUSE_LIMIT) now->major_causes[event->u.major.cause]++;
+  now->major_ns += event->u.major.duration_ns;
+  now->major_max_ns = larger(now->major_max_ns, event->u.major.duration_ns);
+  now->live_bytes = event->u.major.used_after;
+  now->live_peak_bytes = larger(now->live_peak_bytes, now->live_bytes);
+  note_used(recorder, event->u.major.used_before, event->u.major.used_after);
+}
+
+static void on_arenas(cradle_statistics *now, const cradle_event *event) {
+  now->arenas = event->u.arenas.committed;
+  now->arenas_peak = larger(now->arenas_peak, now->arenas);
+}
+
+static void record(cradle_recorder *recorder, const cradle_event *event) {
+  if (recorder->created_ns == 0) recorder->created_ns = event->time_ns;
+  recorder->last_ns = event->time_ns;
+  follow_pauses(recorder, event);
+  switch (event->kind) {
+  case CRADLE_EVENT_NURSERY_SIZED: recorder->now.nursery_bytes = event->u.nursery.bytes; break;
+  case CRADLE_EVENT_MINOR_END: on_minor_end(recorder, event); break;
+  case CRADLE_EVENT_MAJOR_END: on_major_end(recorder, event); break;
+  case CRADLE_EVENT_ARENAS: on_arenas(&recorder->now, event); break;
+  default: break;
+  }
+}
+
+static void listen(void *data, const cradle_event *event) {
+  cradle_recorder *recorder = data;
+  record(recorder, event);
+  if (recorder->next.function != NULL) recorder->next.function(recorder->next.data, event);
+}
+
+/* --- the interface --- */
+
+cradle_recorder *cradle_recorder_new(cradle_listener next) {
+  cradle_recorder *recorder = calloc(1, sizeof *recorder);
+  if (recorder == NULL) return NULL;
+  recorder->next = next;
+  for (int i = 0; i < WINDOW_COUNT; i++) crd_utilisation_init(&recorder->utilisation[i], windows_ns[i]);
+  return recorder;
+}
+
+void cradle_recorder_free(cradle_recorder *recorder) {
+  free(recorder);
+}
+
+cradle_listener cradle_recorder_listener(cradle_recorder *recorder) {
+  return (cradle_listener){listen, recorder};
+}
+
+static double share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : (double)part / (double)whole;
+}
+
+static void read_pauses(const cradle_recorder *recorder, cradle_statistics *now) {
+  const crd_histogram *pauses = &recorder->pauses;
+  now->pauses = pauses->total;
+  now->pause_p50_ns = crd_histogram_quantile(pauses, 5000);
+  now->pause_p90_ns = crd_histogram_quantile(pauses, 9000);
+  now->pause_p99_ns = crd_histogram_quantile(pauses, 9900);
+  now->pause_p999_ns = crd_histogram_quantile(pauses, 9990);
+  now->pause_p9999_ns = crd_histogram_quantile(pauses, 9999);
+  now->pause_max_ns = pauses->maximum;
+  now->mmu_1ms = crd_utilisation_minimum(&recorder->utilisation[WINDOW_1MS]);
+  now->mmu_10ms = crd_utilisation_minimum(&recorder->utilisation[WINDOW_10MS]);
+  now->mmu_100ms = crd_utilisation_minimum(&recorder->utilisation[WINDOW_100MS]);
+}
+
+static void read_pages(cradle_heap *heap, cradle_statistics *now) {
+  cradle_stats stats;
+  cradle_heap_stats(heap, &stats, sizeof stats, true);
+  now->pages_known = stats.pages_known;
+  now->resident_bytes = stats.nursery_resident_bytes + stats.arena_resident_bytes;
+  now->huge_bytes = stats.nursery_huge_bytes + stats.arena_huge_bytes;
+}
+
+bool cradle_recorder_read(const cradle_recorder *recorder, cradle_heap *heap, cradle_statistics *statistics, size_t size) {
+  if (size != sizeof *statistics) return false;
+  /* A pause that nothing can join any more, as far as the reader is concerned. */
+  cradle_recorder copy = *recorder;
+  count_pause(&copy);
+  *statistics = copy.now;
+  statistics->wall_ns = copy.last_ns - copy.created_ns;
+  statistics->gc_share = share(statistics->pause_ns, statistics->wall_ns);
+  statistics->survival = share(statistics->promoted_bytes, statistics->collected_bytes);
+  read_pauses(&copy, statistics);
+  if (heap != NULL) read_pages(heap, statistics);
+  return true;
+}

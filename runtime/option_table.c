@@ -46,6 +46,8 @@ const crd_option crd_options[] = {
      "as CRADLE_HUGEPAGES", "The same for the old generation alone."},
     {CRD_LOG_VARIABLE, CRD_OPTION_LOG, 0, 0, 0, 0, "gc:gc.log", "no log",
      "Writes a log of the collector's work; see docs/logging.md."},
+    {CRD_STATS_VARIABLE, CRD_OPTION_SWITCH, 0, 0, 0, 1, NULL, "0",
+     "1: prints statistics of each heap on standard error when it ends; see docs/statistics.md."},
     {"CRADLE_STRESS", CRD_OPTION_COUNT, FIELD(stress_period), 0, 0, UINT64_MAX, "1", "0",
      "Collects at every n-th allocation that the library can see, to find references that are not "
      "rooted. 0: off."},
@@ -140,6 +142,11 @@ static bool set_count(const crd_option *option, const char *text, void *field) {
   return true;
 }
 
+static bool is_switch(const crd_option *option, const char *text) {
+  uint64_t count;
+  return parse_count(option, text, &count);
+}
+
 static bool set_bool(const crd_option *option, const char *text, void *field) {
   uint64_t count;
   if (!parse_count(option, text, &count)) return false;
@@ -163,6 +170,7 @@ static bool set_field(const crd_option *option, const char *text, void *field) {
   case CRD_OPTION_COUNT: return set_count(option, text, field);
   case CRD_OPTION_BOOL: return set_bool(option, text, field);
   case CRD_OPTION_POLICY: return set_policy(text, field);
+  case CRD_OPTION_SWITCH: return is_switch(option, text);
   case CRD_OPTION_LOG: return true;
   }
   return false;
@@ -198,9 +206,10 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
              (uintmax_t)option->minimum, (uintmax_t)option->maximum);
     break;
   case CRD_OPTION_COUNT: strcpy(words, "a whole number"); break;
+  case CRD_OPTION_SWITCH:
   case CRD_OPTION_BOOL: strcpy(words, "0 or 1"); break;
   case CRD_OPTION_POLICY: strcpy(words, "auto, hugetlb, 1g or off"); break;
-  case CRD_OPTION_LOG: strcpy(words, "FILE, :FILE or PREFIX,PREFIX:FILE"); break;
+  case CRD_OPTION_LOG: strcpy(words, "FILE, :FILE or WORD,WORD:FILE"); break;
   }
 }
 

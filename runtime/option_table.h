@@ -16,6 +16,7 @@ typedef enum crd_option_type {
   CRD_OPTION_COUNT,  /* the field is a uint64_t */
   CRD_OPTION_BOOL,   /* 0 or 1; the field is a bool */
   CRD_OPTION_POLICY, /* of huge pages; the field is a cradle_hugepages */
+  CRD_OPTION_SWITCH, /* 0 or 1; no field: it is read when a heap starts (runtime/start.c) */
   CRD_OPTION_LOG,    /* no field: the log reads it when a heap starts (runtime/log.h) */
 } crd_option_type;
 
@@ -31,6 +32,7 @@ typedef struct crd_option {
 } crd_option;
 
 #define CRD_LOG_VARIABLE "CRADLE_LOG"
+#define CRD_STATS_VARIABLE "CRADLE_STATS"
 #define CRD_ACCEPTED_BYTES 96
 
 extern const crd_option crd_options[];

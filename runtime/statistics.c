@@ -26,6 +26,10 @@ struct cradle_recorder {
   crd_utilisation utilisation[WINDOW_COUNT];
 };
 
+static uint64_t larger(uint64_t a, uint64_t b) {
+  return a > b ? a : b;
+}
+
 /* --- pauses --- */
 
 static void count_pause(cradle_recorder *recorder) {
@@ -41,20 +45,20 @@ static void count_pause(cradle_recorder *recorder) {
 static bool joins(const cradle_recorder *recorder, const crd_event_row *row, const cradle_event *event) {
   if (row->pause == CRD_PAUSE_JOINS) return true;
   return event->kind == CRADLE_EVENT_MINOR_BEGIN && event->u.begin.cause == CRADLE_CAUSE_MAJOR &&
-         event->time_ns - recorder->pause_end <= JOIN_NS;
+         recorder->last_ns - recorder->pause_end <= JOIN_NS;
 }
 
 static void begin_pause(cradle_recorder *recorder, const crd_event_row *row, const cradle_event *event) {
   if (recorder->depth++ != 0) return;
   if (recorder->in_pause && joins(recorder, row, event)) return;
   count_pause(recorder);
-  recorder->pause_begin = recorder->pause_end = event->time_ns;
+  recorder->pause_begin = recorder->pause_end = recorder->last_ns;
 }
 
-static void end_pause(cradle_recorder *recorder, const cradle_event *event) {
+static void end_pause(cradle_recorder *recorder) {
   if (recorder->depth == 0 || --recorder->depth != 0) return;
   recorder->in_pause = true;
-  recorder->pause_end = event->time_ns;
+  recorder->pause_end = recorder->last_ns;
 }
 
 static void follow_pauses(cradle_recorder *recorder, const cradle_event *event) {
@@ -62,17 +66,13 @@ static void follow_pauses(cradle_recorder *recorder, const cradle_event *event) 
     const crd_event_row *row = &crd_event_rows[i];
     if (row->kind != event->kind || row->pause == CRD_PAUSE_NONE) continue;
     if (row->pause == CRD_PAUSE_END)
-      end_pause(recorder, event);
+      end_pause(recorder);
     else
       begin_pause(recorder, row, event);
   }
 }
 
 /* --- counts --- */
-
-static uint64_t larger(uint64_t a, uint64_t b) {
-  return a > b ? a : b;
-}
 
 static void note_used(cradle_recorder *recorder, uint64_t before, uint64_t after) {
   cradle_statistics *now = &recorder->now;
@@ -117,7 +117,7 @@ static void on_arenas(cradle_statistics *now, const cradle_event *event) {
 
 static void record(cradle_recorder *recorder, const cradle_event *event) {
   if (recorder->created_ns == 0) recorder->created_ns = event->time_ns;
-  recorder->last_ns = event->time_ns;
+  recorder->last_ns = larger(recorder->last_ns, event->time_ns);
   follow_pauses(recorder, event);
   switch (event->kind) {
   case CRADLE_EVENT_NURSERY_SIZED: recorder->now.nursery_bytes = event->u.nursery.bytes; break;

@@ -24,8 +24,8 @@ void crd_utilisation_add(crd_utilisation *utilisation, uint64_t begin, uint64_t 
   /* What lies before the window cannot count any more. */
   if (end - begin > window) begin = end - window;
   while (begin < end) {
-    uint64_t slot = begin / utilisation->slot_ns, slot_end = (slot + 1) * utilisation->slot_ns;
-    uint64_t part = (end < slot_end ? end : slot_end) - begin;
+    uint64_t slot = begin / utilisation->slot_ns, room = utilisation->slot_ns - begin % utilisation->slot_ns;
+    uint64_t part = end - begin < room ? end - begin : room;
     if (slot > utilisation->latest) advance(utilisation, slot);
     utilisation->slots[slot % CRD_UTILISATION_SLOTS] += part;
     utilisation->sum += part;

@@ -1,0 +1,310 @@
+"""Logs into sections: Cradle's text, JSON lines and trace, and PyPy's PYPYLOG.
+
+Whatever the form, a log becomes a list of sections with the names and units of the JSON form, in
+the order in which they ended.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+
+VERSION = 1
+EVENT_PREFIXES = ("gc-", "cradle-log")
+
+
+class LogError(Exception):
+    """A log that cannot be read: the message names the file and the line."""
+
+
+@dataclass(slots=True)
+class Section:
+    name: str
+    heap: str
+    begin: int  # nanoseconds
+    end: int
+    fields: dict
+    inside: str | None  # the section around it
+
+
+@dataclass
+class Log:
+    path: str
+    form: str  # in words
+    sections: list = field(default_factory=list)
+    remarks: list = field(default_factory=list)
+
+
+# What stands before a value in the text, and what the JSON form calls it. A label that is missing
+# here keeps its own words, with underscores.
+KEYS = {
+    "L2cache": "l2_bytes",
+    "L2cache from": "l2_source",
+    "L3cache": "l3_bytes",
+    "L3cache from": "l3_source",
+    "memory": "memory_bytes",
+    "page size": "page_bytes",
+    "transparent huge page size": "thp_page_bytes",
+    "transparent huge pages": "thp_mode",
+    "pool page size": "pool_page_bytes",
+    "free pages": "pool_pages_free",
+    "address space": "address_space_bytes",
+    "nursery size": "nursery_bytes",
+    "previous nursery size": "previous_nursery_bytes",
+    "nursery used": "nursery_used_bytes",
+    "total memory used": "used_bytes",
+    "minor collect, total memory used": "used_after_bytes",
+    "total size of surviving objects": "promoted_bytes",
+    "large objects freed, bytes": "large_freed_bytes",
+    "major collection threshold": "threshold_bytes",
+    "next major collection threshold": "threshold_bytes",
+    "time taken": "time_ns",
+    "arenas taken": "taken",
+    "arenas given back": "given_back",
+    "arenas committed": "committed",
+    "in use": "in_use",
+    "wall time": "wall_ns",
+    "time in minor collections": "minor_ns",
+    "longest minor collection": "minor_max_ns",
+    "time in major collections": "major_ns",
+    "longest major collection": "major_max_ns",
+    "time in pauses": "pause_ns",
+    "pause p50": "pause_p50_ns",
+    "pause p90": "pause_p90_ns",
+    "pause p99": "pause_p99_ns",
+    "pause p99.9": "pause_p999_ns",
+    "pause p99.99": "pause_p9999_ns",
+    "longest pause": "pause_max_ns",
+    "share of time in pauses": "gc_share",
+    "mutator utilisation in 1 ms": "mmu_1ms",
+    "mutator utilisation in 10 ms": "mmu_10ms",
+    "mutator utilisation in 100 ms": "mmu_100ms",
+    "share of the nursery that survived": "survival",
+    "most memory used": "used_peak_bytes",
+}
+# Two values in a line.
+PAIRS = {
+    "memory before": ("used_before_bytes", "used_after_bytes"),
+    "used": ("used_before_bytes", "used_after_bytes"),
+    "pool page size": ("pool_page_bytes", "pool_pages_free"),
+    "arenas committed": ("committed", "in_use"),
+    "wanted": ("wanted", "got"),
+}
+
+MARKER = re.compile(r"^\[([0-9a-f]+)\] (?:\{([^{}\s]+)|([^{}\s]+)\})$")
+LINE = re.compile(r"^(.+?)(?:: | = )(.*)$")
+PAIR = re.compile(r"^(\d+)(?:, [a-z ]+: | => )(\d+)$")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def value_of(key, text):
+    if text.isdigit():
+        return int(text)
+    if key.endswith("_ns"):
+        try:
+            return round(float(text) * 1e9)
+        except ValueError:
+            return text
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def parse_line(name, line, fields):
+    found = LINE.match(line)
+    if found is None:
+        if name == "gc-note":
+            fields.setdefault("text", line)
+        return
+    label, rest = found.groups()
+    if name == "gc-note" and label != "wanted":
+        fields.setdefault("text", line)
+        return
+    pair = PAIR.match(rest) if label in PAIRS else None
+    if pair is not None:
+        first, second = PAIRS[label]
+        fields[first], fields[second] = int(pair[1]), int(pair[2])
+        return
+    key = KEYS.get(label) or label.replace(" ", "_")
+    fields[key] = value_of(key, rest)
+
+
+def read_text(path, lines):
+    """Cradle's text and PyPy's: brackets with names, and lines between them."""
+    log = Log(path, "PyPy's log")
+    stack = []
+    marked = False
+    heap = ""
+    head = {}
+    for number, line in enumerate(lines, 1):
+        if "\x1b" in line:
+            line = COLOUR.sub("", line)
+        found = MARKER.match(line) if line.startswith("[") else None
+        if found is None:
+            if line.startswith("Cradle log, format "):
+                check_version(path, number, line.rsplit(" ", 1)[1])
+                log.form = "Cradle's log as text"
+            elif not stack and not marked and number > 20:
+                raise LogError(f"{path}:{number}: no log of Cradle or PyPy: {line[:60]!r}")
+            elif not stack:
+                continue
+            elif line.startswith("heap: "):
+                heap = line[6:]
+                stack[-1].heap = heap
+            elif stack[-1].name.startswith("gc-"):
+                parse_line(stack[-1].name, line, stack[-1].fields)
+            continue
+        marked = True
+        time, opens, closes = int(found[1], 16), found[2], found[3]
+        if opens:
+            inside = stack[-1].name if stack else None
+            stack.append(Section(opens, heap if stack else "", time, time, {}, inside))
+            continue
+        if not stack or stack[-1].name != closes:
+            where = f"inside {stack[-1].name}" if stack else "outside of all sections"
+            raise LogError(f"{path}:{number}: {closes} ends {where}")
+        section = stack.pop()
+        section.end = time
+        if section.name.startswith("gc-"):
+            log.sections.append(section)
+    if not marked:
+        raise LogError(f"{path}:{len(lines) or 1}: no log of Cradle or PyPy: no section in it")
+    if stack:
+        log.remarks.append(f"{path}:{len(lines)}: the log ends inside {stack[-1].name}; read up to there")
+    if log.form == "PyPy's log":
+        to_nanoseconds(log)
+    return log
+
+
+def to_nanoseconds(log):
+    """PyPy's timestamps are processor ticks; its sections' own times tell how long one is."""
+    ticks = taken = 0
+    for section in log.sections:
+        if "time_ns" in section.fields and section.fields["time_ns"] > 0:
+            ticks += section.end - section.begin
+            taken += section.fields["time_ns"]
+    if not ticks or not taken:
+        log.remarks.append(f"{log.path}: no times in it; 1 tick is taken for 1 ns")
+        return
+    log.remarks.append(f"{log.path}: {ticks / taken:.3f} ticks a nanosecond, from its own times")
+    first = min(section.begin for section in log.sections)
+    for section in log.sections:
+        section.begin = round((section.begin - first) * taken / ticks)
+        section.end = round((section.end - first) * taken / ticks)
+
+
+def check_version(path, number, version):
+    if str(version) != str(VERSION):
+        raise LogError(f"{path}:{number}: format {version}; this cradle-report reads format {VERSION}")
+
+
+def decoded(path, number, text, last, remarks):
+    """The object of a line; None for a last line that is cut off."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        if last:
+            remarks.append(f"{path}:{number}: the line is cut off; read up to there")
+            return None
+        raise LogError(f"{path}:{number}: no JSON: {error.msg} in {text[:60]!r}") from None
+    if not isinstance(value, dict):
+        raise LogError(f"{path}:{number}: an object is expected, not {text[:60]!r}")
+    return value
+
+
+class Assembler:
+    """Beginnings and ends into sections."""
+
+    def __init__(self, log):
+        self.log = log
+        self.open = {}
+
+    def add(self, number, name, heap, time, phase, fields):
+        stack = self.open.setdefault(heap, [])
+        if phase == "begin":
+            stack.append(Section(name, heap, time, time, fields, stack[-1].name if stack else None))
+            return
+        if phase != "end":
+            inside = stack[-1].name if stack else None
+            self.log.sections.append(Section(name, heap, time, time, fields, inside))
+            return
+        if not stack or stack[-1].name != name:
+            raise LogError(f"{self.log.path}:{number}: {name} of heap {heap} ends, but it is not open")
+        section = stack.pop()
+        section.end = time
+        section.fields.update(fields)
+        self.log.sections.append(section)
+
+    def finish(self, number):
+        for heap, stack in self.open.items():
+            if stack:
+                text = f"the log ends inside {stack[-1].name} of heap {heap}; read up to there"
+                self.log.remarks.append(f"{self.log.path}:{number}: {text}")
+
+
+def read_json(path, lines):
+    log = Log(path, "Cradle's log as JSON lines")
+    assembler = Assembler(log)
+    for number, line in enumerate(lines, 1):
+        event = decoded(path, number, line, number == len(lines), log.remarks)
+        if event is None:
+            break
+        try:
+            name, heap, time = event.pop("event"), event.pop("heap"), event.pop("t")
+        except KeyError as error:
+            raise LogError(f"{path}:{number}: no {error} in {line[:60]!r}") from None
+        if name == "cradle-log":
+            check_version(path, number, event.get("version"))
+            continue
+        assembler.add(number, name, heap, time, event.pop("phase", None), event)
+    assembler.finish(len(lines))
+    return log
+
+
+PHASES = {"B": "begin", "E": "end", "i": None}
+
+
+def read_trace(path, lines):
+    log = Log(path, "Cradle's log as a trace")
+    assembler = Assembler(log)
+    for number, line in enumerate(lines, 1):
+        if line.strip() in ("]", ""):
+            continue
+        text = line.lstrip("[,").rstrip(",]") if line[:1] in "[," else line
+        event = decoded(path, number, text, number == len(lines), log.remarks)
+        if event is None:
+            break
+        name, args = event.get("name"), event.get("args", {})
+        if name == "cradle-log":
+            check_version(path, number, args.get("version"))
+        elif event.get("ph") in PHASES:
+            try:
+                time = round(event["ts"] * 1000)
+                heap = f"{event['pid']}.{event['tid']}"
+            except (KeyError, TypeError):
+                raise LogError(f"{path}:{number}: no time, process or heap in {line[:60]!r}") from None
+            args.pop("heap", None)
+            assembler.add(number, name, heap, time, PHASES[event["ph"]], args)
+    assembler.finish(len(lines))
+    return log
+
+
+def read(path):
+    """The log in the file; LogError when there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
+    except OSError as error:
+        raise LogError(f"{path}: {error.strerror}") from None
+    if not lines:
+        raise LogError(f"{path}: the file is empty")
+    first = lines[0]
+    if first.startswith("{"):
+        if '"event":"cradle-log"' not in first:
+            raise LogError(f"{path}:1: no log of Cradle: {first[:60]!r}")
+        return read_json(path, lines)
+    if first.startswith("[{"):
+        if not any('"format":"cradle-trace"' in line for line in lines[:8]):
+            raise LogError(f"{path}:1: a trace, but not one of Cradle's: {first[:60]!r}")
+        return read_trace(path, lines)
+    return read_text(path, lines)

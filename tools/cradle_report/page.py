@@ -7,7 +7,7 @@ import io
 from . import words
 from .measures import MAJOR, allocated_at, nursery_at
 
-BINS = 200
+BINS_MAX = 200
 HEAPS_SHOWN = 4
 
 STYLE = """
@@ -20,13 +20,19 @@ img { width: 100%; } .remark { color: #a33; }
 """
 
 
-def binned(times, values, begin, wall):
-    """Sums of the values in equal parts of the time: (middle in seconds, sum) lists."""
-    sums = [0.0] * BINS
-    for time, value in zip(times, values):
-        sums[min(int((time - begin) * BINS / wall), BINS - 1)] += value
-    step = wall / BINS / 1e9
-    return [(index + 0.5) * step for index in range(BINS)], sums
+def bins_of(heap):
+    """Into how many parts the time is cut: a few collections in each."""
+    return max(8, min(BINS_MAX, len(heap.minors) // 4))
+
+
+def binned(heap, values):
+    """Sums of the minor collections' values in equal parts of the time: (middle in seconds, sum) lists."""
+    count = bins_of(heap)
+    sums = [0.0] * count
+    for minor, value in zip(heap.minors, values):
+        sums[min((minor.end - heap.begin) * count // heap.wall, count - 1)] += value
+    step = heap.wall / count / 1e9
+    return [(index + 0.5) * step for index in range(count)], sums
 
 
 def draw_timeline(axes, heap):
@@ -64,11 +70,10 @@ def draw_memory(axes, heap):
 
 def draw_rates(axes, heap):
     axes.set(title="Allocated and promoted", xlabel="s", ylabel="MiB a second", yscale="symlog")
-    scale = BINS / heap.wall * 1e9 / 2**20
-    times = [one.end for one in heap.minors]
+    scale = bins_of(heap) / heap.wall * 1e9 / 2**20
     promoted = [one.fields.get("promoted_bytes", 0) for one in heap.minors]
     for values, colour, name in ((allocated_at(heap), "#4477aa", "allocated"), (promoted, "#cc3311", "promoted")):
-        middles, sums = binned(times, values, heap.begin, heap.wall)
+        middles, sums = binned(heap, values)
         axes.plot(middles, [value * scale for value in sums], lw=1, color=colour, label=name)
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8)
@@ -76,9 +81,8 @@ def draw_rates(axes, heap):
 
 def draw_survival(axes, heap):
     axes.set(title="Survival: share of the nursery promoted", xlabel="s", ylabel="%")
-    times = [one.end for one in heap.minors]
-    middles, filled = binned(times, nursery_at(heap), heap.begin, heap.wall)
-    _, promoted = binned(times, [one.fields.get("promoted_bytes", 0) for one in heap.minors], heap.begin, heap.wall)
+    middles, filled = binned(heap, nursery_at(heap))
+    _, promoted = binned(heap, [one.fields.get("promoted_bytes", 0) for one in heap.minors])
     points = [(middle, 100 * part / whole) for middle, part, whole in zip(middles, promoted, filled) if whole]
     axes.plot([point[0] for point in points], [point[1] for point in points], lw=1, color="#4477aa")
     axes.set_ylim(bottom=0)
@@ -112,6 +116,8 @@ def picture(heap, summary):
     draw_rates(axes[1][0], heap)
     draw_survival(axes[1][1], heap)
     draw_pacing(axes[1][2], heap)
+    for one in (axes[0][0], axes[0][2], *axes[1]):
+        one.set_xlim(0, heap.wall / 1e9)
     for one in axes.flat:
         one.tick_params(labelsize=8)
         one.grid(alpha=0.25)

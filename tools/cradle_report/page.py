@@ -11,12 +11,13 @@ BINS_MAX = 200
 HEAPS_SHOWN = 4
 
 STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5em auto; max-width: 82em; padding: 0 1em; color: #222; }
-h1 { font-size: 1.4em; } h2 { font-size: 1.15em; margin-top: 1.6em; }
+body { font: 13px/1.35 system-ui, sans-serif; margin: .8em auto; max-width: 82em; padding: 0 1em; color: #222; }
+h1 { font-size: 1.3em; margin: .3em 0; } h2 { font-size: 1.1em; margin: .5em 0; }
 .side { display: flex; flex-wrap: wrap; gap: 1.5em; } .side > * { flex: 1 1 26em; min-width: 0; }
 td { padding: .1em .8em .1em 0; vertical-align: top; } td:first-child { color: #666; white-space: nowrap; }
 img { width: 100%; } .remark { color: #a33; }
-.advice { background: #f4f6f9; border-left: 4px solid #4477aa; padding: .4em 1em; }
+section + section { margin-top: 2em; }
+.advice { align-self: start; background: #f4f6f9; border-left: 4px solid #4477aa; padding: .4em 1em; }
 """
 
 
@@ -91,7 +92,7 @@ def draw_survival(axes, heap):
 def draw_pacing(axes, heap):
     axes.set(title="Pacing: major collections", xlabel="s", ylabel="MiB")
     marks = (("used_before_bytes", "o", "used when it began"), ("used_after_bytes", "v", "live after it"),
-             ("threshold_bytes", "_", "next threshold"))
+             ("threshold_bytes", "x", "next threshold"))
     for key, marker, name in marks:
         chosen = [one for one in heap.done if isinstance(one.fields.get(key), int)]
         axes.plot([(one.end - heap.begin) / 1e9 for one in chosen], [one.fields[key] / 2**20 for one in chosen],
@@ -107,7 +108,7 @@ def picture(heap, summary):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(15, 7.2), layout="constrained")
+    figure = Figure(figsize=(15, 6.4), layout="constrained")
     axes = figure.subplots(2, 3)
     draw_timeline(axes[0][0], heap)
     if any(pause.length for pause in heap.pauses):

@@ -96,6 +96,10 @@ PAIR = re.compile(r"^(\d+)(?:, [a-z ]+: | => )(\d+)$")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
+def key_of(label):
+    return KEYS.get(label) or KEYS.setdefault(label, label.replace(" ", "_"))
+
+
 def value_of(key, text):
     if text.isdigit():
         return int(text)
@@ -111,6 +115,10 @@ def value_of(key, text):
 
 
 def parse_line(name, line, fields):
+    label, _, rest = line.partition(": ")
+    if rest.isdigit() and name != "gc-note":  # most lines
+        fields[key_of(label)] = int(rest)
+        return
     found = LINE.match(line)
     if found is None:
         if name == "gc-note":
@@ -125,7 +133,7 @@ def parse_line(name, line, fields):
         first, second = PAIRS[label]
         fields[first], fields[second] = int(pair[1]), int(pair[2])
         return
-    key = KEYS.get(label) or label.replace(" ", "_")
+    key = key_of(label)
     fields[key] = value_of(key, rest)
 
 
@@ -137,11 +145,9 @@ def read_text(path, lines):
     heap = ""
     head = {}
     for number, line in enumerate(lines, 1):
-        if "\x1b" in line:
-            line = COLOUR.sub("", line)
-        found = MARKER.match(line) if line.startswith("[") else None
+        found = MARKER.match(line) if line[:1] == "[" else None
         if found is None:
-            if line.startswith("Cradle log, format "):
+            if number <= 20 and line.startswith("Cradle log, format "):
                 check_version(path, number, line.rsplit(" ", 1)[1])
                 log.form = "Cradle's log as text"
             elif not stack and not marked and number > 20:
@@ -293,11 +299,16 @@ def read(path):
     """The log in the file; LogError when there is none."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
+            text = file.read()
     except OSError as error:
         raise LogError(f"{path}: {error.strerror}") from None
-    if not lines:
+    if not text:
         raise LogError(f"{path}: the file is empty")
+    if "\x1b" in text:
+        text = COLOUR.sub("", text)
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
     first = lines[0]
     if first.startswith("{"):
         if '"event":"cradle-log"' not in first:

@@ -185,8 +185,9 @@ static void everything_is_logged(void **state) {
   (void)state;
   assert_int_equal(read_sections(text), 12);
   assert_int_equal(strncmp(text, "[", 1), 0);
+  assert_has(text, "] {cradle-log\nheap: ");
   assert_has(text,
-             "] {cradle-log\nCradle log, format 1\n1 tick = 1 ns of CLOCK_MONOTONIC\ntick ");
+             "\nCradle log, format 1\n1 tick = 1 ns of CLOCK_MONOTONIC\ntick ");
   assert_has(text, " seconds since 1970\nprocess ");
   assert_has(text, "L2cache = 1048576\nL2cache from: sysfs\nL3cache = 33554432\n"
                    "L3cache from: sysconf\nmemory: 68719476736\npage size: 4096\n"
@@ -404,6 +405,93 @@ static void a_reader_that_goes_away_stops_the_log_only(void **state) {
   char *text = errors_of(lose_reader, (char *)(uintptr_t)fresh_name(".fifo"));
   assert_has(text, "Broken pipe; the log stops\n");
   free(text);
+}
+
+/* --- forms --- */
+
+static void prefixes_select_in_every_form(void **state) {
+  (void)state;
+  char *json = log_of_life("json,gc-collect-mark,gc-note:");
+  assert_int_equal(count_of(json, "\n"), 1 + 2 + 1);
+  assert_has(json, "\"event\":\"gc-collect-mark\",\"phase\":\"end\",\"marked_objects\":100,\"marked_bytes\":6400}\n");
+  assert_has(json, "\"event\":\"gc-note\",\"text\":\"a note\",\"wanted\":8,\"got\":4}\n");
+  free(json);
+  char *trace = log_of_life("gc-collect-mark,trace:");
+  assert_int_equal(count_of(trace, "\n"), 3 + 2);
+  assert_int_equal(count_of(trace, "\"name\":\"gc-collect-mark\",\"ph\":\"B\""), 1);
+  assert_int_equal(count_of(trace, "\"name\":\"gc-collect-mark\",\"ph\":\"E\""), 1);
+  free(trace);
+}
+
+static void words_are_escaped(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("json:", path);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {"a \"b\" \\ c\n\x01", 0, 0}});
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_has(text, "\"text\":\"a \\u0022b\\u0022 \\u005c c\\u000a\\u0001\"}\n");
+  free(text);
+}
+
+static void heaps_share_a_trace(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *first = open_log("trace:", path), *second = open_log("trace:", path);
+  send_life(second);
+  send_life(first);
+  char *text = must_read(path);
+  assert_int_equal(strncmp(text, "[{", 2), 0);
+  assert_int_equal(count_of(text, "\n,{"), count_of(text, "\n") - 1);
+  assert_int_equal(count_of(text, "\"thread_name\""), 2);
+  assert_int_equal(count_of(text, "\"ph\":\"B\""), count_of(text, "\"ph\":\"E\""));
+  free(text);
+}
+
+static void heaps_are_told_apart(void **state) {
+  const char *path = fresh_name(".log");
+  char label[2][60], *line;
+  (void)state;
+  crd_log *logs[2] = {open_log("gc-minor,cradle-log:", path), open_log("gc-minor,cradle-log:", path)};
+  for (int i = 0; i < 2; i++) {
+    send_minor(logs[i]);
+    crd_log_close(logs[i]);
+  }
+  char *text = line = must_read(path);
+  for (int i = 0; i < 2; i++) {
+    line = strstr(line, "{gc-minor\nheap: ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "{gc-minor\nheap: %59s", label[i]), 1);
+    line++;
+  }
+  assert_string_not_equal(label[0], label[1]);
+  assert_int_equal(strtol(label[0], NULL, 10), getpid());
+  free(text);
+}
+
+static void a_word_of_nothing_is_told_beside_good_ones(void **state) {
+  char selection[300];
+  const char *path = fresh_name(".log");
+  (void)state;
+  snprintf(selection, sizeof selection, "jsn,gc-minor:%s", path);
+  char *said = errors_of(open_and_live, selection);
+  assert_has(said, "cradle: CRADLE_LOG: jsn: no section begins so, and no form has this name (text, json or trace; ");
+  free(said);
+  char *text = must_read(path);
+  assert_has(text, "{gc-minor\n");
+  assert_lacks(text, "gc-collect");
+  free(text);
+}
+
+static void live_on_a_full_disk(void *data) {
+  send_life(crd_log_open(data, (cradle_listener){0}));
+}
+
+static void a_full_disk_stops_the_trace_only(void **state) {
+  (void)state;
+  char *said = errors_of(live_on_a_full_disk, (char *)(uintptr_t) "trace:/dev/full");
+  assert_true(count_of(said, "\n") <= 1); /* the same words were said before */
+  free(said);
 }
 
 /* --- files --- */
@@ -727,6 +815,12 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_prefix_of_nothing_is_told),
       cmocka_unit_test(a_full_disk_stops_the_log_only),
       cmocka_unit_test(a_reader_that_goes_away_stops_the_log_only),
+      cmocka_unit_test(prefixes_select_in_every_form),
+      cmocka_unit_test(words_are_escaped),
+      cmocka_unit_test(heaps_share_a_trace),
+      cmocka_unit_test(heaps_are_told_apart),
+      cmocka_unit_test(a_word_of_nothing_is_told_beside_good_ones),
+      cmocka_unit_test(a_full_disk_stops_the_trace_only),
       cmocka_unit_test(d_is_the_process),
       cmocka_unit_test(an_old_log_is_replaced),
       cmocka_unit_test(heaps_of_a_process_share_the_file),

@@ -61,8 +61,8 @@ typedef struct cradle_statistics {
 
 typedef struct cradle_recorder cradle_recorder;
 
-/* A recorder for one heap; every event is passed on to next (whose function may be NULL). NULL when memory runs out. It costs
- * some ten nanoseconds a collection and 13 KiB. Free it after its heap. */
+/* A recorder for one heap; every event is passed on to next (whose function may be NULL). NULL when memory runs out. Free
+ * it after its heap. */
 CRADLE_API cradle_recorder *cradle_recorder_new(cradle_listener next);
 CRADLE_API void cradle_recorder_free(cradle_recorder *recorder);
 /* What the heap's options must be given. */

@@ -243,7 +243,7 @@ static void a_heaps_statistics_are_its_own(void **state) {
   assert_int_equal(now.nursery_bytes, stats.nursery_bytes);
   assert_int_equal(now.pages_known, stats.pages_known);
   if (now.pages_known) assert_true(now.resident_bytes > 0 && now.huge_bytes <= now.resident_bytes);
-  assert_true(now.pause_ns >= now.minor_ns + now.major_ns && now.pause_ns <= now.wall_ns);
+  assert_true(now.pause_max_ns <= now.pause_ns && now.pause_ns <= now.wall_ns);
   assert_true(events > 100);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
@@ -253,6 +253,10 @@ static void a_heaps_statistics_are_its_own(void **state) {
 /* --- CRADLE_STATS --- */
 
 enum { FREED, ALIVE, FORKED };
+
+/* Static, so that what is alive at exit is no leak. */
+static cradle_heap *heap;
+static cradle_mutator *mutator;
 
 /* Runs a heap in a process of its own; the result is what that wrote to standard error. */
 static char *errors_of_run(const char *wanted, int end) {
@@ -270,12 +274,12 @@ static char *errors_of_run(const char *wanted, int end) {
     cradle_options_init(&options);
     options.types = types;
     options.type_count = TYPE_COUNT;
-    cradle_heap *heap = cradle_start(&options, NULL);
-    cradle_mutator *m = cradle_mutator_new(heap);
-    allocate(m);
+    heap = cradle_start(&options, NULL);
+    mutator = cradle_mutator_new(heap);
+    allocate(mutator);
     if (end == FORKED && fork() == 0) exit(0);
     if (end == FREED) {
-      cradle_mutator_free(m);
+      cradle_mutator_free(mutator);
       cradle_heap_free(heap);
     }
     if (end == FORKED) wait(NULL);

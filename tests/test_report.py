@@ -166,6 +166,23 @@ class SameRun(unittest.TestCase):
                 except readers.LogError as error:
                     self.assertRegex(str(error), r"cut\.log(:\d+)?: ")
 
+    def test_damage_is_survived(self):
+        """Whatever bytes are changed, a log is read or refused with its line; never a traceback."""
+        damaged = Path(self.folder.name) / "damaged.log"
+        chance = random.Random(11)
+        for form in FORMS:
+            whole = self.path[form].read_bytes()[:60000]
+            for _ in range(100):
+                text = bytearray(whole)
+                at = chance.randrange(len(text))
+                text[at : at + chance.randrange(1, 4)] = bytes(chance.choice(b'0x"{}[],:-. \nz') for _ in range(2))
+                damaged.write_bytes(text)
+                try:
+                    for heap in measures.heaps_of(readers.read(damaged)):
+                        measures.summary_of(heap)
+                except readers.LogError as error:
+                    self.assertRegex(str(error), r"damaged\.log:\d+: ")
+
     def test_a_truncated_log_says_where(self):
         cut = Path(self.folder.name) / "cut.log"
         whole = self.path["text"].read_text()
@@ -236,6 +253,8 @@ class Samples(unittest.TestCase):
         head = '{"t":1,"heap":"1.1","event":"cradle-log","version":1}\n'
         self.refused(head + "x\n" + head, "2: no JSON: Expecting value in 'x'")
         self.refused(head + '{"t":1}\n', "2: no 'event' in '{\"t\":1}'")
+        self.refused(head + '{"t":2,"heap":"1.1","event":"gc-minor","time_ns":"x"}\n', "2: time_ns is no number: 'x'")
+        self.refused("[10] {gc-minor\ntime taken: soon\n[20] gc-minor}\n", "2: time_ns is no number: 'soon'")
         self.refused(head + "[]\n" + head, "2: an object is expected, not '[]'")
 
     def test_other_versions_are_refused(self):

@@ -9,7 +9,10 @@ import re
 from dataclasses import dataclass, field
 
 VERSION = 1
-EVENT_PREFIXES = ("gc-", "cradle-log")
+# A log shows in its first lines what it is.
+HEAD_LINES = 20
+# Fields whose names end so are numbers.
+NUMBERS = ("_bytes", "_ns", "_objects", "committed", "in_use")
 
 
 class LogError(Exception):
@@ -96,29 +99,27 @@ PAIR = re.compile(r"^(\d+)(?:, [a-z ]+: | => )(\d+)$")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
+def must_be_numbers(fields):
+    for key, value in fields.items():
+        if not isinstance(value, (int, float)) and key.endswith(NUMBERS):
+            raise ValueError(f"{key} is no number: {str(value)[:40]!r}")
+
+
 def key_of(label):
     return KEYS.get(label) or KEYS.setdefault(label, label.replace(" ", "_"))
 
 
 def value_of(key, text):
-    if text.isdigit():
-        return int(text)
-    if key.endswith("_ns"):
-        try:
-            return round(float(text) * 1e9)
-        except ValueError:
-            return text
+    """Times in nanoseconds, other numbers as they are, words as text."""
     try:
-        return float(text)
-    except ValueError:
+        number = float(text)
+        return round(number * 1e9) if key.endswith("_ns") else number
+    except (ValueError, OverflowError):
         return text
 
 
 def parse_line(name, line, fields):
-    label, _, rest = line.partition(": ")
-    if rest.isdigit() and name != "gc-note":  # most lines
-        fields[key_of(label)] = int(rest)
-        return
+    """A line that is not simply a label and a whole number."""
     found = LINE.match(line)
     if found is None:
         if name == "gc-note":
@@ -135,6 +136,7 @@ def parse_line(name, line, fields):
         return
     key = key_of(label)
     fields[key] = value_of(key, rest)
+    must_be_numbers({key: fields[key]})
 
 
 def read_text(path, lines):
@@ -143,40 +145,50 @@ def read_text(path, lines):
     stack = []
     marked = False
     heap = ""
-    head = {}
     for number, line in enumerate(lines, 1):
         found = MARKER.match(line) if line[:1] == "[" else None
         if found is None:
-            if number <= 20 and line.startswith("Cradle log, format "):
+            if number <= HEAD_LINES and line.startswith("Cradle log, format "):
                 check_version(path, number, line.rsplit(" ", 1)[1])
                 log.form = "Cradle's log as text"
-            elif not stack and not marked and number > 20:
-                raise LogError(f"{path}:{number}: no log of Cradle or PyPy: {line[:60]!r}")
-            elif not stack:
+            if not stack:
+                if not marked and number > HEAD_LINES:
+                    raise LogError(f"{path}:{number}: no log of Cradle or PyPy: {line[:60]!r}")
                 continue
-            elif line.startswith("heap: "):
-                heap = line[6:]
-                stack[-1].heap = heap
-            elif stack[-1].name.startswith("gc-"):
-                parse_line(stack[-1].name, line, stack[-1].fields)
+            label, _, rest = line.partition(": ")
+            if rest.isdigit() and name != "gc-note":  # most lines
+                fields[KEYS.get(label) or key_of(label)] = int(rest)
+            elif label == "heap":
+                stack[-1].heap = heap = rest
+            elif name.startswith("gc-"):
+                try:
+                    parse_line(name, line, fields)
+                except ValueError as error:
+                    if number == len(lines):  # cut off
+                        continue
+                    raise LogError(f"{path}:{number}: {error}") from None
             continue
         marked = True
-        time, opens, closes = int(found[1], 16), found[2], found[3]
+        time, opens, closes = found.groups()
+        time = int(time, 16)
         if opens:
+            name, fields = opens, {}
             inside = stack[-1].name if stack else None
-            stack.append(Section(opens, heap if stack else "", time, time, {}, inside))
+            stack.append(Section(name, heap if stack else "", time, time, fields, inside))
             continue
-        if not stack or stack[-1].name != closes:
-            where = f"inside {stack[-1].name}" if stack else "outside of all sections"
+        if not stack or name != closes:
+            where = f"inside {name}" if stack else "outside of all sections"
             raise LogError(f"{path}:{number}: {closes} ends {where}")
         section = stack.pop()
         section.end = time
+        if stack:
+            name, fields = stack[-1].name, stack[-1].fields
         if section.name.startswith("gc-"):
             log.sections.append(section)
     if not marked:
         raise LogError(f"{path}:{len(lines) or 1}: no log of Cradle or PyPy: no section in it")
     if stack:
-        log.remarks.append(f"{path}:{len(lines)}: the log ends inside {stack[-1].name}; read up to there")
+        log.remarks.append(f"{path}:{len(lines)}: the log ends inside {name}; read up to there")
     if log.form == "PyPy's log":
         to_nanoseconds(log)
     return log
@@ -226,6 +238,10 @@ class Assembler:
         self.open = {}
 
     def add(self, number, name, heap, time, phase, fields):
+        try:
+            must_be_numbers(fields)
+        except ValueError as error:
+            raise LogError(f"{self.log.path}:{number}: {error}") from None
         stack = self.open.setdefault(heap, [])
         if phase == "begin":
             stack.append(Section(name, heap, time, time, fields, stack[-1].name if stack else None))
@@ -259,6 +275,8 @@ def read_json(path, lines):
             name, heap, time = event.pop("event"), event.pop("heap"), event.pop("t")
         except KeyError as error:
             raise LogError(f"{path}:{number}: no {error} in {line[:60]!r}") from None
+        if not isinstance(name, str) or not isinstance(heap, str) or not isinstance(time, int):
+            raise LogError(f"{path}:{number}: an event, heap or time of another kind in {line[:60]!r}")
         if name == "cradle-log":
             check_version(path, number, event.get("version"))
             continue
@@ -281,9 +299,11 @@ def read_trace(path, lines):
         if event is None:
             break
         name, args = event.get("name"), event.get("args", {})
+        if not isinstance(name, str) or not isinstance(args, dict):
+            raise LogError(f"{path}:{number}: no name, or args of another kind, in {line[:60]!r}")
         if name == "cradle-log":
             check_version(path, number, args.get("version"))
-        elif event.get("ph") in PHASES:
+        elif isinstance(event.get("ph"), str) and event["ph"] in PHASES:
             try:
                 time = round(event["ts"] * 1000)
                 heap = f"{event['pid']}.{event['tid']}"

@@ -115,7 +115,7 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
 static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, uint64_t promoted) {
   if (heap->major.phase == MAJOR_IDLE) {
     bool stress = heap->options.stress_period != 0; /* then a major collection always runs */
-    if (!stress && collected_bytes(heap) + heap->pacing.reserving < crd_pacing_trigger(&heap->pacing, collected_bytes(heap))) return;
+    if (!stress && collected_bytes(heap) < crd_pacing_trigger(&heap->pacing, collected_bytes(heap))) return;
     crd_major_start(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   }
   heap->state = HEAP_COLLECTING;

@@ -68,7 +68,6 @@ typedef struct crd_adapt {
 typedef struct crd_pacing {
   uint64_t threshold;         /* used bytes at which the next major collection ought to be over */
   uint64_t survived;          /* used bytes after the last one */
-  uint64_t reserving;         /* bytes of a large object that is the reason for the running one */
   uint64_t min, max_delta;
   double factor, growth;
   uint64_t promoted_average;  /* bytes a minor collection promotes, recently */

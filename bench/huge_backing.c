@@ -261,6 +261,14 @@ void huge_unmap(huge_kind kind, char *address, size_t bytes) {
   if (munmap(address, mapped_bytes(kind, bytes)) != 0) huge_die("a mapping could not be freed: %s", strerror(errno));
 }
 
+void huge_warm_up(const huge_case *which) {
+  huge_kind kind = page_bytes(HUGE_TRANSPARENT) == 0 ? HUGE_SMALL : HUGE_TRANSPARENT;
+  size_t bytes = needed_bytes(which);
+  char *memory = huge_map(kind, bytes);
+  for (size_t at = 0; at < bytes; at += page_bytes(HUGE_SMALL)) ((volatile char *)memory)[at] = 1;
+  huge_unmap(kind, memory, bytes);
+}
+
 /* --- heaps --- */
 
 void huge_heap_options(const huge_run *run, cradle_options *options) {

@@ -62,6 +62,7 @@ static void run_once(const huge_result *result, const huge_case *which, huge_kin
   huge_row *row = &result->rows[which - bench->cases][kind];
   huge_run run = {.which = which, .kind = kind, .divide = result->settings->divide};
   for (int i = 0; i < HUGE_PHASES_MAX && row->probes[i] != NULL; i++) run.probes[i] = row->probes[i] + row->probe_count;
+  if (!result->settings->once) huge_warm_up(which);
   const char *refused = result->settings->once ? NULL : huge_pool_grow(which, kind);
   if (refused != NULL) {
     give_reason(row, refused);
@@ -104,8 +105,10 @@ static void measure_case(const huge_result *result, const huge_case *which) {
   for (int kind = 0; kind < HUGE_KINDS; kind++)
     if (settings->kinds[kind]) prepare_row(result, which, (huge_kind)kind);
   for (int turn = settings->once ? 0 : -1; turn < settings->runs; turn++)
-    for (int kind = 0; kind < HUGE_KINDS; kind++)
-      if (settings->kinds[kind] && rows[kind].skipped == NULL) run_once(result, which, (huge_kind)kind, turn >= 0, &sum);
+    for (int i = 0; i < HUGE_KINDS; i++) {
+      huge_kind kind = (huge_kind)((turn + 1 + i) % HUGE_KINDS);
+      if (settings->kinds[kind] && rows[kind].skipped == NULL) run_once(result, which, kind, turn >= 0, &sum);
+    }
   for (int kind = 0; kind < HUGE_KINDS; kind++) finish_row(&rows[kind]);
 }
 

@@ -6,8 +6,9 @@
  * huge_phase_end, and says with huge_look when everything is in place, so that what the kernel gave can be read.
  *
  * Invariants
- *   [huge.1] The kinds alternate, one run on each in turn, and the first turn is dropped: a host that takes freed memory back
- *            makes its next touch many times slower, which no page size explains.
+ *   [huge.1] The kinds alternate, one run on each in turn, another one first in each turn, and the first turn is dropped. As
+ *            much memory as the run needs is touched and freed right before it: a host that takes freed memory back makes
+ *            the next touch many times slower, which no page size explains.
  *   [huge.2] Every kind does the same work: the runs of a case return one checksum, or the program ends with an error.
  *   [huge.3] What was obtained is read from the kernel, never inferred from what was asked.
  *   [huge.4] The pool is grown by what a run lacks and shrunk by the same when the run ends, whatever the pool was.
@@ -118,6 +119,8 @@ static inline uint64_t huge_random(uint64_t *state) {
 
 /* NULL, or why the case cannot run on the kind here, in words; valid until the next call. may_grow: the pool may be grown. */
 const char *huge_kind_missing(const huge_case *which, huge_kind kind, bool may_grow);
+/* Touches as much memory as a run of the case needs, and frees it. */
+void huge_warm_up(const huge_case *which);
 /* Around every run. NULL, or why the pool could not be grown, in words; valid until the next call. */
 const char *huge_pool_grow(const huge_case *which, huge_kind kind);
 void huge_pool_restore(void);

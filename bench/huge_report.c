@@ -66,7 +66,10 @@ static void print_row(const huge_result *result, size_t which, int phase, int ki
   printf("%-20s %-14s %-8s", result->bench->cases[which].name, result->bench->phases[phase], huge_kind_names[kind]);
   print_time(own.min_ns);
   print_time(own.median_ns);
-  printf(" %9.2f", own.median_ns / (double)own.operations);
+  if (own.operations == 1)
+    printf(" %9s", "-");
+  else
+    printf(" %9.2f", own.median_ns / (double)own.operations);
   print_change(own.median_ns, base.median_ns);
   printf(" %11.0f", own.faults);
   print_change(own.faults, base.faults);
@@ -84,12 +87,27 @@ static void print_row(const huge_result *result, size_t which, int phase, int ki
          probe_at(row, phase, 1), row->probe_count);
 }
 
-/* Each reason once, with the cases it holds for. */
+/* The first case of those that were skipped on a kind for the same reason. */
+static bool first_of_reason(const huge_result *result, size_t which, int kind) {
+  for (size_t i = 0; i < which; i++) {
+    const char *other = result->rows[i][kind].skipped;
+    if (other != NULL && strcmp(other, result->rows[which][kind].skipped) == 0) return false;
+  }
+  return true;
+}
+
+/* Each reason once for a kind, with the cases it holds for. */
 static void print_skipped(const huge_result *result) {
-  for (size_t i = 0; i < result->bench->case_count; i++)
-    for (int kind = 0; kind < HUGE_KINDS; kind++) {
-      const huge_row *row = &result->rows[i][kind];
-      if (row->skipped != NULL) printf("skipped: %s on %s: %s\n", result->bench->cases[i].name, huge_kind_names[kind], row->skipped);
+  for (int kind = 0; kind < HUGE_KINDS; kind++)
+    for (size_t i = 0; i < result->bench->case_count; i++) {
+      const char *reason = result->rows[i][kind].skipped;
+      if (reason == NULL || !first_of_reason(result, i, kind)) continue;
+      printf("skipped on %s: %s:", huge_kind_names[kind], reason);
+      for (size_t j = i; j < result->bench->case_count; j++) {
+        const char *other = result->rows[j][kind].skipped;
+        if (other != NULL && strcmp(other, reason) == 0) printf(" %s", result->bench->cases[j].name);
+      }
+      printf("\n");
     }
 }
 

@@ -261,9 +261,9 @@ void huge_unmap(huge_kind kind, char *address, size_t bytes) {
   if (munmap(address, mapped_bytes(kind, bytes)) != 0) huge_die("a mapping could not be freed: %s", strerror(errno));
 }
 
-void huge_warm_up(const huge_case *which) {
+void huge_warm_up(const huge_case *which, uint64_t divide) {
   huge_kind kind = page_bytes(HUGE_TRANSPARENT) == 0 ? HUGE_SMALL : HUGE_TRANSPARENT;
-  size_t bytes = needed_bytes(which);
+  size_t bytes = needed_bytes(which) / divide;
   char *memory = huge_map(kind, bytes);
   for (size_t at = 0; at < bytes; at += page_bytes(HUGE_SMALL)) ((volatile char *)memory)[at] = 1;
   huge_unmap(kind, memory, bytes);

@@ -62,7 +62,7 @@ static void run_once(const huge_result *result, const huge_case *which, huge_kin
   huge_row *row = &result->rows[which - bench->cases][kind];
   huge_run run = {.which = which, .kind = kind, .divide = result->settings->divide};
   for (int i = 0; i < HUGE_PHASES_MAX && row->probes[i] != NULL; i++) run.probes[i] = row->probes[i] + row->probe_count;
-  if (!result->settings->once) huge_warm_up(which);
+  if (!result->settings->once) huge_warm_up(which, result->settings->divide);
   const char *refused = result->settings->once ? NULL : huge_pool_grow(which, kind);
   if (refused != NULL) {
     give_reason(row, refused);

@@ -119,8 +119,8 @@ static inline uint64_t huge_random(uint64_t *state) {
 
 /* NULL, or why the case cannot run on the kind here, in words; valid until the next call. may_grow: the pool may be grown. */
 const char *huge_kind_missing(const huge_case *which, huge_kind kind, bool may_grow);
-/* Touches as much memory as a run of the case needs, and frees it. */
-void huge_warm_up(const huge_case *which);
+/* Touches as much memory as a run of the case needs, divide times less, and frees it. */
+void huge_warm_up(const huge_case *which, uint64_t divide);
 /* Around every run. NULL, or why the pool could not be grown, in words; valid until the next call. */
 const char *huge_pool_grow(const huge_case *which, huge_kind kind);
 void huge_pool_restore(void);

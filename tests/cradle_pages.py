@@ -7,6 +7,8 @@ PUBLISHER (tests/pages_publisher.c) reserves 32 MiB, commits 16 and touches 8. A
 """
 
 import contextlib
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -67,6 +69,48 @@ def refuses(what, words, result):
     expect(result.returncode != 0, f"{what}: fails")
     expect(words in result.stderr, f"{what}: says '{words}', got {result.stderr!r}")
     expect("Traceback" not in result.stderr, f"{what}: no traceback")
+
+
+SMAPS = """\
+10000000-10400000 rw-p 00000000 00:00 0                          [anon:cradle arenas]
+Rss:                2048 kB
+AnonHugePages:      2048 kB
+Private_Hugetlb:       0 kB
+10400000-10800000 rw-p 00000000 00:0f 77                         /anon_hugepage (deleted)
+Rss:                   0 kB
+AnonHugePages:         0 kB
+Private_Hugetlb:    4096 kB
+10800000-12000000 ---p 00000000 00:00 0                          [anon:cradle arenas]
+Rss:                   0 kB
+20000000-20200000 rw-p 00000000 00:00 0                          [anon:cradle nursery]
+Rss:                1024 kB
+AnonHugePages:         0 kB
+20200000-20400000 rw-p 00000000 00:00 0 
+Rss:                2048 kB
+AnonHugePages:      2048 kB
+"""
+
+
+def test_text():
+    """What a kernel with names and a pool shows, which not every test machine has."""
+    loader = importlib.machinery.SourceFileLoader("cradle_pages_tool", tool)
+    sys.dont_write_bytecode = True
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    sys.modules[loader.name] = module
+    loader.exec_module(module)
+    mappings = module.parse_smaps(SMAPS)
+    starts = [mapping.start for mapping in mappings]
+    named = module.named_ranges(mappings)
+    names = ["cradle arenas", "cradle arenas", "cradle nursery"]
+    expect([name for _, _, name in named] == names, f"named mappings are found, got {named}")
+    merged = module.merge([(0x10000000, 0x12000000, "arenas")], named)
+    expect([name for _, _, name in merged] == ["arenas", "cradle nursery"], f"a published range takes its place, got {merged}")
+    arenas, nursery = (module.measure(one, mappings, starts) for one in merged)
+    got = tuple(arenas[key] // MIB for key in ("reserved", "committed", "resident", "thp", "pool"))
+    expect(got == (32, 8, 6, 2, 4) and arenas["exact"], f"the pool's pages count as resident, got {arenas}")
+    expect(nursery["resident"] == MIB and nursery["thp"] == 0, f"a nursery on small pages, got {nursery}")
+    shared = module.measure((0x20200000, 0x20300000, "half"), mappings, starts)
+    expect(shared["resident"] == MIB and not shared["exact"], f"half of a mapping is an upper bound, got {shared}")
 
 
 def test_process(folder):
@@ -143,6 +187,7 @@ def test_not_ours():
         refuses("a process of another user", "it belongs to", result)
 
 
+test_text()
 with tempfile.TemporaryDirectory() as folder:
     test_process(folder)
     test_given_ranges(folder)

@@ -290,7 +290,8 @@ typedef struct byte_array {
   char bytes[];
 } byte_array;
 
-static char *array_in_heap(huge_area *area, const huge_run *run) {
+/* Unchecked, as huge_area_close is: the mutator lives from the one to the other, or there is none. */
+static char *array_in_heap(huge_area *area, const huge_run *run) CRADLE_UNCHECKED_COLLECTION {
   static const cradle_type type = {.name = "area",
                                    .size = sizeof(byte_array),
                                    .items = CRADLE_ITEMS_BYTES,
@@ -312,7 +313,7 @@ void huge_area_open(huge_area *area, const huge_run *run) {
   area->bytes = run->which->heap ? array_in_heap(area, run) : huge_map(run->kind, area->size);
 }
 
-void huge_area_close(huge_area *area) {
+void huge_area_close(huge_area *area) CRADLE_UNCHECKED_COLLECTION {
   if (area->heap == NULL) {
     huge_unmap(area->kind, area->bytes, area->size);
     return;

@@ -1,4 +1,7 @@
-"""The pictures of what huge pages bring, drawn from the JSON of huge-pages. Needs matplotlib."""
+"""The pictures of what huge pages bring, drawn from the JSON of huge-pages. Needs matplotlib.
+
+Times are the processor's, medians; of single faults the clock's.
+"""
 
 import re
 import sys
@@ -68,7 +71,8 @@ def grouped(result, phase, value_of):
 
 
 def each_ns(row):
-    return row["median_ns"] / row["operations"]
+    """Of the processor's time, which other programs do not disturb."""
+    return row["cpu_ns"] / row["operations"]
 
 
 def draw_by_case(result, path, phases, value_of, label):
@@ -82,7 +86,7 @@ def draw_by_case(result, path, phases, value_of, label):
 
 
 def draw_touch(result, path):
-    draw_by_case(result, path, ["touch", "fill", "free"], each_ns, "ns a base page, median")
+    draw_by_case(result, path, ["touch", "fill", "free"], each_ns, "ns a base page")
 
 
 def draw_access(result, path):
@@ -94,7 +98,7 @@ def draw_access(result, path):
             axis.plot(row["bytes"], each_ns(row), marker="x", markersize=8, linestyle="none", color=COLOURS[row["pages"]])
         axis.set_title(phase)
         axis.set_xlabel("memory (x: an array in a Cradle heap)")
-    axes[0].set_ylabel("ns an access, median")
+    axes[0].set_ylabel("ns an access")
     axes[0].legend()
     save(figure, path)
 
@@ -113,13 +117,13 @@ def draw_fault(result, path):
 
 
 def draw_pymalloc(result, path):
-    base = {row["case"]: row["median_ns"] for row in select(result, phase="run", pages="small")}
-    cases, series = grouped(result, "run", lambda row: 100 * (row["median_ns"] / base[row["case"]] - 1) if row["case"] in base else None)
+    base = {row["case"]: row["cpu_ns"] for row in select(result, phase="run", pages="small")}
+    cases, series = grouped(result, "run", lambda row: 100 * (row["cpu_ns"] / base[row["case"]] - 1) if row["case"] in base else None)
     series.pop("small", None)
     figure, (axis,) = panels(1, width=8)
     bars(axis, cases, series)
     axis.axhline(0, color="black", linewidth=0.8)
-    axis.set_ylabel("time against small pages, %")
+    axis.set_ylabel("processor time against small pages, %")
     axis.legend()
     save(figure, path)
 
@@ -130,16 +134,16 @@ def draw_nursery(result, path):
     figure, axes = panels(len(programs))
     for axis, program in zip(axes, programs):
         rows = [row for row in result["rows"] if parts(row)[0] == program]
-        lines(axis, rows, lambda row: bytes_of(parts(row)[1]), lambda row: row["median_ns"] / 1e6)
+        lines(axis, rows, lambda row: bytes_of(parts(row)[1]), lambda row: row["cpu_ns"] / 1e6)
         axis.set_title(program)
         axis.set_xlabel("nursery")
-    axes[0].set_ylabel("ms a run, median")
+    axes[0].set_ylabel("ms a run")
     axes[0].legend()
     save(figure, path)
 
 
 def draw_graph(result, path):
-    draw_by_case(result, path, in_order(row["phase"] for row in result["rows"]), each_ns, "ns a node or step, median")
+    draw_by_case(result, path, in_order(row["phase"] for row in result["rows"]), each_ns, "ns a node or step")
 
 
 DRAW = {

@@ -42,6 +42,7 @@ typedef struct huge_case {
 typedef struct huge_phase {
   uint64_t operations; /* 0: the phase did not run */
   double ns;           /* all of it, or the median of its operations where each was timed */
+  double cpu_ns;       /* processor time of the process, which leaves out what other programs took; -1: not measured */
   double faults;       /* page faults of the process */
   double counts[COUNTERS];
 } huge_phase;
@@ -55,7 +56,7 @@ typedef struct huge_run {
   uint64_t resident_before, huge_before;
   double *probes[HUGE_PHASES_MAX]; /* of the benchmarks that time each operation: room for bench.probes of them */
   uint64_t begin_ns;
-  double begin_faults;
+  double begin_faults, begin_cpu_ns;
   counters counters;
 } huge_run;
 

@@ -8,7 +8,7 @@
 #include "bench/timing.h"
 
 typedef struct summary {
-  double min_ns, median_ns, faults;
+  double min_ns, median_ns, cpu_ns, faults;
   double misses; /* of the data TLB, loads and stores, the median; -1: not counted */
   uint64_t operations;
 } summary;
@@ -19,14 +19,18 @@ static double misses_of(const huge_phase *phase) {
 }
 
 static summary summarize(const huge_row *row, int phase) {
-  double ns[HUGE_RUNS_MAX], faults[HUGE_RUNS_MAX], misses[HUGE_RUNS_MAX];
+  double ns[HUGE_RUNS_MAX], cpu[HUGE_RUNS_MAX], faults[HUGE_RUNS_MAX], misses[HUGE_RUNS_MAX];
   size_t count = (size_t)row->runs;
   for (size_t i = 0; i < count; i++) {
     ns[i] = row->phases[phase][i].ns;
+    cpu[i] = row->phases[phase][i].cpu_ns;
     faults[i] = row->phases[phase][i].faults;
     misses[i] = misses_of(&row->phases[phase][i]);
   }
-  summary result = {.median_ns = median_of(ns, count), .faults = median_of(faults, count), .misses = median_of(misses, count)};
+  summary result = {.median_ns = median_of(ns, count),
+                    .cpu_ns = median_of(cpu, count),
+                    .faults = median_of(faults, count),
+                    .misses = median_of(misses, count)};
   result.min_ns = ns[0]; /* sorted now */
   result.operations = row->phases[phase][0].operations;
   return result;
@@ -44,7 +48,11 @@ static double probe_at(const huge_row *row, int phase, double quantile) {
 /* --- the table --- */
 
 static void print_time(double ns) {
-  if (ns < 1e4)
+  if (ns < 0)
+    printf(" %12s", "n/a");
+  else if (ns < 1e3)
+    printf(" %9.2f ns", ns);
+  else if (ns < 1e4)
     printf(" %9.0f ns", ns);
   else if (ns < 1e7)
     printf(" %9.1f us", ns * 1e-3);
@@ -64,13 +72,11 @@ static void print_row(const huge_result *result, size_t which, int phase, int ki
   summary own = summarize(row, phase), base = own;
   if (measured(result, which, HUGE_SMALL)) base = summarize(&result->rows[which][HUGE_SMALL], phase);
   printf("%-20s %-14s %-8s", result->bench->cases[which].name, result->bench->phases[phase], huge_kind_names[kind]);
-  print_time(own.min_ns);
-  print_time(own.median_ns);
-  if (own.operations == 1)
-    printf(" %9s", "-");
-  else
-    printf(" %9.2f", own.median_ns / (double)own.operations);
+  print_time(own.min_ns / (double)own.operations);
+  print_time(own.median_ns / (double)own.operations);
   print_change(own.median_ns, base.median_ns);
+  print_time(own.cpu_ns / (double)own.operations);
+  print_change(own.cpu_ns, base.cpu_ns);
   printf(" %11.0f", own.faults);
   print_change(own.faults, base.faults);
   if (own.misses < 0)
@@ -116,13 +122,14 @@ void huge_report_table(const huge_result *result) {
   printf("%s: %s\n", bench->name, bench->help);
   printf("%d runs on each kind of page in turn, after one that is not counted; changes against small pages\n\n",
          result->settings->runs);
-  printf("%-20s %-14s %-8s %12s %12s %9s %9s %11s %9s %12s %6s\n", "case", "phase", "pages", "minimum", "median", "ns each",
-         "change", "faults", "change", "dTLB misses", "huge");
+  printf("%-20s %-14s %-8s %12s %12s %9s %12s %9s %11s %9s %12s %6s\n", "case", "phase", "pages", "minimum", "median",
+         "change", "processor", "change", "faults", "change", "dTLB misses", "huge");
   for (size_t i = 0; i < bench->case_count; i++)
     for (int phase = 0; phase < HUGE_PHASES_MAX && bench->phases[phase] != NULL; phase++)
       for (int kind = 0; kind < HUGE_KINDS; kind++)
         if (measured(result, i, kind)) print_row(result, i, phase, kind);
-  printf("\nns each: a %s, of the median. huge: share of the resident memory that the kernel backed with huge pages.\n",
+  printf("\nTimes are for one %s; processor: the processor's time, the median. huge: share of the resident memory that the\n"
+         "kernel backed with huge pages.\n",
          bench->operation);
   if (bench->probes != 0)
     printf("dTLB misses: not counted where each operation is timed.\n");
@@ -154,8 +161,8 @@ static void json_row(const huge_result *result, size_t which, int phase, int kin
   summary own = summarize(row, phase);
   printf("    {\"case\": \"%s\", \"bytes\": %llu, \"heap\": %s, \"phase\": \"%s\", \"pages\": \"%s\"", one->name,
          (unsigned long long)one->bytes, one->heap ? "true" : "false", result->bench->phases[phase], huge_kind_names[kind]);
-  printf(", \"operations\": %llu, \"min_ns\": %.0f, \"median_ns\": %.0f, \"faults\": %.0f",
-         (unsigned long long)own.operations, own.min_ns, own.median_ns, own.faults);
+  printf(", \"operations\": %llu, \"min_ns\": %.0f, \"median_ns\": %.0f, \"cpu_ns\": %.0f, \"faults\": %.0f",
+         (unsigned long long)own.operations, own.min_ns, own.median_ns, own.cpu_ns, own.faults);
   json_numbers("runs_ns", row, phase, false);
   json_numbers("runs_faults", row, phase, true);
   if (own.misses < 0)

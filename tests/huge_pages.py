@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 SKIP = 77
-MIB = 1 << 20
+POOL_TRIES = 4
 POOL = pathlib.Path("/proc/sys/vm/nr_hugepages")
 program = sys.argv[1]
 failures = []
@@ -76,8 +76,8 @@ def test_work():
     expect("change" in call("fault", "--divide=100", "--runs=1", "--pages=small").stdout, "a table with its heading")
 
 
-def test_pool():
-    """The pool is afterwards as it was, and what could not be had has a reason."""
+def use_pool():
+    """Whether the pool is afterwards as it was, in words when it is not."""
     before = POOL.read_text() if POOL.exists() else None
     result = json.loads(call("fault", "--divide=20", "--pages=hugetlb", "--runs=1", "--json").stdout)
     expect(result["rows"] or result["skipped"][0]["reason"], f"the pool is used, or skipped with a reason: {result}")
@@ -86,7 +86,16 @@ def test_pool():
     for one in result["rows"]:
         expect(one["huge_bytes"] > 0, f"the pool's pages are seen: {one}")
     after = POOL.read_text() if POOL.exists() else None
-    expect(after == before, f"the pool has as many pages as before: {before!r}, {after!r}")
+    return None if after == before else f"the pool has as many pages as before: {before!r}, {after!r}"
+
+
+def test_pool():
+    """Another program may size the pool in between, but not every time."""
+    for _ in range(POOL_TRIES):
+        wrong = use_pool()
+        if wrong is None:
+            return
+    expect(False, wrong)
 
 
 def test_faults():

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -165,34 +166,48 @@ const char *huge_kind_missing(const huge_case *which, huge_kind kind, bool may_g
 /* --- the pool --- */
 
 static char pool_file[128];
-static volatile uint64_t pool_grown; /* pages that were added and are to be taken away */
+static volatile int64_t pool_grown; /* pages that were added and are to be taken away */
 
-/* These two and what they call run in a signal handler: system calls only. */
-static uint64_t pool_size(void) {
+/* These run in a signal handler too: system calls only. */
+static uint64_t read_pool_size(int file) {
   char text[32];
   uint64_t value = 0;
-  int file = open(pool_file, O_RDONLY | O_CLOEXEC);
-  ssize_t got = file < 0 ? 0 : read(file, text, sizeof text);
+  ssize_t got = pread(file, text, sizeof text, 0);
   for (ssize_t i = 0; i < got && text[i] >= '0' && text[i] <= '9'; i++) value = value * 10 + (uint64_t)(text[i] - '0');
-  if (file >= 0) close(file);
   return value;
 }
 
-static bool pool_resize(uint64_t pages) {
+static bool write_pool_size(int file, uint64_t pages) {
   char text[32];
   size_t at = sizeof text;
   do text[--at] = (char)('0' + pages % 10);
   while ((pages /= 10) != 0);
-  int file = open(pool_file, O_WRONLY | O_CLOEXEC);
-  bool done = file >= 0 && write(file, text + at, sizeof text - at) > 0;
+  return pwrite(file, text + at, sizeof text - at, 0) > 0;
+}
+
+/* Adds pages to the pool, or takes them away, and keeps count in pool_grown. Two of these programs do it one after the other,
+ * and no signal comes between the change and the count. false with errno: it is refused. */
+static bool change_pool(int64_t pages) {
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  int file = open(pool_file, O_RDWR | O_CLOEXEC);
+  bool done = file >= 0 && flock(file, LOCK_EX) == 0;
+  if (done) {
+    int64_t size = (int64_t)read_pool_size(file), wanted = size + pages > 0 ? size + pages : 0;
+    done = write_pool_size(file, (uint64_t)wanted);
+    int64_t change = (int64_t)read_pool_size(file) - size;
+    pool_grown = pages > 0 && change > 0 ? change : 0;
+  }
+  int error = errno;
   if (file >= 0) close(file);
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  errno = error;
   return done;
 }
 
 void huge_pool_restore(void) {
-  uint64_t size = pool_size(), grown = pool_grown;
-  pool_grown = 0;
-  if (grown != 0) pool_resize(size > grown ? size - grown : 0);
+  if (pool_grown != 0) change_pool(-pool_grown);
 }
 
 static void restore_and_end(int signal_number) {
@@ -217,14 +232,11 @@ const char *huge_pool_grow(const huge_case *which, huge_kind kind) {
   if (open >= needed) return NULL;
   pool_path(pool_file, sizeof pool_file, page, "nr_hugepages");
   restore_at_the_end();
-  uint64_t before = pool_size();
-  if (!pool_resize(before + needed - open)) return because("%s: %s", pool_file, strerror(errno));
-  uint64_t after = pool_size();
-  pool_grown = after > before ? after - before : 0;
+  if (!change_pool((int64_t)(needed - open))) return because("%s: %s", pool_file, strerror(errno));
+  long long given = pool_grown;
   if (pool_free(page) >= needed) return NULL;
   huge_pool_restore();
-  return because("the system gave the pool %llu pages, %llu are needed", (unsigned long long)(after - before),
-                 (unsigned long long)(needed - open));
+  return because("the system gave the pool %lld pages, %llu are needed", given, (unsigned long long)(needed - open));
 }
 
 /* --- mappings --- */

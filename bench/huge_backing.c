@@ -234,9 +234,11 @@ const char *huge_pool_grow(const huge_case *which, huge_kind kind) {
   restore_at_the_end();
   if (!change_pool((int64_t)(needed - open))) return because("%s: %s", pool_file, strerror(errno));
   long long given = pool_grown;
-  if (pool_free(page) >= needed) return NULL;
+  open = pool_free(page);
+  if (open >= needed) return NULL;
   huge_pool_restore();
-  return because("the system gave the pool %lld pages, %llu are needed", given, (unsigned long long)(needed - open));
+  return because("after the system gave %lld pages the pool has %llu free, %llu are needed", given, (unsigned long long)open,
+                 (unsigned long long)needed);
 }
 
 /* --- mappings --- */

@@ -13,22 +13,16 @@ uint64_t huge_work(const huge_run *run, uint64_t amount) {
   return amount < run->divide ? 1 : amount / run->divide;
 }
 
-static double cpu_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 void huge_phase_begin(huge_run *run) {
   run->begin_faults = huge_faults();
   counters_open(&run->counters);
   counters_start(&run->counters);
-  run->begin_cpu_ns = cpu_now_ns();
+  run->begin_cpu_ns = (double)cpu_now_ns();
   run->begin_ns = now_ns();
 }
 
 void huge_phase_end(huge_run *run, int phase, uint64_t operations) {
-  double ns = (double)(now_ns() - run->begin_ns), cpu_ns = cpu_now_ns() - run->begin_cpu_ns;
+  double ns = (double)(now_ns() - run->begin_ns), cpu_ns = (double)cpu_now_ns() - run->begin_cpu_ns;
   huge_phase *ended = &run->phases[phase];
   counters_stop(&run->counters);
   *ended = (huge_phase){.operations = operations, .ns = ns, .cpu_ns = cpu_ns, .faults = huge_faults() - run->begin_faults};

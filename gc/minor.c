@@ -18,8 +18,8 @@
 #include "gc/visit.h"
 
 #define COPY_INLINE_WORDS 16
-/* Recorded slots are prefetched so far ahead, and the young objects they refer to half as far. */
-#define RECORDED_AHEAD 16
+/* Remembered objects and recorded slots are prefetched so many entries ahead, what they refer to half as many. */
+#define AHEAD 16
 
 typedef struct minor_context {
   uintptr_t nursery_start, nursery_bytes;
@@ -105,14 +105,16 @@ static inline uintptr_t promote(minor_context *context, uintptr_t address) {
 static CRADLE_COLD void reach_old(minor_context *context, uintptr_t address) {
   crd_arenas *arenas = &context->heap->old.arenas;
   if (!arenas_contain(arenas, address)) return;
-  crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
-  if (page->state == PAGE_LARGE_YOUNG) {
-    page->state = PAGE_LARGE_REACHED;
-    page->pending = context->pending_large;
-    context->pending_large = page->head;
-  } else if (context->marking && page->state != PAGE_LARGE_REACHED) {
-    crd_mark_address(context->heap, address);
+  if (context->has_young_large) {
+    crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
+    if (page->state == PAGE_LARGE_YOUNG) {
+      page->state = PAGE_LARGE_REACHED;
+      page->pending = context->pending_large;
+      context->pending_large = page->head;
+    }
+    if (page->state == PAGE_LARGE_REACHED) return;
   }
+  if (context->marking) crd_mark_address(context->heap, address);
 }
 
 static inline void minor_reference(void *data, cradle_word *slot) {
@@ -175,6 +177,7 @@ static void trace_remembered(minor_context *context) {
   crd_word_stack *remembered = &context->heap->remembered;
   bool marking = context->marking;
   for (cradle_word *entry = remembered->base; entry < remembered->top; entry++) {
+    if (entry + AHEAD < remembered->top) __builtin_prefetch((void *)(uintptr_t)entry[AHEAD], 1);
     cradle_word *object = (cradle_word *)(uintptr_t)*entry;
     object[0] |= HEADER_BARRIER_FLAG;
     context->marking = marking && old_is_marked(&context->heap->old, (uintptr_t)object);
@@ -196,8 +199,8 @@ static void trace_recorded(minor_context *context) {
   crd_word_stack *recorded = &context->heap->recorded;
   cradle_word *top = recorded->top;
   for (cradle_word *entry = recorded->base; entry < top; entry++) {
-    if (entry + RECORDED_AHEAD < top) __builtin_prefetch((void *)(uintptr_t)entry[RECORDED_AHEAD], 1);
-    if (entry + RECORDED_AHEAD / 2 < top) prefetch_target(context, entry[RECORDED_AHEAD / 2]);
+    if (entry + AHEAD < top) __builtin_prefetch((void *)(uintptr_t)entry[AHEAD], 1);
+    if (entry + AHEAD / 2 < top) prefetch_target(context, entry[AHEAD / 2]);
     cradle_word *slot = (cradle_word *)(uintptr_t)(*entry & ~(cradle_word)SLOT_HOLDS_VALUE);
     if (*entry & SLOT_HOLDS_VALUE)
       minor_value(context, slot);

@@ -234,6 +234,13 @@ static void trace_all_old(minor_context *context) {
   context->heap->remember_all = false;
 }
 
+/* The flags with which a large object becomes old. */
+static uint64_t old_flags(const crd_type *type, const cradle_word *object) {
+  bool only_items = type->items >= CRADLE_ITEMS_REFERENCES && type->references == 0 && type->values == 0 && type->trace == NULL;
+  if (!only_items || type_object_bytes(type, object) < SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
+  return HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | (type->items == CRADLE_ITEMS_VALUES ? HEADER_VALUES_FLAG : 0);
+}
+
 /* Large young objects: the reached become old, the others go. Returns the bytes freed. */
 static uint64_t settle_large(cradle_heap *heap) {
   crd_arenas *arenas = &heap->old.arenas;
@@ -249,10 +256,7 @@ static uint64_t settle_large(cradle_heap *heap) {
     entry->next = PAGE_NONE;
     if (heap->old.born_marked) old_mark(&heap->old, arenas_page_address(arenas, page));
     cradle_word *object = (cradle_word *)arenas_page_address(arenas, page);
-    const crd_type *type = heap_type(heap, *object);
-    *object |= type->items >= CRADLE_ITEMS_REFERENCES && type_object_bytes(type, object) >= SLOTS_MIN_BYTES
-                   ? HEADER_OLD_FLAGS
-                   : HEADER_BARRIER_FLAG;
+    *object |= old_flags(heap_type(heap, *object), object);
   }
   heap->old.young_large = PAGE_NONE;
   return before - heap->old.used_bytes;

@@ -69,7 +69,7 @@ static CRADLE_NOINLINE cradle_word *slow_place(minor_context *context, size_t by
 }
 
 /* Copies an object to the old generation and leaves its new address behind. */
-static inline uintptr_t copy(minor_context *context, cradle_word *object, uint64_t header) {
+CRD_ALWAYS_INLINE uintptr_t copy(minor_context *context, cradle_word *object, uint64_t header) {
   const crd_type *type = &context->types[(uint32_t)header];
   crd_allocator *allocator = &context->allocators[type->size_class];
   cradle_word *place = (cradle_word *)allocator->free;
@@ -94,7 +94,7 @@ static inline uintptr_t copy(minor_context *context, cradle_word *object, uint64
 }
 
 /* The new address of a young object, which is copied unless it has been. */
-static inline uintptr_t promote(minor_context *context, uintptr_t address) {
+CRD_ALWAYS_INLINE uintptr_t promote(minor_context *context, uintptr_t address) {
   cradle_word *object = (cradle_word *)address;
   uint64_t header = object[0];
   if (header & HEADER_FORWARDED) return (uintptr_t)(header & ~HEADER_FORWARDED);
@@ -117,7 +117,7 @@ static CRADLE_COLD void reach_old(minor_context *context, uintptr_t address) {
   if (context->marking) crd_mark_address(context->heap, address);
 }
 
-static inline void minor_reference(void *data, cradle_word *slot) {
+CRD_ALWAYS_INLINE void minor_reference(void *data, cradle_word *slot) {
   minor_context *context = data;
   uintptr_t address = (uintptr_t)*slot;
   if (address - context->nursery_start < context->nursery_bytes)

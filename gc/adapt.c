@@ -74,9 +74,9 @@ static double expected_ns(const crd_adapt *adapt, double survival, size_t bytes)
 size_t crd_adapt_hand_out(const cradle_heap *heap) {
   const crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
-  if (adapt->fixed || heap->options.pause_ns == 0 || heap->major.phase != MAJOR_MARKING) return bytes;
+  if (heap->options.pause_ns == 0 || heap->major.phase != MAJOR_MARKING) return bytes;
   double most = (double)heap->options.pause_ns * PAUSE_SHARE_MARKING;
-  while (bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;
+  while (!adapt->fixed && bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;
   for (uint32_t cut = heap->major.behind; cut > 0 && bytes / 2 >= adapt->min; cut--) bytes /= 2;
   return bytes & ~(size_t)7;
 }

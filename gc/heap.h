@@ -5,7 +5,7 @@
  *   [heap.3] An old object's barrier flag is set exactly when it is not remembered; a young object's flags are zero. An
  *            old array of SLOTS_MIN_BYTES and more has and keeps the slots flag, and the values flag if it holds values.
  *   [heap.4] state says what runs now; no allocation and no barrier happens unless it is HEAP_MUTATING.
- *   [heap.5] A slot of a not remembered array with the slots flag that holds a young reference is in recorded.
+ *   [heap.5] A slot of an array with the slots flag that holds a young reference is in recorded, or the array is remembered.
  *   [heap.6] While marking: no object that is marked and not on the mark stack holds, in a slot that is not recorded, a
  *            reference to an unmarked old object, unless the object itself is remembered.
  */

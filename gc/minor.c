@@ -281,9 +281,9 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
   trace_pending(&context);
   if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
-  trace_remembered(&context);
-  trace_recorded(&context);
+  trace_recorded(&context); /* first: what was stored in the order it was allocated is copied in that order */
   trace_pending(&context);
+  trace_remembered(&context);
   event->u.minor.large_freed_bytes = context.has_young_large ? settle_large(heap) : 0;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;

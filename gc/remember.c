@@ -1,13 +1,17 @@
 /* The slow path of the write barrier: the remembered set, the recorded slots of large arrays, and what marking must see.
  *
- * Which slots of a large array are stored into is recorded in the order of the stores. A slot whose old value was young is
- * in the record already, for only a minor collection takes slots out of it, and after that no slot holds a young value. That
- * test is the only filter: no card, no lock, no set (DESIGN's rule for a million random stores).
+ * Which slots of a large array are stored into is recorded in the order of the stores, whatever was in them: to look would be a
+ * cache miss for each. When half as many are recorded as the array has slots, all of it is remembered, and further
+ * stores take the fast path until the next collection. So a store costs a record or a share of a scan of two slots,
+ * and the cost has no cliff at any length.
  */
 #include <cradle/barrier.h>
 
 #include "gc/check.h"
 #include "gc/heap.h"
+
+/* The share of an array's slots that is recorded before all of it is remembered. */
+#define RECORDED_SHARE 2
 
 static void remember(cradle_heap *heap, cradle_word *header) {
   *header &= ~HEADER_BARRIER_FLAG;
@@ -33,18 +37,29 @@ static inline bool is_young(const cradle_heap *heap, uintptr_t address) {
   return arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address))->state == PAGE_LARGE_YOUNG;
 }
 
+/* Whether another slot of the array may be recorded before the next minor collection. The array's page entry counts. */
+static inline bool may_record(cradle_heap *heap, const void *array) {
+  crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, (uintptr_t)array));
+  uint32_t now = (uint32_t)heap->stats.minor_collections;
+  if (page->recorded_at != now) {
+    page->recorded_at = now;
+    page->may_record = page->pages * (PAGE_BYTES / 8 / RECORDED_SHARE);
+  }
+  return page->may_record-- > 0;
+}
+
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
   cradle_heap *heap = mutator->heap;
-  cradle_word header = *(cradle_word *)object, *place = slot, old_word = *place;
+  cradle_word header = *(cradle_word *)object;
   ASSERT(header & HEADER_BARRIER_FLAG, "the barrier's slow path needs the flag");
   ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a store during a collection");
-  *place = word;
-  if (CRADLE_UNLIKELY(!(header & HEADER_SLOTS_FLAG))) {
-    remember(heap, object);
-    return;
-  }
+  *(cradle_word *)slot = word;
   bool value = (header & HEADER_VALUES_FLAG) != 0;
-  if (is_young(heap, address_in(heap, value, old_word))) return;
-  if (!is_young(heap, address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
-  if (!word_stack_push(&heap->recorded, (uintptr_t)place | (value ? SLOT_HOLDS_VALUE : 0))) remember(heap, object);
+  if (CRADLE_LIKELY(header & HEADER_SLOTS_FLAG)) {
+    if (!is_young(heap, address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
+    if (may_record(heap, object) &&
+        word_stack_push(&heap->recorded, (uintptr_t)slot | (value ? SLOT_HOLDS_VALUE : 0)))
+      return;
+  }
+  remember(heap, object);
 }

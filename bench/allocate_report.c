@@ -82,7 +82,7 @@ static void print_counters(const measurement *result, variant which) {
   const figure *one = &result->figures[which];
   if (one->missing != NULL) return;
   for (int i = 0; i < COUNTERS; i++) {
-    printf("%-8s %-11s ", variant_names[which], counter_names[i]);
+    printf("%-8s %-17s ", variant_names[which], counter_names[i]);
     if (one->counter_reasons[i][0] == '\0')
       printf("%.2f an allocation\n", one->counts[i]);
     else

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const counter_names[COUNTERS] = {"cycles", "instructions"};
+const char *const counter_names[COUNTERS] = {"cycles", "instructions", "dtlb_load_misses",
+                                             "dtlb_store_misses"};
 
 static void give_reason(counter *one, const char *reason) {
   one->fd = -1;
@@ -25,7 +26,9 @@ void counters_none(counters *set, const char *reason) {
 /* Generic names: libpfm4 knows them on every machine, also on those whose own events it does not
  * know. */
 static const char *const event_names[COUNTERS] = {"PERF_COUNT_HW_CPU_CYCLES",
-                                                  "PERF_COUNT_HW_INSTRUCTIONS"};
+                                                  "PERF_COUNT_HW_INSTRUCTIONS",
+                                                  "PERF_COUNT_HW_CACHE_DTLB:READ:MISS",
+                                                  "PERF_COUNT_HW_CACHE_DTLB:WRITE:MISS"};
 
 static void give_error(counter *one, int error) {
   char reason[sizeof(one->reason)];

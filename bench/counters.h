@@ -1,4 +1,5 @@
-/* Hardware counters of the calling thread, user mode only: cycles and instructions.
+/* Hardware counters of the calling thread, user mode only: cycles, instructions, and loads and
+ * stores whose page the data TLB did not have.
  *
  * A counter has a value, or it has none and a reason in words; it is never zero for want of
  * hardware. libpfm4 turns the names into events (built with HAVE_PFM), perf_event_open counts.
@@ -12,8 +13,13 @@
 
 #include <stdbool.h>
 
-typedef enum counter_id { COUNTER_CYCLES, COUNTER_INSTRUCTIONS } counter_id;
-#define COUNTERS 2
+typedef enum counter_id {
+  COUNTER_CYCLES,
+  COUNTER_INSTRUCTIONS,
+  COUNTER_DTLB_LOADS,
+  COUNTER_DTLB_STORES,
+} counter_id;
+#define COUNTERS 4
 
 typedef struct counter {
   int fd;           /* -1: not open */

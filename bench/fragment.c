@@ -1,5 +1,5 @@
 /* The fragmentation adversary: --live bytes of objects of 24 to 8192 bytes, of which a random nine tenths die. What stays
- * resident after a full collection (by hand: after the frees), by what lives, is the figure. Then the dead are made anew,
+ * resident after a compacting collection (by hand: after the frees), by what lives, is the figure. Then the dead are made anew,
  * which finds out whether the holes can be used.
  */
 #include "bench/workloads.h"
@@ -72,7 +72,7 @@ static uint64_t run_cradle(workload_run *run) {
     sum += note_filled(run, all);
     for (uint64_t i = 0; i < all->length; i++)
       if (random_below(&r, KEPT_OF) != 0) cradle_store(m, all, &all->slots[i], NULL);
-    cradle_collect_full(m);
+    cradle_collect_compacting(m);
     sum += note_sparse(run, all);
     fill(m, &all, &r);
     cradle_collect_full(m);

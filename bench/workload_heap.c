@@ -9,9 +9,6 @@
 
 #include "bench/timing.h"
 
-/* Collections with less of the program between them than this are one pause to whoever waits for it. */
-#define PAUSE_GAP_NS 1000
-
 #define VALUES_OF_TUPLE (UINT64_C(7) << (offsetof(tuple, items) / 8))
 static const cradle_type types[TYPE_COUNT] = {
     [TYPE_CELL] = {.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, next)},
@@ -45,40 +42,19 @@ static const cradle_type types[TYPE_COUNT] = {
 
 /* --- pauses --- */
 
-/* A pause runs from the first begin to the end that matches it, and on through what follows within PAUSE_GAP_NS. */
-static void pause_close(workload_run *run) {
-  if (run->pause_end_ns != 0 && !run->pauses_done) {
-    histogram_record(&run->pauses, run->pause_end_ns - run->pause_begin_ns);
-    if (run->cpu_pauses != NULL) histogram_record(run->cpu_pauses, run->pause_cpu_end_ns - run->pause_cpu_begin_ns);
-  }
-  run->pause_end_ns = 0;
-}
-
-static void pause_begins(workload_run *run, uint64_t now) {
-  if (run->pause_depth++ > 0) return;
-  if (run->pause_end_ns != 0 && now - run->pause_end_ns < PAUSE_GAP_NS) {
-    run->pause_end_ns = 0;
-    return;
-  }
-  pause_close(run);
-  run->pause_begin_ns = now;
-  if (run->cpu_pauses != NULL) run->pause_cpu_begin_ns = cpu_now_ns();
-}
-
-static void pause_ends(workload_run *run, uint64_t now) {
-  if (run->pause_depth == 0 || --run->pause_depth > 0) return;
-  run->pause_end_ns = now;
-  if (run->cpu_pauses != NULL) run->pause_cpu_end_ns = cpu_now_ns();
-}
-
+/* Every pause begins with a minor collection, where the processor's clock is read, and ends with an event of its own. */
 static void on_event(void *data, const cradle_event *event) {
-  switch (event->kind) {
-  case CRADLE_EVENT_MINOR_BEGIN:
-  case CRADLE_EVENT_MAJOR_BEGIN: pause_begins(data, event->time_ns); break;
-  case CRADLE_EVENT_MINOR_END:
-  case CRADLE_EVENT_MAJOR_END: pause_ends(data, event->time_ns); break;
-  default: break;
+  workload_run *run = data;
+  if (event->kind == CRADLE_EVENT_MINOR_BEGIN && run->cpu_pauses != NULL && !run->in_pause) {
+    run->in_pause = true;
+    run->pause_cpu_begin_ns = cpu_now_ns();
   }
+  if (event->kind != CRADLE_EVENT_PAUSE) return;
+  if (!run->pauses_done) {
+    histogram_record(&run->pauses, event->u.pause.duration_ns);
+    if (run->cpu_pauses != NULL) histogram_record(run->cpu_pauses, cpu_now_ns() - run->pause_cpu_begin_ns);
+  }
+  run->in_pause = false;
 }
 
 /* --- the heap --- */
@@ -102,11 +78,9 @@ void workload_end(workload_run *run, cradle_heap *heap, cradle_mutator *mutator)
   cradle_heap_stats(heap, &run->stats, sizeof run->stats, false);
   cradle_mutator_free(mutator);
   cradle_heap_free(heap);
-  pause_close(run);
 }
 
 void workload_timed_begin(workload_run *run) {
-  run->pause_end_ns = 0;
   memset(&run->pauses, 0, sizeof run->pauses);
   run->cpu_begin_ns = cpu_now_ns();
   run->begin_ns = now_ns();
@@ -115,7 +89,6 @@ void workload_timed_begin(workload_run *run) {
 void workload_timed_end(workload_run *run) {
   run->end_ns = now_ns();
   run->cpu_end_ns = cpu_now_ns();
-  pause_close(run);
   run->pauses_done = true;
   run->resident_bytes = workload_resident_bytes();
 }

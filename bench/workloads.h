@@ -44,11 +44,9 @@ typedef struct workload_run {
   uint64_t resident_bytes;           /* at the end of the timed part */
   cradle_stats stats;                /* of a Cradle variant, at its end */
   histogram pauses;                  /* of a Cradle variant, in the timed part */
-  uint64_t pause_begin_ns;           /* of the pause that is open or that may still be continued */
-  uint64_t pause_end_ns;             /* of that pause; 0: it is open, or there is none */
-  unsigned pause_depth;
   histogram *cpu_pauses; /* NULL, or where pauses are recorded as this thread's processor time, too */
-  uint64_t pause_cpu_begin_ns, pause_cpu_end_ns;
+  uint64_t pause_cpu_begin_ns;
+  bool in_pause;
   bool pauses_done; /* later ones do not count */
   workload_figure figures[WORKLOAD_FIGURES_MAX];
   unsigned figure_count;

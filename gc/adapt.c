@@ -25,11 +25,13 @@
 #define PAUSE_SHARE_MOST 0.9
 #define PAUSE_SHARE_GROW 0.6
 #define PAUSE_SHARE_MARKING 0.4
-/* Time a promoted byte takes: the value before anything was measured, the share by which a sample moves the average, and the
- * most that a sample counts, as a multiple of the average: a preempted collection is no news. */
+/* Time a promoted byte takes: the value before anything was measured, the shares by which a longer and a shorter sample move
+ * the average, and the most that a sample counts, as a multiple of the average. A collection that other programs interrupted
+ * is no news; one that was quick is. */
 #define RATE_FIRST 0.25
-#define RATE_SHARE 0.125
-#define RATE_CLIP 1.25
+#define RATE_SHARE_UP (1.0 / 32)
+#define RATE_SHARE_DOWN 0.25
+#define RATE_CLIP 1.5
 #define SURVIVAL_SHARE 0.25
 /* Bounds of the size: the base over so much, and the L3, or so many bases where it is unknown. */
 #define MIN_SHARE 16
@@ -61,7 +63,7 @@ static void note_rate(crd_adapt *adapt, const cradle_event *minor) {
   double sample = (double)minor->u.minor.duration_ns / (double)minor->u.minor.promoted_bytes;
   double *rate = &adapt->ns_per_promoted_byte;
   if (sample > RATE_CLIP * *rate) sample = RATE_CLIP * *rate;
-  *rate += (sample - *rate) * RATE_SHARE;
+  *rate += (sample - *rate) * (sample > *rate ? RATE_SHARE_UP : RATE_SHARE_DOWN);
 }
 
 /* How long a minor collection of a nursery of so many bytes may be expected to take when this share survives. */
@@ -72,9 +74,9 @@ static double expected_ns(const crd_adapt *adapt, double survival, size_t bytes)
 size_t crd_adapt_hand_out(const cradle_heap *heap) {
   const crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
-  if (adapt->fixed || heap->options.pause_ns == 0 || heap->major.phase != MAJOR_MARKING) return bytes;
+  if (heap->options.pause_ns == 0 || heap->major.phase != MAJOR_MARKING) return bytes;
   double most = (double)heap->options.pause_ns * PAUSE_SHARE_MARKING;
-  while (bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;
+  while (!adapt->fixed && bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;
   for (uint32_t cut = heap->major.behind; cut > 0 && bytes / 2 >= adapt->min; cut--) bytes /= 2;
   return bytes & ~(size_t)7;
 }

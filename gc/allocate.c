@@ -129,17 +129,13 @@ static void *take_large(cradle_heap *heap, size_t bytes) {
 }
 
 /* Large objects fill no nursery, so what is allocated of them brings on collections here: when it comes to a nursery's size
- * while a major collection runs, and when the threshold is reached. An object larger than what the threshold leaves must not
- * be a reason again and again: it is added to the next threshold. */
+ * while a major collection runs, and when it would pass the threshold. */
 static void collect_before_large(cradle_heap *heap, size_t bytes) {
   crd_major *major = &heap->major;
   major->large_bytes += bytes;
-  bool idle = major->phase == MAJOR_IDLE;
-  if (idle && heap->old.used_bytes + heap->external_bytes + bytes < heap->pacing.threshold) return;
-  if (!idle && major->large_bytes < heap->nursery.bytes) return;
-  if (idle) heap->pacing.reserving = bytes;
-  crd_collect(heap, CRADLE_CAUSE_LARGE);
-  if (idle && major->phase == MAJOR_IDLE) heap->pacing.reserving = 0;
+  if (major->phase == MAJOR_IDLE ? heap->old.used_bytes + heap->external_bytes + bytes >= heap->pacing.threshold
+                                 : major->large_bytes >= heap->nursery.bytes)
+    crd_collect(heap, CRADLE_CAUSE_LARGE);
 }
 
 static void *new_large(cradle_mutator *mutator, uint32_t type, size_t bytes) {

@@ -39,8 +39,14 @@ enum { PAGE_FREE = 0, PAGE_SMALL, PAGE_INSIDE, PAGE_LARGE, PAGE_LARGE_YOUNG, PAG
 typedef struct crd_page {
   uint32_t pages;      /* of the span, in its first page */
   uint32_t head;       /* number of the span's first page */
-  uint32_t next;       /* the span's successor in the one list it is in, or PAGE_NONE */
-  uint32_t pending;    /* large objects that a minor collection reached and has not traced: the next one, or PAGE_NONE */
+  union {
+    uint32_t next;        /* the span's successor in the one list it is in, or PAGE_NONE */
+    uint32_t recorded_at; /* old large objects: the minor collection after which may_record was set; see gc/remember.c */
+  };
+  union {
+    uint32_t pending;    /* large objects that a minor collection reached and has not traced: the next one, or PAGE_NONE */
+    uint32_t may_record; /* old large objects: slots that may still be recorded */
+  };
   uint16_t objects;    /* capacity of the span */
   uint8_t size_class;
   uint8_t state;

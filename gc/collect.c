@@ -5,7 +5,8 @@
 
 /* Of the pause target, what an increment may use at least after a long minor collection, as a share. */
 #define STEP_SHARE 4
-/* Used bytes beyond the threshold by this share: marking fell behind what is promoted, and is finished at once. */
+/* Used bytes beyond the threshold by this share of it and of the minimum: marking fell behind what is promoted, and is finished
+ * at once. */
 #define OVERSHOOT_SHARE 4
 /* Arenas that one pause gives back at most, unless it is that of a full collection: each costs about 0.01 ms, or 0.13 ms of
  * base pages. */
@@ -109,7 +110,7 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
   const crd_pacing *pacing = &heap->pacing;
   uint64_t used = collected_bytes(heap), target = heap->options.pause_ns;
   if (heap->options.stress_period != 0) return (crd_budget){0, 0};
-  if (target == 0 || used > pacing->threshold + pacing->threshold / OVERSHOOT_SHARE) return whole();
+  if (target == 0 || used > pacing->threshold + (pacing->threshold + pacing->min) / OVERSHOOT_SHARE) return whole();
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
   uint64_t now = crd_platform_now_ns(), least = now + target / STEP_SHARE, deadline = begin + target - target / 8;
@@ -120,11 +121,13 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
 static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, uint64_t promoted) {
   if (heap->major.phase == MAJOR_IDLE) {
     bool stress = heap->options.stress_period != 0; /* then a major collection always runs */
-    if (!stress && collected_bytes(heap) + heap->pacing.reserving < crd_pacing_trigger(&heap->pacing, collected_bytes(heap))) return;
+    if (!stress && collected_bytes(heap) < crd_pacing_trigger(&heap->pacing, collected_bytes(heap))) return;
     crd_major_start(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   }
   heap->state = HEAP_COLLECTING;
-  crd_major_step(heap, budget_of(heap, begin, promoted));
+  crd_budget budget = budget_of(heap, begin, promoted);
+  do crd_major_step(heap, budget);
+  while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE);
   if (heap->major.phase == MAJOR_IDLE && heap->options.pause_ns == 0 && crd_compact_is_due(heap)) crd_compact(heap, false);
   heap->state = HEAP_MUTATING;
   crd_nursery_reset(heap);

@@ -2,10 +2,10 @@
  *
  *   [heap.1] Outside a collection every old object that refers to a young one is remembered, or remember_all is set.
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold.
- *   [heap.3] An old object's barrier flag is set exactly when it is not remembered; a young object's flags are zero but for
- *            the slots flag, which an array above SLOTS_MIN_BYTES has once it is old and never loses.
+ *   [heap.3] An old object's barrier flag is set exactly when it is not remembered; a young object's flags are zero. An
+ *            old array of SLOTS_MIN_BYTES and more has and keeps the slots flag, and the values flag if it holds values.
  *   [heap.4] state says what runs now; no allocation and no barrier happens unless it is HEAP_MUTATING.
- *   [heap.5] A slot of a not remembered array with the slots flag that holds a young reference is in recorded.
+ *   [heap.5] A slot of an array with the slots flag that holds a young reference is in recorded, or the array is remembered.
  *   [heap.6] While marking: no object that is marked and not on the mark stack holds, in a slot that is not recorded, a
  *            reference to an unmarked old object, unless the object itself is remembered.
  */
@@ -23,10 +23,11 @@
 #include "gc/word_stack.h"
 
 #define HEADER_BARRIER_FLAG ((uint64_t)CRADLE_BARRIER_MASK << (8 * CRADLE_BARRIER_OFFSET))
-/* An old array whose stored slots are recorded one by one, where the barrier is told the slot. */
+/* An old array whose stored slots are recorded one by one, where the barrier is told the slot; and that they hold values. */
 #define HEADER_SLOTS_FLAG (HEADER_BARRIER_FLAG << 1)
-#define HEADER_OLD_FLAGS (HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG)
-/* Arrays from this size on: below it, looking at all of one costs less than recording. */
+#define HEADER_VALUES_FLAG (HEADER_BARRIER_FLAG << 2)
+#define HEADER_OLD_FLAGS (HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
+/* Arrays with no slots but their items, from this size on: below it, looking at all of one costs less than recording. */
 #define SLOTS_MIN_BYTES ((size_t)32 << 10)
 /* A promoted object's header in the nursery: the new address with this bit. Type ids keep below it. */
 #define HEADER_FORWARDED (UINT64_C(1) << 63)
@@ -69,7 +70,6 @@ typedef struct crd_adapt {
 typedef struct crd_pacing {
   uint64_t threshold;         /* used bytes at which the next major collection ought to be over */
   uint64_t survived;          /* used bytes after the last one */
-  uint64_t reserving;         /* bytes of a large object that is the reason for the running one */
   uint64_t min, max_delta;
   double factor, growth;
   uint64_t promoted_average;  /* bytes a minor collection promotes, recently */

@@ -54,15 +54,13 @@ static cradle_word poison_of(const cradle_heap *heap) {
   return heap->options.stress_period != 0 || heap->options.verify ? POISON_SWEPT : 0;
 }
 
-/* Marks or sweeps as far as the budget goes. Marking that ends goes over to sweeping within the increment, if time is left. */
 static void advance(cradle_heap *heap, crd_budget budget) {
   crd_major *major = &heap->major;
   if (major->phase == MAJOR_MARKING) {
-    if (!crd_mark_some(heap, budget)) return;
-    end_marking(heap);
-    if (budget.deadline_ns != UINT64_MAX && crd_platform_now_ns() >= budget.deadline_ns) return;
+    if (crd_mark_some(heap, budget)) end_marking(heap);
+  } else if (crd_sweep_some(&heap->old, &major->sweep_page, poison_of(heap), budget.deadline_ns, &major->swept)) {
+    end_cycle(heap);
   }
-  if (crd_sweep_some(&heap->old, &major->sweep_page, poison_of(heap), budget.deadline_ns, &major->swept)) end_cycle(heap);
 }
 
 void crd_major_step(cradle_heap *heap, crd_budget budget) {

@@ -18,8 +18,8 @@
 #include "gc/visit.h"
 
 #define COPY_INLINE_WORDS 16
-/* Recorded slots are prefetched so far ahead, and the young objects they refer to half as far. */
-#define RECORDED_AHEAD 16
+/* Remembered objects and recorded slots are prefetched so many entries ahead, what they refer to half as many. */
+#define AHEAD 16
 
 typedef struct minor_context {
   uintptr_t nursery_start, nursery_bytes;
@@ -69,7 +69,7 @@ static CRADLE_NOINLINE cradle_word *slow_place(minor_context *context, size_t by
 }
 
 /* Copies an object to the old generation and leaves its new address behind. */
-static inline uintptr_t copy(minor_context *context, cradle_word *object, uint64_t header) {
+CRD_ALWAYS_INLINE uintptr_t copy(minor_context *context, cradle_word *object, uint64_t header) {
   const crd_type *type = &context->types[(uint32_t)header];
   crd_allocator *allocator = &context->allocators[type->size_class];
   cradle_word *place = (cradle_word *)allocator->free;
@@ -94,7 +94,7 @@ static inline uintptr_t copy(minor_context *context, cradle_word *object, uint64
 }
 
 /* The new address of a young object, which is copied unless it has been. */
-static inline uintptr_t promote(minor_context *context, uintptr_t address) {
+CRD_ALWAYS_INLINE uintptr_t promote(minor_context *context, uintptr_t address) {
   cradle_word *object = (cradle_word *)address;
   uint64_t header = object[0];
   if (header & HEADER_FORWARDED) return (uintptr_t)(header & ~HEADER_FORWARDED);
@@ -105,17 +105,19 @@ static inline uintptr_t promote(minor_context *context, uintptr_t address) {
 static CRADLE_COLD void reach_old(minor_context *context, uintptr_t address) {
   crd_arenas *arenas = &context->heap->old.arenas;
   if (!arenas_contain(arenas, address)) return;
-  crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
-  if (page->state == PAGE_LARGE_YOUNG) {
-    page->state = PAGE_LARGE_REACHED;
-    page->pending = context->pending_large;
-    context->pending_large = page->head;
-  } else if (context->marking && page->state != PAGE_LARGE_REACHED) {
-    crd_mark_address(context->heap, address);
+  if (context->has_young_large) {
+    crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
+    if (page->state == PAGE_LARGE_YOUNG) {
+      page->state = PAGE_LARGE_REACHED;
+      page->pending = context->pending_large;
+      context->pending_large = page->head;
+    }
+    if (page->state == PAGE_LARGE_REACHED) return;
   }
+  if (context->marking) crd_mark_address(context->heap, address);
 }
 
-static inline void minor_reference(void *data, cradle_word *slot) {
+CRD_ALWAYS_INLINE void minor_reference(void *data, cradle_word *slot) {
   minor_context *context = data;
   uintptr_t address = (uintptr_t)*slot;
   if (address - context->nursery_start < context->nursery_bytes)
@@ -175,6 +177,7 @@ static void trace_remembered(minor_context *context) {
   crd_word_stack *remembered = &context->heap->remembered;
   bool marking = context->marking;
   for (cradle_word *entry = remembered->base; entry < remembered->top; entry++) {
+    if (entry + AHEAD < remembered->top) __builtin_prefetch((void *)(uintptr_t)entry[AHEAD], 1);
     cradle_word *object = (cradle_word *)(uintptr_t)*entry;
     object[0] |= HEADER_BARRIER_FLAG;
     context->marking = marking && old_is_marked(&context->heap->old, (uintptr_t)object);
@@ -196,8 +199,8 @@ static void trace_recorded(minor_context *context) {
   crd_word_stack *recorded = &context->heap->recorded;
   cradle_word *top = recorded->top;
   for (cradle_word *entry = recorded->base; entry < top; entry++) {
-    if (entry + RECORDED_AHEAD < top) __builtin_prefetch((void *)(uintptr_t)entry[RECORDED_AHEAD], 1);
-    if (entry + RECORDED_AHEAD / 2 < top) prefetch_target(context, entry[RECORDED_AHEAD / 2]);
+    if (entry + AHEAD < top) __builtin_prefetch((void *)(uintptr_t)entry[AHEAD], 1);
+    if (entry + AHEAD / 2 < top) prefetch_target(context, entry[AHEAD / 2]);
     cradle_word *slot = (cradle_word *)(uintptr_t)(*entry & ~(cradle_word)SLOT_HOLDS_VALUE);
     if (*entry & SLOT_HOLDS_VALUE)
       minor_value(context, slot);
@@ -231,6 +234,13 @@ static void trace_all_old(minor_context *context) {
   context->heap->remember_all = false;
 }
 
+/* The flags with which a large object becomes old. */
+static uint64_t old_flags(const crd_type *type, const cradle_word *object) {
+  bool only_items = type->items >= CRADLE_ITEMS_REFERENCES && type->references == 0 && type->values == 0 && type->trace == NULL;
+  if (!only_items || type_object_bytes(type, object) < SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
+  return HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | (type->items == CRADLE_ITEMS_VALUES ? HEADER_VALUES_FLAG : 0);
+}
+
 /* Large young objects: the reached become old, the others go. Returns the bytes freed. */
 static uint64_t settle_large(cradle_heap *heap) {
   crd_arenas *arenas = &heap->old.arenas;
@@ -246,10 +256,7 @@ static uint64_t settle_large(cradle_heap *heap) {
     entry->next = PAGE_NONE;
     if (heap->old.born_marked) old_mark(&heap->old, arenas_page_address(arenas, page));
     cradle_word *object = (cradle_word *)arenas_page_address(arenas, page);
-    const crd_type *type = heap_type(heap, *object);
-    *object |= type->items >= CRADLE_ITEMS_REFERENCES && type_object_bytes(type, object) >= SLOTS_MIN_BYTES
-                   ? HEADER_OLD_FLAGS
-                   : HEADER_BARRIER_FLAG;
+    *object |= old_flags(heap_type(heap, *object), object);
   }
   heap->old.young_large = PAGE_NONE;
   return before - heap->old.used_bytes;
@@ -274,9 +281,9 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
   trace_pending(&context);
   if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
-  trace_remembered(&context);
-  trace_recorded(&context);
+  trace_recorded(&context); /* first: what was stored in the order it was allocated is copied in that order */
   trace_pending(&context);
+  trace_remembered(&context);
   event->u.minor.large_freed_bytes = context.has_young_large ? settle_large(heap) : 0;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;

@@ -25,7 +25,7 @@ void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cr
   pacing->factor = options->major_factor;
   pacing->growth = options->major_growth;
   pacing->threshold = pacing->min;
-  pacing->survived = pacing->reserving = pacing->promoted_average = 0;
+  pacing->survived = pacing->promoted_average = 0;
   pacing->marked_average = MARKED_AVERAGE_FIRST;
   if (options->heap_max_bytes != 0 && pacing->threshold > options->heap_max_bytes)
     pacing->threshold = options->heap_max_bytes;
@@ -48,11 +48,10 @@ void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t hea
   uint64_t threshold = scaled(survived_bytes, pacing->factor);
   threshold = smaller(threshold, survived_bytes + pacing->max_delta);
   threshold = smaller(threshold, scaled(pacing->threshold, pacing->growth));
-  threshold = larger(threshold, pacing->min) + pacing->reserving;
+  threshold = larger(threshold, pacing->min);
   if (heap_max_bytes != 0) threshold = smaller(threshold, heap_max_bytes);
   pacing->threshold = threshold;
   pacing->survived = survived_bytes;
-  pacing->reserving = 0;
 }
 
 uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {

@@ -1,14 +1,18 @@
 /* The slow path of the write barrier: the remembered set, the recorded slots of large arrays, and what marking must see.
  *
- * Which slots of a large array are stored into is recorded in the order of the stores. A slot whose old value was young is
- * in the record already, for only a minor collection takes slots out of it, and after that no slot holds a young value. That
- * test is the only filter: no card, no lock, no set (DESIGN's rule for a million random stores).
+ * Which slots of a large array are stored into is recorded in the order of the stores, whatever was in them: to look would be a
+ * cache miss for each. When half as many are recorded as the array has slots, all of it is remembered, and further
+ * stores take the fast path until the next collection. So a store costs a record or a share of a scan of two slots,
+ * and the cost has no cliff at any length.
  */
 #include <cradle/barrier.h>
 
 #include "gc/check.h"
 #include "gc/heap.h"
 #include "gc/probes.h"
+
+/* The share of an array's slots that is recorded before all of it is remembered. */
+#define RECORDED_SHARE 2
 
 static void remember(cradle_heap *heap, cradle_word *header) {
   *header &= ~HEADER_BARRIER_FLAG;
@@ -25,35 +29,40 @@ void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
 
 /* The address that a word of a slot leads to, 0 for none. */
 static inline uintptr_t address_in(const cradle_heap *heap, bool value, cradle_word word) {
-  if (!value) return (uintptr_t)word;
+  if (CRADLE_LIKELY(!value)) return (uintptr_t)word;
   return value_is_reference(&heap->encoding, word) ? value_address(&heap->encoding, word) : 0;
 }
 
 static inline bool is_young(const cradle_heap *heap, uintptr_t address) {
-  if (heap_is_young(heap, address)) return true;
-  if (heap->old.young_large == PAGE_NONE || !arenas_contain(&heap->old.arenas, address)) return false;
+  if (CRADLE_LIKELY(heap_is_young(heap, address))) return true;
+  if (CRADLE_LIKELY(heap->old.young_large == PAGE_NONE) || !arenas_contain(&heap->old.arenas, address)) return false;
   return arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address))->state == PAGE_LARGE_YOUNG;
+}
+
+/* Whether another slot of the array may be recorded before the next minor collection. The array's page entry counts. */
+static inline bool may_record(cradle_heap *heap, const void *array) {
+  crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, (uintptr_t)array));
+  uint32_t now = (uint32_t)heap->stats.minor_collections;
+  if (page->recorded_at != now) {
+    page->recorded_at = now;
+    page->may_record = page->pages * (PAGE_BYTES / 8 / RECORDED_SHARE);
+  }
+  return page->may_record-- > 0;
 }
 
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
   cradle_heap *heap = mutator->heap;
-  cradle_word *header = object, *place = slot, old_word = *place;
+  cradle_word header = *(cradle_word *)object;
   PROBE2(barrier_slow, heap, object);
-  ASSERT(*header & HEADER_BARRIER_FLAG, "the barrier's slow path needs the flag");
+  ASSERT(header & HEADER_BARRIER_FLAG, "the barrier's slow path needs the flag");
   ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a store during a collection");
-  *place = word;
-  if (CRADLE_UNLIKELY(!(*header & HEADER_SLOTS_FLAG))) {
-    remember(heap, header);
-    return;
+  *(cradle_word *)slot = word;
+  bool value = (header & HEADER_VALUES_FLAG) != 0;
+  if (CRADLE_LIKELY(header & HEADER_SLOTS_FLAG)) {
+    if (!is_young(heap, address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
+    if (may_record(heap, object) &&
+        word_stack_push(&heap->recorded, (uintptr_t)slot | (value ? SLOT_HOLDS_VALUE : 0)))
+      return;
   }
-  bool value = heap_type(heap, *header)->items == CRADLE_ITEMS_VALUES;
-  /* Fixed slots of such an array are rare: they make all of it remembered. */
-  if (CRADLE_UNLIKELY((char *)slot < (char *)object + heap_type(heap, *header)->size)) {
-    remember(heap, header);
-    return;
-  }
-  if (is_young(heap, address_in(heap, value, old_word))) return;
-  uintptr_t address = address_in(heap, value, word);
-  if (!is_young(heap, address) && heap->major.phase != MAJOR_MARKING) return;
-  if (!word_stack_push(&heap->recorded, (uintptr_t)place | (value ? SLOT_HOLDS_VALUE : 0))) remember(heap, header);
+  remember(heap, object);
 }

@@ -36,7 +36,8 @@ def main():
         once, twice = (instructions(program, count, pathlib.Path(folder)) for count in (COUNT, 2 * COUNT))
     each = (twice - once) / COUNT
     print(f"{each:.3f} instructions an allocation, loop included; at most {most:g} are allowed")
-    return 0 if each <= most else 1
+    # Start-up reads files of the system whose length may change between the two runs.
+    return 0 if each <= most + 0.001 else 1
 
 
 if __name__ == "__main__":

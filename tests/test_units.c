@@ -208,6 +208,38 @@ static void swept_places_are_used_again_and_no_other(void **state) {
   free_old(old);
 }
 
+/* A span of another class may be opened across the place where a sweep in increments stopped. */
+static void a_sweep_goes_on_behind_a_span_opened_across_it(void **state) {
+  (void)state;
+  crd_old *old = new_old((size_t)256 << 20);
+  uint32_t small = old->classes.by_words[2], long_class = 0, page = 0;
+  uint32_t pages = old->classes.of[small].pages;
+  for (uint32_t c = 0; c < old->classes.count && long_class == 0; c++)
+    if (old->classes.of[c].pages > pages && old->classes.of[c].pages < 2 * pages) long_class = c;
+  assert_true(long_class != 0);
+  crd_allocator *allocator = &old->allocators[small];
+  cradle_word *first[4];
+  for (int span = 0; span < 4; span++) { /* four spans, one behind the other */
+    assert_true(crd_old_refill(old, small, 0));
+    first[span] = (cradle_word *)allocator->free;
+    allocator->free = allocator->end;
+  }
+  crd_swept swept = {0, 0, 0};
+  for (int span = 0; span < 4; span++)
+    if (span != 1) old_mark(old, (uintptr_t)first[span]);
+  sweep(old, &swept); /* the second is free now */
+  crd_sweep_begin(old); /* and all are dead */
+  assert_false(crd_sweep_some(old, &page, 0, 0, &swept));
+  assert_int_equal(page, pages); /* the first is free, too: the sweep stopped between them */
+  assert_true(crd_old_refill(old, long_class, 0));
+  assert_int_equal(arenas_page_number(&old->arenas, (uintptr_t)old->allocators[long_class].free), 0);
+  for (int steps = 0; !crd_sweep_some(old, &page, 0, 0, &swept); steps++) assert_true(steps < 10);
+  assert_null(crd_old_check(old));
+  assert_int_equal(old->class_spans[small], 0);
+  assert_int_equal(old->class_spans[long_class], 1);
+  free_old(old);
+}
+
 /* --- pacing --- */
 
 static void pacing_follows_factor_growth_delta_minimum_and_maximum(void **state) {
@@ -229,6 +261,36 @@ static void pacing_follows_factor_growth_delta_minimum_and_maximum(void **state)
   assert_int_equal(pacing.threshold, (uint64_t)11 << 30); /* at most an eighth of the memory above */
   crd_pacing_update(&pacing, (uint64_t)10 << 30, (uint64_t)5 << 30);
   assert_int_equal(pacing.threshold, (uint64_t)5 << 30); /* the maximum holds over all */
+}
+
+static void increments_are_over_at_the_threshold(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_hardware hardware = {.memory_bytes = (size_t)8 << 30};
+  crd_pacing pacing;
+  cradle_options_init(&options);
+  crd_pacing_init(&pacing, &options, &hardware, 4 << 20);
+  pacing.threshold = (uint64_t)400 << 20;
+  pacing.survived = (uint64_t)200 << 20;
+  assert_int_equal(crd_pacing_trigger(&pacing, (uint64_t)300 << 20), (uint64_t)400 << 20); /* nothing is promoted */
+  uint64_t promoted = (uint64_t)1 << 20;
+  for (int i = 0; i < 200; i++) crd_pacing_promoted(&pacing, promoted);
+  for (int i = 0; i < 200; i++) crd_pacing_marked(&pacing, (uint64_t)4 << 20);
+  assert_in_range(pacing.promoted_average, promoted - 64, promoted);
+  uint64_t trigger = crd_pacing_trigger(&pacing, (uint64_t)300 << 20);
+  assert_in_range(trigger, (uint64_t)320 << 20, (uint64_t)328 << 20); /* 77 increments, 1 MiB promoted before each */
+  for (int i = 0; i < 200; i++) crd_pacing_promoted(&pacing, (uint64_t)64 << 20);
+  assert_int_equal(crd_pacing_trigger(&pacing, (uint64_t)300 << 20), (uint64_t)300 << 20); /* at most half the way before */
+  /* From the trigger on, a collection of increments of the size asked for ends before the threshold. */
+  uint64_t used = trigger, unmarked = trigger;
+  while (unmarked > 0) {
+    used += promoted;
+    uint64_t marked = crd_pacing_increment(&pacing, promoted, used, unmarked);
+    assert_true(marked >= 2 * promoted);
+    unmarked = marked < unmarked ? unmarked - marked : 0;
+  }
+  assert_true(used <= pacing.threshold);
+  assert_true(crd_pacing_increment(&pacing, promoted, pacing.threshold + 1, 777777777) >= 777777777); /* late: all of it */
 }
 
 /* --- mark stack overflow, word stacks --- */
@@ -411,6 +473,8 @@ int main(void) {
       cmocka_unit_test(runs_never_overlap_and_the_counts_hold),
       cmocka_unit_test(a_refused_run_changes_nothing),
       cmocka_unit_test(swept_places_are_used_again_and_no_other),
+      cmocka_unit_test(a_sweep_goes_on_behind_a_span_opened_across_it),
+      cmocka_unit_test(increments_are_over_at_the_threshold),
       cmocka_unit_test(pacing_follows_factor_growth_delta_minimum_and_maximum),
       cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),
       cmocka_unit_test(marking_with_a_full_stack_finds_everything),

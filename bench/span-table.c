@@ -1,0 +1,125 @@
+/* The table of size classes of a live heap, and what the rules for spans give: span-table
+ *
+ * The heap holds one object of every class: what its spans take then is the floor that a program with few objects of many sizes
+ * pays. Below it, the rules of Seastar's allocator
+ * before and after its patch of 2017, on its own classes (four a doubling, 8 bytes to 16 KiB), against Cradle's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cradle/cradle.h>
+
+enum { PAGE = 4096, CLASSES_MAX = 128 };
+
+typedef struct bytes {
+  uint64_t header, length;
+  char data[];
+} bytes;
+
+/* --- a live heap --- */
+
+static double percent(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
+}
+
+static void print_rows(const cradle_span_info *rows, size_t count) {
+  printf("%8s %8s %8s %8s %10s %10s %7s\n", "objsz", "spansz", "objects", "spans", "used", "memory", "waste");
+  for (size_t i = 0; i < count; i++)
+    printf("%8u %8u %8u %8llu %10llu %10llu %6.1f%%\n", rows[i].object_bytes, rows[i].span_bytes, rows[i].span_objects,
+           (unsigned long long)rows[i].spans, (unsigned long long)rows[i].used_bytes,
+           (unsigned long long)rows[i].memory_bytes, percent(rows[i].memory_bytes - rows[i].used_bytes, rows[i].memory_bytes));
+}
+
+static void fill(cradle_mutator *m, const cradle_span_info *rows, size_t count) CRADLE_MAY_COLLECT {
+  for (size_t i = 0; i < count; i++) cradle_push(m, cradle_new_array(m, 0, rows[i].object_bytes - sizeof(bytes)));
+  cradle_collect_full(m);
+}
+
+static size_t live_rows(cradle_span_info *rows) CRADLE_UNCHECKED_COLLECTION {
+  static const cradle_type type = {.name = "bytes", .size = sizeof(bytes), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
+                                   .length_offset = offsetof(bytes, length)};
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = &type;
+  options.type_count = 1;
+  cradle_error error;
+  cradle_heap *heap = cradle_start(&options, &error);
+  if (heap == NULL) {
+    fprintf(stderr, "span-table: %s\n", error.message);
+    exit(1);
+  }
+  cradle_mutator *m = cradle_mutator_new(heap);
+  size_t depth = (size_t)(m->shadow_top - m->shadow_base);
+  size_t count = cradle_heap_spans(heap, rows, CLASSES_MAX);
+  fill(m, rows, count);
+  cradle_heap_spans(heap, rows, count);
+  cradle_pop_many(m, (size_t)(m->shadow_top - m->shadow_base) - depth);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  return count;
+}
+
+/* --- the rules --- */
+
+typedef struct rule_result {
+  unsigned classes;
+  uint64_t one_span_each; /* bytes */
+  double worst_tail, tails;
+} rule_result;
+
+static void add(rule_result *result, uint64_t object, uint64_t span) {
+  double tail = percent(span % object, span);
+  result->classes++;
+  result->one_span_each += span;
+  result->tails += tail;
+  if (tail > result->worst_tail) result->worst_tail = tail;
+}
+
+/* Before the patch: the shortest power of two of pages with 32 objects. */
+static uint64_t span_before(uint64_t object) {
+  uint64_t span = PAGE;
+  while (span / object < 32) span *= 2;
+  return span;
+}
+
+/* Since: the shortest run of pages with 4 objects and less than 5 % of tail. */
+static uint64_t span_after(uint64_t object) {
+  uint64_t span = PAGE;
+  while (span / object < 4 || 20 * (span % object) >= span) span += PAGE;
+  return span;
+}
+
+static rule_result seastar(uint64_t (*span_of)(uint64_t object)) {
+  rule_result result = {0, 0, 0, 0};
+  for (unsigned step = 4; (uint64_t)(4 + step % 4) << (step / 4) >> 2 <= 16384; step++) {
+    uint64_t object = (uint64_t)(4 + step % 4) << (step / 4) >> 2;
+    if (object >= 8) add(&result, object, span_of(object));
+  }
+  return result;
+}
+
+static rule_result ours(const cradle_span_info *rows, size_t count) {
+  rule_result result = {0, 0, 0, 0};
+  for (size_t i = 0; i < count; i++) add(&result, rows[i].object_bytes, rows[i].span_bytes);
+  return result;
+}
+
+static void print_rule(const char *name, const rule_result *result) {
+  printf("%-28s %8u %14.0f %9.2f%% %9.2f%%\n", name, result->classes, (double)result->one_span_each / 1024, result->worst_tail,
+         result->tails / result->classes);
+}
+
+int main(void) {
+  cradle_span_info rows[CLASSES_MAX];
+  size_t count = live_rows(rows);
+  print_rows(rows, count);
+  rule_result before = seastar(span_before), after = seastar(span_after), here = ours(rows, count);
+  printf("\n%-28s %8s %14s %10s %10s\n", "rule", "classes", "one each, KiB", "worst tail", "mean tail");
+  print_rule("Seastar before 2017", &before);
+  print_rule("Seastar since 2017", &after);
+  print_rule("Cradle", &here);
+  uint64_t memory = 0;
+  for (size_t i = 0; i < count; i++) memory += rows[i].memory_bytes;
+  printf("\none object of every class: %llu KiB of spans\n", (unsigned long long)memory / 1024);
+  return fflush(stdout) != 0;
+}

@@ -18,6 +18,7 @@ const char *const crd_section_names[CRD_SECTION_COUNT] = {
     [CRD_SECTION_DONE] = "gc-collect-done",
     [CRD_SECTION_PAUSE] = "gc-pause",
     [CRD_SECTION_ARENA] = "gc-arena",
+    [CRD_SECTION_SPANS] = "gc-spans",
     [CRD_SECTION_NOTE] = "gc-note",
     [CRD_SECTION_HEAP_END] = "gc-heap-end",
 };
@@ -162,6 +163,16 @@ static const crd_field arenas_fields[] = {
     {FIELD("huge_bytes", ", on huge pages: ", NUMBER, AT(arenas.huge_bytes)), .only_with = AT(arenas.resident_bytes)},
 };
 
+static const crd_field spans_fields[] = {
+    {FIELD("object_bytes", "object size: ", NUMBER, AT(spans.object_bytes))},
+    {FIELD("span_bytes", ", span size: ", NUMBER, AT(spans.span_bytes))},
+    {FIELD("span_objects", ", objects in a span: ", NUMBER, AT(spans.objects))},
+    {FIELD("spans", ", spans: ", NUMBER, AT(spans.spans))},
+    {FIELD("used_bytes", ", used: ", NUMBER, AT(spans.used_bytes))},
+    {FIELD("memory_bytes", ", memory: ", NUMBER, AT(spans.memory_bytes))},
+    {FIELD("waste_percent", ", waste in percent: ", NUMBER, AT(spans.waste_percent))},
+};
+
 static const crd_field note_fields[] = {
     {FIELD("text", "", TEXT, AT(note.text))},
     {FIELD("wanted", "wanted: ", NUMBER, AT(note.wanted)), .only_with = AT(note.wanted)},
@@ -224,6 +235,7 @@ const crd_event_row crd_event_rows[] = {
     {CRADLE_EVENT_MAJOR_END, INSTANT, CRD_SECTION_DONE, CRD_BASE_EVENT, FIELDS(major_fields)},
     {CRADLE_EVENT_PAUSE, INSTANT, CRD_SECTION_PAUSE, CRD_BASE_EVENT, FIELDS(pause_fields)},
     {CRADLE_EVENT_ARENAS, INSTANT, CRD_SECTION_ARENA, CRD_BASE_EVENT, FIELDS(arenas_fields)},
+    {CRADLE_EVENT_SPANS, INSTANT, CRD_SECTION_SPANS, CRD_BASE_EVENT, FIELDS(spans_fields)},
     {CRADLE_EVENT_NOTE, INSTANT, CRD_SECTION_NOTE, CRD_BASE_EVENT, FIELDS(note_fields)},
 };
 const size_t crd_event_row_count = sizeof crd_event_rows / sizeof crd_event_rows[0];

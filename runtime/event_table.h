@@ -24,6 +24,7 @@ typedef enum crd_section {
   CRD_SECTION_DONE,
   CRD_SECTION_PAUSE,
   CRD_SECTION_ARENA,
+  CRD_SECTION_SPANS,
   CRD_SECTION_NOTE,
   CRD_SECTION_HEAP_END,
   CRD_SECTION_COUNT /* <= 32: a set of sections is a word */

@@ -109,6 +109,16 @@ class SameRun(unittest.TestCase):
         for ms, value in mine.mmu.items():
             self.assertTrue(value - 0.0081 <= told[f"mmu_{ms}ms"] <= value + 1e-6, (ms, value, told[f"mmu_{ms}ms"]))
 
+    def test_the_size_classes_are_told(self):
+        heap = measures.heaps_of(self.log["text"])[0]
+        self.assertGreater(len(heap.spans), 0)
+        for one in (section.fields for section in heap.spans):
+            self.assertEqual(one["memory_bytes"], one["spans"] * one["span_bytes"])
+            waste = one["memory_bytes"] - one["used_bytes"]
+            self.assertAlmostEqual(one["waste_percent"], 100 * waste / one["memory_bytes"], delta=0.51)
+            self.assertLessEqual(one["used_bytes"], one["spans"] * one["span_objects"] * one["object_bytes"])
+        self.assertIn(f"in {len(heap.spans)} size classes", run_report(self.path["text"]).stdout)
+
     def test_the_trace_is_json_but_for_its_last_bracket(self):
         events = json.loads(self.path["trace"].read_text() + "]")
         depth = 0

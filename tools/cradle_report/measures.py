@@ -33,6 +33,7 @@ class Heap:
     done: list = field(default_factory=list)
     nurseries: list = field(default_factory=list)
     arenas: list = field(default_factory=list)
+    spans: list = field(default_factory=list)  # the size classes after the last major collection
     notes: Counter = field(default_factory=Counter)
     ending: dict = field(default_factory=dict)
     pauses: list = field(default_factory=list)
@@ -76,6 +77,15 @@ def joined_pauses(sections):
     return pauses
 
 
+def add_class(heap, section):
+    """The classes come smallest first: a smaller one begins the next collection's."""
+    size = section.fields.get("object_bytes", 0)
+    if heap.spans and size <= heap.spans[-1].fields["object_bytes"]:
+        heap.spans.clear()
+    if size and section.fields.get("memory_bytes") and "used_bytes" in section.fields:
+        heap.spans.append(section)
+
+
 def heaps_of(log):
     """The heaps in a log, the one with most time in collections first."""
     heaps = {}
@@ -101,6 +111,8 @@ def heaps_of(log):
             heap.nurseries.append(section)
         elif name == "gc-arena":
             heap.arenas.append(section)
+        elif name == "gc-spans":
+            add_class(heap, section)
         elif name == "gc-note":
             heap.notes[str(section.fields.get("text", "?"))] += 1
         elif name == "gc-heap-end":

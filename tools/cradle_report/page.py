@@ -11,7 +11,7 @@ BINS_MAX = 200
 HEAPS_SHOWN = 4
 
 STYLE = """
-body { font: 13px/1.35 system-ui, sans-serif; margin: .8em auto; max-width: 82em; padding: 0 1em; color: #222; }
+body { font: 13px/1.35 system-ui, sans-serif; margin: .8em auto; max-width: 100em; padding: 0 1em; color: #222; }
 h1 { font-size: 1.3em; margin: .3em 0; } h2 { font-size: 1.1em; margin: .5em 0; }
 .side { display: flex; flex-wrap: wrap; gap: 1.5em; } .side > * { flex: 1 1 26em; min-width: 0; }
 td { padding: .1em .8em .1em 0; vertical-align: top; } td:first-child { color: #666; white-space: nowrap; }
@@ -104,12 +104,40 @@ def draw_pacing(axes, heap):
     axes.set_ylim(bottom=0)
 
 
+def draw_spans(axes, heap):
+    axes.set(title="Size classes after the last major collection", xlabel="bytes of an object", ylabel="MiB")
+    if not heap.spans:
+        axes.annotate("not told", (0.5, 0.5), xycoords="axes fraction", ha="center")
+        return
+    places = range(len(heap.spans))
+    used = [one.fields["used_bytes"] / 2**20 for one in heap.spans]
+    waste = [one.fields["memory_bytes"] / 2**20 - part for one, part in zip(heap.spans, used)]
+    axes.bar(places, used, width=0.9, color="#4477aa", label="in objects")
+    axes.bar(places, waste, width=0.9, bottom=used, color="#cc3311", label="waste")
+    shown = places[:: max(1, len(places) // 8)]
+    axes.set_xticks(shown, [str(heap.spans[place].fields["object_bytes"]) for place in shown], rotation=45)
+    axes.legend(fontsize=8)
+
+
+def draw_backing(axes, heap):
+    axes.set(title="Arenas: resident, and on huge pages", xlabel="s", ylabel="MiB")
+    points = [(one.end, one.fields) for one in heap.arenas if "huge_bytes" in one.fields]
+    if not points:
+        axes.annotate("not told", (0.5, 0.5), xycoords="axes fraction", ha="center")
+        return
+    for key, style, colour, name in (("resident_bytes", "-", "#88ccee", "resident"), ("huge_bytes", "--", "#4477aa", "on huge pages")):
+        axes.plot([(time - heap.begin) / 1e9 for time, _ in points], [fields[key] / 2**20 for _, fields in points], style,
+                  marker=".", lw=1, color=colour, label=name)
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize=8)
+
+
 def picture(heap, summary):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(15, 6.4), layout="constrained")
-    axes = figure.subplots(2, 3)
+    figure = Figure(figsize=(19, 6.4), layout="constrained")
+    axes = figure.subplots(2, 4)
     draw_timeline(axes[0][0], heap)
     if any(pause.length for pause in heap.pauses):
         draw_histogram(axes[0][1], heap, summary)
@@ -117,6 +145,8 @@ def picture(heap, summary):
     draw_rates(axes[1][0], heap)
     draw_survival(axes[1][1], heap)
     draw_pacing(axes[1][2], heap)
+    draw_spans(axes[0][3], heap)
+    draw_backing(axes[1][3], heap)
     for one in (axes[0][0], axes[0][2], *axes[1]):
         one.set_xlim(0, heap.wall / 1e9)
     for one in axes.flat:
@@ -133,7 +163,7 @@ def heap_part(heap, summary):
     table = "".join(f"<tr><td>{html.escape(name)}<td>{html.escape(value)}" for name, value in words.rows(heap, summary))
     image = ""
     if heap.pauses:
-        image = f'<img alt="Pauses, memory, rates, survival and pacing" src="data:image/png;base64,{picture(heap, summary)}">'
+        image = f'<img alt="Pauses, memory, rates, survival, pacing, size classes and huge pages" src="data:image/png;base64,{picture(heap, summary)}">'
     return (f'{title}<div class="side"><div class="advice"><b>What to look at first</b><ul>{points}</ul></div>'
             f"<table>{table}</table></div>{image}")
 

@@ -90,6 +90,16 @@ KEYS = {
     "share of the nursery that survived": "survival",
     "most memory used": "used_peak_bytes",
 }
+# Of a size class, in one line.
+SPANS = {
+    "object size": "object_bytes",
+    "span size": "span_bytes",
+    "objects in a span": "span_objects",
+    "spans": "spans",
+    "used": "used_bytes",
+    "memory": "memory_bytes",
+    "waste in percent": "waste_percent",
+}
 # Two values in a line.
 PAIRS = {
     "memory before": ("used_before_bytes", "used_after_bytes"),
@@ -128,6 +138,12 @@ def value_of(key, text):
 
 def parse_line(name, line, fields):
     """A line that is not simply a label and a whole number."""
+    if name == "gc-spans":
+        for part in line.split(", "):
+            label, _, value = part.partition(": ")
+            if label in SPANS:
+                fields[SPANS[label]] = int(value)
+        return
     found = LINE.match(line)
     if found is None:
         if name == "gc-note":

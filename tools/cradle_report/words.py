@@ -46,6 +46,15 @@ def rows(heap, summary):
     yield "nursery", size(summary.nursery)
     if summary.arenas is not None:
         yield "arenas", f"{summary.arenas} at most, {size(summary.arenas * ARENA_BYTES)}"
+    measured = [one.fields for one in heap.arenas if one.fields.get("resident_bytes")]
+    if measured:
+        last = measured[-1]
+        share = percent(last["huge_bytes"] / last["resident_bytes"])
+        yield "huge pages", f"{share} of {size(last['resident_bytes'])} resident in arenas, when last measured"
+    if heap.spans:
+        memory = sum(one.fields["memory_bytes"] for one in heap.spans)
+        waste = memory - sum(one.fields["used_bytes"] for one in heap.spans)
+        yield "spans", f"{size(memory)} in {len(heap.spans)} size classes, {percent(waste / memory)} waste after the last major collection"
 
 
 def about_pauses(heap, summary):
@@ -56,7 +65,8 @@ def about_pauses(heap, summary):
     at = time(longest.begin - heap.begin)
     if longest.length > 2_000_000:
         yield longest.length / 1e6, (f"The longest pause, {time(longest.length)}, is {kind}, {at} after the start. "
-                                     + ("Its length grows with the live heap."
+                                     + ("Increments keep to the pause target (CRADLE_GC_PAUSE) unless there is none, the program asked for a whole "
+                                        "collection, or the machine was busy."
                                         if kind == "a major collection" else
                                         "It is as long as its survivors are many: a smaller nursery (CRADLE_GC_NURSERY) "
                                         "shortens it, at the price of more collections."))

@@ -84,6 +84,10 @@ static void on_compact_end(cradle_statistics *now, const cradle_event *event) {
 static void on_arenas(cradle_statistics *now, const cradle_event *event) {
   now->arenas = event->u.arenas.committed;
   now->arenas_peak = larger(now->arenas_peak, now->arenas);
+  if (!event->u.arenas.measured) return;
+  now->pages_known = true;
+  now->resident_bytes = event->u.arenas.resident_bytes;
+  now->huge_bytes = event->u.arenas.huge_bytes;
 }
 
 static void record(cradle_recorder *recorder, const cradle_event *event) {

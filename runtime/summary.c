@@ -134,6 +134,14 @@ static void add_memory(page *to, const cradle_statistics *of) {
   add(to, "\n  nursery             ");
   add_bytes(to, of->nursery_bytes);
   add(to, "; arenas %ju, %ju at most\n", (uintmax_t)of->arenas, (uintmax_t)of->arenas_peak);
+  add(to, "  huge pages          ");
+  if (of->pages_known) {
+    add(to, "%.1f %% of ", of->resident_bytes == 0 ? 0 : 100 * (double)of->huge_bytes / (double)of->resident_bytes);
+    add_bytes(to, of->resident_bytes);
+    add(to, " resident in arenas\n");
+  } else {
+    add(to, "not known\n");
+  }
 }
 
 static void print(const crd_summary *summary) {

@@ -195,6 +195,26 @@ static void allocated_bytes_know_of_sweeping(void **state) {
   cradle_recorder_free(recorder);
 }
 
+static void the_last_measure_of_the_pages_stays(void **state) {
+  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
+  cradle_event arenas = {.kind = CRADLE_EVENT_ARENAS, .u.arenas = {.committed = 3}};
+  (void)state;
+  send(recorder, 10, arenas);
+  assert_false(read_all(recorder).pages_known);
+  arenas.u.arenas.measured = 1;
+  arenas.u.arenas.resident_bytes = 6000;
+  arenas.u.arenas.huge_bytes = 4000;
+  send(recorder, 20, arenas);
+  arenas.u.arenas.measured = 0;
+  arenas.u.arenas.resident_bytes = arenas.u.arenas.huge_bytes = 0;
+  send(recorder, 30, arenas);
+  cradle_statistics now = read_all(recorder);
+  assert_true(now.pages_known);
+  assert_int_equal(now.resident_bytes, 6000);
+  assert_int_equal(now.huge_bytes, 4000);
+  cradle_recorder_free(recorder);
+}
+
 static void another_version_is_refused(void **state) {
   cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
   cradle_statistics now;
@@ -334,6 +354,7 @@ static void the_summary_is_printed_once(void **state) {
     assert_non_null(strstr(text, "p99.99"));
     assert_non_null(strstr(text, "1 request"));
     assert_non_null(strstr(text, "utilisation"));
+    if (end == FREED && strstr(text, "huge pages          not known") == NULL) assert_non_null(strstr(text, " resident in arenas\n"));
   }
 }
 
@@ -354,6 +375,7 @@ int main(void) {
       cmocka_unit_test(a_pause_as_long_as_the_window_leaves_nothing),
       cmocka_unit_test(pauses_are_what_their_events_say),
       cmocka_unit_test(allocated_bytes_know_of_sweeping),
+      cmocka_unit_test(the_last_measure_of_the_pages_stays),
       cmocka_unit_test(another_version_is_refused),
       cmocka_unit_test(a_heaps_statistics_are_its_own),
       cmocka_unit_test(the_summary_is_printed_once),

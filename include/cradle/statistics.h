@@ -56,8 +56,10 @@ typedef struct cradle_statistics {
   uint64_t live_bytes, live_peak_bytes;    /* what major collections left; 0 before the first */
   uint64_t arenas, arenas_peak;            /* committed, of 2 MiB each */
 
-  uint64_t resident_bytes, huge_bytes;     /* nursery and arenas in memory, and the part of it on huge pages */
-  bool pages_known;                        /* false: the two above were not asked for, or the system does not tell */
+  /* In memory, and the part of it on huge pages: of nursery and arenas now where the heap is given; else of the arenas after the
+   * last major collection or, once the heap is freed, just before. */
+  uint64_t resident_bytes, huge_bytes;
+  bool pages_known;                        /* false: the system does not tell the two above, or was not asked yet */
 } cradle_statistics;
 
 typedef struct cradle_recorder cradle_recorder;

@@ -15,6 +15,7 @@
 
 #include "gc/check.h"
 #include "gc/heap.h"
+#include "gc/registry.h"
 #include "gc/visit.h"
 
 #define COPY_INLINE_WORDS 16
@@ -262,6 +263,34 @@ static uint64_t settle_large(cradle_heap *heap) {
   return before - heap->old.used_bytes;
 }
 
+/* --- for the order of death --- */
+
+cradle_word *crd_minor_reach(void *data, uintptr_t address) {
+  minor_context *context = data;
+  if (address - context->nursery_start < context->nursery_bytes) {
+    cradle_word *pending = context->pending, *object = (cradle_word *)address;
+    uintptr_t place = copy(context, object, object[0]);
+    context->pending = pending;
+    return (cradle_word *)place;
+  }
+  crd_arenas *arenas = &context->heap->old.arenas;
+  arenas_page(arenas, arenas_page_number(arenas, address))->state = PAGE_LARGE_REACHED;
+  return (cradle_word *)address;
+}
+
+void crd_minor_visit(void *context, bool value, cradle_word *slot) {
+  if (value)
+    minor_value(context, slot);
+  else
+    minor_reference(context, slot);
+}
+
+void crd_minor_trace(void *context) {
+  trace_pending(context);
+}
+
+/* --- the whole --- */
+
 void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   minor_context context = {.nursery_start = (uintptr_t)heap->nursery.start,
                            .nursery_bytes = heap->nursery.reserved_bytes,
@@ -275,6 +304,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   context.looks_at_old = context.has_young_large || context.marking;
   uint64_t remembered = (uint64_t)(heap->remembered.top - heap->remembered.base);
   uint64_t recorded = (uint64_t)(heap->recorded.top - heap->recorded.base);
+  bool all_old = heap->remember_all;
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
   uint64_t root_words = visit_roots(heap, minor_reference, minor_value, &context);
   if (event_wanted(heap))
@@ -284,7 +314,10 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   trace_recorded(&context); /* first: what was stored in the order it was allocated is copied in that order */
   trace_pending(&context);
   trace_remembered(&context);
+  if (CRADLE_UNLIKELY(heap->services != NULL))
+    crd_death_minor(heap, &context, heap->remembered.base, heap->remembered.base + remembered, all_old);
   event->u.minor.large_freed_bytes = context.has_young_large ? settle_large(heap) : 0;
+  if (CRADLE_UNLIKELY(heap->services != NULL)) crd_death_minor_ended(heap);
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;
   event->u.minor.remembered = remembered;

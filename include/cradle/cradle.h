@@ -5,6 +5,7 @@
 #include <cradle/barrier.h>
 #include <cradle/base.h>
 #include <cradle/event.h>
+#include <cradle/finalizer.h>
 #include <cradle/heap.h>
 #include <cradle/mutator.h>
 #include <cradle/new.h>
@@ -14,5 +15,7 @@
 #include <cradle/roots.h>
 #include <cradle/runtime.h>
 #include <cradle/sample.h>
+#include <cradle/weak.h>
+#include <cradle/weak_set.h>
 
 #endif

@@ -23,6 +23,7 @@ static uint64_t all_slots(const cradle_type *type) {
 static const char *slots_fault(const cradle_type *type) {
   uint64_t slots = all_slots(type), some = type->references | type->values | type->weak | type->ephemerons;
   if (some & 1) return "type: word 0 is the header and cannot be a slot";
+  if (type->references & type->values) return "type: a word cannot be a reference and a value";
   if (type->ephemerons >> 63) return "type: an ephemeron's value lies beyond word 63";
   if (slots == 0 && some != 0)
     return "type: a word cannot be two of reference, value, weak slot, ephemeron key and ephemeron value";

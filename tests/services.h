@@ -112,7 +112,7 @@ enum { BY_MINOR, BY_MAJOR, BY_STEPS, WAYS };
 static inline void collect_by(fixture *f, int way) CRADLE_MAY_COLLECT {
   cradle_error error;
   if (way == BY_MINOR) cradle_collect_minor(f->m);
-  if (way == BY_MAJOR) cradle_collect_major(f->m);
+  if (way == BY_MAJOR || f->stressed) cradle_collect_major(f->m); /* under stress nothing stays young */
   if (way == BY_STEPS) /* one may run already, and have marked what has died since */
     for (int i = 0; i < 2; i++)
       while (!cradle_collect_step(f->m, 0))

@@ -13,7 +13,8 @@
  * an ephemeron may be read directly once its key was found alive. A slot may be compared directly with an object that is
  * known to be alive.
  *
- * Writing. As any slot: cradle_store, cradle_store_value, or the write barrier after a plain store.
+ * Writing. As any slot: cradle_store, cradle_store_value, or the write barrier after a plain store. An ephemeron whose key reads
+ * as zero is empty: write both its words, or a dead value would get a live key.
  *
  * Order. All weak slots to dead objects are cleared, as the program sees it, at once, before any finalizer runs; one that a finalizer brings
  * back is no longer in any weak slot, but still in ephemerons of which it is the key. docs/order-of-death.md has the whole.

@@ -208,7 +208,8 @@ static const char *check_list(const cradle_heap *heap, const crd_list *list, int
     cradle_word header = *(const cradle_word *)address;
     if (kind != REGISTERED_FINALIZER && !(heap_type(heap, header)->registers >> kind & 1))
       return "an object is registered in a list that its type does not have [services.1]";
-    if (kind <= REGISTERED_EPHEMERON && !(header & HEADER_WEAK_FLAG)) return "a registered object lacks the weak flag [services.2]";
+    if (kind <= REGISTERED_EPHEMERON && !(header & HEADER_WEAK_FLAG) && !crd_registry_is_open(heap, (const cradle_word *)address))
+      return "a registered object lacks the weak flag [services.2]";
   }
   return NULL;
 }

@@ -408,7 +408,7 @@ static uint64_t random_length(world *w) {
 }
 
 static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
-  uint32_t type = (uint32_t)below(w, T_COUNT);
+  uint32_t type = (uint32_t)below(w, below(w, 2) ? T_FINAL : T_COUNT);
   if (type == T_FINAL && !w->has_finals) type = T_NODE;
   uint64_t length = type == T_BYTES || is_array(type) ? random_length(w) : 0;
   object *real;

@@ -29,6 +29,7 @@ typedef struct minor_context {
   cradle_word *pending; /* dead bodies of objects whose copies are to be traced */
   uint32_t pending_large; /* large objects reached and not traced yet */
   bool has_young_large, marking;
+  bool looked_at_all; /* old objects, not only the remembered ones */
   bool looks_at_old; /* one of the two: references that do not lead into the nursery matter */
   uint64_t objects, bytes;
   cradle_heap *heap;
@@ -233,6 +234,7 @@ static void trace_all_old(minor_context *context) {
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, false, trace_old_object, context);
   context->heap->remember_all = false;
+  context->looked_at_all = true;
 }
 
 /* The flags with which a large object becomes old. */
@@ -289,6 +291,14 @@ void crd_minor_trace(void *context) {
   trace_pending(context);
 }
 
+static CRADLE_NOINLINE uint64_t settle_services(minor_context *context, uint64_t remembered) {
+  cradle_heap *heap = context->heap;
+  crd_death_minor(heap, context, heap->remembered.base, heap->remembered.base + remembered, context->looked_at_all);
+  uint64_t freed = settle_large(heap);
+  crd_death_minor_ended(heap);
+  return freed;
+}
+
 /* --- the whole --- */
 
 void crd_minor_run(cradle_heap *heap, cradle_event *event) {
@@ -304,7 +314,6 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   context.looks_at_old = context.has_young_large || context.marking;
   uint64_t remembered = (uint64_t)(heap->remembered.top - heap->remembered.base);
   uint64_t recorded = (uint64_t)(heap->recorded.top - heap->recorded.base);
-  bool all_old = heap->remember_all;
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
   uint64_t root_words = visit_roots(heap, minor_reference, minor_value, &context);
   if (event_wanted(heap))
@@ -315,9 +324,9 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   trace_pending(&context);
   trace_remembered(&context);
   if (CRADLE_UNLIKELY(heap->services != NULL))
-    crd_death_minor(heap, &context, heap->remembered.base, heap->remembered.base + remembered, all_old);
-  event->u.minor.large_freed_bytes = context.has_young_large ? settle_large(heap) : 0;
-  if (CRADLE_UNLIKELY(heap->services != NULL)) crd_death_minor_ended(heap);
+    event->u.minor.large_freed_bytes = settle_services(&context, remembered);
+  else
+    event->u.minor.large_freed_bytes = context.has_young_large ? settle_large(heap) : 0;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;
   event->u.minor.remembered = remembered;

@@ -15,6 +15,7 @@
 #include <cradle/roots.h>
 #include <cradle/runtime.h>
 #include <cradle/sample.h>
+#include <cradle/statistics.h>
 #include <cradle/weak.h>
 #include <cradle/weak_set.h>
 

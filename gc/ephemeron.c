@@ -197,10 +197,9 @@ bool crd_death_mark_more(cradle_heap *heap, uint64_t *bytes) {
   return true;
 }
 
+/* At once and whole: the minor collection has just looked at all of it, too. */
 static void scan_if_marked(crd_death *major, cradle_word *object) {
-  if (old_is_marked(&major->heap->old, (uintptr_t)object) &&
-      (heap_type(major->heap, object[0])->registers >> REGISTERED_EPHEMERON & 1))
-    if (!word_stack_push(&major->slots, (uintptr_t)object)) crd_ephemerons_scan(major, object);
+  if (old_is_marked(&major->heap->old, (uintptr_t)object)) crd_ephemerons_scan(major, object);
 }
 
 void crd_ephemerons_stored(crd_death *major, const crd_death *minor) {

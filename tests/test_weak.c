@@ -170,6 +170,11 @@ static void the_dead_are_dead_at_once(void **state) {
         held += ((weak *)holders->item[i])->to != NULL;
       }
       assert_int_equal(again, 0);
+      weak *fresh = new_weak(&f, NULL); /* what is younger than the marking lives, small or large */
+      CRADLE_ROOT(f.m, fresh);
+      vector *large = cradle_new_array(f.m, T_VECTOR, 10000);
+      cradle_store(f.m, fresh, &fresh->to, large);
+      assert_non_null(cradle_weak_get(f.m, &fresh->to));
       if (held != 0 && held != COUNT / 2) partly++;
       if (held != seen) seen = held, changes++;
     }
@@ -421,6 +426,49 @@ static void pairs_that_change_while_marking(void **state) {
   fixture_close(&f);
 }
 
+/* Values move from holders that marking has not looked at yet to others that it has. */
+static void values_that_change_their_holder_while_marking(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    enum { COUNT = 600 };
+    size_t count = f.stressed ? 60 : COUNT;
+    vector *keys = cradle_new_array(f.m, T_VECTOR, count), *holders = NULL;
+    CRADLE_ROOT(f.m, keys);
+    CRADLE_ROOT(f.m, holders);
+    holders = cradle_new_array(f.m, T_VECTOR, count);
+    for (size_t i = 0; i < count; i++) {
+      pair *key = new_pair(&f, NULL);
+      cradle_store(f.m, keys, &keys->item[i], key);
+      pair *value = new_pair(&f, new_pair(&f, NULL));
+      ephemeron *e = new_ephemeron(&f, keys->item[i], value);
+      cradle_store(f.m, holders, &holders->item[i], e);
+    }
+    for (int round = 0; round < 4; round++) {
+      cradle_collect_major(f.m);
+      size_t shift = 0;
+      do {
+        for (size_t i = 0; i < count / 2; i += 7) {
+          ephemeron *one = holders->item[(i + shift) % count], *two = holders->item[(i + shift + count / 2) % count];
+          void *value = one->value;
+          cradle_store(f.m, one, &one->value, two->value);
+          cradle_store(f.m, two, &two->value, value);
+        }
+        shift++;
+      } while (!cradle_collect_step(f.m, 0));
+      cradle_error error;
+      if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+    }
+    for (size_t i = 0; i < count; i++) {
+      ephemeron *e = holders->item[i];
+      assert_ptr_equal(e->key, keys->item[i]);
+      assert_int_equal(cradle_type_of(((pair *)e->value)->first), T_PAIR);
+    }
+  }
+  fixture_close(&f);
+}
+
 /* The key comes back with a finalizer: the pair stays, and the value with it. */
 static void a_key_that_a_finalizer_brings_back_keeps_its_value(void **state) {
   (void)state;
@@ -638,6 +686,7 @@ int main(void) {
       cmocka_unit_test(chains_of_ephemerons),
       cmocka_unit_test(a_long_chain_in_the_worst_order),
       cmocka_unit_test(pairs_that_change_while_marking),
+      cmocka_unit_test(values_that_change_their_holder_while_marking),
       cmocka_unit_test(a_key_that_a_finalizer_brings_back_keeps_its_value),
       cmocka_unit_test(an_intern_table),
       cmocka_unit_test(a_set_in_use_while_it_is_cleared),

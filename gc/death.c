@@ -70,7 +70,7 @@ static void enter(cradle_heap *heap, crd_stage stage) {
   if (stage != STAGE_NONE) return;
   crd_destructors_end(heap);
   crd_weak_sets_tell(heap);
-  crd_watch_clear(&services->major.watch);
+  crd_registry_trim(&services->major);
 }
 
 bool crd_death_guards(const cradle_heap *heap) {

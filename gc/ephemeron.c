@@ -102,8 +102,8 @@ static void scan_young(crd_death *death, bool again) {
 
 /* Keys that fast tracing has reached since they were watched. */
 static void wake_reached(crd_death *death) {
-  for (uint32_t i = 0; i < death->watch.count; i++) {
-    uintptr_t key = death->watch.entries[i].key, place = key == 0 ? 0 : death_find(death, key);
+  for (size_t i = 0; i < watch_count(&death->watch); i++) {
+    uintptr_t key = watch_object(&death->watch, i), place = key == 0 ? 0 : death_find(death, key);
     if (place != 0) crd_reach_wake(death, (cradle_word *)place, key);
   }
 }

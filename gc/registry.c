@@ -12,6 +12,8 @@
 
 /* Address space for a list: room for an eighth as many entries as the old generation could have words. */
 #define LIST_SHARE 8
+/* A stack that grew larger than this gives its pages back after a major collection. */
+#define KEPT_BYTES ((size_t)1 << 20)
 /* Finalizers that can be registered before room for them is looked at again, at least. */
 #define FINALIZER_ROOM_MIN 1024
 
@@ -36,8 +38,9 @@ static bool ensure_room(const cradle_heap *heap, crd_word_stack *stack, size_t w
   return true;
 }
 
-/* The stacks of reach may stay without memory: order is lost then, nothing else. */
+/* These may stay without memory: order is lost then, nothing else. */
 static void init_reach(cradle_heap *heap, crd_death *death) {
+  (void)crd_watch_init(&death->watch, heap->options.reserve_bytes / LIST_SHARE, heap->hardware.page_bytes);
   crd_word_stack *stacks[] = {&death->slots, &death->open, &death->path, &death->members};
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)ensure_room(heap, stacks[i], 1);
 }
@@ -101,7 +104,7 @@ void crd_registry_add(cradle_heap *heap, cradle_word *object, unsigned kinds) {
     }
     *services->lists[kind].words.top++ = entry;
   }
-  if (kinds & (1u << REGISTERED_WEAK | 1u << REGISTERED_EPHEMERON)) object[0] = header | HEADER_WEAK_FLAG;
+  if (kinds & REGISTERED_WEAKLY) object[0] = header | HEADER_WEAK_FLAG;
 }
 
 static void fini_death(crd_death *death) {
@@ -113,6 +116,14 @@ static void fini_death(crd_death *death) {
 
 bool crd_registry_has_sets(const cradle_heap *heap) {
   return heap->services != NULL && heap->services->sets != NULL;
+}
+
+void crd_registry_trim(crd_death *death) {
+  crd_word_stack *stacks[] = {&death->slots,      &death->open,    &death->path,          &death->members,
+                              &death->candidates, &death->ordered, &death->watch.entries, &death->watch.buckets};
+  crd_watch_clear(&death->watch);
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+    if (word_stack_committed(stacks[i]) > KEPT_BYTES) (void)crd_pages_discard(stacks[i]->base, word_stack_committed(stacks[i]));
 }
 
 void crd_registry_fini(cradle_heap *heap) {

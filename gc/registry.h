@@ -9,6 +9,9 @@
 /* The lists. A type's registers field has bit k set when its objects are in list k. */
 enum { REGISTERED_WEAK, REGISTERED_EPHEMERON, REGISTERED_FINALIZER, REGISTERED_DESTRUCTOR, REGISTERED_KINDS };
 
+/* The lists whose objects have the weak flag. */
+#define REGISTERED_WEAKLY (1u << REGISTERED_WEAK | 1u << REGISTERED_EPHEMERON)
+
 struct crd_services;
 struct crd_budget;
 

@@ -100,6 +100,23 @@ static inline const crd_type_services *heap_services_of(const cradle_heap *heap,
   return &heap->types.services[(uint32_t)header];
 }
 
+/* Registers an object whose type is in one list, if there is room; see crd_registry_add. */
+static inline bool registry_push_one(const cradle_heap *heap, const cradle_word *object, uint32_t type, unsigned kinds) {
+  crd_services *services = heap->services;
+  if (kinds == 0 || (kinds & (kinds - 1)) != 0) return false;
+  cradle_word entry = (uintptr_t)object;
+  int kind = __builtin_ctz(kinds);
+  crd_word_stack *words = &services->lists[kind].words;
+  if (CRADLE_UNLIKELY(words->top == words->limit)) return false;
+  if (kind == REGISTERED_FINALIZER) {
+    if (services->finalizer_room == 0) return false;
+    services->finalizer_room--;
+    entry |= heap_services_of(heap, type)->finalizer;
+  }
+  *words->top++ = entry;
+  return true;
+}
+
 /* --- what a collection knows --- */
 
 /* Where an object is now, or 0 while it has not been reached. What the collection does not judge is reached. */
@@ -136,6 +153,9 @@ static inline bool death_judge(const crd_death *death, bool value, cradle_word *
     service_redirect(death->heap, value, slot, place);
   return place == 0;
 }
+
+/* Forgets what the collection knew, whose stacks are empty, and gives its memory back to the system (gc/registry.c). */
+void crd_registry_trim(crd_death *death);
 
 /* --- passes of the major collection over a list --- */
 

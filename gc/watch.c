@@ -1,67 +1,100 @@
 #include "gc/watch.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CAPACITY 256u
-/* A table of more entries is not kept for the next collection. */
-#define KEPT_CAPACITY 8192u
-#define BUCKETS_PER_ENTRY 2
+#define FIRST_BUCKETS ((size_t)256)
 
-static uint32_t *bucket_of(const crd_watch *watch, uintptr_t key) {
-  uint64_t hash = (uint64_t)key * UINT64_C(0x9e3779b97f4a7c15);
-  return &watch->buckets[(hash >> 32) & (watch->capacity * BUCKETS_PER_ENTRY - 1)];
+/* Words of an entry. */
+enum { OBJECT, WHAT, NEXT };
+
+static cradle_word *entry_at(const crd_watch *watch, cradle_word number) {
+  return watch->entries.base + WATCH_ENTRY_WORDS * (number - 1);
 }
 
-static bool grow(crd_watch *watch) {
-  uint32_t capacity = watch->capacity == 0 ? FIRST_CAPACITY : watch->capacity * 2;
-  if (capacity > UINT32_MAX / 4) return false;
-  crd_watch_entry *entries = malloc(capacity * sizeof *entries);
-  uint32_t *buckets = calloc((size_t)capacity * BUCKETS_PER_ENTRY, sizeof *buckets);
-  if (entries == NULL || buckets == NULL) {
-    free(entries);
-    free(buckets);
-    return false;
-  }
-  crd_watch old = *watch;
-  *watch = (crd_watch){.entries = entries, .buckets = buckets, .capacity = capacity};
-  for (uint32_t i = 0; i < old.count; i++)
-    if (old.entries[i].key != 0) (void)crd_watch_add(watch, old.entries[i].key, old.entries[i].what);
-  crd_watch_fini(&old);
+static cradle_word *bucket_of(const crd_watch *watch, uintptr_t object) {
+  size_t hash = (size_t)(((uint64_t)object * UINT64_C(0x9e3779b97f4a7c15)) >> 20);
+  size_t bucket = hash & (2 * watch->full - 1);
+  if (bucket >= watch->full + watch->split) bucket -= watch->full;
+  return &watch->buckets.base[bucket];
+}
+
+/* --- memory --- */
+
+static void empty(crd_watch *watch) {
+  watch->entries.top = watch->entries.base;
+  watch->full = FIRST_BUCKETS;
+  watch->split = 0;
+  watch->buckets.top = watch->buckets.base + FIRST_BUCKETS;
+  memset(watch->buckets.base, 0, FIRST_BUCKETS * sizeof *watch->buckets.base);
+}
+
+bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes) {
+  if (watch->buckets.limit != watch->buckets.base) return true;
+  if (watch->entries.base == NULL && !crd_word_stack_init(&watch->entries, max_bytes, page_bytes, "cradle services")) return false;
+  if (watch->buckets.base == NULL && !crd_word_stack_init(&watch->buckets, max_bytes, page_bytes, "cradle services")) return false;
+  if (!crd_word_stack_grow(&watch->buckets)) return false;
+  empty(watch);
   return true;
-}
-
-bool crd_watch_add(crd_watch *watch, uintptr_t key, cradle_word what) {
-  if (watch->count == watch->capacity && !grow(watch)) return false;
-  uint32_t *bucket = bucket_of(watch, key);
-  watch->entries[watch->count] = (crd_watch_entry){key, what, *bucket};
-  *bucket = ++watch->count;
-  return true;
-}
-
-bool crd_watch_take(crd_watch *watch, uintptr_t key, cradle_word *what) {
-  if (watch->capacity == 0) return false;
-  for (uint32_t *link = bucket_of(watch, key); *link != 0;) {
-    crd_watch_entry *entry = &watch->entries[*link - 1];
-    bool is_it = entry->key == key;
-    if (is_it || entry->key == 0) *link = entry->next;
-    else link = &entry->next;
-    if (!is_it) continue;
-    *what = entry->what;
-    entry->key = 0;
-    return true;
-  }
-  return false;
-}
-
-void crd_watch_clear(crd_watch *watch) {
-  if (watch->capacity > KEPT_CAPACITY) crd_watch_fini(watch);
-  if (watch->count != 0) memset(watch->buckets, 0, (size_t)watch->capacity * BUCKETS_PER_ENTRY * sizeof *watch->buckets);
-  watch->count = 0;
 }
 
 void crd_watch_fini(crd_watch *watch) {
-  free(watch->entries);
-  free(watch->buckets);
-  *watch = (crd_watch){.entries = NULL};
+  crd_word_stack_fini(&watch->entries);
+  crd_word_stack_fini(&watch->buckets);
+}
+
+void crd_watch_clear(crd_watch *watch) {
+  if (watch->entries.top != watch->entries.base) empty(watch);
+}
+
+/* --- entries --- */
+
+/* Adds a bucket and divides one among the two. Without memory the chains get longer, and that is all. */
+static void split_one(crd_watch *watch) {
+  if (!word_stack_push(&watch->buckets, 0)) return;
+  cradle_word number = watch->buckets.base[watch->split];
+  watch->buckets.base[watch->split++] = 0;
+  while (number != 0) {
+    cradle_word *entry = entry_at(watch, number), next = entry[NEXT];
+    cradle_word *bucket = bucket_of(watch, (uintptr_t)entry[OBJECT]);
+    if (entry[OBJECT] != 0) { /* what was taken is left out */
+      entry[NEXT] = *bucket;
+      *bucket = number;
+    }
+    number = next;
+  }
+  if (watch->split == watch->full) {
+    watch->full *= 2;
+    watch->split = 0;
+  }
+}
+
+bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
+  if (watch->buckets.limit == watch->buckets.base) return false;
+  cradle_word *before = watch->entries.top;
+  if (!word_stack_push(&watch->entries, object) || !word_stack_push(&watch->entries, what) ||
+      !word_stack_push(&watch->entries, 0)) {
+    watch->entries.top = before;
+    return false;
+  }
+  cradle_word *bucket = bucket_of(watch, object);
+  before[NEXT] = *bucket;
+  *bucket = watch_count(watch);
+  if (watch_count(watch) > watch->full + watch->split) split_one(watch);
+  return true;
+}
+
+bool crd_watch_take(crd_watch *watch, uintptr_t object, cradle_word *what) {
+  if (watch->entries.top == watch->entries.base) return false;
+  for (cradle_word *link = bucket_of(watch, object); *link != 0;) {
+    cradle_word *entry = entry_at(watch, *link);
+    if (entry[OBJECT] != object) {
+      link = &entry[NEXT];
+      continue;
+    }
+    *link = entry[NEXT];
+    *what = entry[WHAT];
+    entry[OBJECT] = 0;
+    return true;
+  }
+  return false;
 }

@@ -38,17 +38,21 @@ static void judge_stored(crd_death *death) {
   }
 }
 
+/* A dead holder may be brought back by a finalizer when dead_too is set: then its slots are judged where it lies, and who is
+ * to be kept is decided later. */
 void crd_weak_minor(crd_death *death, bool dead_too) {
-  const crd_list *list = &death->heap->services->lists[REGISTERED_WEAK];
+  crd_list *list = &death->heap->services->lists[REGISTERED_WEAK];
   if (list->words.base == list->words.top) return;
+  judge_stored(death);
+  cradle_word *to = list->young;
   for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
     uintptr_t place = death_find(death, (uintptr_t)*entry);
-    if (place != 0)
-      judge_holder(death, (cradle_word *)place);
-    else if (dead_too) /* a finalizer may bring the holder back, and then its slots are as if it had been alive */
-      judge_holder(death, (cradle_word *)(uintptr_t)*entry);
+    if (place == 0 && !dead_too) continue;
+    judge_holder(death, (cradle_word *)(place != 0 ? place : (uintptr_t)*entry));
+    *to++ = dead_too ? *entry : place;
   }
-  judge_stored(death);
+  list->words.top = to;
+  if (!dead_too) list->young = to;
 }
 
 static void settle(crd_death *death, crd_list *list) {

@@ -5,6 +5,7 @@
 #include "gc/check.h"
 #include "gc/heap.h"
 #include "gc/probes.h"
+#include "gc/services.h"
 #include "gc/sanitize.h"
 #include "gc/visit.h"
 
@@ -49,8 +50,19 @@ static const crd_type *check_type(cradle_heap *heap, uint32_t type) {
   return &heap->types.types[type];
 }
 
+static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type) {
+  crd_text text = {.length = 0};
+  crd_text_add(&text, "allocation of ");
+  crd_text_type(&text, heap, type);
+  crd_text_add(&text, ", which has weak slots, ephemerons, a finalizer, a destructor or an external size: only "
+                      "cradle_new_registered and its kin allocate such types");
+  crd_misuse(heap, text.buffer);
+}
+
+/* For all but the registered variants. */
 static void check_size(cradle_heap *heap, uint32_t type, size_t size) {
   const crd_type *descriptor = check_type(heap, type);
+  if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(heap, type);
   bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
   if (CRADLE_UNLIKELY(fixed ? cradle_object_bytes(size) != descriptor->size : size < descriptor->size))
     wrong_size(heap, type, size);
@@ -225,6 +237,7 @@ void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length
   const crd_type *descriptor = check_type(mutator->heap, type);
   if (descriptor->items == CRADLE_ITEMS_NONE)
     crd_misuse(mutator->heap, "cradle_new_array: the type's descriptor has no items");
+  if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(mutator->heap, type);
   size_t bytes = type_array_bytes(descriptor, length);
   uint32_t length_word = descriptor->length_offset / 8;
   cradle_word *object = bytes == 0 ? NULL : allocate(mutator, type, bytes);
@@ -234,6 +247,85 @@ void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length
 
 void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
   void *object = cradle_try_new_array(mutator, type, length);
+  if (CRADLE_UNLIKELY(object == NULL)) {
+    size_t bytes = type_array_bytes(&mutator->heap->types.types[type], length);
+    out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);
+  }
+  return object;
+}
+
+/* --- registered objects --- */
+
+static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes) {
+  cradle_heap *heap = mutator->heap;
+  unsigned kinds = heap->types.types[type].registers;
+  if (CRADLE_UNLIKELY(!crd_registry_make_room(heap, kinds))) return NULL;
+  bool fits = bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && mutator->free + bytes <= mutator->top;
+  cradle_word *object = fits ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
+  if (object != NULL) crd_registry_add(heap, object, kinds);
+  return object;
+}
+
+static size_t registered_bytes(cradle_mutator *mutator, uint32_t type, size_t size, const char *what) {
+  crd_mutator_check(mutator, what);
+  const crd_type *descriptor = check_type(mutator->heap, type);
+  bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
+  size_t bytes = size > SIZE_MAX / 2 ? size : cradle_object_bytes(size);
+  if (CRADLE_UNLIKELY(fixed ? bytes != descriptor->size : size < descriptor->size)) wrong_size(mutator->heap, type, size);
+  return bytes;
+}
+
+/* Larger ones are zeroed by memset. */
+#define REGISTERED_FAST_MAX_BYTES 128
+
+/* The usual case, an object of fixed size in one list: top says that nothing is asked of the mutator. NULL: it is not. */
+static inline void *new_registered_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
+  const cradle_heap *heap = mutator->heap;
+  if (CRADLE_CHECKED || heap->services == NULL || type >= heap->types.count) return NULL;
+  const crd_type *descriptor = &heap->types.types[type];
+  size_t bytes = cradle_object_bytes(size);
+  bool is_sound = descriptor->size == bytes && descriptor->items == CRADLE_ITEMS_NONE && bytes <= REGISTERED_FAST_MAX_BYTES;
+  if (!is_sound || mutator->free + bytes > mutator->top) return NULL;
+  cradle_word *object = (cradle_word *)mutator->free;
+  if (!registry_push_one(heap, object, type, descriptor->registers)) return NULL;
+  mutator->free += bytes;
+  sanitize_used(object, bytes);
+  object[0] = type | (descriptor->registers & REGISTERED_WEAKLY ? HEADER_WEAK_FLAG : 0);
+  for (size_t i = 1; i < bytes / 8; i++) {
+    object[i] = 0;
+    __asm__("" : "+r"(i)); /* keeps the compiler from making it a call of memset */
+  }
+  return object;
+}
+
+void *cradle_try_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) {
+  void *object = new_registered_fast(mutator, type, size);
+  if (CRADLE_LIKELY(object != NULL)) return object;
+  return new_registered(mutator, type, registered_bytes(mutator, type, size, "cradle_try_new_registered"));
+}
+
+void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) {
+  void *object = new_registered_fast(mutator, type, size);
+  if (CRADLE_LIKELY(object != NULL)) return object;
+  object = new_registered(mutator, type, registered_bytes(mutator, type, size, "cradle_new_registered"));
+  if (CRADLE_UNLIKELY(object == NULL)) out_of_memory(mutator, size);
+  return object;
+}
+
+void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) {
+  crd_mutator_check(mutator, "cradle_new_registered_array");
+  const crd_type *descriptor = check_type(mutator->heap, type);
+  if (descriptor->items == CRADLE_ITEMS_NONE)
+    crd_misuse(mutator->heap, "cradle_new_registered_array: the type's descriptor has no items");
+  size_t bytes = type_array_bytes(descriptor, length);
+  uint32_t length_word = descriptor->length_offset / 8;
+  cradle_word *object = bytes == 0 ? NULL : new_registered(mutator, type, bytes);
+  if (object != NULL) object[length_word] = length;
+  return object;
+}
+
+void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) {
+  void *object = cradle_try_new_registered_array(mutator, type, length);
   if (CRADLE_UNLIKELY(object == NULL)) {
     size_t bytes = type_array_bytes(&mutator->heap->types.types[type], length);
     out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);

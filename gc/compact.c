@@ -16,6 +16,7 @@
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 #include "gc/probes.h"
+#include "gc/registry.h"
 #include "gc/visit.h"
 
 /* An arena with more live bytes than this share is not worth moving, in percent. */
@@ -170,9 +171,18 @@ static inline void redirect_value(void *data, cradle_word *slot) {
     *slot = value_moved(encoding, *slot, moved(context, value_address(encoding, *slot)));
 }
 
+static void redirect_service(void *data, bool value, cradle_word *slot) {
+  if (value)
+    redirect_value(data, slot);
+  else
+    redirect_reference(data, slot);
+}
+
 static void redirect_object(void *data, cradle_word *object) {
   compact_context *context = data;
   if (object[0] & HEADER_FORWARDED) return;
+  if (CRADLE_UNLIKELY(object[0] & HEADER_WEAK_FLAG))
+    crd_registry_each_slot(context->heap, object, redirect_service, context);
   visit_object(heap_type(context->heap, object[0]), object, redirect_reference, redirect_value, context);
 }
 
@@ -180,6 +190,9 @@ static void redirect(compact_context *context) {
   crd_old_retire(&context->heap->old);
   visit_roots(context->heap, redirect_reference, redirect_value, context);
   crd_old_each(&context->heap->old, false, redirect_object, context);
+  if (context->heap->services == NULL) return;
+  crd_registry_each(context->heap, redirect_reference, context);
+  crd_registry_each_set(context->heap, redirect_service, context);
 }
 
 /* --- releasing --- */

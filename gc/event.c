@@ -75,6 +75,7 @@ const char *cradle_phase_name(cradle_phase phase) {
     case CRADLE_PHASE_IDLE: return "idle";
     case CRADLE_PHASE_MARKING: return "marking";
     case CRADLE_PHASE_SWEEPING: return "sweeping";
+    case CRADLE_PHASE_CLEARING: return "clearing";
   }
   return "unknown phase";
 }

@@ -7,6 +7,7 @@
 #include "gc/check.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
+#include "gc/registry.h"
 
 #define RESERVE_DEFAULT_BYTES ((size_t)64 << 30)
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
@@ -217,6 +218,7 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
 }
 
 static void destroy(cradle_heap *heap) {
+  crd_registry_fini(heap);
   if (heap->announced) crd_event_arenas(heap, true);
   crd_nursery_fini(heap);
   crd_word_stack_fini(&heap->mark_stack);
@@ -254,5 +256,6 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
 void cradle_heap_free(cradle_heap *heap) {
   if (heap == NULL) return;
   if (heap->mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
+  if (crd_registry_has_sets(heap)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
   destroy(heap);
 }

@@ -2,8 +2,8 @@
  *
  *   [heap.1] Outside a collection every old object that refers to a young one is remembered, or remember_all is set.
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold.
- *   [heap.3] An old object's barrier flag is set exactly when it is not remembered; a young object's flags are zero. An
- *            old array of SLOTS_MIN_BYTES and more has and keeps the slots flag, and the values flag if it holds values.
+ *   [heap.3] An old object's barrier flag is set exactly when it is not remembered; a young object's flags are zero but
+ *            for the weak one. An old array of SLOTS_MIN_BYTES and more has and keeps the slots flag, and the values flag if it holds values.
  *   [heap.4] state says what runs now; no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] A slot of an array with the slots flag that holds a young reference is in recorded, or the array is remembered.
  *   [heap.6] While marking: no object that is marked and not on the mark stack holds, in a slot that is not recorded, a
@@ -26,11 +26,18 @@
 /* An old array whose stored slots are recorded one by one, where the barrier is told the slot; and that they hold values. */
 #define HEADER_SLOTS_FLAG (HEADER_BARRIER_FLAG << 1)
 #define HEADER_VALUES_FLAG (HEADER_BARRIER_FLAG << 2)
-#define HEADER_OLD_FLAGS (HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
+/* A dead object so far, for which the watch table of the collection that runs has entries (gc/watch.h). */
+#define HEADER_WATCHED_FLAG (HEADER_BARRIER_FLAG << 3)
+/* An object with weak slots or ephemerons, old or young (gc/services.h). */
+#define HEADER_WEAK_FLAG (HEADER_BARRIER_FLAG << 4)
+#define HEADER_OLD_FLAGS \
+  (HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG | HEADER_WATCHED_FLAG | HEADER_WEAK_FLAG)
 /* Arrays with no slots but their items, from this size on: below it, looking at all of one costs less than recording. */
 #define SLOTS_MIN_BYTES ((size_t)32 << 10)
 /* A promoted object's header in the nursery: the new address with this bit. Type ids keep below it. */
 #define HEADER_FORWARDED (UINT64_C(1) << 63)
+/* The header of an old object in an open component of gc/reach.c: its place among the open ones, with the same bit. */
+#define HEADER_OPEN HEADER_FORWARDED
 
 /* In an entry of recorded: the slot holds a value in the heap's encoding, not a plain reference. */
 #define SLOT_HOLDS_VALUE 1
@@ -39,7 +46,7 @@
 #define POISON_SWEPT UINT64_C(0xdead0001dead0001)   /* freed by a sweep */
 #define POISON_NURSERY UINT64_C(0xdead0002dead0002) /* an object that moved or died in a minor collection was here */
 
-enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING, HEAP_FORKING, HEAP_SAMPLING };
+enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING, HEAP_FORKING, HEAP_SAMPLING, HEAP_DESTROYING };
 
 #define NURSERY_NAME "cradle nursery"
 
@@ -77,7 +84,7 @@ typedef struct crd_pacing {
 } crd_pacing;
 
 /* The major collection that runs, if one does; see gc/major.c. */
-enum { MAJOR_IDLE = 0, MAJOR_MARKING, MAJOR_SWEEPING };
+enum { MAJOR_IDLE = 0, MAJOR_MARKING, MAJOR_SWEEPING, MAJOR_CLEARING };
 typedef struct crd_major {
   int phase;
   cradle_cause cause;
@@ -124,6 +131,7 @@ struct cradle_heap {
   crd_sampling sampling;
   crd_global_root *globals;
   size_t global_count, global_capacity;
+  struct crd_services *services; /* weak slots, finalizers and the like; NULL: there never was one (gc/services.h) */
   cradle_root_function root_callback;
   void *root_callback_data;
 
@@ -221,6 +229,11 @@ void crd_verify_if_asked(cradle_heap *heap);
 /* --- their parts --- */
 /* The minor collection's own work (gc/minor.c); fills event->u.minor but for times. */
 void crd_minor_run(cradle_heap *heap, cradle_event *event);
+/* For the order of death within it: promotes an object that is not, and leaves its slots to the caller; or looks at a slot
+ * as tracing does, and traces what that left to trace. */
+cradle_word *crd_minor_reach(void *context, uintptr_t address);
+void crd_minor_visit(void *context, bool value, cradle_word *slot);
+void crd_minor_trace(void *context);
 /* The next increment of the running major collection, or the first of a new one (gc/major.c). */
 void crd_major_start(cradle_heap *heap, cradle_cause cause);
 void crd_major_step(cradle_heap *heap, crd_budget budget);

@@ -1,7 +1,8 @@
-/* The major collection, in increments: idle, marking, sweeping, idle.
+/* The major collection, in increments: idle, marking, clearing, sweeping, idle.
  *
  *   start    right after a minor collection: the roots are marked
  *   marking  each increment comes right after a minor collection; when nothing is left to trace, marking is over
+ *   clearing the order of death (gc/death.c); left out on heaps without weak slots, finalizers and the like
  *   sweeping span after span; the last increment ends the cycle: the next threshold is set, empty arenas are given back
  *
  * The caller of a step has just emptied the nursery; nothing is allocated until it is over.
@@ -9,6 +10,7 @@
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 #include "gc/probes.h"
+#include "gc/registry.h"
 
 #define BEHIND_MOST 8
 
@@ -25,13 +27,22 @@ void crd_major_start(cradle_heap *heap, cradle_cause cause) {
   crd_mark_start(heap);
 }
 
-static void end_marking(cradle_heap *heap) {
+static void begin_sweeping(cradle_heap *heap) {
   crd_major *major = &heap->major;
-  ASSERT(heap->mark_stack.top == heap->mark_stack.base, "the mark stack is not empty after marking");
   major->phase = MAJOR_SWEEPING;
   major->sweep_page = 0;
   major->used_before_sweep = heap->old.used_bytes;
   crd_sweep_begin(&heap->old);
+}
+
+static void end_marking(cradle_heap *heap) {
+  ASSERT(heap->mark_stack.top == heap->mark_stack.base, "the mark stack is not empty after marking");
+  if (heap->services == NULL) {
+    begin_sweeping(heap);
+    return;
+  }
+  heap->major.phase = MAJOR_CLEARING;
+  crd_death_begin(heap);
 }
 
 static void end_cycle(cradle_heap *heap) {
@@ -58,6 +69,8 @@ static void advance(cradle_heap *heap, crd_budget budget) {
   crd_major *major = &heap->major;
   if (major->phase == MAJOR_MARKING) {
     if (crd_mark_some(heap, budget)) end_marking(heap);
+  } else if (major->phase == MAJOR_CLEARING) {
+    if (crd_death_clear(heap, &budget)) begin_sweeping(heap);
   } else if (crd_sweep_some(&heap->old, &major->sweep_page, poison_of(heap), budget.deadline_ns, &major->swept)) {
     end_cycle(heap);
   }

@@ -14,6 +14,7 @@
 #include "gc/check.h"
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
+#include "gc/services.h"
 #include "gc/visit.h"
 
 #define PIECE_ITEMS 1024
@@ -68,12 +69,13 @@ static void mark_items(mark_context *context, const crd_type *type, cradle_word 
   visit_items(type, object, first, last, mark_reference, mark_value, context);
 }
 
-static inline void mark_trace(mark_context *context, cradle_word *object) {
+CRD_ALWAYS_INLINE void mark_trace(mark_context *context, cradle_word *object, bool watching) {
   const crd_type *type = heap_type(context->heap, object[0]);
   bool slot_items = type->items >= CRADLE_ITEMS_REFERENCES;
   context->objects++;
   context->bytes += slot_items ? type->size : type_object_bytes(type, object);
   context->countdown--;
+  if (watching && object[0] & (HEADER_WATCHED_FLAG | HEADER_WEAK_FLAG)) crd_death_traced(context->heap, object);
   if (!type->has_slots) return;
   visit_fixed(type, object, mark_reference, mark_value, context);
   if (slot_items) mark_items(context, type, object, 0);
@@ -92,8 +94,13 @@ static inline uintptr_t pop(mark_context *context) {
   return 0;
 }
 
+/* Whether ephemerons wait for objects to be reached; see gc/ephemeron.c. */
+static inline bool is_watching(const cradle_heap *heap) {
+  return CRADLE_UNLIKELY(heap->services != NULL) && heap->services->watching;
+}
+
 /* Traces what is on the stack until it is empty or the countdown is over. Returns whether it is empty. */
-static bool drain(mark_context *context) {
+CRD_ALWAYS_INLINE bool drain_with(mark_context *context, bool watching) {
   uintptr_t queue[QUEUE_LENGTH];
   unsigned first = 0, waiting = 0;
   for (;;) {
@@ -103,14 +110,23 @@ static bool drain(mark_context *context) {
       queue[(first + waiting++) % QUEUE_LENGTH] = next;
     }
     if (waiting == 0) return context->stack->top == context->stack->base;
-    mark_trace(context, (cradle_word *)queue[first]);
+    mark_trace(context, (cradle_word *)queue[first], watching);
     first = (first + 1) % QUEUE_LENGTH;
     waiting--;
   }
 }
 
+static bool drain_watching(mark_context *context) {
+  return drain_with(context, true);
+}
+
+static bool drain(mark_context *context) {
+  return is_watching(context->heap) ? drain_watching(context) : drain_with(context, false);
+}
+
 static void trace_again(void *data, cradle_word *object) {
-  mark_trace(data, object);
+  mark_context *context = data;
+  mark_trace(context, object, is_watching(context->heap));
 }
 
 /* Traces the marked objects of the next span once more. The runs that allocators own are marked ahead of what will lie in
@@ -145,6 +161,7 @@ void crd_mark_start(cradle_heap *heap) {
   crd_old_retire(&heap->old);
   heap->old.born_marked = true;
   visit_roots(heap, mark_reference, mark_value, &context);
+  if (heap->services != NULL) crd_death_mark_queues(heap);
 }
 
 bool crd_mark_some(cradle_heap *heap, crd_budget budget) {
@@ -152,7 +169,8 @@ bool crd_mark_some(cradle_heap *heap, crd_budget budget) {
   bool complete = false;
   do {
     context.countdown = budget.bytes == 0 ? STEP_OBJECTS : CLOCK_OBJECTS;
-    if (drain(&context)) complete = !rescan_span(&context);
+    if (drain(&context))
+      complete = !rescan_span(&context) && (heap->services == NULL || !crd_death_mark_more(heap, &context.bytes));
   } while (!complete && !is_spent(&context, budget));
   heap->major.objects += context.objects;
   heap->major.bytes += context.bytes;

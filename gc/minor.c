@@ -15,6 +15,7 @@
 
 #include "gc/check.h"
 #include "gc/heap.h"
+#include "gc/registry.h"
 #include "gc/visit.h"
 
 #define COPY_INLINE_WORDS 16
@@ -28,6 +29,7 @@ typedef struct minor_context {
   cradle_word *pending; /* dead bodies of objects whose copies are to be traced */
   uint32_t pending_large; /* large objects reached and not traced yet */
   bool has_young_large, marking;
+  bool looked_at_all; /* old objects, not only the remembered ones */
   bool looks_at_old; /* one of the two: references that do not lead into the nursery matter */
   uint64_t objects, bytes;
   cradle_heap *heap;
@@ -232,6 +234,7 @@ static void trace_all_old(minor_context *context) {
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, false, trace_old_object, context);
   context->heap->remember_all = false;
+  context->looked_at_all = true;
 }
 
 /* The flags with which a large object becomes old. */
@@ -262,6 +265,42 @@ static uint64_t settle_large(cradle_heap *heap) {
   return before - heap->old.used_bytes;
 }
 
+/* --- for the order of death --- */
+
+cradle_word *crd_minor_reach(void *data, uintptr_t address) {
+  minor_context *context = data;
+  if (address - context->nursery_start < context->nursery_bytes) {
+    cradle_word *pending = context->pending, *object = (cradle_word *)address;
+    uintptr_t place = copy(context, object, object[0]);
+    context->pending = pending;
+    return (cradle_word *)place;
+  }
+  crd_arenas *arenas = &context->heap->old.arenas;
+  arenas_page(arenas, arenas_page_number(arenas, address))->state = PAGE_LARGE_REACHED;
+  return (cradle_word *)address;
+}
+
+void crd_minor_visit(void *context, bool value, cradle_word *slot) {
+  if (value)
+    minor_value(context, slot);
+  else
+    minor_reference(context, slot);
+}
+
+void crd_minor_trace(void *context) {
+  trace_pending(context);
+}
+
+static CRADLE_NOINLINE uint64_t settle_services(minor_context *context, uint64_t remembered) {
+  cradle_heap *heap = context->heap;
+  crd_death_minor(heap, context, heap->remembered.base, heap->remembered.base + remembered, context->looked_at_all);
+  uint64_t freed = settle_large(heap);
+  crd_death_minor_ended(heap);
+  return freed;
+}
+
+/* --- the whole --- */
+
 void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   minor_context context = {.nursery_start = (uintptr_t)heap->nursery.start,
                            .nursery_bytes = heap->nursery.reserved_bytes,
@@ -284,7 +323,10 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   trace_recorded(&context); /* first: what was stored in the order it was allocated is copied in that order */
   trace_pending(&context);
   trace_remembered(&context);
-  event->u.minor.large_freed_bytes = context.has_young_large ? settle_large(heap) : 0;
+  if (CRADLE_UNLIKELY(heap->services != NULL))
+    event->u.minor.large_freed_bytes = settle_services(&context, remembered);
+  else
+    event->u.minor.large_freed_bytes = context.has_young_large ? settle_large(heap) : 0;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;
   event->u.minor.remembered = remembered;

@@ -3,6 +3,7 @@
 
 #include "gc/check.h"
 #include "gc/heap.h"
+#include "gc/registry.h"
 
 _Static_assert(offsetof(cradle_mutator, free) == CRADLE_MUTATOR_FREE_OFFSET, "published offset");
 _Static_assert(offsetof(cradle_mutator, top) == CRADLE_MUTATOR_TOP_OFFSET, "published offset");
@@ -33,6 +34,8 @@ static void check_scopes(cradle_mutator *mutator, const char *what) {
 static const char *called_from(int state) {
   switch (state) {
   case HEAP_FORKING: return "called after cradle_fork_prepare and before cradle_fork_parent or cradle_fork_child";
+  case HEAP_DESTROYING:
+    return "called from a destructor or an external-size callback, or after one was left with longjmp; they must not use the heap";
   case HEAP_SAMPLING: return "called from a sampler's callback; callbacks must not use the heap";
   default: return "called from a callback while a collection runs; callbacks must not use the heap";
   }
@@ -66,6 +69,7 @@ cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
   }
   mutator->thread = &thread_mark;
   mutator->public.heap = heap;
+  mutator->public.weak_guard = crd_death_guards(heap);
   mutator->public.free = heap->nursery.start;
   mutator->public.shadow_base = mutator->public.shadow_top = mutator->shadow.base;
   mutator->public.shadow_limit = mutator->shadow.limit;

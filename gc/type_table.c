@@ -2,27 +2,46 @@
 
 #include <stdlib.h>
 
+#include <cradle/finalizer.h>
+
 #include "gc/heap.h"
+#include "gc/registry.h"
 
 #define FIXED_MAX_BYTES ((size_t)1 << 30)
 
+/* Every slot of the fixed part, or 0 when two kinds of slot share a word. */
+static uint64_t all_slots(const cradle_type *type) {
+  const uint64_t kinds[] = {type->references, type->values, type->weak, type->ephemerons, type->ephemerons << 1};
+  uint64_t all = 0;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    if (all & kinds[i]) return 0;
+    all |= kinds[i];
+  }
+  return all;
+}
+
 static const char *slots_fault(const cradle_type *type) {
-  uint64_t slots = type->references | type->values;
-  if (slots & 1) return "type: word 0 is the header and cannot be a slot";
+  uint64_t slots = all_slots(type), some = type->references | type->values | type->weak | type->ephemerons;
+  if (some & 1) return "type: word 0 is the header and cannot be a slot";
   if (type->references & type->values) return "type: a word cannot be a reference and a value";
+  if (type->ephemerons >> 63) return "type: an ephemeron's value lies beyond word 63";
+  if (slots == 0 && some != 0)
+    return "type: a word cannot be two of reference, value, weak slot, ephemeron key and ephemeron value";
   if (slots != 0 && (size_t)(64 - __builtin_clzll(slots)) * 8 > type->size) return "type: a slot lies beyond size";
   return NULL;
 }
 
 static const char *items_fault(const cradle_type *type) {
-  if (type->items > CRADLE_ITEMS_VALUES) return "type: items is no cradle_items";
+  if ((unsigned)type->items > CRADLE_ITEMS_EPHEMERONS) return "type: items is no cradle_items";
   if (type->items == CRADLE_ITEMS_NONE) return NULL;
   if (type->item_size == 0) return "type: item_size is 0";
-  if (type->items != CRADLE_ITEMS_BYTES && type->item_size != 8) return "type: item_size of references and values must be 8";
+  if (type->items == CRADLE_ITEMS_EPHEMERONS && type->item_size != 16) return "type: item_size of ephemerons must be 16";
+  if (type->items != CRADLE_ITEMS_BYTES && type->items != CRADLE_ITEMS_EPHEMERONS && type->item_size != 8)
+    return "type: item_size of references, values and weak slots must be 8";
   if (type->items != CRADLE_ITEMS_BYTES && type->size % 8 != 0) return "type: size must be a multiple of 8 before slots";
   if (type->length_offset < 8 || type->length_offset % 8 != 0 || type->length_offset + (size_t)8 > type->size)
     return "type: length_offset must be a multiple of 8, after the header and inside size";
-  if (((type->references | type->values) >> (type->length_offset / 8)) & (type->length_offset < 512))
+  if (type->length_offset < 512 && (all_slots(type) >> (type->length_offset / 8)) & 1)
     return "type: the length cannot be a slot";
   return NULL;
 }
@@ -30,6 +49,7 @@ static const char *items_fault(const cradle_type *type) {
 const char *crd_type_fault(const cradle_type *type) {
   if (type->size < 8) return "type: size must be at least 8, the header included";
   if (type->size > FIXED_MAX_BYTES) return "type: size is above 1 GiB";
+  if (type->finalizer > CRADLE_FINALIZER_QUEUES) return "type: finalizer is no queue: 1 to 7, or 0 for none";
   const char *fault = slots_fault(type);
   return fault != NULL ? fault : items_fault(type);
 }
@@ -39,6 +59,9 @@ static bool grow(crd_type_table *table) {
   crd_type *types = realloc(table->types, capacity * sizeof *types);
   if (types == NULL) return false;
   table->types = types;
+  crd_type_services *services = realloc(table->services, capacity * sizeof *services);
+  if (services == NULL) return false;
+  table->services = services;
   table->capacity = capacity;
   return true;
 }
@@ -53,9 +76,27 @@ static void set_fixed_size(crd_type *entry, size_t size, const crd_size_classes 
   entry->class_bytes = classes->of[entry->size_class].bytes;
 }
 
+static void set_services(crd_type *entry, crd_type_services *services, const cradle_type *type, bool plain_encoding) {
+  *services = (crd_type_services){.weak = type->weak,
+                                  .ephemerons = type->ephemerons,
+                                  .finalizer = (uint8_t)type->finalizer,
+                                  .values = type->weak_values && !plain_encoding,
+                                  .destructor = type->destructor,
+                                  .external_size = type->external_size};
+  if (type->items >= CRADLE_ITEMS_WEAK) {
+    services->items = (uint8_t)type->items;
+    entry->items = CRADLE_ITEMS_BYTES;
+  }
+  if (type->weak != 0 || services->items == CRADLE_ITEMS_WEAK) entry->registers |= 1 << REGISTERED_WEAK;
+  if (type->ephemerons != 0 || services->items == CRADLE_ITEMS_EPHEMERONS) entry->registers |= 1 << REGISTERED_EPHEMERON;
+  if (type->finalizer != 0) entry->registers |= 1 << REGISTERED_FINALIZER;
+  if (type->destructor != NULL || type->external_size != NULL) entry->registers |= 1 << REGISTERED_DESTRUCTOR;
+}
+
 bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding,
                         const crd_size_classes *classes) {
   if (table->count >= CRADLE_TYPE_ID_END || (table->count == table->capacity && !grow(table))) return false;
+  crd_type_services *services = &table->services[table->count];
   crd_type *entry = &table->types[table->count++];
   *entry = (crd_type){.references = type->references,
                       .values = type->values,
@@ -70,6 +111,7 @@ bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool pla
     entry->values = 0;
     if (entry->items == CRADLE_ITEMS_VALUES) entry->items = CRADLE_ITEMS_REFERENCES;
   }
+  set_services(entry, services, type, plain_encoding);
   if (entry->items == CRADLE_ITEMS_NONE) set_fixed_size(entry, type->size, classes);
   bool others = entry->values != 0 || entry->items >= CRADLE_ITEMS_REFERENCES || entry->trace != NULL;
   entry->only_references = others ? 0 : entry->references;
@@ -79,7 +121,8 @@ bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool pla
 
 void crd_type_table_fini(crd_type_table *table) {
   free(table->types);
-  *table = (crd_type_table){NULL, 0, 0};
+  free(table->services);
+  *table = (crd_type_table){NULL, NULL, 0, 0};
 }
 
 uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {

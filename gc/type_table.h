@@ -21,12 +21,26 @@ typedef struct crd_type {
   uint8_t size_class;   /* the class */
   uint8_t items;        /* cradle_items */
   uint8_t has_slots;    /* anything to trace */
+  uint8_t registers;    /* bit k: objects are registered in list k; see gc/registry.h */
   cradle_trace_function trace;
   const char *name;
 } crd_type;
 
+_Static_assert(sizeof(crd_type) == 64, "a line, so that an index is a shift");
+
+/* What only the services need: weak slots, ephemerons, finalizers, destructors, external sizes. Tracing sees weak items as bytes. */
+typedef struct crd_type_services {
+  uint64_t weak, ephemerons; /* bitmaps of words */
+  uint8_t items;             /* CRADLE_ITEMS_WEAK, CRADLE_ITEMS_EPHEMERONS, or NONE */
+  uint8_t finalizer;         /* queue, 0: none */
+  bool values;               /* these words hold values in the encoding */
+  cradle_destructor_function destructor;
+  cradle_external_size_function external_size;
+} crd_type_services;
+
 typedef struct crd_type_table {
   crd_type *types;
+  crd_type_services *services; /* as many */
   uint32_t count, capacity;
 } crd_type_table;
 

@@ -11,6 +11,7 @@
 
 #include "gc/check.h"
 #include "gc/heap.h"
+#include "gc/registry.h"
 #include "gc/visit.h"
 
 /* Words in ascending order. */
@@ -164,8 +165,23 @@ static bool verify_header(verify_context *context, const cradle_word *object, si
   return false;
 }
 
+/* Weak slots and ephemerons hold no stale references, whether what they refer to is reached or not. */
+static void verify_service(void *data, bool value, cradle_word *slot) {
+  verify_context *context = data;
+  bool traced = context->holder_is_traced;
+  context->holder_is_traced = false;
+  if (value)
+    verify_value(context, slot);
+  else
+    verify_reference(context, slot);
+  context->holder_is_traced = traced;
+}
+
 static void verify_slots(verify_context *context, cradle_word *object) {
   context->holder = object;
+  if ((heap_type(context->heap, object[0])->registers & REGISTERED_WEAKLY) && !(object[0] & HEADER_WEAK_FLAG))
+    fault(context, "an object with weak slots or ephemerons was not allocated by cradle_new_registered", object);
+  if (object[0] & HEADER_WEAK_FLAG) crd_registry_each_slot(context->heap, object, verify_service, context);
   visit_object(heap_type(context->heap, object[0]), object, verify_reference, verify_value, context);
 }
 
@@ -182,7 +198,8 @@ static void verify_old_object(void *data, cradle_word *object) {
   if (failed(context)) return;
   bool young;
   size_t room = old_room(context->heap, object, &young);
-  if (!verify_header(context, object, room, young ? 0 : HEADER_OLD_FLAGS >> 32)) return;
+  if (crd_registry_is_open(context->heap, object)) return;
+  if (!verify_header(context, object, room, (young ? HEADER_WEAK_FLAG : HEADER_OLD_FLAGS) >> 32)) return;
   if (!young && !(object[0] & HEADER_BARRIER_FLAG)) context->unflagged++;
   context->holder_is_old = !young;
   context->holder_is_traced = context->heap->major.phase == MAJOR_MARKING && !context->heap->major.overflowed &&
@@ -197,7 +214,7 @@ static void verify_young(verify_context *context) {
   while (context->pending->top > context->pending_base && !failed(context)) {
     cradle_word *object = (cradle_word *)(uintptr_t)*--context->pending->top;
     size_t room = (size_t)(context->heap->mutator->public.free - (char *)object);
-    if (verify_header(context, object, room, 0)) verify_slots(context, object);
+    if (verify_header(context, object, room, HEADER_WEAK_FLAG >> 32)) verify_slots(context, object);
   }
   context->pending->top = context->pending_base;
 }
@@ -211,6 +228,14 @@ static void verify_remembered(verify_context *context) {
   if (entries != context->unflagged) fault(context, "the remembered set and the barrier flags disagree [heap.3]", NULL);
 }
 
+static void verify_services(verify_context *context) {
+  const char *lists = crd_registry_check(context->heap);
+  if (lists != NULL) fault(context, lists, NULL);
+  context->holder = NULL;
+  context->holder_is_old = context->holder_is_traced = false;
+  crd_registry_each_set(context->heap, verify_service, context);
+}
+
 static void verify_all(verify_context *context) {
   cradle_heap *heap = context->heap;
   crd_old_retire(&heap->old);
@@ -219,6 +244,7 @@ static void verify_all(verify_context *context) {
   if (failed(context)) return;
   visit_roots(heap, verify_reference, verify_value, context);
   if (!failed(context)) crd_old_each(&heap->old, false, verify_old_object, context);
+  if (!failed(context) && heap->services != NULL) verify_services(context);
   if (!failed(context)) verify_young(context);
   verify_remembered(context);
 }

@@ -1,5 +1,11 @@
 /* The seeded random mutator: a graph on the heap and the same graph in plain memory, changed together and compared.
  *
+ * The model knows what is reachable from the roots, ephemerons to a fixpoint, and what is kept: that, and what objects whose
+ * finalizers are still to come lead to. A weak slot may be cleared when its object is not reachable, a pair when its key is
+ * not kept; neither may hold another object; and after a full collection nothing is left of what is not kept. An object that
+ * died in one weak slot is dead in all. Finalizers give each object once, dead, and before those that it leads to. Destructors run
+ * once, on the dead, and on all when the heap is freed.
+ *
  * Arguments: --seed N --ops N --nursery BYTES --stress N --verify 1. Without arguments several seeds and nursery sizes are run. The first
  * difference ends the program with the seed and the number of the operation, which replay it.
  */
@@ -9,8 +15,8 @@
 
 #include <cradle/cradle.h>
 
-enum { T_NODE, T_BYTES, T_ARRAY, T_TRACED, T_COUNT };
-enum { NODE_SLOTS = 3, ROOT_SLOTS = 64, LOCAL_SLOTS = 4 };
+enum { T_NODE, T_BYTES, T_ARRAY, T_TRACED, T_FINAL, T_FILE, T_WEAKS, T_PAIRS, T_COUNT };
+enum { NODE_SLOTS = 3, ROOT_SLOTS = 64, QUEUE = 3 };
 
 typedef struct object {
   uint64_t header;
@@ -39,6 +45,11 @@ static void trace_traced(void *object, cradle_visitor *visitor) {
   cradle_visit_references(visitor, ((traced *)object)->slot, NODE_SLOTS);
 }
 
+static void destroy_file(void *file);
+static size_t file_bytes(const void *file) {
+  return ((const object *)file)->identity % 1000;
+}
+
 static const cradle_type types[T_COUNT] = {
     [T_NODE] = {.name = "node", .size = sizeof(node), .references = UINT64_C(7) << 2},
     [T_BYTES] = {.name = "bytes", .size = sizeof(bytes), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
@@ -46,6 +57,13 @@ static const cradle_type types[T_COUNT] = {
     [T_ARRAY] = {.name = "array", .size = sizeof(array), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
                  .length_offset = offsetof(array, length)},
     [T_TRACED] = {.name = "traced", .size = sizeof(traced), .trace = trace_traced},
+    [T_FINAL] = {.name = "final", .size = sizeof(node), .references = UINT64_C(7) << 2, .finalizer = QUEUE},
+    [T_FILE] = {.name = "file", .size = sizeof(node), .references = UINT64_C(7) << 2, .destructor = destroy_file,
+                .external_size = file_bytes},
+    [T_WEAKS] = {.name = "weaks", .size = sizeof(array), .items = CRADLE_ITEMS_WEAK, .item_size = 8,
+                 .length_offset = offsetof(array, length)},
+    [T_PAIRS] = {.name = "pairs", .size = sizeof(array), .items = CRADLE_ITEMS_EPHEMERONS, .item_size = 16,
+                 .length_offset = offsetof(array, length)},
 };
 
 /* --- the model: objects are numbered, 0 is none --- */
@@ -54,8 +72,22 @@ typedef struct model_object {
   uint32_t type;
   uint64_t length;
   uint32_t *slot; /* numbers */
-  uint64_t seen;  /* the comparison that met it last */
+  uint64_t seen;  /* the comparison that reached it last */
+  uint64_t kept;  /* the comparison that found it kept */
+  uint64_t dead;  /* deliveries + 1 when a weak slot said so; 0: none did */
+  uint32_t destroyed, delivered; /* times */
+  bool in_set;
+  bool revived; /* it died, and a finalizer brought it back: weak slots that are older are cleared, rightly */
 } model_object;
+
+typedef struct pair {
+  object *real;
+  uint32_t model;
+} pair;
+typedef struct pairs {
+  pair *at;
+  size_t count, capacity;
+} pairs;
 
 typedef struct world {
   uint64_t seed, op, comparisons;
@@ -69,7 +101,14 @@ typedef struct world {
   uint32_t range_model[ROOT_SLOTS], global_model[ROOT_SLOTS];
   uint32_t *shadow_model;
   size_t shadow_count;
+  cradle_weak_set *set;
+  pairs holders;       /* of weak slots and ephemerons, that a comparison met */
+  uint32_t *finals;    /* objects with finalizers */
+  size_t final_count;
+  uint64_t deliveries;
+  bool has_finals;     /* every other seed; without them, pairs are walked over */
 } world;
+static world *the_world;
 
 #define SHADOW_MAX 4096
 
@@ -97,16 +136,31 @@ static uint32_t model_new(world *w, uint32_t type, uint64_t slots, uint64_t leng
     if (w->objects == NULL) abort();
   }
   uint32_t *slot = slots == 0 ? NULL : calloc(slots, sizeof *slot);
-  w->objects[w->count] = (model_object){type, length, slot, 0};
+  w->objects[w->count] = (model_object){.type = type, .length = length, .slot = slot};
   return w->count++;
 }
 
-static uint64_t slots_of(const model_object *model) {
-  return model->type == T_BYTES ? 0 : model->type == T_ARRAY ? model->length : NODE_SLOTS;
+static bool is_array(uint32_t type) {
+  return type == T_ARRAY || type == T_WEAKS || type == T_PAIRS;
+}
+
+/* Words that hold references of any strength. */
+static uint64_t words_of(const model_object *model) {
+  if (model->type == T_BYTES) return 0;
+  if (model->type == T_PAIRS) return 2 * model->length;
+  return is_array(model->type) ? model->length : NODE_SLOTS;
+}
+
+static uint64_t strong_of(const model_object *model) {
+  return model->type == T_WEAKS || model->type == T_PAIRS ? 0 : words_of(model);
 }
 
 static void **slot_at(object *real, uint32_t type, uint64_t i) {
-  return type == T_ARRAY ? &((array *)real)->item[i] : &((node *)real)->slot[i];
+  return is_array(type) ? &((array *)real)->item[i] : &((node *)real)->slot[i];
+}
+
+static void destroy_file(void *file) {
+  the_world->objects[((object *)file)->identity].destroyed++;
 }
 
 static unsigned char byte_of(uint32_t number, uint64_t i) {
@@ -115,16 +169,12 @@ static unsigned char byte_of(uint32_t number, uint64_t i) {
 
 /* --- comparison of the whole reachable graph --- */
 
-typedef struct pair {
-  object *real;
-  uint32_t model;
-} pair;
-
 static void compare_one(world *w, const object *real, uint32_t number) {
   const model_object *model = &w->objects[number];
   if (real->identity != number) differ(w, "an object is another one");
   if (cradle_type_of(real) != model->type) differ(w, "an object has another type");
-  if (model->type == T_ARRAY && ((const array *)real)->length != model->length) differ(w, "an array has another length");
+  if (model->destroyed != 0) differ(w, "the destructor of a live object ran");
+  if (is_array(model->type) && ((const array *)real)->length != model->length) differ(w, "an array has another length");
   if (model->type != T_BYTES) return;
   const bytes *text = (const bytes *)real;
   if (text->length != model->length) differ(w, "bytes have another length");
@@ -132,38 +182,178 @@ static void compare_one(world *w, const object *real, uint32_t number) {
     if (text->item[i] != byte_of(number, i)) differ(w, "a byte changed");
 }
 
-static void compare_push(world *w, pair **stack, size_t *count, size_t *capacity, void *real, uint32_t number) {
-  if ((real == NULL) != (number == 0)) differ(w, "a reference appeared or vanished");
-  if (real == NULL) return;
-  if (w->objects[number].seen == w->comparisons) {
-    if (((object *)real)->identity != number) differ(w, "a reference leads to another object");
-    return;
+static void push_pair(pairs *all, object *real, uint32_t number) {
+  if (all->count == all->capacity) {
+    all->capacity = all->capacity == 0 ? 1024 : all->capacity * 2;
+    all->at = realloc(all->at, all->capacity * sizeof *all->at);
+    if (all->at == NULL) abort();
   }
-  w->objects[number].seen = w->comparisons;
-  if (*count == *capacity) {
-    *capacity = *capacity == 0 ? 1024 : *capacity * 2;
-    *stack = realloc(*stack, *capacity * sizeof **stack);
-    if (*stack == NULL) abort();
-  }
-  (*stack)[(*count)++] = (pair){real, number};
+  all->at[all->count++] = (pair){real, number};
 }
 
-static void compare(world *w) {
-  pair *stack = NULL;
-  size_t count = 0, capacity = 0;
-  w->comparisons++;
-  for (size_t i = 0; i < ROOT_SLOTS; i++) compare_push(w, &stack, &count, &capacity, w->range[i], w->range_model[i]);
-  for (size_t i = 0; i < ROOT_SLOTS; i++) compare_push(w, &stack, &count, &capacity, w->global[i], w->global_model[i]);
-  for (size_t i = 0; i < w->shadow_count; i++)
-    compare_push(w, &stack, &count, &capacity, (void *)(uintptr_t)w->m->shadow_base[i], w->shadow_model[i]);
-  while (count > 0) {
-    pair at = stack[--count];
+static void compare_push(world *w, pairs *stack, void *real, uint32_t number) {
+  if ((real == NULL) != (number == 0)) differ(w, "a reference appeared or vanished");
+  if (real == NULL) return;
+  if (((object *)real)->identity != number) differ(w, "a reference leads to another object");
+  if (w->objects[number].seen == w->comparisons) return;
+  w->objects[number].seen = w->comparisons;
+  push_pair(stack, real, number);
+}
+
+static bool is_reached(const world *w, uint32_t number) {
+  return w->objects[number].seen == w->comparisons;
+}
+
+static void compare_reached(world *w, pairs *stack) {
+  while (stack->count > 0) {
+    pair at = stack->at[--stack->count];
     compare_one(w, at.real, at.model);
-    uint32_t type = w->objects[at.model].type;
-    for (uint64_t i = 0; i < slots_of(&w->objects[at.model]); i++)
-      compare_push(w, &stack, &count, &capacity, *slot_at(at.real, type, i), w->objects[at.model].slot[i]);
+    const model_object *model = &w->objects[at.model];
+    if (model->type == T_WEAKS || model->type == T_PAIRS) push_pair(&w->holders, at.real, at.model);
+    for (uint64_t i = 0; i < strong_of(model); i++)
+      compare_push(w, stack, *slot_at(at.real, model->type, i), model->slot[i]);
+  }
+}
+
+/* The values of reached keys, to a fixpoint. */
+static void compare_ephemerons(world *w, pairs *stack) {
+  for (bool again = true; again;) {
+    again = false;
+    for (size_t h = 0; h < w->holders.count; h++) {
+      const model_object *model = &w->objects[w->holders.at[h].model];
+      const array *real = (const array *)w->holders.at[h].real;
+      if (model->type != T_PAIRS) continue;
+      for (uint64_t i = 0; i < words_of(model); i += 2) {
+        uint32_t key = model->slot[i], value = model->slot[i + 1];
+        if ((key != 0 && !is_reached(w, key)) || (value != 0 && is_reached(w, value))) continue;
+        if (key != 0 && cradle_weak_get(w->m, &real->item[i]) == NULL) differ(w, "a live key vanished");
+        compare_push(w, stack, real->item[i + 1], value);
+        again = again || value != 0;
+      }
+    }
+    compare_reached(w, stack);
+  }
+}
+
+/* What is kept, in the model alone: everything reached, and what objects lead to whose finalizers are still to come. */
+static void keep(world *w) {
+  size_t count = 0, capacity = 1024;
+  uint32_t *stack = malloc(capacity * sizeof *stack);
+  for (size_t i = 0; i < w->final_count; i++)
+    if (w->objects[w->finals[i]].delivered == 0 && !is_reached(w, w->finals[i])) {
+      if (count == capacity) stack = realloc(stack, (capacity *= 2) * sizeof *stack);
+      if (stack == NULL) abort();
+      stack[count++] = w->finals[i];
+    }
+  pairs tables = {NULL, 0, 0};
+  for (size_t h = 0; h < w->holders.count; h++) push_pair(&tables, NULL, w->holders.at[h].model);
+  for (bool again = true; again;) {
+    again = false;
+    while (count > 0) {
+      uint32_t number = stack[--count];
+      model_object *model = &w->objects[number];
+      if (is_reached(w, number) || model->kept == w->comparisons) continue;
+      model->kept = w->comparisons;
+      if (model->type == T_PAIRS) push_pair(&tables, NULL, number);
+      while (count + words_of(model) > capacity) stack = realloc(stack, (capacity *= 2) * sizeof *stack);
+      if (stack == NULL) abort();
+      for (uint64_t i = 0; i < strong_of(model); i++)
+        if (model->slot[i] != 0) stack[count++] = model->slot[i];
+    }
+    for (size_t t = 0; t < tables.count; t++) {
+      const model_object *model = &w->objects[tables.at[t].model];
+      if (model->type != T_PAIRS) continue;
+      for (uint64_t i = 0; i < words_of(model); i += 2) {
+        uint32_t key = model->slot[i], value = model->slot[i + 1];
+        bool key_kept = key == 0 || is_reached(w, key) || w->objects[key].kept == w->comparisons;
+        if (!key_kept || value == 0 || is_reached(w, value) || w->objects[value].kept == w->comparisons) continue;
+        if (count == capacity) stack = realloc(stack, (capacity *= 2) * sizeof *stack);
+        if (stack == NULL) abort();
+        stack[count++] = value;
+        again = true;
+      }
+    }
   }
   free(stack);
+  free(tables.at);
+}
+
+static bool is_kept(const world *w, uint32_t number) {
+  return is_reached(w, number) || w->objects[number].kept == w->comparisons;
+}
+
+/* What a weak read says about an object, whatever it was read from. */
+static void check_weak(world *w, const object *real, uint32_t number) {
+  model_object *model = &w->objects[number];
+  if (real == NULL) {
+    if (!model->revived) model->dead = w->deliveries + 1;
+    return;
+  }
+  if (real->identity != number || cradle_type_of(real) != model->type) differ(w, "a weak slot leads to another object");
+  if (model->dead == w->deliveries + 1) differ(w, "an object that died in one weak slot lives in another");
+}
+
+static void compare_holders(world *w, bool exact) {
+  for (size_t h = 0; h < w->holders.count; h++) {
+    model_object *model = &w->objects[w->holders.at[h].model];
+    const array *real = (const array *)w->holders.at[h].real;
+    uint64_t step = model->type == T_PAIRS ? 2 : 1;
+    for (uint64_t i = 0; i < words_of(model); i += step) {
+      uint32_t number = model->slot[i];
+      const object *held = cradle_weak_get(w->m, &real->item[i]);
+      if (number == 0 && real->item[i] != NULL) differ(w, "a weak reference appeared");
+      if (number == 0) continue;
+      bool may_be_cleared = !is_reached(w, number) || (step == 1 && w->objects[number].revived);
+      if (held == NULL && !may_be_cleared) differ(w, "a weak slot was cleared, and its object is reachable");
+      if (held != NULL && exact && !is_kept(w, number)) differ(w, "a weak slot holds a dead object after a full collection");
+      if (step == 1) check_weak(w, held, number);
+      if (real->item[i] != NULL) continue;
+      if (step == 2 && is_kept(w, number)) differ(w, "a pair was cleared, and its key is kept");
+      if (step == 2 && real->item[i + 1] != NULL) differ(w, "a pair was cleared in part");
+      model->slot[i] = model->slot[i + step - 1] = 0;
+    }
+  }
+}
+
+static bool has_identity(const void *real, const void *number) {
+  return ((const object *)real)->identity == *(const uint64_t *)number;
+}
+
+/* Objects one by one: whether the dead were destroyed and left the set. */
+static void compare_dead(world *w, bool exact) {
+  size_t in_set = 0;
+  for (uint32_t number = 1; number < w->count; number++) {
+    model_object *model = &w->objects[number];
+    if (model->destroyed > 1 || model->delivered > 1) differ(w, "a destructor or a finalizer ran twice");
+    if (exact && model->type == T_FILE && (model->destroyed == 0) != is_kept(w, number))
+      differ(w, model->destroyed == 0 ? "the destructor of a dead object did not run" : "a kept object was destroyed");
+    if (is_reached(w, number)) model->dead = 0;
+    if (!model->in_set) continue;
+    uint64_t identity = number;
+    const object *found = cradle_weak_set_find(w->set, identity, has_identity, &identity);
+    if (found == NULL && is_reached(w, number) && !model->revived) differ(w, "a live object left the weak set");
+    if (found != NULL && exact && !is_kept(w, number)) differ(w, "a dead object is in the weak set");
+    check_weak(w, found, number);
+    if (found == NULL) model->in_set = false;
+    in_set += model->in_set;
+  }
+  if (exact && in_set != cradle_weak_set_count(w->set)) differ(w, "the weak set has another count");
+}
+
+static void compare(world *w, bool exact) {
+  pairs stack = {NULL, 0, 0};
+  w->comparisons++;
+  w->holders.count = 0;
+  for (size_t i = 0; i < ROOT_SLOTS; i++) compare_push(w, &stack, w->range[i], w->range_model[i]);
+  for (size_t i = 0; i < ROOT_SLOTS; i++) compare_push(w, &stack, w->global[i], w->global_model[i]);
+  for (size_t i = 0; i < w->shadow_count; i++)
+    compare_push(w, &stack, (void *)(uintptr_t)w->m->shadow_base[i], w->shadow_model[i]);
+  compare_reached(w, &stack);
+  compare_ephemerons(w, &stack);
+  keep(w);
+  compare_holders(w, exact);
+  compare_dead(w, exact);
+  free(stack.at);
 }
 
 /* --- operations --- */
@@ -181,16 +371,29 @@ static void **random_root(world *w, uint32_t *number) {
   return which == 0 ? &w->range[i] : &w->global[i];
 }
 
-/* Walks a few random steps from a random root. */
+/* What word i of an object holds that may be used: NULL for the dead. */
+static object *read_word(world *w, object *real, const model_object *model, uint64_t i) {
+  void **slot = slot_at(real, model->type, i);
+  if (model->type != T_WEAKS && model->type != T_PAIRS) return *slot;
+  if (model->type == T_PAIRS && w->has_finals) return NULL; /* a key may be dead already, and wait in a queue with its value */
+  if (model->type == T_PAIRS && i % 2 == 1) /* a value: its key must be none or alive */
+    return model->slot[i - 1] == 0 || cradle_weak_get(w->m, slot - 1) != NULL ? *slot : NULL;
+  object *held = cradle_weak_get(w->m, slot);
+  if (model->type == T_WEAKS) check_weak(w, held, model->slot[i]);
+  return held;
+}
+
+/* Walks a few random steps from a random root, over weak slots and pairs, too. */
 static object *random_object(world *w, uint32_t *number) {
   object *real = *random_root(w, number);
   for (uint64_t steps = below(w, 6); real != NULL && steps > 0; steps--) {
     const model_object *model = &w->objects[*number];
-    uint64_t slots = slots_of(model);
-    if (slots == 0) break;
-    uint64_t i = below(w, slots);
-    if (model->slot[i] == 0) break;
-    real = *slot_at(real, model->type, i);
+    uint64_t words = words_of(model);
+    if (words == 0) break;
+    uint64_t i = below(w, words);
+    object *next = model->slot[i] == 0 ? NULL : read_word(w, real, model, i);
+    if (next == NULL) break;
+    real = next;
     *number = model->slot[i];
   }
   return real;
@@ -205,10 +408,15 @@ static uint64_t random_length(world *w) {
 }
 
 static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
-  uint32_t type = (uint32_t)below(w, T_COUNT);
-  uint64_t length = type == T_BYTES || type == T_ARRAY ? random_length(w) : 0;
+  uint32_t type = (uint32_t)below(w, below(w, 2) ? T_FINAL : T_COUNT);
+  if (type == T_FINAL && !w->has_finals) type = T_NODE;
+  uint64_t length = type == T_BYTES || is_array(type) ? random_length(w) : 0;
   object *real;
-  if (type == T_BYTES || type == T_ARRAY) {
+  if (types[type].finalizer != 0 || types[type].destructor != NULL) {
+    real = below(w, 2) ? cradle_new_registered(w->m, type, sizeof(node)) : cradle_try_new_registered(w->m, type, sizeof(node));
+  } else if (type == T_WEAKS || type == T_PAIRS) {
+    real = cradle_new_registered_array(w->m, type, length);
+  } else if (type == T_BYTES || type == T_ARRAY) {
     real = below(w, 2) ? cradle_new_array(w->m, type, length) : cradle_try_new_array(w->m, type, length);
   } else if (below(w, 4) == 0) {
     cradle_reservation room = cradle_reserve(w->m, 2 * sizeof(node));
@@ -217,11 +425,32 @@ static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   } else {
     real = cradle_new(w->m, type, sizeof(node));
   }
-  *number = model_new(w, type, type == T_BYTES ? 0 : type == T_ARRAY ? length : NODE_SLOTS, length);
+  model_object shape = {.type = type, .length = length};
+  *number = model_new(w, type, words_of(&shape), length);
   real->identity = *number;
+  if (type == T_FINAL) {
+    if ((w->final_count & (w->final_count - 1)) == 0) w->finals = realloc(w->finals, (2 * w->final_count + 1) * sizeof *w->finals);
+    if (w->finals == NULL) abort();
+    w->finals[w->final_count++] = *number;
+  }
   if (type == T_BYTES)
     for (uint64_t i = 0; i < length; i++) ((bytes *)real)->item[i] = byte_of(*number, i);
   return real;
+}
+
+/* Stores into one word. A pair whose key died is emptied first, as cradle/weak.h demands. */
+static void store_word(world *w, object *holder, uint32_t holder_number, uint64_t i, object *real, uint32_t number) {
+  model_object *model = &w->objects[holder_number];
+  if (model->type == T_PAIRS && model->slot[i & ~UINT64_C(1)] != 0) {
+    uint64_t key = i & ~UINT64_C(1);
+    if (cradle_weak_get(w->m, slot_at(holder, T_PAIRS, key)) == NULL) {
+      cradle_store(w->m, holder, slot_at(holder, T_PAIRS, key), NULL);
+      cradle_store(w->m, holder, slot_at(holder, T_PAIRS, key + 1), NULL);
+      model->slot[key] = model->slot[key + 1] = 0;
+    }
+  }
+  cradle_store(w->m, holder, slot_at(holder, model->type, i), real);
+  model->slot[i] = number;
 }
 
 static void op_allocate_into_root(world *w) CRADLE_MAY_COLLECT {
@@ -238,20 +467,18 @@ static void op_allocate_into_object(world *w) CRADLE_MAY_COLLECT {
   object *holder = random_object(w, &holder_number);
   CRADLE_ROOT(w->m, holder);
   object *real = allocate(w, &number);
-  if (holder == NULL || slots_of(&w->objects[holder_number]) == 0) return;
-  uint64_t i = below(w, slots_of(&w->objects[holder_number]));
-  cradle_store(w->m, holder, slot_at(holder, w->objects[holder_number].type, i), real);
-  w->objects[holder_number].slot[i] = number;
+  if (holder == NULL || words_of(&w->objects[holder_number]) == 0) return;
+  uint64_t i = below(w, words_of(&w->objects[holder_number]));
+  store_word(w, holder, holder_number, i, real, number);
 }
 
 static void op_store(world *w) {
   uint32_t holder_number, number;
   object *holder = random_object(w, &holder_number), *real = random_object(w, &number);
-  if (holder == NULL || slots_of(&w->objects[holder_number]) == 0) return;
+  if (holder == NULL || words_of(&w->objects[holder_number]) == 0) return;
   if (real == NULL || below(w, 8) == 0) real = NULL, number = 0;
-  uint64_t i = below(w, slots_of(&w->objects[holder_number]));
-  cradle_store(w->m, holder, slot_at(holder, w->objects[holder_number].type, i), real);
-  w->objects[holder_number].slot[i] = number;
+  uint64_t i = below(w, words_of(&w->objects[holder_number]));
+  store_word(w, holder, holder_number, i, real, number);
 }
 
 /* Stores into one array, some of them with the barrier that is not told the slot. */
@@ -271,6 +498,104 @@ static void op_store_many(world *w) CRADLE_MAY_COLLECT {
       cradle_store(w->m, holder, &((array *)holder)->item[i], real);
     }
     w->objects[holder_number].slot[i] = number;
+  }
+}
+
+/* Pairs are more often stored whole, and often with a value that leads to the key. */
+static void op_store_pair(world *w) {
+  uint32_t holder_number, key_number, value_number;
+  object *holder = random_object(w, &holder_number), *key = random_object(w, &key_number), *value = random_object(w, &value_number);
+  if (holder == NULL || key == NULL || value == NULL) return;
+  model_object *model = &w->objects[holder_number];
+  if (model->type != T_PAIRS || model->length == 0) return;
+  uint64_t i = 2 * below(w, model->length);
+  cradle_store(w->m, holder, &((array *)holder)->item[i], key);
+  cradle_store(w->m, holder, &((array *)holder)->item[i + 1], value);
+  model->slot[i] = key_number;
+  model->slot[i + 1] = value_number;
+}
+
+static void op_weak_set(world *w) {
+  uint32_t number;
+  object *real = random_object(w, &number);
+  if (real == NULL) return;
+  uint64_t identity = number;
+  model_object *model = &w->objects[number];
+  const object *found = cradle_weak_set_find(w->set, identity, has_identity, &identity);
+  if (model->in_set && found == NULL && model->revived) model->in_set = false;
+  if (model->in_set && found != real) differ(w, "an object that is used is not in the weak set");
+  if (!model->in_set && !cradle_weak_set_add(w->set, identity, real)) abort();
+  if (model->in_set && !cradle_weak_set_remove(w->set, identity, real)) differ(w, "an object was not in the weak set");
+  model->in_set = !model->in_set;
+}
+
+/* Whether one object leads to another by strong slots, as far as a walk over so many objects tells. */
+static bool leads_to(const world *w, uint32_t from, uint32_t to) {
+  enum { MOST = 200 };
+  uint32_t met[MOST];
+  size_t count = 0, next = 0;
+  met[count++] = from;
+  while (next < count) {
+    const model_object *model = &w->objects[met[next++]];
+    for (uint64_t i = 0; i < strong_of(model) && i < 50; i++) {
+      uint32_t number = model->slot[i];
+      if (number == to) return true;
+      bool known = number == 0;
+      for (size_t k = 0; k < count && !known; k++) known = met[k] == number;
+      if (!known && count < MOST) met[count++] = number;
+    }
+  }
+  return false;
+}
+
+/* Nobody who is still to come may lead to the one that came, unless it leads back. */
+static void check_order(world *w, uint32_t came) {
+  for (size_t tries = 0; tries < 8; tries++) {
+    uint32_t other = w->finals[w->final_count - 1 - below(w, w->final_count < 200 ? w->final_count : 200)];
+    if (w->objects[other].delivered == 0 && leads_to(w, other, came) && !leads_to(w, came, other))
+      differ(w, "a finalizer came before that of an object that leads to its own");
+  }
+}
+
+/* An object came back, with all that it leads to and the roots do not. */
+static void revive(world *w, uint32_t number) {
+  size_t count = 0, capacity = 64;
+  uint32_t *stack = malloc(capacity * sizeof *stack);
+  if (stack == NULL) abort();
+  stack[count++] = number;
+  while (count > 0) {
+    model_object *model = &w->objects[stack[--count]];
+    if (model->seen == w->comparisons || model->revived) continue;
+    model->revived = true;
+    while (count + words_of(model) > capacity) stack = realloc(stack, (capacity *= 2) * sizeof *stack);
+    if (stack == NULL) abort();
+    for (uint64_t i = 0; i < words_of(model); i++)
+      if (model->slot[i] != 0 && (model->type != T_PAIRS || i % 2 == 1) && model->type != T_WEAKS) stack[count++] = model->slot[i];
+  }
+  free(stack);
+}
+
+static void op_finalize(world *w, bool all) {
+  if (cradle_finalizer_waiting(w->m, QUEUE) == 0) return;
+  compare(w, false);
+  for (uint64_t count = all ? UINT64_MAX : below(w, 4); count > 0; count--) {
+    object *real = cradle_finalizer_next(w->m, QUEUE);
+    if (real == NULL) return;
+    uint32_t number = (uint32_t)real->identity;
+    model_object *model = &w->objects[number];
+    if (model->type != T_FINAL || cradle_type_of(real) != T_FINAL) differ(w, "a finalizer queue gave what has no finalizer");
+    if (model->delivered++ != 0) differ(w, "a finalizer queue gave an object twice");
+    w->deliveries++;
+    check_order(w, number);
+    revive(w, number);
+    for (uint64_t i = 0; i < NODE_SLOTS; i++)
+      if (model->slot[i] != 0 && ((node *)real)->slot[i] != NULL &&
+          ((object *)((node *)real)->slot[i])->identity != model->slot[i])
+        differ(w, "an object that came back leads to another object");
+    if (below(w, 2)) continue;
+    size_t at = below(w, ROOT_SLOTS);
+    w->range[at] = real;
+    w->range_model[at] = number;
   }
 }
 
@@ -315,7 +640,7 @@ static void op_collect(world *w) CRADLE_MAY_COLLECT {
     cradle_collect_minor(w->m);
   cradle_error error;
   if (which % 8 < 2 && !cradle_heap_verify(w->heap, &error)) differ(w, error.message);
-  if (which % 8 < 3) compare(w);
+  if (which % 8 < 3) compare(w, which < 3);
 }
 
 static void step(world *w) CRADLE_MAY_COLLECT {
@@ -324,6 +649,9 @@ static void step(world *w) CRADLE_MAY_COLLECT {
   else if (which < 600) op_allocate_into_object(w);
   else if (which < 800) op_store(w);
   else if (which < 810) op_store_many(w);
+  else if (which < 822) op_store_pair(w);
+  else if (which < 832) op_weak_set(w);
+  else if (which < 836) op_finalize(w, false);
   else if (which < 880) op_drop(w);
   else if (which < 940) op_push(w);
   else if (which < 995) op_pop(w);
@@ -333,7 +661,8 @@ static void step(world *w) CRADLE_MAY_COLLECT {
 /* --- a run --- */
 
 static void open_world(world *w, uint64_t seed, size_t nursery, uint64_t stress, bool verify) {
-  *w = (world){.seed = seed * 2654435761u + 88172645463325252u, .count = 1, .capacity = 1024};
+  *w = (world){.seed = seed * 2654435761u + 88172645463325252u, .count = 1, .capacity = 1024,
+               .has_finals = seed % 2};
   first_seed = seed;
   w->objects = calloc(w->capacity, sizeof *w->objects);
   w->shadow_model = calloc(SHADOW_MAX, sizeof *w->shadow_model);
@@ -351,18 +680,45 @@ static void open_world(world *w, uint64_t seed, size_t nursery, uint64_t stress,
   cradle_error error;
   w->heap = cradle_heap_new(&options, &error);
   if (w->heap == NULL) differ(w, error.message);
+  the_world = w;
 }
 
 static void free_model(world *w) {
   for (uint32_t i = 0; i < w->count; i++) free(w->objects[i].slot);
   free(w->objects);
   free(w->shadow_model);
+  free(w->finals);
+  free(w->holders.at);
+}
+
+/* At the end: nothing is in the queue that is reachable, everything else with a finalizer comes, and every destructor ran. */
+static void check_last(world *w) CRADLE_MAY_COLLECT {
+  cradle_collect_full(w->m);
+  compare(w, true);
+  op_finalize(w, true);
+  cradle_collect_full(w->m);
+  compare(w, true);
+  uint64_t waiting = 0;
+  for (size_t i = 0; i < w->final_count; i++) {
+    bool reached = is_reached(w, w->finals[i]);
+    if (w->objects[w->finals[i]].delivered == 0 && !reached) waiting++;
+  }
+  /* What the objects that came back led to, and were not kept by the roots, dies in the second collection only. */
+  if (waiting != cradle_finalizer_waiting(w->m, QUEUE)) differ(w, "a dead object with a finalizer did not come back");
+}
+
+static void check_destroyed(const world *w) {
+  for (uint32_t number = 1; number < w->count; number++)
+    if (w->objects[number].type == T_FILE && w->objects[number].destroyed != 1)
+      differ(w, "a destructor did not run once by the end of the heap");
 }
 
 static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, bool verify) {
   world w;
   open_world(&w, seed, nursery, stress, verify);
   w.m = cradle_mutator_new(w.heap);
+  w.set = cradle_weak_set_new(w.m, NULL, NULL);
+  if (w.set == NULL) abort();
   w.range_base = w.range;
   w.range_top = w.range + ROOT_SLOTS;
   cradle_root_range range = {.base = &w.range_base, .top = &w.range_top, .name = "model"};
@@ -370,8 +726,7 @@ static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress
   for (size_t i = 0; i < ROOT_SLOTS; i++)
     if (!cradle_global_root_add(w.heap, &w.global[i], CRADLE_KIND_REFERENCE)) abort();
   for (w.op = 0; w.op < ops; w.op++) step(&w);
-  cradle_collect_full(w.m);
-  compare(&w);
+  check_last(&w);
   cradle_stats stats;
   cradle_heap_stats(w.heap, &stats, sizeof stats, false);
   if (stats.moved_objects == 0 || stats.major_collections == 0) differ(&w, "the run moved nothing or marked nothing");
@@ -379,8 +734,10 @@ static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress
     differ(&w, "the run moved no old object or recorded no slot");
   cradle_pop_many(w.m, w.shadow_count);
   cradle_root_range_remove(w.m, &range);
+  cradle_weak_set_free(w.set);
   cradle_mutator_free(w.m);
   cradle_heap_free(w.heap);
+  check_destroyed(&w);
   free_model(&w);
   return stats.moved_objects;
 }

@@ -5,6 +5,7 @@
 #include <cradle/barrier.h>
 #include <cradle/base.h>
 #include <cradle/event.h>
+#include <cradle/finalizer.h>
 #include <cradle/heap.h>
 #include <cradle/mutator.h>
 #include <cradle/new.h>
@@ -15,5 +16,7 @@
 #include <cradle/runtime.h>
 #include <cradle/sample.h>
 #include <cradle/statistics.h>
+#include <cradle/weak.h>
+#include <cradle/weak_set.h>
 
 #endif

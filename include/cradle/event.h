@@ -53,6 +53,7 @@ typedef enum cradle_phase {
   CRADLE_PHASE_IDLE = 0, /* none runs */
   CRADLE_PHASE_MARKING,
   CRADLE_PHASE_SWEEPING,
+  CRADLE_PHASE_CLEARING, /* between the two, on heaps with weak slots, finalizers and the like: docs/order-of-death.md */
 } cradle_phase;
 /* The phase in words; never NULL. */
 CRADLE_API const char *cradle_phase_name(cradle_phase phase);

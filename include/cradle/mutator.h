@@ -36,6 +36,7 @@ struct cradle_mutator {
   char *reserved_end;               /* end of the open reservation, as far as checked code knows, or NULL */
   uint64_t no_collect_depth;        /* open no-collection regions */
   cradle_heap *heap;
+  uint64_t weak_guard;              /* not 0: weak slots may still hold references to the dead; see cradle/weak.h */
 };
 
 /* For generated code. */

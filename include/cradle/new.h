@@ -103,6 +103,15 @@ CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_
 CRADLE_API void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 CRADLE_API void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 
+/* An object of a type with weak slots, ephemerons, a finalizer, a destructor or an external size (any other type will do), fixed
+ * or with items: zeroed, and registered, so that the collector knows of it while it is young and when it dies. A few
+ * nanoseconds more than cradle_new. With items, length is stored. Such types must not be allocated otherwise: the slow path
+ * and CRADLE_CHECKED refuse it. When memory runs out the handler is called, or NULL returned by the try variants. */
+CRADLE_API void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
+CRADLE_API void *cradle_try_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
+CRADLE_API void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
+CRADLE_API void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
+
 /* Room for objects of size bytes in all (at most CRADLE_NURSERY_OBJECT_MAX_BYTES; more is misuse) behind one check. The objects
  * are carved with cradle_new_reserved until the next call that may collect ends the reservation; what is not carved by then
  * is lost until the nursery is emptied, and legal. Keep the reservation in a local variable: the compiler then holds it in a

@@ -5,7 +5,7 @@
  *
  * Invariants
  *   [object.1] Sizes are multiples of 8, at least CRADLE_OBJECT_MIN_BYTES. Allocation rounds a size up to a multiple of 8.
- *   [object.2] A young object's flags are zero, so that allocation stores one constant.
+ *   [object.2] A young object's flags are zero, so that allocation stores one constant; only cradle_new_registered sets one.
  *   [object.3] The barrier flag is set exactly on old objects that are not remembered.
  *   [object.4] The all-zero word is never a reference.
  */
@@ -37,12 +37,19 @@ typedef enum cradle_items {
   CRADLE_ITEMS_BYTES,      /* raw data that the collector does not look into */
   CRADLE_ITEMS_REFERENCES, /* 8-byte plain references */
   CRADLE_ITEMS_VALUES,     /* 8-byte values in the heap's encoding */
+  CRADLE_ITEMS_WEAK,       /* 8-byte weak slots */
+  CRADLE_ITEMS_EPHEMERONS, /* 16-byte pairs of a key and a value */
 } cradle_items;
 
 /* Reports the slots of an object that no declaration covers, such as those in a malloc'ed buffer that the object owns,
  * with the cradle_visit functions. It may run at any collection, must report the same slots each time for unchanged
  * contents, and must not allocate, store references or call anything else of this library. */
 typedef void (*cradle_trace_function)(void *object, cradle_visitor *visitor);
+
+/* Frees what a dead object owns outside the heap; see cradle/finalizer.h. */
+typedef void (*cradle_destructor_function)(void *object);
+/* Bytes that a live object owns outside the heap; see cradle/finalizer.h. */
+typedef size_t (*cradle_external_size_function)(const void *object);
 
 /* A type descriptor. The zero value of a field means "none of it". The collector copies the descriptor; the name must stay
  * valid as long as the heap. */
@@ -52,10 +59,18 @@ typedef struct cradle_type {
   uint64_t references;         /* bit i: word i of the object is a slot with a plain reference; bit 0 is the header */
   uint64_t values;             /* bit i: word i is a slot with a value in the heap's encoding */
   cradle_items items;          /* what follows the fixed part */
-  uint32_t item_size;          /* bytes of an item; 8 for references and values */
+  uint32_t item_size;          /* bytes of an item; 8 for references, values and weak slots, 16 for ephemerons */
   uint32_t length_offset;      /* where the number of items is: a uint64_t at this byte offset of the fixed part; the program may
                                   make it smaller, never larger */
   cradle_trace_function trace; /* for slots that the fields above cannot describe, visited in addition to them */
+
+  /* Objects of a type with any of these, or with weak or ephemeron items, come from cradle_new_registered. */
+  uint64_t weak;       /* bit i: word i is a weak slot; see cradle/weak.h */
+  uint64_t ephemerons; /* bit i: words i and i + 1 are an ephemeron's key and value */
+  bool weak_values;    /* weak slots, keys and ephemeron values are in the heap's encoding; else plain references */
+  uint32_t finalizer;  /* 1 to CRADLE_FINALIZER_QUEUES: dead objects come back in this queue; see cradle/finalizer.h */
+  cradle_destructor_function destructor;
+  cradle_external_size_function external_size;
 } cradle_type;
 
 /* The bit of a field in cradle_type.references and .values. */

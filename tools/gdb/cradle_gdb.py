@@ -34,7 +34,7 @@ class Internals:
     FORWARDED = 1 << 63
     HEAP_STATES = ["the program runs", "a collection runs", "the verifier runs", "a fork is under way",
                    "a sampler runs"]
-    MAJOR_PHASES = ["none runs", "marking", "sweeping"]
+    MAJOR_PHASES = ["none runs", "marking", "sweeping", "clearing"]
     ITEMS_REFERENCES, ITEMS_VALUES = 2, 3
     KIND_VALUE = 1
 

@@ -1,0 +1,237 @@
+/* The registry: the lists of objects with services, and the memory of all services. Nothing of it exists on a heap before the
+ * first such object. */
+#include "gc/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <cradle/new.h>
+
+#include "gc/platform/pages.h"
+#include "gc/services.h"
+
+/* Address space for a list: room for an eighth as many entries as the old generation could have words. */
+#define LIST_SHARE 8
+/* A stack that grew larger than this gives its pages back after a major collection. */
+#define KEPT_BYTES ((size_t)1 << 20)
+/* Finalizers that can be registered before room for them is looked at again, at least. */
+#define FINALIZER_ROOM_MIN 1024
+
+/* --- memory --- */
+
+static crd_services *services_of(cradle_heap *heap) {
+  if (heap->services != NULL) return heap->services;
+  crd_services *services = calloc(1, sizeof *services);
+  if (services == NULL) return NULL;
+  services->stage = STAGE_NONE;
+  services->minor.heap = services->major.heap = heap;
+  services->minor.is_minor = true;
+  return heap->services = services;
+}
+
+static bool ensure_room(const cradle_heap *heap, crd_word_stack *stack, size_t words) {
+  if (stack->base == NULL && !crd_word_stack_init(stack, heap->options.reserve_bytes / LIST_SHARE, heap->hardware.page_bytes,
+                                                  "cradle services"))
+    return false;
+  while ((size_t)(stack->limit - stack->top) < words)
+    if (!crd_word_stack_grow(stack)) return false;
+  return true;
+}
+
+/* These may stay without memory: order is lost then, nothing else. */
+static void init_reach(cradle_heap *heap, crd_death *death) {
+  (void)crd_watch_init(&death->watch, heap->options.reserve_bytes / LIST_SHARE, heap->hardware.page_bytes);
+  crd_word_stack *stacks[] = {&death->slots, &death->open, &death->path, &death->members};
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)ensure_room(heap, stacks[i], 1);
+}
+
+static bool init_list(cradle_heap *heap, crd_list *list) {
+  if (!ensure_room(heap, &list->words, 1)) return false;
+  list->kept = list->next = list->young = list->words.base;
+  init_reach(heap, &heap->services->minor);
+  init_reach(heap, &heap->services->major);
+  return true;
+}
+
+static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) {
+  size_t waiting = (size_t)(queue->words.top - queue->head);
+  if (queue->head != queue->words.base) memmove(queue->words.base, queue->head, waiting * sizeof *queue->head);
+  queue->words.top = queue->words.base + waiting;
+  if (!ensure_room(heap, &queue->words, count)) return false;
+  queue->head = queue->words.base;
+  return true;
+}
+
+/* Room for every registered finalizer wherever it may go, and for as many more [services.3]. */
+static bool finalizer_room(cradle_heap *heap) {
+  crd_services *services = heap->services;
+  if (CRADLE_LIKELY(services->finalizer_room != 0)) return true;
+  const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
+  size_t listed = (size_t)(list->top - list->base);
+  size_t found = (size_t)(services->major.candidates.top - services->major.candidates.base);
+  size_t more = listed < FINALIZER_ROOM_MIN ? FINALIZER_ROOM_MIN : listed, all = listed + found + more;
+  crd_death *deaths[] = {&services->minor, &services->major};
+  for (size_t i = 0; i < 2; i++)
+    if (!ensure_room(heap, &deaths[i]->candidates, all) || !ensure_room(heap, &deaths[i]->ordered, all)) return false;
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++)
+    if (!queue_room(heap, &services->queues[i], all)) return false;
+  services->finalizer_room = more;
+  return true;
+}
+
+bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
+  crd_services *services = services_of(heap);
+  if (services == NULL) return false;
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
+    if (!(kinds >> kind & 1)) continue;
+    crd_list *list = &services->lists[kind];
+    if (CRADLE_UNLIKELY(list->words.base == NULL) && !init_list(heap, list)) return false;
+    if (CRADLE_UNLIKELY(list->words.top == list->words.limit) && !crd_word_stack_grow(&list->words)) return false;
+    if (kind == REGISTERED_FINALIZER && !finalizer_room(heap)) return false;
+  }
+  return true;
+}
+
+void crd_registry_add(cradle_heap *heap, cradle_word *object, unsigned kinds) {
+  crd_services *services = heap->services;
+  cradle_word header = object[0];
+  for (int kind = 0; kinds >> kind != 0; kind++) {
+    if (!(kinds >> kind & 1)) continue;
+    cradle_word entry = (uintptr_t)object;
+    if (kind == REGISTERED_FINALIZER) {
+      entry |= heap_services_of(heap, header)->finalizer;
+      services->finalizer_room--;
+    }
+    *services->lists[kind].words.top++ = entry;
+  }
+  if (kinds & REGISTERED_WEAKLY) object[0] = header | HEADER_WEAK_FLAG;
+}
+
+static void fini_death(crd_death *death) {
+  crd_word_stack *stacks[] = {&death->slots,   &death->open,       &death->path,
+                              &death->members, &death->candidates, &death->ordered};
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) crd_word_stack_fini(stacks[i]);
+  crd_watch_fini(&death->watch);
+}
+
+bool crd_registry_has_sets(const cradle_heap *heap) {
+  return heap->services != NULL && heap->services->sets != NULL;
+}
+
+void crd_registry_trim(crd_death *death) {
+  crd_word_stack *stacks[] = {&death->slots,      &death->open,    &death->path,          &death->members,
+                              &death->candidates, &death->ordered, &death->watch.entries, &death->watch.buckets};
+  crd_watch_clear(&death->watch);
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+    if (word_stack_committed(stacks[i]) > KEPT_BYTES) (void)crd_pages_discard(stacks[i]->base, word_stack_committed(stacks[i]));
+}
+
+void crd_registry_fini(cradle_heap *heap) {
+  crd_services *services = heap->services;
+  if (services == NULL) return;
+  crd_destructors_fini(heap);
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++) crd_word_stack_fini(&services->lists[kind].words);
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) crd_word_stack_fini(&services->queues[i].words);
+  fini_death(&services->minor);
+  fini_death(&services->major);
+  free(services);
+  heap->services = NULL;
+}
+
+/* --- passes --- */
+
+bool crd_pace_is_over(crd_pace *pace) {
+  if (--pace->countdown > 0) return false;
+  pace->countdown = PACE_ENTRIES;
+  return pace->budget.bytes == 0 ||
+         (pace->budget.deadline_ns != UINT64_MAX && crd_platform_now_ns() >= pace->budget.deadline_ns);
+}
+
+bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pace *pace) {
+  crd_list *list = &death->heap->services->lists[kind];
+  if (list->words.base == NULL) return true;
+  ASSERT(list->young == list->words.top, "[services.1] a pass while objects are young");
+  while (list->next < list->young) {
+    crd_verdict verdict = judge(death, list->next);
+    if (verdict == ENTRY_KEEP) *list->kept++ = *list->next;
+    if (verdict != ENTRY_AGAIN) list->next++;
+    if (crd_pace_is_over(pace)) return false;
+  }
+  list->words.top = list->young = list->kept;
+  list->kept = list->next = list->words.base;
+  return true;
+}
+
+/* --- visiting --- */
+
+typedef void (*word_function)(void *context, cradle_word *word);
+
+static void each_in(cradle_word *from, const cradle_word *to, word_function visit, void *context) {
+  for (cradle_word *word = from; word < to; word++) {
+    cradle_word bits = *word & ENTRY_BITS;
+    *word &= ~(cradle_word)ENTRY_BITS;
+    visit(context, word);
+    *word |= bits;
+  }
+}
+
+void crd_registry_each(cradle_heap *heap, word_function visit, void *context) {
+  crd_services *services = heap->services;
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
+    const crd_list *list = &services->lists[kind];
+    each_in(list->words.base, list->kept, visit, context);
+    each_in(list->next, list->words.top, visit, context);
+  }
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++)
+    each_in(services->queues[i].head, services->queues[i].words.top, visit, context);
+  each_in(services->major.candidates.base, services->major.candidates.top, visit, context);
+}
+
+void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_move_function visit, void *context) {
+  const crd_type *type = heap_type(heap, object[0]);
+  const crd_type_services *services = heap_services_of(heap, object[0]);
+  uint64_t bitmap = services->weak | services->ephemerons | services->ephemerons << 1;
+  for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, services->values, object + __builtin_ctzll(bitmap));
+  if (services->items == CRADLE_ITEMS_NONE) return;
+  cradle_word *items = object + type->size / 8;
+  uint64_t words = type_length(type, object) * (services->items == CRADLE_ITEMS_EPHEMERONS ? 2 : 1);
+  for (uint64_t i = 0; i < words; i++) visit(context, services->values, items + i);
+}
+
+void crd_registry_each_set(cradle_heap *heap, crd_move_function visit, void *context) {
+  crd_weak_sets_each(heap, visit, context);
+}
+
+/* --- checks --- */
+
+bool crd_registry_is_open(const cradle_heap *heap, const cradle_word *object) {
+  return heap->services != NULL && heap->services->major.ordering && (object[0] & HEADER_OPEN) != 0;
+}
+
+static const char *check_list(const cradle_heap *heap, const crd_list *list, int kind) {
+  for (const cradle_word *entry = list->words.base; entry < list->words.top; entry++) {
+    if (entry >= list->kept && entry < list->next) continue;
+    uintptr_t address = (uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS);
+    bool is_object = heap_is_young(heap, address) ? heap->mutator != NULL && address < (uintptr_t)heap->mutator->public.free
+                                                  : crd_old_is_object(&heap->old, address);
+    if (!is_object) return "a list of registered objects holds what is no object [services.1]";
+    if (entry < list->young && heap_is_young(heap, address)) return "an old entry of a list is young [services.1]";
+    cradle_word header = *(const cradle_word *)address;
+    if (kind != REGISTERED_FINALIZER && !(heap_type(heap, header)->registers >> kind & 1))
+      return "an object is registered in a list that its type does not have [services.1]";
+    if (kind <= REGISTERED_EPHEMERON && !(header & HEADER_WEAK_FLAG) && !crd_registry_is_open(heap, (const cradle_word *)address))
+      return "a registered object lacks the weak flag [services.2]";
+  }
+  return NULL;
+}
+
+const char *crd_registry_check(const cradle_heap *heap) {
+  const crd_services *services = heap->services;
+  const char *fault = NULL;
+  if (services == NULL) return NULL;
+  for (int kind = 0; kind < REGISTERED_KINDS && fault == NULL; kind++) fault = check_list(heap, &services->lists[kind], kind);
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES && fault == NULL; i++)
+    for (const cradle_word *word = services->queues[i].head; word < services->queues[i].words.top; word++)
+      if (!crd_old_is_object(&heap->old, (uintptr_t)*word)) fault = "a finalizer queue holds what is no object";
+  return fault;
+}

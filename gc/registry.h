@@ -1,0 +1,59 @@
+/* The registry: the lists of objects with services, as the rest of the collector sees them; gc/services.h is for the modules
+ * that implement the services.
+ */
+#ifndef CRADLE_GC_REGISTRY_H
+#define CRADLE_GC_REGISTRY_H
+
+#include "gc/check.h"
+
+/* The lists. A type's registers field has bit k set when its objects are in list k. */
+enum { REGISTERED_WEAK, REGISTERED_EPHEMERON, REGISTERED_FINALIZER, REGISTERED_DESTRUCTOR, REGISTERED_KINDS };
+
+/* The lists whose objects have the weak flag. */
+#define REGISTERED_WEAKLY (1u << REGISTERED_WEAK | 1u << REGISTERED_EPHEMERON)
+
+struct crd_services;
+struct crd_budget;
+
+/* Makes room for one more object in each list of the set. false: memory was refused. Then the registration cannot fail. */
+bool crd_registry_make_room(cradle_heap *heap, unsigned kinds);
+/* Registers an object of a type that has this set of lists, whose header is written. */
+void crd_registry_add(cradle_heap *heap, cradle_word *object, unsigned kinds);
+bool crd_registry_has_sets(const cradle_heap *heap);
+/* Runs the destructors that are left, and frees everything. */
+void crd_registry_fini(cradle_heap *heap);
+
+/* --- the order of death (gc/death.c); none of it is called for heaps without services --- */
+
+/* In a minor collection, when all that roots lead to is promoted. The objects that were remembered: [stored, end), or all old
+ * ones. */
+void crd_death_minor(cradle_heap *heap, void *context, const cradle_word *stored, const cradle_word *end, bool all_old);
+/* When it is over. */
+void crd_death_minor_ended(cradle_heap *heap);
+/* A major collection starts to mark: marks the objects that wait in queues. */
+void crd_death_mark_queues(cradle_heap *heap);
+/* Its mark stack is empty: looks for ephemerons whose values must be marked. false: there are none left, marking is over. */
+bool crd_death_mark_more(cradle_heap *heap, uint64_t *bytes);
+/* While watching: an object with the weak or the watched flag is traced. */
+void crd_death_traced(cradle_heap *heap, cradle_word *object);
+/* Marking is over. clear: goes on with clearing; true when it is done. */
+void crd_death_begin(cradle_heap *heap);
+/* Whether readers of weak slots must ask for the mark. */
+bool crd_death_guards(const cradle_heap *heap);
+bool crd_death_clear(cradle_heap *heap, const struct crd_budget *budget);
+
+/* --- for compaction and the verifier: every word that leads to an object without keeping it alive --- */
+
+/* Every entry of lists and queues: calls visit with a word that is exactly the address, and takes it back. */
+void crd_registry_each(cradle_heap *heap, void (*visit)(void *context, cradle_word *word), void *context);
+/* Every weak slot, key and ephemeron value of an object that has the weak flag. */
+void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, void (*visit)(void *context, bool value, cradle_word *slot),
+                            void *context);
+/* Every word of weak sets. */
+void crd_registry_each_set(cradle_heap *heap, void (*visit)(void *context, bool value, cradle_word *slot), void *context);
+/* Whether the header of an old object says now where gc/reach.c has it, and not its flags. */
+bool crd_registry_is_open(const cradle_heap *heap, const cradle_word *object);
+/* NULL, or what is wrong with the lists. */
+const char *crd_registry_check(const cradle_heap *heap);
+
+#endif

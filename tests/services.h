@@ -1,0 +1,128 @@
+/* Types with services, for the tests of weak slots, ephemerons, finalizers and destructors. */
+#ifndef TESTS_SERVICES_H
+#define TESTS_SERVICES_H
+
+#include "tests/heap_fixture.h"
+
+enum {
+  T_WEAK = T_COUNT, /* a weak reference */
+  T_WEAKS,          /* an array of them */
+  T_EPHEMERON,
+  T_EPHEMERONS,
+  T_FINAL,          /* with a finalizer, and a reference */
+  T_FILE,           /* with a destructor and an external size */
+  T_SERVICES,
+};
+enum { QUEUE = 1, OTHER_QUEUE = 2 };
+
+typedef struct weak {
+  uint64_t header;
+  void *to;
+} weak;
+typedef struct weaks {
+  uint64_t header, length;
+  void *item[];
+} weaks;
+typedef struct ephemeron {
+  uint64_t header;
+  void *key, *value;
+} ephemeron;
+typedef struct ephemerons {
+  uint64_t header, length;
+  struct { void *key, *value; } item[];
+} ephemerons;
+typedef struct final {
+  uint64_t header, number;
+  void *to, *other;
+} final;
+typedef struct file {
+  uint64_t header;
+  int *closed;
+  size_t bytes;
+} file;
+
+static inline void close_file(void *object) {
+  file *f = object;
+  if (f->closed != NULL) ++*f->closed;
+}
+static inline size_t file_bytes(const void *object) {
+  return ((const file *)object)->bytes;
+}
+
+static const cradle_type service_types[] = {
+    {.name = "weak", .size = sizeof(weak), .weak = CRADLE_SLOT(weak, to)},
+    {.name = "weaks", .size = sizeof(weaks), .items = CRADLE_ITEMS_WEAK, .item_size = 8, .length_offset = offsetof(weaks, length)},
+    {.name = "ephemeron", .size = sizeof(ephemeron), .ephemerons = CRADLE_SLOT(ephemeron, key)},
+    {.name = "ephemerons", .size = sizeof(ephemerons), .items = CRADLE_ITEMS_EPHEMERONS, .item_size = 16,
+     .length_offset = offsetof(ephemerons, length)},
+    {.name = "final", .size = sizeof(final), .finalizer = QUEUE,
+     .references = CRADLE_SLOT(final, to) | CRADLE_SLOT(final, other)},
+    {.name = "file", .size = sizeof(file), .destructor = close_file, .external_size = file_bytes},
+};
+
+/* A heap with them. Majors run in the smallest increments. */
+static inline void services_open_with(fixture *f, void (*change)(cradle_options *options)) {
+  cradle_options options;
+  fixture_options(f, &options);
+  options.pause_ns = 1;
+  if (change != NULL) change(&options);
+  fixture_open_with(f, &options);
+  for (uint32_t i = 0; i < T_SERVICES - T_COUNT; i++) assert_int_equal(cradle_type_add(f->heap, &service_types[i]), T_COUNT + i);
+}
+static inline void services_open(fixture *f) {
+  services_open_with(f, NULL);
+}
+
+static inline pair *new_pair(fixture *f, pair *first) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(f->m, first);
+  pair *p = cradle_new(f->m, T_PAIR, sizeof *p);
+  p->first = first;
+  return p;
+}
+static inline weak *new_weak(fixture *f, void *to) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(f->m, to);
+  weak *w = cradle_new_registered(f->m, T_WEAK, sizeof *w);
+  w->to = to;
+  return w;
+}
+static inline ephemeron *new_ephemeron(fixture *f, void *key, void *value) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(f->m, key);
+  CRADLE_ROOT(f->m, value);
+  ephemeron *e = cradle_new_registered(f->m, T_EPHEMERON, sizeof *e);
+  e->key = key;
+  e->value = value;
+  return e;
+}
+static inline final *new_final(fixture *f, uint64_t number, void *to) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(f->m, to);
+  final *object = cradle_new_registered(f->m, T_FINAL, sizeof *object);
+  object->number = number;
+  object->to = to;
+  return object;
+}
+static inline file *new_file(fixture *f, int *closed, size_t bytes) CRADLE_MAY_COLLECT {
+  file *object = cradle_new_registered(f->m, T_FILE, sizeof *object);
+  object->closed = closed;
+  object->bytes = bytes;
+  return object;
+}
+
+/* The ways in which something dies: in a minor collection, in a major one in one go, and in the smallest increments. */
+enum { BY_MINOR, BY_MAJOR, BY_STEPS, WAYS };
+static inline void collect_by(fixture *f, int way) CRADLE_MAY_COLLECT {
+  cradle_error error;
+  if (way == BY_MINOR) cradle_collect_minor(f->m);
+  if (way == BY_MAJOR || f->stressed) cradle_collect_major(f->m); /* under stress nothing stays young */
+  if (way == BY_STEPS) /* one may run already, and have marked what has died since */
+    for (int i = 0; i < 2; i++)
+      while (!cradle_collect_step(f->m, 0))
+        if (!cradle_heap_verify(f->heap, &error)) fail_msg("%s", error.message);
+  if (!cradle_heap_verify(f->heap, &error)) fail_msg("%s", error.message);
+}
+/* Makes what lives old, unless a minor collection is to decide. Under stress some is old already, and what a queued object leads to
+ * would not be found dead by the minor collection that finds the object dead. */
+static inline void age_for(fixture *f, int way) CRADLE_MAY_COLLECT {
+  if (way != BY_MINOR || f->stressed) cradle_collect_minor(f->m);
+}
+
+#endif

@@ -1,0 +1,474 @@
+/* Finalizers, destructors and external sizes. */
+#include "tests/services.h"
+
+/* --- finalizers --- */
+
+static void a_dead_object_comes_back_once(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++) {
+    fixture f;
+    services_open(&f);
+    {
+      final *object = new_final(&f, 1, NULL);
+      CRADLE_ROOT(f.m, object);
+      pair *p = new_pair(&f, new_pair(&f, NULL));
+      cradle_store(f.m, object, &object->to, p);
+      age_for(&f, way);
+      collect_by(&f, way);
+      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 0);
+      assert_null(cradle_finalizer_next(f.m, QUEUE));
+      final *other = new_final(&f, 2, NULL);
+      CRADLE_ROOT(f.m, other);
+      age_for(&f, way);
+      object = NULL;
+      collect_by(&f, way == BY_MINOR ? BY_MAJOR : way);
+      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 1);
+      cradle_collect_major(f.m); /* what waits stays alive */
+      cradle_collect_compacting(f.m);
+      object = cradle_finalizer_next(f.m, QUEUE);
+      assert_int_equal(object->number, 1);
+      assert_int_equal(cradle_type_of(((pair *)object->to)->first), T_PAIR);
+      assert_null(cradle_finalizer_next(f.m, QUEUE));
+      cradle_collect_major(f.m); /* resurrected: it is rooted here */
+      assert_int_equal(cradle_type_of(((pair *)object->to)->first), T_PAIR);
+      object = NULL;
+      cradle_collect_major(f.m);
+      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 0); /* once */
+      assert_int_equal(other->number, 2);
+    }
+    fixture_close(&f);
+  }
+}
+
+static void a_young_object_comes_back_from_a_minor_collection(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    final *object = new_final(&f, 7, new_pair(&f, NULL));
+    CRADLE_ROOT(f.m, object);
+    cradle_no_collect_begin(f.m);
+    bool young = !f.stressed;
+    object = NULL;
+    cradle_no_collect_end(f.m);
+    cradle_collect_minor(f.m);
+    if (!young) cradle_collect_major(f.m);
+    object = cradle_finalizer_next(f.m, QUEUE);
+    assert_int_equal(object->number, 7);
+    assert_int_equal(cradle_type_of(object->to), T_PAIR);
+  }
+  fixture_close(&f);
+}
+
+static void it_can_be_registered_again(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    final *object = new_final(&f, 1, NULL);
+    CRADLE_ROOT(f.m, object);
+    for (int i = 0; i < 5; i++) {
+      object = NULL;
+      cradle_collect_major(f.m);
+      object = cradle_finalizer_next(f.m, QUEUE);
+      assert_non_null(object);
+      assert_true(cradle_finalizer_register(f.m, object, QUEUE));
+    }
+    assert_true(cradle_finalizer_register(f.m, object, OTHER_QUEUE)); /* twice, in two queues */
+    object = NULL;
+    cradle_collect_major(f.m);
+    object = cradle_finalizer_next(f.m, QUEUE);
+    assert_ptr_equal(object, cradle_finalizer_next(f.m, OTHER_QUEUE));
+    pair *plain = new_pair(&f, NULL); /* any type will do */
+    assert_true(cradle_finalizer_register(f.m, plain, OTHER_QUEUE));
+    cradle_collect_major(f.m);
+    assert_int_equal(cradle_type_of(cradle_finalizer_next(f.m, OTHER_QUEUE)), T_PAIR);
+  }
+  fixture_close(&f);
+}
+
+/* Drains the queue; the numbers that come out are written to order. */
+static size_t drain(fixture *f, uint64_t *order, size_t most) {
+  size_t count = 0;
+  for (final *object; (object = cradle_finalizer_next(f->m, QUEUE)) != NULL && count < most;) order[count++] = object->number;
+  return count;
+}
+
+/* Objects 0 to count - 1, registered in this order, each with up to two references, all dead at once. */
+typedef struct edge {
+  size_t from, to;
+} edge;
+static void order_of(fixture *f, int way, size_t count, const edge *edges, size_t edge_count, uint64_t *order) CRADLE_MAY_COLLECT {
+  vector *all = cradle_new_array(f->m, T_VECTOR, count);
+  CRADLE_ROOT(f->m, all);
+  for (size_t i = 0; i < count; i++) {
+    final *object = new_final(f, i, NULL);
+    cradle_store(f->m, all, &all->item[i], object);
+  }
+  for (size_t i = 0; i < edge_count; i++) {
+    pair *between = new_pair(f, all->item[edges[i].to]); /* through an object without a finalizer */
+    final *from = all->item[edges[i].from];
+    cradle_store(f->m, from, from->to == NULL ? &from->to : &from->other, between);
+  }
+  age_for(f, way);
+  all = NULL;
+  collect_by(f, way);
+  assert_int_equal(drain(f, order, count), count);
+}
+
+static void referrers_come_first(void **state) {
+  (void)state;
+  static const struct {
+    size_t count;
+    edge edges[8];
+    size_t edge_count;
+    uint64_t order[6];
+  } cases[] = {
+      {4, {{0, 0}}, 0, {0, 1, 2, 3}},                              /* unrelated: registration order */
+      {3, {{2, 1}, {1, 0}}, 2, {2, 1, 0}},                         /* a chain, the last registered leads */
+      {3, {{0, 1}, {1, 2}}, 2, {0, 1, 2}},
+      {4, {{3, 1}, {3, 0}, {1, 2}, {0, 2}}, 4, {3, 1, 0, 2}},      /* a diamond: as the slots have them */
+      {2, {{0, 1}, {1, 0}}, 2, {0, 1}},                            /* cycles: registration order */
+      {3, {{0, 2}, {2, 1}, {1, 0}}, 3, {0, 1, 2}},
+      {3, {{0, 2}, {2, 1}, {1, 2}}, 3, {0, 1, 2}},                 /* entered at its last member */
+      {5, {{4, 3}, {3, 4}, {3, 1}, {1, 2}, {2, 1}, {2, 0}}, 6, {3, 4, 1, 2, 0}}, /* two cycles and an end */
+      {1, {{0, 0}}, 1, {0}},
+  };
+  for (int way = 0; way < WAYS; way++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      fixture f;
+      uint64_t order[6];
+      services_open(&f);
+      order_of(&f, way, cases[i].count, cases[i].edges, cases[i].edge_count, order);
+      if (!f.stressed) /* there they need not die in the same collection */
+        for (size_t at = 0; at < cases[i].count; at++)
+          if (order[at] != cases[i].order[at])
+            fail_msg("case %zu, way %d: object %d came at place %zu", i, way, (int)order[at], at);
+      fixture_close(&f);
+    }
+}
+
+/* Random graphs: whoever leads to another and is not led to by it comes first. */
+static void random_graphs_come_in_order(void **state) {
+  (void)state;
+  enum { COUNT = 12, EDGES = 16 };
+  uint64_t random = 12345;
+  for (int round = 0; round < 60; round++) {
+    fixture f;
+    edge edges[EDGES];
+    size_t edge_count = 0, out[COUNT] = {0};
+    bool reaches[COUNT][COUNT] = {{false}};
+    uint64_t order[COUNT];
+    services_open(&f);
+    if (f.stressed) {
+      fixture_close(&f);
+      return; /* they would not die together; the run without stress has it */
+    }
+    while (edge_count < EDGES) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      size_t from = random >> 33 & 0xfff, to = random >> 45 & 0xfff;
+      from %= COUNT, to %= COUNT;
+      if (out[from] == 2) continue;
+      out[from]++;
+      edges[edge_count++] = (edge){from, to};
+      reaches[from][to] = true;
+    }
+    for (size_t k = 0; k < COUNT; k++)
+      for (size_t i = 0; i < COUNT; i++)
+        for (size_t j = 0; j < COUNT; j++) reaches[i][j] = reaches[i][j] || (reaches[i][k] && reaches[k][j]);
+    order_of(&f, round % WAYS, COUNT, edges, edge_count, order);
+    for (size_t i = 0; i < COUNT; i++)
+      for (size_t j = i + 1; j < COUNT; j++) {
+        size_t earlier = order[i], later = order[j];
+        if (reaches[later][earlier] && !reaches[earlier][later]) fail_msg("%zu came before %zu, which leads to it", earlier, later);
+        if (reaches[later][earlier] && earlier > later) fail_msg("a cycle out of registration order: %zu, %zu", earlier, later);
+      }
+    fixture_close(&f);
+  }
+}
+
+static void a_finalizer_may_allocate_resurrect_and_longjmp(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    vector *saved = cradle_new_array(f.m, T_VECTOR, 100);
+    CRADLE_ROOT(f.m, saved);
+    for (size_t i = 0; i < 100; i++) (void)new_final(&f, i, NULL);
+    cradle_collect_major(f.m);
+    volatile size_t done = 0;
+    cradle_checkpoint before = cradle_save(f.m);
+    jmp_buf landing;
+    while (cradle_finalizer_waiting(f.m, QUEUE) != 0) {
+      if (setjmp(landing) != 0) {
+        cradle_unwind(f.m, &before);
+        continue;
+      }
+      final *object = cradle_finalizer_next(f.m, QUEUE);
+      CRADLE_ROOT(f.m, object);
+      done++;
+      for (int n = 0; n < 300; n++) (void)new_pair(&f, NULL); /* it collects on the way */
+      (void)new_final(&f, 1000, NULL);                         /* and dies with work for another one */
+      cradle_store(f.m, saved, &saved->item[object->number % 100], object);
+      if (object->number % 3 == 0) longjmp(landing, 1);
+      if (done > 400) break;
+    }
+    assert_true(done > 200); /* those that were made meanwhile came, too */
+    for (size_t i = 1; i < 100; i++) assert_int_equal(((final *)saved->item[i])->number, i);
+  }
+  fixture_close(&f);
+}
+
+static void many_in_several_queues(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    enum { COUNT = 10000 };
+    size_t count = f.stressed ? 200 : COUNT, seen[2] = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+      final *object = new_final(&f, i, NULL);
+      CRADLE_ROOT(f.m, object);
+      if (i % 4 == 0) assert_true(cradle_finalizer_register(f.m, object, OTHER_QUEUE));
+    }
+    cradle_collect_major(f.m);
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), count);
+    assert_int_equal(cradle_finalizer_waiting(f.m, OTHER_QUEUE), count / 4);
+    while (cradle_finalizer_next(f.m, OTHER_QUEUE) != NULL) seen[1]++;
+    while (cradle_finalizer_next(f.m, QUEUE) != NULL) seen[0]++;
+    assert_int_equal(seen[0], count);
+    assert_int_equal(seen[1], count / 4);
+  }
+  fixture_close(&f);
+}
+
+static void all_are_queued_at_the_end_of_a_program(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    vector *keep = cradle_new_array(f.m, T_VECTOR, 20);
+    CRADLE_ROOT(f.m, keep);
+    for (size_t i = 0; i < 20; i++) {
+      final *object = new_final(&f, i, NULL);
+      cradle_store(f.m, keep, &keep->item[i], object);
+    }
+    cradle_finalizer_queue_all(f.m);
+    uint64_t order[20];
+    assert_int_equal(drain(&f, order, 20), 20);
+    for (size_t i = 0; i < 20; i++) assert_int_equal(order[i], 19 - i);
+    keep = NULL;
+    cradle_collect_major(f.m);
+    assert_null(cradle_finalizer_next(f.m, QUEUE));
+  }
+  fixture_close(&f);
+}
+
+/* --- destructors --- */
+
+static void a_destructor_runs_once(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++) {
+    fixture f;
+    int closed = 0, kept = 0;
+    services_open(&f);
+    {
+      file *keep = new_file(&f, &kept, 0);
+      CRADLE_ROOT(f.m, keep);
+      file *dead = new_file(&f, &closed, 0);
+      CRADLE_ROOT(f.m, dead);
+      age_for(&f, way);
+      assert_int_equal(closed, 0);
+      dead = NULL;
+      collect_by(&f, way);
+      assert_int_equal(closed, 1);
+      cradle_collect_compacting(f.m);
+      assert_int_equal(closed, 1);
+      assert_int_equal(kept, 0);
+    }
+    fixture_close(&f);
+    assert_int_equal(closed, 1);
+    assert_int_equal(kept, 1); /* when the heap is freed */
+  }
+}
+
+/* Freed while a major collection is anywhere: each destructor runs once all the same. */
+static void a_heap_that_is_freed_half_way(void **state) {
+  (void)state;
+  for (int steps = 0; steps < 40; steps += 3) {
+    fixture f;
+    int closed[400] = {0};
+    services_open(&f);
+    {
+      vector *keep = cradle_new_array(f.m, T_VECTOR, 200);
+      CRADLE_ROOT(f.m, keep);
+      for (size_t i = 0; i < 400; i++) {
+        file *object = new_file(&f, &closed[i], 0);
+        if (i < 200) cradle_store(f.m, keep, &keep->item[i], object);
+      }
+      cradle_collect_minor(f.m);
+      for (size_t i = 0; i < 200; i += 2) cradle_store(f.m, keep, &keep->item[i], NULL);
+      for (int i = 0; i < steps; i++) (void)cradle_collect_step(f.m, 0);
+    }
+    fixture_close(&f);
+    for (size_t i = 0; i < 400; i++) assert_int_equal(closed[i], 1);
+  }
+}
+
+/* An object that a finalizer holds is not destroyed before it is dead for good. */
+static void what_a_finalizer_brings_back_is_not_destroyed(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++) {
+    fixture f;
+    int closed = 0;
+    services_open(&f);
+    {
+      final *object = new_final(&f, 1, NULL);
+      CRADLE_ROOT(f.m, object);
+      file *owned = new_file(&f, &closed, 0);
+      cradle_store(f.m, object, &object->to, owned);
+      age_for(&f, way);
+      object = NULL;
+      collect_by(&f, way);
+      assert_int_equal(closed, 0);
+      object = cradle_finalizer_next(f.m, QUEUE);
+      assert_ptr_equal(((file *)object->to)->closed, &closed);
+      object = NULL;
+      cradle_collect_major(f.m);
+      assert_int_equal(closed, 1);
+    }
+    fixture_close(&f);
+  }
+}
+
+/* --- bad destructors --- */
+
+static fixture *victim;
+static jmp_buf out;
+enum { ALLOCATES, COLLECTS, READS_WEAK_SETS, LEAVES };
+static int crime;
+
+CRADLE_UNCHECKED_COLLECTION
+static void commit_a_crime(void *object) {
+  (void)object;
+  if (victim == NULL) return;
+  fixture *f = victim;
+  victim = NULL;
+  if (crime == ALLOCATES) (void)cradle_new(f->m, T_PAIR, sizeof(pair));
+  if (crime == COLLECTS) cradle_collect_minor(f->m);
+  if (crime == READS_WEAK_SETS) (void)cradle_weak_set_new(f->m, NULL, NULL);
+  if (crime == LEAVES) longjmp(out, 1);
+}
+
+/* Refused with a message. The heap is in the middle of a collection then, and fit for nothing: the handler of a real program ends
+ * it, and this test leaves it where it is. */
+static void a_destructor_that_uses_the_heap_is_refused(void **state) {
+  (void)state;
+  for (crime = ALLOCATES; crime <= LEAVES; crime++)
+    for (int way = 0; way < BY_STEPS; way++) {
+      static fixture left[(LEAVES + 1) * BY_STEPS];
+      fixture *f = &left[crime * BY_STEPS + way];
+      services_open(f);
+      uint32_t type = cradle_type_add(f->heap, &(cradle_type){.name = "criminal", .size = 16, .destructor = commit_a_crime});
+      victim = NULL;
+      (void)cradle_new_registered(f->m, type, 16);
+      age_for(f, way);
+      victim = f;
+      if (crime == LEAVES && setjmp(out) == 0) collect_by(f, way);
+      if (FIXTURE_LANDS(f)) {
+        if (crime == LEAVES)
+          (void)cradle_new(f->m, T_PAIR, sizeof(pair));
+        else
+          collect_by(f, way);
+        if (victim == NULL) fail_msg("not refused: crime %d, way %d", crime, way);
+      }
+      if (victim != NULL) continue; /* under stress the object may have died before */
+      assert_non_null(strstr(f->message, "called from a destructor"));
+    }
+}
+
+/* --- external sizes --- */
+
+static void external_sizes_count(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    file *keep = new_file(&f, NULL, 1000000);
+    CRADLE_ROOT(f.m, keep);
+    file *dead = new_file(&f, NULL, 500000);
+    CRADLE_ROOT(f.m, dead);
+    if (!f.stressed) assert_int_equal(fixture_stats(&f).external_bytes, 0); /* young */
+    cradle_collect_minor(f.m);
+    if (f.stressed) cradle_collect_major(f.m); /* promoted before they had their sizes */
+    assert_int_equal(fixture_stats(&f).external_bytes, 1500000);
+    keep->bytes = 3000000;
+    dead = NULL;
+    collect_by(&f, BY_STEPS);
+    assert_int_equal(fixture_stats(&f).external_bytes, 3000000);
+    cradle_external_memory(f.m, 77);
+    keep = NULL;
+    cradle_collect_major(f.m);
+    assert_int_equal(fixture_stats(&f).external_bytes, 77);
+    cradle_external_memory(f.m, -77);
+  }
+  fixture_close(&f);
+}
+
+/* Few small objects with large buffers: collections come by pressure, and the buffers go. */
+static void pressure_brings_collections_forward(void **state) {
+  (void)state;
+  fixture f;
+  int closed = 0;
+  services_open(&f);
+  {
+    uint64_t minors = fixture_stats(&f).minor_collections;
+    for (int i = 0; i < 300; i++) {
+      (void)new_file(&f, &closed, 20000);
+      cradle_external_pressure(f.m, 20000);
+    }
+    assert_true(fixture_stats(&f).minor_collections >= minors + 50); /* the nursery of 64 KiB is worth three buffers */
+    assert_true(closed >= 290);
+    assert_true(fixture_stats(&f).external_bytes <= 100000);
+  }
+  fixture_close(&f);
+}
+
+static void misuse_of_finalizers(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    pair *p = new_pair(&f, NULL);
+    CRADLE_ROOT(f.m, p);
+    cradle_checkpoint rooted = cradle_save(f.m);
+    f.checkpoint = rooted;
+    ASSERT_MISUSE(&f, "cradle_finalizer_next: no queue 0; they are 1 to 7", cradle_finalizer_next(f.m, 0));
+    ASSERT_MISUSE(&f, "no queue 8", (void)!cradle_finalizer_register(f.m, p, 8));
+    ASSERT_MISUSE(&f, "not in this heap", (void)!cradle_finalizer_register(f.m, &f, QUEUE));
+    assert_null(cradle_finalizer_next(f.m, 7));
+    assert_int_equal(cradle_finalizer_waiting(f.m, 1), 0);
+  }
+  fixture_close(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_dead_object_comes_back_once),
+      cmocka_unit_test(a_young_object_comes_back_from_a_minor_collection),
+      cmocka_unit_test(it_can_be_registered_again),
+      cmocka_unit_test(referrers_come_first),
+      cmocka_unit_test(random_graphs_come_in_order),
+      cmocka_unit_test(a_finalizer_may_allocate_resurrect_and_longjmp),
+      cmocka_unit_test(many_in_several_queues),
+      cmocka_unit_test(all_are_queued_at_the_end_of_a_program),
+      cmocka_unit_test(a_destructor_runs_once),
+      cmocka_unit_test(a_heap_that_is_freed_half_way),
+      cmocka_unit_test(what_a_finalizer_brings_back_is_not_destroyed),
+      cmocka_unit_test(a_destructor_that_uses_the_heap_is_refused),
+      cmocka_unit_test(external_sizes_count),
+      cmocka_unit_test(pressure_brings_collections_forward),
+      cmocka_unit_test(misuse_of_finalizers),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

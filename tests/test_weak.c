@@ -1,0 +1,697 @@
+/* Weak slots, ephemerons and weak sets. */
+#include <stdio.h>
+
+#include "tests/services.h"
+
+/* --- weak slots --- */
+
+static void a_weak_slot_follows_the_living_and_forgets_the_dead(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++) {
+    fixture f;
+    services_open(&f);
+    {
+      pair *alive = new_pair(&f, NULL), *dead;
+      CRADLE_ROOT(f.m, alive);
+      weak *to_alive = new_weak(&f, alive);
+      CRADLE_ROOT(f.m, to_alive);
+      dead = new_pair(&f, NULL);
+      CRADLE_ROOT(f.m, dead);
+      weak *to_dead = new_weak(&f, dead);
+      CRADLE_ROOT(f.m, to_dead);
+      age_for(&f, way);
+      assert_ptr_equal(cradle_weak_get(f.m, &to_dead->to), dead);
+      dead = NULL;
+      collect_by(&f, way);
+      assert_ptr_equal(cradle_weak_get(f.m, &to_alive->to), alive);
+      assert_ptr_equal(to_alive->to, alive);
+      assert_null(to_dead->to);
+      cradle_collect_compacting(f.m);
+      assert_ptr_equal(to_alive->to, alive);
+    }
+    fixture_close(&f);
+  }
+}
+
+static void an_array_of_weak_slots_of_any_size(void **state) {
+  (void)state;
+  static const size_t lengths[] = {0, 1, 100, 5000, 20000}; /* small, a page run, large */
+  for (int way = 0; way < WAYS; way++)
+    for (size_t l = 0; l < 5; l++) {
+      fixture f;
+      services_open_with(&f, NULL);
+      if (f.stressed && lengths[l] > 100) {
+        fixture_close(&f);
+        continue; /* the same array in the run without stress; under it a collection an element takes minutes */
+      }
+      {
+        size_t length = lengths[l];
+        weaks *table = cradle_new_registered_array(f.m, T_WEAKS, length);
+        CRADLE_ROOT(f.m, table);
+        vector *keep = cradle_new_array(f.m, T_VECTOR, length);
+        CRADLE_ROOT(f.m, keep);
+        for (size_t i = 0; i < length; i++) {
+          pair *p = new_pair(&f, NULL);
+          cradle_store(f.m, table, &table->item[i], p);
+          cradle_store(f.m, keep, &keep->item[i], p);
+        }
+        age_for(&f, way);
+        for (size_t i = 0; i < length; i += 2) cradle_store(f.m, keep, &keep->item[i], NULL);
+        if (way == BY_MINOR) /* fill again with young ones, that an old table refers to */
+          for (size_t i = 0; i < length; i += 2) {
+            pair *p = new_pair(&f, NULL);
+            cradle_store(f.m, table, &table->item[i], p);
+          }
+        collect_by(&f, way);
+        size_t wrong = 0;
+        for (size_t i = 0; i < length; i++) wrong += cradle_weak_get(f.m, &table->item[i]) != keep->item[i];
+        if (way != BY_MINOR) assert_int_equal(wrong, 0);
+        cradle_collect_major(f.m);
+        wrong = 0;
+        for (size_t i = 0; i < length; i++) wrong += table->item[i] != keep->item[i];
+        assert_int_equal(wrong, 0);
+      }
+      fixture_close(&f);
+    }
+}
+
+/* An old holder gets a young referent: the barrier must see to it, and the referent stays weak. */
+static void an_old_holder_of_a_young_object(void **state) {
+  (void)state;
+  for (int alive = 0; alive < 2; alive++) {
+    fixture f;
+    services_open(&f);
+    {
+      weak *w = new_weak(&f, NULL);
+      CRADLE_ROOT(f.m, w);
+      cradle_collect_minor(f.m);
+      pair *p = new_pair(&f, NULL);
+      CRADLE_ROOT(f.m, p);
+      cradle_store(f.m, w, &w->to, p);
+      if (!alive) p = NULL;
+      cradle_collect_minor(f.m);
+      assert_ptr_equal(w->to, p);
+    }
+    fixture_close(&f);
+  }
+}
+
+static void a_store_without_the_barrier_is_found(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    weak *w = new_weak(&f, NULL);
+    CRADLE_ROOT(f.m, w);
+    cradle_collect_minor(f.m);
+    pair *p = new_pair(&f, NULL);
+    w->to = p;
+    cradle_error error;
+    assert_false(cradle_heap_verify(f.heap, &error));
+    assert_non_null(strstr(error.message, "missing write barrier"));
+    w->to = NULL;
+  }
+  fixture_close(&f);
+}
+
+static void a_large_object_dies_in_a_weak_slot(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++) {
+    fixture f;
+    services_open(&f);
+    {
+      vector *large = cradle_new_array(f.m, T_VECTOR, 10000);
+      CRADLE_ROOT(f.m, large);
+      weak *w = new_weak(&f, large);
+      CRADLE_ROOT(f.m, w);
+      age_for(&f, way);
+      assert_ptr_equal(cradle_weak_get(f.m, &w->to), large);
+      large = NULL;
+      collect_by(&f, way);
+      assert_null(cradle_weak_get(f.m, &w->to));
+    }
+    fixture_close(&f);
+  }
+}
+
+/* While the collection clears, readers see no dead object, however long it takes. */
+static void the_dead_are_dead_at_once(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    enum { COUNT = 2000 };
+    weaks *table = cradle_new_registered_array(f.m, T_WEAKS, COUNT);
+    CRADLE_ROOT(f.m, table);
+    vector *holders = cradle_new_array(f.m, T_VECTOR, COUNT);
+    CRADLE_ROOT(f.m, holders);
+    vector *keep = cradle_new_array(f.m, T_VECTOR, COUNT);
+    CRADLE_ROOT(f.m, keep);
+    for (size_t i = 0; i < COUNT; i++) {
+      pair *p = new_pair(&f, NULL);
+      CRADLE_ROOT(f.m, p);
+      cradle_store(f.m, keep, &keep->item[i], p);
+      cradle_store(f.m, table, &table->item[i], p);
+      weak *w = new_weak(&f, p);
+      cradle_store(f.m, holders, &holders->item[i], w);
+    }
+    for (int i = 0; i < 3; i++) cradle_collect_major(f.m);
+    for (size_t i = 0; i < COUNT; i += 2) cradle_store(f.m, keep, &keep->item[i], NULL);
+    size_t partly = 0, changes = 0, seen = COUNT;
+    while (!cradle_collect_step(f.m, 0)) {
+      size_t alive = 0, held = 0, again = 0;
+      for (size_t i = 1; i < COUNT; i += 2) alive += cradle_weak_get(f.m, &table->item[i]) == keep->item[i];
+      assert_int_equal(alive, COUNT / 2);
+      /* Only count: a reference that is read while marking makes its object live on, if it is stored. */
+      if (fixture_stats(&f).phase != CRADLE_PHASE_CLEARING) continue;
+      for (size_t i = 0; i < COUNT; i += 2) {
+        again += cradle_weak_get(f.m, &((weak *)holders->item[i])->to) != NULL;
+        again += cradle_weak_get(f.m, &table->item[i]) != NULL;
+        held += ((weak *)holders->item[i])->to != NULL;
+      }
+      assert_int_equal(again, 0);
+      weak *fresh = new_weak(&f, NULL); /* what is younger than the marking lives, small or large */
+      CRADLE_ROOT(f.m, fresh);
+      vector *large = cradle_new_array(f.m, T_VECTOR, 10000);
+      cradle_store(f.m, fresh, &fresh->to, large);
+      assert_non_null(cradle_weak_get(f.m, &fresh->to));
+      if (held != 0 && held != COUNT / 2) partly++;
+      if (held != seen) seen = held, changes++;
+    }
+    if (!f.stressed) {
+      assert_true(partly > 3); /* it went in increments */
+      assert_true(changes > 3);
+    }
+  }
+  fixture_close(&f);
+}
+
+/* Two holders of the same object, one of which only a finalizer brings back: its slot died with the other. */
+static void slots_of_what_a_finalizer_brings_back_are_cleared_too(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++) {
+    fixture f;
+    services_open(&f);
+    {
+      pair *p = new_pair(&f, NULL);
+      CRADLE_ROOT(f.m, p);
+      weak *outside = new_weak(&f, p);
+      CRADLE_ROOT(f.m, outside);
+      weak *inside = new_weak(&f, p);
+      CRADLE_ROOT(f.m, inside);
+      final *object = new_final(&f, 1, inside);
+      CRADLE_ROOT(f.m, object);
+      cradle_store(f.m, object, &object->other, p);
+      age_for(&f, way);
+      p = NULL, inside = NULL, object = NULL;
+      collect_by(&f, way);
+      assert_null(outside->to);
+      object = cradle_finalizer_next(f.m, QUEUE);
+      assert_non_null(object);
+      assert_non_null(object->other);
+      assert_null(((weak *)object->to)->to); /* though what it referred to is alive again */
+      p = new_pair(&f, NULL);
+      inside = object->to;
+      cradle_store(f.m, inside, &inside->to, p); /* and it works on */
+      p = NULL;
+      cradle_collect_major(f.m);
+      assert_null(inside->to);
+    }
+    fixture_close(&f);
+  }
+}
+
+static void weak_slots_in_the_encoding(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.encoding = cradle_encoding_low_tags(1u << 1 | 1u << 3);
+  fixture_open_with(&f, &options);
+  uint32_t type = cradle_type_add(f.heap, &(cradle_type){.name = "weak value", .size = 32, .weak = 2, .ephemerons = 4,
+                                                        .weak_values = true});
+  {
+    uint64_t *holder = cradle_new_registered(f.m, type, 32);
+    CRADLE_ROOT(f.m, holder);
+    pair *alive = new_pair(&f, NULL);
+    CRADLE_ROOT(f.m, alive);
+    pair *dead = new_pair(&f, NULL);
+    cradle_store_value(f.m, holder, &holder[1], (uintptr_t)dead | 3);
+    cradle_store_value(f.m, holder, &holder[2], 40); /* an immediate key never dies */
+    cradle_store_value(f.m, holder, &holder[3], (uintptr_t)alive | 1);
+    alive = NULL;
+    cradle_collect_major(f.m);
+    assert_int_equal(cradle_weak_get_value(f.m, &holder[1]), 0);
+    assert_int_equal(holder[2], 40);
+    assert_int_equal(holder[3] & 7, 1);
+    alive = (pair *)(uintptr_t)(holder[3] - 1);
+    assert_int_equal(cradle_type_of(alive), T_PAIR);
+    cradle_store_value(f.m, holder, &holder[1], (uintptr_t)alive | 3);
+    cradle_collect_compacting(f.m);
+    assert_ptr_equal(alive, (pair *)(uintptr_t)(holder[3] - 1));
+    assert_int_equal(cradle_weak_get_value(f.m, &holder[1]), (uintptr_t)alive | 3);
+    alive = NULL;
+    cradle_store_value(f.m, holder, &holder[2], holder[3]); /* key and value are one: both die */
+    cradle_collect_major(f.m);
+    assert_int_equal(holder[1] | holder[2] | holder[3], 0);
+  }
+  fixture_close(&f);
+}
+
+/* --- ephemerons --- */
+
+static void a_value_lives_with_its_key(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++)
+    for (int alive = 0; alive < 2; alive++) {
+      fixture f;
+      services_open(&f);
+      {
+        pair *key = new_pair(&f, NULL);
+        CRADLE_ROOT(f.m, key);
+        pair *value = new_pair(&f, key); /* it leads to its key, which does not keep it */
+        CRADLE_ROOT(f.m, value);
+        weak *w = new_weak(&f, value);
+        CRADLE_ROOT(f.m, w);
+        ephemeron *e = new_ephemeron(&f, key, value);
+        CRADLE_ROOT(f.m, e);
+        age_for(&f, way);
+        value = NULL;
+        if (!alive) key = NULL;
+        collect_by(&f, way);
+        assert_ptr_equal(e->key, key);
+        assert_ptr_equal(e->value, cradle_weak_get(f.m, &w->to));
+        if (alive) assert_ptr_equal(((pair *)e->value)->first, key);
+        if (!alive) assert_null(e->value);
+      }
+      fixture_close(&f);
+    }
+}
+
+static void an_ephemeron_that_nobody_holds_keeps_nothing(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++) {
+    fixture f;
+    services_open(&f);
+    {
+      pair *key = new_pair(&f, NULL);
+      CRADLE_ROOT(f.m, key);
+      pair *value = new_pair(&f, NULL);
+      CRADLE_ROOT(f.m, value);
+      weak *w = new_weak(&f, value);
+      CRADLE_ROOT(f.m, w);
+      ephemeron *e = new_ephemeron(&f, key, value);
+      CRADLE_ROOT(f.m, e);
+      age_for(&f, way);
+      value = NULL, e = NULL;
+      collect_by(&f, way);
+      assert_null(cradle_weak_get(f.m, &w->to));
+    }
+    fixture_close(&f);
+  }
+}
+
+/* Each value is the next key; the holders lie in either order. */
+static void chain(fixture *f, int way, size_t length, bool backwards, bool alive) CRADLE_MAY_COLLECT {
+  vector *keys = cradle_new_array(f->m, T_VECTOR, length + 1);
+  CRADLE_ROOT(f->m, keys);
+  ephemerons *table = cradle_new_registered_array(f->m, T_EPHEMERONS, length / 2);
+  CRADLE_ROOT(f->m, table);
+  vector *holders = cradle_new_array(f->m, T_VECTOR, length);
+  CRADLE_ROOT(f->m, holders);
+  for (size_t i = 0; i <= length; i++) {
+    pair *p = new_pair(f, NULL);
+    cradle_store(f->m, keys, &keys->item[i], p);
+  }
+  for (size_t i = 0; i < length; i++) {
+    size_t at = backwards ? length - 1 - i : i;
+    if (at % 2 == 0) {
+      cradle_store(f->m, table, &table->item[at / 2].key, keys->item[at]);
+      cradle_store(f->m, table, &table->item[at / 2].value, keys->item[at + 1]);
+    } else {
+      ephemeron *e = new_ephemeron(f, keys->item[at], keys->item[at + 1]);
+      cradle_store(f->m, holders, &holders->item[at], e);
+    }
+  }
+  age_for(f, way);
+  pair *first = alive ? keys->item[0] : NULL;
+  CRADLE_ROOT(f->m, first);
+  keys = NULL;
+  collect_by(f, way);
+  collect_by(f, BY_MAJOR);
+  pair *key = first;
+  size_t there = 0;
+  for (size_t at = 0; at < length; at++) {
+    void *found_key = at % 2 == 0 ? table->item[at / 2].key : ((ephemeron *)holders->item[at])->key;
+    void *value = at % 2 == 0 ? table->item[at / 2].value : ((ephemeron *)holders->item[at])->value;
+    there += value != NULL;
+    assert_ptr_equal(found_key, key);
+    key = value;
+  }
+  assert_int_equal(there, alive ? length : 0);
+}
+
+static void chains_of_ephemerons(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++)
+    for (int which = 0; which < 4; which++) {
+      fixture f;
+      services_open(&f);
+      chain(&f, way, f.stressed ? 20 : 400, which & 1, which & 2);
+      fixture_close(&f);
+    }
+}
+
+/* What is linear takes a moment here; what is quadratic takes hours. */
+static void large_nursery(cradle_options *options) {
+  options->nursery_bytes = (size_t)64 << 20;
+  options->verify = false;
+  options->pause_ns = 0;
+}
+static void a_long_chain_in_the_worst_order(void **state) {
+  (void)state;
+  for (int way = 0; way < BY_STEPS; way++) {
+    fixture f;
+    services_open_with(&f, large_nursery);
+    chain(&f, way, f.stressed ? 100 : 200000, true, true);
+    fixture_close(&f);
+  }
+}
+
+/* Between increments, pairs are moved about among holders that marking has looked at and others that it has not. */
+static void pairs_that_change_while_marking(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    enum { COUNT = 60 };
+    ephemerons *table = cradle_new_registered_array(f.m, T_EPHEMERONS, COUNT);
+    CRADLE_ROOT(f.m, table);
+    vector *keys = cradle_new_array(f.m, T_VECTOR, COUNT);
+    CRADLE_ROOT(f.m, keys);
+    ephemeron *spare = new_ephemeron(&f, NULL, NULL);
+    CRADLE_ROOT(f.m, spare);
+    for (size_t i = 0; i < COUNT; i++) {
+      pair *key = new_pair(&f, NULL);
+      cradle_store(f.m, keys, &keys->item[i], key);
+      pair *value = new_pair(&f, new_pair(&f, NULL));
+      cradle_store(f.m, table, &table->item[i].key, keys->item[i]);
+      cradle_store(f.m, table, &table->item[i].value, value);
+    }
+    uint64_t random = 1;
+    for (int round = 0; round < 30; round++)
+      do {
+        for (int n = 0; n < 3; n++) {
+          random = random * 6364136223846793005u + 1442695040888963407u;
+          size_t i = random >> 33 & 0xffff, j = random >> 49;
+          i %= COUNT, j %= COUNT;
+          void *key = table->item[i].key, *value = table->item[i].value;
+          cradle_store(f.m, spare, &spare->value, value);
+          cradle_store(f.m, spare, &spare->key, key);
+          cradle_store(f.m, table, &table->item[i].key, table->item[j].key);
+          cradle_store(f.m, table, &table->item[i].value, table->item[j].value);
+          cradle_store(f.m, table, &table->item[j].key, spare->key);
+          cradle_store(f.m, table, &table->item[j].value, spare->value);
+          cradle_store(f.m, spare, &spare->key, NULL);
+          cradle_store(f.m, spare, &spare->value, NULL);
+        }
+        cradle_error error;
+        if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+      } while (!cradle_collect_step(f.m, 0));
+    for (size_t i = 0; i < COUNT; i++) {
+      assert_int_equal(cradle_type_of(table->item[i].key), T_PAIR);
+      assert_int_equal(cradle_type_of(((pair *)table->item[i].value)->first), T_PAIR);
+    }
+  }
+  fixture_close(&f);
+}
+
+/* Values move from holders that marking has not looked at yet to others that it has. */
+static void values_that_change_their_holder_while_marking(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    enum { COUNT = 600 };
+    size_t count = f.stressed ? 60 : COUNT;
+    vector *keys = cradle_new_array(f.m, T_VECTOR, count), *holders = NULL;
+    CRADLE_ROOT(f.m, keys);
+    CRADLE_ROOT(f.m, holders);
+    holders = cradle_new_array(f.m, T_VECTOR, count);
+    for (size_t i = 0; i < count; i++) {
+      pair *key = new_pair(&f, NULL);
+      cradle_store(f.m, keys, &keys->item[i], key);
+      pair *value = new_pair(&f, new_pair(&f, NULL));
+      ephemeron *e = new_ephemeron(&f, keys->item[i], value);
+      cradle_store(f.m, holders, &holders->item[i], e);
+    }
+    for (int round = 0; round < 4; round++) {
+      cradle_collect_major(f.m);
+      size_t shift = 0;
+      do {
+        for (size_t i = 0; i < count / 2; i += 7) {
+          ephemeron *one = holders->item[(i + shift) % count], *two = holders->item[(i + shift + count / 2) % count];
+          void *value = one->value;
+          cradle_store(f.m, one, &one->value, two->value);
+          cradle_store(f.m, two, &two->value, value);
+        }
+        shift++;
+      } while (!cradle_collect_step(f.m, 0));
+      cradle_error error;
+      if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+    }
+    for (size_t i = 0; i < count; i++) {
+      ephemeron *e = holders->item[i];
+      assert_ptr_equal(e->key, keys->item[i]);
+      assert_int_equal(cradle_type_of(((pair *)e->value)->first), T_PAIR);
+    }
+  }
+  fixture_close(&f);
+}
+
+/* The key comes back with a finalizer: the pair stays, and the value with it. */
+static void a_key_that_a_finalizer_brings_back_keeps_its_value(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++) {
+    fixture f;
+    services_open(&f);
+    {
+      final *key = new_final(&f, 1, NULL);
+      CRADLE_ROOT(f.m, key);
+      pair *value = new_pair(&f, new_pair(&f, NULL));
+      CRADLE_ROOT(f.m, value);
+      ephemeron *e = new_ephemeron(&f, key, value);
+      CRADLE_ROOT(f.m, e);
+      age_for(&f, way);
+      key = NULL, value = NULL;
+      collect_by(&f, way);
+      key = cradle_finalizer_next(f.m, QUEUE);
+      assert_non_null(key);
+      assert_ptr_equal(e->key, key);
+      assert_int_equal(cradle_type_of(((pair *)e->value)->first), T_PAIR);
+      key = NULL;
+      cradle_collect_major(f.m);
+      assert_null(e->key);
+      assert_null(e->value);
+    }
+    fixture_close(&f);
+  }
+}
+
+/* --- weak sets --- */
+
+typedef struct swept {
+  size_t removed, calls;
+} swept;
+static void count_swept(void *data, size_t removed) {
+  ((swept *)data)->removed += removed;
+  ((swept *)data)->calls++;
+}
+static bool is_string(const void *object, const void *key) {
+  const string *s = object;
+  return s->length == strlen(key) && memcmp(s->byte, key, s->length) == 0;
+}
+static uint64_t hash_of(const char *text) {
+  uint64_t hash = 5381;
+  while (*text != '\0') hash = hash * 33 + (unsigned char)*text++;
+  return hash ^ hash >> 7;
+}
+
+static string *intern(fixture *f, cradle_weak_set *set, const char *text) CRADLE_MAY_COLLECT {
+  string *s = cradle_weak_set_find(set, hash_of(text), is_string, text);
+  if (s != NULL) return s;
+  s = cradle_new_array(f->m, T_STRING, strlen(text));
+  memcpy(s->byte, text, s->length);
+  assert_true(cradle_weak_set_add(set, hash_of(text), s));
+  return s;
+}
+
+static void an_intern_table(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++) {
+    fixture f;
+    swept told = {0, 0};
+    services_open(&f);
+    cradle_weak_set *set = cradle_weak_set_new(f.m, count_swept, &told);
+    {
+      enum { COUNT = 500 };
+      char text[20];
+      vector *keep = cradle_new_array(f.m, T_VECTOR, COUNT);
+      CRADLE_ROOT(f.m, keep);
+      for (size_t i = 0; i < COUNT; i++) {
+        snprintf(text, sizeof text, "symbol %zu", i);
+        string *s = intern(&f, set, text);
+        cradle_store(f.m, keep, &keep->item[i], s);
+        assert_ptr_equal(intern(&f, set, text), s);
+      }
+      age_for(&f, way);
+      assert_int_equal(cradle_weak_set_count(set), COUNT);
+      for (size_t i = 0; i < COUNT; i += 2) cradle_store(f.m, keep, &keep->item[i], NULL);
+      collect_by(&f, way);
+      if (way == BY_MINOR) cradle_collect_major(f.m); /* some were promoted when the nursery was full */
+      assert_int_equal(cradle_weak_set_count(set), COUNT / 2);
+      assert_int_equal(told.removed, COUNT / 2);
+      if (way == BY_MAJOR && !f.stressed) assert_int_equal(told.calls, 1);
+      for (size_t i = 0; i < COUNT; i++) {
+        snprintf(text, sizeof text, "symbol %zu", i);
+        assert_ptr_equal(cradle_weak_set_find(set, hash_of(text), is_string, text), keep->item[i]);
+      }
+      size_t found = 0;
+      cradle_weak_cursor cursor = {0, 0};
+      while (cradle_weak_set_next(set, &cursor) != NULL) found++;
+      assert_int_equal(found, COUNT / 2);
+      cradle_collect_compacting(f.m);
+      assert_ptr_equal(intern(&f, set, "symbol 7"), keep->item[7]);
+      assert_true(cradle_weak_set_remove(set, hash_of("symbol 7"), keep->item[7]));
+      assert_false(cradle_weak_set_remove(set, hash_of("symbol 7"), keep->item[7]));
+      assert_ptr_not_equal(intern(&f, set, "symbol 7"), keep->item[7]);
+      assert_int_equal(told.removed, COUNT / 2);
+    }
+    cradle_weak_set_free(set);
+    fixture_close(&f);
+  }
+}
+
+/* A set that grows and is asked between the increments of clearing. */
+static void a_set_in_use_while_it_is_cleared(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL), *other = cradle_weak_set_new(f.m, NULL, NULL);
+  {
+    enum { KEPT = 50 };
+    char text[20];
+    size_t next = 0;
+    vector *keep = cradle_new_array(f.m, T_VECTOR, KEPT);
+    CRADLE_ROOT(f.m, keep);
+    for (int round = 0; round < 8; round++)
+      do {
+        for (int n = 0; n < 20; n++, next++) {
+          snprintf(text, sizeof text, "%zu", next);
+          string *s = intern(&f, set, text);
+          if (next % 10 == 0) cradle_store(f.m, keep, &keep->item[next / 10 % KEPT], s);
+        }
+        for (size_t i = 0; i < KEPT; i++) {
+          const string *s = keep->item[i];
+          if (s == NULL) continue;
+          memcpy(text, s->byte, s->length);
+          text[s->length] = '\0';
+          assert_ptr_equal(cradle_weak_set_find(set, hash_of(text), is_string, text), s);
+        }
+        cradle_weak_cursor cursor = {0, 0};
+        for (const string *s; (s = cradle_weak_set_next(set, &cursor)) != NULL;)
+          assert_int_equal(cradle_type_of(s), T_STRING);
+      } while (!cradle_collect_step(f.m, 0));
+    cradle_weak_set_free(other);
+    cradle_collect_major(f.m);
+    assert_true(cradle_weak_set_count(set) <= KEPT);
+  }
+  cradle_weak_set_free(set);
+  fixture_close(&f);
+}
+
+/* --- misuse --- */
+
+static void misuse_of_weak_things(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
+  {
+    ASSERT_MISUSE(&f, "cradle_new_registered", cradle_new_slow(f.m, T_WEAK, sizeof(weak)));
+    ASSERT_MISUSE(&f, "weak", cradle_check_new(f.m, T_WEAK, sizeof(weak)));
+    ASSERT_MISUSE(&f, "cradle_new_registered", cradle_new_array(f.m, T_EPHEMERONS, 3));
+    ASSERT_MISUSE(&f, "descriptor says", cradle_new_registered(f.m, T_WEAK, 64));
+    ASSERT_MISUSE(&f, "no items", cradle_new_registered_array(f.m, T_WEAK, 3));
+    cradle_no_collect_begin(f.m);
+    ASSERT_MISUSE(&f, "no-collection region", cradle_new_registered(f.m, T_WEAK, sizeof(weak)));
+    ASSERT_MISUSE(&f, "item_size of ephemerons must be 16",
+                  (void)!cradle_type_add(f.heap, &(cradle_type){.size = 16, .items = CRADLE_ITEMS_EPHEMERONS, .item_size = 8,
+                                                         .length_offset = 8}));
+    ASSERT_MISUSE(&f, "a word cannot be two", (void)!cradle_type_add(f.heap, &(cradle_type){.size = 32, .weak = 4, .ephemerons = 2}));
+    ASSERT_MISUSE(&f, "beyond size", (void)!cradle_type_add(f.heap, &(cradle_type){.size = 16, .ephemerons = 2}));
+    ASSERT_MISUSE(&f, "finalizer is no queue", (void)!cradle_type_add(f.heap, &(cradle_type){.size = 16, .finalizer = 8}));
+    ASSERT_MISUSE(&f, "NULL is no object", (void)!cradle_weak_set_add(set, 1, NULL));
+    pair *p = new_pair(&f, NULL);
+    CRADLE_ROOT(f.m, p);
+    assert_true(cradle_weak_set_add(set, 1, p));
+    cradle_weak_cursor cursor = {0, 0};
+    assert_ptr_equal(cradle_weak_set_next(set, &cursor), p);
+    cradle_collect_minor(f.m); /* allowed */
+    assert_true(cradle_weak_set_remove(set, 1, p));
+    cradle_checkpoint before = cradle_save(f.m);
+    if (FIXTURE_LANDS(&f)) {
+      cradle_weak_set_next(set, &cursor);
+      fail_msg("an iteration went on after a removal");
+    }
+    cradle_unwind(f.m, &before);
+    assert_non_null(strstr(f.message, "changed by the program since the iteration began"));
+  }
+  cradle_mutator_free(f.m);
+  f.message[0] = '\0';
+  if (FIXTURE_LANDS(&f)) cradle_heap_free(f.heap);
+  assert_non_null(strstr(f.message, "a weak set has not been freed"));
+  cradle_weak_set_free(set);
+  cradle_heap_free(f.heap);
+}
+
+/* An object that a plain allocation made is found by the verifier, where the fast path could not check. */
+static void an_unregistered_holder_is_found(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  if (!f.stressed) {
+    weak *w = cradle_new(f.m, T_WEAK, sizeof *w);
+    CRADLE_ROOT(f.m, w);
+    cradle_error error;
+    assert_false(cradle_heap_verify(f.heap, &error));
+    assert_non_null(strstr(error.message, "cradle_new_registered"));
+    w = NULL;
+  }
+  fixture_close(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_weak_slot_follows_the_living_and_forgets_the_dead),
+      cmocka_unit_test(an_array_of_weak_slots_of_any_size),
+      cmocka_unit_test(an_old_holder_of_a_young_object),
+      cmocka_unit_test(a_store_without_the_barrier_is_found),
+      cmocka_unit_test(a_large_object_dies_in_a_weak_slot),
+      cmocka_unit_test(the_dead_are_dead_at_once),
+      cmocka_unit_test(slots_of_what_a_finalizer_brings_back_are_cleared_too),
+      cmocka_unit_test(weak_slots_in_the_encoding),
+      cmocka_unit_test(a_value_lives_with_its_key),
+      cmocka_unit_test(an_ephemeron_that_nobody_holds_keeps_nothing),
+      cmocka_unit_test(chains_of_ephemerons),
+      cmocka_unit_test(a_long_chain_in_the_worst_order),
+      cmocka_unit_test(pairs_that_change_while_marking),
+      cmocka_unit_test(values_that_change_their_holder_while_marking),
+      cmocka_unit_test(a_key_that_a_finalizer_brings_back_keeps_its_value),
+      cmocka_unit_test(an_intern_table),
+      cmocka_unit_test(a_set_in_use_while_it_is_cleared),
+      cmocka_unit_test(misuse_of_weak_things),
+      cmocka_unit_test(an_unregistered_holder_is_found),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

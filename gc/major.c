@@ -2,7 +2,7 @@
  *
  *   start    right after a minor collection: the roots are marked
  *   marking  each increment comes right after a minor collection; when nothing is left to trace, marking is over
- *   sweeping span after span; the last increment ends the cycle: the next threshold is set, empty arenas are given back
+ *   sweeping first the ids of dead objects are dropped, then it goes span after span; the last increment ends the cycle: the next threshold is set, empty arenas are given back
  *
  * The caller of a step has just emptied the nursery; nothing is allocated until it is over.
  */
@@ -29,6 +29,7 @@ static void end_marking(cradle_heap *heap) {
   crd_major *major = &heap->major;
   ASSERT(heap->mark_stack.top == heap->mark_stack.base, "the mark stack is not empty after marking");
   major->phase = MAJOR_SWEEPING;
+  major->purge_id = 0;
   major->sweep_page = 0;
   major->used_before_sweep = heap->old.used_bytes;
   crd_sweep_begin(&heap->old);
@@ -58,7 +59,8 @@ static void advance(cradle_heap *heap, crd_budget budget) {
   crd_major *major = &heap->major;
   if (major->phase == MAJOR_MARKING) {
     if (crd_mark_some(heap, budget)) end_marking(heap);
-  } else if (crd_sweep_some(&heap->old, &major->sweep_page, poison_of(heap), budget.deadline_ns, &major->swept)) {
+  } else if (crd_ids_purge(heap, &major->purge_id, budget.deadline_ns) &&
+             crd_sweep_some(&heap->old, &major->sweep_page, poison_of(heap), budget.deadline_ns, &major->swept)) {
     end_cycle(heap);
   }
 }

@@ -279,7 +279,7 @@ static void count_minor(log_totals *totals, const cradle_event *event) {
 
 static void minor_lines(crd_log *log, const cradle_event *event) {
   number_line(log, "minor collect, total memory used: ", event->u.minor.used_after);
-  number_line(log, "number of pinned objects: ", 0);
+  number_line(log, "number of pinned objects: ", event->u.minor.pinned_objects);
   number_line(log, "total size of surviving objects: ", event->u.minor.promoted_bytes);
   number_line(log, "promoted objects: ", event->u.minor.promoted_objects);
   number_line(log, "remembered objects: ", event->u.minor.remembered);

@@ -47,6 +47,7 @@ static uint32_t open_entry(cradle_heap *heap, void *object) {
     handles->entries[index].link = 0;
   } else {
     if (handles->used == handles->capacity && !grow(handles)) return HANDLE_LIST_END;
+    if (handles->marked_at == handles->used) handles->marked_at++; /* or marking might never be over */
     index = handles->used++;
     handles->entries[index] = (crd_handle_entry){0, 0, 0};
   }

@@ -29,10 +29,12 @@ static bool reserve(crd_pins *pins) {
   return true;
 }
 
-/* The first pin of an object that is old or prebuilt. Its referents are those of a root: it is marked, and so traced. */
+/* The first pin of an object that is old or prebuilt. While marking it is marked here; if marking is through with the others,
+ * it stays so, or a program that pins all the time would keep it from ever being over. */
 static void add(cradle_heap *heap, cradle_word *object) {
   crd_pins *pins = &heap->pins;
   crd_address_map_insert(&pins->by_address, (uintptr_t)object, pins->count);
+  if (pins->marked_at == pins->count) pins->marked_at++;
   pins->pins[pins->count++] = (crd_pin){(uintptr_t)object, 1};
   *object |= HEADER_PINNED_FLAG;
   if (heap->major.phase == MAJOR_MARKING) crd_mark_address(heap, (uintptr_t)object);

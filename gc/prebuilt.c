@@ -29,6 +29,7 @@ void crd_prebuilt_written(cradle_heap *heap, cradle_word *object) {
   uint32_t index = crd_address_map_get(&prebuilts->by_address, (uintptr_t)object);
   ASSERT(index != ADDRESS_MAP_NONE, "a barrier on what is neither in the heap nor prebuilt");
   if (index < prebuilts->written) return;
+  if (prebuilts->marked_at == prebuilts->written) prebuilts->marked_at++; /* the next minor collection marks for it */
   put_at(prebuilts, index, prebuilts->objects[prebuilts->written]);
   put_at(prebuilts, prebuilts->written++, object);
 }

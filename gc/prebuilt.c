@@ -119,7 +119,7 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
     index = prebuilts->written;
     prebuilts->marked_at = 0; /* which marking may not have seen */
   }
-  put_at(prebuilts, index, prebuilts->objects[--prebuilts->count]);
+  if (index != --prebuilts->count) put_at(prebuilts, index, prebuilts->objects[prebuilts->count]);
   crd_address_map_remove(&prebuilts->by_address, (uintptr_t)object);
   release(heap, object);
 }

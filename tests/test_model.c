@@ -55,6 +55,8 @@ typedef struct model_object {
   uint64_t length;
   uint32_t *slot; /* numbers */
   uint64_t seen;  /* the comparison that met it last */
+  uint32_t hash;  /* 0: not asked */
+  uint64_t id;    /* likewise */
 } model_object;
 
 typedef struct world {
@@ -69,6 +71,7 @@ typedef struct world {
   uint32_t range_model[ROOT_SLOTS], global_model[ROOT_SLOTS];
   uint32_t *shadow_model;
   size_t shadow_count;
+  struct identity_world *identity; /* tests/model_identity.h */
 } world;
 
 #define SHADOW_MAX 4096
@@ -97,7 +100,7 @@ static uint32_t model_new(world *w, uint32_t type, uint64_t slots, uint64_t leng
     if (w->objects == NULL) abort();
   }
   uint32_t *slot = slots == 0 ? NULL : calloc(slots, sizeof *slot);
-  w->objects[w->count] = (model_object){type, length, slot, 0};
+  w->objects[w->count] = (model_object){.type = type, .length = length, .slot = slot};
   return w->count++;
 }
 
@@ -113,6 +116,8 @@ static unsigned char byte_of(uint32_t number, uint64_t i) {
   return (unsigned char)(number * 31 + i * 7);
 }
 
+#include "tests/model_identity.h"
+
 /* --- comparison of the whole reachable graph --- */
 
 typedef struct pair {
@@ -124,6 +129,7 @@ static void compare_one(world *w, const object *real, uint32_t number) {
   const model_object *model = &w->objects[number];
   if (real->identity != number) differ(w, "an object is another one");
   if (cradle_type_of(real) != model->type) differ(w, "an object has another type");
+  identity_compare_one(w, real, model);
   if (model->type == T_ARRAY && ((const array *)real)->length != model->length) differ(w, "an array has another length");
   if (model->type != T_BYTES) return;
   const bytes *text = (const bytes *)real;
@@ -156,6 +162,9 @@ static void compare(world *w) {
   for (size_t i = 0; i < ROOT_SLOTS; i++) compare_push(w, &stack, &count, &capacity, w->global[i], w->global_model[i]);
   for (size_t i = 0; i < w->shadow_count; i++)
     compare_push(w, &stack, &count, &capacity, (void *)(uintptr_t)w->m->shadow_base[i], w->shadow_model[i]);
+  identity_root root;
+  for (size_t i = 0; identity_root_at(w, i, &root); i++)
+    compare_push(w, &stack, &count, &capacity, root.real, root.number);
   while (count > 0) {
     pair at = stack[--count];
     compare_one(w, at.real, at.model);
@@ -319,6 +328,10 @@ static void op_collect(world *w) CRADLE_MAY_COLLECT {
 }
 
 static void step(world *w) CRADLE_MAY_COLLECT {
+  if (below(w, 10) == 0) {
+    identity_step(w);
+    return;
+  }
   uint64_t which = below(w, 1000);
   if (which < 300) op_allocate_into_root(w);
   else if (which < 600) op_allocate_into_object(w);
@@ -369,9 +382,11 @@ static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress
   cradle_root_range_add(w.m, &range);
   for (size_t i = 0; i < ROOT_SLOTS; i++)
     if (!cradle_global_root_add(w.heap, &w.global[i], CRADLE_KIND_REFERENCE)) abort();
+  identity_open(&w);
   for (w.op = 0; w.op < ops; w.op++) step(&w);
   cradle_collect_full(w.m);
   compare(&w);
+  identity_close(&w);
   cradle_stats stats;
   cradle_heap_stats(w.heap, &stats, sizeof stats, false);
   if (stats.moved_objects == 0 || stats.major_collections == 0) differ(&w, "the run moved nothing or marked nothing");

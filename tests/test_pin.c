@@ -116,7 +116,7 @@ static void a_large_object_is_pinned_where_it_is(void **state) {
 /* One object in each span, thousands of them, some of them between others that move away. */
 static void many_pins_and_the_rest_moves(void **state) {
   (void)state;
-  enum { COUNT = 1000 };
+  enum { COUNT = 500 };
   static pair *pinned[COUNT];
   cradle_push(f.m, cradle_new_array(f.m, T_VECTOR, COUNT));
   for (size_t i = 0; i < COUNT; i++) {

@@ -194,6 +194,29 @@ static void removed_it_is_plain_memory(void **state) {
   assert_int_equal(fixture_stats(&f).prebuilt_objects, 1);
 }
 
+/* Written or not, from the middle or the end: those that stay are found by their addresses. */
+static void removed_in_any_order(void **state) {
+  (void)state;
+  enum { COUNT = 7 };
+  static pair pairs[COUNT];
+  for (unsigned written = 0; written < 1u << COUNT; written++) {
+    for (size_t i = 0; i < COUNT; i++) {
+      pairs[i] = (pair){.header = T_PAIR};
+      assert_true(cradle_prebuilt_add(f.heap, &pairs[i]));
+    }
+    pair *p = new_pair();
+    for (size_t i = 0; i < COUNT; i++)
+      if (written >> i & 1) cradle_store(f.m, &pairs[i], &pairs[i].first, p);
+    for (size_t i = 0; i < COUNT; i++) {
+      cradle_prebuilt_remove(f.heap, &pairs[(i * 3 + written) % COUNT]);
+      for (size_t k = i + 1; k < COUNT; k++) {
+        uint32_t at = crd_address_map_get(&f.heap->prebuilts.by_address, (uintptr_t)&pairs[(k * 3 + written) % COUNT]);
+        assert_ptr_equal(f.heap->prebuilts.objects[at], &pairs[(k * 3 + written) % COUNT]);
+      }
+    }
+  }
+}
+
 static void the_next_heap_takes_them_clean(void **state) {
   (void)state;
   pair *p = new_pair();
@@ -286,6 +309,7 @@ int main(void) {
       TEST(it_may_refer_into_the_heap_when_it_is_registered),
       TEST(the_other_services_know_it),
       TEST(removed_it_is_plain_memory),
+      TEST(removed_in_any_order),
       TEST(the_next_heap_takes_them_clean),
       TEST(many_of_them),
       TEST(misuse_is_named),

@@ -215,10 +215,9 @@ static void trace_recorded(minor_context *context) {
   recorded->top = recorded->base;
 }
 
-static uint64_t trace_young_handles(minor_context *context) {
+static CRADLE_NOINLINE uint64_t trace_young_handles(minor_context *context) {
   uint64_t words = 0;
   cradle_word *slot;
-  if (CRADLE_LIKELY(context->heap->handles.young == HANDLE_LIST_END)) return 0;
   for (; (slot = crd_handles_next_young(&context->heap->handles)) != NULL; words++) minor_reference(context, slot);
   return words;
 }
@@ -288,7 +287,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   uint64_t recorded = (uint64_t)(heap->recorded.top - heap->recorded.base);
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
   uint64_t root_words = visit_roots(heap, minor_reference, minor_value, &context);
-  root_words += trace_young_handles(&context);
+  if (CRADLE_UNLIKELY(heap->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(&context);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
   trace_pending(&context);
@@ -302,5 +301,4 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   event->u.minor.promoted_bytes = context.bytes;
   event->u.minor.remembered = remembered;
   event->u.minor.recorded = recorded;
-  event->u.minor.pinned_objects = heap->pins.count;
 }

@@ -16,6 +16,8 @@ typedef struct identity_world {
   cradle_handle handles[HANDLES_MAX];
   uint32_t handle_numbers[HANDLES_MAX];
   size_t handle_count;
+  cradle_handle revived;
+  uint32_t revived_number;
   uint32_t ids[IDS_MAX]; /* numbers of objects that were given an id, the last so many */
   size_t id_count;
   node prebuilt[PREBUILTS];
@@ -31,7 +33,7 @@ static object *random_object(world *w, uint32_t *number);
 
 static void identity_open(world *w) {
   identity_world *own = w->identity = calloc(1, sizeof *own);
-  if (own == NULL) abort();
+  if (own == NULL || (own->revived = cradle_handle_new(w->m, NULL)) == 0) abort();
   for (size_t i = 0; i < PREBUILTS; i++) {
     own->prebuilt_numbers[i] = model_new(w, T_NODE, NODE_SLOTS, 0);
     own->prebuilt[i].base = (object){T_NODE, own->prebuilt_numbers[i]};
@@ -50,9 +52,10 @@ static void identity_close(world *w) {
   }
   cradle_stats stats;
   cradle_heap_stats(w->heap, &stats, sizeof stats, false);
-  if (stats.handles != own->handle_count || stats.pinned_objects > own->pin_count || stats.ids < met)
+  if (stats.handles != own->handle_count + 1 || stats.pinned_objects > own->pin_count || stats.ids < met)
     differ(w, "the statistics do not count the handles, pins or ids");
   while (own->pin_count > 0) cradle_unpin(w->m, own->pins[--own->pin_count].real);
+  cradle_handle_free(w->m, own->revived);
   while (own->handle_count > 0) cradle_handle_free(w->m, own->handles[--own->handle_count]);
   for (size_t i = 0; i < PREBUILTS; i++) cradle_prebuilt_remove(w->heap, &own->prebuilt[i]);
   cradle_collect_full(w->m);
@@ -77,7 +80,11 @@ static bool identity_root_at(world *w, size_t i, identity_root *root) {
     return true;
   }
   i -= own->handle_count;
-  if (i == PREBUILTS) return false;
+  if (i == PREBUILTS) {
+    *root = (identity_root){cradle_handle_get(w->m, own->revived), own->revived_number};
+    return true;
+  }
+  if (i > PREBUILTS) return false;
   *root = (identity_root){&own->prebuilt[i].base, own->prebuilt_numbers[i]};
   return true;
 }
@@ -109,7 +116,8 @@ static void op_ask(world *w) {
   model->id = id;
 }
 
-/* What an id leads to, if it still leads anywhere, is stored into a root: it may be an object that no other root reaches. */
+/* What an id leads to, if it still leads anywhere, may be what no other root reaches. It gets a root of its own, where no other
+ * operation finds it: whether it still lived is a matter of time, and the operations of a seed must be the same each time. */
 static void op_revive(world *w) {
   identity_world *own = w->identity;
   if (own->id_count == 0) return;
@@ -117,9 +125,8 @@ static void op_revive(world *w) {
   object *real = cradle_object_of_id(w->m, w->objects[number].id);
   if (real == NULL) return;
   if (real->identity != number) differ(w, "an id leads to another object");
-  size_t i = below(w, ROOT_SLOTS);
-  w->range[i] = real;
-  w->range_model[i] = number;
+  cradle_handle_set(w->m, own->revived, real);
+  own->revived_number = number;
 }
 
 static void add_pin(world *w, object *real, uint32_t number) {
@@ -151,12 +158,14 @@ static void op_new_pinned(world *w) CRADLE_MAY_COLLECT {
   w->global_model[i] = number;
 }
 
+/* One, or all: compaction empties no arena with a pinned object, and there are few arenas. */
 static void op_unpin(world *w) {
   identity_world *own = w->identity;
-  if (own->pin_count == 0) return;
-  size_t i = below(w, own->pin_count);
-  cradle_unpin(w->m, own->pins[i].real);
-  own->pins[i] = own->pins[--own->pin_count];
+  for (uint64_t left = below(w, 4) == 0 ? PINS_MAX : 1; left > 0 && own->pin_count > 0; left--) {
+    size_t i = below(w, own->pin_count);
+    cradle_unpin(w->m, own->pins[i].real);
+    own->pins[i] = own->pins[--own->pin_count];
+  }
 }
 
 static void op_handle(world *w) {

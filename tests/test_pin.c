@@ -150,6 +150,29 @@ static void many_pins_and_the_rest_moves(void **state) {
   cradle_pop(f.m);
 }
 
+/* An object that marking has not reached when the pin becomes all that holds it. */
+static void a_pin_made_while_marking_holds(void **state) {
+  (void)state;
+  cradle_push(f.m, NULL);
+  for (int i = 0; i < 3000; i++) {
+    pair *p = new_pair();
+    p->rest = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
+    *cradle_peek(f.m, 0) = (uintptr_t)p;
+  }
+  cradle_collect_full(f.m);
+  (void)cradle_collect_step(f.m, 0);
+  pair *before = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
+  while (before->rest->rest->rest != NULL) before = before->rest;
+  pair *p = cradle_pin(f.m, before->rest);
+  assert_ptr_equal(p, before->rest);
+  cradle_store(f.m, before, &before->rest, NULL);
+  while (!cradle_collect_step(f.m, 0)) continue;
+  assert_int_equal(cradle_type_of(p), T_PAIR);
+  assert_int_equal(cradle_type_of(p->rest), T_PAIR);
+  cradle_unpin(f.m, p);
+  cradle_pop(f.m);
+}
+
 /* While marking goes through the pins, they come and go on both sides of where it is. */
 static void pins_that_come_and_go_while_marking(void **state) {
   (void)state;
@@ -398,6 +421,7 @@ int main(void) {
       TEST(pinning_a_young_object_is_one_minor_collection),
       TEST(a_large_object_is_pinned_where_it_is),
       TEST(many_pins_and_the_rest_moves),
+      TEST(a_pin_made_while_marking_holds),
       TEST(pins_that_come_and_go_while_marking),
       TEST(a_buffer_for_a_system_call),
       TEST(allocated_pinned),

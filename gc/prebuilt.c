@@ -107,6 +107,19 @@ static void forget_remembered(crd_word_stack *remembered, const cradle_word *obj
   if (entry < remembered->top) *entry = *--remembered->top;
 }
 
+/* The last of the written takes the place of the one that goes. Where marking has been already it is remembered, so that the
+ * next minor collection marks what it refers to. Returns the place that became free. */
+static uint32_t replace_written(cradle_heap *heap, uint32_t index) {
+  crd_prebuilts *prebuilts = &heap->prebuilts;
+  cradle_word *last = prebuilts->objects[--prebuilts->written];
+  if (index != prebuilts->written) {
+    put_at(prebuilts, index, last);
+    if (index < prebuilts->marked_at && (*last & HEADER_BARRIER_FLAG)) crd_remember(heap, last);
+  }
+  if (prebuilts->marked_at > prebuilts->written) prebuilts->marked_at = prebuilts->written;
+  return prebuilts->written;
+}
+
 void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
   uint32_t index = crd_address_map_get(&prebuilts->by_address, (uintptr_t)object);
@@ -114,11 +127,7 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   if (*(cradle_word *)object & HEADER_PINNED_FLAG) crd_misuse(heap, "cradle_prebuilt_remove: the object is pinned");
   forget_remembered(&heap->remembered, object);
   crd_ids_drop(heap, object);
-  if (index < prebuilts->written) { /* the last of the written takes its place */
-    put_at(prebuilts, index, prebuilts->objects[--prebuilts->written]);
-    index = prebuilts->written;
-    prebuilts->marked_at = 0; /* which marking may not have seen */
-  }
+  if (index < prebuilts->written) index = replace_written(heap, index);
   if (index != --prebuilts->count) put_at(prebuilts, index, prebuilts->objects[prebuilts->count]);
   crd_address_map_remove(&prebuilts->by_address, (uintptr_t)object);
   release(heap, object);

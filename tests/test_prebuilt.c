@@ -194,6 +194,26 @@ static void removed_it_is_plain_memory(void **state) {
   assert_int_equal(fixture_stats(&f).prebuilt_objects, 1);
 }
 
+/* While marking is somewhere among them, those it has seen go and others take their places. */
+static void removed_while_marking(void **state) {
+  (void)state;
+  enum { COUNT = 3000 };
+  static pair pairs[COUNT];
+  for (size_t i = 0; i < COUNT; i++) {
+    pairs[i] = (pair){.header = T_PAIR};
+    assert_true(cradle_prebuilt_add(f.heap, &pairs[i]));
+    pair *p = new_pair();
+    cradle_store(f.m, &pairs[i], &pairs[i].first, p);
+  }
+  cradle_collect_full(f.m);
+  for (size_t i = 0; i < 5; i++) {
+    for (int steps = 0; steps < 4; steps++) (void)cradle_collect_step(f.m, 0);
+    for (size_t k = 0; k < 100; k++) cradle_prebuilt_remove(f.heap, &pairs[i * 100 + k]);
+  }
+  while (!cradle_collect_step(f.m, 0)) continue;
+  for (size_t i = 500; i < COUNT; i++) assert_int_equal(cradle_type_of(pairs[i].first), T_PAIR);
+}
+
 /* Written or not, from the middle or the end: those that stay are found by their addresses. */
 static void removed_in_any_order(void **state) {
   (void)state;
@@ -309,6 +329,7 @@ int main(void) {
       TEST(it_may_refer_into_the_heap_when_it_is_registered),
       TEST(the_other_services_know_it),
       TEST(removed_it_is_plain_memory),
+      TEST(removed_while_marking),
       TEST(removed_in_any_order),
       TEST(the_next_heap_takes_them_clean),
       TEST(many_of_them),

@@ -229,6 +229,7 @@ static void destroy(cradle_heap *heap) {
   crd_handles_fini(&heap->handles);
   crd_pins_fini(&heap->pins);
   crd_ids_fini(&heap->ids);
+  if (heap->announced) crd_event_arenas(heap, true);
   crd_nursery_fini(heap);
   crd_word_stack_fini(&heap->mark_stack);
   crd_word_stack_fini(&heap->recorded);

@@ -16,8 +16,8 @@ void crd_handles_fini(crd_handles *handles) {
 }
 
 static bool grow(crd_handles *handles) {
+  if (handles->capacity > UINT32_MAX / 2) return false;
   uint32_t capacity = handles->capacity == 0 ? FIRST_CAPACITY : 2 * handles->capacity;
-  if (capacity > HANDLE_LIST_END / 2) return false;
   crd_handle_entry *entries = realloc(handles->entries, capacity * sizeof *entries);
   if (entries == NULL) return false;
   handles->entries = entries;

@@ -32,7 +32,7 @@
 #define HEADER_VALUES_FLAG (HEADER_BARRIER_FLAG << 2)
 #define HEADER_OLD_FLAGS (HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
 /* The object does not move; it has an id; and its identity hash, CRADLE_HASH_MASK at CRADLE_HASH_SHIFT. */
-#define HEADER_PINNED_FLAG (UINT64_C(1) << 37)
+#define HEADER_PINNED_FLAG (UINT64_C(1) << CRADLE_PINNED_BIT)
 #define HEADER_ID_FLAG (UINT64_C(1) << 38)
 #define HEADER_IDENTITY (HEADER_ID_FLAG | (uint64_t)CRADLE_HASH_MASK << CRADLE_HASH_SHIFT)
 /* Arrays with no slots but their items, from this size on: below it, looking at all of one costs less than recording. */

@@ -44,8 +44,8 @@ void crd_ids_fini(crd_ids *ids) {
 }
 
 static bool grow(crd_ids *ids) {
+  if (ids->capacity > UINT32_MAX / 2) return false;
   uint32_t capacity = ids->capacity == 0 ? FIRST_CAPACITY : 2 * ids->capacity;
-  if (capacity > ID_LIST_END / 2) return false;
   crd_id_entry *entries = realloc(ids->entries, capacity * sizeof *entries);
   if (entries == NULL) return false;
   ids->entries = entries;

@@ -10,8 +10,6 @@
 
 #define FIRST_CAPACITY 64
 
-_Static_assert(HEADER_PINNED_FLAG == UINT64_C(1) << 37, "cradle_is_pinned is inline");
-
 void crd_pins_fini(crd_pins *pins) {
   crd_address_map_fini(&pins->by_address);
   free(pins->pins);
@@ -21,6 +19,7 @@ void crd_pins_fini(crd_pins *pins) {
 static bool reserve(crd_pins *pins) {
   if (!crd_address_map_reserve(&pins->by_address)) return false;
   if (pins->count < pins->capacity) return true;
+  if (pins->capacity > UINT32_MAX / 2) return false;
   uint32_t capacity = pins->capacity == 0 ? FIRST_CAPACITY : 2 * pins->capacity;
   crd_pin *wider = realloc(pins->pins, capacity * sizeof *wider);
   if (wider == NULL) return false;

@@ -11,6 +11,7 @@
 static bool reserve(crd_prebuilts *prebuilts) {
   if (!crd_address_map_reserve(&prebuilts->by_address)) return false;
   if (prebuilts->count < prebuilts->capacity) return true;
+  if (prebuilts->capacity > UINT32_MAX / 2) return false;
   uint32_t capacity = prebuilts->capacity == 0 ? FIRST_CAPACITY : 2 * prebuilts->capacity;
   cradle_word **objects = realloc(prebuilts->objects, capacity * sizeof(cradle_word *));
   if (objects == NULL) return false;

@@ -173,6 +173,19 @@ static void generations_do_not_begin_again(void **state) {
   everything_moves();
 }
 
+/* As when memory is refused: the table says that it is full and cannot grow. */
+static void without_room_there_is_no_handle(void **state) {
+  (void)state;
+  pair *p = cradle_new(f.m, T_PAIR, sizeof(pair));
+  f.heap->handles.used = f.heap->handles.capacity = UINT32_MAX;
+  cradle_handle handle = cradle_handle_new(f.m, p);
+  bool immortal = cradle_immortal(f.m, p);
+  f.heap->handles.used = f.heap->handles.capacity = 0;
+  assert_int_equal(handle, 0);
+  assert_false(immortal);
+  assert_int_equal(fixture_stats(&f).handles, 0);
+}
+
 static void misuse_is_named(void **state) {
   (void)state;
   cradle_handle freed = cradle_handle_new(f.m, new_numbered(1)), open = cradle_handle_new(f.m, new_numbered(2));
@@ -259,6 +272,7 @@ int main(void) {
       TEST(a_handle_behind_where_marking_is),
       TEST(a_number_is_not_given_out_again),
       TEST(generations_do_not_begin_again),
+      TEST(without_room_there_is_no_handle),
       TEST(misuse_is_named),
       TEST(open_handles_at_the_heaps_end_are_told),
       TEST(an_immortal_object_lives_as_long_as_the_heap),

@@ -237,6 +237,19 @@ static void an_id_never_comes_back(void **state) {
   assert_int_not_equal((uint32_t)next, (uint32_t)id);
 }
 
+/* As when memory is refused: the table says that it is full and cannot grow. */
+static void without_room_there_is_no_id(void **state) {
+  (void)state;
+  pair *p = new_pair();
+  crd_ids *ids = &f.heap->ids, before = *ids;
+  ids->used = ids->capacity = UINT32_MAX;
+  uint64_t id = cradle_id(f.m, p);
+  ids->used = before.used;
+  ids->capacity = before.capacity;
+  assert_int_equal(id, 0);
+  assert_int_not_equal(cradle_id(f.m, p), 0);
+}
+
 static void the_verifier_finds_ids_that_are_wrong(void **state) {
   (void)state;
   cradle_error error;
@@ -309,6 +322,7 @@ int main(void) {
       TEST(an_object_found_by_its_id_while_marking_lives),
       TEST(ids_that_never_were),
       TEST(an_id_never_comes_back),
+      TEST(without_room_there_is_no_id),
       TEST(the_verifier_finds_ids_that_are_wrong),
       cmocka_unit_test(an_address_map_is_a_map),
   };

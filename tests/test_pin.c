@@ -304,6 +304,20 @@ static void misuse_is_named(void **state) {
   ASSERT_MISUSE(&f, "cradle_pin: may collect, but a no-collection region is open", assert_null(cradle_pin(f.m, p)));
 }
 
+/* As when memory is refused: the table says that it is full and cannot grow. Nothing was collected or moved. */
+static void without_room_there_is_no_pin(void **state) {
+  (void)state;
+  pair *p = new_pair();
+  crd_pins *pins = &f.heap->pins;
+  uint64_t collections = fixture_stats(&f).minor_collections;
+  pins->count = pins->capacity = UINT32_MAX;
+  void *pinned = cradle_pin(f.m, p);
+  pins->count = pins->capacity = 0;
+  assert_null(pinned);
+  assert_int_equal(fixture_stats(&f).minor_collections, collections);
+  assert_true(heap_is_young(f.heap, (uintptr_t)p));
+}
+
 static void a_pin_at_the_heaps_end_is_told(void **state) {
   (void)state;
   fixture ending;
@@ -428,6 +442,7 @@ int main(void) {
       TEST(pinned_allocation_collects),
       TEST(at_the_maximum_the_handler_is_called),
       TEST(misuse_is_named),
+      TEST(without_room_there_is_no_pin),
       TEST(a_pin_at_the_heaps_end_is_told),
       TEST(the_verifier_finds_pins_that_are_wrong),
       TEST(an_open_upvalue_is_a_holder_and_an_index),

@@ -16,6 +16,9 @@
 
 CRADLE_BEGIN_DECLS
 
+/* For generated code: the header's bit that says that an object is pinned. */
+#define CRADLE_PINNED_BIT 37
+
 /* Pins the object and returns its address, which holds until as many calls of cradle_unpin. May collect when the object is
  * young: object itself is taken care of, other references must be rooted as ever. NULL when memory for the pin was refused:
  * then nothing was done, nor collected. A NULL object is misuse. */
@@ -25,7 +28,7 @@ CRADLE_API void cradle_unpin(cradle_mutator *mutator, void *object);
 
 /* Whether the object is pinned now. Does not collect. */
 CRADLE_INLINE bool cradle_is_pinned(const void *object) {
-  return *(const cradle_word *)object >> 37 & 1;
+  return *(const cradle_word *)object >> CRADLE_PINNED_BIT & 1;
 }
 
 /* A zeroed object that is old and pinned from the start; and a variable-size one of length items. size as in cradle_new. When

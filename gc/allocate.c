@@ -45,7 +45,7 @@ static CRADLE_COLD void wrong_size(cradle_heap *heap, uint32_t type, size_t size
   crd_misuse(heap, text.buffer);
 }
 
-static const crd_type *check_type(cradle_heap *heap, uint32_t type) {
+const crd_type *crd_check_type(cradle_heap *heap, uint32_t type) {
   if (CRADLE_UNLIKELY(type >= heap->types.count)) unknown_type(heap, type);
   return &heap->types.types[type];
 }
@@ -59,9 +59,8 @@ static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type) {
   crd_misuse(heap, text.buffer);
 }
 
-/* For all but the registered variants. */
-static void check_size(cradle_heap *heap, uint32_t type, size_t size) {
-  const crd_type *descriptor = check_type(heap, type);
+void crd_check_size(cradle_heap *heap, uint32_t type, size_t size) {
+  const crd_type *descriptor = crd_check_type(heap, type);
   if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(heap, type);
   bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
   if (CRADLE_UNLIKELY(fixed ? cradle_object_bytes(size) != descriptor->size : size < descriptor->size))
@@ -71,13 +70,13 @@ static void check_size(cradle_heap *heap, uint32_t type, size_t size) {
 void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_new");
   mutator->reserved_end = NULL;
-  check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size);
 }
 
 void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size) {
   cradle_mutator *mutator = reservation->mutator;
   crd_mutator_check_thread(mutator, "cradle_new_reserved");
-  check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size);
   if (mutator->reserved_end != reservation->end)
     crd_misuse(mutator->heap, "cradle_new_reserved: the reservation is over (a call that may collect ended it)");
   if (cradle_object_bytes(size) > (size_t)(reservation->end - reservation->free))
@@ -168,9 +167,43 @@ static void *new_large(cradle_mutator *mutator, uint32_t type, size_t bytes) {
   return object;
 }
 
+static char *take_small_old(cradle_heap *heap, size_t bytes) {
+  uint32_t size_class = old_class_of(&heap->old, bytes);
+  crd_allocator *allocator = &heap->old.allocators[size_class];
+  if (allocator->free == allocator->end && !crd_old_refill(&heap->old, size_class, heap->old.reserve)) return NULL;
+  char *place = allocator->free;
+  allocator->free = place + heap->old.classes.of[size_class].bytes;
+  return memset(place, 0, bytes);
+}
+
+static void *take_old(cradle_heap *heap, size_t bytes) {
+  if (bytes <= SMALL_MAX_BYTES) return take_small_old(heap, bytes);
+  return crd_old_take_large(&heap->old, bytes, false, true, heap->old.reserve);
+}
+
+/* Like a large object, it brings on the collections that a filled nursery otherwise does. */
+void *crd_allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes) {
+  cradle_heap *heap = mutator->heap;
+  PROBE3(allocate_large, heap, type, bytes);
+  mutator->reserved_end = NULL;
+  serve(heap);
+  if (bytes > heap->old.arenas.bytes) return NULL;
+  collect_before_large(heap, bytes);
+  cradle_word *object = take_old(heap, bytes);
+  for (crd_depth depth = DEPTH_FULL; object == NULL && depth <= DEPTH_COMPACTING; depth++) {
+    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, depth);
+    object = take_old(heap, bytes);
+  }
+  if (object == NULL) return NULL;
+  heap->stats.allocated_bytes += bytes;
+  object[0] = type | heap_old_flags(&heap->types.types[type], bytes);
+  if (heap->sampling.interval != 0) crd_sample_slow(mutator, object, type, bytes);
+  return object;
+}
+
 /* --- the public slow paths --- */
 
-static CRADLE_COLD void out_of_memory(cradle_mutator *mutator, size_t size) {
+void crd_out_of_memory(cradle_mutator *mutator, size_t size) {
   cradle_heap *heap = mutator->heap;
   if (heap->options.on_out_of_memory != NULL) {
     heap->options.on_out_of_memory(heap->options.handler_data, mutator, size);
@@ -203,15 +236,15 @@ static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) {
 
 void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_try_new");
-  check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size);
   return allocate(mutator, type, size);
 }
 
 void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_new");
-  check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size);
   void *object = allocate(mutator, type, size);
-  if (CRADLE_UNLIKELY(object == NULL)) out_of_memory(mutator, size);
+  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator, size);
   return object;
 }
 
@@ -223,7 +256,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   PROBE2(reserve_slow, mutator->heap, bytes);
   if (!make_room(mutator, bytes)) {
     if (may_fail) return (cradle_reservation){NULL, NULL, mutator};
-    out_of_memory(mutator, size);
+    crd_out_of_memory(mutator, size);
   }
   char *start = mutator->free;
   mutator->free = mutator->reserved_end = start + bytes;
@@ -232,14 +265,26 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   return (cradle_reservation){start, start + bytes, mutator};
 }
 
+/* The bytes of an array; 0: too many. */
+static size_t array_bytes(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
+  const crd_type *descriptor = crd_check_type(heap, type);
+  if (descriptor->items != CRADLE_ITEMS_NONE) return type_array_bytes(descriptor, length);
+  crd_text text = {.length = 0};
+  crd_text_add(&text, what);
+  crd_text_add(&text, ": the type's descriptor has no items");
+  crd_misuse(heap, text.buffer);
+}
+
+size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
+  size_t bytes = array_bytes(heap, type, length, what);
+  if (CRADLE_UNLIKELY(heap->types.types[type].registers != 0)) must_register(heap, type);
+  return bytes;
+}
+
 void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
   crd_mutator_check(mutator, "cradle_new_array");
-  const crd_type *descriptor = check_type(mutator->heap, type);
-  if (descriptor->items == CRADLE_ITEMS_NONE)
-    crd_misuse(mutator->heap, "cradle_new_array: the type's descriptor has no items");
-  if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(mutator->heap, type);
-  size_t bytes = type_array_bytes(descriptor, length);
-  uint32_t length_word = descriptor->length_offset / 8;
+  size_t bytes = crd_check_array(mutator->heap, type, length, "cradle_new_array");
+  uint32_t length_word = mutator->heap->types.types[type].length_offset / 8;
   cradle_word *object = bytes == 0 ? NULL : allocate(mutator, type, bytes);
   if (object != NULL) object[length_word] = length;
   return object;
@@ -249,7 +294,7 @@ void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
   void *object = cradle_try_new_array(mutator, type, length);
   if (CRADLE_UNLIKELY(object == NULL)) {
     size_t bytes = type_array_bytes(&mutator->heap->types.types[type], length);
-    out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);
+    crd_out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);
   }
   return object;
 }
@@ -268,7 +313,7 @@ static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes
 
 static size_t registered_bytes(cradle_mutator *mutator, uint32_t type, size_t size, const char *what) {
   crd_mutator_check(mutator, what);
-  const crd_type *descriptor = check_type(mutator->heap, type);
+  const crd_type *descriptor = crd_check_type(mutator->heap, type);
   bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
   size_t bytes = size > SIZE_MAX / 2 ? size : cradle_object_bytes(size);
   if (CRADLE_UNLIKELY(fixed ? bytes != descriptor->size : size < descriptor->size)) wrong_size(mutator->heap, type, size);
@@ -308,17 +353,14 @@ void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size)
   void *object = new_registered_fast(mutator, type, size);
   if (CRADLE_LIKELY(object != NULL)) return object;
   object = new_registered(mutator, type, registered_bytes(mutator, type, size, "cradle_new_registered"));
-  if (CRADLE_UNLIKELY(object == NULL)) out_of_memory(mutator, size);
+  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator, size);
   return object;
 }
 
 void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) {
   crd_mutator_check(mutator, "cradle_new_registered_array");
-  const crd_type *descriptor = check_type(mutator->heap, type);
-  if (descriptor->items == CRADLE_ITEMS_NONE)
-    crd_misuse(mutator->heap, "cradle_new_registered_array: the type's descriptor has no items");
-  size_t bytes = type_array_bytes(descriptor, length);
-  uint32_t length_word = descriptor->length_offset / 8;
+  size_t bytes = array_bytes(mutator->heap, type, length, "cradle_new_registered_array");
+  uint32_t length_word = mutator->heap->types.types[type].length_offset / 8;
   cradle_word *object = bytes == 0 ? NULL : new_registered(mutator, type, bytes);
   if (object != NULL) object[length_word] = length;
   return object;
@@ -328,7 +370,7 @@ void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t
   void *object = cradle_try_new_registered_array(mutator, type, length);
   if (CRADLE_UNLIKELY(object == NULL)) {
     size_t bytes = type_array_bytes(&mutator->heap->types.types[type], length);
-    out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);
+    crd_out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);
   }
   return object;
 }

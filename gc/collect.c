@@ -69,7 +69,10 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, cradle_event *e
   crd_sample_settle(heap);
   heap->state = HEAP_MUTATING;
   crd_nursery_reset(heap);
-  if (event_wanted(heap)) event->u.minor.used_after = crd_used_bytes(heap);
+  if (event_wanted(heap)) {
+    event->u.minor.used_after = crd_used_bytes(heap);
+    event->u.minor.pinned_objects = heap->pins.count;
+  }
   event->u.minor.duration_ns = crd_platform_now_ns() - begin;
   count_minor(heap, event);
   PROBE3(minor_end, heap, event->u.minor.promoted_bytes, event->u.minor.duration_ns);

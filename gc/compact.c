@@ -8,6 +8,8 @@
  *   redirect   visit every root and every slot of every live object, and follow those addresses
  *   release    free the places that were left
  *
+ * Pinned objects stay, and the others around them move only when every object is to move.
+ *
  * Nothing here can fail half-way: an object for which there is no place stays where it is, and with it its arena.
  */
 #include <stdlib.h>
@@ -74,6 +76,16 @@ static void sort_arenas(compact_context *context) {
     if (arenas->states[i] == ARENA_USED) context->order[starts[context->live[i] / 8192]++] = i;
 }
 
+/* An arena with a pinned object will not be empty, whatever is moved out of it. */
+static void keep_pinned(compact_context *context) {
+  const cradle_heap *heap = context->heap;
+  for (uint32_t i = 0; i < heap->pins.count; i++) {
+    uintptr_t address = heap->pins.pins[i].address;
+    if (arenas_contain(&heap->old.arenas, address))
+      context->live[(address - heap->old.arenas.base) >> ARENA_SHIFT] = ARENA_BYTES;
+  }
+}
+
 static void choose(compact_context *context, bool all) {
   const crd_arenas *arenas = &context->heap->old.arenas;
   uint64_t holes = (uint64_t)arenas->free_count * ARENA_BYTES, moving = 0;
@@ -83,6 +95,7 @@ static void choose(compact_context *context, bool all) {
     if (!all) holes += ARENA_BYTES - context->live[i];
     context->count++;
   }
+  if (!all) keep_pinned(context);
   sort_arenas(context);
   for (uint32_t i = 0; i < context->count; i++) {
     uint32_t arena = context->order[i], live = context->live[arena];
@@ -124,6 +137,7 @@ static char *small_place(crd_old *old, uint32_t size_class) {
 static void evacuate_object(void *data, cradle_word *object) {
   compact_context *context = data;
   cradle_heap *heap = context->heap;
+  if (object[0] & HEADER_PINNED_FLAG) return;
   const crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, (uintptr_t)object));
   page = arenas_page(&heap->old.arenas, page->head);
   size_t bytes = type_object_bytes(heap_type(heap, object[0]), object);
@@ -187,12 +201,16 @@ static void redirect_object(void *data, cradle_word *object) {
 }
 
 static void redirect(compact_context *context) {
-  crd_old_retire(&context->heap->old);
-  visit_roots(context->heap, redirect_reference, redirect_value, context);
-  crd_old_each(&context->heap->old, false, redirect_object, context);
-  if (context->heap->services == NULL) return;
-  crd_registry_each(context->heap, redirect_reference, context);
-  crd_registry_each_set(context->heap, redirect_service, context);
+  cradle_heap *heap = context->heap;
+  crd_old_retire(&heap->old);
+  visit_roots(heap, redirect_reference, redirect_value, context);
+  visit_handles(heap, 0, heap->handles.used, redirect_reference, context);
+  visit_prebuilts(heap, 0, heap->prebuilts.written, redirect_reference, redirect_value, context);
+  crd_ids_follow(heap);
+  crd_old_each(&heap->old, false, redirect_object, context);
+  if (heap->services == NULL) return;
+  crd_registry_each(heap, redirect_reference, context);
+  crd_registry_each_set(heap, redirect_service, context);
 }
 
 /* --- releasing --- */

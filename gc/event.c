@@ -66,6 +66,7 @@ const char *cradle_cause_name(cradle_cause cause) {
     case CRADLE_CAUSE_MAJOR: return "before a major collection";
     case CRADLE_CAUSE_DETACH: return "mutator freed";
     case CRADLE_CAUSE_FORK: return "before a fork";
+    case CRADLE_CAUSE_PIN: return "before a pin";
   }
   return "unknown cause";
 }

@@ -217,8 +217,20 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   return check_pool(heap, error);
 }
 
+/* What the program did not end is said; it costs nothing but the memory that it held until now. */
+static void note_unended(cradle_heap *heap) {
+  if (heap->pins.count != 0) crd_event_note(heap, "objects are still pinned as their heap is freed", 0, heap->pins.count);
+  if (heap->handles.open_count != 0)
+    crd_event_note(heap, "handles are still open as their heap is freed", 0, heap->handles.open_count);
+}
+
 static void destroy(cradle_heap *heap) {
+  note_unended(heap);
   crd_registry_fini(heap);
+  crd_prebuilts_fini(heap);
+  crd_handles_fini(&heap->handles);
+  crd_pins_fini(&heap->pins);
+  crd_ids_fini(&heap->ids);
   if (heap->announced) crd_event_arenas(heap, true);
   crd_nursery_fini(heap);
   crd_word_stack_fini(&heap->mark_stack);
@@ -242,6 +254,8 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   }
   heap->options = *options;
   heap->encoding = options->encoding;
+  crd_handles_init(&heap->handles);
+  crd_ids_init(&heap->ids);
   heap->stress_countdown = options->stress_period;
   if (options->hardware != NULL)
     heap->hardware = *options->hardware;

@@ -2,8 +2,9 @@
  *
  *   [heap.1] Outside a collection every old object that refers to a young one is remembered, or remember_all is set.
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold.
- *   [heap.3] An old object's barrier flag is set exactly when it is not remembered; a young object's flags are zero but
- *            for the weak one. An old array of SLOTS_MIN_BYTES and more has and keeps the slots flag, and the values flag if it holds values.
+ *   [heap.3] An old object's barrier flag is set exactly when it is not remembered; of a young object's flags, only the weak
+ *            one and those of its identity (hash, id) can be set. An old array of SLOTS_MIN_BYTES and more has and keeps the
+ *            slots flag, and the values flag if it holds values.
  *   [heap.4] state says what runs now; no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] A slot of an array with the slots flag that holds a young reference is in recorded, or the array is remembered.
  *   [heap.6] While marking: no object that is marked and not on the mark stack holds, in a slot that is not recorded, a
@@ -16,6 +17,10 @@
 #include <cradle/roots.h>
 
 #include "gc/check.h"
+#include "gc/handle.h"
+#include "gc/identity.h"
+#include "gc/pin.h"
+#include "gc/prebuilt.h"
 #include "gc/sample.h"
 #include "gc/span.h"
 #include "gc/type_table.h"
@@ -32,6 +37,10 @@
 #define HEADER_WEAK_FLAG (HEADER_BARRIER_FLAG << 4)
 #define HEADER_OLD_FLAGS \
   (HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG | HEADER_WATCHED_FLAG | HEADER_WEAK_FLAG)
+/* The object does not move; it has an id; and its identity hash, CRADLE_HASH_MASK at CRADLE_HASH_SHIFT. */
+#define HEADER_PINNED_FLAG (UINT64_C(1) << CRADLE_PINNED_BIT)
+#define HEADER_ID_FLAG (UINT64_C(1) << 38)
+#define HEADER_IDENTITY (HEADER_ID_FLAG | (uint64_t)CRADLE_HASH_MASK << CRADLE_HASH_SHIFT)
 /* Arrays with no slots but their items, from this size on: below it, looking at all of one costs less than recording. */
 #define SLOTS_MIN_BYTES ((size_t)32 << 10)
 /* A promoted object's header in the nursery: the new address with this bit. Type ids keep below it. */
@@ -90,6 +99,7 @@ typedef struct crd_major {
   cradle_cause cause;
   bool overflowed;               /* the mark stack was full: some marked object is not traced and not on the stack */
   uint32_t rescan_page;          /* where looking for such objects goes on, or PAGE_NONE: it is not under way */
+  uint32_t purge_id;             /* of the ids: where dropping those of dead objects goes on, before sweeping */
   uint32_t sweep_page;           /* where sweeping goes on */
   uint64_t objects, bytes;       /* marked by tracing, in this cycle */
   uint64_t used_at_start;        /* bytes that were in use when it began */
@@ -129,6 +139,10 @@ struct cradle_heap {
   crd_word_stack recorded; /* slots of large arrays that were stored into; bit 0: it holds a value, not a reference */
   crd_word_stack mark_stack;
   crd_sampling sampling;
+  crd_ids ids;
+  crd_pins pins;
+  crd_handles handles;
+  crd_prebuilts prebuilts;
   crd_global_root *globals;
   size_t global_count, global_capacity;
   struct crd_services *services; /* weak slots, finalizers and the like; NULL: there never was one (gc/services.h) */
@@ -161,6 +175,18 @@ static inline crd_mutator *mutator_of(cradle_mutator *mutator) {
 }
 static inline bool heap_is_young(const cradle_heap *heap, uintptr_t address) {
   return address - (uintptr_t)heap->nursery.start < heap->nursery.reserved_bytes;
+}
+/* The flags with which an object that is not allocated in the nursery becomes old. */
+static inline uint64_t heap_old_flags(const crd_type *type, size_t bytes) {
+  bool only_items = type->items >= CRADLE_ITEMS_REFERENCES && type->references == 0 && type->values == 0 && type->trace == NULL;
+  if (!only_items || bytes < SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
+  return HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | (type->items == CRADLE_ITEMS_VALUES ? HEADER_VALUES_FLAG : 0);
+}
+/* Whether the object at an address is young, large ones included. */
+static inline bool heap_holds_young(const cradle_heap *heap, uintptr_t address) {
+  if (CRADLE_LIKELY(heap_is_young(heap, address))) return true;
+  if (CRADLE_LIKELY(heap->old.young_large == PAGE_NONE) || !arenas_contain(&heap->old.arenas, address)) return false;
+  return arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address))->state == PAGE_LARGE_YOUNG;
 }
 static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header) {
   return &heap->types.types[(uint32_t)header];
@@ -261,7 +287,21 @@ uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes,
 void crd_pacing_promoted(crd_pacing *pacing, uint64_t bytes);
 void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes);
 
+/* --- the remembered set (gc/remember.c) --- */
+/* Remembers an old or prebuilt object whose barrier flag is set. */
+void crd_remember(cradle_heap *heap, cradle_word *header);
+
 /* --- others --- */
+/* A zeroed object of a size that was checked, old from the start, with its header; NULL: no memory. May collect
+ * (gc/allocate.c). */
+void *crd_allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes);
+/* The end of every allocation that must not fail; does not return. size: as the handler is told. */
+CRADLE_COLD _Noreturn void crd_out_of_memory(cradle_mutator *mutator, size_t size);
+/* Misuse unless an object of the type may have the size; the type's descriptor (gc/allocate.c). */
+const crd_type *crd_check_type(cradle_heap *heap, uint32_t type);
+void crd_check_size(cradle_heap *heap, uint32_t type, size_t size);
+/* The bytes of a variable-size object, 0 when they overflow; misuse when the type has no items. what: the public function. */
+size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what);
 bool crd_verify(cradle_heap *heap, crd_text *text);
 /* Misuse unless the calling thread is the mutator's, no collection runs, and none is forbidden. what: the public function. */
 void crd_mutator_check(cradle_mutator *mutator, const char *what);

@@ -3,7 +3,8 @@
  *   start    right after a minor collection: the roots are marked
  *   marking  each increment comes right after a minor collection; when nothing is left to trace, marking is over
  *   clearing the order of death (gc/death.c); left out on heaps without weak slots, finalizers and the like
- *   sweeping span after span; the last increment ends the cycle: the next threshold is set, empty arenas are given back
+ *   sweeping first the ids of dead objects are dropped, then it goes span after span; the last increment ends the cycle: the
+ *            next threshold is set, empty arenas are given back
  *
  * The caller of a step has just emptied the nursery; nothing is allocated until it is over.
  */
@@ -30,6 +31,7 @@ void crd_major_start(cradle_heap *heap, cradle_cause cause) {
 static void begin_sweeping(cradle_heap *heap) {
   crd_major *major = &heap->major;
   major->phase = MAJOR_SWEEPING;
+  major->purge_id = 0;
   major->sweep_page = 0;
   major->used_before_sweep = heap->old.used_bytes;
   crd_sweep_begin(&heap->old);
@@ -71,7 +73,8 @@ static void advance(cradle_heap *heap, crd_budget budget) {
     if (crd_mark_some(heap, budget)) end_marking(heap);
   } else if (major->phase == MAJOR_CLEARING) {
     if (crd_death_clear(heap, &budget)) begin_sweeping(heap);
-  } else if (crd_sweep_some(&heap->old, &major->sweep_page, poison_of(heap), budget.deadline_ns, &major->swept)) {
+  } else if (crd_ids_purge(heap, &major->purge_id, budget.deadline_ns) &&
+             crd_sweep_some(&heap->old, &major->sweep_page, poison_of(heap), budget.deadline_ns, &major->swept)) {
     end_cycle(heap);
   }
 }

@@ -23,6 +23,8 @@
 /* Objects between two looks at the clock; a piece of an array counts as so many. */
 #define CLOCK_OBJECTS 128
 #define PIECE_OBJECTS 32
+/* Handles, pinned and prebuilt objects that are marked at a time. */
+#define TABLE_PIECE 256
 /* Objects of the smallest increment, which the stress mode takes. */
 #define STEP_OBJECTS 4
 
@@ -124,6 +126,31 @@ static bool drain(mark_context *context) {
   return is_watching(context->heap) ? drain_watching(context) : drain_with(context, false);
 }
 
+/* The next piece of a table that marking goes through: [*at, the result). */
+static uint32_t next_piece(uint32_t *at, uint32_t count) {
+  uint32_t left = count - *at;
+  return *at += left < TABLE_PIECE ? left : TABLE_PIECE;
+}
+
+/* Handles, pinned objects and written prebuilt objects may be many, so these roots are marked a piece at a time. What changes
+ * behind the piece is marked when it changes. Returns false when all are marked. */
+static bool mark_tables(mark_context *context) {
+  cradle_heap *heap = context->heap;
+  if (heap->handles.marked_at < heap->handles.used) {
+    uint32_t first = heap->handles.marked_at, last = next_piece(&heap->handles.marked_at, heap->handles.used);
+    visit_handles(heap, first, last, mark_reference, context);
+  } else if (heap->pins.marked_at < heap->pins.count) {
+    uint32_t first = heap->pins.marked_at, last = next_piece(&heap->pins.marked_at, heap->pins.count);
+    for (uint32_t i = first; i < last; i++) mark_address(context, heap->pins.pins[i].address);
+  } else if (heap->prebuilts.marked_at < heap->prebuilts.written) {
+    uint32_t first = heap->prebuilts.marked_at, last = next_piece(&heap->prebuilts.marked_at, heap->prebuilts.written);
+    visit_prebuilts(heap, first, last, mark_reference, mark_value, context);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 static void trace_again(void *data, cradle_word *object) {
   mark_context *context = data;
   mark_trace(context, object, is_watching(context->heap));
@@ -158,6 +185,7 @@ void crd_mark_start(cradle_heap *heap) {
   ASSERT(heap->mark_stack.top == heap->mark_stack.base, "the mark stack is not empty before marking");
   heap->major.overflowed = false;
   heap->major.rescan_page = PAGE_NONE;
+  heap->handles.marked_at = heap->pins.marked_at = heap->prebuilts.marked_at = 0;
   crd_old_retire(&heap->old);
   heap->old.born_marked = true;
   visit_roots(heap, mark_reference, mark_value, &context);
@@ -170,7 +198,8 @@ bool crd_mark_some(cradle_heap *heap, crd_budget budget) {
   do {
     context.countdown = budget.bytes == 0 ? STEP_OBJECTS : CLOCK_OBJECTS;
     if (drain(&context))
-      complete = !rescan_span(&context) && (heap->services == NULL || !crd_death_mark_more(heap, &context.bytes));
+      complete = !mark_tables(&context) && !rescan_span(&context) &&
+                 (heap->services == NULL || !crd_death_mark_more(heap, &context.bytes));
   } while (!complete && !is_spent(&context, budget));
   heap->major.objects += context.objects;
   heap->major.bytes += context.bytes;

@@ -174,7 +174,12 @@ static void trace_pending(minor_context *context) {
   }
 }
 
-/* What a dead object refers to need not be marked; whether it may be dead is known only by its mark. */
+/* What a dead object refers to need not be marked; whether it may be dead is known only by its mark. Prebuilt objects, which
+ * lie elsewhere, live. */
+static inline bool may_be_live(const cradle_heap *heap, const cradle_word *object) {
+  return !arenas_contain(&heap->old.arenas, (uintptr_t)object) || old_is_marked(&heap->old, (uintptr_t)object);
+}
+
 static void trace_remembered(minor_context *context) {
   crd_word_stack *remembered = &context->heap->remembered;
   bool marking = context->marking;
@@ -182,7 +187,7 @@ static void trace_remembered(minor_context *context) {
     if (entry + AHEAD < remembered->top) __builtin_prefetch((void *)(uintptr_t)entry[AHEAD], 1);
     cradle_word *object = (cradle_word *)(uintptr_t)*entry;
     object[0] |= HEADER_BARRIER_FLAG;
-    context->marking = marking && old_is_marked(&context->heap->old, (uintptr_t)object);
+    context->marking = marking && may_be_live(context->heap, object);
     trace(context, object);
     context->marking = marking;
     trace_pending(context);
@@ -212,6 +217,13 @@ static void trace_recorded(minor_context *context) {
   recorded->top = recorded->base;
 }
 
+static CRADLE_NOINLINE uint64_t trace_young_handles(minor_context *context) {
+  uint64_t words = 0;
+  cradle_word *slot;
+  for (; (slot = crd_handles_next_young(&context->heap->handles)) != NULL; words++) minor_reference(context, slot);
+  return words;
+}
+
 /* Whether the place belongs to the run that its allocator is filling now, whose allocation bits are set ahead. */
 static bool is_unfilled(const minor_context *context, const cradle_word *object) {
   const crd_arenas *arenas = &context->heap->old.arenas;
@@ -233,15 +245,12 @@ static void trace_old_object(void *data, cradle_word *object) {
 static void trace_all_old(minor_context *context) {
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, false, trace_old_object, context);
+  for (uint32_t i = 0; i < context->heap->prebuilts.written; i++) {
+    *context->heap->prebuilts.objects[i] |= HEADER_BARRIER_FLAG;
+    trace(context, context->heap->prebuilts.objects[i]);
+  }
   context->heap->remember_all = false;
   context->looked_at_all = true;
-}
-
-/* The flags with which a large object becomes old. */
-static uint64_t old_flags(const crd_type *type, const cradle_word *object) {
-  bool only_items = type->items >= CRADLE_ITEMS_REFERENCES && type->references == 0 && type->values == 0 && type->trace == NULL;
-  if (!only_items || type_object_bytes(type, object) < SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
-  return HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | (type->items == CRADLE_ITEMS_VALUES ? HEADER_VALUES_FLAG : 0);
 }
 
 /* Large young objects: the reached become old, the others go. Returns the bytes freed. */
@@ -259,7 +268,8 @@ static uint64_t settle_large(cradle_heap *heap) {
     entry->next = PAGE_NONE;
     if (heap->old.born_marked) old_mark(&heap->old, arenas_page_address(arenas, page));
     cradle_word *object = (cradle_word *)arenas_page_address(arenas, page);
-    *object |= old_flags(heap_type(heap, *object), object);
+    const crd_type *type = heap_type(heap, *object);
+    *object |= heap_old_flags(type, type_object_bytes(type, object));
   }
   heap->old.young_large = PAGE_NONE;
   return before - heap->old.used_bytes;
@@ -291,12 +301,19 @@ void crd_minor_trace(void *context) {
   trace_pending(context);
 }
 
+/* What dies in this collection, in the order of death, and the large objects at the end. Returns their bytes. */
 static CRADLE_NOINLINE uint64_t settle_services(minor_context *context, uint64_t remembered) {
   cradle_heap *heap = context->heap;
   crd_death_minor(heap, context, heap->remembered.base, heap->remembered.base + remembered, context->looked_at_all);
+  if (heap->ids.young != ID_LIST_END) crd_ids_after_minor(heap);
   uint64_t freed = settle_large(heap);
   crd_death_minor_ended(heap);
   return freed;
+}
+
+static inline uint64_t settle_plain(const minor_context *context) {
+  if (CRADLE_UNLIKELY(context->heap->ids.young != ID_LIST_END)) crd_ids_after_minor(context->heap);
+  return context->has_young_large ? settle_large(context->heap) : 0;
 }
 
 /* --- the whole --- */
@@ -316,6 +333,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   uint64_t recorded = (uint64_t)(heap->recorded.top - heap->recorded.base);
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
   uint64_t root_words = visit_roots(heap, minor_reference, minor_value, &context);
+  if (CRADLE_UNLIKELY(heap->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(&context);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
   trace_pending(&context);
@@ -326,7 +344,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   if (CRADLE_UNLIKELY(heap->services != NULL))
     event->u.minor.large_freed_bytes = settle_services(&context, remembered);
   else
-    event->u.minor.large_freed_bytes = context.has_young_large ? settle_large(heap) : 0;
+    event->u.minor.large_freed_bytes = settle_plain(&context);
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;
   event->u.minor.remembered = remembered;

@@ -14,8 +14,10 @@
 /* The share of an array's slots that is recorded before all of it is remembered. */
 #define RECORDED_SHARE 2
 
-static void remember(cradle_heap *heap, cradle_word *header) {
+void crd_remember(cradle_heap *heap, cradle_word *header) {
   *header &= ~HEADER_BARRIER_FLAG;
+  if (CRADLE_UNLIKELY(heap->prebuilts.count != 0) && !arenas_contain(&heap->old.arenas, (uintptr_t)header))
+    crd_prebuilt_written(heap, header);
   if (!word_stack_push(&heap->remembered, (uintptr_t)header)) heap->remember_all = true;
 }
 
@@ -24,19 +26,13 @@ void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
   PROBE2(barrier_slow, heap, object);
   ASSERT(*(cradle_word *)object & HEADER_BARRIER_FLAG, "the barrier's slow path needs the flag");
   ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a store during a collection");
-  remember(heap, object);
+  crd_remember(heap, object);
 }
 
 /* The address that a word of a slot leads to, 0 for none. */
 static inline uintptr_t address_in(const cradle_heap *heap, bool value, cradle_word word) {
   if (CRADLE_LIKELY(!value)) return (uintptr_t)word;
   return value_is_reference(&heap->encoding, word) ? value_address(&heap->encoding, word) : 0;
-}
-
-static inline bool is_young(const cradle_heap *heap, uintptr_t address) {
-  if (CRADLE_LIKELY(heap_is_young(heap, address))) return true;
-  if (CRADLE_LIKELY(heap->old.young_large == PAGE_NONE) || !arenas_contain(&heap->old.arenas, address)) return false;
-  return arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address))->state == PAGE_LARGE_YOUNG;
 }
 
 /* Whether another slot of the array may be recorded before the next minor collection. The array's page entry counts. */
@@ -59,10 +55,10 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   *(cradle_word *)slot = word;
   bool value = (header & HEADER_VALUES_FLAG) != 0;
   if (CRADLE_LIKELY(header & HEADER_SLOTS_FLAG)) {
-    if (!is_young(heap, address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
+    if (!heap_holds_young(heap, address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
     if (may_record(heap, object) &&
         word_stack_push(&heap->recorded, (uintptr_t)slot | (value ? SLOT_HOLDS_VALUE : 0)))
       return;
   }
-  remember(heap, object);
+  crd_remember(heap, object);
 }

@@ -120,12 +120,12 @@ void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_
 
 /* --- fates --- */
 
-/* A large object stays where it is, and its page tells; the page of one that died is free. */
+/* A large object stays where it is, as one does that was allocated pinned, and its page tells: that of one that died is free. */
 static bool survived(const cradle_heap *heap, const cradle_sample *sample) {
   const crd_arenas *arenas = &heap->old.arenas;
   uintptr_t address = (uintptr_t)sample->object;
   if (!sample->is_large) return (*(const cradle_word *)sample->object & HEADER_FORWARDED) != 0;
-  return arenas_page(arenas, arenas_page_number(arenas, address))->state == PAGE_LARGE;
+  return arenas_page(arenas, arenas_page_number(arenas, address))->state != PAGE_FREE;
 }
 
 void crd_sample_settle(cradle_heap *heap) {

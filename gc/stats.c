@@ -10,6 +10,10 @@ void cradle_heap_stats(cradle_heap *heap, cradle_stats *stats, size_t size, bool
   stats->nursery_bytes = heap->nursery.bytes;
   stats->old_bytes = heap->old.used_bytes - crd_unfilled_bytes(heap);
   stats->large_bytes = heap->old.large_bytes;
+  stats->pinned_objects = heap->pins.count;
+  stats->handles = heap->handles.open_count;
+  stats->ids = heap->ids.by_address.count;
+  stats->prebuilt_objects = heap->prebuilts.count;
   stats->external_bytes = heap->external_bytes;
   stats->phase = (cradle_phase)heap->major.phase;
   stats->threshold_bytes = heap->pacing.threshold;

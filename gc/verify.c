@@ -30,7 +30,9 @@ typedef struct verify_context {
   sorted_words grey;       /* marked objects on the mark stack */
   const cradle_word *holder; /* NULL: a root */
   bool holder_is_old, holder_is_traced;
-  uint64_t unflagged;      /* old objects without the barrier flag */
+  bool holder_is_unwritten;  /* a prebuilt object that no collection looks at */
+  uint64_t unflagged;      /* old and prebuilt objects without the barrier flag */
+  uint64_t pinned;         /* the same with the pinned flag */
   bool incomplete;         /* memory for the walk ran out */
 } verify_context;
 
@@ -130,10 +132,13 @@ static void found_old(verify_context *context, uintptr_t address, const cradle_w
 }
 
 static void verify_address(verify_context *context, uintptr_t address, const cradle_word *slot) {
-  if (failed(context)) return;
-  if (heap_is_young(context->heap, address))
+  bool young = heap_is_young(context->heap, address);
+  if (failed(context) || (!young && !arenas_contain(&context->heap->old.arenas, address))) return;
+  if (context->holder_is_unwritten)
+    fault(context, "missing write barrier: a prebuilt object that was never remembered refers into the heap", slot);
+  else if (young)
     found_young(context, address, slot);
-  else if (arenas_contain(&context->heap->old.arenas, address))
+  else
     found_old(context, address, slot);
 }
 
@@ -149,7 +154,7 @@ static void verify_value(void *data, cradle_word *slot) {
 
 /* The object's header and size; false when it cannot be looked into. */
 static bool verify_header(verify_context *context, const cradle_word *object, size_t room, uint64_t flags) {
-  if ((uint32_t)object[0] >= context->heap->types.count || (object[0] >> 32) & ~flags) {
+  if ((uint32_t)object[0] >= context->heap->types.count || (object[0] >> 32 << 32) & ~(flags | HEADER_IDENTITY)) {
     crd_text_add(context->text, "broken header ");
     crd_text_hex(context->text, object[0]);
     crd_text_add(context->text, " at ");
@@ -157,6 +162,8 @@ static bool verify_header(verify_context *context, const cradle_word *object, si
     fault(context, "", NULL);
     return false;
   }
+  if ((object[0] & HEADER_ID_FLAG) && !crd_ids_know(context->heap, object))
+    fault(context, "an object has the flag of an id, but no id [identity.1]", NULL);
   size_t bytes = type_object_bytes(heap_type(context->heap, object[0]), object);
   if (bytes != 0 && bytes <= room) return true;
   crd_text_add(context->text, "wrong length or size of ");
@@ -199,8 +206,9 @@ static void verify_old_object(void *data, cradle_word *object) {
   bool young;
   size_t room = old_room(context->heap, object, &young);
   if (crd_registry_is_open(context->heap, object)) return;
-  if (!verify_header(context, object, room, (young ? HEADER_WEAK_FLAG : HEADER_OLD_FLAGS) >> 32)) return;
+  if (!verify_header(context, object, room, young ? HEADER_WEAK_FLAG : HEADER_OLD_FLAGS | HEADER_PINNED_FLAG)) return;
   if (!young && !(object[0] & HEADER_BARRIER_FLAG)) context->unflagged++;
+  if (object[0] & HEADER_PINNED_FLAG) context->pinned++;
   context->holder_is_old = !young;
   context->holder_is_traced = context->heap->major.phase == MAJOR_MARKING && !context->heap->major.overflowed &&
                               context->heap->major.rescan_page == PAGE_NONE && !young &&
@@ -214,7 +222,7 @@ static void verify_young(verify_context *context) {
   while (context->pending->top > context->pending_base && !failed(context)) {
     cradle_word *object = (cradle_word *)(uintptr_t)*--context->pending->top;
     size_t room = (size_t)(context->heap->mutator->public.free - (char *)object);
-    if (verify_header(context, object, room, HEADER_WEAK_FLAG >> 32)) verify_slots(context, object);
+    if (verify_header(context, object, room, HEADER_WEAK_FLAG)) verify_slots(context, object);
   }
   context->pending->top = context->pending_base;
 }
@@ -224,7 +232,8 @@ static void verify_remembered(verify_context *context) {
   uint64_t entries = (uint64_t)(heap->remembered.top - heap->remembered.base);
   if (failed(context) || heap->remember_all) return;
   for (cradle_word *entry = heap->remembered.base; entry < heap->remembered.top; entry++)
-    if (!crd_old_is_object(&heap->old, (uintptr_t)*entry)) fault(context, "the remembered set holds what is no object", NULL);
+    if (!crd_old_is_object(&heap->old, (uintptr_t)*entry) && !prebuilt_is(&heap->prebuilts, (const void *)(uintptr_t)*entry))
+      fault(context, "the remembered set holds what is no object", NULL);
   if (entries != context->unflagged) fault(context, "the remembered set and the barrier flags disagree [heap.3]", NULL);
 }
 
@@ -236,6 +245,30 @@ static void verify_services(verify_context *context) {
   crd_registry_each_set(context->heap, verify_service, context);
 }
 
+static void verify_prebuilts(verify_context *context) {
+  crd_prebuilts *prebuilts = &context->heap->prebuilts;
+  for (uint32_t i = 0; i < prebuilts->count && !failed(context); i++) {
+    cradle_word *object = prebuilts->objects[i];
+    if (!verify_header(context, object, SIZE_MAX, HEADER_BARRIER_FLAG | HEADER_PINNED_FLAG)) return;
+    if (!(object[0] & HEADER_BARRIER_FLAG)) context->unflagged++;
+    if (object[0] & HEADER_PINNED_FLAG) context->pinned++;
+    context->holder_is_old = true;
+    context->holder_is_traced = false;
+    context->holder_is_unwritten = i >= prebuilts->written;
+    verify_slots(context, object);
+  }
+  context->holder_is_unwritten = false;
+}
+
+/* What is kept beside the objects. Young objects that nothing refers to were not looked at, so what belongs to them is not. */
+static void verify_beside(verify_context *context) {
+  const char *what = crd_pins_check(context->heap);
+  if (what == NULL && context->pinned != context->heap->pins.count) what = "an object has the pinned flag, but no pin [pin.1]";
+  if (what == NULL) what = crd_handles_check(context->heap);
+  if (what == NULL) what = crd_ids_check(context->heap);
+  if (what != NULL) fault(context, what, NULL);
+}
+
 static void verify_all(verify_context *context) {
   cradle_heap *heap = context->heap;
   crd_old_retire(&heap->old);
@@ -243,10 +276,13 @@ static void verify_all(verify_context *context) {
   if (structure != NULL) fault(context, structure, NULL);
   if (failed(context)) return;
   visit_roots(heap, verify_reference, verify_value, context);
+  visit_handles(heap, 0, heap->handles.used, verify_reference, context);
   if (!failed(context)) crd_old_each(&heap->old, false, verify_old_object, context);
   if (!failed(context) && heap->services != NULL) verify_services(context);
+  verify_prebuilts(context);
   if (!failed(context)) verify_young(context);
   verify_remembered(context);
+  verify_beside(context);
 }
 
 static bool prepare(verify_context *context) {

@@ -74,7 +74,22 @@ CRD_ALWAYS_INLINE uint64_t visit_mutator_roots(cradle_heap *heap, crd_mutator *m
   return words;
 }
 
-/* Every root of the heap. Returns the words looked at. */
+/* Handles, and the slots of prebuilt objects that were written to: roots that each phase looks at in its own way, the minor
+ * collection as they change, marking a piece at a time. This is for the phases that stop for all. */
+CRD_ALWAYS_INLINE void visit_handles(cradle_heap *heap, uint32_t first, uint32_t last, crd_slot_function reference,
+                                     void *context) {
+  for (uint32_t i = first; i < last; i++)
+    if (handle_is_open(&heap->handles.entries[i])) reference(context, &heap->handles.entries[i].word);
+}
+CRD_ALWAYS_INLINE void visit_prebuilts(cradle_heap *heap, uint32_t first, uint32_t last, crd_slot_function reference,
+                                       crd_slot_function value, void *context) {
+  for (uint32_t i = first; i < last; i++) {
+    cradle_word *object = heap->prebuilts.objects[i];
+    visit_object(heap_type(heap, object[0]), object, reference, value, context);
+  }
+}
+
+/* Every other root of the heap. Returns the words looked at. */
 CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
                                        void *context) {
   uint64_t words = heap->global_count;

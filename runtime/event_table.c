@@ -101,7 +101,7 @@ static const crd_field roots_fields[] = {
 /* Tools made for RPython's logs read the first three lines. */
 static const crd_field minor_fields[] = {
     {FIELD(NULL, "minor collect, total memory used: ", NUMBER, AT(minor.used_after))},
-    {FIELD(NULL, "number of pinned objects: ", CRD_FIELD_ZERO, 0)},
+    {FIELD("pinned_objects", "number of pinned objects: ", NUMBER, AT(minor.pinned_objects))},
     {FIELD("promoted_bytes", "total size of surviving objects: ", NUMBER, AT(minor.promoted_bytes))},
     {FIELD("promoted_objects", "promoted objects: ", NUMBER, AT(minor.promoted_objects))},
     {FIELD("remembered_objects", "remembered objects: ", NUMBER, AT(minor.remembered))},
@@ -252,7 +252,7 @@ bool crd_field_is_left_out(const crd_field *field, const void *base) {
 }
 
 uint64_t crd_field_number(const crd_field *field, const void *base) {
-  return field->type == CRD_FIELD_ZERO ? 0 : *(const uint64_t *)field_at(base, field->offset);
+  return *(const uint64_t *)field_at(base, field->offset);
 }
 
 double crd_field_share(const crd_field *field, const void *base) {

@@ -40,7 +40,6 @@ typedef enum crd_field_type {
   CRD_FIELD_SHARE,  /* double from 0 to 1 */
   CRD_FIELD_TEXT,   /* const char *; NULL leaves the field out */
   CRD_FIELD_WORD,   /* an enumeration, which .word puts into words */
-  CRD_FIELD_ZERO,   /* always 0 */
 } crd_field_type;
 
 typedef struct crd_field {

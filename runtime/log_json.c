@@ -24,7 +24,6 @@ static void put_string(crd_log_file *file, const char *text) {
 static void put_value(crd_log_file *file, const crd_field *field, const void *base) {
   switch (field->type) {
   case CRD_FIELD_NUMBER:
-  case CRD_FIELD_ZERO:
   case CRD_FIELD_NS: put_number(file, crd_field_number(field, base)); return;
   case CRD_FIELD_SHARE: put_share(file, crd_field_share(field, base)); return;
   case CRD_FIELD_TEXT:

@@ -26,6 +26,7 @@ __attribute__((noinline)) void stop_here(cradle_heap *heap, pair *old, pair *you
 }
 
 static pair *global;
+static pair prebuilt = {.header = PAIR};
 
 int main(void) CRADLE_UNCHECKED_COLLECTION {
   cradle_options options;
@@ -50,6 +51,9 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   values->item[1] = 42 << 3;
   global = old;
   cradle_push(m, young);
+  if (cradle_handle_new(m, young) == 0 || cradle_pin(m, large) == NULL || !cradle_prebuilt_add(heap, &prebuilt)) return 1;
+  (void)cradle_identity_hash(m, young);
+  cradle_store(m, &prebuilt, &prebuilt.rest, young);
   stop_here(heap, old, young, large, values);
   return 0;
 }

@@ -25,22 +25,23 @@ EXPECTED = [
     r"heap 0x[0-9a-f]+: the program runs\ncollections: 1 minor, 0 major\nnursery: .*, 64 of \d+ bytes filled\n"
     r"old generation: \d+ bytes, \d+ of them large; 1 arenas of \d+ committed\n"
     r"major collection: none runs; threshold: \d+ bytes\n"
-    r"remembered objects: 0, recorded slots of large arrays: 0\n.*\n"
+    r"remembered objects: 1, recorded slots of large arrays: 0\n.*\n"
     r" +1 +80016  vector\n +2 +48  pair\n +1 +40  values\n",
     r"heap 0x[0-9a-f]+: the program runs",
     r"0x[0-9a-f]+: pair, 24 bytes, old\n  word 1: 0x0\n  word 2: 0x0\n",
-    r"0x[0-9a-f]+: pair, 24 bytes, young\n  word 1: pair at 0x[0-9a-f]+\n  word 2: 0x0\n",
-    r"0x[0-9a-f]+: vector, 80016 bytes, old\n  0x[0-9a-f]+ is byte 80 of it\n",
+    r"0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+\n  word 1: pair at 0x[0-9a-f]+\n  word 2: 0x0\n",
+    r"0x[0-9a-f]+: vector, 80016 bytes, old, pinned\n  0x[0-9a-f]+ is byte 80 of it\n",
     r"0x[0-9a-f]+ is byte 80000 of it\n",
     r"item 9999: pair at 0x",
     r"0x[0-9a-f]+ is not in the heap",
     r"0x[0-9a-f]+ is in the nursery, but in no object",
     r"global root 0x[0-9a-f]+\nscoped root, variable at 0x[0-9a-f]+\n0x[0-9a-f]+: vector, .*: item 9999\n"
-    r"0x[0-9a-f]+: pair, 24 bytes, young: word 1\n4 references to 0x[0-9a-f]+: pair, 24 bytes, old\n",
-    r"shadow stack, word 0 from the bottom\n0x[0-9a-f]+: values, 40 bytes, young: item 0\n2 references to",
-    r"\"reference to 0x[0-9a-f]+: pair, 24 bytes, young\"",
+    r"0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+: word 1\n4 references to 0x[0-9a-f]+: pair, 24 bytes, old\n",
+    r"handle 0x100000000\nprebuilt object 0x[0-9a-f]+, word 2\nshadow stack, word 0 from the bottom\n"
+    r"0x[0-9a-f]+: values, 40 bytes, young: item 0\n4 references to",
+    r"\"reference to 0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+\"",
     r"\"immediate 0x150\"",
-    r"0x[0-9a-f]+: pair, 24 bytes, young = \{first = 0x[0-9a-f]+, rest = 0x0\}",
+    r"0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+ = \{first = 0x[0-9a-f]+, rest = 0x0\}",
     r"0x[0-9a-f]+: pair, 24 bytes, old = \{first = 0x0, rest = 0x0\}",
     r"5: neither a cradle_heap \* nor a cradle_mutator \*, or NULL",
     r"Usage: cradle what ADDRESS",

@@ -134,6 +134,7 @@ static void send_minor(crd_log *log) {
   end.u.minor.promoted_objects = 10;
   end.u.minor.promoted_bytes = 320;
   end.u.minor.remembered = 3;
+  end.u.minor.pinned_objects = 2;
   end.u.minor.used_before = 5000;
   end.u.minor.used_after = 1320;
   end.u.minor.duration_ns = 12345;
@@ -227,7 +228,7 @@ static void the_minor_section_is_as_documented(void **state) {
                    "root words: 12\n"
                    "[1000000000000030] gc-minor-walkroots}\n"
                    "minor collect, total memory used: 1320\n"
-                   "number of pinned objects: 0\n"
+                   "number of pinned objects: 2\n"
                    "total size of surviving objects: 320\n"
                    "promoted objects: 10\n"
                    "remembered objects: 3\n"

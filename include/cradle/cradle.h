@@ -6,11 +6,15 @@
 #include <cradle/base.h>
 #include <cradle/event.h>
 #include <cradle/finalizer.h>
+#include <cradle/handle.h>
 #include <cradle/heap.h>
+#include <cradle/identity.h>
 #include <cradle/mutator.h>
 #include <cradle/new.h>
 #include <cradle/object.h>
 #include <cradle/options.h>
+#include <cradle/pin.h>
+#include <cradle/prebuilt.h>
 #include <cradle/profile.h>
 #include <cradle/roots.h>
 #include <cradle/runtime.h>

@@ -44,6 +44,7 @@ typedef enum cradle_cause {
   CRADLE_CAUSE_MAJOR,            /* the minor collection that precedes a major one */
   CRADLE_CAUSE_DETACH,           /* a mutator left its heap */
   CRADLE_CAUSE_FORK,             /* cradle_fork_prepare */
+  CRADLE_CAUSE_PIN,              /* a young object is to be pinned */
 } cradle_cause;
 /* The cause in words, as the log prints it; never NULL. */
 CRADLE_API const char *cradle_cause_name(cradle_cause cause);
@@ -89,6 +90,7 @@ typedef struct cradle_event {
       uint64_t remembered; /* objects of the remembered set that were traced */
       uint64_t recorded;   /* slots of large arrays that were looked at */
       uint64_t large_freed_bytes;
+      uint64_t pinned_objects; /* pinned now */
       uint64_t used_before, used_after; /* bytes, nursery included */
       uint64_t duration_ns;
     } minor;

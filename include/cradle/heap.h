@@ -19,7 +19,8 @@ typedef struct cradle_error {
  * runs out; error, unless NULL, then says which. Nothing is read from the environment (cradle_start in cradle/runtime.h
  * does that). No page of the heap is touched before the first allocation. */
 CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error);
-/* Frees the heap and all its objects. Its mutator must have been freed. NULL is ignored. */
+/* Frees the heap and all its objects, pinned ones and those of open handles too (the log is told), and removes its prebuilt
+ * objects. Its mutator must have been freed. NULL is ignored. */
 CRADLE_API void cradle_heap_free(cradle_heap *heap);
 
 /* Adds a type and returns its id: the number of types before it. A contradictory descriptor is misuse. Returns
@@ -61,6 +62,8 @@ typedef struct cradle_stats {
   uint64_t nursery_bytes;                      /* size now */
   uint64_t old_bytes;                          /* in objects of the old generation, rounding to size classes included */
   uint64_t large_bytes;                        /* of these in page runs */
+  uint64_t pinned_objects;                     /* pinned now; several pins of one object count once */
+  uint64_t handles, ids, prebuilt_objects;     /* open handles, objects with an id, registered prebuilt objects: now */
   uint64_t external_bytes;                     /* told by cradle_external_memory */
   uint64_t threshold_bytes;                    /* old and external bytes at which the next major collection ought to be over */
   cradle_phase phase;                          /* of the major collection */

@@ -31,6 +31,9 @@ class Internals:
     FREE, SMALL, INSIDE, LARGE, LARGE_YOUNG, LARGE_REACHED = range(6)
     BARRIER_FLAG = 1 << 32
     SLOTS_FLAG = 1 << 33
+    PINNED_FLAG = 1 << 37
+    ID_FLAG = 1 << 38
+    HASH_SHIFT, HASH_MASK = 39, 0xffffff
     FORWARDED = 1 << 63
     HEAP_STATES = ["the program runs", "a collection runs", "the verifier runs", "a fork is under way",
                    "a sampler runs"]
@@ -194,7 +197,7 @@ class Heap:
         while address < self.inside.nursery_free:
             header = self.word_at(address)
             kind = self.type_of(header)
-            if kind is None or header >> 32:
+            if kind is None or header >> 32 << 32 & ~(Internals.ID_FLAG | Internals.HASH_MASK << Internals.HASH_SHIFT):
                 print(f"The nursery cannot be read from {address:#x} on: a reservation that is not filled, or a broken header.")
                 return
             size = self.size_of(address, kind)
@@ -262,6 +265,16 @@ class Heap:
         for i in range(int(self.value["global_count"])):
             root = self.value["globals"][i]
             yield (f"global root {int(root['address']):#x}",) + self.slot(int(root["address"]), int(root["kind"]) == 1)[1:]
+        handles = self.value["handles"]
+        for i in range(int(handles["used"])):
+            generation = int(handles["entries"][i]["generation"])
+            if generation & 1:
+                word = int(handles["entries"][i]["word"])
+                yield f"handle {generation << 32 | i:#x}", word, word or None
+        for i in range(int(self.value["prebuilts"]["written"])):
+            address = int(self.value["prebuilts"]["objects"][i])
+            for where, _, *slot in self.slots(address, self.type_of(self.word_at(address))):
+                yield (f"prebuilt object {address:#x}, {where}", *slot)
         if not mutator:
             return
         public = mutator["public"]
@@ -292,7 +305,10 @@ class Heap:
             age = "old and remembered"
         else:
             age = "old and remembered, or large and young"  # the header is the same
-        return f"{address:#x}: {kind.name}, {size} bytes, {age}"
+        if header & Internals.PINNED_FLAG:
+            age += ", pinned"
+        identity = header >> Internals.HASH_SHIFT & Internals.HASH_MASK
+        return f"{address:#x}: {kind.name}, {size} bytes, {age}" + (f", hash {identity:#x}" if identity else "")
 
 
 # --- which heap ---

@@ -1,0 +1,208 @@
+#include "gc/identity.h"
+
+#include <stdlib.h>
+
+#include "gc/check.h"
+#include "gc/heap.h"
+#include "gc/platform/pages.h"
+#include "gc/services.h"
+
+#define FIRST_CAPACITY 64
+/* Entries between two looks at the clock. */
+#define CLOCK_ENTRIES 256
+
+/* --- the identity hash --- */
+
+/* One-to-one on 24 bits, and 0 to 0: odd factors, and shifts that a fold undoes. */
+static uint32_t mix(uint32_t count) {
+  uint32_t hash = count * 0x9e3779u & CRADLE_HASH_MASK;
+  hash ^= hash >> 12;
+  hash = hash * 0x85ebcbu & CRADLE_HASH_MASK;
+  return hash ^ hash >> 11;
+}
+
+uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object) {
+  cradle_heap *heap = mutator->heap;
+  cradle_word *header = object;
+  ASSERT(!(*header & (HEADER_IDENTITY & ~HEADER_ID_FLAG)), "the object has its hash already");
+  ASSERT((uint32_t)*header < heap->types.count, "the identity hash of what is no object");
+  uint32_t hash;
+  do hash = mix((uint32_t)++heap->ids.hashes & CRADLE_HASH_MASK);
+  while (hash == 0);
+  *header |= (uint64_t)hash << CRADLE_HASH_SHIFT;
+  return hash;
+}
+
+/* --- entries --- */
+
+void crd_ids_init(crd_ids *ids) {
+  *ids = (crd_ids){.free = ID_LIST_END, .young = ID_LIST_END};
+}
+
+void crd_ids_fini(crd_ids *ids) {
+  crd_address_map_fini(&ids->by_address);
+  free(ids->entries);
+}
+
+static bool grow(crd_ids *ids) {
+  if (ids->capacity > UINT32_MAX / 2) return false;
+  uint32_t capacity = ids->capacity == 0 ? FIRST_CAPACITY : 2 * ids->capacity;
+  crd_id_entry *entries = realloc(ids->entries, capacity * sizeof *entries);
+  if (entries == NULL) return false;
+  ids->entries = entries;
+  ids->capacity = capacity;
+  return true;
+}
+
+/* A free entry's index; there is one. */
+static uint32_t take_entry(crd_ids *ids) {
+  if (ids->free == ID_LIST_END) {
+    ids->entries[ids->used] = (crd_id_entry){.generation = 0};
+    return ids->used++;
+  }
+  uint32_t index = ids->free - 1;
+  ids->free = ids->entries[index].link;
+  return index;
+}
+
+/* An entry whose generations are used up stays free for ever. */
+static void drop_entry(crd_ids *ids, uint32_t index) {
+  crd_id_entry *entry = &ids->entries[index];
+  crd_address_map_remove(&ids->by_address, entry->address);
+  entry->address = 0;
+  entry->link = 0;
+  if (entry->generation == UINT32_MAX) return;
+  entry->generation++;
+  entry->link = ids->free;
+  ids->free = index + 1;
+}
+
+void crd_ids_drop(cradle_heap *heap, const cradle_word *object) {
+  if (*object & HEADER_ID_FLAG) drop_entry(&heap->ids, crd_address_map_get(&heap->ids.by_address, (uintptr_t)object));
+}
+
+static uint64_t id_of(const crd_ids *ids, uint32_t index) {
+  return (uint64_t)ids->entries[index].generation << 32 | (index + 1);
+}
+
+uint64_t cradle_id(cradle_mutator *mutator, void *object) {
+  cradle_heap *heap = mutator->heap;
+  crd_ids *ids = &heap->ids;
+  cradle_word *header = object;
+  crd_mutator_check_thread(mutator, "cradle_id");
+  if (*header & HEADER_ID_FLAG) return id_of(ids, crd_address_map_get(&ids->by_address, (uintptr_t)object));
+  if (!crd_address_map_reserve(&ids->by_address)) return 0;
+  if (ids->free == ID_LIST_END && ids->used == ids->capacity && !grow(ids)) return 0;
+  uint32_t index = take_entry(ids);
+  crd_id_entry *entry = &ids->entries[index];
+  entry->address = (uintptr_t)object;
+  entry->link = 0;
+  if (heap_holds_young(heap, (uintptr_t)object)) {
+    entry->link = ids->young;
+    ids->young = index + 1;
+  }
+  crd_address_map_insert(&ids->by_address, (uintptr_t)object, index);
+  *header |= HEADER_ID_FLAG;
+  return id_of(ids, index);
+}
+
+/* --- dead objects --- */
+
+/* An old object whose span waits to be swept is alive when it is marked [span.6], one found dead is so before that; prebuilt
+ * objects live. */
+static bool is_alive(const cradle_heap *heap, uintptr_t address) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  if (!arenas_contain(arenas, address)) return true;
+  if (heap->major.phase == MAJOR_CLEARING) return !crd_weak_is_dead(heap, address);
+  const crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
+  return !old_is_unswept(&heap->old, arenas_page(arenas, page->head)) || old_is_marked(&heap->old, address);
+}
+
+void *cradle_object_of_id(cradle_mutator *mutator, uint64_t id) {
+  cradle_heap *heap = mutator->heap;
+  crd_mutator_check_thread(mutator, "cradle_object_of_id");
+  uint32_t index = (uint32_t)id - 1;
+  if (index >= heap->ids.used) return NULL;
+  const crd_id_entry *entry = &heap->ids.entries[index];
+  if (entry->address == 0 || entry->generation != id >> 32 || !is_alive(heap, entry->address)) return NULL;
+  return (void *)entry->address;
+}
+
+/* --- collections --- */
+
+/* Where the young object of an entry is after the minor collection, or 0. Its header is intact if it is dead. */
+static uintptr_t promoted(const cradle_heap *heap, uintptr_t address) {
+  cradle_word header = *(const cradle_word *)address;
+  if (heap_is_young(heap, address)) return header & HEADER_FORWARDED ? (uintptr_t)(header & ~HEADER_FORWARDED) : 0;
+  return heap_holds_young(heap, address) ? 0 : address;
+}
+
+void crd_ids_after_minor(cradle_heap *heap) {
+  crd_ids *ids = &heap->ids;
+  while (ids->young != ID_LIST_END) {
+    uint32_t index = ids->young - 1;
+    crd_id_entry *entry = &ids->entries[index];
+    ids->young = entry->link;
+    entry->link = 0;
+    uintptr_t address = promoted(heap, entry->address);
+    if (address == 0) {
+      drop_entry(ids, index);
+    } else if (address != entry->address) {
+      crd_address_map_remove(&ids->by_address, entry->address);
+      crd_address_map_insert(&ids->by_address, address, index);
+      entry->address = address;
+    }
+  }
+}
+
+bool crd_ids_purge(cradle_heap *heap, uint32_t *at, uint64_t deadline_ns) {
+  crd_ids *ids = &heap->ids;
+  while (*at < ids->used) {
+    uint32_t last = ids->used - *at < CLOCK_ENTRIES ? ids->used : *at + CLOCK_ENTRIES;
+    for (; *at < last; (*at)++)
+      if (ids->entries[*at].address != 0 && !is_alive(heap, ids->entries[*at].address)) drop_entry(ids, *at);
+    if (deadline_ns != UINT64_MAX && crd_platform_now_ns() >= deadline_ns) return *at == ids->used;
+  }
+  return true;
+}
+
+void crd_ids_follow(cradle_heap *heap) {
+  crd_ids *ids = &heap->ids;
+  crd_address_map_clear(&ids->by_address);
+  for (uint32_t i = 0; i < ids->used; i++) {
+    crd_id_entry *entry = &ids->entries[i];
+    if (entry->address == 0) continue;
+    cradle_word header = *(const cradle_word *)entry->address;
+    if (header & HEADER_FORWARDED) entry->address = (uintptr_t)(header & ~HEADER_FORWARDED);
+    crd_address_map_insert(&ids->by_address, entry->address, i);
+  }
+}
+
+/* --- checks --- */
+
+bool crd_ids_know(const cradle_heap *heap, const cradle_word *object) {
+  return crd_address_map_get(&heap->ids.by_address, (uintptr_t)object) != ADDRESS_MAP_NONE;
+}
+
+static const char *check_entry(const cradle_heap *heap, uint32_t index) {
+  const crd_id_entry *entry = &heap->ids.entries[index];
+  if (entry->address == 0) return NULL;
+  if (crd_address_map_get(&heap->ids.by_address, entry->address) != index) return "an id is not found by its object's address";
+  if (!is_alive(heap, entry->address)) return NULL;
+  if (arenas_contain(&heap->old.arenas, entry->address) && !crd_old_is_object(&heap->old, entry->address))
+    return "an id belongs to what is no object [identity.1]";
+  if (!(*(const cradle_word *)entry->address & HEADER_ID_FLAG)) return "an id belongs to an object without the flag [identity.1]";
+  if (heap_holds_young(heap, entry->address) && entry->link == 0) return "a young object's id is in no list [identity.2]";
+  return NULL;
+}
+
+const char *crd_ids_check(const cradle_heap *heap) {
+  const char *fault = NULL;
+  size_t taken = 0;
+  for (uint32_t i = 0; i < heap->ids.used && fault == NULL; i++) {
+    fault = check_entry(heap, i);
+    taken += heap->ids.entries[i].address != 0;
+  }
+  if (fault != NULL) return fault;
+  return taken == heap->ids.by_address.count ? NULL : "the ids and their map disagree";
+}

@@ -1,0 +1,36 @@
+/* Handles: numbers for objects, for foreign code that keeps a reference where no collector can see it.
+ *
+ * A handle holds its object alive and finds it wherever it has moved to. It is a 64-bit number, never 0, that can be stored
+ * anywhere, passed through void pointers and other languages, and compared. The number of a freed handle is not given out
+ * again, so that its use is found. Any number can be open; each costs 16 bytes. A minor collection looks at those that were
+ * pointed at young objects since the last one, marking at all of them, in increments.
+ *
+ * At the heap's destruction the handles that are still open go with it, and the log is told how many they were.
+ *
+ * Every function but cradle_handle_new makes misuse of a handle that was freed or is none of this heap. Nothing here
+ * collects.
+ */
+#ifndef CRADLE_HANDLE_H
+#define CRADLE_HANDLE_H
+
+#include <cradle/mutator.h>
+
+CRADLE_BEGIN_DECLS
+
+typedef uint64_t cradle_handle;
+
+/* Opens a handle for the object, or for NULL. 0 when memory was refused. */
+CRADLE_API CRADLE_RESULT_MATTERS cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object);
+/* The handle's object; stale, like every reference, after the next call that may collect. */
+CRADLE_API void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle);
+/* Makes it a handle for another object, or for NULL. */
+CRADLE_API void cradle_handle_set(cradle_mutator *mutator, cradle_handle handle, void *object);
+CRADLE_API void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle);
+
+/* Makes the object immortal: it lives as long as the heap, and so does all that it refers to. It may still move. Costs what a
+ * handle costs; asking twice costs twice. false when memory was refused. */
+CRADLE_API CRADLE_RESULT_MATTERS bool cradle_immortal(cradle_mutator *mutator, void *object);
+
+CRADLE_END_DECLS
+
+#endif

@@ -1,0 +1,282 @@
+/* Handles: they hold and find their objects, are used up in no order, and say what is wrong with a stale one. */
+#include "tests/heap_fixture.h"
+
+#include "gc/heap.h"
+
+static fixture f;
+static char note[200];
+static uint64_t note_got;
+
+static void listen(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind != CRADLE_EVENT_NOTE || strstr(event->u.note.text, "handles") == NULL) return;
+  strncpy(note, event->u.note.text, sizeof note - 1);
+  note_got = event->u.note.got;
+}
+
+static int open_fixture(void **state) {
+  (void)state;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.listener = (cradle_listener){listen, NULL};
+  note[0] = '\0';
+  fixture_open_with(&f, &options);
+  return 0;
+}
+
+static int close_fixture(void **state) {
+  (void)state;
+  fixture_close(&f);
+  return 0;
+}
+
+static string *new_numbered(size_t number) CRADLE_MAY_COLLECT {
+  string *s = cradle_new_array(f.m, T_STRING, sizeof number);
+  memcpy(s->byte, &number, sizeof number);
+  return s;
+}
+
+static size_t number_of(const string *s) {
+  size_t number;
+  assert_int_equal(cradle_type_of(s), T_STRING);
+  memcpy(&number, s->byte, sizeof number);
+  return number;
+}
+
+static void everything_moves(void) CRADLE_MAY_COLLECT {
+  cradle_collect_minor(f.m);
+  while (!cradle_collect_step(f.m, 0)) continue;
+  crd_collect_major(f.heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
+}
+
+static void a_handle_holds_and_finds_its_object(void **state) {
+  (void)state;
+  enum { COUNT = 1000 };
+  static cradle_handle handles[COUNT];
+  for (size_t i = 0; i < COUNT; i++) {
+    handles[i] = cradle_handle_new(f.m, new_numbered(i));
+    assert_int_not_equal(handles[i], 0);
+  }
+  assert_int_equal(fixture_stats(&f).handles, COUNT);
+  for (int round = 0; round < 3; round++) {
+    everything_moves();
+    for (size_t i = 0; i < COUNT; i++) assert_int_equal(number_of(cradle_handle_get(f.m, handles[i])), i);
+  }
+  assert_true(fixture_stats(&f).moved_old_objects >= COUNT);
+  for (size_t i = 0; i < COUNT; i++) cradle_handle_free(f.m, handles[i]);
+  assert_int_equal(fixture_stats(&f).handles, 0);
+  cradle_collect_full(f.m);
+  assert_int_equal(fixture_stats(&f).old_bytes, 0);
+}
+
+static void a_handle_can_be_pointed_elsewhere(void **state) {
+  (void)state;
+  cradle_handle handle = cradle_handle_new(f.m, NULL);
+  assert_null(cradle_handle_get(f.m, handle));
+  for (size_t i = 0; i < 10; i++) {
+    string *s = new_numbered(i);
+    cradle_handle_set(f.m, handle, s);
+    assert_ptr_equal(cradle_handle_get(f.m, handle), s);
+    if (i % 3 == 0) cradle_collect_minor(f.m);
+    if (i % 3 == 1) everything_moves();
+    assert_int_equal(number_of(cradle_handle_get(f.m, handle)), i);
+  }
+  cradle_handle_set(f.m, handle, NULL);
+  cradle_collect_full(f.m);
+  assert_null(cradle_handle_get(f.m, handle));
+  assert_int_equal(fixture_stats(&f).old_bytes, 0);
+  cradle_handle_free(f.m, handle);
+}
+
+/* Opened, freed and pointed elsewhere at random, with collections and increments of marking between, against an array. */
+static void handles_at_random(void **state) {
+  (void)state;
+  enum { COUNT = 3000, STEPS = 40000 };
+  static cradle_handle handles[COUNT];
+  static size_t numbers[COUNT];
+  uint64_t random = 4242;
+  memset(handles, 0, sizeof handles);
+  for (size_t step = 1; step < STEPS; step++) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    size_t at = (random >> 33) % COUNT;
+    if (handles[at] == 0) {
+      handles[at] = cradle_handle_new(f.m, new_numbered(step));
+      numbers[at] = step;
+    } else if (random >> 60 < 6) {
+      cradle_handle_free(f.m, handles[at]);
+      handles[at] = 0;
+    } else {
+      size_t from = (at * 7 + step) % COUNT; /* often an old object, which marking may not have seen */
+      string *s = handles[from] != 0 ? cradle_handle_get(f.m, handles[from]) : new_numbered(step);
+      if (handles[from] != 0 && random >> 61 & 1) cradle_handle_free(f.m, handles[from]), handles[from] = 0;
+      if (handles[at] == 0) continue;
+      cradle_handle_set(f.m, handles[at], s);
+      numbers[at] = number_of(s);
+    }
+    if (step % 500 == 0) (void)cradle_collect_step(f.m, step % 1000 == 0 ? 0 : 10000);
+    if (step % 4000 == 0) everything_moves();
+    if (step % 2000 == 0)
+      for (size_t i = 0; i < COUNT; i++)
+        if (handles[i] != 0) assert_int_equal(number_of(cradle_handle_get(f.m, handles[i])), numbers[i]);
+  }
+  for (size_t i = 0; i < COUNT; i++)
+    if (handles[i] != 0) cradle_handle_free(f.m, handles[i]);
+}
+
+/* While marking goes through the table, the only reference to an object moves from an entry ahead to one behind. */
+static void a_handle_behind_where_marking_is(void **state) {
+  (void)state;
+  enum { COUNT = 2000 };
+  static cradle_handle handles[COUNT];
+  for (size_t i = 0; i < COUNT; i++) handles[i] = cradle_handle_new(f.m, new_numbered(i));
+  cradle_collect_full(f.m);
+  bool over = false;
+  for (size_t i = 0; !over && i < COUNT / 2; i++) {
+    string *s = cradle_handle_get(f.m, handles[COUNT - 1 - i]);
+    cradle_handle_set(f.m, handles[COUNT - 1 - i], NULL);
+    cradle_handle_set(f.m, handles[i], s);
+    over = cradle_collect_step(f.m, 0);
+    assert_int_equal(number_of(cradle_handle_get(f.m, handles[i])), COUNT - 1 - i);
+  }
+  cradle_collect_full(f.m);
+  for (size_t i = 0; i < COUNT; i++) {
+    string *s = cradle_handle_get(f.m, handles[i]);
+    if (s != NULL) assert_true(number_of(s) == i || number_of(s) == COUNT - 1 - i);
+    cradle_handle_free(f.m, handles[i]);
+  }
+}
+
+static void a_number_is_not_given_out_again(void **state) {
+  (void)state;
+  enum { COUNT = 1000 };
+  static cradle_handle handles[COUNT];
+  for (size_t i = 0; i < COUNT; i++) {
+    handles[i] = cradle_handle_new(f.m, NULL);
+    cradle_handle_free(f.m, handles[i]);
+    for (size_t k = 0; k < i; k++) assert_int_not_equal(handles[i], handles[k]);
+  }
+  assert_int_equal(f.heap->handles.used, 1); /* all the same entry */
+}
+
+/* An entry whose generations are used up stays out of use. */
+static void generations_do_not_begin_again(void **state) {
+  (void)state;
+  cradle_handle handle = cradle_handle_new(f.m, NULL);
+  cradle_handle_free(f.m, handle);
+  f.heap->handles.entries[0].generation = UINT32_MAX - 3;
+  handle = cradle_handle_new(f.m, NULL);
+  assert_int_equal(handle >> 32, UINT32_MAX - 2);
+  cradle_handle_free(f.m, handle);
+  handle = cradle_handle_new(f.m, NULL);
+  assert_int_equal((uint32_t)handle, 1);
+  cradle_handle_free(f.m, handle);
+  everything_moves();
+}
+
+/* As when memory is refused: the table says that it is full and cannot grow. */
+static void without_room_there_is_no_handle(void **state) {
+  (void)state;
+  pair *p = cradle_new(f.m, T_PAIR, sizeof(pair));
+  f.heap->handles.used = f.heap->handles.capacity = UINT32_MAX;
+  cradle_handle handle = cradle_handle_new(f.m, p);
+  bool immortal = cradle_immortal(f.m, p);
+  f.heap->handles.used = f.heap->handles.capacity = 0;
+  assert_int_equal(handle, 0);
+  assert_false(immortal);
+  assert_int_equal(fixture_stats(&f).handles, 0);
+}
+
+static void misuse_is_named(void **state) {
+  (void)state;
+  cradle_handle freed = cradle_handle_new(f.m, new_numbered(1)), open = cradle_handle_new(f.m, new_numbered(2));
+  cradle_handle_free(f.m, freed);
+  ASSERT_MISUSE(&f, "cradle_handle_get: the handle 0x100000000 was freed", (void)cradle_handle_get(f.m, freed));
+  ASSERT_MISUSE(&f, "cradle_handle_set: the handle 0x100000000 was freed", cradle_handle_set(f.m, freed, NULL));
+  ASSERT_MISUSE(&f, "cradle_handle_free: the handle 0x100000000 was freed", cradle_handle_free(f.m, freed));
+  cradle_collect_minor(f.m); /* its entry is used again */
+  cradle_handle again = cradle_handle_new(f.m, new_numbered(3));
+  assert_int_equal((uint32_t)again, (uint32_t)freed);
+  ASSERT_MISUSE(&f, "was freed", (void)cradle_handle_get(f.m, freed));
+  assert_int_equal(number_of(cradle_handle_get(f.m, again)), 3);
+  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, 0));
+  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, open + 5));
+  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, UINT64_MAX));
+  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, open + (UINT64_C(2) << 32)));
+  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (uint32_t)open));
+  assert_int_equal(number_of(cradle_handle_get(f.m, open)), 2);
+  ASSERT_MISUSE(&f, "cradle_immortal: the object is NULL", assert_true(cradle_immortal(f.m, NULL)));
+  cradle_handle_free(f.m, open);
+  cradle_handle_free(f.m, again);
+}
+
+static void open_handles_at_the_heaps_end_are_told(void **state) {
+  (void)state;
+  fixture ending;
+  cradle_options options;
+  fixture_options(&ending, &options);
+  options.listener = (cradle_listener){listen, NULL};
+  fixture_open_with(&ending, &options);
+  for (int i = 0; i < 3; i++) assert_int_not_equal(cradle_handle_new(ending.m, NULL), 0);
+  assert_true(cradle_immortal(ending.m, cradle_new(ending.m, T_PAIR, sizeof(pair))));
+  note[0] = '\0';
+  fixture_close(&ending);
+  assert_string_equal(note, "handles are still open as their heap is freed");
+  assert_int_equal(note_got, 3);
+}
+
+static void an_immortal_object_lives_as_long_as_the_heap(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 100; i++) assert_true(cradle_immortal(f.m, new_numbered(i)));
+  vector *large = cradle_new_array(f.m, T_VECTOR, 10000);
+  CRADLE_ROOT(f.m, large);
+  assert_true(cradle_immortal(f.m, large));
+  pair *child = cradle_new(f.m, T_PAIR, sizeof(pair));
+  cradle_store(f.m, large, &large->item[5000], child);
+  uint64_t large_id = cradle_id(f.m, large);
+  large = NULL;
+  for (int round = 0; round < 3; round++) everything_moves();
+  large = cradle_object_of_id(f.m, large_id);
+  assert_non_null(large);
+  assert_int_equal(cradle_type_of(large->item[5000]), T_PAIR);
+  assert_true(fixture_stats(&f).old_bytes >= 100 * 24 + 80000);
+  assert_int_equal(fixture_stats(&f).handles, 0); /* nobody forgot to free one */
+}
+
+static void the_verifier_finds_handles_that_are_wrong(void **state) {
+  (void)state;
+  cradle_error error;
+  cradle_handle handle = cradle_handle_new(f.m, new_numbered(1));
+  uint32_t index = (uint32_t)handle, link = f.heap->handles.entries[index].link;
+  f.heap->handles.entries[index].link = 0;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "[handle.2]"));
+  f.heap->handles.entries[index].link = link;
+  f.heap->handles.entries[index].generation++;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "[handle.1]"));
+  f.heap->handles.entries[index].generation--;
+  cradle_handle_set(f.m, handle, (char *)cradle_handle_get(f.m, handle) + 4096);
+  assert_false(cradle_heap_verify(f.heap, &error));
+  cradle_handle_set(f.m, handle, NULL);
+  assert_true(cradle_heap_verify(f.heap, &error));
+  cradle_handle_free(f.m, handle);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(a_handle_holds_and_finds_its_object),
+      TEST(a_handle_can_be_pointed_elsewhere),
+      TEST(handles_at_random),
+      TEST(a_handle_behind_where_marking_is),
+      TEST(a_number_is_not_given_out_again),
+      TEST(generations_do_not_begin_again),
+      TEST(without_room_there_is_no_handle),
+      TEST(misuse_is_named),
+      TEST(open_handles_at_the_heaps_end_are_told),
+      TEST(an_immortal_object_lives_as_long_as_the_heap),
+      TEST(the_verifier_finds_handles_that_are_wrong),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,340 @@
+/* Prebuilt objects: what they refer to lives and moves, they themselves do neither, and the heap leaves nothing in them. */
+#include "tests/heap_fixture.h"
+
+#include "gc/heap.h"
+
+static fixture f;
+
+static pair first_pair, second_pair;
+static struct {
+  uint64_t header, length;
+  void *item[8000]; /* more than a large array in the heap has for its slots to be recorded */
+} table;
+static struct {
+  uint64_t header, length;
+  uint64_t item[4];
+} encoded;
+
+static int open_fixture(void **state) {
+  (void)state;
+  first_pair = (pair){.header = T_PAIR};
+  second_pair = (pair){.header = T_PAIR, .first = &first_pair, .rest = &second_pair}; /* prebuilt refers to prebuilt */
+  memset(&table, 0, sizeof table);
+  table.header = T_VECTOR;
+  table.length = 8000;
+  memset(&encoded, 0, sizeof encoded);
+  encoded.header = T_VALUES;
+  encoded.length = 4;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.encoding = cradle_encoding_low_tags(0x02); /* references have the tag 1 */
+  fixture_open_with(&f, &options);
+  assert_true(cradle_prebuilt_add(f.heap, &first_pair));
+  assert_true(cradle_prebuilt_add(f.heap, &second_pair));
+  assert_true(cradle_prebuilt_add(f.heap, &table));
+  assert_true(cradle_prebuilt_add(f.heap, &encoded));
+  return 0;
+}
+
+static int close_fixture(void **state) {
+  (void)state;
+  fixture_close(&f);
+  return 0;
+}
+
+static pair *new_pair(void) CRADLE_MAY_COLLECT {
+  return cradle_new(f.m, T_PAIR, sizeof(pair));
+}
+
+static void everything_moves(void) CRADLE_MAY_COLLECT {
+  cradle_collect_minor(f.m);
+  while (!cradle_collect_step(f.m, 0)) continue;
+  crd_collect_major(f.heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
+}
+
+static void what_it_refers_to_lives_and_moves(void **state) {
+  (void)state;
+  pair *p = new_pair();
+  cradle_store(f.m, &first_pair, &first_pair.first, p);
+  for (size_t i = 0; i < 8000; i += 7) {
+    p = new_pair();
+    cradle_store(f.m, &table, &table.item[i], p);
+  }
+  p = new_pair();
+  cradle_store_value(f.m, &encoded, &encoded.item[2], (uintptr_t)p | 1);
+  cradle_store_value(f.m, &encoded, &encoded.item[3], 4242 << 1);
+  for (int round = 0; round < 3; round++) {
+    everything_moves();
+    assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
+    for (size_t i = 0; i < 8000; i++) {
+      assert_int_equal(table.item[i] != NULL, i % 7 == 0);
+      if (table.item[i] != NULL) assert_int_equal(cradle_type_of(table.item[i]), T_PAIR);
+    }
+    assert_int_equal(encoded.item[2] & 7, 1);
+    assert_int_equal(cradle_type_of((void *)(uintptr_t)(encoded.item[2] - 1)), T_PAIR);
+    assert_int_equal(encoded.item[3], 4242 << 1);
+  }
+  assert_true(fixture_stats(&f).moved_old_objects > 3000);
+  memset(table.item, 0, sizeof table.item);
+  uint64_t before = fixture_stats(&f).old_bytes;
+  cradle_collect_full(f.m);
+  assert_true(fixture_stats(&f).old_bytes + 1100 * sizeof(pair) < before);
+}
+
+/* From the heap it is an address like that of any other object; the heap does not follow it. */
+static void the_heap_refers_to_it(void **state) {
+  (void)state;
+  pair *p = new_pair();
+  CRADLE_ROOT(f.m, p);
+  p->first = &second_pair;
+  everything_moves();
+  assert_ptr_equal(p->first, &second_pair);
+  assert_ptr_equal(p->first->first, &first_pair);
+  assert_int_equal(cradle_type_of(p->first), T_PAIR);
+  p = new_pair();
+  cradle_store(f.m, &second_pair, &second_pair.rest, p);
+  cradle_store(f.m, p, &p->rest, &second_pair); /* a cycle */
+  everything_moves();
+  assert_ptr_equal(second_pair.rest, p);
+  assert_ptr_equal(p->rest, &second_pair);
+}
+
+/* Stores between all increments of marking, among them of old objects that nothing else refers to. */
+static void stores_while_marking(void **state) {
+  (void)state;
+  enum { COUNT = 3000 };
+  for (size_t i = 0; i < COUNT; i++) {
+    pair *p = new_pair();
+    cradle_store(f.m, &table, &table.item[i], p);
+  }
+  cradle_collect_full(f.m);
+  for (int cycle = 0; cycle < 3; cycle++) {
+    size_t at = 0;
+    do {
+      pair *old = table.item[at % COUNT]; /* goes over into an object that was not written until now */
+      cradle_store(f.m, &table, &table.item[at % COUNT], NULL);
+      cradle_store(f.m, &first_pair, &first_pair.first, old);
+      pair *p = new_pair();
+      cradle_store(f.m, &second_pair, &second_pair.first, p);
+      (void)cradle_collect_step(f.m, 0);
+      assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
+      assert_int_equal(cradle_type_of(second_pair.first), T_PAIR);
+      cradle_store(f.m, &table, &table.item[at % COUNT], first_pair.first);
+      cradle_store(f.m, &first_pair, &first_pair.first, NULL);
+      at += 13;
+    } while (!cradle_collect_step(f.m, 0));
+    for (size_t i = 0; i < COUNT; i++) assert_int_equal(cradle_type_of(table.item[i]), T_PAIR);
+  }
+}
+
+/* The remembered set could not grow: the next collection looks everywhere. */
+static void without_a_remembered_set(void **state) {
+  (void)state;
+  pair *p = new_pair();
+  cradle_store(f.m, &first_pair, &first_pair.first, p);
+  f.heap->remembered.top = f.heap->remembered.base;
+  f.heap->remember_all = true;
+  cradle_collect_minor(f.m);
+  assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
+  cradle_error error;
+  if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+}
+
+static void it_may_refer_into_the_heap_when_it_is_registered(void **state) {
+  (void)state;
+  static pair late, late_old;
+  late = (pair){.header = T_PAIR, .first = new_pair()};
+  assert_true(cradle_prebuilt_add(f.heap, &late));
+  cradle_collect_minor(f.m);
+  assert_int_equal(cradle_type_of(late.first), T_PAIR);
+  assert_false(heap_is_young(f.heap, (uintptr_t)late.first));
+  late_old = (pair){.header = T_PAIR, .first = late.first};
+  assert_true(cradle_prebuilt_add(f.heap, &late_old));
+  cradle_prebuilt_remove(f.heap, &late);
+  everything_moves();
+  assert_int_equal(cradle_type_of(late_old.first), T_PAIR);
+}
+
+static void the_other_services_know_it(void **state) {
+  (void)state;
+  uint32_t hash = cradle_identity_hash(f.m, &first_pair);
+  uint64_t id = cradle_id(f.m, &first_pair);
+  assert_ptr_equal(cradle_pin(f.m, &first_pair), &first_pair);
+  cradle_handle handle = cradle_handle_new(f.m, &first_pair);
+  everything_moves();
+  assert_int_equal(cradle_identity_hash(f.m, &first_pair), hash);
+  assert_int_equal(cradle_id(f.m, &first_pair), id);
+  assert_ptr_equal(cradle_object_of_id(f.m, id), &first_pair);
+  assert_ptr_equal(cradle_handle_get(f.m, handle), &first_pair);
+  ASSERT_MISUSE(&f, "the object is pinned", cradle_prebuilt_remove(f.heap, &first_pair));
+  cradle_unpin(f.m, &first_pair);
+  cradle_handle_free(f.m, handle);
+  cradle_prebuilt_remove(f.heap, &first_pair);
+  assert_null(cradle_object_of_id(f.m, id));
+}
+
+/* In the middle of anything: remembered, written, while marking. */
+static void removed_it_is_plain_memory(void **state) {
+  (void)state;
+  pair *p = new_pair();
+  cradle_store(f.m, &first_pair, &first_pair.first, p);
+  cradle_store(f.m, &second_pair, &second_pair.rest, p);
+  cradle_prebuilt_remove(f.heap, &first_pair);
+  assert_int_equal(first_pair.header, T_PAIR);
+  assert_null(first_pair.first);
+  first_pair = (pair){.header = 77, .first = (pair *)8}; /* nobody looks */
+  everything_moves();
+  assert_int_equal(cradle_type_of(second_pair.rest), T_PAIR);
+  assert_int_equal(fixture_stats(&f).prebuilt_objects, 3);
+  (void)cradle_collect_step(f.m, 0);
+  cradle_prebuilt_remove(f.heap, &second_pair);
+  cradle_prebuilt_remove(f.heap, &table);
+  assert_ptr_equal(second_pair.first, &first_pair); /* what is not the heap's stays */
+  everything_moves();
+  assert_int_equal(fixture_stats(&f).prebuilt_objects, 1);
+}
+
+/* While marking is somewhere among them, those it has seen go and others take their places. */
+static void removed_while_marking(void **state) {
+  (void)state;
+  enum { COUNT = 3000 };
+  static pair pairs[COUNT];
+  for (size_t i = 0; i < COUNT; i++) {
+    pairs[i] = (pair){.header = T_PAIR};
+    assert_true(cradle_prebuilt_add(f.heap, &pairs[i]));
+    pair *p = new_pair();
+    cradle_store(f.m, &pairs[i], &pairs[i].first, p);
+  }
+  cradle_collect_full(f.m);
+  for (size_t i = 0; i < 5; i++) {
+    for (int steps = 0; steps < 4; steps++) (void)cradle_collect_step(f.m, 0);
+    for (size_t k = 0; k < 100; k++) cradle_prebuilt_remove(f.heap, &pairs[i * 100 + k]);
+  }
+  while (!cradle_collect_step(f.m, 0)) continue;
+  for (size_t i = 500; i < COUNT; i++) assert_int_equal(cradle_type_of(pairs[i].first), T_PAIR);
+}
+
+/* Written or not, from the middle or the end: those that stay are found by their addresses. */
+static void removed_in_any_order(void **state) {
+  (void)state;
+  enum { COUNT = 7 };
+  static pair pairs[COUNT];
+  for (unsigned written = 0; written < 1u << COUNT; written++) {
+    for (size_t i = 0; i < COUNT; i++) {
+      pairs[i] = (pair){.header = T_PAIR};
+      assert_true(cradle_prebuilt_add(f.heap, &pairs[i]));
+    }
+    pair *p = new_pair();
+    for (size_t i = 0; i < COUNT; i++)
+      if (written >> i & 1) cradle_store(f.m, &pairs[i], &pairs[i].first, p);
+    for (size_t i = 0; i < COUNT; i++) {
+      cradle_prebuilt_remove(f.heap, &pairs[(i * 3 + written) % COUNT]);
+      for (size_t k = i + 1; k < COUNT; k++) {
+        uint32_t at = crd_address_map_get(&f.heap->prebuilts.by_address, (uintptr_t)&pairs[(k * 3 + written) % COUNT]);
+        assert_ptr_equal(f.heap->prebuilts.objects[at], &pairs[(k * 3 + written) % COUNT]);
+      }
+    }
+  }
+}
+
+static void the_next_heap_takes_them_clean(void **state) {
+  (void)state;
+  pair *p = new_pair();
+  cradle_store(f.m, &first_pair, &first_pair.first, p);
+  cradle_store_value(f.m, &encoded, &encoded.item[0], (uintptr_t)p | 1);
+  (void)cradle_identity_hash(f.m, &first_pair);
+  fixture_close(&f);
+  assert_int_equal(first_pair.header, T_PAIR);
+  assert_null(first_pair.first);
+  assert_int_equal(encoded.item[0], 0);
+  fixture_open(&f);
+  assert_true(cradle_prebuilt_add(f.heap, &first_pair));
+  p = new_pair();
+  cradle_store(f.m, &first_pair, &first_pair.first, p);
+  everything_moves();
+  assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
+}
+
+/* Registered and written in any order; the others cost nothing. */
+static void many_of_them(void **state) {
+  (void)state;
+  enum { COUNT = 10000 };
+  static pair pairs[COUNT];
+  for (size_t i = 0; i < COUNT; i++) {
+    pairs[i] = (pair){.header = T_PAIR, .rest = &pairs[i * 7 % COUNT]};
+    assert_true(cradle_prebuilt_add(f.heap, &pairs[i]));
+  }
+  for (size_t k = 0; k < COUNT / 10; k++) {
+    size_t i = k * 7919 % COUNT;
+    pair *p = new_pair();
+    cradle_store(f.m, &pairs[i], &pairs[i].first, p);
+  }
+  assert_int_equal(f.heap->prebuilts.written, COUNT / 10);
+  everything_moves();
+  for (size_t k = 0; k < COUNT / 10; k++) assert_int_equal(cradle_type_of(pairs[k * 7919 % COUNT].first), T_PAIR);
+  for (size_t i = 0; i < COUNT; i += 3) cradle_prebuilt_remove(f.heap, &pairs[i]);
+  everything_moves();
+  for (size_t i = 0; i < COUNT; i++)
+    if (i % 3 == 0)
+      assert_null(pairs[i].first);
+    else if (pairs[i].first != NULL)
+      assert_int_equal(cradle_type_of(pairs[i].first), T_PAIR);
+}
+
+static void misuse_is_named(void **state) {
+  (void)state;
+  static pair other = {.header = T_PAIR}, unknown = {.header = 77}, flagged = {.header = T_PAIR | UINT64_C(1) << 40};
+  ASSERT_MISUSE(&f, "registered already", assert_true(cradle_prebuilt_add(f.heap, &first_pair)));
+  ASSERT_MISUSE(&f, "not a type id of the heap alone", assert_true(cradle_prebuilt_add(f.heap, &unknown)));
+  ASSERT_MISUSE(&f, "not a type id of the heap alone", assert_true(cradle_prebuilt_add(f.heap, &flagged)));
+  ASSERT_MISUSE(&f, "not aligned to 8 bytes", assert_true(cradle_prebuilt_add(f.heap, (char *)&other + 4)));
+  ASSERT_MISUSE(&f, "NULL", assert_true(cradle_prebuilt_add(f.heap, NULL)));
+  ASSERT_MISUSE(&f, "lies in the heap", assert_true(cradle_prebuilt_add(f.heap, new_pair())));
+  ASSERT_MISUSE(&f, "is not registered", cradle_prebuilt_remove(f.heap, &other));
+  fixture second;
+  cradle_options options;
+  fixture_options(&second, &options);
+  fixture_open_with(&second, &options);
+  ASSERT_MISUSE(&second, "registered with another heap", assert_true(cradle_prebuilt_add(second.heap, &first_pair)));
+  fixture_close(&second);
+}
+
+static void the_verifier_finds_a_store_without_the_barrier(void **state) {
+  (void)state;
+  cradle_error error;
+  pair *p = new_pair();
+  first_pair.first = p;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "missing write barrier: a prebuilt object"));
+  assert_non_null(strstr(error.message, "word 1 of type 0 (pair)"));
+  first_pair.first = NULL;
+  cradle_store(f.m, &first_pair, &first_pair.first, p);
+  cradle_collect_minor(f.m);
+  p = new_pair();
+  first_pair.rest = p;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "missing write barrier"));
+  first_pair.rest = NULL;
+  assert_true(cradle_heap_verify(f.heap, &error));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(what_it_refers_to_lives_and_moves),
+      TEST(the_heap_refers_to_it),
+      TEST(stores_while_marking),
+      TEST(without_a_remembered_set),
+      TEST(it_may_refer_into_the_heap_when_it_is_registered),
+      TEST(the_other_services_know_it),
+      TEST(removed_it_is_plain_memory),
+      TEST(removed_while_marking),
+      TEST(removed_in_any_order),
+      TEST(the_next_heap_takes_them_clean),
+      TEST(many_of_them),
+      TEST(misuse_is_named),
+      TEST(the_verifier_finds_a_store_without_the_barrier),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -63,8 +63,8 @@ typedef struct bench {
 
 typedef struct service {
   const char *name;
-  /* Allocates object i. */
-  thing *(*make)(bench *b, uint64_t i) CRADLE_MAY_COLLECT;
+  /* Allocates object i; may collect. */
+  thing *(*make)(bench *b, uint64_t i);
 } service;
 
 static thing *make_plain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {

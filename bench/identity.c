@@ -105,7 +105,7 @@ static void handle_set_young(bench *b) CRADLE_MAY_COLLECT {
 
 typedef struct row {
   const char *name;
-  void (*run)(bench *b) CRADLE_MAY_COLLECT;
+  void (*run)(bench *b);
   int operations;
 } row;
 static const row rows[] = {

@@ -43,7 +43,7 @@ static void identity_open(world *w) {
 }
 
 /* After a full collection and a comparison: who is not kept is dead. */
-static void identity_close(world *w) {
+static void identity_close(world *w) CRADLE_MAY_COLLECT {
   identity_world *own = w->identity;
   size_t met = 0, ids = own->id_count < IDS_MAX ? own->id_count : IDS_MAX;
   for (size_t i = 0; i < ids; i++) {

@@ -66,8 +66,8 @@ static const char *choice_fault(const cradle_options *options) {
   if ((unsigned)options->hugepages_nursery > CRADLE_HUGEPAGES_1G_STRICT) return "hugepages_nursery: no cradle_hugepages";
   if ((unsigned)options->hugepages_arenas > CRADLE_HUGEPAGES_1G_STRICT) return "hugepages_arenas: no cradle_hugepages";
   if ((unsigned)options->shadow_stack > CRADLE_KIND_VALUE) return "shadow_stack: no cradle_kind";
-  if (options->stress_major != 0 && options->stress_period == 0) return "stress_major needs stress_period";
-  const char *fault = crd_sampler_fault(&options->sampler);
+  const char *fault = crd_stress_fault(options);
+  if (fault == NULL) fault = crd_sampler_fault(&options->sampler);
   return fault != NULL ? fault : crd_encoding_fault(&options->encoding);
 }
 
@@ -239,7 +239,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   }
   heap->options = *options;
   heap->encoding = options->encoding;
-  heap->stress_countdown = options->stress_period;
+  crd_stress_init(heap);
   if (options->hardware != NULL)
     heap->hardware = *options->hardware;
   else
@@ -253,5 +253,6 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
 void cradle_heap_free(cradle_heap *heap) {
   if (heap == NULL) return;
   if (heap->mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
+  crd_stress_judge(heap);
   destroy(heap);
 }

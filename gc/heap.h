@@ -100,6 +100,15 @@ typedef struct crd_budget {
   uint64_t deadline_ns; /* UINT64_MAX: none */
 } crd_budget;
 
+/* The stress mode, if it is on; see gc/stress.c. */
+typedef struct crd_stress {
+  uint64_t countdown;   /* points until the next collection */
+  uint64_t random;      /* state of the distances */
+  uint64_t number;      /* of the last collection, those that were left out counted */
+  uint64_t collections; /* that took place */
+  uint64_t majors;      /* of these, full ones */
+} crd_stress;
+
 typedef struct crd_global_root {
   cradle_word *address;
   cradle_kind kind;
@@ -136,7 +145,7 @@ struct cradle_heap {
   cradle_hardware hardware;
   cradle_options options;
   cradle_stats stats;
-  uint64_t stress_countdown, stress_collections;
+  crd_stress stress;
   cradle_cause last_cause;
 };
 
@@ -246,6 +255,18 @@ uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes,
 /* Tells it what a minor collection promoted and what an increment marked. */
 void crd_pacing_promoted(crd_pacing *pacing, uint64_t bytes);
 void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes);
+
+/* --- stress (gc/stress.c) --- */
+/* NULL when the options agree with each other. */
+const char *crd_stress_fault(const cradle_options *options);
+void crd_stress_init(cradle_heap *heap);
+/* Collects if this allocation or safepoint is one that the stress mode chose; whether it was. */
+bool crd_stress_point(cradle_heap *heap, cradle_stress place);
+/* Misuse if stress collections moved nothing: they could not have found anything. */
+void crd_stress_judge(cradle_heap *heap);
+static inline bool stress_is_on(const cradle_heap *heap) {
+  return CRADLE_UNLIKELY(heap->options.stress_period != 0);
+}
 
 /* --- others --- */
 bool crd_verify(cradle_heap *heap, crd_text *text);

@@ -136,7 +136,7 @@ void crd_nursery_reset(cradle_heap *heap) {
     crd_event_note(heap, "the promotion reserve was refused: the nursery's end is lowered", nursery->bytes, bytes);
   if (heap->mutator != NULL) {
     char *filled = heap->mutator->public.free;
-    if (heap->options.stress_period != 0)
+    if (stress_is_on(heap))
       for (cradle_word *word = (cradle_word *)nursery->start; word < (cradle_word *)filled; word++) *word = POISON_NURSERY;
     sanitize_unused(nursery->start, (size_t)(filled - nursery->start));
     crd_sample_rewind(&heap->sampling, (size_t)(filled - nursery->start));
@@ -153,7 +153,7 @@ static char *lowest_of(char *end, uintptr_t point) {
 void crd_nursery_set_top(cradle_heap *heap) {
   if (heap->mutator == NULL) return;
   cradle_mutator *mutator = &heap->mutator->public;
-  bool slow = heap->options.stress_period != 0 || mutator->no_collect_depth != 0 || heap->state != HEAP_MUTATING;
+  bool slow = stress_is_on(heap) || mutator->no_collect_depth != 0 || heap->state != HEAP_MUTATING;
   __atomic_store_n(&mutator->top, slow ? NULL : lowest_of(heap->nursery.end, heap->sampling.point), __ATOMIC_SEQ_CST);
   /* A request stores its flag before it lowers top: whichever store of top came last, the flag is seen. */
   if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST)) __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);

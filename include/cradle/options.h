@@ -60,6 +60,13 @@ typedef enum cradle_kind {
   CRADLE_KIND_VALUE,         /* values in the heap's encoding */
 } cradle_kind;
 
+/* Where a stress mode collects. */
+typedef enum cradle_stress {
+  CRADLE_STRESS_ANYWHERE = 0, /* allocations and safepoint polls */
+  CRADLE_STRESS_ALLOCATIONS,
+  CRADLE_STRESS_SAFEPOINTS,   /* cradle_safepoint only */
+} cradle_stress;
+
 /* Called when the embedder misused the library: message says what was done and to what. The default writes it to standard
  * error and aborts. A handler may longjmp away (the call that was refused did nothing); if it returns, the library aborts. */
 typedef void (*cradle_misuse_function)(void *data, const char *message);
@@ -96,8 +103,13 @@ typedef struct cradle_options {
   cradle_hugepages hugepages_nursery;
   cradle_hugepages hugepages_arenas;
 
-  uint64_t stress_period; /* a minor collection at every n-th allocation that the library can see; 0: off */
+  uint64_t stress_period; /* a minor collection at every n-th allocation that the library can see (all are seen then, but those
+                             out of a reservation), and an increment of a major one that always runs; 0: off */
   uint64_t stress_major;  /* under stress, every k-th collection is full and compacting; 0: none */
+  uint64_t stress_seed;   /* under stress, the distances between collections are random: 1 to 2 * stress_period - 1 */
+  uint64_t stress_first;  /* under stress, only collections with these numbers (from 1) take place; the others are counted. */
+  uint64_t stress_last;   /*   0: no bound. docs/debugging-a-missing-root.md finds one failing collection with them */
+  cradle_stress stress_at; /* under stress, what n counts */
   bool verify;            /* check the whole heap before and after every collection */
 
   const cradle_hardware *hardware; /* the machine, when it is known; NULL: detect it */

@@ -67,6 +67,7 @@ static const char *choice_fault(const cradle_options *options) {
   if ((unsigned)options->hugepages_arenas > CRADLE_HUGEPAGES_1G_STRICT) return "hugepages_arenas: no cradle_hugepages";
   if ((unsigned)options->shadow_stack > CRADLE_KIND_VALUE) return "shadow_stack: no cradle_kind";
   const char *fault = crd_stress_fault(options);
+  if (fault == NULL) fault = crd_quarantine_fault(options);
   if (fault == NULL) fault = crd_sampler_fault(&options->sampler);
   return fault != NULL ? fault : crd_encoding_fault(&options->encoding);
 }

@@ -13,6 +13,9 @@
 #include "gc/heap.h"
 #include "gc/visit.h"
 
+/* No object lies below: systems leave the first pages out, so that NULL and what is near it fault. */
+#define LOWEST_ADDRESS 4096
+
 /* Words in ascending order. */
 typedef struct sorted_words {
   cradle_word *words;
@@ -43,6 +46,84 @@ static void describe(verify_context *context, const cradle_word *object) {
   crd_text_hex(context->text, (uintptr_t)object);
 }
 
+/* --- where a slot is --- */
+
+static void text_index(crd_text *text, const char *words, ptrdiff_t index) {
+  crd_text_add(text, words);
+  crd_text_number(text, (uint64_t)index);
+}
+
+static bool describe_range_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
+  for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next) {
+    const cradle_word *base = *range->base, *top = *range->top;
+    if (slot < base || slot >= top) continue;
+    crd_text_add(text, "root range ");
+    crd_text_add(text, range->name != NULL ? range->name : "without a name");
+    text_index(text, ", index ", slot - base);
+    return true;
+  }
+  return false;
+}
+
+static bool describe_mutator_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
+  const cradle_mutator *m = &mutator->public;
+  if (slot >= m->shadow_base && slot < m->shadow_top) {
+    text_index(text, "shadow stack, word ", slot - m->shadow_base);
+    return true;
+  }
+  for (const cradle_scoped_root *root = m->scoped_roots; root != NULL; root = root->previous)
+    if (root->address == slot) {
+      crd_text_add(text, "a scoped root");
+      return true;
+    }
+  return describe_range_slot(text, mutator, slot);
+}
+
+static void describe_root(crd_text *text, const cradle_heap *heap, const cradle_word *slot) {
+  if (heap->mutator != NULL && describe_mutator_slot(text, heap->mutator, slot)) return;
+  for (size_t i = 0; i < heap->global_count; i++)
+    if (heap->globals[i].address == slot) {
+      crd_text_add(text, "the global root");
+      return;
+    }
+  crd_text_add(text, "a root of the root callback");
+}
+
+/* "word 5 (item 2) of type 3 (vector) at 0x..." */
+static void describe_slot(verify_context *context, const cradle_word *slot) {
+  crd_text *text = context->text;
+  const cradle_heap *heap = context->heap;
+  if (context->holder == NULL) {
+    describe_root(text, heap, slot);
+    crd_text_add(text, " at ");
+    crd_text_hex(text, (uintptr_t)slot);
+    return;
+  }
+  const crd_type *type = heap_type(heap, context->holder[0]);
+  ptrdiff_t word = slot - context->holder, fixed = type->size / 8;
+  if (slot < context->holder || (size_t)word >= type_object_bytes(type, context->holder) / 8) {
+    crd_text_add(text, "a slot that the trace callback visits at ");
+    crd_text_hex(text, (uintptr_t)slot);
+  } else {
+    text_index(text, "word ", word);
+    if (type->items >= CRADLE_ITEMS_REFERENCES && word >= fixed) {
+      text_index(text, " (item ", word - fixed);
+      crd_text_add(text, ")");
+    }
+  }
+  crd_text_add(text, " of ");
+  describe(context, context->holder);
+}
+
+static void add_last_collection(crd_text *text, const cradle_heap *heap) {
+  crd_text_add(text, "; last collection: ");
+  crd_text_number(text, heap->stats.minor_collections);
+  crd_text_add(text, " (");
+  crd_text_add(text, cradle_cause_name(heap->last_cause));
+  if (stress_is_on(heap)) crd_text_add(text, " "), crd_text_number(text, heap->stress.number);
+  crd_text_add(text, ")");
+}
+
 static CRADLE_COLD void fault(verify_context *context, const char *what, const cradle_word *slot) {
   if (failed(context)) return;
   crd_text *text = context->text;
@@ -51,21 +132,9 @@ static CRADLE_COLD void fault(verify_context *context, const char *what, const c
     crd_text_add(text, ": ");
     crd_text_hex(text, *slot);
     crd_text_add(text, " in ");
-    if (context->holder == NULL) {
-      crd_text_add(text, "the root at ");
-      crd_text_hex(text, (uintptr_t)slot);
-    } else {
-      crd_text_add(text, "word ");
-      crd_text_number(text, (uint64_t)(slot - context->holder));
-      crd_text_add(text, " of ");
-      describe(context, context->holder);
-    }
+    describe_slot(context, slot);
   }
-  crd_text_add(text, "; last collection: ");
-  crd_text_number(text, context->heap->stats.minor_collections);
-  crd_text_add(text, " (");
-  crd_text_add(text, cradle_cause_name(context->heap->last_cause));
-  crd_text_add(text, ")");
+  add_last_collection(text, context->heap);
 }
 
 /* --- sets --- */
@@ -128,12 +197,31 @@ static void found_old(verify_context *context, uintptr_t address, const cradle_w
     fault(context, "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]", slot);
 }
 
+/* An address outside of the heap is an object that the program made itself, or of another heap; but some can be neither. */
+static void found_outside(verify_context *context, uintptr_t address, const cradle_word *slot) {
+  crd_quarantined quarantined;
+  const char *cause = crd_poison_cause(address);
+  if (address == 0) return;
+  if (cause != NULL) {
+    crd_text what = {.length = 0};
+    crd_text_add(&what, "poison, of ");
+    crd_text_add(&what, cause);
+    fault(context, what.buffer, slot);
+  } else if (crd_quarantine_find(context->heap, address, &quarantined)) {
+    fault(context, "stale reference to what an earlier collection moved or freed", slot);
+  } else if (address % 8 != 0 || address < LOWEST_ADDRESS) {
+    fault(context, "no reference", slot);
+  }
+}
+
 static void verify_address(verify_context *context, uintptr_t address, const cradle_word *slot) {
   if (failed(context)) return;
   if (heap_is_young(context->heap, address))
     found_young(context, address, slot);
   else if (arenas_contain(&context->heap->old.arenas, address))
     found_old(context, address, slot);
+  else
+    found_outside(context, address, slot);
 }
 
 static void verify_reference(void *data, cradle_word *slot) {

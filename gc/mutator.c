@@ -21,11 +21,17 @@ static CRADLE_COLD void entry_misuse(cradle_mutator *mutator, const char *what, 
   crd_misuse(mutator->heap, text.buffer);
 }
 
+/* As near below the running function as this is no other stack. */
+#define SAME_STACK_BYTES ((size_t)16 << 10)
+
 /* A scoped root that lies deeper in the stack than the running function belongs to a frame that is gone: a longjmp left it.
- * Frames of other stacks are not told apart, so this is for builds with assertions. */
+ * Frames of other stacks are not told apart, so this is for builds with assertions; the verifier and stress look nearby. */
 static void check_scopes(cradle_mutator *mutator, const char *what) {
-  if (!CRADLE_ASSERTIONS || mutator->scoped_roots == NULL) return;
-  if ((const char *)mutator->scoped_roots < (const char *)__builtin_frame_address(0))
+  const cradle_options *options = &mutator->heap->options;
+  size_t reach = CRADLE_ASSERTIONS ? SIZE_MAX : options->verify || options->stress_period != 0 ? SAME_STACK_BYTES : 0;
+  if (reach == 0 || mutator->scoped_roots == NULL) return;
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0), root = (uintptr_t)mutator->scoped_roots;
+  if (root < here && here - root <= reach)
     entry_misuse(mutator, what, "a scoped root of a frame that is gone is still open: cradle_unwind is missing after a longjmp");
 }
 

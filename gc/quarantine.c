@@ -53,22 +53,30 @@ static bool open_pages(crd_quarantine *quarantine, char *from, char *to) {
   return true;
 }
 
+/* Where the object is now whose place in the nursery begins with this header, or NULL when it is none. */
+static const cradle_word *object_now(const cradle_heap *heap, const cradle_word *object) {
+  uintptr_t copy = (uintptr_t)(object[0] & ~HEADER_FORWARDED);
+  bool has_moved = object[0] & HEADER_FORWARDED;
+  if (has_moved && !arenas_contain(&heap->old.arenas, copy)) return NULL; /* poison */
+  const cradle_word *now = has_moved ? (const cradle_word *)copy : object;
+  return (uint32_t)now[0] < heap->types.count ? now : NULL;
+}
+
 /* Notes where the objects in [from, to) start. Words that are no header were reserved and not carved; a walk that a wrong size
  * leads astray ends. */
 static void note_starts(const cradle_heap *heap, cradle_word *from, cradle_word *to) {
   const crd_quarantine *quarantine = &heap->quarantine;
   size_t bytes;
   for (cradle_word *object = from; object < to; object += bytes / 8) {
-    bool has_moved = object[0] & HEADER_FORWARDED;
-    const cradle_word *now = has_moved ? (cradle_word *)(uintptr_t)(object[0] & ~HEADER_FORWARDED) : object;
-    uint32_t type = (uint32_t)now[0];
+    const cradle_word *now = object_now(heap, object);
     bytes = 8;
-    if (type >= heap->types.count) continue;
+    if (now == NULL) continue;
+    uint32_t type = (uint32_t)now[0];
     bytes = type_object_bytes(&heap->types.types[type], now);
     if (bytes == 0 || bytes > (size_t)(to - object) * 8) return;
     size_t word = (size_t)(object - (cradle_word *)quarantine->base);
     quarantine->starts[word / 64] |= UINT64_C(1) << (word % 64);
-    if (has_moved) object[1] = type;
+    if (now != object) object[1] = type;
   }
 }
 

@@ -170,6 +170,41 @@ static bool is_remembered(const verify_context *context, const cradle_word *slot
 
 /* --- references --- */
 
+/* Whether the object can be looked into. slot: what led there, or NULL. */
+static bool verify_header(verify_context *context, const cradle_word *object, size_t room, uint64_t flags,
+                          const cradle_word *slot) {
+  crd_text what = {.length = 0};
+  if ((uint32_t)object[0] >= context->heap->types.count || (object[0] >> 32) & ~flags) {
+    const char *cause = crd_poison_cause(object[0]);
+    crd_text_add(&what, "broken header ");
+    crd_text_hex(&what, object[0]);
+    if (cause != NULL) crd_text_add(&what, ", of "), crd_text_add(&what, cause);
+  } else {
+    size_t bytes = type_object_bytes(heap_type(context->heap, object[0]), object);
+    if (bytes != 0 && bytes <= room) return true;
+    crd_text_add(&what, "wrong length or size of ");
+    crd_text_type(&what, context->heap, (uint32_t)object[0]);
+  }
+  if (slot == NULL) {
+    crd_text_add(&what, " at ");
+    crd_text_hex(&what, (uintptr_t)object);
+  }
+  fault(context, what.buffer, slot);
+  return false;
+}
+
+static size_t young_room(const cradle_heap *heap, const cradle_word *object) {
+  return (size_t)(heap->mutator->public.free - (const char *)object);
+}
+
+static size_t old_room(const cradle_heap *heap, const cradle_word *object, bool *young) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  const crd_page *page = arenas_page(arenas, arenas_page_number(arenas, (uintptr_t)object));
+  page = arenas_page(arenas, page->head);
+  *young = page->state == PAGE_LARGE_YOUNG;
+  return page->state == PAGE_SMALL ? heap->old.classes.of[page->size_class].bytes : (size_t)page->pages << PAGE_SHIFT;
+}
+
 static void found_young(verify_context *context, uintptr_t address, const cradle_word *slot) {
   cradle_heap *heap = context->heap;
   size_t offset = address - (uintptr_t)heap->nursery.start;
@@ -181,20 +216,27 @@ static void found_young(verify_context *context, uintptr_t address, const cradle
     fault(context, "missing write barrier: an old object that is not remembered refers to a young one", slot);
   if (context->seen[offset / 512] >> (offset / 8 % 64) & 1) return;
   context->seen[offset / 512] |= UINT64_C(1) << (offset / 8 % 64);
+  const cradle_word *object = (const cradle_word *)address;
+  if (!verify_header(context, object, young_room(heap, object), 0, slot)) return;
   if (!word_stack_push(context->pending, address)) context->incomplete = true;
 }
 
 static void found_old(verify_context *context, uintptr_t address, const cradle_word *slot) {
-  const crd_arenas *arenas = &context->heap->old.arenas;
   if (!crd_old_is_object(&context->heap->old, address)) {
     fault(context, "stale reference into the old generation, where no object is", slot);
     return;
   }
-  bool young = arenas_page(arenas, arenas_page_number(arenas, address))->state == PAGE_LARGE_YOUNG;
+  bool young;
+  size_t room = old_room(context->heap, (const cradle_word *)address, &young);
+  if (!verify_header(context, (const cradle_word *)address, room, young ? 0 : HEADER_OLD_FLAGS >> 32, slot)) return;
   if (young && context->holder_is_old && !is_remembered(context, slot))
     fault(context, "missing write barrier: an old object that is not remembered refers to a young large one", slot);
   if (!young && context->holder_is_traced && !old_is_marked(&context->heap->old, address) && !is_remembered(context, slot))
     fault(context, "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]", slot);
+}
+
+static bool may_hold_tags(const verify_context *context) {
+  return context->holder != NULL && heap_type(context->heap, context->holder[0])->folded;
 }
 
 /* An address outside of the heap is an object that the program made itself, or of another heap; but some can be neither. */
@@ -209,7 +251,7 @@ static void found_outside(verify_context *context, uintptr_t address, const crad
     fault(context, what.buffer, slot);
   } else if (crd_quarantine_find(context->heap, address, &quarantined)) {
     fault(context, "stale reference to what an earlier collection moved or freed", slot);
-  } else if (address % 8 != 0 || address < LOWEST_ADDRESS) {
+  } else if (address % 8 != 0 ? !may_hold_tags(context) : address < LOWEST_ADDRESS) {
     fault(context, "no reference", slot);
   }
 }
@@ -234,35 +276,9 @@ static void verify_value(void *data, cradle_word *slot) {
   if (value_is_reference(encoding, *slot)) verify_address(context, value_address(encoding, *slot), slot);
 }
 
-/* The object's header and size; false when it cannot be looked into. */
-static bool verify_header(verify_context *context, const cradle_word *object, size_t room, uint64_t flags) {
-  if ((uint32_t)object[0] >= context->heap->types.count || (object[0] >> 32) & ~flags) {
-    crd_text_add(context->text, "broken header ");
-    crd_text_hex(context->text, object[0]);
-    crd_text_add(context->text, " at ");
-    crd_text_hex(context->text, (uintptr_t)object);
-    fault(context, "", NULL);
-    return false;
-  }
-  size_t bytes = type_object_bytes(heap_type(context->heap, object[0]), object);
-  if (bytes != 0 && bytes <= room) return true;
-  crd_text_add(context->text, "wrong length or size of ");
-  describe(context, object);
-  fault(context, "", NULL);
-  return false;
-}
-
 static void verify_slots(verify_context *context, cradle_word *object) {
   context->holder = object;
   visit_object(heap_type(context->heap, object[0]), object, verify_reference, verify_value, context);
-}
-
-static size_t old_room(const cradle_heap *heap, const cradle_word *object, bool *young) {
-  const crd_arenas *arenas = &heap->old.arenas;
-  const crd_page *page = arenas_page(arenas, arenas_page_number(arenas, (uintptr_t)object));
-  page = arenas_page(arenas, page->head);
-  *young = page->state == PAGE_LARGE_YOUNG;
-  return page->state == PAGE_SMALL ? heap->old.classes.of[page->size_class].bytes : (size_t)page->pages << PAGE_SHIFT;
 }
 
 static void verify_old_object(void *data, cradle_word *object) {
@@ -270,7 +286,7 @@ static void verify_old_object(void *data, cradle_word *object) {
   if (failed(context)) return;
   bool young;
   size_t room = old_room(context->heap, object, &young);
-  if (!verify_header(context, object, room, young ? 0 : HEADER_OLD_FLAGS >> 32)) return;
+  if (!verify_header(context, object, room, young ? 0 : HEADER_OLD_FLAGS >> 32, NULL)) return;
   if (!young && !(object[0] & HEADER_BARRIER_FLAG)) context->unflagged++;
   context->holder_is_old = !young;
   context->holder_is_traced = context->heap->major.phase == MAJOR_MARKING && !context->heap->major.overflowed &&
@@ -284,8 +300,7 @@ static void verify_young(verify_context *context) {
   context->holder_is_old = context->holder_is_traced = false;
   while (context->pending->top > context->pending_base && !failed(context)) {
     cradle_word *object = (cradle_word *)(uintptr_t)*--context->pending->top;
-    size_t room = (size_t)(context->heap->mutator->public.free - (char *)object);
-    if (verify_header(context, object, room, 0)) verify_slots(context, object);
+    verify_slots(context, object);
   }
   context->pending->top = context->pending_base;
 }

@@ -196,7 +196,7 @@ static NOINLINE void missing_barrier_field(void) {
   pair *old = old_pair();
   CRADLE_ROOT(m, old);
   old->first = new_pair(2); /* mistake */
-  work();
+  work(); /* stops */
   CHECK(old->first->number == 2); /* stops */
 }
 
@@ -206,7 +206,7 @@ static NOINLINE void missing_barrier_item(void) {
   cradle_collect_minor(m);
   pair *item = new_pair(2);
   table->item[17] = item; /* mistake */
-  work();
+  work(); /* stops */
   CHECK(table->item[17]->number == 2); /* stops */
 }
 
@@ -220,7 +220,7 @@ static NOINLINE void missing_barrier_copy(void) {
   cradle_store(m, other, &other->item[3], item);
   memcpy(table->item, other->item, 20 * sizeof *table->item); /* mistake: no barrier behind it */
   other = NULL;
-  work();
+  work(); /* stops */
   CHECK(table->item[3]->number == 2); /* stops */
 }
 

@@ -207,7 +207,9 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   size_t bytes = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
   heap->nursery.bytes = bytes;
   crd_adapt_init(heap);
-  if (!crd_nursery_init(heap, bytes, heap->adapt.max)) return fail(error, "memory for the nursery was refused");
+  if (!crd_nursery_init(heap, bytes, heap->adapt.max))
+    return fail(error, heap->options.quarantine == 0 ? "memory for the nursery was refused"
+                                                     : "memory for the nurseries of the quarantine was refused, or above 64 GiB");
   send_created(heap, reason);
   crd_pacing_init(&heap->pacing, &heap->options, &heap->hardware, bytes);
   if (!check_maximum(heap, error)) return false;

@@ -16,8 +16,6 @@ const char *crd_stress_fault(const cradle_options *options) {
   if ((unsigned)options->stress_at > CRADLE_STRESS_SAFEPOINTS) return "stress_at: no cradle_stress";
   if (options->stress_major != 0 && options->stress_period == 0) return "stress_major needs stress_period";
   if (others && options->stress_period == 0) return "stress_seed, stress_first, stress_last and stress_at need stress_period";
-  if (options->stress_seed != 0 && options->stress_period > UINT64_MAX / 2)
-    return "stress_period: with stress_seed at most 2^63 - 1";
   if (options->stress_last != 0 && options->stress_first > options->stress_last) return "stress_first is above stress_last";
   return NULL;
 }
@@ -31,8 +29,8 @@ static uint64_t next_random(crd_stress *stress) {
 }
 
 static void wind_up(cradle_heap *heap) {
-  uint64_t period = heap->options.stress_period;
-  heap->stress.countdown = heap->options.stress_seed == 0 ? period : 1 + next_random(&heap->stress) % (2 * period - 1);
+  uint64_t period = heap->options.stress_period, distances = period > UINT64_MAX / 2 ? UINT64_MAX : 2 * period - 1;
+  heap->stress.countdown = heap->options.stress_seed == 0 ? period : 1 + next_random(&heap->stress) % distances;
 }
 
 void crd_stress_init(cradle_heap *heap) {

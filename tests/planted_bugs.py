@@ -38,13 +38,11 @@ TELLERS = {"tell", "on_fault", "on_abort", "on_misuse", "__asan_on_error"}
 def regions(source, names):
     """For each mistake the lines of its function and of the helpers before it, and those of them that are marked."""
     lines = source.read_text(encoding="utf-8").splitlines()
-    result, first = {}, 1
+    result, first = {}, None
     for name in names:
         start = next(i for i, line in enumerate(lines, 1) if re.match(rf"static NOINLINE void {name}\(void\)", line))
         end = next(i for i, line in enumerate(lines, 1) if i >= start and line.startswith("}"))
-        while first < start and "CHECK" not in lines[first - 1] and start - first > 40:
-            first += 1
-        span = range(first, end + 1)
+        span = range(first or start, end + 1)
         result[name] = span, {i for i in span if "stops" in lines[i - 1]}
         first = end + 1
     return result

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,8 +52,18 @@ typedef struct fixture {
   char message[300];
 } fixture;
 
+/* For misuse_messages.py. */
+static inline void fixture_log_misuse(const char *message) {
+  const char *path = getenv("MISUSE_LOG");
+  FILE *log = path == NULL ? NULL : fopen(path, "a");
+  if (log == NULL) return;
+  fprintf(log, "%s\n", message);
+  fclose(log);
+}
+
 static inline void fixture_misuse(void *data, const char *message) {
   fixture *f = data;
+  fixture_log_misuse(message);
   if (!f->armed) fail_msg("unexpected misuse: %s", message);
   f->armed = false;
   strncpy(f->message, message, sizeof f->message - 1);

@@ -121,6 +121,17 @@ static void write_trigger(const crd_faults *faults, uint64_t collection, const c
   if (one->collection == collection) write_frames(one->frames, one->depth);
 }
 
+static void write_stress(cradle_heap *heap) {
+  cradle_stats stats;
+  line text = {.length = 0};
+  cradle_heap_stats(heap, &stats, sizeof stats, false); /* which only reads */
+  if (stats.stress_number == 0) return;
+  add(&text, "cradle: the last stress collection has number ");
+  add_number(&text, stats.stress_number, 10);
+  add(&text, " (CRADLE_STRESS_FIRST, CRADLE_STRESS_LAST)");
+  write_line(&text);
+}
+
 /* --- the report --- */
 
 /* The registers of the faulting instruction; the program counter apart. An address that the processor does not accept, such as
@@ -188,6 +199,7 @@ static void report(int number, const siginfo_t *info, const ucontext_t *context)
   if (explanation.collection != 0) write_trigger(faults, explanation.collection, "");
   if (explanation.collection != faults->collections && faults->collections != 0)
     write_trigger(faults, faults->collections, "the last collection: ");
+  write_stress(faults->heap);
 }
 
 /* --- the handler --- */

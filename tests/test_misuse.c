@@ -363,7 +363,8 @@ static void options_that_contradict(void **state) {
   REFUSED("hugepages_nursery", options.hugepages_nursery = (cradle_hugepages)9);
   REFUSED("hugepages_arenas", options.hugepages_arenas = (cradle_hugepages)9);
   REFUSED("stress_major needs stress_period", (options.stress_period = 0, options.stress_major = 3));
-  REFUSED("stress_seed, stress_first, stress_last and stress_at need", (options.stress_period = 0, options.stress_seed = 3));
+  REFUSED("stress_seed, stress_first, stress_last and stress_at need",
+          (options.stress_period = options.stress_major = 0, options.stress_seed = 3));
   REFUSED("stress_first is above stress_last", (options.stress_period = options.stress_last = 1, options.stress_first = 3));
   REFUSED("stress_at: no cradle_stress", (options.stress_period = 1, options.stress_at = (cradle_stress)9));
   REFUSED("quarantine: accepted are 1 to 4096", options.quarantine = 4097);

@@ -81,6 +81,7 @@ typedef struct cradle_stats {
   uint64_t recorded_slots;                     /* of large arrays, likewise */
   uint64_t moved_objects;                      /* objects that a minor collection moved, in all */
   uint64_t moved_old_objects, moved_old_bytes; /* those that a compacting collection moved */
+  uint64_t stress_number;                      /* of the last stress collection; those that were left out count, too */
   cradle_hugepages nursery_pages_asked;        /* policy */
   cradle_hugepages arena_pages_asked;
   uint64_t nursery_resident_bytes, nursery_huge_bytes; /* what the kernel gave, read at this call */

@@ -131,8 +131,7 @@ bool crd_quarantine_advance(cradle_heap *heap, char *filled) {
   size_t window = heap->nursery.reserved_bytes;
   char *from = heap->nursery.start, *next = page_end(quarantine, filled), *clean = quarantine->clean;
   if ((size_t)(quarantine->base + quarantine->bytes - next) < window) next = clean = quarantine->base;
-  char *opened = clean > next ? clean : next;
-  if (!open_pages(quarantine, opened, next + window)) {
+  if (!open_pages(quarantine, clean, next + window)) {
     crd_event_note(heap, "quarantine: the system refuses to open pages; the nursery stays where it is", 0, 0);
     return false;
   }

@@ -43,7 +43,7 @@ void crd_adapt_init(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   size_t base = heap->nursery.bytes;
   size_t max = heap->hardware.l3_bytes != 0 ? heap->hardware.l3_bytes : base * UNKNOWN_L3_BASES;
-  adapt->fixed = heap->options.nursery_bytes != 0 || heap->options.nursery_fixed;
+  adapt->fixed = heap->options.nursery_bytes != 0 || heap->options.nursery_fixed || heap->options.quarantine != 0;
   adapt->base = base;
   adapt->min = base / MIN_SHARE > MIN_BYTES ? base / MIN_SHARE : MIN_BYTES;
   adapt->max = max < MAX_BYTES ? max : MAX_BYTES;

@@ -85,23 +85,10 @@ void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type,
 
 /* --- room --- */
 
-static void collect_for_stress(cradle_heap *heap) {
-  heap->stress_countdown = heap->options.stress_period;
-  heap->stress_collections++;
-  bool major = heap->options.stress_major != 0 && heap->stress_collections % heap->options.stress_major == 0;
-  if (major)
-    crd_collect_major(heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
-  else
-    crd_collect(heap, CRADLE_CAUSE_STRESS);
-}
-
 /* Serves what lowered top. */
-static void serve(cradle_heap *heap) {
-  if (heap->options.stress_period != 0 && --heap->stress_countdown == 0) {
-    collect_for_stress(heap);
-  } else if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST)) {
-    crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
-  }
+static void serve(cradle_heap *heap, cradle_stress place) {
+  if (crd_stress_point(heap, place)) return;
+  if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST)) crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
 }
 
 /* Whether an object fits below limit, which free may have passed: one object may lie in the slack behind the nursery's end. */
@@ -113,7 +100,7 @@ static bool fits_below(const cradle_mutator *mutator, size_t bytes, const char *
 static bool make_room(cradle_mutator *mutator, size_t bytes) {
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
-  serve(heap);
+  serve(heap, CRADLE_STRESS_ALLOCATIONS);
   if (fits_below(mutator, bytes, heap->nursery.end)) return true;
   crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
   if (fits_below(mutator, bytes, heap->nursery.slack_end)) return true;
@@ -153,7 +140,7 @@ static void *new_large(cradle_mutator *mutator, uint32_t type, size_t bytes) {
   cradle_heap *heap = mutator->heap;
   PROBE3(allocate_large, heap, type, bytes);
   mutator->reserved_end = NULL;
-  serve(heap);
+  serve(heap, CRADLE_STRESS_ALLOCATIONS);
   if (bytes > heap->old.arenas.bytes) return NULL;
   collect_before_large(heap, bytes);
   cradle_word *object = take_large(heap, bytes);
@@ -186,7 +173,7 @@ void *crd_allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes) {
   cradle_heap *heap = mutator->heap;
   PROBE3(allocate_large, heap, type, bytes);
   mutator->reserved_end = NULL;
-  serve(heap);
+  serve(heap, CRADLE_STRESS_ALLOCATIONS);
   if (bytes > heap->old.arenas.bytes) return NULL;
   collect_before_large(heap, bytes);
   cradle_word *object = take_old(heap, bytes);
@@ -379,7 +366,7 @@ void cradle_safepoint_slow(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_safepoint");
   PROBE1(safepoint_slow, mutator->heap);
   mutator->reserved_end = NULL;
-  serve(mutator->heap);
+  serve(mutator->heap, CRADLE_STRESS_SAFEPOINTS);
   crd_nursery_set_top(mutator->heap);
 }
 

@@ -216,7 +216,7 @@ static void redirect(compact_context *context) {
 /* --- releasing --- */
 
 static void poison(cradle_word *object, size_t bytes) {
-  for (size_t i = 0; i < bytes / 8; i++) object[i] = POISON_SWEPT;
+  for (size_t i = 0; i < bytes / 8; i++) object[i] = POISON_COMPACTED;
 }
 
 /* Frees the places of a small span whose objects have moved; the span too, if nothing stayed. */

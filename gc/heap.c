@@ -67,8 +67,9 @@ static const char *choice_fault(const cradle_options *options) {
   if ((unsigned)options->hugepages_nursery > CRADLE_HUGEPAGES_1G_STRICT) return "hugepages_nursery: no cradle_hugepages";
   if ((unsigned)options->hugepages_arenas > CRADLE_HUGEPAGES_1G_STRICT) return "hugepages_arenas: no cradle_hugepages";
   if ((unsigned)options->shadow_stack > CRADLE_KIND_VALUE) return "shadow_stack: no cradle_kind";
-  if (options->stress_major != 0 && options->stress_period == 0) return "stress_major needs stress_period";
-  const char *fault = crd_sampler_fault(&options->sampler);
+  const char *fault = crd_stress_fault(options);
+  if (fault == NULL) fault = crd_quarantine_fault(options);
+  if (fault == NULL) fault = crd_sampler_fault(&options->sampler);
   return fault != NULL ? fault : crd_encoding_fault(&options->encoding);
 }
 
@@ -207,7 +208,9 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   size_t bytes = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
   heap->nursery.bytes = bytes;
   crd_adapt_init(heap);
-  if (!crd_nursery_init(heap, bytes, heap->adapt.max)) return fail(error, "memory for the nursery was refused");
+  if (!crd_nursery_init(heap, bytes, heap->adapt.max))
+    return fail(error, heap->options.quarantine == 0 ? "memory for the nursery was refused"
+                                                     : "memory for the nurseries of the quarantine was refused, or above 64 GiB");
   send_created(heap, reason);
   crd_pacing_init(&heap->pacing, &heap->options, &heap->hardware, bytes);
   if (!check_maximum(heap, error)) return false;
@@ -256,7 +259,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   heap->encoding = options->encoding;
   crd_handles_init(&heap->handles);
   crd_ids_init(&heap->ids);
-  heap->stress_countdown = options->stress_period;
+  crd_stress_init(heap);
   if (options->hardware != NULL)
     heap->hardware = *options->hardware;
   else
@@ -271,5 +274,6 @@ void cradle_heap_free(cradle_heap *heap) {
   if (heap == NULL) return;
   if (heap->mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
   if (crd_registry_has_sets(heap)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
+  crd_stress_judge(heap);
   destroy(heap);
 }

@@ -54,6 +54,8 @@
 /* Poison: what a dead word says about why it is dead. */
 #define POISON_SWEPT UINT64_C(0xdead0001dead0001)   /* freed by a sweep */
 #define POISON_NURSERY UINT64_C(0xdead0002dead0002) /* an object that moved or died in a minor collection was here */
+#define POISON_UNUSED UINT64_C(0xdead0003dead0003)  /* nursery memory under quarantine that no object was written to */
+#define POISON_COMPACTED UINT64_C(0xdead0004dead0004) /* an object that a compaction moved was here */
 
 enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING, HEAP_FORKING, HEAP_SAMPLING, HEAP_DESTROYING };
 
@@ -69,6 +71,17 @@ typedef struct crd_nursery {
   crd_backing backing;    /* which pages were asked for */
   bool from_pool;         /* all of it is from the reserved pool */
 } crd_nursery;
+
+/* The ring of pages that the nursery moves through under quarantine; see gc/quarantine.c. base NULL: no quarantine. */
+typedef struct crd_quarantine {
+  char *base;
+  size_t bytes;        /* of the ring */
+  size_t page_bytes;
+  char *clean;         /* [nursery.start, clean) was never handed out since it was opened */
+  uint64_t *starts;    /* a bit a word: an object began there */
+  uint64_t *closed_by; /* a page: the minor collection that closed it, or 0 */
+  bool refused;        /* the log was told that pages cannot be protected */
+} crd_quarantine;
 
 /* What the adaptive nursery knows; see gc/adapt.c. */
 typedef struct crd_adapt {
@@ -117,6 +130,15 @@ typedef struct crd_budget {
   uint64_t deadline_ns; /* UINT64_MAX: none */
 } crd_budget;
 
+/* The stress mode, if it is on; see gc/stress.c. */
+typedef struct crd_stress {
+  uint64_t countdown;   /* points until the next collection */
+  uint64_t random;      /* state of the distances */
+  uint64_t number;      /* of the last collection, those that were left out counted */
+  uint64_t collections; /* that took place */
+  uint64_t majors;      /* of these, full ones */
+} crd_stress;
+
 typedef struct crd_global_root {
   cradle_word *address;
   cradle_kind kind;
@@ -124,6 +146,7 @@ typedef struct crd_global_root {
 
 struct cradle_heap {
   crd_nursery nursery;
+  crd_quarantine quarantine;
   crd_old old;
   crd_type_table types;
   cradle_encoding encoding;
@@ -158,7 +181,7 @@ struct cradle_heap {
   cradle_hardware hardware;
   cradle_options options;
   cradle_stats stats;
-  uint64_t stress_countdown, stress_collections;
+  crd_stress stress;
   cradle_cause last_cause;
 };
 
@@ -290,6 +313,40 @@ void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes);
 /* --- the remembered set (gc/remember.c) --- */
 /* Remembers an old or prebuilt object whose barrier flag is set. */
 void crd_remember(cradle_heap *heap, cradle_word *header);
+
+/* --- quarantine (gc/quarantine.c) --- */
+/* NULL when the options agree with each other. */
+const char *crd_quarantine_fault(const cradle_options *options);
+/* Makes the ring for a nursery of so many bytes, and returns its base; NULL: memory was refused. */
+char *crd_quarantine_init(cradle_heap *heap, size_t window);
+void crd_quarantine_fini(cradle_heap *heap);
+/* Closes the nursery's pages up to filled, and moves its start behind them. false: the system refuses, nothing changed. */
+bool crd_quarantine_advance(cradle_heap *heap, char *filled);
+/* Whether the address lies on a closed page, and what was there. Fit for signal handlers. */
+typedef struct crd_quarantined {
+  const cradle_word *object; /* NULL: no object is known there */
+  uintptr_t moved_to;        /* 0: it died */
+  uint64_t collection;
+  uint32_t type;
+} crd_quarantined;
+bool crd_quarantine_find(const cradle_heap *heap, uintptr_t address, crd_quarantined *found);
+static inline bool quarantine_is_on(const cradle_heap *heap) {
+  return CRADLE_UNLIKELY(heap->quarantine.base != NULL);
+}
+/* What was where the poison word lies, or NULL when the word is no poison (gc/explain.c). */
+const char *crd_poison_cause(uint64_t word);
+
+/* --- stress (gc/stress.c) --- */
+/* NULL when the options agree with each other. */
+const char *crd_stress_fault(const cradle_options *options);
+void crd_stress_init(cradle_heap *heap);
+/* Collects if this allocation or safepoint is one that the stress mode chose; whether it was. */
+bool crd_stress_point(cradle_heap *heap, cradle_stress place);
+/* Misuse if stress collections moved nothing: they could not have found anything. */
+void crd_stress_judge(cradle_heap *heap);
+static inline bool stress_is_on(const cradle_heap *heap) {
+  return CRADLE_UNLIKELY(heap->options.stress_period != 0);
+}
 
 /* --- others --- */
 /* A zeroed object of a size that was checked, old from the start, with its header; NULL: no memory. May collect

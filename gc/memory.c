@@ -44,6 +44,9 @@ void cradle_memory_report(cradle_heap *heap, cradle_memory *memory, size_t size)
   memset(memory, 0, sizeof *memory);
   memory->nursery = region_of(NURSERY_NAME, nursery->start, nursery->reserved_bytes, nursery->committed_bytes,
                               nursery->committed_bytes, nursery->backing.asked);
+  if (quarantine_is_on(heap))
+    memory->nursery = region_of(NURSERY_NAME, heap->quarantine.base, heap->quarantine.bytes, heap->quarantine.bytes,
+                                heap->quarantine.bytes, CRADLE_HUGEPAGES_OFF);
   memory->nursery.pool_bytes = nursery->from_pool ? nursery->committed_bytes : 0;
   memory->arenas = region_of(ARENAS_NAME, (void *)arenas->base, arenas->bytes, arenas->committed_end * ARENA_BYTES,
                              arenas->committed_count * ARENA_BYTES, arenas->backing.asked);

@@ -43,8 +43,21 @@ static size_t full_bytes(size_t bytes) {
   return bytes < FULL_MIN_BYTES ? FULL_MIN_BYTES : bytes;
 }
 
+/* The window that moves through the quarantine. */
+static bool init_quarantined(cradle_heap *heap, size_t bytes) {
+  crd_nursery *nursery = &heap->nursery;
+  char *base = crd_quarantine_init(heap, full_bytes(bytes));
+  if (base == NULL) return false;
+  nursery->backing = crd_backing_choose(CRADLE_HUGEPAGES_OFF, &heap->hardware);
+  nursery->start = nursery->end = nursery->slack_end = base;
+  nursery->bytes = bytes;
+  nursery->reserved_bytes = nursery->committed_bytes = heap->quarantine.bytes / (heap->options.quarantine + 2);
+  return true;
+}
+
 /* Nothing is populated: a page comes when it is touched first, whole. docs/design/pages.md says why. */
 bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
+  if (heap->options.quarantine != 0) return init_quarantined(heap, bytes);
   crd_nursery *nursery = &heap->nursery;
   size_t committed = huge_multiple(full_bytes(bytes)), reserved = huge_multiple(full_bytes(max));
   char *base = crd_pages_reserve(reserved, HUGE_BYTES, NULL);
@@ -84,19 +97,24 @@ bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
 
 void crd_nursery_discard_rest(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
-  size_t used = huge_multiple(full_bytes(nursery->bytes));
+  size_t used = quarantine_is_on(heap) ? nursery->committed_bytes : huge_multiple(full_bytes(nursery->bytes));
   if (used < nursery->committed_bytes) (void)crd_pages_discard(nursery->start + used, nursery->committed_bytes - used);
 }
 
 void crd_nursery_fini(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
   if (nursery->start == NULL) return;
+  if (quarantine_is_on(heap)) {
+    crd_quarantine_fini(heap);
+    return;
+  }
   sanitize_used(nursery->start, nursery->committed_bytes);
   crd_pages_unreserve(nursery->start, nursery->reserved_bytes);
   nursery->start = NULL;
 }
 
 void crd_nursery_discard(cradle_heap *heap) {
+  if (quarantine_is_on(heap)) return; /* what it keeps is asked for later */
   (void)crd_pages_discard(heap->nursery.start, heap->nursery.committed_bytes); /* refused: the old pages serve */
 }
 
@@ -123,26 +141,32 @@ static void note_pool(cradle_heap *heap) {
   crd_event_note(heap, "the huge-page pool refused arenas: transparent huge pages instead", refused, 0);
 }
 
+/* Empties it: what was filled is closed, or used again. */
+static void empty(cradle_heap *heap, cradle_mutator *mutator) {
+  crd_nursery *nursery = &heap->nursery;
+  char *start = nursery->start, *filled = mutator->free;
+  if (filled != start && !(quarantine_is_on(heap) && crd_quarantine_advance(heap, filled))) {
+    if (stress_is_on(heap))
+      for (cradle_word *word = (cradle_word *)start; word < (cradle_word *)filled; word++) *word = POISON_NURSERY;
+    sanitize_unused(start, (size_t)(filled - start));
+  }
+  crd_sample_rewind(&heap->sampling, (size_t)((uintptr_t)filled - (uintptr_t)nursery->start)); /* below zero: forward */
+  mutator->free = nursery->start;
+  mutator->reserved_end = NULL;
+}
+
 void crd_nursery_reset(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
   bool was_lowered = nursery->lowered;
   size_t bytes = secure(heap);
   note_pool(heap);
+  if (heap->mutator != NULL) empty(heap, &heap->mutator->public);
   nursery->slack_end = nursery->start + bytes;
   size_t handed_out = crd_adapt_hand_out(heap);
   nursery->end = bytes < handed_out ? nursery->slack_end : nursery->start + handed_out;
   nursery->lowered = bytes < nursery->bytes;
   if (nursery->lowered && !was_lowered)
     crd_event_note(heap, "the promotion reserve was refused: the nursery's end is lowered", nursery->bytes, bytes);
-  if (heap->mutator != NULL) {
-    char *filled = heap->mutator->public.free;
-    if (heap->options.stress_period != 0)
-      for (cradle_word *word = (cradle_word *)nursery->start; word < (cradle_word *)filled; word++) *word = POISON_NURSERY;
-    sanitize_unused(nursery->start, (size_t)(filled - nursery->start));
-    crd_sample_rewind(&heap->sampling, (size_t)(filled - nursery->start));
-    heap->mutator->public.free = nursery->start;
-    heap->mutator->public.reserved_end = NULL;
-  }
   crd_nursery_set_top(heap);
 }
 
@@ -153,7 +177,7 @@ static char *lowest_of(char *end, uintptr_t point) {
 void crd_nursery_set_top(cradle_heap *heap) {
   if (heap->mutator == NULL) return;
   cradle_mutator *mutator = &heap->mutator->public;
-  bool slow = heap->options.stress_period != 0 || mutator->no_collect_depth != 0 || heap->state != HEAP_MUTATING;
+  bool slow = stress_is_on(heap) || mutator->no_collect_depth != 0 || heap->state != HEAP_MUTATING;
   __atomic_store_n(&mutator->top, slow ? NULL : lowest_of(heap->nursery.end, heap->sampling.point), __ATOMIC_SEQ_CST);
   /* A request stores its flag before it lowers top: whichever store of top came last, the flag is seen. */
   if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST)) __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);

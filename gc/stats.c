@@ -24,7 +24,9 @@ void cradle_heap_stats(cradle_heap *heap, cradle_stats *stats, size_t size, bool
   stats->committed_bytes = arenas->committed_count * ARENA_BYTES + arenas->meta_committed + heap->nursery.committed_bytes +
                            word_stack_committed(&heap->remembered) + word_stack_committed(&heap->recorded) +
                            word_stack_committed(&heap->mark_stack) +
+                           (quarantine_is_on(heap) ? heap->quarantine.bytes - heap->nursery.committed_bytes : 0) +
                            (heap->mutator != NULL ? word_stack_committed(&heap->mutator->shadow) : 0);
+  stats->stress_number = heap->stress.number;
   stats->nursery_pages_asked = heap->options.hugepages_nursery;
   stats->arena_pages_asked = heap->options.hugepages_arenas;
   crd_pages_backing nursery = {0, 0}, old = {0, 0};

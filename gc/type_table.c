@@ -107,6 +107,7 @@ bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool pla
                       .trace = type->trace,
                       .name = type->name};
   if (plain_encoding) {
+    entry->folded = entry->values != 0 || entry->items == CRADLE_ITEMS_VALUES;
     entry->references |= entry->values;
     entry->values = 0;
     if (entry->items == CRADLE_ITEMS_VALUES) entry->items = CRADLE_ITEMS_REFERENCES;

@@ -22,6 +22,7 @@ typedef struct crd_type {
   uint8_t items;        /* cradle_items */
   uint8_t has_slots;    /* anything to trace */
   uint8_t registers;    /* bit k: objects are registered in list k; see gc/registry.h */
+  uint8_t folded;       /* [type.2]: some reference slots were declared as values, and hold tagged words too */
   cradle_trace_function trace;
   const char *name;
 } crd_type;

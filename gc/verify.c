@@ -14,6 +14,9 @@
 #include "gc/registry.h"
 #include "gc/visit.h"
 
+/* No object lies below: systems leave the first pages out, so that NULL and what is near it fault. */
+#define LOWEST_ADDRESS 4096
+
 /* Words in ascending order. */
 typedef struct sorted_words {
   cradle_word *words;
@@ -46,6 +49,84 @@ static void describe(verify_context *context, const cradle_word *object) {
   crd_text_hex(context->text, (uintptr_t)object);
 }
 
+/* --- where a slot is --- */
+
+static void text_index(crd_text *text, const char *words, ptrdiff_t index) {
+  crd_text_add(text, words);
+  crd_text_number(text, (uint64_t)index);
+}
+
+static bool describe_range_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
+  for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next) {
+    const cradle_word *base = *range->base, *top = *range->top;
+    if (slot < base || slot >= top) continue;
+    crd_text_add(text, "root range ");
+    crd_text_add(text, range->name != NULL ? range->name : "without a name");
+    text_index(text, ", index ", slot - base);
+    return true;
+  }
+  return false;
+}
+
+static bool describe_mutator_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
+  const cradle_mutator *m = &mutator->public;
+  if (slot >= m->shadow_base && slot < m->shadow_top) {
+    text_index(text, "shadow stack, word ", slot - m->shadow_base);
+    return true;
+  }
+  for (const cradle_scoped_root *root = m->scoped_roots; root != NULL; root = root->previous)
+    if (root->address == slot) {
+      crd_text_add(text, "a scoped root");
+      return true;
+    }
+  return describe_range_slot(text, mutator, slot);
+}
+
+static void describe_root(crd_text *text, const cradle_heap *heap, const cradle_word *slot) {
+  if (heap->mutator != NULL && describe_mutator_slot(text, heap->mutator, slot)) return;
+  for (size_t i = 0; i < heap->global_count; i++)
+    if (heap->globals[i].address == slot) {
+      crd_text_add(text, "the global root");
+      return;
+    }
+  crd_text_add(text, "a root of the root callback");
+}
+
+/* "word 5 (item 2) of type 3 (vector) at 0x..." */
+static void describe_slot(verify_context *context, const cradle_word *slot) {
+  crd_text *text = context->text;
+  const cradle_heap *heap = context->heap;
+  if (context->holder == NULL) {
+    describe_root(text, heap, slot);
+    crd_text_add(text, " at ");
+    crd_text_hex(text, (uintptr_t)slot);
+    return;
+  }
+  const crd_type *type = heap_type(heap, context->holder[0]);
+  ptrdiff_t word = slot - context->holder, fixed = type->size / 8;
+  if (slot < context->holder || (size_t)word >= type_object_bytes(type, context->holder) / 8) {
+    crd_text_add(text, "a slot that the trace callback visits at ");
+    crd_text_hex(text, (uintptr_t)slot);
+  } else {
+    text_index(text, "word ", word);
+    if (type->items >= CRADLE_ITEMS_REFERENCES && word >= fixed) {
+      text_index(text, " (item ", word - fixed);
+      crd_text_add(text, ")");
+    }
+  }
+  crd_text_add(text, " of ");
+  describe(context, context->holder);
+}
+
+static void add_last_collection(crd_text *text, const cradle_heap *heap) {
+  crd_text_add(text, "; last collection: ");
+  crd_text_number(text, heap->stats.minor_collections);
+  crd_text_add(text, " (");
+  crd_text_add(text, cradle_cause_name(heap->last_cause));
+  if (stress_is_on(heap)) crd_text_add(text, " "), crd_text_number(text, heap->stress.number);
+  crd_text_add(text, ")");
+}
+
 static CRADLE_COLD void fault(verify_context *context, const char *what, const cradle_word *slot) {
   if (failed(context)) return;
   crd_text *text = context->text;
@@ -54,21 +135,9 @@ static CRADLE_COLD void fault(verify_context *context, const char *what, const c
     crd_text_add(text, ": ");
     crd_text_hex(text, *slot);
     crd_text_add(text, " in ");
-    if (context->holder == NULL) {
-      crd_text_add(text, "the root at ");
-      crd_text_hex(text, (uintptr_t)slot);
-    } else {
-      crd_text_add(text, "word ");
-      crd_text_number(text, (uint64_t)(slot - context->holder));
-      crd_text_add(text, " of ");
-      describe(context, context->holder);
-    }
+    describe_slot(context, slot);
   }
-  crd_text_add(text, "; last collection: ");
-  crd_text_number(text, context->heap->stats.minor_collections);
-  crd_text_add(text, " (");
-  crd_text_add(text, cradle_cause_name(context->heap->last_cause));
-  crd_text_add(text, ")");
+  add_last_collection(text, context->heap);
 }
 
 /* --- sets --- */
@@ -104,6 +173,47 @@ static bool is_remembered(const verify_context *context, const cradle_word *slot
 
 /* --- references --- */
 
+/* The flags that objects may have. */
+#define YOUNG_FLAGS (HEADER_WEAK_FLAG | HEADER_IDENTITY)
+#define OLD_FLAGS (HEADER_OLD_FLAGS | HEADER_PINNED_FLAG | HEADER_IDENTITY)
+
+/* Whether the object can be looked into. slot: what led there, or NULL. */
+static bool verify_header(verify_context *context, const cradle_word *object, size_t room, uint64_t flags,
+                          const cradle_word *slot) {
+  crd_text what = {.length = 0};
+  if ((uint32_t)object[0] >= context->heap->types.count || (object[0] >> 32 << 32) & ~flags) {
+    const char *cause = crd_poison_cause(object[0]);
+    crd_text_add(&what, "broken header ");
+    crd_text_hex(&what, object[0]);
+    if (cause != NULL) crd_text_add(&what, ", of "), crd_text_add(&what, cause);
+  } else {
+    if ((object[0] & HEADER_ID_FLAG) && !crd_ids_know(context->heap, object))
+      fault(context, "an object has the flag of an id, but no id [identity.1]", NULL);
+    size_t bytes = type_object_bytes(heap_type(context->heap, object[0]), object);
+    if (bytes != 0 && bytes <= room) return true;
+    crd_text_add(&what, "wrong length or size of ");
+    crd_text_type(&what, context->heap, (uint32_t)object[0]);
+  }
+  if (slot == NULL) {
+    crd_text_add(&what, " at ");
+    crd_text_hex(&what, (uintptr_t)object);
+  }
+  fault(context, what.buffer, slot);
+  return false;
+}
+
+static size_t young_room(const cradle_heap *heap, const cradle_word *object) {
+  return (size_t)(heap->mutator->public.free - (const char *)object);
+}
+
+static size_t old_room(const cradle_heap *heap, const cradle_word *object, bool *young) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  const crd_page *page = arenas_page(arenas, arenas_page_number(arenas, (uintptr_t)object));
+  page = arenas_page(arenas, page->head);
+  *young = page->state == PAGE_LARGE_YOUNG;
+  return page->state == PAGE_SMALL ? heap->old.classes.of[page->size_class].bytes : (size_t)page->pages << PAGE_SHIFT;
+}
+
 static void found_young(verify_context *context, uintptr_t address, const cradle_word *slot) {
   cradle_heap *heap = context->heap;
   size_t offset = address - (uintptr_t)heap->nursery.start;
@@ -115,31 +225,57 @@ static void found_young(verify_context *context, uintptr_t address, const cradle
     fault(context, "missing write barrier: an old object that is not remembered refers to a young one", slot);
   if (context->seen[offset / 512] >> (offset / 8 % 64) & 1) return;
   context->seen[offset / 512] |= UINT64_C(1) << (offset / 8 % 64);
+  const cradle_word *object = (const cradle_word *)address;
+  if (!verify_header(context, object, young_room(heap, object), YOUNG_FLAGS, slot)) return;
   if (!word_stack_push(context->pending, address)) context->incomplete = true;
 }
 
 static void found_old(verify_context *context, uintptr_t address, const cradle_word *slot) {
-  const crd_arenas *arenas = &context->heap->old.arenas;
   if (!crd_old_is_object(&context->heap->old, address)) {
     fault(context, "stale reference into the old generation, where no object is", slot);
     return;
   }
-  bool young = arenas_page(arenas, arenas_page_number(arenas, address))->state == PAGE_LARGE_YOUNG;
+  bool young;
+  size_t room = old_room(context->heap, (const cradle_word *)address, &young);
+  if (!verify_header(context, (const cradle_word *)address, room, young ? YOUNG_FLAGS : OLD_FLAGS, slot)) return;
   if (young && context->holder_is_old && !is_remembered(context, slot))
     fault(context, "missing write barrier: an old object that is not remembered refers to a young large one", slot);
   if (!young && context->holder_is_traced && !old_is_marked(&context->heap->old, address) && !is_remembered(context, slot))
     fault(context, "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]", slot);
 }
 
+static bool may_hold_tags(const verify_context *context) {
+  return context->holder != NULL && heap_type(context->heap, context->holder[0])->folded;
+}
+
+/* An address outside of the heap is an object that the program made itself, or of another heap; but some can be neither. */
+static void found_outside(verify_context *context, uintptr_t address, const cradle_word *slot) {
+  crd_quarantined quarantined;
+  const char *cause = crd_poison_cause(address);
+  if (address == 0) return;
+  if (cause != NULL) {
+    crd_text what = {.length = 0};
+    crd_text_add(&what, "poison, of ");
+    crd_text_add(&what, cause);
+    fault(context, what.buffer, slot);
+  } else if (crd_quarantine_find(context->heap, address, &quarantined)) {
+    fault(context, "stale reference to what an earlier collection moved or freed", slot);
+  } else if (address % 8 != 0 ? !may_hold_tags(context) : address < LOWEST_ADDRESS) {
+    fault(context, "no reference", slot);
+  }
+}
+
 static void verify_address(verify_context *context, uintptr_t address, const cradle_word *slot) {
-  bool young = heap_is_young(context->heap, address);
-  if (failed(context) || (!young && !arenas_contain(&context->heap->old.arenas, address))) return;
-  if (context->holder_is_unwritten)
+  bool young = heap_is_young(context->heap, address), old = arenas_contain(&context->heap->old.arenas, address);
+  if (failed(context)) return;
+  if (context->holder_is_unwritten && (young || old))
     fault(context, "missing write barrier: a prebuilt object that was never remembered refers into the heap", slot);
   else if (young)
     found_young(context, address, slot);
-  else
+  else if (old)
     found_old(context, address, slot);
+  else
+    found_outside(context, address, slot);
 }
 
 static void verify_reference(void *data, cradle_word *slot) {
@@ -150,26 +286,6 @@ static void verify_value(void *data, cradle_word *slot) {
   verify_context *context = data;
   const cradle_encoding *encoding = &context->heap->encoding;
   if (value_is_reference(encoding, *slot)) verify_address(context, value_address(encoding, *slot), slot);
-}
-
-/* The object's header and size; false when it cannot be looked into. */
-static bool verify_header(verify_context *context, const cradle_word *object, size_t room, uint64_t flags) {
-  if ((uint32_t)object[0] >= context->heap->types.count || (object[0] >> 32 << 32) & ~(flags | HEADER_IDENTITY)) {
-    crd_text_add(context->text, "broken header ");
-    crd_text_hex(context->text, object[0]);
-    crd_text_add(context->text, " at ");
-    crd_text_hex(context->text, (uintptr_t)object);
-    fault(context, "", NULL);
-    return false;
-  }
-  if ((object[0] & HEADER_ID_FLAG) && !crd_ids_know(context->heap, object))
-    fault(context, "an object has the flag of an id, but no id [identity.1]", NULL);
-  size_t bytes = type_object_bytes(heap_type(context->heap, object[0]), object);
-  if (bytes != 0 && bytes <= room) return true;
-  crd_text_add(context->text, "wrong length or size of ");
-  describe(context, object);
-  fault(context, "", NULL);
-  return false;
 }
 
 /* Weak slots and ephemerons hold no stale references, whether what they refer to is reached or not. */
@@ -192,21 +308,13 @@ static void verify_slots(verify_context *context, cradle_word *object) {
   visit_object(heap_type(context->heap, object[0]), object, verify_reference, verify_value, context);
 }
 
-static size_t old_room(const cradle_heap *heap, const cradle_word *object, bool *young) {
-  const crd_arenas *arenas = &heap->old.arenas;
-  const crd_page *page = arenas_page(arenas, arenas_page_number(arenas, (uintptr_t)object));
-  page = arenas_page(arenas, page->head);
-  *young = page->state == PAGE_LARGE_YOUNG;
-  return page->state == PAGE_SMALL ? heap->old.classes.of[page->size_class].bytes : (size_t)page->pages << PAGE_SHIFT;
-}
-
 static void verify_old_object(void *data, cradle_word *object) {
   verify_context *context = data;
   if (failed(context)) return;
   bool young;
   size_t room = old_room(context->heap, object, &young);
   if (crd_registry_is_open(context->heap, object)) return;
-  if (!verify_header(context, object, room, young ? HEADER_WEAK_FLAG : HEADER_OLD_FLAGS | HEADER_PINNED_FLAG)) return;
+  if (!verify_header(context, object, room, young ? YOUNG_FLAGS : OLD_FLAGS, NULL)) return;
   if (!young && !(object[0] & HEADER_BARRIER_FLAG)) context->unflagged++;
   if (object[0] & HEADER_PINNED_FLAG) context->pinned++;
   context->holder_is_old = !young;
@@ -221,8 +329,7 @@ static void verify_young(verify_context *context) {
   context->holder_is_old = context->holder_is_traced = false;
   while (context->pending->top > context->pending_base && !failed(context)) {
     cradle_word *object = (cradle_word *)(uintptr_t)*--context->pending->top;
-    size_t room = (size_t)(context->heap->mutator->public.free - (char *)object);
-    if (verify_header(context, object, room, HEADER_WEAK_FLAG)) verify_slots(context, object);
+    verify_slots(context, object);
   }
   context->pending->top = context->pending_base;
 }
@@ -249,7 +356,7 @@ static void verify_prebuilts(verify_context *context) {
   crd_prebuilts *prebuilts = &context->heap->prebuilts;
   for (uint32_t i = 0; i < prebuilts->count && !failed(context); i++) {
     cradle_word *object = prebuilts->objects[i];
-    if (!verify_header(context, object, SIZE_MAX, HEADER_BARRIER_FLAG | HEADER_PINNED_FLAG)) return;
+    if (!verify_header(context, object, SIZE_MAX, HEADER_BARRIER_FLAG | HEADER_PINNED_FLAG | HEADER_IDENTITY, NULL)) return;
     if (!(object[0] & HEADER_BARRIER_FLAG)) context->unflagged++;
     if (object[0] & HEADER_PINNED_FLAG) context->pinned++;
     context->holder_is_old = true;

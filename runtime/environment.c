@@ -67,14 +67,56 @@ static int settle_minimum(const cradle_options *before, cradle_options *options)
                     value_of("CRADLE_GC_MIN"));
 }
 
+/* The user's setting, or the embedder's, which is now without effect, is put aside. */
+static int put_aside(const char *name, const char *why) {
+  const char *text = value_of(name);
+  return text == NULL ? 0 : crd_report("%s=%.80s: %s", name, text, why);
+}
+
+/* What only changes how CRADLE_STRESS works, when there is none: the user's own is reported. What the embedder chose without
+ * CRADLE_STRESS either is left for heap creation to refuse. */
 static int settle_stress(const cradle_options *before, cradle_options *options) {
-  if (options->stress_major == 0 || options->stress_period != 0) return 0;
-  if (options->stress_major == before->stress_major && before->stress_period == 0) return 0;
-  bool is_users = options->stress_major != before->stress_major;
-  options->stress_major = 0;
-  if (!is_users) return 0;
-  return crd_report("CRADLE_STRESS_MAJOR=%.80s: does nothing without CRADLE_STRESS",
-                    value_of("CRADLE_STRESS_MAJOR"));
+  static const char why[] = "does nothing without CRADLE_STRESS";
+  int reports = 0;
+  if (options->stress_period != 0) return 0;
+  bool was_on = before->stress_period != 0;
+  const struct {
+    const char *name;
+    uint64_t *now;
+    uint64_t before;
+  } fields[] = {{"CRADLE_STRESS_MAJOR", &options->stress_major, before->stress_major},
+                {"CRADLE_STRESS_SEED", &options->stress_seed, before->stress_seed},
+                {"CRADLE_STRESS_FIRST", &options->stress_first, before->stress_first},
+                {"CRADLE_STRESS_LAST", &options->stress_last, before->stress_last}};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    if (*fields[i].now == 0 || (*fields[i].now == fields[i].before && !was_on)) continue;
+    if (*fields[i].now != fields[i].before) reports += put_aside(fields[i].name, why);
+    *fields[i].now = 0;
+  }
+  if (options->stress_at != CRADLE_STRESS_ANYWHERE && (options->stress_at != before->stress_at || was_on)) {
+    if (options->stress_at != before->stress_at) reports += put_aside("CRADLE_STRESS_AT", why);
+    options->stress_at = CRADLE_STRESS_ANYWHERE;
+  }
+  return reports;
+}
+
+static int settle_bounds(const cradle_options *before, cradle_options *options) {
+  if (options->stress_last == 0 || options->stress_first <= options->stress_last) return 0;
+  if (options->stress_first == before->stress_first && options->stress_last == before->stress_last) return 0;
+  options->stress_first = options->stress_last = 0;
+  return put_aside(value_of("CRADLE_STRESS_LAST") != NULL ? "CRADLE_STRESS_LAST" : "CRADLE_STRESS_FIRST",
+                   "no collection lies between CRADLE_STRESS_FIRST and it; all take place");
+}
+
+/* A quarantine that the user asks for comes with its report, and with base pages. */
+static int settle_quarantine(const cradle_options *before, cradle_options *options) {
+  if (options->quarantine == 0 || value_of("CRADLE_QUARANTINE") == NULL) return 0;
+  if (value_of("CRADLE_FAULTS") == NULL && before->fault_report == CRADLE_FAULTS_LEFT)
+    options->fault_report = CRADLE_FAULTS_REPORTED;
+  cradle_hugepages asked = options->hugepages_nursery;
+  if (asked == CRADLE_HUGEPAGES_AUTO || asked == CRADLE_HUGEPAGES_OFF) return 0;
+  options->hugepages_nursery = CRADLE_HUGEPAGES_OFF;
+  return put_aside("CRADLE_HUGEPAGES", "CRADLE_QUARANTINE needs base pages for the nursery, and gets them");
 }
 
 int cradle_options_from_environment(cradle_options *options) {
@@ -85,5 +127,7 @@ int cradle_options_from_environment(cradle_options *options) {
   for (size_t i = 0; i < crd_option_count; i++) reports += overlay(&crd_options[i], options);
   reports += settle_minimum(&before, options);
   reports += settle_stress(&before, options);
+  reports += settle_bounds(&before, options);
+  reports += settle_quarantine(&before, options);
   return reports + report_unknowns();
 }

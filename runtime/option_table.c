@@ -3,8 +3,12 @@
 
 #include <cradle/runtime.h>
 
+#include "runtime/report.h"
+
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
@@ -15,6 +19,20 @@
 #define NAME_MAX_BYTES 64
 
 #define FIELD(name) offsetof(cradle_options, name)
+
+enum { CHOICE_PLACE, CHOICE_FAULTS, CHOICES };
+#define CHOICE_NAMES 3
+static const struct {
+  const char *names[CHOICE_NAMES];
+  const char *accepted;
+} choices[CHOICES] = {
+    [CHOICE_PLACE] = {{[CRADLE_STRESS_ANYWHERE] = "anywhere",
+                       [CRADLE_STRESS_ALLOCATIONS] = "allocations",
+                       [CRADLE_STRESS_SAFEPOINTS] = "safepoints"},
+                      "anywhere, allocations or safepoints"},
+    [CHOICE_FAULTS] = {{[CRADLE_FAULTS_LEFT] = "0", [CRADLE_FAULTS_REPORTED] = "1", [CRADLE_FAULTS_OWN_STACK] = "altstack"},
+                       "0, 1 or altstack"},
+};
 
 const crd_option crd_options[] = {
     {"CRADLE_GC_NURSERY", CRD_OPTION_SIZE, FIELD(nursery_bytes), 0, CRADLE_NURSERY_MIN_BYTES,
@@ -64,6 +82,21 @@ const crd_option crd_options[] = {
     {"CRADLE_STRESS_MAJOR", CRD_OPTION_COUNT, FIELD(stress_major), 0, 0, UINT64_MAX, "10", "0",
      "Makes every k-th of these collections a full and compacting one, in which every object moves. "
      "0: none."},
+    {"CRADLE_STRESS_SEED", CRD_OPTION_SEED, FIELD(stress_seed), 0, 0, UINT64_MAX, "42", "0",
+     "The distances between these collections are random from this seed, the given number on average. random: a "
+     "seed is drawn and printed. 0: the distances are equal."},
+    {"CRADLE_STRESS_FIRST", CRD_OPTION_COUNT, FIELD(stress_first), 0, 0, UINT64_MAX, "100", "0",
+     "Only these collections from this number on take place; the others are counted. 0: from the first."},
+    {"CRADLE_STRESS_LAST", CRD_OPTION_COUNT, FIELD(stress_last), 0, 0, UINT64_MAX, "100", "0",
+     "Only these collections up to this number take place. 0: no end."},
+    {"CRADLE_STRESS_AT", CRD_OPTION_CHOICE, FIELD(stress_at), 0, CHOICE_PLACE, 0, NULL, "anywhere",
+     "What n counts: allocations, safepoint polls, or both."},
+    {"CRADLE_QUARANTINE", CRD_OPTION_COUNT, FIELD(quarantine), 0, 0, CRADLE_QUARANTINE_MAX, "8", "0",
+     "Nursery memory that was emptied stays inaccessible until so many nurseries of other memory were used: a stale "
+     "reference faults, and is reported. 0: off."},
+    {"CRADLE_FAULTS", CRD_OPTION_CHOICE, FIELD(fault_report), 0, CHOICE_FAULTS, 0, NULL, "0; 1 with CRADLE_QUARANTINE",
+     "1: a fault at a stale reference is reported on standard error; see docs/debugging-a-missing-root.md. altstack: the "
+     "report is made on a signal stack of its own."},
     {"CRADLE_VERIFY", CRD_OPTION_BOOL, FIELD(verify), 0, 0, 1, NULL, "0",
      "1: checks the whole heap before and after every collection."},
 };
@@ -179,6 +212,27 @@ static bool set_count(const crd_option *option, const char *text, void *field) {
   return true;
 }
 
+/* A number, or one that is drawn: any but 0 will do, and nobody guesses it. */
+static bool set_seed(const crd_option *option, const char *text, void *field) {
+  if (!crd_equal_in_any_case(text, "random")) return set_count(option, text, field);
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  uint64_t drawn = ((uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 20) & UINT32_MAX;
+  *(uint64_t *)field = drawn | 1;
+  crd_report("%s=%ju was drawn; set it to repeat this run", option->name, (uintmax_t)(drawn | 1));
+  return true;
+}
+
+/* The minimum says which choice; the field is an enumeration. */
+static bool set_choice(const crd_option *option, const char *text, void *field) {
+  for (int i = 0; i < CHOICE_NAMES; i++) {
+    if (!crd_equal_in_any_case(text, choices[option->minimum].names[i])) continue;
+    *(int *)field = i;
+    return true;
+  }
+  return false;
+}
+
 static bool is_switch(const crd_option *option, const char *text) {
   uint64_t count;
   return parse_count(option, text, &count);
@@ -241,6 +295,8 @@ bool crd_option_set(const crd_option *option, const char *text, cradle_options *
   case CRD_OPTION_COUNT: return set_count(option, text, field);
   case CRD_OPTION_TIME: return set_time(option, text, field);
   case CRD_OPTION_BOOL: return set_bool(option, text, field);
+  case CRD_OPTION_SEED: return set_seed(option, text, field);
+  case CRD_OPTION_CHOICE: return set_choice(option, text, field);
   case CRD_OPTION_POLICY:
     return set_policies(text, field, (cradle_hugepages *)((char *)options + option->second_offset));
   case CRD_OPTION_SWITCH: return is_switch(option, text);
@@ -273,10 +329,16 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
     snprintf(words, CRD_ACCEPTED_BYTES, "a number above %ju, at most %ju",
              (uintmax_t)option->minimum, (uintmax_t)option->maximum);
     break;
-  case CRD_OPTION_COUNT: strcpy(words, "a whole number"); break;
+  case CRD_OPTION_COUNT:
+    strcpy(words, "a whole number");
+    if (option->maximum != UINT64_MAX)
+      snprintf(words, CRD_ACCEPTED_BYTES, "a whole number up to %ju", (uintmax_t)option->maximum);
+    break;
   case CRD_OPTION_TIME: strcpy(words, "a time from 0 to 1s with its unit (ns, us, ms, s)"); break;
   case CRD_OPTION_SWITCH:
   case CRD_OPTION_BOOL: strcpy(words, "0 or 1"); break;
+  case CRD_OPTION_SEED: strcpy(words, "a whole number or random"); break;
+  case CRD_OPTION_CHOICE: strcpy(words, choices[option->minimum].accepted); break;
   case CRD_OPTION_POLICY: strcpy(words, "auto, hugetlb, hugetlb!, 1g, 1g! or off, or such for nursery= and arenas="); break;
   case CRD_OPTION_FILE: strcpy(words, "FILE"); break;
   case CRD_OPTION_LOG: strcpy(words, "FILE, :FILE or WORD,WORD:FILE"); break;

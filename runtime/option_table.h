@@ -16,6 +16,8 @@ typedef enum crd_option_type {
   CRD_OPTION_COUNT,  /* the field is a uint64_t */
   CRD_OPTION_TIME,   /* the field is a uint64_t in nanoseconds */
   CRD_OPTION_BOOL,   /* 0 or 1; the field is a bool */
+  CRD_OPTION_SEED,   /* a count, or random; the field is a uint64_t */
+  CRD_OPTION_CHOICE, /* one of the names that the minimum numbers; the field is an enumeration */
   CRD_OPTION_POLICY, /* of huge pages; the fields are cradle_hugepages, of the nursery and the arenas */
   CRD_OPTION_SWITCH, /* 0 or 1; no field: it is read when a heap starts (runtime/start.c) */
   CRD_OPTION_LOG,    /* no field: the log reads it when a heap starts (runtime/log.h) */

@@ -1,6 +1,7 @@
 /* Start-up: a heap as the environment wants it, with its log, its statistics, its published ranges and its profile. */
 #include <cradle/runtime.h>
 
+#include "runtime/faults.h"
 #include "runtime/log.h"
 #include "runtime/option_table.h"
 #include "runtime/profile.h"
@@ -32,6 +33,7 @@ typedef struct listeners {
   crd_summary *summary;
   crd_ranges *ranges;
   crd_profile *profile;
+  crd_faults *faults;
 } listeners;
 
 static listeners listen(cradle_options *options) {
@@ -43,6 +45,7 @@ static listeners listen(cradle_options *options) {
   all.ranges = crd_ranges_open(file_wanted(CRD_PAGES_FILE_VARIABLE), options->listener);
   if (all.ranges != NULL) options->listener = crd_ranges_listener(all.ranges);
   all.profile = crd_profile_open(file_wanted(CRD_PROFILE_VARIABLE), options); /* which makes it listen and sample */
+  all.faults = crd_faults_open(options);
   return all;
 }
 
@@ -51,9 +54,11 @@ static void hand_over(const listeners *all, cradle_heap *heap) {
   if (all->summary != NULL) crd_summary_hand_over(all->summary);
   if (all->ranges != NULL) crd_ranges_publish(all->ranges, heap);
   if (all->profile != NULL) crd_profile_hand_over(all->profile);
+  if (all->faults != NULL) crd_faults_hand_over(all->faults, heap);
 }
 
 static void close_all(const listeners *all) {
+  if (all->faults != NULL) crd_faults_close(all->faults);
   if (all->profile != NULL) crd_profile_close(all->profile);
   if (all->ranges != NULL) crd_ranges_close(all->ranges);
   if (all->summary != NULL) crd_summary_free(all->summary);

@@ -276,7 +276,7 @@ CRADLE_MAY_COLLECT static void a_store_without_the_barrier_is_found(void **state
   cradle_write_barrier(mutator, old);
   assert_sound();
   list->items[2] = (uint64_t)(uintptr_t)made;
-  assert_found("word 4 of type 1 (references)");
+  assert_found("word 4 (item 2) of type 1 (references)");
   cradle_write_barrier(mutator, list);
   assert_sound();
   large->items[15000] = (uint64_t)(uintptr_t)made;

@@ -132,6 +132,10 @@ static void assert_same_choices(const cradle_options *a, const cradle_options *b
   assert_int_equal(a->stress_period, b->stress_period);
   assert_int_equal(a->stress_major, b->stress_major);
   assert_int_equal(a->verify, b->verify);
+  assert_true(a->stress_seed == b->stress_seed && a->stress_first == b->stress_first && a->stress_last == b->stress_last);
+  assert_int_equal(a->stress_at, b->stress_at);
+  assert_int_equal(a->quarantine, b->quarantine);
+  assert_int_equal(a->fault_report, b->fault_report);
   assert_int_equal(a->sampler.interval_bytes, b->sampler.interval_bytes);
 }
 
@@ -153,6 +157,12 @@ static void values_reach_the_options(void **state) {
   setenv("CRADLE_STRESS", "18446744073709551615", 1);
   setenv("CRADLE_STRESS_MAJOR", "12", 1);
   setenv("CRADLE_VERIFY", "1", 1);
+  setenv("CRADLE_STRESS_SEED", "42", 1);
+  setenv("CRADLE_STRESS_FIRST", "7", 1);
+  setenv("CRADLE_STRESS_LAST", "9", 1);
+  setenv("CRADLE_STRESS_AT", "Safepoints", 1);
+  setenv("CRADLE_QUARANTINE", "8", 1);
+  setenv("CRADLE_FAULTS", "altstack", 1);
   assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
   assert_string_equal(said, "");
   assert_int_equal(options.nursery_bytes, 1536 << 10);
@@ -167,6 +177,76 @@ static void values_reach_the_options(void **state) {
   assert_true(options.stress_period == UINT64_MAX);
   assert_int_equal(options.stress_major, 12);
   assert_true(options.verify);
+  assert_int_equal(options.stress_seed, 42);
+  assert_int_equal(options.stress_first, 7);
+  assert_int_equal(options.stress_last, 9);
+  assert_int_equal(options.stress_at, CRADLE_STRESS_SAFEPOINTS);
+  assert_int_equal(options.quarantine, 8);
+  assert_int_equal(options.fault_report, CRADLE_FAULTS_OWN_STACK);
+}
+
+static void instruments_that_cannot_be(void **state) {
+  static const struct {
+    const char *name, *value, *wants;
+  } bad[] = {{"CRADLE_STRESS_SEED", "often", "wants a whole number or random (such as 42)"},
+             {"CRADLE_STRESS_SEED", "-1", "wants a whole number or random"},
+             {"CRADLE_STRESS_SEED", "18446744073709551616", "wants a whole number or random"},
+             {"CRADLE_STRESS_FIRST", "1.5", "wants a whole number"},
+             {"CRADLE_STRESS_AT", "everywhere", "wants anywhere, allocations or safepoints"},
+             {"CRADLE_QUARANTINE", "5000", "wants a whole number up to 4096"},
+             {"CRADLE_FAULTS", "yes", "wants 0, 1 or altstack"}};
+  cradle_options options, fresh;
+  char said[4096];
+  (void)state;
+  cradle_options_init(&fresh);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    forget_all();
+    setenv(bad[i].name, bad[i].value, 1);
+    assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+    if (strstr(said, bad[i].name) == NULL || strstr(said, bad[i].wants) == NULL) fail_msg("%s was said", said);
+    assert_same_choices(&options, &fresh);
+  }
+}
+
+static void a_drawn_seed_is_printed(void **state) {
+  cradle_options options;
+  char said[4096], wanted[80];
+  (void)state;
+  forget_all();
+  setenv("CRADLE_STRESS", "10", 1);
+  setenv("CRADLE_STRESS_SEED", "random", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_true(options.stress_seed != 0);
+  snprintf(wanted, sizeof wanted, "CRADLE_STRESS_SEED=%ju was drawn", (uintmax_t)options.stress_seed);
+  assert_non_null(strstr(said, wanted));
+}
+
+static void contradicting_instruments_are_settled(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  setenv("CRADLE_STRESS_SEED", "2", 1);
+  setenv("CRADLE_STRESS_FIRST", "3", 1);
+  setenv("CRADLE_STRESS_AT", "allocations", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 3);
+  assert_non_null(strstr(said, "CRADLE_STRESS_SEED=2: does nothing without CRADLE_STRESS"));
+  assert_true(options.stress_seed == 0 && options.stress_first == 0 && options.stress_at == CRADLE_STRESS_ANYWHERE);
+  forget_all();
+  setenv("CRADLE_STRESS", "1", 1);
+  setenv("CRADLE_STRESS_FIRST", "30", 1);
+  setenv("CRADLE_STRESS_LAST", "20", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_non_null(strstr(said, "CRADLE_STRESS_LAST=20: no collection lies between"));
+  assert_true(options.stress_period == 1 && options.stress_first == 0 && options.stress_last == 0);
+  forget_all();
+  setenv("CRADLE_QUARANTINE", "3", 1);
+  setenv("CRADLE_HUGEPAGES", "hugetlb!", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_non_null(strstr(said, "CRADLE_QUARANTINE needs base pages"));
+  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_OFF);
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB_STRICT);
+  assert_int_equal(options.fault_report, CRADLE_FAULTS_REPORTED);
 }
 
 static void times_have_units(void **state) {
@@ -446,6 +526,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(other_text_is_no_size),
       cmocka_unit_test(overflow_is_no_size),
       cmocka_unit_test(values_reach_the_options),
+      cmocka_unit_test(instruments_that_cannot_be),
+      cmocka_unit_test(a_drawn_seed_is_printed),
+      cmocka_unit_test(contradicting_instruments_are_settled),
       cmocka_unit_test(times_have_units),
       cmocka_unit_test(policies_are_for_both_regions_or_for_each),
       cmocka_unit_test(nothing_set_changes_nothing),

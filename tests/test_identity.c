@@ -95,13 +95,13 @@ static void the_first_hashes_differ_and_repeat_in_the_next_run(void **state) {
   enum { COUNT = 100000, BUCKETS = 256 };
   unsigned char *seen = calloc(CRADLE_HASH_MASK + 1, 1);
   size_t low[BUCKETS] = {0}, high[BUCKETS] = {0};
-  fixture other;
+  fixture other = {.stressed = false};
   cradle_options options;
   fixture_options(&f, &options);
   options.verify = false;
   options.stress_period = options.stress_major = 0;
   fixture_open_with(&other, &options);
-  fixture first;
+  fixture first = {.stressed = false};
   fixture_open_with(&first, &options);
   for (size_t i = 0; i < COUNT; i++) {
     pair *p = cradle_new(other.m, T_PAIR, sizeof(pair)), *q = cradle_new(first.m, T_PAIR, sizeof(pair));

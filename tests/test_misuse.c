@@ -2,6 +2,7 @@
 #include "tests/heap_fixture.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,10 +175,134 @@ static void allocation_in_a_callback(void **state) {
   assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void stats_of_another_size(void **state) {
+static void reports_of_another_size(void **state) {
   (void)state;
   cradle_stats stats;
+  cradle_memory memory;
+  ASSERT_MISUSE(&f, "sizeof(cradle_memory)", cradle_memory_report(f.heap, &memory, 8));
   ASSERT_MISUSE(&f, "sizeof(cradle_stats)", cradle_heap_stats(f.heap, &stats, 8, false));
+}
+
+static void more_taken_away_than_added(void **state) {
+  (void)state;
+  cradle_external_memory(f.m, 100);
+  ASSERT_MISUSE(&f, "cradle_external_memory: more is taken away than was added", cradle_external_memory(f.m, -101));
+  cradle_external_memory(f.m, -100);
+}
+
+static void forks_without_their_calls(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "cradle_fork_parent: without cradle_fork_prepare", cradle_fork_parent(f.heap));
+  ASSERT_MISUSE(&f, "cradle_fork_child: without cradle_fork_prepare", cradle_fork_child(f.heap));
+  assert_true(cradle_fork_prepare(f.heap, NULL));
+  f.message[0] = '\0';
+  if (FIXTURE_LANDS(&f)) {
+    (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair));
+    fail_msg("not refused");
+  }
+  assert_non_null(strstr(f.message, "called after cradle_fork_prepare and before cradle_fork_parent or cradle_fork_child"));
+  cradle_fork_parent(f.heap);
+}
+
+static void unwinding_upwards(void **state) {
+  (void)state;
+  cradle_push(f.m, NULL);
+  cradle_checkpoint higher = cradle_save(f.m);
+  cradle_pop(f.m);
+  ASSERT_MISUSE(&f, "the shadow stack is lower than at the checkpoint already", cradle_unwind(f.m, &higher));
+}
+
+static void a_heap_without_types(void **state) {
+  (void)state;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.types = NULL;
+  options.type_count = 0;
+  fixture_open_with(&f, &options);
+  ASSERT_MISUSE(&f, "allocation on a heap without types", (void)cradle_new_slow(f.m, 0, 16));
+  f.stressed = false; /* there is nothing to move */
+  fixture_close(&f);
+}
+
+/* A frame that a longjmp left: its scoped roots lie below every live frame, where later calls write. */
+CRADLE_UNCHECKED_COLLECTION
+__attribute__((noinline)) static void leave_a_scope_open(jmp_buf landing) {
+  char room[512];
+  memset(room, 1, sizeof room);
+  pair *local = cradle_new(f.m, T_PAIR, sizeof(pair));
+  cradle_scoped_root root = cradle_scope_describe(f.m, &local, CRADLE_KIND_REFERENCE);
+  cradle_scope_open(&root);
+  __asm__ volatile("" ::"r"(room), "r"(&root) : "memory");
+  longjmp(landing, 1);
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void scopes_of_a_frame_that_is_gone(void **state) {
+  (void)state;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.stress_period = 1;
+  fixture_open_with(&f, &options);
+  f.stressed = true;
+  jmp_buf landing;
+  if (setjmp(landing) == 0) leave_a_scope_open(landing);
+  ASSERT_MISUSE(&f, "a scoped root of a frame that is gone is still open", (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair)));
+  fixture_close(&f);
+}
+
+static void return_from_out_of_memory(void *data, cradle_mutator *mutator, size_t size) {
+  (void)data, (void)mutator, (void)size;
+}
+static void return_from_misuse(void *data, const char *message) {
+  (void)data, (void)message;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void exhaust(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = fixture_types;
+  options.type_count = T_COUNT;
+  options.on_out_of_memory = return_from_out_of_memory;
+  options.heap_max_bytes = (size_t)64 << 20;
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  if (heap != NULL) (void)cradle_new_array(cradle_mutator_new(heap), T_STRING, (size_t)1 << 40);
+}
+
+static void misuse_on(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  options.on_misuse = return_from_misuse;
+  cradle_external_memory(cradle_mutator_new(cradle_heap_new(&options, NULL)), -1);
+}
+
+/* A child whose handler returns must abort with the words. */
+static void assert_aborts(void (*child)(void), const char *words) {
+  char said[1024];
+  int ends[2], status;
+  assert_int_equal(pipe(ends), 0);
+  pid_t pid = fork();
+  assert_true(pid >= 0);
+  if (pid == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    signal(SIGABRT, SIG_DFL);
+    child();
+    _exit(0);
+  }
+  close(ends[1]);
+  ssize_t length = read(ends[0], said, sizeof said - 1);
+  close(ends[0]);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  said[length > 0 ? length : 0] = '\0';
+  fixture_log_misuse(said);
+  if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT || strstr(said, words) == NULL)
+    fail_msg("the child ended with status %#x, having said: %s", status, said);
+}
+
+static void handlers_that_return(void **state) {
+  (void)state;
+  assert_aborts(exhaust, "the out-of-memory handler returned; it must not");
+  assert_aborts(misuse_on, "the misuse handler returned after: cradle_external_memory: more is taken away");
 }
 
 static void descriptors_that_contradict(void **state) {
@@ -193,6 +318,7 @@ static void descriptors_that_contradict(void **state) {
              {{.size = 16, .items = CRADLE_ITEMS_BYTES, .length_offset = 8}, "item_size is 0"},
              {{.size = 16, .items = CRADLE_ITEMS_VALUES, .item_size = 4, .length_offset = 8}, "must be 8"},
              {{.size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 16}, "length_offset"},
+             {{.size = 20, .items = CRADLE_ITEMS_VALUES, .item_size = 8, .length_offset = 8}, "multiple of 8 before slots"},
              {{.size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 8, .references = 2}, "cannot be a slot"},
              {{.size = 16, .items = (cradle_items)9, .item_size = 1}, "no cradle_items"}};
   for (volatile size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -237,6 +363,13 @@ static void options_that_contradict(void **state) {
   REFUSED("hugepages_nursery", options.hugepages_nursery = (cradle_hugepages)9);
   REFUSED("hugepages_arenas", options.hugepages_arenas = (cradle_hugepages)9);
   REFUSED("stress_major needs stress_period", (options.stress_period = 0, options.stress_major = 3));
+  REFUSED("stress_seed, stress_first, stress_last and stress_at need",
+          (options.stress_period = options.stress_major = 0, options.stress_seed = 3));
+  REFUSED("stress_first is above stress_last", (options.stress_period = options.stress_last = 1, options.stress_first = 3));
+  REFUSED("stress_at: no cradle_stress", (options.stress_period = 1, options.stress_at = (cradle_stress)9));
+  REFUSED("quarantine: accepted are 1 to 4096", options.quarantine = 4097);
+  REFUSED("quarantine needs base pages", (options.quarantine = 2, options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB));
+  REFUSED("quarantine was refused, or above 64 GiB", (options.quarantine = 4096, options.nursery_bytes = (size_t)1 << 30));
   REFUSED("pair_count", options.encoding.pair_count = 0);
   REFUSED("tag_set is empty", options.encoding.tag_set = 0);
   REFUSED("payload_mask must have bits", options.encoding.payload_mask = 0xff);
@@ -257,7 +390,10 @@ int main(void) {
       WITH_FIXTURE(scopes_that_do_not_nest),       WITH_FIXTURE(roots_that_are_not_registered),
       WITH_FIXTURE(mutators_too_many_or_in_use),   WITH_FIXTURE(detached),
       WITH_FIXTURE(collections_where_none_may_be), WITH_FIXTURE(allocation_in_a_callback),
-      WITH_FIXTURE(stats_of_another_size),         WITH_FIXTURE(descriptors_that_contradict),
+      WITH_FIXTURE(reports_of_another_size),       WITH_FIXTURE(descriptors_that_contradict),
+      WITH_FIXTURE(more_taken_away_than_added),    WITH_FIXTURE(forks_without_their_calls),
+      WITH_FIXTURE(unwinding_upwards),             cmocka_unit_test(a_heap_without_types),
+      cmocka_unit_test(scopes_of_a_frame_that_is_gone), cmocka_unit_test(handlers_that_return),
       cmocka_unit_test(options_that_contradict),   WITH_FIXTURE(another_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

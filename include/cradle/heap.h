@@ -48,6 +48,15 @@ CRADLE_API void cradle_external_memory(cradle_mutator *mutator, int64_t bytes);
  * error names the first broken object, its holder, the slot and the last collection. Does not collect. */
 CRADLE_API bool cradle_heap_verify(cradle_heap *heap, cradle_error *error);
 
+/* Says what the heap knows of an address that a program used by mistake: of an object that a minor collection moved or that died
+ * in it, while its page is in quarantine (options.quarantine), and of poison that was read and taken for a reference. false when
+ * it knows nothing; the text is then empty. May be called in a signal handler, for a heap of any thread. */
+typedef struct cradle_explanation {
+  char text[256];
+  uint64_t collection; /* the minor collection that the text is about; 0: none */
+} cradle_explanation;
+CRADLE_API bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation);
+
 /* A snapshot. Bytes and nanoseconds; counts since the heap was made. */
 typedef struct cradle_stats {
   uint64_t minor_collections, major_collections;
@@ -75,6 +84,7 @@ typedef struct cradle_stats {
   uint64_t recorded_slots;                     /* of large arrays, likewise */
   uint64_t moved_objects;                      /* objects that a minor collection moved, in all */
   uint64_t moved_old_objects, moved_old_bytes; /* those that a compacting collection moved */
+  uint64_t stress_number;                      /* of the last stress collection; those that were left out count, too */
   cradle_hugepages nursery_pages_asked;        /* policy */
   cradle_hugepages arena_pages_asked;
   uint64_t nursery_resident_bytes, nursery_huge_bytes; /* what the kernel gave, read at this call */

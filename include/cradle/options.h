@@ -17,6 +17,10 @@ CRADLE_BEGIN_DECLS
 #define CRADLE_NURSERY_MIN_BYTES ((size_t)4 << 10)
 #define CRADLE_NURSERY_MAX_BYTES ((size_t)1 << 30)
 
+#define CRADLE_QUARANTINE_MAX ((size_t)4096)
+/* All the nurseries of a quarantine together. */
+#define CRADLE_QUARANTINE_MAX_BYTES ((size_t)64 << 30)
+
 /* The machine. Left out of the options, it is detected when the heap is made. */
 typedef enum cradle_source {
   CRADLE_SOURCE_DEFAULT = 0, /* nobody told: the stated default */
@@ -60,6 +64,20 @@ typedef enum cradle_kind {
   CRADLE_KIND_VALUE,         /* values in the heap's encoding */
 } cradle_kind;
 
+/* Where a stress mode collects. */
+typedef enum cradle_stress {
+  CRADLE_STRESS_ANYWHERE = 0, /* allocations and safepoint polls */
+  CRADLE_STRESS_ALLOCATIONS,
+  CRADLE_STRESS_SAFEPOINTS,   /* cradle_safepoint only */
+} cradle_stress;
+
+/* Whether cradle_start reports faults at stale references and poison (docs/debugging-a-missing-root.md). */
+typedef enum cradle_fault_report {
+  CRADLE_FAULTS_LEFT = 0,  /* no signal handler is installed */
+  CRADLE_FAULTS_REPORTED,  /* one is, which passes every fault on to the one before it */
+  CRADLE_FAULTS_OWN_STACK, /* and the thread that starts the heap gets a signal stack, unless it has one */
+} cradle_fault_report;
+
 /* Called when the embedder misused the library: message says what was done and to what. The default writes it to standard
  * error and aborts. A handler may longjmp away (the call that was refused did nothing); if it returns, the library aborts. */
 typedef void (*cradle_misuse_function)(void *data, const char *message);
@@ -96,9 +114,18 @@ typedef struct cradle_options {
   cradle_hugepages hugepages_nursery;
   cradle_hugepages hugepages_arenas;
 
-  uint64_t stress_period; /* a minor collection at every n-th allocation that the library can see; 0: off */
+  uint64_t stress_period; /* a minor collection at every n-th allocation that the library can see (all are seen then, but those
+                             out of a reservation), and an increment of a major one that always runs; 0: off */
   uint64_t stress_major;  /* under stress, every k-th collection is full and compacting; 0: none */
+  uint64_t stress_seed;   /* under stress, the distances between collections are random: 1 to 2 * stress_period - 1 */
+  uint64_t stress_first;  /* under stress, only collections with these numbers (from 1) take place; the others are counted. */
+  uint64_t stress_last;   /*   0: no bound. docs/debugging-a-missing-root.md finds one failing collection with them */
+  cradle_stress stress_at; /* under stress, what n counts */
   bool verify;            /* check the whole heap before and after every collection */
+  size_t quarantine;      /* what minor collections emptied becomes inaccessible; memory of at least so many nurseries
+                             stays so, on base pages and not counted in heap_max_bytes. 0: off */
+
+  cradle_fault_report fault_report; /* for cradle_start */
 
   const cradle_hardware *hardware; /* the machine, when it is known; NULL: detect it */
   cradle_listener listener;        /* receives the events; function NULL: nobody */

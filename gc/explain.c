@@ -1,0 +1,69 @@
+/* What a heap knows of an address or word that led a program astray. Everything here can run in a signal handler: it takes no
+ * lock, allocates nothing and calls nothing but the page protection. */
+#include <string.h>
+
+#include "gc/heap.h"
+
+static const struct {
+  uint64_t poison;
+  const char *cause;
+} poisons[] = {
+    {POISON_SWEPT, "an old object that died and was swept"},
+    {POISON_NURSERY, "a nursery object that moved or died, or a new object's slot that was never written"},
+    {POISON_UNUSED, "a new object's slot that was never written, or nursery memory that was never handed out"},
+    {POISON_COMPACTED, "an old object that a compacting collection moved"},
+};
+
+/* Pointers into an object are a little above the word that was taken for its address. */
+#define POISON_REACH 4096
+
+const char *crd_poison_cause(uint64_t word) {
+  for (size_t i = 0; i < sizeof poisons / sizeof *poisons; i++)
+    if (word - poisons[i].poison < POISON_REACH) return poisons[i].cause;
+  return NULL;
+}
+
+static void explain_object(crd_text *text, const cradle_heap *heap, const crd_quarantined *found, uintptr_t address) {
+  const char *name = found->type < heap->types.count ? heap->types.types[found->type].name : NULL;
+  crd_text_add(text, "stale reference to a ");
+  crd_text_add(text, name != NULL ? name : "type ");
+  if (name == NULL) crd_text_number(text, found->type);
+  crd_text_add(text, " (object at ");
+  crd_text_hex(text, (uintptr_t)found->object);
+  crd_text_add(text, found->moved_to != 0 ? ", moved by" : ", died in");
+  crd_text_add(text, " minor collection ");
+  crd_text_number(text, found->collection);
+  if (found->moved_to != 0) crd_text_add(text, " to "), crd_text_hex(text, found->moved_to);
+  crd_text_add(text, "), at its word ");
+  crd_text_number(text, (address - (uintptr_t)found->object) / 8);
+}
+
+static bool explain(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
+  crd_quarantined found;
+  const char *poison = crd_poison_cause(address);
+  *collection = 0;
+  if (poison != NULL) {
+    crd_text_add(text, "poison ");
+    crd_text_hex(text, address);
+    crd_text_add(text, " was used as a reference: it was read from ");
+    crd_text_add(text, poison);
+    return true;
+  }
+  if (!crd_quarantine_find(heap, address, &found)) return false;
+  *collection = found.collection;
+  if (found.object != NULL) {
+    explain_object(text, heap, &found, address);
+    return true;
+  }
+  crd_text_add(text, "stale reference into the nursery that minor collection ");
+  crd_text_number(text, found.collection);
+  crd_text_add(text, " emptied, where no object was");
+  return true;
+}
+
+bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation) {
+  crd_text text = {.length = 0};
+  bool known = explain(&text, heap, (uintptr_t)address, &explanation->collection);
+  memcpy(explanation->text, text.buffer, sizeof explanation->text);
+  return known;
+}

@@ -1,0 +1,324 @@
+#include "runtime/faults.h"
+
+#include <cradle/heap.h>
+
+#include "runtime/report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
+
+#define HEAPS_MOST 64
+#define FRAMES_MOST 24
+/* Where the last collections were triggered is kept for so many. */
+#define TRIGGERS 64
+#define OWN_STACK_BYTES ((size_t)64 << 10)
+#define LINE_BYTES 512
+
+typedef struct trigger {
+  uint64_t collection;
+  cradle_cause cause;
+  int depth;
+  void *frames[FRAMES_MOST];
+} trigger;
+
+struct crd_faults {
+  cradle_heap *heap;
+  cradle_listener next;
+  cradle_fault_report how;
+  uint64_t collections; /* minor ones that began */
+  trigger triggers[TRIGGERS];
+};
+
+/* [faults.2] heaps: read by the handler without the lock. */
+static crd_faults *heaps[HEAPS_MOST];
+static size_t heap_count;
+static crd_lock lock;
+static bool installed;
+static const int signals[] = {SIGSEGV, SIGBUS};
+#define SIGNALS (sizeof signals / sizeof *signals)
+static struct sigaction before[SIGNALS];
+static char own_stack[OWN_STACK_BYTES];
+static bool reporting;           /* one thread reports at a time; a fault meanwhile is passed on */
+static uintptr_t reported_at[2]; /* address and program counter of the last report: a handler may return to the same fault */
+
+/* --- lines of text, without printf --- */
+
+typedef struct line {
+  char text[LINE_BYTES];
+  size_t length;
+} line;
+
+static void add(line *to, const char *words) {
+  size_t length = strlen(words), room = sizeof to->text - 1 - to->length;
+  if (length > room) length = room;
+  memcpy(to->text + to->length, words, length);
+  to->length += length;
+}
+
+static void add_number(line *to, uint64_t number, unsigned base) {
+  char digits[24];
+  size_t at = sizeof digits - 1;
+  digits[at] = '\0';
+  do digits[--at] = "0123456789abcdef"[number % base];
+  while ((number /= base) != 0);
+  add(to, digits + at);
+}
+
+static void write_line(line *of) {
+  of->text[of->length++] = '\n';
+  crd_write_quietly(STDERR_FILENO, of->text, of->length);
+}
+
+/* --- the stack --- */
+
+static int take_frames(void **frames, int most) {
+#ifdef __GLIBC__
+  return backtrace(frames, most);
+#else
+  (void)frames, (void)most;
+  return 0;
+#endif
+}
+
+static void write_frames(void *const *frames, int depth) {
+#ifdef __GLIBC__
+  backtrace_symbols_fd(frames, depth, STDERR_FILENO);
+#else
+  (void)frames, (void)depth;
+#endif
+}
+
+/* --- where collections were triggered --- */
+
+static void note_trigger(crd_faults *faults, cradle_cause cause) {
+  trigger *one = &faults->triggers[++faults->collections % TRIGGERS];
+  one->collection = faults->collections;
+  one->cause = cause;
+  one->depth = take_frames(one->frames, FRAMES_MOST);
+}
+
+static void write_trigger(const crd_faults *faults, uint64_t collection, const char *which) {
+  const trigger *one = &faults->triggers[collection % TRIGGERS];
+  line text = {.length = 0};
+  add(&text, "cradle: ");
+  add(&text, which);
+  add(&text, "minor collection ");
+  add_number(&text, collection, 10);
+  if (one->collection != collection) {
+    add(&text, ", longer ago than its trigger is remembered");
+  } else {
+    add(&text, ", triggered by: ");
+    add(&text, cradle_cause_name(one->cause));
+  }
+  write_line(&text);
+  if (one->collection == collection) write_frames(one->frames, one->depth);
+}
+
+static void write_stress(cradle_heap *heap) {
+  cradle_stats stats;
+  line text = {.length = 0};
+  cradle_heap_stats(heap, &stats, sizeof stats, false); /* which only reads */
+  if (stats.stress_number == 0) return;
+  add(&text, "cradle: the last stress collection has number ");
+  add_number(&text, stats.stress_number, 10);
+  add(&text, " (CRADLE_STRESS_FIRST, CRADLE_STRESS_LAST)");
+  write_line(&text);
+}
+
+/* --- the report --- */
+
+/* The registers of the faulting instruction; the program counter apart. An address that the processor does not accept, such as
+ * poison, is not told otherwise. */
+typedef struct registers {
+  uintptr_t of[32];
+  size_t count;
+  uintptr_t counter;
+} registers;
+
+static void read_registers(const ucontext_t *context, registers *found) {
+#if defined(__linux__) && defined(__x86_64__)
+  for (int i = 0; i < REG_RIP; i++) found->of[found->count++] = (uintptr_t)context->uc_mcontext.gregs[i];
+  found->counter = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__linux__) && defined(__aarch64__)
+  for (int i = 0; i < 31; i++) found->of[found->count++] = (uintptr_t)context->uc_mcontext.regs[i];
+  found->counter = (uintptr_t)context->uc_mcontext.pc;
+#else
+  (void)context, (void)found;
+#endif
+}
+
+/* What a heap knows of the fault: of its address, else, when the kernel tells none, of a register. */
+static crd_faults *find(const siginfo_t *info, const registers *registers, cradle_explanation *explanation) {
+  for (size_t i = 0; i < HEAPS_MOST; i++) {
+    crd_faults *faults = __atomic_load_n(&heaps[i], __ATOMIC_ACQUIRE);
+    if (faults == NULL) continue;
+    if (cradle_explain_address(faults->heap, info->si_addr, explanation)) return faults;
+    for (size_t j = 0; info->si_addr == NULL && j < registers->count; j++)
+      if (cradle_explain_address(faults->heap, (void *)registers->of[j], explanation) && explanation->collection == 0)
+        return faults;
+  }
+  return NULL;
+}
+
+static void write_fault(int number, const siginfo_t *info, const registers *registers) {
+  void *frames[FRAMES_MOST];
+  int depth = take_frames(frames, FRAMES_MOST), first = 0;
+  line text = {.length = 0};
+  add(&text, number == SIGBUS ? "cradle: SIGBUS" : "cradle: SIGSEGV");
+  if (info->si_addr != NULL) {
+    add(&text, " at 0x");
+    add_number(&text, (uintptr_t)info->si_addr, 16);
+  }
+  add(&text, ", used by:");
+  write_line(&text);
+  for (int i = 0; i < depth; i++)
+    if ((uintptr_t)frames[i] == registers->counter) first = i;
+  write_frames(frames + first, depth - first);
+}
+
+static void report(int number, const siginfo_t *info, const ucontext_t *context) {
+  registers registers = {.count = 0};
+  cradle_explanation explanation;
+  read_registers(context, &registers);
+  const crd_faults *faults = find(info, &registers, &explanation);
+  if (faults == NULL) return;
+  if (reported_at[0] == (uintptr_t)info->si_addr && reported_at[1] == registers.counter && registers.counter != 0) return;
+  reported_at[0] = (uintptr_t)info->si_addr, reported_at[1] = registers.counter;
+  line text = {.length = 0};
+  add(&text, "cradle: ");
+  add(&text, explanation.text);
+  write_line(&text);
+  write_fault(number, info, &registers);
+  if (explanation.collection != 0) write_trigger(faults, explanation.collection, "");
+  if (explanation.collection != faults->collections && faults->collections != 0)
+    write_trigger(faults, faults->collections, "the last collection: ");
+  write_stress(faults->heap);
+}
+
+/* --- the handler --- */
+
+static void die_by_default(int number, const siginfo_t *info) {
+  struct sigaction action = {.sa_handler = SIG_DFL};
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, NULL);
+  if (info->si_code <= 0) raise(number); /* someone sent it: it comes when the handler returns; a fault comes by itself */
+}
+
+static void pass_on(int number, siginfo_t *info, void *context, const struct sigaction *to) {
+  if (to->sa_flags & SA_SIGINFO)
+    to->sa_sigaction(number, info, context);
+  else if (to->sa_handler == SIG_IGN && info->si_code <= 0)
+    return;
+  else if (to->sa_handler == SIG_DFL || to->sa_handler == SIG_IGN)
+    die_by_default(number, info);
+  else
+    to->sa_handler(number);
+}
+
+static void on_fault(int number, siginfo_t *info, void *context) {
+  int error = errno;
+  if (info->si_code > 0 && !__atomic_test_and_set(&reporting, __ATOMIC_ACQUIRE)) {
+    report(number, info, context);
+    __atomic_clear(&reporting, __ATOMIC_RELEASE);
+  }
+  errno = error;
+  struct sigaction *to = &before[number == SIGBUS];
+  struct sigaction mine = *to;
+  if (to->sa_flags & SA_RESETHAND) *to = (struct sigaction){.sa_handler = SIG_DFL};
+  pass_on(number, info, context, &mine);
+}
+
+static bool is_ours(const struct sigaction *action) {
+  return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_fault;
+}
+
+static void use_own_stack(bool use) {
+  stack_t current, mine = {.ss_sp = own_stack, .ss_size = sizeof own_stack, .ss_flags = use ? 0 : SS_DISABLE};
+  if (sigaltstack(NULL, &current) != 0) return;
+  bool has_other = !(current.ss_flags & SS_DISABLE) && current.ss_sp != own_stack;
+  if (!has_other && (use || current.ss_sp == own_stack)) sigaltstack(&mine, NULL);
+}
+
+/* The flags and mask are those of the handler that was there, so that it finds what it asked for. */
+static void install(bool own_stack_wanted) {
+  void *frames[1];
+  if (own_stack_wanted) use_own_stack(true);
+  if (installed) return;
+  installed = true;
+  (void)take_frames(frames, 1); /* it loads what it needs now */
+  for (size_t i = 0; i < SIGNALS; i++) {
+    sigaction(signals[i], NULL, &before[i]);
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_mask = before[i].sa_mask};
+    bool none_before = !(before[i].sa_flags & SA_SIGINFO) && before[i].sa_handler == SIG_DFL;
+    action.sa_flags = SA_SIGINFO | (before[i].sa_flags & (SA_NODEFER | SA_ONSTACK | SA_RESTART)) | (none_before ? SA_ONSTACK : 0);
+    if (own_stack_wanted) action.sa_flags |= SA_ONSTACK;
+    sigaction(signals[i], &action, NULL);
+  }
+}
+
+static void uninstall(void) {
+  struct sigaction current[SIGNALS];
+  for (size_t i = 0; i < SIGNALS; i++) sigaction(signals[i], NULL, &current[i]);
+  for (size_t i = 0; i < SIGNALS; i++)
+    if (!is_ours(&current[i])) return; /* [faults.2] */
+  for (size_t i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
+  use_own_stack(false);
+  installed = false;
+}
+
+/* --- the heaps --- */
+
+static void put_in_list(crd_faults *from, crd_faults *to) {
+  for (size_t i = 0; i < HEAPS_MOST; i++) {
+    if (heaps[i] != from) continue;
+    __atomic_store_n(&heaps[i], to, __ATOMIC_RELEASE);
+    heap_count += to != NULL ? 1 : (size_t)-1;
+    return;
+  }
+  if (to != NULL) crd_report("CRADLE_FAULTS: more than %d heaps; those of the others are not reported", HEAPS_MOST);
+}
+
+static void end(crd_faults *faults) {
+  crd_lock_take(&lock);
+  put_in_list(faults, NULL);
+  if (installed && heap_count == 0) uninstall();
+  crd_lock_release(&lock);
+  free(faults);
+}
+
+static void listen(void *data, const cradle_event *event) {
+  crd_faults *faults = data;
+  cradle_listener next = faults->next;
+  if (event->kind == CRADLE_EVENT_MINOR_BEGIN) note_trigger(faults, event->u.begin.cause);
+  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && faults->heap != NULL) end(faults);
+  if (next.function != NULL) next.function(next.data, event);
+}
+
+crd_faults *crd_faults_open(cradle_options *options) {
+  if (options->fault_report == CRADLE_FAULTS_LEFT) return NULL;
+  crd_faults *faults = calloc(1, sizeof *faults);
+  if (faults == NULL) return NULL;
+  faults->next = options->listener;
+  faults->how = options->fault_report;
+  options->listener = (cradle_listener){listen, faults};
+  return faults;
+}
+
+void crd_faults_hand_over(crd_faults *faults, cradle_heap *heap) {
+  faults->heap = heap;
+  crd_lock_take(&lock);
+  install(faults->how == CRADLE_FAULTS_OWN_STACK);
+  put_in_list(NULL, faults);
+  crd_lock_release(&lock);
+}
+
+void crd_faults_close(crd_faults *faults) {
+  free(faults);
+}

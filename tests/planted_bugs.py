@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Runs every mistake of planted_bugs.c under every instrument: each must be caught by one of them, at a line that is marked.
+
+    planted_bugs.py PROGRAM SOURCE [--asan PROGRAM] [--docs FILE | --write-docs FILE]
+
+PROGRAM is planted_bugs, SOURCE its source, --asan the same built with AddressSanitizer. Prints the table of what happened; a
+cell says what stopped the program, at which line of the source, and after how many allocations of the run. A mistake counts
+as caught when the library or a sanitizer said so, not when the program merely crashed or computed nonsense.
+
+--docs checks that FILE has a row for each mistake, --write-docs replaces the table in it. The lines are found with addr2line;
+without it, or without the C library's backtrace, they are not checked, and that is said.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+INSTRUMENTS = {
+    "no instrument": {},
+    "verifier": {"CRADLE_VERIFY": "1"},
+    "stress": {"CRADLE_STRESS": "1"},
+    "quarantine, verifier": {"CRADLE_QUARANTINE": "4", "CRADLE_VERIFY": "1"},
+    "stress, quarantine, verifier": {"CRADLE_STRESS": "1", "CRADLE_QUARANTINE": "4", "CRADLE_VERIFY": "1"},
+}
+ASAN = "AddressSanitizer, stress, quarantine"
+TOLD = re.compile(r"^planted: (.*?) after (\d+) allocations:", re.MULTILINE)
+FRAME = re.compile(r"^(\S+)\(\+0x([0-9a-f]+)\)")
+ASAN_FRAME = re.compile(r"^\s*#\d+ .*?planted_bugs\.c:(\d+)", re.MULTILINE)
+UBSAN_LINE = re.compile(r"planted_bugs\.c:(\d+):\d+: runtime error")
+BEGIN, END = "<!-- planted bugs: begin -->", "<!-- planted bugs: end -->"
+TELLERS = {"tell", "on_fault", "on_abort", "on_misuse", "__asan_on_error"}
+
+
+def regions(source, names):
+    """For each mistake the lines of its function and of the helpers before it, and those of them that are marked."""
+    lines = source.read_text(encoding="utf-8").splitlines()
+    result, first = {}, None
+    for name in names:
+        start = next(i for i, line in enumerate(lines, 1) if re.match(rf"static NOINLINE void {name}\(void\)", line))
+        end = next(i for i, line in enumerate(lines, 1) if i >= start and line.startswith("}"))
+        span = range(first or start, end + 1)
+        result[name] = span, {i for i in span if "stops" in lines[i - 1]}
+        first = end + 1
+    return result
+
+
+def frames_of(output, program):
+    """Addresses in the program, in the order of the stack; those of callers are moved into their call."""
+    addresses, exact = [], False
+    for line in output.splitlines():
+        if line.startswith("planted: ") or line.startswith("cradle: "):
+            if addresses:
+                break
+            exact = line.startswith("planted: fault") or line.endswith("used by:")
+        match = FRAME.match(line)
+        if match and Path(match[1]).name == Path(program).name:
+            addresses.append(int(match[2], 16) - (0 if exact else 1))
+            exact = False
+    return addresses
+
+
+def lines_of(addresses, program):
+    """Functions and lines of planted_bugs.c at the addresses, innermost first."""
+    if not addresses or shutil.which("addr2line") is None:
+        return []
+    told = subprocess.run(["addr2line", "-f", "-i", "-e", program, *map(hex, addresses)], capture_output=True, text=True,
+                          check=True).stdout.splitlines()
+    found = []
+    for function, place in zip(told[::2], told[1::2]):
+        match = re.search(r"planted_bugs\.c:(\d+)", place)
+        if match and function not in TELLERS:
+            found.append(int(match[1]))
+    return found
+
+
+class Outcome:
+    def __init__(self, program, name, settings, span):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("CRADLE_")}
+        environment["ASAN_OPTIONS"] = "detect_leaks=0"
+        ran = subprocess.run([program, name], env={**environment, **settings}, capture_output=True, text=True, timeout=120,
+                             errors="replace")
+        self.output = ran.stderr
+        told = TOLD.search(self.output)
+        self.kind = told[1] if told else f"exit status {ran.returncode}"
+        self.allocations = int(told[2]) if told else None
+        if UBSAN_LINE.search(self.output):
+            self.kind = "sanitizer"
+        self.reported = self.kind in ("misuse", "sanitizer") or (self.kind == "fault" and "cradle: " in self.output)
+        lines = ([int(line) for line in UBSAN_LINE.findall(self.output)] or
+                 [int(line) for line in ASAN_FRAME.findall(self.output)] or lines_of(frames_of(self.output, program), program))
+        self.line = next((line for line in lines if line in span), None)
+
+    def cell(self):
+        if self.kind == "nothing noticed":
+            return "-"
+        kind = "fault, explained" if self.kind == "fault" and self.reported else self.kind
+        where = f" at {self.line}" if self.line and self.kind != "wrong results" else ""
+        return kind + where + (f", {self.allocations}" if self.allocations is not None else "")
+
+
+def table(rows, columns):
+    head = "| Mistake | " + " | ".join(columns) + " |\n|---|" + "---|" * len(columns) + "\n"
+    return head + "".join(f"| {name}: {mistake} | " + " | ".join(cells) + " |\n" for name, mistake, cells in rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("source", type=Path)
+    parser.add_argument("--asan")
+    parser.add_argument("--docs", type=Path)
+    parser.add_argument("--write-docs", type=Path)
+    args = parser.parse_args()
+
+    listed = subprocess.run([args.program], capture_output=True, text=True, check=True).stdout.splitlines()
+    mistakes = dict(line.split("\t") for line in listed)
+    spans = regions(args.source, mistakes)
+    runs = {instrument: (args.program, settings) for instrument, settings in INSTRUMENTS.items()}
+    if args.asan:
+        runs[ASAN] = args.asan, {"CRADLE_STRESS": "1", "CRADLE_QUARANTINE": "4"}
+    else:
+        print("no program with AddressSanitizer was given: its column is left out")
+
+    rows, failures, lines_known = [], [], False
+    for name, mistake in mistakes.items():
+        span, stops = spans[name]
+        outcomes = {instrument: Outcome(program, name, settings, span) for instrument, (program, settings) in runs.items()}
+        rows.append((name, mistake, [outcome.cell() for outcome in outcomes.values()]))
+        lines_known |= any(outcome.line for outcome in outcomes.values())
+        caught = [o for instrument, o in outcomes.items() if o.reported and instrument != "no instrument"]
+        if not caught:
+            failures.append(f"{name}: no instrument caught it")
+        elif lines_known and not any(o.line in stops for o in caught):
+            failures.append(f"{name}: caught at {sorted({o.line for o in caught}, key=str)}, but marked are {sorted(stops)}")
+        for outcome in outcomes.values():
+            if outcome.kind.startswith("exit status"):
+                failures.append(f"{name}: {outcome.kind}, without a word: {outcome.output[-300:]}")
+    if not lines_known:
+        print("lines are not checked: no addr2line, or no backtrace in the C library")
+    text = table(rows, list(runs))
+    print(text)
+
+    if args.docs:
+        page = args.docs.read_text(encoding="utf-8")
+        failures += [f"{args.docs.name} has no row for {name}; --write-docs makes it" for name in mistakes
+                     if f"| {name}: {mistakes[name]} |" not in page]
+    if args.write_docs:
+        page = args.write_docs.read_text(encoding="utf-8")
+        before, rest = page.split(BEGIN)
+        after = rest.split(END)[1]
+        args.write_docs.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
+    for failure in failures:
+        print(failure)
+    print(f"{len(mistakes)} mistakes, {len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

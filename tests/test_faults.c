@@ -1,0 +1,363 @@
+/* Reports of faults, and manners among signal handlers. Each case is a child that faults; its standard error and its end are
+ * looked at. */
+#include "tests/heap_fixture.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char said[32768];
+
+static cradle_heap *heap;
+static cradle_mutator *m;
+
+static void put(const char *words) {
+  if (write(STDERR_FILENO, words, strlen(words)) < 0) _exit(99);
+}
+
+/* --- children --- */
+
+static void start(cradle_fault_report report, uint64_t stress_period, size_t quarantine) {
+  cradle_options options;
+  cradle_error error;
+  cradle_options_init(&options);
+  options.types = fixture_types;
+  options.type_count = T_COUNT;
+  options.nursery_bytes = (size_t)64 << 10;
+  options.fault_report = report;
+  options.stress_period = stress_period;
+  options.quarantine = quarantine;
+  heap = cradle_start(&options, &error);
+  if (heap == NULL) put(error.message), _exit(98);
+  m = cradle_mutator_new(heap);
+}
+
+static void start_default(void) {
+  start(CRADLE_FAULTS_REPORTED, 0, 2);
+}
+
+/* AddressSanitizer would stop before the processor does. */
+__attribute__((no_sanitize("address"), no_sanitize("undefined"), noinline)) static uint64_t use(const pair *object) {
+  return (uintptr_t)*(pair *const volatile *)&object->rest;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static pair *stale(void) {
+  pair *object = cradle_new(m, T_PAIR, sizeof(pair));
+  cradle_push(m, object);
+  cradle_collect_minor(m);
+  cradle_pop(m);
+  return object;
+}
+
+static void die_of_stale(void) {
+  start_default();
+  use(stale());
+}
+
+static void die_elsewhere(void) {
+  start_default();
+  (void)use((pair *)(uintptr_t)64);
+}
+
+static void on_fault(int number) {
+  (void)number;
+  put("the host's handler\n");
+  _exit(7);
+}
+
+static void host_before(void) {
+  signal(SIGSEGV, on_fault);
+  die_of_stale();
+}
+
+static void host_before_and_not_ours(void) {
+  signal(SIGSEGV, on_fault);
+  die_elsewhere();
+}
+
+static struct sigaction ours;
+static void on_fault_chaining(int number, siginfo_t *info, void *context) {
+  put("the host's handler\n");
+  ours.sa_sigaction(number, info, context);
+}
+
+static void host_after(void) {
+  start_default();
+  struct sigaction action = {.sa_sigaction = on_fault_chaining, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &action, &ours);
+  use(stale());
+}
+
+/* A handler in front of ours when the last heap goes, and a heap afterwards: no circle. */
+static void host_after_and_another_heap(void) {
+  start_default();
+  struct sigaction action = {.sa_sigaction = on_fault_chaining, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &action, &ours);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  die_of_stale();
+}
+
+static sigjmp_buf landing;
+static void jump_away(int number, siginfo_t *info, void *context) {
+  (void)number, (void)info, (void)context;
+  siglongjmp(landing, 1);
+}
+
+/* A host that recovers goes on, and the next fault is reported, too: SA_NODEFER holds through ours. */
+static void host_recovers(void) {
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO | SA_NODEFER};
+  sigaction(SIGSEGV, &action, NULL);
+  start_default();
+  for (volatile int i = 0; i < 2; i++)
+    if (sigsetjmp(landing, 0) == 0) use(stale());
+  put("recovered\n");
+  _exit(7);
+}
+
+static void *page;
+static void open_page(int number, siginfo_t *info, void *context) {
+  (void)number, (void)context;
+  if (info->si_addr != page) _exit(9);
+  mprotect(page, 4096, PROT_READ);
+}
+
+/* A host that uses faults for its own memory does not notice ours. */
+static void host_handles_its_own(void) {
+  struct sigaction action = {.sa_sigaction = open_page, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &action, NULL);
+  start_default();
+  page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (*(volatile char *)page != 0) _exit(8);
+  _exit(7);
+}
+
+static void host_ignores_sent(void) {
+  signal(SIGSEGV, SIG_IGN);
+  start_default();
+  raise(SIGSEGV);
+  put("alive\n");
+  _exit(7);
+}
+
+static void sent(void) {
+  start_default();
+  raise(SIGSEGV);
+  put("alive\n");
+  _exit(7);
+}
+
+static void taken_away_with_the_last_heap(void) {
+  struct sigaction before, now;
+  signal(SIGSEGV, on_fault);
+  sigaction(SIGSEGV, NULL, &before);
+  start_default();
+  cradle_heap *first = heap;
+  cradle_mutator *first_mutator = m;
+  start_default();
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  sigaction(SIGSEGV, NULL, &now);
+  if (now.sa_handler == before.sa_handler) _exit(8);
+  cradle_mutator_free(first_mutator);
+  cradle_heap_free(first);
+  sigaction(SIGSEGV, NULL, &now);
+  _exit(now.sa_handler == before.sa_handler && now.sa_flags == before.sa_flags ? 7 : 9);
+}
+
+static void nothing_unless_asked_for(void) {
+  struct sigaction now;
+  stack_t stack;
+  start(CRADLE_FAULTS_LEFT, 0, 2);
+  sigaction(SIGSEGV, NULL, &now);
+  sigaltstack(NULL, &stack);
+  _exit(now.sa_handler == SIG_DFL && (stack.ss_flags & SS_DISABLE) ? 7 : 9);
+}
+
+static bool has_own_stack(void) {
+  stack_t stack;
+  sigaltstack(NULL, &stack);
+  return !(stack.ss_flags & SS_DISABLE);
+}
+
+static void own_stack_if_asked_for(void) {
+  start(CRADLE_FAULTS_REPORTED, 0, 2);
+  if (has_own_stack()) _exit(8);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  start(CRADLE_FAULTS_OWN_STACK, 0, 2);
+  if (!has_own_stack()) _exit(9);
+  use(stale());
+}
+
+static char host_stack[65536];
+static void hosts_own_stack_stays(void) {
+  stack_t stack = {.ss_sp = host_stack, .ss_size = sizeof host_stack}, now;
+  sigaltstack(&stack, NULL);
+  start(CRADLE_FAULTS_OWN_STACK, 0, 2);
+  sigaltstack(NULL, &now);
+  if (now.ss_sp != (void *)host_stack) _exit(8);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  sigaltstack(NULL, &now);
+  _exit(now.ss_sp == (void *)host_stack ? 7 : 9);
+}
+
+/* The reference is read from an object that has gone, and so is poison; the processor tells no address. */
+CRADLE_UNCHECKED_COLLECTION
+static void die_of_poison(void) {
+  start(CRADLE_FAULTS_REPORTED, 1, 0);
+  cradle_push(m, cradle_new(m, T_PAIR, sizeof(pair)));
+  cradle_collect_minor(m);
+  const pair *old = cradle_pop(m);
+  for (int i = 0; i < 1000; i++) (void)cradle_new(m, T_PAIR, sizeof(pair)); /* it is swept meanwhile */
+  use((const pair *)(uintptr_t)use(old));
+}
+
+/* --- the cases --- */
+
+/* Runs it in a child; returns how that ended, as waitpid has it. */
+static int end_of(void (*child)(void)) {
+  int ends[2], status;
+  assert_int_equal(pipe(ends), 0);
+  pid_t pid = fork();
+  assert_true(pid >= 0);
+  if (pid == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    signal(SIGSEGV, SIG_DFL);
+    signal(SIGBUS, SIG_DFL);
+    stack_t none = {.ss_flags = SS_DISABLE};
+    sigaltstack(&none, NULL);
+    child();
+    _exit(0);
+  }
+  close(ends[1]);
+  size_t length = 0;
+  for (ssize_t got; (got = read(ends[0], said + length, sizeof said - 1 - length)) > 0;) length += (size_t)got;
+  said[length] = '\0';
+  close(ends[0]);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  return status;
+}
+
+static void assert_died_by(int status, int number) {
+  if (!WIFSIGNALED(status) || WTERMSIG(status) != number) fail_msg("the child ended with status %#x, having said: %s", status, said);
+}
+
+static void assert_exit(int status, int code) {
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != code) fail_msg("the child ended with status %#x, having said: %s", status, said);
+}
+
+static size_t times(const char *words) {
+  size_t count = 0;
+  for (const char *at = said; (at = strstr(at, words)) != NULL; at++) count++;
+  return count;
+}
+
+static void assert_said(const char *words, size_t count) {
+  if (times(words) != count) fail_msg("\"%s\" comes %zu times, not %zu, in: %s", words, times(words), count, said);
+}
+
+#define REPORT "cradle: stale reference to a pair (object at 0x"
+
+static void a_stale_reference_is_reported(void **state) {
+  (void)state;
+  assert_died_by(end_of(die_of_stale), SIGSEGV);
+  assert_said(REPORT, 1);
+  assert_said(", moved by minor collection 1 to 0x", 1);
+  assert_said("), at its word 2\n", 1);
+  assert_said("cradle: SIGSEGV at 0x", 1);
+  assert_said("cradle: minor collection 1, triggered by: request\n", 1);
+  assert_said("the last collection:", 0);
+#ifdef __GLIBC__
+  assert_true(times("test_faults(") >= 4); /* frames of the use and of the trigger */
+#endif
+}
+
+static void another_fault_is_passed_on(void **state) {
+  (void)state;
+  assert_died_by(end_of(die_elsewhere), SIGSEGV);
+  assert_string_equal(said, "");
+}
+
+static void a_handler_from_before_is_called(void **state) {
+  (void)state;
+  assert_exit(end_of(host_before), 7);
+  assert_said(REPORT, 1);
+  assert_said("the host's handler\n", 1);
+  assert_true(strstr(said, REPORT) < strstr(said, "the host's handler"));
+  assert_exit(end_of(host_before_and_not_ours), 7);
+  assert_string_equal(said, "the host's handler\n");
+}
+
+static void a_handler_from_afterwards_comes_first(void **state) {
+  (void)state;
+  assert_died_by(end_of(host_after), SIGSEGV);
+  assert_said(REPORT, 1);
+  assert_said("the host's handler\n", 1);
+  assert_died_by(end_of(host_after_and_another_heap), SIGSEGV);
+  assert_said(REPORT, 1);
+  assert_said("the host's handler\n", 1);
+}
+
+static void a_host_may_recover(void **state) {
+  (void)state;
+  assert_exit(end_of(host_recovers), 7);
+  assert_said(REPORT, 2);
+  assert_said("recovered\n", 1);
+  assert_exit(end_of(host_handles_its_own), 7);
+  assert_string_equal(said, "");
+}
+
+static void signals_that_were_sent(void **state) {
+  (void)state;
+  assert_exit(end_of(host_ignores_sent), 7);
+  assert_string_equal(said, "alive\n");
+  assert_died_by(end_of(sent), SIGSEGV);
+  assert_string_equal(said, "");
+}
+
+static void the_handler_comes_and_goes(void **state) {
+  (void)state;
+  assert_exit(end_of(taken_away_with_the_last_heap), 7);
+  assert_exit(end_of(nothing_unless_asked_for), 7);
+}
+
+static void a_signal_stack_only_if_asked_for(void **state) {
+  (void)state;
+  assert_died_by(end_of(own_stack_if_asked_for), SIGSEGV);
+  assert_said(REPORT, 1);
+  assert_exit(end_of(hosts_own_stack_stays), 7);
+}
+
+static void poison_is_decoded(void **state) {
+  (void)state;
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+  assert_died_by(end_of(die_of_poison), SIGSEGV);
+  assert_said("was used as a reference: it was read from an old object that", 1);
+  assert_said("cradle: the last collection: minor collection", 1);
+  assert_said("cradle: the last stress collection has number 1001 (", 1);
+#else
+  print_message("skipped: the registers of this machine are not known\n");
+  skip();
+#endif
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_stale_reference_is_reported),
+      cmocka_unit_test(another_fault_is_passed_on),
+      cmocka_unit_test(a_handler_from_before_is_called),
+      cmocka_unit_test(a_handler_from_afterwards_comes_first),
+      cmocka_unit_test(a_host_may_recover),
+      cmocka_unit_test(signals_that_were_sent),
+      cmocka_unit_test(the_handler_comes_and_goes),
+      cmocka_unit_test(a_signal_stack_only_if_asked_for),
+      cmocka_unit_test(poison_is_decoded),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,449 @@
+/* Stress modes, the quarantine, what a heap says about an address, and the verifier's words for a heap that was broken on
+ * purpose. */
+#include "tests/heap_fixture.h"
+
+#include "gc/heap.h"
+
+#include <stdio.h>
+
+static fixture f;
+
+/* Each test says itself what it wants; the environment would only disturb it. */
+static void plain_options(cradle_options *options) {
+  fixture_options(&f, options);
+  options->stress_period = options->stress_major = options->stress_seed = 0;
+  options->quarantine = 0;
+  options->nursery_bytes = (size_t)64 << 10;
+  f.stressed = false;
+}
+
+static pair *new_pair(void) {
+  return cradle_new(f.m, T_PAIR, sizeof(pair));
+}
+
+/* --- stress --- */
+
+#define POINTS 1000
+/* At which of so many allocations collections took place. */
+CRADLE_UNCHECKED_COLLECTION
+static size_t collected_at(uint64_t period, uint64_t seed, uint64_t first, uint64_t last, bool at[POINTS]) {
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = period;
+  options.stress_seed = seed;
+  options.stress_first = first;
+  options.stress_last = last;
+  options.verify = false;
+  fixture_open_with(&f, &options);
+  size_t count = 0;
+  cradle_push(f.m, NULL);
+  for (size_t i = 0; i < POINTS; i++) {
+    uint64_t before = fixture_stats(&f).minor_collections;
+    *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
+    at[i] = fixture_stats(&f).minor_collections != before;
+    count += at[i];
+  }
+  cradle_pop(f.m);
+  fixture_close(&f);
+  return count;
+}
+
+static void every_nth_allocation(void **state) {
+  (void)state;
+  bool at[POINTS];
+  assert_int_equal(collected_at(7, 0, 0, 0, at), POINTS / 7);
+  for (size_t i = 0; i < POINTS; i++) assert_int_equal(at[i], (i + 1) % 7 == 0);
+}
+
+static void a_seed_repeats_and_another_differs(void **state) {
+  (void)state;
+  bool one[POINTS], again[POINTS], other[POINTS];
+  size_t count = collected_at(10, 42, 0, 0, one), distances[20] = {0};
+  assert_in_range(count, 70, 140);
+  collected_at(10, 42, 0, 0, again);
+  collected_at(10, 43, 0, 0, other);
+  assert_memory_equal(one, again, sizeof one);
+  assert_memory_not_equal(one, other, sizeof one);
+  for (size_t i = 0, last = (size_t)-1; i < POINTS; i++)
+    if (one[i]) assert_in_range(i - last, 1, 19), distances[i - last]++, last = i;
+  size_t different = 0;
+  for (size_t i = 1; i < 20; i++) different += distances[i] != 0;
+  assert_in_range(different, 10, 19);
+}
+
+static void bounds_leave_the_one_collection(void **state) {
+  (void)state;
+  bool all[POINTS], one[POINTS];
+  collected_at(10, 42, 0, 0, all);
+  for (uint64_t number = 1; number <= 50; number += 7) {
+    assert_int_equal(collected_at(10, 42, number, number, one), 1);
+    uint64_t seen = 0;
+    for (size_t i = 0; i < POINTS; i++) {
+      seen += all[i];
+      assert_int_equal(one[i], all[i] && seen == number);
+    }
+  }
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void only_at_safepoints(void **state) {
+  (void)state;
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 2;
+  options.stress_at = CRADLE_STRESS_SAFEPOINTS;
+  fixture_open_with(&f, &options);
+  cradle_push(f.m, NULL);
+  for (size_t i = 0; i < 100; i++) *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
+  assert_int_equal(fixture_stats(&f).minor_collections, 0);
+  for (size_t i = 0; i < 10; i++) cradle_safepoint(f.m);
+  assert_int_equal(fixture_stats(&f).minor_collections, 5);
+  cradle_pop(f.m);
+  fixture_close(&f);
+}
+
+/* Each collection does an increment of a major one, and every k-th moves the old objects. */
+CRADLE_UNCHECKED_COLLECTION
+static void every_increment_and_every_old_object(void **state) {
+  (void)state;
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 1;
+  options.stress_major = 10;
+  fixture_open_with(&f, &options);
+  cradle_push(f.m, NULL);
+  *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
+  cradle_collect_minor(f.m);
+  for (size_t round = 0; round < 5; round++) {
+    uint64_t before = fixture_stats(&f).major_steps, was = *cradle_peek(f.m, 0);
+    for (size_t i = 0; i < 10; i++) (void)new_pair();
+    assert_true(fixture_stats(&f).major_steps >= before + 10);
+    assert_true(*cradle_peek(f.m, 0) != was);
+  }
+  cradle_stats stats = fixture_stats(&f);
+  assert_int_equal(stats.moved_objects, 1);
+  assert_int_equal(stats.moved_old_objects, 5);
+  cradle_pop(f.m);
+  fixture_close(&f);
+}
+
+/* Not for the fixture: its misuse handler must land while the heap goes on to exist. */
+CRADLE_UNCHECKED_COLLECTION
+static void a_run_that_moves_nothing_fails(void **state) {
+  (void)state;
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 1;
+  options.stress_major = 3;
+  fixture_open_with(&f, &options);
+  for (size_t i = 0; i < 9; i++) (void)new_pair();
+  cradle_mutator_free(f.m);
+  if (FIXTURE_LANDS(&f)) {
+    cradle_heap_free(f.heap);
+    fail_msg("not refused");
+  }
+  assert_string_equal(f.message, "stress: the run proves nothing, its 9 collections, 3 of them full, moved 0 young and 0 old objects");
+  f.m = cradle_mutator_new(f.heap);
+  f.stressed = true; /* which makes the fixture move an object */
+  fixture_close(&f);
+}
+
+/* --- quarantine --- */
+
+static void open_quarantine(size_t nurseries, size_t nursery_bytes, uint64_t stress_period) {
+  cradle_options options;
+  plain_options(&options);
+  options.quarantine = nurseries;
+  options.nursery_bytes = nursery_bytes;
+  options.stress_period = stress_period;
+  fixture_open_with(&f, &options);
+}
+
+static const char *explained(const void *address) {
+  static cradle_explanation explanation;
+  return cradle_explain_address(f.heap, address, &explanation) ? explanation.text : "";
+}
+
+static void assert_explained(const void *address, const char *wanted) {
+  if (strcmp(explained(address), wanted) != 0) fail_msg("explained as \"%s\", not \"%s\"", explained(address), wanted);
+}
+
+#define TEXT(name, ...)  \
+  char name[256];        \
+  snprintf(name, sizeof name, __VA_ARGS__)
+
+CRADLE_UNCHECKED_COLLECTION
+static void what_moved_and_what_died_is_known(void **state) {
+  (void)state;
+  open_quarantine(2, (size_t)64 << 10, 0);
+  pair *dies = new_pair();
+  pair *moves = new_pair();
+  string *array = cradle_new_array(f.m, T_STRING, 40);
+  pair *last = new_pair();
+  cradle_push(f.m, moves);
+  cradle_push(f.m, array);
+  assert_string_equal(explained(moves), "");
+  cradle_collect_minor(f.m);
+  string *array_now = cradle_pop(f.m);
+  pair *now = cradle_pop(f.m);
+  assert_ptr_not_equal(now, moves);
+  TEXT(died, "stale reference to a pair (object at %p, died in minor collection 1), at its word 2", (void *)dies);
+  assert_explained(&dies->rest, died);
+  TEXT(moved, "stale reference to a pair (object at %p, moved by minor collection 1 to %p), at its word 0", (void *)moves,
+       (void *)now);
+  assert_explained(moves, moved);
+  TEXT(inside, "stale reference to a string (object at %p, moved by minor collection 1 to %p), at its word 6", (void *)array,
+       (void *)array_now);
+  assert_explained(&array->byte[39], inside);
+  TEXT(end, "stale reference to a pair (object at %p, died in minor collection 1), at its word 1", (void *)last);
+  assert_explained(&last->first, end);
+  assert_string_equal(explained(now), "");
+  assert_string_equal(explained(&f), "");
+  /* The copy dies; what was in the nursery is still known. */
+  cradle_collect_full(f.m);
+  assert_explained(moves, moved);
+  fixture_close(&f);
+}
+
+/* What is carved out of a reservation is known; what is not, is not taken for objects. */
+CRADLE_UNCHECKED_COLLECTION
+static void reservations_are_walked(void **state) {
+  (void)state;
+  open_quarantine(2, (size_t)64 << 10, 0);
+  cradle_reservation room = cradle_reserve(f.m, 1000);
+  pair *carved = cradle_new_reserved(&room, T_PAIR, sizeof(pair));
+  carved->first = carved->rest = NULL;
+  char *rest = room.free;
+  pair *behind = new_pair();
+  cradle_collect_minor(f.m);
+  assert_non_null(strstr(explained(carved), "a pair (object at"));
+  TEXT(end, "stale reference to a pair (object at %p, died in minor collection 1), at its word 0", (void *)behind);
+  assert_explained(behind, end);
+  assert_non_null(strstr(explained(rest + 500), "minor collection 1"));
+  fixture_close(&f);
+}
+
+/* A page stays closed until as much as was asked for has been allocated since, and opens when its turn comes. */
+CRADLE_UNCHECKED_COLLECTION
+static void pages_come_back_in_turn(void **state) {
+  (void)state;
+  for (size_t nurseries = 1; nurseries <= 5; nurseries += 2)
+    for (uint64_t stress = 0; stress <= 1; stress++) {
+      open_quarantine(nurseries, (size_t)64 << 10, stress);
+      pair *first = new_pair();
+      cradle_collect_minor(f.m);
+      uint64_t at_least = nurseries * f.heap->nursery.reserved_bytes / 4096, collections = 1;
+      size_t step = stress != 0 ? 1 : 1000; /* a page a collection under stress, a nursery without */
+      cradle_push(f.m, NULL);
+      uint64_t pages = 0;
+      while (*explained(first) != '\0' && collections < 100000) {
+        uint64_t before = fixture_stats(&f).minor_collections;
+        char *start = f.heap->nursery.start;
+        for (size_t i = 0; i < step; i++) *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
+        collections += fixture_stats(&f).minor_collections - before;
+        if (f.heap->nursery.start > start) pages += (uint64_t)(f.heap->nursery.start - start) / 4096;
+      }
+      assert_true(collections < 100000);
+      assert_true(pages + (stress != 0 ? 0 : 16) >= at_least); /* [quarantine.1] */
+      assert_true((char *)first >= f.heap->nursery.start || (char *)first < f.heap->quarantine.base + f.heap->nursery.reserved_bytes);
+      cradle_pop(f.m);
+      fixture_close(&f);
+    }
+}
+
+/* [quarantine.1] [quarantine.2] The window can be used whole, wherever it is, and holds poison until it is. */
+CRADLE_UNCHECKED_COLLECTION
+static void the_window_is_open(void **state) {
+  (void)state;
+  open_quarantine(3, (size_t)16 << 10, 0);
+  cradle_push(f.m, NULL);
+  for (size_t round = 0; round < 300; round++) {
+    size_t count = 1 + round * 37 % 600;
+    for (size_t i = 0; i < count; i++) {
+      if (f.m->free + sizeof(pair) <= f.m->top) {
+        pair *raw = cradle_new_uninitialized(f.m, T_PAIR, sizeof(pair));
+        assert_true((uintptr_t)raw->first == POISON_UNUSED && (uintptr_t)raw->rest == POISON_UNUSED);
+        raw->first = raw->rest = NULL;
+      }
+      *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
+    }
+    cradle_collect_minor(f.m);
+    for (size_t page = 0; page < f.heap->nursery.reserved_bytes / f.heap->quarantine.page_bytes; page++)
+      assert_int_equal(f.heap->quarantine.closed_by[(size_t)(f.heap->nursery.start - f.heap->quarantine.base) /
+                                                        f.heap->quarantine.page_bytes + page], 0);
+  }
+  cradle_memory memory;
+  cradle_memory_report(f.heap, &memory, sizeof memory);
+  assert_int_equal(memory.nursery.committed_bytes, f.heap->quarantine.bytes);
+  assert_ptr_equal((void *)memory.nursery.start, f.heap->quarantine.base);
+  cradle_pop(f.m);
+  fixture_close(&f);
+}
+
+static void poison_says_why(void **state) {
+  (void)state;
+  cradle_options options;
+  plain_options(&options);
+  fixture_open_with(&f, &options);
+  assert_non_null(strstr(explained((void *)(uintptr_t)POISON_SWEPT), "an old object that died and was swept"));
+  assert_non_null(strstr(explained((void *)(uintptr_t)(POISON_NURSERY + 16)), "a nursery object that moved or died"));
+  assert_non_null(strstr(explained((void *)(uintptr_t)POISON_UNUSED), "never written"));
+  assert_non_null(strstr(explained((void *)(uintptr_t)POISON_COMPACTED), "a compacting collection moved"));
+  assert_string_equal(explained((void *)(uintptr_t)(POISON_SWEPT - 8)), "");
+  fixture_close(&f);
+}
+
+/* --- a heap broken on purpose --- */
+
+static void assert_unsound(const char *words, const char *where) {
+  cradle_error error;
+  if (cradle_heap_verify(f.heap, &error)) fail_msg("the verifier found nothing, where \"%s\" was planted", words);
+  if (strstr(error.message, words) == NULL || strstr(error.message, where) == NULL)
+    fail_msg("the message is \"%s\", without \"%s\" and \"%s\"", error.message, words, where);
+  if (strstr(error.message, "; last collection: 1 (") == NULL) fail_msg("\"%s\" does not name the collection", error.message);
+}
+
+static int open_verified(void **state) {
+  cradle_options options;
+  (void)state;
+  plain_options(&options);
+  fixture_open_with(&f, &options);
+  return 0;
+}
+static int close_verified(void **state) {
+  (void)state;
+  cradle_error error;
+  if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+  fixture_close(&f);
+  return 0;
+}
+
+/* An old vector, and a young pair in its item 2. */
+static vector *vector_with_pair(void) {
+  cradle_push(f.m, cradle_new_array(f.m, T_VECTOR, 5));
+  cradle_collect_minor(f.m);
+  pair *item = new_pair();
+  vector *holder = (vector *)(uintptr_t)*cradle_peek(f.m, 0);
+  cradle_store(f.m, holder, &holder->item[2], item);
+  return holder;
+}
+
+static void broken_objects_are_named_with_their_holder(void **state) {
+  (void)state;
+  vector *holder = vector_with_pair();
+  pair *item = holder->item[2];
+  TEXT(where, "in word 4 (item 2) of type 2 (vector) at %p", (void *)holder);
+  item->header = 77;
+  assert_unsound("broken header 0x4d: 0x", where);
+  item->header = T_PAIR | UINT64_C(1) << 60;
+  assert_unsound("broken header 0x1000000000000000: 0x", where);
+  item->header = T_VECTOR;
+  item->first = (pair *)1000000;
+  assert_unsound("wrong length or size of type 2 (vector): 0x", where);
+  item->header = T_PAIR;
+  item->first = NULL;
+  holder->item[2] = (pair *)((char *)item + 8);
+  item->first = (pair *)1000;
+  assert_unsound("broken header 0x3e8: 0x", where);
+  holder->item[2] = (pair *)f.m->free;
+  assert_unsound("stale reference into the nursery, where no object is: 0x", where);
+  holder->item[2] = (pair *)((char *)holder + 16);
+  assert_unsound("stale reference into the old generation, where no object is: 0x", where);
+  holder->item[2] = (pair *)13;
+  assert_unsound("no reference: 0xd in", where);
+  holder->item[2] = (pair *)16;
+  assert_unsound("no reference: 0x10 in", where);
+  holder->item[2] = (pair *)(uintptr_t)POISON_SWEPT;
+  assert_unsound("poison, of an old object that died and was swept: 0xdead0001dead0001 in", where);
+  holder->item[2] = NULL;
+  uint64_t header = holder->header;
+  holder->header = 55;
+  TEXT(root, "in shadow stack, word 0 at %p", (void *)f.m->shadow_base);
+  assert_unsound("broken header 0x37: 0x", root);
+  holder->header = header;
+  cradle_pop(f.m);
+}
+
+static void a_missing_barrier_is_named(void **state) {
+  (void)state;
+  vector *holder = vector_with_pair();
+  cradle_collect_minor(f.m);
+  cradle_collect_minor(f.m);
+  f.heap->stats.minor_collections = 1; /* so that the message is the same one */
+  holder->item[4] = new_pair();
+  TEXT(where, "in word 6 (item 4) of type 2 (vector) at %p", (void *)holder);
+  assert_unsound("missing write barrier: an old object that is not remembered refers to a young one: 0x", where);
+  holder->item[4] = NULL;
+  cradle_pop(f.m);
+}
+
+static void *foreign_root;
+static void visit_foreign(void *data, cradle_visitor *visitor) {
+  (void)data;
+  cradle_visit_reference(visitor, &foreign_root);
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void roots_are_named(void **state) {
+  (void)state;
+  void *bad = (void *)21, *local = NULL, *global = NULL, *words[4] = {NULL}, **base = words, **top = words + 4;
+  cradle_collect_minor(f.m);
+  {
+    CRADLE_ROOT(f.m, local);
+    local = bad;
+    assert_unsound("no reference: 0x15", "in a scoped root at");
+    local = NULL;
+  }
+  cradle_root_range range = {.base = (void *const *)&base, .top = (void *const *)&top, .name = "value stack"};
+  cradle_root_range_add(f.m, &range);
+  words[3] = bad;
+  assert_unsound("no reference: 0x15", "in root range value stack, index 3 at");
+  words[3] = NULL;
+  cradle_root_range_remove(f.m, &range);
+  assert_true(cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE));
+  global = bad;
+  assert_unsound("no reference: 0x15", "in the global root at");
+  global = NULL;
+  cradle_global_root_remove(f.heap, &global);
+  foreign_root = bad;
+  cradle_root_callback_set(f.heap, visit_foreign, NULL);
+  assert_unsound("no reference: 0x15", "in a root of the root callback at");
+  foreign_root = NULL;
+  cradle_root_callback_set(f.heap, NULL, NULL);
+}
+
+/* While it moves, the quarantine knows more than that nothing is there. */
+CRADLE_UNCHECKED_COLLECTION
+static void a_stale_slot_is_found(void **state) {
+  (void)state;
+  open_quarantine(2, (size_t)64 << 10, 0);
+  pair *stale = new_pair();
+  cradle_collect_minor(f.m);
+  cradle_push(f.m, stale);
+  assert_unsound("stale reference to what an earlier collection moved or freed: 0x", "in shadow stack, word 0 at");
+  cradle_pop(f.m);
+  fixture_close(&f);
+}
+
+#define WITH_HEAP(test) cmocka_unit_test_setup_teardown(test, open_verified, close_verified)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_nth_allocation),
+      cmocka_unit_test(a_seed_repeats_and_another_differs),
+      cmocka_unit_test(bounds_leave_the_one_collection),
+      cmocka_unit_test(only_at_safepoints),
+      cmocka_unit_test(every_increment_and_every_old_object),
+      cmocka_unit_test(a_run_that_moves_nothing_fails),
+      cmocka_unit_test(what_moved_and_what_died_is_known),
+      cmocka_unit_test(reservations_are_walked),
+      cmocka_unit_test(pages_come_back_in_turn),
+      cmocka_unit_test(the_window_is_open),
+      cmocka_unit_test(poison_says_why),
+      WITH_HEAP(broken_objects_are_named_with_their_holder),
+      WITH_HEAP(a_missing_barrier_is_named),
+      WITH_HEAP(roots_are_named),
+      cmocka_unit_test(a_stale_slot_is_found),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -6,6 +6,7 @@
 #include <cradle/base.h>
 #include <cradle/event.h>
 #include <cradle/heap.h>
+#include <cradle/kit.h>
 #include <cradle/mutator.h>
 #include <cradle/new.h>
 #include <cradle/object.h>

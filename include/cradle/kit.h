@@ -23,6 +23,11 @@
 
 CRADLE_BEGIN_DECLS
 
+#ifdef __cplusplus /* arrays at the end of structures are C's; gcc and clang know them in C++ too */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#endif
+
 /* --- the kit and its types --- */
 
 /* The kit's types have consecutive ids from a first one on. Either they are rows of the program's own table, which makes
@@ -280,6 +285,10 @@ typedef struct cradle_chains {
                                    .items = CRADLE_ITEMS_REFERENCES,                                                     \
                                    .item_size = 8,                                                                       \
                                    .length_offset = offsetof(cradle_chains, length)}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 
 CRADLE_END_DECLS
 

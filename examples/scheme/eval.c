@@ -73,8 +73,7 @@ CRADLE_MAY_COLLECT static value apply_other(scheme *s, value procedure, size_t c
   case T_PRIMITIVE: {
     const primitive_row *row = ((const primitive *)object_of(procedure))->row;
     if (CRADLE_UNLIKELY(count < (size_t)row->least || (row->most >= 0 && count > (size_t)row->most)))
-      fail(s, procedure, "%zu arguments, but %d%s are wanted by", count, row->least,
-           row->most < 0 ? " or more" : row->most > row->least ? " (or some more)" : "");
+      fail(s, procedure, "%zu arguments for a procedure of %s%d:", count, row->most != row->least ? "at least " : "", row->least);
     return row->function(s, count, args);
   }
   case T_RECORD_PROCEDURE: return apply_record(s, procedure, count, args);

@@ -64,7 +64,7 @@ CRADLE_MAY_COLLECT static node *compile_clauses(scheme *s, scope *in, value clau
   return new_if(s, test, body, rest);
 }
 
-node *form_cond(scheme *s, scope *in, value form, uint64_t where) {
+CRADLE_MAY_COLLECT node *form_cond(scheme *s, scope *in, value form, uint64_t where) {
   check_form(s, form, 2, -1, where);
   return compile_clauses(s, in, cdr(form), NULL, where);
 }
@@ -88,7 +88,7 @@ CRADLE_MAY_COLLECT static node *compile_cases(scheme *s, scope *in, value clause
   return new_if(s, test, tested, data);
 }
 
-node *form_case(scheme *s, scope *in, value form, uint64_t where) {
+CRADLE_MAY_COLLECT node *form_case(scheme *s, scope *in, value form, uint64_t where) {
   check_form(s, form, 3, -1, where);
   CRADLE_ROOT_VALUE(s->m, form);
   node *store = compile_form(s, in, car(cdr(form)), where);
@@ -105,18 +105,19 @@ node *form_case(scheme *s, scope *in, value form, uint64_t where) {
 /* --- do: a named let --- */
 
 /* The lists that loops need are built on a rooted list, the last part first. */
-node *form_do(scheme *s, scope *in, value form, uint64_t where) {
+CRADLE_MAY_COLLECT node *form_do(scheme *s, scope *in, value form, uint64_t where) {
   check_form(s, form, 3, -1, where);
   CRADLE_ROOT_VALUE(s->m, form);
-  value bindings = NIL, steps = NIL, spec = car(cdr(form)), loop = symbol(s, " loop"), built = NIL, part = NIL;
+  value bindings = NIL, steps = NIL, spec = car(cdr(form)), loop = NIL, built = NIL, part = NIL;
   CRADLE_ROOT_VALUE(s->m, bindings);
   CRADLE_ROOT_VALUE(s->m, steps);
   CRADLE_ROOT_VALUE(s->m, spec);
   CRADLE_ROOT_VALUE(s->m, loop);
   CRADLE_ROOT_VALUE(s->m, built);
   CRADLE_ROOT_VALUE(s->m, part);
+  loop = symbol(s, " loop");
   check_form(s, spec, 0, -1, where);
-  for (spec = car(cdr(form)); spec != NIL; spec = cdr(spec)) {
+  for (; spec != NIL; spec = cdr(spec)) {
     check_form(s, car(spec), 2, 3, where);
     part = list_2(s, car(car(spec)), car(cdr(car(spec))));
     bindings = cons(s, part, bindings);
@@ -191,21 +192,21 @@ CRADLE_MAY_COLLECT static node *compile_template(scheme *s, scope *in, value tem
   return cons_nodes(s, list_to_vector_row, content, NULL, where);
 }
 
-node *form_quasiquote(scheme *s, scope *in, value form, uint64_t where) {
+CRADLE_MAY_COLLECT node *form_quasiquote(scheme *s, scope *in, value form, uint64_t where) {
   check_form(s, form, 2, 2, where);
   return compile_template(s, in, car(cdr(form)), 1, where);
 }
 
 /* --- delay, guard --- */
 
-node *form_delay(scheme *s, scope *in, value form, uint64_t where) {
+CRADLE_MAY_COLLECT node *form_delay(scheme *s, scope *in, value form, uint64_t where) {
   check_form(s, form, 2, 2, where);
   node *procedure = compile_lambda(s, in, FALSE, NIL, cdr(form), where);
   return cons_nodes(s, make_promise_row, procedure, NULL, where);
 }
 
 /* (guard (variable clause ...) body ...): what no clause wants is raised again. */
-node *form_guard(scheme *s, scope *in, value form, uint64_t where) {
+CRADLE_MAY_COLLECT node *form_guard(scheme *s, scope *in, value form, uint64_t where) {
   check_form(s, form, 3, -1, where);
   check_form(s, car(cdr(form)), 1, -1, where);
   CRADLE_ROOT_VALUE(s->m, form);
@@ -261,7 +262,7 @@ CRADLE_MAY_COLLECT static value field_names(scheme *s, value specs, uint64_t whe
   return reverse_in_place(s, names, NIL);
 }
 
-node *form_record_type(scheme *s, scope *in, value form, uint64_t where) {
+CRADLE_MAY_COLLECT node *form_record_type(scheme *s, scope *in, value form, uint64_t where) {
   check_form(s, form, 4, -1, where);
   if (in->outer != NULL) fail_at(s, where, car(form), "syntax: only outside of procedures:");
   CRADLE_ROOT_VALUE(s->m, form);

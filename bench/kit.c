@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
   for (size_t size = 1000; size <= 1000000; size *= 1000) {
     kit_work w = new_work(quick ? size / 100 : size);
     make_strings(&w);
-    for (int which = 0; which < KIT_OPERATIONS; which++) compare(which, &w, quick ? 10000 : 2000000, quick ? 1 : 5);
+    for (int which = 0; which < KIT_OPERATIONS; which++) compare(which, &w, quick ? 10000 : 1000000, quick ? 1 : 5);
     free_work(&w);
   }
   for (int v = 1; v < VARIANTS; v++)

@@ -60,14 +60,15 @@ CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_map *map, size_t e
   static size_t search_##bits(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash,                 \
                               uint32_t *found) {                                                                         \
     const type *slots = slots_of(map->index);                                                                            \
-    uint32_t mask = (uint32_t)map->index->slots - 1;                                                                     \
+    uint32_t mask = (uint32_t)map->index->slots - 1, room = room_of(map->index);                                         \
     for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {                                                       \
-      uint32_t word = slots[slot], number = word & mask;                                                                 \
+      uint32_t word = slots[slot];                                                                                       \
+      uint32_t entry = (uint32_t)(type)(word ^ (hash & ~mask)) - FIRST; /* at least room: of another hash, or none */    \
+      if (entry < room && is_key(kit, map, entry, key, hash)) {                                                          \
+        *found = slot;                                                                                                   \
+        return entry;                                                                                                    \
+      }                                                                                                                  \
       if (word == FREE) return CRADLE_MAP_NONE;                                                                          \
-      if (number < FIRST || word != (type)word_for(mask, hash, number - FIRST)) continue;                                \
-      if (!is_key(kit, map, number - FIRST, key, hash)) continue;                                                        \
-      *found = slot;                                                                                                     \
-      return number - FIRST;                                                                                             \
     }                                                                                                                    \
   }                                                                                                                      \
   static void take_slot_##bits(cradle_index *index, uint32_t hash, size_t entry) {                                       \

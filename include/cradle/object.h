@@ -84,8 +84,9 @@ CRADLE_API cradle_encoding cradle_encoding_nan_boxing(uint64_t mask, uint64_t pa
 
 /* The object that a value refers to, or NULL when it is an immediate. */
 CRADLE_INLINE void *cradle_value_object(const cradle_encoding *encoding, uint64_t value) {
+  if (!(encoding->tag_set >> (value & 7) & 1)) return NULL;
   uint64_t address = value & encoding->payload_mask;
-  if (address == 0 || !(encoding->tag_set >> (value & 7) & 1)) return NULL;
+  if (address == 0) return NULL;
   for (uint32_t i = 0; i < encoding->pair_count; i++)
     if ((value & encoding->pairs[i].mask) == encoding->pairs[i].pattern) return (void *)(uintptr_t)address;
   return NULL;

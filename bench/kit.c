@@ -167,6 +167,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "kit: unknown argument: %s\nusage: kit [--quick]\n", argv[argc - 1]);
     return 2;
   }
+  setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* it takes a while */
   start();
   printf("%-20s%9s%11s%8s%11s%8s%11s%8s   ns an item; ratio: kit to the library\n", "", "items", "kit", "", "khash", "ratio",
          "uthash", "ratio");

@@ -37,34 +37,32 @@ static uint32_t word_for(uint32_t mask, uint32_t hash, size_t entry) {
   return (hash & ~mask) | (uint32_t)(entry + FIRST);
 }
 
-static uint32_t hash_of(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
-  uint64_t hash;
-  if (map->keys != NULL)
-    hash = hash_word(map->keys->hash(kit, key));
-  else if (cradle_value_object(&kit->encoding, key) == NULL)
-    hash = hash_word(key);
-  else
-    hash = cradle_hash_identity(kit, key);
+static inline uint32_t shortened(uint64_t hash) {
   return (uint32_t)(hash >> 32) | HASHED;
 }
+static inline uint32_t hash_of(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
+  if (CRADLE_UNLIKELY(map->keys != NULL)) return shortened(hash_word(map->keys->hash(kit, key)));
+  if (cradle_value_object(&kit->encoding, key) == NULL) return shortened(hash_word(key));
+  return shortened(cradle_hash_identity(kit, key));
+}
 
-/* No slot leads to a removed entry, so what is there need not be asked. */
-CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_map *map, size_t entry, uint64_t key, uint32_t hash) {
-  uint64_t other = map->entries->items[2 * entry];
-  if (other == key) return true;
-  return map->keys != NULL && map->index->words[entry] == hash && map->keys->equal(kit, other, key);
+/* Of an entry whose hash is that of the key as far as the index knows. No slot leads to a removed entry. */
+static CRADLE_NOINLINE bool is_equal(const cradle_kit *kit, const cradle_map *map, size_t entry, uint64_t key, uint32_t hash) {
+  return map->index->words[entry] == hash && map->keys->equal(kit, map->entries->items[2 * entry], key);
 }
 
 /* For each width of slots: the search, which returns the entry and its slot, and taking the first slot that holds no entry. */
 #define DEFINE_WIDTH(bits, type)                                                                                         \
-  static size_t search_##bits(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash,                 \
-                              uint32_t *found) {                                                                         \
+  CRADLE_INLINE size_t search_##bits(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash,          \
+                                     uint32_t *found) {                                                                  \
     const type *slots = slots_of(map->index);                                                                            \
+    const cradle_word *entries = map->entries->items;                                                                    \
     uint32_t mask = (uint32_t)map->index->slots - 1, room = room_of(map->index);                                         \
     for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {                                                       \
       uint32_t word = slots[slot];                                                                                       \
       uint32_t entry = (uint32_t)(type)(word ^ (hash & ~mask)) - FIRST; /* at least room: of another hash, or none */    \
-      if (entry < room && is_key(kit, map, entry, key, hash)) {                                                          \
+      if (entry < room && (entries[2 * (size_t)entry] == key ||                                                          \
+                           (map->keys != NULL && is_equal(kit, map, entry, key, hash)))) {                               \
         *found = slot;                                                                                                   \
         return entry;                                                                                                    \
       }                                                                                                                  \
@@ -81,8 +79,8 @@ DEFINE_WIDTH(8, index_8)
 DEFINE_WIDTH(16, index_16)
 DEFINE_WIDTH(32, index_32)
 
-static size_t search(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash, uint32_t *slot) {
-  if (map->index == NULL) return CRADLE_MAP_NONE;
+CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash, uint32_t *slot) {
+  if (CRADLE_UNLIKELY(map->index == NULL)) return CRADLE_MAP_NONE;
   switch (width_of(map->index->slots)) {
   case 1: return search_8(kit, map, key, hash, slot);
   case 2: return search_16(kit, map, key, hash, slot);

@@ -218,6 +218,7 @@ CRADLE_MAY_COLLECT static void run_prompt(scheme *s) {
     fflush(stdout);
     if (s->wants_exit) break;
   }
+  if (prompts && !s->wants_exit) putchar('\n');
   edit_end();
 }
 

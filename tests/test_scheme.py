@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the Scheme example's test programs over nursery sizes and stress modes, and its prompt.
 
-    test_scheme.py [--update] [--slowness N] SCHEME FOLDER
+    test_scheme.py [--update] [--timeout SECONDS] SCHEME FOLDER...
 
-FOLDER has NAME.scm and NAME.expected: what the program prints, then, when it says anything there, "--- errors" and its
+A folder has NAME.scm and NAME.expected: what the program prints, then, when it says anything there, "--- errors" and its
 standard error. In every environment it must be the same, with exit status 1 exactly when there are errors. Lines at a program's
 beginning can say how it is run:
 
@@ -28,13 +28,15 @@ NURSERIES = ["4K", "5K", "32K", "256K", "1M", "64M"]
 class Program:
     def __init__(self, path):
         self.path = path
-        self.stress, self.options, self.variables = 1, [], {}
+        self.stress, self.is_short, self.options, self.variables = 1, False, [], {}
         for line in path.read_bytes().decode(errors="replace").splitlines():
             word, _, rest = line.lstrip("; ").partition(": ")
-            if not line.startswith("; ") or word not in ("stress", "options", "variables"):
+            if not line.startswith("; ") or word not in ("stress", "sweep", "options", "variables"):
                 break
             if word == "stress":
                 self.stress = int(rest)
+            elif word == "sweep":
+                self.is_short = rest == "short"
             elif word == "options":
                 self.options = rest.split()
             else:
@@ -42,6 +44,10 @@ class Program:
 
     def environments(self):
         yield {}
+        if self.is_short:
+            yield {"CRADLE_GC_NURSERY": "4K"}
+            yield {"CRADLE_GC_NURSERY": "64K", "CRADLE_STRESS": str(self.stress), "CRADLE_STRESS_MAJOR": "5"}
+            return
         for size in NURSERIES:
             yield {"CRADLE_GC_NURSERY": size}
         for size, factor, major in (("4K", 1, ""), ("4K", 3, "5"), ("64K", 7, "3"), ("1M", 1, "11")):
@@ -71,7 +77,7 @@ def said(result, folder):
     return text.replace(str(folder) + os.sep, "")
 
 
-def fault(program, result, expected, folder):
+def fault(result, expected, folder):
     """What is wrong, in words; None when nothing is."""
     if result is None:
         return "did not end in time"
@@ -83,18 +89,21 @@ def fault(program, result, expected, folder):
     return None
 
 
-def check_programs(scheme, folder, timeout):
+def programs_in(folders):
+    return [Program(path) for folder in folders for path in sorted(folder.glob("*.scm"))]
+
+
+def check_programs(scheme, folders, timeout):
     jobs = []
-    for path in sorted(folder.glob("*.scm")):
-        program = Program(path)
-        expected = path.with_suffix(".expected").read_text(encoding="utf-8")
+    for program in programs_in(folders):
+        expected = program.path.with_suffix(".expected").read_text(encoding="utf-8")
         jobs += [(program, variables, expected) for variables in program.environments()]
 
     def check(job):
         program, variables, expected = job
         variables = {**program.variables, **variables}
         result = run(scheme, [*program.options, program.path], variables, timeout)
-        words = fault(program, result, expected, folder)
+        words = fault(result, expected, program.path.parent)
         settings = " ".join(f"{name}={value}" for name, value in variables.items())
         return f"{settings} {program.path.name}: {words}" if words else None
 
@@ -129,17 +138,18 @@ def check_prompt(scheme, timeout):
             yield f"prompt, {given!r}: printed {err!r}"
 
 
-def check_arguments(scheme, folder, timeout):
+def check_arguments(scheme, timeout):
     with tempfile.TemporaryDirectory() as place:
-        loads, empty = Path(place, "loads.scm"), Path(place, "empty.scm")
+        loads, empty, bad = Path(place, "loads.scm"), Path(place, "empty.scm"), Path(place, "bad.scm")
+        bad.write_text("(define (f)\n  (h))\n(f)\n", encoding="utf-8")
         loads.write_text(f'(guard (e (#t (display "caught "))) (load "{place}/absent.scm"))\n'
-                         f'(load "{empty}")\n(display "loaded")\n(load "{folder}/bad_variable.scm")\n', encoding="utf-8")
+                         f'(load "{empty}")\n(display "loaded")\n(load "{bad}")\n', encoding="utf-8")
         empty.write_text("", encoding="utf-8")
         cases = [
             ([Path(place, "absent.scm")], 1, "", "No such file or directory"),
             ([place], 1, "", "Is a directory"),
             ([empty], 0, "", ""),
-            ([empty, loads], 1, "caught loaded", "bad_variable.scm:5: error: unbound variable: h"),
+            ([empty, loads], 1, "caught loaded", "bad.scm:2: error: unbound variable: h"),
             (["--gc-stats", empty], 0, "", "minor collections"),
             (["--no-such-option"], 2, "", "bad argument: --no-such-option"),
             (["--stack=tiny"], 2, "", "bad argument: --stack=tiny"),
@@ -156,18 +166,17 @@ def main():
     parser.add_argument("--update", action="store_true", help="write the expected files")
     parser.add_argument("--timeout", type=float, default=100, help="seconds for each run (100)")
     parser.add_argument("scheme")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="+")
     arguments = parser.parse_args()
-    scheme, folder = os.path.abspath(arguments.scheme), arguments.folder.resolve()
+    scheme, folders = os.path.abspath(arguments.scheme), [folder.resolve() for folder in arguments.folder]
     if arguments.update:
-        for path in sorted(folder.glob("*.scm")):
-            program = Program(path)
-            result = run(scheme, [*program.options, path], program.variables, arguments.timeout)
-            path.with_suffix(".expected").write_text(said(result, folder), encoding="utf-8")
+        for program in programs_in(folders):
+            result = run(scheme, [*program.options, program.path], program.variables, arguments.timeout)
+            program.path.with_suffix(".expected").write_text(said(result, program.path.parent), encoding="utf-8")
         return 0
-    runs, faults = check_programs(scheme, folder, arguments.timeout)
+    runs, faults = check_programs(scheme, folders, arguments.timeout)
     faults += check_prompt(scheme, arguments.timeout)
-    faults += check_arguments(scheme, folder, arguments.timeout)
+    faults += check_arguments(scheme, arguments.timeout)
     for words in faults:
         print(words)
     print(f"{runs} runs of programs, the prompt and the arguments: {len(faults)} wrong")

@@ -1,3 +1,5 @@
+; sweep: short
+; stress: 20000
 ; Trees of pairs: many that die beside one that lives.
 (define (make-tree depth)
   (if (= depth 0) (cons '() '()) (cons (make-tree (- depth 1)) (make-tree (- depth 1)))))

@@ -1,3 +1,5 @@
+; sweep: short
+; stress: 20000
 ; The Mandelbrot set: each result of the arithmetic is a new object.
 (define size 200)
 (define limit 60)

@@ -1,3 +1,5 @@
+; sweep: short
+; stress: 20000
 ; A hash table whose keys, strings and numbers, come and go.
 (define table (make-hash-table))
 (define live 20000)

@@ -1,3 +1,5 @@
+; sweep: short
+; stress: 20000
 ; All solutions of the n queens, with lists.
 (define (safe? row distance placed)
   (or (null? placed)

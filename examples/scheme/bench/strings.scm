@@ -1,3 +1,5 @@
+; sweep: short
+; stress: 20000
 ; Building strings: numbers to text, joined in pairs, again and again.
 (define (texts from to)
   (if (= (+ from 1) to)

@@ -92,8 +92,7 @@ static size_t kit_find_names(const kit_work *w) {
     found += cradle_map_get(&kit, named, strings->items[i], UINT64_MAX) < immediate(w->size);
   return found;
 }
-static const kit_variant kit_own = {
-    "kit", {kit_append, kit_insert, kit_find, kit_miss, kit_insert_names, kit_find_names}};
+static const kit_variant kit_own = {"kit", {kit_append, kit_insert, kit_find, kit_miss, kit_insert_names, kit_find_names}};
 
 /* --- the comparison --- */
 
@@ -178,7 +177,8 @@ int main(int argc, char **argv) {
     free_work(&w);
   }
   for (int v = 1; v < VARIANTS; v++)
-    if (variants[v]->operations[1] == NULL) printf("%s was not there when this was compiled; tools/setup installs it\n", variants[v]->name);
+    if (variants[v]->operations[1] == NULL)
+      printf("%s was not there when this was compiled; tools/setup installs it\n", variants[v]->name);
   cradle_mutator_free(kit.mutator);
   cradle_heap_free(heap);
   return 0;

@@ -61,8 +61,7 @@ static size_t khash_find_names(const kit_work *w) {
   }
   return found;
 }
-const kit_variant kit_khash = {
-    "khash", {NULL, khash_insert, khash_find, khash_miss, khash_insert_names, khash_find_names}};
+const kit_variant kit_khash = {"khash", {NULL, khash_insert, khash_find, khash_miss, khash_insert_names, khash_find_names}};
 #else
 const kit_variant kit_khash = {"khash", {NULL}};
 #endif

@@ -4,8 +4,7 @@
 #include "runtime/kit_hash.h"
 
 void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_type) {
-  *kit = (cradle_kit){
-      .mutator = mutator, .first_type = first_type, .encoding = *cradle_heap_encoding(mutator->heap)};
+  *kit = (cradle_kit){.mutator = mutator, .first_type = first_type, .encoding = *cradle_heap_encoding(mutator->heap)};
 }
 
 uint32_t cradle_kit_add_types(cradle_heap *heap) {

@@ -47,33 +47,34 @@ static inline uint32_t hash_of(const cradle_kit *kit, const cradle_map *map, uin
 }
 
 /* Of an entry whose hash is that of the key as far as the index knows. No slot leads to a removed entry. */
-static CRADLE_NOINLINE bool is_equal(const cradle_kit *kit, const cradle_map *map, size_t entry, uint64_t key, uint32_t hash) {
+static CRADLE_NOINLINE bool is_equal(const cradle_kit *kit, const cradle_map *map, size_t entry, uint64_t key,
+                                     uint32_t hash) {
   return map->index->words[entry] == hash && map->keys->equal(kit, map->entries->items[2 * entry], key);
 }
 
 /* For each width of slots: the search, which returns the entry and its slot, and taking the first slot that holds no entry. */
-#define DEFINE_WIDTH(bits, type)                                                                                         \
-  CRADLE_INLINE size_t search_##bits(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash,          \
-                                     uint32_t *found) {                                                                  \
-    const type *slots = slots_of(map->index);                                                                            \
-    const cradle_word *entries = map->entries->items;                                                                    \
-    uint32_t mask = (uint32_t)map->index->slots - 1, room = room_of(map->index);                                         \
-    for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {                                                       \
-      uint32_t word = slots[slot];                                                                                       \
-      uint32_t entry = (uint32_t)(type)(word ^ (hash & ~mask)) - FIRST; /* at least room: of another hash, or none */    \
-      if (entry < room && (entries[2 * (size_t)entry] == key ||                                                          \
-                           (map->keys != NULL && is_equal(kit, map, entry, key, hash)))) {                               \
-        *found = slot;                                                                                                   \
-        return entry;                                                                                                    \
-      }                                                                                                                  \
-      if (word == FREE) return CRADLE_MAP_NONE;                                                                          \
-    }                                                                                                                    \
-  }                                                                                                                      \
-  static void take_slot_##bits(cradle_index *index, uint32_t hash, size_t entry) {                                       \
-    type *slots = slots_of(index);                                                                                       \
-    uint32_t mask = (uint32_t)index->slots - 1, slot = hash & mask;                                                      \
-    while ((slots[slot] & mask) >= FIRST) slot = (slot + 1) & mask;                                                      \
-    slots[slot] = (type)word_for(mask, hash, entry);                                                                     \
+#define DEFINE_WIDTH(bits, type)                                                                                      \
+  CRADLE_INLINE size_t search_##bits(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash,       \
+                                     uint32_t *found) {                                                               \
+    const type *slots = slots_of(map->index);                                                                         \
+    const cradle_word *entries = map->entries->items;                                                                 \
+    uint32_t mask = (uint32_t)map->index->slots - 1, room = room_of(map->index);                                      \
+    for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {                                                    \
+      uint32_t word = slots[slot];                                                                                    \
+      uint32_t entry = (uint32_t)(type)(word ^ (hash & ~mask)) - FIRST; /* at least room: of another hash, or none */ \
+      if (entry < room &&                                                                                             \
+          (entries[2 * (size_t)entry] == key || (map->keys != NULL && is_equal(kit, map, entry, key, hash)))) {       \
+        *found = slot;                                                                                                \
+        return entry;                                                                                                 \
+      }                                                                                                               \
+      if (word == FREE) return CRADLE_MAP_NONE;                                                                       \
+    }                                                                                                                 \
+  }                                                                                                                   \
+  static void take_slot_##bits(cradle_index *index, uint32_t hash, size_t entry) {                                    \
+    type *slots = slots_of(index);                                                                                    \
+    uint32_t mask = (uint32_t)index->slots - 1, slot = hash & mask;                                                   \
+    while ((slots[slot] & mask) >= FIRST) slot = (slot + 1) & mask;                                                   \
+    slots[slot] = (type)word_for(mask, hash, entry);                                                                  \
   }
 DEFINE_WIDTH(8, index_8)
 DEFINE_WIDTH(16, index_16)
@@ -151,8 +152,8 @@ static CRADLE_NOINLINE void add(const cradle_kit *kit, cradle_map *map, uint64_t
 }
 
 /* Half as much again as there are keys: a map of removed entries is not made larger, and one that has shrunk is made smaller. */
-static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint32_t hash,
-                                         uint64_t value) CRADLE_MAY_COLLECT {
+static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint32_t hash, uint64_t value)
+    CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, map);
   CRADLE_ROOT_VALUE(kit->mutator, key);
   CRADLE_ROOT_VALUE(kit->mutator, value);

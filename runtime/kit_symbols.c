@@ -17,8 +17,7 @@ static cradle_symbol **place_of(cradle_chains *chains, uint64_t hash, const char
 
 static void grow(const cradle_kit *kit, cradle_symbols *symbols) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, symbols);
-  cradle_chains *chains =
-      cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_CHAINS, 2 * symbols->chains->length);
+  cradle_chains *chains = cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_CHAINS, 2 * symbols->chains->length);
   uint64_t mask = chains->length - 1;
   for (uint64_t i = 0; i < symbols->chains->length; i++) {
     cradle_symbol *symbol = symbols->chains->symbols[i];

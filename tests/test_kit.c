@@ -183,7 +183,11 @@ static void lists_of_one(kit_fixture *k) {
     CRADLE_ROOT_VALUE(k->f.m, value);
     uint64_t number = number_of(k, value);
     switch (length == 0 ? 0 : length == LIST_MAX ? 9 : below(k, 10)) {
-    case 0: case 1: case 2: case 3: case 4: cradle_list_append(&k->kit, list, value), model[length++] = number; break;
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4: cradle_list_append(&k->kit, list, value), model[length++] = number; break;
     case 5:
       cradle_list_insert(&k->kit, list, at, value);
       memmove(model + at + 1, model + at, (length++ - at) * sizeof *model);
@@ -451,8 +455,8 @@ static void symbols_of_one(kit_fixture *k) {
     size_t length = (size_t)snprintf(name, sizeof name, "%llu name", (unsigned long long)number);
     assert_int_equal(cradle_symbols_find(symbols, name, length) != NULL, i >= names);
     cradle_string *string = cradle_string_new(&k->kit, name, length);
-    cradle_symbol *symbol = i % 2 == 0 ? cradle_intern(&k->kit, symbols, name, length)
-                                       : cradle_intern_string(&k->kit, symbols, string);
+    cradle_symbol *symbol =
+        i % 2 == 0 ? cradle_intern(&k->kit, symbols, name, length) : cradle_intern_string(&k->kit, symbols, string);
     check_text(symbol->name, name, length);
     assert_int_equal(symbol->hash, cradle_string_hash(symbol->name));
     if (i < names)

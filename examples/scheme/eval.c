@@ -59,7 +59,8 @@ CRADLE_MAY_COLLECT static value apply_record(scheme *s, value procedure, size_t 
   }
   bool is_one = is_a(args[0], T_RECORD) && ((const record *)object_of(args[0]))->type == p->type;
   if (p->operation == RECORD_IS) return boolean(is_one);
-  if (!is_one) fail(s, args[0], "a record of type %.*s expected, not", TEXT_OF(((cradle_symbol *)object_of(p->type->name))->name));
+  if (!is_one)
+    fail(s, args[0], "a record of type %.*s expected, not", TEXT_OF(((cradle_symbol *)object_of(p->type->name))->name));
   record *r = object_of(args[0]);
   if (p->operation == RECORD_GET) return r->fields[fixnum_of(p->argument)];
   cradle_store_value(s->m, r, &r->fields[fixnum_of(p->argument)], args[1]);
@@ -73,7 +74,8 @@ CRADLE_MAY_COLLECT static value apply_other(scheme *s, value procedure, size_t c
   case T_PRIMITIVE: {
     const primitive_row *row = ((const primitive *)object_of(procedure))->row;
     if (CRADLE_UNLIKELY(count < (size_t)row->least || (row->most >= 0 && count > (size_t)row->most)))
-      fail(s, procedure, "%zu arguments for a procedure of %s%d:", count, row->most != row->least ? "at least " : "", row->least);
+      fail(s, procedure, "%zu arguments for a procedure of %s%d:", count, row->most != row->least ? "at least " : "",
+           row->least);
     return row->function(s, count, args);
   }
   case T_RECORD_PROCEDURE: return apply_record(s, procedure, count, args);
@@ -162,7 +164,8 @@ CRADLE_MAY_COLLECT static void set_variable(scheme *s, node *code, frame *env, v
     return;
   }
   const set_global *set = (const set_global *)code;
-  if (set->symbol->value == 0 && !set->defines) fail_at(s, set->where, value_of(set->symbol), "set! of an unbound variable:");
+  if (set->symbol->value == 0 && !set->defines)
+    fail_at(s, set->where, value_of(set->symbol), "set! of an unbound variable:");
   cradle_store_value(s->m, set->symbol, &set->symbol->value, content);
 }
 
@@ -230,7 +233,8 @@ CRADLE_MAY_COLLECT static value eval_slow(scheme *s, node *code, frame *env) {
     }
     s->where = ((const sequence *)code)->where;
     value procedure = *cradle_peek(s->m, count);
-    while (is_a(procedure, T_PRIMITIVE) && ((const primitive *)object_of(procedure))->row->function == apply_row && count >= 2) {
+    while (is_a(procedure, T_PRIMITIVE) && ((const primitive *)object_of(procedure))->row->function == apply_row &&
+           count >= 2) {
       count = spread(s, count);
       procedure = *cradle_peek(s->m, count);
     }

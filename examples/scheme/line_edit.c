@@ -58,10 +58,8 @@ char *edit_line(const char *prompt) {
   return line;
 }
 #else
-void edit_begin(void) {
-}
-void edit_end(void) {
-}
+void edit_begin(void) {}
+void edit_end(void) {}
 char *edit_line(const char *prompt) {
   return plain_line(prompt);
 }

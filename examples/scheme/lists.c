@@ -99,10 +99,10 @@ CRADLE_MAY_COLLECT static value follow(scheme *s, value v, const char *path) {
   }
   return v;
 }
-#define DEFINE_PATH(name, path)                                     \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) {         \
-    (void)count;                                                    \
-    return follow(s, args[0], path);                                \
+#define DEFINE_PATH(name, path)                                                \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
+    (void)count;                                                               \
+    return follow(s, args[0], path);                                           \
   }
 DEFINE_PATH(caar_row, "aa")
 DEFINE_PATH(cadr_row, "da")
@@ -226,11 +226,11 @@ CRADLE_MAY_COLLECT static value not_row(scheme *s, size_t count, value *args) {
   (void)s, (void)count;
   return boolean(args[0] == FALSE);
 }
-#define DEFINE_TEST(name, test)                             \
+#define DEFINE_TEST(name, test)                                                \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
-    (void)s, (void)count;                                   \
-    value v = args[0];                                      \
-    return boolean(test);                                   \
+    (void)s, (void)count;                                                      \
+    value v = args[0];                                                         \
+    return boolean(test);                                                      \
   }
 DEFINE_TEST(is_null_row, v == NIL)
 DEFINE_TEST(is_pair_row, is_pair(v))
@@ -286,8 +286,7 @@ CRADLE_MAY_COLLECT static value vector_fill_row(scheme *s, size_t count, value *
 CRADLE_MAY_COLLECT static value vector_to_list_row(scheme *s, size_t count, value *args) {
   (void)count;
   value list = NIL;
-  for (size_t i = check_vector(s, args[0])->length; i > 0; i--)
-    list = cons(s, check_vector(s, args[0])->items[i - 1], list);
+  for (size_t i = check_vector(s, args[0])->length; i > 0; i--) list = cons(s, check_vector(s, args[0])->items[i - 1], list);
   return list;
 }
 value list_to_vector_row(scheme *s, size_t count, value *args) {

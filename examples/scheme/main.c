@@ -73,10 +73,10 @@ static const cradle_type types[T_COUNT] = {
                   .size = sizeof(lambda),
                   .references = CRADLE_SLOT(lambda, body),
                   .values = CRADLE_SLOT(lambda, name)},
-#define SEQUENCE_ROW(what)                                                                              \
-  {                                                                                                     \
-    .name = what, .size = sizeof(sequence), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,           \
-    .length_offset = offsetof(sequence, length)                                                         \
+#define SEQUENCE_ROW(what)                                                                    \
+  {                                                                                           \
+    .name = what, .size = sizeof(sequence), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, \
+    .length_offset = offsetof(sequence, length)                                               \
   }
     [T_SEQUENCE] = SEQUENCE_ROW("sequence"),
     [T_AND] = SEQUENCE_ROW("and"),
@@ -253,10 +253,11 @@ CRADLE_UNCHECKED_COLLECTION static void *run_all(void *data) {
 }
 
 static int bad_usage(const char *given) {
-  fprintf(stderr,
-          "scheme: bad argument: %s\n"
-          "usage: scheme [--gc-stats] [--stack=SIZE] [FILE...]     SIZE: 1M or more, for deep recursion; 256M unless given\n",
-          given);
+  fprintf(
+      stderr,
+      "scheme: bad argument: %s\n"
+      "usage: scheme [--gc-stats] [--stack=SIZE] [FILE...]     SIZE: 1M or more, for deep recursion; 256M unless given\n",
+      given);
   return 2;
 }
 

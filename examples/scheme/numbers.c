@@ -155,14 +155,12 @@ CRADLE_MAY_COLLECT static value modulo_row(scheme *s, size_t count, value *args)
 
 /* --- order --- */
 
-#define DEFINE_ORDER(name, sign)                                                            \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) {                                 \
-    if (count == 2 && is_fixnum(args[0]) && is_fixnum(args[1]))                             \
-      return boolean((int64_t)args[0] sign (int64_t)args[1]);                               \
-    bool holds = true;                                                                      \
-    for (size_t i = 0; i + 1 < count; i++)                                                  \
-      holds &= number_of(s, args[i]) sign number_of(s, args[i + 1]);                        \
-    return boolean(holds);                                                                  \
+#define DEFINE_ORDER(name, sign)                                                                                        \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) {                                          \
+    if (count == 2 && is_fixnum(args[0]) && is_fixnum(args[1])) return boolean((int64_t)args[0] sign(int64_t) args[1]); \
+    bool holds = true;                                                                                                  \
+    for (size_t i = 0; i + 1 < count; i++) holds &= number_of(s, args[i]) sign number_of(s, args[i + 1]);               \
+    return boolean(holds);                                                                                              \
   }
 DEFINE_ORDER(equal_number_row, ==)
 DEFINE_ORDER(less_row, <)
@@ -185,11 +183,11 @@ CRADLE_MAY_COLLECT static value min_row(scheme *s, size_t count, value *args) {
 
 /* --- one number --- */
 
-#define DEFINE_TEST(name, test)                             \
+#define DEFINE_TEST(name, test)                                                \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
-    (void)count;                                            \
-    double number = number_of(s, args[0]);                  \
-    return boolean(test);                                   \
+    (void)count;                                                               \
+    double number = number_of(s, args[0]);                                     \
+    return boolean(test);                                                      \
   }
 DEFINE_TEST(is_zero_row, number == 0)
 DEFINE_TEST(is_positive_row, number > 0)
@@ -215,11 +213,11 @@ CRADLE_MAY_COLLECT static value is_inexact_row(scheme *s, size_t count, value *a
   return boolean(!is_fixnum(args[0]));
 }
 
-#define DEFINE_REAL(name, expression)                       \
+#define DEFINE_REAL(name, expression)                                          \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
-    (void)count;                                            \
-    double number = number_of(s, args[0]);                  \
-    return new_flonum(s, expression);                       \
+    (void)count;                                                               \
+    double number = number_of(s, args[0]);                                     \
+    return new_flonum(s, expression);                                          \
   }
 DEFINE_REAL(to_inexact_row, number)
 DEFINE_REAL(sin_row, sin(number))
@@ -227,11 +225,11 @@ DEFINE_REAL(cos_row, cos(number))
 DEFINE_REAL(exp_row, exp(number))
 DEFINE_REAL(log_row, log(number))
 
-#define DEFINE_ROUND(name, function)                        \
+#define DEFINE_ROUND(name, function)                                           \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
-    (void)count;                                            \
-    if (is_fixnum(args[0])) return args[0];                 \
-    return new_flonum(s, function(number_of(s, args[0])));  \
+    (void)count;                                                               \
+    if (is_fixnum(args[0])) return args[0];                                    \
+    return new_flonum(s, function(number_of(s, args[0])));                     \
   }
 DEFINE_ROUND(floor_row, floor)
 DEFINE_ROUND(ceiling_row, ceil)

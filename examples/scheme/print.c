@@ -107,7 +107,9 @@ static void print_object(scheme *s, FILE *to, value v, bool as_written, int dept
     print_items(s, to, vector->items, vector->length, as_written, depth);
     fputc(')', to);
     break;
-  case T_VALUES: print_items(s, to, ((const values *)object_of(v))->items, ((const values *)object_of(v))->length, as_written, depth); break;
+  case T_VALUES:
+    print_items(s, to, ((const values *)object_of(v))->items, ((const values *)object_of(v))->length, as_written, depth);
+    break;
   case T_CLOSURE: print_named(s, to, "procedure", ((const closure *)object_of(v))->lambda->name, depth); break;
   case T_PRIMITIVE: fprintf(to, "#<procedure %s>", ((const primitive *)object_of(v))->row->name); break;
   case T_RECORD_PROCEDURE: print_named(s, to, "procedure", ((const record_procedure *)object_of(v))->name, depth); break;
@@ -122,7 +124,8 @@ static void print_object(scheme *s, FILE *to, value v, bool as_written, int dept
 
 /* The depth is bounded, so that printing what went wrong does not go wrong. */
 static void print_deep(scheme *s, FILE *to, value v, bool as_written, int depth) {
-  static const char *const specials[] = {"#f", "#t", "()", "#<unspecified>", "#<eof>", "#<unbound>", "#<nothing>", "#<exit>"};
+  static const char *const specials[] = {"#f",     "#t",         "()",         "#<unspecified>",
+                                         "#<eof>", "#<unbound>", "#<nothing>", "#<exit>"};
   char text[72];
   if (depth == 0)
     fputs("...", to);

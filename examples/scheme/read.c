@@ -47,7 +47,8 @@ static void skip_block_comment(source *from) {
   int depth = 0;
   for (; from->at < from->end; from->at++) {
     if (*from->at == '\n') from->line++;
-    if (from->at + 1 < from->end && from->at[0] == '#' && from->at[1] == '|') depth++, from->at++;
+    if (from->at + 1 < from->end && from->at[0] == '#' && from->at[1] == '|')
+      depth++, from->at++;
     else if (from->at + 1 < from->end && from->at[0] == '|' && from->at[1] == '#') {
       from->at++;
       if (--depth == 0) {

@@ -132,8 +132,7 @@ node *compile_sequence(scheme *s, scope *in, value forms, uint32_t type, uint64_
 }
 
 /* A lambda expression's node from its parameters and its body. */
-node *compile_lambda(scheme *s, scope *outer, value name, value parameters, value body,
-                                               uint64_t where) {
+node *compile_lambda(scheme *s, scope *outer, value name, value parameters, value body, uint64_t where) {
   CRADLE_ROOT_VALUE(s->m, name);
   CRADLE_ROOT_VALUE(s->m, parameters);
   CRADLE_ROOT_VALUE(s->m, body);
@@ -382,11 +381,26 @@ static const struct {
   const char *name;
   form_function *compile;
 } forms[] = {
-    {"quote", form_quote},       {"if", form_if},         {"define", form_define},         {"set!", form_set},
-    {"lambda", form_lambda},     {"begin", form_begin},   {"and", form_and},               {"or", form_or},
-    {"when", form_when},         {"unless", form_unless}, {"let", form_let},               {"let*", form_let_star},
-    {"letrec", form_letrec},     {"letrec*", form_letrec}, {"cond", form_cond},            {"case", form_case},
-    {"do", form_do},             {"delay", form_delay},   {"quasiquote", form_quasiquote}, {"guard", form_guard},
+    {"quote", form_quote},
+    {"if", form_if},
+    {"define", form_define},
+    {"set!", form_set},
+    {"lambda", form_lambda},
+    {"begin", form_begin},
+    {"and", form_and},
+    {"or", form_or},
+    {"when", form_when},
+    {"unless", form_unless},
+    {"let", form_let},
+    {"let*", form_let_star},
+    {"letrec", form_letrec},
+    {"letrec*", form_letrec},
+    {"cond", form_cond},
+    {"case", form_case},
+    {"do", form_do},
+    {"delay", form_delay},
+    {"quasiquote", form_quasiquote},
+    {"guard", form_guard},
     {"define-record-type", form_record_type},
 };
 

@@ -172,8 +172,8 @@ CRADLE_MAY_COLLECT static node *compile_template_pair(scheme *s, scope *in, valu
   if (is_form(in, template, "unquote") || is_form(in, template, "unquote-splicing")) depth--;
   if (is_form(in, template, "quasiquote")) depth++;
   bool splices = depth == 1 && is_form(in, car(template), "unquote-splicing") && list_length(car(template)) == 2;
-  node *first = splices ? compile_form(s, in, car(cdr(car(template))), where)
-                        : compile_template(s, in, car(template), depth, where);
+  node *first =
+      splices ? compile_form(s, in, car(cdr(car(template))), where) : compile_template(s, in, car(template), depth, where);
   CRADLE_ROOT(s->m, first);
   node *rest = compile_template(s, in, cdr(template), depth, where);
   return cons_nodes(s, splices ? append_row : cons_row, first, rest, where);

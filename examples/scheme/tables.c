@@ -20,7 +20,8 @@ static uint64_t hash_parts(const cradle_kit *kit, value key, int depth) {
   uint64_t hash = 1;
   if (depth == 0) return hash;
   if (is_pair(key)) {
-    for (int i = 0; i < HASHED_PARTS && is_pair(key); i++, key = cdr(key)) hash = hash * 31 + hash_parts(kit, car(key), depth - 1);
+    for (int i = 0; i < HASHED_PARTS && is_pair(key); i++, key = cdr(key))
+      hash = hash * 31 + hash_parts(kit, car(key), depth - 1);
     return hash;
   }
   if (!is_a(key, T_VECTOR)) return hash_eqv(kit, key);
@@ -90,7 +91,8 @@ CRADLE_MAY_COLLECT static value table_clear_row(scheme *s, size_t count, value *
 }
 /* (hash-table-update! table key change [default]): default is a procedure without arguments, or for update!/default the value. */
 CRADLE_MAY_COLLECT static value table_update_row(scheme *s, size_t count, value *args) {
-  value before = count < 4 ? table_ref_row(s, 2, args) : cradle_map_get(&s->kit, check_table(s, args[0]), args[1], NOT_GIVEN);
+  value before =
+      count < 4 ? table_ref_row(s, 2, args) : cradle_map_get(&s->kit, check_table(s, args[0]), args[1], NOT_GIVEN);
   if (before == NOT_GIVEN) before = apply(s, args[3], 0);
   value after = apply_1(s, args[2], before);
   cradle_map_set(&s->kit, check_table(s, args[0]), args[1], after);
@@ -146,7 +148,8 @@ CRADLE_MAY_COLLECT static value table_copy_row(scheme *s, size_t count, value *a
   const cradle_map *table = check_table(s, args[0]);
   cradle_map *copy = cradle_map_new(&s->kit, table->keys);
   CRADLE_ROOT(s->m, copy);
-  for (size_t e = cradle_map_next(object_of(args[0]), 0); e != CRADLE_MAP_NONE; e = cradle_map_next(object_of(args[0]), e + 1)) {
+  for (size_t e = cradle_map_next(object_of(args[0]), 0); e != CRADLE_MAP_NONE;
+       e = cradle_map_next(object_of(args[0]), e + 1)) {
     table = object_of(args[0]);
     cradle_map_set(&s->kit, copy, cradle_map_key_at(table, e), cradle_map_value_at(table, e));
   }

@@ -77,7 +77,8 @@ CRADLE_MAY_COLLECT static cradle_symbol *check_symbol(scheme *s, value v) {
   return object_of(v);
 }
 /* The bytes [*start, *end) that the arguments at `from` and `from + 1` mean; left out, they are the whole string. */
-CRADLE_MAY_COLLECT static void check_range(scheme *s, size_t count, const value *args, size_t from, size_t *start, size_t *end) {
+CRADLE_MAY_COLLECT static void check_range(scheme *s, size_t count, const value *args, size_t from, size_t *start,
+                                           size_t *end) {
   const cradle_string *string = check_string(s, args[0]);
   *start = count > from ? byte_of(string, index_of(s, args[from], SIZE_MAX)) : 0;
   *end = count > from + 1 ? byte_of(string, index_of(s, args[from + 1], SIZE_MAX)) : string->length;
@@ -87,11 +88,11 @@ CRADLE_MAY_COLLECT static void check_range(scheme *s, size_t count, const value 
 
 /* --- characters --- */
 
-#define DEFINE_OF_CHARACTER(name, result)                   \
+#define DEFINE_OF_CHARACTER(name, result)                                      \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
-    (void)count;                                            \
-    uint32_t code = check_character(s, args[0]);            \
-    return result;                                          \
+    (void)count;                                                               \
+    uint32_t code = check_character(s, args[0]);                               \
+    return result;                                                             \
   }
 DEFINE_OF_CHARACTER(char_to_integer_row, fixnum(code))
 DEFINE_OF_CHARACTER(char_upcase_row, character(code < 128 ? (uint32_t)toupper((int)code) : code))
@@ -115,11 +116,11 @@ static int order_strings(scheme *s, value left, value right) CRADLE_MAY_COLLECT 
   const cradle_string *one = check_string(s, left);
   return cradle_string_compare(one, check_string(s, right));
 }
-#define DEFINE_ORDER(name, order, sign)                                                               \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) {                        \
-    bool holds = true;                                                                                \
-    for (size_t i = 0; i + 1 < count; i++) holds &= order(s, args[i], args[i + 1]) sign 0;            \
-    return boolean(holds);                                                                            \
+#define DEFINE_ORDER(name, order, sign)                                                    \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) {             \
+    bool holds = true;                                                                     \
+    for (size_t i = 0; i + 1 < count; i++) holds &= order(s, args[i], args[i + 1]) sign 0; \
+    return boolean(holds);                                                                 \
   }
 DEFINE_ORDER(char_equal_row, order_characters, ==)
 DEFINE_ORDER(char_less_row, order_characters, <)
@@ -208,7 +209,8 @@ CRADLE_MAY_COLLECT static value string_search_row(scheme *s, size_t count, value
   (void)count;
   const cradle_string *string = check_string(s, args[0]), *part = check_string(s, args[1]);
   for (size_t at = 0; at + part->length <= string->length; at++)
-    if (memcmp(string->bytes + at, part->bytes, part->length) == 0) return fixnum((int64_t)count_characters(string->bytes, at));
+    if (memcmp(string->bytes + at, part->bytes, part->length) == 0)
+      return fixnum((int64_t)count_characters(string->bytes, at));
   return FALSE;
 }
 CRADLE_MAY_COLLECT static value change_case(scheme *s, value v, int (*change)(int)) {

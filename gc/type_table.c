@@ -132,3 +132,7 @@ uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
   uint32_t id = heap->types.count;
   return crd_type_table_add(&heap->types, type, heap->plain_encoding, &heap->old.classes) ? id : CRADLE_TYPE_ID_END;
 }
+
+const cradle_encoding *cradle_heap_encoding(const cradle_heap *heap) {
+  return &heap->options.encoding;
+}

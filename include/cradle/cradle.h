@@ -9,6 +9,7 @@
 #include <cradle/handle.h>
 #include <cradle/heap.h>
 #include <cradle/identity.h>
+#include <cradle/kit.h>
 #include <cradle/mutator.h>
 #include <cradle/new.h>
 #include <cradle/object.h>

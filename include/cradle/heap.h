@@ -27,6 +27,9 @@ CRADLE_API void cradle_heap_free(cradle_heap *heap);
  * CRADLE_TYPE_ID_END when memory or ids run out. Does not collect. */
 CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type);
 
+/* How the heap's values are encoded; valid as long as the heap. Does not collect. */
+CRADLE_API const cradle_encoding *cradle_heap_encoding(const cradle_heap *heap);
+
 /* Collects the nursery. */
 CRADLE_API void cradle_collect_minor(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 /* One complete major collection: what was unreachable at the call is gone. One that runs in increments is finished first. */

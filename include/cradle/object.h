@@ -100,6 +100,16 @@ CRADLE_API cradle_encoding cradle_encoding_low_tags(uint8_t tag_set);
 /* NaN-boxing with one pattern: references are the words with (v & mask) == pattern; the address is in the other bits. */
 CRADLE_API cradle_encoding cradle_encoding_nan_boxing(uint64_t mask, uint64_t pattern);
 
+/* The object that a value refers to, or NULL when it is an immediate. */
+CRADLE_INLINE void *cradle_value_object(const cradle_encoding *encoding, uint64_t value) {
+  if (!(encoding->tag_set >> (value & 7) & 1)) return NULL;
+  uint64_t address = value & encoding->payload_mask;
+  if (address == 0) return NULL;
+  for (uint32_t i = 0; i < encoding->pair_count; i++)
+    if ((value & encoding->pairs[i].mask) == encoding->pairs[i].pattern) return (void *)(uintptr_t)address;
+  return NULL;
+}
+
 /* Visiting: a trace callback or root callback reports its slots with these. slot may be anywhere, aligned to 8 bytes; the
  * collector may rewrite it. They do not collect. */
 CRADLE_API void cradle_visit_reference(cradle_visitor *visitor, void *slot);

@@ -1,0 +1,100 @@
+/* Errors: objects with a message, irritants and the line, which are raised. */
+#include "scheme.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGE_MAX = 400 };
+
+CRADLE_MAY_COLLECT static value new_error(scheme *s, uint64_t where, value irritant, const char *message) {
+  CRADLE_ROOT_VALUE(s->m, irritant);
+  error *made = cradle_new(s->m, T_ERROR, sizeof(error));
+  CRADLE_ROOT(s->m, made);
+  made->where = where;
+  made->message = made->irritants = NIL;
+  value part = new_string(s, message, strlen(message));
+  cradle_store_value(s->m, made, &made->message, part);
+  if (irritant != NOT_GIVEN) {
+    part = cons(s, irritant, NIL);
+    cradle_store_value(s->m, made, &made->irritants, part);
+  }
+  return value_of(made);
+}
+
+void fail_at(scheme *s, uint64_t where, value irritant, const char *format, ...) {
+  char message[MESSAGE_MAX];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  raise_value(s, new_error(s, where, irritant, message));
+}
+
+void fail(scheme *s, value irritant, const char *format, ...) {
+  char message[MESSAGE_MAX];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  raise_value(s, new_error(s, s->where, irritant, message));
+}
+
+void fail_type(scheme *s, value culprit, const char *wanted) {
+  fail(s, culprit, "%s expected, not", wanted);
+}
+
+size_t index_of(scheme *s, value v, size_t limit) {
+  if (!is_fixnum(v)) fail_type(s, v, "an index");
+  if (fixnum_of(v) < 0 || (uint64_t)fixnum_of(v) >= limit) fail(s, v, "index out of range (below %zu):", limit);
+  return (size_t)fixnum_of(v);
+}
+
+/* For errors that leave no room to run a handler where they happen: to the nearest guard, or the prompt. */
+CRADLE_MAY_COLLECT _Noreturn static void raise_without_handlers(scheme *s, value raised) {
+  value handlers = s->handlers;
+  while (!is_fixnum(innermost_handler(handlers))) handlers = cdr(handlers);
+  escape_to(s, find_escape(s, innermost_handler(handlers)), raised);
+}
+
+void fail_deep(scheme *s) {
+  raise_without_handlers(s, new_error(s, s->where, NOT_GIVEN, "recursion is too deep"));
+}
+
+CRADLE_UNCHECKED_COLLECTION
+void memory_ran_out(void *data, cradle_mutator *m, size_t size) {
+  (void)m, (void)size;
+  scheme *s = data;
+  if (s->memory_error == 0) {
+    fputs("scheme: no memory to start with\n", stderr);
+    exit(1);
+  }
+  ((error *)object_of(s->memory_error))->where = s->where;
+  raise_without_handlers(s, s->memory_error);
+}
+
+void init_errors(scheme *s) {
+  s->memory_error = new_error(s, 0, NOT_GIVEN, "out of memory");
+}
+
+void print_error(scheme *s, FILE *to, value raised) {
+  if (!is_a(raised, T_ERROR)) {
+    fputs("error: raised ", to);
+    print(s, to, raised, true);
+    fputc('\n', to);
+    return;
+  }
+  const error *e = object_of(raised);
+  uint32_t line = (uint32_t)e->where;
+  if (line != 0) {
+    print(s, to, cradle_list_get(s->files, e->where >> 32), false);
+    fprintf(to, ":%u: ", line);
+  }
+  fputs("error: ", to);
+  print(s, to, e->message, false);
+  for (value irritant = e->irritants; is_pair(irritant); irritant = cdr(irritant)) {
+    fputc(' ', to);
+    print(s, to, car(irritant), true);
+  }
+  fputc('\n', to);
+}

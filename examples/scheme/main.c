@@ -1,0 +1,290 @@
+/* scheme [--gc-stats] [--stack=SIZE] [FILE...]: runs the files, or reads from the prompt (or standard input) without any. */
+#include "scheme.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "line_edit.h"
+
+#define STACK_DEFAULT_BYTES ((size_t)256 << 20)
+#define STACK_LEAST_BYTES ((size_t)1 << 20)
+#define STACK_RESERVE_BYTES ((size_t)256 << 10) /* for what does not check: errors, output, the collector */
+
+/* --- the heap --- */
+
+static const cradle_type types[T_COUNT] = {
+    [T_PAIR] = {.name = "pair", .size = sizeof(pair), .values = CRADLE_SLOT(pair, car) | CRADLE_SLOT(pair, cdr)},
+    [T_SOURCE_PAIR] = {.name = "source pair",
+                       .size = sizeof(source_pair),
+                       .values = CRADLE_SLOT(pair, car) | CRADLE_SLOT(pair, cdr)},
+    [T_FLONUM] = {.name = "flonum", .size = sizeof(flonum)},
+    [T_CLOSURE] = {.name = "closure",
+                   .size = sizeof(closure),
+                   .references = CRADLE_SLOT(closure, lambda) | CRADLE_SLOT(closure, outer)},
+    [T_PRIMITIVE] = {.name = "primitive", .size = sizeof(primitive)},
+    [T_CONTINUATION] = {.name = "continuation", .size = sizeof(continuation)},
+    [T_FRAME] = {.name = "frame",
+                 .size = sizeof(frame),
+                 .references = CRADLE_SLOT(frame, outer),
+                 .items = CRADLE_ITEMS_VALUES,
+                 .item_size = 8,
+                 .length_offset = offsetof(frame, length)},
+    [T_VALUES] = {.name = "values",
+                  .size = sizeof(values),
+                  .items = CRADLE_ITEMS_VALUES,
+                  .item_size = 8,
+                  .length_offset = offsetof(values, length)},
+    [T_ERROR] = {.name = "error",
+                 .size = sizeof(error),
+                 .values = CRADLE_SLOT(error, message) | CRADLE_SLOT(error, irritants)},
+    [T_PROMISE] = {.name = "promise", .size = sizeof(promise), .values = CRADLE_SLOT(promise, content)},
+    [T_RECORD_TYPE] = {.name = "record type",
+                       .size = sizeof(record_type),
+                       .values = CRADLE_SLOT(record_type, name) | CRADLE_SLOT(record_type, fields)},
+    [T_RECORD] = {.name = "record",
+                  .size = sizeof(record),
+                  .references = CRADLE_SLOT(record, type),
+                  .items = CRADLE_ITEMS_VALUES,
+                  .item_size = 8,
+                  .length_offset = offsetof(record, length)},
+    [T_RECORD_PROCEDURE] = {.name = "record procedure",
+                            .size = sizeof(record_procedure),
+                            .references = CRADLE_SLOT(record_procedure, type),
+                            .values = CRADLE_SLOT(record_procedure, name) | CRADLE_SLOT(record_procedure, argument)},
+    [T_CONSTANT] = {.name = "constant", .size = sizeof(constant), .values = CRADLE_SLOT(constant, constant)},
+    [T_LOCAL] = {.name = "local", .size = sizeof(variable), .values = CRADLE_SLOT(variable, symbol)},
+    [T_OUTER] = {.name = "outer", .size = sizeof(variable), .values = CRADLE_SLOT(variable, symbol)},
+    [T_GLOBAL] = {.name = "global", .size = sizeof(global), .references = CRADLE_SLOT(global, symbol)},
+    [T_SET_LOCAL] = {.name = "set local",
+                     .size = sizeof(set_local),
+                     .references = CRADLE_SLOT(set_local, content),
+                     .values = CRADLE_SLOT(set_local, symbol)},
+    [T_SET_GLOBAL] = {.name = "set global",
+                      .size = sizeof(set_global),
+                      .references = CRADLE_SLOT(set_global, content) | CRADLE_SLOT(set_global, symbol)},
+    [T_IF] = {.name = "if",
+              .size = sizeof(conditional),
+              .references = CRADLE_SLOT(conditional, test) | CRADLE_SLOT(conditional, consequent) |
+                            CRADLE_SLOT(conditional, alternative)},
+    [T_LAMBDA] = {.name = "lambda",
+                  .size = sizeof(lambda),
+                  .references = CRADLE_SLOT(lambda, body),
+                  .values = CRADLE_SLOT(lambda, name)},
+#define SEQUENCE_ROW(what)                                                                    \
+  {                                                                                           \
+    .name = what, .size = sizeof(sequence), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, \
+    .length_offset = offsetof(sequence, length)                                               \
+  }
+    [T_SEQUENCE] = SEQUENCE_ROW("sequence"),
+    [T_AND] = SEQUENCE_ROW("and"),
+    [T_OR] = SEQUENCE_ROW("or"),
+    [T_CALL] = SEQUENCE_ROW("call"),
+    [T_GUARD] = {.name = "guard",
+                 .size = sizeof(guard),
+                 .references = CRADLE_SLOT(guard, body) | CRADLE_SLOT(guard, handler)},
+    CRADLE_KIT_ROWS(T_KIT),
+};
+
+/* The interpreter's own variables, and what the escapes in C's frames hold. */
+static void visit_roots(void *data, cradle_visitor *visitor) {
+  scheme *s = data;
+  cradle_visit_reference(visitor, &s->symbols);
+  cradle_visit_reference(visitor, &s->files);
+  cradle_visit_value(visitor, &s->handlers);
+  cradle_visit_value(visitor, &s->winders);
+  cradle_visit_value(visitor, &s->transfer);
+  cradle_visit_value(visitor, &s->memory_error);
+  for (escape *e = s->escapes; e != NULL; e = e->outer) {
+    cradle_visit_value(visitor, &e->handlers);
+    cradle_visit_value(visitor, &e->winders);
+  }
+}
+
+static bool start(scheme *s, size_t stack_bytes) CRADLE_GRANTS_COLLECTION;
+CRADLE_UNCHECKED_COLLECTION
+static bool start(scheme *s, size_t stack_bytes) {
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = types;
+  options.type_count = T_COUNT;
+  options.encoding = cradle_encoding_low_tags(1 << TAG_REFERENCE);
+  options.shadow_stack = CRADLE_KIND_VALUE;
+  options.shadow_stack_bytes = stack_bytes + 2 * ARGUMENTS_MAX * sizeof(value);
+  options.on_out_of_memory = memory_ran_out;
+  options.handler_data = s;
+  cradle_error error;
+  s->heap = cradle_start(&options, &error);
+  s->m = s->heap != NULL ? cradle_mutator_new(s->heap) : NULL;
+  if (s->m == NULL) {
+    fprintf(stderr, "scheme: %s\n", s->heap == NULL ? error.message : "no memory for the mutator");
+    cradle_heap_free(s->heap);
+    return false;
+  }
+  s->handlers = s->winders = NIL;
+  s->transfer = UNSPECIFIED;
+  cradle_root_callback_set(s->heap, visit_roots, s);
+  cradle_kit_init(&s->kit, s->m, T_KIT);
+  s->kit.data = s;
+  s->symbols = cradle_symbols_new(&s->kit);
+  s->files = cradle_list_new(&s->kit, 0);
+  init_errors(s);
+  define_primitives(s, number_rows, number_row_count);
+  define_primitives(s, list_rows, list_row_count);
+  define_primitives(s, text_rows, text_row_count);
+  define_primitives(s, table_rows, table_row_count);
+  define_primitives(s, control_rows, control_row_count);
+  return true;
+}
+
+static void print_statistics(scheme *s) {
+  cradle_stats t;
+  cradle_heap_stats(s->heap, &t, sizeof t, false);
+  fprintf(stderr,
+          "minor collections  %llu in %.3f s, the longest %.3f ms\n"
+          "major collections  %llu in %.3f s\n"
+          "longest pause      %.3f ms\n"
+          "allocated          %.1f MiB, promoted %.1f MiB\n"
+          "old generation     %.1f MiB, nursery %.1f MiB, committed %.1f MiB\n",
+          (unsigned long long)t.minor_collections, (double)t.minor_ns / 1e9, (double)t.minor_max_ns / 1e6,
+          (unsigned long long)t.major_collections, (double)t.major_ns / 1e9, (double)t.pause_max_ns / 1e6,
+          (double)t.allocated_bytes / 0x1p20, (double)t.promoted_bytes / 0x1p20, (double)t.old_bytes / 0x1p20,
+          (double)t.nursery_bytes / 0x1p20, (double)t.committed_bytes / 0x1p20);
+}
+
+/* --- running --- */
+
+/* Runs what is in text, which malloc made; false: it failed, and said so, or the program wants to end. */
+CRADLE_MAY_COLLECT static bool run_text(scheme *s, char *text, size_t length, const char *name, bool prints) {
+  escape here;
+  escape_init(s, &here);
+  s->handlers = fixnum((int64_t)here.number);
+  if (setjmp(here.landing) == 0) {
+    source_open(s, text, length, name);
+    run_source(s, prints);
+    escape_leave(s, &here);
+    return true;
+  }
+  s->handlers = here.handlers = fixnum((int64_t)here.number);
+  value raised = escape_land(s, &here);
+  fflush(stdout);
+  if (raised == EXIT) return false;
+  print_error(s, stderr, raised);
+  s->exit_status = 1;
+  return false;
+}
+
+CRADLE_MAY_COLLECT static int run_file(scheme *s, const char *path) {
+  size_t length;
+  char *text = read_file(path, &length);
+  if (text == NULL) {
+    fprintf(stderr, "scheme: %s: %s\n", path, strerror(errno));
+    return s->exit_status = 1;
+  }
+  return run_text(s, text, length, path, false) ? 0 : s->exit_status;
+}
+
+/* Lines until they make a whole expression, or the end of input. */
+static char *read_expression(bool prompts, size_t *length) {
+  char *text = NULL;
+  *length = 0;
+  for (;;) {
+    char *line = edit_line(!prompts ? NULL : text == NULL ? "> " : "  ");
+    if (line == NULL) return text;
+    size_t more = strlen(line);
+    char *grown = realloc(text, *length + more + 2);
+    if (grown == NULL) {
+      free(line);
+      return text;
+    }
+    text = grown;
+    memcpy(text + *length, line, more);
+    *length += more;
+    text[(*length)++] = '\n';
+    free(line);
+    if (is_complete(text, *length)) return text;
+  }
+}
+
+CRADLE_MAY_COLLECT static void run_prompt(scheme *s) {
+  bool prompts = isatty(STDIN_FILENO);
+  edit_begin();
+  size_t length;
+  for (char *text; (text = read_expression(prompts, &length)) != NULL;) {
+    s->wants_exit = false;
+    run_text(s, text, length, "input", true);
+    fflush(stdout);
+    if (s->wants_exit) break;
+  }
+  if (prompts && !s->wants_exit) putchar('\n');
+  edit_end();
+}
+
+/* --- the program --- */
+
+typedef struct arguments {
+  bool statistics;
+  size_t stack_bytes;
+  char **files;
+  int status;
+} arguments;
+
+/* Runs in a thread of its own, whose stack is as large as the user wants: the evaluator recurses where the program does. */
+CRADLE_UNCHECKED_COLLECTION static void *run_all(void *data) {
+  arguments *a = data;
+  scheme s = {.exit_status = 0};
+  char here;
+  s.stack_limit = &here - (a->stack_bytes - STACK_RESERVE_BYTES);
+  if (!start(&s, a->stack_bytes)) {
+    a->status = 1;
+    return NULL;
+  }
+  s.shadow_most = s.m->shadow_base + a->stack_bytes / sizeof(value);
+  if (*a->files == NULL) run_prompt(&s);
+  for (char **file = a->files; *file != NULL && run_file(&s, *file) == 0 && !s.wants_exit; file++) continue;
+  a->status = s.exit_status;
+  fflush(stdout);
+  if (a->statistics) print_statistics(&s);
+  cradle_mutator_free(s.m);
+  cradle_heap_free(s.heap);
+  return NULL;
+}
+
+static int bad_usage(const char *given) {
+  fprintf(
+      stderr,
+      "scheme: bad argument: %s\n"
+      "usage: scheme [--gc-stats] [--stack=SIZE] [FILE...]     SIZE: 1M or more, for deep recursion; 256M unless given\n",
+      given);
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  arguments a = {.stack_bytes = STACK_DEFAULT_BYTES, .files = argv + argc};
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--gc-stats") == 0)
+      a.statistics = true;
+    else if (strncmp(argv[i], "--stack=", 8) == 0) {
+      if (!cradle_parse_size(argv[i] + 8, &a.stack_bytes) || a.stack_bytes < STACK_LEAST_BYTES) return bad_usage(argv[i]);
+    } else if (argv[i][0] == '-' && argv[i][1] != '\0')
+      return bad_usage(argv[i]);
+    else {
+      a.files = argv + i;
+      break;
+    }
+  }
+  pthread_attr_t attributes;
+  pthread_t thread;
+  int failure = pthread_attr_init(&attributes);
+  if (failure == 0) failure = pthread_attr_setstacksize(&attributes, a.stack_bytes);
+  if (failure == 0) failure = pthread_create(&thread, &attributes, run_all, &a);
+  if (failure != 0) {
+    fprintf(stderr, "scheme: a stack of %zu bytes: %s\n", a.stack_bytes, strerror(failure));
+    return 1;
+  }
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attributes);
+  return a.status;
+}

@@ -1,0 +1,251 @@
+/* Text to data. Lists are made of pairs that know their line, which is where the lines in error messages come from. */
+#include "scheme.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- sources --- */
+
+void source_open(scheme *s, char *text, size_t length, const char *name) {
+  source *made = malloc(sizeof *made);
+  if (made == NULL) {
+    free(text);
+    memory_ran_out(s, s->m, sizeof *made);
+  }
+  *made = (source){.outer = s->source, .text = text, .at = text, .end = text + length, .line = 1};
+  s->source = made;
+  value file = new_string(s, name, strlen(name));
+  cradle_list_append(&s->kit, s->files, file);
+  made->file = (uint32_t)s->files->length - 1;
+  const char *bad = find_bad_utf8(text, length);
+  if (bad == NULL) return;
+  for (; text < bad; text++) made->line += *text == '\n';
+  fail_at(s, where_of(made->file, made->line), NOT_GIVEN, "invalid UTF-8: byte 0x%02x", (unsigned char)*bad);
+}
+
+void source_close(scheme *s) {
+  source *closed = s->source;
+  s->source = closed->outer;
+  free(closed->text);
+  free(closed);
+}
+
+static uint64_t here(const source *from) {
+  return where_of(from->file, from->line);
+}
+
+/* --- small parts --- */
+
+static bool is_space(char c) {
+  return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
+}
+static bool is_delimiter(char c) {
+  return is_space(c) || c == '(' || c == ')' || c == '"' || c == ';' || c == '\'';
+}
+
+static void skip_block_comment(source *from) {
+  int depth = 0;
+  for (; from->at < from->end; from->at++) {
+    if (*from->at == '\n') from->line++;
+    if (from->at + 1 < from->end && from->at[0] == '#' && from->at[1] == '|')
+      depth++, from->at++;
+    else if (from->at + 1 < from->end && from->at[0] == '|' && from->at[1] == '#') {
+      from->at++;
+      if (--depth == 0) {
+        from->at++;
+        return;
+      }
+    }
+  }
+}
+
+static void skip_space(source *from) {
+  while (from->at < from->end) {
+    if (*from->at == ';') {
+      while (from->at < from->end && *from->at != '\n') from->at++;
+    } else if (*from->at == '#' && from->at + 1 < from->end && from->at[1] == '|') {
+      skip_block_comment(from);
+    } else if (is_space(*from->at)) {
+      from->line += *from->at++ == '\n';
+    } else {
+      return;
+    }
+  }
+}
+
+CRADLE_MAY_COLLECT _Noreturn static void fail_end(scheme *s, uint64_t began) {
+  fail_at(s, here(s->source), NOT_GIVEN, "syntax: end of input in what began in line %u", (uint32_t)began);
+}
+
+CRADLE_MAY_COLLECT static value cons_here(scheme *s, value car, uint64_t where) {
+  CRADLE_ROOT_VALUE(s->m, car);
+  source_pair *made = cradle_new(s->m, T_SOURCE_PAIR, sizeof(source_pair));
+  made->pair.car = car;
+  made->pair.cdr = NIL;
+  made->where = where;
+  return value_of(made);
+}
+
+/* --- data --- */
+
+/* The parenthesis has been read. */
+CRADLE_MAY_COLLECT static value read_list(scheme *s, uint64_t began) {
+  value list = NIL, last = NIL;
+  CRADLE_ROOT_VALUE(s->m, list);
+  CRADLE_ROOT_VALUE(s->m, last);
+  source *from = s->source;
+  for (;;) {
+    skip_space(from);
+    if (from->at == from->end) fail_end(s, began);
+    if (*from->at == ')') return from->at++, list;
+    uint64_t where = list == NIL ? began : here(from);
+    if (*from->at == '.' && list != NIL && from->at + 1 < from->end && is_delimiter(from->at[1])) {
+      from->at++;
+      value tail = read_datum(s);
+      if (tail == END_OF_FILE) fail_end(s, began);
+      cradle_store_value(s->m, pair_of(last), &pair_of(last)->cdr, tail);
+      skip_space(from);
+      if (from->at == from->end) fail_end(s, began);
+      if (*from->at++ != ')') fail_at(s, here(from), NOT_GIVEN, "syntax: ) expected after what follows the dot");
+      return list;
+    }
+    value part = read_datum(s);
+    part = cons_here(s, part, where);
+    if (list == NIL)
+      list = part;
+    else
+      cradle_store_value(s->m, pair_of(last), &pair_of(last)->cdr, part);
+    last = part;
+  }
+}
+
+CRADLE_MAY_COLLECT static char escaped(scheme *s, char c) {
+  switch (c) {
+  case 'n': return '\n';
+  case 't': return '\t';
+  case 'r': return '\r';
+  case 'a': return '\a';
+  case '0': return '\0';
+  case '"':
+  case '\\': return c;
+  default: fail_at(s, here(s->source), character((unsigned char)c), "syntax: unknown escape in a string:");
+  }
+}
+
+/* The quote has been read. The string is measured, then made. */
+CRADLE_MAY_COLLECT static value read_string(scheme *s, uint64_t began) {
+  source *from = s->source;
+  const char *start = from->at;
+  size_t length = 0;
+  for (; from->at < from->end && *from->at != '"'; from->at++, length++) {
+    if (*from->at == '\n') from->line++;
+    if (*from->at != '\\') continue;
+    if (++from->at == from->end) break;
+    escaped(s, *from->at);
+  }
+  if (from->at == from->end) fail_end(s, began);
+  const char *end = from->at++;
+  cradle_string *made = cradle_string_blank(&s->kit, length);
+  char *to = made->bytes;
+  for (; start < end; start++) *to++ = *start == '\\' ? escaped(s, *++start) : *start;
+  return value_of(made);
+}
+
+CRADLE_MAY_COLLECT static value read_character(scheme *s) {
+  static const struct {
+    const char *name;
+    uint32_t code;
+  } names[] = {{"space", ' '}, {"newline", '\n'}, {"tab", '\t'}, {"return", '\r'}, {"null", 0}, {"nul", 0}, {"delete", 127}};
+  source *from = s->source;
+  if (from->at == from->end) fail_end(s, here(from));
+  const char *start = from->at;
+  size_t bytes;
+  uint32_t code = get_utf8(start, &bytes);
+  from->at += bytes;
+  while (from->at < from->end && !is_delimiter(*from->at)) from->at++;
+  size_t length = (size_t)(from->at - start);
+  if (length == bytes) return character(code);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strlen(names[i].name) == length && memcmp(names[i].name, start, length) == 0) return character(names[i].code);
+  fail_at(s, here(from), new_string(s, start, length), "syntax: unknown character name:");
+}
+
+CRADLE_MAY_COLLECT static value read_vector(scheme *s, uint64_t began) {
+  value list = read_list(s, began);
+  CRADLE_ROOT_VALUE(s->m, list);
+  if (list_length(list) < 0) fail_at(s, began, list, "syntax: a dot in a vector");
+  cradle_array *made = cradle_array_new(&s->kit, (size_t)list_length(list));
+  for (size_t i = 0; i < made->length; i++, list = cdr(list)) made->items[i] = car(list);
+  return value_of(made);
+}
+
+CRADLE_MAY_COLLECT static value read_atom(scheme *s) {
+  source *from = s->source;
+  const char *start = from->at;
+  while (from->at < from->end && !is_delimiter(*from->at)) from->at++;
+  size_t length = (size_t)(from->at - start);
+  if (length == 2 && start[0] == '#' && (start[1] == 't' || start[1] == 'f')) return boolean(start[1] == 't');
+  if (length > 2 && start[0] == '#' && (start[1] == 'x' || start[1] == 'b' || start[1] == 'o')) {
+    value number = parse_number(s, start + 2, length - 2, start[1] == 'x' ? 16 : start[1] == 'b' ? 2 : 8);
+    if (number != FALSE) return number;
+  }
+  if (*start == '#') fail_at(s, here(from), new_string(s, start, length), "syntax: unknown # form:");
+  value number = parse_number(s, start, length, 10);
+  return number != FALSE ? number : value_of(cradle_intern(&s->kit, s->symbols, start, length));
+}
+
+/* 'x is (quote x), and so on. */
+CRADLE_MAY_COLLECT static value read_quoted(scheme *s, const char *name, size_t skip, uint64_t where) {
+  s->source->at += skip;
+  value quoted = read_datum(s);
+  if (quoted == END_OF_FILE) fail_end(s, where);
+  quoted = cons(s, quoted, NIL);
+  CRADLE_ROOT_VALUE(s->m, quoted);
+  value head = cons_here(s, symbol(s, name), where);
+  cradle_store_value(s->m, pair_of(head), &pair_of(head)->cdr, quoted);
+  return head;
+}
+
+value read_datum(scheme *s) {
+  check_stack(s);
+  source *from = s->source;
+  skip_space(from);
+  if (from->at == from->end) return END_OF_FILE;
+  uint64_t began = here(from);
+  char second = from->at + 1 < from->end ? from->at[1] : ' ';
+  switch (*from->at) {
+  case '(': return from->at++, read_list(s, began);
+  case ')': from->at++, fail_at(s, began, NOT_GIVEN, "syntax: ) without (");
+  case '"': return from->at++, read_string(s, began);
+  case '\'': return read_quoted(s, "quote", 1, began);
+  case '`': return read_quoted(s, "quasiquote", 1, began);
+  case ',': return second == '@' ? read_quoted(s, "unquote-splicing", 2, began) : read_quoted(s, "unquote", 1, began);
+  case '#':
+    if (second == '(') return from->at += 2, read_vector(s, began);
+    if (second == '\\') return from->at += 2, read_character(s);
+    if (second == ';') {
+      from->at += 2;
+      read_datum(s);
+      return read_datum(s);
+    }
+    return read_atom(s);
+  default: return read_atom(s);
+  }
+}
+
+/* --- for the prompt --- */
+
+bool is_complete(const char *text, size_t length) {
+  source from = {.at = text, .end = text + length};
+  int64_t depth = 0;
+  for (skip_space(&from); from.at < from.end; skip_space(&from)) {
+    char c = *from.at++;
+    if (c == '(') depth++;
+    if (c == ')') depth--;
+    if (c == '#' && from.at < from.end && *from.at == '\\') from.at += from.end - from.at > 1 ? 2 : 1;
+    if (c != '"') continue;
+    while (from.at < from.end && *from.at != '"') from.at += *from.at == '\\' && from.end - from.at > 1 ? 2 : 1;
+    if (from.at++ == from.end) return false;
+  }
+  return depth <= 0;
+}

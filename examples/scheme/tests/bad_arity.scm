@@ -1,0 +1,5 @@
+(define (f x) x)
+(display "before")
+(newline)
+(f 1
+   2)

@@ -1,0 +1,1 @@
+(display (quote (1 . 2 3)))

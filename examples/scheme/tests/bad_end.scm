@@ -1,0 +1,4 @@
+(display "begun")
+(newline)
+(define (f x)
+  (list 1 2

@@ -1,0 +1,3 @@
+(display "begun")
+(newline)
+(display 1))

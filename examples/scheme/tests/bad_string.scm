@@ -1,0 +1,4 @@
+(display "begun")
+(newline)
+(display "never ends)
+(f)

@@ -1,0 +1,3 @@
+; the third line is bad
+(display "begun")
+(display "ÿş")

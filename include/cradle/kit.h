@@ -1,0 +1,295 @@
+/* The runtime kit: strings, growable lists, ordered hash maps and symbols, which every language runtime needs. It is written
+ * on the public interface alone, so that runtime/kit_*.c is also an example of its use. docs/kit.md is the user's page.
+ *
+ * The kit's objects are objects of the heap like the program's own: they are held in slots and roots, and they move. Their
+ * contents are values in the heap's encoding (cradle_options.encoding), whichever it is; with plain references a list is a
+ * list of references. The structures are public so that reading is inline; write them through the functions only.
+ *
+ *   [kit.1] A function that may collect says so. It roots its own arguments; the caller's variables are stale after it, as
+ *           after any call that may collect. Everything else here does not collect and needs nothing rooted.
+ *   [kit.2] Before a call that may collect changes an object, it has all the memory it wants: an out-of-memory handler that
+ *           longjmps finds the object as it was.
+ *   [kit.3] No bit of a value is reserved: every word can be a key, a value or an item, the zero word included.
+ */
+#ifndef CRADLE_KIT_H
+#define CRADLE_KIT_H
+
+#include <assert.h>
+
+#include <cradle/barrier.h>
+#include <cradle/heap.h>
+#include <cradle/new.h>
+#include <cradle/roots.h>
+
+CRADLE_BEGIN_DECLS
+
+#ifdef __cplusplus /* arrays at the end of structures are C's; gcc and clang know them in C++ too */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#endif
+
+/* --- the kit and its types --- */
+
+/* The kit's types have consecutive ids from a first one on. Either they are rows of the program's own table, which makes
+ * T_STRING in this example a constant for type tests and switches:
+ *
+ *     enum { T_PAIR, T_KIT, T_STRING = T_KIT + CRADLE_KIT_STRING, T_COUNT = T_KIT + CRADLE_KIT_TYPES };
+ *     static const cradle_type types[T_COUNT] = {[T_PAIR] = {...}, CRADLE_KIT_ROWS(T_KIT)};
+ *
+ * or cradle_kit_add_types adds them to a heap that exists. */
+typedef enum cradle_kit_type {
+  CRADLE_KIT_STRING = 0,
+  CRADLE_KIT_ARRAY,
+  CRADLE_KIT_LIST,
+  CRADLE_KIT_MAP,
+  CRADLE_KIT_INDEX, /* a map's hashes and index; no program meets one */
+  CRADLE_KIT_SYMBOL,
+  CRADLE_KIT_SYMBOLS,
+  CRADLE_KIT_CHAINS, /* a symbol table's symbols; no program meets one */
+  CRADLE_KIT_TYPES,
+} cradle_kit_type;
+
+typedef struct cradle_kit {
+  cradle_mutator *mutator;
+  uint32_t first_type; /* id of CRADLE_KIT_STRING */
+  /* The hash of an object that is compared by identity and is neither a string nor a symbol of the kit: the same as long as
+   * the object lives, although it moves. NULL: all objects of one type have the same hash, and a map with many such keys is
+   * slow. It must not collect. */
+  uint64_t (*hash_object)(const struct cradle_kit *kit, const void *object);
+  void *data;               /* the program's own */
+  cradle_encoding encoding; /* of the heap's values */
+} cradle_kit;
+
+/* Prepares *kit, with hash_object and data NULL. Does not fail. */
+CRADLE_API void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_type);
+/* Adds the kit's types to the heap and returns the first id, or CRADLE_TYPE_ID_END when memory or ids run out. */
+CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap);
+
+/* --- strings: immutable bytes --- */
+
+typedef struct cradle_string {
+  uint64_t header;
+  uint64_t length; /* bytes */
+  uint64_t hash;   /* 0: not computed yet */
+  char bytes[];    /* any bytes; no zero byte ends them */
+} cradle_string;
+
+/* A copy of bytes that lie outside of the heap. */
+CRADLE_API cradle_string *cradle_string_new(const cradle_kit *kit, const char *bytes, size_t length) CRADLE_MAY_COLLECT;
+/* A string of zero bytes that its maker fills in before anyone else sees it. */
+CRADLE_API cradle_string *cradle_string_blank(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
+CRADLE_API cradle_string *cradle_string_join(const cradle_kit *kit, cradle_string *left,
+                                             cradle_string *right) CRADLE_MAY_COLLECT;
+/* The bytes [start, end) of a string; start <= end <= its length. */
+CRADLE_API cradle_string *cradle_string_slice(const cradle_kit *kit, cradle_string *string, size_t start,
+                                              size_t end) CRADLE_MAY_COLLECT;
+/* Below, at or above 0 as left sorts before, with or after right: bytes are compared as unsigned numbers. */
+CRADLE_API int cradle_string_compare(const cradle_string *left, const cradle_string *right);
+
+/* A hash of bytes, never 0. It is no defence against keys that are chosen to collide. */
+CRADLE_API uint64_t cradle_hash_bytes(const void *bytes, size_t length);
+CRADLE_API uint64_t cradle_string_hash_slow(cradle_string *string);
+/* The hash of its bytes, never 0; computed once. */
+CRADLE_INLINE uint64_t cradle_string_hash(cradle_string *string) {
+  return CRADLE_LIKELY(string->hash != 0) ? string->hash : cradle_string_hash_slow(string);
+}
+CRADLE_INLINE bool cradle_string_equal(const cradle_string *left, const cradle_string *right) {
+  return left == right || (left->length == right->length && memcmp(left->bytes, right->bytes, left->length) == 0);
+}
+
+/* --- lists: values, growing at the end --- */
+
+/* A fixed number of values: what lists and maps are made of, and useful alone (tuples, vectors, frames). */
+typedef struct cradle_array {
+  uint64_t header;
+  uint64_t length;
+  cradle_word items[]; /* zero at first; store with cradle_store_value */
+} cradle_array;
+CRADLE_API cradle_array *cradle_array_new(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
+
+typedef struct cradle_list {
+  uint64_t header;
+  cradle_array *array; /* of the items and room for more; NULL while there is no room */
+  uint64_t length;     /* items */
+  uint64_t room;       /* items that fit into the array */
+} cradle_list;
+
+/* An empty list; room for capacity items is made now. */
+CRADLE_API cradle_list *cradle_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_NOINLINE void cradle_list_append_slow(const cradle_kit *kit, cradle_list *list,
+                                                        uint64_t value) CRADLE_MAY_COLLECT;
+CRADLE_INLINE void cradle_list_append(const cradle_kit *kit, cradle_list *list, uint64_t value) CRADLE_MAY_COLLECT {
+  if (CRADLE_UNLIKELY(list->length == list->room)) {
+    cradle_list_append_slow(kit, list, value);
+    return;
+  }
+  cradle_store_value(kit->mutator, list->array, &list->array->items[list->length], value);
+  list->length++;
+}
+/* index < list->length in each of the following, checked by assert. */
+CRADLE_INLINE uint64_t cradle_list_get(const cradle_list *list, size_t index) {
+  assert(index < list->length);
+  return list->array->items[index];
+}
+CRADLE_INLINE void cradle_list_set(const cradle_kit *kit, cradle_list *list, size_t index, uint64_t value) {
+  assert(index < list->length);
+  cradle_store_value(kit->mutator, list->array, &list->array->items[index], value);
+}
+/* Takes the last item of a list that is not empty away. */
+CRADLE_INLINE uint64_t cradle_list_pop(cradle_list *list) {
+  assert(list->length > 0);
+  cradle_word *last = &list->array->items[--list->length];
+  uint64_t value = *last;
+  *last = 0; /* no reference any more: the barrier has nothing to know */
+  return value;
+}
+/* Puts value before the item at index; index <= list->length. */
+CRADLE_API void cradle_list_insert(const cradle_kit *kit, cradle_list *list, size_t index,
+                                   uint64_t value) CRADLE_MAY_COLLECT;
+/* Takes the item at index out and returns it; later ones move down. */
+CRADLE_API uint64_t cradle_list_remove(const cradle_kit *kit, cradle_list *list, size_t index);
+/* Drops all items from length on; length <= list->length. The room stays. */
+CRADLE_API void cradle_list_truncate(cradle_list *list, size_t length);
+/* Makes room for capacity items in all. */
+CRADLE_API void cradle_list_reserve(const cradle_kit *kit, cradle_list *list, size_t capacity) CRADLE_MAY_COLLECT;
+
+/* --- maps: from values to values, in the order of insertion --- */
+
+/* When two keys are one. The functions must not collect and must not change the map; equal keys have equal hashes, always. The
+ * hash may be of any quality: the kit mixes it. The structure must live as long as the maps that use it. */
+typedef struct cradle_keys {
+  uint64_t (*hash)(const cradle_kit *kit, uint64_t key);
+  bool (*equal)(const cradle_kit *kit, uint64_t left, uint64_t right);
+} cradle_keys;
+/* Strings of the kit by their bytes, all else by identity. */
+CRADLE_API extern const cradle_keys cradle_keys_strings;
+/* The hash that goes with identity, for hash functions of the program's own: two values that are the same word have it in
+ * common wherever the object lies. Strings and symbols are hashed by their bytes, other objects by kit->hash_object. */
+CRADLE_API uint64_t cradle_hash_identity(const cradle_kit *kit, uint64_t value);
+
+#define CRADLE_MAP_MAX ((size_t)1 << 30)
+#define CRADLE_MAP_NONE SIZE_MAX
+
+typedef struct cradle_map {
+  uint64_t header;
+  cradle_array *entries; /* key and value of each entry, in the order of insertion; NULL while there is no room */
+  struct cradle_index *index;
+  const cradle_keys *keys; /* NULL: identity */
+  uint64_t count;          /* keys in the map */
+  uint64_t used;           /* entries, removed ones included */
+} cradle_map;
+
+/* An empty map. keys NULL: keys are one when they are the same word. */
+CRADLE_API cradle_map *cradle_map_new(const cradle_kit *kit, const cradle_keys *keys) CRADLE_MAY_COLLECT;
+/* The entry of a key, or CRADLE_MAP_NONE. An entry keeps its number until a key that was not in the map is set. */
+CRADLE_API size_t cradle_map_find(const cradle_kit *kit, const cradle_map *map, uint64_t key);
+/* Of an entry that cradle_map_find or cradle_map_next told. */
+CRADLE_INLINE uint64_t cradle_map_key_at(const cradle_map *map, size_t entry) {
+  return map->entries->items[2 * entry];
+}
+CRADLE_INLINE uint64_t cradle_map_value_at(const cradle_map *map, size_t entry) {
+  return map->entries->items[2 * entry + 1];
+}
+CRADLE_INLINE void cradle_map_set_at(const cradle_kit *kit, cradle_map *map, size_t entry, uint64_t value) {
+  cradle_store_value(kit->mutator, map->entries, &map->entries->items[2 * entry + 1], value);
+}
+/* The value of a key; absent when the map has no such key. */
+CRADLE_INLINE uint64_t cradle_map_get(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint64_t absent) {
+  size_t entry = cradle_map_find(kit, map, key);
+  return entry == CRADLE_MAP_NONE ? absent : cradle_map_value_at(map, entry);
+}
+/* Sets the value of a key. A key that is in the map keeps its place and its identity; true: it was not. More than
+ * CRADLE_MAP_MAX keys are out of memory. */
+CRADLE_API bool cradle_map_set(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value) CRADLE_MAY_COLLECT;
+/* false: there was no such key. */
+CRADLE_API bool cradle_map_remove(const cradle_kit *kit, cradle_map *map, uint64_t key);
+CRADLE_API void cradle_map_clear(cradle_map *map);
+/* Makes room for count keys in all. */
+CRADLE_API void cradle_map_reserve(const cradle_kit *kit, cradle_map *map, size_t count) CRADLE_MAY_COLLECT;
+/* The first entry at or after the given one, or CRADLE_MAP_NONE. Keys may be removed and values set meanwhile:
+ *     for (size_t e = cradle_map_next(map, 0); e != CRADLE_MAP_NONE; e = cradle_map_next(map, e + 1)) */
+CRADLE_API size_t cradle_map_next(const cradle_map *map, size_t entry);
+
+/* --- symbols: one object for each name --- */
+
+typedef struct cradle_symbol {
+  uint64_t header;
+  cradle_string *name;
+  uint64_t hash;  /* of the name */
+  uint64_t value; /* a slot for a value of the program's, such as a global variable; zero at first */
+} cradle_symbol;
+
+/* A table of symbols. The symbols live as long as the table. */
+typedef struct cradle_symbols {
+  uint64_t header;
+  struct cradle_chains *chains;
+  uint64_t count;
+} cradle_symbols;
+
+CRADLE_API cradle_symbols *cradle_symbols_new(const cradle_kit *kit) CRADLE_MAY_COLLECT;
+/* The symbol with that name, which lies outside of the heap; made if there is none. */
+CRADLE_API cradle_symbol *cradle_intern(const cradle_kit *kit, cradle_symbols *symbols, const char *bytes,
+                                        size_t length) CRADLE_MAY_COLLECT;
+/* The same with a string, which becomes the symbol's name. A program that wants one string for each content, compared by
+ * address, takes the name of the symbol. */
+CRADLE_API cradle_symbol *cradle_intern_string(const cradle_kit *kit, cradle_symbols *symbols,
+                                               cradle_string *name) CRADLE_MAY_COLLECT;
+/* The symbol with that name, or NULL. */
+CRADLE_API cradle_symbol *cradle_symbols_find(const cradle_symbols *symbols, const char *bytes, size_t length);
+
+/* --- the rows of the type table --- */
+
+typedef struct cradle_index {
+  uint64_t header;
+  uint64_t length; /* bytes of the words */
+  uint64_t slots;  /* of the index, a power of two */
+  uint32_t words[];
+} cradle_index;
+typedef struct cradle_chains {
+  uint64_t header;
+  uint64_t length; /* a power of two */
+  cradle_symbol *symbols[];
+} cradle_chains;
+
+#define CRADLE_KIT_ROWS(first)                                                                                           \
+  [(first) + CRADLE_KIT_STRING] = {.name = "string",                                                                     \
+                                   .size = sizeof(cradle_string),                                                        \
+                                   .items = CRADLE_ITEMS_BYTES,                                                          \
+                                   .item_size = 1,                                                                       \
+                                   .length_offset = offsetof(cradle_string, length)},                                    \
+  [(first) + CRADLE_KIT_ARRAY] = {.name = "array",                                                                       \
+                                  .size = sizeof(cradle_array),                                                          \
+                                  .items = CRADLE_ITEMS_VALUES,                                                          \
+                                  .item_size = 8,                                                                        \
+                                  .length_offset = offsetof(cradle_array, length)},                                      \
+  [(first) + CRADLE_KIT_LIST] = {.name = "list",                                                                         \
+                                 .size = sizeof(cradle_list),                                                            \
+                                 .references = CRADLE_SLOT(cradle_list, array)},                                         \
+  [(first) + CRADLE_KIT_MAP] = {.name = "map",                                                                           \
+                                .size = sizeof(cradle_map),                                                              \
+                                .references = CRADLE_SLOT(cradle_map, entries) | CRADLE_SLOT(cradle_map, index)},        \
+  [(first) + CRADLE_KIT_INDEX] = {.name = "map index",                                                                   \
+                                  .size = sizeof(cradle_index),                                                          \
+                                  .items = CRADLE_ITEMS_BYTES,                                                           \
+                                  .item_size = 1,                                                                        \
+                                  .length_offset = offsetof(cradle_index, length)},                                      \
+  [(first) + CRADLE_KIT_SYMBOL] = {.name = "symbol",                                                                     \
+                                   .size = sizeof(cradle_symbol),                                                        \
+                                   .references = CRADLE_SLOT(cradle_symbol, name),                                       \
+                                   .values = CRADLE_SLOT(cradle_symbol, value)},                                         \
+  [(first) + CRADLE_KIT_SYMBOLS] = {.name = "symbol table",                                                              \
+                                    .size = sizeof(cradle_symbols),                                                      \
+                                    .references = CRADLE_SLOT(cradle_symbols, chains)},                                  \
+  [(first) + CRADLE_KIT_CHAINS] = {.name = "symbol table's symbols",                                                     \
+                                   .size = sizeof(cradle_chains),                                                        \
+                                   .items = CRADLE_ITEMS_REFERENCES,                                                     \
+                                   .item_size = 8,                                                                       \
+                                   .length_offset = offsetof(cradle_chains, length)}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
+
+CRADLE_END_DECLS
+
+#endif

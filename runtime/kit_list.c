@@ -1,0 +1,85 @@
+/* Lists: an array with room at its end. The array that replaces a full one is twice as large, so that appending copies an item
+ * once on average. */
+#include <cradle/kit.h>
+
+enum { ROOM_LEAST = 6, ROOM_SMALL_MOST = CRADLE_NURSERY_OBJECT_MAX_BYTES / 8 - 2 };
+
+cradle_array *cradle_array_new(const cradle_kit *kit, size_t length) {
+  return cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_ARRAY, length);
+}
+
+/* An array that is zeroed only when it is large. */
+static cradle_array *allocate(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT {
+  if (length > ROOM_SMALL_MOST) return cradle_array_new(kit, length);
+  cradle_array *array = cradle_new_uninitialized(kit->mutator, kit->first_type + CRADLE_KIT_ARRAY,
+                                                 sizeof(cradle_array) + length * sizeof array->items[0]);
+  array->length = length;
+  return array;
+}
+
+/* Replaces the array by one with the given room, which holds the list's items. */
+static void set_room(const cradle_kit *kit, cradle_list *list, size_t room) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(kit->mutator, list);
+  cradle_array *array = allocate(kit, room);
+  size_t filled = list->length * sizeof *array->items; /* fresh: no barrier */
+  if (filled > 0) memcpy(array->items, list->array->items, filled);
+  if (room <= ROOM_SMALL_MOST) memset(array->items + list->length, 0, room * sizeof *array->items - filled);
+  cradle_store(kit->mutator, list, &list->array, array);
+  list->room = room;
+}
+
+static void grow(const cradle_kit *kit, cradle_list *list) CRADLE_MAY_COLLECT {
+  set_room(kit, list, list->room < ROOM_LEAST ? ROOM_LEAST : 2 * list->room);
+}
+
+cradle_list *cradle_list_new(const cradle_kit *kit, size_t capacity) {
+  cradle_list *list = cradle_new(kit->mutator, kit->first_type + CRADLE_KIT_LIST, sizeof(cradle_list));
+  if (capacity > 0) {
+    CRADLE_ROOT(kit->mutator, list);
+    set_room(kit, list, capacity);
+  }
+  return list;
+}
+
+void cradle_list_append_slow(const cradle_kit *kit, cradle_list *list, uint64_t value) {
+  CRADLE_ROOT(kit->mutator, list);
+  CRADLE_ROOT_VALUE(kit->mutator, value);
+  grow(kit, list);
+  cradle_store_value(kit->mutator, list->array, &list->array->items[list->length], value);
+  list->length++;
+}
+
+void cradle_list_reserve(const cradle_kit *kit, cradle_list *list, size_t capacity) {
+  if (capacity > list->room) set_room(kit, list, capacity);
+}
+
+/* --- in the middle: many references change their slots at once, so the whole array is told to the barrier --- */
+
+void cradle_list_insert(const cradle_kit *kit, cradle_list *list, size_t index, uint64_t value) {
+  assert(index <= list->length);
+  CRADLE_ROOT(kit->mutator, list);
+  CRADLE_ROOT_VALUE(kit->mutator, value);
+  if (list->length == list->room) grow(kit, list);
+  cradle_word *items = list->array->items;
+  memmove(items + index + 1, items + index, (list->length - index) * sizeof *items);
+  items[index] = value;
+  list->length++;
+  cradle_write_barrier(kit->mutator, list->array);
+}
+
+uint64_t cradle_list_remove(const cradle_kit *kit, cradle_list *list, size_t index) {
+  assert(index < list->length);
+  cradle_word *items = list->array->items;
+  uint64_t value = items[index];
+  list->length--;
+  memmove(items + index, items + index + 1, (list->length - index) * sizeof *items);
+  items[list->length] = 0;
+  cradle_write_barrier(kit->mutator, list->array);
+  return value;
+}
+
+void cradle_list_truncate(cradle_list *list, size_t length) {
+  assert(length <= list->length);
+  if (length < list->length) memset(list->array->items + length, 0, (list->length - length) * sizeof *list->array->items);
+  list->length = length;
+}

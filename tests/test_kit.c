@@ -1,0 +1,573 @@
+/* The runtime kit against models, in three encodings of values: random operations on strings, lists, maps and symbols, with the
+ * collector working in between. */
+#include "tests/heap_fixture.h"
+
+#include <stdio.h>
+
+typedef struct kit_fixture {
+  fixture f;
+  cradle_kit kit;
+  uint64_t seed;
+  bool has_immediates; /* the encoding has */
+  jmp_buf out_of_memory;
+} kit_fixture;
+
+static uint64_t next(kit_fixture *k) {
+  k->seed = k->seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+  return k->seed >> 33;
+}
+static size_t below(kit_fixture *k, size_t bound) {
+  return next(k) % bound;
+}
+/* Under stress, where each allocation collects and checks the heap, a part of the work will do. */
+static int times(const kit_fixture *k, int count) {
+  return k->f.stressed ? count / 20 + 1 : count;
+}
+
+enum { ENCODINGS = 3 };
+#define NAN_BITS UINT64_C(0xfffc000000000000)
+static cradle_encoding encoding_of(int which) {
+  return which == 0   ? cradle_encoding_low_tags(0x01)
+         : which == 1 ? cradle_encoding_plain()
+                      : cradle_encoding_nan_boxing(NAN_BITS, NAN_BITS);
+}
+static uint64_t reference(const kit_fixture *k, const void *object) {
+  return (uint64_t)(uintptr_t)object | k->kit.encoding.pairs[0].pattern;
+}
+static void *object_of(const kit_fixture *k, uint64_t value) {
+  return cradle_value_object(&k->kit.encoding, value);
+}
+
+/* Objects without a hash of their own are arrays here, and the length says which one it is. */
+static uint64_t hash_of_array(const cradle_kit *kit, const void *object) {
+  assert_int_equal(cradle_type_of(object), kit->first_type + CRADLE_KIT_ARRAY);
+  return ((const cradle_array *)object)->length;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void open_kit(kit_fixture *k, int which, size_t heap_max) {
+  cradle_options options;
+  fixture_options(&k->f, &options);
+  options.encoding = encoding_of(which);
+  options.shadow_stack = CRADLE_KIND_VALUE;
+  options.heap_max_bytes = heap_max;
+  fixture_open_with(&k->f, &options);
+  cradle_kit_init(&k->kit, k->f.m, cradle_kit_add_types(k->f.heap));
+  k->kit.hash_object = hash_of_array;
+  k->seed = 42;
+  k->has_immediates = which != 1;
+}
+
+#define FOR_EACH_ENCODING(k, test)                  \
+  for (int which = 0; which < ENCODINGS; which++) { \
+    open_kit(&(k), which, 0);                       \
+    test(&(k));                                     \
+    fixture_close(&(k).f);                          \
+  }
+
+/* --- strings --- */
+
+enum { TEXT_MAX = 200 };
+
+static size_t random_text(kit_fixture *k, char *text) {
+  size_t length = below(k, TEXT_MAX);
+  for (size_t i = 0; i < length; i++) text[i] = (char)next(k);
+  return length;
+}
+
+static void check_text(cradle_string *string, const char *bytes, size_t length) {
+  assert_int_equal(string->length, length);
+  assert_memory_equal(string->bytes, bytes, length);
+  assert_int_equal(cradle_string_hash(string), cradle_hash_bytes(bytes, length));
+}
+
+static int sign(int order) {
+  return (order > 0) - (order < 0);
+}
+
+static void strings_of_one(kit_fixture *k) {
+  char one[2 * TEXT_MAX], other[TEXT_MAX];
+  for (int i = times(k, 3000); i > 0; i--) {
+    size_t length = random_text(k, one), length_2 = random_text(k, other);
+    cradle_string *left = cradle_string_new(&k->kit, one, length), *right = NULL, *joined = NULL;
+    CRADLE_ROOT(k->f.m, left);
+    CRADLE_ROOT(k->f.m, right);
+    CRADLE_ROOT(k->f.m, joined);
+    right = cradle_string_new(&k->kit, other, length_2);
+    joined = cradle_string_join(&k->kit, left, right);
+    int order = memcmp(one, other, length < length_2 ? length : length_2);
+    assert_int_equal(sign(cradle_string_compare(left, right)), order != 0 ? sign(order) : sign((int)length - (int)length_2));
+    memcpy(one + length, other, length_2);
+    check_text(joined, one, length + length_2);
+    size_t end = below(k, length + length_2 + 1), start = below(k, end + 1);
+    check_text(cradle_string_slice(&k->kit, joined, start, end), one + start, end - start);
+    cradle_string *again = cradle_string_slice(&k->kit, joined, 0, length);
+    assert_true(cradle_string_equal(again, left));
+    assert_int_equal(cradle_string_equal(left, right), length == length_2 && memcmp(one, other, length) == 0);
+  }
+}
+
+static void strings(void **state) {
+  (void)state;
+  static kit_fixture k;
+  FOR_EACH_ENCODING(k, strings_of_one);
+}
+
+static void long_and_empty_strings(void **state) {
+  (void)state;
+  static kit_fixture k;
+  static char text[100000];
+  open_kit(&k, 0, 0);
+  for (size_t i = 0; i < sizeof text; i++) text[i] = (char)next(&k);
+  check_text(cradle_string_new(&k.kit, NULL, 0), text, 0);
+  check_text(cradle_string_new(&k.kit, text, sizeof text), text, sizeof text);
+  for (size_t length = 32700; length < 32800; length += 7) check_text(cradle_string_new(&k.kit, text, length), text, length);
+  const cradle_string *blank = cradle_string_blank(&k.kit, 77);
+  for (size_t i = 0; i < 77; i++) assert_int_equal(blank->bytes[i], 0);
+  fixture_close(&k.f);
+}
+
+/* Names and numbers as programs have them, and single changed bits: few meet in 17 bits of the hash. */
+static void hashes_are_spread(void **state) {
+  (void)state;
+  static unsigned char met[1 << 17];
+  unsigned most = 0;
+  for (unsigned i = 0; i < 1 << 17; i++) {
+    char name[32];
+    int length = snprintf(name, sizeof name, "name_%u", i);
+    unsigned bucket = (unsigned)cradle_hash_bytes(name, (size_t)length) & 0x1ffff;
+    if (++met[bucket] > most) most = met[bucket];
+  }
+  assert_true(most <= 12); /* of random hashes, 8 or 9 */
+  char bytes[40] = {0};
+  uint64_t plain = cradle_hash_bytes(bytes, sizeof bytes);
+  for (unsigned bit = 0; bit < 8 * sizeof bytes; bit++) {
+    bytes[bit / 8] = (char)(1 << bit % 8);
+    int changed = __builtin_popcountll(plain ^ cradle_hash_bytes(bytes, sizeof bytes));
+    assert_true(changed >= 10 && changed <= 54);
+    bytes[bit / 8] = 0;
+  }
+  for (size_t length = 0; length < sizeof bytes; length++)
+    assert_true(cradle_hash_bytes(bytes, length) != cradle_hash_bytes(bytes, length + 1));
+}
+
+/* --- lists --- */
+
+enum { LIST_MAX = 2000 };
+
+/* Values that tell their number: even ones are immediates where the encoding has them, all others strings. */
+CRADLE_MAY_COLLECT static uint64_t numbered(kit_fixture *k, uint64_t number) {
+  if (number % 2 == 0 && k->has_immediates) return number << 3 | 1;
+  return reference(k, cradle_string_new(&k->kit, (const char *)&number, sizeof number));
+}
+static uint64_t number_of(const kit_fixture *k, uint64_t value) {
+  const cradle_string *string = object_of(k, value);
+  uint64_t number = value >> 3;
+  if (string != NULL) memcpy(&number, string->bytes, sizeof number);
+  return number;
+}
+
+static void check_list(const kit_fixture *k, const cradle_list *list, const uint64_t *model, size_t length) {
+  assert_int_equal(list->length, length);
+  for (size_t i = 0; i < length; i++) assert_int_equal(number_of(k, cradle_list_get(list, i)), model[i]);
+}
+
+static void lists_of_one(kit_fixture *k) {
+  static uint64_t model[LIST_MAX + 1];
+  size_t length = 0;
+  cradle_list *list = cradle_list_new(&k->kit, below(k, 10));
+  CRADLE_ROOT(k->f.m, list);
+  for (int i = times(k, 40000); i > 0; i--) {
+    size_t at = length > 0 ? below(k, length) : 0;
+    uint64_t value = numbered(k, next(k));
+    CRADLE_ROOT_VALUE(k->f.m, value);
+    uint64_t number = number_of(k, value);
+    switch (length == 0 ? 0 : length == LIST_MAX ? 9 : below(k, 10)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4: cradle_list_append(&k->kit, list, value), model[length++] = number; break;
+    case 5:
+      cradle_list_insert(&k->kit, list, at, value);
+      memmove(model + at + 1, model + at, (length++ - at) * sizeof *model);
+      model[at] = number;
+      break;
+    case 6:
+      assert_int_equal(number_of(k, cradle_list_remove(&k->kit, list, at)), model[at]);
+      memmove(model + at, model + at + 1, (--length - at) * sizeof *model);
+      break;
+    case 7: assert_int_equal(number_of(k, cradle_list_pop(list)), model[--length]); break;
+    case 8: cradle_list_set(&k->kit, list, at, value), model[at] = number; break;
+    default:
+      if (below(k, 20) == 0 || length == LIST_MAX) cradle_list_truncate(list, length = at);
+      cradle_list_reserve(&k->kit, list, length + at);
+      assert_true(list->room >= length + at);
+    }
+    assert_int_equal(list->length, length);
+    if (i % 64 == 0) check_list(k, list, model, length);
+  }
+  check_list(k, list, model, length);
+}
+
+static void lists(void **state) {
+  (void)state;
+  static kit_fixture k;
+  FOR_EACH_ENCODING(k, lists_of_one);
+}
+
+/* Room that is not used holds nothing, so that what was taken out can die. */
+static void let_go_of_one(kit_fixture *k) {
+  cradle_list *list = cradle_list_new(&k->kit, 0);
+  CRADLE_ROOT(k->f.m, list);
+  for (uint64_t i = 0; i < 40; i++) {
+    uint64_t value = numbered(k, i);
+    cradle_list_append(&k->kit, list, value);
+  }
+  cradle_list_pop(list);
+  cradle_list_remove(&k->kit, list, 3);
+  cradle_list_truncate(list, 10);
+  for (size_t i = 10; i < list->room; i++) assert_int_equal(list->array->items[i], 0);
+}
+
+static void what_is_taken_out_of_a_list_is_let_go(void **state) {
+  (void)state;
+  static kit_fixture k;
+  FOR_EACH_ENCODING(k, let_go_of_one);
+}
+
+/* --- maps --- */
+
+/* The keys of a test are made once and rooted, so that each has an identity: key i is objects[i]. */
+typedef struct map_model {
+  size_t keys;
+  bool *present;
+  uint64_t *value, *since; /* when it was put in, which is its order */
+  uint64_t clock;
+  size_t count;
+} map_model;
+
+static map_model new_model(size_t keys) {
+  map_model model = {.keys = keys};
+  model.present = calloc(keys, sizeof *model.present);
+  model.value = calloc(keys, sizeof *model.value);
+  model.since = calloc(keys, sizeof *model.since);
+  assert_true(model.present != NULL && model.value != NULL && model.since != NULL);
+  return model;
+}
+static void free_model(map_model *model) {
+  free(model->present);
+  free(model->value);
+  free(model->since);
+}
+
+/* All kinds of keys: immediates with the zero word among them, strings, symbols, and objects without a hash of their own. */
+CRADLE_MAY_COLLECT static uint64_t new_key(kit_fixture *k, cradle_symbols *symbols, size_t number) {
+  char name[32];
+  int length = snprintf(name, sizeof name, "key %zu", number);
+  if (number == 0) return 0;
+  switch (number % 4) {
+  case 0:
+    if (k->has_immediates) return number << 3 | 1;
+    /* fall through */
+  case 1: return reference(k, cradle_string_new(&k->kit, name, (size_t)length));
+  case 2: return reference(k, cradle_intern(&k->kit, symbols, name, (size_t)length));
+  default: return reference(k, cradle_array_new(&k->kit, number % 64));
+  }
+}
+
+CRADLE_MAY_COLLECT static cradle_array *new_keys(kit_fixture *k, size_t count) {
+  cradle_symbols *symbols = cradle_symbols_new(&k->kit);
+  cradle_array *keys = NULL;
+  CRADLE_ROOT(k->f.m, symbols);
+  CRADLE_ROOT(k->f.m, keys);
+  keys = cradle_array_new(&k->kit, count);
+  for (size_t i = 0; i < count; i++) {
+    uint64_t key = new_key(k, symbols, i);
+    cradle_store_value(k->f.m, keys, &keys->items[i], key);
+  }
+  return keys;
+}
+
+static void check_order(const kit_fixture *k, const cradle_map *map, const map_model *model, const cradle_array *keys) {
+  uint64_t before = 0;
+  size_t count = 0;
+  assert_int_equal(map->count, model->count);
+  for (size_t e = cradle_map_next(map, 0); e != CRADLE_MAP_NONE; e = cradle_map_next(map, e + 1)) {
+    size_t key = 0;
+    while (key < model->keys && keys->items[key] != cradle_map_key_at(map, e)) key++;
+    assert_true(key < model->keys && model->present[key]);
+    assert_true(model->since[key] > before);
+    assert_int_equal(number_of(k, cradle_map_value_at(map, e)), model->value[key]);
+    before = model->since[key];
+    count++;
+  }
+  assert_int_equal(count, model->count);
+}
+
+CRADLE_MAY_COLLECT static void map_step(kit_fixture *k, cradle_map *map, map_model *model, cradle_array *keys, size_t i) {
+  CRADLE_ROOT(k->f.m, map);
+  CRADLE_ROOT(k->f.m, keys);
+  if (below(k, 3) > 0) {
+    uint64_t value = numbered(k, next(k));
+    model->value[i] = number_of(k, value);
+    assert_int_equal(cradle_map_set(&k->kit, map, keys->items[i], value), !model->present[i]);
+    if (!model->present[i]) model->since[i] = ++model->clock, model->count++;
+    model->present[i] = true;
+  } else {
+    assert_int_equal(cradle_map_remove(&k->kit, map, keys->items[i]), model->present[i]);
+    model->count -= model->present[i];
+    model->present[i] = false;
+  }
+  size_t other = below(k, model->keys), entry = cradle_map_find(&k->kit, map, keys->items[other]);
+  assert_int_equal(entry != CRADLE_MAP_NONE, model->present[other]);
+  if (entry != CRADLE_MAP_NONE) assert_int_equal(number_of(k, cradle_map_value_at(map, entry)), model->value[other]);
+}
+
+static const cradle_keys *keys_of_test;
+enum { KEYS = 300 };
+
+/* Phases with few keys and with many make the map grow, fill with holes and shrink. */
+static void maps_of_one(kit_fixture *k) {
+  map_model model = new_model(KEYS);
+  cradle_array *keys = new_keys(k, KEYS);
+  cradle_map *map = NULL;
+  CRADLE_ROOT(k->f.m, keys);
+  CRADLE_ROOT(k->f.m, map);
+  map = cradle_map_new(&k->kit, keys_of_test);
+  for (int i = times(k, 30000), active = KEYS; i > 0; i--) {
+    if (i % 1000 == 0) active = 1 + (int)below(k, KEYS);
+    map_step(k, map, &model, keys, below(k, (size_t)active));
+    if (i % 100 == 0) check_order(k, map, &model, keys);
+    if (below(k, 3000) == 0) {
+      cradle_map_clear(map);
+      memset(model.present, 0, KEYS);
+      model.count = 0;
+    }
+    if (below(k, 300) == 0) cradle_map_reserve(&k->kit, map, below(k, 2 * KEYS));
+  }
+  check_order(k, map, &model, keys);
+  free_model(&model);
+}
+
+static void maps_by_identity(void **state) {
+  (void)state;
+  static kit_fixture k;
+  keys_of_test = NULL;
+  FOR_EACH_ENCODING(k, maps_of_one);
+}
+
+static void maps_of_strings(void **state) {
+  (void)state;
+  static kit_fixture k;
+  keys_of_test = &cradle_keys_strings;
+  FOR_EACH_ENCODING(k, maps_of_one);
+}
+
+static uint64_t hash_seven(const cradle_kit *kit, uint64_t key) {
+  (void)kit, (void)key;
+  return 7;
+}
+static bool same_word(const cradle_kit *kit, uint64_t left, uint64_t right) {
+  (void)kit;
+  return left == right;
+}
+
+static void a_map_with_one_hash_for_all_is_right(void **state) {
+  (void)state;
+  static kit_fixture k;
+  static const cradle_keys all_collide = {hash_seven, same_word};
+  keys_of_test = &all_collide;
+  FOR_EACH_ENCODING(k, maps_of_one);
+}
+
+static void without_a_hash_of_objects_a_map_is_right(void **state) {
+  (void)state;
+  static kit_fixture k;
+  keys_of_test = NULL;
+  open_kit(&k, 0, 0);
+  k.kit.hash_object = NULL;
+  maps_of_one(&k);
+  fixture_close(&k.f);
+}
+
+static void equal_strings_are_one_key_or_two(void **state) {
+  (void)state;
+  static kit_fixture k;
+  open_kit(&k, 0, 0);
+  for (int by_bytes = 0; by_bytes < 2; by_bytes++) {
+    cradle_map *map = cradle_map_new(&k.kit, by_bytes ? &cradle_keys_strings : NULL);
+    CRADLE_ROOT(k.f.m, map);
+    for (uint64_t i = 0; i < 3; i++) {
+      uint64_t key = reference(&k, cradle_string_new(&k.kit, "key", 3));
+      cradle_map_set(&k.kit, map, key, i << 3 | 1);
+    }
+    assert_int_equal(map->count, by_bytes ? 1 : 3);
+    uint64_t again = reference(&k, cradle_string_new(&k.kit, "key", 3));
+    assert_int_equal(cradle_map_get(&k.kit, map, again, 5), by_bytes ? 2 << 3 | 1 : 5);
+  }
+  fixture_close(&k.f);
+}
+
+/* Through all widths of the index, with removals, and down again. */
+static void many_of_one(kit_fixture *k) {
+  uint64_t many = k->f.stressed ? 400 : 100000;
+  cradle_map *map = cradle_map_new(&k->kit, NULL);
+  CRADLE_ROOT(k->f.m, map);
+  for (uint64_t i = 0; i < many; i++) {
+    assert_true(cradle_map_set(&k->kit, map, i * 17 << 3 | 1, i << 3 | 1));
+    if (i % 3 == 0) assert_true(cradle_map_remove(&k->kit, map, i / 3 * 17 << 3 | 1));
+  }
+  uint64_t first = (many - 1) / 3 + 1;
+  for (uint64_t i = 0; i < many; i++)
+    assert_int_equal(cradle_map_get(&k->kit, map, i * 17 << 3 | 1, 0), i < first ? 0 : i << 3 | 1);
+  for (uint64_t i = first; i < many; i++) assert_true(cradle_map_remove(&k->kit, map, i * 17 << 3 | 1));
+  assert_int_equal(map->count, 0);
+  assert_int_equal(cradle_map_next(map, 0), CRADLE_MAP_NONE);
+  /* Removed entries make no room for more: one key at a time in an empty map, and it becomes small. */
+  for (uint64_t i = 0; i < 2 * many; i++) {
+    assert_true(cradle_map_set(&k->kit, map, i << 3 | 1, 1));
+    assert_true(cradle_map_remove(&k->kit, map, i << 3 | 1));
+  }
+  assert_true(map->entries->length <= 16);
+}
+
+static void maps_of_many(void **state) {
+  (void)state;
+  static kit_fixture k;
+  open_kit(&k, 0, 0);
+  many_of_one(&k);
+  fixture_close(&k.f);
+}
+
+/* --- symbols --- */
+
+static void symbols_of_one(kit_fixture *k) {
+  uint64_t names = (uint64_t)times(k, 3000);
+  cradle_symbols *symbols = cradle_symbols_new(&k->kit);
+  cradle_array *met = NULL;
+  CRADLE_ROOT(k->f.m, symbols);
+  CRADLE_ROOT(k->f.m, met);
+  met = cradle_array_new(&k->kit, names);
+  for (uint64_t i = 0; i < 3 * names; i++) {
+    char name[32];
+    uint64_t number = i * 7 % names;
+    size_t length = (size_t)snprintf(name, sizeof name, "%llu name", (unsigned long long)number);
+    assert_int_equal(cradle_symbols_find(symbols, name, length) != NULL, i >= names);
+    cradle_string *string = cradle_string_new(&k->kit, name, length);
+    cradle_symbol *symbol =
+        i % 2 == 0 ? cradle_intern(&k->kit, symbols, name, length) : cradle_intern_string(&k->kit, symbols, string);
+    check_text(symbol->name, name, length);
+    assert_int_equal(symbol->hash, cradle_string_hash(symbol->name));
+    if (i < names)
+      cradle_store_value(k->f.m, met, &met->items[number], reference(k, symbol));
+    else
+      assert_ptr_equal(object_of(k, met->items[number]), symbol);
+  }
+  assert_int_equal(symbols->count, names);
+}
+
+static void symbols(void **state) {
+  (void)state;
+  static kit_fixture k;
+  FOR_EACH_ENCODING(k, symbols_of_one);
+}
+
+/* --- when memory runs out --- */
+
+static void land(void *data, cradle_mutator *mutator, size_t size) {
+  (void)mutator, (void)size;
+  longjmp(((kit_fixture *)data)->out_of_memory, 1);
+}
+
+/* Fills until the handler is called; whatever was being done then, was done wholly or not at all. */
+static void what_memory_fails_stays_whole(void **state) {
+  (void)state;
+  static kit_fixture k;
+  static cradle_list *list;
+  static cradle_map *map;
+  static volatile uint64_t done;
+  cradle_options options;
+  fixture_options(&k.f, &options);
+  options.encoding = encoding_of(0);
+  options.heap_max_bytes = (size_t)12 << 20;
+  options.on_out_of_memory = land;
+  options.handler_data = &k;
+  options.stress_period = options.stress_major = 0; /* megabytes of objects */
+  fixture_open_with(&k.f, &options);
+  cradle_kit_init(&k.kit, k.f.m, cradle_kit_add_types(k.f.heap));
+  assert_true(cradle_global_root_add(k.f.heap, &list, CRADLE_KIND_REFERENCE));
+  assert_true(cradle_global_root_add(k.f.heap, &map, CRADLE_KIND_REFERENCE));
+  for (int fills_map = 0; fills_map < 2; fills_map++) {
+    list = NULL, map = NULL;
+    list = cradle_list_new(&k.kit, 0);
+    map = cradle_map_new(&k.kit, NULL);
+    cradle_checkpoint checkpoint = cradle_save(k.f.m);
+    done = 0;
+    if (setjmp(k.out_of_memory) == 0)
+      for (;; done++) {
+        if (fills_map)
+          cradle_map_set(&k.kit, map, done << 3 | 1, done << 3 | 1);
+        else
+          cradle_list_append(&k.kit, list, done << 3 | 1);
+      }
+    cradle_unwind(k.f.m, &checkpoint);
+    assert_true(done > 100000);
+    assert_int_equal(fills_map ? map->count : list->length, done);
+    for (uint64_t i = 0; i < done; i++)
+      assert_int_equal(fills_map ? cradle_map_get(&k.kit, map, i << 3 | 1, 0) : cradle_list_get(list, i), i << 3 | 1);
+    if (setjmp(k.out_of_memory) == 0) {
+      cradle_map_reserve(&k.kit, map, CRADLE_MAP_MAX + 1);
+      fail_msg("a map that is too large");
+    }
+    cradle_unwind(k.f.m, &checkpoint);
+  }
+  fixture_close(&k.f);
+}
+
+/* --- the rows of a program's own table --- */
+
+static void rows_and_added_types_are_the_same(void **state) {
+  (void)state;
+  enum { FIRST = 3, ALL = FIRST + CRADLE_KIT_TYPES };
+  static const cradle_type rows[ALL] = {[0] = {.name = "pair", .size = sizeof(pair)},
+                                        [1] = {.name = "pair", .size = sizeof(pair)},
+                                        [2] = {.name = "pair", .size = sizeof(pair)},
+                                        CRADLE_KIT_ROWS(FIRST)};
+  static kit_fixture k;
+  cradle_options options;
+  fixture_options(&k.f, &options);
+  options.types = rows;
+  options.type_count = ALL;
+  options.encoding = encoding_of(0);
+  fixture_open_with(&k.f, &options);
+  cradle_kit_init(&k.kit, k.f.m, FIRST);
+  k.kit.hash_object = hash_of_array;
+  k.has_immediates = true;
+  keys_of_test = &cradle_keys_strings;
+  assert_int_equal(cradle_type_of(cradle_string_new(&k.kit, "a", 1)), FIRST + CRADLE_KIT_STRING);
+  maps_of_one(&k);
+  lists_of_one(&k);
+  assert_int_equal(cradle_kit_add_types(k.f.heap), ALL);
+  fixture_close(&k.f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(strings),
+      cmocka_unit_test(long_and_empty_strings),
+      cmocka_unit_test(hashes_are_spread),
+      cmocka_unit_test(lists),
+      cmocka_unit_test(what_is_taken_out_of_a_list_is_let_go),
+      cmocka_unit_test(maps_by_identity),
+      cmocka_unit_test(maps_of_strings),
+      cmocka_unit_test(a_map_with_one_hash_for_all_is_right),
+      cmocka_unit_test(without_a_hash_of_objects_a_map_is_right),
+      cmocka_unit_test(equal_strings_are_one_key_or_two),
+      cmocka_unit_test(maps_of_many),
+      cmocka_unit_test(symbols),
+      cmocka_unit_test(what_memory_fails_stays_whole),
+      cmocka_unit_test(rows_and_added_types_are_the_same),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

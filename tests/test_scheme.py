@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Runs the Scheme example's test programs over nursery sizes and stress modes, and its prompt.
+
+    test_scheme.py [--update] [--timeout SECONDS] SCHEME FOLDER...
+
+A folder has NAME.scm and NAME.expected: what the program prints, then, when it says anything there, "--- errors" and its
+standard error. In every environment it must be the same, with exit status 1 exactly when there are errors. Lines at a program's
+beginning can say how it is run:
+
+    ; stress: N             a collection at every N-th allocation is the quickest pace for this long program (1 when left out)
+    ; options: --stack=4M
+    ; variables: CRADLE_GC_MAX=80M
+
+--update writes the expected files from a plain run; read them before you keep them.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+NURSERIES = ["4K", "5K", "32K", "256K", "1M", "64M"]
+
+
+class Program:
+    def __init__(self, path):
+        self.path = path
+        self.stress, self.is_short, self.options, self.variables = 1, False, [], {}
+        for line in path.read_bytes().decode(errors="replace").splitlines():
+            word, _, rest = line.lstrip("; ").partition(": ")
+            if not line.startswith("; ") or word not in ("stress", "sweep", "options", "variables"):
+                break
+            if word == "stress":
+                self.stress = int(rest)
+            elif word == "sweep":
+                self.is_short = rest == "short"
+            elif word == "options":
+                self.options = rest.split()
+            else:
+                self.variables = dict(part.split("=") for part in rest.split())
+
+    def environments(self):
+        yield {}
+        if self.is_short:
+            yield {"CRADLE_GC_NURSERY": "4K"}
+            yield {"CRADLE_GC_NURSERY": "64K", "CRADLE_STRESS": str(self.stress), "CRADLE_STRESS_MAJOR": "5"}
+            return
+        for size in NURSERIES:
+            yield {"CRADLE_GC_NURSERY": size}
+        for size, factor, major in (("4K", 1, ""), ("4K", 3, "5"), ("64K", 7, "3"), ("1M", 1, "11")):
+            stress = {"CRADLE_GC_NURSERY": size, "CRADLE_STRESS": str(self.stress * factor)}
+            yield {**stress, "CRADLE_STRESS_MAJOR": major} if major else stress
+        if self.stress == 1:
+            yield {"CRADLE_GC_NURSERY": "4K", "CRADLE_STRESS": "5", "CRADLE_VERIFY": "1"}
+
+
+def run(scheme, arguments, variables, timeout, given=""):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
+    environment.update(variables)
+    try:
+        return subprocess.run([scheme, *arguments], env=environment, capture_output=True, timeout=timeout,
+                              input=given.encode(), check=False)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def said(result, folder):
+    """What a run printed, in the form of an expected file. Paths are as if it were run in the folder."""
+    text = result.stdout.decode(errors="replace")
+    if text and not text.endswith("\n"):
+        text += "\n"
+    if result.stderr:
+        text += "--- errors\n" + result.stderr.decode(errors="replace")
+    return text.replace(str(folder) + os.sep, "")
+
+
+def fault(result, expected, folder):
+    """What is wrong, in words; None when nothing is."""
+    if result is None:
+        return "did not end in time"
+    text = said(result, folder)
+    if text != expected:
+        return f"printed\n{text}\n  in place of\n{expected}"
+    if result.returncode != (1 if "--- errors\n" in expected else 0):
+        return f"exit status {result.returncode}"
+    return None
+
+
+def programs_in(folders):
+    return [Program(path) for folder in folders for path in sorted(folder.glob("*.scm"))]
+
+
+def check_programs(scheme, folders, timeout):
+    jobs = []
+    for program in programs_in(folders):
+        expected = program.path.with_suffix(".expected").read_text(encoding="utf-8")
+        jobs += [(program, variables, expected) for variables in program.environments()]
+
+    def check(job):
+        program, variables, expected = job
+        variables = {**program.variables, **variables}
+        result = run(scheme, [*program.options, program.path], variables, timeout)
+        words = fault(result, expected, program.path.parent)
+        settings = " ".join(f"{name}={value}" for name, value in variables.items())
+        return f"{settings} {program.path.name}: {words}" if words else None
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return len(jobs), [words for words in pool.map(check, jobs) if words]
+
+
+# What is typed, the variables, what must be in the output and in the errors, and the exit status.
+PROMPT = [
+    ("(define x 20)\n(+ x\n   1)\n\"a\\nb\"\n", {}, ["21\n", '"a\\nb"\n'], [], 0),
+    ("(car 1)\n(+ 1 1)\n", {}, ["2\n"], ["input:1: error: a pair expected, not 1"], 1),
+    ("(define (f l) (f (cons (make-vector 1000 l) l)))\n(f '())\n(f '())\n(* 6 7)\n", {"CRADLE_GC_MAX": "48M"}, ["42\n"],
+     ["out of memory"], 1),
+    ("(define (f n) (+ 1 (f n)))\n(f 1)\n'on\n", {"CRADLE_GC_NURSERY": "1M"}, ["on\n"], ["recursion is too deep"], 1),
+    ("'(1 2", {}, [], ["end of input"], 1),
+    ("(exit 7)\n(display 1)\n", {}, [], [], 7),
+    (")\n#\\x\n", {}, ["#\\x\n"], [") without ("], 1),
+    ("", {}, [], [], 0),
+]
+
+
+def check_prompt(scheme, timeout):
+    for given, variables, outputs, errors, status in PROMPT:
+        result = run(scheme, ["--stack=8M"], variables, timeout, given)
+        if result is None:
+            yield f"prompt, {given!r}: did not end in time"
+            continue
+        out, err = result.stdout.decode(), result.stderr.decode()
+        if result.returncode != status or any(text not in out for text in outputs) or any(text not in err for text in errors):
+            yield f"prompt, {given!r}: status {result.returncode}, printed {out!r}, {err!r}"
+        if not errors and err:
+            yield f"prompt, {given!r}: printed {err!r}"
+
+
+def check_arguments(scheme, timeout):
+    with tempfile.TemporaryDirectory() as place:
+        loads, empty, bad = Path(place, "loads.scm"), Path(place, "empty.scm"), Path(place, "bad.scm")
+        bad.write_text("(define (f)\n  (h))\n(f)\n", encoding="utf-8")
+        loads.write_text(f'(guard (e (#t (display "caught "))) (load "{place}/absent.scm"))\n'
+                         f'(load "{empty}")\n(display "loaded")\n(load "{bad}")\n', encoding="utf-8")
+        empty.write_text("", encoding="utf-8")
+        cases = [
+            ([Path(place, "absent.scm")], 1, "", "No such file or directory"),
+            ([place], 1, "", "Is a directory"),
+            ([empty], 0, "", ""),
+            ([empty, loads], 1, "caught loaded", "bad.scm:2: error: unbound variable: h"),
+            (["--gc-stats", empty], 0, "", "minor collections"),
+            (["--no-such-option"], 2, "", "bad argument: --no-such-option"),
+            (["--stack=tiny"], 2, "", "bad argument: --stack=tiny"),
+        ]
+        for arguments, status, out, err in cases:
+            result = run(scheme, arguments, {}, timeout)
+            if result is None or result.returncode != status or out not in result.stdout.decode() or \
+                    err not in result.stderr.decode() or (not err and result.stderr):
+                yield f"arguments {[str(a) for a in arguments]}: {result}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", action="store_true", help="write the expected files")
+    parser.add_argument("--timeout", type=float, default=100, help="seconds for each run (100)")
+    parser.add_argument("scheme")
+    parser.add_argument("folder", type=Path, nargs="+")
+    arguments = parser.parse_args()
+    scheme, folders = os.path.abspath(arguments.scheme), [folder.resolve() for folder in arguments.folder]
+    if arguments.update:
+        for program in programs_in(folders):
+            result = run(scheme, [*program.options, program.path], program.variables, arguments.timeout)
+            program.path.with_suffix(".expected").write_text(said(result, program.path.parent), encoding="utf-8")
+        return 0
+    runs, faults = check_programs(scheme, folders, arguments.timeout)
+    faults += check_prompt(scheme, arguments.timeout)
+    faults += check_arguments(scheme, arguments.timeout)
+    for words in faults:
+        print(words)
+    print(f"{runs} runs of programs, the prompt and the arguments: {len(faults)} wrong")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -10,7 +10,8 @@ The C blocks of a page make programs:
     ```c try        a main of its own for what the main program has so far; it must be run
     <!-- c NAME     the same as ```c NAME, for what a compiler wants and a reader knows; ends with -->
 
-A word needs=LIBRARY after the NAME links the program with -lLIBRARY; where LIBRARY.h is missing, it is skipped and named. A
+A word needs=LIBRARY after the NAME links the program with -lLIBRARY; where LIBRARY.h is missing, it is skipped and named, and so
+is a program with the word machine=NAME on another machine. A
 program without main is compiled only. One with main is run three times, plain, collecting at every allocation, and with a small
 nursery and the verifier; it must exit with 0 each time, and print what a ```text block after it shows. When a ```sh block stands
 between, the lines of it that begin with ./ are the runs, with their arguments.
@@ -18,6 +19,7 @@ between, the lines of it that begin with ./ are the runs, with their arguments.
 
 import argparse
 import os
+import platform
 import re
 import shlex
 import subprocess
@@ -64,13 +66,17 @@ def text_of(page, language):
 
 class Program:
     def __init__(self, page, name):
-        self.page, self.name, self.parts, self.needs = page, name, [], []
+        self.page, self.name, self.parts, self.needs, self.machine = page, name, [], [], None
         self.arguments, self.output = [[]], None
 
     def add(self, block):
         # The compiler then speaks of the page's lines.
         self.parts.append(f'#line {block.line + 1} "{self.page}"\n{block.text}')
-        self.needs += [word.removeprefix("needs=") for word in block.words if word.startswith("needs=")]
+        for word in block.words:
+            if word.startswith("needs="):
+                self.needs.append(word.removeprefix("needs="))
+            if word.startswith("machine="):
+                self.machine = word.removeprefix("machine=")
 
     @property
     def text(self):
@@ -102,8 +108,10 @@ def programs_of(page):
     return programs.values()
 
 
-def missing(needs, cc):
-    for library in needs:
+def missing(program, cc):
+    if program.machine not in (None, platform.machine()):
+        return f"this machine is {platform.machine()}, not {program.machine}"
+    for library in program.needs:
         probe = subprocess.run([*cc, "-E", "-"], input=f"#include <{library}.h>\n", text=True, capture_output=True)
         if probe.returncode != 0:
             return f"{library}.h is not installed"
@@ -149,7 +157,7 @@ def main():
         for page in arguments.page:
             for program in programs_of(page):
                 name = f"{page}: {program.name}"
-                if why := missing(program.needs, arguments.cc):
+                if why := missing(program, arguments.cc):
                     print(f"{name}: skipped, {why}")
                     continue
                 made += 1

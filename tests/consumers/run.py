@@ -287,7 +287,7 @@ def two_files(arguments):
         for source in (folder / "vm.c", HERE.parent / "hundred_lines.c", HERE.parent / "test_model.c"):
             run([*words, source, library, "-o", folder / source.stem])
         check_vm(folder / "vm")
-        run([sys.executable, HERE.parent / "sweep.py", folder / "hundred_lines"])
+        run([folder / "hundred_lines"])
         run([folder / "test_model"])
 
     if shutil.which("g++") is None:

@@ -27,7 +27,7 @@ static void start(vm *v) CRADLE_GRANTS_COLLECTION {
   options.types = types, options.type_count = TYPES;
   cradle_error error;
   if ((v->heap = cradle_start(&options, &error)) == NULL) fail(error.message);
-  v->m = cradle_mutator_new(v->heap);
+  if ((v->m = cradle_mutator_new(v->heap)) == NULL) fail("out of memory");
   v->base = v->stack, v->top = v->stack + VARIABLES;
   v->range = (cradle_root_range){.base = &v->base, .top = &v->top, .name = "stack"};
   cradle_root_range_add(v->m, &v->range);

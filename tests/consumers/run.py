@@ -107,7 +107,7 @@ def installed(arguments):
     finally:
         if before is not None:
             log.write_text(before)
-    left = [str(path) for path in (work / "stage").rglob("*") if not path.is_dir()]
+    left = [str(path) for path in (work / "stage").rglob("*")]
     expect(not left, f"left after uninstalling: {left}")
 
 

@@ -14,6 +14,7 @@ CRADLE_API CRADLE_COLD void cradle_write_barrier_slow(cradle_mutator *mutator, v
  * Called by the inline part only when the flag is set. */
 CRADLE_API void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word);
 
+/* Tells the collector that something was stored into object. After the store, and before the next call that may collect. */
 CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
     cradle_write_barrier_slow(mutator, object);

@@ -20,6 +20,7 @@
 #error "cradle needs gcc or clang"
 #endif
 
+/* The version of these headers; before 1.0 the minor number changes with the interface. */
 #define CRADLE_VERSION_MAJOR 0
 #define CRADLE_VERSION_MINOR 1
 #define CRADLE_VERSION_PATCH 0
@@ -34,6 +35,7 @@
 #define CRADLE_END_DECLS
 #endif
 
+/* How the functions of these headers are declared: exported, always inlined, out of the way. For use in the headers. */
 #define CRADLE_API __attribute__((visibility("default")))
 #define CRADLE_INLINE static inline __attribute__((always_inline, unused))
 #define CRADLE_COLD __attribute__((noinline, cold))
@@ -69,6 +71,7 @@ extern struct cradle_permission cradle_collection;
 
 CRADLE_BEGIN_DECLS
 
+/* A heap (cradle/heap.h), a thread's view of it (cradle/mutator.h), and what slots are reported to (cradle/object.h). */
 typedef struct cradle_heap cradle_heap;
 typedef struct cradle_mutator cradle_mutator;
 typedef struct cradle_visitor cradle_visitor;

@@ -138,6 +138,7 @@ typedef struct cradle_event {
   } u;
 } cradle_event;
 
+/* Receives the events of a heap; function NULL: nobody does. */
 typedef struct cradle_listener {
   void (*function)(void *data, const cradle_event *event);
   void *data;

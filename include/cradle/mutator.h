@@ -56,6 +56,7 @@ CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLL
 CRADLE_API void cradle_mutator_detach(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
 
+/* The partner of the inline function. */
 CRADLE_API void cradle_safepoint_slow(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 /* A poll for loops that do not allocate: when another thread asked for a safepoint, it is served here. May collect. */
 CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT {

@@ -18,6 +18,7 @@
  * allocated in the old generation by the slow path. */
 #define CRADLE_NURSERY_OBJECT_MAX_BYTES ((size_t)32 << 10)
 
+/* 1: every allocation of the program is checked against its type, and not only those that take the slow path. */
 #ifndef CRADLE_CHECKED
 #define CRADLE_CHECKED 0
 #endif
@@ -33,6 +34,7 @@
 
 CRADLE_BEGIN_DECLS
 
+/* Tells AddressSanitizer that the bytes from address on may be used. */
 #ifdef CRADLE_ASAN
 void __asan_unpoison_memory_region(void const volatile *address, size_t size);
 #define CRADLE_UNPOISON(address, size) __asan_unpoison_memory_region((address), (size))
@@ -54,6 +56,7 @@ CRADLE_API CRADLE_COLD cradle_reservation cradle_reserve_slow(cradle_mutator *mu
 CRADLE_API void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size);
 CRADLE_API void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size);
 
+/* The bytes that an object of size takes: rounded up, and at least the minimum. Does not collect. */
 CRADLE_INLINE size_t cradle_object_bytes(size_t size) {
   size_t rounded = (size + (CRADLE_OBJECT_ALIGNMENT - 1)) & ~(size_t)(CRADLE_OBJECT_ALIGNMENT - 1);
   return rounded < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : rounded;

@@ -16,6 +16,7 @@
 
 #include <cradle/base.h>
 
+/* Addresses and sizes of objects are multiples of the one, sizes at least the other. */
 #define CRADLE_OBJECT_ALIGNMENT 8
 #define CRADLE_OBJECT_MIN_BYTES 16
 /* Type ids are below this bound. */

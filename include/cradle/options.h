@@ -14,6 +14,7 @@
 
 CRADLE_BEGIN_DECLS
 
+/* The sizes that a nursery may have. */
 #define CRADLE_NURSERY_MIN_BYTES ((size_t)4 << 10)
 #define CRADLE_NURSERY_MAX_BYTES ((size_t)1 << 30)
 

@@ -22,6 +22,7 @@ CRADLE_BEGIN_DECLS
 CRADLE_API CRADLE_COLD void cradle_push_slow(cradle_mutator *mutator, cradle_word word);
 CRADLE_API CRADLE_COLD void cradle_pop_misuse(cradle_mutator *mutator, size_t count);
 
+/* Pushes or pops a word, or a reference. Popping from an empty stack is misuse. */
 CRADLE_INLINE void cradle_push_word(cradle_mutator *mutator, cradle_word word) {
   if (CRADLE_UNLIKELY(mutator->shadow_top == mutator->shadow_limit)) {
     cradle_push_slow(mutator, word);
@@ -78,6 +79,7 @@ CRADLE_INLINE void cradle_scope_close(cradle_scoped_root *root) {
   root->mutator->scoped_roots = root->previous;
 }
 
+/* A name of its own for each root. */
 #define CRADLE_JOIN_(a, b) a##b
 #define CRADLE_JOIN(a, b) CRADLE_JOIN_(a, b)
 #define CRADLE_SCOPED_(mutator, variable, kind, name)                                                                   \

@@ -15,6 +15,7 @@
 
 CRADLE_BEGIN_DECLS
 
+/* The intervals that a sampler may have. */
 #define CRADLE_SAMPLE_MIN_BYTES ((size_t)64)
 #define CRADLE_SAMPLE_MAX_BYTES ((size_t)1 << 40)
 #define CRADLE_SAMPLE_DEFAULT_BYTES ((size_t)512 << 10)

@@ -62,6 +62,7 @@ typedef struct cradle_statistics {
   bool pages_known;                        /* false: the system does not tell the two above, or was not asked yet */
 } cradle_statistics;
 
+/* Listens to a heap and counts. */
 typedef struct cradle_recorder cradle_recorder;
 
 /* A recorder for one heap; every event is passed on to next (whose function may be NULL). NULL when memory runs out. Free

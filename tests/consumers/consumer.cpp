@@ -1,7 +1,38 @@
-// The public headers from C++: everything inline is compiled, and the program links and runs.
+// The public headers from C++: everything inline is compiled, and a program with a list that survives collections links and runs.
 #include <cradle/cradle.h>
 
 #include <cstdio>
+
+namespace {
+
+struct cell {
+  uint64_t header;
+  cell *next;
+  int64_t number;
+};
+
+cell *push(cradle_mutator *m, cell *list, int64_t number) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(m, list);
+  cell *fresh = static_cast<cell *>(cradle_new(m, 0, sizeof(cell)));
+  fresh->next = list;
+  fresh->number = number;
+  return fresh;
+}
+
+int64_t sum_of_list(cradle_mutator *m) CRADLE_MAY_COLLECT {
+  cell *list = nullptr;
+  CRADLE_ROOT(m, list);
+  for (int64_t i = 1; i <= 100; i++) list = push(m, list, i);
+  cradle_collect_full(m);
+  cell *tail = push(m, nullptr, 1000);
+  cradle_store(m, list, &list->next, tail); // 100 and what follows it: 1000
+  cradle_collect_minor(m);
+  int64_t sum = 0;
+  for (const cell *c = list; c != nullptr; c = c->next) sum += c->number;
+  return sum;
+}
+
+} // namespace
 
 int main() {
   if (cradle_version() != CRADLE_VERSION) {
@@ -9,5 +40,25 @@ int main() {
                  static_cast<unsigned>(cradle_version()));
     return 1;
   }
-  return 0;
+  cradle_type type = {};
+  type.name = "cell";
+  type.size = sizeof(cell);
+  type.references = CRADLE_SLOT(cell, next);
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = &type;
+  options.type_count = 1;
+  cradle_error error;
+  cradle_heap *heap = cradle_start(&options, &error);
+  if (heap == nullptr) {
+    std::fprintf(stderr, "%s\n", error.message);
+    return 1;
+  }
+  cradle_mutator *m = cradle_mutator_new(heap);
+  const int64_t sum = sum_of_list(m);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  if (sum == 1100) return 0;
+  std::fprintf(stderr, "the list's sum is %lld, not 1100\n", static_cast<long long>(sum));
+  return 1;
 }

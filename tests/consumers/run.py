@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Uses the library as its users do.
 
-    run.py installed   installs a build into an empty prefix and compiles a program against it with
-                       pkg-config and the plain compiler, linked to the archive and to the shared library
+    run.py installed   installs a build into an empty prefix; compiles a program against it with pkg-config and the
+                       plain compiler, linked to the archive and to the shared library, and the tutorial's VM as
+                       docs/building.md does, with pkg-config and with CMake; uninstalls it
     run.py symbols     checks that the shared library exports cradle_ names only, and that the archive
                        defines no global name but cradle_ and crd_
     run.py subproject  builds the program in a Meson project that has the source tree under subprojects/
+    run.py wrap        builds the tutorial's VM as docs/building.md does, as a Meson project with a wrap file
+    run.py two-files   the same from cradle.c and cradle.h, and with them the model test and others at -O3, with strict
+                       aliasing and without, and with the POSIX backend
     run.py headers     compiles each public header alone, as C11 and as C++17, with every compiler found
 
 Exits with 0, 1 (failed) or 77 (cannot be done here).
@@ -18,10 +22,19 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from snippets import blocks_of, text_of  # noqa: E402
+
+ROOT = HERE.parent.parent
+BUILDING = ROOT / "docs" / "building.md"
+TUTORIAL = ROOT / "examples" / "tutorial" / "vm.c"
+# A program of the tutorial's machine, and what it prints.
+VM_CODE, VM_ANSWER = "e=l 1000=n [n l,=l n1-+=n n] 0=s [s l<+=s l>=l l?] s.", "500500"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SKIPPED = 77
 
@@ -58,13 +71,47 @@ def only(paths, what):
     return paths[0]
 
 
+# --- the tutorial's machine ---
+
+
+def fresh(folder):
+    """An empty folder with the tutorial's program in it."""
+    shutil.copy(TUTORIAL, empty(folder))
+    return folder
+
+
+def check_vm(program, environment=os.environ):
+    for variables in ({}, {"CRADLE_STRESS": "1", "CRADLE_STRESS_MAJOR": "100"}):
+        answer = run([program, VM_CODE], env={**environment, **variables}).strip()
+        expect(answer == VM_ANSWER, f"{program} printed {answer!r}, not {VM_ANSWER!r}")
+
+
+def documented_command(part):
+    """The line of docs/building.md that compiles the machine with the words of part in it."""
+    lines = [line for block in blocks_of(BUILDING) if block.words == ["sh"] for line in block.lines]
+    return only((line for line in lines if part in line), f"command with {part} in {BUILDING}")
+
+
 # --- an installed library ---
 
 
 def installed(arguments):
     work = empty(arguments.work)
-    run([arguments.meson, "install", "-C", arguments.build, "--no-rebuild", "--quiet",
-         "--destdir", work / "stage"])
+    # What was installed from this build before must stay what "uninstall" takes away.
+    log = arguments.build / "meson-logs" / "install-log.txt"
+    before = log.read_text() if log.exists() else None
+    try:
+        run([arguments.meson, "install", "-C", arguments.build, "--no-rebuild", "--quiet", "--destdir", work / "stage"])
+        use_installed(arguments, work)
+        run(["ninja", "-C", arguments.build, "uninstall"])
+    finally:
+        if before is not None:
+            log.write_text(before)
+    left = [str(path) for path in (work / "stage").rglob("*")]
+    expect(not left, f"left after uninstalling: {left}")
+
+
+def use_installed(arguments, work):
     pc = only((work / "stage").rglob("cradle.pc"), "cradle.pc")
     header = only((work / "stage").rglob("include/cradle/cradle.h"), "cradle.h")
     prefix = header.parents[2]
@@ -93,6 +140,41 @@ def installed(arguments):
         check_consumer(arguments, program, {**os.environ, "LD_LIBRARY_PATH": str(library_folder)})
         made += 1
     expect(made > 0, "no library was installed")
+
+    libraries = {**os.environ, "LD_LIBRARY_PATH": str(library_folder)}
+    folder = fresh(work / "pkg-config")
+    flags = shlex.join(ask("--cflags", "--libs"))
+    command = documented_command("pkg-config").replace("$(pkg-config --cflags --libs cradle)", flags)
+    expect(flags in command, f"{BUILDING} asks pkg-config for something else")
+    run(with_compiler(command, shlex.split(arguments.cc)), cwd=folder)
+    check_vm(folder / "vm", libraries)
+    use_cmake(arguments, fresh(work / "cmake"), prefix, libraries)
+
+
+def with_compiler(command, compiler):
+    words = shlex.split(command)
+    expect(words[0] == "cc", f"not a compiler's command: {command}")
+    return [*compiler, *words[1:]]
+
+
+def use_cmake(arguments, folder, prefix, libraries):
+    cmake = shutil.which("cmake")
+    if cmake is None:
+        print("cmake is not installed: find_package is not tried")
+        return
+    project = text_of(BUILDING, "cmake")
+    for target in ("Cradle::cradle", "Cradle::static"):
+        (folder / "CMakeLists.txt").write_text(project.replace("Cradle::cradle", target))
+        build = folder / target.removeprefix("Cradle::")
+        run([cmake, "-S", folder, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_C_COMPILER={shlex.split(arguments.cc)[-1]}"])
+        run([cmake, "--build", build])
+        check_vm(build / "vm", libraries)
+    # A version that is not there must be refused.
+    for version in ("0.0.1", "0.99", "1.0"):
+        (folder / "CMakeLists.txt").write_text(project.replace("Cradle 0.1", f"Cradle {version}"))
+        done = subprocess.run([cmake, "-S", folder, "-B", folder / version, f"-DCMAKE_PREFIX_PATH={prefix}"],
+                              capture_output=True, text=True, check=False)
+        expect(done.returncode != 0 and "Cradle" in done.stderr, f"CMake takes this version for {version}")
 
 
 def compile_consumer(arguments, program, cflags, libraries, source="consumer.c"):
@@ -151,6 +233,70 @@ def subproject(arguments):
         check_consumer(arguments, program, os.environ)
 
 
+def wrap(arguments):
+    git = shutil.which("git")
+    if git is None:
+        print("git is not installed")
+        return SKIPPED
+    # The repository that the wrap file names: the library as it lies here.
+    repository = empty(arguments.work) / "repository"
+    for name in ("include", "gc", "runtime"):
+        shutil.copytree(arguments.source / name, repository / name)
+    for name in ("meson.build", "meson_options.txt"):
+        shutil.copy(arguments.source / name, repository)
+    identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost", "-c", "commit.gpgsign=false"]
+    for words in (["init", "--quiet"], ["add", "."], [*identity, "commit", "--quiet", "-m", "All"]):
+        run([git, "-C", repository, *words])
+
+    folder = fresh(arguments.work / "my-vm")
+    (folder / "meson.build").write_text(text_of(BUILDING, "meson"))
+    (folder / "subprojects").mkdir()
+    text = text_of(BUILDING, "ini")
+    expect("url = URL\n" in text, f"{BUILDING}: the wrap file has no place for the repository")
+    (folder / "subprojects" / "cradle.wrap").write_text(text.replace("url = URL\n", f"url = {repository.as_uri()}\n"))
+    # An installed library must not take the subproject's place.
+    run([arguments.meson, "setup", "--wrap-mode=forcefallback", folder / "build", folder])
+    run([arguments.meson, "compile", "-C", folder / "build"])
+    check_vm(folder / "build" / "vm")
+    return 0
+
+
+# --- two files ---
+
+
+def two_files(arguments):
+    folder = fresh(arguments.work)
+    run([sys.executable, arguments.source / "tools" / "amalgamate", folder / "cradle"])
+    compiler = shlex.split(arguments.cc)
+    run(with_compiler(documented_command("cradle.c"), compiler), cwd=folder)
+    check_vm(folder / "vm")
+
+    flat = fresh(folder / "flat")
+    for name in ("cradle.c", "cradle.h"):
+        shutil.copy(folder / "cradle" / name, flat)
+    program = (flat / "vm.c").read_text()
+    expect('"cradle/cradle.h"' in program, "the tutorial includes another header")
+    (flat / "vm.c").write_text(program.replace('"cradle/cradle.h"', '"cradle.h"'))
+    run([*compiler, "-std=c11", "vm.c", "cradle.c", "-o", "vm"], cwd=flat)
+    check_vm(flat / "vm")
+
+    library = folder / "cradle.o"
+    for flags in (["-O3"], ["-O3", "-fno-strict-aliasing"], ["-O3", "-DCRADLE_PLATFORM_POSIX=1"]):
+        words = [*compiler, "-std=c11", *WARNINGS, *flags, "-I", folder]
+        run([*words, "-c", folder / "cradle" / "cradle.c", "-o", library])
+        for source in (folder / "vm.c", HERE.parent / "hundred_lines.c", HERE.parent / "test_model.c"):
+            run([*words, source, library, "-o", folder / source.stem])
+        check_vm(folder / "vm")
+        run([folder / "hundred_lines"])
+        run([folder / "test_model"])
+
+    if shutil.which("g++") is None:
+        print("g++ is not installed: cradle.h is not tried in C++")
+        return
+    run(["g++", "-std=c++17", *WARNINGS, "-I", folder, HERE / "consumer.cpp", library, "-o", folder / "consumer"])
+    run([folder / "consumer"])
+
+
 # --- headers alone ---
 
 
@@ -187,9 +333,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     source = argparse.ArgumentParser(add_help=False)
-    source.add_argument("--source", type=Path, default=HERE.parent.parent)
-    consumer = argparse.ArgumentParser(add_help=False)
-    consumer.add_argument("--work", type=lambda text: Path(text).resolve(), required=True, help="an own folder; it is emptied")
+    source.add_argument("--source", type=Path, default=ROOT)
+    work = argparse.ArgumentParser(add_help=False)
+    work.add_argument("--work", type=lambda text: Path(text).resolve(),
+                      help="a folder that is emptied; else one outside of the tree, taken away in the end")
+    consumer = argparse.ArgumentParser(add_help=False, parents=[work])
     consumer.add_argument("--meson", default="meson")
     consumer.add_argument("--version", required=True, help="the version that the program must print")
 
@@ -202,12 +350,20 @@ def main():
     command.set_defaults(function=symbols)
     command = commands.add_parser("subproject", parents=[source, consumer])
     command.set_defaults(function=subproject)
+    command = commands.add_parser("wrap", parents=[source, consumer])
+    command.set_defaults(function=wrap)
+    command = commands.add_parser("two-files", parents=[source, work])
+    command.add_argument("--cc", default="cc")
+    command.set_defaults(function=two_files)
     command = commands.add_parser("headers", parents=[source])
     command.set_defaults(function=headers)
 
     arguments = parser.parse_args()
     try:
-        return arguments.function(arguments) or 0
+        with tempfile.TemporaryDirectory(prefix="cradle-") as outside:
+            if getattr(arguments, "work", outside) is None:
+                arguments.work = Path(outside).resolve()
+            return arguments.function(arguments) or 0
     except Failure as failure:
         print(failure)
         return 1

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Checks the documentation's links: docs.py ROOT
+
+Every relative link of README.md, CONTRIBUTING.md and the pages under docs/ leads to a file that is there, and to a heading
+of it where it names one; docs/README.md leads to every page.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+LINK = re.compile(r"(?<!!)\[[^\]\[]*\]\(([^()\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+CODE = re.compile(r"^```.*?^```|^(?: {4}|\t).*?$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+
+
+def anchors(page):
+    """The names that the headings of a page have for links."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
+
+
+def faults_of(page, root):
+    for link in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        where = f"{page.relative_to(root)}: {link}"
+        if not target.exists():
+            yield f"{where}: not there"
+        elif anchor and target.suffix == ".md" and anchor not in anchors(target):
+            yield f"{where}: no such heading"
+
+
+def main():
+    root = Path(sys.argv[1]).resolve()
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
+    faults = [fault for page in pages for fault in faults_of(page, root)]
+    index = root / "docs" / "README.md"
+    listed = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text(encoding="utf-8"))}
+    faults += [f"docs/README.md does not lead to {page.relative_to(root)}" for page in pages[2:] if page not in listed | {index}]
+    print("\n".join(faults) or f"{len(pages)} pages, every link leads somewhere")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,6 +4,7 @@
 
 #include <cradle/barrier.h>
 #include <cradle/base.h>
+#include <cradle/control.h>
 #include <cradle/event.h>
 #include <cradle/heap.h>
 #include <cradle/mutator.h>

@@ -75,7 +75,7 @@ static void a_running_one_waits(void **state) {
   (void)state;
   pair *list = NULL;
   CRADLE_ROOT(f.m, list);
-  for (size_t i = 0; i < 20000; i++) {
+  for (size_t i = 0; i < 3000; i++) {
     pair *fresh = cradle_new(f.m, T_PAIR, sizeof(pair));
     fresh->rest = list;
     list = fresh;
@@ -84,7 +84,7 @@ static void a_running_one_waits(void **state) {
   while (fixture_stats(&f).phase != CRADLE_PHASE_MARKING) (void)cradle_collect_step(f.m, 0);
   uint64_t steps = fixture_stats(&f).major_steps;
   cradle_major_disable(f.m);
-  churn(2 * MIB);
+  churn(MIB / 4);
   assert_int_equal(fixture_stats(&f).phase, CRADLE_PHASE_MARKING);
   assert_int_equal(fixture_stats(&f).major_steps, steps);
   cradle_error error;
@@ -151,7 +151,7 @@ static void what_is_dead_goes_first(void **state) {
   text = NULL;
   pair *scattered[64] = {NULL};
   for (size_t i = 0; i < 64; i++) {
-    churn(300 * KIB);
+    churn(f.stressed ? 30 * KIB : 300 * KIB);
     scattered[i] = cradle_new(f.m, T_PAIR, sizeof(pair));
     cradle_push(f.m, scattered[i]);
   }
@@ -159,7 +159,7 @@ static void what_is_dead_goes_first(void **state) {
   cradle_stats stats = fixture_stats(&f);
   assert_true(stats.arenas_committed * stats.arena_bytes <= 10 * MIB);
   assert_null(cradle_try_new_array(f.m, T_STRING, 10 * MIB));
-  churn(20 * MIB);
+  churn(f.stressed ? MIB : 20 * MIB);
   stats = fixture_stats(&f);
   assert_true(stats.arenas_committed * stats.arena_bytes <= 10 * MIB);
   cradle_pop_many(f.m, 64);

@@ -274,6 +274,38 @@ static void op_store_many(world *w) CRADLE_MAY_COLLECT {
   }
 }
 
+/* Copies slots from an array into an array, often the same one, or into one that was just made. */
+static void op_copy(world *w) CRADLE_MAY_COLLECT {
+  uint32_t from_number, to_number;
+  object *from = random_object(w, &from_number);
+  if (from == NULL || w->objects[from_number].type != T_ARRAY || w->objects[from_number].length == 0) return;
+  CRADLE_ROOT(w->m, from);
+  uint64_t which = below(w, 4), length = w->objects[from_number].length;
+  object *to = from;
+  if (which == 0) {
+    to = cradle_new_array(w->m, T_ARRAY, length + 1);
+    to_number = model_new(w, T_ARRAY, length + 1, length + 1);
+    to->identity = to_number;
+  } else if (which == 1) {
+    to = random_object(w, &to_number);
+    if (to == NULL || w->objects[to_number].type != T_ARRAY || w->objects[to_number].length == 0) return;
+  } else {
+    to_number = from_number;
+  }
+  uint64_t count = 1 + below(w, below(w, 3) == 0 ? length : length < 20 ? length : 20), at = below(w, length);
+  if (count > length - at) count = length - at;
+  if (count > w->objects[to_number].length) count = w->objects[to_number].length;
+  uint64_t into = below(w, w->objects[to_number].length - count + 1);
+  void **target = &((array *)to)->item[into], **source = &((array *)from)->item[at];
+  if (which == 0)
+    cradle_init_slots(w->m, to, target, source, count);
+  else
+    cradle_copy_slots(w->m, to, target, source, count);
+  memmove(w->objects[to_number].slot + into, w->objects[from_number].slot + at, count * sizeof(uint32_t));
+  if (which == 0) cradle_store(w->m, from, &((array *)from)->item[at], to);
+  if (which == 0) w->objects[from_number].slot[at] = to_number;
+}
+
 static void op_drop(world *w) {
   uint32_t number;
   void **root = random_root(w, &number);
@@ -324,6 +356,7 @@ static void step(world *w) CRADLE_MAY_COLLECT {
   else if (which < 600) op_allocate_into_object(w);
   else if (which < 800) op_store(w);
   else if (which < 810) op_store_many(w);
+  else if (which < 830) op_copy(w);
   else if (which < 880) op_drop(w);
   else if (which < 940) op_push(w);
   else if (which < 995) op_pop(w);

@@ -9,6 +9,8 @@
 
 #include <cradle/cradle.h>
 
+#include "tests/model_walk.h"
+
 enum { T_NODE, T_BYTES, T_ARRAY, T_TRACED, T_COUNT };
 enum { NODE_SLOTS = 3, ROOT_SLOTS = 64, LOCAL_SLOTS = 4 };
 
@@ -57,6 +59,9 @@ typedef struct model_object {
   uint64_t seen;  /* the comparison that met it last */
 } model_object;
 
+static uint64_t bytes_of(const model_object *model);
+static uint64_t slots_of(const model_object *model);
+
 typedef struct world {
   uint64_t seed, op, comparisons;
   cradle_heap *heap;
@@ -68,6 +73,7 @@ typedef struct world {
   void *range_base, *range_top;
   uint32_t range_model[ROOT_SLOTS], global_model[ROOT_SLOTS];
   uint32_t *shadow_model;
+  view *view; /* NULL, or what the comparison adds each object to */
   size_t shadow_count;
 } world;
 
@@ -159,11 +165,40 @@ static void compare(world *w) {
   while (count > 0) {
     pair at = stack[--count];
     compare_one(w, at.real, at.model);
+    const model_object *model = &w->objects[at.model];
+    if (w->view != NULL)
+      view_add(w->view, (view_object){at.real, at.model, model->type, bytes_of(model), model->slot, slots_of(model)});
     uint32_t type = w->objects[at.model].type;
     for (uint64_t i = 0; i < slots_of(&w->objects[at.model]); i++)
       compare_push(w, &stack, &count, &capacity, *slot_at(at.real, type, i), w->objects[at.model].slot[i]);
   }
   free(stack);
+}
+
+/* --- what the heap says about itself --- */
+
+static void view_if(view *all, void *real, uint32_t number) {
+  if (real != NULL) view_add_root(all, number);
+}
+
+static uint64_t bytes_of(const model_object *model) {
+  if (model->type == T_ARRAY) return sizeof(array) + model->length * 8;
+  if (model->type == T_BYTES) return cradle_object_bytes(sizeof(bytes) + model->length);
+  return sizeof(node);
+}
+
+/* Compares the graph, and walk, referrers and dump with it. */
+static void look(world *w, bool exact) {
+  view all = {0};
+  w->view = &all;
+  compare(w);
+  w->view = NULL;
+  for (size_t i = 0; i < ROOT_SLOTS; i++) view_if(&all, w->range[i], w->range_model[i]);
+  for (size_t i = 0; i < ROOT_SLOTS; i++) view_if(&all, w->global[i], w->global_model[i]);
+  for (size_t i = 0; i < w->shadow_count; i++) view_if(&all, (void *)(uintptr_t)w->m->shadow_base[i], w->shadow_model[i]);
+  const char *fault = view_check(&all, w->heap, exact);
+  if (fault != NULL) differ(w, fault);
+  view_free(&all);
 }
 
 /* --- operations --- */
@@ -347,7 +382,10 @@ static void op_collect(world *w) CRADLE_MAY_COLLECT {
     cradle_collect_minor(w->m);
   cradle_error error;
   if (which % 8 < 2 && !cradle_heap_verify(w->heap, &error)) differ(w, error.message);
-  if (which % 8 < 3) compare(w);
+  if (which < 4 || which == 40)
+    look(w, which < 4); /* a complete major collection leaves what is reachable, and nothing else */
+  else if (which % 8 < 3)
+    compare(w);
 }
 
 static void step(world *w) CRADLE_MAY_COLLECT {
@@ -360,6 +398,7 @@ static void step(world *w) CRADLE_MAY_COLLECT {
   else if (which < 880) op_drop(w);
   else if (which < 940) op_push(w);
   else if (which < 995) op_pop(w);
+  else if (w->op % 64 == 0) look(w, false);
   else op_collect(w);
 }
 

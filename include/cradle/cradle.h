@@ -7,6 +7,7 @@
 #include <cradle/control.h>
 #include <cradle/event.h>
 #include <cradle/heap.h>
+#include <cradle/inspect.h>
 #include <cradle/mutator.h>
 #include <cradle/new.h>
 #include <cradle/object.h>

@@ -102,9 +102,9 @@ typedef struct cradle_address_info {
   uint64_t offset;           /* of the address in it, bytes */
 } cradle_address_info;
 
-/* Says what lies at an address, in constant time, but for a nanosecond for each page of a large object before the address. It changes nothing and may be called at any moment, in callbacks and from a
- * signal handler of the heap's thread too (in the middle of a collection the answer may be the one before or after). Does not
- * collect. */
+/* Says what lies at an address, in constant time, but for a look at an entry for each page of a large object before the
+ * address. It changes nothing and may be called at any moment, in callbacks and from a signal handler of the heap's thread too
+ * (in the middle of a collection the answer may be the one before or after). Does not collect. */
 CRADLE_API void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info);
 
 /* --- dump --- */
@@ -116,7 +116,8 @@ typedef bool (*cradle_write_function)(void *data, const void *bytes, size_t coun
  * contents. The form is in docs/heap-dump.md; about 16 bytes an object and 4 a reference. tools/cradle-heap reads it. Costs a
  * look at all slots and 1 MiB of memory. false: writing failed or memory was refused; error says which. Does not collect. */
 CRADLE_API bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error);
-/* The same to a file, which is replaced; removed when the dump fails. error names it. */
+/* The same to a file, which is written as PATH.partial and gets its name, and replaces what had it, when it is complete. error
+ * names it. */
 CRADLE_API bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error);
 
 CRADLE_END_DECLS

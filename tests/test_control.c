@@ -14,7 +14,7 @@ static int open_fixture(void **state) {
   cradle_options options;
   fixture_options(&f, &options);
   options.verify = false;
-  options.major_min_bytes = MIB;
+  options.major_min_bytes = f.stressed ? MIB / 4 : MIB;
   fixture_open_with(&f, &options);
   return 0;
 }
@@ -25,8 +25,10 @@ static int close_fixture(void **state) {
   return 0;
 }
 
-/* Keeps so many bytes of pairs alive for two minor collections, and drops them. */
+/* Keeps bytes of pairs alive for two minor collections, and drops them. Under stress, where each allocation costs a thousand
+ * times as much, an eighth of the bytes. */
 static void churn(size_t bytes) {
+  if (f.stressed) bytes /= 8;
   pair *list = NULL;
   CRADLE_ROOT(f.m, list);
   for (size_t i = 0; i < bytes / sizeof(pair); i++) {
@@ -49,7 +51,7 @@ static void no_major_begins_while_disabled(void **state) {
   assert_int_equal(stats.major_collections, 0);
   assert_int_equal(stats.major_steps, 0);
   assert_true(stats.minor_collections > 10);
-  assert_true(stats.old_bytes > 4 * MIB);
+  assert_true(stats.old_bytes > (f.stressed ? MIB / 2 : 4 * MIB));
   cradle_major_enable(f.m);
   churn(8 * MIB);
   assert_true(fixture_stats(&f).major_collections > 0);
@@ -110,9 +112,9 @@ static void the_maximum_collects_although_disabled(void **state) {
   (void)state;
   assert_true(cradle_heap_set_max(f.m, 12 * MIB, NULL));
   cradle_major_disable(f.m);
-  churn(20 * MIB);
-  assert_true(fixture_stats(&f).major_collections > 0);
+  churn(100 * MIB);
   for (int i = 0; i < 100; i++) assert_non_null(cradle_try_new_array(f.m, T_STRING, 2 * MIB));
+  assert_true(fixture_stats(&f).major_collections > 0);
   cradle_major_enable(f.m);
 }
 
@@ -151,7 +153,7 @@ static void what_is_dead_goes_first(void **state) {
   text = NULL;
   pair *scattered[64] = {NULL};
   for (size_t i = 0; i < 64; i++) {
-    churn(f.stressed ? 30 * KIB : 300 * KIB);
+    churn(300 * KIB);
     scattered[i] = cradle_new(f.m, T_PAIR, sizeof(pair));
     cradle_push(f.m, scattered[i]);
   }
@@ -159,7 +161,7 @@ static void what_is_dead_goes_first(void **state) {
   cradle_stats stats = fixture_stats(&f);
   assert_true(stats.arenas_committed * stats.arena_bytes <= 10 * MIB);
   assert_null(cradle_try_new_array(f.m, T_STRING, 10 * MIB));
-  churn(f.stressed ? MIB : 20 * MIB);
+  churn(20 * MIB);
   stats = fixture_stats(&f);
   assert_true(stats.arenas_committed * stats.arena_bytes <= 10 * MIB);
   cradle_pop_many(f.m, 64);

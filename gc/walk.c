@@ -69,7 +69,8 @@ static void found(walk_context *context, uintptr_t address) {
     if (context->seen[word / 64] & bit) return;
     context->seen[word / 64] |= bit;
     wait(context, address);
-  } else if (heap->old.young_large != PAGE_NONE) {
+  } else if (heap->old.young_large != PAGE_NONE &&
+             heap->old.arenas.states[(address - heap->old.arenas.base) >> ARENA_SHIFT] == ARENA_USED) {
     crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address));
     if (page->state != PAGE_LARGE_YOUNG) return;
     page->state = PAGE_LARGE_REACHED;

@@ -126,13 +126,14 @@ static void *take_large(cradle_heap *heap, size_t bytes) {
   return crd_old_take_large(&heap->old, bytes, true, true, heap->old.reserve);
 }
 
-/* Large objects fill no nursery, so what is allocated of them brings on collections here: when it comes to a nursery's size
- * while a major collection runs, and when it would pass the threshold. */
+/* Large objects fill no nursery, so what is allocated of them brings on collections here: when it would pass the threshold, or,
+ * while a major collection runs or none may begin, when it comes to a nursery's size. */
 static void collect_before_large(cradle_heap *heap, size_t bytes) {
   crd_major *major = &heap->major;
   major->large_bytes += bytes;
-  if (major->phase == MAJOR_IDLE ? heap->old.used_bytes + heap->external_bytes + bytes >= heap->pacing.threshold
-                                 : major->large_bytes >= heap->nursery.bytes)
+  bool may_begin = major->phase == MAJOR_IDLE && heap->majors_disabled == 0;
+  if (may_begin ? heap->old.used_bytes + heap->external_bytes + bytes >= heap->pacing.threshold
+                : major->large_bytes >= heap->nursery.bytes)
     crd_collect(heap, CRADLE_CAUSE_LARGE);
 }
 

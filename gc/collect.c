@@ -25,6 +25,11 @@ uint64_t crd_used_bytes(const cradle_heap *heap) {
   return heap->old.used_bytes - crd_unfilled_bytes(heap) + nursery_filled(heap);
 }
 
+void crd_heap_enter(cradle_heap *heap, int state) {
+  heap->state = state;
+  crd_nursery_set_top(heap);
+}
+
 void crd_verify_if_asked(cradle_heap *heap) {
   if (!heap->options.verify) return;
   crd_text text = {.length = 0};
@@ -54,10 +59,9 @@ static void count_minor(cradle_heap *heap, const cradle_event *event) {
 static void collect_minor(cradle_heap *heap, cradle_cause cause, cradle_event *event) {
   crd_verify_if_asked(heap);
   uint64_t begin = crd_platform_now_ns();
-  heap->state = HEAP_COLLECTING;
   heap->last_cause = cause;
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
-  crd_nursery_set_top(heap);
+  crd_heap_enter(heap, HEAP_COLLECTING);
   *event = (cradle_event){.kind = CRADLE_EVENT_MINOR_END};
   event->u.minor.cause = cause;
   event->u.minor.number = heap->stats.minor_collections + 1;
@@ -124,12 +128,16 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
 
 /* After a minor collection of the same pause: begins a major collection when it is due, and does its next increment. */
 static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, uint64_t promoted) {
+  if (heap->majors_disabled != 0 && !heap->nursery.lowered) {
+    heap->major.large_bytes = 0;
+    return;
+  }
   if (heap->major.phase == MAJOR_IDLE) {
     bool stress = heap->options.stress_period != 0; /* then a major collection always runs */
     if (!stress && collected_bytes(heap) < crd_pacing_trigger(&heap->pacing, collected_bytes(heap))) return;
     crd_major_start(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   }
-  heap->state = HEAP_COLLECTING;
+  crd_heap_enter(heap, HEAP_COLLECTING);
   crd_budget budget = budget_of(heap, begin, promoted);
   do crd_major_step(heap, budget);
   while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE);
@@ -172,7 +180,7 @@ static void finish(cradle_heap *heap) {
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) {
   uint64_t begin = crd_platform_now_ns();
   crd_collect_minor(heap, CRADLE_CAUSE_MAJOR);
-  heap->state = HEAP_COLLECTING;
+  crd_heap_enter(heap, HEAP_COLLECTING);
   heap->last_cause = cause;
   finish(heap); /* one that runs may have marked what has died since */
   crd_major_start(heap, cause);
@@ -200,7 +208,7 @@ bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
   cradle_heap *heap = mutator->heap;
   uint64_t begin = crd_platform_now_ns();
   crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
-  heap->state = HEAP_COLLECTING;
+  crd_heap_enter(heap, HEAP_COLLECTING);
   if (heap->major.phase == MAJOR_IDLE) crd_major_start(heap, CRADLE_CAUSE_REQUEST);
   crd_major_step(heap, (crd_budget){UINT64_MAX, most_ns > UINT64_MAX - 1 - begin ? UINT64_MAX : begin + most_ns});
   heap->state = HEAP_MUTATING;

@@ -1,10 +1,23 @@
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 
+static void tell(const cradle_heap *heap, const cradle_event *event) {
+  const cradle_listener *listener = &heap->options.listener;
+  if (listener->function != NULL) listener->function(listener->data, event);
+  for (const cradle_hook *hook = heap->hooks; hook != NULL; hook = hook->next)
+    if (hook->events & CRADLE_HOOK_EVENT(event->kind)) hook->function(hook->data, event);
+}
+
+/* Some events come when the mutator could allocate again; top is lowered for them, so that the program cannot. */
 void crd_event_send(cradle_heap *heap, cradle_event *event) {
   if (!event_wanted(heap)) return;
   event->time_ns = crd_platform_now_ns();
-  heap->options.listener.function(heap->options.listener.data, event);
+  int state = heap->state;
+  heap->state = HEAP_TELLING;
+  if (state == HEAP_MUTATING) crd_nursery_set_top(heap);
+  tell(heap, event);
+  heap->state = state;
+  if (state == HEAP_MUTATING) crd_nursery_set_top(heap);
 }
 
 void crd_event_simple(cradle_heap *heap, cradle_event_kind kind) {

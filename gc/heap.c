@@ -109,12 +109,19 @@ static bool init_types(cradle_heap *heap, cradle_error *error) {
   return true;
 }
 
-/* How many arenas the maximum heap allows beside a nursery of so many bytes. */
-static size_t most_arenas(const cradle_heap *heap, size_t nursery_bytes) {
-  size_t max = heap->options.heap_max_bytes;
+/* How many arenas a maximum heap allows beside a nursery of so many bytes. */
+static size_t arenas_within(const cradle_heap *heap, size_t max, size_t nursery_bytes) {
   if (max == 0) return heap->old.arenas.capacity;
   size_t arenas = max > nursery_bytes ? (max - nursery_bytes) >> ARENA_SHIFT : 0;
   return arenas < heap->old.arenas.capacity ? arenas : heap->old.arenas.capacity;
+}
+
+static size_t most_arenas(const cradle_heap *heap, size_t nursery_bytes) {
+  return arenas_within(heap, heap->options.heap_max_bytes, nursery_bytes);
+}
+
+size_t crd_heap_arenas_within(const cradle_heap *heap, size_t max) {
+  return arenas_within(heap, max, heap->nursery.bytes);
 }
 
 bool crd_heap_nursery_fits(const cradle_heap *heap, size_t nursery_bytes) {

@@ -13,6 +13,7 @@
 #ifndef CRADLE_GC_HEAP_H
 #define CRADLE_GC_HEAP_H
 
+#include <cradle/control.h>
 #include <cradle/heap.h>
 #include <cradle/roots.h>
 
@@ -57,7 +58,16 @@
 #define POISON_UNUSED UINT64_C(0xdead0003dead0003)  /* nursery memory under quarantine that no object was written to */
 #define POISON_COMPACTED UINT64_C(0xdead0004dead0004) /* an object that a compaction moved was here */
 
-enum { HEAP_MUTATING = 0, HEAP_COLLECTING, HEAP_VERIFYING, HEAP_FORKING, HEAP_SAMPLING, HEAP_DESTROYING };
+enum {
+  HEAP_MUTATING = 0,
+  HEAP_COLLECTING,
+  HEAP_VERIFYING,
+  HEAP_FORKING,
+  HEAP_SAMPLING,
+  HEAP_DESTROYING,
+  HEAP_TELLING,
+  HEAP_WALKING,
+};
 
 #define NURSERY_NAME "cradle nursery"
 
@@ -183,6 +193,8 @@ struct cradle_heap {
   cradle_stats stats;
   crd_stress stress;
   cradle_cause last_cause;
+  cradle_hook *hooks;       /* in the order in which they were added */
+  uint32_t majors_disabled; /* open cradle_major_disable calls */
 };
 
 typedef struct crd_mutator {
@@ -224,12 +236,14 @@ void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64
 void crd_event_arenas(cradle_heap *heap, bool measured);
 void crd_event_spans(cradle_heap *heap);
 static inline bool event_wanted(const cradle_heap *heap) {
-  return heap->options.listener.function != NULL;
+  return heap->options.listener.function != NULL || heap->hooks != NULL;
 }
 
 /* --- the maximum heap (gc/heap.c) --- */
 /* Whether a nursery of so many bytes leaves what the old generation has committed below the maximum. */
 bool crd_heap_nursery_fits(const cradle_heap *heap, size_t nursery_bytes);
+/* How many arenas a maximum heap (0: none) allows beside the nursery. */
+size_t crd_heap_arenas_within(const cradle_heap *heap, size_t max);
 /* Limits the arenas by the maximum less the nursery. */
 void crd_heap_limit_arenas(cradle_heap *heap);
 
@@ -274,6 +288,8 @@ void crd_collect(cradle_heap *heap, cradle_cause cause);
 typedef enum crd_depth { DEPTH_MAJOR, DEPTH_FULL, DEPTH_COMPACTING } crd_depth;
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth);
 void crd_verify_if_asked(cradle_heap *heap);
+/* Changes state, and top with it, so that an allocation where none may be takes the slow path and is refused there. */
+void crd_heap_enter(cradle_heap *heap, int state);
 
 /* --- their parts --- */
 /* The minor collection's own work (gc/minor.c); fills event->u.minor but for times. */

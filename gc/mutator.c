@@ -48,6 +48,8 @@ static const char *called_from(int state) {
   case HEAP_FORKING: return "called after cradle_fork_prepare and before cradle_fork_parent or cradle_fork_child";
   case HEAP_DESTROYING:
     return "called from a destructor or an external-size callback, or after one was left with longjmp; they must not use the heap";
+  case HEAP_TELLING: return "called from a listener or a hook; they must not use the heap";
+  case HEAP_WALKING: return "called from a callback of a heap walk; callbacks must not use the heap";
   case HEAP_SAMPLING: return "called from a sampler's callback; callbacks must not use the heap";
   default: return "called from a callback while a collection runs; callbacks must not use the heap";
   }

@@ -198,6 +198,25 @@ void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_move_fun
   for (uint64_t i = 0; i < words; i++) visit(context, services->values, items + i);
 }
 
+void crd_registry_each_value(cradle_heap *heap, cradle_word *object, crd_move_function visit, void *context) {
+  const crd_type *type = heap_type(heap, object[0]);
+  const crd_type_services *services = heap_services_of(heap, object[0]);
+  for (uint64_t bitmap = services->ephemerons; bitmap != 0; bitmap &= bitmap - 1)
+    visit(context, services->values, object + __builtin_ctzll(bitmap) + 1);
+  if (services->items != CRADLE_ITEMS_EPHEMERONS) return;
+  cradle_word *items = object + type->size / 8;
+  uint64_t pairs = type_length(type, object);
+  for (uint64_t i = 0; i < pairs; i++) visit(context, services->values, items + 2 * i + 1);
+}
+
+void crd_registry_each_waiting(cradle_heap *heap, void (*visit)(void *context, uint32_t queue, cradle_word *word),
+                               void *context) {
+  for (uint32_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) {
+    const crd_queue *queue = &heap->services->queues[i];
+    for (cradle_word *word = queue->head; word < queue->words.top; word++) visit(context, i + 1, word);
+  }
+}
+
 void crd_registry_each_set(cradle_heap *heap, crd_move_function visit, void *context) {
   crd_weak_sets_each(heap, visit, context);
 }

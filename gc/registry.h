@@ -42,13 +42,19 @@ void crd_death_begin(cradle_heap *heap);
 bool crd_death_guards(const cradle_heap *heap);
 bool crd_death_clear(cradle_heap *heap, const struct crd_budget *budget);
 
-/* --- for compaction and the verifier: every word that leads to an object without keeping it alive --- */
+/* --- for compaction, the verifier and walks: every word that leads to an object without keeping it alive as slots do --- */
 
 /* Every entry of lists and queues: calls visit with a word that is exactly the address, and takes it back. */
 void crd_registry_each(cradle_heap *heap, void (*visit)(void *context, cradle_word *word), void *context);
 /* Every weak slot, key and ephemeron value of an object that has the weak flag. */
 void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, void (*visit)(void *context, bool value, cradle_word *slot),
                             void *context);
+/* The value of every pair of an object, whether its header has its flags or not. */
+void crd_registry_each_value(cradle_heap *heap, cradle_word *object, void (*visit)(void *context, bool value, cradle_word *slot),
+                             void *context);
+/* Every object that waits in a queue, by its word there. queue: its number, from 1. */
+void crd_registry_each_waiting(cradle_heap *heap, void (*visit)(void *context, uint32_t queue, cradle_word *word),
+                               void *context);
 /* Every word of weak sets. */
 void crd_registry_each_set(cradle_heap *heap, void (*visit)(void *context, bool value, cradle_word *slot), void *context);
 /* Whether the header of an old object says now where gc/reach.c has it, and not its flags. */

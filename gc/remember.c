@@ -35,15 +35,19 @@ static inline uintptr_t address_in(const cradle_heap *heap, bool value, cradle_w
   return value_is_reference(&heap->encoding, word) ? value_address(&heap->encoding, word) : 0;
 }
 
-/* Whether another slot of the array may be recorded before the next minor collection. The array's page entry counts. */
-static inline bool may_record(cradle_heap *heap, const void *array) {
+/* How many more slots of the array may be recorded before the next minor collection. The array's page entry counts. */
+static inline uint32_t *may_record(cradle_heap *heap, const void *array) {
   crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, (uintptr_t)array));
   uint32_t now = (uint32_t)heap->stats.minor_collections;
   if (page->recorded_at != now) {
     page->recorded_at = now;
     page->may_record = page->pages * (PAGE_BYTES / 8 / RECORDED_SHARE);
   }
-  return page->may_record-- > 0;
+  return &page->may_record;
+}
+
+static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value) {
+  return word_stack_push(&heap->recorded, (uintptr_t)slot | (value ? SLOT_HOLDS_VALUE : 0));
 }
 
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
@@ -56,9 +60,63 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   bool value = (header & HEADER_VALUES_FLAG) != 0;
   if (CRADLE_LIKELY(header & HEADER_SLOTS_FLAG)) {
     if (!heap_holds_young(heap, address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
-    if (may_record(heap, object) &&
-        word_stack_push(&heap->recorded, (uintptr_t)slot | (value ? SLOT_HOLDS_VALUE : 0)))
+    uint32_t *most = may_record(heap, object);
+    if (*most > 0 && record(heap, slot, value)) {
+      --*most;
       return;
+    }
   }
   crd_remember(heap, object);
+}
+
+/* Records those of the slots that need it. false: some do, and are too many, or memory was refused. */
+static bool record_slots(cradle_heap *heap, const void *array, bool value, const cradle_word *slots, size_t count) {
+  uint32_t *most = may_record(heap, array);
+  bool marking = heap->major.phase == MAJOR_MARKING, few = count <= *most;
+  for (size_t i = 0; i < count; i++) {
+    uintptr_t address = address_in(heap, value, slots[i]);
+    if (address == 0 || (!marking && !heap_holds_young(heap, address))) continue;
+    if (!few || !record(heap, &slots[i], value)) return false;
+    --*most;
+  }
+  return true;
+}
+
+void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count) {
+  cradle_heap *heap = mutator->heap;
+  cradle_word header = *(cradle_word *)object;
+  PROBE2(barrier_slow, heap, object);
+  ASSERT(header & HEADER_BARRIER_FLAG, "the barrier's slow path needs the flag");
+  ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a store during a collection");
+  bool recorded = (header & HEADER_SLOTS_FLAG) && record_slots(heap, object, header & HEADER_VALUES_FLAG, slots, count);
+  if (!recorded) crd_remember(heap, object);
+}
+
+/* --- checks of what an embedder compiled with CRADLE_CHECKED does --- */
+
+static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const void *object, const char *then) {
+  crd_text text = {.length = 0};
+  crd_text_add(&text, what);
+  crd_text_type(&text, heap, cradle_type_of(object));
+  crd_text_add(&text, " at ");
+  crd_text_hex(&text, (uintptr_t)object);
+  crd_text_add(&text, then);
+  crd_misuse(heap, text.buffer);
+}
+
+void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *slots, size_t count) {
+  cradle_heap *heap = mutator->heap;
+  crd_mutator_check_thread(mutator, "cradle_copy_slots");
+  if (cradle_type_of(object) >= heap->types.count)
+    slots_misuse(heap, "cradle_copy_slots: no object, but ", object, "");
+  size_t bytes = type_object_bytes(heap_type(heap, cradle_type_of(object)), object);
+  size_t offset = (uintptr_t)slots - (uintptr_t)object;
+  if (count != 0 && (offset % 8 != 0 || offset < 8 || offset > bytes || count > (bytes - offset) / 8))
+    slots_misuse(heap, "cradle_copy_slots: the slots go beyond the object: ", object, "");
+}
+
+void cradle_check_fresh(cradle_mutator *mutator, const void *object, const void *slots, size_t count) {
+  cradle_check_slots(mutator, object, slots, count);
+  if (!heap_holds_young(mutator->heap, (uintptr_t)object))
+    slots_misuse(mutator->heap, "initialising store: the object is old: ", object, "; cradle_store has the barrier");
 }

@@ -50,7 +50,7 @@ static void collect(cradle_heap *heap) {
   wind_up(heap);
   if (!is_chosen(heap, number)) return;
   stress->collections++;
-  bool major = heap->options.stress_major != 0 && number % heap->options.stress_major == 0;
+  bool major = heap->options.stress_major != 0 && number % heap->options.stress_major == 0 && heap->majors_disabled == 0;
   stress->majors += major;
   if (major)
     crd_collect_major(heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);

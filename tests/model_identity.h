@@ -67,6 +67,19 @@ static void identity_close(world *w) CRADLE_MAY_COLLECT {
 
 /* --- comparison --- */
 
+static bool identity_is_prebuilt(const world *w, const void *real) {
+  const node *first = w->identity->prebuilt;
+  return (uintptr_t)real >= (uintptr_t)first && (uintptr_t)real < (uintptr_t)(first + PREBUILTS);
+}
+
+/* Whether a root is a pin of an object that an earlier one pins. */
+static bool identity_is_second_pin(const world *w, size_t i) {
+  const identity_world *own = w->identity;
+  for (size_t before = 0; before < i && i < own->pin_count; before++)
+    if (own->pins[before].real == own->pins[i].real) return true;
+  return false;
+}
+
 /* The root at an index; false: there are no more. */
 static bool identity_root_at(world *w, size_t i, identity_root *root) {
   identity_world *own = w->identity;

@@ -15,6 +15,8 @@
 
 #include <cradle/cradle.h>
 
+#include "tests/model_walk.h"
+
 enum { T_NODE, T_BYTES, T_ARRAY, T_TRACED, T_FINAL, T_FILE, T_WEAKS, T_PAIRS, T_COUNT };
 enum { NODE_SLOTS = 3, ROOT_SLOTS = 64, QUEUE = 3 };
 
@@ -102,6 +104,7 @@ typedef struct world {
   void *range_base, *range_top;
   uint32_t range_model[ROOT_SLOTS], global_model[ROOT_SLOTS];
   uint32_t *shadow_model;
+  view *view; /* NULL, or what the comparison adds each object to */
   size_t shadow_count;
   cradle_weak_set *set;
   pairs holders;       /* of weak slots and ephemerons, that a comparison met */
@@ -172,6 +175,36 @@ static unsigned char byte_of(uint32_t number, uint64_t i) {
 
 #include "tests/model_identity.h"
 
+/* --- what the heap should say about itself --- */
+
+static uint64_t bytes_of(const model_object *model) {
+  if (is_array(model->type)) return sizeof(array) + words_of(model) * 8;
+  if (model->type == T_BYTES) return cradle_object_bytes(sizeof(bytes) + model->length);
+  return sizeof(node);
+}
+
+/* A root slot, or one of a prebuilt object, which is the same; references to prebuilt objects are not told. */
+static void view_root(const world *w, const void *real, uint32_t number) {
+  if (real != NULL && !identity_is_prebuilt(w, real)) view_add_root(w->view, number);
+}
+
+/* A reached object: of a pair the value counts as a reference of the holder, a weak slot does not count. */
+static void view_reached(const world *w, object *real, uint32_t number) {
+  const model_object *model = &w->objects[number];
+  if (identity_is_prebuilt(w, real)) {
+    for (uint64_t i = 0; i < words_of(model); i++) view_root(w, *slot_at(real, model->type, i), model->slot[i]);
+    return;
+  }
+  bool is_pairs = model->type == T_PAIRS;
+  view_add(w->view, (view_object){.object = real,
+                                  .number = number,
+                                  .type = model->type,
+                                  .bytes = bytes_of(model),
+                                  .slots = is_pairs && model->length != 0 ? model->slot + 1 : model->slot,
+                                  .slot_count = is_pairs ? model->length : strong_of(model),
+                                  .slot_step = is_pairs ? 2 : 1});
+}
+
 /* --- comparison of the whole reachable graph --- */
 
 static void compare_one(world *w, const object *real, uint32_t number) {
@@ -215,6 +248,7 @@ static void compare_reached(world *w, pairs *stack) {
     pair at = stack->at[--stack->count];
     compare_one(w, at.real, at.model);
     const model_object *model = &w->objects[at.model];
+    if (w->view != NULL) view_reached(w, at.real, at.model);
     if (model->type == T_WEAKS || model->type == T_PAIRS) push_pair(&w->holders, at.real, at.model);
     for (uint64_t i = 0; i < strong_of(model); i++)
       compare_push(w, stack, *slot_at(at.real, model->type, i), model->slot[i]);
@@ -362,6 +396,34 @@ static void compare(world *w, bool exact) {
   compare_holders(w, exact);
   compare_dead(w, exact);
   free(stack.at);
+}
+
+/* --- what the heap says about itself --- */
+
+/* What only finalizers keep: the model knows that it lives, but not where. */
+static bool is_only_kept(const void *data, const void *real) {
+  const world *w = data;
+  uint64_t number = ((const object *)real)->identity;
+  return number < w->count && !is_reached(w, (uint32_t)number) && w->objects[number].kept == w->comparisons;
+}
+
+/* Compares the graph, and walk, referrers and dump with it. */
+static void look(world *w, bool exact) {
+  view all = {.is_kept = is_only_kept, .data = w, .waiting = cradle_finalizer_waiting(w->m, QUEUE)};
+  w->view = &all;
+  compare(w, exact);
+  for (uint32_t number = 1; number < w->count; number++)
+    all.kept += !is_reached(w, number) && w->objects[number].kept == w->comparisons;
+  for (size_t i = 0; i < ROOT_SLOTS; i++) view_root(w, w->range[i], w->range_model[i]);
+  for (size_t i = 0; i < ROOT_SLOTS; i++) view_root(w, w->global[i], w->global_model[i]);
+  for (size_t i = 0; i < w->shadow_count; i++) view_root(w, (void *)(uintptr_t)w->m->shadow_base[i], w->shadow_model[i]);
+  identity_root root;
+  for (size_t i = 0; identity_root_at(w, i, &root); i++)
+    if (!identity_is_second_pin(w, i)) view_root(w, root.real, root.number);
+  w->view = NULL;
+  const char *fault = view_check(&all, w->heap, exact);
+  if (fault != NULL) differ(w, fault);
+  view_free(&all);
 }
 
 /* --- operations --- */
@@ -607,6 +669,38 @@ static void op_finalize(world *w, bool all) {
   }
 }
 
+/* Copies slots from an array into an array, often the same one, or into one that was just made. */
+static void op_copy(world *w) CRADLE_MAY_COLLECT {
+  uint32_t from_number, to_number;
+  object *from = random_object(w, &from_number);
+  if (from == NULL || w->objects[from_number].type != T_ARRAY || w->objects[from_number].length == 0) return;
+  CRADLE_ROOT(w->m, from);
+  uint64_t which = below(w, 4), length = w->objects[from_number].length;
+  object *to = from;
+  if (which == 0) {
+    to = cradle_new_array(w->m, T_ARRAY, length + 1);
+    to_number = model_new(w, T_ARRAY, length + 1, length + 1);
+    to->identity = to_number;
+  } else if (which == 1) {
+    to = random_object(w, &to_number);
+    if (to == NULL || w->objects[to_number].type != T_ARRAY || w->objects[to_number].length == 0) return;
+  } else {
+    to_number = from_number;
+  }
+  uint64_t count = 1 + below(w, below(w, 3) == 0 ? length : length < 20 ? length : 20), at = below(w, length);
+  if (count > length - at) count = length - at;
+  if (count > w->objects[to_number].length) count = w->objects[to_number].length;
+  uint64_t into = below(w, w->objects[to_number].length - count + 1);
+  void **target = &((array *)to)->item[into], **source = &((array *)from)->item[at];
+  if (which == 0)
+    cradle_init_slots(w->m, to, target, source, count);
+  else
+    cradle_copy_slots(w->m, to, target, source, count);
+  memmove(w->objects[to_number].slot + into, w->objects[from_number].slot + at, count * sizeof(uint32_t));
+  if (which == 0) cradle_store(w->m, from, &((array *)from)->item[at], to);
+  if (which == 0) w->objects[from_number].slot[at] = to_number;
+}
+
 static void op_drop(world *w) {
   uint32_t number;
   void **root = random_root(w, &number);
@@ -648,7 +742,10 @@ static void op_collect(world *w) CRADLE_MAY_COLLECT {
     cradle_collect_minor(w->m);
   cradle_error error;
   if (which % 8 < 2 && !cradle_heap_verify(w->heap, &error)) differ(w, error.message);
-  if (which % 8 < 3) compare(w, which < 3);
+  if (which < 4 || which == 40)
+    look(w, which < 4); /* a complete major collection leaves what is kept, and nothing else */
+  else if (which % 8 < 3)
+    compare(w, false);
 }
 
 static void step(world *w) CRADLE_MAY_COLLECT {
@@ -664,9 +761,11 @@ static void step(world *w) CRADLE_MAY_COLLECT {
   else if (which < 822) op_store_pair(w);
   else if (which < 832) op_weak_set(w);
   else if (which < 836) op_finalize(w, false);
+  else if (which < 856) op_copy(w);
   else if (which < 880) op_drop(w);
   else if (which < 940) op_push(w);
   else if (which < 995) op_pop(w);
+  else if (w->op % 64 == 0) look(w, false);
   else op_collect(w);
 }
 

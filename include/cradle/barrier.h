@@ -4,6 +4,8 @@
 #ifndef CRADLE_BARRIER_H
 #define CRADLE_BARRIER_H
 
+#include <string.h>
+
 #include <cradle/mutator.h>
 
 CRADLE_BEGIN_DECLS
@@ -33,6 +35,48 @@ CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, voi
 /* The same with a reference. */
 CRADLE_INLINE void cradle_store(cradle_mutator *mutator, void *object, void *slot, const void *reference) {
   cradle_store_value(mutator, object, slot, (cradle_word)(uintptr_t)reference);
+}
+
+/* --- many slots at once --- */
+
+/* Called by the inline part only when the flag is set: count slots of object from slots on were written. */
+CRADLE_API void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count);
+/* With CRADLE_CHECKED: misuse unless the slots are words of object. */
+CRADLE_API void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *slots, size_t count);
+/* With CRADLE_CHECKED: the same, and misuse if object is old. */
+CRADLE_API void cradle_check_fresh(cradle_mutator *mutator, const void *object, const void *slots, size_t count);
+
+/* Copies count neighbouring slots to slots of object, with one barrier for all. to is the address of the first, from that of
+ * the first to be copied, which may be slots of any object, of the same one (the ranges may overlap, as with memmove), or
+ * words that the program holds; both hold references, or both values. Costs the memmove and one test of the object's flag;
+ * when the flag is set, for an old array of 32 KiB and more a look at each copied word besides: those that the next minor
+ * collection must look at are recorded one by one, unless they are more than half of the array. */
+CRADLE_INLINE void cradle_copy_slots(cradle_mutator *mutator, void *object, void *to, const void *from, size_t count) {
+  if (CRADLE_CHECKED) cradle_check_slots(mutator, object, to, count);
+  if (count == 0) return;
+  memmove(to, from, count * 8);
+  if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
+    cradle_copy_slots_slow(mutator, object, to, count);
+}
+
+/* --- initialising stores --- */
+
+/* Stores into an object that no call that may collect has come after: no barrier is needed, and none is there; the cost is the
+ * store's. It holds for every object: large ones are allocated outside the nursery, but young like the others until the next
+ * collection, and no object is born old. It ends with the next call that may collect, for objects allocated before it: from
+ * then on a store without the barrier loses what it refers to. CRADLE_CHECKED finds such a store. */
+CRADLE_INLINE void cradle_init_value(cradle_mutator *mutator, void *object, void *slot, uint64_t value) {
+  if (CRADLE_CHECKED) cradle_check_fresh(mutator, object, slot, 1);
+  *(cradle_word *)slot = value;
+}
+/* The same with a reference. */
+CRADLE_INLINE void cradle_init_slot(cradle_mutator *mutator, void *object, void *slot, const void *reference) {
+  cradle_init_value(mutator, object, slot, (cradle_word)(uintptr_t)reference);
+}
+/* The same with count neighbouring slots, as cradle_copy_slots copies them. */
+CRADLE_INLINE void cradle_init_slots(cradle_mutator *mutator, void *object, void *to, const void *from, size_t count) {
+  if (CRADLE_CHECKED) cradle_check_fresh(mutator, object, to, count);
+  if (count != 0) memmove(to, from, count * 8);
 }
 
 CRADLE_END_DECLS

@@ -42,6 +42,11 @@
 #define CRADLE_NOINLINE __attribute__((noinline))
 #define CRADLE_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define CRADLE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+/* 1 in an embedder's translation unit: the inline functions check every use of them, and tell misuse with a message. */
+#ifndef CRADLE_CHECKED
+#define CRADLE_CHECKED 0
+#endif
+
 #define CRADLE_RESULT_MATTERS __attribute__((warn_unused_result))
 
 /* A heap word that may be read and written whatever the embedder's own types are. */

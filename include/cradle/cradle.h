@@ -4,11 +4,13 @@
 
 #include <cradle/barrier.h>
 #include <cradle/base.h>
+#include <cradle/control.h>
 #include <cradle/event.h>
 #include <cradle/finalizer.h>
 #include <cradle/handle.h>
 #include <cradle/heap.h>
 #include <cradle/identity.h>
+#include <cradle/inspect.h>
 #include <cradle/kit.h>
 #include <cradle/mutator.h>
 #include <cradle/new.h>

@@ -18,11 +18,6 @@
  * allocated in the old generation by the slow path. */
 #define CRADLE_NURSERY_OBJECT_MAX_BYTES ((size_t)32 << 10)
 
-/* 1: every allocation of the program is checked against its type, and not only those that take the slow path. */
-#ifndef CRADLE_CHECKED
-#define CRADLE_CHECKED 0
-#endif
-
 /* The unused nursery is poisoned when library and caller are built with AddressSanitizer. */
 #if defined(__SANITIZE_ADDRESS__)
 #define CRADLE_ASAN 1

@@ -1,0 +1,46 @@
+/* A heap dump to a file. The file gets its name when the dump is complete, so that none is ever cut short. */
+#include <cradle/inspect.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct dump_file {
+  FILE *file;
+  int error; /* errno of the first write that failed, or 0 */
+} dump_file;
+
+static bool write_to_file(void *data, const void *bytes, size_t count) {
+  dump_file *dump = data;
+  if (fwrite(bytes, 1, count, dump->file) == count) return true;
+  dump->error = errno != 0 ? errno : EIO;
+  return false;
+}
+
+static bool fail(cradle_error *error, const char *path, const char *what) {
+  if (error != NULL) snprintf(error->message, sizeof error->message, "heap dump to \"%.100s\": %s", path, what);
+  return false;
+}
+
+/* Writes the dump and closes the file. Returns NULL, or what went wrong. */
+static const char *write_dump(cradle_heap *heap, dump_file *dump, cradle_error *error) {
+  bool written = cradle_heap_dump_to(heap, write_to_file, dump, error);
+  if (fclose(dump->file) != 0 && dump->error == 0) dump->error = errno;
+  if (dump->error != 0) return strerror(dump->error);
+  return written ? NULL : "memory for it was refused";
+}
+
+bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error) {
+  if (error != NULL) error->message[0] = '\0';
+  size_t bytes = strlen(path) + sizeof ".partial";
+  char *partial = malloc(bytes);
+  if (partial == NULL) return fail(error, path, "memory for it was refused");
+  snprintf(partial, bytes, "%s.partial", path);
+  dump_file dump = {fopen(partial, "wb"), 0};
+  const char *fault = dump.file == NULL ? strerror(errno) : write_dump(heap, &dump, error);
+  if (fault == NULL && rename(partial, path) != 0) fault = strerror(errno);
+  if (fault != NULL && dump.file != NULL) remove(partial);
+  free(partial);
+  return fault == NULL || fail(error, path, fault);
+}

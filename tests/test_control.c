@@ -1,0 +1,383 @@
+/* Control of a running heap: major collections held off, the maximum changed, hooks, and callbacks that misbehave. */
+#include "tests/heap_fixture.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+static fixture f;
+
+static int open_fixture(void **state) {
+  (void)state;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.verify = false;
+  options.major_min_bytes = f.stressed ? MIB / 4 : MIB;
+  fixture_open_with(&f, &options);
+  return 0;
+}
+
+static int close_fixture(void **state) {
+  (void)state;
+  fixture_close(&f);
+  return 0;
+}
+
+/* Keeps bytes of pairs alive for two minor collections, and drops them. Under stress, where each allocation costs a thousand
+ * times as much, an eighth of the bytes. */
+static void churn(size_t bytes) {
+  if (f.stressed) bytes /= 8;
+  pair *list = NULL;
+  CRADLE_ROOT(f.m, list);
+  for (size_t i = 0; i < bytes / sizeof(pair); i++) {
+    pair *fresh = cradle_new(f.m, T_PAIR, sizeof(pair));
+    fresh->rest = i % 10000 == 0 ? NULL : list;
+    list = fresh;
+  }
+}
+
+/* --- major collections held off --- */
+
+static void no_major_begins_while_disabled(void **state) {
+  (void)state;
+  cradle_major_disable(f.m);
+  cradle_major_disable(f.m);
+  cradle_major_enable(f.m);
+  churn(8 * MIB);
+  for (int i = 0; i < 100; i++) (void)cradle_new_array(f.m, T_STRING, 100 * KIB);
+  cradle_stats stats = fixture_stats(&f);
+  assert_int_equal(stats.major_collections, 0);
+  assert_int_equal(stats.major_steps, 0);
+  assert_true(stats.minor_collections > 10);
+  assert_true(stats.old_bytes > (f.stressed ? MIB / 2 : 4 * MIB));
+  cradle_major_enable(f.m);
+  churn(8 * MIB);
+  assert_true(fixture_stats(&f).major_collections > 0);
+}
+
+/* Large objects above the threshold do not bring a minor collection each. */
+static void large_objects_while_disabled(void **state) {
+  (void)state;
+  if (f.stressed) {
+    print_message("not under stress: it collects at every third allocation\n");
+    skip();
+  }
+  cradle_major_disable(f.m);
+  churn(8 * MIB);
+  uint64_t before = fixture_stats(&f).minor_collections;
+  for (int i = 0; i < 64; i++) (void)cradle_new_array(f.m, T_STRING, 33 * KIB);
+  uint64_t collections = fixture_stats(&f).minor_collections - before;
+  assert_in_range(collections, 16, 40);
+  cradle_major_enable(f.m);
+}
+
+static void a_running_one_waits(void **state) {
+  (void)state;
+  pair *list = NULL;
+  CRADLE_ROOT(f.m, list);
+  for (size_t i = 0; i < 3000; i++) {
+    pair *fresh = cradle_new(f.m, T_PAIR, sizeof(pair));
+    fresh->rest = list;
+    list = fresh;
+  }
+  cradle_collect_full(f.m);
+  while (fixture_stats(&f).phase != CRADLE_PHASE_MARKING) (void)cradle_collect_step(f.m, 0);
+  uint64_t steps = fixture_stats(&f).major_steps;
+  cradle_major_disable(f.m);
+  churn(MIB / 4);
+  assert_int_equal(fixture_stats(&f).phase, CRADLE_PHASE_MARKING);
+  assert_int_equal(fixture_stats(&f).major_steps, steps);
+  cradle_error error;
+  if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+  cradle_major_enable(f.m);
+  churn(8 * MIB);
+  assert_true(fixture_stats(&f).major_steps > steps);
+}
+
+static void requests_are_served_while_disabled(void **state) {
+  (void)state;
+  cradle_major_disable(f.m);
+  churn(4 * MIB);
+  cradle_collect_full(f.m);
+  assert_int_equal(fixture_stats(&f).major_collections, 1);
+  assert_true(fixture_stats(&f).old_bytes < 64 * KIB);
+  while (!cradle_collect_step(f.m, 1000000)) {}
+  assert_int_equal(fixture_stats(&f).major_collections, 2);
+  cradle_major_enable(f.m);
+}
+
+static void the_maximum_collects_although_disabled(void **state) {
+  (void)state;
+  assert_true(cradle_heap_set_max(f.m, 12 * MIB, NULL));
+  cradle_major_disable(f.m);
+  churn(100 * MIB);
+  for (int i = 0; i < 100; i++) assert_non_null(cradle_try_new_array(f.m, T_STRING, 2 * MIB));
+  assert_true(fixture_stats(&f).major_collections > 0);
+  cradle_major_enable(f.m);
+}
+
+static void enable_without_disable(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "cradle_major_enable: major collections are not disabled", cradle_major_enable(f.m));
+}
+
+/* --- the maximum heap --- */
+
+static void below_what_lives_is_refused(void **state) {
+  (void)state;
+  cradle_error error;
+  string *text = cradle_new_array(f.m, T_STRING, 20 * MIB);
+  CRADLE_ROOT(f.m, text);
+  assert_false(cradle_heap_set_max(f.m, 16 * MIB, &error));
+  if (strstr(error.message, "cradle_heap_set_max: smaller than what lives") == NULL ||
+      strstr(error.message, "; at least ") == NULL)
+    fail_msg("the message is \"%s\"", error.message);
+  string *more = cradle_try_new_array(f.m, T_STRING, 40 * MIB); /* as before: there is no maximum */
+  assert_non_null(more);
+  size_t least = strtoull(strstr(error.message, "at least ") + 9, NULL, 10);
+  assert_in_range(least, 20 * MIB, 30 * MIB);
+  assert_true(cradle_heap_set_max(f.m, least, &error));
+  assert_string_equal(error.message, "");
+  assert_false(cradle_heap_set_max(f.m, least - 2 * MIB, NULL));
+  assert_null(cradle_try_new_array(f.m, T_STRING, 5 * MIB));
+  assert_int_equal(text->length, 20 * MIB);
+}
+
+static void what_is_dead_goes_first(void **state) {
+  (void)state;
+  string *text = cradle_new_array(f.m, T_STRING, 60 * MIB);
+  text->byte[0] = 1;
+  cradle_collect_minor(f.m);
+  text = NULL;
+  pair *scattered[64] = {NULL};
+  for (size_t i = 0; i < 64; i++) {
+    churn(300 * KIB);
+    scattered[i] = cradle_new(f.m, T_PAIR, sizeof(pair));
+    cradle_push(f.m, scattered[i]);
+  }
+  assert_true(cradle_heap_set_max(f.m, 10 * MIB, NULL));
+  cradle_stats stats = fixture_stats(&f);
+  assert_true(stats.arenas_committed * stats.arena_bytes <= 10 * MIB);
+  assert_null(cradle_try_new_array(f.m, T_STRING, 10 * MIB));
+  churn(20 * MIB);
+  stats = fixture_stats(&f);
+  assert_true(stats.arenas_committed * stats.arena_bytes <= 10 * MIB);
+  cradle_pop_many(f.m, 64);
+}
+
+static void it_can_be_raised_and_lifted(void **state) {
+  (void)state;
+  assert_true(cradle_heap_set_max(f.m, 12 * MIB, NULL));
+  assert_null(cradle_try_new_array(f.m, T_STRING, 16 * MIB));
+  assert_true(cradle_heap_set_max(f.m, 40 * MIB, NULL));
+  assert_non_null(cradle_try_new_array(f.m, T_STRING, 16 * MIB));
+  assert_null(cradle_try_new_array(f.m, T_STRING, 60 * MIB));
+  assert_true(cradle_heap_set_max(f.m, 0, NULL));
+  assert_non_null(cradle_try_new_array(f.m, T_STRING, 60 * MIB));
+  assert_false(cradle_heap_set_max(f.m, 1, NULL));
+  ASSERT_MISUSE(&f, "no-collection region", cradle_no_collect_begin(f.m); (void)!cradle_heap_set_max(f.m, 0, NULL));
+}
+
+/* --- hooks --- */
+
+typedef struct counter {
+  cradle_hook hook;
+  uint64_t seen[32];
+  int last; /* kind */
+  const struct counter *before;
+} counter;
+
+static void count(void *data, const cradle_event *event) {
+  counter *c = data;
+  c->seen[event->kind]++;
+  c->last = (int)event->kind;
+  if (c->before != NULL) assert_int_equal(c->before->last, event->kind);
+}
+
+static void add_counter(counter *c, uint32_t events, const counter *before) {
+  *c = (counter){.hook = {.function = count, .data = c, .events = events}, .before = before};
+  cradle_hook_add(f.heap, &c->hook);
+}
+
+static void hooks_see_each_kind_of_collection(void **state) {
+  (void)state;
+  static counter all, second, minors;
+  add_counter(&all, CRADLE_HOOK_MINOR | CRADLE_HOOK_MAJOR | CRADLE_HOOK_STEP | CRADLE_HOOK_COMPACT, NULL);
+  add_counter(&second, CRADLE_HOOK_MINOR | CRADLE_HOOK_MAJOR | CRADLE_HOOK_STEP | CRADLE_HOOK_COMPACT, &all);
+  add_counter(&minors, CRADLE_HOOK_EVENT(CRADLE_EVENT_MINOR_BEGIN), NULL);
+  cradle_stats before = fixture_stats(&f);
+  churn(4 * MIB);
+  cradle_collect_compacting(f.m);
+  cradle_stats stats = fixture_stats(&f);
+  assert_int_equal(all.seen[CRADLE_EVENT_MINOR_BEGIN], stats.minor_collections - before.minor_collections);
+  assert_int_equal(all.seen[CRADLE_EVENT_MINOR_END], all.seen[CRADLE_EVENT_MINOR_BEGIN]);
+  assert_int_equal(all.seen[CRADLE_EVENT_MAJOR_END], stats.major_collections - before.major_collections);
+  assert_int_equal(all.seen[CRADLE_EVENT_MAJOR_END], all.seen[CRADLE_EVENT_MAJOR_BEGIN]);
+  assert_int_equal(all.seen[CRADLE_EVENT_STEP_END], stats.major_steps - before.major_steps);
+  assert_int_equal(all.seen[CRADLE_EVENT_STEP_END], all.seen[CRADLE_EVENT_STEP_BEGIN]);
+  assert_int_equal(all.seen[CRADLE_EVENT_COMPACT_BEGIN], stats.compactions - before.compactions);
+  assert_int_equal(all.seen[CRADLE_EVENT_COMPACT_END], all.seen[CRADLE_EVENT_COMPACT_BEGIN]);
+  assert_true(all.seen[CRADLE_EVENT_COMPACT_END] > 0);
+  assert_int_equal(all.seen[CRADLE_EVENT_PAUSE], 0);
+  assert_memory_equal(all.seen, second.seen, sizeof all.seen);
+  assert_int_equal(minors.seen[CRADLE_EVENT_MINOR_BEGIN], all.seen[CRADLE_EVENT_MINOR_BEGIN]);
+  assert_int_equal(minors.seen[CRADLE_EVENT_MINOR_END], 0);
+  cradle_hook_remove(f.heap, &all.hook);
+  second.before = NULL;
+  uint64_t minor_before = second.seen[CRADLE_EVENT_MINOR_END];
+  cradle_collect_minor(f.m);
+  assert_int_equal(all.seen[CRADLE_EVENT_MINOR_END], minor_before);
+  assert_int_equal(second.seen[CRADLE_EVENT_MINOR_END], minor_before + 1);
+  cradle_hook_remove(f.heap, &minors.hook);
+  cradle_hook_remove(f.heap, &second.hook);
+  cradle_collect_minor(f.m);
+  assert_int_equal(second.seen[CRADLE_EVENT_MINOR_END], minor_before + 1);
+}
+
+static void hooks_come_after_the_listener(void **state) {
+  (void)state;
+  static counter heard, hooked;
+  memset(&heard, 0, sizeof heard);
+  fixture with;
+  cradle_options options;
+  fixture_options(&with, &options);
+  options.listener = (cradle_listener){count, &heard};
+  fixture_open_with(&with, &options);
+  hooked = (counter){.hook = {.function = count, .data = &hooked, .events = UINT32_MAX}, .before = &heard};
+  cradle_hook_add(with.heap, &hooked.hook);
+  cradle_collect_full(with.m);
+  fixture_close(&with);
+  assert_int_equal(hooked.last, CRADLE_EVENT_HEAP_DESTROYED);
+  assert_true(hooked.seen[CRADLE_EVENT_PAUSE] > 0);
+}
+
+static void hooks_that_are_not(void **state) {
+  (void)state;
+  counter c = {.hook = {.function = count, .data = &c, .events = 0}};
+  ASSERT_MISUSE(&f, "cradle_hook_add: the hook has no events", cradle_hook_add(f.heap, &c.hook));
+  ASSERT_MISUSE(&f, "cradle_hook_remove: the hook was not added", cradle_hook_remove(f.heap, &c.hook));
+  c.hook.events = CRADLE_HOOK_MINOR;
+  cradle_hook_add(f.heap, &c.hook);
+  ASSERT_MISUSE(&f, "cradle_hook_add: the hook was added already", cradle_hook_add(f.heap, &c.hook));
+  cradle_hook_remove(f.heap, &c.hook);
+  ASSERT_MISUSE(&f, "cradle_hook_remove: the hook was not added", cradle_hook_remove(f.heap, &c.hook));
+}
+
+static void ask_for_a_safepoint(void *data, const cradle_event *event) {
+  (void)event;
+  if (*(int *)data > 0) cradle_safepoint_request(f.m);
+  *(int *)data -= 1;
+}
+
+static void a_hook_may_ask_for_a_safepoint(void **state) {
+  (void)state;
+  int times = 1;
+  cradle_hook hook = {.function = ask_for_a_safepoint, .data = &times,
+                      .events = CRADLE_HOOK_EVENT(CRADLE_EVENT_MINOR_END)};
+  cradle_hook_add(f.heap, &hook);
+  cradle_collect_minor(f.m);
+  uint64_t before = fixture_stats(&f).minor_collections;
+  cradle_safepoint(f.m);
+  assert_int_equal(fixture_stats(&f).minor_collections, before + 1);
+  cradle_hook_remove(f.heap, &hook);
+}
+
+/* --- callbacks that use the heap: no handler can go on from the middle of a collection, so a child process tries each --- */
+
+CRADLE_UNCHECKED_COLLECTION
+static void allocating_hook(void *data, const cradle_event *event) {
+  (void)data, (void)event;
+  (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void collecting_hook(void *data, const cradle_event *event) {
+  (void)data, (void)event;
+  cradle_collect_minor(f.m);
+}
+
+static void removing_hook(void *data, const cradle_event *event) {
+  (void)event;
+  cradle_hook_remove(f.heap, data);
+}
+
+static bool armed; /* the trace callback allocates from now on */
+
+CRADLE_UNCHECKED_COLLECTION
+static void allocating_trace(void *object, cradle_visitor *visitor) {
+  cradle_visit_reference(visitor, (void **)object + 1);
+  if (armed) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+}
+
+static void arm(void *data, const cradle_event *event) {
+  (void)data, (void)event;
+  armed = true;
+}
+
+/* Whether collect, in a child, ends with misuse that has the words. */
+CRADLE_UNCHECKED_COLLECTION
+static void refused_in_child(void (*collect)(cradle_mutator *), const char *words) {
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    if (FIXTURE_LANDS(&f)) {
+      collect(f.m);
+      _exit(1);
+    }
+    _exit(strstr(f.message, words) != NULL ? 0 : 2);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 1) fail_msg("not refused: %s", words);
+  if (WEXITSTATUS(status) == 2) fail_msg("refused without \"%s\"", words);
+}
+
+static void hooks_that_use_the_heap(void **state) {
+  (void)state;
+  for (int kind = CRADLE_EVENT_MINOR_BEGIN; kind <= CRADLE_EVENT_PAUSE; kind++) {
+    cradle_hook hook = {.function = allocating_hook, .events = CRADLE_HOOK_EVENT(kind)};
+    cradle_hook_add(f.heap, &hook);
+    refused_in_child(cradle_collect_compacting, "cradle_new: called from a listener or a hook");
+    hook.function = collecting_hook;
+    refused_in_child(cradle_collect_compacting, "cradle_collect_minor: called from a listener or a hook");
+    hook.function = removing_hook;
+    hook.data = &hook;
+    refused_in_child(cradle_collect_compacting, "cradle_hook_remove: called from a listener or a hook");
+    cradle_hook_remove(f.heap, &hook);
+  }
+}
+
+/* In the marking of a major collection, which comes after the minor one has made the nursery usable again, too. */
+static void trace_callbacks_that_allocate(void **state) {
+  (void)state;
+  static const cradle_event_kind kinds[] = {CRADLE_EVENT_MINOR_BEGIN, CRADLE_EVENT_MAJOR_BEGIN, CRADLE_EVENT_COMPACT_BEGIN};
+  uint32_t type = cradle_type_add(f.heap, &(cradle_type){.name = "traced", .size = 16, .trace = allocating_trace});
+  void *traced = cradle_new(f.m, type, 16);
+  CRADLE_ROOT(f.m, traced);
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    cradle_hook hook = {.function = arm, .events = CRADLE_HOOK_EVENT(kinds[i])};
+    cradle_hook_add(f.heap, &hook);
+    refused_in_child(cradle_collect_compacting, "called from a callback while a collection runs");
+    cradle_hook_remove(f.heap, &hook);
+    if (i == 0) cradle_collect_minor(f.m);
+  }
+}
+
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_FIXTURE(no_major_begins_while_disabled), WITH_FIXTURE(large_objects_while_disabled),
+      WITH_FIXTURE(a_running_one_waits),            WITH_FIXTURE(requests_are_served_while_disabled),
+      WITH_FIXTURE(the_maximum_collects_although_disabled), WITH_FIXTURE(enable_without_disable),
+      WITH_FIXTURE(below_what_lives_is_refused),    WITH_FIXTURE(what_is_dead_goes_first),
+      WITH_FIXTURE(it_can_be_raised_and_lifted),    WITH_FIXTURE(hooks_see_each_kind_of_collection),
+      WITH_FIXTURE(hooks_come_after_the_listener),  WITH_FIXTURE(hooks_that_are_not),
+      WITH_FIXTURE(a_hook_may_ask_for_a_safepoint), WITH_FIXTURE(hooks_that_use_the_heap),
+      WITH_FIXTURE(trace_callbacks_that_allocate),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,527 @@
+/* Looking into the heap: walks, referrers, addresses, dumps, and what is refused meanwhile. tests/model_walk.c compares them with
+ * whole random heaps. */
+#include "tests/heap_fixture.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TAG 2
+#define LARGE ((size_t)6000)
+
+static fixture f;
+
+CRADLE_UNCHECKED_COLLECTION
+static int open_fixture(void **state) {
+  (void)state;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.encoding = cradle_encoding_low_tags(1 << TAG);
+  options.verify = false; /* the tests say when */
+  fixture_open_with(&f, &options);
+  return 0;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static int close_fixture(void **state) {
+  (void)state;
+  fixture_close(&f);
+  return 0;
+}
+
+static pair *new_pair(void) {
+  return cradle_new(f.m, T_PAIR, sizeof(pair));
+}
+
+/* --- walks --- */
+
+typedef struct tally {
+  uint64_t objects, young, large, of_type[T_COUNT];
+  const void *wanted;
+  cradle_object_info found;
+  uint64_t most; /* stops after so many; 0: never */
+} tally;
+
+static bool tell(void *data, const cradle_object_info *info) {
+  tally *all = data;
+  all->objects++;
+  all->young += info->is_young;
+  all->large += info->is_large;
+  if (info->type < T_COUNT) all->of_type[info->type]++;
+  if (info->object == all->wanted) all->found = *info;
+  return all->objects != all->most;
+}
+
+static tally walk_for(const void *wanted) {
+  tally all = {.wanted = wanted};
+  assert_int_equal(cradle_heap_walk(f.heap, tell, &all), CRADLE_WALK_COMPLETE);
+  return all;
+}
+
+static void each_object_once(void **state) {
+  (void)state;
+  pair *a = new_pair();
+  CRADLE_ROOT(f.m, a);
+  string *text = cradle_new_array(f.m, T_STRING, 13);
+  cradle_store(f.m, a, &a->first, text);
+  vector *large = cradle_new_array(f.m, T_VECTOR, LARGE);
+  cradle_store(f.m, a, &a->rest, large);
+  cradle_collect_full(f.m);
+  tally all = walk_for(a);
+  assert_int_equal(all.objects, 3);
+  assert_int_equal(all.young, 0);
+  assert_int_equal(all.large, 1);
+  assert_int_equal(all.found.type, T_PAIR);
+  assert_string_equal(all.found.type_name, "pair");
+  assert_int_equal(all.found.bytes, sizeof(pair));
+  assert_false(all.found.is_young);
+  all = walk_for(a->first);
+  assert_int_equal(all.found.bytes, 32);
+  all = walk_for(a->rest);
+  assert_int_equal(all.found.bytes, sizeof(vector) + LARGE * 8);
+  assert_int_equal(all.found.place_bytes, 12 * 4096);
+  assert_true(all.found.is_large);
+}
+
+/* Young objects, with the holes of reservations that were not filled, over the headers of an earlier use of the nursery. */
+static void young_objects_and_holes(void **state) {
+  (void)state;
+  if (f.stressed) {
+    print_message("not under stress: it leaves no object young\n");
+    skip();
+  }
+  for (int i = 0; i < 1000; i++) (void)new_pair();
+  cradle_collect_full(f.m);
+  pair *list = NULL;
+  CRADLE_ROOT(f.m, list);
+  for (int i = 0; i < 10; i++) {
+    cradle_reservation room = cradle_reserve(f.m, 20 * sizeof(pair));
+    pair *fresh = cradle_new_reserved(&room, T_PAIR, sizeof(pair));
+    fresh->first = NULL;
+    fresh->rest = list;
+    list = fresh;
+    (void)new_pair(); /* nobody refers to it */
+  }
+  vector *large = cradle_new_array(f.m, T_VECTOR, LARGE);
+  vector *lost = cradle_new_array(f.m, T_VECTOR, LARGE);
+  list->first = (pair *)large;
+  lost->item[0] = new_pair();
+  pair *before = list;
+  cradle_stats stats = fixture_stats(&f);
+  tally all = walk_for(list);
+  assert_int_equal(all.objects, 11);
+  assert_int_equal(all.young, 11);
+  assert_int_equal(all.large, 1);
+  assert_true(all.found.is_young);
+  all = walk_for(large);
+  assert_true(all.found.is_young && all.found.is_large);
+  assert_int_equal(walk_for(NULL).objects, 11);
+  assert_ptr_equal(list, before);
+  assert_int_equal(fixture_stats(&f).minor_collections, stats.minor_collections);
+  cradle_error error;
+  if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+  cradle_collect_minor(f.m);
+  all = walk_for(list);
+  assert_int_equal(all.objects, 11);
+  assert_int_equal(all.young, 0);
+}
+
+static void a_walk_can_be_stopped(void **state) {
+  (void)state;
+  vector *all = cradle_new_array(f.m, T_VECTOR, 100);
+  CRADLE_ROOT(f.m, all);
+  for (int old = 1; old >= 0; old--) {
+    for (size_t i = 0; i < all->length; i++) {
+      pair *fresh = new_pair();
+      cradle_store(f.m, all, &all->item[i], fresh);
+    }
+    if (old) cradle_collect_full(f.m);
+    for (uint64_t most = 1; most < 100; most += 17) {
+      tally some = {.most = most};
+      assert_int_equal(cradle_heap_walk(f.heap, tell, &some), CRADLE_WALK_STOPPED);
+      assert_int_equal(some.objects, most);
+    }
+    assert_true(walk_for(NULL).objects >= 101);
+  }
+}
+
+/* From the end of marking on what was not reached is dead, and its address says so until it is swept. */
+static void the_dead_are_left_out(void **state) {
+  (void)state;
+  const size_t count = f.stressed ? 2000 : 20000;
+  vector *all = cradle_new_array(f.m, T_VECTOR, count);
+  CRADLE_ROOT(f.m, all);
+  for (size_t i = 0; i < count; i++) {
+    pair *fresh = new_pair();
+    cradle_store(f.m, all, &all->item[i], fresh);
+  }
+  cradle_collect_full(f.m);
+  pair *dead = all->item[count - 1], *alive = all->item[count - 2];
+  for (size_t i = 1; i < count; i += 2) all->item[i] = NULL;
+  cradle_major_disable(f.m); /* only the steps below */
+  assert_int_equal(walk_for(dead).objects, count + 1);
+  cradle_address_info what;
+  cradle_describe_address(f.heap, dead, &what);
+  assert_int_equal(what.kind, CRADLE_ADDRESS_OBJECT);
+  while (fixture_stats(&f).phase != CRADLE_PHASE_SWEEPING) (void)cradle_collect_step(f.m, 0);
+  tally live = walk_for(dead);
+  assert_int_equal(live.objects, count / 2 + 1);
+  assert_null(live.found.object);
+  cradle_describe_address(f.heap, dead, &what);
+  assert_int_equal(what.kind, CRADLE_ADDRESS_DEAD);
+  assert_ptr_equal(what.object.object, dead);
+  cradle_describe_address(f.heap, alive, &what);
+  assert_int_equal(what.kind, CRADLE_ADDRESS_OBJECT);
+  while (!cradle_collect_step(f.m, 0)) assert_int_equal(walk_for(dead).objects, count / 2 + 1);
+  cradle_describe_address(f.heap, dead, &what);
+  assert_int_equal(what.kind, CRADLE_ADDRESS_FREE);
+  cradle_major_enable(f.m);
+}
+
+static void while_marking(void **state) {
+  (void)state;
+  pair *list = NULL;
+  CRADLE_ROOT(f.m, list);
+  for (int i = 0; i < 5000; i++) {
+    pair *fresh = new_pair();
+    fresh->rest = list;
+    list = fresh;
+  }
+  cradle_collect_full(f.m);
+  for (int i = 0; i < 100; i++) {
+    pair *fresh = new_pair();
+    fresh->rest = list->rest;
+    cradle_store(f.m, list, &list->first, fresh);
+    tally all = walk_for(list->first);
+    assert_true(all.objects >= 5001);
+    assert_ptr_equal(all.found.object, list->first);
+    (void)cradle_collect_step(f.m, 0);
+  }
+  cradle_collect_full(f.m);
+  assert_int_equal(walk_for(list).objects, 5001);
+}
+
+/* --- referrers --- */
+
+typedef struct referrers {
+  cradle_referrer all[16];
+  size_t count, most;
+} referrers;
+
+static bool keep(void *data, const cradle_referrer *referrer) {
+  referrers *r = data;
+  assert_true(r->count < 16);
+  r->all[r->count++] = *referrer;
+  return r->count != r->most;
+}
+
+static referrers who(const void *object) {
+  referrers r = {.count = 0};
+  assert_int_equal(cradle_referrers(f.heap, object, keep, &r), CRADLE_WALK_COMPLETE);
+  return r;
+}
+
+static void assert_referrer(const cradle_referrer *referrer, cradle_holder holder, const char *name, uint64_t index) {
+  assert_int_equal(referrer->holder, holder);
+  assert_string_equal(referrer->name, name);
+  assert_int_equal(referrer->index, index);
+}
+
+static void *reported[2]; /* by the root callback */
+static void report(void *data, cradle_visitor *visitor) {
+  (void)data;
+  cradle_visit_references(visitor, reported, 2);
+}
+
+static void roots_have_names(void **state) {
+  (void)state;
+  static void *global_a, *global_b;
+  pair *object = new_pair();
+  reported[0] = NULL;
+  cradle_push(f.m, NULL);
+  cradle_push(f.m, NULL);
+  cradle_push(f.m, object);
+  cradle_push(f.m, NULL);
+  void *unnamed_stack[2] = {NULL, object}, *stack[3] = {NULL, NULL, object};
+  void *base = stack, *top = stack + 3, *unnamed_base = unnamed_stack, *unnamed_top = unnamed_stack + 2;
+  cradle_root_range range = {.base = &base, .top = &top, .name = "values"};
+  cradle_root_range unnamed = {.base = &unnamed_base, .top = &unnamed_top};
+  cradle_root_range_add(f.m, &range);
+  cradle_root_range_add(f.m, &unnamed);
+  global_a = NULL;
+  global_b = object;
+  assert_true(cradle_global_root_add(f.heap, &global_a, CRADLE_KIND_REFERENCE));
+  assert_true(cradle_global_root_add(f.heap, &global_b, CRADLE_KIND_REFERENCE));
+  cradle_root_callback_set(f.heap, report, NULL);
+  reported[1] = object;
+  {
+    CRADLE_ROOT(f.m, object);
+    uint64_t tagged = (uint64_t)(uintptr_t)object + TAG;
+    CRADLE_ROOT_VALUE(f.m, tagged);
+    pair *inner = NULL;
+    CRADLE_ROOT(f.m, inner);
+    referrers r = who(object);
+    assert_int_equal(r.count, 7);
+    assert_referrer(&r.all[0], CRADLE_HOLDER_SHADOW_STACK, "shadow stack", 2);
+    assert_referrer(&r.all[1], CRADLE_HOLDER_SCOPED_ROOT, "scoped root", 1);
+    assert_int_equal(r.all[1].kind, CRADLE_KIND_VALUE);
+    assert_referrer(&r.all[2], CRADLE_HOLDER_SCOPED_ROOT, "scoped root", 2);
+    assert_ptr_equal(r.all[2].slot, &object);
+    assert_int_equal(r.all[2].kind, CRADLE_KIND_REFERENCE);
+    assert_referrer(&r.all[3], CRADLE_HOLDER_ROOT_RANGE, "root range", 1);
+    assert_referrer(&r.all[4], CRADLE_HOLDER_ROOT_RANGE, "values", 2);
+    assert_referrer(&r.all[5], CRADLE_HOLDER_GLOBAL_ROOT, "global root", 1);
+    assert_referrer(&r.all[6], CRADLE_HOLDER_OTHER_ROOT, "other root", 0);
+    assert_null(r.all[0].object.object);
+  }
+  cradle_root_callback_set(f.heap, NULL, NULL);
+  cradle_global_root_remove(f.heap, &global_a);
+  cradle_global_root_remove(f.heap, &global_b);
+  cradle_root_range_remove(f.m, &range);
+  cradle_root_range_remove(f.m, &unnamed);
+  cradle_pop_many(f.m, 4);
+}
+
+static void *buffer[3]; /* a traced object's own */
+static void trace_buffer(void *object, cradle_visitor *visitor) {
+  cradle_visit_reference(visitor, (void **)object + 1);
+  cradle_visit_references(visitor, buffer, 3);
+}
+
+static void objects_are_told_with_their_slots(void **state) {
+  (void)state;
+  uint32_t traced_type = cradle_type_add(f.heap, &(cradle_type){.name = "traced", .size = 16, .trace = trace_buffer});
+  buffer[1] = NULL;
+  pair *object = new_pair();
+  CRADLE_ROOT(f.m, object);
+  vector *holder = cradle_new_array(f.m, T_VECTOR, 9);
+  CRADLE_ROOT(f.m, holder);
+  values *tagged = cradle_new_array(f.m, T_VALUES, 4);
+  CRADLE_ROOT(f.m, tagged);
+  void **traced = cradle_new(f.m, traced_type, 16);
+  CRADLE_ROOT(f.m, traced);
+  for (int old = 0; old < 2; old++) {
+    cradle_store(f.m, holder, &holder->item[3], object);
+    cradle_store(f.m, holder, &holder->item[8], object);
+    cradle_store_value(f.m, tagged, &tagged->item[1], (uint64_t)(uintptr_t)object + TAG);
+    tagged->item[2] = (uint64_t)(uintptr_t)object; /* not a reference */
+    cradle_store(f.m, object, &object->first, object);
+    cradle_store(f.m, traced, traced + 1, object);
+    buffer[1] = object;
+    referrers r = who(object);
+    assert_int_equal(r.count, 7);
+    assert_referrer(&r.all[0], CRADLE_HOLDER_SCOPED_ROOT, "scoped root", 3);
+    for (size_t i = 1; i < r.count; i++) {
+      const cradle_referrer *one = &r.all[i];
+      assert_int_equal(one->holder, CRADLE_HOLDER_OBJECT);
+      if (one->object.object == holder)
+        assert_true(one->index == 5 || one->index == 10);
+      else if (one->object.object == tagged)
+        assert_true(one->index == 3 && one->kind == CRADLE_KIND_VALUE);
+      else if (one->object.object == object)
+        assert_int_equal(one->index, 1);
+      else
+        assert_true(one->index == (one->slot == &buffer[1] ? CRADLE_INDEX_OUTSIDE : 1) && one->object.object == traced);
+    }
+    tagged->item[2] = 0;
+    buffer[1] = NULL;
+    if (!old) cradle_collect_full(f.m);
+  }
+  referrers one = {.most = 2};
+  assert_int_equal(cradle_referrers(f.heap, object, keep, &one), CRADLE_WALK_STOPPED);
+  assert_int_equal(one.count, 2);
+  assert_int_equal(who(&one).count, 0);
+  assert_int_equal(who(NULL).count, 0);
+}
+
+/* --- addresses --- */
+
+static void assert_place(const void *address, cradle_address_kind kind, const void *object, uint64_t offset) {
+  cradle_address_info what;
+  cradle_describe_address(f.heap, address, &what);
+  if (what.kind != kind)
+    fail_msg("%p is %s, not %s", address, cradle_address_name(what.kind), cradle_address_name(kind));
+  assert_ptr_equal(what.object.object, object);
+  assert_int_equal(what.offset, offset);
+}
+
+static void addresses(void **state) {
+  (void)state;
+  int local = 0;
+  pair *object = new_pair();
+  CRADLE_ROOT(f.m, object);
+  if (!f.stressed) {
+    assert_place(object, CRADLE_ADDRESS_NURSERY, NULL, 0);
+    assert_place((char *)object + 9, CRADLE_ADDRESS_NURSERY, NULL, 0);
+  }
+  assert_place(f.m->free, CRADLE_ADDRESS_NURSERY_FREE, NULL, 0);
+  assert_place(&local, CRADLE_ADDRESS_OUTSIDE, NULL, 0);
+  assert_place(NULL, CRADLE_ADDRESS_OUTSIDE, NULL, 0);
+  cradle_collect_minor(f.m);
+  assert_place(object, CRADLE_ADDRESS_OBJECT, object, 0);
+  assert_place((char *)object + 17, CRADLE_ADDRESS_INTERIOR, object, 17);
+  assert_place(object + 1, CRADLE_ADDRESS_FREE, NULL, 0); /* the allocator's, not filled */
+  string *odd = cradle_new_array(f.m, T_STRING, 1000);
+  CRADLE_ROOT(f.m, odd);
+  string *huge = cradle_new_array(f.m, T_STRING, (size_t)5 << 20);
+  CRADLE_ROOT(f.m, huge);
+  assert_place(huge, CRADLE_ADDRESS_OBJECT, huge, 0);
+  assert_place(&huge->byte[4500000], CRADLE_ADDRESS_INTERIOR, huge, 4500000 + sizeof(string));
+  assert_place(&huge->byte[(size_t)5 << 20], CRADLE_ADDRESS_FREE, NULL, 0);
+  assert_place((char *)huge + ((size_t)6 << 20) - 8, CRADLE_ADDRESS_FREE, NULL, 0);
+  assert_place((char *)huge + ((size_t)100 << 20), CRADLE_ADDRESS_FREE, NULL, 0);
+  cradle_collect_minor(f.m);
+  tally all = walk_for(odd);
+  assert_true(all.found.place_bytes > all.found.bytes); /* a size class has room beyond it: no part of the object */
+  assert_place((char *)odd + all.found.bytes, CRADLE_ADDRESS_FREE, NULL, 0);
+  assert_place((char *)odd + all.found.bytes - 1, CRADLE_ADDRESS_INTERIOR, odd, all.found.bytes - 1);
+}
+
+/* --- dumps --- */
+
+static bool refuse_after(void *data, const void *bytes, size_t count) {
+  (void)bytes;
+  size_t *left = data;
+  if (count > *left) return false;
+  *left -= count;
+  return true;
+}
+
+static void a_dump_that_cannot_be_written(void **state) {
+  (void)state;
+  cradle_error error;
+  vector *all = cradle_new_array(f.m, T_VECTOR, 30000);
+  CRADLE_ROOT(f.m, all);
+  for (size_t i = 0; i < all->length; i++) {
+    pair *fresh = new_pair();
+    cradle_store(f.m, all, &all->item[i], fresh);
+  }
+  for (size_t left = 0; left < 600000; left = 3 * left + 40) {
+    size_t room = left;
+    assert_false(cradle_heap_dump_to(f.heap, refuse_after, &room, &error));
+    assert_string_equal(error.message, "the dump could not be written");
+  }
+  size_t room = SIZE_MAX;
+  assert_true(cradle_heap_dump_to(f.heap, refuse_after, &room, &error));
+  assert_string_equal(error.message, "");
+  assert_false(cradle_heap_dump(f.heap, "/no/such/folder/dump", &error));
+  if (strstr(error.message, "/no/such/folder/dump") == NULL || strstr(error.message, "No such file") == NULL)
+    fail_msg("the message is \"%s\"", error.message);
+  struct stat full;
+  if (stat("/dev/full", &full) == 0) { /* a dump that is larger than the output's buffer, to a full device */
+    char folder[] = "/tmp/cradle-dump-XXXXXX", path[64], partial[80];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/dump", folder);
+    snprintf(partial, sizeof partial, "%s.partial", path);
+    assert_int_equal(symlink("/dev/full", partial), 0);
+    assert_false(cradle_heap_dump(f.heap, path, &error));
+    if (strstr(error.message, "No space left") == NULL) fail_msg("the message is \"%s\"", error.message);
+    assert_int_not_equal(stat(path, &full), 0);
+    assert_int_not_equal(lstat(partial, &full), 0);
+    assert_true(cradle_heap_dump(f.heap, path, &error));
+    assert_int_equal(stat(path, &full), 0);
+    assert_true((uint64_t)full.st_size > 30000 * 16);
+    remove(path);
+    rmdir(folder);
+  }
+}
+
+/* --- what is refused --- */
+
+CRADLE_UNCHECKED_COLLECTION
+static bool allocate(void *data, const cradle_object_info *info) {
+  (void)data, (void)info;
+  return cradle_new(f.m, T_PAIR, sizeof(pair)) != NULL;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static bool walk_again(void *data, const cradle_object_info *info) {
+  (void)info;
+  return cradle_heap_walk(f.heap, walk_again, data) == CRADLE_WALK_COMPLETE;
+}
+
+static bool only_describe(void *data, const cradle_object_info *info) {
+  (void)data;
+  cradle_address_info what;
+  cradle_describe_address(f.heap, info->object, &what);
+  return what.kind != CRADLE_ADDRESS_OUTSIDE;
+}
+
+/* No handler can go on from the middle of a walk, so a child process tries each. */
+static void callbacks_that_use_the_heap(void **state) {
+  (void)state;
+  static const struct {
+    cradle_walk_function function;
+    const char *words;
+  } cases[] = {{allocate, "cradle_new: called from a callback of a heap walk"},
+               {walk_again, "cradle_heap_walk: called from a callback of a heap walk"}};
+  pair *object = new_pair();
+  CRADLE_ROOT(f.m, object);
+  for (size_t i = 0; i < 2; i++) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      if (FIXTURE_LANDS(&f)) {
+        (void)cradle_heap_walk(f.heap, cases[i].function, NULL);
+        _exit(1);
+      }
+      _exit(strstr(f.message, cases[i].words) != NULL ? 0 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+  }
+  assert_int_equal(cradle_heap_walk(f.heap, only_describe, NULL), CRADLE_WALK_COMPLETE);
+  cradle_no_collect_begin(f.m);
+  assert_int_equal(walk_for(object).objects >= 1, 1);
+  cradle_no_collect_end(f.m);
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void *walk_elsewhere(void *data) {
+  (void)data;
+  f.message[0] = '\0';
+  tally all = {.most = 0};
+  if (FIXTURE_LANDS(&f)) (void)cradle_heap_walk(f.heap, tell, &all);
+  return NULL;
+}
+
+static void another_thread(void **state) {
+  (void)state;
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, walk_elsewhere, NULL), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_non_null(strstr(f.message, "cradle_heap_walk: the mutator is not attached"));
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void a_heap_without_a_mutator(void **state) {
+  (void)state;
+  static void *global;
+  global = new_pair();
+  assert_true(cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE));
+  cradle_mutator_free(f.m);
+  assert_int_equal(walk_for(global).objects, 1);
+  referrers r = who(global);
+  assert_int_equal(r.count, 1);
+  assert_referrer(&r.all[0], CRADLE_HOLDER_GLOBAL_ROOT, "global root", 0);
+  assert_place(global, CRADLE_ADDRESS_OBJECT, global, 0);
+  f.m = cradle_mutator_new(f.heap);
+}
+
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_FIXTURE(each_object_once),     WITH_FIXTURE(young_objects_and_holes),
+      WITH_FIXTURE(a_walk_can_be_stopped), WITH_FIXTURE(the_dead_are_left_out),
+      WITH_FIXTURE(while_marking),        WITH_FIXTURE(roots_have_names),
+      WITH_FIXTURE(objects_are_told_with_their_slots), WITH_FIXTURE(addresses),
+      WITH_FIXTURE(a_dump_that_cannot_be_written), WITH_FIXTURE(callbacks_that_use_the_heap),
+      WITH_FIXTURE(another_thread),       WITH_FIXTURE(a_heap_without_a_mutator),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -219,6 +219,38 @@ static void a_finalizer_may_allocate_resurrect_and_longjmp(void **state) {
   fixture_close(&f);
 }
 
+/* A young object comes back while marking goes on, and only it leads to an old one that has not been marked. */
+static void what_it_leads_to_is_marked(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    pair *list = NULL;
+    CRADLE_ROOT(f.m, list);
+    for (int i = 0; i < 3000; i++) {
+      pair *p = new_pair(&f, NULL);
+      p->rest = list;
+      list = p;
+      if (i != 0) continue;
+      p = new_pair(&f, NULL);
+      cradle_store(f.m, list, &list->first, p);
+    }
+    cradle_collect_full(f.m);
+    (void)cradle_collect_step(f.m, 0); /* marks a few from the head */
+    final *object = new_final(&f, 1, NULL);
+    pair *tail = list;
+    while (tail->rest != NULL) tail = tail->rest;
+    cradle_store(f.m, object, &object->to, tail->first);
+    cradle_store(f.m, tail, &tail->first, NULL);
+    object = NULL;
+    collect_by(&f, BY_STEPS);
+    object = cradle_finalizer_next(f.m, QUEUE);
+    assert_int_equal(cradle_type_of(object->to), T_PAIR);
+    assert_null(((pair *)object->to)->first);
+  }
+  fixture_close(&f);
+}
+
 static void many_in_several_queues(void **state) {
   (void)state;
   fixture f;
@@ -460,6 +492,7 @@ int main(void) {
       cmocka_unit_test(referrers_come_first),
       cmocka_unit_test(random_graphs_come_in_order),
       cmocka_unit_test(a_finalizer_may_allocate_resurrect_and_longjmp),
+      cmocka_unit_test(what_it_leads_to_is_marked),
       cmocka_unit_test(many_in_several_queues),
       cmocka_unit_test(all_are_queued_at_the_end_of_a_program),
       cmocka_unit_test(a_destructor_runs_once),

@@ -59,22 +59,29 @@ static value builtin_write(vm *vm, value *arguments, int count) {
   return NIL;
 }
 
-/* A line, without its end, in parts of the heap: no memory of malloc's is held over an allocation. */
+CRADLE_MAY_COLLECT static cradle_string *extend(vm *vm, cradle_string *line, const char *part, size_t length) {
+  CRADLE_ROOT(vm->mutator, line);
+  cradle_string *read = cradle_string_new(&vm->kit, part, length);
+  return line == NULL ? read : cradle_string_join(&vm->kit, line, read);
+}
+/* A line without its end, or nil. It is put together on the heap, because no memory of malloc's may be held over an allocation. */
 CRADLE_MAY_COLLECT static value builtin_input(vm *vm, value *arguments, int count) {
   (void)arguments;
   (void)count;
   char part[256];
-  fflush(stdout);
+  size_t length = 0;
   cradle_string *line = NULL;
   CRADLE_ROOT(vm->mutator, line);
-  while (fgets(part, sizeof part, stdin) != NULL) {
-    size_t length = strlen(part);
-    bool is_end = length > 0 && part[length - 1] == '\n';
-    cradle_string *read = cradle_string_new(&vm->kit, part, length - is_end);
-    line = line == NULL ? read : cradle_string_join(&vm->kit, line, read);
-    if (is_end) break;
+  fflush(stdout);
+  int c = getchar();
+  if (c == EOF) return NIL;
+  for (; c != EOF && c != '\n'; c = getchar()) {
+    part[length++] = (char)c;
+    if (length < sizeof part) continue;
+    line = extend(vm, line, part, length);
+    length = 0;
   }
-  return line == NULL ? NIL : object(line);
+  return object(extend(vm, line, part, length));
 }
 
 /* --- all kinds --- */

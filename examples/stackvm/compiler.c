@@ -30,6 +30,12 @@ void expect(compiler *c, token_kind kind, const char *what) {
   fail_at(c, &c->current, message);
 }
 
+/* The ";" at the end of a statement, which the last one of an interactive source need not have. */
+static void end_statement(compiler *c) {
+  bool may_lack = c->is_interactive && c->function->kind == FUNCTION_MAIN && c->function->depth == 0;
+  if (!may_lack || !at(c, TOKEN_END)) expect(c, TOKEN_SEMICOLON, "\";\" after a statement");
+}
+
 void nest(compiler *c) {
   if (++c->nesting > NESTING_MAX) fail_at(c, &c->current, "this is nested more than 150 deep");
 }
@@ -88,7 +94,7 @@ CRADLE_MAY_COLLECT static void compile_let(compiler *c) {
     compile_expression(c);
   else
     emit(c, DO_NIL);
-  expect(c, TOKEN_SEMICOLON, "\";\" after let");
+  end_statement(c);
   define_variable(c, &name);
 }
 
@@ -303,7 +309,7 @@ static void compile_jump(compiler *c, bool is_break) {
   leave_scopes(c, loop->depth);
   chain_jump(c, is_break ? &loop->breaks : &loop->continues);
   c->function->height = height; /* for the code behind, which does not run */
-  expect(c, TOKEN_SEMICOLON, "\";\"");
+  end_statement(c);
 }
 
 CRADLE_MAY_COLLECT static void compile_return(compiler *c) {
@@ -315,7 +321,7 @@ CRADLE_MAY_COLLECT static void compile_return(compiler *c) {
   } else {
     if (c->function->kind == FUNCTION_INIT) fail_at(c, &c->previous, "init returns the instance and nothing else");
     compile_expression(c);
-    expect(c, TOKEN_SEMICOLON, "\";\" after the value of return");
+    end_statement(c);
   }
   leave_tries(c, 0);
   emit(c, DO_RETURN);
@@ -343,7 +349,7 @@ CRADLE_MAY_COLLECT static void compile_try(compiler *c) {
 
 CRADLE_MAY_COLLECT static void compile_throw(compiler *c) {
   compile_expression(c);
-  expect(c, TOKEN_SEMICOLON, "\";\" after throw");
+  end_statement(c);
   emit(c, DO_THROW);
 }
 
@@ -383,7 +389,7 @@ static void compile_statement(compiler *c) {
   } else if (!accept(c, TOKEN_SEMICOLON)) {
     bool is_shown = c->is_interactive && c->function->kind == FUNCTION_MAIN && c->function->depth == 0;
     compile_simple_statement(c, is_shown ? DO_SHOW : DO_POP);
-    if (!is_shown || !at(c, TOKEN_END)) expect(c, TOKEN_SEMICOLON, "\";\" after a statement");
+    end_statement(c);
   }
   c->nesting--;
 }

@@ -70,14 +70,10 @@ CRADLE_MAY_COLLECT static bool run_file(vm *vm, const char *path) {
 
 /* Adds a line of standard input, with its end. false: there is none. */
 static bool read_line(buffer *into, bool is_terminal, const char *prompt) {
-  char part[256];
   size_t before = into->length;
   if (is_terminal) fputs(prompt, stdout);
   fflush(stdout);
-  while (fgets(part, sizeof part, stdin) != NULL) {
-    add_text(into, part, strlen(part));
-    if (into->text[into->length - 1] == '\n') break;
-  }
+  for (int c = 0; c != '\n' && (c = getchar()) != EOF;) add_text(into, &(char){(char)c}, 1);
   return into->length > before;
 }
 

@@ -23,13 +23,27 @@ _Noreturn static void raise_operands(vm *vm, instruction instruction) {
   raise_error(vm, "\"%s\" cannot be used with %s and %s", signs[instruction], kind_name(operands[0]), kind_name(operands[1]));
 }
 
+/* The bytes of a string, or of a number, which are in text. */
+static size_t text_length(value v, char text[NUMBER_TEXT]) {
+  return is_string(v) ? to_string(v)->length : number_text(to_double(v), text);
+}
+static const char *text_bytes(value v, const char *text) {
+  return is_string(v) ? to_string(v)->bytes : text;
+}
+
 void operate_add(vm *vm) {
+  char left[NUMBER_TEXT], right[NUMBER_TEXT];
   if (!is_string(stack_top(vm)[-1]) && !is_string(stack_top(vm)[-2])) raise_operands(vm, DO_ADD);
   for (int i = 1; i <= 2; i++) {
+    if (is_number(stack_top(vm)[-i])) continue;
     cradle_string *text = to_text(vm, stack_top(vm)[-i]);
     stack_top(vm)[-i] = object(text);
   }
-  cradle_string *joined = cradle_string_join(&vm->kit, to_string(stack_top(vm)[-2]), to_string(stack_top(vm)[-1]));
+  size_t left_length = text_length(stack_top(vm)[-2], left), right_length = text_length(stack_top(vm)[-1], right);
+  cradle_string *joined = cradle_string_blank(&vm->kit, left_length + right_length);
+  const value *operands = stack_top(vm) - 2; /* where they are now */
+  memcpy(joined->bytes, text_bytes(operands[0], left), left_length);
+  memcpy(joined->bytes + left_length, text_bytes(operands[1], right), right_length);
   replace(vm, 2, object(joined));
 }
 

@@ -25,10 +25,20 @@ static void add_string(sink *sink, const cradle_string *string) {
   add(sink, string->bytes, string->length);
 }
 
+static size_t whole_text(int64_t n, char text[NUMBER_TEXT]) {
+  char digits[NUMBER_TEXT];
+  size_t count = 0, length = 0;
+  if (n < 0) text[length++] = '-';
+  for (uint64_t rest = (uint64_t)(n < 0 ? -n : n); rest > 0 || count == 0; rest /= 10) digits[count++] = (char)('0' + rest % 10);
+  while (count > 0) text[length++] = digits[--count];
+  text[length] = '\0';
+  return length;
+}
+
 /* Whole numbers as such up to 15 digits, others with as few digits as tell them from their neighbours. */
 size_t number_text(double n, char text[NUMBER_TEXT]) {
   if (n != n) return (size_t)snprintf(text, NUMBER_TEXT, "nan");
-  if (n == floor(n) && fabs(n) < 1e15) return (size_t)snprintf(text, NUMBER_TEXT, "%.0f", n == 0 ? 0.0 : n);
+  if (fabs(n) < 1e15 && n == floor(n)) return whole_text((int64_t)n, text);
   int length = 0;
   for (int digits = 15; digits <= 17; digits++) {
     length = snprintf(text, NUMBER_TEXT, "%.*g", digits, n);
@@ -108,7 +118,9 @@ void print_value(value v, FILE *out) {
 }
 
 cradle_string *to_text(vm *vm, value v) {
+  char text[NUMBER_TEXT];
   if (is_string(v)) return to_string(v);
+  if (is_number(v)) return cradle_string_new(&vm->kit, text, number_text(to_double(v), text));
   sink counted = {.length = 0}, written = {.length = 0};
   add_value(&counted, v, 0);
   CRADLE_ROOT_VALUE(vm->mutator, v);

@@ -30,8 +30,8 @@ QUICK = [
     {"CRADLE_GC_NURSERY": "5K", "CRADLE_STRESS": "3", "CRADLE_VERIFY": "1"},
     {"CRADLE_GC_NURSERY": "64M"},
 ]
-# Programs that fill their heap or stack: the heap is small, and collections at every allocation would take hours.
-FILLING = {"memory", "error_memory", "recursion", "statements"}
+# Programs that fill their heap or stack, and the heap they get: collections at every allocation would take hours.
+FILLING = {"memory": "8M", "error_memory": "8M", "recursion": "32M", "statements": "8M"}
 
 REFUSED_SOURCES = [
     ("let", 'stdin:1: expected a variable\'s name after let, but the source ends here'),
@@ -138,7 +138,7 @@ def environments(name, every):
         if "CRADLE_VERIFY" in variables:  # goes over the whole heap at every collection: there are to be fewer
             variables["CRADLE_GC_NURSERY"] = "512K"
         large = variables.get("CRADLE_GC_NURSERY", "") in SIZES[SIZES.index("8M"):]
-        filling.append({**variables, "CRADLE_GC_MAX": "256M" if large else "32M"})
+        filling.append({**variables, "CRADLE_GC_MAX": "160M" if large else FILLING[name]})
     return filling
 
 
@@ -157,6 +157,15 @@ def check_program(runner, path, every, write):
             return
         if expected_path.read_bytes() != result.stdout + result.stderr or result.returncode != status:
             runner.check(f"{commented(variables)} {path.name}", False, result)
+
+
+def check_readme(runner):
+    """The program in README.md, which shows the language, prints readme.out."""
+    text = (HERE.parent / "README.md").read_text()
+    blocks = re.findall(r"^```\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    result = runner.run(["-"], given="".join(blocks).encode())
+    expected = (HERE / "readme.out").read_bytes()
+    runner.check("README.md", len(blocks) == 1 and result.stdout == expected and result.returncode == 0, result)
 
 
 def check_sources(runner):
@@ -250,6 +259,7 @@ def main():
         paths = sorted([*HERE.glob("*.vm"), *HERE.glob("*.repl")])
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda path: check_program(runner, path, arguments.long, arguments.write), paths))
+        check_readme(runner)
         check_sources(runner)
         check_commands(runner)
     print(f"{runner.runs} runs, {runner.faults} wrong")

@@ -8,6 +8,9 @@
 
 #if defined(CRADLE_PROBES) && CRADLE_PROBES
 #include <sys/sdt.h>
+#if defined(__clang__) /* sdt.h's macros pass no argument for "..." */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
 #define PROBE1(name, a) DTRACE_PROBE1(cradle, name, a)
 #define PROBE2(name, a, b) DTRACE_PROBE2(cradle, name, a, b)
 #define PROBE3(name, a, b, c) DTRACE_PROBE3(cradle, name, a, b, c)

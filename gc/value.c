@@ -4,8 +4,11 @@
 #define ADDRESS_BITS UINT64_C(0x00007ffffffffff8)
 #define TAG_BITS UINT64_C(7)
 
+/* The one encoding without immediates: the payload is the whole word, so that a word with a tag is a mistake and need not be
+ * looked for. Low tags of which only 0 is a reference are another encoding. */
 cradle_encoding cradle_encoding_plain(void) {
-  return cradle_encoding_low_tags(0x01);
+  cradle_encoding encoding = {.pairs = {{0, 0}}, .pair_count = 1, .tag_set = 0x01, .payload_mask = ~UINT64_C(0)};
+  return encoding;
 }
 
 cradle_encoding cradle_encoding_low_tags(uint8_t tag_set) {
@@ -21,7 +24,7 @@ cradle_encoding cradle_encoding_nan_boxing(uint64_t mask, uint64_t pattern) {
 
 bool crd_encoding_is_plain(const cradle_encoding *encoding) {
   return encoding->pair_count == 1 && encoding->pairs[0].mask == 0 && encoding->tag_set == 0x01 &&
-         encoding->payload_mask == ~TAG_BITS;
+         encoding->payload_mask == ~UINT64_C(0);
 }
 
 static const char *pair_fault(const cradle_encoding *encoding, uint32_t i) {

@@ -1,24 +1,35 @@
-/* Lists: an array with room at its end. The array that replaces a full one is half as large again, so that appending costs a
- * constant number of copies an item, and a list of n items holds at most 1.5 n slots (and a few). */
+/* Lists: an array with room at its end. The array that replaces a full one is twice as large, so that appending copies an item
+ * once on average. */
 #include <cradle/kit.h>
 
-enum { ROOM_LEAST = 6 };
+enum { ROOM_LEAST = 6, ROOM_SMALL_MOST = CRADLE_NURSERY_OBJECT_MAX_BYTES / 8 - 2 };
 
 cradle_array *cradle_array_new(const cradle_kit *kit, size_t length) {
   return cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_ARRAY, length);
 }
 
+/* An array that is zeroed only when it is large. */
+static cradle_array *allocate(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT {
+  if (length > ROOM_SMALL_MOST) return cradle_array_new(kit, length);
+  cradle_array *array = cradle_new_uninitialized(kit->mutator, kit->first_type + CRADLE_KIT_ARRAY,
+                                                 sizeof(cradle_array) + length * sizeof array->items[0]);
+  array->length = length;
+  return array;
+}
+
 /* Replaces the array by one with the given room, which holds the list's items. */
 static void set_room(const cradle_kit *kit, cradle_list *list, size_t room) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, list);
-  cradle_array *array = cradle_array_new(kit, room);
-  if (list->length > 0) memcpy(array->items, list->array->items, list->length * sizeof *array->items); /* fresh: no barrier */
+  cradle_array *array = allocate(kit, room);
+  size_t filled = list->length * sizeof *array->items; /* fresh: no barrier */
+  if (filled > 0) memcpy(array->items, list->array->items, filled);
+  if (room <= ROOM_SMALL_MOST) memset(array->items + list->length, 0, room * sizeof *array->items - filled);
   cradle_store(kit->mutator, list, &list->array, array);
   list->room = room;
 }
 
 static void grow(const cradle_kit *kit, cradle_list *list) CRADLE_MAY_COLLECT {
-  set_room(kit, list, list->room < ROOM_LEAST ? ROOM_LEAST : list->room + list->room / 2);
+  set_room(kit, list, list->room < ROOM_LEAST ? ROOM_LEAST : 2 * list->room);
 }
 
 cradle_list *cradle_list_new(const cradle_kit *kit, size_t capacity) {

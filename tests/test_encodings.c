@@ -74,6 +74,29 @@ enum { LAYOUTS = 7 };
 
 /* --- the test --- */
 
+/* Immediates that would be the addresses of young objects but for their tag, in a layout whose only tag of references is 0. */
+static void tagged_words_that_look_like_addresses(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.encoding = cradle_encoding_low_tags(0x01);
+  fixture_open_with(&f, &options);
+  values *holder = cradle_new_array(f.m, T_VALUES, 8);
+  uint64_t words[8];
+  cradle_push(f.m, holder);
+  for (unsigned tag = 1; tag < 8; tag++) {
+    words[tag] = (uint64_t)(uintptr_t)cradle_new_array(f.m, T_STRING, 8) | tag;
+    holder = (values *)(uintptr_t)*cradle_peek(f.m, 0);
+    cradle_store_value(f.m, holder, &holder->item[tag], words[tag]);
+  }
+  cradle_collect_minor(f.m);
+  cradle_collect_full(f.m);
+  holder = cradle_pop(f.m);
+  for (unsigned tag = 1; tag < 8; tag++) assert_int_equal(holder->item[tag], words[tag]);
+  fixture_close(&f);
+}
+
 static uint64_t address_of(const layout *l, uint64_t value) {
   return value & l->encoding.payload_mask;
 }
@@ -140,6 +163,7 @@ static void layouts_of_known_machines(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(layouts_of_known_machines)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(layouts_of_known_machines),
+                                     cmocka_unit_test(tagged_words_that_look_like_addresses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,27 @@
+/* What the variants of the kit benchmark do. */
+#ifndef BENCH_KIT_WORK_H
+#define BENCH_KIT_WORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KIT_NAME_BYTES = 24, KIT_OPERATIONS = 6 };
+
+/* Each key once, in an order that is not that of the numbers. Keys are small integers of a low-bit tagging. */
+typedef struct kit_work {
+  size_t size;
+  uint64_t *keys, *absent;
+  char (*names)[KIT_NAME_BYTES];
+} kit_work;
+
+/* The operations are run in this order, each several times: lookups find what insertions left. An insertion drops the container
+ * that it made before. Lookups return how many keys were found, the others 0. */
+typedef size_t kit_operation(const kit_work *work);
+typedef struct kit_variant {
+  const char *name;
+  kit_operation *operations[KIT_OPERATIONS]; /* append, insert, find, miss, insert names, find names; NULL: it has none */
+} kit_variant;
+
+extern const kit_variant kit_khash, kit_uthash;
+
+#endif

@@ -81,8 +81,8 @@ static inline closure *cached_method(value v, const inline_cache *cache) {
 static inline cradle_word *list_item(value list, value index) {
   if (!is_a(list, T_LIST) || !is_number(index)) return NULL;
   double n = to_double(index);
-  if (!(n >= 0 && n < (double)to_list(list)->length)) return NULL;
-  size_t i = (size_t)n;
+  if (!(n >= 0 && n < (double)(int64_t)to_list(list)->length)) return NULL;
+  int64_t i = (int64_t)n; /* signed: one instruction */
   return (double)i == n ? &to_list(list)->array->items[i] : NULL;
 }
 

@@ -112,8 +112,8 @@ static double peak_bytes(void) {
   FILE *status = fopen("/proc/self/status", "r");
   while (status != NULL && fgets(line, sizeof line, status) != NULL && sscanf(line, "VmHWM: %llu kB", &kib) != 1) continue;
   if (status != NULL) fclose(status);
-  struct rusage usage;
-  if (kib == 0 && getrusage(RUSAGE_SELF, &usage) == 0) kib = (unsigned long long)usage.ru_maxrss;
+  struct rusage used;
+  if (kib == 0 && getrusage(RUSAGE_SELF, &used) == 0) kib = (unsigned long long)used.ru_maxrss;
   return 1024.0 * (double)kib;
 }
 

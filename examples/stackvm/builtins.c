@@ -1,7 +1,6 @@
 /* The functions that every program has. Their arguments are on the value stack and stay there until they return, so they are
  * rooted; arguments[i] is read again after whatever may collect. No builtin pushes. */
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -64,7 +63,8 @@ CRADLE_MAY_COLLECT static cradle_string *extend(vm *vm, cradle_string *line, con
   cradle_string *read = cradle_string_new(&vm->kit, part, length);
   return line == NULL ? read : cradle_string_join(&vm->kit, line, read);
 }
-/* A line without its end, or nil. It is put together on the heap, because no memory of malloc's may be held over an allocation. */
+/* A line without its end, or nil. It is put together on the heap, because no memory of malloc's may be held over an
+ * allocation. */
 CRADLE_MAY_COLLECT static value builtin_input(vm *vm, value *arguments, int count) {
   (void)arguments;
   (void)count;

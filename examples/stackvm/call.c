@@ -1,5 +1,4 @@
 /* Calls, frames and the handlers of try. */
-#include <stdlib.h>
 
 #include "allocate.h"
 #include "operate.h"

@@ -56,6 +56,7 @@ void prototype_free(prototype *prototype) {
 
 uint32_t prototype_line(const prototype *prototype, size_t position) {
   uint32_t line = 0;
-  for (uint32_t i = 0; i < prototype->line_count && prototype->lines[i].start <= position; i++) line = prototype->lines[i].line;
+  for (uint32_t i = 0; i < prototype->line_count && prototype->lines[i].start <= position; i++)
+    line = prototype->lines[i].line;
   return line;
 }

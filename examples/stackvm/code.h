@@ -13,8 +13,8 @@
 
 /* name, bytes of operands, how many values more are on the stack afterwards (CALL and its like: without the arguments)
  *
- * Operands of one byte are variables or counts, those of two bytes (low byte first) constants, globals, caches and distances.
- * The comments show the stack before and after. */
+ * Operands of one byte are variables or counts, those of two bytes (low byte first) constants, globals, caches and
+ * distances. The comments show the stack before and after. */
 #define INSTRUCTIONS(I)                                                                                    \
   I(CONSTANT, 2, 1)       /* -> constant */                                                                \
   I(NIL, 0, 1)                                                                                             \

@@ -7,8 +7,8 @@ void fail_at(compiler *c, const token *where, const char *message) {
   if (where->kind == TOKEN_END)
     raise_error(c->vm, "%s:%u: %s, but the source ends here", c->file, where->line, message);
   else
-    raise_error(c->vm, "%s:%u: %s, at \"%.*s\"", c->file, where->line, message, (int)(where->length < 40 ? where->length : 40),
-                where->start);
+    raise_error(c->vm, "%s:%u: %s, at \"%.*s\"", c->file, where->line, message,
+                (int)(where->length < 40 ? where->length : 40), where->start);
 }
 
 void advance(compiler *c) {
@@ -213,8 +213,8 @@ static void skip_step(compiler *c) {
   }
 }
 
-/* for (FIRST; CONDITION; STEP) BODY from the condition on. The step is skipped, and compiled by going back to it when the code of
- * the body is there. */
+/* for (FIRST; CONDITION; STEP) BODY from the condition on. The step is skipped, and compiled by going back to it when
+ * the code of the body is there. */
 CRADLE_MAY_COLLECT static void compile_counting_for(compiler *c) {
   loop loop;
   open_loop(c, &loop);
@@ -243,8 +243,8 @@ CRADLE_MAY_COLLECT static void compile_counting_for(compiler *c) {
   close_loop(c, &loop);
 }
 
-/* for (let NAME in COLLECTION) BODY, or NAME, NAME in it: from the "in" on. The collection and a counter are hidden locals, the
- * names are new ones in each round. */
+/* for (let NAME in COLLECTION) BODY, or NAME, NAME in it: from the "in" on. The collection and a counter are hidden
+ * locals, the names are new ones in each round. */
 CRADLE_MAY_COLLECT static void compile_collection_for(compiler *c, const token *key, const token *item) {
   loop loop;
   expect(c, TOKEN_IN, "\"in\" and a collection");

@@ -4,8 +4,8 @@
  *   expressions.c   expressions and assignments
  *   emit.c          instructions, variables and scopes
  *
- * Errors are raised (vm.h) at once: the first is the only one told. Prototypes are in vm->prototypes from their beginning, so
- * that nothing is lost then; the states of functions are on the C stack.
+ * Errors are raised (vm.h) at once: the first is the only one told. Prototypes are in vm->prototypes from their
+ * beginning, so that nothing is lost then; the states of functions are on the C stack.
  */
 #ifndef STACKVM_COMPILER_H
 #define STACKVM_COMPILER_H

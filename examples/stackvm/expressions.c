@@ -231,9 +231,7 @@ CRADLE_MAY_COLLECT static void compile_binary(compiler *c, token_kind kind) {
     compile_value(c, (precedence)(binary[kind].precedence + 1));
     land(c, jump);
     break;
-  default:
-    compile_value(c, (precedence)(binary[kind].precedence + 1));
-    emit(c, binary[kind].instruction);
+  default: compile_value(c, (precedence)(binary[kind].precedence + 1)); emit(c, binary[kind].instruction);
   }
 }
 

@@ -1,8 +1,9 @@
 /* The interpreter's loop.
  *
- * It keeps the frame, the next instruction, the first slot and the top of the value stack in locals. SAVE puts them where the
- * collector and the error messages look; it precedes every call that may collect, raise or look at the stack. LOAD takes them
- * from there after calls that may have changed the frame or moved the stack, RELOAD_TOP after those that only push and pop.
+ * It keeps the frame, the next instruction, the first slot and the top of the value stack in locals. SAVE puts them where
+ * the collector and the error messages look; it precedes every call that may collect, raise or look at the stack. LOAD
+ * takes them from there after calls that may have changed the frame or moved the stack, RELOAD_TOP after those that only
+ * push and pop.
  */
 #include "allocate.h"
 #include "operate.h"

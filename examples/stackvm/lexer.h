@@ -1,5 +1,5 @@
-/* The lexer: source text to tokens, one at a time. It is a small structure by value, so that the compiler can go back to a place
- * by copying it. */
+/* The lexer: source text to tokens, one at a time. It is a small structure by value, so that the compiler can go back
+ * to a place by copying it. */
 #ifndef STACKVM_LEXER_H
 #define STACKVM_LEXER_H
 

@@ -77,7 +77,8 @@ static bool read_line(buffer *into, bool is_terminal, const char *prompt) {
   return into->length > before;
 }
 
-/* Statements go over as many lines as they take. The return value says whether all went well, for the scripts that pipe into it. */
+/* Statements go over as many lines as they take. The return value says whether all went well, for the scripts that
+ * pipe into it. */
 CRADLE_MAY_COLLECT static bool run_lines(vm *vm) {
   buffer text = {.length = 0};
   bool is_terminal = isatty(STDIN_FILENO), at_end = false, all_done = true;
@@ -105,7 +106,8 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* Most bytes that were resident. Linux tells it of this program alone; getrusage's figure includes the one that started it. */
+/* Most bytes that were resident. Linux tells it of this program alone; getrusage's figure includes the one that
+ * started it. */
 static double peak_bytes(void) {
   unsigned long long kib = 0;
   char line[128];
@@ -125,7 +127,8 @@ static void print_stats(const vm *vm, uint64_t elapsed_ns) {
   fprintf(stderr, "gc: %llu minor collections, %llu major\n", (unsigned long long)stats.minor_collections,
           (unsigned long long)stats.major_collections);
   fprintf(stderr, "gc: %.1f MiB allocated, %.1f MiB promoted, %.1f MiB in the old generation now\n",
-          (double)stats.allocated_bytes / 1048576, (double)stats.promoted_bytes / 1048576, (double)stats.old_bytes / 1048576);
+          (double)stats.allocated_bytes / 1048576, (double)stats.promoted_bytes / 1048576,
+          (double)stats.old_bytes / 1048576);
   fprintf(stderr, "gc: %.3f s of %.3f s, %.1f %%\n", (double)collector_ns / 1e9, (double)elapsed_ns / 1e9,
           100.0 * (double)collector_ns / (double)elapsed_ns);
   fprintf(stderr, "gc: longest pause %.3f ms, peak memory %.1f MiB\n", (double)stats.pause_max_ns / 1e6,

@@ -14,13 +14,14 @@ static void replace(vm *vm, size_t count, value v) {
 /* --- arithmetic --- */
 
 static const char *const signs[INSTRUCTION_COUNT] = {
-    [DO_ADD] = "+",  [DO_SUBTRACT] = "-",    [DO_MULTIPLY] = "*", [DO_DIVIDE] = "/",
-    [DO_MODULO] = "%", [DO_LESS] = "<", [DO_LESS_EQUAL] = "<=", [DO_GREATER] = ">", [DO_GREATER_EQUAL] = ">=",
+    [DO_ADD] = "+",  [DO_SUBTRACT] = "-",    [DO_MULTIPLY] = "*", [DO_DIVIDE] = "/",         [DO_MODULO] = "%",
+    [DO_LESS] = "<", [DO_LESS_EQUAL] = "<=", [DO_GREATER] = ">",  [DO_GREATER_EQUAL] = ">=",
 };
 
 _Noreturn static void raise_operands(vm *vm, instruction instruction) {
   const value *operands = stack_top(vm) - 2;
-  raise_error(vm, "\"%s\" cannot be used with %s and %s", signs[instruction], kind_name(operands[0]), kind_name(operands[1]));
+  raise_error(vm, "\"%s\" cannot be used with %s and %s", signs[instruction], kind_name(operands[0]),
+              kind_name(operands[1]));
 }
 
 /* The bytes of a string, or of a number, which are in text. */

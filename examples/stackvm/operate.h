@@ -1,5 +1,5 @@
-/* What the instructions do beyond their fast cases in interpreter.c. Each function takes its operands from the value stack and
- * leaves its result there, as its instruction does; all may raise errors. */
+/* What the instructions do beyond their fast cases in interpreter.c. Each function takes its operands from the value
+ * stack and leaves its result there, as its instruction does; all may raise errors. */
 #ifndef STACKVM_OPERATE_H
 #define STACKVM_OPERATE_H
 

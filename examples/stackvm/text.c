@@ -29,7 +29,8 @@ static size_t whole_text(int64_t n, char text[NUMBER_TEXT]) {
   char digits[NUMBER_TEXT];
   size_t count = 0, length = 0;
   if (n < 0) text[length++] = '-';
-  for (uint64_t rest = (uint64_t)(n < 0 ? -n : n); rest > 0 || count == 0; rest /= 10) digits[count++] = (char)('0' + rest % 10);
+  for (uint64_t rest = (uint64_t)(n < 0 ? -n : n); rest > 0 || count == 0; rest /= 10)
+    digits[count++] = (char)('0' + rest % 10);
   while (count > 0) text[length++] = digits[--count];
   text[length] = '\0';
   return length;

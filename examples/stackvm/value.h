@@ -1,12 +1,11 @@
 /* Values: NaN-boxing in 64 bits.
  *
- * A double is itself. Of the quiet NaNs, those with bit 50 set are ours: with the sign bit clear they are the four immediates
- * below, with the sign bit set they are references, the address in the low 48 bits. Arithmetic makes no NaN with bit 50 set from
- * operands without it, so a computed NaN stays a number. The zero word is the number 0, as the collector wants it: cleared
- * memory holds values.
+ * A double is itself. Of the quiet NaNs, those with bit 50 set are ours: with the sign bit clear they are the four
+ * immediates below, with the sign bit set they are references, the address in the low 48 bits. Arithmetic makes no NaN
+ * with bit 50 set from operands without it, so a computed NaN stays a number. The zero word is the number 0, as the
+ * collector wants it: cleared memory holds values.
  *
- * The collector gets the encoding as data (options.encoding in vm.c): cradle_encoding_nan_boxing(REFERENCE, REFERENCE).
- */
+ * The collector gets the encoding as data (options.encoding in vm.c): cradle_encoding_nan_boxing(REFERENCE, REFERENCE). */
 #ifndef STACKVM_VALUE_H
 #define STACKVM_VALUE_H
 

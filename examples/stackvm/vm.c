@@ -2,7 +2,6 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Endless allocation ends here unless CRADLE_GC_MAX says otherwise. */
 #define HEAP_MAX_BYTES ((size_t)1 << 30)
@@ -50,7 +49,8 @@ CRADLE_MAY_COLLECT static uint32_t number_of(vm *vm, cradle_map **numbers, value
   value known = cradle_map_get(&vm->kit, *numbers, key, UNDEFINED);
   if (known == UNDEFINED) {
     size_t count = array_count(array);
-    if (count == OPERANDS_MAX) raise_error(vm, "there are more than %d %s", OPERANDS_MAX, is_constant ? "constants" : "globals");
+    if (count == OPERANDS_MAX)
+      raise_error(vm, "there are more than %d %s", OPERANDS_MAX, is_constant ? "constants" : "globals");
     array_reserve(vm, array, 1);
     known = number((double)count);
     cradle_map_set(&vm->kit, *numbers, key, known);

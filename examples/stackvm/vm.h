@@ -1,12 +1,12 @@
 /* The virtual machine: its heap, its stacks, and how errors leave.
  *
- *   [vm.1] The words of the value stack from base to top are current values at every call that may collect: whoever keeps the
- *          top elsewhere (the interpreter's loop) stores it first.
+ *   [vm.1] The words of the value stack from base to top are current values at every call that may collect: whoever keeps
+ *          the top elsewhere (the interpreter's loop) stores it first.
  *   [vm.2] A running function's callee is in the first slot of its frame, a method's receiver in the second, so the value
  *          stack alone keeps all that runs alive.
  *   [vm.3] Open upvalues are in vm->open_upvalues, highest slot first, one for each variable.
- *   [vm.4] Errors leave by longjmp to the innermost protect() and run no cleanup in between: C functions here hold no memory of
- *          malloc's over a call that may raise or collect.
+ *   [vm.4] Errors leave by longjmp to the innermost protect() and run no cleanup in between: C functions here hold no
+ *          memory of malloc's over a call that may raise or collect.
  */
 #ifndef STACKVM_VM_H
 #define STACKVM_VM_H
@@ -60,16 +60,15 @@ typedef struct vm {
   prototype **prototypes;
   uint32_t prototype_count, prototype_room;
 
-  upvalue *open_upvalues;      /* a global root, like the next ones */
+  upvalue *open_upvalues;       /* a global root, like the next ones */
   cradle_map *constant_numbers; /* constant -> its number */
   cradle_map *global_numbers;   /* name -> its number */
-  value thrown;                /* what is on its way to a handler; UNDEFINED: the text of message */
-  value init_name;             /* "init" */
+  value thrown;                 /* what is on its way to a handler; UNDEFINED: the text of message */
+  value init_name;              /* "init" */
   char message[256];
   uint64_t class_count;
 
   protection *protection;
-  uint64_t start_ns;
 } vm;
 
 /* Starts the VM; when it cannot, says why and ends the program. */
@@ -137,12 +136,13 @@ typedef struct source {
 
 /* compiler.c: the main function of a source. */
 const prototype *compile(vm *vm, const source *source) CRADLE_MAY_COLLECT;
-/* interpreter.c: compiles and runs a source. false: an error was raised and reported, except one that only says that the source
- * ended when it is interactive. */
+/* interpreter.c: compiles and runs a source. false: an error was raised and reported, except one that only says that
+ * the source ended when it is interactive. */
 bool run_source(vm *vm, const source *source) CRADLE_MAY_COLLECT;
 /* builtins.c */
 void define_builtins(vm *vm) CRADLE_MAY_COLLECT;
-/* text.c: what print prints. A string for it; a number's text and its length; and the printing itself, which allocates nothing. */
+/* text.c: what print prints. A string for it; a number's text and its length; and the printing itself, which allocates
+ * nothing. */
 cradle_string *to_text(vm *vm, value v) CRADLE_MAY_COLLECT;
 size_t number_text(double n, char text[NUMBER_TEXT]);
 void print_value(value v, FILE *out);

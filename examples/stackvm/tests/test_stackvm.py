@@ -118,7 +118,8 @@ class Runner:
         if holds:
             return
         self.faults += 1
-        print(f"{what}: exit status {result.returncode}\n{(result.stdout[-600:] + result.stderr[-1500:]).decode(errors='replace')}")
+        print(f"{what}: exit status {result.returncode}\n{(result.stdout[-600:] + result.stderr[-1500:]).decode(errors='replace')}",
+              flush=True)
 
 
 def environments(name, every):

@@ -136,6 +136,8 @@ def environments(name, every):
         variables = dict(variables)
         if "CRADLE_STRESS" in variables:
             variables["CRADLE_STRESS"] = "1009"
+        if "CRADLE_STRESS_MAJOR" in variables:
+            variables["CRADLE_STRESS_MAJOR"] = "101"
         if "CRADLE_VERIFY" in variables:  # goes over the whole heap at every collection: there are to be fewer
             variables["CRADLE_GC_NURSERY"] = "512K"
         large = variables.get("CRADLE_GC_NURSERY", "") in SIZES[SIZES.index("8M"):]

@@ -57,13 +57,12 @@ CRADLE_MAY_COLLECT static void call_class(vm *vm, size_t count) {
   value *callee = stack_top(vm) - count - 1;
   instance *made = new_instance(vm, callee);
   const class *of = made->class;
-  uint32_t member = find_member(vm, of, to_string(vm->init_name));
-  if (member == MEMBER_NONE || !(member & MEMBER_METHOD)) {
+  if (of->init == MEMBER_NONE) {
     if (count > 0) raise_error(vm, "%.*s has no init and wants no arguments", (int)of->name->length, of->name->bytes);
     *callee = object(made);
     return;
   }
-  closure *init = to_closure(cradle_list_get(of->methods, member & ~MEMBER_METHOD));
+  closure *init = to_closure(cradle_list_get(of->methods, of->init & ~MEMBER_METHOD));
   *callee = object(init);
   insert_receiver(vm, object(made), count);
   enter_checked(vm, init, count, count + 2);

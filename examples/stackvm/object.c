@@ -71,6 +71,7 @@ class *new_class(vm *vm, cradle_string *name) {
   made->members = members;
   made->methods = methods;
   made->id = ++vm->class_count;
+  made->init = MEMBER_NONE;
   return made;
 }
 
@@ -83,6 +84,7 @@ void inherit(vm *vm, class *into, class *parent) {
   CRADLE_ROOT(vm->mutator, parent);
   cradle_store(vm->mutator, into, &into->parent, parent);
   into->field_count = parent->field_count;
+  into->init = parent->init;
   for (size_t i = 0; i < parent->methods->length; i++)
     cradle_list_append(&vm->kit, into->methods, cradle_list_get(parent->methods, i));
   for (size_t e = cradle_map_next(parent->members, 0); e != CRADLE_MAP_NONE; e = cradle_map_next(parent->members, e + 1))
@@ -95,6 +97,7 @@ void add_method(vm *vm, class *into, cradle_string *name, closure *method) {
   uint32_t member = (uint32_t)into->methods->length | MEMBER_METHOD;
   cradle_list_append(&vm->kit, into->methods, object(method));
   set_member(vm, into, name, member);
+  if (name->length == 4 && memcmp(name->bytes, "init", 4) == 0) into->init = member;
 }
 
 uint32_t find_member(vm *vm, const class *of, cradle_string *name) {

@@ -58,6 +58,7 @@ typedef struct class {
   struct class *parent; /* or NULL */
   uint64_t id;          /* never 0, of no other class */
   uint64_t field_count;
+  uint64_t init; /* the member that runs when an instance is made, or MEMBER_NONE */
 } class;
 
 /* A member: the number of a field or a method, and which of them. */

@@ -186,7 +186,7 @@ static void root(vm *vm, void *variable, cradle_kind kind) {
 void vm_start(vm *vm) {
   cradle_options options;
   cradle_error error;
-  *vm = (struct vm){.thrown = UNDEFINED, .init_name = NIL, .message = "out of memory"};
+  *vm = (struct vm){.thrown = UNDEFINED, .message = "out of memory"};
   cradle_options_init(&options);
   options.types = object_types;
   options.type_count = T_COUNT;
@@ -207,10 +207,8 @@ void vm_start(vm *vm) {
   root(vm, &vm->constant_numbers, CRADLE_KIND_REFERENCE);
   root(vm, &vm->global_numbers, CRADLE_KIND_REFERENCE);
   root(vm, &vm->thrown, CRADLE_KIND_VALUE);
-  root(vm, &vm->init_name, CRADLE_KIND_VALUE);
   vm->constant_numbers = cradle_map_new(&vm->kit, &cradle_keys_strings);
   vm->global_numbers = cradle_map_new(&vm->kit, &cradle_keys_strings);
-  vm->init_name = object(cradle_string_new(&vm->kit, "init", 4));
   define_builtins(vm);
 }
 

@@ -64,7 +64,6 @@ typedef struct vm {
   cradle_map *constant_numbers; /* constant -> its number */
   cradle_map *global_numbers;   /* name -> its number */
   value thrown;                 /* what is on its way to a handler; UNDEFINED: the text of message */
-  value init_name;              /* "init" */
   char message[256];
   uint64_t class_count;
 

@@ -1,0 +1,54 @@
+/* What the instructions do beyond their fast cases in interpreter.c. Each function takes its operands from the value
+ * stack and leaves its result there, as its instruction does; all may raise errors. */
+#ifndef STACKVM_OPERATE_H
+#define STACKVM_OPERATE_H
+
+#include "vm.h"
+
+/* --- operate.c --- */
+
+void operate_add(vm *vm) CRADLE_MAY_COLLECT; /* numbers, or strings with anything */
+/* SUBTRACT to MODULO. */
+void operate_arithmetic(vm *vm, instruction instruction);
+/* LESS to GREATER_EQUAL, of numbers or of strings. */
+void operate_compare(vm *vm, instruction instruction);
+double modulo(double a, double b);
+
+void get_index(vm *vm);
+void set_index(vm *vm) CRADLE_MAY_COLLECT;
+void get_field(vm *vm, value name, inline_cache *cache) CRADLE_MAY_COLLECT;
+void put_field(vm *vm, value name, inline_cache *cache) CRADLE_MAY_COLLECT;
+void get_super(vm *vm, value name) CRADLE_MAY_COLLECT;
+
+void make_list(vm *vm, size_t count) CRADLE_MAY_COLLECT;
+void extend_list(vm *vm, size_t count) CRADLE_MAY_COLLECT;
+void make_map(vm *vm, size_t count) CRADLE_MAY_COLLECT;
+void extend_map(vm *vm, size_t count) CRADLE_MAY_COLLECT;
+void make_class(vm *vm, value name) CRADLE_MAY_COLLECT;
+void operate_inherit(vm *vm) CRADLE_MAY_COLLECT;
+
+/* The next key of the collection in a stack slot, and its item with pair, pushed; the slot above it is the counter. false:
+ * there is none. */
+bool next_item(vm *vm, size_t slot, bool pair) CRADLE_MAY_COLLECT;
+
+_Noreturn void raise_undefined(vm *vm, unsigned global);
+
+/* --- call.c --- */
+
+/* Calls the value below count arguments. A closure gets a frame; anything else that can be called leaves its result. */
+void call_value(vm *vm, size_t count) CRADLE_MAY_COLLECT;
+/* INVOKE: the object lies twice below the arguments. */
+void invoke(vm *vm, value name, inline_cache *cache, size_t count) CRADLE_MAY_COLLECT;
+/* A frame for the closure in the slot below the top slots - 1 values; the number of arguments is right. */
+void enter(vm *vm, const closure *closure, size_t slots);
+_Noreturn void raise_arity(vm *vm, const char *name, int least, int most, size_t count);
+/* The top slots of the stack make room for a frame. */
+static inline bool has_room(const vm *vm, const prototype *prototype, const value *base) {
+  return vm->frame_count < vm->frame_room && (size_t)((value *)vm->stack.limit - base) > prototype->stack_need;
+}
+
+void open_try(vm *vm, const uint8_t *next);
+/* Goes to the innermost handler, whose frame becomes the current one, with the error on the stack. */
+void land_error(vm *vm) CRADLE_MAY_COLLECT;
+
+#endif

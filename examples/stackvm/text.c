@@ -1,0 +1,132 @@
+/* The text of values. Lists and maps are written out to a certain depth, which also ends those that contain themselves. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "vm.h"
+
+enum { DEPTH_MAX = 5 };
+
+/* Where text goes: a file, memory, or nowhere, to be counted. */
+typedef struct sink {
+  FILE *file;
+  char *memory;
+  size_t length;
+} sink;
+
+static void add(sink *sink, const char *text, size_t length) {
+  if (sink->file != NULL) fwrite(text, 1, length, sink->file);
+  if (sink->memory != NULL) memcpy(sink->memory + sink->length, text, length);
+  sink->length += length;
+}
+static void add_text(sink *sink, const char *text) {
+  add(sink, text, strlen(text));
+}
+static void add_string(sink *sink, const cradle_string *string) {
+  add(sink, string->bytes, string->length);
+}
+
+static size_t whole_text(int64_t n, char text[NUMBER_TEXT]) {
+  char digits[NUMBER_TEXT];
+  size_t count = 0, length = 0;
+  if (n < 0) text[length++] = '-';
+  for (uint64_t rest = (uint64_t)(n < 0 ? -n : n); rest > 0 || count == 0; rest /= 10)
+    digits[count++] = (char)('0' + rest % 10);
+  while (count > 0) text[length++] = digits[--count];
+  text[length] = '\0';
+  return length;
+}
+
+/* Whole numbers as such up to 15 digits, others with as few digits as tell them from their neighbours. */
+size_t number_text(double n, char text[NUMBER_TEXT]) {
+  if (n != n) return (size_t)snprintf(text, NUMBER_TEXT, "nan");
+  if (fabs(n) < 1e15 && n == floor(n)) return whole_text((int64_t)n, text);
+  int length = 0;
+  for (int digits = 15; digits <= 17; digits++) {
+    length = snprintf(text, NUMBER_TEXT, "%.*g", digits, n);
+    if (strtod(text, NULL) == n) break;
+  }
+  return (size_t)length;
+}
+
+static void add_value(sink *sink, value v, int depth);
+
+static void add_list(sink *sink, const cradle_list *list, int depth) {
+  add_text(sink, "[");
+  for (size_t i = 0; i < list->length && depth < DEPTH_MAX; i++) {
+    if (i > 0) add_text(sink, ", ");
+    add_value(sink, cradle_list_get(list, i), depth + 1);
+  }
+  add_text(sink, depth < DEPTH_MAX || list->length == 0 ? "]" : "...]");
+}
+
+static void add_map(sink *sink, const cradle_map *map, int depth) {
+  bool is_first = true;
+  add_text(sink, "{");
+  for (size_t e = cradle_map_next(map, 0); e != CRADLE_MAP_NONE && depth < DEPTH_MAX; e = cradle_map_next(map, e + 1)) {
+    if (!is_first) add_text(sink, ", ");
+    is_first = false;
+    add_value(sink, cradle_map_key_at(map, e), depth + 1);
+    add_text(sink, ": ");
+    add_value(sink, cradle_map_value_at(map, e), depth + 1);
+  }
+  add_text(sink, depth < DEPTH_MAX || map->count == 0 ? "}" : "...}");
+}
+
+static void add_function(sink *sink, const char *kind, const char *name) {
+  add_text(sink, kind);
+  add_text(sink, name);
+  add_text(sink, ">");
+}
+
+static void add_object(sink *sink, value v, int depth) {
+  switch (cradle_type_of(address(v))) {
+  case T_STRING:
+    if (depth > 0) add_text(sink, "\"");
+    add_string(sink, to_string(v));
+    if (depth > 0) add_text(sink, "\"");
+    break;
+  case T_LIST: add_list(sink, to_list(v), depth); break;
+  case T_MAP: add_map(sink, to_map(v), depth); break;
+  case T_CLASS:
+    add_text(sink, "<class ");
+    add_string(sink, to_class(v)->name);
+    add_text(sink, ">");
+    break;
+  case T_INSTANCE:
+    add_text(sink, "<");
+    add_string(sink, to_instance(v)->class->name);
+    add_text(sink, ">");
+    break;
+  case T_CLOSURE: add_function(sink, "<fn ", to_closure(v)->prototype->name); break;
+  case T_BOUND: add_function(sink, "<method ", ((bound *)address(v))->method->prototype->name); break;
+  default: add_function(sink, "<builtin ", ((native *)address(v))->description->name); break;
+  }
+}
+
+static void add_value(sink *sink, value v, int depth) {
+  char text[NUMBER_TEXT];
+  if (is_number(v))
+    add(sink, text, number_text(to_double(v), text));
+  else if (is_object(v))
+    add_object(sink, v, depth);
+  else
+    add_text(sink, v == NIL ? "nil" : v == TRUE ? "true" : "false");
+}
+
+void print_value(value v, FILE *out) {
+  sink sink = {.file = out};
+  add_value(&sink, v, 0);
+}
+
+cradle_string *to_text(vm *vm, value v) {
+  char text[NUMBER_TEXT];
+  if (is_string(v)) return to_string(v);
+  if (is_number(v)) return cradle_string_new(&vm->kit, text, number_text(to_double(v), text));
+  sink counted = {.length = 0}, written = {.length = 0};
+  add_value(&counted, v, 0);
+  CRADLE_ROOT_VALUE(vm->mutator, v);
+  cradle_string *made = cradle_string_blank(&vm->kit, counted.length);
+  written.memory = made->bytes;
+  add_value(&written, v, 0);
+  return made;
+}

@@ -1,0 +1,225 @@
+#include "vm.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+/* Endless allocation ends here unless CRADLE_GC_MAX says otherwise. */
+#define HEAP_MAX_BYTES ((size_t)1 << 30)
+
+/* --- value arrays --- */
+
+static void array_init(vm *vm, value_array *array, const char *name) {
+  array->range.base = &array->base;
+  array->range.top = &array->top;
+  array->range.kind = CRADLE_KIND_VALUE;
+  array->range.name = name;
+  cradle_root_range_add(vm->mutator, &array->range);
+}
+
+static void array_free(vm *vm, value_array *array) {
+  cradle_root_range_remove(vm->mutator, &array->range);
+  free(array->base);
+}
+
+void array_reserve(vm *vm, value_array *array, size_t count) {
+  size_t used = array_count(array), room = (size_t)((value *)array->limit - (value *)array->base);
+  if (room - used >= count) return;
+  room = room * 2 > used + count ? room * 2 : used + count + 256;
+  value *base = realloc(array->base, room * sizeof(value));
+  if (base == NULL) raise_out_of_memory(vm);
+  array->base = base;
+  array->top = base + used;
+  array->limit = base + room;
+}
+
+static void array_append(vm *vm, value_array *array, value v) {
+  array_reserve(vm, array, 1);
+  value *top = array->top;
+  *top = v;
+  array->top = top + 1;
+}
+
+void push(vm *vm, value v) {
+  array_append(vm, &vm->stack, v);
+}
+
+/* The number of the value on top of the stack: what the map has for it, or the array's next one. */
+CRADLE_MAY_COLLECT static uint32_t number_of(vm *vm, cradle_map **numbers, value_array *array, bool is_constant) {
+  value key = to_key(stack_top(vm)[-1]);
+  value known = cradle_map_get(&vm->kit, *numbers, key, UNDEFINED);
+  if (known == UNDEFINED) {
+    size_t count = array_count(array);
+    if (count == OPERANDS_MAX)
+      raise_error(vm, "there are more than %d %s", OPERANDS_MAX, is_constant ? "constants" : "globals");
+    array_reserve(vm, array, 1);
+    known = number((double)count);
+    cradle_map_set(&vm->kit, *numbers, key, known);
+    array_append(vm, array, is_constant ? stack_top(vm)[-1] : UNDEFINED);
+  }
+  pop(vm);
+  return (uint32_t)to_double(known);
+}
+
+uint32_t global_number(vm *vm) {
+  return number_of(vm, &vm->global_numbers, &vm->globals, false);
+}
+uint32_t constant_number(vm *vm) {
+  return number_of(vm, &vm->constant_numbers, &vm->constants, true);
+}
+
+/* --- upvalues --- */
+
+void close_upvalues(vm *vm, size_t slot) {
+  while (vm->open_upvalues != NULL && vm->open_upvalues->slot >= slot) {
+    upvalue *closing = vm->open_upvalues;
+    vm->open_upvalues = closing->next;
+    closing->next = NULL;
+    cradle_store_value(vm->mutator, closing, &closing->closed, stack_base(vm)[closing->slot]);
+    closing->slot = CLOSED;
+  }
+}
+
+/* --- errors --- */
+
+_Noreturn static void leave(vm *vm) {
+  if (vm->protection == NULL) {
+    fprintf(stderr, "stackvm: %s\n", vm->message);
+    exit(1);
+  }
+  longjmp(vm->protection->landing, 1);
+}
+
+void raise_error(vm *vm, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(vm->message, sizeof vm->message, format, arguments);
+  va_end(arguments);
+  vm->thrown = UNDEFINED;
+  leave(vm);
+}
+
+void raise_value(vm *vm, value thrown) {
+  vm->thrown = thrown;
+  leave(vm);
+}
+
+void raise_out_of_memory(vm *vm) {
+  raise_error(vm, "out of memory");
+}
+
+bool protect(vm *vm, protected_function function, void *data) {
+  protection protection = {.outer = vm->protection, .checkpoint = cradle_save(vm->mutator)};
+  vm->protection = &protection;
+  bool is_whole = setjmp(protection.landing) == 0;
+  if (is_whole)
+    function(vm, data);
+  else
+    cradle_unwind(vm->mutator, &protection.checkpoint);
+  vm->protection = protection.outer;
+  return is_whole;
+}
+
+value take_error(vm *vm) {
+  value error = vm->thrown;
+  if (error == UNDEFINED) return object(cradle_string_new(&vm->kit, vm->message, strlen(vm->message)));
+  vm->thrown = UNDEFINED;
+  return error;
+}
+
+static uint32_t frame_line(const frame *frame) {
+  return prototype_line(frame->prototype, (size_t)(frame->next - frame->prototype->code) - 1);
+}
+
+void report_error(vm *vm) {
+  enum { SHOWN = 8 };
+  uint32_t count = vm->frame_count;
+  fflush(stdout);
+  if (count > 0) fprintf(stderr, "%s:%u: ", vm->frames[count - 1].prototype->file, frame_line(&vm->frames[count - 1]));
+  if (vm->thrown == UNDEFINED) {
+    fputs(vm->message, stderr);
+  } else {
+    fputs("thrown: ", stderr);
+    print_value(vm->thrown, stderr);
+  }
+  fputc('\n', stderr);
+  for (uint32_t i = count; i > 0 && count > 1 && count - i < SHOWN; i--) {
+    const frame *frame = &vm->frames[i - 1];
+    fprintf(stderr, "  in %s, %s:%u\n", frame->prototype->name, frame->prototype->file, frame_line(frame));
+  }
+  if (count > SHOWN) fprintf(stderr, "  and %u more\n", count - SHOWN);
+}
+
+void forget_error(vm *vm) {
+  close_upvalues(vm, 0);
+  vm->thrown = UNDEFINED;
+  vm->frame_count = vm->handler_count = 0;
+  vm->stack.top = vm->stack.base;
+}
+
+/* --- the stack for the profiler (docs/profiler.md) --- */
+
+static size_t profiled_frames(void *data, cradle_mutator *mutator, cradle_frame *frames, size_t capacity) {
+  const vm *vm = data;
+  (void)mutator;
+  for (size_t i = 0; i < vm->frame_count && i < capacity; i++) {
+    const frame *frame = &vm->frames[vm->frame_count - 1 - i];
+    frames[i] = (cradle_frame){.name = frame->prototype->name,
+                               .file = frame->prototype->file,
+                               .line = frame_line(frame),
+                               .id = (uint64_t)(uintptr_t)frame->prototype};
+  }
+  return vm->frame_count;
+}
+
+/* --- start and end --- */
+
+static void out_of_memory(void *data, cradle_mutator *mutator, size_t size) {
+  (void)mutator;
+  (void)size;
+  raise_out_of_memory(data);
+}
+
+static void root(vm *vm, void *variable, cradle_kind kind) {
+  if (!cradle_global_root_add(vm->heap, variable, kind)) raise_out_of_memory(vm);
+}
+
+void vm_start(vm *vm) {
+  cradle_options options;
+  cradle_error error;
+  *vm = (struct vm){.thrown = UNDEFINED, .message = "out of memory"};
+  cradle_options_init(&options);
+  options.types = object_types;
+  options.type_count = T_COUNT;
+  options.encoding = cradle_encoding_nan_boxing(REFERENCE, REFERENCE);
+  options.heap_max_bytes = HEAP_MAX_BYTES;
+  options.on_out_of_memory = out_of_memory;
+  options.handler_data = vm;
+  options.stack = (cradle_stack){profiled_frames, vm};
+  vm->heap = cradle_start(&options, &error);
+  if (vm->heap == NULL) raise_error(vm, "%s", error.message);
+  vm->mutator = cradle_mutator_new(vm->heap);
+  if (vm->mutator == NULL) raise_out_of_memory(vm);
+  cradle_kit_init(&vm->kit, vm->mutator, T_KIT);
+  array_init(vm, &vm->stack, "value stack");
+  array_init(vm, &vm->constants, "constants");
+  array_init(vm, &vm->globals, "globals");
+  root(vm, &vm->open_upvalues, CRADLE_KIND_REFERENCE);
+  root(vm, &vm->constant_numbers, CRADLE_KIND_REFERENCE);
+  root(vm, &vm->global_numbers, CRADLE_KIND_REFERENCE);
+  root(vm, &vm->thrown, CRADLE_KIND_VALUE);
+  vm->constant_numbers = cradle_map_new(&vm->kit, &cradle_keys_strings);
+  vm->global_numbers = cradle_map_new(&vm->kit, &cradle_keys_strings);
+  define_builtins(vm);
+}
+
+void vm_stop(vm *vm) {
+  for (uint32_t i = 0; i < vm->prototype_count; i++) prototype_free(vm->prototypes[i]);
+  free(vm->prototypes);
+  free(vm->frames);
+  free(vm->handlers);
+  array_free(vm, &vm->stack);
+  array_free(vm, &vm->constants);
+  array_free(vm, &vm->globals);
+  cradle_mutator_free(vm->mutator);
+  cradle_heap_free(vm->heap);
+}

@@ -331,7 +331,6 @@ static void verify_young(verify_context *context) {
     cradle_word *object = (cradle_word *)(uintptr_t)*--context->pending->top;
     verify_slots(context, object);
   }
-  context->pending->top = context->pending_base;
 }
 
 static void verify_remembered(verify_context *context) {
@@ -410,6 +409,7 @@ bool crd_verify(cradle_heap *heap, crd_text *text) {
     heap->state = HEAP_VERIFYING;
     crd_nursery_set_top(heap);
     verify_all(&context);
+    context.pending->top = context.pending_base; /* a fault leaves some */
     heap->state = state;
     crd_nursery_set_top(heap);
   }

@@ -82,6 +82,12 @@ static inline void fixture_options(fixture *f, cradle_options *options) {
   f->stressed = options->stress_period != 0;
 }
 
+/* Takes the environment's stress and quarantine back, for a test that makes too much for them. */
+static inline void fixture_unstress(cradle_options *options) {
+  options->stress_period = options->stress_major = options->stress_seed = 0;
+  options->quarantine = 0;
+}
+
 CRADLE_UNCHECKED_COLLECTION
 static inline void fixture_open_with(fixture *f, const cradle_options *options) {
   cradle_error error;

@@ -99,7 +99,7 @@ static void the_first_hashes_differ_and_repeat_in_the_next_run(void **state) {
   cradle_options options;
   fixture_options(&f, &options);
   options.verify = false;
-  options.stress_period = options.stress_major = 0;
+  fixture_unstress(&options);
   fixture_open_with(&other, &options);
   fixture first = {.stressed = false};
   fixture_open_with(&first, &options);

@@ -11,8 +11,7 @@ static fixture f;
 /* Each test says itself what it wants; the environment would only disturb it. */
 static void plain_options(cradle_options *options) {
   fixture_options(&f, options);
-  options->stress_period = options->stress_major = options->stress_seed = 0;
-  options->quarantine = 0;
+  fixture_unstress(options);
   options->nursery_bytes = (size_t)64 << 10;
   f.stressed = false;
 }

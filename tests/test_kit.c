@@ -493,7 +493,7 @@ static void what_memory_fails_stays_whole(void **state) {
   options.heap_max_bytes = (size_t)12 << 20;
   options.on_out_of_memory = land;
   options.handler_data = &k;
-  options.stress_period = options.stress_major = 0; /* megabytes of objects */
+  fixture_unstress(&options); /* megabytes of objects */
   fixture_open_with(&k.f, &options);
   cradle_kit_init(&k.kit, k.f.m, cradle_kit_add_types(k.f.heap));
   assert_true(cradle_global_root_add(k.f.heap, &list, CRADLE_KIND_REFERENCE));

@@ -630,6 +630,7 @@ static void misuse_of_weak_things(void **state) {
                                                          .length_offset = 8}));
     ASSERT_MISUSE(&f, "a word cannot be two", (void)!cradle_type_add(f.heap, &(cradle_type){.size = 32, .weak = 4, .ephemerons = 2}));
     ASSERT_MISUSE(&f, "beyond size", (void)!cradle_type_add(f.heap, &(cradle_type){.size = 16, .ephemerons = 2}));
+    ASSERT_MISUSE(&f, "lies beyond word 63", (void)!cradle_type_add(f.heap, &(cradle_type){.size = 512, .ephemerons = UINT64_C(1) << 63}));
     ASSERT_MISUSE(&f, "finalizer is no queue", (void)!cradle_type_add(f.heap, &(cradle_type){.size = 16, .finalizer = 8}));
     ASSERT_MISUSE(&f, "NULL is no object", (void)!cradle_weak_set_add(set, 1, NULL));
     pair *p = new_pair(&f, NULL);
@@ -649,6 +650,8 @@ static void misuse_of_weak_things(void **state) {
   }
   cradle_mutator_free(f.m);
   f.message[0] = '\0';
+  if (FIXTURE_LANDS(&f)) (void)!cradle_weak_set_add(set, 1, &f);
+  assert_non_null(strstr(f.message, "the heap has no mutator"));
   if (FIXTURE_LANDS(&f)) cradle_heap_free(f.heap);
   assert_non_null(strstr(f.message, "a weak set has not been freed"));
   cradle_weak_set_free(set);

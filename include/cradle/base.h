@@ -47,6 +47,7 @@
 #define CRADLE_CHECKED 0
 #endif
 
+/* The compiler warns where the result is not used. */
 #define CRADLE_RESULT_MATTERS __attribute__((warn_unused_result))
 
 /* A heap word that may be read and written whatever the embedder's own types are. */

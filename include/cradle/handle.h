@@ -17,6 +17,7 @@
 
 CRADLE_BEGIN_DECLS
 
+/* Names an object for foreign code; 0 is none. */
 typedef uint64_t cradle_handle;
 
 /* Opens a handle for the object, or for NULL. 0 when memory was refused. */

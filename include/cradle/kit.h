@@ -167,7 +167,9 @@ CRADLE_API extern const cradle_keys cradle_keys_strings;
  * common wherever the object lies. Strings and symbols are hashed by their bytes, other objects by kit->hash_object. */
 CRADLE_API uint64_t cradle_hash_identity(const cradle_kit *kit, uint64_t value);
 
+/* Keys of a map, at most. */
 #define CRADLE_MAP_MAX ((size_t)1 << 30)
+/* No entry. */
 #define CRADLE_MAP_NONE SIZE_MAX
 
 typedef struct cradle_map {
@@ -226,6 +228,7 @@ typedef struct cradle_symbols {
   uint64_t count;
 } cradle_symbols;
 
+/* An empty table. */
 CRADLE_API cradle_symbols *cradle_symbols_new(const cradle_kit *kit) CRADLE_MAY_COLLECT;
 /* The symbol with that name, which lies outside of the heap; made if there is none. */
 CRADLE_API cradle_symbol *cradle_intern(const cradle_kit *kit, cradle_symbols *symbols, const char *bytes,
@@ -251,6 +254,7 @@ typedef struct cradle_chains {
   cradle_symbol *symbols[];
 } cradle_chains;
 
+/* The rows themselves, as initialisers of an array of cradle_type; first: the id of CRADLE_KIT_STRING. */
 #define CRADLE_KIT_ROWS(first)                                                                                           \
   [(first) + CRADLE_KIT_STRING] = {.name = "string",                                                                     \
                                    .size = sizeof(cradle_string),                                                        \

@@ -18,6 +18,7 @@ CRADLE_BEGIN_DECLS
 #define CRADLE_NURSERY_MIN_BYTES ((size_t)4 << 10)
 #define CRADLE_NURSERY_MAX_BYTES ((size_t)1 << 30)
 
+/* Emptied nurseries that a quarantine keeps, at most. */
 #define CRADLE_QUARANTINE_MAX ((size_t)4096)
 /* All the nurseries of a quarantine together. */
 #define CRADLE_QUARANTINE_MAX_BYTES ((size_t)64 << 30)

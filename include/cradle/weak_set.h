@@ -19,6 +19,7 @@
 
 CRADLE_BEGIN_DECLS
 
+/* A set of objects that it does not keep alive. */
 typedef struct cradle_weak_set cradle_weak_set;
 
 /* Whether the object is the one that key describes. */

@@ -284,8 +284,9 @@ def two_files(arguments):
     for flags in (["-O3"], ["-O3", "-fno-strict-aliasing"], ["-O3", "-DCRADLE_PLATFORM_POSIX=1"]):
         words = [*compiler, "-std=c11", *WARNINGS, *flags, "-I", folder]
         run([*words, "-c", folder / "cradle" / "cradle.c", "-o", library])
-        for source in (folder / "vm.c", HERE.parent / "hundred_lines.c", HERE.parent / "test_model.c"):
-            run([*words, source, library, "-o", folder / source.stem])
+        model = [HERE.parent / "model_walk.c", "-I", arguments.source]
+        for source, *more in ([folder / "vm.c"], [HERE.parent / "hundred_lines.c"], [HERE.parent / "test_model.c", *model]):
+            run([*words, source, *more, library, "-o", folder / source.stem])
         check_vm(folder / "vm")
         run([folder / "hundred_lines"])
         run([folder / "test_model"])

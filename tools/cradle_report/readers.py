@@ -56,6 +56,7 @@ KEYS = {
     "nursery used": "nursery_used_bytes",
     "total memory used": "used_bytes",
     "minor collect, total memory used": "used_after_bytes",
+    "number of pinned objects": "pinned_objects",
     "total size of surviving objects": "promoted_bytes",
     "large objects freed, bytes": "large_freed_bytes",
     "major collection threshold": "threshold_bytes",

@@ -683,7 +683,8 @@ static void op_copy(world *w) CRADLE_MAY_COLLECT {
     to->identity = to_number;
   } else if (which == 1) {
     to = random_object(w, &to_number);
-    if (to == NULL || w->objects[to_number].type != T_ARRAY || w->objects[to_number].length == 0) return;
+    if (to == NULL || (w->objects[to_number].type != T_ARRAY && w->objects[to_number].type != T_WEAKS)) return;
+    if (w->objects[to_number].length == 0) return;
   } else {
     to_number = from_number;
   }

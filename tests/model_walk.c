@@ -255,6 +255,8 @@ static const char *check_dumped(const view *sorted, const view *numbered, const 
       return "the dump has an object that the walk has not";
     const view_object *known = known_at(sorted, address);
     const char *fault = known == NULL ? NULL : check_references(sorted, numbered, known, reader, first, object.references);
+    for (uint64_t j = first; fault == NULL && j < first + object.references; j++)
+      if (info_at(all, reference_at(reader, j)) == NULL) fault = "the dump has a reference to what the walk has not";
     if (fault != NULL) return fault;
     first += object.references;
     bytes += info->bytes;

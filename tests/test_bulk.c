@@ -281,6 +281,16 @@ static void initialising_an_old_object(void **state) {
   ASSERT_MISUSE(&f, "initialising store: the object is old", cradle_init_value(f.m, large, &large->item[0], 0));
   cradle_write_barrier(f.m, v); /* remembered: still old */
   ASSERT_MISUSE(&f, "initialising store: the object is old", cradle_init_slots(f.m, v, v->item, v->item, 1));
+  vector *pinned = cradle_new_pinned_array(f.m, T_VECTOR, 1); /* born old */
+  ASSERT_MISUSE(&f, "initialising store: the object is old", cradle_init_slot(f.m, pinned, &pinned->item[0], v));
+  pair *fresh = cradle_new(f.m, T_PAIR, sizeof *fresh);
+  cradle_copy_slots(f.m, pinned, pinned->item, &fresh, 1);
+  fresh = NULL;
+  assert_sound();
+  cradle_collect_full(f.m);
+  assert_int_equal(cradle_type_of(pinned->item[0]), T_PAIR);
+  assert_sound();
+  cradle_unpin(f.m, pinned);
   cradle_pop_many(f.m, 2);
   f.checkpoint = cradle_save(f.m);
 }

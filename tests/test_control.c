@@ -335,6 +335,39 @@ static void refused_in_child(void (*collect)(cradle_mutator *), const char *word
   if (WEXITSTATUS(status) == 2) fail_msg("refused without \"%s\"", words);
 }
 
+/* Destructors run while hooks are told of the collection around them: each is refused with its own words. */
+static bool destructors_allocate; /* in child processes only */
+CRADLE_UNCHECKED_COLLECTION
+static void destroy_doomed(void *object) {
+  (void)object;
+  if (destructors_allocate) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+}
+
+static void nothing_hook(void *data, const cradle_event *event) {
+  (void)data, (void)event;
+}
+
+static void hooks_and_destructors(void **state) {
+  (void)state;
+  uint32_t doomed = cradle_type_add(f.heap, &(cradle_type){.name = "doomed", .size = 16, .destructor = destroy_doomed});
+  cradle_hook hook = {.function = nothing_hook, .events = UINT32_MAX};
+  cradle_hook_add(f.heap, &hook);
+  for (int old = 0; old < 2; old++) {
+    void *object = cradle_new_registered(f.m, doomed, 16);
+    CRADLE_ROOT(f.m, object);
+    if (old) cradle_collect_full(f.m);
+    object = NULL;
+    destructors_allocate = true;
+    refused_in_child(cradle_collect_compacting, "cradle_new: called from a destructor");
+    hook.function = allocating_hook;
+    hook.events = old ? CRADLE_HOOK_EVENT(CRADLE_EVENT_MAJOR_BEGIN) : CRADLE_HOOK_MINOR;
+    refused_in_child(cradle_collect_compacting, "cradle_new: called from a listener or a hook");
+    destructors_allocate = false;
+    hook = (cradle_hook){.next = hook.next, .link = hook.link, .function = nothing_hook, .events = UINT32_MAX};
+  }
+  cradle_hook_remove(f.heap, &hook);
+}
+
 static void hooks_that_use_the_heap(void **state) {
   (void)state;
   for (int kind = CRADLE_EVENT_MINOR_BEGIN; kind <= CRADLE_EVENT_PAUSE; kind++) {
@@ -377,6 +410,7 @@ int main(void) {
       WITH_FIXTURE(it_can_be_raised_and_lifted),    WITH_FIXTURE(hooks_see_each_kind_of_collection),
       WITH_FIXTURE(hooks_come_after_the_listener),  WITH_FIXTURE(hooks_that_are_not),
       WITH_FIXTURE(a_hook_may_ask_for_a_safepoint), WITH_FIXTURE(hooks_that_use_the_heap),
+      WITH_FIXTURE(hooks_and_destructors),
       WITH_FIXTURE(trace_callbacks_that_allocate),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

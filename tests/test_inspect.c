@@ -284,6 +284,146 @@ static void roots_have_names(void **state) {
   cradle_pop_many(f.m, 4);
 }
 
+/* --- other roots, weak slots and ephemerons --- */
+
+enum { FINAL_QUEUE = 5 };
+static struct {
+  uint32_t weak, ephemeron, final;
+} extra;
+
+static void add_types(void) {
+  extra.weak = cradle_type_add(f.heap, &(cradle_type){.name = "weak", .size = 16, .weak = UINT64_C(1) << 1});
+  extra.ephemeron = cradle_type_add(f.heap, &(cradle_type){.name = "ephemeron", .size = 24, .ephemerons = UINT64_C(1) << 1});
+  extra.final = cradle_type_add(f.heap, &(cradle_type){.name = "final", .size = 16, .references = UINT64_C(1) << 1,
+                                                       .finalizer = FINAL_QUEUE});
+}
+
+static void more_roots_have_names(void **state) {
+  (void)state;
+  add_types();
+  pair *object = cradle_new_registered(f.m, extra.final, 16);
+  CRADLE_ROOT(f.m, object);
+  cradle_handle first = cradle_handle_new(f.m, NULL), handle = cradle_handle_new(f.m, object);
+  pair prebuilt = {.header = T_PAIR}, plain = {.header = T_PAIR};
+  assert_true(cradle_prebuilt_add(f.heap, &prebuilt));
+  assert_true(cradle_prebuilt_add(f.heap, &plain));
+  cradle_store(f.m, &prebuilt, &prebuilt.rest, object);
+  cradle_store(f.m, object, (void **)object + 1, &prebuilt); /* not told: it is none of the heap's */
+  for (int old = 0; old < 2; old++) {
+    referrers r = who(object);
+    assert_int_equal(r.count, 3);
+    assert_referrer(&r.all[0], CRADLE_HOLDER_SCOPED_ROOT, "scoped root", 0);
+    assert_referrer(&r.all[1], CRADLE_HOLDER_HANDLE, "handle", (uint32_t)handle);
+    assert_referrer(&r.all[2], CRADLE_HOLDER_PREBUILT, "prebuilt object", 2);
+    assert_ptr_equal(r.all[2].object.object, &prebuilt);
+    assert_ptr_equal(r.all[2].slot, &prebuilt.rest);
+    assert_int_equal(walk_for(object).objects, 1);
+    assert_int_equal(walk_for(object).found.type, extra.final);
+    cradle_collect_full(f.m);
+  }
+  cradle_handle_free(f.m, handle);
+  cradle_prebuilt_remove(f.heap, &prebuilt);
+  object = cradle_pin(f.m, object);
+  assert_non_null(cradle_pin(f.m, object));
+  referrers r = who(object);
+  assert_int_equal(r.count, 2);
+  assert_referrer(&r.all[1], CRADLE_HOLDER_PIN, "pin", 0);
+  cradle_unpin(f.m, object);
+  cradle_unpin(f.m, object);
+  cradle_store(f.m, object, (void **)object + 1, NULL);
+  uintptr_t place = (uintptr_t)object;
+  object = NULL;
+  assert_int_equal(walk_for(NULL).objects, 1); /* dead, but not known to be */
+  cradle_collect_full(f.m);
+  r = who((void *)place);
+  assert_int_equal(r.count, 1);
+  assert_referrer(&r.all[0], CRADLE_HOLDER_FINALIZER_QUEUE, "finalizer queue", FINAL_QUEUE);
+  assert_ptr_equal(cradle_finalizer_next(f.m, FINAL_QUEUE), (void *)place);
+  cradle_collect_full(f.m);
+  assert_int_equal(walk_for(NULL).objects, 0);
+  cradle_handle_free(f.m, first);
+  cradle_prebuilt_remove(f.heap, &plain);
+}
+
+static void weak_slots_are_no_references(void **state) {
+  (void)state;
+  add_types();
+  pair *key = new_pair(), *value = NULL;
+  CRADLE_ROOT(f.m, key);
+  CRADLE_ROOT(f.m, value);
+  void **weak = NULL, **ephemeron = NULL;
+  CRADLE_ROOT(f.m, weak);
+  CRADLE_ROOT(f.m, ephemeron);
+  weak = cradle_new_registered(f.m, extra.weak, 16);
+  ephemeron = cradle_new_registered(f.m, extra.ephemeron, 24);
+  value = new_pair();
+  cradle_store(f.m, weak, weak + 1, key);
+  cradle_store(f.m, ephemeron, ephemeron + 1, key);
+  cradle_store(f.m, ephemeron, ephemeron + 2, value);
+  value = NULL;
+  for (int old = 0; old < 2; old++) {
+    assert_int_equal(walk_for(NULL).objects, 4);
+    referrers r = who(key);
+    assert_int_equal(r.count, 1);
+    assert_int_equal(r.all[0].holder, CRADLE_HOLDER_SCOPED_ROOT);
+    r = who(ephemeron[2]);
+    assert_int_equal(r.count, 1);
+    assert_referrer(&r.all[0], CRADLE_HOLDER_OBJECT, "object", 2);
+    assert_ptr_equal(r.all[0].object.object, ephemeron);
+    cradle_collect_full(f.m);
+  }
+  key = NULL;
+  cradle_collect_full(f.m);
+  assert_int_equal(walk_for(NULL).objects, 2);
+}
+
+/* Between marking and sweeping: what marking did not reach is dead already, until a finalizer brings it back; pairs of dead keys
+ * are not told, though they are not cleared yet. */
+static void while_the_dead_are_found(void **state) {
+  (void)state;
+  enum { COUNT = 2000 };
+  add_types();
+  vector *all = cradle_new_array(f.m, T_VECTOR, COUNT), *holders = NULL;
+  CRADLE_ROOT(f.m, all);
+  CRADLE_ROOT(f.m, holders);
+  holders = cradle_new_array(f.m, T_VECTOR, COUNT);
+  for (size_t i = 0; i < COUNT; i++) {
+    void **made = cradle_new_registered(f.m, i % 2 ? extra.final : extra.ephemeron, i % 2 ? 16 : 24);
+    cradle_store(f.m, i % 2 ? all : holders, &(i % 2 ? all : holders)->item[i], made);
+    pair *p = new_pair(); /* what a final one leads to, or a key whose value leads to it */
+    made = i % 2 ? (void **)all->item[i] : (void **)holders->item[i];
+    cradle_store(f.m, made, made + 1, p);
+    if (i % 2 == 0) {
+      cradle_store(f.m, all, &all->item[i], p);
+      pair *value = new_pair();
+      made = (void **)holders->item[i];
+      cradle_store(f.m, made, made + 2, value);
+      value->first = all->item[i];
+    }
+  }
+  cradle_collect_full(f.m);
+  assert_int_equal(walk_for(NULL).objects, 2 + COUNT / 2 * 5);
+  void *final = all->item[1], *key = all->item[0], *value = ((void **)holders->item[0])[2];
+  for (size_t i = 0; i < COUNT; i++) cradle_store(f.m, all, &all->item[i], NULL);
+  uint64_t clearing = 0, less = 0;
+  while (!cradle_collect_step(f.m, 0)) {
+    if (fixture_stats(&f).phase != CRADLE_PHASE_CLEARING) continue;
+    clearing++;
+    tally found = walk_for(final);
+    cradle_address_info what;
+    cradle_describe_address(f.heap, final, &what);
+    assert_int_equal(what.kind, found.found.object != NULL ? CRADLE_ADDRESS_OBJECT : CRADLE_ADDRESS_DEAD);
+    cradle_describe_address(f.heap, key, &what);
+    assert_int_equal(what.kind, CRADLE_ADDRESS_DEAD);
+    assert_int_equal(who(value).count, 0);
+    less += found.objects < 2 + COUNT / 2 * 3;
+    assert_true(found.objects <= 2 + COUNT / 2 * 3);
+  }
+  if (!f.stressed) assert_true(clearing > 10 && less > 10);
+  assert_int_equal(cradle_finalizer_waiting(f.m, FINAL_QUEUE), COUNT / 2);
+  assert_int_equal(walk_for(NULL).objects, 2 + COUNT / 2 * 3);
+}
+
 static void *buffer[3]; /* a traced object's own */
 static void trace_buffer(void *object, cradle_visitor *visitor) {
   cradle_visit_reference(visitor, (void **)object + 1);
@@ -520,6 +660,8 @@ int main(void) {
       WITH_FIXTURE(a_walk_can_be_stopped), WITH_FIXTURE(the_dead_are_left_out),
       WITH_FIXTURE(while_marking),        WITH_FIXTURE(roots_have_names),
       WITH_FIXTURE(objects_are_told_with_their_slots), WITH_FIXTURE(addresses),
+      WITH_FIXTURE(more_roots_have_names), WITH_FIXTURE(weak_slots_are_no_references),
+      WITH_FIXTURE(while_the_dead_are_found),
       WITH_FIXTURE(a_dump_that_cannot_be_written), WITH_FIXTURE(callbacks_that_use_the_heap),
       WITH_FIXTURE(another_thread),       WITH_FIXTURE(a_heap_without_a_mutator),
   };

@@ -128,7 +128,7 @@ static uint64_t below(world *w, uint64_t end) {
   return next_random(w) % end;
 }
 
-static uint64_t first_seed;
+static uint64_t first_seed, looks_while_clearing;
 
 static void differ(const world *w, const char *what) {
   printf("difference: %s; seed %llu, operation %llu\n", what, (unsigned long long)first_seed, (unsigned long long)w->op);
@@ -683,7 +683,8 @@ static void op_copy(world *w) CRADLE_MAY_COLLECT {
     to->identity = to_number;
   } else if (which == 1) {
     to = random_object(w, &to_number);
-    if (to == NULL || w->objects[to_number].type != T_ARRAY || w->objects[to_number].length == 0) return;
+    if (to == NULL || (w->objects[to_number].type != T_ARRAY && w->objects[to_number].type != T_WEAKS)) return;
+    if (w->objects[to_number].length == 0) return;
   } else {
     to_number = from_number;
   }
@@ -748,7 +749,17 @@ static void op_collect(world *w) CRADLE_MAY_COLLECT {
     compare(w, false);
 }
 
+/* Between marking and sweeping heaps are rarely met: then a look is due more often. */
+static void look_while_clearing(world *w) {
+  cradle_stats stats;
+  cradle_heap_stats(w->heap, &stats, sizeof stats, false);
+  if (stats.phase != CRADLE_PHASE_CLEARING) return;
+  look(w, false);
+  looks_while_clearing++;
+}
+
 static void step(world *w) CRADLE_MAY_COLLECT {
+  if (w->op % 64 == 0) look_while_clearing(w);
   if (below(w, 10) == 0) {
     identity_step(w);
     return;
@@ -875,11 +886,12 @@ int main(int argc, char **argv) {
     moved += run(77, ops / 15, 4096, 1, false);
     moved += run(78, ops / 5, 65536, 7, false);
     for (uint64_t seed = 90; seed < 93; seed++) moved += run(seed, ops / 3, 16384, 0, true);
-    if (moved_old < 1000 || recorded < 100) {
-      printf("the runs moved hardly an old object or recorded hardly a slot\n");
+    if (moved_old < 1000 || recorded < 100 || looks_while_clearing < 10) {
+      printf("the runs moved hardly an old object, recorded hardly a slot or never looked while the dead were found\n");
       return 1;
     }
   }
-  printf("no difference; %llu objects moved\n", (unsigned long long)moved);
+  printf("no difference; %llu objects moved, %llu looks between marking and sweeping\n", (unsigned long long)moved,
+         (unsigned long long)looks_while_clearing);
   return 0;
 }

@@ -96,6 +96,48 @@ static void an_old_holder_of_a_young_object(void **state) {
   }
 }
 
+/* The same with many at once: small holders are looked at whole, and no slot of a large one is taken for a strong one. */
+static void a_bulk_copy_into_weak_slots_and_pairs(void **state) {
+  (void)state;
+  static const size_t lengths[] = {10, 6000};
+  for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+    for (int way = 0; way < 3; way++) {
+      fixture f;
+      services_open(&f);
+      {
+        size_t length = lengths[k];
+        weaks *table = cradle_new_registered_array(f.m, T_WEAKS, length);
+        CRADLE_ROOT(f.m, table);
+        ephemerons *pairs = cradle_new_registered_array(f.m, T_EPHEMERONS, length / 2);
+        CRADLE_ROOT(f.m, pairs);
+        if (way != 0) cradle_collect_full(f.m);
+        vector *from = cradle_new_array(f.m, T_VECTOR, length), *keep = NULL;
+        CRADLE_ROOT(f.m, from);
+        CRADLE_ROOT(f.m, keep);
+        for (size_t i = 0; i < length; i++) {
+          pair *p = new_pair(&f, NULL);
+          cradle_store(f.m, from, &from->item[i], p);
+        }
+        keep = cradle_new_array(f.m, T_VECTOR, length);
+        for (size_t i = 0; i < length; i += 4) cradle_store(f.m, keep, &keep->item[i], from->item[i]);
+        if (way == 2) (void)cradle_collect_step(f.m, 0); /* a major collection marks */
+        cradle_copy_slots(f.m, table, table->item, from->item, length);
+        cradle_copy_slots(f.m, pairs, pairs->item, from->item, length / 2 * 2);
+        from = NULL;
+        cradle_collect_minor(f.m);
+        cradle_collect_full(f.m);
+        for (size_t i = 0; i < length; i++) {
+          bool held = i % 4 == 0; /* and the values of the keys that are, in the pairs */
+          assert_ptr_equal(table->item[i], i % 4 == 1 && i < length / 2 * 2 ? pairs->item[i / 2].value : keep->item[i]);
+          if (i % 2 == 0) assert_ptr_equal(pairs->item[i / 2].key, keep->item[i]);
+          if (i % 2 == 1) assert_true((pairs->item[i / 2].value != NULL) == (i % 4 == 1));
+          assert_true((keep->item[i] != NULL) == held);
+        }
+      }
+      fixture_close(&f);
+    }
+}
+
 static void a_store_without_the_barrier_is_found(void **state) {
   (void)state;
   fixture f;
@@ -679,6 +721,7 @@ int main(void) {
       cmocka_unit_test(a_weak_slot_follows_the_living_and_forgets_the_dead),
       cmocka_unit_test(an_array_of_weak_slots_of_any_size),
       cmocka_unit_test(an_old_holder_of_a_young_object),
+      cmocka_unit_test(a_bulk_copy_into_weak_slots_and_pairs),
       cmocka_unit_test(a_store_without_the_barrier_is_found),
       cmocka_unit_test(a_large_object_dies_in_a_weak_slot),
       cmocka_unit_test(the_dead_are_dead_at_once),

@@ -32,7 +32,8 @@ CRADLE_INLINE bool cradle_is_pinned(const void *object) {
 }
 
 /* A zeroed object that is old and pinned from the start; and a variable-size one of length items. size as in cradle_new. When
- * memory runs out the handler is called, as there. They may collect. */
+ * memory runs out the handler is called, as there. References are stored with the barrier from the start: cradle_init_slot is
+ * for young objects. They may collect. */
 CRADLE_API void *cradle_new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
 CRADLE_API void *cradle_new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 

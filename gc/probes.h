@@ -8,6 +8,10 @@
 
 #if defined(CRADLE_PROBES) && CRADLE_PROBES
 #include <sys/sdt.h>
+#if defined(__clang__)
+/* For the rest of the file that includes this one: sys/sdt.h's macros leave out variadic arguments where they are used. */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
 #define PROBE1(name, a) DTRACE_PROBE1(cradle, name, a)
 #define PROBE2(name, a, b) DTRACE_PROBE2(cradle, name, a, b)
 #define PROBE3(name, a, b, c) DTRACE_PROBE3(cradle, name, a, b, c)

@@ -61,7 +61,11 @@ struct CRADLE_ATTRIBUTE(capability("permission to collect")) cradle_permission {
 extern struct cradle_permission cradle_collection;
 
 /* The function may collect: objects may move, and every reference that is not rooted is stale after it. */
+#ifdef CRADLE_ROOTCHECK /* tools/cradle-rootcheck reads the sources: it must see the mark itself */
+#define CRADLE_MAY_COLLECT CRADLE_ATTRIBUTE(annotate("cradle_may_collect"))
+#else
 #define CRADLE_MAY_COLLECT CRADLE_ATTRIBUTE(requires_capability(cradle_collection))
+#endif
 #define CRADLE_GRANTS_COLLECTION CRADLE_ATTRIBUTE(acquire_capability(cradle_collection))
 #define CRADLE_REVOKES_COLLECTION CRADLE_ATTRIBUTE(release_capability(cradle_collection))
 /* For the few functions whose use of the permission the analysis cannot follow, such as a setjmp wrapper. */

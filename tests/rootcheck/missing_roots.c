@@ -207,6 +207,15 @@ void after_a_continue(cradle_mutator *m, pair *a, int n) {
   }
 }
 
+void after_either_break(cradle_mutator *m, pair *a, int n) {
+  for (;;) {
+    if (n > 3) break;
+    make(m);
+    break;
+  }
+  use(a); // expect: stale 'a'
+}
+
 void in_a_condition(cradle_mutator *m, pair *a) {
   if (count(m) > 2 && sum(a) > 1) use(NULL); // expect: stale 'a'
 }

@@ -6,12 +6,8 @@
 #ifndef CRADLE_BASE_H
 #define CRADLE_BASE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#if !defined(__x86_64__) && !defined(__aarch64__) && !(defined(__riscv) && __riscv_xlen == 64)
-#error "cradle needs a 64-bit little-endian machine: x86-64, 64-bit Arm or RISC-V"
+#if defined(__ILP32__) || !(defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
+#error "cradle needs a 64-bit little-endian machine with 64-bit pointers: x86-64, 64-bit Arm or RISC-V"
 #endif
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "cradle needs a little-endian machine"
@@ -19,6 +15,10 @@
 #if !defined(__GNUC__)
 #error "cradle needs gcc or clang"
 #endif
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define CRADLE_VERSION_MAJOR 0
 #define CRADLE_VERSION_MINOR 1

@@ -22,13 +22,16 @@
 #define CRADLE_CHECKED 0
 #endif
 
-/* The unused nursery is poisoned when library and caller are built with AddressSanitizer. */
+/* The unused nursery is poisoned when library and caller are built with AddressSanitizer, or both with CRADLE_VALGRIND=1. */
 #if defined(__SANITIZE_ADDRESS__)
 #define CRADLE_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define CRADLE_ASAN 1
 #endif
+#endif
+#if defined(CRADLE_VALGRIND) && CRADLE_VALGRIND
+#include <valgrind/memcheck.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
 #define CRADLE_TSAN 1
@@ -43,6 +46,8 @@ CRADLE_BEGIN_DECLS
 #ifdef CRADLE_ASAN
 void __asan_unpoison_memory_region(void const volatile *address, size_t size);
 #define CRADLE_UNPOISON(address, size) __asan_unpoison_memory_region((address), (size))
+#elif defined(CRADLE_VALGRIND) && CRADLE_VALGRIND
+#define CRADLE_UNPOISON(address, size) VALGRIND_MAKE_MEM_UNDEFINED((address), (size))
 #else
 #define CRADLE_UNPOISON(address, size) ((void)0)
 #endif

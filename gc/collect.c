@@ -93,7 +93,9 @@ static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
   PROBE3(pause_end, heap, cause, duration);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {cause, duration}});
-  crd_event_arenas(heap, heap->stats.major_collections != heap->majors_measured);
+  bool major = heap->stats.major_collections != heap->majors_measured;
+  crd_event_arenas(heap, major);
+  if (major) crd_event_spans(heap);
   heap->majors_measured = heap->stats.major_collections;
 }
 

@@ -21,7 +21,7 @@ void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64
 void crd_event_arenas(cradle_heap *heap, bool measured) {
   const crd_arenas *arenas = &heap->old.arenas;
   uint64_t taken = arenas->taken_total - heap->arenas_told[0], given_back = arenas->given_back_total - heap->arenas_told[1];
-  if (!event_wanted(heap) || (taken == 0 && given_back == 0)) return;
+  if (!event_wanted(heap) || (taken == 0 && given_back == 0 && !measured)) return;
   heap->arenas_told[0] = arenas->taken_total;
   heap->arenas_told[1] = arenas->given_back_total;
   crd_pages_backing backing = {0, 0};
@@ -37,6 +37,21 @@ void crd_event_arenas(cradle_heap *heap, bool measured) {
                                      .huge_bytes = known ? backing.huge_bytes : 0,
                                      .pool_bytes = arenas->pool_count * ARENA_BYTES}};
   crd_event_send(heap, &event);
+}
+
+void crd_event_spans(cradle_heap *heap) {
+  if (!event_wanted(heap)) return;
+  cradle_span_info rows[SIZE_CLASS_MAX];
+  size_t count = cradle_heap_spans(heap, rows, SIZE_CLASS_MAX);
+  for (size_t i = 0; i < count; i++) {
+    const cradle_span_info *row = &rows[i];
+    if (row->spans == 0) continue;
+    uint64_t waste = row->memory_bytes - row->used_bytes;
+    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_SPANS,
+                                         .u.spans = {row->object_bytes, row->span_bytes, row->span_objects, row->spans,
+                                                     row->used_bytes, row->memory_bytes,
+                                                     (waste * 100 + row->memory_bytes / 2) / row->memory_bytes}});
+  }
 }
 
 const char *cradle_cause_name(cradle_cause cause) {

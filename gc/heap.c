@@ -217,6 +217,7 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
 }
 
 static void destroy(cradle_heap *heap) {
+  if (heap->announced) crd_event_arenas(heap, true);
   crd_nursery_fini(heap);
   crd_word_stack_fini(&heap->mark_stack);
   crd_word_stack_fini(&heap->recorded);

@@ -162,9 +162,10 @@ static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header
 void crd_event_send(cradle_heap *heap, cradle_event *event);
 void crd_event_simple(cradle_heap *heap, cradle_event_kind kind);
 void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64_t got);
-/* Tells how many arenas were taken and given back since it last did, if any; measured: with what the kernel gave, about 0.1
- * ms a GiB to ask. */
+/* Tells how many arenas were taken and given back since it last did, if any; measured: even if none, and with what the kernel
+ * gave, about 0.1 ms a GiB to ask. */
 void crd_event_arenas(cradle_heap *heap, bool measured);
+void crd_event_spans(cradle_heap *heap);
 static inline bool event_wanted(const cradle_heap *heap) {
   return heap->options.listener.function != NULL;
 }

@@ -56,6 +56,7 @@ void crd_mark_address(cradle_heap *heap, uintptr_t address) {
 /* Traces the items from first on, one piece now and the rest later if the stack takes it. */
 static void mark_items(mark_context *context, const crd_type *type, cradle_word *object, uint64_t first) {
   uint64_t length = type_length(type, object), last = length;
+  if (first >= length) return; /* the program made it shorter */
   if (length - first > PIECE_ITEMS && word_stack_push(context->stack, first + PIECE_ITEMS)) {
     if (word_stack_push(context->stack, (uintptr_t)object | PIECE_TAG))
       last = first + PIECE_ITEMS;
@@ -63,17 +64,19 @@ static void mark_items(mark_context *context, const crd_type *type, cradle_word 
       context->stack->top--;
   }
   context->countdown -= PIECE_OBJECTS;
+  context->bytes += (last - first) * 8;
   visit_items(type, object, first, last, mark_reference, mark_value, context);
 }
 
 static inline void mark_trace(mark_context *context, cradle_word *object) {
   const crd_type *type = heap_type(context->heap, object[0]);
+  bool slot_items = type->items >= CRADLE_ITEMS_REFERENCES;
   context->objects++;
-  context->bytes += type_object_bytes(type, object);
+  context->bytes += slot_items ? type->size : type_object_bytes(type, object);
   context->countdown--;
   if (!type->has_slots) return;
   visit_fixed(type, object, mark_reference, mark_value, context);
-  if (type->items >= CRADLE_ITEMS_REFERENCES) mark_items(context, type, object, 0);
+  if (slot_items) mark_items(context, type, object, 0);
 }
 
 /* Pops the next object; 0 when the stack is empty or the budget is to be looked at. Array pieces are traced on the way. */

@@ -8,8 +8,7 @@
 
 #if defined(CRADLE_PROBES) && CRADLE_PROBES
 #include <sys/sdt.h>
-#if defined(__clang__)
-/* For the rest of the file that includes this one: sys/sdt.h's macros leave out variadic arguments where they are used. */
+#if defined(__clang__) /* sdt.h's macros pass no argument for "..." */
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #endif
 #define PROBE1(name, a) DTRACE_PROBE1(cradle, name, a)

@@ -51,8 +51,13 @@ static void empty_if_old(const crd_log_file *file) {
   if (fstat(file->fd, &status) != 0 || !S_ISREG(status.st_mode)) return;
   bool alone = is_only_writer(file->fd);
   if (!crd_first_time(file->path) || !alone) return;
-  if (ftruncate(file->fd, 0) != 0)
-    crd_report("CRADLE_LOG: %s: %s; appending", file->path, strerror(errno));
+  if (ftruncate(file->fd, 0) != 0) crd_report("CRADLE_LOG: %s: %s; appending", file->path, strerror(errno));
+}
+
+/* True for a pipe or a terminal, too. */
+static bool is_empty(int fd) {
+  struct stat status;
+  return fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0;
 }
 
 static bool open_path(crd_log_file *file) {
@@ -62,6 +67,7 @@ static bool open_path(crd_log_file *file) {
   if (file->fd < 0) return false;
   file->interactive = isatty(file->fd);
   empty_if_old(file);
+  file->begins_empty = is_empty(file->fd);
   return true;
 }
 
@@ -70,14 +76,13 @@ static bool open_target(crd_log_file *file) {
   file->length = 0;
   if (strcmp(file->name, "-") == 0) {
     file->fd = STDERR_FILENO;
-    file->interactive = true;
+    file->interactive = file->begins_empty = true;
     return true;
   }
   free(file->path);
   file->path = crd_path_with_pid(file->name);
   if (file->path != NULL && open_path(file)) return true;
-  crd_report("CRADLE_LOG: %s: %s; there will be no log",
-             file->path != NULL ? file->path : file->name, strerror(errno));
+  crd_report("CRADLE_LOG: %s: %s; there will be no log", file->path != NULL ? file->path : file->name, strerror(errno));
   return false;
 }
 
@@ -167,8 +172,7 @@ static bool write_all(int fd, const char *text, size_t length) {
 static void stop(crd_log_file *file) {
   const char *reason = strerror(errno);
   file->stopped = true;
-  if (file->fd != STDERR_FILENO)
-    crd_report("CRADLE_LOG: %s: %s; the log stops", file->path, reason);
+  if (file->fd != STDERR_FILENO) crd_report("CRADLE_LOG: %s: %s; the log stops", file->path, reason);
   close_descriptor(file);
 }
 
@@ -183,8 +187,7 @@ void crd_log_file_flush(crd_log_file *file) {
 
 void crd_log_file_section_end(crd_log_file *file, bool outermost) {
   bool nearly_full = sizeof file->buffer - file->length < CRD_LOG_SECTION_BYTES;
-  if (file->interactive || (outermost && (nearly_full || file->unbuffered)))
-    crd_log_file_flush(file);
+  if (file->interactive || (outermost && (nearly_full || file->unbuffered))) crd_log_file_flush(file);
 }
 
 void crd_log_file_put_slow(crd_log_file *file, const char *text, size_t length) {

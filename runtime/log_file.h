@@ -23,14 +23,15 @@
 #define CRD_LOG_SECTION_BYTES ((size_t)4 << 10)
 
 typedef struct crd_log_file {
-  char *name;  /* as the user wrote it, with %d; owned */
-  char *path;  /* name with the pid in place; owned */
-  int fd;      /* -1: none */
-  pid_t owner; /* the process that writes */
-  char *ours;  /* a page that fork clears in the child, else not 0; NULL: the kernel has none */
-  bool interactive; /* a terminal or standard error: written at the end of every section */
-  bool unbuffered;  /* the process is exiting: written at the end of every outermost section */
-  bool stopped;     /* [log_file.3] */
+  char *name;        /* as the user wrote it, with %d; owned */
+  char *path;        /* name with the pid in place; owned */
+  int fd;            /* -1: none */
+  pid_t owner;       /* the process that writes */
+  char *ours;        /* a page that fork clears in the child, else not 0; NULL: the kernel has none */
+  bool interactive;  /* a terminal or standard error: written at the end of every section */
+  bool unbuffered;   /* the process is exiting: written at the end of every outermost section */
+  bool stopped;      /* [log_file.3] */
+  bool begins_empty; /* nothing was in it when it was opened */
   size_t length;
   char buffer[CRD_LOG_BUFFER_BYTES];
 } crd_log_file;

@@ -56,6 +56,8 @@ const crd_option crd_options[] = {
     {"CRADLE_PROFILE_RATE", CRD_OPTION_SIZE, FIELD(sampler.interval_bytes), 0,
      CRADLE_SAMPLE_MIN_BYTES, CRADLE_SAMPLE_MAX_BYTES, "512K", "512K",
      "One sample in so many allocated bytes, for the profile and for a sampler of the program's."},
+    {CRD_STATS_VARIABLE, CRD_OPTION_SWITCH, 0, 0, 0, 1, NULL, "0",
+     "1: prints statistics of each heap on standard error when it ends; see docs/statistics.md."},
     {"CRADLE_STRESS", CRD_OPTION_COUNT, FIELD(stress_period), 0, 0, UINT64_MAX, "1", "0",
      "Collects at every n-th allocation that the library can see, to find references that are not "
      "rooted. 0: off."},
@@ -177,6 +179,11 @@ static bool set_count(const crd_option *option, const char *text, void *field) {
   return true;
 }
 
+static bool is_switch(const crd_option *option, const char *text) {
+  uint64_t count;
+  return parse_count(option, text, &count);
+}
+
 static bool set_bool(const crd_option *option, const char *text, void *field) {
   uint64_t count;
   if (!parse_count(option, text, &count)) return false;
@@ -236,6 +243,7 @@ bool crd_option_set(const crd_option *option, const char *text, cradle_options *
   case CRD_OPTION_BOOL: return set_bool(option, text, field);
   case CRD_OPTION_POLICY:
     return set_policies(text, field, (cradle_hugepages *)((char *)options + option->second_offset));
+  case CRD_OPTION_SWITCH: return is_switch(option, text);
   case CRD_OPTION_LOG:
   case CRD_OPTION_FILE: return true;
   }
@@ -267,10 +275,11 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
     break;
   case CRD_OPTION_COUNT: strcpy(words, "a whole number"); break;
   case CRD_OPTION_TIME: strcpy(words, "a time from 0 to 1s with its unit (ns, us, ms, s)"); break;
+  case CRD_OPTION_SWITCH:
   case CRD_OPTION_BOOL: strcpy(words, "0 or 1"); break;
   case CRD_OPTION_POLICY: strcpy(words, "auto, hugetlb, hugetlb!, 1g, 1g! or off, or such for nursery= and arenas="); break;
   case CRD_OPTION_FILE: strcpy(words, "FILE"); break;
-  case CRD_OPTION_LOG: strcpy(words, "FILE, :FILE or PREFIX,PREFIX:FILE"); break;
+  case CRD_OPTION_LOG: strcpy(words, "FILE, :FILE or WORD,WORD:FILE"); break;
   }
 }
 

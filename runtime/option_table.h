@@ -17,6 +17,7 @@ typedef enum crd_option_type {
   CRD_OPTION_TIME,   /* the field is a uint64_t in nanoseconds */
   CRD_OPTION_BOOL,   /* 0 or 1; the field is a bool */
   CRD_OPTION_POLICY, /* of huge pages; the fields are cradle_hugepages, of the nursery and the arenas */
+  CRD_OPTION_SWITCH, /* 0 or 1; no field: it is read when a heap starts (runtime/start.c) */
   CRD_OPTION_LOG,    /* no field: the log reads it when a heap starts (runtime/log.h) */
   CRD_OPTION_FILE,   /* no field: read when a heap starts (runtime/start.c) */
 } crd_option_type;
@@ -35,6 +36,7 @@ typedef struct crd_option {
 #define CRD_LOG_VARIABLE "CRADLE_LOG"
 #define CRD_PAGES_FILE_VARIABLE "CRADLE_PAGES_FILE"
 #define CRD_PROFILE_VARIABLE "CRADLE_PROFILE"
+#define CRD_STATS_VARIABLE "CRADLE_STATS"
 #define CRD_ACCEPTED_BYTES 128
 
 extern const crd_option crd_options[];

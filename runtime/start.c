@@ -1,12 +1,14 @@
-/* Start-up: a heap as the environment wants it, with its log, its published ranges and its profile. */
+/* Start-up: a heap as the environment wants it, with its log, its statistics, its published ranges and its profile. */
 #include <cradle/runtime.h>
 
 #include "runtime/log.h"
 #include "runtime/option_table.h"
 #include "runtime/profile.h"
 #include "runtime/ranges.h"
+#include "runtime/summary.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A program that runs with more rights than its user must not write where the user's environment
  * says. */
@@ -18,17 +20,26 @@ static const char *file_wanted(const char *variable) {
 #endif
 }
 
+/* What is no 0 or 1 was reported with the other options. */
+static bool statistics_wanted(void) {
+  const char *text = getenv(CRD_STATS_VARIABLE);
+  return text != NULL && strcmp(text, "1") == 0;
+}
+
 /* Each listener passes events on to the one before it. */
 typedef struct listeners {
   crd_log *log;
+  crd_summary *summary;
   crd_ranges *ranges;
   crd_profile *profile;
 } listeners;
 
 static listeners listen(cradle_options *options) {
-  listeners all;
+  listeners all = {0};
   all.log = crd_log_open(file_wanted(CRD_LOG_VARIABLE), options->listener);
   if (all.log != NULL) options->listener = crd_log_listener(all.log);
+  if (statistics_wanted()) all.summary = crd_summary_new(options->listener);
+  if (all.summary != NULL) options->listener = crd_summary_listener(all.summary);
   all.ranges = crd_ranges_open(file_wanted(CRD_PAGES_FILE_VARIABLE), options->listener);
   if (all.ranges != NULL) options->listener = crd_ranges_listener(all.ranges);
   all.profile = crd_profile_open(file_wanted(CRD_PROFILE_VARIABLE), options); /* which makes it listen and sample */
@@ -37,6 +48,7 @@ static listeners listen(cradle_options *options) {
 
 static void hand_over(const listeners *all, cradle_heap *heap) {
   if (all->log != NULL) crd_log_hand_over(all->log);
+  if (all->summary != NULL) crd_summary_hand_over(all->summary);
   if (all->ranges != NULL) crd_ranges_publish(all->ranges, heap);
   if (all->profile != NULL) crd_profile_hand_over(all->profile);
 }
@@ -44,6 +56,7 @@ static void hand_over(const listeners *all, cradle_heap *heap) {
 static void close_all(const listeners *all) {
   if (all->profile != NULL) crd_profile_close(all->profile);
   if (all->ranges != NULL) crd_ranges_close(all->ranges);
+  if (all->summary != NULL) crd_summary_free(all->summary);
   if (all->log != NULL) crd_log_close(all->log);
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Tests tools/cradle-pages against a program that stands in for one with a Cradle heap.
 
-    cradle_pages.py CRADLE_PAGES PUBLISHER
+    cradle_pages.py CRADLE_PAGES PUBLISHER PROGRAM
 
-PUBLISHER (tests/pages_publisher.c) reserves 32 MiB, commits 16 and touches 8. A case that cannot run here says why.
+PUBLISHER (tests/pages_publisher.c) reserves 32 MiB, commits 16 and touches 8. PROGRAM has a heap of
+Cradle's, started from the environment, which makes it slower by the stress mode. A case that cannot run here says why.
 """
 
 import contextlib
@@ -21,7 +22,7 @@ RESERVED, COMMITTED, TOUCHED = 32 * MIB, 16 * MIB, 8 * MIB
 NOBODY = 65534
 THP = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
-tool, publisher = (str(pathlib.Path(word).resolve()) for word in sys.argv[1:3])
+tool, publisher, program = (str(pathlib.Path(word).resolve()) for word in sys.argv[1:4])
 failures = []
 
 
@@ -158,6 +159,19 @@ def test_command():
     expect(failing.returncode == 7, f"a command: its exit status, got {failing.returncode}")
 
 
+def test_real_heap():
+    result = pages("--json", "--interval", "0.02", "env", "CRADLE_STRESS=1", program)
+    shown = json.loads(result.stdout)
+    expect(result.returncode == 0, f"a program with a heap: exit status 0, got {result}")
+    expect(len(shown["processes"]) == 1, f"a program with a heap: it was seen, got {shown['processes']}")
+    for process in shown["processes"]:
+        rows = {row["name"].removeprefix("cradle "): row for row in process["peak"]["ranges"]}
+        expect({"nursery", "arenas", "metadata"} <= rows.keys(), f"a program with a heap: its three regions, got {rows.keys()}")
+        for name, row in rows.items():
+            expect(row["reserved"] >= row["committed"] >= row["resident"] >= 0, f"a program with a heap, {name}: reserved >= committed >= resident, got {row}")
+        expect(any(row["resident"] > 0 for row in rows.values()), f"a program with a heap: something resident, got {rows}")
+
+
 def test_refusals():
     refuses("no arguments", "wants the number of a process", pages())
     refuses("a PID that is not there", "there is no such process", pages("4194304"))
@@ -192,6 +206,7 @@ with tempfile.TemporaryDirectory() as folder:
     test_process(folder)
     test_given_ranges(folder)
 test_command()
+test_real_heap()
 test_refusals()
 test_not_ours()
 print(f"{len(failures)} wrong")

@@ -149,6 +149,7 @@ static void send_major(crd_log *log) {
   send_event(log,
              (cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
                             .u.major = {CRADLE_CAUSE_THRESHOLD, 1, 9500, 6400, 11648, 1999999500}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {CRADLE_CAUSE_NURSERY_FULL, 23456}});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_ARENAS,
                                  .u.arenas = {.given_back = 2,
                                               .committed = 30,
@@ -191,8 +192,10 @@ static void everything_is_logged(void **state) {
   (void)state;
   assert_int_equal(read_sections(text), 12);
   assert_int_equal(strncmp(text, "[", 1), 0);
+  assert_has(text, "] {cradle-log\nheap: ");
   assert_has(text,
-             "] {cradle-log\nCradle log, format 1\n1 tick = 1 ns of CLOCK_MONOTONIC\nprocess ");
+             "\nCradle log, format 1\n1 tick = 1 ns of CLOCK_MONOTONIC\ntick ");
+  assert_has(text, " seconds since 1970\nprocess ");
   assert_has(text, "L2cache = 1048576\nL2cache from: sysfs\nL3cache = 33554432\n"
                    "L3cache from: sysconf\nmemory: 68719476736\npage size: 4096\n"
                    "transparent huge page size: 2097152\ntransparent huge pages: madvise\n"
@@ -200,11 +203,12 @@ static void everything_is_logged(void **state) {
   assert_has(text,
              "nursery size: 524288\nprevious nursery size: 0\nreason: half of the L2 cache\n");
   assert_has(text, "used: 9500 => 6400\nnext major collection threshold: 11648\n"
-                   "time taken: 2.000000\n");
+                   "time taken: 1.999999500\n");
+  assert_has(text, "cause: nursery full\ntime taken: 0.000023456\n");
   assert_has(text, "arenas given back: 2\narenas committed: 30, in use: 28\n"
                    "of the huge-page pool, bytes: 40000\nresident bytes: 60000, on huge pages: 50000\n");
   assert_has(text, "a note\nwanted: 8, got: 4\n");
-  assert_has(text, "minor collections: 1\ntime in minor collections: 0.000012\n");
+  assert_has(text, "\nminor collections: 1\ntime in minor collections: 0.000012345\n");
   free(text);
 }
 
@@ -217,8 +221,8 @@ static void the_minor_section_is_as_documented(void **state) {
   send_minor(log);
   crd_log_close(log);
   char *text = must_read(path);
-  assert_has(text, "[1000000000000010] {gc-minor\n"
-                   "cause: nursery full\n"
+  assert_has(text, "[1000000000000010] {gc-minor\nheap: "); /* and the label */
+  assert_has(text, "\ncause: nursery full\n"
                    "[1000000000000020] {gc-minor-walkroots\n"
                    "root words: 12\n"
                    "[1000000000000030] gc-minor-walkroots}\n"
@@ -227,10 +231,11 @@ static void the_minor_section_is_as_documented(void **state) {
                    "total size of surviving objects: 320\n"
                    "promoted objects: 10\n"
                    "remembered objects: 3\n"
+                   "recorded slots: 0\n"
                    "nursery used: 4194304\n"
                    "large objects freed, bytes: 0\n"
                    "memory before: 5000, after: 1320\n"
-                   "time taken: 0.000012\n"
+                   "time taken: 0.000012345\n"
                    "[1000000000000040] gc-minor}\n");
   free(text);
 }
@@ -267,8 +272,9 @@ static void nested_sections_are_selected_by_themselves(void **state) {
   (void)state;
   char *text = log_of_life("gc-collect-step,gc-minor-w:");
   assert_int_equal(read_sections(text), 2);
-  assert_has(text, "{gc-collect-step\nstarting gc state: marking\nmarked objects: 100\n");
-  assert_has(text, "{gc-minor-walkroots\nroot words: 12\n");
+  assert_has(text, "{gc-collect-step\nheap: ");
+  assert_has(text, "\nstarting gc state: marking\nmarked objects: 100\n");
+  assert_has(text, "{gc-minor-walkroots\nheap: ");
   assert_lacks(text, "surviving");
   assert_lacks(text, "cause");
   free(text);
@@ -370,7 +376,7 @@ static void a_prefix_of_nothing_is_told(void **state) {
   (void)state;
   snprintf(selection, sizeof selection, "jit:%s", fresh_name(".log"));
   char *text = errors_of(open_and_live, selection);
-  assert_has(text, "no section begins so (docs/logging.md lists them)\n");
+  assert_has(text, "jit: no section begins so, and no form has this name (text, json or trace; ");
   assert_int_equal(count_of(text, "\n"), 1);
   free(text);
 }
@@ -390,7 +396,7 @@ static void a_full_disk_stops_the_log_only(void **state) {
   char *text = errors_of(fill_disk, &events);
   assert_string_equal(text,
                       "cradle: CRADLE_LOG: /dev/full: No space left on device; the log stops\n");
-  assert_int_equal(events, 4000 + 15);
+  assert_int_equal(events, 4000 + 14);
   free(text);
 }
 
@@ -410,6 +416,95 @@ static void a_reader_that_goes_away_stops_the_log_only(void **state) {
   char *text = errors_of(lose_reader, (char *)(uintptr_t)fresh_name(".fifo"));
   assert_has(text, "Broken pipe; the log stops\n");
   free(text);
+}
+
+/* --- forms --- */
+
+static void prefixes_select_in_every_form(void **state) {
+  (void)state;
+  char *json = log_of_life("json,gc-collect-step,gc-note:");
+  assert_int_equal(count_of(json, "\n"), 1 + 2 + 1);
+  assert_has(json, "\"event\":\"gc-collect-step\",\"phase\":\"end\",\"from\":\"marking\",\"marked_objects\":100,"
+                   "\"marked_bytes\":6400,\"freed_objects\":50,\"freed_bytes\":3100,\"freed_spans\":2,\"to\":\"sweeping\","
+                   "\"time_ns\":1999}\n");
+  assert_has(json, "\"event\":\"gc-note\",\"text\":\"a note\",\"wanted\":8,\"got\":4}\n");
+  free(json);
+  char *trace = log_of_life("gc-collect-step,trace:");
+  assert_int_equal(count_of(trace, "\n"), 3 + 2);
+  assert_int_equal(count_of(trace, "\"name\":\"gc-collect-step\",\"ph\":\"B\""), 1);
+  assert_int_equal(count_of(trace, "\"name\":\"gc-collect-step\",\"ph\":\"E\""), 1);
+  free(trace);
+}
+
+static void words_are_escaped(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("json:", path);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {"a \"b\" \\ c\n\x01", 0, 0}});
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_has(text, "\"text\":\"a \\u0022b\\u0022 \\u005c c\\u000a\\u0001\"}\n");
+  free(text);
+}
+
+static void heaps_share_a_trace(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *first = open_log("trace:", path), *second = open_log("trace:", path);
+  send_life(second);
+  send_life(first);
+  char *text = must_read(path);
+  assert_int_equal(strncmp(text, "[{", 2), 0);
+  assert_int_equal(count_of(text, "\n,{"), count_of(text, "\n") - 1);
+  assert_int_equal(count_of(text, "\"thread_name\""), 2);
+  assert_int_equal(count_of(text, "\"ph\":\"B\""), count_of(text, "\"ph\":\"E\""));
+  free(text);
+}
+
+static void heaps_are_told_apart(void **state) {
+  const char *path = fresh_name(".log");
+  char label[2][60], *line;
+  (void)state;
+  crd_log *logs[2] = {open_log("gc-minor,cradle-log:", path), open_log("gc-minor,cradle-log:", path)};
+  for (int i = 0; i < 2; i++) {
+    send_minor(logs[i]);
+    crd_log_close(logs[i]);
+  }
+  char *text = line = must_read(path);
+  for (int i = 0; i < 2; i++) {
+    line = strstr(line, "{gc-minor\nheap: ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "{gc-minor\nheap: %59s", label[i]), 1);
+    line++;
+  }
+  assert_string_not_equal(label[0], label[1]);
+  assert_int_equal(strtol(label[0], NULL, 10), getpid());
+  free(text);
+}
+
+static void a_word_of_nothing_is_told_beside_good_ones(void **state) {
+  char selection[300];
+  const char *path = fresh_name(".log");
+  (void)state;
+  snprintf(selection, sizeof selection, "jsn,gc-minor:%s", path);
+  char *said = errors_of(open_and_live, selection);
+  assert_has(said, "cradle: CRADLE_LOG: jsn: no section begins so, and no form has this name (text, json or trace; ");
+  free(said);
+  char *text = must_read(path);
+  assert_has(text, "{gc-minor\n");
+  assert_lacks(text, "gc-collect");
+  free(text);
+}
+
+static void live_on_a_full_disk(void *data) {
+  send_life(crd_log_open(data, (cradle_listener){0}));
+}
+
+static void a_full_disk_stops_the_trace_only(void **state) {
+  (void)state;
+  char *said = errors_of(live_on_a_full_disk, (char *)(uintptr_t) "trace:/dev/full");
+  assert_true(count_of(said, "\n") <= 1); /* the same words were said before */
+  free(said);
 }
 
 /* --- files --- */
@@ -475,7 +570,7 @@ static void long_logs_are_whole(void **state) {
   send_life(log);
   char *text = must_read(path);
   assert_int_equal(read_sections(text), 10000 + 11);
-  assert_int_equal(count_of(text, "time taken: 0.000012\n"), 5001);
+  assert_int_equal(count_of(text, "time taken: 0.000012345\n"), 5001);
   free(text);
 }
 
@@ -733,6 +828,12 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_prefix_of_nothing_is_told),
       cmocka_unit_test(a_full_disk_stops_the_log_only),
       cmocka_unit_test(a_reader_that_goes_away_stops_the_log_only),
+      cmocka_unit_test(prefixes_select_in_every_form),
+      cmocka_unit_test(words_are_escaped),
+      cmocka_unit_test(heaps_share_a_trace),
+      cmocka_unit_test(heaps_are_told_apart),
+      cmocka_unit_test(a_word_of_nothing_is_told_beside_good_ones),
+      cmocka_unit_test(a_full_disk_stops_the_trace_only),
       cmocka_unit_test(d_is_the_process),
       cmocka_unit_test(an_old_log_is_replaced),
       cmocka_unit_test(heaps_of_a_process_share_the_file),

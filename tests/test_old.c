@@ -222,6 +222,40 @@ static void a_list_of_ten_million_is_marked_in_bounded_memory(void **state) {
   fixture_close(&f);
 }
 
+/* A hundred million with the argument --large. */
+static size_t long_length = 1000000;
+
+static void a_long_array_is_marked_in_pieces(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, NULL);
+  size_t length = many(&f, long_length);
+  {
+    vector *array = cradle_new_array(f.m, T_VECTOR, length);
+    CRADLE_ROOT(f.m, array);
+    cradle_collect_minor(f.m);
+    for (size_t i = 0; i < length; i += 100) {
+      pair *fresh = push_pair(&f, NULL, NULL);
+      cradle_store(f.m, array, &array->item[i], fresh);
+    }
+    cradle_collect_full(f.m);
+    uint64_t before = fixture_stats(&f).major_steps;
+    step_until_done(&f, 0);
+    assert_true(fixture_stats(&f).major_steps - before >= length / 4096);
+    assert_int_equal(fixture_stats(&f).phase, CRADLE_PHASE_IDLE);
+    /* Cut between two increments, it is still marked as far as it goes. */
+    while (fixture_stats(&f).phase != CRADLE_PHASE_MARKING) (void)cradle_collect_step(f.m, 0);
+    array->length = 150;
+    step_until_done(&f, 0);
+    verify(&f);
+    cradle_collect_full(f.m);
+    assert_true(cradle_type_of(array->item[100]) == T_PAIR);
+    if (!f.stressed) assert_true(fixture_stats(&f).old_bytes < length * 8 + MIB);
+  }
+  fixture_close(&f);
+}
+
 /* --- large objects --- */
 
 static void an_array_of_a_gibibyte_goes_at_once(void **state) {
@@ -530,13 +564,15 @@ static void the_span_table_adds_up(void **state) {
   fixture_close(&f);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "--large") == 0) long_length = 100000000;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_collection_in_steps_frees_what_one_in_one_go_does),
       cmocka_unit_test(what_moves_about_while_marking_is_not_lost),
       cmocka_unit_test(a_missing_barrier_while_marking_is_found),
       cmocka_unit_test(a_program_that_only_allocates_runs_them),
       cmocka_unit_test(a_list_of_ten_million_is_marked_in_bounded_memory),
+      cmocka_unit_test(a_long_array_is_marked_in_pieces),
       cmocka_unit_test(an_array_of_a_gibibyte_goes_at_once),
       cmocka_unit_test(at_the_maximum_one_allocation_fails_and_the_heap_stays_usable),
       cmocka_unit_test(memory_outside_counts),

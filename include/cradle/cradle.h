@@ -14,5 +14,6 @@
 #include <cradle/roots.h>
 #include <cradle/runtime.h>
 #include <cradle/sample.h>
+#include <cradle/statistics.h>
 
 #endif

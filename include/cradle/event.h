@@ -29,6 +29,7 @@ typedef enum cradle_event_kind {
   CRADLE_EVENT_COMPACT_END,      /* .compact */
   CRADLE_EVENT_PAUSE,            /* .pause: the mutator goes on; everything since it stopped is in its duration */
   CRADLE_EVENT_ARENAS,           /* .arenas: arenas were taken from or given back to the system */
+  CRADLE_EVENT_SPANS,            /* .spans: after a major collection, for each size class in use, the smallest first */
   CRADLE_EVENT_NOTE,             /* .note: something was lowered, refused or fell back, in words */
 } cradle_event_kind;
 
@@ -121,6 +122,12 @@ typedef struct cradle_event {
       uint64_t resident_bytes, huge_bytes;
       uint64_t pool_bytes;        /* committed from a reserved pool of huge pages */
     } arenas;
+    struct {
+      uint64_t object_bytes;         /* largest object of the class */
+      uint64_t span_bytes, objects;  /* a span's size, and how many objects it holds */
+      uint64_t spans, used_bytes, memory_bytes;
+      uint64_t waste_percent;        /* share of memory_bytes that is not in objects, rounded */
+    } spans;
     struct {
       const char *text;
       uint64_t wanted, got; /* what the words are about; 0 and 0: nothing */

@@ -53,7 +53,8 @@ typedef struct cradle_type {
   uint64_t values;             /* bit i: word i is a slot with a value in the heap's encoding */
   cradle_items items;          /* what follows the fixed part */
   uint32_t item_size;          /* bytes of an item; 8 for references and values */
-  uint32_t length_offset;      /* where the number of items is: a uint64_t at this byte offset of the fixed part */
+  uint32_t length_offset;      /* where the number of items is: a uint64_t at this byte offset of the fixed part; the program may
+                                  make it smaller, never larger */
   cradle_trace_function trace; /* for slots that the fields above cannot describe, visited in addition to them */
 } cradle_type;
 

@@ -1,0 +1,268 @@
+/* The event table. Its lists of fields are in the order in which they are written. */
+#include "runtime/event_table.h"
+
+#include <cradle/options.h>
+#include <cradle/statistics.h>
+
+#include <string.h>
+
+const char *const crd_section_names[CRD_SECTION_COUNT] = {
+    [CRD_SECTION_LOG] = "cradle-log",
+    [CRD_SECTION_HARDWARE] = "gc-hardware",
+    [CRD_SECTION_NURSERY_SIZE] = "gc-set-nursery-size",
+    [CRD_SECTION_MINOR] = "gc-minor",
+    [CRD_SECTION_WALKROOTS] = "gc-minor-walkroots",
+    [CRD_SECTION_COLLECT] = "gc-collect",
+    [CRD_SECTION_STEP] = "gc-collect-step",
+    [CRD_SECTION_COMPACT] = "gc-collect-compact",
+    [CRD_SECTION_DONE] = "gc-collect-done",
+    [CRD_SECTION_PAUSE] = "gc-pause",
+    [CRD_SECTION_ARENA] = "gc-arena",
+    [CRD_SECTION_SPANS] = "gc-spans",
+    [CRD_SECTION_NOTE] = "gc-note",
+    [CRD_SECTION_HEAP_END] = "gc-heap-end",
+};
+
+/* --- words of enumerations --- */
+
+static const char *cause_word(uint32_t cause) {
+  return cradle_cause_name((cradle_cause)cause);
+}
+
+static const char *phase_word(uint32_t phase) {
+  return cradle_phase_name((cradle_phase)phase);
+}
+
+static const char *source_word(uint32_t source) {
+  switch ((cradle_source)source) {
+  case CRADLE_SOURCE_DEFAULT: return "default";
+  case CRADLE_SOURCE_SYSFS: return "sysfs";
+  case CRADLE_SOURCE_SYSCONF: return "sysconf";
+  case CRADLE_SOURCE_EMBEDDER: return "embedder";
+  }
+  return "unknown";
+}
+
+static const char *thp_word(uint32_t mode) {
+  switch ((cradle_thp_mode)mode) {
+  case CRADLE_THP_UNKNOWN: return "unknown";
+  case CRADLE_THP_NEVER: return "never";
+  case CRADLE_THP_MADVISE: return "madvise";
+  case CRADLE_THP_ALWAYS: return "always";
+  }
+  return "unknown";
+}
+
+/* --- fields --- */
+
+#define NUMBER CRD_FIELD_NUMBER
+#define NS CRD_FIELD_NS
+#define SHARE CRD_FIELD_SHARE
+#define TEXT CRD_FIELD_TEXT
+#define WORD CRD_FIELD_WORD
+
+#define FIELD(key, text, what, where) .name = key, .label = text, .type = what, .offset = where
+#define AT(member) offsetof(cradle_event, u.member)
+#define HARDWARE(member) offsetof(cradle_hardware, member)
+#define STATISTICS(member) offsetof(cradle_statistics, member)
+
+static const crd_field hardware_fields[] = {
+    {FIELD("l2_bytes", "L2cache = ", NUMBER, HARDWARE(l2_bytes))},
+    {FIELD("l2_source", "L2cache from: ", WORD, HARDWARE(l2_source)), .word = source_word},
+    {FIELD("l3_bytes", "L3cache = ", NUMBER, HARDWARE(l3_bytes))},
+    {FIELD("l3_source", "L3cache from: ", WORD, HARDWARE(l3_source)), .word = source_word, .only_with = HARDWARE(l3_bytes)},
+    {FIELD("memory_bytes", "memory: ", NUMBER, HARDWARE(memory_bytes))},
+    {FIELD("page_bytes", "page size: ", NUMBER, HARDWARE(page_bytes))},
+    {FIELD("thp_page_bytes", "transparent huge page size: ", NUMBER, HARDWARE(thp_page_bytes))},
+    {FIELD("thp_mode", "transparent huge pages: ", WORD, HARDWARE(thp_mode)), .word = thp_word},
+    {FIELD("pool_page_bytes", "pool page size: ", NUMBER, HARDWARE(pool_page_bytes))},
+    {FIELD("pool_pages_free", ", free pages: ", NUMBER, HARDWARE(pool_pages_free))},
+};
+
+static const crd_field heap_fields[] = {
+    {FIELD("address_space_bytes", "address space: ", NUMBER, AT(heap.arenas_bytes)), .only_with = AT(heap.arenas_bytes)},
+};
+
+static const crd_field nursery_fields[] = {
+    {FIELD("nursery_bytes", "nursery size: ", NUMBER, AT(nursery.bytes)), .counter = "nursery bytes"},
+    {FIELD("previous_nursery_bytes", "previous nursery size: ", NUMBER, AT(nursery.previous))},
+    {FIELD("reason", "reason: ", TEXT, AT(nursery.reason))},
+};
+
+static const crd_field minor_begin_fields[] = {
+    {FIELD("cause", "cause: ", WORD, AT(begin.cause)), .word = cause_word},
+    {FIELD("used_bytes", NULL, NUMBER, AT(begin.used_bytes)), .counter = "used bytes"},
+};
+
+static const crd_field roots_fields[] = {
+    {FIELD("root_words", "root words: ", NUMBER, AT(roots.words))},
+};
+
+/* Tools made for RPython's logs read the first three lines. */
+static const crd_field minor_fields[] = {
+    {FIELD(NULL, "minor collect, total memory used: ", NUMBER, AT(minor.used_after))},
+    {FIELD(NULL, "number of pinned objects: ", CRD_FIELD_ZERO, 0)},
+    {FIELD("promoted_bytes", "total size of surviving objects: ", NUMBER, AT(minor.promoted_bytes))},
+    {FIELD("promoted_objects", "promoted objects: ", NUMBER, AT(minor.promoted_objects))},
+    {FIELD("remembered_objects", "remembered objects: ", NUMBER, AT(minor.remembered))},
+    {FIELD("recorded_slots", "recorded slots: ", NUMBER, AT(minor.recorded))},
+    {FIELD("nursery_used_bytes", "nursery used: ", NUMBER, AT(minor.nursery_bytes))},
+    {FIELD("large_freed_bytes", "large objects freed, bytes: ", NUMBER, AT(minor.large_freed_bytes))},
+    {FIELD("used_before_bytes", "memory before: ", NUMBER, AT(minor.used_before))},
+    {FIELD("used_after_bytes", ", after: ", NUMBER, AT(minor.used_after)), .counter = "used bytes"},
+    {FIELD("time_ns", "time taken: ", NS, AT(minor.duration_ns))},
+};
+
+static const crd_field major_begin_fields[] = {
+    {FIELD("cause", "cause: ", WORD, AT(begin.cause)), .word = cause_word},
+    {FIELD("used_bytes", "total memory used: ", NUMBER, AT(begin.used_bytes))},
+    {FIELD("threshold_bytes", "major collection threshold: ", NUMBER, AT(begin.threshold_bytes))},
+};
+
+/* The words for the phases are those of RPython's logs. */
+static const crd_field step_fields[] = {
+    {FIELD("from", "starting gc state: ", WORD, AT(step.from)), .word = phase_word},
+    {FIELD("marked_objects", "marked objects: ", NUMBER, AT(step.marked_objects))},
+    {FIELD("marked_bytes", "marked bytes: ", NUMBER, AT(step.marked_bytes))},
+    {FIELD("freed_objects", "freed objects: ", NUMBER, AT(step.freed_objects))},
+    {FIELD("freed_bytes", "freed bytes: ", NUMBER, AT(step.freed_bytes))},
+    {FIELD("freed_spans", "freed spans: ", NUMBER, AT(step.freed_spans))},
+    {FIELD("to", "stopping, now in gc state: ", WORD, AT(step.to)), .word = phase_word},
+    {FIELD("time_ns", "time taken: ", NS, AT(step.duration_ns))},
+};
+
+static const crd_field compact_fields[] = {
+    {FIELD("moved_objects", "moved objects: ", NUMBER, AT(compact.objects))},
+    {FIELD("moved_bytes", "moved bytes: ", NUMBER, AT(compact.bytes))},
+    {FIELD("arenas_emptied", "arenas emptied: ", NUMBER, AT(compact.arenas_emptied))},
+    {FIELD("arenas_before", " of ", NUMBER, AT(compact.arenas_in_use))},
+    {FIELD("time_ns", "time taken: ", NS, AT(compact.duration_ns))},
+};
+
+static const crd_field pause_fields[] = {
+    {FIELD("cause", "cause: ", WORD, AT(pause.cause)), .word = cause_word},
+    {FIELD("time_ns", "time taken: ", NS, AT(pause.duration_ns))},
+};
+
+static const crd_field major_fields[] = {
+    {FIELD("cause", "cause: ", WORD, AT(major.cause)), .word = cause_word},
+    {FIELD("used_before_bytes", "used: ", NUMBER, AT(major.used_before))},
+    {FIELD("used_after_bytes", " => ", NUMBER, AT(major.used_after)), .counter = "used bytes"},
+    {FIELD("threshold_bytes", "next major collection threshold: ", NUMBER, AT(major.threshold_bytes)),
+     .counter = "threshold bytes"},
+    {FIELD("time_ns", "time taken: ", NS, AT(major.duration_ns))},
+};
+
+static const crd_field arenas_fields[] = {
+    {FIELD("taken", "arenas taken: ", NUMBER, AT(arenas.taken))},
+    {FIELD("given_back", "arenas given back: ", NUMBER, AT(arenas.given_back))},
+    {FIELD("committed", "arenas committed: ", NUMBER, AT(arenas.committed)), .counter = "arenas committed"},
+    {FIELD("in_use", ", in use: ", NUMBER, AT(arenas.in_use)), .counter = "arenas in use"},
+    {FIELD("pool_bytes", "of the huge-page pool, bytes: ", NUMBER, AT(arenas.pool_bytes)), .only_with = AT(arenas.pool_bytes)},
+    {FIELD("resident_bytes", "resident bytes: ", NUMBER, AT(arenas.resident_bytes)), .only_with = AT(arenas.resident_bytes)},
+    {FIELD("huge_bytes", ", on huge pages: ", NUMBER, AT(arenas.huge_bytes)), .only_with = AT(arenas.resident_bytes)},
+};
+
+static const crd_field spans_fields[] = {
+    {FIELD("object_bytes", "object size: ", NUMBER, AT(spans.object_bytes))},
+    {FIELD("span_bytes", ", span size: ", NUMBER, AT(spans.span_bytes))},
+    {FIELD("span_objects", ", objects in a span: ", NUMBER, AT(spans.objects))},
+    {FIELD("spans", ", spans: ", NUMBER, AT(spans.spans))},
+    {FIELD("used_bytes", ", used: ", NUMBER, AT(spans.used_bytes))},
+    {FIELD("memory_bytes", ", memory: ", NUMBER, AT(spans.memory_bytes))},
+    {FIELD("waste_percent", ", waste in percent: ", NUMBER, AT(spans.waste_percent))},
+};
+
+static const crd_field note_fields[] = {
+    {FIELD("text", "", TEXT, AT(note.text))},
+    {FIELD("wanted", "wanted: ", NUMBER, AT(note.wanted)), .only_with = AT(note.wanted)},
+    {FIELD("got", ", got: ", NUMBER, AT(note.got)), .only_with = AT(note.wanted)},
+};
+
+static const crd_field heap_end_fields[] = {
+    {FIELD("wall_ns", "wall time: ", NS, STATISTICS(wall_ns))},
+    {FIELD("minor_collections", "minor collections: ", NUMBER, STATISTICS(minor_collections))},
+    {FIELD("minor_ns", "time in minor collections: ", NS, STATISTICS(minor_ns))},
+    {FIELD("minor_max_ns", "longest minor collection: ", NS, STATISTICS(minor_max_ns))},
+    {FIELD("major_collections", "major collections: ", NUMBER, STATISTICS(major_collections))},
+    {FIELD("major_ns", "time in major collections: ", NS, STATISTICS(major_ns))},
+    {FIELD("major_steps", "increments of major collections: ", NUMBER, STATISTICS(major_steps))},
+    {FIELD("major_max_ns", "longest increment: ", NS, STATISTICS(major_max_ns))},
+    {FIELD("compactions", "compactions: ", NUMBER, STATISTICS(compactions))},
+    {FIELD("compact_ns", "time in compactions: ", NS, STATISTICS(compact_ns))},
+    {FIELD("pauses", "pauses: ", NUMBER, STATISTICS(pauses))},
+    {FIELD("pause_ns", "time in pauses: ", NS, STATISTICS(pause_ns))},
+    {FIELD("pause_p50_ns", "pause p50: ", NS, STATISTICS(pause_p50_ns))},
+    {FIELD("pause_p90_ns", "pause p90: ", NS, STATISTICS(pause_p90_ns))},
+    {FIELD("pause_p99_ns", "pause p99: ", NS, STATISTICS(pause_p99_ns))},
+    {FIELD("pause_p999_ns", "pause p99.9: ", NS, STATISTICS(pause_p999_ns))},
+    {FIELD("pause_p9999_ns", "pause p99.99: ", NS, STATISTICS(pause_p9999_ns))},
+    {FIELD("pause_max_ns", "longest pause: ", NS, STATISTICS(pause_max_ns))},
+    {FIELD("gc_share", "share of time in pauses: ", SHARE, STATISTICS(gc_share))},
+    {FIELD("mmu_1ms", "mutator utilisation in 1 ms: ", SHARE, STATISTICS(mmu_1ms))},
+    {FIELD("mmu_10ms", "mutator utilisation in 10 ms: ", SHARE, STATISTICS(mmu_10ms))},
+    {FIELD("mmu_100ms", "mutator utilisation in 100 ms: ", SHARE, STATISTICS(mmu_100ms))},
+    {FIELD("allocated_bytes", "allocated bytes: ", NUMBER, STATISTICS(allocated_bytes))},
+    {FIELD("promoted_objects", "promoted objects: ", NUMBER, STATISTICS(promoted_objects))},
+    {FIELD("promoted_bytes", "promoted bytes: ", NUMBER, STATISTICS(promoted_bytes))},
+    {FIELD("survival", "share of the nursery that survived: ", SHARE, STATISTICS(survival))},
+    {FIELD("used_peak_bytes", "most memory used: ", NUMBER, STATISTICS(used_peak_bytes))},
+};
+
+/* --- rows --- */
+
+#define FIELDS(list) list, sizeof(list) / sizeof(list)[0]
+#define NO_FIELDS NULL, 0
+
+#define BEGIN CRD_PHASE_BEGIN
+#define END CRD_PHASE_END
+#define INSTANT CRD_PHASE_INSTANT
+
+const crd_event_row crd_event_rows[] = {
+    {CRADLE_EVENT_HEAP_CREATED, BEGIN, CRD_SECTION_HARDWARE, CRD_BASE_HARDWARE, FIELDS(hardware_fields)},
+    {CRADLE_EVENT_HEAP_CREATED, END, CRD_SECTION_HARDWARE, CRD_BASE_EVENT, FIELDS(heap_fields)},
+    {CRADLE_EVENT_HEAP_DESTROYED, INSTANT, CRD_SECTION_HEAP_END, CRD_BASE_STATISTICS, FIELDS(heap_end_fields)},
+    {CRADLE_EVENT_NURSERY_SIZED, INSTANT, CRD_SECTION_NURSERY_SIZE, CRD_BASE_EVENT, FIELDS(nursery_fields)},
+    {CRADLE_EVENT_MINOR_BEGIN, BEGIN, CRD_SECTION_MINOR, CRD_BASE_EVENT, FIELDS(minor_begin_fields)},
+    {CRADLE_EVENT_ROOTS_BEGIN, BEGIN, CRD_SECTION_WALKROOTS, CRD_BASE_EVENT, NO_FIELDS},
+    {CRADLE_EVENT_ROOTS_END, END, CRD_SECTION_WALKROOTS, CRD_BASE_EVENT, FIELDS(roots_fields)},
+    {CRADLE_EVENT_MINOR_END, END, CRD_SECTION_MINOR, CRD_BASE_EVENT, FIELDS(minor_fields)},
+    {CRADLE_EVENT_MAJOR_BEGIN, INSTANT, CRD_SECTION_COLLECT, CRD_BASE_EVENT, FIELDS(major_begin_fields)},
+    {CRADLE_EVENT_STEP_BEGIN, BEGIN, CRD_SECTION_STEP, CRD_BASE_EVENT, NO_FIELDS},
+    {CRADLE_EVENT_STEP_END, END, CRD_SECTION_STEP, CRD_BASE_EVENT, FIELDS(step_fields)},
+    {CRADLE_EVENT_COMPACT_BEGIN, BEGIN, CRD_SECTION_COMPACT, CRD_BASE_EVENT, NO_FIELDS},
+    {CRADLE_EVENT_COMPACT_END, END, CRD_SECTION_COMPACT, CRD_BASE_EVENT, FIELDS(compact_fields)},
+    {CRADLE_EVENT_MAJOR_END, INSTANT, CRD_SECTION_DONE, CRD_BASE_EVENT, FIELDS(major_fields)},
+    {CRADLE_EVENT_PAUSE, INSTANT, CRD_SECTION_PAUSE, CRD_BASE_EVENT, FIELDS(pause_fields)},
+    {CRADLE_EVENT_ARENAS, INSTANT, CRD_SECTION_ARENA, CRD_BASE_EVENT, FIELDS(arenas_fields)},
+    {CRADLE_EVENT_SPANS, INSTANT, CRD_SECTION_SPANS, CRD_BASE_EVENT, FIELDS(spans_fields)},
+    {CRADLE_EVENT_NOTE, INSTANT, CRD_SECTION_NOTE, CRD_BASE_EVENT, FIELDS(note_fields)},
+};
+const size_t crd_event_row_count = sizeof crd_event_rows / sizeof crd_event_rows[0];
+
+/* --- reading fields --- */
+
+static const void *field_at(const void *base, size_t offset) {
+  return (const char *)base + offset;
+}
+
+bool crd_field_is_left_out(const crd_field *field, const void *base) {
+  if (field->only_with != 0 && *(const uint64_t *)field_at(base, field->only_with) == 0) return true;
+  return field->type == CRD_FIELD_TEXT && crd_field_text(field, base) == NULL;
+}
+
+uint64_t crd_field_number(const crd_field *field, const void *base) {
+  return field->type == CRD_FIELD_ZERO ? 0 : *(const uint64_t *)field_at(base, field->offset);
+}
+
+double crd_field_share(const crd_field *field, const void *base) {
+  return *(const double *)field_at(base, field->offset);
+}
+
+const char *crd_field_text(const crd_field *field, const void *base) {
+  const void *value = field_at(base, field->offset);
+  if (field->type == CRD_FIELD_TEXT) return *(const char *const *)value;
+  uint32_t number;
+  memcpy(&number, value, sizeof number);
+  return field->word(number);
+}

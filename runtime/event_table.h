@@ -1,0 +1,83 @@
+/* The event table: what is said about each event, whatever the format.
+ *
+ * [events.1] All that a sink writes about an event stands in its rows: a new field is a line in a list of fields, a new
+ *            kind a row or two. Sinks and the selection need no change.
+ * [events.2] The rows of a kind are written in the table's order. A section is opened by a row with CRD_PHASE_BEGIN and
+ *            closed by one with CRD_PHASE_END; CRD_PHASE_INSTANT does both.
+ * [events.3] Names end in their unit, like those of the structures they are from.
+ */
+#ifndef CRADLE_RUNTIME_EVENT_TABLE_H
+#define CRADLE_RUNTIME_EVENT_TABLE_H
+
+#include <cradle/event.h>
+
+/* Sections nest in time; their names are what CRADLE_LOG selects by. */
+typedef enum crd_section {
+  CRD_SECTION_LOG,
+  CRD_SECTION_HARDWARE,
+  CRD_SECTION_NURSERY_SIZE,
+  CRD_SECTION_MINOR,
+  CRD_SECTION_WALKROOTS,
+  CRD_SECTION_COLLECT,
+  CRD_SECTION_STEP,
+  CRD_SECTION_COMPACT,
+  CRD_SECTION_DONE,
+  CRD_SECTION_PAUSE,
+  CRD_SECTION_ARENA,
+  CRD_SECTION_SPANS,
+  CRD_SECTION_NOTE,
+  CRD_SECTION_HEAP_END,
+  CRD_SECTION_COUNT /* <= 32: a set of sections is a word */
+} crd_section;
+
+extern const char *const crd_section_names[CRD_SECTION_COUNT];
+
+typedef enum crd_phase { CRD_PHASE_BEGIN, CRD_PHASE_END, CRD_PHASE_INSTANT } crd_phase;
+
+typedef enum crd_field_type {
+  CRD_FIELD_NUMBER, /* uint64_t or size_t */
+  CRD_FIELD_NS,     /* uint64_t nanoseconds; the text says seconds */
+  CRD_FIELD_SHARE,  /* double from 0 to 1 */
+  CRD_FIELD_TEXT,   /* const char *; NULL leaves the field out */
+  CRD_FIELD_WORD,   /* an enumeration, which .word puts into words */
+  CRD_FIELD_ZERO,   /* always 0 */
+} crd_field_type;
+
+typedef struct crd_field {
+  const char *name;  /* the key in JSON and in the trace; NULL: not there */
+  const char *label; /* what stands before the value in the text; NULL: not there. One that begins with a comma or a blank
+                      * goes on with the line of the field before it. */
+  crd_field_type type;
+  size_t offset; /* in what the row's base is */
+  const char *(*word)(uint32_t value);
+  const char *counter; /* the trace draws the field as a curve of this name; NULL: it does not */
+  size_t only_with;    /* offset of a uint64_t: while that is 0, the field is left out; 0: never left out */
+} crd_field;
+
+/* What the offsets of a row's fields are in. */
+typedef enum crd_base {
+  CRD_BASE_EVENT,      /* the cradle_event */
+  CRD_BASE_HARDWARE,   /* the cradle_hardware that the event points to; where there is none, no field is written */
+  CRD_BASE_STATISTICS, /* the heap's cradle_statistics */
+} crd_base;
+
+typedef struct crd_event_row {
+  cradle_event_kind kind;
+  crd_phase phase;
+  crd_section section;
+  crd_base base;
+  const crd_field *fields;
+  size_t field_count;
+} crd_event_row;
+
+extern const crd_event_row crd_event_rows[];
+extern const size_t crd_event_row_count;
+
+/* The field's word, number or text when it is to be written; base is not NULL. */
+bool crd_field_is_left_out(const crd_field *field, const void *base);
+uint64_t crd_field_number(const crd_field *field, const void *base);
+double crd_field_share(const crd_field *field, const void *base);
+/* Of CRD_FIELD_TEXT and CRD_FIELD_WORD. */
+const char *crd_field_text(const crd_field *field, const void *base);
+
+#endif

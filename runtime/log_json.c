@@ -1,0 +1,78 @@
+/* The log as JSON lines: an object a line.
+ *
+ *     {"t":34322342884577,"heap":"4711.1","event":"gc-minor","phase":"begin","cause":"nursery full",...}
+ */
+#include "runtime/log_put.h"
+#include "runtime/log_sink.h"
+
+/* Quotation marks, backslashes and control characters escaped; other bytes as they are. */
+static void put_string(crd_log_file *file, const char *text) {
+  put(file, "\"");
+  for (;;) {
+    size_t plain = 0;
+    while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' && text[plain] != '\\') plain++;
+    crd_log_file_put(file, text, plain);
+    text += plain;
+    if (*text == '\0') break;
+    unsigned char byte = (unsigned char)*text++;
+    char escaped[] = {'\\', 'u', '0', '0', "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+    crd_log_file_put(file, escaped, sizeof escaped);
+  }
+  put(file, "\"");
+}
+
+static void put_value(crd_log_file *file, const crd_field *field, const void *base) {
+  switch (field->type) {
+  case CRD_FIELD_NUMBER:
+  case CRD_FIELD_ZERO:
+  case CRD_FIELD_NS: put_number(file, crd_field_number(field, base)); return;
+  case CRD_FIELD_SHARE: put_share(file, crd_field_share(field, base)); return;
+  case CRD_FIELD_TEXT:
+  case CRD_FIELD_WORD: put_string(file, crd_field_text(field, base)); return;
+  }
+}
+
+void crd_json_members(crd_log_file *file, const crd_log_entry *entry) {
+  for (size_t i = 0; i < entry->field_count; i++) {
+    const crd_field *field = &entry->fields[i];
+    if (field->name == NULL || crd_field_is_left_out(field, entry->base)) continue;
+    put(file, ",\"");
+    put(file, field->name);
+    put(file, "\":");
+    put_value(file, field, entry->base);
+  }
+}
+
+static void put_start(crd_log_writer *writer, crd_section section) {
+  crd_log_file *file = &writer->file;
+  put(file, "{\"t\":");
+  put_number(file, writer->time_ns);
+  put(file, ",\"heap\":\"");
+  put(file, writer->label);
+  put(file, "\",\"event\":\"");
+  put(file, crd_section_names[section]);
+  put(file, "\"");
+}
+
+static void write_entry(crd_log_writer *writer, const crd_log_entry *entry) {
+  crd_log_file *file = &writer->file;
+  put_start(writer, entry->section);
+  if (entry->phase == CRD_PHASE_BEGIN) put(file, ",\"phase\":\"begin\"");
+  if (entry->phase == CRD_PHASE_END) put(file, ",\"phase\":\"end\"");
+  crd_json_members(file, entry);
+  put(file, "}\n");
+}
+
+static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns) {
+  crd_log_file *file = &writer->file;
+  put_start(writer, CRD_SECTION_LOG);
+  put(file, ",\"format\":\"cradle-json\",\"version\":");
+  put_number(file, sink->version);
+  put(file, ",\"clock\":\"CLOCK_MONOTONIC\",\"tick_ns\":1,\"unix_ns\":");
+  put_number(file, unix_ns);
+  put(file, ",\"process\":");
+  put_number(file, writer->process);
+  put(file, "}\n");
+}
+
+const crd_sink crd_sink_json = {"json", 1, false, write_head, write_entry};

@@ -1,0 +1,83 @@
+/* The log as text, in the form of RPython's PYPYLOG, whose tools read it:
+ *
+ *     [timestamp] {gc-minor
+ *     cause: nursery full
+ *     [timestamp] gc-minor}
+ */
+#include "runtime/log_put.h"
+#include "runtime/log_sink.h"
+
+static void put_marker(crd_log_writer *writer, const char *before, crd_section section, const char *after) {
+  crd_log_file *file = &writer->file;
+  put(file, "[");
+  put_hex(file, writer->time_ns);
+  put(file, before);
+  put(file, crd_section_names[section]);
+  put(file, after);
+}
+
+static void put_value(crd_log_file *file, const crd_field *field, const void *base) {
+  switch (field->type) {
+  case CRD_FIELD_NUMBER:
+  case CRD_FIELD_ZERO: put_number(file, crd_field_number(field, base)); return;
+  case CRD_FIELD_NS: put_seconds(file, crd_field_number(field, base)); return;
+  case CRD_FIELD_SHARE: put_share(file, crd_field_share(field, base)); return;
+  case CRD_FIELD_TEXT:
+  case CRD_FIELD_WORD: put(file, crd_field_text(field, base)); return;
+  }
+}
+
+static bool goes_on(const crd_field *field) {
+  return field->label[0] == ',' || field->label[0] == ' ';
+}
+
+static void put_lines(crd_log_file *file, const crd_log_entry *entry) {
+  bool in_line = false;
+  for (size_t i = 0; i < entry->field_count; i++) {
+    const crd_field *field = &entry->fields[i];
+    if (field->label == NULL || crd_field_is_left_out(field, entry->base)) continue;
+    if (in_line && !goes_on(field)) put(file, "\n");
+    put(file, field->label);
+    put_value(file, field, entry->base);
+    in_line = true;
+  }
+  if (in_line) put(file, "\n");
+}
+
+static void write_entry(crd_log_writer *writer, const crd_log_entry *entry) {
+  if (entry->phase != CRD_PHASE_END) {
+    put_marker(writer, "] {", entry->section, "\n");
+    if (writer->outermost && writer->with_fields) {
+      put(&writer->file, "heap: ");
+      put(&writer->file, writer->label);
+      put(&writer->file, "\n");
+    }
+  }
+  put_lines(&writer->file, entry);
+  if (entry->phase != CRD_PHASE_BEGIN) put_marker(writer, "] ", entry->section, "}\n");
+}
+
+static void head_lines(const crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns) {
+  crd_log_file *file = &writer->file;
+  put(file, "Cradle log, format ");
+  put_number(file, sink->version);
+  put(file, "\n1 tick = 1 ns of CLOCK_MONOTONIC\ntick ");
+  put_hex(file, writer->time_ns);
+  put(file, " = ");
+  put_seconds(file, unix_ns);
+  put(file, " seconds since 1970\nprocess ");
+  put_number(file, writer->process);
+  put(file, "\n");
+}
+
+/* A section where it is wanted. Otherwise its lines stand outside of all sections, where readers of sections pass over them:
+ * without the unit, the timestamps mean nothing. */
+static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns) {
+  crd_log_entry begin = {.section = CRD_SECTION_LOG, .phase = CRD_PHASE_BEGIN};
+  crd_log_entry end = {.section = CRD_SECTION_LOG, .phase = CRD_PHASE_END};
+  if (writer->head_as_section) write_entry(writer, &begin);
+  head_lines(sink, writer, unix_ns);
+  if (writer->head_as_section) write_entry(writer, &end);
+}
+
+const crd_sink crd_sink_text = {"text", 1, false, write_head, write_entry};

@@ -1,0 +1,210 @@
+/* Statistics in words, a line a fact. */
+#include "runtime/summary.h"
+
+#include <cradle/statistics.h>
+
+#include "runtime/exit_list.h"
+#include "runtime/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEXT_BYTES 4096
+
+struct crd_summary {
+  crd_exit_entry at_exit; /* first */
+  cradle_listener next;
+  crd_lock lock; /* taken while an event is recorded: the end of the process may come on another thread */
+  cradle_recorder *recorder;
+  pid_t owner;
+  bool handed_over;
+};
+
+/* --- words --- */
+
+typedef struct page {
+  size_t length;
+  char text[TEXT_BYTES];
+} page;
+
+__attribute__((format(printf, 2, 3))) static void add(page *to, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(to->text + to->length, sizeof to->text - to->length, format, arguments);
+  va_end(arguments);
+  to->length += (size_t)length;
+  if (to->length >= sizeof to->text) to->length = sizeof to->text - 1;
+}
+
+static void add_time(page *to, uint64_t ns) {
+  double value = (double)ns;
+  if (ns < 1000000)
+    add(to, "%.1f us", value / 1e3);
+  else if (ns < 1000000000)
+    add(to, "%.2f ms", value / 1e6);
+  else
+    add(to, "%.3f s", value / 1e9);
+}
+
+static void add_bytes(page *to, uint64_t bytes) {
+  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  double value = (double)bytes;
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; unit++) value /= 1024;
+  add(to, unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
+}
+
+static void add_causes(page *to, const uint64_t counts[CRADLE_CAUSE_LIMIT]) {
+  const char *before = ": ";
+  for (int i = 0; i < CRADLE_CAUSE_LIMIT; i++) {
+    if (counts[i] == 0) continue;
+    add(to, "%s%ju %s", before, (uintmax_t)counts[i], cradle_cause_name((cradle_cause)i));
+    before = ", ";
+  }
+}
+
+static void add_minor(page *to, const cradle_statistics *of) {
+  add(to, "  minor collections   %ju", (uintmax_t)of->minor_collections);
+  add_causes(to, of->minor_causes);
+  if (of->minor_collections != 0) {
+    add(to, "; ");
+    add_time(to, of->minor_ns);
+    add(to, ", the longest ");
+    add_time(to, of->minor_max_ns);
+  }
+  add(to, "\n");
+}
+
+/* One that runs when the heap ends has increments, but is not counted. */
+static void add_major(page *to, const cradle_statistics *of) {
+  add(to, "  major collections   %ju", (uintmax_t)of->major_collections);
+  add_causes(to, of->major_causes);
+  if (of->major_steps != 0) {
+    add(to, "; %ju increments, ", (uintmax_t)of->major_steps);
+    add_time(to, of->major_ns);
+    add(to, ", the longest ");
+    add_time(to, of->major_max_ns);
+  }
+  add(to, "\n");
+  if (of->compactions == 0) return;
+  add(to, "  compactions         %ju; ", (uintmax_t)of->compactions);
+  add_time(to, of->compact_ns);
+  add(to, "\n");
+}
+
+static void add_pauses(page *to, const cradle_statistics *of) {
+  add(to, "  pauses              %ju", (uintmax_t)of->pauses);
+  const struct {
+    const char *name;
+    uint64_t ns;
+  } quantiles[] = {{"p50", of->pause_p50_ns},    {"p90", of->pause_p90_ns},      {"p99", of->pause_p99_ns},
+                   {"p99.9", of->pause_p999_ns}, {"p99.99", of->pause_p9999_ns}, {"max", of->pause_max_ns}};
+  for (size_t i = 0; of->pauses != 0 && i < sizeof quantiles / sizeof quantiles[0]; i++) {
+    add(to, "%s %s ", i == 0 ? ":" : ",", quantiles[i].name);
+    add_time(to, quantiles[i].ns);
+  }
+  add(to, "\n  time                ");
+  add_time(to, of->wall_ns);
+  add(to, ", %.2f %% of it in pauses\n", 100 * of->gc_share);
+  add(to, "  utilisation         %.1f %% at worst in 1 ms, %.1f %% in 10 ms, %.1f %% in 100 ms\n", 100 * of->mmu_1ms,
+      100 * of->mmu_10ms, 100 * of->mmu_100ms);
+}
+
+static void add_memory(page *to, const cradle_statistics *of) {
+  add(to, "  allocated           ");
+  add_bytes(to, of->allocated_bytes);
+  add(to, ", promoted ");
+  add_bytes(to, of->promoted_bytes);
+  add(to, " in %ju objects: %.2f %% of the nursery survived\n", (uintmax_t)of->promoted_objects, 100 * of->survival);
+  add(to, "  memory used         ");
+  add_bytes(to, of->used_peak_bytes);
+  add(to, " at most, ");
+  add_bytes(to, of->used_bytes);
+  add(to, " in the end");
+  if (of->major_collections != 0) {
+    add(to, "; live ");
+    add_bytes(to, of->live_bytes);
+    add(to, " after the last major collection, ");
+    add_bytes(to, of->live_peak_bytes);
+    add(to, " at most");
+  }
+  add(to, "\n  nursery             ");
+  add_bytes(to, of->nursery_bytes);
+  add(to, "; arenas %ju, %ju at most\n", (uintmax_t)of->arenas, (uintmax_t)of->arenas_peak);
+  add(to, "  huge pages          ");
+  if (of->pages_known) {
+    add(to, "%.1f %% of ", of->resident_bytes == 0 ? 0 : 100 * (double)of->huge_bytes / (double)of->resident_bytes);
+    add_bytes(to, of->resident_bytes);
+    add(to, " resident in arenas\n");
+  } else {
+    add(to, "not known\n");
+  }
+}
+
+static void print(const crd_summary *summary) {
+  cradle_statistics now;
+  page text = {.length = 0};
+  if (getpid() != summary->owner || !cradle_recorder_read(summary->recorder, NULL, &now, sizeof now)) return;
+  add(&text, "cradle: statistics of a heap, process %d\n", (int)getpid());
+  add_pauses(&text, &now);
+  add_minor(&text, &now);
+  add_major(&text, &now);
+  add_memory(&text, &now);
+  crd_write_quietly(STDERR_FILENO, text.text, text.length);
+}
+
+/* --- the summary's life --- */
+
+static void print_at_exit(crd_exit_entry *entry) {
+  crd_summary *summary = (crd_summary *)entry;
+  if (!crd_lock_try(&summary->lock)) return;
+  if (summary->handed_over) print(summary);
+  crd_lock_release(&summary->lock);
+}
+
+static void listen(void *data, const cradle_event *event) {
+  crd_summary *summary = data;
+  cradle_listener next = summary->next, recorder = cradle_recorder_listener(summary->recorder);
+  crd_lock_take(&summary->lock);
+  recorder.function(recorder.data, event);
+  crd_lock_release(&summary->lock);
+  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && summary->handed_over) {
+    print(summary);
+    crd_summary_free(summary);
+  }
+  if (next.function != NULL) next.function(next.data, event);
+}
+
+crd_summary *crd_summary_new(cradle_listener next) {
+  crd_summary *summary = calloc(1, sizeof *summary);
+  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
+  if (summary == NULL || recorder == NULL) {
+    crd_report("CRADLE_STATS: no memory for the statistics");
+    cradle_recorder_free(recorder);
+    free(summary);
+    return NULL;
+  }
+  summary->next = next;
+  summary->recorder = recorder;
+  summary->owner = getpid();
+  summary->at_exit.run = print_at_exit;
+  crd_exit_list_add(&summary->at_exit);
+  return summary;
+}
+
+cradle_listener crd_summary_listener(crd_summary *summary) {
+  return (cradle_listener){listen, summary};
+}
+
+void crd_summary_hand_over(crd_summary *summary) {
+  summary->handed_over = true;
+}
+
+void crd_summary_free(crd_summary *summary) {
+  crd_exit_list_remove(&summary->at_exit);
+  cradle_recorder_free(summary->recorder);
+  free(summary);
+}

@@ -1,0 +1,73 @@
+/* One run of a heap, logged in all forms at once: log_forms FOLDER [abort].
+ *
+ * Writes FOLDER/text.log, json.log and trace.log. With abort, the process aborts half-way, after more than a buffer of each was
+ * written. */
+#include <cradle/cradle.h>
+
+#include "runtime/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT 20000
+#define ALLOCATED 400000
+#define LARGE_BYTES 200000
+
+typedef struct node {
+  uint64_t header;
+  struct node *next;
+} node;
+
+enum { T_NODE, T_BYTES, TYPE_COUNT };
+static const cradle_type types[TYPE_COUNT] = {
+    [T_NODE] = {.name = "node", .size = sizeof(node), .references = CRADLE_SLOT(node, next)},
+    [T_BYTES] = {.name = "bytes", .size = LARGE_BYTES},
+};
+
+static void run(cradle_mutator *m, int allocated, bool aborts) CRADLE_MAY_COLLECT {
+  node *list = NULL;
+  CRADLE_ROOT(m, list);
+  for (int i = 0; i < allocated; i++) {
+    node *fresh = cradle_new(m, T_NODE, sizeof(node));
+    fresh->next = i % (2 * KEPT) == 0 ? NULL : list;
+    if (i % 2 == 0) list = fresh;
+    if (i % 50000 == 0) cradle_new(m, T_BYTES, LARGE_BYTES);
+    if (i % 100000 == 99999) cradle_collect_full(m);
+    if (aborts && i > allocated / 2) abort();
+  }
+}
+
+static crd_log *add_log(cradle_options *options, const char *form, const char *folder) {
+  char text[500];
+  snprintf(text, sizeof text, "%s:%s/%s.log", form, folder, form);
+  crd_log *log = crd_log_open(text, options->listener);
+  if (log == NULL) exit(1);
+  options->listener = crd_log_listener(log);
+  return log;
+}
+
+int main(int argc, char **argv) {
+  static const char *const forms[] = {"text", "json", "trace"};
+  crd_log *logs[3];
+  cradle_options options;
+  cradle_error error;
+  if (argc < 2) return 2;
+  bool aborts = argc > 2;
+  cradle_options_init(&options);
+  options.types = types;
+  options.type_count = TYPE_COUNT;
+  options.nursery_bytes = aborts ? 4096 : 65536;
+  for (int i = 0; i < 3; i++) logs[i] = add_log(&options, forms[i], argv[1]);
+  cradle_heap *heap = cradle_heap_new(&options, &error);
+  if (heap == NULL) {
+    fprintf(stderr, "log_forms: %s\n", error.message);
+    return 1;
+  }
+  for (int i = 0; i < 3; i++) crd_log_hand_over(logs[i]);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  run(m, ALLOCATED, aborts);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  return 0;
+}

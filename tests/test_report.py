@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+"""Tests cradle-report, and that a log says the same in all its forms.
+
+    test_report.py LOG_FORMS SOURCE_ROOT
+
+LOG_FORMS is the built tests/log_forms. The page is tested where matplotlib is installed; elsewhere
+that it is asked for in words.
+"""
+
+import importlib.util
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM, ROOT = (Path(argument).resolve() for argument in sys.argv[1:3])
+REPORT = ROOT / "tools" / "cradle-report"
+sys.path.insert(0, str(ROOT / "tools"))
+sys.dont_write_bytecode = True
+
+from cradle_report import measures, readers  # noqa: E402
+
+FORMS = ("text", "json", "trace")
+SECOND = 1_000_000_000
+
+# PyPy's form: ticks of 2.5 GHz, free text, other sections between them.
+PYPY = """\
+[1000] {gc-set-nursery-size
+nursery size: 4194304
+[1100] gc-set-nursery-size}
+[2000] {jit-backend-counts
+entry 0:12
+[2010] jit-backend-counts}
+[10000] {gc-minor
+[10100] {gc-minor-walkroots
+[10200] gc-minor-walkroots}
+minor collect, total memory used: 9000000
+number of pinned objects: 0
+total size of surviving objects: 419430
+time taken: 0.000100
+[4d090] gc-minor}
+[4d0a0] {gc-collect-step
+starting gc state:  SCANNING
+stopping, now in gc state:  MARKING
+time taken: 0.000200
+[c71c0] gc-collect-step}
+[c7200] {gc-collect-done
+arenas:               1 => 2
+bytes raw-malloced:    10 => 20
+next major collection threshold: 20000000
+[c7300] gc-collect-done}
+"""
+
+
+def run_report(*arguments):
+    return subprocess.run([sys.executable, REPORT, *map(str, arguments)], capture_output=True, text=True)
+
+
+def facts(section):
+    return (section.name, section.inside, section.begin, section.end)
+
+
+class SameRun(unittest.TestCase):
+    """One run of a heap, logged three times."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        subprocess.run([PROGRAM, cls.folder.name], check=True)
+        cls.path = {form: Path(cls.folder.name) / f"{form}.log" for form in FORMS}
+        cls.log = {form: readers.read(cls.path[form]) for form in FORMS}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_json_and_trace_are_equal(self):
+        mine, other = self.log["json"].sections, self.log["trace"].sections
+        self.assertGreater(len(mine), 200)
+        for one, two in zip(mine, other, strict=True):
+            self.assertEqual((facts(one), one.fields), (facts(two), two.fields))
+
+    def test_text_says_the_same(self):
+        mine, other = self.log["json"].sections, self.log["text"].sections
+        for one, two in zip(mine, other, strict=True):
+            self.assertEqual(facts(one), facts(two))
+            # The text leaves out what it says at the section's end in other words.
+            left_out = {"used_bytes"} if one.name == "gc-minor" else set()
+            known = {key: value for key, value in two.fields.items() if key != "number_of_pinned_objects"}
+            self.assertEqual({key: value for key, value in one.fields.items() if key not in left_out}, known)
+
+    def test_the_librarys_totals_are_the_reports(self):
+        heap = measures.heaps_of(self.log["json"])[0]
+        mine, told = measures.summary_of(heap), heap.ending
+        self.assertEqual(mine.minors, told["minor_collections"])
+        self.assertEqual(mine.majors, told["major_collections"])
+        self.assertGreaterEqual(mine.majors, 4)
+        self.assertEqual(mine.promoted, told["promoted_bytes"])
+        self.assertEqual(mine.allocated, told["allocated_bytes"])
+        self.assertEqual(mine.used_peak, told["used_peak_bytes"])
+        self.assertEqual(mine.pauses, told["pauses"])
+        self.assertEqual(mine.pause_total, told["pause_ns"])
+        self.assertEqual(mine.longest, told["pause_max_ns"])
+        for key, value in (("pause_p50_ns", mine.p50), ("pause_p90_ns", mine.p90), ("pause_p99_ns", mine.p99)):
+            self.assertTrue(value <= told[key] <= value * 33 / 32 + 1, (key, value, told[key]))
+        for ms, value in mine.mmu.items():
+            self.assertTrue(value - 0.0081 <= told[f"mmu_{ms}ms"] <= value + 1e-6, (ms, value, told[f"mmu_{ms}ms"]))
+
+    def test_the_size_classes_are_told(self):
+        heap = measures.heaps_of(self.log["text"])[0]
+        self.assertGreater(len(heap.spans), 0)
+        for one in (section.fields for section in heap.spans):
+            self.assertEqual(one["memory_bytes"], one["spans"] * one["span_bytes"])
+            waste = one["memory_bytes"] - one["used_bytes"]
+            self.assertAlmostEqual(one["waste_percent"], 100 * waste / one["memory_bytes"], delta=0.51)
+            self.assertLessEqual(one["used_bytes"], one["spans"] * one["span_objects"] * one["object_bytes"])
+        self.assertIn(f"in {len(heap.spans)} size classes", run_report(self.path["text"]).stdout)
+
+    def test_the_trace_is_json_but_for_its_last_bracket(self):
+        events = json.loads(self.path["trace"].read_text() + "]")
+        depth = 0
+        for event in events:
+            self.assertLessEqual({"name", "ph", "ts", "pid", "tid"}, set(event))
+            depth += {"B": 1, "E": -1}.get(event["ph"], 0)
+            self.assertGreaterEqual(depth, 0)
+        self.assertEqual(depth, 0)
+        self.assertTrue(any(event["ph"] == "C" and event["name"] == "used bytes" for event in events))
+
+    def test_the_head_relates_ticks_to_time(self):
+        head = json.loads(self.path["json"].read_text().splitlines()[0])
+        self.assertEqual((head["clock"], head["tick_ns"]), ("CLOCK_MONOTONIC", 1))
+        self.assertGreater(head["unix_ns"], 1_600_000_000 * SECOND)
+        self.assertIn(" seconds since 1970", self.path["text"].read_text())
+
+    def test_the_summary_is_printed(self):
+        for form in FORMS:
+            result = run_report(self.path[form])
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("What to look at first", result.stdout)
+            self.assertIn("of the nursery survives; try a nursery of 128.00 KiB", " ".join(result.stdout.split()))
+
+    def test_two_logs_are_compared(self):
+        result = run_report(self.path["json"], "--compare", self.path["text"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"{self.path['json']}  |  {self.path['text']}", result.stdout)
+
+    def test_the_page_is_whole(self):
+        page = Path(self.folder.name) / "page.html"
+        result = run_report(self.path["json"], "--html", page, "--compare", self.path["trace"])
+        if importlib.util.find_spec("matplotlib") is None:
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("matplotlib", result.stderr)
+            print(f"the page is not tested: {sys.executable} has no matplotlib")
+            return
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = page.read_text()
+        self.assertEqual(text.count("data:image/png;base64,"), 2)
+        self.assertIn("What to look at first", text)
+        self.assertNotRegex(text, r'(src|href)="(?!data:)')
+
+    def test_every_truncation_is_survived(self):
+        """Cut anywhere, a log is read up to there or refused with its line; never a traceback."""
+        cut = Path(self.folder.name) / "cut.log"
+        chance = random.Random(7)
+        for form in FORMS:
+            whole = self.path[form].read_bytes()
+            for _ in range(25):
+                cut.write_bytes(whole[: chance.randrange(len(whole))])
+                try:
+                    log = readers.read(cut)
+                    for heap in measures.heaps_of(log):
+                        measures.summary_of(heap)
+                except readers.LogError as error:
+                    self.assertRegex(str(error), r"cut\.log(:\d+)?: ")
+
+    def test_damage_is_survived(self):
+        """Whatever bytes are changed, a log is read or refused with its line; never a traceback."""
+        damaged = Path(self.folder.name) / "damaged.log"
+        chance = random.Random(11)
+        for form in FORMS:
+            whole = self.path[form].read_bytes()[:60000]
+            for _ in range(100):
+                text = bytearray(whole)
+                at = chance.randrange(len(text))
+                text[at : at + chance.randrange(1, 4)] = bytes(chance.choice(b'0x"{}[],:-. \nz') for _ in range(2))
+                damaged.write_bytes(text)
+                try:
+                    for heap in measures.heaps_of(readers.read(damaged)):
+                        measures.summary_of(heap)
+                except readers.LogError as error:
+                    self.assertRegex(str(error), r"damaged\.log:\d+: ")
+
+    def test_a_truncated_log_says_where(self):
+        cut = Path(self.folder.name) / "cut.log"
+        whole = self.path["text"].read_text()
+        at = whole.index("memory before:", len(whole) // 2)
+        cut.write_text(whole[:at])
+        result = run_report(cut)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        number = whole[:at].count("\n")
+        self.assertIn(f"cut.log:{number}: the log ends inside gc-minor; read up to there", result.stdout)
+
+
+class Abort(unittest.TestCase):
+    def test_what_was_written_can_be_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = subprocess.run([PROGRAM, folder, "abort"], capture_output=True)
+            self.assertNotEqual(result.returncode, 0)
+            for form in FORMS:
+                path = Path(folder) / f"{form}.log"
+                heap = measures.heaps_of(readers.read(path))[0]
+                self.assertGreater(len(heap.minors), 100)
+            json.loads((Path(folder) / "trace.log").read_text() + "]")
+
+
+class Samples(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, text):
+        path = Path(self.folder.name) / "some.log"
+        path.write_text(text)
+        return path
+
+    def refused(self, text, words):
+        path = self.file(text)
+        result = run_report(path)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, f"cradle-report: {path}:{words}\n")
+
+    def test_pypys_log_is_read(self):
+        log = readers.read(self.file(PYPY))
+        heap = measures.heaps_of(log)[0]
+        summary = measures.summary_of(heap)
+        self.assertEqual((summary.minors, summary.majors, summary.pauses), (1, 1, 1))
+        self.assertEqual(summary.nursery, 4194304)
+        self.assertAlmostEqual(summary.survival, 0.1, places=5)
+        self.assertAlmostEqual(heap.majors[0].end - heap.majors[0].begin, 200_000, delta=1000)
+        self.assertIn("2.500 ticks a nanosecond", log.remarks[0])
+        result = run_report(log.path)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("PyPy's log", result.stdout)
+
+    def test_colours_are_passed_over(self):
+        coloured = "".join(f"\x1b[1m\x1b[31m{line}\x1b[0m\n" for line in PYPY.splitlines())
+        self.assertEqual(len(readers.read(self.file(coloured)).sections), 5)
+
+    def test_foreign_files_are_refused(self):
+        self.refused("", " the file is empty")
+        self.refused("one\ntwo\n", "2: no log of Cradle or PyPy: no section in it")
+        self.refused("line\n" * 50, "21: no log of Cradle or PyPy: 'line'")
+        self.refused('{"a": 1}\n', "1: no log of Cradle: '{\"a\": 1}'")
+        self.refused('[{"name": "x"}]\n', "1: a trace, but not one of Cradle's: '[{\"name\": \"x\"}]'")
+        self.refused("[10] {jit-log\n[20] jit-log}\n", "1: no section of the collector is in this log")
+
+    def test_corrupt_lines_are_named(self):
+        self.refused("[10] {gc-minor\n[20] gc-collect}\n", "2: gc-collect ends inside gc-minor")
+        self.refused("[10] {gc-minor\n[20] gc-minor}\n[30] gc-minor}\n", "3: gc-minor ends outside of all sections")
+        head = '{"t":1,"heap":"1.1","event":"cradle-log","version":1}\n'
+        self.refused(head + "x\n" + head, "2: no JSON: Expecting value in 'x'")
+        self.refused(head + '{"t":1}\n', "2: no 'event' in '{\"t\":1}'")
+        self.refused(head + '{"t":2,"heap":"1.1","event":"gc-minor","time_ns":"x"}\n', "2: time_ns is no number: 'x'")
+        self.refused("[10] {gc-minor\ntime taken: soon\n[20] gc-minor}\n", "2: time_ns is no number: 'soon'")
+        self.refused(head + "[]\n" + head, "2: an object is expected, not '[]'")
+
+    def test_other_versions_are_refused(self):
+        self.refused("[1] {cradle-log\nCradle log, format 9\n", "2: format 9; this cradle-report reads format 1")
+
+    def test_a_missing_file_is_named(self):
+        result = run_report(Path(self.folder.name) / "none.log")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("none.log: No such file or directory", result.stderr)
+
+    def test_the_longest_pause_is_told(self):
+        text = PYPY.replace("time taken: 0.000200", "time taken: 0.020000").replace("[c71c0]", "[30fa0a0]")
+        text = text.replace("[c7200]", "[30fa100]").replace("[c7300]", "[30fa200]")
+        self.assertIn("is a major collection", run_report(self.file(text)).stdout)
+
+    def test_utilisation_against_every_window(self):
+        chance = random.Random(3)
+        pauses, time = [], 0
+        for _ in range(60):
+            time += chance.randrange(1, 400)
+            pauses.append(measures.Pause(time, time + chance.randrange(1, 200), ["gc-minor"]))
+            time = pauses[-1].end
+        busy = [any(pause.begin <= at < pause.end for pause in pauses) for at in range(time)]
+        for window in (50, 300, 1000):
+            sums = sum(busy[:window])
+            worst = sums
+            for at in range(window, time):
+                sums += busy[at] - busy[at - window]
+                worst = max(worst, sums)
+            self.assertAlmostEqual(measures.utilisation(pauses, window), 1 - worst / window)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,385 @@
+/* Statistics: the histogram against sorted values, utilisation against every window, pauses, a heap's own counts, and
+ * the summary. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <cradle/cradle.h>
+
+#include "runtime/histogram.h"
+#include "runtime/utilisation.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static uint64_t random_state = 88172645463325252u;
+static uint64_t next_random(void) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  return random_state ^= random_state << 17;
+}
+
+/* --- the histogram --- */
+
+static int compare(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void quantiles_are_within_a_bucket(void **state) {
+  static const uint64_t parts[] = {1, 5000, 9000, 9900, 9990, 9999, 10000};
+  enum { COUNT = 20000 };
+  static uint64_t values[COUNT];
+  static crd_histogram histogram;
+  (void)state;
+  for (int i = 0; i < COUNT; i++) crd_histogram_add(&histogram, values[i] = next_random() >> (24 + next_random() % 40));
+  qsort(values, COUNT, sizeof values[0], compare);
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    uint64_t exact = values[(parts[i] * COUNT + 9999) / 10000 - 1];
+    uint64_t found = crd_histogram_quantile(&histogram, parts[i]);
+    assert_in_range(found, exact, exact + exact / 32);
+  }
+  assert_int_equal(histogram.maximum, values[COUNT - 1]);
+}
+
+static void the_ends_of_the_histogram(void **state) {
+  static crd_histogram histogram;
+  (void)state;
+  assert_int_equal(crd_histogram_quantile(&histogram, 9999), 0);
+  crd_histogram_add(&histogram, 0);
+  assert_int_equal(crd_histogram_quantile(&histogram, 9999), 0);
+  crd_histogram_add(&histogram, UINT64_MAX);
+  assert_true(crd_histogram_quantile(&histogram, 9999) == UINT64_MAX);
+  assert_int_equal(crd_histogram_quantile(&histogram, 5000), 0);
+  for (uint64_t value = 1; value < 70; value++) {
+    crd_histogram one = {0};
+    crd_histogram_add(&one, value);
+    assert_int_equal(crd_histogram_quantile(&one, 5000), value);
+  }
+}
+
+/* --- utilisation --- */
+
+/* The pause time of the worst window, by looking at all of them. */
+static uint64_t worst_window(const unsigned char *busy, size_t length, size_t window) {
+  uint64_t sum = 0, worst = 0;
+  for (size_t i = 0; i < length; i++) {
+    sum += busy[i];
+    if (i >= window) sum -= busy[i - window];
+    if (sum > worst) worst = sum;
+  }
+  return worst;
+}
+
+static void utilisation_is_at_most_a_slot_too_low(void **state) {
+  enum { LENGTH = 400000, WINDOW = 128 * 20 };
+  static unsigned char busy[LENGTH];
+  (void)state;
+  for (int round = 0; round < 20; round++) {
+    crd_utilisation utilisation;
+    crd_utilisation_init(&utilisation, WINDOW);
+    memset(busy, 0, sizeof busy);
+    uint64_t longest_gap = (uint64_t)1 << (4 + round % 12), longest = (uint64_t)1 << (1 + next_random() % 11);
+    for (uint64_t time = 5000;;) {
+      uint64_t begin = time + 1 + next_random() % longest_gap, end = begin + 1 + next_random() % longest;
+      if (end >= LENGTH) break;
+      memset(busy + begin, 1, end - begin);
+      crd_utilisation_add(&utilisation, begin, end);
+      time = end;
+    }
+    double exact = 1 - (double)worst_window(busy, LENGTH, WINDOW) / WINDOW, found = crd_utilisation_minimum(&utilisation);
+    if (found > exact + 1e-9 || found < exact - 1.0 / CRD_UTILISATION_PARTS - 1e-9)
+      fail_msg("round %d: %f, exactly %f", round, found, exact);
+  }
+}
+
+static void a_pause_as_long_as_the_window_leaves_nothing(void **state) {
+  crd_utilisation utilisation;
+  (void)state;
+  crd_utilisation_init(&utilisation, 1000000);
+  assert_true(crd_utilisation_minimum(&utilisation) == 1);
+  crd_utilisation_add(&utilisation, UINT64_MAX - 5000000000u, UINT64_MAX - 5);
+  assert_true(crd_utilisation_minimum(&utilisation) == 0);
+}
+
+/* --- the recorder --- */
+
+static void send(cradle_recorder *recorder, uint64_t time_ns, cradle_event event) {
+  cradle_listener listener = cradle_recorder_listener(recorder);
+  event.time_ns = time_ns;
+  listener.function(listener.data, &event);
+}
+
+static void send_minor(cradle_recorder *recorder, uint64_t begin, uint64_t end, cradle_cause cause) {
+  cradle_event last = {.kind = CRADLE_EVENT_MINOR_END};
+  last.u.minor.cause = cause;
+  last.u.minor.nursery_bytes = 1000;
+  last.u.minor.promoted_bytes = 100;
+  last.u.minor.duration_ns = end - begin;
+  send(recorder, begin, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN, .u.begin.cause = cause});
+  send(recorder, end, last);
+}
+
+static void send_step(cradle_recorder *recorder, uint64_t begin, uint64_t end) {
+  send(recorder, begin, (cradle_event){.kind = CRADLE_EVENT_STEP_BEGIN});
+  send(recorder, end, (cradle_event){.kind = CRADLE_EVENT_STEP_END, .u.step.duration_ns = end - begin});
+}
+
+static void send_major_end(cradle_recorder *recorder, uint64_t time) {
+  cradle_event event = {.kind = CRADLE_EVENT_MAJOR_END};
+  event.u.major.cause = CRADLE_CAUSE_THRESHOLD;
+  event.u.major.used_after = 777;
+  send(recorder, time, event);
+}
+
+static void send_pause(cradle_recorder *recorder, uint64_t begin, uint64_t end) {
+  send(recorder, end, (cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {CRADLE_CAUSE_NURSERY_FULL, end - begin}});
+}
+
+static cradle_statistics read_all(const cradle_recorder *recorder) {
+  cradle_statistics now;
+  assert_true(cradle_recorder_read(recorder, NULL, &now, sizeof now));
+  return now;
+}
+
+static void pauses_are_what_their_events_say(void **state) {
+  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
+  (void)state;
+  send_minor(recorder, 1000000, 1010000, CRADLE_CAUSE_NURSERY_FULL);
+  send_step(recorder, 1012000, 1060000);
+  send_pause(recorder, 1000000, 1061000);
+  send_minor(recorder, 2000000, 2001000, CRADLE_CAUSE_MAJOR);
+  send_step(recorder, 2002000, 2010000);
+  send_major_end(recorder, 2010000);
+  send_pause(recorder, 2000000, 2039000);
+  send_pause(recorder, 2038000, 2040000); /* as read from a clock a little before the last one's end */
+  cradle_statistics now = read_all(recorder);
+  assert_int_equal(now.pauses, 3);
+  assert_int_equal(now.pause_max_ns, 61000);
+  assert_int_equal(now.pause_ns, 102000);
+  assert_int_equal(now.minor_collections, 2);
+  assert_int_equal(now.minor_ns, 11000);
+  assert_int_equal(now.minor_causes[CRADLE_CAUSE_NURSERY_FULL], 1);
+  assert_int_equal(now.minor_causes[CRADLE_CAUSE_MAJOR], 1);
+  assert_int_equal(now.major_collections, 1);
+  assert_int_equal(now.major_causes[CRADLE_CAUSE_THRESHOLD], 1);
+  assert_int_equal(now.major_steps, 2);
+  assert_int_equal(now.major_ns, 56000);
+  assert_int_equal(now.major_max_ns, 48000);
+  assert_int_equal(now.allocated_bytes, 2000);
+  assert_int_equal(now.live_bytes, 777);
+  assert_int_equal(now.wall_ns, 1040000);
+  assert_true(now.survival > 0.0999 && now.survival < 0.1001);
+  assert_true(now.mmu_1ms > 0.92 && now.mmu_1ms <= 0.939);
+  cradle_recorder_free(recorder);
+}
+
+/* What sweeping frees between two minor collections is not mistaken for less that was allocated. */
+static void allocated_bytes_know_of_sweeping(void **state) {
+  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
+  cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END}, step = {.kind = CRADLE_EVENT_STEP_END};
+  (void)state;
+  minor.u.minor.used_after = 9000;
+  send(recorder, 10, minor);
+  step.u.step.freed_bytes = 4000;
+  send(recorder, 20, step);
+  minor.u.minor.used_before = 8000; /* a large object of 3000 bytes */
+  send(recorder, 30, minor);
+  assert_int_equal(read_all(recorder).allocated_bytes, 3000);
+  cradle_recorder_free(recorder);
+}
+
+static void the_last_measure_of_the_pages_stays(void **state) {
+  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
+  cradle_event arenas = {.kind = CRADLE_EVENT_ARENAS, .u.arenas = {.committed = 3}};
+  (void)state;
+  send(recorder, 10, arenas);
+  assert_false(read_all(recorder).pages_known);
+  arenas.u.arenas.measured = 1;
+  arenas.u.arenas.resident_bytes = 6000;
+  arenas.u.arenas.huge_bytes = 4000;
+  send(recorder, 20, arenas);
+  arenas.u.arenas.measured = 0;
+  arenas.u.arenas.resident_bytes = arenas.u.arenas.huge_bytes = 0;
+  send(recorder, 30, arenas);
+  cradle_statistics now = read_all(recorder);
+  assert_true(now.pages_known);
+  assert_int_equal(now.resident_bytes, 6000);
+  assert_int_equal(now.huge_bytes, 4000);
+  cradle_recorder_free(recorder);
+}
+
+static void another_version_is_refused(void **state) {
+  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
+  cradle_statistics now;
+  (void)state;
+  assert_false(cradle_recorder_read(recorder, NULL, &now, sizeof now - 8));
+  cradle_recorder_free(recorder);
+}
+
+/* --- a heap --- */
+
+typedef struct node {
+  uint64_t header;
+  struct node *next;
+} node;
+enum { T_NODE, T_LARGE, TYPE_COUNT };
+static const cradle_type types[TYPE_COUNT] = {
+    [T_NODE] = {.name = "node", .size = sizeof(node), .references = CRADLE_SLOT(node, next)},
+    [T_LARGE] = {.name = "large", .size = 300000},
+};
+
+static void count_event(void *data, const cradle_event *event) {
+  (void)event;
+  ++*(int *)data;
+}
+
+static void allocate(cradle_mutator *m) {
+  node *list = NULL;
+  CRADLE_ROOT(m, list);
+  for (int i = 0; i < 200000; i++) {
+    node *fresh = cradle_new(m, T_NODE, sizeof(node));
+    fresh->next = list;
+    if (i % 3 == 0) list = fresh;
+    if (i % 30000 == 0) cradle_new(m, T_LARGE, 300000);
+  }
+  cradle_collect_full(m);
+}
+
+static void a_heaps_statistics_are_its_own(void **state) {
+  cradle_options options;
+  int events = 0;
+  (void)state;
+  cradle_options_init(&options);
+  options.types = types;
+  options.type_count = TYPE_COUNT;
+  options.nursery_bytes = 100000;
+  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){count_event, &events});
+  options.listener = cradle_recorder_listener(recorder);
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  allocate(m);
+  cradle_stats stats;
+  cradle_statistics now;
+  cradle_heap_stats(heap, &stats, sizeof stats, true);
+  assert_true(cradle_recorder_read(recorder, heap, &now, sizeof now));
+  assert_int_equal(now.minor_collections, stats.minor_collections);
+  assert_int_equal(now.major_collections, stats.major_collections);
+  assert_int_equal(now.minor_ns, stats.minor_ns);
+  assert_int_equal(now.minor_max_ns, stats.minor_max_ns);
+  assert_int_equal(now.major_steps, stats.major_steps);
+  assert_int_equal(now.major_ns, stats.major_ns);
+  assert_int_equal(now.major_max_ns, stats.major_max_ns);
+  assert_int_equal(now.pauses, stats.pauses);
+  assert_int_equal(now.pause_max_ns, stats.pause_max_ns);
+  assert_int_equal(now.promoted_objects, stats.promoted_objects);
+  assert_int_equal(now.promoted_bytes, stats.promoted_bytes);
+  /* Large objects are counted with their rounding to pages here. */
+  assert_in_range(now.allocated_bytes, stats.allocated_bytes, stats.allocated_bytes + 7 * 8192);
+  assert_true(now.used_peak_bytes >= now.used_bytes && now.used_peak_bytes >= now.live_peak_bytes);
+  assert_int_equal(now.used_bytes, now.live_bytes);
+  assert_int_equal(now.nursery_bytes, stats.nursery_bytes);
+  assert_int_equal(now.pages_known, stats.pages_known);
+  if (now.pages_known) assert_true(now.resident_bytes > 0 && now.huge_bytes <= now.resident_bytes);
+  assert_true(now.pause_max_ns <= now.pause_ns && now.pause_ns <= now.wall_ns);
+  assert_true(events > 100);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  cradle_recorder_free(recorder);
+}
+
+/* --- CRADLE_STATS --- */
+
+enum { FREED, ALIVE, FORKED };
+
+/* Static, so that what is alive at exit is no leak. */
+static cradle_heap *heap;
+static cradle_mutator *mutator;
+
+/* Runs a heap in a process of its own; the result is what that wrote to standard error. */
+static char *errors_of_run(const char *wanted, int end) {
+  static char text[8192];
+  int pipe_ends[2], status;
+  assert_int_equal(pipe(pipe_ends), 0);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    cradle_options options;
+    dup2(pipe_ends[1], STDERR_FILENO);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    setenv("CRADLE_STATS", wanted, 1);
+    cradle_options_init(&options);
+    options.types = types;
+    options.type_count = TYPE_COUNT;
+    heap = cradle_start(&options, NULL);
+    mutator = cradle_mutator_new(heap);
+    allocate(mutator);
+    if (end == FORKED && fork() == 0) exit(0);
+    if (end == FREED) {
+      cradle_mutator_free(mutator);
+      cradle_heap_free(heap);
+    }
+    if (end == FORKED) wait(NULL);
+    exit(0);
+  }
+  close(pipe_ends[1]);
+  size_t length = 0;
+  ssize_t part;
+  while ((part = read(pipe_ends[0], text + length, sizeof text - 1 - length)) > 0) length += (size_t)part;
+  text[length] = '\0';
+  close(pipe_ends[0]);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  return text;
+}
+
+static int summaries_in(const char *text) {
+  int count = 0;
+  for (; (text = strstr(text, "cradle: statistics of a heap")) != NULL; text++) count++;
+  return count;
+}
+
+static void the_summary_is_printed_once(void **state) {
+  (void)state;
+  for (int end = FREED; end <= FORKED; end++) {
+    const char *text = errors_of_run("1", end);
+    if (summaries_in(text) != 1) fail_msg("end %d: %s", end, text);
+    assert_non_null(strstr(text, "p99.99"));
+    assert_non_null(strstr(text, "1 request"));
+    assert_non_null(strstr(text, "utilisation"));
+    if (end == FREED && strstr(text, "huge pages          not known") == NULL) assert_non_null(strstr(text, " resident in arenas\n"));
+  }
+}
+
+static void the_summary_is_not_printed_unasked(void **state) {
+  (void)state;
+  assert_string_equal(errors_of_run("0", FREED), "");
+  assert_string_equal(errors_of_run("", ALIVE), "");
+  const char *text = errors_of_run("yes", FREED);
+  assert_non_null(strstr(text, "CRADLE_STATS=yes: not accepted; wants 0 or 1"));
+  assert_int_equal(summaries_in(text), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(quantiles_are_within_a_bucket),
+      cmocka_unit_test(the_ends_of_the_histogram),
+      cmocka_unit_test(utilisation_is_at_most_a_slot_too_low),
+      cmocka_unit_test(a_pause_as_long_as_the_window_leaves_nothing),
+      cmocka_unit_test(pauses_are_what_their_events_say),
+      cmocka_unit_test(allocated_bytes_know_of_sweeping),
+      cmocka_unit_test(the_last_measure_of_the_pages_stays),
+      cmocka_unit_test(another_version_is_refused),
+      cmocka_unit_test(a_heaps_statistics_are_its_own),
+      cmocka_unit_test(the_summary_is_printed_once),
+      cmocka_unit_test(the_summary_is_not_printed_unasked),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

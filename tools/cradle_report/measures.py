@@ -1,0 +1,246 @@
+"""Sections into figures: pauses, utilisation, memory, rates."""
+
+import statistics
+from collections import Counter
+from dataclasses import dataclass, field
+
+MINOR = ("gc-minor",)
+MAJOR = ("gc-collect", "gc-collect-step", "gc-collect-compact")
+PAUSING = MINOR + MAJOR
+# Where a log does not tell pauses, sections that follow each other so soon are taken for one.
+JOIN_NS = 50_000
+ARENA_BYTES = 2 << 20
+
+
+@dataclass(slots=True)
+class Pause:
+    begin: int
+    end: int
+    kinds: list
+
+    @property
+    def length(self):
+        return self.end - self.begin
+
+
+@dataclass
+class Heap:
+    label: str
+    begin: int
+    end: int
+    minors: list = field(default_factory=list)
+    majors: list = field(default_factory=list)
+    done: list = field(default_factory=list)
+    nurseries: list = field(default_factory=list)
+    arenas: list = field(default_factory=list)
+    spans: list = field(default_factory=list)  # the size classes after the last major collection
+    notes: Counter = field(default_factory=Counter)
+    ending: dict = field(default_factory=dict)
+    pauses: list = field(default_factory=list)
+
+    @property
+    def wall(self):
+        return max(self.end - self.begin, 1)
+
+
+def joins(section, last):
+    if section.name in MAJOR:
+        return section.begin - last.end <= JOIN_NS
+    before_major = section.fields.get("cause") == "before a major collection"
+    return before_major and section.begin - last.end <= JOIN_NS
+
+
+def told_pauses(told, sections):
+    """Pauses as the log tells them, with the sections that lie in each."""
+    pauses = []
+    for one in told:
+        begin = max(one.end - one.fields["time_ns"], pauses[-1].end if pauses else 0)
+        pauses.append(Pause(begin, one.end, []))
+    position = 0
+    for section in sorted(sections, key=lambda one: one.end):
+        while position < len(pauses) and pauses[position].end < section.end:
+            position += 1
+        if position < len(pauses):
+            pauses[position].kinds.append(section.name)
+    return pauses
+
+
+def joined_pauses(sections):
+    """Pauses of a log that does not tell them, such as PyPy's."""
+    pauses = []
+    for section in sorted(sections, key=lambda one: one.begin):
+        if pauses and joins(section, pauses[-1]):
+            pauses[-1].end = max(pauses[-1].end, section.end)
+            pauses[-1].kinds.append(section.name)
+        else:
+            pauses.append(Pause(section.begin, section.end, [section.name]))
+    return pauses
+
+
+def add_class(heap, section):
+    """The classes come smallest first: a smaller one begins the next collection's."""
+    size = section.fields.get("object_bytes", 0)
+    if heap.spans and size <= heap.spans[-1].fields["object_bytes"]:
+        heap.spans.clear()
+    if size and section.fields.get("memory_bytes") and "used_bytes" in section.fields:
+        heap.spans.append(section)
+
+
+def heaps_of(log):
+    """The heaps in a log, the one with most time in collections first."""
+    heaps = {}
+    pausing, told = {}, {}
+    for section in log.sections:
+        heap = heaps.get(section.heap)
+        if heap is None:
+            heap = heaps[section.heap] = Heap(section.heap, section.begin, section.end)
+            pausing[section.heap], told[section.heap] = [], []
+        heap.begin = min(heap.begin, section.begin)
+        heap.end = max(heap.end, section.end)
+        name = section.name
+        if name in MINOR:
+            heap.minors.append(section)
+        elif name in MAJOR:
+            heap.majors.append(section)
+        elif name == "gc-collect-done":
+            heap.done.append(section)
+        elif name == "gc-pause":
+            if "time_ns" in section.fields:
+                told[section.heap].append(section)
+        elif name == "gc-set-nursery-size":
+            heap.nurseries.append(section)
+        elif name == "gc-arena":
+            heap.arenas.append(section)
+        elif name == "gc-spans":
+            add_class(heap, section)
+        elif name == "gc-note":
+            heap.notes[str(section.fields.get("text", "?"))] += 1
+        elif name == "gc-heap-end":
+            heap.ending = section.fields
+        if name in PAUSING and section.inside is None:
+            pausing[section.heap].append(section)
+    for label, heap in heaps.items():
+        heap.pauses = told_pauses(told[label], pausing[label]) if told[label] else joined_pauses(pausing[label])
+    return sorted(heaps.values(), key=lambda heap: -sum(pause.length for pause in heap.pauses))
+
+
+def quantile(ordered, share):
+    """The smallest value that this share of the sorted values does not exceed."""
+    if not ordered:
+        return 0
+    rank = -(-round(share * 10000) * len(ordered) // 10000)
+    return ordered[max(rank, 1) - 1]
+
+
+def utilisation(pauses, window):
+    """Minimum mutator utilisation; the worst window ends with a pause."""
+    worst = busy = first = 0
+    for pause in pauses:
+        busy += pause.length
+        start = pause.end - window
+        while pauses[first].end <= start:
+            busy -= pauses[first].length
+            first += 1
+        cut = max(0, start - pauses[first].begin)
+        worst = max(worst, busy - cut)
+    return 1 - min(worst, window) / window
+
+
+def nursery_at(heap):
+    """For each minor collection the bytes that it found in the nursery, where the log tells them."""
+    sizes = sorted((one.end, one.fields.get("nursery_bytes", 0)) for one in heap.nurseries)
+    size, next_size, filled = 0, 0, []
+    for minor in heap.minors:
+        while next_size < len(sizes) and sizes[next_size][0] <= minor.begin:
+            size = sizes[next_size][1]
+            next_size += 1
+        filled.append(minor.fields.get("nursery_used_bytes", size))
+    return filled
+
+
+def allocated_at(heap):
+    """For each minor collection the bytes allocated since the collection before, large objects included."""
+    allocated, after = [], 0
+    filled = nursery_at(heap)
+    steps = sorted([(minor.end, minor.fields, size) for minor, size in zip(heap.minors, filled)] +
+                   [(other.end, other.fields, None) for other in heap.majors + heap.done], key=lambda step: step[0])
+    for _, fields, size in steps:
+        after = max(0, after - fields.get("freed_bytes", 0))
+        if size is not None:
+            grown = fields["used_before_bytes"] - after if "used_before_bytes" in fields else 0
+            allocated.append(max(size, grown))
+        after = fields.get("used_after_bytes", after)
+    return allocated
+
+
+@dataclass
+class Summary:
+    """The figures of a heap, in nanoseconds and bytes."""
+
+    wall: int
+    pauses: int
+    pause_total: int
+    p50: int
+    p90: int
+    p99: int
+    p999: int
+    p9999: int
+    longest: int
+    pause_mean: float
+    mmu: dict
+    minors: int
+    majors: int
+    causes: Counter
+    major_causes: Counter
+    allocated: int
+    filled: int
+    promoted: int
+    promoted_objects: int | None
+    used_peak: int
+    live: int | None
+    nursery: int | None
+    arenas: int | None
+
+    @property
+    def gc_share(self):
+        return self.pause_total / self.wall
+
+    @property
+    def survival(self):
+        return self.promoted / self.filled if self.filled else 0
+
+
+def total(sections, key):
+    return sum(section.fields.get(key, 0) for section in sections)
+
+
+def summary_of(heap):
+    lengths = sorted(pause.length for pause in heap.pauses)
+    objects = [one.fields["promoted_objects"] for one in heap.minors if "promoted_objects" in one.fields]
+    used = [one.fields.get(key, 0) for one in heap.minors + heap.done for key in ("used_before_bytes", "used_after_bytes")]
+    majors = heap.done if heap.done else heap.majors
+    return Summary(
+        wall=heap.wall,
+        pauses=len(lengths),
+        pause_total=sum(lengths),
+        p50=quantile(lengths, 0.5),
+        p90=quantile(lengths, 0.9),
+        p99=quantile(lengths, 0.99),
+        p999=quantile(lengths, 0.999),
+        p9999=quantile(lengths, 0.9999),
+        longest=lengths[-1] if lengths else 0,
+        pause_mean=statistics.fmean(lengths) if lengths else 0,
+        mmu={ms: utilisation(heap.pauses, ms * 1_000_000) for ms in (1, 10, 100)},
+        minors=len(heap.minors),
+        majors=len(majors),
+        causes=Counter(str(one.fields["cause"]) for one in heap.minors if "cause" in one.fields),
+        major_causes=Counter(str(one.fields["cause"]) for one in majors if "cause" in one.fields),
+        allocated=sum(allocated_at(heap)),
+        filled=sum(nursery_at(heap)),
+        promoted=total(heap.minors, "promoted_bytes"),
+        promoted_objects=sum(objects) if objects else None,
+        used_peak=max(used, default=0),
+        live=heap.done[-1].fields.get("used_after_bytes") if heap.done else None,
+        nursery=heap.nurseries[-1].fields.get("nursery_bytes") if heap.nurseries else None,
+        arenas=max((one.fields.get("committed", 0) for one in heap.arenas), default=None),
+    )

@@ -1,0 +1,365 @@
+"""Logs into sections: Cradle's text, JSON lines and trace, and PyPy's PYPYLOG.
+
+Whatever the form, a log becomes a list of sections with the names and units of the JSON form, in
+the order in which they ended.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+
+VERSION = 1
+# A log shows in its first lines what it is.
+HEAD_LINES = 20
+# Fields whose names end so are numbers.
+NUMBERS = ("_bytes", "_ns", "_objects", "committed", "in_use")
+
+
+class LogError(Exception):
+    """A log that cannot be read: the message names the file and the line."""
+
+
+@dataclass(slots=True)
+class Section:
+    name: str
+    heap: str
+    begin: int  # nanoseconds
+    end: int
+    fields: dict
+    inside: str | None  # the section around it
+
+
+@dataclass
+class Log:
+    path: str
+    form: str  # in words
+    sections: list = field(default_factory=list)
+    remarks: list = field(default_factory=list)
+
+
+# What stands before a value in the text, and what the JSON form calls it. A label that is missing
+# here keeps its own words, with underscores.
+KEYS = {
+    "L2cache": "l2_bytes",
+    "L2cache from": "l2_source",
+    "L3cache": "l3_bytes",
+    "L3cache from": "l3_source",
+    "memory": "memory_bytes",
+    "page size": "page_bytes",
+    "transparent huge page size": "thp_page_bytes",
+    "transparent huge pages": "thp_mode",
+    "pool page size": "pool_page_bytes",
+    "free pages": "pool_pages_free",
+    "address space": "address_space_bytes",
+    "nursery size": "nursery_bytes",
+    "previous nursery size": "previous_nursery_bytes",
+    "nursery used": "nursery_used_bytes",
+    "total memory used": "used_bytes",
+    "minor collect, total memory used": "used_after_bytes",
+    "total size of surviving objects": "promoted_bytes",
+    "large objects freed, bytes": "large_freed_bytes",
+    "major collection threshold": "threshold_bytes",
+    "next major collection threshold": "threshold_bytes",
+    "time taken": "time_ns",
+    "starting gc state": "from",
+    "stopping, now in gc state": "to",
+    "of the huge-page pool, bytes": "pool_bytes",
+    "resident bytes": "resident_bytes",
+    "arenas taken": "taken",
+    "arenas given back": "given_back",
+    "arenas committed": "committed",
+    "in use": "in_use",
+    "wall time": "wall_ns",
+    "time in minor collections": "minor_ns",
+    "longest minor collection": "minor_max_ns",
+    "time in major collections": "major_ns",
+    "increments of major collections": "major_steps",
+    "longest increment": "major_max_ns",
+    "time in compactions": "compact_ns",
+    "time in pauses": "pause_ns",
+    "pause p50": "pause_p50_ns",
+    "pause p90": "pause_p90_ns",
+    "pause p99": "pause_p99_ns",
+    "pause p99.9": "pause_p999_ns",
+    "pause p99.99": "pause_p9999_ns",
+    "longest pause": "pause_max_ns",
+    "share of time in pauses": "gc_share",
+    "mutator utilisation in 1 ms": "mmu_1ms",
+    "mutator utilisation in 10 ms": "mmu_10ms",
+    "mutator utilisation in 100 ms": "mmu_100ms",
+    "share of the nursery that survived": "survival",
+    "most memory used": "used_peak_bytes",
+}
+# Of a size class, in one line.
+SPANS = {
+    "object size": "object_bytes",
+    "span size": "span_bytes",
+    "objects in a span": "span_objects",
+    "spans": "spans",
+    "used": "used_bytes",
+    "memory": "memory_bytes",
+    "waste in percent": "waste_percent",
+}
+# Two values in a line.
+PAIRS = {
+    "memory before": ("used_before_bytes", "used_after_bytes"),
+    "used": ("used_before_bytes", "used_after_bytes"),
+    "pool page size": ("pool_page_bytes", "pool_pages_free"),
+    "arenas committed": ("committed", "in_use"),
+    "arenas emptied": ("arenas_emptied", "arenas_before"),
+    "resident bytes": ("resident_bytes", "huge_bytes"),
+    "wanted": ("wanted", "got"),
+}
+
+MARKER = re.compile(r"^\[([0-9a-f]+)\] (?:\{([^{}\s]+)|([^{}\s]+)\})$")
+LINE = re.compile(r"^(.+?)(?:: | = )(.*)$")
+PAIR = re.compile(r"^(\d+)(?:, [a-z ]+: | => | of )(\d+)$")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def must_be_numbers(fields):
+    for key, value in fields.items():
+        if not isinstance(value, (int, float)) and key.endswith(NUMBERS):
+            raise ValueError(f"{key} is no number: {str(value)[:40]!r}")
+
+
+def key_of(label):
+    return KEYS.get(label) or KEYS.setdefault(label, label.replace(" ", "_"))
+
+
+def value_of(key, text):
+    """Times in nanoseconds, other numbers as they are, words as text."""
+    try:
+        number = float(text)
+        return round(number * 1e9) if key.endswith("_ns") else number
+    except (ValueError, OverflowError):
+        return text
+
+
+def parse_line(name, line, fields):
+    """A line that is not simply a label and a whole number."""
+    if name == "gc-spans":
+        for part in line.split(", "):
+            label, _, value = part.partition(": ")
+            if label in SPANS:
+                fields[SPANS[label]] = int(value)
+        return
+    found = LINE.match(line)
+    if found is None:
+        if name == "gc-note":
+            fields.setdefault("text", line)
+        return
+    label, rest = found.groups()
+    if name == "gc-note" and label != "wanted":
+        fields.setdefault("text", line)
+        return
+    pair = PAIR.match(rest) if label in PAIRS else None
+    if pair is not None:
+        first, second = PAIRS[label]
+        fields[first], fields[second] = int(pair[1]), int(pair[2])
+        return
+    key = key_of(label)
+    fields[key] = value_of(key, rest)
+    must_be_numbers({key: fields[key]})
+
+
+def read_text(path, lines):
+    """Cradle's text and PyPy's: brackets with names, and lines between them."""
+    log = Log(path, "PyPy's log")
+    stack = []
+    marked = False
+    heap = ""
+    for number, line in enumerate(lines, 1):
+        found = MARKER.match(line) if line[:1] == "[" else None
+        if found is None:
+            if number <= HEAD_LINES and line.startswith("Cradle log, format "):
+                check_version(path, number, line.rsplit(" ", 1)[1])
+                log.form = "Cradle's log as text"
+            if not stack:
+                if not marked and number > HEAD_LINES:
+                    raise LogError(f"{path}:{number}: no log of Cradle or PyPy: {line[:60]!r}")
+                continue
+            label, _, rest = line.partition(": ")
+            if rest.isdigit() and name != "gc-note":  # most lines
+                fields[KEYS.get(label) or key_of(label)] = int(rest)
+            elif label == "heap":
+                stack[-1].heap = heap = rest
+            elif name.startswith("gc-"):
+                try:
+                    parse_line(name, line, fields)
+                except ValueError as error:
+                    if number == len(lines):  # cut off
+                        continue
+                    raise LogError(f"{path}:{number}: {error}") from None
+            continue
+        marked = True
+        time, opens, closes = found.groups()
+        time = int(time, 16)
+        if opens:
+            name, fields = opens, {}
+            inside = stack[-1].name if stack else None
+            stack.append(Section(name, heap if stack else "", time, time, fields, inside))
+            continue
+        if not stack or name != closes:
+            where = f"inside {name}" if stack else "outside of all sections"
+            raise LogError(f"{path}:{number}: {closes} ends {where}")
+        section = stack.pop()
+        section.end = time
+        if stack:
+            name, fields = stack[-1].name, stack[-1].fields
+        if section.name.startswith("gc-"):
+            log.sections.append(section)
+    if not marked:
+        raise LogError(f"{path}:{len(lines) or 1}: no log of Cradle or PyPy: no section in it")
+    if stack:
+        log.remarks.append(f"{path}:{len(lines)}: the log ends inside {name}; read up to there")
+    if log.form == "PyPy's log":
+        to_nanoseconds(log)
+    return log
+
+
+def to_nanoseconds(log):
+    """PyPy's timestamps are processor ticks; its sections' own times tell how long one is."""
+    ticks = taken = 0
+    for section in log.sections:
+        if "time_ns" in section.fields and section.fields["time_ns"] > 0:
+            ticks += section.end - section.begin
+            taken += section.fields["time_ns"]
+    if not ticks or not taken:
+        log.remarks.append(f"{log.path}: no times in it; 1 tick is taken for 1 ns")
+        return
+    log.remarks.append(f"{log.path}: {ticks / taken:.3f} ticks a nanosecond, from its own times")
+    first = min(section.begin for section in log.sections)
+    for section in log.sections:
+        section.begin = round((section.begin - first) * taken / ticks)
+        section.end = round((section.end - first) * taken / ticks)
+
+
+def check_version(path, number, version):
+    if str(version) != str(VERSION):
+        raise LogError(f"{path}:{number}: format {version}; this cradle-report reads format {VERSION}")
+
+
+def decoded(path, number, text, last, remarks):
+    """The object of a line; None for a last line that is cut off."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        if last:
+            remarks.append(f"{path}:{number}: the line is cut off; read up to there")
+            return None
+        raise LogError(f"{path}:{number}: no JSON: {error.msg} in {text[:60]!r}") from None
+    if not isinstance(value, dict):
+        raise LogError(f"{path}:{number}: an object is expected, not {text[:60]!r}")
+    return value
+
+
+class Assembler:
+    """Beginnings and ends into sections."""
+
+    def __init__(self, log):
+        self.log = log
+        self.open = {}
+
+    def add(self, number, name, heap, time, phase, fields):
+        try:
+            must_be_numbers(fields)
+        except ValueError as error:
+            raise LogError(f"{self.log.path}:{number}: {error}") from None
+        stack = self.open.setdefault(heap, [])
+        if phase == "begin":
+            stack.append(Section(name, heap, time, time, fields, stack[-1].name if stack else None))
+            return
+        if phase != "end":
+            inside = stack[-1].name if stack else None
+            self.log.sections.append(Section(name, heap, time, time, fields, inside))
+            return
+        if not stack or stack[-1].name != name:
+            raise LogError(f"{self.log.path}:{number}: {name} of heap {heap} ends, but it is not open")
+        section = stack.pop()
+        section.end = time
+        section.fields.update(fields)
+        self.log.sections.append(section)
+
+    def finish(self, number):
+        for heap, stack in self.open.items():
+            if stack:
+                text = f"the log ends inside {stack[-1].name} of heap {heap}; read up to there"
+                self.log.remarks.append(f"{self.log.path}:{number}: {text}")
+
+
+def read_json(path, lines):
+    log = Log(path, "Cradle's log as JSON lines")
+    assembler = Assembler(log)
+    for number, line in enumerate(lines, 1):
+        event = decoded(path, number, line, number == len(lines), log.remarks)
+        if event is None:
+            break
+        try:
+            name, heap, time = event.pop("event"), event.pop("heap"), event.pop("t")
+        except KeyError as error:
+            raise LogError(f"{path}:{number}: no {error} in {line[:60]!r}") from None
+        if not isinstance(name, str) or not isinstance(heap, str) or not isinstance(time, int):
+            raise LogError(f"{path}:{number}: an event, heap or time of another kind in {line[:60]!r}")
+        if name == "cradle-log":
+            check_version(path, number, event.get("version"))
+            continue
+        assembler.add(number, name, heap, time, event.pop("phase", None), event)
+    assembler.finish(len(lines))
+    return log
+
+
+PHASES = {"B": "begin", "E": "end", "i": None}
+
+
+def read_trace(path, lines):
+    log = Log(path, "Cradle's log as a trace")
+    assembler = Assembler(log)
+    for number, line in enumerate(lines, 1):
+        if line.strip() in ("]", ""):
+            continue
+        text = line.lstrip("[,").rstrip(",]") if line[:1] in "[," else line
+        event = decoded(path, number, text, number == len(lines), log.remarks)
+        if event is None:
+            break
+        name, args = event.get("name"), event.get("args", {})
+        if not isinstance(name, str) or not isinstance(args, dict):
+            raise LogError(f"{path}:{number}: no name, or args of another kind, in {line[:60]!r}")
+        if name == "cradle-log":
+            check_version(path, number, args.get("version"))
+        elif isinstance(event.get("ph"), str) and event["ph"] in PHASES:
+            try:
+                time = round(event["ts"] * 1000)
+                heap = f"{event['pid']}.{event['tid']}"
+            except (KeyError, TypeError):
+                raise LogError(f"{path}:{number}: no time, process or heap in {line[:60]!r}") from None
+            args.pop("heap", None)
+            assembler.add(number, name, heap, time, PHASES[event["ph"]], args)
+    assembler.finish(len(lines))
+    return log
+
+
+def read(path):
+    """The log in the file; LogError when there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError as error:
+        raise LogError(f"{path}: {error.strerror}") from None
+    if not text:
+        raise LogError(f"{path}: the file is empty")
+    if "\x1b" in text:
+        text = COLOUR.sub("", text)
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    first = lines[0]
+    if first.startswith("{"):
+        if '"event":"cradle-log"' not in first:
+            raise LogError(f"{path}:1: no log of Cradle: {first[:60]!r}")
+        return read_json(path, lines)
+    if first.startswith("[{"):
+        if not any('"format":"cradle-trace"' in line for line in lines[:8]):
+            raise LogError(f"{path}:1: a trace, but not one of Cradle's: {first[:60]!r}")
+        return read_trace(path, lines)
+    return read_text(path, lines)

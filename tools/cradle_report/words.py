@@ -1,0 +1,114 @@
+"""Figures in words, and what the owner of the program should look at first."""
+
+from .measures import ARENA_BYTES, MAJOR
+
+
+def time(ns):
+    if ns < 1_000_000:
+        return f"{ns / 1e3:.1f} us"
+    if ns < 1_000_000_000:
+        return f"{ns / 1e6:.2f} ms"
+    return f"{ns / 1e9:.2f} s"
+
+
+def size(value):
+    if value is None:
+        return "not known"
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.2f} {unit}"
+        value /= 1024
+    return f"{value:.2f} TiB"
+
+
+def percent(share):
+    return f"{100 * share:.2f} %"
+
+
+def causes(counter):
+    return ", ".join(f"{count} {name}" for name, count in counter.most_common()) or "not told"
+
+
+def rows(heap, summary):
+    """(name, value) pairs: the whole summary."""
+    seconds = summary.wall / 1e9
+    yield "time", f"{time(summary.wall)}, {percent(summary.gc_share)} of it in pauses"
+    yield "pauses", f"{summary.pauses}; {time(summary.pause_mean)} on average"
+    yield "pause p50, p90, p99", f"{time(summary.p50)}, {time(summary.p90)}, {time(summary.p99)}"
+    yield "pause p99.9, p99.99, max", f"{time(summary.p999)}, {time(summary.p9999)}, {time(summary.longest)}"
+    yield "utilisation at worst", ", ".join(f"{percent(mmu)} in {ms} ms" for ms, mmu in summary.mmu.items())
+    yield "minor collections", f"{summary.minors}: {causes(summary.causes)}"
+    yield "major collections", f"{summary.majors}: {causes(summary.major_causes)}"
+    yield "allocated", f"{size(summary.allocated)}, {size(summary.allocated / seconds)} a second"
+    objects = "" if summary.promoted_objects is None else f" in {summary.promoted_objects} objects"
+    yield "promoted", f"{size(summary.promoted)}{objects}; {percent(summary.survival)} of the nursery survived"
+    yield "memory used", f"{size(summary.used_peak)} at most; live after the last major collection: {size(summary.live)}"
+    yield "nursery", size(summary.nursery)
+    if summary.arenas is not None:
+        yield "arenas", f"{summary.arenas} at most, {size(summary.arenas * ARENA_BYTES)}"
+    measured = [one.fields for one in heap.arenas if one.fields.get("resident_bytes")]
+    if measured:
+        last = measured[-1]
+        share = percent(last["huge_bytes"] / last["resident_bytes"])
+        yield "huge pages", f"{share} of {size(last['resident_bytes'])} resident in arenas, when last measured"
+    if heap.spans:
+        memory = sum(one.fields["memory_bytes"] for one in heap.spans)
+        waste = memory - sum(one.fields["used_bytes"] for one in heap.spans)
+        yield "spans", f"{size(memory)} in {len(heap.spans)} size classes, {percent(waste / memory)} waste after the last major collection"
+
+
+def about_pauses(heap, summary):
+    if not heap.pauses:
+        return
+    longest = max(heap.pauses, key=lambda pause: pause.length)
+    kind = "a major collection" if any(kind in MAJOR for kind in longest.kinds) else "a minor collection"
+    at = time(longest.begin - heap.begin)
+    if longest.length > 2_000_000:
+        yield longest.length / 1e6, (f"The longest pause, {time(longest.length)}, is {kind}, {at} after the start. "
+                                     + ("Increments keep to the pause target (CRADLE_GC_PAUSE) unless there is none, the program asked for a whole "
+                                        "collection, or the machine was busy."
+                                        if kind == "a major collection" else
+                                        "It is as long as its survivors are many: a smaller nursery (CRADLE_GC_NURSERY) "
+                                        "shortens it, at the price of more collections."))
+    if summary.mmu[100] < 0.5:
+        yield 50, f"There is a tenth of a second in which the program ran for {percent(summary.mmu[100])} of the time only."
+
+
+def about_share(summary):
+    if summary.gc_share < 0.05:
+        return
+    words = f"{percent(summary.gc_share)} of the time goes into pauses."
+    if summary.survival > 0.1 and summary.nursery:
+        yield 100 * summary.gc_share, (f"{words} {percent(summary.survival)} of the nursery survives; try a nursery of "
+                                       f"{size(2 * summary.nursery)} (CRADLE_GC_NURSERY), in which more has time to die.")
+    else:
+        yield 100 * summary.gc_share, f"{words} Little survives the nursery, so look at the major collections and the roots."
+
+
+def about_requests(summary):
+    asked = summary.major_causes.get("request", 0)
+    if asked > 2 and asked > summary.majors / 2:
+        yield 20, f"{asked} of {summary.majors} major collections were asked for by the program; without them it would pause less."
+    short = summary.major_causes.get("out of memory", 0)
+    if short:
+        yield 200, f"{short} major collections came because memory ran out: raise the maximum heap (CRADLE_GC_MAX)."
+
+
+def about_memory(heap, summary):
+    if not heap.arenas or not summary.live:
+        return
+    used = heap.arenas[-1].fields.get("in_use", 0) * ARENA_BYTES
+    if used > 2 * summary.used_peak and used > 16 * ARENA_BYTES:
+        yield 30, (f"{size(used)} of arenas are in use, but at most {size(summary.used_peak)} were filled: "
+                   "the old generation is fragmented.")
+
+
+def advice(heap, summary):
+    """Sentences, the weightiest first; never empty."""
+    found = [*about_pauses(heap, summary), *about_share(summary), *about_requests(summary), *about_memory(heap, summary)]
+    sentences = [sentence for _, sentence in sorted(found, key=lambda one: -one[0])]
+    for text, count in heap.notes.most_common(3):
+        sentences.append(f"The collector noted{'' if count == 1 else f' {count} times'}: {text}.")
+    if not heap.minors and not heap.majors:
+        return ["No collection is in this log."]
+    return sentences or ["Nothing stands out: pauses are short and little time goes into them."]

@@ -59,6 +59,7 @@ typedef struct model_object {
 
 typedef struct world {
   uint64_t seed, op, comparisons;
+  const unsigned char *choice, *choices_end; /* bytes that decide in place of the seed; NULL: the seed does */
   cradle_heap *heap;
   cradle_mutator *m;
   model_object *objects;
@@ -66,6 +67,7 @@ typedef struct world {
   /* The roots: a value stack registered as a range, globals, and shadow stack words, each with its model. */
   void *range[ROOT_SLOTS], *global[ROOT_SLOTS];
   void *range_base, *range_top;
+  cradle_root_range roots;
   uint32_t range_model[ROOT_SLOTS], global_model[ROOT_SLOTS];
   uint32_t *shadow_model;
   size_t shadow_count;
@@ -79,14 +81,19 @@ static uint64_t next_random(world *w) {
   return w->seed ^= w->seed << 17;
 }
 
+/* A choice below end. */
 static uint64_t below(world *w, uint64_t end) {
-  return next_random(w) % end;
+  if (w->choice == NULL) return next_random(w) % end;
+  uint64_t chosen = 0;
+  for (uint64_t range = 1; range < end && w->choice < w->choices_end; range <<= 8) chosen = chosen << 8 | *w->choice++;
+  return chosen % end;
 }
 
 static uint64_t first_seed;
 
 static void differ(const world *w, const char *what) {
   printf("difference: %s; seed %llu, operation %llu\n", what, (unsigned long long)first_seed, (unsigned long long)w->op);
+  if (w->choice != NULL) abort(); /* a fuzzer takes that for a finding */
   exit(1);
 }
 
@@ -318,18 +325,6 @@ static void op_collect(world *w) CRADLE_MAY_COLLECT {
   if (which % 8 < 3) compare(w);
 }
 
-static void step(world *w) CRADLE_MAY_COLLECT {
-  uint64_t which = below(w, 1000);
-  if (which < 300) op_allocate_into_root(w);
-  else if (which < 600) op_allocate_into_object(w);
-  else if (which < 800) op_store(w);
-  else if (which < 810) op_store_many(w);
-  else if (which < 880) op_drop(w);
-  else if (which < 940) op_push(w);
-  else if (which < 995) op_pop(w);
-  else op_collect(w);
-}
-
 /* --- a run --- */
 
 static void open_world(world *w, uint64_t seed, size_t nursery, uint64_t stress, bool verify) {
@@ -359,16 +354,41 @@ static void free_model(world *w) {
   free(w->shadow_model);
 }
 
+static void start_mutator(world *w) CRADLE_GRANTS_COLLECTION {
+  w->m = cradle_mutator_new(w->heap);
+  w->range_base = w->range;
+  w->range_top = w->range + ROOT_SLOTS;
+  w->roots = (cradle_root_range){.base = &w->range_base, .top = &w->range_top, .name = "model"};
+  cradle_root_range_add(w->m, &w->roots);
+  for (size_t i = 0; i < ROOT_SLOTS; i++)
+    if (!cradle_global_root_add(w->heap, &w->global[i], CRADLE_KIND_REFERENCE)) abort();
+}
+
+static void close_world(world *w) CRADLE_REVOKES_COLLECTION {
+  cradle_pop_many(w->m, w->shadow_count);
+  cradle_root_range_remove(w->m, &w->roots);
+  cradle_mutator_free(w->m);
+  cradle_heap_free(w->heap);
+  free_model(w);
+}
+
+#ifndef MODEL_OF_BYTES /* tests/fuzz_heap.c takes what is above */
+static void step(world *w) CRADLE_MAY_COLLECT {
+  uint64_t which = below(w, 1000);
+  if (which < 300) op_allocate_into_root(w);
+  else if (which < 600) op_allocate_into_object(w);
+  else if (which < 800) op_store(w);
+  else if (which < 810) op_store_many(w);
+  else if (which < 880) op_drop(w);
+  else if (which < 940) op_push(w);
+  else if (which < 995) op_pop(w);
+  else op_collect(w);
+}
+
 static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, bool verify) {
   world w;
   open_world(&w, seed, nursery, stress, verify);
-  w.m = cradle_mutator_new(w.heap);
-  w.range_base = w.range;
-  w.range_top = w.range + ROOT_SLOTS;
-  cradle_root_range range = {.base = &w.range_base, .top = &w.range_top, .name = "model"};
-  cradle_root_range_add(w.m, &range);
-  for (size_t i = 0; i < ROOT_SLOTS; i++)
-    if (!cradle_global_root_add(w.heap, &w.global[i], CRADLE_KIND_REFERENCE)) abort();
+  start_mutator(&w);
   for (w.op = 0; w.op < ops; w.op++) step(&w);
   cradle_collect_full(w.m);
   compare(&w);
@@ -377,11 +397,7 @@ static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress
   if (stats.moved_objects == 0 || stats.major_collections == 0) differ(&w, "the run moved nothing or marked nothing");
   if (ops >= 60000 && (stats.moved_old_objects == 0 || stats.recorded_slots == 0))
     differ(&w, "the run moved no old object or recorded no slot");
-  cradle_pop_many(w.m, w.shadow_count);
-  cradle_root_range_remove(w.m, &range);
-  cradle_mutator_free(w.m);
-  cradle_heap_free(w.heap);
-  free_model(&w);
+  close_world(&w);
   return stats.moved_objects;
 }
 
@@ -407,3 +423,4 @@ int main(int argc, char **argv) {
   printf("no difference; %llu objects moved\n", (unsigned long long)moved);
   return 0;
 }
+#endif

@@ -32,11 +32,13 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   static const uint64_t periods[] = {0, 0, 1, 7};
   if (size < 4 || size > BYTES_MOST) return 0;
   world w;
-  open_world(&w, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] % 4 == 0);
+  open_world(&w, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] % 4 != 0);
   w.choice = data + 4;
   w.choices_end = data + size;
   start_mutator(&w);
   for (; w.choice < w.choices_end; w.op++) fuzz_step(&w);
+  cradle_error error;
+  if (!cradle_heap_verify(w.heap, &error)) differ(&w, error.message);
   cradle_collect_full(w.m);
   compare(&w);
   close_world(&w);

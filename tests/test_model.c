@@ -93,6 +93,7 @@ static uint64_t first_seed;
 
 static void differ(const world *w, const char *what) {
   printf("difference: %s; seed %llu, operation %llu\n", what, (unsigned long long)first_seed, (unsigned long long)w->op);
+  fflush(stdout);
   if (w->choice != NULL) abort(); /* a fuzzer takes that for a finding */
   exit(1);
 }

@@ -30,9 +30,6 @@
 #define CRADLE_ASAN 1
 #endif
 #endif
-#if defined(CRADLE_VALGRIND) && CRADLE_VALGRIND
-#include <valgrind/memcheck.h>
-#endif
 #if defined(__SANITIZE_THREAD__)
 #define CRADLE_TSAN 1
 #elif defined(__has_feature)
@@ -47,7 +44,8 @@ CRADLE_BEGIN_DECLS
 void __asan_unpoison_memory_region(void const volatile *address, size_t size);
 #define CRADLE_UNPOISON(address, size) __asan_unpoison_memory_region((address), (size))
 #elif defined(CRADLE_VALGRIND) && CRADLE_VALGRIND
-#define CRADLE_UNPOISON(address, size) VALGRIND_MAKE_MEM_UNDEFINED((address), (size))
+CRADLE_API void cradle_unpoison(void *address, size_t size);
+#define CRADLE_UNPOISON(address, size) cradle_unpoison((address), (size))
 #else
 #define CRADLE_UNPOISON(address, size) ((void)0)
 #endif

@@ -301,7 +301,9 @@ class Flow:
                 return
         for inner in operand.walk():
             path = self.references.path(inner)
-            if path is not None and path not in self.rooted and self.state.get(path) != NULL and not is_call_in(operand, inner, self.facts):
+            if path is None or path in self.rooted or self.state.get(path) == NULL:
+                continue
+            if not is_call_in(operand, inner, self.facts):
                 self.report(inner, "order", f"'{spell(path)}', which is not rooted, is used before or after {name}, which may "
                                             "collect, in any order")
 

@@ -111,6 +111,13 @@ static bool make_room(cradle_mutator *mutator, size_t bytes) {
   return false;
 }
 
+#if defined(CRADLE_VALGRIND) && CRADLE_VALGRIND
+/* What the inline part would have to include valgrind's header for. */
+void cradle_unpoison(void *address, size_t size) {
+  sanitize_used(address, size);
+}
+#endif
+
 static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
   char *object = mutator->free;
   mutator->free = object + bytes;

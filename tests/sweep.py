@@ -5,13 +5,14 @@
 
 The program starts its heap with cradle_start, so that the CRADLE_ variables set here reach it. Each run must exit with 0,
 print what the first run printed, and say nothing about a CRADLE_ variable on standard error (a value that was refused
-would make the sweep check less than it says). --long runs every combination; without it, a few that take seconds.
+would make the sweep check less than it says). In a cross build Meson's MESON_EXE_WRAPPER runs the program. --long runs every combination; without it, a few that take seconds.
 """
 
 import argparse
 import concurrent.futures
 import itertools
 import os
+import shlex
 import subprocess
 import sys
 
@@ -96,7 +97,8 @@ def main():
     parser.add_argument("program")
     parser.add_argument("argument", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
-    return sweep([arguments.program, *arguments.argument], arguments.long, arguments.timeout)
+    wrapper = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
+    return sweep([*wrapper, arguments.program, *arguments.argument], arguments.long, arguments.timeout)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ static void assert_size(const char *text, size_t expected) {
 
 static void assert_no_size(const char *text) {
   size_t bytes = 1234567;
-  if (cradle_parse_size(text, &bytes)) fail_msg("\"%s\" was accepted as %zu", text, bytes);
+  if (cradle_parse_size(text, &bytes)) fail_msg("\"%s\" was accepted as %zu", text == NULL ? "NULL" : text, bytes);
   assert_int_equal(bytes, 1234567);
 }
 

@@ -95,6 +95,7 @@ typedef struct pairs {
 
 typedef struct world {
   uint64_t seed, op, comparisons;
+  const unsigned char *choice, *choices_end; /* bytes that decide in place of the seed; NULL: the seed does */
   cradle_heap *heap;
   cradle_mutator *m;
   model_object *objects;
@@ -102,6 +103,7 @@ typedef struct world {
   /* The roots: a value stack registered as a range, globals, and shadow stack words, each with its model. */
   void *range[ROOT_SLOTS], *global[ROOT_SLOTS];
   void *range_base, *range_top;
+  cradle_root_range roots;
   uint32_t range_model[ROOT_SLOTS], global_model[ROOT_SLOTS];
   uint32_t *shadow_model;
   view *view; /* NULL, or what the comparison adds each object to */
@@ -124,14 +126,20 @@ static uint64_t next_random(world *w) {
   return w->seed ^= w->seed << 17;
 }
 
+/* A choice below end. */
 static uint64_t below(world *w, uint64_t end) {
-  return next_random(w) % end;
+  if (w->choice == NULL) return next_random(w) % end;
+  uint64_t chosen = 0;
+  for (uint64_t range = 1; range < end && w->choice < w->choices_end; range <<= 8) chosen = chosen << 8 | *w->choice++;
+  return chosen % end;
 }
 
 static uint64_t first_seed, looks_while_clearing;
 
 static void differ(const world *w, const char *what) {
   printf("difference: %s; seed %llu, operation %llu\n", what, (unsigned long long)first_seed, (unsigned long long)w->op);
+  fflush(stdout);
+  if (w->choice != NULL) abort(); /* a fuzzer takes that for a finding */
   exit(1);
 }
 
@@ -758,28 +766,6 @@ static void look_while_clearing(world *w) {
   looks_while_clearing++;
 }
 
-static void step(world *w) CRADLE_MAY_COLLECT {
-  if (w->op % 64 == 0) look_while_clearing(w);
-  if (below(w, 10) == 0) {
-    identity_step(w);
-    return;
-  }
-  uint64_t which = below(w, 1000);
-  if (which < 300) op_allocate_into_root(w);
-  else if (which < 600) op_allocate_into_object(w);
-  else if (which < 800) op_store(w);
-  else if (which < 810) op_store_many(w);
-  else if (which < 822) op_store_pair(w);
-  else if (which < 832) op_weak_set(w);
-  else if (which < 836) op_finalize(w, false);
-  else if (which < 856) op_copy(w);
-  else if (which < 880) op_drop(w);
-  else if (which < 940) op_push(w);
-  else if (which < 995) op_pop(w);
-  else if (w->op % 64 == 0) look(w, false);
-  else op_collect(w);
-}
-
 /* --- a run --- */
 
 static void open_world(world *w, uint64_t seed, size_t nursery, uint64_t stress, bool verify) {
@@ -835,36 +821,68 @@ static void check_destroyed(const world *w) {
       differ(w, "a destructor did not run once by the end of the heap");
 }
 
+static void start_mutator(world *w) CRADLE_GRANTS_COLLECTION {
+  w->m = cradle_mutator_new(w->heap);
+  w->set = cradle_weak_set_new(w->m, NULL, NULL);
+  if (w->set == NULL) abort();
+  w->range_base = w->range;
+  w->range_top = w->range + ROOT_SLOTS;
+  w->roots = (cradle_root_range){.base = &w->range_base, .top = &w->range_top, .name = "model"};
+  cradle_root_range_add(w->m, &w->roots);
+  for (size_t i = 0; i < ROOT_SLOTS; i++)
+    if (!cradle_global_root_add(w->heap, &w->global[i], CRADLE_KIND_REFERENCE)) abort();
+  identity_open(w);
+}
+
+/* After check_last. */
+static void close_world(world *w) CRADLE_REVOKES_COLLECTION {
+  identity_close(w);
+  cradle_pop_many(w->m, w->shadow_count);
+  cradle_root_range_remove(w->m, &w->roots);
+  cradle_weak_set_free(w->set);
+  cradle_mutator_free(w->m);
+  cradle_heap_free(w->heap);
+  check_destroyed(w);
+  free_model(w);
+}
+
+#ifndef MODEL_OF_BYTES /* tests/fuzz_heap.c takes what is above */
+static void step(world *w) CRADLE_MAY_COLLECT {
+  if (w->op % 64 == 0) look_while_clearing(w);
+  if (below(w, 10) == 0) {
+    identity_step(w);
+    return;
+  }
+  uint64_t which = below(w, 1000);
+  if (which < 300) op_allocate_into_root(w);
+  else if (which < 600) op_allocate_into_object(w);
+  else if (which < 800) op_store(w);
+  else if (which < 810) op_store_many(w);
+  else if (which < 822) op_store_pair(w);
+  else if (which < 832) op_weak_set(w);
+  else if (which < 836) op_finalize(w, false);
+  else if (which < 856) op_copy(w);
+  else if (which < 880) op_drop(w);
+  else if (which < 940) op_push(w);
+  else if (which < 995) op_pop(w);
+  else if (w->op % 64 == 0) look(w, false);
+  else op_collect(w);
+}
+
 static uint64_t moved_old, recorded; /* in all runs */
 
 static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, bool verify) {
   world w;
   open_world(&w, seed, nursery, stress, verify);
-  w.m = cradle_mutator_new(w.heap);
-  w.set = cradle_weak_set_new(w.m, NULL, NULL);
-  if (w.set == NULL) abort();
-  w.range_base = w.range;
-  w.range_top = w.range + ROOT_SLOTS;
-  cradle_root_range range = {.base = &w.range_base, .top = &w.range_top, .name = "model"};
-  cradle_root_range_add(w.m, &range);
-  for (size_t i = 0; i < ROOT_SLOTS; i++)
-    if (!cradle_global_root_add(w.heap, &w.global[i], CRADLE_KIND_REFERENCE)) abort();
-  identity_open(&w);
+  start_mutator(&w);
   for (w.op = 0; w.op < ops; w.op++) step(&w);
   check_last(&w);
-  identity_close(&w);
   cradle_stats stats;
   cradle_heap_stats(w.heap, &stats, sizeof stats, false);
   if (stats.moved_objects == 0 || stats.major_collections == 0) differ(&w, "the run moved nothing or marked nothing");
   moved_old += stats.moved_old_objects;
   recorded += stats.recorded_slots;
-  cradle_pop_many(w.m, w.shadow_count);
-  cradle_root_range_remove(w.m, &range);
-  cradle_weak_set_free(w.set);
-  cradle_mutator_free(w.m);
-  cradle_heap_free(w.heap);
-  check_destroyed(&w);
-  free_model(&w);
+  close_world(&w);
   return stats.moved_objects;
 }
 
@@ -895,3 +913,4 @@ int main(int argc, char **argv) {
          (unsigned long long)looks_while_clearing);
   return 0;
 }
+#endif

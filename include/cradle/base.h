@@ -6,12 +6,8 @@
 #ifndef CRADLE_BASE_H
 #define CRADLE_BASE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#if !defined(__x86_64__) && !defined(__aarch64__) && !(defined(__riscv) && __riscv_xlen == 64)
-#error "cradle needs a 64-bit little-endian machine: x86-64, 64-bit Arm or RISC-V"
+#if defined(__ILP32__) || !(defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
+#error "cradle needs a 64-bit little-endian machine with 64-bit pointers: x86-64, 64-bit Arm or RISC-V"
 #endif
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "cradle needs a little-endian machine"
@@ -19,6 +15,10 @@
 #if !defined(__GNUC__)
 #error "cradle needs gcc or clang"
 #endif
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* The version of these headers; before 1.0 the minor number changes with the interface. */
 #define CRADLE_VERSION_MAJOR 0
@@ -69,7 +69,11 @@ struct CRADLE_ATTRIBUTE(capability("permission to collect")) cradle_permission {
 extern struct cradle_permission cradle_collection;
 
 /* The function may collect: objects may move, and every reference that is not rooted is stale after it. */
+#ifdef CRADLE_ROOTCHECK /* tools/cradle-rootcheck reads the sources: it must see the mark itself */
+#define CRADLE_MAY_COLLECT CRADLE_ATTRIBUTE(annotate("cradle_may_collect"))
+#else
 #define CRADLE_MAY_COLLECT CRADLE_ATTRIBUTE(requires_capability(cradle_collection))
+#endif
 #define CRADLE_GRANTS_COLLECTION CRADLE_ATTRIBUTE(acquire_capability(cradle_collection))
 #define CRADLE_REVOKES_COLLECTION CRADLE_ATTRIBUTE(release_capability(cradle_collection))
 /* For the few functions whose use of the permission the analysis cannot follow, such as a setjmp wrapper. */

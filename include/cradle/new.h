@@ -18,12 +18,19 @@
  * allocated in the old generation by the slow path. */
 #define CRADLE_NURSERY_OBJECT_MAX_BYTES ((size_t)32 << 10)
 
-/* The unused nursery is poisoned when library and caller are built with AddressSanitizer. */
+/* The unused nursery is poisoned when library and caller are built with AddressSanitizer, or both with CRADLE_VALGRIND=1. */
 #if defined(__SANITIZE_ADDRESS__)
 #define CRADLE_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define CRADLE_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define CRADLE_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CRADLE_TSAN 1
 #endif
 #endif
 
@@ -33,9 +40,22 @@ CRADLE_BEGIN_DECLS
 #ifdef CRADLE_ASAN
 void __asan_unpoison_memory_region(void const volatile *address, size_t size);
 #define CRADLE_UNPOISON(address, size) __asan_unpoison_memory_region((address), (size))
+#elif defined(CRADLE_VALGRIND) && CRADLE_VALGRIND
+CRADLE_API void cradle_unpoison(void *address, size_t size);
+#define CRADLE_UNPOISON(address, size) cradle_unpoison((address), (size))
 #else
 #define CRADLE_UNPOISON(address, size) ((void)0)
 #endif
+
+/* top as the fast path reads it. Another thread may lower it meanwhile (cradle_safepoint_request). A plain read of an aligned
+ * word sees the old or the new one, and is folded into the comparison; ThreadSanitizer wants to be told that it is meant. */
+CRADLE_INLINE const char *cradle_top(const cradle_mutator *mutator) {
+#ifdef CRADLE_TSAN
+  return __atomic_load_n(&mutator->top, __ATOMIC_RELAXED);
+#else
+  return mutator->top;
+#endif
+}
 
 /* Nursery memory that was taken and is to be filled: [free, end). */
 typedef struct cradle_reservation {
@@ -65,7 +85,7 @@ CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t t
   char *object = mutator->free;
   if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_new_slow(mutator, type, size);
   char *next = object + bytes;
-  if (CRADLE_UNLIKELY(next > mutator->top)) return cradle_new_slow(mutator, type, size);
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_slow(mutator, type, size);
   CRADLE_UNPOISON(object, bytes);
   *(cradle_word *)object = type;
   mutator->free = next; /* last: docs/design/fast-path.md */
@@ -88,7 +108,7 @@ CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_
   char *object = mutator->free;
   if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_try_new_slow(mutator, type, size);
   char *next = object + bytes;
-  if (CRADLE_UNLIKELY(next > mutator->top)) return cradle_try_new_slow(mutator, type, size);
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_try_new_slow(mutator, type, size);
   CRADLE_UNPOISON(object, bytes);
   *(cradle_word *)object = type;
   mutator->free = next; /* last: docs/design/fast-path.md */
@@ -116,7 +136,7 @@ CRADLE_API void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32
  * register. When memory runs out the handler is called. */
 CRADLE_INLINE cradle_reservation cradle_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
   cradle_reservation reservation = {mutator->free, mutator->free + ((size + 7) & ~(size_t)7), mutator};
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || reservation.end > mutator->top))
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || reservation.end > cradle_top(mutator)))
     return cradle_reserve_slow(mutator, size, false);
   mutator->free = reservation.end;
   if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;
@@ -126,7 +146,7 @@ CRADLE_INLINE cradle_reservation cradle_reserve(cradle_mutator *mutator, size_t 
 /* The same; the reservation's free is NULL when memory runs out. */
 CRADLE_INLINE cradle_reservation cradle_try_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
   cradle_reservation reservation = {mutator->free, mutator->free + ((size + 7) & ~(size_t)7), mutator};
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || reservation.end > mutator->top))
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || reservation.end > cradle_top(mutator)))
     return cradle_reserve_slow(mutator, size, true);
   mutator->free = reservation.end;
   if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;

@@ -1,0 +1,77 @@
+/* The model test with bytes in place of the random numbers: a fuzzer looks for bytes under which heap and model differ.
+ *
+ * The first four bytes choose nursery, stress mode, increments and verifier, every operation takes one or more of the others, and
+ * the run is over when they are used up. Three programs are made of this file: with libFuzzer (FUZZ_ENGINE: it has the main
+ * function), under AFL++ (compiled with afl-clang-fast, FILE being @@), and one that replays files, which is a test:
+ *
+ *     fuzz_heap FILE...
+ *
+ * tools/fuzz builds and runs the first.
+ */
+#define MODEL_OF_BYTES
+#include "test_model.c"
+
+#define BYTES_MOST 4096
+
+static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
+  switch (below(w, 24)) {
+    case 0: case 1: case 2: case 3: op_allocate_into_root(w); break;
+    case 4: case 5: case 6: op_allocate_into_object(w); break;
+    case 7: case 8: case 9: op_store(w); break;
+    case 10: op_store_many(w); break;
+    case 11: op_drop(w); break;
+    case 12: op_push(w); break;
+    case 13: op_pop(w); break;
+    case 14: op_store_pair(w); break;
+    case 15: op_weak_set(w); break;
+    case 16: op_finalize(w, false); break;
+    case 17: op_copy(w); break;
+    case 18: case 19: identity_step(w); break;
+    case 20: look_while_clearing(w); break;
+    default: op_collect(w); break;
+  }
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
+  static const size_t nurseries[] = {4096, 5000, 16384, 65536};
+  static const uint64_t periods[] = {0, 0, 1, 7};
+  if (size < 4 || size > BYTES_MOST) return 0;
+  world w;
+  open_world(&w, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] % 4 != 0);
+  w.choice = data + 4;
+  w.choices_end = data + size;
+  start_mutator(&w);
+  for (; w.choice < w.choices_end; w.op++) fuzz_step(&w);
+  cradle_error error;
+  if (!cradle_heap_verify(w.heap, &error)) differ(&w, error.message);
+  check_last(&w);
+  close_world(&w);
+  return 0;
+}
+
+#ifndef FUZZ_ENGINE
+static bool replay(const char *name) {
+  unsigned char bytes[BYTES_MOST];
+  FILE *file = fopen(name, "rb");
+  if (file == NULL) {
+    fprintf(stderr, "fuzz_heap: %s cannot be read\n", name);
+    return false;
+  }
+  size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  LLVMFuzzerTestOneInput(bytes, size);
+  return true;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) {
+    fputs("usage: fuzz_heap FILE...\n", stderr);
+    return 2;
+  }
+  for (int i = 1; i < argc; i++)
+    if (!replay(argv[i])) return 1;
+  printf("%d files replayed, no difference\n", argc - 1);
+  return 0;
+}
+#endif

@@ -1,0 +1,204 @@
+/* Many heaps in many threads: each thread makes, uses and frees heaps of its own while the others do the same; a mutator is
+ * handed from thread to thread; and one thread asks the mutator of another for a safepoint. Built with ThreadSanitizer, it
+ * shows that heaps share nothing. A lost request hangs it, which the time limit of the test ends.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cradle/cradle.h>
+
+enum { T_PAIR, T_ARRAY, T_COUNT };
+typedef struct pair {
+  uint64_t header;
+  struct pair *next;
+  uint64_t number;
+} pair;
+typedef struct array {
+  uint64_t header, length;
+  pair *item[];
+} array;
+static const cradle_type types[T_COUNT] = {
+    [T_PAIR] = {.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, next)},
+    [T_ARRAY] = {.name = "array", .size = sizeof(array), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+                 .length_offset = offsetof(array, length)},
+};
+
+enum { THREADS = 4, HEAPS = 3, ITEMS = 200, ROUNDS = 20, REQUESTS = 200, HANDS = 20 };
+
+static void require(bool holds, const char *what) {
+  if (holds) return;
+  fprintf(stderr, "test_threads: %s\n", what);
+  exit(1);
+}
+
+static void *checked(void *memory, const char *what) {
+  require(memory != NULL, what);
+  return memory;
+}
+
+static cradle_heap *new_heap(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = types;
+  options.type_count = T_COUNT;
+  options.nursery_bytes = 64 << 10;
+  options.heap_max_bytes = (size_t)64 << 20;
+  cradle_error error = {""};
+  return checked(cradle_heap_new(&options, &error), error.message);
+}
+
+/* --- heaps of their own --- */
+
+static pair *push(cradle_mutator *m, pair *list, uint64_t number) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(m, list);
+  pair *fresh = cradle_new(m, T_PAIR, sizeof(pair));
+  fresh->next = list;
+  fresh->number = number;
+  return fresh;
+}
+
+static uint64_t sum(const array *all) {
+  uint64_t total = 0;
+  for (uint64_t i = 0; i < all->length; i++)
+    for (const pair *p = all->item[i]; p != NULL; p = p->next) total += p->number;
+  return total;
+}
+
+/* Lists in an array that grows old: stores into old objects, and collections of each kind. */
+static uint64_t work(cradle_mutator *m, uint64_t seed) CRADLE_MAY_COLLECT {
+  array *all = cradle_new_array(m, T_ARRAY, ITEMS);
+  CRADLE_ROOT(m, all);
+  for (uint64_t round = 0; round < ROUNDS; round++) {
+    for (uint64_t i = 0; i < ITEMS; i++) {
+      pair *longer = push(m, round % 7 == 6 ? NULL : all->item[i], seed + i * round);
+      cradle_store(m, all, &all->item[i], longer);
+    }
+    if (round == ROUNDS / 3) cradle_collect_full(m);
+    if (round == ROUNDS / 2) cradle_collect_compacting(m);
+  }
+  return sum(all);
+}
+
+/* What work adds up to, without a heap. */
+static uint64_t expected(uint64_t seed) {
+  uint64_t total = 0;
+  for (uint64_t round = ROUNDS - ROUNDS % 7 - 1; round < ROUNDS; round++)
+    for (uint64_t i = 0; i < ITEMS; i++) total += seed + i * round;
+  return total;
+}
+
+static void *use_heaps(void *data) {
+  uint64_t seed = (uint64_t)(uintptr_t)data;
+  for (int i = 0; i < HEAPS; i++) {
+    cradle_heap *heap = new_heap();
+    cradle_mutator *m = cradle_mutator_new(heap);
+    require(m != NULL, "no memory for a mutator");
+    require(work(m, seed + (uint64_t)i) == expected(seed + (uint64_t)i), "a heap's sum is wrong");
+    cradle_error error;
+    require(cradle_heap_verify(heap, &error), "a heap is not sound");
+    cradle_mutator_free(m);
+    cradle_heap_free(heap);
+  }
+  return NULL;
+}
+
+static void threads_have_heaps_of_their_own(void) {
+  pthread_t threads[THREADS];
+  for (uintptr_t i = 0; i < THREADS; i++)
+    require(pthread_create(&threads[i], NULL, use_heaps, (void *)(i * 1000)) == 0, "no thread");
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+}
+
+/* --- a request from another thread --- */
+
+typedef struct asked {
+  cradle_heap *heap;
+  _Atomic(cradle_mutator *) mutator;
+  _Atomic uint64_t served; /* minor collections so far */
+  atomic_bool enough;
+  bool polls;
+} asked;
+
+static uint64_t minors(cradle_heap *heap) {
+  cradle_stats stats;
+  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  return stats.minor_collections;
+}
+
+/* Polls, or allocates: both serve a request. */
+static void *serve(void *data) {
+  asked *a = data;
+  cradle_mutator *m = cradle_mutator_new(a->heap);
+  require(m != NULL, "no memory for a mutator");
+  atomic_store(&a->mutator, m);
+  while (!atomic_load(&a->enough)) {
+    if (a->polls)
+      cradle_safepoint(m);
+    else
+      cradle_new(m, T_PAIR, sizeof(pair));
+    atomic_store(&a->served, minors(a->heap));
+  }
+  cradle_mutator_free(m);
+  return NULL;
+}
+
+static void no_request_is_lost(bool polls) {
+  asked a = {.heap = new_heap(), .polls = polls};
+  pthread_t thread;
+  require(pthread_create(&thread, NULL, serve, &a) == 0, "no thread");
+  cradle_mutator *m;
+  while ((m = atomic_load(&a.mutator)) == NULL) sched_yield();
+  for (int i = 0; i < REQUESTS; i++) {
+    uint64_t before = atomic_load(&a.served);
+    cradle_safepoint_request(m);
+    while (atomic_load(&a.served) == before) sched_yield();
+  }
+  atomic_store(&a.enough, true);
+  pthread_join(thread, NULL);
+  cradle_heap_free(a.heap);
+}
+
+/* --- handed from thread to thread --- */
+
+typedef struct handed {
+  cradle_mutator *m;
+  pair *list;
+} handed;
+
+static void *add_one(void *data) {
+  handed *h = data;
+  cradle_mutator_attach(h->m);
+  h->list = push(h->m, h->list, 1);
+  cradle_collect_minor(h->m);
+  cradle_mutator_detach(h->m);
+  return NULL;
+}
+
+static void a_mutator_is_handed_on(void) {
+  cradle_heap *heap = new_heap();
+  handed h = {.m = cradle_mutator_new(heap)};
+  require(h.m != NULL && cradle_global_root_add(heap, &h.list, CRADLE_KIND_REFERENCE), "no memory for a root");
+  cradle_mutator_detach(h.m);
+  for (int i = 0; i < HANDS; i++) {
+    pthread_t thread;
+    require(pthread_create(&thread, NULL, add_one, &h) == 0, "no thread");
+    pthread_join(thread, NULL);
+  }
+  cradle_mutator_attach(h.m);
+  int count = 0;
+  for (const pair *p = h.list; p != NULL; p = p->next) count++;
+  require(count == HANDS, "a list that many threads built is too short");
+  cradle_mutator_free(h.m);
+  cradle_heap_free(heap);
+}
+
+int main(void) {
+  threads_have_heaps_of_their_own();
+  no_request_is_lost(true);
+  no_request_is_lost(false);
+  a_mutator_is_handed_on();
+  puts("ok");
+  return 0;
+}

@@ -1,0 +1,1 @@
+"""The parts of tools/cradle-rootcheck: syntax (the compiler's tree), facts (about the whole program), flow (one function)."""

@@ -1,0 +1,199 @@
+"""What is known about the whole program: which functions may collect, and which types are references.
+
+    may collect   a function marked CRADLE_MAY_COLLECT, one that calls such a function, and a call through a pointer of a
+                  type that some such function, whose address is taken, has
+    objects       structures that CRADLE_SLOT names, that an allocation is converted to, whose first member is a header word
+                  named "header" or another object
+    values        typedefs of the variables that CRADLE_ROOT_VALUE roots, and those that the user names
+"""
+
+from clang.cindex import CursorKind, TypeKind
+
+from . import syntax
+
+MARK = "cradle_may_collect"
+DESCRIBE = "cradle_scope_describe"
+GLOBAL_ROOT = "cradle_global_root_add"
+POPS = {"cradle_pop", "cradle_pop_word"}
+VALUE_KIND = "CRADLE_KIND_VALUE"
+
+
+class Function:
+    """A function with a body."""
+
+    def __init__(self, cursor):
+        self.cursor = cursor
+        self.name = cursor.spelling
+        body = next(child for child in cursor.get_children() if child.kind == CursorKind.COMPOUND_STMT)
+        self.body = syntax.Node(body)
+        self.parameters = list(cursor.get_arguments())
+
+
+class Facts:
+    def __init__(self, value_types=()):
+        self.functions = {}  # by USR
+        self.marked = set()  # USRs
+        self.objects = set()  # structures, as syntax.structure tells them apart
+        self.slots = set()  # (structure, field) that CRADLE_SLOT names
+        self.values = set(value_types)
+        self.calls = {}  # USR: USRs and types of pointers that are called
+        self.taken = {}  # canonical function type: USRs of the functions whose address is taken
+        self.may_collect = set()  # USRs and types
+        self.records = {}  # structure: its definition
+
+    # --- gathering ---
+
+    def add(self, unit, inside):
+        """Takes in a translation unit; bodies only of files that inside(path) accepts."""
+        named, slots = {}, []
+        for cursor in unit.cursor.get_children():
+            where = cursor.location.file
+            if where is None:
+                continue
+            if cursor.kind == CursorKind.FUNCTION_DECL:
+                self._add_function(cursor, inside(where.name))
+            elif cursor.kind in (CursorKind.STRUCT_DECL, CursorKind.UNION_DECL, CursorKind.TYPEDEF_DECL):
+                structure = syntax.structure(cursor.type)
+                if structure is not None:
+                    named[cursor.spelling] = structure
+                    self.records[structure] = cursor.type.get_canonical().get_declaration().get_definition()
+            elif cursor.kind == CursorKind.VAR_DECL and inside(where.name):
+                self._note_taken(syntax.Node(cursor))
+            elif cursor.kind == CursorKind.MACRO_INSTANTIATION and cursor.spelling == "CRADLE_SLOT":
+                words = [token.spelling for token in cursor.get_tokens()]
+                if "," in words:
+                    slots.append((words[words.index(",") - 1], words[-2]))
+        self.slots |= {(named[name], field) for name, field in slots if name in named}
+
+    def _add_function(self, cursor, has_body_read):
+        name = cursor.get_usr()
+        if any(child.kind == CursorKind.ANNOTATE_ATTR and child.spelling == MARK for child in cursor.get_children()):
+            self.marked.add(name)
+        if not (has_body_read and cursor.is_definition()) or name in self.functions:
+            return
+        function = self.functions[name] = Function(cursor)
+        called = self.calls.setdefault(name, set())
+        for node in function.body.walk():
+            if node.kind == CursorKind.CALL_EXPR:
+                target = syntax.callee(node)
+                if target is not None:
+                    called.add(target.get_usr())
+                elif node.children:
+                    called.add(function_type(node.children[0]))
+                self._note_call(node, target)
+        self._note_taken(function.body)
+
+    def _note_call(self, call, target):
+        arguments = syntax.arguments(call)
+        if target is None or target.spelling != DESCRIBE or len(arguments) != 3:
+            return
+        address = arguments[1].without_casts()
+        if arguments[2].without_casts().name == VALUE_KIND and address.operator == syntax.ADDRESS_OF:
+            kind = address.children[0].own_type()
+            if kind.kind == TypeKind.TYPEDEF or kind.kind == TypeKind.ELABORATED:
+                name = kind.spelling.replace("const ", "").replace("volatile ", "")
+                if name not in ("uint64_t", "cradle_word", "uintptr_t"):
+                    self.values.add(name)
+
+    def _note_taken(self, tree):
+        """Functions that are named other than to be called."""
+        called = {id(node.children[0]) for node in tree.walk() if node.kind == CursorKind.CALL_EXPR and node.children}
+        for node in tree.walk():
+            if node.kind == CursorKind.DECL_REF_EXPR and id(node) not in called:
+                declared = node.declared()
+                if declared is not None and declared.kind == CursorKind.FUNCTION_DECL:
+                    kind = declared.type.get_canonical().spelling
+                    self.taken.setdefault(kind, set()).add(declared.get_usr())
+
+    # --- conclusions ---
+
+    def conclude(self):
+        self._close_calls()
+        slotted = {structure for structure, _ in self.slots}
+        for structure, cursor in self.records.items():
+            if structure in slotted or self._has_header(cursor, set()):
+                self.objects.add(structure)
+        for function in self.functions.values():
+            for node in function.body.walk():
+                self._note_allocation(node)
+
+    def _close_calls(self):
+        self.may_collect = set(self.marked)
+        callers = {}
+        for caller, called in self.calls.items():
+            for target in called:
+                callers.setdefault(target, set()).add(caller)
+        for kind, functions in self.taken.items():
+            for function in functions:
+                callers.setdefault(function, set()).add(kind)
+        waiting = list(self.may_collect)
+        while waiting:
+            for caller in callers.get(waiting.pop(), ()):
+                if caller not in self.may_collect:
+                    self.may_collect.add(caller)
+                    waiting.append(caller)
+
+    def _has_header(self, cursor, seen):
+        if cursor is None:
+            return False
+        field = next((child for child in cursor.get_children() if child.kind == CursorKind.FIELD_DECL), None)
+        if field is None:
+            return False
+        inner = syntax.structure(field.type)
+        if field.spelling == "header" and field.type.get_canonical().kind in (TypeKind.ULONG, TypeKind.ULONGLONG):
+            return True
+        if inner in self.records and inner not in seen:
+            return self._has_header(self.records[inner], seen | {inner})
+        return False
+
+    def _note_allocation(self, node):
+        if node.kind == CursorKind.CALL_EXPR:
+            call, kind = node, node.type
+        elif node.kind in syntax.CASTS and node.children and node.children[-1].kind == CursorKind.CALL_EXPR:
+            call, kind = node.children[-1], node.type
+        else:
+            return
+        if self.collects(call) and call.own_type().spelling == "void *" and syntax.is_pointer(kind):
+            structure = syntax.structure(syntax.pointee(kind))
+            if structure is not None:
+                self.objects.add(structure)
+
+    # --- questions ---
+
+    def collects(self, call):
+        target = syntax.callee(call)
+        if target is not None:
+            return target.get_usr() in self.may_collect
+        return bool(call.children) and function_type(call.children[0]) in self.may_collect
+
+    def is_object_pointer(self, kind):
+        return syntax.is_pointer(kind) and syntax.structure(syntax.pointee(kind)) in self.objects
+
+    def is_value(self, kind):
+        return kind.spelling.replace("const ", "").replace("volatile ", "") in self.values
+
+    def is_reference_field(self, structure, field):
+        """Of a field with a type that does not tell, such as void *."""
+        return (structure, field) in self.slots
+
+    def roots_parameter(self, call, index):
+        """Whether the function called roots what its parameter points to."""
+        target = syntax.callee(call)
+        function = self.functions.get(target.get_usr()) if target is not None else None
+        if function is None or index >= len(function.parameters):
+            return target is None or target.get_usr() not in self.functions
+        parameter = function.parameters[index]
+        for node in function.body.walk():
+            if node.kind == CursorKind.CALL_EXPR and node.name == DESCRIBE:
+                if any(inner.declared() == parameter for inner in syntax.arguments(node)[1].walk()
+                       if inner.kind == CursorKind.DECL_REF_EXPR):
+                    return True
+        return False
+
+
+def function_type(called):
+    """The canonical type of the function that an expression, a pointer or a name, stands for."""
+    kind = called.own_type().get_canonical()
+    while kind.kind == TypeKind.POINTER:
+        kind = kind.get_pointee().get_canonical()
+    return kind.spelling

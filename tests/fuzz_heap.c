@@ -46,6 +46,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   cradle_error error;
   if (!cradle_heap_verify(w.heap, &error)) differ(&w, error.message);
   check_last(&w);
+  void *moves = cradle_new(w.m, T_NODE, sizeof(node)); /* a stressed run in which nothing did is refused */
+  cradle_push(w.m, moves);
+  cradle_collect_minor(w.m);
+  (void)cradle_pop(w.m);
   close_world(&w);
   return 0;
 }

@@ -368,6 +368,25 @@ static void hooks_and_destructors(void **state) {
   cradle_hook_remove(f.heap, &hook);
 }
 
+static bool walk_again(void *data, const cradle_object_info *info) {
+  (void)info;
+  return cradle_heap_walk(data, walk_again, data) == CRADLE_WALK_COMPLETE;
+}
+
+static void walk_in_a_walk(cradle_mutator *m) {
+  cradle_mutator_free(m);
+  (void)cradle_heap_walk(f.heap, walk_again, f.heap);
+}
+
+static void walks_do_not_nest(void **state) {
+  (void)state;
+  static void *kept;
+  kept = cradle_new(f.m, T_PAIR, sizeof(pair));
+  assert_true(cradle_global_root_add(f.heap, &kept, CRADLE_KIND_REFERENCE));
+  refused_in_child(walk_in_a_walk, "a walk of a heap that is being freed, or from a callback of another walk");
+  cradle_global_root_remove(f.heap, &kept);
+}
+
 static void hooks_that_use_the_heap(void **state) {
   (void)state;
   for (int kind = CRADLE_EVENT_MINOR_BEGIN; kind <= CRADLE_EVENT_PAUSE; kind++) {
@@ -411,6 +430,7 @@ int main(void) {
       WITH_FIXTURE(hooks_come_after_the_listener),  WITH_FIXTURE(hooks_that_are_not),
       WITH_FIXTURE(a_hook_may_ask_for_a_safepoint), WITH_FIXTURE(hooks_that_use_the_heap),
       WITH_FIXTURE(hooks_and_destructors),
+      WITH_FIXTURE(walks_do_not_nest),
       WITH_FIXTURE(trace_callbacks_that_allocate),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

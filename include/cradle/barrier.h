@@ -4,9 +4,9 @@
 #ifndef CRADLE_BARRIER_H
 #define CRADLE_BARRIER_H
 
-#include <string.h>
-
 #include <cradle/mutator.h>
+
+#include <string.h>
 
 CRADLE_BEGIN_DECLS
 

@@ -78,10 +78,13 @@ static void found(walk_context *context, uintptr_t address) {
   }
 }
 
+/* While the dead are found, an object that a finalizer brings back may still refer to one that it has not brought back yet: that
+ * is dead so far, and so not told. */
 static inline void walk_address(walk_context *context, cradle_word *slot, cradle_kind kind, uintptr_t address) {
   cradle_heap *heap = context->heap;
   bool young = address - (uintptr_t)heap->nursery.start < nursery_filled(heap);
   if (!young && !arenas_contain(&heap->old.arenas, address)) return;
+  if (!young && heap->major.phase == MAJOR_CLEARING && crd_is_known_dead(heap, address)) return;
   found(context, address);
   crd_walker *walker = context->walker;
   if (walker->slot != NULL && !walker->stopped) walker->slot(walker->data, context->holder, slot, kind, address);

@@ -98,6 +98,7 @@ static inline void fixture_open_with(fixture *f, const cradle_options *options) 
   f->checkpoint = cradle_save(f->m);
   f->message[0] = '\0';
   f->armed = false;
+  f->stressed = options->stress_period != 0;
 }
 
 static inline void fixture_open(fixture *f) {

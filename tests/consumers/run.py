@@ -162,17 +162,19 @@ def use_cmake(arguments, folder, prefix, libraries):
     if cmake is None:
         print("cmake is not installed: find_package is not tried")
         return
+    cmake_with_ninja = [cmake, "-G", "Ninja"]  # Meson needs ninja, so it is there; make may not be
     project = text_of(BUILDING, "cmake")
     for target in ("Cradle::cradle", "Cradle::static"):
         (folder / "CMakeLists.txt").write_text(project.replace("Cradle::cradle", target))
         build = folder / target.removeprefix("Cradle::")
-        run([cmake, "-S", folder, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_C_COMPILER={shlex.split(arguments.cc)[-1]}"])
+        run([*cmake_with_ninja, "-S", folder, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
+             f"-DCMAKE_C_COMPILER={shlex.split(arguments.cc)[-1]}"])
         run([cmake, "--build", build])
         check_vm(build / "vm", libraries)
     # A version that is not there must be refused.
     for version in ("0.0.1", "0.99", "1.0"):
         (folder / "CMakeLists.txt").write_text(project.replace("Cradle 0.1", f"Cradle {version}"))
-        done = subprocess.run([cmake, "-S", folder, "-B", folder / version, f"-DCMAKE_PREFIX_PATH={prefix}"],
+        done = subprocess.run([*cmake_with_ninja, "-S", folder, "-B", folder / version, f"-DCMAKE_PREFIX_PATH={prefix}"],
                               capture_output=True, text=True, check=False)
         expect(done.returncode != 0 and "Cradle" in done.stderr, f"CMake takes this version for {version}")
 

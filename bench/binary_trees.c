@@ -3,14 +3,20 @@
 
 enum { MIN_DEPTH = 4 };
 
-/* The shadow stack's way: what must outlive a call is pushed before it and reloaded after it. */
+/* The shadow stack's way: what must outlive a call that may collect is pushed before it and reloaded after it. The allocation
+ * collects rarely, and only then is there something to push. */
 static tree *make(cradle_mutator *m, unsigned depth) CRADLE_MAY_COLLECT {
   if (depth == 0) return cradle_new(m, TYPE_TREE, sizeof(tree));
   cradle_push(m, make(m, depth - 1));
-  cradle_push(m, make(m, depth - 1));
-  tree *fresh = cradle_new(m, TYPE_TREE, sizeof(tree));
-  fresh->right = cradle_pop(m);
+  tree *right = make(m, depth - 1);
+  tree *fresh = cradle_new_fast(m, TYPE_TREE, sizeof(tree));
+  if (CRADLE_UNLIKELY(fresh == NULL)) {
+    cradle_push(m, right);
+    fresh = cradle_new(m, TYPE_TREE, sizeof(tree));
+    right = cradle_pop(m);
+  }
   fresh->left = cradle_pop(m);
+  fresh->right = right;
   return fresh;
 }
 

@@ -54,6 +54,21 @@ static void every_nth_allocation(void **state) {
   for (size_t i = 0; i < POINTS; i++) assert_int_equal(at[i], (i + 1) % 7 == 0);
 }
 
+/* Code that takes the fast path alone must meet the collections as well: it is refused, and comes to cradle_new. */
+CRADLE_UNCHECKED_COLLECTION
+static void the_fast_path_alone_is_refused(void **state) {
+  (void)state;
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 5;
+  fixture_open_with(&f, &options);
+  for (size_t i = 0; i < 20; i++) {
+    assert_null(cradle_new_fast(f.m, T_PAIR, sizeof(pair)));
+    new_pair();
+  }
+  fixture_close(&f);
+}
+
 static void a_seed_repeats_and_another_differs(void **state) {
   (void)state;
   bool one[POINTS], again[POINTS], other[POINTS];
@@ -429,6 +444,7 @@ static void a_stale_slot_is_found(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_nth_allocation),
+      cmocka_unit_test(the_fast_path_alone_is_refused),
       cmocka_unit_test(a_seed_repeats_and_another_differs),
       cmocka_unit_test(bounds_leave_the_one_collection),
       cmocka_unit_test(only_at_safepoints),

@@ -185,6 +185,32 @@ CRADLE_MAY_COLLECT static void large_objects_come_zeroed(void **state) {
   }
 }
 
+/* Until the nursery is full it gives what cradle_new gives, then NULL and never a collection; for what cradle_new places
+ * outside the nursery, always NULL. */
+CRADLE_MAY_COLLECT static void the_fast_path_alone_never_collects(void **state) {
+  (void)state;
+  soil_nursery();
+  uint64_t collections = read_stats().minor_collections;
+  size_t count = 0;
+  node *last = NULL;
+  for (node *made; (made = cradle_new_fast(mutator, NODE, sizeof(node))) != NULL; last = made, count++) {
+    assert_int_equal(made->header, NODE);
+    made->number = count;
+    made->next = last;
+  }
+  assert_in_range(count * sizeof(node), NURSERY_BYTES / 4 * 3, NURSERY_BYTES);
+  assert_null(cradle_new_fast(mutator, NODE, sizeof(node)));
+  assert_null(cradle_new_fast(mutator, LARGE, LARGE_BYTES));
+  assert_int_equal(read_stats().minor_collections, collections);
+  CRADLE_ROOT(mutator, last);
+  node *more = cradle_new(mutator, NODE, sizeof(node));
+  more->next = last;
+  assert_int_equal(read_stats().minor_collections, collections + 1);
+  for (const node *at = last; at != NULL; at = at->next) assert_int_equal(at->number, --count);
+  assert_int_equal(count, 0);
+  assert_non_null(cradle_new_fast(mutator, NODE, sizeof(node)));
+}
+
 /* Old memory is used again for promoted objects, whose contents must be theirs alone, padding included. */
 CRADLE_MAY_COLLECT static void promoted_objects_keep_their_contents(void **state) {
   (void)state;
@@ -555,6 +581,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       IN_HEAP(objects_come_zeroed),
       IN_HEAP(large_objects_come_zeroed),
+      IN_HEAP(the_fast_path_alone_never_collects),
       IN_HEAP(promoted_objects_keep_their_contents),
       IN_HEAP(sizes_round_up),
       IN_HEAP(the_header_is_the_type),

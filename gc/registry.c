@@ -55,8 +55,10 @@ static bool init_list(cradle_heap *heap, crd_list *list) {
 
 static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) {
   size_t waiting = (size_t)(queue->words.top - queue->head);
-  if (queue->head != queue->words.base) memmove(queue->words.base, queue->head, waiting * sizeof *queue->head);
-  queue->words.top = queue->words.base + waiting;
+  if (queue->head != queue->words.base) {
+    memmove(queue->words.base, queue->head, waiting * sizeof *queue->head);
+    queue->words.top = queue->words.base + waiting;
+  }
   if (!ensure_room(heap, &queue->words, count)) return false;
   queue->head = queue->words.base;
   return true;

@@ -1,7 +1,7 @@
 /* The adaptive nursery: its size follows what survives.
  *
  * What a program allocates can die before the nursery is full or outlive it. Where a larger nursery lets more of it die, the
- * collector has less to promote, and that is worth more than the cache misses it costs, up to the L3; where all survives
+ * collector has less to promote, and that is worth more than the cache misses it costs, up to half the L3; where all survives
  * anyhow, or all dies, the size from the L2 is as good as any. Which of them it is only a trial tells:
  *
  *   grow     when a notable share survives, the size is doubled for a few collections; if then a clearly smaller share
@@ -33,16 +33,17 @@
 #define RATE_SHARE_DOWN 0.25
 #define RATE_CLIP 1.5
 #define SURVIVAL_SHARE 0.25
-/* Bounds of the size: the base over so much, and the L3, or so many bases where it is unknown. */
+/* Bounds of the size: the base over so much, and this share of the L3, or so many bases where it is unknown. */
 #define MIN_SHARE 16
 #define MIN_BYTES ((size_t)256 << 10)
+#define L3_SHARE 2
 #define UNKNOWN_L3_BASES 4
 #define MAX_BYTES ((size_t)32 << 20)
 
 void crd_adapt_init(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   size_t base = heap->nursery.bytes;
-  size_t max = heap->hardware.l3_bytes != 0 ? heap->hardware.l3_bytes : base * UNKNOWN_L3_BASES;
+  size_t max = heap->hardware.l3_bytes != 0 ? heap->hardware.l3_bytes / L3_SHARE : base * UNKNOWN_L3_BASES;
   adapt->fixed = heap->options.nursery_bytes != 0 || heap->options.nursery_fixed || heap->options.quarantine != 0;
   adapt->base = base;
   adapt->min = base / MIN_SHARE > MIN_BYTES ? base / MIN_SHARE : MIN_BYTES;

@@ -324,7 +324,7 @@ static inline void *new_registered_fast(cradle_mutator *mutator, uint32_t type, 
   if (CRADLE_CHECKED || heap->services == NULL || type >= heap->types.count) return NULL;
   const crd_type *descriptor = &heap->types.types[type];
   size_t bytes = cradle_object_bytes(size);
-  bool is_sound = descriptor->size == bytes && descriptor->items == CRADLE_ITEMS_NONE && bytes <= REGISTERED_FAST_MAX_BYTES;
+  bool is_sound = descriptor->size == bytes && descriptor->items == CRADLE_ITEMS_NONE && size <= REGISTERED_FAST_MAX_BYTES;
   if (!is_sound || mutator->free + bytes > mutator->top) return NULL;
   cradle_word *object = (cradle_word *)mutator->free;
   if (!registry_push_one(heap, object, type, descriptor->registers)) return NULL;

@@ -138,8 +138,7 @@ static void evacuate_object(void *data, cradle_word *object) {
   compact_context *context = data;
   cradle_heap *heap = context->heap;
   if (object[0] & HEADER_PINNED_FLAG) return;
-  const crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, (uintptr_t)object));
-  page = arenas_page(&heap->old.arenas, page->head);
+  const crd_page *page = old_span_of(&heap->old, (uintptr_t)object);
   size_t bytes = type_object_bytes(heap_type(heap, object[0]), object);
   void *place = page->state == PAGE_SMALL ? small_place(&heap->old, page->size_class)
                                           : crd_old_take_large(&heap->old, bytes, false, false, 0);

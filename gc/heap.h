@@ -223,6 +223,17 @@ static inline bool heap_holds_young(const cradle_heap *heap, uintptr_t address) 
   if (CRADLE_LIKELY(heap->old.young_large == PAGE_NONE) || !arenas_contain(&heap->old.arenas, address)) return false;
   return arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address))->state == PAGE_LARGE_YOUNG;
 }
+/* Whether the object at an address of the old generation is known to be dead: marking is over and did not reach it. */
+static inline bool heap_is_known_dead(const cradle_heap *heap, uintptr_t address) {
+  const crd_page *page = old_span_of(&heap->old, address);
+  if (page->state == PAGE_LARGE_YOUNG || page->state == PAGE_LARGE_REACHED) return false;
+  return (heap->major.phase == MAJOR_CLEARING || old_is_unswept(&heap->old, page)) && !old_is_marked(&heap->old, address);
+}
+/* The address that a word leads to, which holds a plain reference or, if value is set, a value; 0: none. */
+static inline uintptr_t heap_address_in(const cradle_heap *heap, bool value, cradle_word word) {
+  if (CRADLE_LIKELY(!value)) return (uintptr_t)word;
+  return value_is_reference(&heap->encoding, word) ? value_address(&heap->encoding, word) : 0;
+}
 static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header) {
   return &heap->types.types[(uint32_t)header];
 }

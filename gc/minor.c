@@ -224,18 +224,10 @@ static CRADLE_NOINLINE uint64_t trace_young_handles(minor_context *context) {
   return words;
 }
 
-/* Whether the place belongs to the run that its allocator is filling now, whose allocation bits are set ahead. */
-static bool is_unfilled(const minor_context *context, const cradle_word *object) {
-  const crd_arenas *arenas = &context->heap->old.arenas;
-  uint32_t head = arenas_page(arenas, arenas_page_number(arenas, (uintptr_t)object))->head;
-  if (arenas_page(arenas, head)->state != PAGE_SMALL) return false;
-  const crd_allocator *allocator = &context->allocators[arenas_page(arenas, head)->size_class];
-  return (const char *)object >= allocator->free && (const char *)object < allocator->end;
-}
-
 static void trace_old_object(void *data, cradle_word *object) {
   minor_context *context = data;
-  if (is_unfilled(context, object)) return;
+  const crd_old *old = &context->heap->old;
+  if (old_is_unfilled(old, old_span_of(old, (uintptr_t)object), (uintptr_t)object)) return;
   object[0] |= HEADER_BARRIER_FLAG;
   trace(context, object);
 }

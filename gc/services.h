@@ -134,8 +134,7 @@ static inline uintptr_t death_find(const crd_death *death, uintptr_t address) {
 
 /* The address that a weak word, a key or a value leads to; 0: none. */
 static inline uintptr_t service_address(const cradle_heap *heap, bool value, cradle_word word) {
-  if (CRADLE_LIKELY(!value)) return (uintptr_t)word;
-  return value_is_reference(&heap->encoding, word) ? value_address(&heap->encoding, word) : 0;
+  return heap_address_in(heap, value, word);
 }
 static inline void service_redirect(const cradle_heap *heap, bool value, cradle_word *slot, uintptr_t address) {
   *slot = value ? value_moved(&heap->encoding, *slot, address) : address;

@@ -41,12 +41,6 @@ static CRADLE_COLD void *promote_large(minor_context *context, size_t bytes) {
   return place;
 }
 
-static void refill(minor_context *context, uint32_t size_class) {
-  bool refilled = crd_old_refill(&context->heap->old, size_class, 0);
-  ASSERT(refilled, "[heap.2] the promotion reserve did not hold a span");
-  (void)refilled;
-}
-
 /* Most objects are a few words: a call of memcpy would cost more than the copy. */
 static inline void copy_words(cradle_word *restrict to, const cradle_word *restrict from, size_t words) {
   if (CRADLE_UNLIKELY(words > COPY_INLINE_WORDS)) {
@@ -62,11 +56,9 @@ static inline void copy_words(cradle_word *restrict to, const cradle_word *restr
 /* A place for an object that the fast path cannot serve: the run is used up, or the size is not in the type. */
 static CRADLE_NOINLINE cradle_word *slow_place(minor_context *context, size_t bytes) {
   if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
-  uint32_t size_class = old_class_of(&context->heap->old, bytes);
-  crd_allocator *allocator = &context->allocators[size_class];
-  if (allocator->free == allocator->end) refill(context, size_class);
-  char *place = allocator->free;
-  allocator->free = place + context->heap->old.classes.of[size_class].bytes;
+  crd_old *old = &context->heap->old;
+  char *place = old_take_small(old, old_class_of(old, bytes), 0);
+  ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a span");
   return (cradle_word *)place;
 }
 

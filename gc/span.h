@@ -83,6 +83,15 @@ static inline uint32_t old_class_of(const crd_old *old, size_t bytes) {
   return old->classes.by_words[bytes / 8];
 }
 
+/* A place for an object of the class, with whatever was in it. keep arenas stay FREE. NULL: no memory. */
+static inline char *old_take_small(crd_old *old, uint32_t size_class, uint32_t keep) {
+  crd_allocator *allocator = &old->allocators[size_class];
+  if (allocator->free == allocator->end && !crd_old_refill(old, size_class, keep)) return NULL;
+  char *place = allocator->free;
+  allocator->free = place + old->classes.of[size_class].bytes;
+  return place;
+}
+
 /* The bitmap words of a span; bit 0 of word 0 is its first word of memory. Of an object of more than an arena, the first
  * page's, where its only bit is. */
 typedef struct span_bits {

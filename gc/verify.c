@@ -7,7 +7,6 @@
  * that was not registered, a wrong descriptor) than of the collector's, so the message names holder, slot and type.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "gc/check.h"
 #include "gc/heap.h"
@@ -429,6 +428,5 @@ bool cradle_heap_verify(cradle_heap *heap, cradle_error *error) {
     if (error != NULL) error->message[0] = '\0';
     return true;
   }
-  if (error != NULL) memcpy(error->message, text.buffer, sizeof error->message);
-  return false;
+  return crd_fail(error, text.buffer);
 }

@@ -4,13 +4,13 @@
 
 const char *cradle_address_name(cradle_address_kind kind) {
   switch (kind) {
-    case CRADLE_ADDRESS_OUTSIDE: return "outside the heap";
-    case CRADLE_ADDRESS_OBJECT: return "an object";
-    case CRADLE_ADDRESS_INTERIOR: return "inside an object";
-    case CRADLE_ADDRESS_DEAD: return "a dead object, not swept yet";
-    case CRADLE_ADDRESS_FREE: return "free memory of the old generation";
-    case CRADLE_ADDRESS_NURSERY: return "the filled part of the nursery";
-    case CRADLE_ADDRESS_NURSERY_FREE: return "the free part of the nursery";
+  case CRADLE_ADDRESS_OUTSIDE: return "outside the heap";
+  case CRADLE_ADDRESS_OBJECT: return "an object";
+  case CRADLE_ADDRESS_INTERIOR: return "inside an object";
+  case CRADLE_ADDRESS_DEAD: return "a dead object, not swept yet";
+  case CRADLE_ADDRESS_FREE: return "free memory of the old generation";
+  case CRADLE_ADDRESS_NURSERY: return "the filled part of the nursery";
+  case CRADLE_ADDRESS_NURSERY_FREE: return "the free part of the nursery";
   }
   return "unknown";
 }

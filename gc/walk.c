@@ -240,16 +240,16 @@ cradle_walk_result cradle_heap_walk(cradle_heap *heap, cradle_walk_function func
 
 const char *cradle_holder_name(cradle_holder holder) {
   switch (holder) {
-    case CRADLE_HOLDER_OBJECT: return "object";
-    case CRADLE_HOLDER_SHADOW_STACK: return "shadow stack";
-    case CRADLE_HOLDER_SCOPED_ROOT: return "scoped root";
-    case CRADLE_HOLDER_ROOT_RANGE: return "root range";
-    case CRADLE_HOLDER_GLOBAL_ROOT: return "global root";
-    case CRADLE_HOLDER_OTHER_ROOT: return "other root";
-    case CRADLE_HOLDER_HANDLE: return "handle";
-    case CRADLE_HOLDER_PIN: return "pin";
-    case CRADLE_HOLDER_PREBUILT: return "prebuilt object";
-    case CRADLE_HOLDER_FINALIZER_QUEUE: return "finalizer queue";
+  case CRADLE_HOLDER_OBJECT: return "object";
+  case CRADLE_HOLDER_SHADOW_STACK: return "shadow stack";
+  case CRADLE_HOLDER_SCOPED_ROOT: return "scoped root";
+  case CRADLE_HOLDER_ROOT_RANGE: return "root range";
+  case CRADLE_HOLDER_GLOBAL_ROOT: return "global root";
+  case CRADLE_HOLDER_OTHER_ROOT: return "other root";
+  case CRADLE_HOLDER_HANDLE: return "handle";
+  case CRADLE_HOLDER_PIN: return "pin";
+  case CRADLE_HOLDER_PREBUILT: return "prebuilt object";
+  case CRADLE_HOLDER_FINALIZER_QUEUE: return "finalizer queue";
   }
   return "unknown holder";
 }

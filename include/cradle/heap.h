@@ -119,7 +119,7 @@ typedef enum cradle_backing {
   CRADLE_BACKING_PARTLY_HUGE,
   CRADLE_BACKING_HUGE,        /* all that is resident */
 } cradle_backing;
-/* In words, as the log prints it; never NULL. */
+/* In words; never NULL. */
 CRADLE_API const char *cradle_backing_name(cradle_backing backing);
 
 typedef struct cradle_region {

@@ -225,7 +225,7 @@ static void give_back(void) {
   begin = now_ns();
   cradle_collect_major(s.m);
   show(&s, "100 MiB are live", begin);
-  for (int tenth = 1; tenth <= 60; tenth++) {
+  for (int tenth = 1; tenth <= 100; tenth++) {
     while (now_ns() - begin < (uint64_t)tenth * 100000000u) {
       allocate(&s, MIB, false);
       usleep(10000); /* a program that does other things, too */

@@ -127,15 +127,11 @@ static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
   return object;
 }
 
-/* --- large objects --- */
+/* --- objects outside the nursery --- */
 
-static void *take_large(cradle_heap *heap, size_t bytes) {
-  return crd_old_take_large(&heap->old, bytes, true, true, heap->old.reserve);
-}
-
-/* Large objects fill no nursery, so what is allocated of them brings on collections here: when it would pass the threshold, or,
- * while a major collection runs or none may begin, when it comes to a nursery's size. */
-static void collect_before_large(cradle_heap *heap, size_t bytes) {
+/* What is allocated here fills no nursery, so it brings on collections itself: when it would pass the threshold, or, while a
+ * major collection runs or none may begin, when it comes to a nursery's size. */
+static void collect_before(cradle_heap *heap, size_t bytes) {
   crd_major *major = &heap->major;
   major->large_bytes += bytes;
   bool may_begin = major->phase == MAJOR_IDLE && heap->majors_disabled == 0;
@@ -144,54 +140,36 @@ static void collect_before_large(cradle_heap *heap, size_t bytes) {
     crd_collect(heap, CRADLE_CAUSE_LARGE);
 }
 
-static void *new_large(cradle_mutator *mutator, uint32_t type, size_t bytes) {
+static void *take_outside(cradle_heap *heap, size_t bytes, bool young) {
+  crd_old *old = &heap->old;
+  if (young || bytes > SMALL_MAX_BYTES) return crd_old_take_large(old, bytes, young, true, old->reserve);
+  char *place = old_take_small(old, old_class_of(old, bytes), old->reserve);
+  return place == NULL ? NULL : memset(place, 0, bytes);
+}
+
+/* A young large object, or an old one of any size. NULL: no memory. */
+static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t bytes, bool young) {
   cradle_heap *heap = mutator->heap;
   PROBE3(allocate_large, heap, type, bytes);
   mutator->reserved_end = NULL;
   serve(heap, CRADLE_STRESS_ALLOCATIONS);
   if (bytes > heap->old.arenas.bytes) return NULL;
-  collect_before_large(heap, bytes);
-  cradle_word *object = take_large(heap, bytes);
+  collect_before(heap, bytes);
+  cradle_word *object = take_outside(heap, bytes, young);
   for (crd_depth depth = DEPTH_FULL; object == NULL && depth <= DEPTH_COMPACTING; depth++) {
     crd_collect_major(heap, CRADLE_CAUSE_MEMORY, depth);
-    object = take_large(heap, bytes);
+    object = take_outside(heap, bytes, young);
   }
   if (object == NULL) return NULL;
   heap->stats.allocated_bytes += bytes;
-  object[0] = type;
+  object[0] = type | (young ? 0 : heap_old_flags(&heap->types.types[type], bytes));
   return object;
 }
 
-static char *take_small_old(cradle_heap *heap, size_t bytes) {
-  uint32_t size_class = old_class_of(&heap->old, bytes);
-  crd_allocator *allocator = &heap->old.allocators[size_class];
-  if (allocator->free == allocator->end && !crd_old_refill(&heap->old, size_class, heap->old.reserve)) return NULL;
-  char *place = allocator->free;
-  allocator->free = place + heap->old.classes.of[size_class].bytes;
-  return memset(place, 0, bytes);
-}
-
-static void *take_old(cradle_heap *heap, size_t bytes) {
-  if (bytes <= SMALL_MAX_BYTES) return take_small_old(heap, bytes);
-  return crd_old_take_large(&heap->old, bytes, false, true, heap->old.reserve);
-}
-
-/* Like a large object, it brings on the collections that a filled nursery otherwise does. */
 void *crd_allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes) {
   cradle_heap *heap = mutator->heap;
-  PROBE3(allocate_large, heap, type, bytes);
-  mutator->reserved_end = NULL;
-  serve(heap, CRADLE_STRESS_ALLOCATIONS);
-  if (bytes > heap->old.arenas.bytes) return NULL;
-  collect_before_large(heap, bytes);
-  cradle_word *object = take_old(heap, bytes);
-  for (crd_depth depth = DEPTH_FULL; object == NULL && depth <= DEPTH_COMPACTING; depth++) {
-    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, depth);
-    object = take_old(heap, bytes);
-  }
+  cradle_word *object = new_outside(mutator, type, bytes, false);
   if (object == NULL) return NULL;
-  heap->stats.allocated_bytes += bytes;
-  object[0] = type | heap_old_flags(&heap->types.types[type], bytes);
   if (heap->sampling.interval != 0) crd_sample_slow(mutator, object, type, bytes);
   return object;
 }
@@ -216,7 +194,7 @@ void crd_out_of_memory(cradle_mutator *mutator, size_t size) {
 }
 
 static void *take_place(cradle_mutator *mutator, uint32_t type, size_t bytes) {
-  if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES) return new_large(mutator, type, bytes);
+  if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES) return new_outside(mutator, type, bytes, true);
   return make_room(mutator, bytes) ? bump(mutator, type, bytes) : NULL;
 }
 
@@ -276,21 +254,26 @@ size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const ch
   return bytes;
 }
 
+/* The new object, or NULL, with its length. */
+static void *with_length(const cradle_heap *heap, uint32_t type, cradle_word *object, size_t length) {
+  if (object != NULL) object[heap->types.types[type].length_offset / 8] = length;
+  return object;
+}
+
+static CRADLE_COLD _Noreturn void out_of_memory_for_array(cradle_mutator *mutator, uint32_t type, size_t length) {
+  size_t bytes = type_array_bytes(&mutator->heap->types.types[type], length);
+  crd_out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);
+}
+
 void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
   crd_mutator_check(mutator, "cradle_new_array");
   size_t bytes = crd_check_array(mutator->heap, type, length, "cradle_new_array");
-  uint32_t length_word = mutator->heap->types.types[type].length_offset / 8;
-  cradle_word *object = bytes == 0 ? NULL : allocate(mutator, type, bytes);
-  if (object != NULL) object[length_word] = length;
-  return object;
+  return with_length(mutator->heap, type, bytes == 0 ? NULL : allocate(mutator, type, bytes), length);
 }
 
 void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
   void *object = cradle_try_new_array(mutator, type, length);
-  if (CRADLE_UNLIKELY(object == NULL)) {
-    size_t bytes = type_array_bytes(&mutator->heap->types.types[type], length);
-    crd_out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);
-  }
+  if (CRADLE_UNLIKELY(object == NULL)) out_of_memory_for_array(mutator, type, length);
   return object;
 }
 
@@ -324,7 +307,7 @@ static inline void *new_registered_fast(cradle_mutator *mutator, uint32_t type, 
   if (CRADLE_CHECKED || heap->services == NULL || type >= heap->types.count) return NULL;
   const crd_type *descriptor = &heap->types.types[type];
   size_t bytes = cradle_object_bytes(size);
-  bool is_sound = descriptor->size == bytes && descriptor->items == CRADLE_ITEMS_NONE && bytes <= REGISTERED_FAST_MAX_BYTES;
+  bool is_sound = descriptor->size == bytes && descriptor->items == CRADLE_ITEMS_NONE && size <= REGISTERED_FAST_MAX_BYTES;
   if (!is_sound || mutator->free + bytes > mutator->top) return NULL;
   cradle_word *object = (cradle_word *)mutator->free;
   if (!registry_push_one(heap, object, type, descriptor->registers)) return NULL;
@@ -355,18 +338,12 @@ void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size)
 void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) {
   crd_mutator_check(mutator, "cradle_new_registered_array");
   size_t bytes = array_bytes(mutator->heap, type, length, "cradle_new_registered_array");
-  uint32_t length_word = mutator->heap->types.types[type].length_offset / 8;
-  cradle_word *object = bytes == 0 ? NULL : new_registered(mutator, type, bytes);
-  if (object != NULL) object[length_word] = length;
-  return object;
+  return with_length(mutator->heap, type, bytes == 0 ? NULL : new_registered(mutator, type, bytes), length);
 }
 
 void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) {
   void *object = cradle_try_new_registered_array(mutator, type, length);
-  if (CRADLE_UNLIKELY(object == NULL)) {
-    size_t bytes = type_array_bytes(&mutator->heap->types.types[type], length);
-    crd_out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);
-  }
+  if (CRADLE_UNLIKELY(object == NULL)) out_of_memory_for_array(mutator, type, length);
   return object;
 }
 

@@ -236,7 +236,7 @@ void cradle_collect_compacting(cradle_mutator *mutator) {
 void cradle_external_memory(cradle_mutator *mutator, int64_t bytes) {
   cradle_heap *heap = mutator->heap;
   crd_mutator_check_thread(mutator, "cradle_external_memory");
-  if (bytes < 0 && (uint64_t)-bytes > heap->external_bytes)
+  if (bytes < 0 && -(uint64_t)bytes > heap->external_bytes)
     crd_misuse(heap, "cradle_external_memory: more is taken away than was added");
   heap->external_bytes += (uint64_t)bytes;
 }

@@ -126,22 +126,13 @@ static void withdraw(compact_context *context) {
 
 /* --- evacuating --- */
 
-static char *small_place(crd_old *old, uint32_t size_class) {
-  crd_allocator *allocator = &old->allocators[size_class];
-  if (allocator->free == allocator->end && !crd_old_refill(old, size_class, 0)) return NULL;
-  char *place = allocator->free;
-  allocator->free = place + old->classes.of[size_class].bytes;
-  return place;
-}
-
 static void evacuate_object(void *data, cradle_word *object) {
   compact_context *context = data;
   cradle_heap *heap = context->heap;
   if (object[0] & HEADER_PINNED_FLAG) return;
-  const crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, (uintptr_t)object));
-  page = arenas_page(&heap->old.arenas, page->head);
+  const crd_page *page = old_span_of(&heap->old, (uintptr_t)object);
   size_t bytes = type_object_bytes(heap_type(heap, object[0]), object);
-  void *place = page->state == PAGE_SMALL ? small_place(&heap->old, page->size_class)
+  void *place = page->state == PAGE_SMALL ? old_take_small(&heap->old, page->size_class, 0)
                                           : crd_old_take_large(&heap->old, bytes, false, false, 0);
   if (place == NULL) return;
   memcpy(place, object, bytes);

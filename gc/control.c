@@ -1,8 +1,6 @@
 /* Control of a running heap: major collections held off, the maximum changed, hooks. */
 #include <cradle/control.h>
 
-#include <string.h>
-
 #include "gc/check.h"
 #include "gc/heap.h"
 
@@ -36,13 +34,13 @@ static void make_fit(cradle_mutator *mutator, size_t max) CRADLE_MAY_COLLECT {
   if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes))) cradle_collect_compacting(mutator);
 }
 
-static void refuse(const cradle_heap *heap, const char *why, cradle_error *error) {
+static bool refuse(const cradle_heap *heap, const char *why, cradle_error *error) {
   crd_text text = {.length = 0};
   crd_text_add(&text, "cradle_heap_set_max: ");
   crd_text_add(&text, why);
   crd_text_add(&text, "; at least ");
   crd_text_number(&text, heap->nursery.bytes + (arenas_in_use(&heap->old.arenas) + (size_t)ROOM_MIN_ARENAS) * ARENA_BYTES);
-  if (error != NULL) memcpy(error->message, text.buffer, sizeof error->message);
+  return crd_fail(error, text.buffer);
 }
 
 static void set_max(cradle_heap *heap, size_t max) {
@@ -58,16 +56,13 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
   if (error != NULL) error->message[0] = '\0';
   if (arenas->committed_count > crd_heap_arenas_within(heap, bytes)) {
     make_fit(mutator, bytes);
-    if (!leaves(heap, bytes, ROOM_MIN_ARENAS)) {
-      refuse(heap, "smaller than what lives, the nursery and two arenas", error);
-      return false;
-    }
+    if (!leaves(heap, bytes, ROOM_MIN_ARENAS))
+      return refuse(heap, "smaller than what lives, the nursery and two arenas", error);
     uint32_t keep = (uint32_t)crd_heap_arenas_within(heap, bytes) - arenas_in_use(arenas);
     crd_arenas_release(arenas, keep, UINT32_MAX);
     if (arenas->free_count > keep) {
       crd_nursery_reset(heap);
-      refuse(heap, "the system did not take back what is empty", error);
-      return false;
+      return refuse(heap, "the system did not take back what is empty", error);
     }
   }
   set_max(heap, bytes);

@@ -4,22 +4,15 @@
 
 const char *cradle_address_name(cradle_address_kind kind) {
   switch (kind) {
-    case CRADLE_ADDRESS_OUTSIDE: return "outside the heap";
-    case CRADLE_ADDRESS_OBJECT: return "an object";
-    case CRADLE_ADDRESS_INTERIOR: return "inside an object";
-    case CRADLE_ADDRESS_DEAD: return "a dead object, not swept yet";
-    case CRADLE_ADDRESS_FREE: return "free memory of the old generation";
-    case CRADLE_ADDRESS_NURSERY: return "the filled part of the nursery";
-    case CRADLE_ADDRESS_NURSERY_FREE: return "the free part of the nursery";
+  case CRADLE_ADDRESS_OUTSIDE: return "outside the heap";
+  case CRADLE_ADDRESS_OBJECT: return "an object";
+  case CRADLE_ADDRESS_INTERIOR: return "inside an object";
+  case CRADLE_ADDRESS_DEAD: return "a dead object, not swept yet";
+  case CRADLE_ADDRESS_FREE: return "free memory of the old generation";
+  case CRADLE_ADDRESS_NURSERY: return "the filled part of the nursery";
+  case CRADLE_ADDRESS_NURSERY_FREE: return "the free part of the nursery";
   }
   return "unknown";
-}
-
-/* Whether the place is in the run that its allocator has not filled yet, whose allocation bits are set ahead. */
-static bool is_unfilled(const crd_old *old, const crd_page *span, uintptr_t place) {
-  if (span->state != PAGE_SMALL) return false;
-  const crd_allocator *allocator = &old->allocators[span->size_class];
-  return place >= (uintptr_t)allocator->free && place < (uintptr_t)allocator->end;
 }
 
 /* The start of the place that holds the address, in the span whose first page is given. */
@@ -51,7 +44,7 @@ static void describe_old(const cradle_heap *heap, uintptr_t address, cradle_addr
   uintptr_t place = place_of(old, span, page, address);
   const crd_arena *arena = arenas_of(&old->arenas, place);
   const cradle_word *object = (const cradle_word *)place;
-  if (!(arena->allocated[arena_bit_word(place)] & arena_bit_mask(place)) || is_unfilled(old, span, place)) return;
+  if (!(arena->allocated[arena_bit_word(place)] & arena_bit_mask(place)) || old_is_unfilled(old, span, place)) return;
   if ((uint32_t)object[0] >= heap->types.count) return;
   if ((object[0] & HEADER_FORWARDED) && !crd_registry_is_open(heap, object)) return;
   cradle_object_info found = crd_object_info(heap, object);
@@ -59,7 +52,7 @@ static void describe_old(const cradle_heap *heap, uintptr_t address, cradle_addr
   info->object = found;
   info->offset = address - place;
   info->kind = info->offset == 0 ? CRADLE_ADDRESS_OBJECT : CRADLE_ADDRESS_INTERIOR;
-  if (crd_is_known_dead(heap, place)) info->kind = CRADLE_ADDRESS_DEAD;
+  if (heap_is_known_dead(heap, place)) info->kind = CRADLE_ADDRESS_DEAD;
 }
 
 void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info) {

@@ -33,8 +33,9 @@ static void put(dump_context *context, const void *bytes, size_t count) {
   if (context->failed) context->walker.stopped = true;
 }
 
+static const char zeros[8];
+
 static void flush(dump_context *context, dump_buffer *buffer) {
-  static const char zeros[8] = {0};
   if (buffer->chunk.bytes == 0) return;
   uint32_t filled = buffer->chunk.bytes, padding = -filled & 7;
   buffer->chunk.bytes += padding;
@@ -52,7 +53,6 @@ static void add(dump_context *context, dump_buffer *buffer, const void *record, 
 
 /* A chunk for each name: number, length, and the name padded with zeros. */
 static void put_name(dump_context *context, uint32_t tag, uint32_t number, const char *name) {
-  static const char zeros[8] = {0};
   uint32_t head[2] = {number, name == NULL ? 0 : (uint32_t)strlen(name)}, padding = -head[1] & 7;
   dump_chunk chunk = {tag, (uint32_t)sizeof head + head[1] + padding};
   put(context, &chunk, sizeof chunk);
@@ -188,6 +188,6 @@ bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *d
   crd_text text = {.length = 0};
   dump_header header = header_of(heap, 0);
   crd_dump(heap, header.words <= NARROW_WORDS ? 4 : 8, write, data, &text);
-  if (error != NULL) memcpy(error->message, text.buffer, sizeof error->message);
+  (void)crd_fail(error, text.buffer); /* empty after success */
   return text.length == 0;
 }

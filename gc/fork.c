@@ -5,21 +5,14 @@
  * anything to share there, and both get whole new pages when they touch it first. What is live is shared, and costs what
  * docs/design/pages.md measures. Pages of a reserved pool are shared, too, but a copy that the pool cannot
  * serve is a SIGBUS. */
-#include <string.h>
-
 #include "gc/heap.h"
 
-static bool refuse(cradle_error *error, const char *message) {
-  if (error != NULL) strncpy(error->message, message, sizeof error->message - 1);
-  return false;
-}
-
 bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
-  if (error != NULL) memset(error, 0, sizeof *error);
+  if (error != NULL) error->message[0] = '\0';
   if (heap->mutator != NULL) crd_mutator_check(&heap->mutator->public, "cradle_fork_prepare");
   if (heap->nursery.from_pool || heap->old.arenas.pool_count != 0)
-    return refuse(error, "fork: memory of the reserved huge-page pool is in use, and a process that writes to it after a fork "
-                         "dies when the pool is empty; use policy auto or off (hugepages_nursery, hugepages_arenas)");
+    return crd_fail(error, "fork: memory of the reserved huge-page pool is in use, and a process that writes to it after a fork "
+                           "dies when the pool is empty; use policy auto or off (hugepages_nursery, hugepages_arenas)");
   if (heap->mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
   crd_nursery_discard(heap);
   crd_arenas_discard_free(&heap->old.arenas);

@@ -73,7 +73,7 @@ static const char *choice_fault(const cradle_options *options) {
   return fault != NULL ? fault : crd_encoding_fault(&options->encoding);
 }
 
-static bool fail(cradle_error *error, const char *message) {
+bool crd_fail(cradle_error *error, const char *message) {
   if (error == NULL) return false;
   crd_text text = {.length = 0};
   crd_text_add(&text, message);
@@ -85,7 +85,7 @@ static bool check_options(const cradle_options *options, cradle_error *error) {
   const char *fault = version_fault(options);
   if (fault == NULL) fault = size_fault(options);
   if (fault == NULL) fault = choice_fault(options);
-  if (fault != NULL) return fail(error, fault);
+  if (fault != NULL) return crd_fail(error, fault);
   for (size_t i = 0; i < options->type_count; i++) {
     fault = crd_type_fault(&options->types[i]);
     if (fault == NULL) continue;
@@ -94,7 +94,7 @@ static bool check_options(const cradle_options *options, cradle_error *error) {
     crd_text_number(&text, i);
     crd_text_add(&text, "]: ");
     crd_text_add(&text, fault);
-    return fail(error, text.buffer);
+    return crd_fail(error, text.buffer);
   }
   return true;
 }
@@ -105,7 +105,7 @@ static bool init_types(cradle_heap *heap, cradle_error *error) {
   heap->plain_encoding = crd_encoding_is_plain(&heap->encoding);
   for (size_t i = 0; i < heap->options.type_count; i++)
     if (!crd_type_table_add(&heap->types, &heap->options.types[i], heap->plain_encoding, &heap->old.classes))
-      return fail(error, "memory for the type table was refused");
+      return crd_fail(error, "memory for the type table was refused");
   return true;
 }
 
@@ -138,7 +138,7 @@ static bool check_maximum(cradle_heap *heap, cradle_error *error) {
   crd_text text = {.length = 0};
   crd_text_add(&text, "heap_max_bytes: too small for the nursery and two arenas; at least ");
   crd_text_number(&text, heap->nursery.bytes + 2 * ARENA_BYTES);
-  return fail(error, text.buffer);
+  return crd_fail(error, text.buffer);
 }
 
 /* A cgroup that runs out of memory is killed without a word, so a heap without a maximum gets one. */
@@ -153,11 +153,11 @@ static void respect_group(cradle_heap *heap) {
 static bool init_memory(cradle_heap *heap, cradle_error *error) {
   size_t page = heap->hardware.page_bytes;
   if (!crd_old_init(&heap->old, &heap->options, &heap->hardware))
-    return fail(error, "address space for the old generation was refused (reserve_bytes, RLIMIT_AS)");
+    return crd_fail(error, "address space for the old generation was refused (reserve_bytes, RLIMIT_AS)");
   if (!crd_word_stack_init(&heap->remembered, REMEMBERED_MAX_BYTES, page, "cradle remembered set") ||
       !crd_word_stack_init(&heap->recorded, RECORDED_MAX_BYTES, page, "cradle recorded slots") ||
       !crd_word_stack_init(&heap->mark_stack, MARK_STACK_MAX_BYTES, page, "cradle mark stack"))
-    return fail(error, "address space for the collector's stacks was refused");
+    return crd_fail(error, "address space for the collector's stacks was refused");
   return true;
 }
 
@@ -196,7 +196,7 @@ static bool fail_pool(const cradle_heap *heap, const char *option, size_t wanted
   crd_text_add(&text, " bytes, ");
   crd_text_number(&text, heap->hardware.pool_pages_free);
   crd_text_add(&text, " free; vm.nr_hugepages); without \"!\" transparent huge pages serve instead");
-  return fail(error, text.buffer);
+  return crd_fail(error, text.buffer);
 }
 
 static bool check_pool(const cradle_heap *heap, cradle_error *error) {
@@ -216,14 +216,14 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   heap->nursery.bytes = bytes;
   crd_adapt_init(heap);
   if (!crd_nursery_init(heap, bytes, heap->adapt.max))
-    return fail(error, heap->options.quarantine == 0 ? "memory for the nursery was refused"
+    return crd_fail(error, heap->options.quarantine == 0 ? "memory for the nursery was refused"
                                                      : "memory for the nurseries of the quarantine was refused, or above 64 GiB");
   send_created(heap, reason);
   crd_pacing_init(&heap->pacing, &heap->options, &heap->hardware, bytes);
   if (!check_maximum(heap, error)) return false;
   crd_sampling_init(heap);
   crd_nursery_reset(heap);
-  if (heap->nursery.slack_end == heap->nursery.start) return fail(error, "memory for the promotion reserve was refused");
+  if (heap->nursery.slack_end == heap->nursery.start) return crd_fail(error, "memory for the promotion reserve was refused");
   return check_pool(heap, error);
 }
 
@@ -259,7 +259,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   if (!check_options(options, error)) return NULL;
   cradle_heap *heap = calloc(1, sizeof *heap);
   if (heap == NULL) {
-    fail(error, "memory for the heap's structure was refused");
+    crd_fail(error, "memory for the heap's structure was refused");
     return NULL;
   }
   heap->options = *options;

@@ -3,8 +3,8 @@
  *   [heap.1] Outside a collection every old object that refers to a young one is remembered, or remember_all is set.
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold.
  *   [heap.3] An old object's barrier flag is set exactly when it is not remembered; of a young object's flags, only the weak
- *            one and those of its identity (hash, id) can be set. An old array of SLOTS_MIN_BYTES and more has and keeps the
- *            slots flag, and the values flag if it holds values.
+ *            one and those of its identity (hash, id) can be set. An old array above SLOTS_MIN_BYTES has and keeps the slots
+ *            flag, and the values flag if it holds values.
  *   [heap.4] state says what runs now; no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] A slot of an array with the slots flag that holds a young reference is in recorded, or the array is remembered.
  *   [heap.6] While marking: no object that is marked and not on the mark stack holds, in a slot that is not recorded, a
@@ -42,7 +42,8 @@
 #define HEADER_PINNED_FLAG (UINT64_C(1) << CRADLE_PINNED_BIT)
 #define HEADER_ID_FLAG (UINT64_C(1) << 38)
 #define HEADER_IDENTITY (HEADER_ID_FLAG | (uint64_t)CRADLE_HASH_MASK << CRADLE_HASH_SHIFT)
-/* Arrays with no slots but their items, from this size on: below it, looking at all of one costs less than recording. */
+/* Arrays with no slots but their items, above this size: up to it, looking at all of one costs less than recording. None that
+ * the nursery can hold is larger. */
 #define SLOTS_MIN_BYTES ((size_t)32 << 10)
 /* A promoted object's header in the nursery: the new address with this bit. Type ids keep below it. */
 #define HEADER_FORWARDED (UINT64_C(1) << 63)
@@ -214,7 +215,7 @@ static inline bool heap_is_young(const cradle_heap *heap, uintptr_t address) {
 /* The flags with which an object that is not allocated in the nursery becomes old. */
 static inline uint64_t heap_old_flags(const crd_type *type, size_t bytes) {
   bool only_items = type->items >= CRADLE_ITEMS_REFERENCES && type->references == 0 && type->values == 0 && type->trace == NULL;
-  if (!only_items || bytes < SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
+  if (!only_items || bytes <= SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
   return HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | (type->items == CRADLE_ITEMS_VALUES ? HEADER_VALUES_FLAG : 0);
 }
 /* Whether the object at an address is young, large ones included. */
@@ -222,6 +223,17 @@ static inline bool heap_holds_young(const cradle_heap *heap, uintptr_t address) 
   if (CRADLE_LIKELY(heap_is_young(heap, address))) return true;
   if (CRADLE_LIKELY(heap->old.young_large == PAGE_NONE) || !arenas_contain(&heap->old.arenas, address)) return false;
   return arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address))->state == PAGE_LARGE_YOUNG;
+}
+/* Whether the object at an address of the old generation is known to be dead: marking is over and did not reach it. */
+static inline bool heap_is_known_dead(const cradle_heap *heap, uintptr_t address) {
+  const crd_page *page = old_span_of(&heap->old, address);
+  if (page->state == PAGE_LARGE_YOUNG || page->state == PAGE_LARGE_REACHED) return false;
+  return (heap->major.phase == MAJOR_CLEARING || old_is_unswept(&heap->old, page)) && !old_is_marked(&heap->old, address);
+}
+/* The address that a word leads to, which holds a plain reference or, if value is set, a value; 0: none. */
+static inline uintptr_t heap_address_in(const cradle_heap *heap, bool value, cradle_word word) {
+  if (CRADLE_LIKELY(!value)) return (uintptr_t)word;
+  return value_is_reference(&heap->encoding, word) ? value_address(&heap->encoding, word) : 0;
 }
 static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header) {
   return &heap->types.types[(uint32_t)header];
@@ -365,6 +377,8 @@ static inline bool stress_is_on(const cradle_heap *heap) {
 }
 
 /* --- others --- */
+/* Fills *error, unless error is NULL, and returns false (gc/heap.c). */
+bool crd_fail(cradle_error *error, const char *message);
 /* A zeroed object of a size that was checked, old from the start, with its header; NULL: no memory. May collect
  * (gc/allocate.c). */
 void *crd_allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes);

@@ -5,7 +5,7 @@
 #include "gc/check.h"
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
-#include "gc/services.h"
+#include "gc/registry.h"
 
 #define FIRST_CAPACITY 64
 /* Entries between two looks at the clock. */
@@ -108,14 +108,10 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
 
 /* --- dead objects --- */
 
-/* An old object whose span waits to be swept is alive when it is marked [span.6], one found dead is so before that; prebuilt
- * objects live. */
+/* What a finalizer brings back is not alive before its header has its flags again; prebuilt objects live. */
 static bool is_alive(const cradle_heap *heap, uintptr_t address) {
-  const crd_arenas *arenas = &heap->old.arenas;
-  if (!arenas_contain(arenas, address)) return true;
-  if (heap->major.phase == MAJOR_CLEARING) return !crd_weak_is_dead(heap, address);
-  const crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
-  return !old_is_unswept(&heap->old, arenas_page(arenas, page->head)) || old_is_marked(&heap->old, address);
+  if (!arenas_contain(&heap->old.arenas, address)) return true;
+  return !heap_is_known_dead(heap, address) && !crd_registry_is_open(heap, (const cradle_word *)address);
 }
 
 void *cradle_object_of_id(cradle_mutator *mutator, uint64_t id) {

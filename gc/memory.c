@@ -6,11 +6,11 @@
 
 const char *cradle_backing_name(cradle_backing backing) {
   switch (backing) {
-    case CRADLE_BACKING_UNKNOWN: return "unknown";
-    case CRADLE_BACKING_NOTHING: return "nothing";
-    case CRADLE_BACKING_BASE: return "base pages";
-    case CRADLE_BACKING_PARTLY_HUGE: return "partly huge pages";
-    case CRADLE_BACKING_HUGE: return "huge pages";
+  case CRADLE_BACKING_UNKNOWN: return "unknown";
+  case CRADLE_BACKING_NOTHING: return "nothing";
+  case CRADLE_BACKING_BASE: return "base pages";
+  case CRADLE_BACKING_PARTLY_HUGE: return "partly huge pages";
+  case CRADLE_BACKING_HUGE: return "huge pages";
   }
   return "unknown";
 }

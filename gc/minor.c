@@ -41,12 +41,6 @@ static CRADLE_COLD void *promote_large(minor_context *context, size_t bytes) {
   return place;
 }
 
-static void refill(minor_context *context, uint32_t size_class) {
-  bool refilled = crd_old_refill(&context->heap->old, size_class, 0);
-  ASSERT(refilled, "[heap.2] the promotion reserve did not hold a span");
-  (void)refilled;
-}
-
 /* Most objects are a few words: a call of memcpy would cost more than the copy. */
 static inline void copy_words(cradle_word *restrict to, const cradle_word *restrict from, size_t words) {
   if (CRADLE_UNLIKELY(words > COPY_INLINE_WORDS)) {
@@ -62,11 +56,9 @@ static inline void copy_words(cradle_word *restrict to, const cradle_word *restr
 /* A place for an object that the fast path cannot serve: the run is used up, or the size is not in the type. */
 static CRADLE_NOINLINE cradle_word *slow_place(minor_context *context, size_t bytes) {
   if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
-  uint32_t size_class = old_class_of(&context->heap->old, bytes);
-  crd_allocator *allocator = &context->allocators[size_class];
-  if (allocator->free == allocator->end) refill(context, size_class);
-  char *place = allocator->free;
-  allocator->free = place + context->heap->old.classes.of[size_class].bytes;
+  crd_old *old = &context->heap->old;
+  char *place = old_take_small(old, old_class_of(old, bytes), 0);
+  ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a span");
   return (cradle_word *)place;
 }
 
@@ -224,18 +216,10 @@ static CRADLE_NOINLINE uint64_t trace_young_handles(minor_context *context) {
   return words;
 }
 
-/* Whether the place belongs to the run that its allocator is filling now, whose allocation bits are set ahead. */
-static bool is_unfilled(const minor_context *context, const cradle_word *object) {
-  const crd_arenas *arenas = &context->heap->old.arenas;
-  uint32_t head = arenas_page(arenas, arenas_page_number(arenas, (uintptr_t)object))->head;
-  if (arenas_page(arenas, head)->state != PAGE_SMALL) return false;
-  const crd_allocator *allocator = &context->allocators[arenas_page(arenas, head)->size_class];
-  return (const char *)object >= allocator->free && (const char *)object < allocator->end;
-}
-
 static void trace_old_object(void *data, cradle_word *object) {
   minor_context *context = data;
-  if (is_unfilled(context, object)) return;
+  const crd_old *old = &context->heap->old;
+  if (old_is_unfilled(old, old_span_of(old, (uintptr_t)object), (uintptr_t)object)) return;
   object[0] |= HEADER_BARRIER_FLAG;
   trace(context, object);
 }

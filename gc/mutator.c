@@ -13,7 +13,6 @@ _Static_assert(offsetof(cradle_mutator, shadow_limit) == CRADLE_MUTATOR_SHADOW_L
 /* A thread is known by the address of a variable of its own: no call, and nothing to clean up. */
 static _Thread_local char thread_mark __attribute__((tls_model("initial-exec")));
 
-
 static CRADLE_COLD void entry_misuse(cradle_mutator *mutator, const char *what, const char *why) {
   crd_text text = {.length = 0};
   crd_text_add(&text, what);
@@ -47,7 +46,8 @@ static const char *called_from(int state) {
   switch (state) {
   case HEAP_FORKING: return "called after cradle_fork_prepare and before cradle_fork_parent or cradle_fork_child";
   case HEAP_DESTROYING:
-    return "called from a destructor or an external-size callback, or after one was left with longjmp; they must not use the heap";
+    return "called from a destructor, an external-size callback or a weak set's swept function, or after one was left with "
+           "longjmp; they must not use the heap";
   case HEAP_TELLING: return "called from a listener or a hook; they must not use the heap";
   case HEAP_WALKING: return "called from a callback of a heap walk; callbacks must not use the heap";
   case HEAP_SAMPLING: return "called from a sampler's callback; callbacks must not use the heap";

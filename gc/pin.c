@@ -86,9 +86,9 @@ void cradle_unpin(cradle_mutator *mutator, void *object) {
 /* --- allocation --- */
 
 /* NULL: no memory, for the object or for the pin. */
-static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t bytes) {
-  if (bytes > SIZE_MAX / 2 || !reserve(&mutator->heap->pins)) return NULL;
-  void *object = crd_allocate_old(mutator, type, bytes);
+static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) {
+  if (size > SIZE_MAX / 2 || !reserve(&mutator->heap->pins)) return NULL;
+  void *object = crd_allocate_old(mutator, type, cradle_object_bytes(size));
   if (object != NULL) add(mutator->heap, object);
   return object;
 }
@@ -96,7 +96,7 @@ static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t bytes) {
 void *cradle_new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_new_pinned");
   crd_check_size(mutator->heap, type, size);
-  void *object = new_pinned(mutator, type, cradle_object_bytes(size));
+  void *object = new_pinned(mutator, type, size);
   if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator, size);
   return object;
 }

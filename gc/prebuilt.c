@@ -76,7 +76,8 @@ static const char *fault_of(const cradle_heap *heap, const cradle_word *object) 
   if (object[0] >= heap->types.count)
     return "the header is not a type id of the heap alone (or the object is registered with another heap)";
   if (heap_type(heap, object[0])->registers != 0)
-    return "the type has weak slots, ephemerons, a finalizer, a destructor or an external size, which only objects of the heap have";
+    return "the type has weak slots, ephemerons, a finalizer, a destructor or an external size, which only objects of the heap "
+           "have";
   return NULL;
 }
 

@@ -9,7 +9,8 @@
  * have moved again or died; so each object's start is noted when its page is closed, and a moved object's second word becomes
  * its type.
  *
- * The ring has room for two windows more than the option says, so for three and more: the first one at its base never overlaps the last one at its end.
+ * The ring has room for two windows more than the option says, so for three and more: the first one at its base never overlaps
+ * the last one at its end.
  *
  *   [quarantine.1] The window [nursery.start, nursery.start + nursery.reserved_bytes) is accessible, and no page of it is closed.
  *   [quarantine.2] Of the window, what was not handed out holds POISON_UNUSED, up to clean.

@@ -29,12 +29,6 @@ void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
   crd_remember(heap, object);
 }
 
-/* The address that a word of a slot leads to, 0 for none. */
-static inline uintptr_t address_in(const cradle_heap *heap, bool value, cradle_word word) {
-  if (CRADLE_LIKELY(!value)) return (uintptr_t)word;
-  return value_is_reference(&heap->encoding, word) ? value_address(&heap->encoding, word) : 0;
-}
-
 /* How many more slots of the array may be recorded before the next minor collection. The array's page entry counts. */
 static inline uint32_t *may_record(cradle_heap *heap, const void *array) {
   crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, (uintptr_t)array));
@@ -59,7 +53,7 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   *(cradle_word *)slot = word;
   bool value = (header & HEADER_VALUES_FLAG) != 0;
   if (CRADLE_LIKELY(header & HEADER_SLOTS_FLAG)) {
-    if (!heap_holds_young(heap, address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
+    if (!heap_holds_young(heap, heap_address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
     uint32_t *most = may_record(heap, object);
     if (*most > 0 && record(heap, slot, value)) {
       --*most;
@@ -74,7 +68,7 @@ static bool record_slots(cradle_heap *heap, const void *array, bool value, const
   uint32_t *most = may_record(heap, array);
   bool marking = heap->major.phase == MAJOR_MARKING, few = count <= *most;
   for (size_t i = 0; i < count; i++) {
-    uintptr_t address = address_in(heap, value, slots[i]);
+    uintptr_t address = heap_address_in(heap, value, slots[i]);
     if (address == 0 || (!marking && !heap_holds_young(heap, address))) continue;
     if (!few || !record(heap, &slots[i], value)) return false;
     --*most;

@@ -4,22 +4,15 @@
 
 #include "gc/heap.h"
 #include "gc/probes.h"
+#include "gc/random.h"
 
 #define OPEN_FIRST 64
 
 /* --- the points --- */
 
-/* splitmix64 (Steele, Lea and Flood 2014): any seed will do. */
-static uint64_t next_random(crd_sampling *sampling) {
-  uint64_t z = sampling->random += UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-  return z ^ z >> 31;
-}
-
 /* A word of a stretch, as bytes from its start. */
 static uint64_t next_offset(crd_sampling *sampling) {
-  return next_random(sampling) % (sampling->interval / 8) * 8;
+  return random_next(&sampling->random) % (sampling->interval / 8) * 8;
 }
 
 /* Given the distance to the next point, counts the points in so many bytes from here, and moves the distance on to the first

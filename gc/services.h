@@ -15,8 +15,8 @@
  *   [services.3] For every registered finalizer there is room in its queue and in both candidate stacks: a collection
  *                cannot fail there. What else takes memory (watch tables, the stacks of reach) has a way without it: passes
  *                over all ephemerons until nothing changes, and registration order.
- *   [services.4] While a major collection marks and watching is set, every pair of a marked and scanned holder with an unmarked key has
- *                an entry in its watch table, and the key has the watched flag, unless the watch table is incomplete.
+ *   [services.4] While a major collection marks and watching is set, every pair of a marked and scanned holder with an unmarked
+ *                key has an entry in its watch table, and the key has the watched flag, unless the watch table is incomplete.
  *   [services.5] After the clearing of weak slots, no weak slot leads to an object that the collection found dead.
  */
 #ifndef CRADLE_GC_SERVICES_H
@@ -134,8 +134,7 @@ static inline uintptr_t death_find(const crd_death *death, uintptr_t address) {
 
 /* The address that a weak word, a key or a value leads to; 0: none. */
 static inline uintptr_t service_address(const cradle_heap *heap, bool value, cradle_word word) {
-  if (CRADLE_LIKELY(!value)) return (uintptr_t)word;
-  return value_is_reference(&heap->encoding, word) ? value_address(&heap->encoding, word) : 0;
+  return heap_address_in(heap, value, word);
 }
 static inline void service_redirect(const cradle_heap *heap, bool value, cradle_word *slot, uintptr_t address) {
   *slot = value ? value_moved(&heap->encoding, *slot, address) : address;
@@ -174,7 +173,8 @@ bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pac
 /* --- the modules; each phase for both collections, and what is left over for others --- */
 
 /* gc/reach.c: what only finalizers and ephemerons hold. */
-/* Looks at a slot whose object is to be reached. ephemeral: the value of a pair, of which a minor collection judges young ones only. */
+/* Looks at a slot whose object is to be reached. ephemeral: the value of a pair, of which a minor collection judges young ones
+ * only. */
 void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool ephemeral);
 /* Reaches an object that has not been. */
 void crd_reach_object(crd_death *death, uintptr_t address);

@@ -83,6 +83,15 @@ static inline uint32_t old_class_of(const crd_old *old, size_t bytes) {
   return old->classes.by_words[bytes / 8];
 }
 
+/* A place for an object of the class, with whatever was in it. keep arenas stay FREE. NULL: no memory. */
+static inline char *old_take_small(crd_old *old, uint32_t size_class, uint32_t keep) {
+  crd_allocator *allocator = &old->allocators[size_class];
+  if (allocator->free == allocator->end && !crd_old_refill(old, size_class, keep)) return NULL;
+  char *place = allocator->free;
+  allocator->free = place + old->classes.of[size_class].bytes;
+  return place;
+}
+
 /* The bitmap words of a span; bit 0 of word 0 is its first word of memory. Of an object of more than an arena, the first
  * page's, where its only bit is. */
 typedef struct span_bits {
@@ -97,6 +106,16 @@ static inline span_bits old_bits_of(const crd_old *old, uint32_t page, uint32_t 
 }
 static inline cradle_word *old_page_start(const crd_old *old, uint32_t page) {
   return (cradle_word *)arenas_page_address(&old->arenas, page);
+}
+/* The entry of the first page of the span that an object is in. */
+static inline const crd_page *old_span_of(const crd_old *old, uintptr_t object) {
+  return arenas_page(&old->arenas, arenas_page(&old->arenas, arenas_page_number(&old->arenas, object))->head);
+}
+/* Whether a place of the span is in the run that its allocator has not filled yet, whose allocation bits are set ahead. */
+static inline bool old_is_unfilled(const crd_old *old, const crd_page *span, uintptr_t place) {
+  if (span->state != PAGE_SMALL) return false;
+  const crd_allocator *allocator = &old->allocators[span->size_class];
+  return place >= (uintptr_t)allocator->free && place < (uintptr_t)allocator->end;
 }
 static inline bool old_is_unswept(const crd_old *old, const crd_page *span) {
   return span->epoch != old->epoch;

@@ -9,6 +9,7 @@
  * full and moves every old object. Freed and moved objects are poisoned at once.
  */
 #include "gc/heap.h"
+#include "gc/random.h"
 
 const char *crd_stress_fault(const cradle_options *options) {
   bool others = options->stress_seed != 0 || options->stress_first != 0 || options->stress_last != 0 ||
@@ -20,17 +21,9 @@ const char *crd_stress_fault(const cradle_options *options) {
   return NULL;
 }
 
-/* splitmix64 (Steele, Lea and Flood 2014): any seed will do. */
-static uint64_t next_random(crd_stress *stress) {
-  uint64_t z = stress->random += UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-  return z ^ z >> 31;
-}
-
 static void wind_up(cradle_heap *heap) {
   uint64_t period = heap->options.stress_period, distances = period > UINT64_MAX / 2 ? UINT64_MAX : 2 * period - 1;
-  heap->stress.countdown = heap->options.stress_seed == 0 ? period : 1 + next_random(&heap->stress) % distances;
+  heap->stress.countdown = heap->options.stress_seed == 0 ? period : 1 + random_next(&heap->stress.random) % distances;
 }
 
 void crd_stress_init(cradle_heap *heap) {

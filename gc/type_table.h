@@ -29,7 +29,8 @@ typedef struct crd_type {
 
 _Static_assert(sizeof(crd_type) == 64, "a line, so that an index is a shift");
 
-/* What only the services need: weak slots, ephemerons, finalizers, destructors, external sizes. Tracing sees weak items as bytes. */
+/* What only the services need: weak slots, ephemerons, finalizers, destructors, external sizes. Tracing sees weak items as
+ * bytes. */
 typedef struct crd_type_services {
   uint64_t weak, ephemerons; /* bitmaps of words */
   uint8_t items;             /* CRADLE_ITEMS_WEAK, CRADLE_ITEMS_EPHEMERONS, or NONE */

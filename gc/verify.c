@@ -7,7 +7,6 @@
  * that was not registered, a wrong descriptor) than of the collector's, so the message names holder, slot and type.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "gc/check.h"
 #include "gc/heap.h"
@@ -207,9 +206,7 @@ static size_t young_room(const cradle_heap *heap, const cradle_word *object) {
 }
 
 static size_t old_room(const cradle_heap *heap, const cradle_word *object, bool *young) {
-  const crd_arenas *arenas = &heap->old.arenas;
-  const crd_page *page = arenas_page(arenas, arenas_page_number(arenas, (uintptr_t)object));
-  page = arenas_page(arenas, page->head);
+  const crd_page *page = old_span_of(&heap->old, (uintptr_t)object);
   *young = page->state == PAGE_LARGE_YOUNG;
   return page->state == PAGE_SMALL ? heap->old.classes.of[page->size_class].bytes : (size_t)page->pages << PAGE_SHIFT;
 }
@@ -235,6 +232,7 @@ static void found_old(verify_context *context, uintptr_t address, const cradle_w
     fault(context, "stale reference into the old generation, where no object is", slot);
     return;
   }
+  if (crd_registry_is_open(context->heap, (const cradle_word *)address)) return; /* one dead object refers to another */
   bool young;
   size_t room = old_room(context->heap, (const cradle_word *)address, &young);
   if (!verify_header(context, (const cradle_word *)address, room, young ? YOUNG_FLAGS : OLD_FLAGS, slot)) return;
@@ -430,6 +428,5 @@ bool cradle_heap_verify(cradle_heap *heap, cradle_error *error) {
     if (error != NULL) error->message[0] = '\0';
     return true;
   }
-  if (error != NULL) memcpy(error->message, text.buffer, sizeof error->message);
-  return false;
+  return crd_fail(error, text.buffer);
 }

@@ -27,11 +27,6 @@ typedef struct walk_context {
   bool incomplete;
 } walk_context;
 
-static const crd_page *page_of(const cradle_heap *heap, const cradle_word *object) {
-  const crd_arenas *arenas = &heap->old.arenas;
-  return arenas_page(arenas, arenas_page(arenas, arenas_page_number(arenas, (uintptr_t)object))->head);
-}
-
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object) {
   const crd_type *type = heap_type(heap, object[0]);
   cradle_object_info info = {.object = (void *)(uintptr_t)object,
@@ -41,18 +36,11 @@ cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *o
                              .is_young = heap_is_young(heap, (uintptr_t)object)};
   info.place_bytes = info.bytes;
   if (info.is_young || !arenas_contain(&heap->old.arenas, (uintptr_t)object)) return info;
-  const crd_page *page = page_of(heap, object);
+  const crd_page *page = old_span_of(&heap->old, (uintptr_t)object);
   info.is_large = page->state != PAGE_SMALL;
   info.is_young = page->state == PAGE_LARGE_YOUNG || page->state == PAGE_LARGE_REACHED;
   info.place_bytes = info.is_large ? (uint64_t)page->pages << PAGE_SHIFT : heap->old.classes.of[page->size_class].bytes;
   return info;
-}
-
-bool crd_is_known_dead(const cradle_heap *heap, uintptr_t address) {
-  const crd_page *page = page_of(heap, (const cradle_word *)address);
-  if (page->state == PAGE_LARGE_YOUNG || page->state == PAGE_LARGE_REACHED) return false;
-  bool judged = heap->major.phase == MAJOR_CLEARING || old_is_unswept(&heap->old, page);
-  return judged && !old_is_marked(&heap->old, address);
 }
 
 /* --- finding --- */
@@ -84,7 +72,7 @@ static inline void walk_address(walk_context *context, cradle_word *slot, cradle
   cradle_heap *heap = context->heap;
   bool young = address - (uintptr_t)heap->nursery.start < nursery_filled(heap);
   if (!young && !arenas_contain(&heap->old.arenas, address)) return;
-  if (!young && heap->major.phase == MAJOR_CLEARING && crd_is_known_dead(heap, address)) return;
+  if (!young && heap->major.phase == MAJOR_CLEARING && heap_is_known_dead(heap, address)) return;
   found(context, address);
   crd_walker *walker = context->walker;
   if (walker->slot != NULL && !walker->stopped) walker->slot(walker->data, context->holder, slot, kind, address);
@@ -104,10 +92,8 @@ static inline void walk_value(void *data, cradle_word *slot) {
 static void walk_pair_value(void *data, bool value, cradle_word *slot) {
   walk_context *context = data;
   const cradle_heap *heap = context->heap;
-  uintptr_t address = value && !heap->plain_encoding && value_is_reference(&heap->encoding, *slot)
-                          ? value_address(&heap->encoding, *slot)
-                          : (uintptr_t)*slot;
-  if (arenas_contain(&heap->old.arenas, address) && crd_is_known_dead(heap, address)) return;
+  uintptr_t address = heap_address_in(heap, value, *slot);
+  if (arenas_contain(&heap->old.arenas, address) && heap_is_known_dead(heap, address)) return;
   (value ? walk_value : walk_reference)(data, slot);
 }
 
@@ -254,16 +240,16 @@ cradle_walk_result cradle_heap_walk(cradle_heap *heap, cradle_walk_function func
 
 const char *cradle_holder_name(cradle_holder holder) {
   switch (holder) {
-    case CRADLE_HOLDER_OBJECT: return "object";
-    case CRADLE_HOLDER_SHADOW_STACK: return "shadow stack";
-    case CRADLE_HOLDER_SCOPED_ROOT: return "scoped root";
-    case CRADLE_HOLDER_ROOT_RANGE: return "root range";
-    case CRADLE_HOLDER_GLOBAL_ROOT: return "global root";
-    case CRADLE_HOLDER_OTHER_ROOT: return "other root";
-    case CRADLE_HOLDER_HANDLE: return "handle";
-    case CRADLE_HOLDER_PIN: return "pin";
-    case CRADLE_HOLDER_PREBUILT: return "prebuilt object";
-    case CRADLE_HOLDER_FINALIZER_QUEUE: return "finalizer queue";
+  case CRADLE_HOLDER_OBJECT: return "object";
+  case CRADLE_HOLDER_SHADOW_STACK: return "shadow stack";
+  case CRADLE_HOLDER_SCOPED_ROOT: return "scoped root";
+  case CRADLE_HOLDER_ROOT_RANGE: return "root range";
+  case CRADLE_HOLDER_GLOBAL_ROOT: return "global root";
+  case CRADLE_HOLDER_OTHER_ROOT: return "other root";
+  case CRADLE_HOLDER_HANDLE: return "handle";
+  case CRADLE_HOLDER_PIN: return "pin";
+  case CRADLE_HOLDER_PREBUILT: return "prebuilt object";
+  case CRADLE_HOLDER_FINALIZER_QUEUE: return "finalizer queue";
   }
   return "unknown holder";
 }

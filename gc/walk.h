@@ -35,9 +35,6 @@ crd_root_names crd_root_names_begin(const cradle_heap *heap, const crd_walker *w
  * 0. */
 void crd_root_name(crd_root_names *names, cradle_referrer *referrer, uint32_t *range);
 
-/* Whether the object at an address of the old generation is known to be dead: marking is over and did not reach it. */
-bool crd_is_known_dead(const cradle_heap *heap, uintptr_t address);
-
 /* What the object at an address of the old generation or the nursery, or the prebuilt one, is. */
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object);
 

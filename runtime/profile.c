@@ -6,6 +6,7 @@
 #include "runtime/profile.h"
 
 #include "runtime/call_tree.h"
+#include "runtime/exit_list.h"
 #include "runtime/log_file.h"
 #include "runtime/option_table.h"
 #include "runtime/report.h"
@@ -26,7 +27,7 @@
 enum { FRAME_BY_ID = 0, FRAME_BY_TEXT, FRAME_CUT, FRAME_TYPE, FRAME_SIZE };
 
 struct crd_profile {
-  crd_profile *next_profile; /* in the process's list */
+  crd_exit_entry at_exit; /* first: [profile.2] */
   cradle_listener next;
   cradle_stack stack;
   crd_lock lock; /* [profile.1] */
@@ -211,41 +212,12 @@ static void write_once(crd_profile *profile) {
   errno = error;
 }
 
-/* --- the process's list: [profile.2] --- */
-
-static crd_profile *all_profiles;
-static uint64_t heaps_profiled;
-static crd_lock all_profiles_lock;
-static bool exit_registered;
-
-static void write_all_at_exit(void) {
+static void write_at_exit(crd_exit_entry *entry) {
+  crd_profile *profile = (crd_profile *)entry;
   /* A lock that stays taken belonged, in the parent of this process, to a thread that was busy. */
-  if (!crd_lock_try(&all_profiles_lock)) return;
-  for (crd_profile *profile = all_profiles; profile != NULL; profile = profile->next_profile) {
-    if (!crd_lock_try(&profile->lock)) continue;
-    write_once(profile);
-    crd_lock_release(&profile->lock);
-  }
-  crd_lock_release(&all_profiles_lock);
-}
-
-/* Returns the heap's number, from 1. */
-static uint64_t enlist(crd_profile *profile) {
-  crd_lock_take(&all_profiles_lock);
-  profile->next_profile = all_profiles;
-  all_profiles = profile;
-  uint64_t number = ++heaps_profiled;
-  if (!exit_registered) exit_registered = atexit(write_all_at_exit) == 0;
-  crd_lock_release(&all_profiles_lock);
-  return number;
-}
-
-static void delist(const crd_profile *profile) {
-  crd_lock_take(&all_profiles_lock);
-  crd_profile **link = &all_profiles;
-  while (*link != profile) link = &(*link)->next_profile;
-  *link = profile->next_profile;
-  crd_lock_release(&all_profiles_lock);
+  if (!crd_lock_try(&profile->lock)) return;
+  write_once(profile);
+  crd_lock_release(&profile->lock);
 }
 
 /* --- life --- */
@@ -261,7 +233,7 @@ static void listen(void *data, const cradle_event *event) {
   crd_profile *profile = data;
   cradle_listener next = profile->next;
   if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && profile->handed_over) {
-    delist(profile);
+    crd_exit_list_remove(&profile->at_exit);
     write_once(profile);
     free_profile(profile);
   }
@@ -281,17 +253,21 @@ static bool name_file(crd_profile *profile, const char *name) {
 }
 
 static crd_profile *make(const char *name) {
+  static uint64_t heaps; /* [profile.2] */
   crd_profile *profile = calloc(1, sizeof *profile);
   if (profile == NULL || !crd_call_tree_init(&profile->tree)) {
     crd_report("CRADLE_PROFILE: no memory for the profile");
     free(profile);
     return NULL;
   }
-  profile->facts.heap = enlist(profile);
-  if (name_file(profile, name) && open_file(profile)) return profile;
-  delist(profile);
-  free_profile(profile);
-  return NULL;
+  profile->facts.heap = __atomic_add_fetch(&heaps, 1, __ATOMIC_RELAXED);
+  profile->at_exit.run = write_at_exit;
+  if (!name_file(profile, name) || !open_file(profile)) {
+    free_profile(profile);
+    return NULL;
+  }
+  crd_exit_list_add(&profile->at_exit);
+  return profile;
 }
 
 crd_profile *crd_profile_open(const char *name, cradle_options *options) {
@@ -320,7 +296,7 @@ void crd_profile_hand_over(crd_profile *profile) {
 }
 
 void crd_profile_close(crd_profile *profile) {
-  delist(profile);
+  crd_exit_list_remove(&profile->at_exit);
   close(profile->fd);
   free_profile(profile);
 }

@@ -2,9 +2,8 @@
  *
  * [profile.1] A profile is its heap's alone and its callbacks come on one thread; it is locked
  *             because the end of the process may come on another.
- * [profile.2] The list of profiles that the end of the process writes, its lock, and the count of
- *             heaps that gives the files of one process different names are the process's; nothing
- *             else is.
+ * [profile.2] What the end of the process runs (runtime/exit_list.h) and the count of heaps, which
+ *             gives the files of one process different names, are the process's; nothing else is.
  * [profile.3] The program never fails because of its profile: an error is reported once.
  */
 #ifndef CRADLE_RUNTIME_PROFILE_H

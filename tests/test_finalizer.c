@@ -466,6 +466,50 @@ static void pressure_brings_collections_forward(void **state) {
   fixture_close(&f);
 }
 
+/* Between two increments its header may say where it is in the order instead of its flags: nobody gets to see it then, and the
+ * verifier knows, also where something dead leads to it. */
+static void what_is_on_its_way_back_is_not_seen(void **state) {
+  (void)state;
+  enum { LENGTH = 3000 };
+  fixture f;
+  services_open(&f);
+  {
+    pair *chain = NULL, *dead = NULL;
+    CRADLE_ROOT(f.m, chain);
+    CRADLE_ROOT(f.m, dead);
+    for (int i = 0; i < LENGTH; i++) chain = new_pair(&f, chain);
+    dead = new_pair(&f, chain);
+    final *object = new_final(&f, 1, chain);
+    CRADLE_ROOT(f.m, object);
+    uint64_t id = cradle_id(f.m, object);
+    uint32_t hash = cradle_identity_hash(f.m, object);
+    cradle_collect_major(f.m);
+    object = NULL;
+    chain = dead = NULL;
+    uint64_t steps = 0, clearing = 0;
+    while (!cradle_collect_step(f.m, 0) || steps == 0) {
+      cradle_error error;
+      if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+      steps++;
+      if (fixture_stats(&f).phase != CRADLE_PHASE_CLEARING) continue;
+      clearing++;
+      final *found = cradle_object_of_id(f.m, id);
+      if (found == NULL) continue;
+      assert_int_equal(cradle_identity_hash(f.m, found), hash);
+      assert_int_equal(cradle_id(f.m, found), id);
+    }
+    assert_true(clearing > 1 || f.stressed);
+    collect_by(&f, BY_MAJOR);
+    object = cradle_finalizer_next(f.m, QUEUE);
+    assert_ptr_equal(cradle_object_of_id(f.m, id), object);
+    assert_int_equal(cradle_identity_hash(f.m, object), hash);
+    int length = 0;
+    for (const pair *p = object->to; p != NULL; p = p->first) length++;
+    assert_int_equal(length, LENGTH);
+  }
+  fixture_close(&f);
+}
+
 static void misuse_of_finalizers(void **state) {
   (void)state;
   fixture f;
@@ -476,6 +520,8 @@ static void misuse_of_finalizers(void **state) {
     cradle_checkpoint rooted = cradle_save(f.m);
     f.checkpoint = rooted;
     ASSERT_MISUSE(&f, "cradle_finalizer_next: no queue 0; they are 1 to 7", cradle_finalizer_next(f.m, 0));
+    (void)new_weak(&f, NULL); /* from now on there is a fast path */
+    ASSERT_MISUSE(&f, "allocation of 18446744073709551615 bytes", (void)cradle_new_registered(f.m, T_WEAK, SIZE_MAX));
     ASSERT_MISUSE(&f, "no queue 8", (void)!cradle_finalizer_register(f.m, p, 8));
     ASSERT_MISUSE(&f, "not in this heap", (void)!cradle_finalizer_register(f.m, &f, QUEUE));
     assert_null(cradle_finalizer_next(f.m, 7));
@@ -501,6 +547,7 @@ int main(void) {
       cmocka_unit_test(a_destructor_that_uses_the_heap_is_refused),
       cmocka_unit_test(external_sizes_count),
       cmocka_unit_test(pressure_brings_collections_forward),
+      cmocka_unit_test(what_is_on_its_way_back_is_not_seen),
       cmocka_unit_test(misuse_of_finalizers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

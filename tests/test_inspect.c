@@ -377,6 +377,23 @@ static void weak_slots_are_no_references(void **state) {
   assert_int_equal(walk_for(NULL).objects, 2);
 }
 
+/* An immediate may look like any address, of arenas that were never committed too. */
+static void immediates_of_pairs_are_no_addresses(void **state) {
+  (void)state;
+  uint32_t type = cradle_type_add(
+      f.heap, &(cradle_type){.name = "value pair", .size = 24, .ephemerons = UINT64_C(1) << 1, .weak_values = true});
+  cradle_memory memory;
+  cradle_memory_report(f.heap, &memory, sizeof memory);
+  uint64_t *pair_of_values = cradle_new_registered(f.m, type, 24);
+  CRADLE_ROOT(f.m, pair_of_values);
+  pair_of_values[2] = (memory.arenas.start + memory.arenas.reserved_bytes / 2) | (TAG + 1);
+  for (int old = 0; old < 2; old++) {
+    assert_int_equal(walk_for(NULL).objects, 1);
+    assert_int_equal(who((void *)(uintptr_t)pair_of_values[2]).count, 0);
+    cradle_collect_full(f.m);
+  }
+}
+
 /* Between marking and sweeping: what marking did not reach is dead already, until a finalizer brings it back; pairs of dead keys
  * are not told, though they are not cleared yet. */
 static void while_the_dead_are_found(void **state) {
@@ -661,7 +678,7 @@ int main(void) {
       WITH_FIXTURE(while_marking),        WITH_FIXTURE(roots_have_names),
       WITH_FIXTURE(objects_are_told_with_their_slots), WITH_FIXTURE(addresses),
       WITH_FIXTURE(more_roots_have_names), WITH_FIXTURE(weak_slots_are_no_references),
-      WITH_FIXTURE(while_the_dead_are_found),
+      WITH_FIXTURE(while_the_dead_are_found), WITH_FIXTURE(immediates_of_pairs_are_no_addresses),
       WITH_FIXTURE(a_dump_that_cannot_be_written), WITH_FIXTURE(callbacks_that_use_the_heap),
       WITH_FIXTURE(another_thread),       WITH_FIXTURE(a_heap_without_a_mutator),
   };

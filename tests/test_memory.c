@@ -196,6 +196,8 @@ static void a_report_tells_the_regions(void **state) {
   assert_string_equal(memory.metadata.name, "cradle metadata");
   if (memory.nursery.obtained != CRADLE_BACKING_UNKNOWN) /* no page is touched before the first allocation */
     assert_int_equal(memory.nursery.obtained, CRADLE_BACKING_NOTHING);
+  assert_string_equal(cradle_backing_name(CRADLE_BACKING_NOTHING), "nothing");
+  assert_string_equal(cradle_backing_name(CRADLE_BACKING_PARTLY_HUGE), "partly huge pages");
   assert_grows(&f, 64 * MIB);
   memory = report_of(&f);
   cradle_stats stats = fixture_stats(&f);

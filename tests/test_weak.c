@@ -652,6 +652,23 @@ static void a_set_in_use_while_it_is_cleared(void **state) {
   fixture_close(&f);
 }
 
+/* --- without memory --- */
+
+static void an_array_that_is_too_long_is_none(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    weaks *table = cradle_try_new_registered_array(f.m, T_WEAKS, 3);
+    CRADLE_ROOT(f.m, table);
+    assert_int_equal(table->length, 3);
+    assert_null(cradle_try_new_registered_array(f.m, T_WEAKS, SIZE_MAX / 8 - 1)); /* overflows */
+    assert_null(cradle_try_new_registered_array(f.m, T_EPHEMERONS, (size_t)1 << 50));
+    assert_int_equal(((weaks *)cradle_new_registered_array(f.m, T_WEAKS, 0))->length, 0);
+  }
+  fixture_close(&f);
+}
+
 /* --- misuse --- */
 
 static void misuse_of_weak_things(void **state) {
@@ -736,6 +753,7 @@ int main(void) {
       cmocka_unit_test(a_key_that_a_finalizer_brings_back_keeps_its_value),
       cmocka_unit_test(an_intern_table),
       cmocka_unit_test(a_set_in_use_while_it_is_cleared),
+      cmocka_unit_test(an_array_that_is_too_long_is_none),
       cmocka_unit_test(misuse_of_weak_things),
       cmocka_unit_test(an_unregistered_holder_is_found),
   };

@@ -76,7 +76,7 @@ typedef struct cradle_stats {
   uint64_t large_bytes;                        /* of these in page runs */
   uint64_t pinned_objects;                     /* pinned now; several pins of one object count once */
   uint64_t handles, ids, prebuilt_objects;     /* open handles, objects with an id, registered prebuilt objects: now */
-  uint64_t external_bytes;                     /* told by cradle_external_memory */
+  uint64_t external_bytes;                     /* owned outside the heap: told, or asked of old objects by external_size */
   uint64_t threshold_bytes;                    /* old and external bytes at which the next major collection ought to be over */
   cradle_phase phase;                          /* of the major collection */
   uint64_t arena_bytes;                        /* each arena is so large */
@@ -108,6 +108,7 @@ typedef struct cradle_span_info {
 } cradle_span_info;
 /* Fills up to count rows; returns how many classes there are. Does not collect. */
 CRADLE_API size_t cradle_heap_spans(cradle_heap *heap, cradle_span_info *rows, size_t count);
+
 /* --- memory --- */
 
 /* What backs a region, as the kernel says. */
@@ -118,7 +119,7 @@ typedef enum cradle_backing {
   CRADLE_BACKING_PARTLY_HUGE,
   CRADLE_BACKING_HUGE,        /* all that is resident */
 } cradle_backing;
-/* In words, as the log prints it; never NULL. */
+/* In words; never NULL. */
 CRADLE_API const char *cradle_backing_name(cradle_backing backing);
 
 typedef struct cradle_region {

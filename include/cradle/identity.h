@@ -35,7 +35,8 @@ CRADLE_INLINE uint32_t cradle_identity_hash(cradle_mutator *mutator, void *objec
  * the last one, a major collection at all ids, in increments. 0 when memory for it was refused. */
 CRADLE_API uint64_t cradle_id(cradle_mutator *mutator, void *object);
 
-/* The object that has the id, or NULL: it is dead, or no object ever had it. The result is a reference like any other. */
+/* The object that has the id, or NULL: it is dead, a finalizer is about to bring it back, or no object ever had it. The result
+ * is a reference like any other. */
 CRADLE_API void *cradle_object_of_id(cradle_mutator *mutator, uint64_t id);
 
 CRADLE_END_DECLS

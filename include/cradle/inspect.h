@@ -77,10 +77,11 @@ typedef struct cradle_referrer {
   cradle_kind kind;          /* what the slot holds; CRADLE_KIND_REFERENCE for values of the plain encoding, too */
   cradle_object_info object; /* the holder, if it is an object or a prebuilt one */
   const char *name;          /* a root range's name; else cradle_holder_name */
-  uint64_t index;            /* of an object and a prebuilt one, the word of the slot (1: the first after the header) or CRADLE_INDEX_OUTSIDE; of
-                                the shadow stack and a range, the word from its base; of the scoped roots, 0 for the innermost;
-                                of the global roots, their order; of handles, the low half of the handle; of pins, their
-                                order; of finalizer queues, the queue; of others, the order in which they were reported */
+  uint64_t index;            /* of an object and a prebuilt one, the word of the slot (1: the first after the header) or
+                                CRADLE_INDEX_OUTSIDE; of the shadow stack and a range, the word from its base; of the scoped
+                                roots, 0 for the innermost; of the global roots, their order; of handles, the low half of the
+                                handle; of pins, their order; of finalizer queues, the queue; of others, the order in which
+                                they were reported */
   const void *slot;          /* its address */
 } cradle_referrer;
 

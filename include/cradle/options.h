@@ -83,8 +83,9 @@ typedef enum cradle_fault_report {
 /* Called when the embedder misused the library: message says what was done and to what. The default writes it to standard
  * error and aborts. A handler may longjmp away (the call that was refused did nothing); if it returns, the library aborts. */
 typedef void (*cradle_misuse_function)(void *data, const char *message);
-/* Called when an allocation of size bytes (SIZE_MAX: of a length whose size overflows) cannot be satisfied after a full collection. The heap is consistent, so a handler
- * may longjmp out. The default writes a message and aborts; if a handler returns, the library does that too. */
+/* Called when an allocation of size bytes (SIZE_MAX: of a length whose size overflows) cannot be satisfied after a full
+ * collection. The heap is consistent, so a handler may longjmp out. The default writes a message and aborts; if a handler
+ * returns, the library does that too. */
 typedef void (*cradle_out_of_memory_function)(void *data, cradle_mutator *mutator, size_t size);
 
 typedef struct cradle_options {

@@ -1,4 +1,4 @@
-/* The runtime: start-up from the environment, and the log.
+/* The runtime: start-up from the environment, with the log, statistics, profile and reports that it asks for.
  *
  * The collector itself reads no environment and prints nothing. A program that wants what its users expect (CRADLE_LOG,
  * CRADLE_GC_NURSERY and the rest, docs/environment.md) starts its heap here.
@@ -15,8 +15,9 @@ CRADLE_BEGIN_DECLS
  * Reads the environment; call it before other threads change it. */
 CRADLE_API int cradle_options_from_environment(cradle_options *options);
 
-/* Makes a heap from options overlaid with the environment, and attaches the log that CRADLE_LOG asks for; a listener in the
- * options still gets every event. Fails like cradle_heap_new. Free it with cradle_heap_free, which ends its log. */
+/* Makes a heap from options overlaid with the environment, and attaches what that asks for: a log, statistics at the end,
+ * published ranges, a profile, reports of faults. A listener in the options still gets every event. Fails like cradle_heap_new.
+ * Free it with cradle_heap_free, which ends all of that. */
 CRADLE_API cradle_heap *cradle_start(const cradle_options *options, cradle_error *error);
 
 /* Reads a size such as 4M, 1.6GB, 65536 or 32 KiB: a number and an optional unit of 1024 steps (K, M, G, T, each also with

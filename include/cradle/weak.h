@@ -16,8 +16,9 @@
  * Writing. As any slot: cradle_store, cradle_store_value, or the write barrier after a plain store. An ephemeron whose key reads
  * as zero is empty: write both its words, or a dead value would get a live key.
  *
- * Order. All weak slots to dead objects are cleared, as the program sees it, at once, before any finalizer runs; one that a finalizer brings
- * back is no longer in any weak slot, but still in ephemerons of which it is the key. docs/order-of-death.md has the whole.
+ * Order. All weak slots to dead objects are cleared, as the program sees it, at once, before any finalizer runs; one that a
+ * finalizer brings back is no longer in any weak slot, but still in ephemerons of which it is the key. docs/order-of-death.md
+ * has the whole.
  *
  * Cost. Nothing for heaps without them. A weak slot or a pair costs a few nanoseconds at its first minor collection and in
  * each major collection; an old object with weak slots or ephemerons that was stored into is looked at as a whole by the

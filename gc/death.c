@@ -9,8 +9,10 @@ void crd_death_minor(cradle_heap *heap, void *context, const cradle_word *stored
   death->stored = stored;
   death->stored_end = end;
   death->all_old = all_old;
+  crd_registry_distribute(death);
   crd_ephemerons_minor(death);
   bool revives = crd_finalizers_find_minor(death);
+  if (revives || death->progress) crd_registry_distribute_rest(death);
   crd_weak_minor(death, revives);
   crd_weak_sets_minor(death);
   if (revives) {
@@ -22,6 +24,7 @@ void crd_death_minor(cradle_heap *heap, void *context, const cradle_word *stored
   crd_weak_settle(death);
   crd_weak_sets_tell(heap);
   crd_watch_clear(&death->watch);
+  if (heap->mutator != NULL && heap->mutator->public.registered != NULL) crd_registry_allow(heap);
 }
 
 void crd_death_minor_ended(cradle_heap *heap) {

@@ -109,7 +109,7 @@ static void wake_reached(crd_death *death) {
 }
 
 void crd_ephemerons_minor(crd_death *death) {
-  death->incomplete = death->reaching = false;
+  death->incomplete = death->progress = death->reaching = false;
   const crd_list *list = list_of(death);
   if (list->words.base == list->words.top) return;
   scan_young(death, false);

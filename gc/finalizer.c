@@ -127,9 +127,10 @@ bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t q
   uintptr_t address = (uintptr_t)object;
   if (!heap_is_young(heap, address) && !arenas_contain(&heap->old.arenas, address))
     crd_misuse(heap, "cradle_finalizer_register: the object is not in this heap");
-  if (!crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER)) return false;
-  *heap->services->lists[REGISTERED_FINALIZER].words.top++ = address | queue;
-  heap->services->finalizer_room--;
+  bool listed = heap->services != NULL && heap->services->kinds >> REGISTERED_FINALIZER & 1;
+  if ((!listed || mutator->registered == mutator->registered_end) && !crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER))
+    return false;
+  *mutator->registered++ = address | queue;
   return true;
 }
 

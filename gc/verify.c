@@ -302,9 +302,11 @@ static void verify_service(void *data, bool value, cradle_word *slot) {
 
 static void verify_slots(verify_context *context, cradle_word *object) {
   context->holder = object;
-  if ((heap_type(context->heap, object[0])->registers & REGISTERED_WEAKLY) && !(object[0] & HEADER_WEAK_FLAG))
-    fault(context, "an object with weak slots or ephemerons was not allocated by cradle_new_registered", object);
-  if (object[0] & HEADER_WEAK_FLAG) crd_registry_each_slot(context->heap, object, verify_service, context);
+  if (heap_type(context->heap, object[0])->registers & REGISTERED_WEAKLY) {
+    if (!heap_holds_young(context->heap, (uintptr_t)object) && !(object[0] & HEADER_WEAK_FLAG))
+      fault(context, "an object with weak slots or ephemerons was not allocated by cradle_new_registered", object);
+    crd_registry_each_slot(context->heap, object, verify_service, context);
+  }
   visit_object(heap_type(context->heap, object[0]), object, verify_reference, verify_value, context);
 }
 

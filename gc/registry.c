@@ -296,10 +296,16 @@ static bool is_object(const cradle_heap *heap, uintptr_t address) {
   return heap->mutator != NULL && address < (uintptr_t)heap->mutator->public.free;
 }
 
+crd_word_stack crd_registry_fresh(const cradle_heap *heap) {
+  if (heap->services == NULL || heap->mutator == NULL || heap->mutator->public.registered == NULL) return (crd_word_stack){0};
+  crd_word_stack fresh = heap->services->fresh;
+  fresh.top = heap->mutator->public.registered;
+  return fresh;
+}
+
 static const char *check_fresh(const cradle_heap *heap) {
-  const crd_services *services = heap->services;
-  const cradle_word *end = heap->mutator == NULL ? NULL : heap->mutator->public.registered;
-  for (const cradle_word *entry = services->fresh.base; entry < end; entry++) {
+  crd_word_stack fresh = crd_registry_fresh(heap);
+  for (const cradle_word *entry = fresh.base; entry < fresh.top; entry++) {
     if (!is_object(heap, (uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS)))
       return "what is no object was registered since the last minor collection [services.1]";
   }

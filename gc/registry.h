@@ -5,6 +5,7 @@
 #define CRADLE_GC_REGISTRY_H
 
 #include "gc/check.h"
+#include "gc/word_stack.h"
 
 /* The lists. A type's registers field has bit k set when its objects are in list k. */
 enum { REGISTERED_WEAK, REGISTERED_EPHEMERON, REGISTERED_FINALIZER, REGISTERED_DESTRUCTOR, REGISTERED_KINDS };
@@ -25,6 +26,8 @@ bool crd_registry_open(cradle_heap *heap);
 bool crd_registry_make_room(cradle_heap *heap, unsigned kinds);
 /* The next registration asks for room: there will be a type whose lists are not there. */
 void crd_registry_close(cradle_heap *heap);
+/* The objects registered since the last minor collection; empty: none. */
+crd_word_stack crd_registry_fresh(const cradle_heap *heap);
 bool crd_registry_has_sets(const cradle_heap *heap);
 /* Runs the destructors that are left, and frees everything. */
 void crd_registry_fini(cradle_heap *heap);

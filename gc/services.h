@@ -77,7 +77,8 @@ typedef struct crd_death {
   /* gc/finalizer.c */
   crd_word_stack candidates;     /* dead objects with finalizers, in registration order, with their queue */
   crd_word_stack ordered;        /* candidates' numbers, last first */
-  size_t candidate;              /* the next to reach, counted down */
+  size_t watched;                /* so many are, when their order is asked for */
+  size_t candidate;              /* the next to reach, counted down; then the next to queue */
 } crd_death;
 
 /* What the clearing of a major collection does; see gc/death.c. */
@@ -149,6 +150,12 @@ void crd_registry_distribute(crd_death *death);
 void crd_registry_distribute_rest(crd_death *death);
 /* How much may be registered until the next one. */
 void crd_registry_allow(cradle_heap *heap);
+/* The entry of a young object with weak slots or ephemerons that survived: it is old from now on [services.2]. */
+static inline cradle_word services_settled(uintptr_t place) {
+  *(cradle_word *)place |= HEADER_WEAK_FLAG;
+  return place;
+}
+
 /* Forgets what the collection knew, whose stacks are empty, and gives its memory back to the system (gc/registry.c). */
 void crd_registry_trim(crd_death *death);
 

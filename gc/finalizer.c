@@ -104,6 +104,7 @@ bool crd_finalizers_reach(crd_death *death, crd_pace *pace) {
     if (death->candidate == 0) break;
     uintptr_t address = address_of(death->candidates.base[--death->candidate]);
     if (death_find(death, address) == 0) crd_reach_object(death, address);
+    if (pace != NULL && crd_pace_is_over(pace)) return false;
   }
   crd_reach_complete(death);
   death->reaching = false;

@@ -236,6 +236,7 @@ static void found_old(verify_context *context, uintptr_t address, const cradle_w
     fault(context, "stale reference into the old generation, where no object is", slot);
     return;
   }
+  if (crd_registry_is_open(context->heap, (const cradle_word *)address)) return; /* one dead object refers to another */
   bool young;
   size_t room = old_room(context->heap, (const cradle_word *)address, &young);
   if (!verify_header(context, (const cradle_word *)address, room, young ? YOUNG_FLAGS : OLD_FLAGS, slot)) return;

@@ -14,6 +14,8 @@
 #define LIST_SHARE 8
 /* A stack that grew larger than this gives its pages back after a major collection. */
 #define KEPT_BYTES ((size_t)1 << 20)
+/* So much of it at once, which takes some 0.1 ms. */
+#define TRIM_BYTES ((size_t)1 << 20)
 /* Finalizers that can be registered before room for them is looked at again, at least. */
 #define FINALIZER_ROOM_MIN 1024
 
@@ -181,12 +183,27 @@ bool crd_registry_has_sets(const cradle_heap *heap) {
   return heap->services != NULL && heap->services->sets != NULL;
 }
 
-void crd_registry_trim(crd_death *death) {
-  crd_word_stack *stacks[] = {&death->slots,      &death->open,    &death->path,          &death->members,
-                              &death->candidates, &death->ordered, &death->watch.entries, &death->watch.buckets};
+/* Gives a stack's pages back; whether all of them are. */
+static bool trim(crd_death *death, const crd_word_stack *stack, crd_pace *pace) {
+  size_t committed = word_stack_committed(stack);
+  while (committed > KEPT_BYTES && death->trimmed_bytes < committed) {
+    size_t rest = committed - death->trimmed_bytes, piece = rest < TRIM_BYTES ? rest : TRIM_BYTES;
+    (void)crd_pages_discard((char *)stack->base + death->trimmed_bytes, piece);
+    death->trimmed_bytes += piece;
+    pace->countdown = 1; /* each piece takes long enough to look at the clock */
+    if (crd_pace_is_over(pace)) return false;
+  }
+  return true;
+}
+
+bool crd_registry_trim(crd_death *death, crd_pace *pace) {
+  const crd_word_stack *stacks[] = {&death->slots,      &death->open,    &death->path,          &death->members,
+                                    &death->candidates, &death->ordered, &death->watch.entries, &death->watch.buckets};
   crd_watch_clear(&death->watch);
-  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
-    if (word_stack_committed(stacks[i]) > KEPT_BYTES) (void)crd_pages_discard(stacks[i]->base, word_stack_committed(stacks[i]));
+  for (; death->trimmed < sizeof stacks / sizeof *stacks; death->trimmed++, death->trimmed_bytes = 0)
+    if (!trim(death, stacks[death->trimmed], pace)) return false;
+  death->trimmed = 0;
+  return true;
 }
 
 void crd_registry_fini(cradle_heap *heap) {

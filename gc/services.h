@@ -67,6 +67,7 @@ typedef struct crd_death {
   bool incomplete;               /* the watch table is: fixpoints go by passes */
   bool progress;                 /* something was reached since it was last cleared */
   bool reaching;                 /* values go on the slots stack; else they are handed to the collection's own tracing */
+  size_t trimmed, trimmed_bytes; /* stacks whose memory was given back, and of the next one */
   uint64_t item;                 /* of a large array, where to go on */
   cradle_word *holder;           /* major: the ephemeron holder that is being scanned, or NULL */
   /* gc/reach.c */
@@ -83,7 +84,8 @@ typedef struct crd_death {
 
 /* What the clearing of a major collection does; see gc/death.c. */
 typedef enum crd_stage {
-  STAGE_WEAK, STAGE_SETS, STAGE_FIND, STAGE_REACH, STAGE_QUEUE, STAGE_EPHEMERONS, STAGE_HOLDERS, STAGE_DESTRUCTORS, STAGE_NONE
+  STAGE_WEAK, STAGE_SETS, STAGE_FIND, STAGE_REACH, STAGE_QUEUE, STAGE_EPHEMERONS, STAGE_HOLDERS, STAGE_DESTRUCTORS, STAGE_TRIM,
+  STAGE_NONE
 } crd_stage;
 
 typedef struct crd_services {
@@ -156,9 +158,6 @@ static inline cradle_word services_settled(uintptr_t place) {
   return place;
 }
 
-/* Forgets what the collection knew, whose stacks are empty, and gives its memory back to the system (gc/registry.c). */
-void crd_registry_trim(crd_death *death);
-
 /* --- passes of the major collection over a list --- */
 
 /* How far an increment goes. */
@@ -172,6 +171,8 @@ typedef enum crd_verdict { ENTRY_DROP, ENTRY_KEEP, ENTRY_AGAIN } crd_verdict;
 typedef crd_verdict (*crd_entry_function)(crd_death *death, cradle_word *entry);
 /* Goes on with a pass over the old objects of a list. true: it is over, and the list closed up. */
 bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pace *pace);
+/* Forgets what the collection knew, whose stacks are empty, and gives their memory back to the system. true: all of it. */
+bool crd_registry_trim(crd_death *death, crd_pace *pace);
 
 /* --- the modules; each phase for both collections, and what is left over for others --- */
 

@@ -630,8 +630,10 @@ static bool leads_to(const world *w, uint32_t from, uint32_t to) {
   return false;
 }
 
-/* Nobody who is still to come may lead to the one that came, unless it leads back. */
+/* Nobody who is still to come may lead to the one that came, unless it leads back. Once something that leads to it has come
+ * back, the program may have stored a reference to it anywhere. */
 static void check_order(world *w, uint32_t came) {
+  if (w->objects[came].revived) return;
   for (size_t tries = 0; tries < 8; tries++) {
     uint32_t other = w->finals[w->final_count - 1 - below(w, w->final_count < 200 ? w->final_count : 200)];
     if (w->objects[other].delivered == 0 && leads_to(w, other, came) && !leads_to(w, came, other))

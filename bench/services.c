@@ -6,8 +6,13 @@
  *   old-alive    one major collection of as many, all alive
  *   old-dead     one major collection in which all die; for finalizers, with taking them out of the queue
  *
- * Times are of the processor, so that other programs do not count. The row plain is an object of the same size without a service, and what an old object costs a major collection anyway: a
- * reference to each is kept in an array. The longest pause is that of another such collection, in increments of a millisecond.
+ * Each is told as it is, and how much more it is than for an object of the same size without a service, which is measured in
+ * the same run right before: what an old object costs a major collection anyway is in both, and so is the array with a reference
+ * to each that lives. Times are of the processor, so that other programs do not count.
+ *
+ * The longest pauses, in milliseconds, are those of minor collections of the first two columns, and of one more major
+ * collection of each sort, in increments of a millisecond. Of the chains each object leads to the one before it, the key of
+ * an ephemeron to the value of the next: the worst order there is.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -65,6 +70,7 @@ typedef struct service {
   const char *name;
   /* Allocates object i; may collect. */
   thing *(*make)(bench *b, uint64_t i);
+  bool is_chain; /* so the one before must live while the next is made */
 } service;
 
 static thing *make_plain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
@@ -93,6 +99,11 @@ static thing *make_final(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
   return cradle_new_registered(b->m, T_FINAL, sizeof(thing));
 }
+static thing *make_final_chain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
+  thing *final = make_final(b, i);
+  final->first = i == 0 ? NULL : b->keep->item[i - 1];
+  return final;
+}
 static thing *make_file(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
   return cradle_new_registered(b->m, T_FILE, sizeof(thing));
@@ -104,14 +115,37 @@ static thing *make_interned(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
 }
 
 static const service services[] = {
-    {"plain", make_plain}, {"weak", make_weak},   {"ephemeron", make_ephemeron},   {"ephemeron-chain", make_chain},
-    {"weak-set", make_interned}, {"finalizer", make_final}, {"destructor", make_file},
+    {"plain", make_plain, false},
+    {"weak", make_weak, false},
+    {"ephemeron", make_ephemeron, false},
+    {"ephemeron-chain", make_chain, true},
+    {"weak-set", make_interned, false},
+    {"finalizer", make_final, false},
+    {"finalizer-chain", make_final_chain, true},
+    {"destructor", make_file, false},
 };
 enum { SERVICES = sizeof services / sizeof *services };
 enum { YOUNG_DEAD, YOUNG_ALIVE, OLD_ALIVE, OLD_DEAD, FATES };
 static const char *const fate_names[FATES] = {"young-dead", "young-alive", "old-alive", "old-dead"};
 
+enum { PAUSE_MINOR, PAUSE_ALIVE, PAUSE_DEAD, PAUSES };
+static const char *const pause_names[PAUSES] = {"minor", "alive", "dead"};
+
 /* --- a run --- */
+
+/* Processor time of the minor collections so far. */
+typedef struct minor_clock {
+  uint64_t begin, longest;
+} minor_clock;
+static minor_clock minors;
+
+static void listen(void *data, const cradle_event *event) {
+  minor_clock *clock = data;
+  if (event->kind == CRADLE_EVENT_MINOR_BEGIN) clock->begin = cpu_now_ns();
+  if (event->kind != CRADLE_EVENT_MINOR_END) return;
+  uint64_t duration = cpu_now_ns() - clock->begin;
+  if (duration > clock->longest) clock->longest = duration;
+}
 
 static void fail(const char *message) {
   fprintf(stderr, "services: %s\n", message);
@@ -124,6 +158,8 @@ static void open_bench(bench *b, uint64_t count) {
   cradle_options_init(&options);
   options.types = types;
   options.type_count = T_COUNT;
+  minors = (minor_clock){0};
+  options.listener = (cradle_listener){listen, &minors};
   options.major_min_bytes = (size_t)64 << 30; /* major collections come when they are measured */
   *b = (bench){.heap = cradle_heap_new(&options, &error), .count = count};
   if (b->heap == NULL) fail(error.message);
@@ -172,8 +208,9 @@ static uint64_t longest_step(bench *b) CRADLE_MAY_COLLECT {
 }
 
 typedef struct result {
-  double ns[FATES];      /* an object */
-  double dead_pause_ms, alive_pause_ms;
+  double ns[FATES];   /* an object */
+  double more[FATES]; /* than a plain one */
+  double pause_ms[PAUSES];
 } result;
 
 static void measure(bench *b, const service *s, result *r) CRADLE_MAY_COLLECT {
@@ -186,21 +223,21 @@ static void measure(bench *b, const service *s, result *r) CRADLE_MAY_COLLECT {
   b->other = cradle_new(b->m, T_PLAIN, sizeof(thing));
   b->keep = cradle_new_array(b->m, T_ARRAY, b->count);
   cradle_collect_full(b->m);
-  bool chain = s->make == make_chain;
-  r->ns[YOUNG_DEAD] = chain ? 0 : (double)allocate(b, s, false) / count;
+  r->ns[YOUNG_DEAD] = s->is_chain ? 0 : (double)allocate(b, s, false) / count;
   r->ns[YOUNG_ALIVE] = (double)allocate(b, s, true) / count;
-  if (chain) {
+  if (s->make == make_chain) {
     link_chain(b);
     cradle_collect_minor(b->m);
   }
+  r->pause_ms[PAUSE_MINOR] = (double)minors.longest / 1e6;
   r->ns[OLD_ALIVE] = (double)collect(b) / count;
-  r->alive_pause_ms = (double)longest_step(b) / 1e6;
+  r->pause_ms[PAUSE_ALIVE] = (double)longest_step(b) / 1e6;
   b->keep = cradle_new_array(b->m, T_ARRAY, b->count); /* as large, so that marking it costs the same */
   cradle_collect_minor(b->m);
   r->ns[OLD_DEAD] = (double)collect(b) / count;
   (void)allocate(b, s, true);
   b->keep = NULL;
-  r->dead_pause_ms = (double)longest_step(b) / 1e6;
+  r->pause_ms[PAUSE_DEAD] = (double)longest_step(b) / 1e6;
   cradle_weak_set_free(b->set);
 }
 
@@ -214,20 +251,28 @@ static void run(const service *s, uint64_t count, result *r) {
   cradle_heap_free(b.heap);
 }
 
+/* Of one figure of every run, which is offset bytes into the result. */
+static double median_at(const result *all, size_t runs, size_t offset) {
+  double values[RUNS_MOST];
+  for (size_t i = 0; i < runs; i++) memcpy(&values[i], (const char *)&all[i] + offset, sizeof values[i]);
+  return median_of(values, runs);
+}
+
 /* The medians of several runs. */
 static result medians(const service *s, uint64_t count, size_t runs) {
   static result all[RUNS_MOST];
-  double values[RUNS_MOST];
-  result r;
-  for (size_t i = 0; i < runs; i++) run(s, count, &all[i]);
-  for (int fate = 0; fate < FATES; fate++) {
-    for (size_t i = 0; i < runs; i++) values[i] = all[i].ns[fate];
-    r.ns[fate] = median_of(values, runs);
+  result plain, r;
+  for (size_t i = 0; i < runs; i++) {
+    run(&services[0], count, &plain);
+    run(s, count, &all[i]);
+    for (int fate = 0; fate < FATES; fate++) all[i].more[fate] = all[i].ns[fate] - plain.ns[fate];
   }
-  for (size_t i = 0; i < runs; i++) values[i] = all[i].alive_pause_ms;
-  r.alive_pause_ms = median_of(values, runs);
-  for (size_t i = 0; i < runs; i++) values[i] = all[i].dead_pause_ms;
-  r.dead_pause_ms = median_of(values, runs);
+  for (int fate = 0; fate < FATES; fate++) {
+    r.ns[fate] = median_at(all, runs, offsetof(result, ns) + (size_t)fate * sizeof(double));
+    r.more[fate] = median_at(all, runs, offsetof(result, more) + (size_t)fate * sizeof(double));
+  }
+  for (int pause = 0; pause < PAUSES; pause++)
+    r.pause_ms[pause] = median_at(all, runs, offsetof(result, pause_ms) + (size_t)pause * sizeof(double));
   return r;
 }
 
@@ -241,21 +286,31 @@ typedef struct arguments {
   size_t name_count;
 } arguments;
 
-static void print_row(const arguments *with, const service *s, uint64_t count, const result *r, bool first) {
-  if (with->json) {
-    printf("%s\n  {\"service\": \"%s\", \"count\": %llu", first ? "" : ",", s->name, (unsigned long long)count);
-    for (int fate = 0; fate < FATES; fate++) printf(", \"%s_ns\": %.2f", fate_names[fate], r->ns[fate]);
-    printf(", \"alive_pause_ms\": %.3f, \"dead_pause_ms\": %.3f}", r->alive_pause_ms, r->dead_pause_ms);
-    return;
-  }
-  printf("%-16s %10llu", s->name, (unsigned long long)count);
+static void print_json_row(const service *s, uint64_t count, const result *r) {
+  printf("  {\"service\": \"%s\", \"count\": %llu", s->name, (unsigned long long)count);
+  for (int fate = 0; fate < FATES; fate++)
+    printf(", \"%s_ns\": %.2f, \"%s_more_ns\": %.2f", fate_names[fate], r->ns[fate], fate_names[fate], r->more[fate]);
+  for (int pause = 0; pause < PAUSES; pause++) printf(", \"%s_pause_ms\": %.3f", pause_names[pause], r->pause_ms[pause]);
+  printf("}");
+}
+
+static void print_row(const service *s, uint64_t count, const result *r) {
+  printf("%-16s %8llu", s->name, (unsigned long long)count);
   for (int fate = 0; fate < FATES; fate++) {
     if (r->ns[fate] == 0)
-      printf(" %11s", "-");
+      printf(" %14s", "-");
     else
-      printf(" %11.1f", r->ns[fate]);
+      printf(" %7.1f %+6.1f", r->ns[fate], r->more[fate]);
   }
-  printf(" %11.2f %11.2f\n", r->alive_pause_ms, r->dead_pause_ms);
+  for (int pause = 0; pause < PAUSES; pause++) printf(" %6.2f", r->pause_ms[pause]);
+  printf("\n");
+}
+
+static void print_heading(void) {
+  printf("%-16s %8s", "service", "objects");
+  for (int fate = 0; fate < FATES; fate++) printf(" %14s", fate_names[fate]);
+  for (int pause = 0; pause < PAUSES; pause++) printf(" %6s", pause_names[pause]);
+  printf("\n%25s%60s%21s\n", "", "ns an object, and more than plain", "longest pause, ms");
 }
 
 static bool is_wanted(const arguments *with, const service *s) {
@@ -265,19 +320,24 @@ static bool is_wanted(const arguments *with, const service *s) {
 }
 
 static void report(const arguments *with) {
-  bool first = true;
+  const char *separator = "\n";
   if (with->json)
-    printf("{\"version\": 1, \"runs\": %zu, \"rows\": [", with->runs);
+    printf("{\"version\": 2, \"runs\": %zu, \"rows\": [", with->runs);
   else
-    printf("%-16s %10s %11s %11s %11s %11s %11s %11s\n%-16s %10s %47s %23s\n", "service", "objects", fate_names[0], fate_names[1],
-           fate_names[2], fate_names[3], "alive", "dead", "", "", "ns an object", "longest pause, ms");
+    print_heading();
   for (size_t i = 0; i < SERVICES; i++) {
     if (!is_wanted(with, &services[i])) continue;
     for (int tenth = 1; tenth >= 0; tenth--) {
       uint64_t count = tenth ? with->count / 10 : with->count;
       result r = medians(&services[i], count, with->runs);
-      print_row(with, &services[i], count, &r, first);
-      first = false;
+      if (with->json) {
+        fputs(separator, stdout);
+        separator = ",\n";
+        print_json_row(&services[i], count, &r);
+      } else {
+        print_row(&services[i], count, &r);
+      }
+      fflush(stdout);
     }
   }
   if (with->json) printf("\n]}\n");
@@ -286,9 +346,10 @@ static void report(const arguments *with) {
 static void usage(FILE *out) {
   fprintf(out,
           "usage: services [SERVICE...] [--count=N] [--runs=N] [--json]\n\n"
-          "Nanoseconds an object, for N (a million unless told) and a tenth as many objects.\n\n"
-          "  SERVICE    plain, weak, ephemeron, ephemeron-chain, weak-set, finalizer or\n"
-          "             destructor; all of them by default\n"
+          "Nanoseconds an object, for N (a million unless told) and a tenth as many objects,\n"
+          "and how many more than for an object without a service.\n\n"
+          "  SERVICE    plain, weak, ephemeron, ephemeron-chain, weak-set, finalizer,\n"
+          "             finalizer-chain or destructor; all of them by default\n"
           "  --count=N  10 to 100000000\n"
           "  --runs=N   medians of N runs; 1 to 99, 5 by default\n"
           "  --json     one JSON object in place of the table\n");

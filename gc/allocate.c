@@ -5,7 +5,7 @@
 #include "gc/check.h"
 #include "gc/heap.h"
 #include "gc/probes.h"
-#include "gc/services.h"
+#include "gc/registry.h"
 #include "gc/sanitize.h"
 #include "gc/visit.h"
 
@@ -280,12 +280,12 @@ void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
 /* --- registered objects --- */
 
 static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes) {
-  cradle_heap *heap = mutator->heap;
-  unsigned kinds = heap->types.types[type].registers;
-  if (CRADLE_UNLIKELY(!crd_registry_make_room(heap, kinds))) return NULL;
+  if (CRADLE_UNLIKELY(!crd_registry_make_room(mutator->heap, 0))) return NULL;
   bool fits = bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && mutator->free + bytes <= mutator->top;
   cradle_word *object = fits ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
-  if (object != NULL) crd_registry_add(heap, object, kinds);
+  if (object == NULL) return NULL;
+  ASSERT(mutator->registered < mutator->registered_end, "a collection took the room to register an object");
+  *mutator->registered++ = (uintptr_t)object;
   return object;
 }
 
@@ -298,39 +298,12 @@ static size_t registered_bytes(cradle_mutator *mutator, uint32_t type, size_t si
   return bytes;
 }
 
-/* Larger ones are zeroed by memset. */
-#define REGISTERED_FAST_MAX_BYTES 128
-
-/* The usual case, an object of fixed size in one list: top says that nothing is asked of the mutator. NULL: it is not. */
-static inline void *new_registered_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
-  const cradle_heap *heap = mutator->heap;
-  if (CRADLE_CHECKED || heap->services == NULL || type >= heap->types.count) return NULL;
-  const crd_type *descriptor = &heap->types.types[type];
-  size_t bytes = cradle_object_bytes(size);
-  bool is_sound = descriptor->size == bytes && descriptor->items == CRADLE_ITEMS_NONE && size <= REGISTERED_FAST_MAX_BYTES;
-  if (!is_sound || mutator->free + bytes > mutator->top) return NULL;
-  cradle_word *object = (cradle_word *)mutator->free;
-  if (!registry_push_one(heap, object, type, descriptor->registers)) return NULL;
-  mutator->free += bytes;
-  sanitize_used(object, bytes);
-  object[0] = type | (descriptor->registers & REGISTERED_WEAKLY ? HEADER_WEAK_FLAG : 0);
-  for (size_t i = 1; i < bytes / 8; i++) {
-    object[i] = 0;
-    __asm__("" : "+r"(i)); /* keeps the compiler from making it a call of memset */
-  }
-  return object;
-}
-
-void *cradle_try_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) {
-  void *object = new_registered_fast(mutator, type, size);
-  if (CRADLE_LIKELY(object != NULL)) return object;
+void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   return new_registered(mutator, type, registered_bytes(mutator, type, size, "cradle_try_new_registered"));
 }
 
-void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) {
-  void *object = new_registered_fast(mutator, type, size);
-  if (CRADLE_LIKELY(object != NULL)) return object;
-  object = new_registered(mutator, type, registered_bytes(mutator, type, size, "cradle_new_registered"));
+void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
+  void *object = new_registered(mutator, type, registered_bytes(mutator, type, size, "cradle_new_registered"));
   if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator, size);
   return object;
 }

@@ -56,9 +56,12 @@ static void count_minor(cradle_heap *heap, const cradle_event *event) {
   stats->recorded_slots += event->u.minor.recorded;
 }
 
-static void collect_minor(cradle_heap *heap, cradle_cause cause, cradle_event *event) {
-  crd_verify_if_asked(heap);
-  uint64_t begin = crd_platform_now_ns();
+/* begin: of the pause; the clock is asked as seldom as can be, since an empty nursery takes no longer than asking it. */
+static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin, cradle_event *event) {
+  if (CRADLE_UNLIKELY(heap->options.verify)) {
+    crd_verify_if_asked(heap);
+    begin = crd_platform_now_ns();
+  }
   heap->last_cause = cause;
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
   crd_heap_enter(heap, HEAP_COLLECTING);
@@ -86,14 +89,13 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, cradle_event *e
 
 void crd_collect_minor(cradle_heap *heap, cradle_cause cause) {
   cradle_event event;
-  collect_minor(heap, cause, &event);
+  collect_minor(heap, cause, crd_platform_now_ns(), &event);
 }
 
 /* --- pauses --- */
 
 static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
-  uint64_t now = crd_platform_now_ns();
-  crd_arenas_settle(&heap->old.arenas, heap->old.reserve, now, GIVEN_BACK_MOST);
+  crd_arenas_settle(&heap->old.arenas, heap->old.reserve, begin, GIVEN_BACK_MOST);
   uint64_t duration = crd_platform_now_ns() - begin;
   heap->stats.pauses++;
   if (duration > heap->stats.pause_max_ns) heap->stats.pause_max_ns = duration;
@@ -161,7 +163,7 @@ static void prepare_arenas(cradle_heap *heap) {
 void crd_collect(cradle_heap *heap, cradle_cause cause) {
   uint64_t begin = crd_platform_now_ns();
   cradle_event minor;
-  collect_minor(heap, cause, &minor);
+  collect_minor(heap, cause, begin, &minor);
   size_t nursery = heap->nursery.bytes;
   crd_adapt_after_minor(heap, &minor);
   if (heap->nursery.bytes != nursery) crd_nursery_reset(heap);
@@ -179,7 +181,8 @@ static void finish(cradle_heap *heap) {
 
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) {
   uint64_t begin = crd_platform_now_ns();
-  crd_collect_minor(heap, CRADLE_CAUSE_MAJOR);
+  cradle_event minor;
+  collect_minor(heap, CRADLE_CAUSE_MAJOR, begin, &minor);
   crd_heap_enter(heap, HEAP_COLLECTING);
   heap->last_cause = cause;
   finish(heap); /* one that runs may have marked what has died since */
@@ -199,7 +202,8 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) {
 void cradle_collect_minor(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_collect_minor");
   uint64_t begin = crd_platform_now_ns();
-  crd_collect_minor(mutator->heap, CRADLE_CAUSE_REQUEST);
+  cradle_event minor;
+  collect_minor(mutator->heap, CRADLE_CAUSE_REQUEST, begin, &minor);
   pause_ended(mutator->heap, CRADLE_CAUSE_REQUEST, begin);
 }
 
@@ -207,7 +211,8 @@ bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
   crd_mutator_check(mutator, "cradle_collect_step");
   cradle_heap *heap = mutator->heap;
   uint64_t begin = crd_platform_now_ns();
-  crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
+  cradle_event minor;
+  collect_minor(heap, CRADLE_CAUSE_REQUEST, begin, &minor);
   crd_heap_enter(heap, HEAP_COLLECTING);
   if (heap->major.phase == MAJOR_IDLE) crd_major_start(heap, CRADLE_CAUSE_REQUEST);
   crd_major_step(heap, (crd_budget){UINT64_MAX, most_ns > UINT64_MAX - 1 - begin ? UINT64_MAX : begin + most_ns});

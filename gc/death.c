@@ -9,8 +9,10 @@ void crd_death_minor(cradle_heap *heap, void *context, const cradle_word *stored
   death->stored = stored;
   death->stored_end = end;
   death->all_old = all_old;
+  crd_registry_distribute(death);
   crd_ephemerons_minor(death);
   bool revives = crd_finalizers_find_minor(death);
+  if (revives || death->progress) crd_registry_distribute_rest(death);
   crd_weak_minor(death, revives);
   crd_weak_sets_minor(death);
   if (revives) {
@@ -22,6 +24,7 @@ void crd_death_minor(cradle_heap *heap, void *context, const cradle_word *stored
   crd_weak_settle(death);
   crd_weak_sets_tell(heap);
   crd_watch_clear(&death->watch);
+  if (heap->mutator != NULL && heap->mutator->public.registered != NULL) crd_registry_allow(heap);
 }
 
 void crd_death_minor_ended(cradle_heap *heap) {
@@ -56,6 +59,7 @@ static bool advance(crd_services *services, crd_pace *pace) {
     case STAGE_EPHEMERONS: return crd_list_pass(death, REGISTERED_EPHEMERON, crd_ephemerons_clear_entry, pace);
     case STAGE_HOLDERS: return crd_list_pass(death, REGISTERED_WEAK, crd_weak_holder_entry, pace);
     case STAGE_DESTRUCTORS: return crd_list_pass(death, REGISTERED_DESTRUCTOR, crd_destructors_entry, pace);
+    case STAGE_TRIM: return crd_registry_trim(death, pace);
     case STAGE_NONE: return true;
   }
   return true;
@@ -67,10 +71,9 @@ static void enter(cradle_heap *heap, crd_stage stage) {
   services->stage = stage;
   if (stage == STAGE_HOLDERS) raise_guard(heap, false);
   if (stage == STAGE_DESTRUCTORS) crd_destructors_begin(services);
-  if (stage != STAGE_NONE) return;
+  if (stage != STAGE_TRIM) return;
   crd_destructors_end(heap);
   crd_weak_sets_tell(heap);
-  crd_registry_trim(&services->major);
 }
 
 bool crd_death_guards(const cradle_heap *heap) {

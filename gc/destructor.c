@@ -18,6 +18,19 @@ static void destroy(cradle_heap *heap, cradle_word *object) {
   heap->state = state;
 }
 
+/* Those that died young, in one turn. */
+static void destroy_fresh(const crd_death *death) {
+  cradle_heap *heap = death->heap;
+  int state = heap->state;
+  heap->state = HEAP_DESTROYING;
+  for (const cradle_word *entry = death->fresh; entry < death->fresh_end; entry++) {
+    cradle_word *object = object_of(entry);
+    cradle_destructor_function destructor = heap_services_of(heap, object[0])->destructor;
+    if (destructor != NULL) destructor(object);
+  }
+  heap->state = state;
+}
+
 static uint64_t size_of(cradle_heap *heap, cradle_word *object) {
   const crd_type_services *services = heap_services_of(heap, object[0]);
   if (services->external_size == NULL) return 0;
@@ -48,6 +61,7 @@ void crd_destructors_minor(crd_death *death) {
     owned += size_of(heap, (cradle_word *)place);
   }
   list->words.top = list->young = to;
+  if (death->fresh_kinds >> REGISTERED_DESTRUCTOR & 1) destroy_fresh(death);
   set_owned(heap, owned);
   heap->external_bytes -= heap->services->pressure_bytes;
   heap->services->pressure_bytes = 0;
@@ -79,7 +93,7 @@ void crd_destructors_fini(cradle_heap *heap) {
 void cradle_external_pressure(cradle_mutator *mutator, size_t bytes) {
   crd_mutator_check_thread(mutator, "cradle_external_pressure");
   cradle_heap *heap = mutator->heap;
-  if (!crd_registry_make_room(heap, 0)) return; /* without memory for the services there is no object of such a type either */
+  if (!crd_registry_open(heap)) return; /* without memory for the services there is no object of such a type either */
   heap->services->pressure_bytes += bytes;
   heap->external_bytes += bytes;
   if (heap->services->pressure_bytes >= heap->nursery.bytes) cradle_safepoint_request(mutator);

@@ -109,11 +109,12 @@ static void wake_reached(crd_death *death) {
 }
 
 void crd_ephemerons_minor(crd_death *death) {
-  death->incomplete = death->reaching = false;
+  death->incomplete = death->progress = death->reaching = false;
   const crd_list *list = list_of(death);
   if (list->words.base == list->words.top) return;
   scan_young(death, false);
   each_stored(death, crd_ephemerons_scan);
+  if (!death->progress) return; /* so no key has been reached since, and no holder */
   crd_minor_trace(death->context);
   death->reaching = true; /* from here on, what is reached is asked for the flags */
   scan_young(death, false);
@@ -131,18 +132,23 @@ void crd_ephemerons_by_passes(crd_death *death) {
     each_stored(death, crd_ephemerons_scan);
     crd_minor_trace(death->context);
   } while (death->progress);
+  death->progress = true; /* in one of the passes, perhaps */
   death->reaching = reaching;
 }
 
 void crd_ephemerons_clear_minor(crd_death *death) {
-  const crd_list *list = list_of(death);
+  crd_list *list = list_of(death);
   death->reaching = false;
   if (list->words.base == list->words.top) return;
-  for (cradle_word *entry = list->young; entry < list->words.top; entry++) {
-    uintptr_t place = death_find(death, (uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS));
-    if (place != 0) clear_holder(death, (cradle_word *)place);
-  }
   each_stored(death, clear_holder);
+  cradle_word *to = list->young;
+  for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
+    uintptr_t place = death_find(death, (uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS));
+    if (place == 0) continue;
+    clear_holder(death, (cradle_word *)place);
+    *to++ = services_settled(place);
+  }
+  list->words.top = list->young = to;
 }
 
 /* --- major collections: marking --- */

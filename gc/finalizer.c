@@ -1,12 +1,14 @@
 /* Finalizers: dead objects that are given back to the VM.
  *
- * The dead objects of the finalizer list are the candidates, in registration order. Each is watched, so that gc/reach.c, which
- * reaches them from the last to the first, learns which of them lead to which; what comes out is the order, last first. Then
- * they go to their queues, alive. Objects in a queue are old, and roots of marking.
+ * The dead objects of the finalizer list are the candidates, in registration order. If one of them leads to anything that was not
+ * reached, each is watched, so that gc/reach.c, which reaches them from the last to the first, learns which of them lead to
+ * which; what comes out is the order, last first. If none does, registration order is the order. Then they go to their
+ * queues, alive. Objects in a queue are old, and roots of marking.
  */
 #include <cradle/finalizer.h>
 
 #include "gc/services.h"
+#include "gc/visit.h"
 
 static size_t count_of(const crd_word_stack *stack) {
   return (size_t)(stack->top - stack->base);
@@ -18,19 +20,43 @@ static uintptr_t address_of(cradle_word entry) {
 
 /* --- finding --- */
 
-/* [services.3]: there is room. A candidate that cannot be watched costs the order. */
+typedef struct look {
+  const crd_death *death;
+  bool leads_on;
+} look;
+
+static inline void look_at(look *at, bool value, cradle_word word) {
+  uintptr_t address = service_address(at->death->heap, value, word);
+  if (address != 0 && death_find(at->death, address) == 0) at->leads_on = true;
+}
+static inline void look_at_reference(void *at, cradle_word *slot) {
+  look_at(at, false, *slot);
+}
+static inline void look_at_value(void *at, cradle_word *slot) {
+  look_at(at, true, *slot);
+}
+
+/* Whether reaching a dead object may reach more. Arrays and callbacks are not asked, nor what ephemerons hold. */
+static bool leads_on(const crd_death *death, uintptr_t address) {
+  cradle_word *object = (cradle_word *)address;
+  const crd_type *type = heap_type(death->heap, object[0]);
+  bool is_plain = type->items < CRADLE_ITEMS_REFERENCES && type->trace == NULL && !(type->registers >> REGISTERED_EPHEMERON & 1);
+  if (!is_plain || object[0] & HEADER_WATCHED_FLAG) return true;
+  look at = {death, false};
+  visit_bitmap(object, type->references, look_at_reference, &at);
+  visit_bitmap(object, type->values, look_at_value, &at);
+  return at.leads_on;
+}
+
+/* [services.3]: there is room. */
 static void add_candidate(crd_death *death, cradle_word entry) {
-  cradle_word number = count_of(&death->candidates);
-  uintptr_t address = address_of(entry);
-  if (number == 0) {
-    death->ordering = true;
+  if (count_of(&death->candidates) == 0) {
+    death->ordering = false;
+    death->watched = 0;
     death->ordered.top = death->ordered.base;
   }
   *death->candidates.top++ = entry;
-  if (death->ordering && number <= UINT32_MAX && crd_watch_add(&death->watch, address, number << WATCH_SHIFT | WATCH_CANDIDATE))
-    *(cradle_word *)address |= HEADER_WATCHED_FLAG;
-  else
-    death->ordering = false;
+  if (!death->ordering) death->ordering = leads_on(death, address_of(entry));
 }
 
 bool crd_finalizers_find_minor(crd_death *death) {
@@ -57,13 +83,28 @@ crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry) {
 
 /* --- reaching --- */
 
+/* A candidate that cannot be watched costs the order. */
+static void watch(crd_death *death) {
+  cradle_word number = death->watched++;
+  uintptr_t address = address_of(death->candidates.base[number]);
+  if (number <= UINT32_MAX && crd_watch_add(&death->watch, address, number << WATCH_SHIFT | WATCH_CANDIDATE))
+    *(cradle_word *)address |= HEADER_WATCHED_FLAG;
+  else
+    death->ordering = false;
+}
+
 bool crd_finalizers_reach(crd_death *death, crd_pace *pace) {
+  while (death->ordering && death->watched < count_of(&death->candidates)) {
+    watch(death);
+    if (pace != NULL && crd_pace_is_over(pace)) return false;
+  }
   death->reaching = true;
   for (;;) {
     if (!crd_reach_run(death, pace)) return false;
     if (death->candidate == 0) break;
     uintptr_t address = address_of(death->candidates.base[--death->candidate]);
     if (death_find(death, address) == 0) crd_reach_object(death, address);
+    if (pace != NULL && crd_pace_is_over(pace)) return false;
   }
   crd_reach_complete(death);
   death->reaching = false;
@@ -78,7 +119,7 @@ static void put(crd_death *death, cradle_word candidate) {
   *queue->words.top++ = death_find(death, address_of(candidate));
 }
 
-/* Without an order, or with one that was given up, all of them in registration order. */
+/* Where none leads to another, or the order was given up, all of them in registration order. */
 bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   size_t all = count_of(&death->candidates);
   if (death->ordering || all == 0) {
@@ -89,7 +130,10 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
       if (pace != NULL && crd_pace_is_over(pace)) return false;
     }
   } else {
-    for (size_t i = 0; i < all; i++) put(death, death->candidates.base[i]);
+    while (death->candidate < all) {
+      put(death, death->candidates.base[death->candidate++]);
+      if (pace != NULL && crd_pace_is_over(pace)) return false;
+    }
   }
   death->candidates.top = death->candidates.base;
   death->ordered.top = death->ordered.base;
@@ -127,9 +171,10 @@ bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t q
   uintptr_t address = (uintptr_t)object;
   if (!heap_is_young(heap, address) && !arenas_contain(&heap->old.arenas, address))
     crd_misuse(heap, "cradle_finalizer_register: the object is not in this heap");
-  if (!crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER)) return false;
-  *heap->services->lists[REGISTERED_FINALIZER].words.top++ = address | queue;
-  heap->services->finalizer_room--;
+  bool listed = heap->services != NULL && heap->services->kinds >> REGISTERED_FINALIZER & 1;
+  if ((!listed || mutator->registered == mutator->registered_end) && !crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER))
+    return false;
+  *mutator->registered++ = address | queue;
   return true;
 }
 

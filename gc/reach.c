@@ -155,7 +155,7 @@ void crd_reach_object(crd_death *death, uintptr_t address) {
   object[0] = header & ~HEADER_WATCHED_FLAG;
   if (death->ordering) open_object(death, object);
   if (header & HEADER_WATCHED_FLAG) crd_reach_wake(death, object, address);
-  if (header & HEADER_WEAK_FLAG && type->registers >> REGISTERED_EPHEMERON & 1) crd_ephemerons_scan(death, object);
+  if (type->registers >> REGISTERED_EPHEMERON & 1) crd_ephemerons_scan(death, object);
   if (type->has_slots) visit_object(type, object, reach_reference, reach_value, death);
 }
 

@@ -14,6 +14,8 @@
 #define LIST_SHARE 8
 /* A stack that grew larger than this gives its pages back after a major collection. */
 #define KEPT_BYTES ((size_t)1 << 20)
+/* So much of it at once, which takes some 0.1 ms. */
+#define TRIM_BYTES ((size_t)1 << 20)
 /* Finalizers that can be registered before room for them is looked at again, at least. */
 #define FINALIZER_ROOM_MIN 1024
 
@@ -64,14 +66,14 @@ static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) 
   return true;
 }
 
-/* Room for every registered finalizer wherever it may go, and for as many more [services.3]. */
-static bool finalizer_room(cradle_heap *heap) {
+/* Room for so many finalizers more than are listed, wherever they may go, and for as many as are listed again [services.3]. */
+static bool finalizer_room(cradle_heap *heap, size_t needed) {
   crd_services *services = heap->services;
-  if (CRADLE_LIKELY(services->finalizer_room != 0)) return true;
+  if (services->finalizer_room >= needed) return true;
   const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
   size_t listed = (size_t)(list->top - list->base);
   size_t found = (size_t)(services->major.candidates.top - services->major.candidates.base);
-  size_t more = listed < FINALIZER_ROOM_MIN ? FINALIZER_ROOM_MIN : listed, all = listed + found + more;
+  size_t more = needed + (listed < FINALIZER_ROOM_MIN ? FINALIZER_ROOM_MIN : listed), all = listed + found + more;
   crd_death *deaths[] = {&services->minor, &services->major};
   for (size_t i = 0; i < 2; i++)
     if (!ensure_room(heap, &deaths[i]->candidates, all) || !ensure_room(heap, &deaths[i]->ordered, all)) return false;
@@ -81,32 +83,95 @@ static bool finalizer_room(cradle_heap *heap) {
   return true;
 }
 
+bool crd_registry_open(cradle_heap *heap) {
+  return services_of(heap) != NULL;
+}
+
+void crd_registry_close(cradle_heap *heap) {
+  if (heap->mutator != NULL) heap->mutator->public.registered_end = heap->mutator->public.registered;
+}
+
+void crd_registry_allow(cradle_heap *heap) {
+  const crd_services *services = heap->services;
+  size_t room = (size_t)(services->fresh.limit - services->fresh.base);
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
+    const crd_word_stack *words = &services->lists[kind].words;
+    size_t free_words = (size_t)(words->limit - words->top);
+    if (services->kinds >> kind & 1 && free_words < room) room = free_words;
+  }
+  if (services->kinds >> REGISTERED_FINALIZER & 1 && services->finalizer_room < room) room = services->finalizer_room;
+  heap->mutator->public.registered_end = services->fresh.base + room;
+}
+
+static bool list_room(cradle_heap *heap, int kind, size_t needed) {
+  crd_list *list = &heap->services->lists[kind];
+  if (list->words.base == NULL && !init_list(heap, list)) return false;
+  if (!ensure_room(heap, &list->words, needed)) return false;
+  return kind != REGISTERED_FINALIZER || finalizer_room(heap, needed);
+}
+
+/* What is fresh has its room already; of the lists, that is used in the next minor collection. */
 bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
   crd_services *services = services_of(heap);
   if (services == NULL) return false;
-  for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
-    if (!(kinds >> kind & 1)) continue;
-    crd_list *list = &services->lists[kind];
-    if (CRADLE_UNLIKELY(list->words.base == NULL) && !init_list(heap, list)) return false;
-    if (CRADLE_UNLIKELY(list->words.top == list->words.limit) && !crd_word_stack_grow(&list->words)) return false;
-    if (kind == REGISTERED_FINALIZER && !finalizer_room(heap)) return false;
-  }
+  cradle_mutator *mutator = &heap->mutator->public;
+  services->fresh.top = mutator->registered != NULL ? mutator->registered : services->fresh.base;
+  if (!ensure_room(heap, &services->fresh, 1)) return false;
+  mutator->registered = services->fresh.top;
+  kinds |= services->kinds | heap->types.registers;
+  size_t needed = (size_t)(services->fresh.top - services->fresh.base) + 1;
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++)
+    if (kinds >> kind & 1 && !list_room(heap, kind, needed)) return false;
+  services->kinds = kinds;
+  crd_registry_allow(heap);
   return true;
 }
 
-void crd_registry_add(cradle_heap *heap, cradle_word *object, unsigned kinds) {
+static inline void enter(crd_services *services, int kind, cradle_word entry) {
+  crd_word_stack *words = &services->lists[kind].words;
+  ASSERT(words->top < words->limit, "[services.3] a list of registered objects is full");
+  *words->top++ = entry;
+}
+
+/* An entry stays the address that the object had; the phases find out where it is. */
+static void distribute(const cradle_heap *heap, cradle_word entry) {
   crd_services *services = heap->services;
-  cradle_word header = object[0];
-  for (int kind = 0; kinds >> kind != 0; kind++) {
-    if (!(kinds >> kind & 1)) continue;
-    cradle_word entry = (uintptr_t)object;
-    if (kind == REGISTERED_FINALIZER) {
-      entry |= heap_services_of(heap, header)->finalizer;
-      services->finalizer_room--;
-    }
-    *services->lists[kind].words.top++ = entry;
+  cradle_word queue = entry & ENTRY_BITS, address = entry - queue, header = *(const cradle_word *)(uintptr_t)address;
+  if (header & HEADER_FORWARDED) header = *(const cradle_word *)(uintptr_t)(header & ~HEADER_FORWARDED);
+  const crd_type *type = heap_type(heap, header);
+  for (unsigned kinds = queue != 0 ? 1u << REGISTERED_FINALIZER : type->registers; kinds != 0; kinds &= kinds - 1) {
+    int kind = __builtin_ctz(kinds);
+    bool final = kind == REGISTERED_FINALIZER;
+    enter(services, kind, final ? address | (queue != 0 ? queue : type->queue) : address);
+    services->finalizer_room -= final;
   }
-  if (kinds & REGISTERED_WEAKLY) object[0] = header | HEADER_WEAK_FLAG;
+}
+
+/* Most objects are dead here, and nobody looks at their weak slots and destructors unless they come back. */
+void crd_registry_distribute(crd_death *death) {
+  const cradle_heap *heap = death->heap;
+  death->fresh = death->fresh_end = heap->services->fresh.base;
+  death->fresh_kinds = 0;
+  if (heap->mutator == NULL || heap->mutator->public.registered == NULL) return;
+  cradle_word *to = heap->services->fresh.base;
+  for (const cradle_word *entry = to, *end = heap->mutator->public.registered; entry < end; entry++) {
+    cradle_word header = *(const cradle_word *)(uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS);
+    bool is_dead = !(header & HEADER_FORWARDED) && !(*entry & ENTRY_BITS) && heap_is_young(heap, (uintptr_t)*entry);
+    unsigned kinds = is_dead ? heap_type(heap, header)->registers : REGISTERED_REVIVING;
+    if (kinds & REGISTERED_REVIVING) {
+      distribute(heap, *entry);
+    } else {
+      *to++ = *entry;
+      death->fresh_kinds |= kinds;
+    }
+  }
+  death->fresh_end = to;
+  heap->mutator->public.registered = heap->services->fresh.base;
+}
+
+void crd_registry_distribute_rest(crd_death *death) {
+  for (const cradle_word *entry = death->fresh; entry < death->fresh_end; entry++) distribute(death->heap, *entry);
+  death->fresh_end = death->fresh;
 }
 
 static void fini_death(crd_death *death) {
@@ -120,18 +185,34 @@ bool crd_registry_has_sets(const cradle_heap *heap) {
   return heap->services != NULL && heap->services->sets != NULL;
 }
 
-void crd_registry_trim(crd_death *death) {
-  crd_word_stack *stacks[] = {&death->slots,      &death->open,    &death->path,          &death->members,
-                              &death->candidates, &death->ordered, &death->watch.entries, &death->watch.buckets};
+/* Gives a stack's pages back; whether all of them are. */
+static bool trim(crd_death *death, const crd_word_stack *stack, crd_pace *pace) {
+  size_t committed = word_stack_committed(stack);
+  while (committed > KEPT_BYTES && death->trimmed_bytes < committed) {
+    size_t rest = committed - death->trimmed_bytes, piece = rest < TRIM_BYTES ? rest : TRIM_BYTES;
+    (void)crd_pages_discard((char *)stack->base + death->trimmed_bytes, piece);
+    death->trimmed_bytes += piece;
+    pace->countdown = 1; /* each piece takes long enough to look at the clock */
+    if (crd_pace_is_over(pace)) return false;
+  }
+  return true;
+}
+
+bool crd_registry_trim(crd_death *death, crd_pace *pace) {
+  const crd_word_stack *stacks[] = {&death->slots,      &death->open,    &death->path,          &death->members,
+                                    &death->candidates, &death->ordered, &death->watch.entries, &death->watch.buckets};
   crd_watch_clear(&death->watch);
-  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
-    if (word_stack_committed(stacks[i]) > KEPT_BYTES) (void)crd_pages_discard(stacks[i]->base, word_stack_committed(stacks[i]));
+  for (; death->trimmed < sizeof stacks / sizeof *stacks; death->trimmed++, death->trimmed_bytes = 0)
+    if (!trim(death, stacks[death->trimmed], pace)) return false;
+  death->trimmed = 0;
+  return true;
 }
 
 void crd_registry_fini(cradle_heap *heap) {
   crd_services *services = heap->services;
   if (services == NULL) return;
   crd_destructors_fini(heap);
+  crd_word_stack_fini(&services->fresh);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) crd_word_stack_fini(&services->lists[kind].words);
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) crd_word_stack_fini(&services->queues[i].words);
   fini_death(&services->minor);
@@ -229,14 +310,33 @@ bool crd_registry_is_open(const cradle_heap *heap, const cradle_word *object) {
   return heap->services != NULL && heap->services->major.ordering && (object[0] & HEADER_OPEN) != 0;
 }
 
+static bool is_object(const cradle_heap *heap, uintptr_t address) {
+  if (!heap_is_young(heap, address)) return crd_old_is_object(&heap->old, address);
+  return heap->mutator != NULL && address < (uintptr_t)heap->mutator->public.free;
+}
+
+crd_word_stack crd_registry_fresh(const cradle_heap *heap) {
+  if (heap->services == NULL || heap->mutator == NULL || heap->mutator->public.registered == NULL) return (crd_word_stack){0};
+  crd_word_stack fresh = heap->services->fresh;
+  fresh.top = heap->mutator->public.registered;
+  return fresh;
+}
+
+static const char *check_fresh(const cradle_heap *heap) {
+  crd_word_stack fresh = crd_registry_fresh(heap);
+  for (const cradle_word *entry = fresh.base; entry < fresh.top; entry++) {
+    if (!is_object(heap, (uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS)))
+      return "what is no object was registered since the last minor collection [services.1]";
+  }
+  return NULL;
+}
+
 static const char *check_list(const cradle_heap *heap, const crd_list *list, int kind) {
   for (const cradle_word *entry = list->words.base; entry < list->words.top; entry++) {
     if (entry >= list->kept && entry < list->next) continue;
     uintptr_t address = (uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS);
-    bool is_object = heap_is_young(heap, address) ? heap->mutator != NULL && address < (uintptr_t)heap->mutator->public.free
-                                                  : crd_old_is_object(&heap->old, address);
-    if (!is_object) return "a list of registered objects holds what is no object [services.1]";
-    if (entry < list->young && heap_is_young(heap, address)) return "an old entry of a list is young [services.1]";
+    if (!is_object(heap, address)) return "a list of registered objects holds what is no object [services.1]";
+    if (heap_is_young(heap, address)) return "an entry of a list is young [services.1]";
     cradle_word header = *(const cradle_word *)address;
     if (kind != REGISTERED_FINALIZER && !(heap_type(heap, header)->registers >> kind & 1))
       return "an object is registered in a list that its type does not have [services.1]";
@@ -248,8 +348,8 @@ static const char *check_list(const cradle_heap *heap, const crd_list *list, int
 
 const char *crd_registry_check(const cradle_heap *heap) {
   const crd_services *services = heap->services;
-  const char *fault = NULL;
   if (services == NULL) return NULL;
+  const char *fault = check_fresh(heap);
   for (int kind = 0; kind < REGISTERED_KINDS && fault == NULL; kind++) fault = check_list(heap, &services->lists[kind], kind);
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES && fault == NULL; i++)
     for (const cradle_word *word = services->queues[i].head; word < services->queues[i].words.top; word++)

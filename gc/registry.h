@@ -5,6 +5,7 @@
 #define CRADLE_GC_REGISTRY_H
 
 #include "gc/check.h"
+#include "gc/word_stack.h"
 
 /* The lists. A type's registers field has bit k set when its objects are in list k. */
 enum { REGISTERED_WEAK, REGISTERED_EPHEMERON, REGISTERED_FINALIZER, REGISTERED_DESTRUCTOR, REGISTERED_KINDS };
@@ -12,13 +13,21 @@ enum { REGISTERED_WEAK, REGISTERED_EPHEMERON, REGISTERED_FINALIZER, REGISTERED_D
 /* The lists whose objects have the weak flag. */
 #define REGISTERED_WEAKLY (1u << REGISTERED_WEAK | 1u << REGISTERED_EPHEMERON)
 
+/* The lists whose objects, dead themselves, may bring others back. */
+#define REGISTERED_REVIVING (1u << REGISTERED_EPHEMERON | 1u << REGISTERED_FINALIZER)
+
 struct crd_services;
 struct crd_budget;
 
-/* Makes room for one more object in each list of the set. false: memory was refused. Then the registration cannot fail. */
+/* Makes what the services share, if there is none yet. false: memory was refused. */
+bool crd_registry_open(cradle_heap *heap);
+/* Makes room to register one more object, also after a collection. kinds: lists that are needed beside those of the heap's
+ * types. false: memory was refused. */
 bool crd_registry_make_room(cradle_heap *heap, unsigned kinds);
-/* Registers an object of a type that has this set of lists, whose header is written. */
-void crd_registry_add(cradle_heap *heap, cradle_word *object, unsigned kinds);
+/* The next registration asks for room: there will be a type whose lists are not there. */
+void crd_registry_close(cradle_heap *heap);
+/* The objects registered since the last minor collection; empty: none. */
+crd_word_stack crd_registry_fresh(const cradle_heap *heap);
 bool crd_registry_has_sets(const cradle_heap *heap);
 /* Runs the destructors that are left, and frees everything. */
 void crd_registry_fini(cradle_heap *heap);

@@ -9,10 +9,11 @@
  * ephemerons with dead keys are cleared; destructors. A minor collection does it in one go, a major one in increments
  * between marking and sweeping. The mutator cannot meet a dead object meanwhile: it reads weak slots with the guard up.
  *
- *   [services.1] Of a list, [base, kept) and [next, young) are old objects and [young, top) those registered since the last
- *                minor collection. kept == next == base unless a pass of the major collection over the list is under way.
- *   [services.2] An object is in the weak or in the ephemeron list if and only if it has the weak flag.
- *   [services.3] For every registered finalizer there is room in its queue and in both candidate stacks: a collection
+ *   [services.1] Of a list, [base, kept) and [next, young) are old objects. [young, top) are those registered since the last
+ *                minor collection; it is empty outside of one. kept == next == base unless a pass of the major collection
+ *                over the list is under way.
+ *   [services.2] An old object is in the weak or in the ephemeron list if and only if it has the weak flag.
+ *   [services.3] Each list has room for all that fresh may hold, up to registered_end. For every registered finalizer there is room in its queue and in both candidate stacks: a collection
  *                cannot fail there. What else takes memory (watch tables, the stacks of reach) has a way without it: passes
  *                over all ephemerons until nothing changes, and registration order.
  *   [services.4] While a major collection marks and watching is set, every pair of a marked and scanned holder with an unmarked
@@ -28,7 +29,8 @@
 #include "gc/registry.h"
 #include "gc/watch.h"
 
-/* Low bits of an entry: of the finalizer list and of candidates, the queue; of the ephemeron list, in a minor collection. */
+/* Low bits of an entry: of the finalizer list and of candidates, the queue; of fresh the same, if only the finalizer is
+ * registered, and not by the type; of the ephemeron list, in a minor collection. */
 #define ENTRY_BITS 7
 #define ENTRY_SCANNED 1
 /* What is in an entry of the watch table: the address of a pair, perhaps with SLOT_HOLDS_VALUE, or a candidate's number. */
@@ -59,10 +61,13 @@ typedef struct crd_death {
   void *context;                 /* of gc/minor.c */
   const cradle_word *stored, *stored_end; /* minor: objects that were remembered; all old ones count as such when all_old */
   bool all_old;
+  const cradle_word *fresh, *fresh_end; /* minor: what is not in the lists, since it dies unless something comes back */
+  unsigned fresh_kinds;                 /* the lists that it would be in */
   crd_watch watch;
   bool incomplete;               /* the watch table is: fixpoints go by passes */
   bool progress;                 /* something was reached since it was last cleared */
   bool reaching;                 /* values go on the slots stack; else they are handed to the collection's own tracing */
+  size_t trimmed, trimmed_bytes; /* stacks whose memory was given back, and of the next one */
   uint64_t item;                 /* of a large array, where to go on */
   cradle_word *holder;           /* major: the ephemeron holder that is being scanned, or NULL */
   /* gc/reach.c */
@@ -73,19 +78,23 @@ typedef struct crd_death {
   /* gc/finalizer.c */
   crd_word_stack candidates;     /* dead objects with finalizers, in registration order, with their queue */
   crd_word_stack ordered;        /* candidates' numbers, last first */
-  size_t candidate;              /* the next to reach, counted down */
+  size_t watched;                /* so many are, when their order is asked for */
+  size_t candidate;              /* the next to reach, counted down; then the next to queue */
 } crd_death;
 
 /* What the clearing of a major collection does; see gc/death.c. */
 typedef enum crd_stage {
-  STAGE_WEAK, STAGE_SETS, STAGE_FIND, STAGE_REACH, STAGE_QUEUE, STAGE_EPHEMERONS, STAGE_HOLDERS, STAGE_DESTRUCTORS, STAGE_NONE
+  STAGE_WEAK, STAGE_SETS, STAGE_FIND, STAGE_REACH, STAGE_QUEUE, STAGE_EPHEMERONS, STAGE_HOLDERS, STAGE_DESTRUCTORS, STAGE_TRIM,
+  STAGE_NONE
 } crd_stage;
 
 typedef struct crd_services {
+  crd_word_stack fresh; /* [base, registered of the mutator) was registered since the last minor collection */
   crd_list lists[REGISTERED_KINDS];
+  unsigned kinds;       /* the lists that are there */
   crd_queue queues[CRADLE_FINALIZER_QUEUES];
   crd_death minor, major;
-  size_t finalizer_room; /* registrations for which there is room everywhere */
+  size_t finalizer_room; /* finalizers that may be listed, since there is room for them everywhere */
   bool watching;        /* the major collection marks, and values of ephemerons with it */
   cradle_word *scan;    /* the next entry of the ephemeron list to look at then */
   crd_stage stage;
@@ -98,23 +107,6 @@ typedef struct crd_services {
 
 static inline const crd_type_services *heap_services_of(const cradle_heap *heap, uint64_t header) {
   return &heap->types.services[(uint32_t)header];
-}
-
-/* Registers an object whose type is in one list, if there is room; see crd_registry_add. */
-static inline bool registry_push_one(const cradle_heap *heap, const cradle_word *object, uint32_t type, unsigned kinds) {
-  crd_services *services = heap->services;
-  if (kinds == 0 || (kinds & (kinds - 1)) != 0) return false;
-  cradle_word entry = (uintptr_t)object;
-  int kind = __builtin_ctz(kinds);
-  crd_word_stack *words = &services->lists[kind].words;
-  if (CRADLE_UNLIKELY(words->top == words->limit)) return false;
-  if (kind == REGISTERED_FINALIZER) {
-    if (services->finalizer_room == 0) return false;
-    services->finalizer_room--;
-    entry |= heap_services_of(heap, type)->finalizer;
-  }
-  *words->top++ = entry;
-  return true;
 }
 
 /* --- what a collection knows --- */
@@ -153,8 +145,17 @@ static inline bool death_judge(const crd_death *death, bool value, cradle_word *
   return place == 0;
 }
 
-/* Forgets what the collection knew, whose stacks are empty, and gives its memory back to the system (gc/registry.c). */
-void crd_registry_trim(crd_death *death);
+/* In a minor collection: moves what is fresh to the lists, but for those objects that have not been reached and have no finalizer
+ * and no ephemeron: if nothing comes back, there is no need to. rest: it is needed. (gc/registry.c) */
+void crd_registry_distribute(crd_death *death);
+void crd_registry_distribute_rest(crd_death *death);
+/* How much may be registered until the next one. */
+void crd_registry_allow(cradle_heap *heap);
+/* The entry of a young object with weak slots or ephemerons that survived: it is old from now on [services.2]. */
+static inline cradle_word services_settled(uintptr_t place) {
+  *(cradle_word *)place |= HEADER_WEAK_FLAG;
+  return place;
+}
 
 /* --- passes of the major collection over a list --- */
 
@@ -169,6 +170,8 @@ typedef enum crd_verdict { ENTRY_DROP, ENTRY_KEEP, ENTRY_AGAIN } crd_verdict;
 typedef crd_verdict (*crd_entry_function)(crd_death *death, cradle_word *entry);
 /* Goes on with a pass over the old objects of a list. true: it is over, and the list closed up. */
 bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pace *pace);
+/* Forgets what the collection knew, whose stacks are empty, and gives their memory back to the system. true: all of it. */
+bool crd_registry_trim(crd_death *death, crd_pace *pace);
 
 /* --- the modules; each phase for both collections, and what is left over for others --- */
 

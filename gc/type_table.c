@@ -79,7 +79,6 @@ static void set_fixed_size(crd_type *entry, size_t size, const crd_size_classes 
 static void set_services(crd_type *entry, crd_type_services *services, const cradle_type *type, bool plain_encoding) {
   *services = (crd_type_services){.weak = type->weak,
                                   .ephemerons = type->ephemerons,
-                                  .finalizer = (uint8_t)type->finalizer,
                                   .values = type->weak_values && !plain_encoding,
                                   .destructor = type->destructor,
                                   .external_size = type->external_size};
@@ -104,6 +103,7 @@ bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool pla
                       .item_size = type->item_size,
                       .length_offset = type->length_offset,
                       .items = (uint8_t)type->items,
+                      .queue = (uint8_t)type->finalizer,
                       .trace = type->trace,
                       .name = type->name};
   if (plain_encoding) {
@@ -114,6 +114,7 @@ bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool pla
   }
   set_services(entry, services, type, plain_encoding);
   if (entry->items == CRADLE_ITEMS_NONE) set_fixed_size(entry, type->size, classes);
+  table->registers |= entry->registers;
   bool others = entry->values != 0 || entry->items >= CRADLE_ITEMS_REFERENCES || entry->trace != NULL;
   entry->only_references = others ? 0 : entry->references;
   entry->has_slots = others || entry->references != 0;
@@ -123,13 +124,14 @@ bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool pla
 void crd_type_table_fini(crd_type_table *table) {
   free(table->types);
   free(table->services);
-  *table = (crd_type_table){NULL, NULL, 0, 0};
+  *table = (crd_type_table){NULL, NULL, 0, 0, 0};
 }
 
 uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
   const char *fault = crd_type_fault(type);
   if (fault != NULL) crd_misuse(heap, fault);
   uint32_t id = heap->types.count;
+  crd_registry_close(heap);
   return crd_type_table_add(&heap->types, type, heap->plain_encoding, &heap->old.classes) ? id : CRADLE_TYPE_ID_END;
 }
 

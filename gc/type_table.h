@@ -22,6 +22,7 @@ typedef struct crd_type {
   uint8_t items;        /* cradle_items */
   uint8_t has_slots;    /* anything to trace */
   uint8_t registers;    /* bit k: objects are registered in list k; see gc/registry.h */
+  uint8_t queue;        /* of its finalizer; 0: none */
   uint8_t folded;       /* [type.2]: some reference slots were declared as values, and hold tagged words too */
   cradle_trace_function trace;
   const char *name;
@@ -34,7 +35,6 @@ _Static_assert(sizeof(crd_type) == 64, "a line, so that an index is a shift");
 typedef struct crd_type_services {
   uint64_t weak, ephemerons; /* bitmaps of words */
   uint8_t items;             /* CRADLE_ITEMS_WEAK, CRADLE_ITEMS_EPHEMERONS, or NONE */
-  uint8_t finalizer;         /* queue, 0: none */
   bool values;               /* these words hold values in the encoding */
   cradle_destructor_function destructor;
   cradle_external_size_function external_size;
@@ -44,6 +44,7 @@ typedef struct crd_type_table {
   crd_type *types;
   crd_type_services *services; /* as many */
   uint32_t count, capacity;
+  unsigned registers; /* of all types together */
 } crd_type_table;
 
 /* NULL when the descriptor is sound, else what is wrong with it. */

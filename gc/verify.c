@@ -30,6 +30,7 @@ typedef struct verify_context {
   cradle_word *pending_base;
   sorted_words recorded;   /* slots */
   sorted_words grey;       /* marked objects on the mark stack */
+  sorted_words registered; /* since the last minor collection */
   const cradle_word *holder; /* NULL: a root */
   bool holder_is_old, holder_is_traced;
   bool holder_is_unwritten;  /* a prebuilt object that no collection looks at */
@@ -298,11 +299,20 @@ static void verify_service(void *data, bool value, cradle_word *slot) {
   context->holder_is_traced = traced;
 }
 
+/* Of the old, those with weak slots or ephemerons can be told: they have the weak flag. */
+static bool is_registered(const verify_context *context, const cradle_word *object, unsigned registers) {
+  if (heap_holds_young(context->heap, (uintptr_t)object)) return sorted_contain(&context->registered, (uintptr_t)object);
+  return !(registers & REGISTERED_WEAKLY) || (object[0] & HEADER_WEAK_FLAG) != 0;
+}
+
 static void verify_slots(verify_context *context, cradle_word *object) {
   context->holder = object;
-  if ((heap_type(context->heap, object[0])->registers & REGISTERED_WEAKLY) && !(object[0] & HEADER_WEAK_FLAG))
-    fault(context, "an object with weak slots or ephemerons was not allocated by cradle_new_registered", object);
-  if (object[0] & HEADER_WEAK_FLAG) crd_registry_each_slot(context->heap, object, verify_service, context);
+  unsigned registers = heap_type(context->heap, object[0])->registers;
+  if (CRADLE_UNLIKELY(registers != 0)) {
+    if (!is_registered(context, object, registers))
+      fault(context, "an object of a type with services was not allocated by cradle_new_registered", object);
+    crd_registry_each_slot(context->heap, object, verify_service, context);
+  }
   visit_object(heap_type(context->heap, object[0]), object, verify_reference, verify_value, context);
 }
 
@@ -396,7 +406,9 @@ static bool prepare(verify_context *context) {
   context->seen = calloc(heap->nursery.committed_bytes / 512 + 1, sizeof *context->seen);
   bool recorded = sorted_from(&context->recorded, &heap->recorded, false);
   bool grey = sorted_from(&context->grey, &heap->mark_stack, true);
-  return context->seen != NULL && recorded && grey;
+  crd_word_stack fresh = crd_registry_fresh(heap);
+  bool registered = sorted_from(&context->registered, &fresh, false);
+  return context->seen != NULL && recorded && grey && registered;
 }
 
 bool crd_verify(cradle_heap *heap, crd_text *text) {
@@ -414,6 +426,7 @@ bool crd_verify(cradle_heap *heap, crd_text *text) {
   free(context.seen);
   free(context.recorded.words);
   free(context.grey.words);
+  free(context.registered.words);
   if (!prepared) {
     crd_event_note(heap, "the heap was not verified: no memory for it", heap->nursery.committed_bytes / 64, 0);
     return true;

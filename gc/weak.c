@@ -49,24 +49,20 @@ void crd_weak_minor(crd_death *death, bool dead_too) {
     uintptr_t place = death_find(death, (uintptr_t)*entry);
     if (place == 0 && !dead_too) continue;
     judge_holder(death, (cradle_word *)(place != 0 ? place : (uintptr_t)*entry));
-    *to++ = dead_too ? *entry : place;
+    *to++ = dead_too ? *entry : services_settled(place);
   }
   list->words.top = to;
   if (!dead_too) list->young = to;
 }
 
-static void settle(crd_death *death, crd_list *list) {
+void crd_weak_settle(crd_death *death) {
+  crd_list *list = &death->heap->services->lists[REGISTERED_WEAK];
   cradle_word *to = list->young;
   for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
-    uintptr_t place = death_find(death, (uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS));
-    if (place != 0) *to++ = place;
+    uintptr_t place = death_find(death, (uintptr_t)*entry);
+    if (place != 0) *to++ = services_settled(place);
   }
   list->words.top = list->young = to;
-}
-
-void crd_weak_settle(crd_death *death) {
-  settle(death, &death->heap->services->lists[REGISTERED_WEAK]);
-  settle(death, &death->heap->services->lists[REGISTERED_EPHEMERON]);
 }
 
 /* --- major collections --- */

@@ -109,7 +109,7 @@ cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_
   cradle_weak_set *set = calloc(1, sizeof *set);
   if (set == NULL) return NULL;
   *set = (cradle_weak_set){.heap = heap, .swept = swept, .data = data};
-  if (!crd_registry_make_room(heap, 0) || !rebuild(set)) {
+  if (!crd_registry_open(heap) || !rebuild(set)) {
     free(set);
     return NULL;
   }

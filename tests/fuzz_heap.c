@@ -28,6 +28,7 @@ static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
     case 17: op_copy(w); break;
     case 18: case 19: identity_step(w); break;
     case 20: look_while_clearing(w); break;
+    case 21: op_register(w); break;
     default: op_collect(w); break;
   }
 }

@@ -78,6 +78,7 @@ typedef struct model_object {
   uint64_t kept;  /* the comparison that found it kept */
   uint64_t dead;  /* deliveries + 1 when a weak slot said so; 0: none did */
   uint32_t destroyed, delivered; /* times */
+  bool is_final; /* it has a finalizer, by its type or because it was given one */
   bool in_set;
   bool revived; /* it died, and a finalizer brought it back: weak slots that are older are cleared, rightly */
   uint32_t hash;  /* 0: not asked */
@@ -485,6 +486,13 @@ static uint64_t random_length(world *w) {
   }
 }
 
+static void list_final(world *w, uint32_t number) {
+  if ((w->final_count & (w->final_count - 1)) == 0) w->finals = realloc(w->finals, (2 * w->final_count + 1) * sizeof *w->finals);
+  if (w->finals == NULL) abort();
+  w->finals[w->final_count++] = number;
+  w->objects[number].is_final = true;
+}
+
 static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   uint32_t type = (uint32_t)below(w, below(w, 2) ? T_FINAL : T_COUNT);
   if (type == T_FINAL && !w->has_finals) type = T_NODE;
@@ -506,11 +514,7 @@ static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   model_object shape = {.type = type, .length = length};
   *number = model_new(w, type, words_of(&shape), length);
   real->identity = *number;
-  if (type == T_FINAL) {
-    if ((w->final_count & (w->final_count - 1)) == 0) w->finals = realloc(w->finals, (2 * w->final_count + 1) * sizeof *w->finals);
-    if (w->finals == NULL) abort();
-    w->finals[w->final_count++] = *number;
-  }
+  if (type == T_FINAL) list_final(w, *number);
   if (type == T_BYTES)
     for (uint64_t i = 0; i < length; i++) ((bytes *)real)->item[i] = byte_of(*number, i);
   return real;
@@ -626,8 +630,10 @@ static bool leads_to(const world *w, uint32_t from, uint32_t to) {
   return false;
 }
 
-/* Nobody who is still to come may lead to the one that came, unless it leads back. */
+/* Nobody who is still to come may lead to the one that came, unless it leads back. Once something that leads to it has come
+ * back, the program may have stored a reference to it anywhere. */
 static void check_order(world *w, uint32_t came) {
+  if (w->objects[came].revived) return;
   for (size_t tries = 0; tries < 8; tries++) {
     uint32_t other = w->finals[w->final_count - 1 - below(w, w->final_count < 200 ? w->final_count : 200)];
     if (w->objects[other].delivered == 0 && leads_to(w, other, came) && !leads_to(w, came, other))
@@ -653,6 +659,16 @@ static void revive(world *w, uint32_t number) {
   free(stack);
 }
 
+/* A finalizer for an object whose type has none, young or old. */
+static void op_register(world *w) {
+  uint32_t number;
+  object *real = random_object(w, &number);
+  if (!w->has_finals || real == NULL || w->objects[number].type != T_NODE || w->objects[number].is_final) return;
+  if (identity_is_prebuilt(w, real)) return;
+  if (!cradle_finalizer_register(w->m, real, QUEUE)) abort();
+  list_final(w, number);
+}
+
 static void op_finalize(world *w, bool all) {
   if (cradle_finalizer_waiting(w->m, QUEUE) == 0) return;
   compare(w, false);
@@ -661,7 +677,7 @@ static void op_finalize(world *w, bool all) {
     if (real == NULL) return;
     uint32_t number = (uint32_t)real->identity;
     model_object *model = &w->objects[number];
-    if (model->type != T_FINAL || cradle_type_of(real) != T_FINAL) differ(w, "a finalizer queue gave what has no finalizer");
+    if (!model->is_final || cradle_type_of(real) != model->type) differ(w, "a finalizer queue gave what has no finalizer");
     if (model->delivered++ != 0) differ(w, "a finalizer queue gave an object twice");
     w->deliveries++;
     check_order(w, number);
@@ -861,6 +877,7 @@ static void step(world *w) CRADLE_MAY_COLLECT {
   else if (which < 822) op_store_pair(w);
   else if (which < 832) op_weak_set(w);
   else if (which < 836) op_finalize(w, false);
+  else if (which < 840) op_register(w);
   else if (which < 856) op_copy(w);
   else if (which < 880) op_drop(w);
   else if (which < 940) op_push(w);

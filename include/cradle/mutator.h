@@ -9,7 +9,9 @@
  *               request from another thread, a stress mode, a no-collection region; and it is not above the next sample
  *               point. Only the slow path raises it.
  *   [mutator.3] shadow_base <= shadow_top <= shadow_limit, in words; [shadow_base, shadow_top) are roots.
- *   [mutator.4] A mutator is used by the thread it is attached to.
+ *   [mutator.4] registered <= registered_end: so many objects can be registered, and none of the collector's lists will
+ *               overflow when they are looked at.
+ *   [mutator.5] A mutator is used by the thread it is attached to.
  */
 #ifndef CRADLE_MUTATOR_H
 #define CRADLE_MUTATOR_H
@@ -37,6 +39,8 @@ struct cradle_mutator {
   uint64_t no_collect_depth;        /* open no-collection regions */
   cradle_heap *heap;
   uint64_t weak_guard;              /* not 0: weak slots may still hold references to the dead; see cradle/weak.h */
+  cradle_word *registered;          /* where cradle_new_registered enters the next object */
+  cradle_word *registered_end;      /* how far it goes before it asks for room */
 };
 
 /* For generated code. */

@@ -68,6 +68,9 @@ CRADLE_API CRADLE_COLD void *cradle_new_slow(cradle_mutator *mutator, uint32_t t
 CRADLE_API CRADLE_COLD void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
 CRADLE_API CRADLE_COLD cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size,
                                                               bool may_fail) CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type,
+                                                            size_t size) CRADLE_MAY_COLLECT;
 CRADLE_API void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size);
 CRADLE_API void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size);
 
@@ -137,12 +140,39 @@ CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_
 CRADLE_API void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 CRADLE_API void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 
+/* Enters a place for an object of a type with services among those that the next minor collection looks at. NULL: the slow path
+ * has to see to it. */
+CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t type, size_t size) {
+  size_t bytes = cradle_object_bytes(size);
+  char *object = mutator->free, *next = object + bytes;
+  cradle_word *entry = mutator->registered;
+  if (CRADLE_CHECKED || CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator) || entry == mutator->registered_end)) return NULL;
+  CRADLE_UNPOISON(object, bytes);
+  *(cradle_word *)object = type;
+  *entry = (uintptr_t)object;
+  mutator->registered = entry + 1;
+  mutator->free = next;
+  return object;
+}
+
 /* An object of a type with weak slots, ephemerons, a finalizer, a destructor or an external size (any other type will do), fixed
- * or with items: zeroed, and registered, so that the collector knows of it while it is young and when it dies. A few
- * nanoseconds more than cradle_new. With items, length is stored. Such types must not be allocated otherwise: the slow path
- * and CRADLE_CHECKED refuse it. When memory runs out the handler is called, or NULL returned by the try variants. */
-CRADLE_API void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
-CRADLE_API void *cradle_try_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
+ * or with items: zeroed, and registered, so that the collector knows of it while it is young and when it dies. About five
+ * instructions more than cradle_new. Such types must not be allocated otherwise: the slow path and CRADLE_CHECKED refuse it.
+ * When memory runs out the handler is called, or NULL returned by the try variants. */
+CRADLE_INLINE void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
+  char *object = cradle_registered_place(mutator, type, size);
+  if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_registered_slow(mutator, type, size);
+  memset(object + 8, 0, cradle_object_bytes(size) - 8);
+  return object;
+}
+CRADLE_INLINE void *cradle_try_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
+  char *object = cradle_registered_place(mutator, type, size);
+  if (CRADLE_UNLIKELY(object == NULL)) return cradle_try_new_registered_slow(mutator, type, size);
+  memset(object + 8, 0, cradle_object_bytes(size) - 8);
+  return object;
+}
+/* The same with items: length is stored. */
 CRADLE_API void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 CRADLE_API void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 

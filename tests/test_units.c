@@ -37,6 +37,7 @@ static void powers_of_two_with_a_header_are_bounds(void **state) {
   for (uint32_t power = 256; power <= 8192; power *= 2)
     assert_int_equal(classes.of[classes.by_words[(power + 8) / 8]].bytes, power + 8);
   assert_true(classes.span_bytes_total < ((uint32_t)2 << 20)); /* [size_class.2] */
+  for (uint32_t c = 0; c < classes.count; c++) assert_in_range(classes.of[c].pages, SPAN_MIN_PAGES, SPAN_MAX_PAGES);
 }
 
 /* --- the promotion reserve --- */
@@ -293,6 +294,42 @@ static void increments_are_over_at_the_threshold(void **state) {
   assert_true(crd_pacing_increment(&pacing, promoted, pacing.threshold + 1, 777777777) >= 777777777); /* late: all of it */
 }
 
+static void pacing_takes_what_the_options_say(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_hardware hardware = {.memory_bytes = 0};
+  crd_pacing pacing;
+  cradle_options_init(&options);
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  assert_int_equal(pacing.max_delta, 1 << 30); /* the machine's memory is not known */
+  options.major_max_delta = 12345678;
+  options.major_min_bytes = 3000000;
+  options.heap_max_bytes = 3000000;
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  assert_int_equal(pacing.max_delta, 12345678);
+  assert_int_equal(pacing.min, 3000000);
+  assert_int_equal(pacing.threshold, 3000000);
+  options.heap_max_bytes = 2000000;
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  assert_int_equal(pacing.min, 3000000);
+  assert_int_equal(pacing.threshold, 2000000); /* the maximum holds from the first on */
+  options.heap_max_bytes = 4000000;
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  assert_int_equal(pacing.threshold, 3000000);
+}
+
+/* A quarter more than the way that is left asks for. */
+static void an_increment_marks_its_share_of_the_way(void **state) {
+  (void)state;
+  const uint64_t mib = (uint64_t)1 << 20;
+  crd_pacing pacing = {.threshold = 400 * mib};
+  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 300 * mib, 800 * mib), 100 * mib);
+  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 300 * mib, 80 * mib), 20 * mib); /* twice what was promoted */
+  assert_int_equal(crd_pacing_increment(&pacing, 0, 300 * mib, 80 * mib), mib);
+  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 390 * mib, 80 * mib), 80 * mib); /* no more room: the rest */
+  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 400 * mib, 80 * mib), 80 * mib);
+}
+
 /* --- mark stack overflow, word stacks --- */
 
 static void a_word_stack_grows_to_its_end_and_says_so(void **state) {
@@ -305,6 +342,22 @@ static void a_word_stack_grows_to_its_end_and_says_so(void **state) {
   for (size_t i = 0; i < count; i++) assert_int_equal(stack.base[i], i);
   assert_false(word_stack_push(&stack, 1));
   crd_word_stack_fini(&stack);
+}
+
+/* What the address space has no room for is halved until it has, in whole pages. */
+static void a_word_stack_takes_what_the_address_space_has(void **state) {
+  (void)state;
+  const size_t page = 4096, pages = ((size_t)1 << 50) - 1;
+  crd_word_stack stack;
+  assert_true(crd_word_stack_init(&stack, pages * page, page, "test"));
+  size_t bytes = (size_t)((char *)stack.end - (char *)stack.base);
+  assert_int_equal(bytes % page, 0);
+  size_t halved = pages * page;
+  while (halved > bytes) halved = halved / 2 & ~(page - 1);
+  assert_int_equal(bytes, halved);
+  assert_true(word_stack_push(&stack, 7));
+  crd_word_stack_fini(&stack);
+  assert_null(stack.base);
 }
 
 typedef struct fan {
@@ -476,6 +529,9 @@ int main(void) {
       cmocka_unit_test(a_sweep_goes_on_behind_a_span_opened_across_it),
       cmocka_unit_test(increments_are_over_at_the_threshold),
       cmocka_unit_test(pacing_follows_factor_growth_delta_minimum_and_maximum),
+      cmocka_unit_test(pacing_takes_what_the_options_say),
+      cmocka_unit_test(an_increment_marks_its_share_of_the_way),
+      cmocka_unit_test(a_word_stack_takes_what_the_address_space_has),
       cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),
       cmocka_unit_test(marking_with_a_full_stack_finds_everything),
       cmocka_unit_test(a_remembered_set_that_cannot_grow_loses_nothing),

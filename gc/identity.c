@@ -108,12 +108,13 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
 
 /* --- dead objects --- */
 
-/* An old object whose span waits to be swept is alive when it is marked [span.6], one found dead is so before that; prebuilt
- * objects live. */
+/* An old object whose span waits to be swept is alive when it is marked [span.6], one found dead is so before that, until a finalizer
+ * has brought it back and its header is its own again; prebuilt objects live. */
 static bool is_alive(const cradle_heap *heap, uintptr_t address) {
   const crd_arenas *arenas = &heap->old.arenas;
   if (!arenas_contain(arenas, address)) return true;
-  if (heap->major.phase == MAJOR_CLEARING) return !crd_weak_is_dead(heap, address);
+  if (heap->major.phase == MAJOR_CLEARING)
+    return !crd_weak_is_dead(heap, address) && !crd_registry_is_open(heap, (const cradle_word *)address);
   const crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
   return !old_is_unswept(&heap->old, arenas_page(arenas, page->head)) || old_is_marked(&heap->old, address);
 }

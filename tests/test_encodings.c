@@ -164,6 +164,23 @@ static void layouts_of_known_machines(void **state) {
   }
 }
 
+/* Plain words are followed without a look at the encoding, so exactly the plain encoding may count as such. */
+static void only_plain_is_plain(void **state) {
+  (void)state;
+  cradle_encoding encoding = cradle_encoding_plain();
+  assert_true(crd_encoding_is_plain(&encoding));
+  encoding.pair_count = 2;
+  assert_false(crd_encoding_is_plain(&encoding));
+  encoding = cradle_encoding_plain();
+  encoding.pairs[0].mask = 1;
+  assert_false(crd_encoding_is_plain(&encoding));
+  encoding = cradle_encoding_plain();
+  encoding.tag_set = 0x03;
+  assert_false(crd_encoding_is_plain(&encoding));
+  encoding = cradle_encoding_low_tags(0x01);
+  assert_false(crd_encoding_is_plain(&encoding));
+}
+
 static void constructors_leave_out_what_is_no_address(void **state) {
   (void)state;
   assert_true(cradle_encoding_plain().payload_mask == ~UINT64_C(0));
@@ -190,7 +207,8 @@ static void every_address_bit_is_guarded(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(constructors_leave_out_what_is_no_address),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(only_plain_is_plain),
+                                     cmocka_unit_test(constructors_leave_out_what_is_no_address),
                                      cmocka_unit_test(every_address_bit_is_guarded),
                                      cmocka_unit_test(layouts_of_known_machines),
                                      cmocka_unit_test(tagged_words_that_look_like_addresses)};

@@ -37,6 +37,8 @@ static void powers_of_two_with_a_header_are_bounds(void **state) {
   for (uint32_t power = 256; power <= 8192; power *= 2)
     assert_int_equal(classes.of[classes.by_words[(power + 8) / 8]].bytes, power + 8);
   assert_true(classes.span_bytes_total < ((uint32_t)2 << 20)); /* [size_class.2] */
+  assert_int_equal(classes.by_words[0], 0); /* what is shorter than an object */
+  assert_int_equal(classes.by_words[1], 0);
   for (uint32_t c = 0; c < classes.count; c++) assert_in_range(classes.of[c].pages, SPAN_MIN_PAGES, SPAN_MAX_PAGES);
 }
 

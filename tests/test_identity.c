@@ -314,6 +314,14 @@ static void the_verifier_finds_ids_that_are_wrong(void **state) {
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[identity.1]"));
   *(cradle_word *)p |= HEADER_ID_FLAG;
+  crd_address_map_find(&f.heap->ids.by_address, (uintptr_t)p)->number = 1;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "an id is not found by its object's address"));
+  crd_address_map_find(&f.heap->ids.by_address, (uintptr_t)p)->number = 0;
+  f.heap->ids.by_address.count++;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "the ids and their map disagree"));
+  f.heap->ids.by_address.count--;
   assert_true(cradle_heap_verify(f.heap, &error));
   cradle_pop(f.m);
 }

@@ -436,6 +436,10 @@ static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
       cradle_store(m, root, &root->item[i], holder);
     }
     cradle_collect_minor(m);
+    fan *first = cradle_new_array(m, 0, 0);
+    cradle_store(m, root->item[0], &root->item[0]->item[0], first);
+    assert_false(heap->remember_all); /* one is no reason to look at all */
+    assert_int_equal(heap->remembered.top - heap->remembered.base, 1);
     for (uint64_t i = 0; i < 2000; i++) {
       fan *leaf = cradle_new_array(m, 0, 0);
       cradle_store(m, root->item[i], &root->item[i]->item[0], leaf);

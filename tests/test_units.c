@@ -422,6 +422,35 @@ static void marking_with_a_full_stack_finds_everything(void **state) {
   cradle_heap_free(heap);
 }
 
+/* Pacing goes by the bytes that marking has counted. */
+static void marking_counts_each_byte_once(void **state) {
+  (void)state;
+  enum { LENGTH = 100000 };
+  cradle_mutator *m;
+  cradle_heap *heap = fan_heap(&m);
+  {
+    fan *long_one = cradle_new_array(m, 0, LENGTH);
+    CRADLE_ROOT(m, long_one);
+    cradle_collect_full(m);
+    assert_int_equal(heap->major.bytes, sizeof(fan) + LENGTH * sizeof(fan *));
+    assert_int_equal(heap->major.objects, 1);
+    fan *child = make_fan(m, 3, 1);
+    cradle_store(m, long_one, &long_one->item[LENGTH - 1], child);
+    cradle_collect_full(m);
+    assert_int_equal(heap->major.bytes, 5 * sizeof(fan) + (LENGTH + 3) * sizeof(fan *));
+    assert_int_equal(heap->major.objects, 5);
+    /* Cut while the rest of it waits to be marked. */
+    (void)cradle_collect_step(m, 0);
+    assert_int_equal(heap->major.phase, MAJOR_MARKING);
+    uint64_t bytes = heap->major.bytes;
+    long_one->length = 10;
+    while (!cradle_collect_step(m, 0)) continue;
+    assert_int_equal(heap->major.bytes, bytes);
+  }
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
 static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
   (void)state;
   cradle_mutator *m;
@@ -495,7 +524,8 @@ static void the_verifier_sees_what_is_broken(void **state) {
     CRADLE_ROOT(m, root);
     cradle_collect_minor(m);
     assert_true(cradle_heap_verify(heap, &error));
-    fan *saved = root->item[1];
+    fan *saved = root->item[1], *young = cradle_new_array(m, 0, 0);
+    CRADLE_ROOT(m, young); /* waits on the mark stack while old objects are looked at */
     root->item[1] = (fan *)((char *)saved + 8); /* no object starts there */
     assert_false(cradle_heap_verify(heap, &error));
     assert_non_null(strstr(error.message, "stale reference"));
@@ -508,6 +538,7 @@ static void the_verifier_sees_what_is_broken(void **state) {
     saved->header = 77;
     assert_false(cradle_heap_verify(heap, &error));
     assert_non_null(strstr(error.message, "broken header"));
+    assert_ptr_equal(heap->mark_stack.top, heap->mark_stack.base);
     saved->header = header;
     uint64_t length = saved->length;
     saved->length = 1 << 20;
@@ -540,6 +571,7 @@ int main(void) {
       cmocka_unit_test(a_word_stack_takes_what_the_address_space_has),
       cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),
       cmocka_unit_test(marking_with_a_full_stack_finds_everything),
+      cmocka_unit_test(marking_counts_each_byte_once),
       cmocka_unit_test(a_remembered_set_that_cannot_grow_loses_nothing),
       cmocka_unit_test(large_objects_that_die_young_call_for_no_major_collection),
       cmocka_unit_test(a_safepoint_request_outlives_what_raises_top),

@@ -128,6 +128,17 @@ static void young_objects_and_holes(void **state) {
   assert_int_equal(all.young, 0);
 }
 
+static void a_large_object_may_be_all_that_is_young(void **state) {
+  (void)state;
+  cradle_collect_minor(f.m);
+  vector *large = cradle_new_array(f.m, T_VECTOR, LARGE);
+  CRADLE_ROOT(f.m, large);
+  tally all = walk_for(large);
+  assert_int_equal(all.objects, 1);
+  assert_ptr_equal(all.found.object, large);
+  assert_true(all.found.is_large);
+}
+
 static void a_walk_can_be_stopped(void **state) {
   (void)state;
   vector *all = cradle_new_array(f.m, T_VECTOR, 100);
@@ -707,6 +718,7 @@ static void a_heap_without_a_mutator(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(each_object_once),     WITH_FIXTURE(young_objects_and_holes),
+      WITH_FIXTURE(a_large_object_may_be_all_that_is_young),
       WITH_FIXTURE(a_walk_can_be_stopped), WITH_FIXTURE(the_dead_are_left_out),
       WITH_FIXTURE(while_marking),        WITH_FIXTURE(roots_have_names),
       WITH_FIXTURE(objects_are_told_with_their_slots), WITH_FIXTURE(addresses),

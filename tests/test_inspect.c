@@ -698,6 +698,27 @@ static void another_thread(void **state) {
   assert_non_null(strstr(f.message, "cradle_heap_walk: the mutator is not attached"));
 }
 
+/* --- names --- */
+
+/* What has a number has a name of its own; what is none has one that says so. */
+#define ASSERT_NAMED(name_of, last, unknown)                                        \
+  do {                                                                             \
+    for (int i = 0; i <= (int)(last); i++)                                         \
+      for (int j = 0; j < i; j++) assert_string_not_equal(name_of(i), name_of(j)); \
+    assert_string_equal(name_of((int)(last) + 1), unknown);                        \
+  } while (0)
+
+static void everything_has_a_name(void **state) {
+  (void)state;
+  ASSERT_NAMED(cradle_holder_name, CRADLE_HOLDER_FINALIZER_QUEUE, "unknown holder");
+  ASSERT_NAMED(cradle_address_name, CRADLE_ADDRESS_NURSERY_FREE, "unknown");
+  ASSERT_NAMED(cradle_cause_name, CRADLE_CAUSE_PIN, "unknown cause");
+  ASSERT_NAMED(cradle_phase_name, CRADLE_PHASE_CLEARING, "unknown phase");
+  ASSERT_NAMED(cradle_backing_name, CRADLE_BACKING_HUGE, "unknown");
+}
+
+/* --- without a mutator --- */
+
 CRADLE_UNCHECKED_COLLECTION
 static void a_heap_without_a_mutator(void **state) {
   (void)state;
@@ -719,6 +740,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(each_object_once),     WITH_FIXTURE(young_objects_and_holes),
       WITH_FIXTURE(a_large_object_may_be_all_that_is_young),
+      cmocka_unit_test(everything_has_a_name),
       WITH_FIXTURE(a_walk_can_be_stopped), WITH_FIXTURE(the_dead_are_left_out),
       WITH_FIXTURE(while_marking),        WITH_FIXTURE(roots_have_names),
       WITH_FIXTURE(objects_are_told_with_their_slots), WITH_FIXTURE(addresses),

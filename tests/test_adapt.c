@@ -211,10 +211,13 @@ static void long_collections_count_little(void **state) {
   crd_adapt_after_minor(heap, &minor);
   after *= 0.75;
   assert_true(heap->adapt.ns_per_promoted_byte > after * 0.999 && heap->adapt.ns_per_promoted_byte < after * 1.001);
-  minor.u.minor.promoted_bytes = 1000; /* too few to tell */
+  minor.u.minor.promoted_bytes = (16 << 10) - 1; /* too few to tell */
   minor.u.minor.duration_ns = 1000 * MIB;
   crd_adapt_after_minor(heap, &minor);
   assert_true(heap->adapt.ns_per_promoted_byte < after * 1.001);
+  minor.u.minor.promoted_bytes = 16 << 10;
+  crd_adapt_after_minor(heap, &minor);
+  assert_true(heap->adapt.ns_per_promoted_byte > after * 1.01);
 }
 
 static void while_marking_a_part_is_handed_out(void **state) {

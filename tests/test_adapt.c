@@ -166,6 +166,10 @@ static void it_shrinks_to_the_base_when_little_survives(void **state) {
 /* Those that began with much of it empty say little about its size. */
 static void what_was_asked_for_early_does_not_count(void **state) {
   (void)state;
+  collect_of(100, LEAST / 4 * 3 - 8, 100); /* nor about what survives */
+  assert_true(heap->adapt.survival == 0);
+  collect_of(1, LEAST / 4 * 3, 100);
+  assert_true(heap->adapt.survival > 0.024 && heap->adapt.survival < 0.026);
   collect_of(100, BASE / 4 * 3 - 8, 100);
   assert_int_equal(heap->nursery.bytes, BASE);
   assert_int_equal(heap->adapt.collections, 0);

@@ -439,6 +439,20 @@ static void marking_counts_each_byte_once(void **state) {
     cradle_collect_full(m);
     assert_int_equal(heap->major.bytes, 5 * sizeof(fan) + (LENGTH + 3) * sizeof(fan *));
     assert_int_equal(heap->major.objects, 5);
+    /* Without a budget, the smallest increment: four objects, and those that wait for the cache. */
+    child = make_fan(m, 500, 1);
+    cradle_store(m, long_one, &long_one->item[0], child);
+    cradle_collect_full(m);
+    cradle_collect_minor(m);
+    crd_major_start(heap, CRADLE_CAUSE_STRESS);
+    bool complete;
+    do {
+      uint64_t objects = heap->major.objects;
+      complete = crd_mark_some(heap, (crd_budget){0, 0});
+      assert_true(heap->major.objects - objects <= 12);
+    } while (!complete);
+    assert_true(heap->major.objects > 500);
+    cradle_collect_full(m);
     /* Cut while the rest of it waits to be marked. */
     (void)cradle_collect_step(m, 0);
     assert_int_equal(heap->major.phase, MAJOR_MARKING);

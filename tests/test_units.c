@@ -452,6 +452,7 @@ static void marking_counts_each_byte_once(void **state) {
       assert_true(heap->major.objects - objects <= 12);
     } while (!complete);
     assert_true(heap->major.objects > 500);
+    cradle_store(m, long_one, &long_one->item[0], NULL);
     cradle_collect_full(m);
     /* Cut while the rest of it waits to be marked. */
     (void)cradle_collect_step(m, 0);

@@ -260,14 +260,11 @@ static void each_in(cradle_word *from, const cradle_word *to, word_function visi
 
 void crd_registry_each(cradle_heap *heap, word_function visit, void *context) {
   crd_services *services = heap->services;
-  for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
-    const crd_list *list = &services->lists[kind];
-    each_in(list->words.base, list->kept, visit, context);
-    each_in(list->next, list->words.top, visit, context);
-  }
+  ASSERT(heap->major.phase == MAJOR_IDLE, "a pass over a list is under way, or candidates wait");
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++)
+    each_in(services->lists[kind].words.base, services->lists[kind].words.top, visit, context);
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++)
     each_in(services->queues[i].head, services->queues[i].words.top, visit, context);
-  each_in(services->major.candidates.base, services->major.candidates.top, visit, context);
 }
 
 void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_move_function visit, void *context) {

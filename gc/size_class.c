@@ -10,13 +10,17 @@
 #define HEADER_BYTES 8
 #define SPAN_MIN_OBJECTS 4
 
+static bool is_long_enough(uint32_t pages, uint32_t smallest, uint32_t bytes) {
+  uint32_t span = pages * PAGE_BYTES, objects = span / bytes;
+  return objects >= SPAN_MIN_OBJECTS && smallest * objects >= span - span / 8;
+}
+
 /* The shortest span for objects of smallest .. bytes whose worst-case waste is at most 1/8. */
 static uint32_t span_pages(uint32_t smallest, uint32_t bytes) {
-  for (uint32_t pages = SPAN_MIN_PAGES; pages < SPAN_MAX_PAGES; pages++) {
-    uint32_t span = pages * PAGE_BYTES, objects = span / bytes;
-    if (objects >= SPAN_MIN_OBJECTS && smallest * objects >= span - span / 8) return pages;
-  }
-  return SPAN_MAX_PAGES;
+  uint32_t pages = SPAN_MIN_PAGES;
+  while (!is_long_enough(pages, smallest, bytes)) pages++;
+  ASSERT(pages <= SPAN_MAX_PAGES, "[size_class.1] a span is too long");
+  return pages;
 }
 
 static uint64_t start_pattern(uint32_t words) {

@@ -66,8 +66,8 @@ static void found(walk_context *context, uintptr_t address) {
   }
 }
 
-/* While the dead are found, an object that a finalizer brings back may still refer to one that it has not brought back yet: that
- * is dead so far, and so not told. */
+/* While the dead are found, an object that a finalizer brings back may still refer to one that it has not brought back yet, and the
+ * value of a pair be as dead as its key: what is dead so far is not told. */
 static inline void walk_address(walk_context *context, cradle_word *slot, cradle_kind kind, uintptr_t address) {
   cradle_heap *heap = context->heap;
   bool young = address - (uintptr_t)heap->nursery.start < nursery_filled(heap);
@@ -88,12 +88,7 @@ static inline void walk_value(void *data, cradle_word *slot) {
   if (value_is_reference(encoding, *slot)) walk_address(context, slot, CRADLE_KIND_VALUE, value_address(encoding, *slot));
 }
 
-/* The value of a pair, which may be as dead as its key. */
 static void walk_pair_value(void *data, bool value, cradle_word *slot) {
-  walk_context *context = data;
-  const cradle_heap *heap = context->heap;
-  uintptr_t address = heap_address_in(heap, value, *slot);
-  if (arenas_contain(&heap->old.arenas, address) && heap_is_known_dead(heap, address)) return;
   (value ? walk_value : walk_reference)(data, slot);
 }
 

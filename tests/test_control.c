@@ -57,6 +57,28 @@ static void no_major_begins_while_disabled(void **state) {
   assert_true(fixture_stats(&f).major_collections > 0);
 }
 
+/* Not even where stress asks for one at every allocation. */
+static void no_stress_major_while_disabled(void **state) {
+  (void)state;
+  fixture stressed;
+  cradle_options options;
+  fixture_options(&stressed, &options);
+  options.stress_period = options.stress_major = 1;
+  options.stress_seed = 0;
+  fixture_open_with(&stressed, &options);
+  cradle_major_disable(stressed.m);
+  for (int i = 0; i < 100; i++) cradle_push(stressed.m, cradle_new(stressed.m, T_PAIR, sizeof(pair)));
+  cradle_stats stats = fixture_stats(&stressed);
+  assert_int_equal(stats.minor_collections, 100);
+  assert_int_equal(stats.major_collections, 0);
+  assert_int_equal(stats.major_steps, 0);
+  cradle_major_enable(stressed.m);
+  (void)cradle_new(stressed.m, T_PAIR, sizeof(pair));
+  assert_true(fixture_stats(&stressed).major_collections > 0);
+  cradle_pop_many(stressed.m, 100);
+  fixture_close(&stressed);
+}
+
 /* Large objects above the threshold do not bring a minor collection each. */
 static void large_objects_while_disabled(void **state) {
   (void)state;
@@ -422,7 +444,8 @@ static void trace_callbacks_that_allocate(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(no_major_begins_while_disabled), WITH_FIXTURE(large_objects_while_disabled),
+      WITH_FIXTURE(no_major_begins_while_disabled),
+      WITH_FIXTURE(no_stress_major_while_disabled), WITH_FIXTURE(large_objects_while_disabled),
       WITH_FIXTURE(a_running_one_waits),            WITH_FIXTURE(requests_are_served_while_disabled),
       WITH_FIXTURE(the_maximum_collects_although_disabled), WITH_FIXTURE(enable_without_disable),
       WITH_FIXTURE(below_what_lives_is_refused),    WITH_FIXTURE(what_is_dead_goes_first),

@@ -1,6 +1,8 @@
 /* Value encodings: references are followed and updated, immediates and tag bits are kept to the bit. */
 #include "tests/heap_fixture.h"
 
+#include "gc/value.h"
+
 typedef uint64_t (*box_function)(const void *object);
 
 typedef struct layout {
@@ -162,8 +164,53 @@ static void layouts_of_known_machines(void **state) {
   }
 }
 
+/* Plain words are followed without a look at the encoding, so exactly the plain encoding may count as such. */
+static void only_plain_is_plain(void **state) {
+  (void)state;
+  cradle_encoding encoding = cradle_encoding_plain();
+  assert_true(crd_encoding_is_plain(&encoding));
+  encoding.pair_count = 2;
+  assert_false(crd_encoding_is_plain(&encoding));
+  encoding = cradle_encoding_plain();
+  encoding.pairs[0].mask = 1;
+  assert_false(crd_encoding_is_plain(&encoding));
+  encoding = cradle_encoding_plain();
+  encoding.tag_set = 0x03;
+  assert_false(crd_encoding_is_plain(&encoding));
+  encoding = cradle_encoding_low_tags(0x01);
+  assert_false(crd_encoding_is_plain(&encoding));
+}
+
+static void constructors_leave_out_what_is_no_address(void **state) {
+  (void)state;
+  assert_true(cradle_encoding_plain().payload_mask == ~UINT64_C(0));
+  assert_true(cradle_encoding_low_tags(0x08).payload_mask == ~UINT64_C(7));
+  cradle_encoding boxing = cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), UINT64_C(0x8000000000000000));
+  assert_true(boxing.payload_mask == UINT64_C(0x0001fffffffffff8));
+  assert_true(boxing.pairs[0].mask == UINT64_C(0xfffe000000000002) && boxing.pairs[0].pattern == UINT64_C(0x8000000000000000));
+}
+
+/* Bits 3 to 46 are the address: no mask may cover one, the payload must have each. */
+static void every_address_bit_is_guarded(void **state) {
+  (void)state;
+  for (unsigned bit = 0; bit < 64; bit++) {
+    bool in_address = bit >= 3 && bit <= 46;
+    cradle_encoding encoding = cradle_encoding_nan_boxing(UINT64_C(1) << bit, 0);
+    encoding.payload_mask = UINT64_C(0x00007ffffffffff8);
+    const char *fault = crd_encoding_fault(&encoding);
+    assert_true(in_address ? fault != NULL && strstr(fault, "a mask covers address bits") != NULL : fault == NULL);
+    encoding = cradle_encoding_low_tags(0x01);
+    encoding.payload_mask &= ~(UINT64_C(1) << bit);
+    fault = crd_encoding_fault(&encoding);
+    assert_true(in_address ? fault != NULL && strstr(fault, "payload_mask must have bits 3 to 46 set") != NULL : fault == NULL);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(layouts_of_known_machines),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(only_plain_is_plain),
+                                     cmocka_unit_test(constructors_leave_out_what_is_no_address),
+                                     cmocka_unit_test(every_address_bit_is_guarded),
+                                     cmocka_unit_test(layouts_of_known_machines),
                                      cmocka_unit_test(tagged_words_that_look_like_addresses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

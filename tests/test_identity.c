@@ -197,6 +197,52 @@ static void the_dead_have_no_id_before_they_are_swept(void **state) {
   cradle_pop(f.m);
 }
 
+/* Between marking and sweeping what marking did not reach is dead; what a finalizer leads to is so until it is brought back. */
+static void the_dead_have_no_id_while_some_come_back(void **state) {
+  (void)state;
+  enum { COUNT = 1000, GIVEN_UP = 100 };
+  static uint64_t ids[COUNT];
+  static uint32_t hashes[COUNT];
+  uint32_t type = cradle_type_add(f.heap, &(cradle_type){.name = "final", .size = 16, .references = UINT64_C(1) << 1, .finalizer = 1});
+  void **final = cradle_new_registered(f.m, type, 16);
+  CRADLE_ROOT(f.m, final);
+  for (size_t i = 0; i < COUNT; i++) { /* a chain: it comes back an object at a time */
+    pair *next = new_pair();
+    ids[i] = cradle_id(f.m, next);
+    hashes[i] = cradle_identity_hash(f.m, next);
+    cradle_store(f.m, next, &next->first, final[1]);
+    cradle_store(f.m, final, &final[1], next);
+  }
+  push_pairs(GIVEN_UP);
+  uint64_t given_up = cradle_id(f.m, top_vector()->item[0]);
+  cradle_collect_full(f.m);
+  cradle_pop(f.m);
+  final = NULL;
+  size_t partly = 0;
+  while (cradle_finalizer_waiting(f.m, 1) == 0) {
+    (void)cradle_collect_step(f.m, 0);
+    if (fixture_stats(&f).phase != CRADLE_PHASE_CLEARING) continue;
+    assert_null(cradle_object_of_id(f.m, given_up));
+    size_t back = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+      void *found = cradle_object_of_id(f.m, ids[i]);
+      if (found == NULL) continue;
+      assert_int_equal(cradle_id(f.m, found), ids[i]); /* back with all that its header says */
+      assert_int_equal(cradle_identity_hash(f.m, found), hashes[i]);
+      back++;
+    }
+    partly += back > 0 && back < COUNT;
+    if (partly != 5) continue;
+    uint64_t large = cradle_id(f.m, cradle_new_array(f.m, T_VECTOR, 10000)); /* younger than the marking; it may end it all */
+    assert_non_null(cradle_object_of_id(f.m, large));
+  }
+  if (!f.stressed) assert_true(partly >= 5);
+  final = cradle_finalizer_next(f.m, 1);
+  assert_non_null(final);
+  const pair *p = final[1];
+  for (size_t i = COUNT; i-- > 0; p = p->first) assert_ptr_equal(cradle_object_of_id(f.m, ids[i]), p);
+}
+
 /* An id found while marking brings an object back that marking has not reached. */
 static void an_object_found_by_its_id_while_marking_lives(void **state) {
   (void)state;
@@ -268,6 +314,14 @@ static void the_verifier_finds_ids_that_are_wrong(void **state) {
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[identity.1]"));
   *(cradle_word *)p |= HEADER_ID_FLAG;
+  crd_address_map_find(&f.heap->ids.by_address, (uintptr_t)p)->number = 1;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "an id is not found by its object's address"));
+  crd_address_map_find(&f.heap->ids.by_address, (uintptr_t)p)->number = 0;
+  f.heap->ids.by_address.count++;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "the ids and their map disagree"));
+  f.heap->ids.by_address.count--;
   assert_true(cradle_heap_verify(f.heap, &error));
   cradle_pop(f.m);
 }
@@ -319,6 +373,7 @@ int main(void) {
       TEST(an_id_belongs_to_one_object_for_life),
       TEST(the_dead_have_no_id),
       TEST(the_dead_have_no_id_before_they_are_swept),
+      TEST(the_dead_have_no_id_while_some_come_back),
       TEST(an_object_found_by_its_id_while_marking_lives),
       TEST(ids_that_never_were),
       TEST(an_id_never_comes_back),

@@ -128,6 +128,17 @@ static void young_objects_and_holes(void **state) {
   assert_int_equal(all.young, 0);
 }
 
+static void a_large_object_may_be_all_that_is_young(void **state) {
+  (void)state;
+  cradle_collect_minor(f.m);
+  vector *large = cradle_new_array(f.m, T_VECTOR, LARGE);
+  CRADLE_ROOT(f.m, large);
+  tally all = walk_for(large);
+  assert_int_equal(all.objects, 1);
+  assert_ptr_equal(all.found.object, large);
+  assert_true(all.found.is_large);
+}
+
 static void a_walk_can_be_stopped(void **state) {
   (void)state;
   vector *all = cradle_new_array(f.m, T_VECTOR, 100);
@@ -441,6 +452,56 @@ static void while_the_dead_are_found(void **state) {
   assert_int_equal(walk_for(NULL).objects, 2 + COUNT / 2 * 3);
 }
 
+/* A chain that a finalizer brings back an object at a time: its last object that is back does not lead to the first that is not. What
+ * is younger than the marking lives, large objects among it. */
+static void what_comes_back_leads_to_nothing_dead(void **state) {
+  (void)state;
+  enum { COUNT = 1000 };
+  static void *chain[COUNT];
+  add_types();
+  void **final = cradle_new_registered(f.m, extra.final, 16);
+  CRADLE_ROOT(f.m, final);
+  for (size_t i = 0; i < COUNT; i++) {
+    pair *next = new_pair();
+    cradle_store(f.m, next, &next->first, final[1]);
+    cradle_store(f.m, final, &final[1], next);
+  }
+  void **ephemeron = cradle_new_registered(f.m, extra.ephemeron, 24);
+  CRADLE_ROOT(f.m, ephemeron);
+  cradle_store(f.m, ephemeron, ephemeron + 1, ephemeron);
+  cradle_collect_full(f.m);
+  pair *p = final[1];
+  for (size_t i = 0; i < COUNT; i++, p = p->first) chain[i] = p;
+  final = NULL;
+  size_t partly = 0;
+  while (cradle_finalizer_waiting(f.m, FINAL_QUEUE) == 0) {
+    (void)cradle_collect_step(f.m, 0);
+    if (fixture_stats(&f).phase != CRADLE_PHASE_CLEARING) continue;
+    size_t back = 0;
+    for (size_t end = COUNT; back < end;) {
+      size_t middle = (back + end) / 2;
+      if (walk_for(chain[middle]).found.object != NULL)
+        back = middle + 1;
+      else
+        end = middle;
+    }
+    if (back > 0) assert_int_equal(who(chain[back - 1]).count, 1);
+    if (back < COUNT) assert_int_equal(who(chain[back]).count, 0);
+    partly += back > 0 && back < COUNT;
+    vector *large = cradle_new_array(f.m, T_VECTOR, LARGE);
+    cradle_store(f.m, ephemeron, ephemeron + 2, large);
+    cradle_address_info what;
+    cradle_describe_address(f.heap, large, &what);
+    assert_int_equal(what.kind, CRADLE_ADDRESS_OBJECT);
+    assert_int_equal(who(large).count, 1);
+    assert_ptr_equal(walk_for(large).found.object, large);
+  }
+  if (!f.stressed) assert_true(partly > 3);
+  final = cradle_finalizer_next(f.m, FINAL_QUEUE);
+  assert_int_equal(who(final).count, 1);
+  assert_int_equal(who(final[1]).count, 1);
+}
+
 static void *buffer[3]; /* a traced object's own */
 static void trace_buffer(void *object, cradle_visitor *visitor) {
   cradle_visit_reference(visitor, (void **)object + 1);
@@ -654,6 +715,27 @@ static void another_thread(void **state) {
   assert_non_null(strstr(f.message, "cradle_heap_walk: the mutator is not attached"));
 }
 
+/* --- names --- */
+
+/* What has a number has a name of its own; what is none has one that says so. */
+#define ASSERT_NAMED(name_of, last, unknown)                                        \
+  do {                                                                             \
+    for (int i = 0; i <= (int)(last); i++)                                         \
+      for (int j = 0; j < i; j++) assert_string_not_equal(name_of(i), name_of(j)); \
+    assert_string_equal(name_of((int)(last) + 1), unknown);                        \
+  } while (0)
+
+static void everything_has_a_name(void **state) {
+  (void)state;
+  ASSERT_NAMED(cradle_holder_name, CRADLE_HOLDER_FINALIZER_QUEUE, "unknown holder");
+  ASSERT_NAMED(cradle_address_name, CRADLE_ADDRESS_NURSERY_FREE, "unknown");
+  ASSERT_NAMED(cradle_cause_name, CRADLE_CAUSE_PIN, "unknown cause");
+  ASSERT_NAMED(cradle_phase_name, CRADLE_PHASE_CLEARING, "unknown phase");
+  ASSERT_NAMED(cradle_backing_name, CRADLE_BACKING_HUGE, "unknown");
+}
+
+/* --- without a mutator --- */
+
 CRADLE_UNCHECKED_COLLECTION
 static void a_heap_without_a_mutator(void **state) {
   (void)state;
@@ -674,11 +756,14 @@ static void a_heap_without_a_mutator(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(each_object_once),     WITH_FIXTURE(young_objects_and_holes),
+      WITH_FIXTURE(a_large_object_may_be_all_that_is_young),
+      cmocka_unit_test(everything_has_a_name),
       WITH_FIXTURE(a_walk_can_be_stopped), WITH_FIXTURE(the_dead_are_left_out),
       WITH_FIXTURE(while_marking),        WITH_FIXTURE(roots_have_names),
       WITH_FIXTURE(objects_are_told_with_their_slots), WITH_FIXTURE(addresses),
       WITH_FIXTURE(more_roots_have_names), WITH_FIXTURE(weak_slots_are_no_references),
       WITH_FIXTURE(while_the_dead_are_found), WITH_FIXTURE(immediates_of_pairs_are_no_addresses),
+      WITH_FIXTURE(what_comes_back_leads_to_nothing_dead),
       WITH_FIXTURE(a_dump_that_cannot_be_written), WITH_FIXTURE(callbacks_that_use_the_heap),
       WITH_FIXTURE(another_thread),       WITH_FIXTURE(a_heap_without_a_mutator),
   };

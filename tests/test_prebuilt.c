@@ -281,6 +281,14 @@ static void many_of_them(void **state) {
       assert_int_equal(cradle_type_of(pairs[i].first), T_PAIR);
 }
 
+static void close_nothing(void *object) {
+  (void)object;
+}
+static size_t no_bytes(const void *object) {
+  (void)object;
+  return 0;
+}
+
 static void misuse_is_named(void **state) {
   (void)state;
   static pair other = {.header = T_PAIR}, unknown = {.header = 77}, flagged = {.header = T_PAIR | UINT64_C(1) << 40};
@@ -291,6 +299,15 @@ static void misuse_is_named(void **state) {
   ASSERT_MISUSE(&f, "NULL", assert_true(cradle_prebuilt_add(f.heap, NULL)));
   ASSERT_MISUSE(&f, "lies in the heap", assert_true(cradle_prebuilt_add(f.heap, new_pair())));
   ASSERT_MISUSE(&f, "is not registered", cradle_prebuilt_remove(f.heap, &other));
+  const cradle_type registered[] = {{.name = "weak", .size = 16, .weak = UINT64_C(1) << 1},
+                                    {.name = "ephemeron", .size = 24, .ephemerons = UINT64_C(1) << 1},
+                                    {.name = "final", .size = 16, .finalizer = 1},
+                                    {.name = "file", .size = 16, .destructor = close_nothing},
+                                    {.name = "buffer", .size = 16, .external_size = no_bytes}};
+  for (size_t i = 0; i < sizeof registered / sizeof *registered; i++) {
+    other.header = cradle_type_add(f.heap, &registered[i]);
+    ASSERT_MISUSE(&f, "which only objects of the heap have", assert_true(cradle_prebuilt_add(f.heap, &other)));
+  }
   fixture second;
   cradle_options options;
   fixture_options(&second, &options);

@@ -37,6 +37,9 @@ static void powers_of_two_with_a_header_are_bounds(void **state) {
   for (uint32_t power = 256; power <= 8192; power *= 2)
     assert_int_equal(classes.of[classes.by_words[(power + 8) / 8]].bytes, power + 8);
   assert_true(classes.span_bytes_total < ((uint32_t)2 << 20)); /* [size_class.2] */
+  assert_int_equal(classes.by_words[0], 0); /* what is shorter than an object */
+  assert_int_equal(classes.by_words[1], 0);
+  for (uint32_t c = 0; c < classes.count; c++) assert_in_range(classes.of[c].pages, SPAN_MIN_PAGES, SPAN_MAX_PAGES);
 }
 
 /* --- the promotion reserve --- */
@@ -293,6 +296,42 @@ static void increments_are_over_at_the_threshold(void **state) {
   assert_true(crd_pacing_increment(&pacing, promoted, pacing.threshold + 1, 777777777) >= 777777777); /* late: all of it */
 }
 
+static void pacing_takes_what_the_options_say(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_hardware hardware = {.memory_bytes = 0};
+  crd_pacing pacing;
+  cradle_options_init(&options);
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  assert_int_equal(pacing.max_delta, 1 << 30); /* the machine's memory is not known */
+  options.major_max_delta = 12345678;
+  options.major_min_bytes = 3000000;
+  options.heap_max_bytes = 3000000;
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  assert_int_equal(pacing.max_delta, 12345678);
+  assert_int_equal(pacing.min, 3000000);
+  assert_int_equal(pacing.threshold, 3000000);
+  options.heap_max_bytes = 2000000;
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  assert_int_equal(pacing.min, 3000000);
+  assert_int_equal(pacing.threshold, 2000000); /* the maximum holds from the first on */
+  options.heap_max_bytes = 4000000;
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  assert_int_equal(pacing.threshold, 3000000);
+}
+
+/* A quarter more than the way that is left asks for. */
+static void an_increment_marks_its_share_of_the_way(void **state) {
+  (void)state;
+  const uint64_t mib = (uint64_t)1 << 20;
+  crd_pacing pacing = {.threshold = 400 * mib};
+  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 300 * mib, 800 * mib), 100 * mib);
+  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 300 * mib, 80 * mib), 20 * mib); /* twice what was promoted */
+  assert_int_equal(crd_pacing_increment(&pacing, 0, 300 * mib, 80 * mib), mib);
+  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 390 * mib, 80 * mib), 80 * mib); /* no more room: the rest */
+  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 400 * mib, 80 * mib), 80 * mib);
+}
+
 /* --- mark stack overflow, word stacks --- */
 
 static void a_word_stack_grows_to_its_end_and_says_so(void **state) {
@@ -305,6 +344,22 @@ static void a_word_stack_grows_to_its_end_and_says_so(void **state) {
   for (size_t i = 0; i < count; i++) assert_int_equal(stack.base[i], i);
   assert_false(word_stack_push(&stack, 1));
   crd_word_stack_fini(&stack);
+}
+
+/* What the address space has no room for is halved until it has, in whole pages. */
+static void a_word_stack_takes_what_the_address_space_has(void **state) {
+  (void)state;
+  const size_t page = 4096, pages = ((size_t)1 << 50) - 1;
+  crd_word_stack stack;
+  assert_true(crd_word_stack_init(&stack, pages * page, page, "test"));
+  size_t bytes = (size_t)((char *)stack.end - (char *)stack.base);
+  assert_int_equal(bytes % page, 0);
+  size_t halved = pages * page;
+  while (halved > bytes) halved = halved / 2 & ~(page - 1);
+  assert_int_equal(bytes, halved);
+  assert_true(word_stack_push(&stack, 7));
+  crd_word_stack_fini(&stack);
+  assert_null(stack.base);
 }
 
 typedef struct fan {
@@ -367,6 +422,50 @@ static void marking_with_a_full_stack_finds_everything(void **state) {
   cradle_heap_free(heap);
 }
 
+/* Pacing goes by the bytes that marking has counted. */
+static void marking_counts_each_byte_once(void **state) {
+  (void)state;
+  enum { LENGTH = 100000 };
+  cradle_mutator *m;
+  cradle_heap *heap = fan_heap(&m);
+  {
+    fan *long_one = cradle_new_array(m, 0, LENGTH);
+    CRADLE_ROOT(m, long_one);
+    cradle_collect_full(m);
+    assert_int_equal(heap->major.bytes, sizeof(fan) + LENGTH * sizeof(fan *));
+    assert_int_equal(heap->major.objects, 1);
+    fan *child = make_fan(m, 3, 1);
+    cradle_store(m, long_one, &long_one->item[LENGTH - 1], child);
+    cradle_collect_full(m);
+    assert_int_equal(heap->major.bytes, 5 * sizeof(fan) + (LENGTH + 3) * sizeof(fan *));
+    assert_int_equal(heap->major.objects, 5);
+    /* Without a budget, the smallest increment: four objects, and those that wait for the cache. */
+    child = make_fan(m, 500, 1);
+    cradle_store(m, long_one, &long_one->item[0], child);
+    cradle_collect_full(m);
+    cradle_collect_minor(m);
+    crd_major_start(heap, CRADLE_CAUSE_STRESS);
+    bool complete;
+    do {
+      uint64_t objects = heap->major.objects;
+      complete = crd_mark_some(heap, (crd_budget){0, 0});
+      assert_true(heap->major.objects - objects <= 12);
+    } while (!complete);
+    assert_true(heap->major.objects > 500);
+    cradle_store(m, long_one, &long_one->item[0], NULL);
+    cradle_collect_full(m);
+    /* Cut while the rest of it waits to be marked. */
+    (void)cradle_collect_step(m, 0);
+    assert_int_equal(heap->major.phase, MAJOR_MARKING);
+    uint64_t bytes = heap->major.bytes;
+    long_one->length = 10;
+    while (!cradle_collect_step(m, 0)) continue;
+    assert_int_equal(heap->major.bytes, bytes);
+  }
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
 static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
   (void)state;
   cradle_mutator *m;
@@ -381,6 +480,10 @@ static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
       cradle_store(m, root, &root->item[i], holder);
     }
     cradle_collect_minor(m);
+    fan *first = cradle_new_array(m, 0, 0);
+    cradle_store(m, root->item[0], &root->item[0]->item[0], first);
+    assert_false(heap->remember_all); /* one is no reason to look at all */
+    assert_int_equal(heap->remembered.top - heap->remembered.base, 1);
     for (uint64_t i = 0; i < 2000; i++) {
       fan *leaf = cradle_new_array(m, 0, 0);
       cradle_store(m, root->item[i], &root->item[i]->item[0], leaf);
@@ -436,7 +539,8 @@ static void the_verifier_sees_what_is_broken(void **state) {
     CRADLE_ROOT(m, root);
     cradle_collect_minor(m);
     assert_true(cradle_heap_verify(heap, &error));
-    fan *saved = root->item[1];
+    fan *saved = root->item[1], *young = cradle_new_array(m, 0, 0);
+    CRADLE_ROOT(m, young); /* waits on the mark stack while old objects are looked at */
     root->item[1] = (fan *)((char *)saved + 8); /* no object starts there */
     assert_false(cradle_heap_verify(heap, &error));
     assert_non_null(strstr(error.message, "stale reference"));
@@ -449,6 +553,7 @@ static void the_verifier_sees_what_is_broken(void **state) {
     saved->header = 77;
     assert_false(cradle_heap_verify(heap, &error));
     assert_non_null(strstr(error.message, "broken header"));
+    assert_ptr_equal(heap->mark_stack.top, heap->mark_stack.base);
     saved->header = header;
     uint64_t length = saved->length;
     saved->length = 1 << 20;
@@ -476,8 +581,12 @@ int main(void) {
       cmocka_unit_test(a_sweep_goes_on_behind_a_span_opened_across_it),
       cmocka_unit_test(increments_are_over_at_the_threshold),
       cmocka_unit_test(pacing_follows_factor_growth_delta_minimum_and_maximum),
+      cmocka_unit_test(pacing_takes_what_the_options_say),
+      cmocka_unit_test(an_increment_marks_its_share_of_the_way),
+      cmocka_unit_test(a_word_stack_takes_what_the_address_space_has),
       cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),
       cmocka_unit_test(marking_with_a_full_stack_finds_everything),
+      cmocka_unit_test(marking_counts_each_byte_once),
       cmocka_unit_test(a_remembered_set_that_cannot_grow_loses_nothing),
       cmocka_unit_test(large_objects_that_die_young_call_for_no_major_collection),
       cmocka_unit_test(a_safepoint_request_outlives_what_raises_top),

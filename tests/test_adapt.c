@@ -1,0 +1,267 @@
+/* The adaptive nursery by itself: what it decides, told of minor collections that never were. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <cradle/cradle.h>
+
+#include "gc/heap.h"
+
+#define MIB ((size_t)1 << 20)
+/* What the heap is told to start from, so that the machine's caches do not matter. */
+#define BASE (2 * MIB)
+#define MOST (4 * BASE)
+#define LEAST (BASE / 8)
+/* Collections between two decisions, and those that the first trial that fails makes the next one wait for. */
+#define DECISION 4
+#define FIRST_WAIT 16
+/* Time a promoted byte takes before anything was measured. */
+#define NS_PER_BYTE 0.25
+
+static cradle_heap *heap;
+
+static int open_heap(void **state) {
+  (void)state;
+  static const cradle_type type = {.name = "nothing", .size = 16};
+  cradle_options options;
+  cradle_error error;
+  cradle_options_init(&options);
+  options.types = &type;
+  options.type_count = 1;
+  options.nursery_bytes = MOST; /* has all of it committed */
+  options.pause_ns = 0;
+  heap = cradle_heap_new(&options, &error);
+  if (heap == NULL) fail_msg("%s", error.message);
+  assert_true(crd_nursery_resize(heap, BASE, "test"));
+  heap->options.nursery_bytes = 0;
+  heap->hardware.l3_bytes = MOST;
+  crd_adapt_init(heap);
+  return 0;
+}
+
+static int close_heap(void **state) {
+  (void)state;
+  cradle_heap_free(heap);
+  return 0;
+}
+
+/* So many collections of so many bytes, of which so many in a thousand survive, and which take as long as is expected. */
+static void collect_of(int count, size_t filled, unsigned per_mille) {
+  for (int i = 0; i < count; i++) {
+    cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
+    minor.u.minor.nursery_bytes = filled;
+    minor.u.minor.promoted_bytes = filled / 1000 * per_mille;
+    minor.u.minor.duration_ns = (uint64_t)((double)minor.u.minor.promoted_bytes * heap->adapt.ns_per_promoted_byte);
+    crd_adapt_after_minor(heap, &minor);
+  }
+}
+
+static void collect(int count, unsigned per_mille) {
+  collect_of(count, heap->nursery.bytes, per_mille);
+}
+
+static void bounds_come_from_the_caches(void **state) {
+  (void)state;
+  crd_adapt *adapt = &heap->adapt;
+  assert_int_equal(adapt->base, BASE);
+  assert_int_equal(adapt->max, MOST);
+  assert_int_equal(adapt->min, 256 << 10);
+  assert_false(adapt->fixed);
+  heap->hardware.l3_bytes = 0; /* not known */
+  crd_adapt_init(heap);
+  assert_int_equal(adapt->max, 4 * BASE);
+  heap->hardware.l3_bytes = BASE / 2;
+  crd_adapt_init(heap);
+  assert_int_equal(adapt->max, BASE);
+  heap->hardware.l3_bytes = 100 * MIB;
+  crd_adapt_init(heap);
+  assert_int_equal(adapt->max, 32 * MIB);
+  heap->nursery.bytes = 8 * MIB;
+  crd_adapt_init(heap);
+  assert_int_equal(adapt->min, MIB / 2); /* a sixteenth */
+  heap->nursery.bytes = 100 << 10;
+  crd_adapt_init(heap);
+  assert_int_equal(adapt->min, 100 << 10);
+  heap->nursery.bytes = BASE;
+}
+
+static void a_size_that_is_asked_for_stays(void **state) {
+  (void)state;
+  for (int way = 0; way < 3; way++) {
+    heap->options.nursery_bytes = way == 0 ? BASE : 0;
+    heap->options.nursery_fixed = way == 1;
+    heap->options.quarantine = way == 2 ? 1 : 0;
+    crd_adapt_init(heap);
+    assert_true(heap->adapt.fixed);
+    assert_int_equal(heap->adapt.max, BASE);
+    collect(100, 500);
+    assert_int_equal(heap->nursery.bytes, BASE);
+  }
+  heap->options.quarantine = 0;
+}
+
+static void it_grows_while_that_lets_more_die(void **state) {
+  (void)state;
+  collect(DECISION - 1, 100);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  collect(1, 100);
+  assert_int_equal(heap->nursery.bytes, 2 * BASE); /* a trial */
+  collect(DECISION, 80);                            /* less than nine tenths of it: it stays, and the next begins */
+  assert_int_equal(heap->nursery.bytes, 4 * BASE);
+  collect(DECISION, 60);
+  collect(10 * DECISION, 60); /* the most */
+  assert_int_equal(heap->nursery.bytes, 4 * BASE);
+  assert_int_equal(heap->adapt.size_before, 0);
+}
+
+static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **state) {
+  (void)state;
+  for (int before = DECISION, wait = FIRST_WAIT; wait <= 8 * FIRST_WAIT; before = wait, wait *= 2) {
+    collect(before - 1, 100);
+    assert_int_equal(heap->nursery.bytes, BASE);
+    collect(1, 100);
+    assert_int_equal(heap->nursery.bytes, 2 * BASE);
+    collect(DECISION, 95); /* above nine tenths */
+    assert_int_equal(heap->nursery.bytes, BASE);
+    assert_int_equal(heap->adapt.wait, wait);
+  }
+  heap->adapt.backoff = 4096;
+  heap->adapt.wait = 0;
+  for (int round = 0; round < 2; round++) { /* that is the longest */
+    collect(DECISION, 100);
+    collect(DECISION, 95);
+    assert_int_equal(heap->adapt.wait, 4096);
+    heap->adapt.wait = 0;
+  }
+}
+
+static void what_dies_young_calls_for_no_trial(void **state) {
+  (void)state;
+  collect(100, 29);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  collect(DECISION, 31);
+  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+}
+
+static void it_shrinks_to_the_base_when_little_survives(void **state) {
+  (void)state;
+  collect(DECISION, 100);
+  collect(DECISION, 50);
+  assert_int_equal(heap->nursery.bytes, 4 * BASE);
+  collect(DECISION, 1); /* the second trial succeeds, and hardly anything survives */
+  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  assert_int_equal(heap->adapt.wait, FIRST_WAIT);
+  collect(FIRST_WAIT - DECISION, 1);
+  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  collect(DECISION, 1);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  collect(50 * DECISION, 1);
+  assert_int_equal(heap->nursery.bytes, BASE);
+}
+
+/* Those that began with much of it empty say little about its size. */
+static void what_was_asked_for_early_does_not_count(void **state) {
+  (void)state;
+  collect_of(100, LEAST / 4 * 3 - 8, 100); /* nor about what survives */
+  assert_true(heap->adapt.survival == 0);
+  collect_of(1, LEAST / 4 * 3, 100);
+  assert_true(heap->adapt.survival > 0.024 && heap->adapt.survival < 0.026);
+  collect_of(100, BASE / 4 * 3 - 8, 100);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->adapt.collections, 0);
+  assert_true(heap->adapt.survival > 0.09 && heap->adapt.survival < 0.11);
+  collect_of(DECISION, BASE / 4 * 3, 100);
+  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+}
+
+static void pauses_above_the_target_halve_it_at_once(void **state) {
+  (void)state;
+  double expected = NS_PER_BYTE * 0.1 * BASE; /* for a nursery of the base */
+  heap->options.pause_ns = (uint64_t)(expected / 0.8);
+  collect(DECISION - 1, 100);
+  assert_int_equal(heap->nursery.bytes, BASE); /* eight tenths of the target are well; no more than nine tenths may be */
+  heap->options.pause_ns = (uint64_t)(expected);
+  collect(1, 100);
+  assert_int_equal(heap->nursery.bytes, BASE / 2);
+  collect(10 * DECISION, 100); /* half of it is below six tenths, but twice as much would not be */
+  assert_int_equal(heap->nursery.bytes, BASE / 2);
+  heap->options.pause_ns = 1;
+  collect(100, 100);
+  assert_int_equal(heap->nursery.bytes, LEAST);
+  heap->options.pause_ns = (uint64_t)(expected * 100);
+  for (size_t bytes = LEAST; bytes < BASE; bytes *= 2) {
+    assert_int_equal(heap->nursery.bytes, bytes);
+    collect(DECISION, 20); /* no trial would be worth it, but the base is nearer */
+  }
+  assert_int_equal(heap->nursery.bytes, BASE);
+  collect(10 * DECISION, 20);
+  assert_int_equal(heap->nursery.bytes, BASE);
+}
+
+/* One that was quick is news, one that was interrupted is not. */
+static void long_collections_count_little(void **state) {
+  (void)state;
+  cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
+  minor.u.minor.nursery_bytes = minor.u.minor.promoted_bytes = MIB;
+  minor.u.minor.duration_ns = 1000 * MIB;
+  crd_adapt_after_minor(heap, &minor);
+  double after = NS_PER_BYTE + NS_PER_BYTE * 0.5 / 32; /* half more counts, for a 32nd */
+  assert_true(heap->adapt.ns_per_promoted_byte > after * 0.999 && heap->adapt.ns_per_promoted_byte < after * 1.001);
+  minor.u.minor.duration_ns = 0;
+  crd_adapt_after_minor(heap, &minor);
+  after *= 0.75;
+  assert_true(heap->adapt.ns_per_promoted_byte > after * 0.999 && heap->adapt.ns_per_promoted_byte < after * 1.001);
+  minor.u.minor.promoted_bytes = (16 << 10) - 1; /* too few to tell */
+  minor.u.minor.duration_ns = 1000 * MIB;
+  crd_adapt_after_minor(heap, &minor);
+  assert_true(heap->adapt.ns_per_promoted_byte < after * 1.001);
+  minor.u.minor.promoted_bytes = 16 << 10;
+  crd_adapt_after_minor(heap, &minor);
+  assert_true(heap->adapt.ns_per_promoted_byte > after * 1.01);
+}
+
+static void while_marking_a_part_is_handed_out(void **state) {
+  (void)state;
+  double expected = NS_PER_BYTE * 0.1 * BASE;
+  heap->adapt.survival = 0.1;
+  heap->options.pause_ns = (uint64_t)(expected * 2); /* two fifths of it are for the minor collection */
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->major.phase = MAJOR_MARKING;
+  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+  heap->options.pause_ns = (uint64_t)(expected * 3);
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->major.behind = 2; /* increments fell behind */
+  assert_int_equal(crd_adapt_hand_out(heap), BASE / 4);
+  heap->major.behind = 8;
+  assert_int_equal(crd_adapt_hand_out(heap), LEAST);
+  heap->options.pause_ns = 0;
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->options.pause_ns = 1;
+  heap->major.behind = 0;
+  assert_int_equal(crd_adapt_hand_out(heap), LEAST);
+  heap->adapt.fixed = true;
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->major.phase = MAJOR_IDLE;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_heap, close_heap)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(bounds_come_from_the_caches),
+      TEST(a_size_that_is_asked_for_stays),
+      TEST(it_grows_while_that_lets_more_die),
+      TEST(a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long),
+      TEST(what_dies_young_calls_for_no_trial),
+      TEST(it_shrinks_to_the_base_when_little_survives),
+      TEST(what_was_asked_for_early_does_not_count),
+      TEST(pauses_above_the_target_halve_it_at_once),
+      TEST(long_collections_count_little),
+      TEST(while_marking_a_part_is_handed_out),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

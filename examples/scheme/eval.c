@@ -164,9 +164,12 @@ CRADLE_MAY_COLLECT static void set_variable(scheme *s, node *code, frame *env, v
     return;
   }
   const set_global *set = (const set_global *)code;
-  if (set->symbol->value == 0 && !set->defines)
-    fail_at(s, set->where, value_of(set->symbol), "set! of an unbound variable:");
-  cradle_store_value(s->m, set->symbol, &set->symbol->value, content);
+  if (set->symbol->value != 0) {
+    cradle_store_value(s->m, set->symbol, &set->symbol->value, content);
+    return;
+  }
+  if (!set->defines) fail_at(s, set->where, value_of(set->symbol), "set! of an unbound variable:");
+  define_global(s, set->symbol, content);
 }
 
 CRADLE_MAY_COLLECT static value eval_slow(scheme *s, node *code, frame *env) {

@@ -120,13 +120,19 @@ CRD_ALWAYS_INLINE void minor_reference(void *data, cradle_word *slot) {
     reach_old(context, address);
 }
 
-static inline void minor_value(void *data, cradle_word *slot) {
+static CRADLE_NOINLINE void promote_value(minor_context *context, cradle_word *slot) {
+  const cradle_encoding *encoding = &context->heap->encoding;
+  *slot = value_moved(encoding, *slot, promote(context, value_address(encoding, *slot)));
+}
+
+/* Most values are immediates or old: the loops over arrays and stacks pass them without a call. */
+CRD_ALWAYS_INLINE void minor_value(void *data, cradle_word *slot) {
   minor_context *context = data;
   const cradle_encoding *encoding = &context->heap->encoding;
   if (!value_is_reference(encoding, *slot)) return;
   uintptr_t address = value_address(encoding, *slot);
   if (address - context->nursery_start < context->nursery_bytes)
-    *slot = value_moved(encoding, *slot, promote(context, address));
+    promote_value(context, slot);
   else if (CRADLE_UNLIKELY(context->looks_at_old))
     reach_old(context, address);
 }

@@ -53,11 +53,20 @@ CRD_ALWAYS_INLINE void visit_object(const crd_type *type, cradle_word *object, c
     visit_items(type, object, 0, type_length(type, object), reference, value, context);
 }
 
+/* Words that are all of one kind: a loop for each, so that the visit functions are inline in both. */
+CRD_ALWAYS_INLINE void visit_kind(cradle_word *from, cradle_word *to, cradle_kind kind, crd_slot_function reference,
+                                  crd_slot_function value, void *context) {
+  if (kind == CRADLE_KIND_VALUE)
+    visit_words(from, to, value, context);
+  else
+    visit_words(from, to, reference, context);
+}
+
 CRD_ALWAYS_INLINE uint64_t visit_range(cradle_root_range *range, crd_slot_function reference, crd_slot_function value,
                                        void *context) {
   cradle_word *base = (cradle_word *)*range->base, *top = (cradle_word *)*range->top;
   if (base >= top) return 0;
-  visit_words(base, top, range->kind == CRADLE_KIND_VALUE ? value : reference, context);
+  visit_kind(base, top, range->kind, reference, value, context);
   return (uint64_t)(top - base);
 }
 
@@ -66,7 +75,7 @@ CRD_ALWAYS_INLINE uint64_t visit_mutator_roots(cradle_heap *heap, crd_mutator *m
                                                crd_slot_function value, void *context) {
   cradle_mutator *m = &mutator->public;
   uint64_t words = (uint64_t)(m->shadow_top - m->shadow_base);
-  visit_words(m->shadow_base, m->shadow_top, heap->options.shadow_stack == CRADLE_KIND_VALUE ? value : reference, context);
+  visit_kind(m->shadow_base, m->shadow_top, heap->options.shadow_stack, reference, value, context);
   for (cradle_scoped_root *root = m->scoped_roots; root != NULL; root = root->previous, words++)
     (root->kind == CRADLE_KIND_VALUE ? value : reference)(context, root->address);
   for (cradle_root_range *range = mutator->ranges; range != NULL; range = range->next)

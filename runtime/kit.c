@@ -1,10 +1,26 @@
-/* The kit's types, and the hash that goes with identity. */
+/* The kit's types, what it knows of the encoding, and the hash that goes with identity. */
 #include <cradle/kit.h>
 
-#include "runtime/kit_hash.h"
+/* The bits that are the same in all words that hold references: those that every pattern and every tag agree on. */
+static void find_reference_bits(cradle_kit *kit) {
+  const cradle_encoding *encoding = &kit->encoding;
+  bool is_first = true;
+  for (uint32_t i = 0; i < encoding->pair_count; i++) {
+    for (uint64_t tag = 0; tag < 8; tag++) {
+      uint64_t mask = encoding->pairs[i].mask, pattern = encoding->pairs[i].pattern;
+      if (!(encoding->tag_set >> tag & 1) || ((tag ^ pattern) & mask & 7) != 0) continue;
+      mask |= 7;
+      pattern |= tag;
+      kit->reference_mask = is_first ? mask : kit->reference_mask & mask & ~(pattern ^ kit->reference_pattern);
+      kit->reference_pattern = pattern & kit->reference_mask;
+      is_first = false;
+    }
+  }
+}
 
 void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_type) {
   *kit = (cradle_kit){.mutator = mutator, .first_type = first_type, .encoding = *cradle_heap_encoding(mutator->heap)};
+  find_reference_bits(kit);
 }
 
 uint32_t cradle_kit_add_types(cradle_heap *heap) {
@@ -17,9 +33,9 @@ uint32_t cradle_kit_add_types(cradle_heap *heap) {
 
 uint64_t cradle_hash_identity(const cradle_kit *kit, uint64_t value) {
   void *object = cradle_value_object(&kit->encoding, value);
-  if (object == NULL) return hash_word(value);
+  if (object == NULL) return cradle_hash_word(value);
   uint32_t type = cradle_type_of(object);
   if (type == kit->first_type + CRADLE_KIT_STRING) return cradle_string_hash(object);
   if (type == kit->first_type + CRADLE_KIT_SYMBOL) return ((const cradle_symbol *)object)->hash;
-  return hash_word(kit->hash_object != NULL ? kit->hash_object(kit, object) : type);
+  return cradle_hash_word(cradle_identity_hash(kit->mutator, object));
 }

@@ -1,121 +1,88 @@
 /* Maps, in the layout of Python's and RPython's dictionaries: the entries lie in an array in the order of insertion, and an
  * index, an open-addressing table of small numbers, says where.
  *
- * An index slot of 8, 16 or 32 bits holds FREE, REMOVED or an entry's number + FIRST in its low bits, as many as the number of
- * slots has, and above them bits of the key's hash, so that few entries are looked at in vain. Slots are twice the entries'
- * room: an index is never more than half full of entries, and never full with removed ones, since every slot that is not free
- * was taken by an entry below `used`. Colliding keys go to the next slot.
+ * Slots are twice the entries' room: an index is never more than half full of entries, and never full with removed ones, since
+ * every slot that is not free was taken by an entry below `used`. A slot holds bits of its key's hash too, so that few entries
+ * are looked at in vain.
  *
- * The 32 bits of the hashes that the map uses lie before the index, because hashes are no values: one for each entry, HASHED
- * set in those of entries that are there, 0 in removed ones. So growing asks no key for its hash again.
+ * The 32 bits of the hashes that the map uses lie behind the index, because hashes are no values. So growing asks no key for its
+ * hash again.
  */
 #include <cradle/kit.h>
 
-#include "runtime/kit_hash.h"
+enum { SLOTS_LEAST = 8, ROOM_SHARE = 2 };
 
-enum { FREE = 0, REMOVED = 1, FIRST = 2, SLOTS_LEAST = 8, ROOM_SHARE = 2 };
-#define HASHED UINT32_C(0x80000000)
+/* --- hashes --- */
 
-typedef uint8_t index_8;
-typedef uint16_t __attribute__((may_alias)) index_16;
-typedef uint32_t __attribute__((may_alias)) index_32;
+/* Of a key that is compared by identity. */
+CRADLE_INLINE uint64_t hash_of_word(const cradle_kit *kit, uint64_t key) {
+  if (!cradle_kit_may_refer(kit, key)) return cradle_hash_word(key);
+  void *object = cradle_value_object(&kit->encoding, key);
+  return cradle_hash_word(object == NULL ? key : cradle_identity_hash(kit->mutator, object));
+}
+CRADLE_INLINE uint32_t hash_of(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
+  uint64_t hash = map->keys == NULL ? hash_of_word(kit, key) : cradle_hash_word(map->keys->hash(kit, key));
+  return (uint32_t)hash | CRADLE_MAP_HASHED;
+}
 
 /* --- the index --- */
 
-static uint32_t room_of(const cradle_index *index) {
-  return (uint32_t)(index->slots / ROOM_SHARE);
+static size_t slots_of(const cradle_index *index) {
+  return index->mask + 1;
 }
-static size_t width_of(uint64_t slots) {
-  return slots <= 256 ? 1 : slots <= 65536 ? 2 : 4;
+static size_t room_of(const cradle_index *index) {
+  return slots_of(index) / ROOM_SHARE;
 }
-static void *slots_of(cradle_index *index) {
-  return &index->words[room_of(index)];
-}
-
-/* What a slot holds for an entry: its number, and the hash's bits that the slot's place does not tell already. */
-static uint32_t word_for(uint32_t mask, uint32_t hash, size_t entry) {
-  return (hash & ~mask) | (uint32_t)(entry + FIRST);
+static uint32_t *hashes_of(cradle_index *index) {
+  return &index->words[slots_of(index)];
 }
 
-static inline uint32_t shortened(uint64_t hash) {
-  return (uint32_t)(hash >> 32) | HASHED;
-}
-static inline uint32_t hash_of(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
-  if (CRADLE_UNLIKELY(map->keys != NULL)) return shortened(hash_word(map->keys->hash(kit, key)));
-  if (cradle_value_object(&kit->encoding, key) == NULL) return shortened(hash_word(key));
-  return shortened(cradle_hash_identity(kit, key));
+CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_map *map, uint64_t there, uint64_t key) {
+  return there == key || (map->keys != NULL && map->keys->equal(kit, there, key));
 }
 
-/* Of an entry whose hash is that of the key as far as the index knows. No slot leads to a removed entry. */
-static CRADLE_NOINLINE bool is_equal(const cradle_kit *kit, const cradle_map *map, size_t entry, uint64_t key,
-                                     uint32_t hash) {
-  return map->index->words[entry] == hash && map->keys->equal(kit, map->entries->items[2 * entry], key);
-}
-
-/* For each width of slots: the search, which returns the entry and its slot, and taking the first slot that holds no entry. */
-#define DEFINE_WIDTH(bits, type)                                                                                      \
-  CRADLE_INLINE size_t search_##bits(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash,       \
-                                     uint32_t *found) {                                                               \
-    const type *slots = slots_of(map->index);                                                                         \
-    const cradle_word *entries = map->entries->items;                                                                 \
-    uint32_t mask = (uint32_t)map->index->slots - 1, room = room_of(map->index);                                      \
-    for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {                                                    \
-      uint32_t word = slots[slot];                                                                                    \
-      uint32_t entry = (uint32_t)(type)(word ^ (hash & ~mask)) - FIRST; /* at least room: of another hash, or none */ \
-      if (entry < room &&                                                                                             \
-          (entries[2 * (size_t)entry] == key || (map->keys != NULL && is_equal(kit, map, entry, key, hash)))) {       \
-        *found = slot;                                                                                                \
-        return entry;                                                                                                 \
-      }                                                                                                               \
-      if (word == FREE) return CRADLE_MAP_NONE;                                                                       \
-    }                                                                                                                 \
-  }                                                                                                                   \
-  static void take_slot_##bits(cradle_index *index, uint32_t hash, size_t entry) {                                    \
-    type *slots = slots_of(index);                                                                                    \
-    uint32_t mask = (uint32_t)index->slots - 1, slot = hash & mask;                                                   \
-    while ((slots[slot] & mask) >= FIRST) slot = (slot + 1) & mask;                                                   \
-    slots[slot] = (type)word_for(mask, hash, entry);                                                                  \
-  }
-DEFINE_WIDTH(8, index_8)
-DEFINE_WIDTH(16, index_16)
-DEFINE_WIDTH(32, index_32)
-
-CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash, uint32_t *slot) {
-  if (CRADLE_UNLIKELY(map->index == NULL)) return CRADLE_MAP_NONE;
-  switch (width_of(map->index->slots)) {
-  case 1: return search_8(kit, map, key, hash, slot);
-  case 2: return search_16(kit, map, key, hash, slot);
-  default: return search_32(kit, map, key, hash, slot);
+/* The entry of a key and its slot; or CRADLE_MAP_NONE, and the slot that an entry for the key takes: the first without one. */
+CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash, uint32_t *found) {
+  const cradle_index *index = map->index;
+  if (CRADLE_UNLIKELY(index == NULL)) return CRADLE_MAP_NONE;
+  const cradle_word *entries = map->entries->items;
+  uint32_t mask = (uint32_t)index->mask, removed = UINT32_MAX;
+  for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
+    uint32_t word = index->words[slot], entry = word ^ (hash & ~mask);
+    if (entry <= mask && is_key(kit, map, entries[2 * (size_t)entry], key)) {
+      *found = slot;
+      return entry;
+    }
+    if (word == CRADLE_MAP_REMOVED && removed == UINT32_MAX) removed = slot;
+    if (word != CRADLE_MAP_FREE) continue;
+    *found = removed == UINT32_MAX ? slot : removed;
+    return CRADLE_MAP_NONE;
   }
 }
 
-static void take_slot(cradle_index *index, uint32_t hash, size_t entry) {
-  index->words[entry] = hash;
-  switch (width_of(index->slots)) {
-  case 1: take_slot_8(index, hash, entry); break;
-  case 2: take_slot_16(index, hash, entry); break;
-  default: take_slot_32(index, hash, entry);
-  }
+static void fill_slot(cradle_index *index, uint32_t slot, uint32_t hash, size_t entry) {
+  index->words[slot] = (hash & ~(uint32_t)index->mask) | (uint32_t)entry;
+  hashes_of(index)[entry] = hash;
 }
 
-static void mark_removed(cradle_index *index, uint32_t slot) {
-  switch (width_of(index->slots)) {
-  case 1: ((index_8 *)slots_of(index))[slot] = REMOVED; break;
-  case 2: ((index_16 *)slots_of(index))[slot] = REMOVED; break;
-  default: ((index_32 *)slots_of(index))[slot] = REMOVED;
-  }
+/* Of an index without removed entries and without the key. */
+static uint32_t free_slot(const cradle_index *index, uint32_t hash) {
+  uint32_t mask = (uint32_t)index->mask, slot = hash & mask;
+  while (index->words[slot] != CRADLE_MAP_FREE) slot = (slot + 1) & mask;
+  return slot;
 }
 
 /* --- room --- */
 
 /* Moves the entries that are there into arrays without holes. Everything of the two new objects is fresh: no barrier. */
 static void move_entries(const cradle_map *map, cradle_array *entries, cradle_index *index) {
+  const uint32_t *hashes = hashes_of(map->index);
   size_t moved = 0;
   for (size_t i = 0; i < map->used; i++) {
-    if (map->index->words[i] == 0) continue;
+    if (hashes[i] == 0) continue;
     entries->items[2 * moved] = map->entries->items[2 * i];
     entries->items[2 * moved + 1] = map->entries->items[2 * i + 1];
-    take_slot(index, map->index->words[i], moved);
+    fill_slot(index, free_slot(index, hashes[i]), hashes[i], moved);
     moved++;
   }
 }
@@ -127,9 +94,8 @@ static void set_room(const cradle_kit *kit, cradle_map *map, size_t count) CRADL
   uint64_t slots = SLOTS_LEAST;
   while (slots / ROOM_SHARE < count) slots *= 2;
   size_t room = slots / ROOM_SHARE;
-  cradle_index *index = cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_INDEX,
-                                         room * sizeof index->words[0] + slots * width_of(slots));
-  index->slots = slots;
+  cradle_index *index = cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_INDEX, (slots + room) * sizeof *index->words);
+  index->mask = slots - 1;
   CRADLE_ROOT(kit->mutator, index);
   cradle_array *entries = cradle_array_new(kit, 2 * room);
   if (map->index != NULL) move_entries(map, entries, index);
@@ -142,23 +108,23 @@ static bool is_full(const cradle_map *map) {
   return map->index == NULL || map->used == room_of(map->index);
 }
 
-static CRADLE_NOINLINE void add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint32_t hash, uint64_t value) {
-  size_t entry = map->used;
-  cradle_store_value(kit->mutator, map->entries, &map->entries->items[2 * entry], key);
-  cradle_store_value(kit->mutator, map->entries, &map->entries->items[2 * entry + 1], value);
-  take_slot(map->index, hash, entry);
+CRADLE_INLINE void add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value, uint32_t hash, uint32_t slot) {
+  cradle_word *items = &map->entries->items[2 * map->used];
+  cradle_kit_store(kit, map->entries, &items[0], key);
+  cradle_kit_store(kit, map->entries, &items[1], value);
+  fill_slot(map->index, slot, hash, map->used);
   map->used++;
   map->count++;
 }
 
 /* Half as much again as there are keys: a map of removed entries is not made larger, and one that has shrunk is made smaller. */
-static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint32_t hash, uint64_t value)
-    CRADLE_MAY_COLLECT {
+static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value,
+                                         uint32_t hash) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, map);
   CRADLE_ROOT_VALUE(kit->mutator, key);
   CRADLE_ROOT_VALUE(kit->mutator, value);
   set_room(kit, map, map->count + map->count / 2 + 1);
-  add(kit, map, key, hash, value);
+  add(kit, map, key, value, hash, free_slot(map->index, hash));
 }
 
 /* --- the interface --- */
@@ -169,20 +135,20 @@ cradle_map *cradle_map_new(const cradle_kit *kit, const cradle_keys *keys) {
   return map;
 }
 
-size_t cradle_map_find(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
+size_t cradle_map_find_slow(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
   uint32_t slot;
   return search(kit, map, key, hash_of(kit, map, key), &slot);
 }
 
 bool cradle_map_set(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value) {
-  uint32_t slot, hash = hash_of(kit, map, key);
+  uint32_t slot = 0, hash = hash_of(kit, map, key);
   size_t entry = search(kit, map, key, hash, &slot);
   if (entry != CRADLE_MAP_NONE)
     cradle_map_set_at(kit, map, entry, value);
   else if (CRADLE_UNLIKELY(is_full(map)))
-    grow_and_add(kit, map, key, hash, value);
+    grow_and_add(kit, map, key, value, hash);
   else
-    add(kit, map, key, hash, value);
+    add(kit, map, key, value, hash, slot);
   return entry == CRADLE_MAP_NONE;
 }
 
@@ -190,8 +156,8 @@ bool cradle_map_remove(const cradle_kit *kit, cradle_map *map, uint64_t key) {
   uint32_t slot;
   size_t entry = search(kit, map, key, hash_of(kit, map, key), &slot);
   if (entry == CRADLE_MAP_NONE) return false;
-  mark_removed(map->index, slot);
-  map->index->words[entry] = 0;
+  map->index->words[slot] = CRADLE_MAP_REMOVED;
+  hashes_of(map->index)[entry] = 0;
   map->entries->items[2 * entry] = map->entries->items[2 * entry + 1] = 0;
   map->count--;
   return true;
@@ -210,7 +176,7 @@ void cradle_map_reserve(const cradle_kit *kit, cradle_map *map, size_t count) {
 
 size_t cradle_map_next(const cradle_map *map, size_t entry) {
   for (; entry < map->used; entry++)
-    if (map->index->words[entry] != 0) return entry;
+    if (hashes_of(map->index)[entry] != 0) return entry;
   return CRADLE_MAP_NONE;
 }
 

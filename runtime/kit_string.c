@@ -1,8 +1,6 @@
 /* Strings: see cradle/kit.h. */
 #include <cradle/kit.h>
 
-#include "runtime/kit_hash.h"
-
 /* --- the hash --- */
 
 static uint64_t load(const unsigned char *bytes, size_t count) {
@@ -14,12 +12,12 @@ static uint64_t load(const unsigned char *bytes, size_t count) {
 /* Sixteen bytes a step, so that a step waits for one multiplication only. */
 uint64_t cradle_hash_bytes(const void *bytes, size_t length) {
   const unsigned char *at = bytes;
-  uint64_t hash = length * HASH_ODD_1;
+  uint64_t hash = length * CRADLE_HASH_ODD_1;
   size_t left = length;
-  for (; left > 16; left -= 16, at += 16) hash = hash_fold(load(at, 8) ^ hash, load(at + 8, 8) ^ HASH_ODD_2);
+  for (; left > 16; left -= 16, at += 16) hash = cradle_hash_fold(load(at, 8) ^ hash, load(at + 8, 8) ^ CRADLE_HASH_ODD_2);
   uint64_t first = left > 8 ? load(at, 8) : load(at, left), second = left > 8 ? load(at + 8, left - 8) : 0;
-  hash = hash_fold(first ^ hash, second ^ HASH_ODD_2);
-  hash = hash_word(hash);
+  hash = cradle_hash_fold(first ^ hash, second ^ CRADLE_HASH_ODD_2);
+  hash = cradle_hash_word(hash);
   return hash != 0 ? hash : 1;
 }
 

@@ -350,7 +350,7 @@ void define_primitives(scheme *s, const primitive_row *rows, size_t count) {
     CRADLE_ROOT(s->m, made);
     made->row = &rows[i];
     cradle_symbol *name = object_of(symbol(s, rows[i].name));
-    cradle_store(s->m, name, &name->value, made);
+    define_global(s, name, value_of(made));
   }
 }
 

@@ -7,25 +7,30 @@
 
 /* --- environments --- */
 
-/* The environment of a call: the arguments are the count words on top of the shadow stack and stay there. */
-CRADLE_MAY_COLLECT static frame *bind(scheme *s, closure *function, size_t count) {
-  CRADLE_ROOT(s->m, function);
-  lambda *l = function->lambda;
-  size_t required = l->required, slots = l->slots;
-  if (CRADLE_UNLIKELY(count < required || (count > required && !l->has_rest)))
-    fail(s, value_of(function), "%zu arguments for a procedure of %s%zu:", count, l->has_rest ? "at least " : "", required);
-  bool has_rest = l->has_rest;
+/* The arguments beyond those that the procedure names, as a list. */
+CRADLE_MAY_COLLECT static value rest_of(scheme *s, size_t count, size_t required) {
   value rest = NIL;
   CRADLE_ROOT_VALUE(s->m, rest);
   for (size_t i = count; i > required; i--) rest = cons(s, *cradle_peek(s->m, count - i), rest);
+  return rest;
+}
+
+/* The environment of a call of a closure, which is in a root. The arguments are the count words on top of the shadow stack and stay
+ * there. */
+CRADLE_MAY_COLLECT static frame *bind(scheme *s, const cradle_word *function, size_t count) {
+  const lambda *l = ((const closure *)object_of(*function))->lambda;
+  size_t required = l->required, slots = l->slots;
+  bool has_rest = l->has_rest;
+  if (CRADLE_UNLIKELY(count < required || (count > required && !has_rest)))
+    fail(s, *function, "%zu arguments for a procedure of %s%zu:", count, has_rest ? "at least " : "", required);
+  if (CRADLE_UNLIKELY(has_rest)) cradle_push_word(s->m, rest_of(s, count, required));
   frame *made = cradle_new_uninitialized(s->m, T_FRAME, sizeof(frame) + slots * sizeof(value));
-  const cradle_word *args = s->m->shadow_top - count;
   size_t filled = 0;
-  for (; filled < required; filled++) made->slots[filled] = args[filled];
-  if (has_rest) made->slots[filled++] = rest;
-  for (; filled < slots; filled++) made->slots[filled] = UNBOUND;
+  if (CRADLE_UNLIKELY(has_rest)) made->slots[required] = cradle_pop_word(s->m);
+  for (const cradle_word *args = s->m->shadow_top - count; filled < required; filled++) made->slots[filled] = args[filled];
+  for (filled += has_rest; filled < slots; filled++) made->slots[filled] = UNBOUND;
   made->length = slots;
-  made->outer = function->outer;
+  made->outer = ((const closure *)object_of(*function))->outer;
   return made;
 }
 
@@ -67,17 +72,21 @@ CRADLE_MAY_COLLECT static value apply_record(scheme *s, value procedure, size_t 
   return UNSPECIFIED;
 }
 
+static bool is_apply(value v) {
+  return is_a(v, T_PRIMITIVE) && ((const primitive *)object_of(v))->row->function == apply_row;
+}
+
 /* Calls what is no closure. The arguments are on top of the shadow stack and stay there. */
 CRADLE_MAY_COLLECT static value apply_other(scheme *s, value procedure, size_t count) {
   value *args = (value *)(s->m->shadow_top - count);
-  switch (is_reference(procedure) ? cradle_type_of(object_of(procedure)) : T_COUNT) {
-  case T_PRIMITIVE: {
+  if (CRADLE_LIKELY(is_a(procedure, T_PRIMITIVE))) {
     const primitive_row *row = ((const primitive *)object_of(procedure))->row;
     if (CRADLE_UNLIKELY(count < (size_t)row->least || (row->most >= 0 && count > (size_t)row->most)))
       fail(s, procedure, "%zu arguments for a procedure of %s%d:", count, row->most != row->least ? "at least " : "",
            row->least);
     return row->function(s, count, args);
   }
+  switch (is_reference(procedure) ? cradle_type_of(object_of(procedure)) : T_COUNT) {
   case T_RECORD_PROCEDURE: return apply_record(s, procedure, count, args);
   case T_CONTINUATION: {
     escape *to = find_escape(s, procedure);
@@ -164,9 +173,12 @@ CRADLE_MAY_COLLECT static void set_variable(scheme *s, node *code, frame *env, v
     return;
   }
   const set_global *set = (const set_global *)code;
-  if (set->symbol->value == 0 && !set->defines)
-    fail_at(s, set->where, value_of(set->symbol), "set! of an unbound variable:");
-  cradle_store_value(s->m, set->symbol, &set->symbol->value, content);
+  if (set->symbol->value != 0) {
+    cradle_store_value(s->m, set->symbol, &set->symbol->value, content);
+    return;
+  }
+  if (!set->defines) fail_at(s, set->where, value_of(set->symbol), "set! of an unbound variable:");
+  define_global(s, set->symbol, content);
 }
 
 CRADLE_MAY_COLLECT static value eval_slow(scheme *s, node *code, frame *env) {
@@ -232,18 +244,15 @@ CRADLE_MAY_COLLECT static value eval_slow(scheme *s, node *code, frame *env) {
       cradle_push_word(s->m, v);
     }
     s->where = ((const sequence *)code)->where;
-    value procedure = *cradle_peek(s->m, count);
-    while (is_a(procedure, T_PRIMITIVE) && ((const primitive *)object_of(procedure))->row->function == apply_row &&
-           count >= 2) {
+    while (!is_a(*cradle_peek(s->m, count), T_CLOSURE)) {
+      if (!is_apply(*cradle_peek(s->m, count)) || count < 2) {
+        value result = apply_other(s, *cradle_peek(s->m, count), count);
+        cradle_pop_many(s->m, count + 1);
+        return result;
+      }
       count = spread(s, count);
-      procedure = *cradle_peek(s->m, count);
     }
-    if (CRADLE_UNLIKELY(!is_a(procedure, T_CLOSURE))) {
-      value result = apply_other(s, procedure, count);
-      cradle_pop_many(s->m, count + 1);
-      return result;
-    }
-    env = bind(s, object_of(procedure), count);
+    env = bind(s, cradle_peek(s->m, count), count);
     code = ((const closure *)object_of(*cradle_peek(s->m, count)))->lambda->body;
     cradle_pop_many(s->m, count + 1);
   }
@@ -260,7 +269,7 @@ value apply(scheme *s, value procedure, size_t count) {
   CRADLE_ROOT_VALUE(s->m, procedure);
   value result;
   if (is_a(procedure, T_CLOSURE)) {
-    frame *env = bind(s, object_of(procedure), count);
+    frame *env = bind(s, &procedure, count);
     cradle_pop_many(s->m, count);
     return eval(s, ((const closure *)object_of(procedure))->lambda->body, env);
   }

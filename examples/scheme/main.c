@@ -91,7 +91,7 @@ static const cradle_type types[T_COUNT] = {
 /* The interpreter's own variables, and what the escapes in C's frames hold. */
 static void visit_roots(void *data, cradle_visitor *visitor) {
   scheme *s = data;
-  cradle_visit_reference(visitor, &s->symbols);
+  cradle_visit_reference(visitor, &s->globals);
   cradle_visit_reference(visitor, &s->files);
   cradle_visit_value(visitor, &s->handlers);
   cradle_visit_value(visitor, &s->winders);
@@ -101,6 +101,12 @@ static void visit_roots(void *data, cradle_visitor *visitor) {
     cradle_visit_value(visitor, &e->handlers);
     cradle_visit_value(visitor, &e->winders);
   }
+}
+
+CRADLE_UNCHECKED_COLLECTION static void stop(scheme *s) {
+  cradle_weak_set_free(s->symbols);
+  cradle_mutator_free(s->m);
+  cradle_heap_free(s->heap);
 }
 
 static bool start(scheme *s, size_t stack_bytes) CRADLE_GRANTS_COLLECTION;
@@ -128,7 +134,13 @@ static bool start(scheme *s, size_t stack_bytes) {
   cradle_root_callback_set(s->heap, visit_roots, s);
   cradle_kit_init(&s->kit, s->m, T_KIT);
   s->kit.data = s;
-  s->symbols = cradle_symbols_new(&s->kit);
+  s->symbols = cradle_weak_set_new(s->m, NULL, NULL);
+  if (s->symbols == NULL) {
+    fprintf(stderr, "scheme: no memory for the symbols\n");
+    stop(s);
+    return false;
+  }
+  s->globals = cradle_list_new(&s->kit, 0);
   s->files = cradle_list_new(&s->kit, 0);
   init_errors(s);
   define_primitives(s, number_rows, number_row_count);
@@ -247,8 +259,7 @@ CRADLE_UNCHECKED_COLLECTION static void *run_all(void *data) {
   a->status = s.exit_status;
   fflush(stdout);
   if (a->statistics) print_statistics(&s);
-  cradle_mutator_free(s.m);
-  cradle_heap_free(s.heap);
+  stop(&s);
   return NULL;
 }
 

@@ -228,7 +228,8 @@ struct scheme {
   cradle_heap *heap;
   cradle_mutator *m;
   cradle_kit kit;
-  cradle_symbols *symbols; /* the rest of the structure up to memory_error are global roots */
+  cradle_weak_set *symbols;
+  cradle_list *globals;    /* symbols with a value; this and the rest of the structure up to memory_error are global roots */
   cradle_list *files;      /* names of the texts that were read */
   value handlers;          /* list of procedures, and numbers of escapes, that wait for raised objects; innermost first, and the
                               number of the outermost escape in the place of () */
@@ -320,6 +321,9 @@ value parse_number(scheme *s, const char *text, size_t length, int base) CRADLE_
 void number_to_text(value number, int base, char text[72]);
 value new_string(scheme *s, const char *bytes, size_t length) CRADLE_MAY_COLLECT;
 value symbol(scheme *s, const char *name) CRADLE_MAY_COLLECT;
+/* Gives a symbol without a value its first one, as a global variable. From then on the symbol lives as long as the interpreter: text
+ * that names it may yet be read. */
+void define_global(scheme *s, cradle_symbol *symbol, value content) CRADLE_MAY_COLLECT;
 /* Bytes of a character in UTF-8, 1 to 4; and the character at text, which is valid UTF-8. */
 size_t put_utf8(char *to, uint32_t code);
 uint32_t get_utf8(const char *text, size_t *bytes);

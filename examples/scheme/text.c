@@ -12,6 +12,13 @@ value symbol(scheme *s, const char *name) {
   return value_of(cradle_intern(&s->kit, s->symbols, name, strlen(name)));
 }
 
+void define_global(scheme *s, cradle_symbol *symbol, value content) {
+  CRADLE_ROOT(s->m, symbol);
+  CRADLE_ROOT_VALUE(s->m, content);
+  cradle_list_append(&s->kit, s->globals, value_of(symbol));
+  cradle_store_value(s->m, symbol, &symbol->value, content);
+}
+
 /* --- UTF-8 --- */
 
 size_t put_utf8(char *to, uint32_t code) {

@@ -26,6 +26,7 @@
   I(DUP2, 0, 2)           /* a b -> a b a b */                                                             \
   I(GET_LOCAL, 1, 1)                                                                                       \
   I(SET_LOCAL, 1, -1)                                                                                      \
+  I(GET_LOCALS, 2, 2)     /* two GET_LOCAL */                                                              \
   I(GET_UPVALUE, 1, 1)                                                                                     \
   I(SET_UPVALUE, 1, -1)                                                                                    \
   I(GET_GLOBAL, 2, 1)                                                                                      \
@@ -35,9 +36,14 @@
   I(SET_FIELD, 4, -2)     /* object value -> */                                                            \
   I(GET_SUPER, 2, -1)     /* this parent -> method bound to this; name */                                  \
   I(GET_INDEX, 0, -1)     /* object key -> value */                                                        \
+  I(INDEX_LOCALS, 2, 1)   /* GET_LOCALS, GET_INDEX */                                                      \
   I(SET_INDEX, 0, -3)     /* object key value -> */                                                        \
   I(ADD, 0, -1)                                                                                            \
   I(SUBTRACT, 0, -1)                                                                                       \
+  I(ADD_LOCAL, 1, 0)      /* GET_LOCAL, ADD; and so on */                                                  \
+  I(SUBTRACT_LOCAL, 1, 0)                                                                                  \
+  I(ADD_CONSTANT, 2, 0)                                                                                    \
+  I(SUBTRACT_CONSTANT, 2, 0)                                                                               \
   I(MULTIPLY, 0, -1)                                                                                       \
   I(DIVIDE, 0, -1)                                                                                         \
   I(MODULO, 0, -1)                                                                                         \

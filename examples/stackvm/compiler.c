@@ -195,7 +195,7 @@ static void close_loop(compiler *c, const loop *loop) {
 CRADLE_MAY_COLLECT static void compile_while(compiler *c) {
   loop loop;
   open_loop(c, &loop);
-  uint32_t start = c->function->prototype->code_count;
+  uint32_t start = loop_start(c);
   uint32_t to_end = compile_condition(c);
   compile_body(c);
   land_chain(c, loop.continues);
@@ -218,7 +218,7 @@ static void skip_step(compiler *c) {
 CRADLE_MAY_COLLECT static void compile_counting_for(compiler *c) {
   loop loop;
   open_loop(c, &loop);
-  uint32_t start = c->function->prototype->code_count, to_end = NOWHERE;
+  uint32_t start = loop_start(c), to_end = NOWHERE;
   if (!at(c, TOKEN_SEMICOLON)) {
     compile_expression(c);
     to_end = emit_jump(c, DO_JUMP_IF_FALSE);
@@ -255,7 +255,7 @@ CRADLE_MAY_COLLECT static void compile_collection_for(compiler *c, const token *
   emit_number(c, 0);
   add_local(c, "", 0);
   open_loop(c, &loop);
-  uint32_t start = c->function->prototype->code_count;
+  uint32_t start = loop_start(c);
   emit_byte(c, item != NULL ? DO_NEXT_PAIR : DO_NEXT_KEY, (unsigned)collection);
   emit_operand_word(c, 0);
   uint32_t to_end = c->function->prototype->code_count - 2;

@@ -48,6 +48,7 @@ typedef struct function_state {
   int tries; /* open ones */
   loop *loop;
   uint32_t height; /* values on the stack here */
+  uint32_t last;   /* where the last instruction is, or NOWHERE when a jump may lead behind it */
 } function_state;
 
 typedef struct class_state {
@@ -105,6 +106,8 @@ void emit_string(compiler *c, const token *string) CRADLE_MAY_COLLECT;
 /* A forward jump: its position, for land(). */
 uint32_t emit_jump(compiler *c, instruction instruction);
 void land(compiler *c, uint32_t jump);
+/* The place that a LOOP goes back to. */
+uint32_t loop_start(compiler *c);
 void emit_loop(compiler *c, uint32_t start);
 void chain_jump(compiler *c, uint32_t *chain);
 void land_chain(compiler *c, uint32_t chain);

@@ -11,10 +11,15 @@ static void add_byte(compiler *c, unsigned byte) {
   prototype->code[prototype->code_count++] = (uint8_t)byte;
 }
 
+static bool is_on_last_line(const compiler *c) {
+  const prototype *prototype = c->function->prototype;
+  return prototype->line_count > 0 && prototype->lines[prototype->line_count - 1].line == c->previous.line;
+}
+
 static void note_line(compiler *c) {
   prototype *prototype = c->function->prototype;
   uint32_t line = c->previous.line;
-  if (prototype->line_count > 0 && prototype->lines[prototype->line_count - 1].line == line) return;
+  if (is_on_last_line(c)) return;
   if (!grow(prototype->lines, prototype->line_count, prototype->line_room)) raise_out_of_memory(c->vm);
   prototype->lines[prototype->line_count++] = (line_entry){prototype->code_count, line};
 }
@@ -25,9 +30,36 @@ static void change_height(compiler *c, int effect) {
   if (function->height > function->prototype->stack_need) function->prototype->stack_need = function->height;
 }
 
+/* Pairs that often follow each other and are one instruction, with the operands of both. */
+static const struct {
+  uint8_t first, second, both;
+} fusions[] = {
+    {DO_GET_LOCAL, DO_GET_LOCAL, DO_GET_LOCALS},
+    {DO_GET_LOCALS, DO_GET_INDEX, DO_INDEX_LOCALS},
+    {DO_GET_LOCAL, DO_ADD, DO_ADD_LOCAL},
+    {DO_GET_LOCAL, DO_SUBTRACT, DO_SUBTRACT_LOCAL},
+    {DO_CONSTANT, DO_ADD, DO_ADD_CONSTANT},
+    {DO_CONSTANT, DO_SUBTRACT, DO_SUBTRACT_CONSTANT},
+};
+
+/* Makes the last instruction and this one one, unless a jump may lead between them. */
+static bool fuse(compiler *c, instruction instruction) {
+  if (c->function->last == NOWHERE || !is_on_last_line(c)) return false;
+  uint8_t *last = &c->function->prototype->code[c->function->last];
+  for (size_t i = 0; i < sizeof fusions / sizeof *fusions; i++) {
+    if (fusions[i].first != *last || fusions[i].second != instruction) continue;
+    *last = fusions[i].both;
+    return true;
+  }
+  return false;
+}
+
 uint32_t emit(compiler *c, instruction instruction) {
-  note_line(c);
-  add_byte(c, instruction);
+  if (!fuse(c, instruction)) {
+    note_line(c);
+    c->function->last = c->function->prototype->code_count;
+    add_byte(c, instruction);
+  }
   change_height(c, instruction_effect(instruction));
   return c->function->prototype->code_count;
 }
@@ -110,7 +142,12 @@ uint32_t emit_jump(compiler *c, instruction instruction) {
   return c->function->prototype->code_count - 2;
 }
 void land(compiler *c, uint32_t jump) {
+  c->function->last = NOWHERE;
   set_word(c, jump, c->function->prototype->code_count - (jump + 2));
+}
+uint32_t loop_start(compiler *c) {
+  c->function->last = NOWHERE;
+  return c->function->prototype->code_count;
 }
 void emit_loop(compiler *c, uint32_t start) {
   uint32_t position = emit(c, DO_LOOP);
@@ -230,7 +267,7 @@ void emit_set(compiler *c, variable variable) {
 
 void open_function(compiler *c, function_state *state, function_kind kind, const token *name) {
   vm *vm = c->vm;
-  *state = (function_state){.outer = c->function, .kind = kind, .number = vm->prototype_count};
+  *state = (function_state){.outer = c->function, .kind = kind, .number = vm->prototype_count, .last = NOWHERE};
   if (vm->prototype_count == OPERANDS_MAX) raise_error(vm, "there are more than %d functions", OPERANDS_MAX);
   if (!grow(vm->prototypes, vm->prototype_count, vm->prototype_room)) raise_out_of_memory(vm);
   state->prototype = prototype_new(name->start, name->length, c->file);

@@ -41,6 +41,21 @@
     NEXT();                                                                     \
   }
 
+/* The same with a right operand that is not on the stack. */
+#define ARITHMETIC_WITH(name, operand, operator, slowly)                        \
+  CASE(name) : {                                                                \
+    value a = top[-1], b = operand;                                             \
+    if (CRADLE_LIKELY(are_numbers(a, b))) {                                     \
+      top[-1] = number(to_double(a) operator to_double(b));                     \
+      NEXT();                                                                   \
+    }                                                                           \
+    PUSH(b);                                                                    \
+    SAVE();                                                                     \
+    slowly;                                                                     \
+    RELOAD_TOP();                                                               \
+    NEXT();                                                                     \
+  }
+
 /* A comparison and the branch on it, which mostly follows, are done at once. */
 #define BRANCH(condition)                                                       \
   do {                                                                          \
@@ -82,9 +97,9 @@ static inline closure *cached_method(value v, const inline_cache *cache) {
 static inline cradle_word *list_item(value list, value index) {
   if (!is_a(list, T_LIST) || !is_number(index)) return NULL;
   double n = to_double(index);
-  if (!(n >= 0 && n < (double)(int64_t)to_list(list)->length)) return NULL;
+  if (!(n >= 0 && n < 0x1p62)) return NULL;
   int64_t i = (int64_t)n; /* signed: one instruction */
-  return (double)i == n ? &to_list(list)->array->items[i] : NULL;
+  return (double)i == n && (uint64_t)i < to_list(list)->length ? &to_list(list)->array->items[i] : NULL;
 }
 
 /* Runs the current frame until the first one returns. */
@@ -128,6 +143,11 @@ CRADLE_MAY_COLLECT static void run(vm *vm) {
   CASE(GET_LOCAL) : PUSH(base[BYTE()]);
   NEXT();
   CASE(SET_LOCAL) : base[BYTE()] = *--top;
+  NEXT();
+  CASE(GET_LOCALS) : top[0] = base[next[0]];
+  top[1] = base[next[1]]; /* which may be the first */
+  top += 2;
+  next += 2;
   NEXT();
   CASE(GET_UPVALUE) : {
     const upvalue *from = to_closure(base[0])->upvalues[BYTE()];
@@ -213,6 +233,21 @@ CRADLE_MAY_COLLECT static void run(vm *vm) {
     RELOAD_TOP();
     NEXT();
   }
+  CASE(INDEX_LOCALS) : {
+    value list = base[next[0]], index = base[next[1]];
+    const cradle_word *item = list_item(list, index);
+    next += 2;
+    if (CRADLE_LIKELY(item != NULL)) {
+      PUSH(*item);
+      NEXT();
+    }
+    PUSH(list);
+    PUSH(index);
+    SAVE();
+    get_index(vm);
+    RELOAD_TOP();
+    NEXT();
+  }
   CASE(SET_INDEX) : {
     cradle_word *item = list_item(top[-3], top[-2]);
     if (CRADLE_LIKELY(item != NULL)) {
@@ -240,7 +275,11 @@ CRADLE_MAY_COLLECT static void run(vm *vm) {
     RELOAD_TOP();
     NEXT();
   }
+  ARITHMETIC_WITH(ADD_LOCAL, base[BYTE()], +, operate_add(vm))
+  ARITHMETIC_WITH(ADD_CONSTANT, CONSTANT(), +, operate_add(vm))
   ARITHMETIC(SUBTRACT, -)
+  ARITHMETIC_WITH(SUBTRACT_LOCAL, base[BYTE()], -, operate_arithmetic(vm, DO_SUBTRACT))
+  ARITHMETIC_WITH(SUBTRACT_CONSTANT, CONSTANT(), -, operate_arithmetic(vm, DO_SUBTRACT))
   ARITHMETIC(MULTIPLY, *)
   ARITHMETIC(DIVIDE, /)
   CASE(MODULO) : SAVE();

@@ -18,8 +18,10 @@
 
 #include <cradle/barrier.h>
 #include <cradle/heap.h>
+#include <cradle/identity.h>
 #include <cradle/new.h>
 #include <cradle/roots.h>
+#include <cradle/weak_set.h>
 
 CRADLE_BEGIN_DECLS
 
@@ -42,28 +44,57 @@ typedef enum cradle_kit_type {
   CRADLE_KIT_ARRAY,
   CRADLE_KIT_LIST,
   CRADLE_KIT_MAP,
-  CRADLE_KIT_INDEX, /* a map's hashes and index; no program meets one */
+  CRADLE_KIT_INDEX, /* a map's index and hashes; no program meets one */
   CRADLE_KIT_SYMBOL,
-  CRADLE_KIT_SYMBOLS,
-  CRADLE_KIT_CHAINS, /* a symbol table's symbols; no program meets one */
   CRADLE_KIT_TYPES,
 } cradle_kit_type;
 
 typedef struct cradle_kit {
   cradle_mutator *mutator;
   uint32_t first_type; /* id of CRADLE_KIT_STRING */
-  /* The hash of an object that is compared by identity and is neither a string nor a symbol of the kit: the same as long as
-   * the object lives, although it moves. NULL: all objects of one type have the same hash, and a map with many such keys is
-   * slow. It must not collect. */
-  uint64_t (*hash_object)(const struct cradle_kit *kit, const void *object);
-  void *data;               /* the program's own */
-  cradle_encoding encoding; /* of the heap's values */
+  void *data;          /* the program's own */
+  /* The encoding of the heap's values, and the bits that all its references have in common. */
+  cradle_encoding encoding;
+  uint64_t reference_mask, reference_pattern;
 } cradle_kit;
 
-/* Prepares *kit, with hash_object and data NULL. Does not fail. */
+/* Prepares *kit, with data NULL. Does not fail. */
 CRADLE_API void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_type);
 /* Adds the kit's types to the heap and returns the first id, or CRADLE_TYPE_ID_END when memory or ids run out. */
 CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap);
+
+/* false: the word is an immediate. The quick half of cradle_value_object. */
+CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, uint64_t value) {
+  return (value & kit->reference_mask) == kit->reference_pattern;
+}
+/* cradle_store_value, quicker for immediates in old objects: the collector need not be told of them. */
+CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, uint64_t value) {
+  if (CRADLE_UNLIKELY((((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK) &&
+                      cradle_kit_may_refer(kit, value)))
+    cradle_store_slow(kit->mutator, object, slot, value);
+  else
+    *slot = value;
+}
+
+/* --- hashes --- */
+
+/* Mixing: the high and the low half of a 128-bit product, as in wyhash and many since. */
+#define CRADLE_HASH_ODD_1 UINT64_C(0x9E3779B97F4A7C15)
+#define CRADLE_HASH_ODD_2 UINT64_C(0xE7037ED1A0B428DB)
+__extension__ typedef unsigned __int128 cradle_product;
+CRADLE_INLINE uint64_t cradle_hash_fold(uint64_t a, uint64_t b) {
+  cradle_product product = (cradle_product)a * b;
+  return (uint64_t)(product >> 64) ^ (uint64_t)product;
+}
+/* Every bit of the result depends on every bit of the word; a small word is not multiplied by zero. */
+CRADLE_INLINE uint64_t cradle_hash_word(uint64_t word) {
+  return cradle_hash_fold(word ^ CRADLE_HASH_ODD_2, CRADLE_HASH_ODD_1);
+}
+/* A hash of bytes, never 0. It is no defence against keys that are chosen to collide. */
+CRADLE_API uint64_t cradle_hash_bytes(const void *bytes, size_t length);
+/* The hash that goes with identity, for hash functions of the program's own: two values that are the same word have it in
+ * common wherever the object lies. Strings and symbols are hashed by their bytes, other objects by cradle_identity_hash. */
+CRADLE_API uint64_t cradle_hash_identity(const cradle_kit *kit, uint64_t value);
 
 /* --- strings: immutable bytes --- */
 
@@ -86,8 +117,6 @@ CRADLE_API cradle_string *cradle_string_slice(const cradle_kit *kit, cradle_stri
 /* Below, at or above 0 as left sorts before, with or after right: bytes are compared as unsigned numbers. */
 CRADLE_API int cradle_string_compare(const cradle_string *left, const cradle_string *right);
 
-/* A hash of bytes, never 0. It is no defence against keys that are chosen to collide. */
-CRADLE_API uint64_t cradle_hash_bytes(const void *bytes, size_t length);
 CRADLE_API uint64_t cradle_string_hash_slow(cradle_string *string);
 /* The hash of its bytes, never 0; computed once. */
 CRADLE_INLINE uint64_t cradle_string_hash(cradle_string *string) {
@@ -123,8 +152,7 @@ CRADLE_INLINE void cradle_list_append(const cradle_kit *kit, cradle_list *list, 
     cradle_list_append_slow(kit, list, value);
     return;
   }
-  cradle_store_value(kit->mutator, list->array, &list->array->items[list->length], value);
-  list->length++;
+  cradle_kit_store(kit, list->array, &list->array->items[list->length++], value);
 }
 /* index < list->length in each of the following, checked by assert. */
 CRADLE_INLINE uint64_t cradle_list_get(const cradle_list *list, size_t index) {
@@ -133,7 +161,7 @@ CRADLE_INLINE uint64_t cradle_list_get(const cradle_list *list, size_t index) {
 }
 CRADLE_INLINE void cradle_list_set(const cradle_kit *kit, cradle_list *list, size_t index, uint64_t value) {
   assert(index < list->length);
-  cradle_store_value(kit->mutator, list->array, &list->array->items[index], value);
+  cradle_kit_store(kit, list->array, &list->array->items[index], value);
 }
 /* Takes the last item of a list that is not empty away. */
 CRADLE_INLINE uint64_t cradle_list_pop(cradle_list *list) {
@@ -163,19 +191,28 @@ typedef struct cradle_keys {
 } cradle_keys;
 /* Strings of the kit by their bytes, all else by identity. */
 CRADLE_API extern const cradle_keys cradle_keys_strings;
-/* The hash that goes with identity, for hash functions of the program's own: two values that are the same word have it in
- * common wherever the object lies. Strings and symbols are hashed by their bytes, other objects by kit->hash_object. */
-CRADLE_API uint64_t cradle_hash_identity(const cradle_kit *kit, uint64_t value);
-
 /* Keys of a map, at most. */
 #define CRADLE_MAP_MAX ((size_t)1 << 30)
 /* No entry. */
 #define CRADLE_MAP_NONE SIZE_MAX
 
+/* A map's index: open addressing, half full at most, colliding keys in the next slot. A slot is CRADLE_MAP_FREE,
+ * CRADLE_MAP_REMOVED, or holds the number of an entry in the bits of the mask and the rest of its key's hash above them. */
+typedef struct cradle_index {
+  uint64_t header;
+  uint64_t length;  /* bytes of the words */
+  uint64_t mask;    /* the number of slots - 1, a power of two - 1 */
+  uint32_t words[]; /* the slots; then the hashes of the entries, half as many, 0 for one that was removed */
+} cradle_index;
+#define CRADLE_MAP_FREE 0u
+#define CRADLE_MAP_REMOVED 1u
+/* Set in every hash, and above every mask. */
+#define CRADLE_MAP_HASHED UINT32_C(0x80000000)
+
 typedef struct cradle_map {
   uint64_t header;
   cradle_array *entries; /* key and value of each entry, in the order of insertion; NULL while there is no room */
-  struct cradle_index *index;
+  cradle_index *index;
   const cradle_keys *keys; /* NULL: identity */
   uint64_t count;          /* keys in the map */
   uint64_t used;           /* entries, removed ones included */
@@ -183,8 +220,20 @@ typedef struct cradle_map {
 
 /* An empty map. keys NULL: keys are one when they are the same word. */
 CRADLE_API cradle_map *cradle_map_new(const cradle_kit *kit, const cradle_keys *keys) CRADLE_MAY_COLLECT;
-/* The entry of a key, or CRADLE_MAP_NONE. An entry keeps its number until a key that was not in the map is set. */
-CRADLE_API size_t cradle_map_find(const cradle_kit *kit, const cradle_map *map, uint64_t key);
+CRADLE_API CRADLE_NOINLINE size_t cradle_map_find_slow(const cradle_kit *kit, const cradle_map *map, uint64_t key);
+/* The entry of a key, or CRADLE_MAP_NONE. An entry keeps its number until a key that was not in the map is set. Inline are
+ * immediates that are compared by identity. */
+CRADLE_INLINE size_t cradle_map_find(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
+  const cradle_index *index = map->index;
+  if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key)) return cradle_map_find_slow(kit, map, key);
+  const cradle_word *entries = map->entries->items;
+  uint32_t mask = (uint32_t)index->mask, hash = (uint32_t)cradle_hash_word(key) | CRADLE_MAP_HASHED;
+  for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
+    uint32_t word = index->words[slot], entry = word ^ (hash & ~mask); /* above the mask: of another hash, or none */
+    if (entry <= mask && entries[2 * (size_t)entry] == key) return entry;
+    if (word == CRADLE_MAP_FREE) return CRADLE_MAP_NONE;
+  }
+}
 /* Of an entry that cradle_map_find or cradle_map_next told. */
 CRADLE_INLINE uint64_t cradle_map_key_at(const cradle_map *map, size_t entry) {
   return map->entries->items[2 * entry];
@@ -193,7 +242,7 @@ CRADLE_INLINE uint64_t cradle_map_value_at(const cradle_map *map, size_t entry) 
   return map->entries->items[2 * entry + 1];
 }
 CRADLE_INLINE void cradle_map_set_at(const cradle_kit *kit, cradle_map *map, size_t entry, uint64_t value) {
-  cradle_store_value(kit->mutator, map->entries, &map->entries->items[2 * entry + 1], value);
+  cradle_kit_store(kit, map->entries, &map->entries->items[2 * entry + 1], value);
 }
 /* The value of a key; absent when the map has no such key. */
 CRADLE_INLINE uint64_t cradle_map_get(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint64_t absent) {
@@ -221,38 +270,21 @@ typedef struct cradle_symbol {
   uint64_t value; /* a slot for a value of the program's, such as a global variable; zero at first */
 } cradle_symbol;
 
-/* A table of symbols. The symbols live as long as the table. */
-typedef struct cradle_symbols {
-  uint64_t header;
-  struct cradle_chains *chains;
-  uint64_t count;
-} cradle_symbols;
+/* A table of symbols is a weak set (cradle/weak_set.h) that holds nothing else: cradle_weak_set_new makes it,
+ * cradle_weak_set_free frees it. A symbol that nothing refers to but its table dies, with its value; a later one of that name is
+ * another. A program that finds its variables by name holds the symbols that it gave values. */
 
-/* An empty table. */
-CRADLE_API cradle_symbols *cradle_symbols_new(const cradle_kit *kit) CRADLE_MAY_COLLECT;
 /* The symbol with that name, which lies outside of the heap; made if there is none. */
-CRADLE_API cradle_symbol *cradle_intern(const cradle_kit *kit, cradle_symbols *symbols, const char *bytes,
+CRADLE_API cradle_symbol *cradle_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
                                         size_t length) CRADLE_MAY_COLLECT;
 /* The same with a string, which becomes the symbol's name. A program that wants one string for each content, compared by
  * address, takes the name of the symbol. */
-CRADLE_API cradle_symbol *cradle_intern_string(const cradle_kit *kit, cradle_symbols *symbols,
+CRADLE_API cradle_symbol *cradle_intern_string(const cradle_kit *kit, cradle_weak_set *symbols,
                                                cradle_string *name) CRADLE_MAY_COLLECT;
 /* The symbol with that name, or NULL. */
-CRADLE_API cradle_symbol *cradle_symbols_find(const cradle_symbols *symbols, const char *bytes, size_t length);
+CRADLE_API cradle_symbol *cradle_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length);
 
 /* --- the rows of the type table --- */
-
-typedef struct cradle_index {
-  uint64_t header;
-  uint64_t length; /* bytes of the words */
-  uint64_t slots;  /* of the index, a power of two */
-  uint32_t words[];
-} cradle_index;
-typedef struct cradle_chains {
-  uint64_t header;
-  uint64_t length; /* a power of two */
-  cradle_symbol *symbols[];
-} cradle_chains;
 
 /* The rows themselves, as initialisers of an array of cradle_type; first: the id of CRADLE_KIT_STRING. */
 #define CRADLE_KIT_ROWS(first)                                                                                           \
@@ -280,15 +312,7 @@ typedef struct cradle_chains {
   [(first) + CRADLE_KIT_SYMBOL] = {.name = "symbol",                                                                     \
                                    .size = sizeof(cradle_symbol),                                                        \
                                    .references = CRADLE_SLOT(cradle_symbol, name),                                       \
-                                   .values = CRADLE_SLOT(cradle_symbol, value)},                                         \
-  [(first) + CRADLE_KIT_SYMBOLS] = {.name = "symbol table",                                                              \
-                                    .size = sizeof(cradle_symbols),                                                      \
-                                    .references = CRADLE_SLOT(cradle_symbols, chains)},                                  \
-  [(first) + CRADLE_KIT_CHAINS] = {.name = "symbol table's symbols",                                                     \
-                                   .size = sizeof(cradle_chains),                                                        \
-                                   .items = CRADLE_ITEMS_REFERENCES,                                                     \
-                                   .item_size = 8,                                                                       \
-                                   .length_offset = offsetof(cradle_chains, length)}
+                                   .values = CRADLE_SLOT(cradle_symbol, value)}
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop

@@ -2,6 +2,7 @@
 
     may collect   a function marked CRADLE_MAY_COLLECT, one that calls such a function, and a call through a pointer of a
                   type that some such function, whose address is taken, has
+    collects      of those, what may have collected when it comes back (summary.py)
     objects       structures that CRADLE_SLOT names, that an allocation is converted to, whose first member is a header word
                   named "header" or another object
     values        typedefs of the variables that CRADLE_ROOT_VALUE roots, and those that the user names
@@ -10,12 +11,15 @@
 from clang.cindex import CursorKind, TypeKind
 
 from . import syntax
+from .summary import summarize
 
 MARK = "cradle_may_collect"
 DESCRIBE = "cradle_scope_describe"
 GLOBAL_ROOT = "cradle_global_root_add"
 POPS = {"cradle_pop", "cradle_pop_word"}
 VALUE_KIND = "CRADLE_KIND_VALUE"
+NO_RETURN = {"exit", "_Exit", "abort", "longjmp", "siglongjmp", "__builtin_unreachable", "__assert_fail"}
+RETURNS_TWICE = {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp"}
 
 
 class Function:
@@ -39,6 +43,8 @@ class Facts:
         self.calls = {}  # USR: USRs and types of pointers that are called
         self.taken = {}  # canonical function type: USRs of the functions whose address is taken
         self.may_collect = set()  # USRs and types
+        self.returning = set()  # USRs, of those that may collect and have a body
+        self.collecting = set()  # USRs and types of what may collect and come back
         self.records = {}  # structure: its definition
 
     # --- gathering ---
@@ -109,6 +115,7 @@ class Facts:
 
     def conclude(self):
         self._close_calls()
+        summarize(self)
         slotted = {structure for structure, _ in self.slots}
         for structure, cursor in self.records.items():
             if structure in slotted or self._has_header(cursor, set()):
@@ -119,19 +126,36 @@ class Facts:
 
     def _close_calls(self):
         self.may_collect = set(self.marked)
-        callers = {}
-        for caller, called in self.calls.items():
-            for target in called:
-                callers.setdefault(target, set()).add(caller)
-        for kind, functions in self.taken.items():
-            for function in functions:
-                callers.setdefault(function, set()).add(kind)
+        callers = self.callers()
         waiting = list(self.may_collect)
         while waiting:
             for caller in callers.get(waiting.pop(), ()):
                 if caller not in self.may_collect:
                     self.may_collect.add(caller)
                     waiting.append(caller)
+        # Where there is nothing to see of what a mark says, the mark is believed.
+        self.collecting = {name for name in self.marked if not self.calls.get(name, set()) & self.may_collect}
+
+    def callers(self):
+        """Of each function, and of each type of pointers to functions, who calls it."""
+        callers = {}
+        for caller, called in self.calls.items():
+            for target in called:
+                callers.setdefault(target, set()).add(caller)
+        for kind, functions in self.taken.items():
+            for function in functions:
+                callers.setdefault(function, set()).update(callers.get(kind, ()), {kind})
+        return callers
+
+    def note_summary(self, name, at_return):
+        """Whether something is new; at_return is None for a function that does not come back."""
+        before = len(self.returning) + len(self.collecting)
+        if at_return is not None:
+            self.returning.add(name)
+        if at_return:
+            self.collecting.add(name)
+            self.collecting |= {kind for kind, functions in self.taken.items() if name in functions}
+        return len(self.returning) + len(self.collecting) > before
 
     def _has_header(self, cursor, seen):
         if cursor is None:
@@ -153,18 +177,35 @@ class Facts:
             call, kind = node.children[-1], node.type
         else:
             return
-        if self.collects(call) and call.own_type().spelling == "void *" and syntax.is_pointer(kind):
+        if self.may_collect_in(call) and call.own_type().spelling == "void *" and syntax.is_pointer(kind):
             structure = syntax.structure(syntax.pointee(kind))
             if structure is not None:
                 self.objects.add(structure)
 
     # --- questions ---
 
+    def may_collect_in(self, call):
+        return self.called_by(call) in self.may_collect
+
     def collects(self, call):
+        """Whether a collection may lie between what is before the call and what is after it."""
+        return self.called_by(call) in self.collecting or call.name in RETURNS_TWICE
+
+    def comes_back(self, call):
+        target = syntax.callee(call)
+        if target is None:
+            return True
+        if call.name in NO_RETURN or "noreturn" in target.type.get_canonical().spelling:
+            return False
+        name = target.get_usr()
+        return name in self.returning or name not in self.may_collect or name not in self.functions
+
+    def called_by(self, call):
+        """The USR of the function, or the type of the pointer."""
         target = syntax.callee(call)
         if target is not None:
-            return target.get_usr() in self.may_collect
-        return bool(call.children) and function_type(call.children[0]) in self.may_collect
+            return target.get_usr()
+        return function_type(call.children[0]) if call.children else None
 
     def is_object_pointer(self, kind):
         return syntax.is_pointer(kind) and syntax.structure(syntax.pointee(kind)) in self.objects

@@ -126,7 +126,7 @@ class References:
         if self._type_tells(node.own_type()) or self._type_tells(node_type):
             return node.kind != CursorKind.DECL_REF_EXPR or variable_of(node) is not None
         if node.kind == CursorKind.CALL_EXPR and syntax.is_pointer(node.own_type()):
-            return node.name in facts_module.POPS or is_untyped(node.own_type()) and self.facts.collects(node)
+            return node.name in facts_module.POPS or is_untyped(node.own_type()) and self.facts.may_collect_in(node)
         return self._is_slot(node)
 
     def _is_slot(self, node):

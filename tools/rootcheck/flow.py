@@ -15,6 +15,9 @@ from .references import References, variable_key, variable_of
 from .walk import Walk
 
 NULL, UNSET = "null", "unset"
+CONSTANTS = {CursorKind.INTEGER_LITERAL, CursorKind.CHARACTER_LITERAL}
+OPERATIONS = {CursorKind.BINARY_OPERATOR, CursorKind.UNARY_OPERATOR}
+
 
 @dataclass(frozen=True, order=True)
 class Finding:
@@ -320,7 +323,12 @@ def spell_call(call):
 
 def is_null(node):
     """NULL, or another constant, which no collection changes."""
-    return node.without_casts().kind == CursorKind.INTEGER_LITERAL
+    node = node.without_casts()
+    if node.kind == CursorKind.DECL_REF_EXPR:
+        return node.declared() is not None and node.declared().kind == CursorKind.ENUM_CONSTANT_DECL
+    if node.kind in CONSTANTS:
+        return True
+    return node.kind in OPERATIONS and bool(node.children) and all(is_null(child) for child in node.children)
 
 
 def null_comparison(node):

@@ -145,7 +145,7 @@ def is_array(kind):
 
 
 def is_untyped(kind):
-    return syntax.is_pointer(kind) and syntax.pointee(kind).kind in (TypeKind.VOID, TypeKind.CHAR_S, TypeKind.CHAR_U)
+    return syntax.is_pointer(kind) and syntax.pointee(kind).kind == TypeKind.VOID
 
 
 def variable_key(cursor):

@@ -46,6 +46,7 @@ class Facts:
         self.returning = set()  # USRs, of those that may collect and have a body
         self.collecting = set()  # USRs and types of what may collect and come back
         self.records = {}  # structure: its definition
+        self.variables = []  # those of the files, with their initializers
 
     # --- gathering ---
 
@@ -64,7 +65,8 @@ class Facts:
                     named[cursor.spelling] = structure
                     self.records[structure] = cursor.type.get_canonical().get_declaration().get_definition()
             elif cursor.kind == CursorKind.VAR_DECL and inside(where.name):
-                self._note_taken(syntax.Node(cursor))
+                self.variables.append(syntax.Node(cursor))
+                self._note_taken(self.variables[-1])
             elif cursor.kind == CursorKind.MACRO_INSTANTIATION and cursor.spelling == "CRADLE_SLOT":
                 words = [token.spelling for token in cursor.get_tokens()]
                 if "," in words:

@@ -22,7 +22,8 @@ def unregistered(facts):
         for node in assignments:
             target, given = node.children
             variable = base_of(target).declared()
-            if variable.get_usr() not in taken and references.is_reference(given) and not is_null(given):
+            is_reference = references.is_reference(given) or references.type_tells(given.without_casts().own_type())
+            if is_reference and not is_null(given) and variable.get_usr() not in taken:
                 found.setdefault(variable.get_usr(), Finding(
                     target.file, target.line, target.column, "global",
                     f"'{variable.spelling}' is given a reference, and is no root: nobody takes its address to register it",

@@ -4,7 +4,7 @@
                   type that some such function, whose address is taken, has
     collects      of those, what may have collected when it comes back (summary.py)
     objects       structures that CRADLE_SLOT names, that an allocation is converted to, whose first member is a header word
-                  named "header" or another object
+                  named "header" or another object; and what CRADLE_ROOT roots pointers to
     values        typedefs of the variables that CRADLE_ROOT_VALUE roots, and those that the user names
 """
 
@@ -18,6 +18,7 @@ DESCRIBE = "cradle_scope_describe"
 GLOBAL_ROOT = "cradle_global_root_add"
 POPS = {"cradle_pop", "cradle_pop_word"}
 VALUE_KIND = "CRADLE_KIND_VALUE"
+PLAIN_WORDS = {"uint64_t", "cradle_word", "uintptr_t"}
 NO_RETURN = {"exit", "_Exit", "abort", "longjmp", "siglongjmp", "__builtin_unreachable", "__assert_fail"}
 RETURNS_TWICE = {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp"}
 
@@ -30,6 +31,7 @@ class Function:
         self.name = cursor.spelling
         body = next(child for child in cursor.get_children() if child.kind == CursorKind.COMPOUND_STMT)
         self.body = syntax.Node(body)
+        self.nodes = list(self.body.walk())
         self.parameters = list(cursor.get_arguments())
 
 
@@ -40,6 +42,7 @@ class Facts:
         self.objects = set()  # structures, as syntax.structure tells them apart
         self.slots = set()  # (structure, field) that CRADLE_SLOT names
         self.values = set(value_types)
+        self.named_objects = set()  # typedefs of what the pointers that CRADLE_ROOT roots point to
         self.calls = {}  # USR: USRs and types of pointers that are called
         self.taken = {}  # canonical function type: USRs of the functions whose address is taken
         self.may_collect = set()  # USRs and types
@@ -66,7 +69,7 @@ class Facts:
                     self.records[structure] = cursor.type.get_canonical().get_declaration().get_definition()
             elif cursor.kind == CursorKind.VAR_DECL and inside(where.name):
                 self.variables.append(syntax.Node(cursor))
-                self._note_taken(self.variables[-1])
+                self._note_taken(list(self.variables[-1].walk()))
             elif cursor.kind == CursorKind.MACRO_INSTANTIATION and cursor.spelling == "CRADLE_SLOT":
                 words = [token.spelling for token in cursor.get_tokens()]
                 if "," in words:
@@ -81,7 +84,7 @@ class Facts:
             return
         function = self.functions[name] = Function(cursor)
         called = self.calls.setdefault(name, set())
-        for node in function.body.walk():
+        for node in function.nodes:
             if node.kind == CursorKind.CALL_EXPR:
                 target = syntax.callee(node)
                 if target is not None:
@@ -89,24 +92,26 @@ class Facts:
                 elif node.children:
                     called.add(function_type(node.children[0]))
                 self._note_call(node, target)
-        self._note_taken(function.body)
+        self._note_taken(function.nodes)
 
     def _note_call(self, call, target):
         arguments = syntax.arguments(call)
         if target is None or target.spelling != DESCRIBE or len(arguments) != 3:
             return
         address = arguments[1].without_casts()
-        if arguments[2].without_casts().name == VALUE_KIND and address.operator == syntax.ADDRESS_OF:
-            kind = address.children[0].own_type()
-            if kind.kind == TypeKind.TYPEDEF or kind.kind == TypeKind.ELABORATED:
-                name = kind.spelling.replace("const ", "").replace("volatile ", "")
-                if name not in ("uint64_t", "cradle_word", "uintptr_t"):
-                    self.values.add(name)
+        if address.operator != syntax.ADDRESS_OF:
+            return
+        kind, names = address.children[0].own_type(), self.values
+        if arguments[2].without_casts().name != VALUE_KIND:
+            kind, names = kind.get_pointee(), self.named_objects
+        is_named = kind.kind in (TypeKind.TYPEDEF, TypeKind.ELABORATED) and syntax.structure(kind) is None
+        if is_named and unqualified(kind) not in PLAIN_WORDS:
+            names.add(unqualified(kind))
 
-    def _note_taken(self, tree):
+    def _note_taken(self, nodes):
         """Functions that are named other than to be called."""
-        called = {id(node.children[0]) for node in tree.walk() if node.kind == CursorKind.CALL_EXPR and node.children}
-        for node in tree.walk():
+        called = {id(node.children[0]) for node in nodes if node.kind == CursorKind.CALL_EXPR and node.children}
+        for node in nodes:
             if node.kind == CursorKind.DECL_REF_EXPR and id(node) not in called:
                 declared = node.declared()
                 if declared is not None and declared.kind == CursorKind.FUNCTION_DECL:
@@ -123,7 +128,7 @@ class Facts:
             if structure in slotted or self._has_header(cursor, set()):
                 self.objects.add(structure)
         for function in self.functions.values():
-            for node in function.body.walk():
+            for node in function.nodes:
                 self._note_allocation(node)
 
     def _close_calls(self):
@@ -210,10 +215,12 @@ class Facts:
         return function_type(call.children[0]) if call.children else None
 
     def is_object_pointer(self, kind):
-        return syntax.is_pointer(kind) and syntax.structure(syntax.pointee(kind)) in self.objects
+        if not syntax.is_pointer(kind):
+            return False
+        return syntax.structure(syntax.pointee(kind)) in self.objects or unqualified(kind.get_pointee()) in self.named_objects
 
     def is_value(self, kind):
-        return kind.spelling.replace("const ", "").replace("volatile ", "") in self.values
+        return unqualified(kind) in self.values
 
     def is_reference_field(self, structure, field):
         """Of a field with a type that does not tell, such as void *."""
@@ -226,12 +233,16 @@ class Facts:
         if function is None or index >= len(function.parameters):
             return target is None or target.get_usr() not in self.functions
         parameter = function.parameters[index]
-        for node in function.body.walk():
+        for node in function.nodes:
             if node.kind == CursorKind.CALL_EXPR and node.name == DESCRIBE:
                 if any(inner.declared() == parameter for inner in syntax.arguments(node)[1].walk()
                        if inner.kind == CursorKind.DECL_REF_EXPR):
                     return True
         return False
+
+
+def unqualified(kind):
+    return kind.spelling.replace("const ", "").replace("volatile ", "")
 
 
 def function_type(called):

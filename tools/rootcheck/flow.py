@@ -43,10 +43,10 @@ class Flow(Walk):
         self.references = References(facts, function)
         self.findings = set()
         self.rooted = []  # paths, innermost last
-        self.paths = {path for node in function.body.walk() if (path := self.references.path(node)) is not None}
+        self.paths = {path for node in function.nodes if (path := self.references.path(node)) is not None}
 
     def run(self):
-        if any(node.kind == CursorKind.CALL_EXPR and self.facts.collects(node) for node in self.function.body.walk()):
+        if any(node.kind == CursorKind.CALL_EXPR and self.facts.collects(node) for node in self.function.nodes):
             self.walk_body()
         return self.findings
 

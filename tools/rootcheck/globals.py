@@ -13,11 +13,14 @@ from .references import References, is_array, variable_key
 
 def unregistered(facts):
     """A finding for each, where it is given a reference first."""
-    taken = {name for tree in (*facts.variables, *(function.body for function in facts.functions.values()))
-             for name in addresses_taken(tree)}
+    taken = set()
+    for variable in facts.variables:
+        taken.update(addresses_taken(list(variable.walk())))
+    for function in facts.functions.values():
+        taken.update(addresses_taken(function.nodes))
     found = {}
     for function in facts.functions.values():
-        assignments = [node for node in function.body.walk() if is_assignment_to_global(node)]
+        assignments = [node for node in function.nodes if is_assignment_to_global(node)]
         references = References(facts, function) if assignments else None
         for node in assignments:
             target, given = node.children
@@ -31,9 +34,9 @@ def unregistered(facts):
     return set(found.values())
 
 
-def addresses_taken(tree):
-    by_items = {id(node.children[0]) for node in tree.walk() if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR}
-    for node in tree.walk():
+def addresses_taken(nodes):
+    by_items = {id(node.children[0]) for node in nodes if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR}
+    for node in nodes:
         if node.kind == CursorKind.UNARY_OPERATOR and node.operator == syntax.ADDRESS_OF and node.children:
             named = base_of(node.children[0])
         elif node.kind == CursorKind.DECL_REF_EXPR and is_array(node.own_type()) and id(node) not in by_items:

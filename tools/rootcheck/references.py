@@ -25,10 +25,10 @@ class References:
         """Local arrays that are used other than by their items: somebody else may root them."""
         indexed = set()
         found = set()
-        for node in self.function.body.walk():
+        for node in self.function.nodes:
             if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
                 indexed.add(id(node.children[0]))
-        for node in self.function.body.walk():
+        for node in self.function.nodes:
             if node.kind == CursorKind.DECL_REF_EXPR and id(node) not in indexed and is_array(node.own_type()):
                 found.add(variable_of(node))
         return found
@@ -37,7 +37,7 @@ class References:
         """Until nothing new is found: a local given a reference may be given to another one."""
         while True:
             before = len(self.by_origin) + len(self.interior)
-            for node in self.function.body.walk():
+            for node in self.function.nodes:
                 if node.kind == CursorKind.VAR_DECL and node.children:
                     self._note_origin(variable_key(node.cursor), node.cursor.type, node.children[0])
                 elif node.kind == CursorKind.BINARY_OPERATOR and node.operator == syntax.ASSIGN:

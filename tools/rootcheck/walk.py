@@ -17,7 +17,7 @@ class Walk:
         self.state = None
         self.breaks, self.continues = [], []
         self.labels = {}
-        self.addressed = {label_of(node) for node in function.body.walk() if node.kind == CursorKind.ADDR_LABEL_EXPR}
+        self.addressed = {label_of(node) for node in function.nodes if node.kind == CursorKind.ADDR_LABEL_EXPR}
         self.switches = []  # for each: the state before its cases, and whether it has a default
         self.at_return = None  # the states of all returns, joined
 

@@ -57,10 +57,8 @@ def builtin_headers():
     raise Unreadable("neither clang nor gcc is installed: their stddef.h is needed")
 
 
-def parse(path, options, directory=None):
+def parse(path, options):
     """The translation unit of a file. options are the preprocessor's and the language's, of a compiler's command."""
-    if directory is not None:
-        options = [*options, "-working-directory", str(directory)]
     arguments = [*options, *builtin_headers(), "-DCRADLE_ROOTCHECK=1", "-Wno-everything"]
     try:
         unit = cindex.Index.create().parse(

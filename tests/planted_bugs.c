@@ -25,7 +25,7 @@
 #define NOINLINE __attribute__((noinline))
 #define CHECK(condition) (wrong |= !(condition))
 
-enum { T_PAIR, T_VECTOR, T_TEXT, T_BOX, T_FORGETFUL, T_EAGER, T_TRACED };
+enum { T_PAIR, T_VECTOR, T_TEXT, T_BOX, T_FORGETFUL, T_EAGER, T_TRACED, T_OWNER, T_FINALIZED };
 typedef struct pair {
   uint64_t header;
   struct pair *first, *rest;
@@ -46,6 +46,11 @@ typedef struct traced {
   uint64_t header;
   pair *inside;
 } traced;
+typedef struct owner { /* with a destructor */
+  uint64_t header;
+  pair *inside;
+  uint64_t number;
+} owner;
 
 static cradle_heap *heap;
 static cradle_mutator *m;
@@ -113,11 +118,14 @@ void __asan_on_error(void) {
 /* --- the honest part --- */
 
 #define NEW(type) (allocations++, cradle_new(m, T_##type, SIZE_##type))
+#define NEW_REGISTERED(type) (allocations++, cradle_new_registered(m, T_##type, SIZE_##type))
 #define SIZE_PAIR sizeof(pair)
 #define SIZE_BOX sizeof(box)
 #define SIZE_FORGETFUL sizeof(pair)
 #define SIZE_EAGER sizeof(pair)
 #define SIZE_TRACED sizeof(traced)
+#define SIZE_OWNER sizeof(owner)
+#define SIZE_FINALIZED sizeof(pair)
 
 static NOINLINE pair *new_pair(uint64_t number) {
   pair *made = NEW(PAIR);
@@ -396,6 +404,86 @@ static NOINLINE void allocation_in_a_root_callback(void) {
   work(); /* stops */
 }
 
+/* What the destructor of all owners does; each of the mistakes below sets its own. */
+static void (*destroy)(owner *dead);
+static void destroy_owner(void *dead) {
+  if (destroy != NULL) destroy(dead); /* stops */
+}
+static NOINLINE void make_garbage_owner(void (*destructor)(owner *)) {
+  destroy = destructor;
+  pair *inside = new_pair(5);
+  CRADLE_ROOT(m, inside);
+  owner *made = NEW_REGISTERED(OWNER);
+  made->inside = inside;
+  made->number = 5;
+}
+
+static CRADLE_UNCHECKED_COLLECTION void allocate_in_destructor(owner *dead) {
+  CHECK(new_pair(dead->number)->number == 5); /* mistake; stops */
+}
+static NOINLINE void allocation_in_a_destructor(void) {
+  make_garbage_owner(allocate_in_destructor);
+  work(); /* stops */
+}
+
+static pair *registry; /* a global root */
+static void enter_in_destructor(owner *dead) {
+  cradle_store(m, registry, &registry->first, dead->inside); /* mistake: what it refers to may be gone, or elsewhere; stops */
+}
+static NOINLINE void store_in_a_destructor(void) {
+  if (registry == NULL) {
+    registry = old_pair();
+    if (!cradle_global_root_add(heap, &registry, CRADLE_KIND_REFERENCE)) exit(2);
+  }
+  make_garbage_owner(enter_in_destructor); /* stops */
+  work();                                  /* stops */
+  CHECK(registry->first == NULL || registry->first->number == 5); /* stops */
+}
+
+static owner *saved;
+static void save_in_destructor(owner *dead) {
+  saved = dead; /* mistake: the object's memory is gone after the destructor, whoever refers to it */
+}
+static NOINLINE void resurrection_in_a_destructor(void) {
+  static bool is_registered;
+  if (!is_registered) is_registered = cradle_global_root_add(heap, &saved, CRADLE_KIND_REFERENCE);
+  make_garbage_owner(save_in_destructor); /* stops */
+  work();                                 /* stops */
+  CHECK(saved == NULL || saved->number == 5); /* stops */
+}
+
+static void jump_from_destructor(owner *dead) {
+  CHECK(dead->number == 5);
+  longjmp(landing, 1); /* mistake: the collection is left half done */
+}
+static NOINLINE void longjmp_out_of_a_destructor(void) {
+  cradle_checkpoint here = cradle_save(m);
+  if (setjmp(landing) == 0) {
+    make_garbage_owner(jump_from_destructor);
+    work();
+  }
+  cradle_unwind(m, &here); /* stops */
+  work();
+}
+
+static NOINLINE void finalized_type_not_registered(void) {
+  pair *made = NEW(FINALIZED); /* mistake: cradle_new_registered makes such objects; stops */
+  made->number = 6;
+}
+
+static NOINLINE void finalized_object_not_rooted(void) {
+  pair *part = new_pair(6);
+  CRADLE_ROOT(m, part);
+  pair *made = NEW_REGISTERED(FINALIZED);
+  made->first = part;
+  part = NULL;
+  cradle_collect_minor(m);
+  pair *dead = cradle_finalizer_next(m, 1);
+  if (dead == NULL) return;
+  work();                           /* mistake: dead is alive again, and not rooted */
+  CHECK(dead->first->number == 6); /* stops */
+}
+
 static NOINLINE void allocation_where_none_may_be(void) {
   cradle_no_collect_begin(m);
   CHECK(new_pair(1)->number == 1); /* mistake; stops */
@@ -469,6 +557,12 @@ static const struct {
     {"freed_global_root", freed_global_root, "a global root is freed and still registered"},
     {"allocation_in_a_trace", allocation_in_a_trace, "a trace callback allocates"},
     {"allocation_in_a_root_callback", allocation_in_a_root_callback, "a root callback allocates"},
+    {"allocation_in_a_destructor", allocation_in_a_destructor, "a destructor allocates"},
+    {"store_in_a_destructor", store_in_a_destructor, "a destructor stores what its object refers to into the heap"},
+    {"resurrection_in_a_destructor", resurrection_in_a_destructor, "a destructor saves its object in a global root"},
+    {"longjmp_out_of_a_destructor", longjmp_out_of_a_destructor, "a longjmp out of a destructor"},
+    {"finalized_type_not_registered", finalized_type_not_registered, "cradle_new makes an object that has a finalizer"},
+    {"finalized_object_not_rooted", finalized_object_not_rooted, "what a finalizer queue gave is not rooted"},
     {"allocation_where_none_may_be", allocation_where_none_may_be, "an allocation in a no-collection region"},
     {"reservation_too_late", reservation_too_late, "a reservation is used after a call that may collect"},
     {"reference_of_another_heap", reference_of_another_heap, "an object refers to one of another heap"},
@@ -487,6 +581,10 @@ static const cradle_type types[] = {
     [T_EAGER] = {.name = "T_EAGER", .size = sizeof(pair),
                  .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest) | CRADLE_SLOT(pair, number)},
     [T_TRACED] = {.name = "T_TRACED", .size = sizeof(traced), .trace = eager_trace},
+    [T_OWNER] = {.name = "T_OWNER", .size = sizeof(owner), .references = CRADLE_SLOT(owner, inside),
+                 .destructor = destroy_owner},
+    [T_FINALIZED] = {.name = "T_FINALIZED", .size = sizeof(pair),
+                     .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest), .finalizer = 1},
 };
 
 static void handle(int number, void (*function)(int, siginfo_t *, void *)) {

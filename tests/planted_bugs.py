@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs every mistake of planted_bugs.c under every instrument: each must be caught by one of them, at a line that is marked.
 
-    planted_bugs.py PROGRAM SOURCE [--asan PROGRAM] [--docs FILE | --write-docs FILE]
+    planted_bugs.py PROGRAM SOURCE [--asan PROGRAM] [--rootcheck TOOL BUILD] [--docs FILE | --write-docs FILE]
 
-PROGRAM is planted_bugs, SOURCE its source, --asan the same built with AddressSanitizer. Prints the table of what happened; a
+PROGRAM is planted_bugs, SOURCE its source, --asan the same built with AddressSanitizer, --rootcheck tools/cradle-rootcheck and a
+build folder: it must find every missing root. Prints the table of what happened; a
 cell says what stopped the program, at which line of the source, and after how many allocations of the run. A mistake counts
 as caught when the library or a sanitizer said so, not when the program merely crashed or computed nonsense.
 
@@ -31,6 +32,9 @@ TOLD = re.compile(r"^planted: (.*?) after (\d+) allocations:", re.MULTILINE)
 FRAME = re.compile(r"^(\S+)\(\+0x([0-9a-f]+)\)")
 ASAN_FRAME = re.compile(r"^\s*#\d+ .*?planted_bugs\.c:(\d+)", re.MULTILINE)
 UBSAN_LINE = re.compile(r"planted_bugs\.c:(\d+):\d+: runtime error")
+ROOTCHECK = "cradle-rootcheck"
+STATIC = re.compile(r"planted_bugs\.c:(\d+):\d+: (\w+): ")
+STATICALLY_TOO = ("missing_root_", "finalized_object_not_rooted")
 BEGIN, END = "<!-- planted bugs: begin -->", "<!-- planted bugs: end -->"
 TELLERS = {"tell", "on_fault", "on_abort", "on_misuse", "__asan_on_error"}
 
@@ -102,6 +106,21 @@ class Outcome:
         return kind + where + (f", {self.allocations}" if self.allocations is not None else "")
 
 
+def static_findings(tool, build, source):
+    """Pairs of line and kind, or None without libclang."""
+    ran = subprocess.run([sys.executable, tool, "-p", build, str(source)], capture_output=True, text=True)
+    if "libclang's Python module is missing" in ran.stderr:
+        return None
+    if ran.returncode not in (0, 1):
+        sys.exit(f"{tool}: exit status {ran.returncode}: {ran.stderr}")
+    return [(int(line), kind) for line, kind in STATIC.findall(ran.stdout)]
+
+
+def static_cell(findings, span):
+    found = [(line, kind) for line, kind in findings if line in span]
+    return f"{found[0][1]} at {found[0][0]}" if found else "-"
+
+
 def table(rows, columns):
     head = "| Mistake | " + " | ".join(columns) + " |\n|---|" + "---|" * len(columns) + "\n"
     return head + "".join(f"| {name}: {mistake} | " + " | ".join(cells) + " |\n" for name, mistake, cells in rows)
@@ -112,6 +131,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("source", type=Path)
     parser.add_argument("--asan")
+    parser.add_argument("--rootcheck", nargs=2, metavar=("TOOL", "BUILD"))
     parser.add_argument("--docs", type=Path)
     parser.add_argument("--write-docs", type=Path)
     args = parser.parse_args()
@@ -125,11 +145,19 @@ def main():
     else:
         print("no program with AddressSanitizer was given: its column is left out")
 
+    static = static_findings(*args.rootcheck, args.source) if args.rootcheck else None
+    if static is None:
+        print(f"{ROOTCHECK} is not asked: {'libclang is missing (tools/setup)' if args.rootcheck else 'it was not named'}")
+
     rows, failures, lines_known = [], [], False
     for name, mistake in mistakes.items():
         span, stops = spans[name]
         outcomes = {instrument: Outcome(program, name, settings, span) for instrument, (program, settings) in runs.items()}
         rows.append((name, mistake, [outcome.cell() for outcome in outcomes.values()]))
+        if static is not None:
+            rows[-1][2].append(static_cell(static, span))
+            if name.startswith(STATICALLY_TOO) and rows[-1][2][-1] == "-":
+                failures.append(f"{name}: {ROOTCHECK} did not find it")
         lines_known |= any(outcome.line for outcome in outcomes.values())
         caught = [o for instrument, o in outcomes.items() if o.reported and instrument != "no instrument"]
         if not caught:
@@ -141,7 +169,7 @@ def main():
                 failures.append(f"{name}: {outcome.kind}, without a word: {outcome.output[-300:]}")
     if not lines_known:
         print("lines are not checked: no addr2line, or no backtrace in the C library")
-    text = table(rows, list(runs))
+    text = table(rows, list(runs) + [ROOTCHECK] * (static is not None))
     print(text)
 
     if args.docs:

@@ -5,12 +5,15 @@
 
 Every finding must be expected on its line, by kind and by a word of its text, and every expectation must be met. In the
 files of BUILD's compile database under each PATH nothing may be found. The tool's own messages for bad input are tried too.
+Where both .venv and the distribution have libclang, which differ in what they tell, all this is done with each.
 Exits with 77, which Meson takes for a skip, when libclang is not installed.
 """
 
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 EXPECTED = re.compile(r"expect: (\w+) ((?:(?!//|\*/).)*)")
@@ -74,18 +77,39 @@ def check_tree(tool, build, paths):
         yield f"in the tree: exit status {result.returncode}\n{result.stdout}{result.stderr}"
 
 
-def main():
-    tool, include, folder, build, *paths = sys.argv[1:]
-    folder = Path(folder)
-    if LIBCLANG_MISSING in run(tool, "--help").stderr:
-        print("skipped: libclang's Python module is not installed (tools/setup)")
-        return 77
+def check_all(tool, include, folder, build, paths):
     faults = list(check_refusals(tool, include, folder))
     for path in sorted(folder.glob("*.c")):
         total, differing = check_file(tool, include, path)
         print(f"{path.name}: {total} findings expected, {len(differing)} differences")
         faults += differing
-    faults += check_tree(tool, build, paths)
+    return faults + list(check_tree(tool, build, paths))
+
+
+def has_libclang(tool):
+    return LIBCLANG_MISSING not in run(tool, "--help").stderr
+
+
+def copy_without_venv(tool, folder):
+    """The tool in a tree of its own, where it finds no .venv and takes the distribution's libclang."""
+    tools = Path(shutil.copytree(tool.parent / "rootcheck", Path(folder) / "tools" / "rootcheck")).parent
+    return Path(shutil.copy(tool, tools))
+
+
+def main():
+    tool, include, folder, build, *paths = (Path(word) for word in sys.argv[1:])
+    if not has_libclang(tool):
+        print("skipped: libclang's Python module is not installed (tools/setup)")
+        return 77
+    faults = check_all(tool, include, folder, build, paths)
+    if (tool.parent.parent / ".venv" / "made-from").exists():
+        with tempfile.TemporaryDirectory() as other:
+            copy = copy_without_venv(tool, other)
+            if has_libclang(copy):
+                print("\nwith the distribution's libclang:")
+                faults += check_all(copy, include, folder, build, paths)
+            else:
+                print("not tried with the distribution's libclang: it is not installed (python3-clang)")
     print("\n".join(faults))
     return 1 if faults else 0
 

@@ -249,7 +249,7 @@ CRADLE_MAY_COLLECT static cradle_array *check_vector(scheme *s, value v) {
   check_type(s, v, T_VECTOR, "a vector");
   return object_of(v);
 }
-CRADLE_MAY_COLLECT static void fill(scheme *s, cradle_array *vector, value with) {
+static void fill(scheme *s, cradle_array *vector, value with) {
   for (size_t i = 0; i < vector->length; i++) cradle_store_value(s->m, vector, &vector->items[i], with);
 }
 CRADLE_MAY_COLLECT static value make_vector_row(scheme *s, size_t count, value *args) {

@@ -276,7 +276,9 @@ CRADLE_MAY_COLLECT static value gcd(scheme *s, value left, value right) {
 CRADLE_MAY_COLLECT static value lcm(scheme *s, value left, value right) {
   value divisor = gcd(s, left, right);
   if (divisor == fixnum(0)) return divisor;
+  // cradle-rootcheck: ok gcd has refused what is no fixnum
   int64_t part = fixnum_of(left) / fixnum_of(divisor);
+  // cradle-rootcheck: ok gcd has refused what is no fixnum
   return multiply(s, fixnum(part < 0 ? -part : part), fixnum_of(right) < 0 ? fixnum(-fixnum_of(right)) : right);
 }
 CRADLE_MAY_COLLECT static value gcd_row(scheme *s, size_t count, value *args) {

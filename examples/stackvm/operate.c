@@ -198,8 +198,9 @@ void get_super(vm *vm, value name) {
 void make_list(vm *vm, size_t count) {
   cradle_list *made = cradle_list_new(&vm->kit, count);
   const value *items = stack_top(vm) - count;
-  for (size_t i = 0; i < count; i++) cradle_list_append(&vm->kit, made, items[i]); /* there is room: none of them collects */
-  replace(vm, count, object(made));
+  // cradle-rootcheck: ok an append with room does not collect
+  for (size_t i = 0; i < count; i++) cradle_list_append(&vm->kit, made, items[i]);
+  replace(vm, count, object(made)); // cradle-rootcheck: ok there was room
 }
 
 void extend_list(vm *vm, size_t count) {

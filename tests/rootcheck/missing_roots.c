@@ -233,6 +233,14 @@ void through_a_pointer(cradle_mutator *m, pair *list, int which) {
   use(list); // expect: stale through a pointer
 }
 
+/* A reference by its use only: other pointers to the type are rooted. */
+typedef uint64_t node;
+void pointer_to_a_header(cradle_mutator *m, node *first, node *second) {
+  CRADLE_ROOT(m, first);
+  make(m);
+  use_two(first, second); // expect: stale 'second'
+}
+
 void poll(cradle_mutator *m, pair *a) {
   cradle_safepoint(m);
   use(a); // expect: stale 'cradle_safepoint'

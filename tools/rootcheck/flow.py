@@ -1,9 +1,8 @@
 """One function: which followed locals are stale where.
 
-The tree is walked in the order of execution with a state, a map from paths to what is known; a path that is absent is live.
-Branches are walked apart and their states joined, loops until nothing changes. At a call that may collect every path that is
-live and not rooted becomes stale. Using a stale one is a finding; so is an expression whose operands C evaluates in any
-order, when one of them may collect and another is a reference, or uses one that is not rooted.
+The state is a map from paths to what is known; a path that is absent is live. At a call that may collect every path that is live and
+not rooted becomes stale. Using a stale one is a finding; so is an expression whose operands C evaluates in any order, when one of
+them may collect and another is a reference, or uses one that is not rooted.
 """
 
 from dataclasses import dataclass
@@ -13,11 +12,11 @@ from clang.cindex import CursorKind
 from . import facts as facts_module
 from . import syntax
 from .references import References, variable_key, variable_of
+from .walk import Walk
 
 NULL, UNSET = "null", "unset"
-NO_RETURN = {"exit", "_Exit", "abort", "longjmp", "siglongjmp", "__builtin_unreachable", "__assert_fail"}
-# A state grows with every round and has one entry a path at most, so this is never reached in practice.
-LOOPS_MOST = 8
+CONSTANTS = {CursorKind.INTEGER_LITERAL, CursorKind.CHARACTER_LITERAL}
+OPERATIONS = {CursorKind.BINARY_OPERATOR, CursorKind.UNARY_OPERATOR}
 
 
 @dataclass(frozen=True, order=True)
@@ -38,47 +37,40 @@ class Stale:
     line: int
 
 
-def join(a, b):
-    """The state where two ways meet; None: a way that is never taken."""
-    if a is None or b is None:
-        return b if a is None else a
-    result = {}
-    for path in a.keys() | b.keys():
-        both = (a.get(path), b.get(path))
-        stale = next((known for known in both if isinstance(known, Stale)), None)
-        if stale is not None:
-            result[path] = stale
-        elif UNSET in both:
-            result[path] = UNSET
-        elif both == (NULL, NULL):
-            result[path] = NULL
-    return result
-
-
-class Flow:
+class Flow(Walk):
     def __init__(self, facts, function):
-        self.facts = facts
-        self.function = function
+        super().__init__(facts, function)
         self.references = References(facts, function)
         self.findings = set()
-        self.state = {}
         self.rooted = []  # paths, innermost last
-        self.breaks, self.continues = [], []
-        self.labels = {}
-        self.switches = []  # for each: the state before its cases, and whether it has a default
-        self.paths = {path for node in function.body.walk() if (path := self.references.path(node)) is not None}
+        self.paths = {path for node in function.nodes if (path := self.references.path(node)) is not None}
 
     def run(self):
-        if not any(node.kind == CursorKind.CALL_EXPR and self.facts.collects(node) for node in self.function.body.walk()):
-            return self.findings
-        for _ in range(LOOPS_MOST):
-            self.state = {}
-            self.rooted = []
-            before = {name: dict(state) for name, state in self.labels.items()}
-            self.statement(self.function.body)
-            if before == self.labels:
-                break
+        if any(node.kind == CursorKind.CALL_EXPR and self.facts.collects(node) for node in self.function.nodes):
+            self.walk_body()
         return self.findings
+
+    # --- the state ---
+
+    def at_entry(self):
+        self.rooted = []
+        return {}
+
+    def joined(self, a, b):
+        result = {}
+        for path in a.keys() | b.keys():
+            both = (a.get(path), b.get(path))
+            stale = next((known for known in both if isinstance(known, Stale)), None)
+            if stale is not None:
+                result[path] = stale
+            elif UNSET in both:
+                result[path] = UNSET
+            elif both == (NULL, NULL):
+                result[path] = NULL
+        return result
+
+    def copied(self, state):
+        return None if state is None else dict(state)
 
     # --- findings ---
 
@@ -100,29 +92,10 @@ class Flow:
             if path not in self.rooted and self.state.get(path) is None:
                 self.state[path] = Stale(name, call.line)
 
-    # --- statements ---
-
-    def statement(self, node):
-        if node is None or (self.state is None and node.kind not in CONTAINERS):
-            return
-        visit = getattr(self, "_" + node.kind.name.lower(), None)
-        if visit is not None:
-            visit(node)
-        elif node.kind.is_expression():
-            self.expression(node)
-        else:
-            for child in node.children:
-                self.statement(child)
-
     def _compound_stmt(self, node):
         depth = len(self.rooted)
-        for child in node.children:
-            self.statement(child)
+        super()._compound_stmt(node)
         del self.rooted[depth:]
-
-    def _decl_stmt(self, node):
-        for child in node.children:
-            self.statement(child)
 
     def _var_decl(self, node):
         key = variable_key(node.cursor)
@@ -142,97 +115,6 @@ class Flow:
                 self.state[path] = UNSET
         elif is_null(given):
             self.state[path] = NULL
-
-    def _if_stmt(self, node):
-        condition, *ways = node.children
-        self.tested(condition)
-        before = self.state
-        after = None
-        for holds, way in ((True, ways[0]), (False, ways[1] if len(ways) > 1 else None)):
-            self.state = self.refined(before, condition, holds)
-            self.statement(way)
-            after = join(after, self.state)
-        self.state = after
-
-    def _while_stmt(self, node):
-        self.loop(None, node.children[0], None, node.children[1])
-
-    def _for_stmt(self, node):
-        first, condition, step, body = node.for_parts()
-        self.statement(first)
-        self.loop(None, condition, step, body)
-
-    def _do_stmt(self, node):
-        self.loop(node.children[0], node.children[1], None, None)
-
-    def loop(self, body_first, condition, step, body):
-        """do body_first; while (condition), or for (; condition; step) body."""
-        entry = self.state
-        for _ in range(LOOPS_MOST):
-            self.state = copied(entry)
-            self.breaks.append(None)
-            self.continues.append(None)
-            self.statement(body_first)
-            if body_first is not None:
-                self.state = join(self.state, self.continues.pop())
-                self.continues.append(None)
-            if condition is not None and self.state is not None:
-                self.tested(condition)
-            leaving = None if condition is None else self.refined(self.state, condition, False)
-            self.state = self.state if condition is None else self.refined(self.state, condition, True)
-            self.statement(body)
-            self.state = join(self.state, self.continues.pop())
-            if self.state is not None:
-                self.statement(step)
-            again = join(entry, self.state)
-            leaving = join(leaving, self.breaks.pop())
-            if again == entry:
-                break
-            entry = again
-        self.state = leaving
-
-    def _switch_stmt(self, node):
-        condition, body = node.children[0], node.children[-1]
-        self.expression(condition)
-        self.switches.append([copied(self.state), False])
-        self.breaks.append(None)
-        self.state = None
-        self.statement(body)
-        before, has_default = self.switches.pop()
-        self.state = join(self.state, self.breaks.pop())
-        if not has_default:
-            self.state = join(self.state, before)
-
-    def _case_stmt(self, node):
-        self.state = join(self.state, copied(self.switches[-1][0]))
-        self.statement(node.children[-1])
-
-    def _default_stmt(self, node):
-        self.switches[-1][1] = True
-        self._case_stmt(node)
-
-    def _break_stmt(self, _):
-        self.breaks[-1] = join(self.breaks[-1], self.state)
-        self.state = None
-
-    def _continue_stmt(self, _):
-        self.continues[-1] = join(self.continues[-1], self.state)
-        self.state = None
-
-    def _return_stmt(self, node):
-        for child in node.children:
-            self.expression(child)
-        self.state = None
-
-    def _goto_stmt(self, node):
-        name = next((child.spelling for child in node.cursor.get_children()), "")
-        self.labels[name] = join(self.labels.get(name), self.state)
-        self.state = None
-
-    def _label_stmt(self, node):
-        self.state = join(self.state, copied(self.labels.get(node.cursor.spelling)))
-        for child in node.children:
-            self.statement(child)
 
     # --- expressions ---
 
@@ -329,8 +211,7 @@ class Flow:
             self.collect(node)
         for path in handed:
             self.state.pop(path, None)
-        target = syntax.callee(node)
-        if node.name in NO_RETURN or target is not None and "noreturn" in target.type.get_canonical().spelling:
+        if not self.facts.comes_back(node):
             self.state = None
 
     def handed_out(self, call, arguments, collects):
@@ -372,7 +253,7 @@ class Flow:
         skipped = self.refined(self.state, first, node.operator == syntax.LOGICAL_OR)
         self.state = self.refined(self.state, first, node.operator == syntax.LOGICAL_AND)
         self.tested(second)
-        self.state = join(skipped, self.state)
+        self.state = self.join(skipped, self.state)
 
     def conditional(self, node):
         condition, yes, no = node.children
@@ -383,7 +264,7 @@ class Flow:
         after = self.state
         self.state = self.refined(before, condition, False)
         self.expression(no)
-        self.state = join(after, self.state)
+        self.state = self.join(after, self.state)
 
     def assignment(self, node):
         target, given = node.children
@@ -432,16 +313,6 @@ class Flow:
         return state
 
 
-CONTAINERS = {
-    CursorKind.COMPOUND_STMT, CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT, CursorKind.LABEL_STMT, CursorKind.IF_STMT,
-    CursorKind.WHILE_STMT, CursorKind.FOR_STMT, CursorKind.DO_STMT,
-}
-
-
-def copied(state):
-    return None if state is None else dict(state)
-
-
 def spell(path):
     return path[0][0] + "".join(part if part == "[]" else "." + part for part in path[1:])
 
@@ -452,7 +323,12 @@ def spell_call(call):
 
 def is_null(node):
     """NULL, or another constant, which no collection changes."""
-    return node.without_casts().kind == CursorKind.INTEGER_LITERAL
+    node = node.without_casts()
+    if node.kind == CursorKind.DECL_REF_EXPR:
+        return node.declared() is not None and node.declared().kind == CursorKind.ENUM_CONSTANT_DECL
+    if node.kind in CONSTANTS:
+        return True
+    return node.kind in OPERATIONS and bool(node.children) and all(is_null(child) for child in node.children)
 
 
 def null_comparison(node):

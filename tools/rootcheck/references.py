@@ -25,10 +25,10 @@ class References:
         """Local arrays that are used other than by their items: somebody else may root them."""
         indexed = set()
         found = set()
-        for node in self.function.body.walk():
+        for node in self.function.nodes:
             if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
                 indexed.add(id(node.children[0]))
-        for node in self.function.body.walk():
+        for node in self.function.nodes:
             if node.kind == CursorKind.DECL_REF_EXPR and id(node) not in indexed and is_array(node.own_type()):
                 found.add(variable_of(node))
         return found
@@ -37,7 +37,7 @@ class References:
         """Until nothing new is found: a local given a reference may be given to another one."""
         while True:
             before = len(self.by_origin) + len(self.interior)
-            for node in self.function.body.walk():
+            for node in self.function.nodes:
                 if node.kind == CursorKind.VAR_DECL and node.children:
                     self._note_origin(variable_key(node.cursor), node.cursor.type, node.children[0])
                 elif node.kind == CursorKind.BINARY_OPERATOR and node.operator == syntax.ASSIGN:
@@ -52,10 +52,10 @@ class References:
             return
         if self.is_interior(given):
             self.interior.add(key)
-        elif not self._type_tells(kind) and self.is_reference(given):
+        elif not self.type_tells(kind) and self.is_reference(given):
             self.by_origin.add(key)
 
-    def _type_tells(self, kind):
+    def type_tells(self, kind):
         return self.facts.is_object_pointer(kind) or self.facts.is_value(kind)
 
     # --- questions ---
@@ -66,19 +66,19 @@ class References:
             key = variable_of(node)
             if key is None:
                 return None
-            if key in self.by_origin or key in self.interior or self._type_tells(node.own_type()):
+            if key in self.by_origin or key in self.interior or self.type_tells(node.own_type()):
                 return (key,)
             return None
         if node.kind == CursorKind.MEMBER_REF_EXPR and node.children:
             base = node.children[0]
             if base.kind == CursorKind.DECL_REF_EXPR and not syntax.is_pointer(base.own_type()):
                 key = variable_of(base)
-                if key is not None and self._type_tells(node.own_type()):
+                if key is not None and self.type_tells(node.own_type()):
                     return (key, node.name)
             return None
         if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
             base = node.children[0]
-            if base.kind == CursorKind.DECL_REF_EXPR and is_array(base.own_type()) and self._type_tells(node.own_type()):
+            if base.kind == CursorKind.DECL_REF_EXPR and is_array(base.own_type()) and self.type_tells(node.own_type()):
                 key = variable_of(base)
                 return (key, "[]") if key is not None and key not in self.let_go else None
         return None
@@ -123,10 +123,10 @@ class References:
             return any(self.is_reference(child) for child in node.children[1:])
         if node.kind == CursorKind.BINARY_OPERATOR and node.operator in (syntax.COMMA, syntax.ASSIGN):
             return self.is_reference(node.children[1])
-        if self._type_tells(node.own_type()) or self._type_tells(node_type):
+        if self.type_tells(node.own_type()) or self.type_tells(node_type):
             return node.kind != CursorKind.DECL_REF_EXPR or variable_of(node) is not None
         if node.kind == CursorKind.CALL_EXPR and syntax.is_pointer(node.own_type()):
-            return node.name in facts_module.POPS or is_untyped(node.own_type()) and self.facts.collects(node)
+            return node.name in facts_module.POPS or is_untyped(node.own_type()) and self.facts.may_collect_in(node)
         return self._is_slot(node)
 
     def _is_slot(self, node):
@@ -145,7 +145,7 @@ def is_array(kind):
 
 
 def is_untyped(kind):
-    return syntax.is_pointer(kind) and syntax.pointee(kind).kind in (TypeKind.VOID, TypeKind.CHAR_S, TypeKind.CHAR_U)
+    return syntax.is_pointer(kind) and syntax.pointee(kind).kind == TypeKind.VOID
 
 
 def variable_key(cursor):

@@ -6,6 +6,7 @@ that a conversion gave is the outermost one's.
 
 import ctypes
 import functools
+import re
 import shutil
 import subprocess
 
@@ -14,10 +15,16 @@ from clang.cindex import CursorKind, TypeKind
 
 TRANSPARENT = {CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR}
 CASTS = {CursorKind.CSTYLE_CAST_EXPR}
-# clang-c/Index.h, CXBinaryOperatorKind and CXUnaryOperatorKind.
-ASSIGN, LOGICAL_AND, LOGICAL_OR, COMMA = 22, 20, 21, 33
-EQUAL, NOT_EQUAL = 15, 16
-ADDRESS_OF, DEREFERENCE, NOT = 5, 6, 10
+BINARY = {CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR}
+# What Node.operator is; unary * and & are not to be confused with the binary ones.
+ASSIGN, LOGICAL_AND, LOGICAL_OR, COMMA = "=", "&&", "||", ","
+EQUAL, NOT_EQUAL = "==", "!="
+ADDRESS_OF, DEREFERENCE, NOT = "unary &", "unary *", "unary !"
+# The same in clang-c/Index.h, CXBinaryOperatorKind and CXUnaryOperatorKind. Only libclang 17 and later tell.
+BINARY_KINDS = {15: EQUAL, 16: NOT_EQUAL, 20: LOGICAL_AND, 21: LOGICAL_OR, 22: ASSIGN, 33: COMMA}
+UNARY_KINDS = {5: ADDRESS_OF, 6: DEREFERENCE, 10: NOT}
+# Between two operands there is white space, too.
+BETWEEN = re.compile(rb"(?:\s|\\\n|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 
 
 class Unreadable(Exception):
@@ -25,16 +32,17 @@ class Unreadable(Exception):
 
 
 def prepare():
-    """Three functions that libclang has and its Python module does not name."""
+    """Functions that libclang has and its Python module does not name."""
     try:
         library = cindex.conf.lib
-        for name in ("clang_getCursorBinaryOperatorKind", "clang_getCursorUnaryOperatorKind"):
-            function = getattr(library, name)
-            function.argtypes, function.restype = [cindex.Cursor], ctypes.c_int
         initializer = library.clang_Cursor_getVarDeclInitializer
         initializer.argtypes, initializer.restype = [cindex.Cursor], cindex.Cursor
     except (cindex.LibclangError, AttributeError) as error:
-        raise Unreadable(f"libclang 17 or later is needed: {error}") from error
+        raise Unreadable(f"libclang 12 or later is needed: {error}") from error
+    for name in ("clang_getCursorBinaryOperatorKind", "clang_getCursorUnaryOperatorKind"):
+        if hasattr(library, name):
+            function = getattr(library, name)
+            function.argtypes, function.restype = [cindex.Cursor], ctypes.c_int
 
 
 @functools.cache
@@ -49,10 +57,8 @@ def builtin_headers():
     raise Unreadable("neither clang nor gcc is installed: their stddef.h is needed")
 
 
-def parse(path, options, directory=None):
+def parse(path, options):
     """The translation unit of a file. options are the preprocessor's and the language's, of a compiler's command."""
-    if directory is not None:
-        options = [*options, "-working-directory", str(directory)]
     arguments = [*options, *builtin_headers(), "-DCRADLE_ROOTCHECK=1", "-Wno-everything"]
     try:
         unit = cindex.Index.create().parse(
@@ -83,11 +89,7 @@ class Node:
         self.kind = cursor.kind
         self.type = given
         self.name = cursor.spelling
-        self.operator = None
-        if self.kind in (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR):
-            self.operator = cindex.conf.lib.clang_getCursorBinaryOperatorKind(cursor)
-        elif self.kind == CursorKind.UNARY_OPERATOR:
-            self.operator = cindex.conf.lib.clang_getCursorUnaryOperatorKind(cursor)
+        self.operator = operator_of(cursor)
         self.children = [Node(child) for child in self._inner()]
 
     def _inner(self):
@@ -151,6 +153,64 @@ class Node:
             place = sum(child.cursor.extent.start.offset > semicolon for semicolon in semicolons)
             parts[place] = child
         return parts
+
+
+# --- operators ---
+
+
+def operator_of(cursor):
+    """One of the operators above, or None for the others."""
+    if cursor.kind in BINARY:
+        if hasattr(cindex.conf.lib, "clang_getCursorBinaryOperatorKind"):
+            return BINARY_KINDS.get(cindex.conf.lib.clang_getCursorBinaryOperatorKind(cursor))
+        return written_binary(cursor)
+    if cursor.kind == CursorKind.UNARY_OPERATOR:
+        if hasattr(cindex.conf.lib, "clang_getCursorUnaryOperatorKind"):
+            return UNARY_KINDS.get(cindex.conf.lib.clang_getCursorUnaryOperatorKind(cursor))
+        return written_unary(cursor)
+    return None
+
+
+def written_binary(cursor):
+    """What stands between the operands. None when a macro's body holds it, which older versions do not show."""
+    left, right = (child for child in cursor.get_children() if child.kind.is_expression())
+    word = text_between(left.extent.end, right.extent.start)
+    return word if word in BINARY_KINDS.values() else None
+
+
+def written_unary(cursor):
+    """The types tell what & and * are; what else makes an int may be a !, if it is written in front."""
+    (operand,) = (child for child in cursor.get_children() if child.kind.is_expression())
+    if is_pointer(cursor.type) and pointee(cursor.type) == operand.type.get_canonical():
+        return ADDRESS_OF
+    if is_pointer(operand.type) and pointee(operand.type) == cursor.type.get_canonical():
+        return DEREFERENCE
+    is_not = is_pointer(operand.type) or text_between(cursor.extent.start, operand.extent.start) == "!"
+    return NOT if is_not and cursor.type.get_canonical().kind == TypeKind.INT else None
+
+
+def text_between(start, end):
+    """What is written between two places, without white space and comments; None when they are not in order in a file."""
+    (file, first), (other, last) = written_at(start), written_at(end)
+    if file is None or file != other or first > last:
+        return None
+    return BETWEEN.sub(b"", contents(file)[first:last]).decode("utf-8", "replace")
+
+
+def written_at(location):
+    """File and offset of a place. One in a macro's argument is where that is written, one in its body where it is expanded."""
+    file, offset = ctypes.c_void_p(), ctypes.c_uint()
+    cindex.conf.lib.clang_getSpellingLocation(location, ctypes.byref(file), None, None, ctypes.byref(offset))
+    return (location.file.name if location.file else None), offset.value
+
+
+@functools.cache
+def contents(name):
+    with open(name, "rb") as file:
+        return file.read()
+
+
+# --- calls and types ---
 
 
 def callee(call):

@@ -223,6 +223,7 @@ static void measure(bench *b, const service *s, result *r) CRADLE_MAY_COLLECT {
   b->other = cradle_new(b->m, T_PLAIN, sizeof(thing));
   b->keep = cradle_new_array(b->m, T_ARRAY, b->count);
   cradle_collect_full(b->m);
+  if (!s->is_chain) (void)allocate(b, s, false); /* the first time, pages are fetched */
   r->ns[YOUNG_DEAD] = s->is_chain ? 0 : (double)allocate(b, s, false) / count;
   r->ns[YOUNG_ALIVE] = (double)allocate(b, s, true) / count;
   if (s->make == make_chain) {

@@ -108,8 +108,8 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
 
 /* --- dead objects --- */
 
-/* An old object whose span waits to be swept is alive when it is marked [span.6], one found dead is so before that, until a finalizer
- * has brought it back and its header is its own again; prebuilt objects live. */
+/* An old object whose span waits to be swept is alive when it is marked [span.6]. One found dead is so before that, until a
+ * finalizer has brought it back and its header is its own again. Prebuilt objects live. */
 static bool is_alive(const cradle_heap *heap, uintptr_t address) {
   const crd_arenas *arenas = &heap->old.arenas;
   if (!arenas_contain(arenas, address)) return true;

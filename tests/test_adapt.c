@@ -38,7 +38,7 @@ static int open_heap(void **state) {
   if (heap == NULL) fail_msg("%s", error.message);
   assert_true(crd_nursery_resize(heap, BASE, "test"));
   heap->options.nursery_bytes = 0;
-  heap->hardware.l3_bytes = MOST;
+  heap->hardware.l3_bytes = 2 * MOST; /* half of which is the most */
   crd_adapt_init(heap);
   return 0;
 }
@@ -110,7 +110,7 @@ static void it_grows_while_that_lets_more_die(void **state) {
   assert_int_equal(heap->nursery.bytes, BASE);
   collect(1, 100);
   assert_int_equal(heap->nursery.bytes, 2 * BASE); /* a trial */
-  collect(DECISION, 80);                            /* less than nine tenths of it: it stays, and the next begins */
+  collect(DECISION, 80);                           /* less than nine tenths of it: it stays, and the next begins */
   assert_int_equal(heap->nursery.bytes, 4 * BASE);
   collect(DECISION, 60);
   collect(10 * DECISION, 60); /* the most */

@@ -187,7 +187,8 @@ static void constructors_leave_out_what_is_no_address(void **state) {
   assert_true(cradle_encoding_low_tags(0x08).payload_mask == ~UINT64_C(7));
   cradle_encoding boxing = cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), UINT64_C(0x8000000000000000));
   assert_true(boxing.payload_mask == UINT64_C(0x0001fffffffffff8));
-  assert_true(boxing.pairs[0].mask == UINT64_C(0xfffe000000000002) && boxing.pairs[0].pattern == UINT64_C(0x8000000000000000));
+  assert_true(boxing.pairs[0].mask == UINT64_C(0xfffe000000000002) &&
+              boxing.pairs[0].pattern == UINT64_C(0x8000000000000000));
 }
 
 /* Bits 3 to 46 are the address: no mask may cover one, the payload must have each. */
@@ -202,7 +203,8 @@ static void every_address_bit_is_guarded(void **state) {
     encoding = cradle_encoding_low_tags(0x01);
     encoding.payload_mask &= ~(UINT64_C(1) << bit);
     fault = crd_encoding_fault(&encoding);
-    assert_true(in_address ? fault != NULL && strstr(fault, "payload_mask must have bits 3 to 46 set") != NULL : fault == NULL);
+    assert_true(in_address ? fault != NULL && strstr(fault, "payload_mask must have bits 3 to 46 set") != NULL
+                           : fault == NULL);
   }
 }
 

@@ -530,11 +530,26 @@ static void misuse_of_finalizers(void **state) {
   fixture_close(&f);
 }
 
+/* Each registration takes a place in every stack that it may come to [services.3]. */
+static void many_are_registered_late(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  size_t count = f.stressed ? 100 : 50000;
+  for (size_t i = 0; i < count; i++)
+    assert_true(cradle_finalizer_register(f.m, cradle_new(f.m, T_PAIR, sizeof(pair)), QUEUE));
+  cradle_collect_full(f.m);
+  cradle_collect_full(f.m);
+  assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), count);
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_dead_object_comes_back_once),
       cmocka_unit_test(a_young_object_comes_back_from_a_minor_collection),
       cmocka_unit_test(it_can_be_registered_again),
+      cmocka_unit_test(many_are_registered_late),
       cmocka_unit_test(referrers_come_first),
       cmocka_unit_test(random_graphs_come_in_order),
       cmocka_unit_test(a_finalizer_may_allocate_resurrect_and_longjmp),

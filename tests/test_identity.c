@@ -203,7 +203,8 @@ static void the_dead_have_no_id_while_some_come_back(void **state) {
   enum { COUNT = 1000, GIVEN_UP = 100 };
   static uint64_t ids[COUNT];
   static uint32_t hashes[COUNT];
-  uint32_t type = cradle_type_add(f.heap, &(cradle_type){.name = "final", .size = 16, .references = UINT64_C(1) << 1, .finalizer = 1});
+  uint32_t type =
+      cradle_type_add(f.heap, &(cradle_type){.name = "final", .size = 16, .references = UINT64_C(1) << 1, .finalizer = 1});
   void **final = cradle_new_registered(f.m, type, 16);
   CRADLE_ROOT(f.m, final);
   for (size_t i = 0; i < COUNT; i++) { /* a chain: it comes back an object at a time */
@@ -233,7 +234,8 @@ static void the_dead_have_no_id_while_some_come_back(void **state) {
     }
     partly += back > 0 && back < COUNT;
     if (partly != 5) continue;
-    uint64_t large = cradle_id(f.m, cradle_new_array(f.m, T_VECTOR, 10000)); /* younger than the marking; it may end it all */
+    uint64_t large =
+        cradle_id(f.m, cradle_new_array(f.m, T_VECTOR, 10000)); /* younger than the marking; it may end it all */
     assert_non_null(cradle_object_of_id(f.m, large));
   }
   if (!f.stressed) assert_true(partly >= 5);

@@ -93,7 +93,8 @@ class Outcome:
         self.allocations = int(told[2]) if told else None
         if UBSAN_LINE.search(self.output):
             self.kind = "sanitizer"
-        self.reported = self.kind in ("misuse", "sanitizer") or (self.kind == "fault" and "cradle: " in self.output)
+        self.reported = self.kind in ("misuse", "sanitizer") or (self.kind == "fault" and "cradle: " in self.output) or (
+            self.kind == "abort" and "cradle: assertion failed" in self.output)
         lines = ([int(line) for line in UBSAN_LINE.findall(self.output)] or
                  [int(line) for line in ASAN_FRAME.findall(self.output)] or lines_of(frames_of(self.output, program), program))
         self.line = next((line for line in lines if line in span), None)

@@ -504,6 +504,28 @@ static void maps_of_many(void **state) {
   fixture_close(&k.f);
 }
 
+/* Slots of removed entries are taken again, so that searches stay short in a map with much room. */
+static void comes_and_goes(kit_fixture *k) {
+  cradle_map *map = cradle_map_new(&k->kit, NULL);
+  CRADLE_ROOT(k->f.m, map);
+  cradle_map_reserve(&k->kit, map, 1000);
+  for (int i = 0; i < 500; i++) {
+    assert_true(cradle_map_set(&k->kit, map, 17 << 3 | 1, 1));
+    assert_true(cradle_map_remove(&k->kit, map, 17 << 3 | 1));
+  }
+  size_t taken = 0;
+  for (size_t slot = 0; slot <= map->index->mask; slot++) taken += map->index->words[slot] != CRADLE_MAP_FREE;
+  assert_int_equal(taken, 1);
+}
+
+static void a_key_that_comes_and_goes_takes_one_slot(void **state) {
+  (void)state;
+  static kit_fixture k;
+  open_kit(&k, 0, 0);
+  comes_and_goes(&k);
+  fixture_close(&k.f);
+}
+
 /* --- symbols --- */
 
 static void symbols_of_one(kit_fixture *k) {
@@ -671,6 +693,7 @@ int main(void) {
       cmocka_unit_test(immediates_are_told_from_references),
       cmocka_unit_test(equal_strings_are_one_key_or_two),
       cmocka_unit_test(maps_of_many),
+      cmocka_unit_test(a_key_that_comes_and_goes_takes_one_slot),
       cmocka_unit_test(symbols),
       cmocka_unit_test(symbols_that_are_dropped_die),
       cmocka_unit_test(what_memory_fails_stays_whole),

@@ -117,6 +117,7 @@ CRADLE_API cradle_string *cradle_string_slice(const cradle_kit *kit, cradle_stri
 /* Below, at or above 0 as left sorts before, with or after right: bytes are compared as unsigned numbers. */
 CRADLE_API int cradle_string_compare(const cradle_string *left, const cradle_string *right);
 
+/* The partner of the inline function. */
 CRADLE_API uint64_t cradle_string_hash_slow(cradle_string *string);
 /* The hash of its bytes, never 0; computed once. */
 CRADLE_INLINE uint64_t cradle_string_hash(cradle_string *string) {
@@ -220,6 +221,7 @@ typedef struct cradle_map {
 
 /* An empty map. keys NULL: keys are one when they are the same word. */
 CRADLE_API cradle_map *cradle_map_new(const cradle_kit *kit, const cradle_keys *keys) CRADLE_MAY_COLLECT;
+/* The partner of the inline function. */
 CRADLE_API CRADLE_NOINLINE size_t cradle_map_find_slow(const cradle_kit *kit, const cradle_map *map, uint64_t key);
 /* The entry of a key, or CRADLE_MAP_NONE. An entry keeps its number until a key that was not in the map is set. Inline are
  * immediates that are compared by identity. */

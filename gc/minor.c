@@ -23,6 +23,7 @@
 #define AHEAD 16
 
 typedef struct minor_context {
+  struct minor_context *self; /* see trace_pending */
   uintptr_t nursery_start, nursery_bytes;
   crd_allocator *allocators;
   const crd_type *types;
@@ -72,7 +73,7 @@ CRD_ALWAYS_INLINE uintptr_t copy(minor_context *context, cradle_word *object, ui
     allocator->free += type->class_bytes;
   } else {
     bytes = type_object_bytes(type, object);
-    place = slow_place(context, bytes);
+    place = slow_place(context->self, bytes);
   }
   place[0] = header | HEADER_BARRIER_FLAG;
   place[1] = object[1];
@@ -117,7 +118,7 @@ CRD_ALWAYS_INLINE void minor_reference(void *data, cradle_word *slot) {
   if (address - context->nursery_start < context->nursery_bytes)
     *slot = promote(context, address);
   else if (CRADLE_UNLIKELY(context->looks_at_old))
-    reach_old(context, address);
+    reach_old(context->self, address);
 }
 
 static CRADLE_NOINLINE void promote_value(minor_context *context, cradle_word *slot) {
@@ -148,28 +149,44 @@ static void trace_large(minor_context *context) {
   trace(context, (cradle_word *)arenas_page_address(arenas, page));
 }
 
+static CRADLE_NOINLINE void trace_other(minor_context *context, cradle_word *object) {
+  trace(context, object);
+}
+
 /* Neighbours in the list tend to be of one type. Asking whether the type is the last one again, rather than looking its
- * slots up, lets the processor predict where the slots are and go on to the next object while the lookup would still wait. */
+ * slots up, lets the processor predict where the slots are and go on to the next object while the lookup would still wait.
+ *
+ * The loop works on a copy of the context whose address goes nowhere, so that the compiler keeps it in registers: it would
+ * have to take every store into an object for one into the context itself. */
 static void trace_pending(minor_context *context) {
+  minor_context local = *context;
+  local.objects = local.bytes = 0;
   uint32_t last_type = CRADLE_TYPE_ID_END;
   uint64_t references = 0;
   for (;;) {
-    while (context->pending != NULL) {
-      cradle_word *body = context->pending;
-      context->pending = (cradle_word *)(uintptr_t)body[1];
+    while (local.pending != NULL) {
+      cradle_word *body = local.pending;
+      local.pending = (cradle_word *)(uintptr_t)body[1];
       cradle_word *object = (cradle_word *)(uintptr_t)(body[0] & ~HEADER_FORWARDED);
       if ((uint32_t)object[0] != last_type) {
         last_type = (uint32_t)object[0];
-        references = context->types[last_type].only_references;
+        references = local.types[last_type].only_references;
       }
-      if (CRADLE_LIKELY(references != 0))
-        visit_bitmap(object, references, minor_reference, context);
-      else
-        trace(context, object);
+      if (CRADLE_LIKELY(references != 0)) {
+        visit_bitmap(object, references, minor_reference, &local);
+      } else {
+        context->pending = local.pending;
+        trace_other(context, object);
+        local.pending = context->pending;
+      }
     }
-    if (context->pending_large == PAGE_NONE) return;
+    context->pending = NULL;
+    if (context->pending_large == PAGE_NONE) break;
     trace_large(context);
+    local.pending = context->pending;
   }
+  context->objects += local.objects;
+  context->bytes += local.bytes;
 }
 
 /* What a dead object refers to need not be marked; whether it may be dead is known only by its mark. Prebuilt objects, which
@@ -318,6 +335,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
                            .has_young_large = heap->old.young_large != PAGE_NONE,
                            .marking = heap->major.phase == MAJOR_MARKING,
                            .heap = heap};
+  context.self = &context;
   context.looks_at_old = context.has_young_large || context.marking;
   uint64_t remembered = (uint64_t)(heap->remembered.top - heap->remembered.base);
   uint64_t recorded = (uint64_t)(heap->recorded.top - heap->recorded.base);

@@ -221,12 +221,24 @@ static void forget(crd_arenas *arenas, uint32_t index) {
   if (index < arenas->reserved_hint) arenas->reserved_hint = index;
 }
 
+/* Drops the metadata of arenas that have gone, by the pieces in which it is committed, huge pages at best: those of which no
+ * arena is left. It reads as zero afterwards, as [arena.5] has it. Refused, it stays. */
+static void discard_meta(crd_arenas *arenas, uint32_t first, uint32_t count) {
+  size_t end = (first + count) * sizeof(crd_arena);
+  for (size_t piece = first * sizeof(crd_arena) / ARENA_BYTES * ARENA_BYTES; piece < end; piece += ARENA_BYTES) {
+    uint32_t at = (uint32_t)(piece / sizeof(crd_arena)), last = (uint32_t)((piece + ARENA_BYTES - 1) / sizeof(crd_arena));
+    while (at <= last && (at >= arenas->capacity || arenas->states[at] == ARENA_RESERVED)) at++;
+    if (at > last) (void)crd_pages_discard((char *)arenas->meta + piece, ARENA_BYTES);
+  }
+}
+
 /* A refusal (the map count, above all) leaves the arenas committed and cached. */
 static bool release_run(crd_arenas *arenas, uint32_t first, uint32_t count) {
   if (!crd_pages_release(address_of(arenas, first), count * ARENA_BYTES)) return false;
   /* The mapping is new, and so are its advice and its name; with them it is one with its neighbours again. */
   advise(&arenas->backing, address_of(arenas, first), count * ARENA_BYTES, ARENAS_NAME);
   for (uint32_t i = 0; i < count; i++) forget(arenas, first + i);
+  discard_meta(arenas, first, count);
   return true;
 }
 

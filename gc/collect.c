@@ -193,6 +193,10 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) {
     crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
     crd_nursery_discard_rest(heap);
   }
+  if (depth == DEPTH_COMPACTING) { /* all that holds nothing */
+    crd_arenas_discard_free(&heap->old.arenas);
+    crd_nursery_discard(heap);
+  }
   heap->state = HEAP_MUTATING;
   crd_nursery_reset(heap);
   crd_verify_if_asked(heap);

@@ -23,6 +23,7 @@
 
 /* An arena with more live bytes than this share is not worth moving, in percent. */
 #define SPARSE_PERCENT 80
+#define SORT_STEP_BYTES ((uint32_t)512 << 10)
 /* Of the holes, what is counted on in percent: not every object finds one of its size. */
 #define HOLES_PERCENT 95
 /* Compaction is due when the arenas in use hold so many percent of what lives, and so many arenas could go. */
@@ -65,15 +66,16 @@ static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
   return covered + old->arenas.meta[arena].free_pages == ARENA_PAGES ? live : (uint32_t)ARENA_BYTES;
 }
 
-/* Sorts the arenas in use by what lives in them: a counting sort over 256 steps of 8 KiB. */
+/* Sorts the arenas in use by what lives in them, in steps of 512 KiB, and those of a step from the last address to the first: so
+ * the low ones fill, and the metadata of the high ones can go, too. */
 static void sort_arenas(compact_context *context) {
   const crd_arenas *arenas = &context->heap->old.arenas;
-  uint32_t starts[258] = {0};
+  uint32_t starts[ARENA_BYTES / SORT_STEP_BYTES + 2] = {0};
   for (uint32_t i = 0; i < arenas->used_end; i++)
-    if (arenas->states[i] == ARENA_USED) starts[context->live[i] / 8192 + 1]++;
-  for (int i = 1; i < 258; i++) starts[i] += starts[i - 1];
-  for (uint32_t i = 0; i < arenas->used_end; i++)
-    if (arenas->states[i] == ARENA_USED) context->order[starts[context->live[i] / 8192]++] = i;
+    if (arenas->states[i] == ARENA_USED) starts[context->live[i] / SORT_STEP_BYTES + 1]++;
+  for (size_t i = 1; i < sizeof starts / sizeof *starts; i++) starts[i] += starts[i - 1];
+  for (uint32_t i = arenas->used_end; i-- > 0;)
+    if (arenas->states[i] == ARENA_USED) context->order[starts[context->live[i] / SORT_STEP_BYTES]++] = i;
 }
 
 /* An arena with a pinned object will not be empty, whatever is moved out of it. */

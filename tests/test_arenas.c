@@ -195,6 +195,34 @@ static size_t resident(const crd_arenas *arenas) {
   return backing.resident_bytes;
 }
 
+/* The metadata of arenas that went goes in whole pieces; of a piece in which an arena is left, nothing. */
+static void metadata_goes_with_the_arenas(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas, 128 * ARENA_BYTES);
+  use(&arenas, 100);
+  crd_pages_backing before, after;
+  if (!crd_pages_backing_of(arenas.meta, arenas.meta_committed, &before)) {
+    print_message("not looked at: the system does not tell what is resident\n");
+    close_arenas(&arenas);
+    return;
+  }
+  assert_true(before.resident_bytes >= 100 * 4096);
+  for (uint32_t i = 0; i < 100; i++)
+    if (i != 3) crd_arenas_give_back(&arenas, i * ARENA_PAGES, ARENA_PAGES);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 99);
+  assert_true(crd_pages_backing_of(arenas.meta, ARENA_BYTES, &after));
+  assert_true(after.resident_bytes > 0);
+  char *second = (char *)arenas.meta + ARENA_BYTES;
+  assert_true(crd_pages_backing_of(second, arenas.meta_committed - ARENA_BYTES, &after));
+  assert_int_equal(after.resident_bytes, 0);
+  assert_true(arenas.meta[3].free_pages == 0 && arenas.states[3] == ARENA_USED);
+  assert_int_equal(take(&arenas, ARENA_PAGES), 0); /* and all of it serves again */
+  for (uint32_t i = 1; i < 100; i++)
+    if (i != 3) assert_int_equal(take(&arenas, ARENA_PAGES), i * ARENA_PAGES);
+  close_arenas(&arenas);
+}
+
 static void prepared_arenas_are_resident_and_clean(void **state) {
   (void)state;
   static crd_arenas arenas;
@@ -360,6 +388,7 @@ int main(void) {
       cmocka_unit_test(a_bound_spreads_what_goes_back),
       cmocka_unit_test(a_sawtooth_does_not_give_and_take_within_a_second),
       cmocka_unit_test(released_places_are_used_again),
+      cmocka_unit_test(metadata_goes_with_the_arenas),
       cmocka_unit_test(prepared_arenas_are_resident_and_clean),
       cmocka_unit_test(discarded_arenas_are_clean_again),
       cmocka_unit_test(mappings_stay_merged),

@@ -6,7 +6,8 @@
  *
  *   grow     when a notable share survives, the size is doubled for a few collections; if then a clearly smaller share
  *            survives, it stays and the next doubling is tried; if not, it goes back, and the next trial waits, each time longer
- *   shrink   when hardly anything survives, and when a minor collection takes too much of the pause target
+ *   shrink   when hardly anything survives, and when a minor collection takes too much of the pause target; the latter is a
+ *            trial as well: what takes the time may be roots and remembered objects, which a smaller nursery meets more often
  *
  * Growth is decided by counts of bytes alone, so that runs repeat; only the pause target looks at the clock.
  */
@@ -18,6 +19,9 @@
 #define SURVIVAL_LOW 0.005
 /* A trial succeeds when the share falls below so much of what it was. */
 #define TRIAL_SUCCESS 0.9
+/* Halving it for the pauses has failed when a promoted byte takes so many times as long: a collection then takes three quarters
+ * of the time for half the bytes. */
+#define SHRINK_FAILURE 1.5
 #define WAIT_FIRST 16
 #define WAIT_MOST 4096
 /* The share of the pause target that a minor collection may be expected to take before the nursery shrinks, the share below
@@ -32,6 +36,7 @@
 #define RATE_SHARE_UP (1.0 / 32)
 #define RATE_SHARE_DOWN 0.25
 #define RATE_CLIP 1.5
+#define RATE_NONE 1e9
 #define SURVIVAL_SHARE 0.25
 /* Bounds of the size: the base over so much, and this share of the L3, or so many bases where it is unknown. */
 #define MIN_SHARE 16
@@ -50,18 +55,21 @@ void crd_adapt_init(cradle_heap *heap) {
   adapt->max = max < MAX_BYTES ? max : MAX_BYTES;
   if (adapt->fixed || adapt->max < base) adapt->max = base;
   if (adapt->min > base) adapt->min = base;
-  adapt->backoff = WAIT_FIRST;
+  adapt->backoff = adapt->shrink_backoff = WAIT_FIRST;
   adapt->ns_per_promoted_byte = RATE_FIRST;
+  adapt->least_rate = RATE_NONE;
 }
 
 static void begin_count(crd_adapt *adapt) {
   adapt->promoted = adapt->allocated = 0;
   adapt->collections = 0;
+  adapt->least_rate = RATE_NONE;
 }
 
 static void note_rate(crd_adapt *adapt, const cradle_event *minor) {
   if (minor->u.minor.promoted_bytes < MIN_BYTES / 16) return;
   double sample = (double)minor->u.minor.duration_ns / (double)minor->u.minor.promoted_bytes;
+  if (sample < adapt->least_rate) adapt->least_rate = sample;
   double *rate = &adapt->ns_per_promoted_byte;
   if (sample > RATE_CLIP * *rate) sample = RATE_CLIP * *rate;
   *rate += (sample - *rate) * (sample > *rate ? RATE_SHARE_UP : RATE_SHARE_DOWN);
@@ -77,14 +85,15 @@ size_t crd_adapt_hand_out(const cradle_heap *heap) {
   size_t bytes = heap->nursery.bytes;
   if (heap->options.pause_ns == 0 || heap->major.phase != MAJOR_MARKING) return bytes;
   double most = (double)heap->options.pause_ns * PAUSE_SHARE_MARKING;
-  while (!adapt->fixed && bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;
+  bool shortens = !adapt->fixed && adapt->shrink_wait == 0;
+  while (shortens && bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;
   for (uint32_t cut = heap->major.behind; cut > 0 && bytes / 2 >= adapt->min; cut--) bytes /= 2;
   return bytes & ~(size_t)7;
 }
 
-static void wait_longer(crd_adapt *adapt) {
-  adapt->wait = adapt->backoff;
-  if (adapt->backoff < WAIT_MOST) adapt->backoff *= 2;
+static void wait_longer(uint32_t *wait, uint32_t *backoff) {
+  *wait = *backoff;
+  if (*backoff < WAIT_MOST) *backoff *= 2;
 }
 
 static void end_trial(cradle_heap *heap, double survival) {
@@ -95,7 +104,7 @@ static void end_trial(cradle_heap *heap, double survival) {
     adapt->backoff = WAIT_FIRST;
     return;
   }
-  wait_longer(adapt);
+  wait_longer(&adapt->wait, &adapt->backoff);
   crd_nursery_resize(heap, before, "back: as much survives the larger one");
 }
 
@@ -128,9 +137,38 @@ static void decide(cradle_heap *heap, double survival) {
   if (survival > SURVIVAL_HIGH && bytes * 2 <= adapt->max && in_time) {
     begin_trial(heap, survival);
   } else if (survival < SURVIVAL_LOW && bytes > adapt->base) {
-    wait_longer(adapt);
+    wait_longer(&adapt->wait, &adapt->backoff);
     if (crd_nursery_resize(heap, bytes / 2, "little survives")) crd_nursery_discard_rest(heap);
   }
+}
+
+/* --- for the pauses --- */
+
+static bool takes_too_long(const cradle_heap *heap, double survival) {
+  double most = (double)heap->options.pause_ns * PAUSE_SHARE_MOST;
+  return most != 0 && expected_ns(&heap->adapt, survival, heap->nursery.bytes) > most;
+}
+
+static void begin_shrinking(cradle_heap *heap) {
+  crd_adapt *adapt = &heap->adapt;
+  adapt->size_before = 0;
+  adapt->shrunk_from = heap->nursery.bytes;
+  adapt->least_before = adapt->least_rate;
+  crd_nursery_resize(heap, heap->nursery.bytes / 2, "a minor collection takes too much of the pause target");
+}
+
+/* Whether the smaller size stays. */
+static bool end_shrinking(cradle_heap *heap) {
+  crd_adapt *adapt = &heap->adapt;
+  size_t before = adapt->shrunk_from;
+  adapt->shrunk_from = 0;
+  if (adapt->least_rate < SHRINK_FAILURE * adapt->least_before) {
+    adapt->shrink_backoff = WAIT_FIRST;
+    return true;
+  }
+  wait_longer(&adapt->shrink_wait, &adapt->shrink_backoff);
+  crd_nursery_resize(heap, before, "back: a collection of the smaller one takes as long");
+  return false;
 }
 
 void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
@@ -138,20 +176,20 @@ void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
   if (adapt->fixed) return;
   note_rate(adapt, minor);
   uint64_t filled = minor->u.minor.nursery_bytes;
-  double most = (double)heap->options.pause_ns * PAUSE_SHARE_MOST;
   if (filled < adapt->min / 4 * 3) return;
   adapt->survival += ((double)minor->u.minor.promoted_bytes / (double)filled - adapt->survival) * SURVIVAL_SHARE;
+  if (adapt->shrink_wait > 0) adapt->shrink_wait--;
   if (filled < heap->nursery.bytes / 4 * 3) return;
   adapt->promoted += minor->u.minor.promoted_bytes;
   adapt->allocated += filled;
   adapt->collections++;
   double survival = (double)adapt->promoted / (double)adapt->allocated;
-  if (most != 0 && heap->nursery.bytes / 2 >= adapt->min && expected_ns(adapt, survival, heap->nursery.bytes) > most) {
-    adapt->size_before = 0;
-    crd_nursery_resize(heap, heap->nursery.bytes / 2, "a minor collection takes too much of the pause target");
+  bool may_shrink = adapt->shrunk_from == 0 && adapt->shrink_wait == 0 && heap->nursery.bytes / 2 >= adapt->min;
+  if (may_shrink && takes_too_long(heap, survival)) {
+    begin_shrinking(heap);
     begin_count(adapt);
   } else if (adapt->collections >= TRIAL_COLLECTIONS) {
-    decide(heap, survival);
+    if (adapt->shrunk_from == 0 || end_shrinking(heap)) decide(heap, survival);
     begin_count(adapt);
   }
 }

@@ -41,11 +41,11 @@ typedef struct crd_page {
   uint32_t head;       /* number of the span's first page */
   union {
     uint32_t next;        /* the span's successor in the one list it is in, or PAGE_NONE */
-    uint32_t recorded_at; /* old large objects: the minor collection after which may_record was set; see gc/remember.c */
+    uint32_t recorded_at; /* old large objects: their crd_record_budget, this and record_left */
   };
   union {
     uint32_t pending;    /* large objects that a minor collection reached and has not traced: the next one, or PAGE_NONE */
-    uint32_t may_record; /* old large objects: slots that may still be recorded */
+    uint32_t record_left;
   };
   uint16_t objects;    /* capacity of the span */
   uint8_t size_class;

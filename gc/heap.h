@@ -42,9 +42,10 @@
 #define HEADER_PINNED_FLAG (UINT64_C(1) << CRADLE_PINNED_BIT)
 #define HEADER_ID_FLAG (UINT64_C(1) << 38)
 #define HEADER_IDENTITY (HEADER_ID_FLAG | (uint64_t)CRADLE_HASH_MASK << CRADLE_HASH_SHIFT)
-/* Arrays with no slots but their items, above this size: up to it, looking at all of one costs less than recording. None that
- * the nursery can hold is larger. */
-#define SLOTS_MIN_BYTES ((size_t)32 << 10)
+/* Arrays with no slots but their items, above this size: up to it, looking at all of one costs less than recording. */
+#define SLOTS_MIN_BYTES ((size_t)1 << 10)
+/* Counters for those in spans, by a part of the address. */
+#define RECORD_BUDGETS 1024
 /* A promoted object's header in the nursery: the new address with this bit. Type ids keep below it. */
 #define HEADER_FORWARDED (UINT64_C(1) << 63)
 /* The header of an old object in an open component of gc/reach.c: its place among the open ones, with the same bit. */
@@ -105,6 +106,10 @@ typedef struct crd_adapt {
   double rate_before;            /* promoted / allocated at the size before the trial */
   size_t size_before;            /* 0: no trial runs */
   uint32_t wait, backoff;        /* collections until the next trial, and how many the next failure sets */
+  double least_rate;             /* ns a promoted byte, of the quickest collection since the last decision */
+  size_t shrunk_from;            /* the size before it was halved for the pauses, which is on trial; 0: it is not */
+  double least_before;           /* least_rate at that size */
+  uint32_t shrink_wait, shrink_backoff; /* collections until it may be halved for the pauses again, and as above */
 } crd_adapt;
 
 typedef struct crd_pacing {
@@ -155,6 +160,12 @@ typedef struct crd_global_root {
   cradle_kind kind;
 } crd_global_root;
 
+/* How many slots of an array may still be recorded before the next minor collection; see gc/remember.c. */
+typedef struct crd_record_budget {
+  uint32_t recorded_at; /* the minor collection after which left was set */
+  uint32_t left;
+} crd_record_budget;
+
 struct cradle_heap {
   crd_nursery nursery;
   crd_quarantine quarantine;
@@ -169,6 +180,7 @@ struct cradle_heap {
   int pending_request; /* a safepoint request of another thread, atomic */
 
   struct crd_mutator *mutator; /* or NULL */
+  crd_record_budget budgets[RECORD_BUDGETS]; /* of arrays in spans; some share one */
   crd_word_stack remembered;
   crd_word_stack recorded; /* slots of large arrays that were stored into; bit 0: it holds a value, not a reference */
   crd_word_stack mark_stack;
@@ -212,7 +224,7 @@ static inline crd_mutator *mutator_of(cradle_mutator *mutator) {
 static inline bool heap_is_young(const cradle_heap *heap, uintptr_t address) {
   return address - (uintptr_t)heap->nursery.start < heap->nursery.reserved_bytes;
 }
-/* The flags with which an object that is not allocated in the nursery becomes old. */
+/* The flags with which an object becomes old. */
 static inline uint64_t heap_old_flags(const crd_type *type, size_t bytes) {
   bool only_items = type->items >= CRADLE_ITEMS_REFERENCES && type->references == 0 && type->values == 0 && type->trace == NULL;
   if (!only_items || bytes <= SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;

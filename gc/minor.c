@@ -19,11 +19,12 @@
 #include "gc/visit.h"
 
 #define COPY_INLINE_WORDS 16
+#define RECORDED_PIECE 64
 /* Remembered objects and recorded slots are prefetched so many entries ahead, what they refer to half as many. */
 #define AHEAD 16
 
 typedef struct minor_context {
-  struct minor_context *self; /* see trace_pending */
+  struct minor_context *self; /* see borrow */
   uintptr_t nursery_start, nursery_bytes;
   crd_allocator *allocators;
   const crd_type *types;
@@ -34,6 +35,7 @@ typedef struct minor_context {
   bool looks_at_old; /* one of the two: references that do not lead into the nursery matter */
   uint64_t objects, bytes;
   cradle_heap *heap;
+  cradle_encoding encoding; /* of the heap */
 } minor_context;
 
 static CRADLE_COLD void *promote_large(minor_context *context, size_t bytes) {
@@ -69,13 +71,15 @@ CRD_ALWAYS_INLINE uintptr_t copy(minor_context *context, cradle_word *object, ui
   crd_allocator *allocator = &context->allocators[type->size_class];
   cradle_word *place = (cradle_word *)allocator->free;
   size_t bytes = type->size;
+  uint64_t flags = HEADER_BARRIER_FLAG;
   if (CRADLE_LIKELY(type->class_bytes != 0 && allocator->free != allocator->end)) {
     allocator->free += type->class_bytes;
   } else {
     bytes = type_object_bytes(type, object);
     place = slow_place(context->self, bytes);
+    flags = heap_old_flags(type, bytes);
   }
-  place[0] = header | HEADER_BARRIER_FLAG;
+  place[0] = header | flags;
   place[1] = object[1];
   copy_words(place + 2, object + 2, bytes / 8 - 2);
   object[0] = (uintptr_t)place | HEADER_FORWARDED;
@@ -121,21 +125,32 @@ CRD_ALWAYS_INLINE void minor_reference(void *data, cradle_word *slot) {
     reach_old(context->self, address);
 }
 
-static CRADLE_NOINLINE void promote_value(minor_context *context, cradle_word *slot) {
-  const cradle_encoding *encoding = &context->heap->encoding;
-  *slot = value_moved(encoding, *slot, promote(context, value_address(encoding, *slot)));
+CRD_ALWAYS_INLINE void minor_value_with(minor_context *context, cradle_word *slot,
+                                        void (*promote_it)(minor_context *, cradle_word *)) {
+  if (!value_is_reference(&context->encoding, *slot)) return;
+  uintptr_t address = value_address(&context->encoding, *slot);
+  if (address - context->nursery_start < context->nursery_bytes)
+    promote_it(context, slot);
+  else if (CRADLE_UNLIKELY(context->looks_at_old))
+    reach_old(context->self, address);
+}
+
+CRD_ALWAYS_INLINE void promote_value(minor_context *context, cradle_word *slot) {
+  *slot = value_moved(&context->encoding, *slot, promote(context, value_address(&context->encoding, *slot)));
+}
+
+static CRADLE_NOINLINE void promote_value_called(minor_context *context, cradle_word *slot) {
+  promote_value(context, slot);
 }
 
 /* Most values are immediates or old: the loops over arrays and stacks pass them without a call. */
-CRD_ALWAYS_INLINE void minor_value(void *data, cradle_word *slot) {
-  minor_context *context = data;
-  const cradle_encoding *encoding = &context->heap->encoding;
-  if (!value_is_reference(encoding, *slot)) return;
-  uintptr_t address = value_address(encoding, *slot);
-  if (address - context->nursery_start < context->nursery_bytes)
-    promote_value(context, slot);
-  else if (CRADLE_UNLIKELY(context->looks_at_old))
-    reach_old(context, address);
+CRD_ALWAYS_INLINE void minor_value(void *context, cradle_word *slot) {
+  minor_value_with(context, slot, promote_value_called);
+}
+
+/* With all of it inline. */
+CRD_ALWAYS_INLINE void minor_value_inline(void *context, cradle_word *slot) {
+  minor_value_with(context, slot, promote_value);
 }
 
 static inline void trace(minor_context *context, cradle_word *object) {
@@ -153,40 +168,55 @@ static CRADLE_NOINLINE void trace_other(minor_context *context, cradle_word *obj
   trace(context, object);
 }
 
-/* Neighbours in the list tend to be of one type. Asking whether the type is the last one again, rather than looking its
- * slots up, lets the processor predict where the slots are and go on to the next object while the lookup would still wait.
- *
- * The loop works on a copy of the context whose address goes nowhere, so that the compiler keeps it in registers: it would
+/* The hot loops work on a copy of the context whose address goes nowhere, so that the compiler keeps it in registers: it would
  * have to take every store into an object for one into the context itself. */
-static void trace_pending(minor_context *context) {
+CRD_ALWAYS_INLINE minor_context borrow(const minor_context *context) {
   minor_context local = *context;
   local.objects = local.bytes = 0;
+  return local;
+}
+CRD_ALWAYS_INLINE void give_back(const minor_context *local) {
+  local->self->pending = local->pending;
+  local->self->objects += local->objects;
+  local->self->bytes += local->bytes;
+}
+
+/* Neighbours in the list tend to be of one type. Asking whether the type is the last one again, rather than looking its
+ * slots up, lets the processor predict where the slots are and go on to the next object while the lookup would still wait.
+ */
+static void trace_list(minor_context *context) {
+  minor_context local = borrow(context);
   uint32_t last_type = CRADLE_TYPE_ID_END;
-  uint64_t references = 0;
-  for (;;) {
-    while (local.pending != NULL) {
-      cradle_word *body = local.pending;
-      local.pending = (cradle_word *)(uintptr_t)body[1];
-      cradle_word *object = (cradle_word *)(uintptr_t)(body[0] & ~HEADER_FORWARDED);
-      if ((uint32_t)object[0] != last_type) {
-        last_type = (uint32_t)object[0];
-        references = local.types[last_type].only_references;
-      }
-      if (CRADLE_LIKELY(references != 0)) {
-        visit_bitmap(object, references, minor_reference, &local);
-      } else {
-        context->pending = local.pending;
-        trace_other(context, object);
-        local.pending = context->pending;
-      }
+  uint64_t slots = 0;
+  bool values = false;
+  while (local.pending != NULL) {
+    cradle_word *body = local.pending;
+    local.pending = (cradle_word *)(uintptr_t)body[1];
+    cradle_word *object = (cradle_word *)(uintptr_t)(body[0] & ~HEADER_FORWARDED);
+    if ((uint32_t)object[0] != last_type) {
+      last_type = (uint32_t)object[0];
+      slots = local.types[last_type].sole;
+      values = local.types[last_type].sole_values;
     }
-    context->pending = NULL;
-    if (context->pending_large == PAGE_NONE) break;
-    trace_large(context);
-    local.pending = context->pending;
+    if (slots == 0) {
+      context->pending = local.pending;
+      trace_other(context, object);
+      local.pending = context->pending;
+    } else if (values) {
+      visit_bitmap(object, slots, minor_value_inline, &local);
+    } else {
+      visit_bitmap(object, slots, minor_reference, &local);
+    }
   }
-  context->objects += local.objects;
-  context->bytes += local.bytes;
+  give_back(&local);
+}
+
+static inline void trace_pending(minor_context *context) {
+  for (;;) {
+    if (context->pending != NULL) trace_list(context);
+    if (CRADLE_LIKELY(context->pending_large == PAGE_NONE)) return;
+    trace_large(context);
+  }
 }
 
 /* What a dead object refers to need not be marked; whether it may be dead is known only by its mark. Prebuilt objects, which
@@ -210,24 +240,37 @@ static void trace_remembered(minor_context *context) {
   remembered->top = remembered->base;
 }
 
-static void prefetch_target(const minor_context *context, cradle_word entry) {
-  const cradle_word *slot = (const cradle_word *)(uintptr_t)(entry & ~(cradle_word)SLOT_HOLDS_VALUE);
-  uintptr_t address = (uintptr_t)value_address(&context->heap->encoding, *slot);
+static cradle_word *recorded_slot(cradle_word entry) {
+  return (cradle_word *)(uintptr_t)(entry & ~(cradle_word)SLOT_HOLDS_VALUE);
+}
+
+CRD_ALWAYS_INLINE void prefetch_target(const minor_context *context, cradle_word entry) {
+  uintptr_t address = value_address(&context->encoding, *recorded_slot(entry));
   if (address - context->nursery_start < context->nursery_bytes) __builtin_prefetch((const void *)address, 1);
 }
 
 /* The slots lie anywhere in large arrays, and what they refer to anywhere in the nursery: both are prefetched. */
+static void copy_recorded(minor_context *context, const cradle_word *entry, const cradle_word *to, const cradle_word *top) {
+  minor_context local = borrow(context);
+  for (; entry < to; entry++) {
+    if (entry + AHEAD < top) __builtin_prefetch((void *)(uintptr_t)entry[AHEAD], 1);
+    if (entry + AHEAD / 2 < top) prefetch_target(&local, entry[AHEAD / 2]);
+    if (*entry & SLOT_HOLDS_VALUE)
+      minor_value_inline(&local, recorded_slot(*entry));
+    else
+      minor_reference(&local, recorded_slot(*entry));
+  }
+  give_back(&local);
+}
+
+/* A piece is copied, then traced while it is still in the cache. */
 static void trace_recorded(minor_context *context) {
   crd_word_stack *recorded = &context->heap->recorded;
-  cradle_word *top = recorded->top;
-  for (cradle_word *entry = recorded->base; entry < top; entry++) {
-    if (entry + AHEAD < top) __builtin_prefetch((void *)(uintptr_t)entry[AHEAD], 1);
-    if (entry + AHEAD / 2 < top) prefetch_target(context, entry[AHEAD / 2]);
-    cradle_word *slot = (cradle_word *)(uintptr_t)(*entry & ~(cradle_word)SLOT_HOLDS_VALUE);
-    if (*entry & SLOT_HOLDS_VALUE)
-      minor_value(context, slot);
-    else
-      minor_reference(context, slot);
+  const cradle_word *top = recorded->top;
+  for (const cradle_word *from = recorded->base, *to; from < top; from = to) {
+    to = top - from > RECORDED_PIECE ? from + RECORDED_PIECE : top;
+    copy_recorded(context, from, to, top);
+    trace_pending(context);
   }
   recorded->top = recorded->base;
 }
@@ -334,7 +377,8 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
                            .pending_large = PAGE_NONE,
                            .has_young_large = heap->old.young_large != PAGE_NONE,
                            .marking = heap->major.phase == MAJOR_MARKING,
-                           .heap = heap};
+                           .heap = heap,
+                           .encoding = heap->encoding};
   context.self = &context;
   context.looks_at_old = context.has_young_large || context.marking;
   uint64_t remembered = (uint64_t)(heap->remembered.top - heap->remembered.base);
@@ -346,8 +390,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
   trace_pending(&context);
   if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
-  trace_recorded(&context); /* first: what was stored in the order it was allocated is copied in that order */
-  trace_pending(&context);
+  trace_recorded(&context); /* first: what was stored in the order it was allocated is copied in that order, nearly */
   trace_remembered(&context);
   if (CRADLE_UNLIKELY(heap->services != NULL))
     event->u.minor.large_freed_bytes = settle_services(&context, remembered);

@@ -29,15 +29,24 @@ void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
   crd_remember(heap, object);
 }
 
-/* How many more slots of the array may be recorded before the next minor collection. The array's page entry counts. */
-static inline uint32_t *may_record(cradle_heap *heap, const void *array) {
-  crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, (uintptr_t)array));
+static CRADLE_NOINLINE uint32_t budget_of(const cradle_heap *heap, const cradle_word *array) {
+  return (uint32_t)(type_object_bytes(heap_type(heap, *array), array) / 8 / RECORDED_SHARE);
+}
+
+/* How many more slots of the array may be recorded before the next minor collection. A large array's page entry counts; for
+ * others, which share pages, a few counters do: arrays that share one are only remembered as wholes the sooner. */
+static inline uint32_t *may_record(cradle_heap *heap, const cradle_word *array) {
+  uintptr_t address = (uintptr_t)array;
+  crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address));
+  crd_record_budget *shared = &heap->budgets[address / SLOTS_MIN_BYTES % RECORD_BUDGETS];
+  bool large = page->state == PAGE_LARGE;
+  uint32_t *at = large ? &page->recorded_at : &shared->recorded_at, *left = large ? &page->record_left : &shared->left;
   uint32_t now = (uint32_t)heap->stats.minor_collections;
-  if (page->recorded_at != now) {
-    page->recorded_at = now;
-    page->may_record = page->pages * (PAGE_BYTES / 8 / RECORDED_SHARE);
+  if (CRADLE_UNLIKELY(*at != now)) {
+    *at = now;
+    *left = budget_of(heap, array);
   }
-  return &page->may_record;
+  return left;
 }
 
 static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value) {
@@ -64,7 +73,7 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
 }
 
 /* Records those of the slots that need it. false: some do, and are too many, or memory was refused. */
-static bool record_slots(cradle_heap *heap, const void *array, bool value, const cradle_word *slots, size_t count) {
+static bool record_slots(cradle_heap *heap, const cradle_word *array, bool value, const cradle_word *slots, size_t count) {
   uint32_t *most = may_record(heap, array);
   bool marking = heap->major.phase == MAJOR_MARKING, few = count <= *most;
   for (size_t i = 0; i < count; i++) {

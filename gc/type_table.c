@@ -115,9 +115,11 @@ bool crd_type_table_add(crd_type_table *table, const cradle_type *type, bool pla
   set_services(entry, services, type, plain_encoding);
   if (entry->items == CRADLE_ITEMS_NONE) set_fixed_size(entry, type->size, classes);
   table->registers |= entry->registers;
-  bool others = entry->values != 0 || entry->items >= CRADLE_ITEMS_REFERENCES || entry->trace != NULL;
-  entry->only_references = others ? 0 : entry->references;
-  entry->has_slots = others || entry->references != 0;
+  bool fixed = entry->items < CRADLE_ITEMS_REFERENCES && entry->trace == NULL;
+  bool sole = fixed && (entry->references == 0 || entry->values == 0);
+  entry->sole = sole ? entry->references | entry->values : 0;
+  entry->sole_values = entry->values != 0;
+  entry->has_slots = !fixed || (entry->references | entry->values) != 0;
   return true;
 }
 

@@ -13,7 +13,7 @@
 
 typedef struct crd_type {
   uint64_t references, values; /* bitmaps of words */
-  uint64_t only_references;    /* references, when a type has slots of no other sort; else 0 */
+  uint64_t sole;               /* the slots, when all are fixed ones and of one sort; else 0 */
   uint32_t size;               /* bytes of the fixed part, a multiple of 8 for fixed-size types */
   uint32_t item_size;
   uint32_t length_offset;
@@ -23,6 +23,7 @@ typedef struct crd_type {
   uint8_t has_slots;    /* anything to trace */
   uint8_t registers;    /* bit k: objects are registered in list k; see gc/registry.h */
   uint8_t queue;        /* of its finalizer; 0: none */
+  uint8_t sole_values;  /* that sort is values */
   uint8_t folded;       /* [type.2]: some reference slots were declared as values, and hold tagged words too */
   cradle_trace_function trace;
   const char *name;

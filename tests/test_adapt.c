@@ -202,6 +202,38 @@ static void pauses_above_the_target_halve_it_at_once(void **state) {
   assert_int_equal(heap->nursery.bytes, BASE);
 }
 
+static void collect_lasting(int count, uint64_t ns) {
+  cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
+  for (int i = 0; i < count; i++) {
+    minor.u.minor.nursery_bytes = heap->nursery.bytes;
+    minor.u.minor.promoted_bytes = heap->nursery.bytes / 10;
+    minor.u.minor.duration_ns = ns;
+    crd_adapt_after_minor(heap, &minor);
+  }
+}
+
+/* What takes the time is not what survives but roots, say, and the smaller nursery only meets them more often. */
+static void halving_that_does_not_shorten_is_undone(void **state) {
+  (void)state;
+  heap->options.pause_ns = MIB;
+  heap->adapt.wait = 1000000;
+  collect_lasting(1, 2 * MIB);
+  for (int wait = FIRST_WAIT; wait <= 4 * FIRST_WAIT; wait *= 2) {
+    while (heap->nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
+    assert_int_equal(heap->nursery.bytes, BASE / 2);
+    collect_lasting(DECISION - 1, 2 * MIB);
+    assert_int_equal(heap->nursery.bytes, BASE / 2);
+    collect_lasting(1, 2 * MIB);
+    assert_int_equal(heap->nursery.bytes, BASE);
+    assert_int_equal(heap->adapt.shrink_wait, wait);
+    heap->major.phase = MAJOR_MARKING; /* nor is less handed out */
+    assert_int_equal(crd_adapt_hand_out(heap), BASE);
+    heap->major.phase = MAJOR_IDLE;
+    collect_lasting(wait - 1, 2 * MIB);
+    assert_int_equal(heap->nursery.bytes, BASE);
+  }
+}
+
 /* One that was quick is news, one that was interrupted is not. */
 static void long_collections_count_little(void **state) {
   (void)state;
@@ -260,6 +292,7 @@ int main(void) {
       TEST(it_shrinks_to_the_base_when_little_survives),
       TEST(what_was_asked_for_early_does_not_count),
       TEST(pauses_above_the_target_halve_it_at_once),
+      TEST(halving_that_does_not_shorten_is_undone),
       TEST(long_collections_count_little),
       TEST(while_marking_a_part_is_handed_out),
   };

@@ -405,6 +405,51 @@ static void only_the_slots_of_a_large_array_are_looked_at(void **state) {
   fixture_close(&f);
 }
 
+/* Arrays in spans have their counters in a table. Those of up to 1 KiB are looked at whole. */
+static void so_it_is_with_arrays_in_spans(void **state) {
+  (void)state;
+  enum { ARRAYS = 50, ITEMS = 500, SHORT_ITEMS = 100, STORES = 20 };
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, NULL);
+  {
+    vector *arrays = cradle_new_array(f.m, T_VECTOR, ARRAYS);
+    CRADLE_ROOT(f.m, arrays);
+    for (uint64_t i = 0; i < ARRAYS; i++) {
+      vector *array = cradle_new_array(f.m, T_VECTOR, i == 0 ? SHORT_ITEMS : ITEMS);
+      cradle_store(f.m, arrays, &arrays->item[i], array);
+    }
+    cradle_collect_minor(f.m);
+    cradle_stats before = fixture_stats(&f);
+    for (uint64_t i = 0; i < ARRAYS * STORES; i++) {
+      pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
+      vector *array = arrays->item[i % ARRAYS];
+      cradle_store(f.m, array, &array->item[i % SHORT_ITEMS], p);
+    }
+    verify(&f);
+    cradle_collect_minor(f.m);
+    cradle_stats after = fixture_stats(&f);
+    if (!f.stressed) {
+      assert_int_equal(after.remembered_objects - before.remembered_objects, 1);
+      assert_int_equal(after.recorded_slots - before.recorded_slots, (ARRAYS - 1) * STORES);
+    }
+    for (uint64_t i = 0; i < ARRAYS * STORES; i++)
+      assert_int_equal(cradle_type_of(((vector *)arrays->item[i % ARRAYS])->item[i % SHORT_ITEMS]), T_PAIR);
+    pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
+    vector *array = arrays->item[7];
+    for (uint64_t i = 0; i < 2 * ITEMS; i++) cradle_store(f.m, array, &array->item[i % ITEMS], p);
+    before = fixture_stats(&f);
+    cradle_collect_minor(f.m);
+    after = fixture_stats(&f);
+    assert_int_equal(after.remembered_objects - before.remembered_objects, 1);
+    assert_in_range(after.recorded_slots - before.recorded_slots, ITEMS / 2, ITEMS / 2 + 1);
+    for (uint64_t i = 1; i < ITEMS; i++)
+      assert_ptr_equal(((vector *)arrays->item[7])->item[i], ((vector *)arrays->item[7])->item[0]);
+    verify(&f);
+  }
+  fixture_close(&f);
+}
+
 static void an_array_that_is_stored_into_all_over_is_remembered(void **state) {
   (void)state;
   fixture f;
@@ -579,6 +624,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(the_nursery_grows_and_shrinks_below_the_maximum),
       cmocka_unit_test(only_the_slots_of_a_large_array_are_looked_at),
       cmocka_unit_test(an_array_that_is_stored_into_all_over_is_remembered),
+      cmocka_unit_test(so_it_is_with_arrays_in_spans),
       cmocka_unit_test(values_are_recorded_too),
       cmocka_unit_test(compaction_gives_back_what_scattered_survivors_hold),
       cmocka_unit_test(without_a_target_it_happens_by_itself),

@@ -23,7 +23,7 @@ CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
 }
 
 /* Stores a value in the heap's encoding into a slot of object, with the barrier. slot is the address of a field or item of
- * object. Prefer it to a plain store and cradle_write_barrier: an old array above 32 KiB is then not looked at as a
+ * object. Prefer it to a plain store and cradle_write_barrier: an old array above 1 KiB is then not looked at as a
  * whole by the next minor collection, only where it was stored into. Allocate before the call, not in its arguments: C may
  * compute object and slot first, and the allocation may move the object then. */
 CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, void *slot, uint64_t value) {
@@ -50,7 +50,7 @@ CRADLE_API void cradle_check_fresh(cradle_mutator *mutator, const void *object, 
  * the first to be copied, which may be slots of any object, of the same one (the ranges may overlap, as with memmove), or
  * words that the program holds; both hold references, or both values. They may be copied into weak slots and pairs, but not from
  * them: what a weak slot holds may be dead, and cradle_weak_get says so. Costs the memmove and one test of the object's flag;
- * when the flag is set, for an old array above 32 KiB a look at each copied word besides: those that the next minor
+ * when the flag is set, for an old array above 1 KiB a look at each copied word besides: those that the next minor
  * collection must look at are recorded one by one, unless they are more than half of the array. */
 CRADLE_INLINE void cradle_copy_slots(cradle_mutator *mutator, void *object, void *to, const void *from, size_t count) {
   if (CRADLE_CHECKED) cradle_check_slots(mutator, object, to, count);

@@ -20,7 +20,7 @@ CRADLE_INLINE uint64_t hash_of_word(const cradle_kit *kit, uint64_t key) {
   void *object = cradle_value_object(&kit->encoding, key);
   return cradle_hash_word(object == NULL ? key : cradle_identity_hash(kit->mutator, object));
 }
-CRADLE_INLINE uint32_t hash_of(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
+CRADLE_INLINE uint32_t hash_for(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
   uint64_t hash = map->keys == NULL ? hash_of_word(kit, key) : cradle_hash_word(map->keys->hash(kit, key));
   return (uint32_t)hash | CRADLE_MAP_HASHED;
 }
@@ -137,11 +137,11 @@ cradle_map *cradle_map_new(const cradle_kit *kit, const cradle_keys *keys) {
 
 size_t cradle_map_find_slow(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
   uint32_t slot;
-  return search(kit, map, key, hash_of(kit, map, key), &slot);
+  return search(kit, map, key, hash_for(kit, map, key), &slot);
 }
 
 bool cradle_map_set(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value) {
-  uint32_t slot = 0, hash = hash_of(kit, map, key);
+  uint32_t slot = 0, hash = hash_for(kit, map, key);
   size_t entry = search(kit, map, key, hash, &slot);
   if (entry != CRADLE_MAP_NONE)
     cradle_map_set_at(kit, map, entry, value);
@@ -154,7 +154,7 @@ bool cradle_map_set(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64
 
 bool cradle_map_remove(const cradle_kit *kit, cradle_map *map, uint64_t key) {
   uint32_t slot;
-  size_t entry = search(kit, map, key, hash_of(kit, map, key), &slot);
+  size_t entry = search(kit, map, key, hash_for(kit, map, key), &slot);
   if (entry == CRADLE_MAP_NONE) return false;
   map->index->words[slot] = CRADLE_MAP_REMOVED;
   hashes_of(map->index)[entry] = 0;

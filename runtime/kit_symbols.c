@@ -22,8 +22,9 @@ static cradle_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, cradl
   cradle_symbol *symbol = cradle_new(kit->mutator, kit->first_type + CRADLE_KIT_SYMBOL, sizeof(cradle_symbol));
   symbol->name = name;
   symbol->hash = cradle_string_hash(name);
-  if (!cradle_weak_set_add(symbols, symbol->hash, symbol)) cradle_array_new(kit, SIZE_MAX); /* out of memory: does not return */
-  return symbol;
+  if (cradle_weak_set_add(symbols, symbol->hash, symbol)) return symbol;
+  cradle_array_new(kit, SIZE_MAX); /* out of memory: does not return */
+  return NULL;
 }
 
 cradle_symbol *cradle_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length) {

@@ -241,8 +241,13 @@ static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPA
                                             CRADLE_HUGEPAGES_OFF};
 #define POLICIES (sizeof policies / sizeof *policies)
 
-/* 1 with the argument --every-call; the suite takes a sample, which is another one for each policy. */
+/* 1 with the argument --every-call; the suite takes a sample, which is another one for each policy, and a smaller one where
+ * each run takes several times as long. */
+#ifdef __SANITIZE_ADDRESS__
+static unsigned stride = 15;
+#else
 static unsigned stride = 5;
+#endif
 
 static void each_call_fails_once(void **state) {
   (void)state;

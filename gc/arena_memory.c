@@ -285,9 +285,14 @@ uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, u
   return crd_arenas_release(arenas, keep + wanted, most);
 }
 
+/* Not of the pool: see discard in gc/nursery.c. */
+static bool can_discard(const crd_arenas *arenas, uint32_t index) {
+  return arenas->states[index] == ARENA_FREE && !(arenas->origins[index] & ARENA_FROM_POOL);
+}
+
 void crd_arenas_discard_free(crd_arenas *arenas) {
   for (uint32_t end = arenas->committed_end, count; end > 0; end -= count) {
-    for (count = 0; count < end && arenas->states[end - count - 1] == ARENA_FREE; count++) {}
+    for (count = 0; count < end && can_discard(arenas, end - count - 1); count++) {}
     if (count == 0) {
       count = 1;
     } else if (crd_pages_discard(address_of(arenas, end - count), count * ARENA_BYTES)) {

@@ -95,10 +95,17 @@ bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
   return true;
 }
 
+/* A page of a reserved pool that was dropped is not sure to come back (before Linux 6.10 its reservation is gone): touching the
+ * place again would kill the process. So the pool's pages stay. */
+static void discard(const crd_nursery *nursery, size_t from) {
+  if (nursery->from_pool || from >= nursery->committed_bytes) return;
+  (void)crd_pages_discard(nursery->start + from, nursery->committed_bytes - from); /* refused: the old pages serve */
+}
+
 void crd_nursery_discard_rest(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
   size_t used = quarantine_is_on(heap) ? nursery->committed_bytes : huge_multiple(full_bytes(nursery->bytes));
-  if (used < nursery->committed_bytes) (void)crd_pages_discard(nursery->start + used, nursery->committed_bytes - used);
+  discard(nursery, used);
 }
 
 void crd_nursery_fini(cradle_heap *heap) {
@@ -115,7 +122,7 @@ void crd_nursery_fini(cradle_heap *heap) {
 
 void crd_nursery_discard(cradle_heap *heap) {
   if (quarantine_is_on(heap)) return; /* what it keeps is asked for later */
-  (void)crd_pages_discard(heap->nursery.start, heap->nursery.committed_bytes); /* refused: the old pages serve */
+  discard(&heap->nursery, 0);
 }
 
 /* How many bytes can be handed out so that all of them can be promoted [heap.2]. */

@@ -53,8 +53,8 @@ bool crd_death_clear(cradle_heap *heap, const struct crd_budget *budget);
 
 /* --- for compaction, the verifier and walks: every word that leads to an object without keeping it alive as slots do --- */
 
-/* Every entry of lists and queues, while no major collection runs: calls visit with a word that is exactly the address, and takes it
- * back. */
+/* Every entry of lists and queues, while no major collection runs: calls visit with a word that is exactly the address, and
+ * takes it back. */
 void crd_registry_each(cradle_heap *heap, void (*visit)(void *context, cradle_word *word), void *context);
 /* Every weak slot, key and ephemeron value of an object that has the weak flag. */
 void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, void (*visit)(void *context, bool value, cradle_word *slot),

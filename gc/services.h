@@ -13,9 +13,10 @@
  *                minor collection; it is empty outside of one. kept == next == base unless a pass of the major collection
  *                over the list is under way.
  *   [services.2] An old object is in the weak or in the ephemeron list if and only if it has the weak flag.
- *   [services.3] Each list has room for all that fresh may hold, up to registered_end. For every registered finalizer there is room in its queue and in both candidate stacks: a collection
- *                cannot fail there. What else takes memory (watch tables, the stacks of reach) has a way without it: passes
- *                over all ephemerons until nothing changes, and registration order.
+ *   [services.3] Each list has room for all that fresh may hold, up to registered_end. For every registered finalizer there is
+ *                room in its queue and in both candidate stacks: a collection cannot fail there. What else takes memory (watch
+ *                tables, the stacks of reach) has a way without it: passes over all ephemerons until nothing changes, and
+ *                registration order.
  *   [services.4] While a major collection marks and watching is set, every pair of a marked and scanned holder with an unmarked
  *                key has an entry in its watch table, and the key has the watched flag, unless the watch table is incomplete.
  *   [services.5] After the clearing of weak slots, no weak slot leads to an object that the collection found dead.

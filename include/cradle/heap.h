@@ -37,7 +37,8 @@ CRADLE_API void cradle_collect_major(cradle_mutator *mutator) CRADLE_MAY_COLLECT
 /* The same, after which empty arenas are given back to the system at once. */
 CRADLE_API void cradle_collect_full(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 /* A full collection after which the objects of sparse arenas have been moved together: memory goes back that scattered
- * survivors hold. It takes time for every live object, like the marking, and is not done in increments. */
+ * survivors hold, and all that is empty but stays committed is dropped, the nursery too; what is used next costs its page faults
+ * again. It takes time for every live object, like the marking, and is not done in increments. */
 CRADLE_API void cradle_collect_compacting(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 /* For idle time: empties the nursery and does one increment of the major collection, of about most_ns nanoseconds (a minor
  * collection and the smallest increment can take longer); begins a major collection if none runs. true: it is complete. */

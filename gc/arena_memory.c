@@ -196,13 +196,20 @@ bool crd_arenas_commit_at(crd_arenas *arenas, uint32_t first, uint32_t count) {
   return true;
 }
 
+static bool populate(crd_arenas *arenas, uint32_t index) {
+  if (arenas->origins[index] & ARENA_TOUCHED) return true;
+  if (!crd_pages_populate(&arenas->meta[index], sizeof(crd_arena))) return false;
+  if (!crd_pages_populate(address_of(arenas, index), ARENA_BYTES)) return false;
+  arenas->origins[index] |= ARENA_TOUCHED;
+  return true;
+}
+
 uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count) {
   uint32_t ready = 0;
   (void)crd_arenas_ensure_free(arenas, count); /* what has come is prepared */
   for (uint32_t i = arenas->free_hint; i < arenas->committed_end && ready < count; i++) {
     if (arenas->states[i] != ARENA_FREE) continue;
-    if (!(arenas->origins[i] & ARENA_TOUCHED) && !crd_pages_populate(address_of(arenas, i), ARENA_BYTES)) break;
-    arenas->origins[i] |= ARENA_TOUCHED;
+    if (!populate(arenas, i)) break;
     ready++;
   }
   return ready;

@@ -97,7 +97,7 @@ void crd_major_step(cradle_heap *heap, crd_budget budget) {
   PROBE4(step_end, heap, phase, major->phase, major->bytes - bytes);
   if (phase == MAJOR_MARKING) {
     bool reached = major->phase != MAJOR_MARKING || major->bytes - bytes >= budget.bytes;
-    crd_pacing_marked(&heap->pacing, major->bytes - bytes);
+    if (budget.deadline_ns != UINT64_MAX) crd_pacing_marked(&heap->pacing, major->bytes - bytes);
     if (reached && major->behind > 0) major->behind--;
     if (!reached && major->behind < BEHIND_MOST) major->behind++;
   }

@@ -235,6 +235,9 @@ static void prepared_arenas_are_resident_and_clean(void **state) {
   } else {
     assert_int_equal(ready, 3);
     assert_int_equal(resident(&arenas), 3 * ARENA_BYTES);
+    crd_pages_backing meta;
+    assert_true(crd_pages_backing_of(arenas.meta, arenas.meta_committed, &meta));
+    assert_true(meta.resident_bytes >= 3 * sizeof(crd_arena));
     assert_int_equal(crd_arenas_prepare(&arenas, 2), 2);
     assert_int_equal(arenas.committed_count, 3);
   }

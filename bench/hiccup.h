@@ -1,5 +1,8 @@
-/* A hiccup loop: a thread that reads the clock and does nothing else. The longest time between two of its readings is what
- * the machine itself takes away from a program, which a pause measured beside it may contain.
+/* What the machine itself takes away from a program, and a pause may contain.
+ *
+ * A hiccup loop is a thread that reads the clock and does nothing else: the longest time between two of its readings. A stall loop
+ * does without a collector what a minor collection asks of memory: it touches lines at random and copies to new ones, always as
+ * many, and takes the time of each round.
  */
 #ifndef BENCH_HICCUP_H
 #define BENCH_HICCUP_H
@@ -8,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "bench/histogram.h"
 
 typedef struct hiccup {
   pthread_t thread;
@@ -19,5 +24,10 @@ typedef struct hiccup {
 void hiccup_start(hiccup *h);
 /* Returns the longest hiccup in nanoseconds. */
 uint64_t hiccup_stop(hiccup *h);
+
+/* Rounds of STALL_TOUCHES random lines of so much memory, for so many nanoseconds; adds each round's time in nanoseconds. Ends the
+ * program when there is no memory. */
+enum { STALL_TOUCHES = 4096 };
+void stall_measure(uint64_t bytes, uint64_t nanoseconds, histogram *rounds);
 
 #endif

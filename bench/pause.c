@@ -1,12 +1,13 @@
 /* The pause test: a graph of --live bytes, all of it reached through one large array, that changes for --seconds. Pauses are
  * those of the collector's events. Beside them stand the same pauses in processor time, the longest that the program waited for
- * STEPS of its own steps, collector or not, and the longest hiccup of the machine in that time.
+ * STEPS of its own steps, collector or not, and the longest hiccup of the machine in that time. Afterwards, for a sixth of the
+ * time, a stall loop tells how long the same random memory accesses take without a collector: at the median, and at worst.
  */
 #include "bench/graph.h"
 #include "bench/hiccup.h"
 #include "bench/timing.h"
 
-enum { STEPS = 8 };
+enum { STEPS = 8, STALL_SHARE = 6 };
 
 static uint64_t mutate_for(cradle_mutator *m, array **all, uint64_t seconds, histogram *waits) CRADLE_MAY_COLLECT {
   randomizer r = RANDOMIZER_SEED;
@@ -28,6 +29,16 @@ static void note(workload_run *run, const histogram *waits, uint64_t steps, uint
   workload_figure_add(run, "wait_p999_ns", (double)histogram_quantile(waits, 0.999));
   workload_figure_add(run, "wait_max_ns", (double)waits->max);
   workload_figure_add(run, "hiccup_max_ns", (double)hiccup_ns);
+}
+
+static void note_stalls(workload_run *run) {
+  static histogram rounds;
+  rounds = (histogram){0};
+  stall_measure(run->with.live, run->with.seconds * 1000000000 / STALL_SHARE, &rounds);
+  workload_figure_add(run, "stall_p50_ns", (double)histogram_quantile(&rounds, 0.5));
+  workload_figure_add(run, "stall_p99_ns", (double)histogram_quantile(&rounds, 0.99));
+  workload_figure_add(run, "stall_p999_ns", (double)histogram_quantile(&rounds, 0.999));
+  workload_figure_add(run, "stall_max_ns", (double)rounds.max);
 }
 
 static uint64_t run_cradle(workload_run *run) {
@@ -52,6 +63,7 @@ static uint64_t run_cradle(workload_run *run) {
     run->live_bytes = workload_measure_live(heap, m);
   }
   workload_end(run, heap, m);
+  note_stalls(run);
   return 0;
 }
 

@@ -31,7 +31,7 @@ typedef struct workload_figure {
   const char *name; /* a static string; its last part is the unit */
   double value;
 } workload_figure;
-#define WORKLOAD_FIGURES_MAX 8
+#define WORKLOAD_FIGURES_MAX 12
 
 typedef struct workload_run {
   size_t nursery_bytes; /* 0: the library's choice */

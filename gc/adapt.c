@@ -126,15 +126,13 @@ static void decide(cradle_heap *heap, double survival) {
   bool in_time = target == 0 || expected_ns(adapt, survival, bytes * 2) < target * PAUSE_SHARE_GROW;
   if (adapt->size_before != 0) end_trial(heap, survival);
   if (heap->nursery.bytes != bytes) return;
-  if (bytes < adapt->base && in_time) {
-    crd_nursery_resize(heap, bytes * 2, "towards the base again: pauses allow it");
-    return;
-  }
   if (adapt->wait > TRIAL_COLLECTIONS) {
     adapt->wait -= TRIAL_COLLECTIONS;
     return;
   }
-  if (survival > SURVIVAL_HIGH && bytes * 2 <= adapt->max && in_time) {
+  if (bytes < adapt->base && in_time) {
+    crd_nursery_resize(heap, bytes * 2, "towards the base again: pauses allow it");
+  } else if (survival > SURVIVAL_HIGH && bytes * 2 <= adapt->max && in_time) {
     begin_trial(heap, survival);
   } else if (survival < SURVIVAL_LOW && bytes > adapt->base) {
     wait_longer(&adapt->wait, &adapt->backoff);
@@ -154,6 +152,7 @@ static void begin_shrinking(cradle_heap *heap) {
   adapt->size_before = 0;
   adapt->shrunk_from = heap->nursery.bytes;
   adapt->least_before = adapt->least_rate;
+  wait_longer(&adapt->wait, &adapt->backoff);
   crd_nursery_resize(heap, heap->nursery.bytes / 2, "a minor collection takes too much of the pause target");
 }
 

@@ -339,8 +339,8 @@ bool crd_compact_is_due(const cradle_heap *heap);
 
 /* --- pacing (gc/pacing.c) --- */
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware, size_t nursery_bytes);
-/* The threshold after a major collection that left so many bytes. */
-void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t heap_max_bytes);
+/* The threshold after a major collection that left so many bytes, and during whose marking so many were promoted. */
+void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t born_marked_bytes, uint64_t heap_max_bytes);
 /* Used bytes at which the next major collection must begin, to be over at the threshold. */
 uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes);
 /* Bytes to mark in the increment after a minor collection that promoted so many. */

@@ -1,7 +1,8 @@
 /* Pacing: when a major collection is due, and how much of it an increment must do.
  *
  * The threshold is RPython's rule: the bytes that survived times a factor, at most a stated distance above them, at most a
- * growth above the last threshold, at least a minimum, and never above the maximum heap. A collection in increments must be
+ * growth above the last threshold, at least a minimum, and never above the maximum heap. Of the bytes that survived, those that
+ * only seem to live are estimated and left out. A collection in increments must be
  * over when the threshold is reached, so it begins earlier by what is likely to be promoted meanwhile. All of this is
  * arithmetic on bytes: no clock, the same run gives the same collections.
  */
@@ -44,8 +45,14 @@ static uint64_t larger(uint64_t a, uint64_t b) {
   return a > b ? a : b;
 }
 
-void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t heap_max_bytes) {
-  uint64_t threshold = scaled(survived_bytes, pacing->factor);
+/* What is promoted during a marking is born marked, and in a heap that no longer grows as much dies meanwhile: about half of
+ * that had been marked by then and floats to the next collection. It lengthens no threshold, but takes at most half of its room. */
+static uint64_t floating(const crd_pacing *pacing, uint64_t survived, uint64_t born_marked) {
+  return smaller(born_marked / 2, scaled(survived, (pacing->factor - 1) / pacing->factor / 2));
+}
+
+void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t born_marked_bytes, uint64_t heap_max_bytes) {
+  uint64_t threshold = scaled(survived_bytes - floating(pacing, survived_bytes, born_marked_bytes), pacing->factor);
   threshold = smaller(threshold, survived_bytes + pacing->max_delta);
   threshold = smaller(threshold, scaled(pacing->threshold, pacing->growth));
   threshold = larger(threshold, pacing->min);

@@ -253,17 +253,32 @@ static void pacing_follows_factor_growth_delta_minimum_and_maximum(void **state)
   cradle_options_init(&options);
   crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
   assert_int_equal(pacing.threshold, 8 << 20); /* 8 base nurseries */
-  crd_pacing_update(&pacing, 1 << 20, 0);
+  crd_pacing_update(&pacing, 1 << 20, 0, 0);
   assert_int_equal(pacing.threshold, 8 << 20); /* never below it */
-  crd_pacing_update(&pacing, 6000000, 0);
+  crd_pacing_update(&pacing, 6000000, 0, 0);
   assert_int_equal(pacing.threshold, 10920000); /* 1.82 x */
-  crd_pacing_update(&pacing, 100000000, 0);
+  crd_pacing_update(&pacing, 100000000, 0, 0);
   assert_in_range(pacing.threshold, 15287999, 15288000); /* at most 1.4 x the last */
   pacing.threshold = (uint64_t)100 << 30;
-  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0);
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0);
   assert_int_equal(pacing.threshold, (uint64_t)11 << 30); /* at most an eighth of the memory above */
-  crd_pacing_update(&pacing, (uint64_t)10 << 30, (uint64_t)5 << 30);
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, (uint64_t)5 << 30);
   assert_int_equal(pacing.threshold, (uint64_t)5 << 30); /* the maximum holds over all */
+}
+
+static void what_floats_lengthens_no_threshold(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_hardware hardware = {.memory_bytes = (size_t)64 << 30};
+  crd_pacing pacing;
+  cradle_options_init(&options);
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  pacing.threshold = (uint64_t)10 << 30;
+  crd_pacing_update(&pacing, 1200000000, 400000000, 0);
+  assert_int_equal(pacing.threshold, 1820000000); /* half of what was born marked has died: 1 GB lives */
+  pacing.threshold = (uint64_t)10 << 30;
+  crd_pacing_update(&pacing, 1000000000, 3000000000, 0);
+  assert_in_range(pacing.threshold, 1409999990, 1410000000); /* half of the room is left */
 }
 
 static void increments_are_over_at_the_threshold(void **state) {
@@ -581,6 +596,7 @@ int main(void) {
       cmocka_unit_test(a_sweep_goes_on_behind_a_span_opened_across_it),
       cmocka_unit_test(increments_are_over_at_the_threshold),
       cmocka_unit_test(pacing_follows_factor_growth_delta_minimum_and_maximum),
+      cmocka_unit_test(what_floats_lengthens_no_threshold),
       cmocka_unit_test(pacing_takes_what_the_options_say),
       cmocka_unit_test(an_increment_marks_its_share_of_the_way),
       cmocka_unit_test(a_word_stack_takes_what_the_address_space_has),

@@ -9,11 +9,12 @@
 #include "bench/workload_report.h"
 
 static const workload *const all[] = {
-    &workload_binary_trees,    &workload_gcbench,       &workload_tuples,        &workload_store,
-    &workload_store_chunked,   &workload_list,          &workload_list_sort,     &workload_queue,
-    &workload_hash_table,      &workload_medium,        &workload_cache,         &workload_barrier_storeold,
-    &workload_barrier_onecell, &workload_barrier_cells, &workload_barrier_graph, &workload_barrier_bigarr,
-    &workload_barrier_str,     &workload_fragment,      &workload_pause,         &workload_soak,
+    &workload_binary_trees,     &workload_gcbench,         &workload_tuples,        &workload_store,
+    &workload_store_chunked,    &workload_promote,         &workload_list,          &workload_list_sort,
+    &workload_queue,            &workload_hash_table,      &workload_medium,        &workload_cache,
+    &workload_barrier_storeold, &workload_barrier_onecell, &workload_barrier_cells, &workload_barrier_graph,
+    &workload_barrier_bigarr,   &workload_barrier_str,     &workload_fragment,      &workload_pause,
+    &workload_soak,
 };
 enum { WORKLOAD_COUNT = sizeof all / sizeof all[0] };
 

@@ -121,7 +121,7 @@ typedef struct element {
 
 extern const workload workload_binary_trees, workload_gcbench, workload_tuples;
 extern const workload workload_store, workload_store_chunked;
-extern const workload workload_list, workload_list_sort, workload_queue, workload_hash_table;
+extern const workload workload_promote, workload_list, workload_list_sort, workload_queue, workload_hash_table;
 extern const workload workload_barrier_storeold, workload_barrier_onecell, workload_barrier_cells;
 extern const workload workload_barrier_graph, workload_barrier_bigarr, workload_barrier_str;
 extern const workload workload_medium, workload_cache, workload_fragment, workload_pause, workload_soak;

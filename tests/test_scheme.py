@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the Scheme example's test programs over nursery sizes and stress modes, and its prompt.
 
-    test_scheme.py [--update] [--timeout SECONDS] SCHEME FOLDER...
+    test_scheme.py [--long] [--update] [--timeout SECONDS] SCHEME FOLDER...
 
 A folder has NAME.scm and NAME.expected: what the program prints, then, when it says anything there, "--- errors" and its
 standard error. In every environment it must be the same, with exit status 1 exactly when there are errors. Lines at a program's
@@ -11,6 +11,7 @@ beginning can say how it is run:
     ; options: --stack=4M
     ; variables: CRADLE_GC_MAX=80M
 
+--long takes every nursery size from 4 KiB to 64 MiB, each with and without a collection at every allocation (at the program's pace).
 --update writes the expected files from a plain run; read them before you keep them.
 """
 
@@ -23,6 +24,7 @@ import tempfile
 from pathlib import Path
 
 NURSERIES = ["4K", "5K", "32K", "256K", "1M", "64M"]
+EVERY_NURSERY = [f"{size}K" for size in (4, 8, 16, 32, 64, 128, 256, 512)] + [f"{size}M" for size in (1, 2, 4, 8, 16, 32, 64)]
 
 
 class Program:
@@ -42,8 +44,13 @@ class Program:
             else:
                 self.variables = dict(part.split("=") for part in rest.split())
 
-    def environments(self):
+    def environments(self, long):
         yield {}
+        if long:
+            for size in EVERY_NURSERY:
+                yield {"CRADLE_GC_NURSERY": size}
+                yield {"CRADLE_GC_NURSERY": size, "CRADLE_STRESS": str(self.stress), "CRADLE_STRESS_MAJOR": "7"}
+            return
         if self.is_short:
             yield {"CRADLE_GC_NURSERY": "4K"}
             yield {"CRADLE_GC_NURSERY": "64K", "CRADLE_STRESS": str(self.stress), "CRADLE_STRESS_MAJOR": "5"}
@@ -93,11 +100,11 @@ def programs_in(folders):
     return [Program(path) for folder in folders for path in sorted(folder.glob("*.scm"))]
 
 
-def check_programs(scheme, folders, timeout):
+def check_programs(scheme, folders, timeout, long):
     jobs = []
     for program in programs_in(folders):
         expected = program.path.with_suffix(".expected").read_text(encoding="utf-8")
-        jobs += [(program, variables, expected) for variables in program.environments()]
+        jobs += [(program, variables, expected) for variables in program.environments(long)]
 
     def check(job):
         program, variables, expected = job
@@ -163,6 +170,7 @@ def check_arguments(scheme, timeout):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--long", action="store_true", help="every nursery size, and stress in each")
     parser.add_argument("--update", action="store_true", help="write the expected files")
     parser.add_argument("--timeout", type=float, default=100, help="seconds for each run (100)")
     parser.add_argument("scheme")
@@ -174,7 +182,7 @@ def main():
             result = run(scheme, [*program.options, program.path], program.variables, arguments.timeout)
             program.path.with_suffix(".expected").write_text(said(result, program.path.parent), encoding="utf-8")
         return 0
-    runs, faults = check_programs(scheme, folders, arguments.timeout)
+    runs, faults = check_programs(scheme, folders, arguments.timeout, arguments.long)
     faults += check_prompt(scheme, arguments.timeout)
     faults += check_arguments(scheme, arguments.timeout)
     for words in faults:

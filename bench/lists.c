@@ -4,31 +4,13 @@
 
 enum { LIST_ROUNDS = 5 };
 
-static uint64_t sum_of(const cell *list) {
-  uint64_t sum = 0;
-  for (; list != NULL; list = list->next) sum += list->number;
-  return sum;
-}
-
 /* --- list: SIZE cells that all live, built and dropped --- */
-
-static uint64_t build(cradle_mutator *m, uint64_t size) CRADLE_MAY_COLLECT {
-  cell *list = NULL;
-  for (uint64_t i = 0; i < size; i++) {
-    cradle_push(m, list);
-    cell *fresh = cradle_new(m, TYPE_CELL, sizeof(cell));
-    fresh->next = cradle_pop(m);
-    fresh->number = i;
-    list = fresh;
-  }
-  return sum_of(list);
-}
 
 static uint64_t list_cradle(workload_run *run) {
   cradle_heap *heap = workload_start(run);
   cradle_mutator *m = cradle_mutator_new(heap);
   uint64_t sum = 0;
-  for (int round = 0; round < LIST_ROUNDS; round++) sum += build(m, run->with.size);
+  for (int round = 0; round < LIST_ROUNDS; round++) sum += cells_sum(cells_new(m, run->with.size));
   run->live_bytes = run->with.size * sizeof(cell);
   workload_end(run, heap, m);
   return sum;
@@ -53,7 +35,7 @@ static uint64_t list_by_hand(workload_run *run, manual *memory) {
       *fresh = (cell){TYPE_CELL, list, i};
       list = fresh;
     }
-    sum += sum_of(list);
+    sum += cells_sum(list);
     if (manual_frees(memory)) give(memory, list);
   }
   run->live_bytes = run->with.size * sizeof(cell);

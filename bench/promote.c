@@ -26,25 +26,7 @@ static void note(workload_run *run, spent s) {
   workload_figure_add(run, "cell_cpu_ns", (double)s.cpu_ns / (double)(run->with.size * run->with.live));
 }
 
-static uint64_t sum_of(const cell *list) {
-  uint64_t sum = 0;
-  for (; list != NULL; list = list->next) sum += list->number;
-  return sum;
-}
-
 /* --- Cradle --- */
-
-static cell *build(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
-  cell *list = NULL;
-  for (uint64_t i = 0; i < count; i++) {
-    cradle_push(m, list);
-    cell *fresh = cradle_new(m, TYPE_CELL, sizeof(cell));
-    fresh->next = cradle_pop(m);
-    fresh->number = i;
-    list = fresh;
-  }
-  return list;
-}
 
 static uint64_t promote_cradle(workload_run *run) {
   cradle_heap *heap = workload_start(run);
@@ -53,12 +35,12 @@ static uint64_t promote_cradle(workload_run *run) {
   spent s = {0, 0};
   cradle_major_disable(m);
   for (uint64_t round = 0; round < run->with.size; round++) {
-    cell *list = build(m, run->with.live);
+    cell *list = cells_new(m, run->with.live);
     CRADLE_ROOT(m, list);
     spent_begin(&s);
     cradle_collect_minor(m);
     spent_end(&s);
-    sum += sum_of(list);
+    sum += cells_sum(list);
   }
   cradle_major_enable(m);
   workload_end(run, heap, m);
@@ -100,7 +82,7 @@ static uint64_t promote_by_hand(workload_run *run, manual *memory) {
     list = copy(list, &free);
     for (cell *scan = old; scan < free; scan++) scan->next = copy(scan->next, &free);
     spent_end(&s);
-    sum += sum_of(list);
+    sum += cells_sum(list);
     manual_give(memory, old);
   }
   manual_give(memory, young);

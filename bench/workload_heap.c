@@ -122,6 +122,24 @@ uint64_t workload_measure_live(cradle_heap *heap, cradle_mutator *mutator) {
 
 /* --- objects --- */
 
+cell *cells_new(cradle_mutator *m, uint64_t count) {
+  cell *list = NULL;
+  for (uint64_t i = 0; i < count; i++) {
+    cradle_push(m, list);
+    cell *fresh = cradle_new(m, TYPE_CELL, sizeof(cell));
+    fresh->next = cradle_pop(m);
+    fresh->number = i;
+    list = fresh;
+  }
+  return list;
+}
+
+uint64_t cells_sum(const cell *list) {
+  uint64_t sum = 0;
+  for (; list != NULL; list = list->next) sum += list->number;
+  return sum;
+}
+
 array *array_new(cradle_mutator *m, uint64_t length) {
   return cradle_new_array(m, TYPE_ARRAY, length);
 }

@@ -142,6 +142,9 @@ uint64_t workload_resident_bytes(void);
 uint64_t workload_measure_live(cradle_heap *heap, cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 
 array *array_new(cradle_mutator *m, uint64_t length) CRADLE_MAY_COLLECT;
+/* A list of so many cells, numbered from its end. */
+cell *cells_new(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT;
+uint64_t cells_sum(const cell *list);
 /* Zeroed, with its length stored. */
 array *array_by_hand(manual *memory, uint64_t length);
 bytes *bytes_by_hand(manual *memory, uint64_t length);

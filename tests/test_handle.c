@@ -1,25 +1,15 @@
 /* Handles: they hold and find their objects, are used up in no order, and say what is wrong with a stale one. */
-#include "tests/heap_fixture.h"
-
-#include "gc/heap.h"
+#include "tests/moving.h"
 
 static fixture f;
-static char note[200];
-static uint64_t note_got;
-
-static void listen(void *data, const cradle_event *event) {
-  (void)data;
-  if (event->kind != CRADLE_EVENT_NOTE || strstr(event->u.note.text, "handles") == NULL) return;
-  strncpy(note, event->u.note.text, sizeof note - 1);
-  note_got = event->u.note.got;
-}
+static heard_note note = {.about = "handles"};
 
 static int open_fixture(void **state) {
   (void)state;
   cradle_options options;
   fixture_options(&f, &options);
-  options.listener = (cradle_listener){listen, NULL};
-  note[0] = '\0';
+  options.listener = (cradle_listener){hear_note, &note};
+  note.text[0] = '\0';
   fixture_open_with(&f, &options);
   return 0;
 }
@@ -43,12 +33,6 @@ static size_t number_of(const string *s) {
   return number;
 }
 
-static void everything_moves(void) CRADLE_MAY_COLLECT {
-  cradle_collect_minor(f.m);
-  while (!cradle_collect_step(f.m, 0)) continue;
-  crd_collect_major(f.heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
-}
-
 static void a_handle_holds_and_finds_its_object(void **state) {
   (void)state;
   enum { COUNT = 1000 };
@@ -59,7 +43,7 @@ static void a_handle_holds_and_finds_its_object(void **state) {
   }
   assert_int_equal(fixture_stats(&f).handles, COUNT);
   for (int round = 0; round < 3; round++) {
-    everything_moves();
+    everything_moves(&f);
     for (size_t i = 0; i < COUNT; i++) assert_int_equal(number_of(cradle_handle_get(f.m, handles[i])), i);
   }
   assert_true(fixture_stats(&f).moved_old_objects >= COUNT);
@@ -78,7 +62,7 @@ static void a_handle_can_be_pointed_elsewhere(void **state) {
     cradle_handle_set(f.m, handle, s);
     assert_ptr_equal(cradle_handle_get(f.m, handle), s);
     if (i % 3 == 0) cradle_collect_minor(f.m);
-    if (i % 3 == 1) everything_moves();
+    if (i % 3 == 1) everything_moves(&f);
     assert_int_equal(number_of(cradle_handle_get(f.m, handle)), i);
   }
   cradle_handle_set(f.m, handle, NULL);
@@ -114,7 +98,7 @@ static void handles_at_random(void **state) {
       numbers[at] = number_of(s);
     }
     if (step % 500 == 0) (void)cradle_collect_step(f.m, step % 1000 == 0 ? 0 : 10000);
-    if (step % 4000 == 0) everything_moves();
+    if (step % 4000 == 0) everything_moves(&f);
     if (step % 2000 == 0)
       for (size_t i = 0; i < COUNT; i++)
         if (handles[i] != 0) assert_int_equal(number_of(cradle_handle_get(f.m, handles[i])), numbers[i]);
@@ -170,7 +154,7 @@ static void generations_do_not_begin_again(void **state) {
   handle = cradle_handle_new(f.m, NULL);
   assert_int_equal((uint32_t)handle, 1);
   cradle_handle_free(f.m, handle);
-  everything_moves();
+  everything_moves(&f);
 }
 
 /* As when memory is refused: the table says that it is full and cannot grow. */
@@ -214,14 +198,14 @@ static void open_handles_at_the_heaps_end_are_told(void **state) {
   fixture ending;
   cradle_options options;
   fixture_options(&ending, &options);
-  options.listener = (cradle_listener){listen, NULL};
+  options.listener = (cradle_listener){hear_note, &note};
   fixture_open_with(&ending, &options);
   for (int i = 0; i < 3; i++) assert_int_not_equal(cradle_handle_new(ending.m, NULL), 0);
   assert_true(cradle_immortal(ending.m, cradle_new(ending.m, T_PAIR, sizeof(pair))));
-  note[0] = '\0';
+  note.text[0] = '\0';
   fixture_close(&ending);
-  assert_string_equal(note, "handles are still open as their heap is freed");
-  assert_int_equal(note_got, 3);
+  assert_string_equal(note.text, "handles are still open as their heap is freed");
+  assert_int_equal(note.got, 3);
 }
 
 static void an_immortal_object_lives_as_long_as_the_heap(void **state) {
@@ -234,7 +218,7 @@ static void an_immortal_object_lives_as_long_as_the_heap(void **state) {
   cradle_store(f.m, large, &large->item[5000], child);
   uint64_t large_id = cradle_id(f.m, large);
   large = NULL;
-  for (int round = 0; round < 3; round++) everything_moves();
+  for (int round = 0; round < 3; round++) everything_moves(&f);
   large = cradle_object_of_id(f.m, large_id);
   assert_non_null(large);
   assert_int_equal(cradle_type_of(large->item[5000]), T_PAIR);

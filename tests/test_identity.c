@@ -1,7 +1,5 @@
 /* Identity hashes and ids: stable over every kind of move, distinct, gone with the dead. */
-#include "tests/heap_fixture.h"
-
-#include "gc/heap.h"
+#include "tests/moving.h"
 
 static fixture f;
 
@@ -17,15 +15,11 @@ static int close_fixture(void **state) {
   return 0;
 }
 
-static pair *new_pair(void) CRADLE_MAY_COLLECT {
-  return cradle_new(f.m, T_PAIR, sizeof(pair));
-}
-
 /* A vector of so many pairs, on top of the shadow stack. */
 static void push_pairs(size_t count) CRADLE_MAY_COLLECT {
   cradle_push(f.m, cradle_new_array(f.m, T_VECTOR, count));
   for (size_t i = 0; i < count; i++) {
-    pair *p = new_pair();
+    pair *p = new_pair(&f);
     vector *v = (vector *)(uintptr_t)*cradle_peek(f.m, 0);
     cradle_store(f.m, v, &v->item[i], p);
   }
@@ -33,13 +27,6 @@ static void push_pairs(size_t count) CRADLE_MAY_COLLECT {
 
 static vector *top_vector(void) {
   return (vector *)(uintptr_t)*cradle_peek(f.m, 0);
-}
-
-static void everything_moves(void) CRADLE_MAY_COLLECT {
-  cradle_collect_minor(f.m);
-  while (!cradle_collect_step(f.m, 0)) continue;
-  cradle_collect_compacting(f.m);
-  crd_collect_major(f.heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING); /* every object of every arena */
 }
 
 static void a_hash_survives_every_move(void **state) {
@@ -50,7 +37,7 @@ static void a_hash_survives_every_move(void **state) {
   for (size_t i = 0; i < COUNT; i++) hashes[i] = cradle_identity_hash(f.m, top_vector()->item[i]);
   uint64_t moved_before = fixture_stats(&f).moved_old_objects;
   for (int round = 0; round < 3; round++) {
-    everything_moves();
+    everything_moves(&f);
     for (size_t i = 0; i < COUNT; i++) {
       assert_int_equal(cradle_type_of(top_vector()->item[i]), T_PAIR);
       assert_int_equal(cradle_identity_hash(f.m, top_vector()->item[i]), hashes[i]);
@@ -66,20 +53,20 @@ static void a_hashed_object_is_like_any_other(void **state) {
   vector *large = cradle_new_array(f.m, T_VECTOR, 10000);
   uint32_t large_hash = cradle_identity_hash(f.m, large);
   cradle_push(f.m, large);
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   uint32_t hash = cradle_identity_hash(f.m, p);
   cradle_push(f.m, p);
   for (int round = 0; round < 3; round++) {
     for (size_t i = 0; i < 10000; i += 1000) {
-      pair *child = new_pair();
+      pair *child = new_pair(&f);
       (void)cradle_identity_hash(f.m, child);
       large = (vector *)(uintptr_t)*cradle_peek(f.m, 1);
       cradle_store(f.m, large, &large->item[i], child);
     }
-    pair *child = new_pair();
+    pair *child = new_pair(&f);
     p = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
     cradle_store(f.m, p, &p->first, child);
-    everything_moves();
+    everything_moves(&f);
     p = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
     large = (vector *)(uintptr_t)*cradle_peek(f.m, 1);
     assert_int_equal(cradle_type_of(p->first), T_PAIR);
@@ -126,7 +113,7 @@ static void the_first_hashes_differ_and_repeat_in_the_next_run(void **state) {
 static void a_hash_is_never_zero(void **state) {
   (void)state;
   f.heap->ids.hashes = CRADLE_HASH_MASK - 1;
-  for (int i = 0; i < 4; i++) assert_int_not_equal(cradle_identity_hash(f.m, new_pair()), 0);
+  for (int i = 0; i < 4; i++) assert_int_not_equal(cradle_identity_hash(f.m, new_pair(&f)), 0);
 }
 
 static void an_id_belongs_to_one_object_for_life(void **state) {
@@ -142,24 +129,24 @@ static void an_id_belongs_to_one_object_for_life(void **state) {
       assert_ptr_equal(cradle_object_of_id(f.m, ids[i]), top_vector()->item[i]);
       if (i > 0) assert_int_not_equal(ids[i], ids[i - 1]);
     }
-    everything_moves();
+    everything_moves(&f);
   }
   assert_int_equal(fixture_stats(&f).ids, COUNT);
   cradle_pop(f.m);
   cradle_collect_full(f.m);
   assert_int_equal(fixture_stats(&f).ids, 0);
   for (size_t i = 0; i < COUNT; i++) assert_null(cradle_object_of_id(f.m, ids[i]));
-  uint64_t next = cradle_id(f.m, new_pair());
+  uint64_t next = cradle_id(f.m, new_pair(&f));
   for (size_t i = 0; i < COUNT; i++) assert_int_not_equal(ids[i], next);
 }
 
 /* Each stage of a life and each way to die; the last sweep may be long in coming, but the dead answer at once. */
 static void the_dead_have_no_id(void **state) {
   (void)state;
-  uint64_t young = cradle_id(f.m, new_pair());
+  uint64_t young = cradle_id(f.m, new_pair(&f));
   vector *large = cradle_new_array(f.m, T_VECTOR, 10000);
   uint64_t large_young = cradle_id(f.m, large);
-  pair *kept = new_pair();
+  pair *kept = new_pair(&f);
   uint64_t old = cradle_id(f.m, kept);
   cradle_push(f.m, kept);
   cradle_push(f.m, cradle_new_array(f.m, T_VECTOR, 10000));
@@ -190,7 +177,7 @@ static void the_dead_have_no_id_before_they_are_swept(void **state) {
   int steps = 0;
   do {
     for (size_t i = 0; i < COUNT; i++) assert_ptr_equal(cradle_object_of_id(f.m, ids[i]), top_vector()->item[i]);
-    (void)cradle_id(f.m, new_pair()); /* takes entries that were just dropped */
+    (void)cradle_id(f.m, new_pair(&f)); /* takes entries that were just dropped */
     steps++;
   } while (!cradle_collect_step(f.m, 0));
   assert_true(steps > 3);
@@ -208,7 +195,7 @@ static void the_dead_have_no_id_while_some_come_back(void **state) {
   void **final = cradle_new_registered(f.m, type, 16);
   CRADLE_ROOT(f.m, final);
   for (size_t i = 0; i < COUNT; i++) { /* a chain: it comes back an object at a time */
-    pair *next = new_pair();
+    pair *next = new_pair(&f);
     ids[i] = cradle_id(f.m, next);
     hashes[i] = cradle_identity_hash(f.m, next);
     cradle_store(f.m, next, &next->first, final[1]);
@@ -268,7 +255,7 @@ static void an_object_found_by_its_id_while_marking_lives(void **state) {
 
 static void ids_that_never_were(void **state) {
   (void)state;
-  uint64_t id = cradle_id(f.m, new_pair());
+  uint64_t id = cradle_id(f.m, new_pair(&f));
   assert_null(cradle_object_of_id(f.m, 0));
   assert_null(cradle_object_of_id(f.m, id + 1));
   assert_null(cradle_object_of_id(f.m, id + (UINT64_C(1) << 32)));
@@ -278,17 +265,17 @@ static void ids_that_never_were(void **state) {
 /* An entry whose generations are used up is not taken again: ids never repeat. */
 static void an_id_never_comes_back(void **state) {
   (void)state;
-  uint64_t id = cradle_id(f.m, new_pair());
+  uint64_t id = cradle_id(f.m, new_pair(&f));
   f.heap->ids.entries[(uint32_t)id - 1].generation = UINT32_MAX;
   cradle_collect_minor(f.m);
-  uint64_t next = cradle_id(f.m, new_pair());
+  uint64_t next = cradle_id(f.m, new_pair(&f));
   assert_int_not_equal((uint32_t)next, (uint32_t)id);
 }
 
 /* As when memory is refused: the table says that it is full and cannot grow. */
 static void without_room_there_is_no_id(void **state) {
   (void)state;
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   crd_ids *ids = &f.heap->ids, before = *ids;
   ids->used = ids->capacity = UINT32_MAX;
   uint64_t id = cradle_id(f.m, p);
@@ -301,7 +288,7 @@ static void without_room_there_is_no_id(void **state) {
 static void the_verifier_finds_ids_that_are_wrong(void **state) {
   (void)state;
   cradle_error error;
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   cradle_push(f.m, p);
   *(cradle_word *)p |= HEADER_ID_FLAG;
   assert_false(cradle_heap_verify(f.heap, &error));

@@ -1,27 +1,17 @@
 /* Pins: addresses hold, counts nest, compaction goes around them, and interior pointers are served. */
-#include "tests/heap_fixture.h"
+#include "tests/moving.h"
 
 #include <unistd.h>
 
-#include "gc/heap.h"
-
 static fixture f;
-static char note[200];
-static uint64_t note_got;
-
-static void listen(void *data, const cradle_event *event) {
-  (void)data;
-  if (event->kind != CRADLE_EVENT_NOTE || strstr(event->u.note.text, "pinned") == NULL) return;
-  strncpy(note, event->u.note.text, sizeof note - 1);
-  note_got = event->u.note.got;
-}
+static heard_note note = {.about = "pinned"};
 
 static int open_fixture(void **state) {
   (void)state;
   cradle_options options;
   fixture_options(&f, &options);
-  options.listener = (cradle_listener){listen, NULL};
-  note[0] = '\0';
+  options.listener = (cradle_listener){hear_note, &note};
+  note.text[0] = '\0';
   fixture_open_with(&f, &options);
   return 0;
 }
@@ -32,22 +22,11 @@ static int close_fixture(void **state) {
   return 0;
 }
 
-static pair *new_pair(void) CRADLE_MAY_COLLECT {
-  return cradle_new(f.m, T_PAIR, sizeof(pair));
-}
-
-static void everything_moves(void) CRADLE_MAY_COLLECT {
-  cradle_collect_minor(f.m);
-  while (!cradle_collect_step(f.m, 0)) continue;
-  cradle_collect_compacting(f.m);
-  crd_collect_major(f.heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING); /* every object of every arena that may */
-}
-
 static void a_pinned_object_lives_where_it_is(void **state) {
   (void)state;
-  pair *child = new_pair();
+  pair *child = new_pair(&f);
   cradle_push(f.m, child);
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   p->first = cradle_pop(f.m);
   assert_false(cradle_is_pinned(p));
   p = cradle_pin(f.m, p);
@@ -55,11 +34,11 @@ static void a_pinned_object_lives_where_it_is(void **state) {
   assert_false(heap_is_young(f.heap, (uintptr_t)p));
   assert_int_equal(fixture_stats(&f).pinned_objects, 1);
   for (int round = 0; round < 3; round++) {
-    everything_moves();
+    everything_moves(&f);
     assert_true(cradle_is_pinned(p));
     assert_int_equal(cradle_type_of(p), T_PAIR);
     assert_int_equal(cradle_type_of(p->first), T_PAIR); /* it holds its referents alive, which may move */
-    pair *next = new_pair();
+    pair *next = new_pair(&f);
     cradle_store(f.m, p, &p->rest, next);
   }
   cradle_unpin(f.m, p);
@@ -71,12 +50,12 @@ static void a_pinned_object_lives_where_it_is(void **state) {
 
 static void pins_nest(void **state) {
   (void)state;
-  pair *p = cradle_pin(f.m, new_pair());
+  pair *p = cradle_pin(f.m, new_pair(&f));
   assert_ptr_equal(cradle_pin(f.m, p), p);
   assert_ptr_equal(cradle_pin(f.m, p), p);
   assert_int_equal(fixture_stats(&f).pinned_objects, 1);
   for (int pins = 3; pins > 0; pins--) {
-    everything_moves();
+    everything_moves(&f);
     assert_true(cradle_is_pinned(p));
     cradle_unpin(f.m, p);
   }
@@ -87,7 +66,7 @@ static void pins_nest(void **state) {
 /* What the caller's other roots hold is updated when a pin collects. */
 static void pinning_a_young_object_is_one_minor_collection(void **state) {
   (void)state;
-  pair *p = new_pair(), *other = new_pair();
+  pair *p = new_pair(&f), *other = new_pair(&f);
   p->first = other;
   CRADLE_ROOT(f.m, other);
   uint64_t before = fixture_stats(&f).minor_collections;
@@ -107,7 +86,7 @@ static void a_large_object_is_pinned_where_it_is(void **state) {
   string *pinned = cradle_pin(f.m, s);
   assert_ptr_equal(pinned, s);
   memset(pinned->byte, 7, 100000);
-  everything_moves();
+  everything_moves(&f);
   assert_int_equal(pinned->byte[99999], 7);
   assert_int_equal(pinned->length, 100000);
   cradle_unpin(f.m, pinned);
@@ -120,8 +99,8 @@ static void many_pins_and_the_rest_moves(void **state) {
   static pair *pinned[COUNT];
   cradle_push(f.m, cradle_new_array(f.m, T_VECTOR, COUNT));
   for (size_t i = 0; i < COUNT; i++) {
-    for (int garbage = 0; garbage < 5; garbage++) new_pair();
-    pair *p = new_pair();
+    for (int garbage = 0; garbage < 5; garbage++) new_pair(&f);
+    pair *p = new_pair(&f);
     vector *v = (vector *)(uintptr_t)*cradle_peek(f.m, 0);
     cradle_store(f.m, v, &v->item[i], p);
   }
@@ -131,7 +110,7 @@ static void many_pins_and_the_rest_moves(void **state) {
     pinned[i] = i % 10 == 0 ? cradle_pin(f.m, v->item[i]) : NULL;
   }
   uint64_t moved = fixture_stats(&f).moved_old_objects;
-  everything_moves();
+  everything_moves(&f);
   assert_true(fixture_stats(&f).moved_old_objects >= moved + COUNT - COUNT / 10);
   vector *v = (vector *)(uintptr_t)*cradle_peek(f.m, 0);
   for (size_t i = 0; i < COUNT; i++) {
@@ -140,7 +119,7 @@ static void many_pins_and_the_rest_moves(void **state) {
   }
   assert_int_equal(fixture_stats(&f).pinned_objects, COUNT / 10);
   for (size_t i = 0; i < COUNT; i += 20) cradle_unpin(f.m, pinned[i]);
-  everything_moves();
+  everything_moves(&f);
   v = (vector *)(uintptr_t)*cradle_peek(f.m, 0);
   for (size_t i = 0; i < COUNT; i++) {
     assert_int_equal(cradle_type_of(v->item[i]), T_PAIR);
@@ -155,7 +134,7 @@ static void a_pin_made_while_marking_holds(void **state) {
   (void)state;
   cradle_push(f.m, NULL);
   for (int i = 0; i < 3000; i++) {
-    pair *p = new_pair();
+    pair *p = new_pair(&f);
     p->rest = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
     *cradle_peek(f.m, 0) = (uintptr_t)p;
   }
@@ -192,7 +171,7 @@ static void pins_that_come_and_go_while_marking(void **state) {
           cradle_unpin(f.m, pinned[at]);
           pinned[at] = pinned[--count];
         } else {
-          pair *p = cradle_new_pinned(f.m, T_PAIR, sizeof(pair)), *child = new_pair();
+          pair *p = cradle_new_pinned(f.m, T_PAIR, sizeof(pair)), *child = new_pair(&f);
           cradle_store(f.m, p, &p->first, child);
           pinned[count++] = p;
         }
@@ -219,7 +198,7 @@ static void a_buffer_for_a_system_call(void **state) {
   for (int i = 0; i < 64; i++) assert_int_equal(buffer->byte[i], 0);
   assert_int_equal(write(ends[1], "over the wall", 13), 13);
   char *into = buffer->byte;
-  everything_moves();
+  everything_moves(&f);
   assert_int_equal(read(ends[0], into, 64), 13);
   assert_memory_equal(buffer->byte, "over the wall", 13);
   cradle_unpin(f.m, buffer);
@@ -240,11 +219,11 @@ static void allocated_pinned(void **state) {
     memset(buffers[i]->byte, (int)i, length);
     vectors[i] = cradle_new_pinned_array(f.m, T_VECTOR, i * i * 3);
     for (size_t k = 0; k < vectors[i]->length; k += 1 + i) {
-      pair *p = new_pair();
+      pair *p = new_pair(&f);
       cradle_store(f.m, vectors[i], &vectors[i]->item[k], p);
     }
   }
-  everything_moves();
+  everything_moves(&f);
   for (size_t i = 0; i < 60; i++) {
     for (size_t k = 0; k < buffers[i]->length; k += 1 + buffers[i]->length / 100)
       assert_int_equal(buffers[i]->byte[k], i);
@@ -300,7 +279,7 @@ static void at_the_maximum_the_handler_is_called(void **state) {
 
 static void misuse_is_named(void **state) {
   (void)state;
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   cradle_push(f.m, p);
   ASSERT_MISUSE(&f, "the object is NULL", assert_null(cradle_pin(f.m, NULL)));
   ASSERT_MISUSE(&f, "is not pinned", cradle_unpin(f.m, NULL));
@@ -313,7 +292,7 @@ static void misuse_is_named(void **state) {
 /* As when memory is refused: the table says that it is full and cannot grow. Nothing was collected or moved. */
 static void without_room_there_is_no_pin(void **state) {
   (void)state;
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   crd_pins *pins = &f.heap->pins;
   uint64_t collections = fixture_stats(&f).minor_collections;
   pins->count = pins->capacity = UINT32_MAX;
@@ -329,14 +308,14 @@ static void a_pin_at_the_heaps_end_is_told(void **state) {
   fixture ending;
   cradle_options options;
   fixture_options(&ending, &options);
-  options.listener = (cradle_listener){listen, NULL};
+  options.listener = (cradle_listener){hear_note, &note};
   fixture_open_with(&ending, &options);
   (void)cradle_new_pinned(ending.m, T_PAIR, sizeof(pair));
   assert_non_null(cradle_pin(ending.m, cradle_new(ending.m, T_PAIR, sizeof(pair))));
-  note[0] = '\0';
+  note.text[0] = '\0';
   fixture_close(&ending);
-  assert_string_equal(note, "objects are still pinned as their heap is freed");
-  assert_int_equal(note_got, 2);
+  assert_string_equal(note.text, "objects are still pinned as their heap is freed");
+  assert_int_equal(note.got, 2);
 }
 
 static void the_verifier_finds_pins_that_are_wrong(void **state) {
@@ -400,18 +379,18 @@ static void an_open_upvalue_is_a_holder_and_an_index(void **state) {
   CRADLE_ROOT(f.m, u);
   cradle_store(f.m, u, &u->stack, stack);
   u->index = 42;
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   upvalue_set(u, p);
-  everything_moves();
+  everything_moves(&f);
   assert_ptr_equal(*upvalue_slot(u), stack->item[42]); /* the function's own access and the closure's agree */
   assert_int_equal(cradle_type_of(*upvalue_slot(u)), T_PAIR);
-  p = new_pair();
+  p = new_pair(&f);
   cradle_store(f.m, stack, &stack->item[42], p);
-  everything_moves();
+  everything_moves(&f);
   assert_ptr_equal(*upvalue_slot(u), stack->item[42]);
   upvalue_close(u);
   stack->item[42] = NULL;
-  everything_moves();
+  everything_moves(&f);
   assert_int_equal(cradle_type_of(*upvalue_slot(u)), T_PAIR);
 }
 
@@ -420,13 +399,13 @@ static void a_pointer_into_a_pinned_holder(void **state) {
   (void)state;
   vector *stack = cradle_new_pinned_array(f.m, T_VECTOR, 100);
   void **raw = &stack->item[42];
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   cradle_store(f.m, stack, raw, p);
-  everything_moves();
+  everything_moves(&f);
   assert_int_equal(cradle_type_of(*raw), T_PAIR);
-  p = new_pair();
+  p = new_pair(&f);
   cradle_store(f.m, stack, raw, p);
-  everything_moves();
+  everything_moves(&f);
   assert_ptr_equal(*raw, stack->item[42]);
   assert_int_equal(cradle_type_of(*raw), T_PAIR);
   cradle_unpin(f.m, stack);

@@ -1,7 +1,5 @@
 /* Prebuilt objects: what they refer to lives and moves, they themselves do neither, and the heap leaves nothing in them. */
-#include "tests/heap_fixture.h"
-
-#include "gc/heap.h"
+#include "tests/moving.h"
 
 static fixture f;
 
@@ -42,29 +40,19 @@ static int close_fixture(void **state) {
   return 0;
 }
 
-static pair *new_pair(void) CRADLE_MAY_COLLECT {
-  return cradle_new(f.m, T_PAIR, sizeof(pair));
-}
-
-static void everything_moves(void) CRADLE_MAY_COLLECT {
-  cradle_collect_minor(f.m);
-  while (!cradle_collect_step(f.m, 0)) continue;
-  crd_collect_major(f.heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
-}
-
 static void what_it_refers_to_lives_and_moves(void **state) {
   (void)state;
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   cradle_store(f.m, &first_pair, &first_pair.first, p);
   for (size_t i = 0; i < 8000; i += 7) {
-    p = new_pair();
+    p = new_pair(&f);
     cradle_store(f.m, &table, &table.item[i], p);
   }
-  p = new_pair();
+  p = new_pair(&f);
   cradle_store_value(f.m, &encoded, &encoded.item[2], (uintptr_t)p | 1);
   cradle_store_value(f.m, &encoded, &encoded.item[3], 4242 << 1);
   for (int round = 0; round < 3; round++) {
-    everything_moves();
+    everything_moves(&f);
     assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
     for (size_t i = 0; i < 8000; i++) {
       assert_int_equal(table.item[i] != NULL, i % 7 == 0);
@@ -84,17 +72,17 @@ static void what_it_refers_to_lives_and_moves(void **state) {
 /* From the heap it is an address like that of any other object; the heap does not follow it. */
 static void the_heap_refers_to_it(void **state) {
   (void)state;
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   CRADLE_ROOT(f.m, p);
   p->first = &second_pair;
-  everything_moves();
+  everything_moves(&f);
   assert_ptr_equal(p->first, &second_pair);
   assert_ptr_equal(p->first->first, &first_pair);
   assert_int_equal(cradle_type_of(p->first), T_PAIR);
-  p = new_pair();
+  p = new_pair(&f);
   cradle_store(f.m, &second_pair, &second_pair.rest, p);
   cradle_store(f.m, p, &p->rest, &second_pair); /* a cycle */
-  everything_moves();
+  everything_moves(&f);
   assert_ptr_equal(second_pair.rest, p);
   assert_ptr_equal(p->rest, &second_pair);
 }
@@ -104,7 +92,7 @@ static void stores_while_marking(void **state) {
   (void)state;
   enum { COUNT = 3000 };
   for (size_t i = 0; i < COUNT; i++) {
-    pair *p = new_pair();
+    pair *p = new_pair(&f);
     cradle_store(f.m, &table, &table.item[i], p);
   }
   cradle_collect_full(f.m);
@@ -114,7 +102,7 @@ static void stores_while_marking(void **state) {
       pair *old = table.item[at % COUNT]; /* goes over into an object that was not written until now */
       cradle_store(f.m, &table, &table.item[at % COUNT], NULL);
       cradle_store(f.m, &first_pair, &first_pair.first, old);
-      pair *p = new_pair();
+      pair *p = new_pair(&f);
       cradle_store(f.m, &second_pair, &second_pair.first, p);
       (void)cradle_collect_step(f.m, 0);
       assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
@@ -130,7 +118,7 @@ static void stores_while_marking(void **state) {
 /* The remembered set could not grow: the next collection looks everywhere. */
 static void without_a_remembered_set(void **state) {
   (void)state;
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   cradle_store(f.m, &first_pair, &first_pair.first, p);
   f.heap->remembered.top = f.heap->remembered.base;
   f.heap->remember_all = true;
@@ -143,7 +131,7 @@ static void without_a_remembered_set(void **state) {
 static void it_may_refer_into_the_heap_when_it_is_registered(void **state) {
   (void)state;
   static pair late, late_old;
-  late = (pair){.header = T_PAIR, .first = new_pair()};
+  late = (pair){.header = T_PAIR, .first = new_pair(&f)};
   assert_true(cradle_prebuilt_add(f.heap, &late));
   cradle_collect_minor(f.m);
   assert_int_equal(cradle_type_of(late.first), T_PAIR);
@@ -151,7 +139,7 @@ static void it_may_refer_into_the_heap_when_it_is_registered(void **state) {
   late_old = (pair){.header = T_PAIR, .first = late.first};
   assert_true(cradle_prebuilt_add(f.heap, &late_old));
   cradle_prebuilt_remove(f.heap, &late);
-  everything_moves();
+  everything_moves(&f);
   assert_int_equal(cradle_type_of(late_old.first), T_PAIR);
 }
 
@@ -161,7 +149,7 @@ static void the_other_services_know_it(void **state) {
   uint64_t id = cradle_id(f.m, &first_pair);
   assert_ptr_equal(cradle_pin(f.m, &first_pair), &first_pair);
   cradle_handle handle = cradle_handle_new(f.m, &first_pair);
-  everything_moves();
+  everything_moves(&f);
   assert_int_equal(cradle_identity_hash(f.m, &first_pair), hash);
   assert_int_equal(cradle_id(f.m, &first_pair), id);
   assert_ptr_equal(cradle_object_of_id(f.m, id), &first_pair);
@@ -176,21 +164,21 @@ static void the_other_services_know_it(void **state) {
 /* In the middle of anything: remembered, written, while marking. */
 static void removed_it_is_plain_memory(void **state) {
   (void)state;
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   cradle_store(f.m, &first_pair, &first_pair.first, p);
   cradle_store(f.m, &second_pair, &second_pair.rest, p);
   cradle_prebuilt_remove(f.heap, &first_pair);
   assert_int_equal(first_pair.header, T_PAIR);
   assert_null(first_pair.first);
   first_pair = (pair){.header = 77, .first = (pair *)8}; /* nobody looks */
-  everything_moves();
+  everything_moves(&f);
   assert_int_equal(cradle_type_of(second_pair.rest), T_PAIR);
   assert_int_equal(fixture_stats(&f).prebuilt_objects, 3);
   (void)cradle_collect_step(f.m, 0);
   cradle_prebuilt_remove(f.heap, &second_pair);
   cradle_prebuilt_remove(f.heap, &table);
   assert_ptr_equal(second_pair.first, &first_pair); /* what is not the heap's stays */
-  everything_moves();
+  everything_moves(&f);
   assert_int_equal(fixture_stats(&f).prebuilt_objects, 1);
 }
 
@@ -202,7 +190,7 @@ static void removed_while_marking(void **state) {
   for (size_t i = 0; i < COUNT; i++) {
     pairs[i] = (pair){.header = T_PAIR};
     assert_true(cradle_prebuilt_add(f.heap, &pairs[i]));
-    pair *p = new_pair();
+    pair *p = new_pair(&f);
     cradle_store(f.m, &pairs[i], &pairs[i].first, p);
   }
   cradle_collect_full(f.m);
@@ -224,7 +212,7 @@ static void removed_in_any_order(void **state) {
       pairs[i] = (pair){.header = T_PAIR};
       assert_true(cradle_prebuilt_add(f.heap, &pairs[i]));
     }
-    pair *p = new_pair();
+    pair *p = new_pair(&f);
     for (size_t i = 0; i < COUNT; i++)
       if (written >> i & 1) cradle_store(f.m, &pairs[i], &pairs[i].first, p);
     for (size_t i = 0; i < COUNT; i++) {
@@ -239,7 +227,7 @@ static void removed_in_any_order(void **state) {
 
 static void the_next_heap_takes_them_clean(void **state) {
   (void)state;
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   cradle_store(f.m, &first_pair, &first_pair.first, p);
   cradle_store_value(f.m, &encoded, &encoded.item[0], (uintptr_t)p | 1);
   (void)cradle_identity_hash(f.m, &first_pair);
@@ -249,9 +237,9 @@ static void the_next_heap_takes_them_clean(void **state) {
   assert_int_equal(encoded.item[0], 0);
   fixture_open(&f);
   assert_true(cradle_prebuilt_add(f.heap, &first_pair));
-  p = new_pair();
+  p = new_pair(&f);
   cradle_store(f.m, &first_pair, &first_pair.first, p);
-  everything_moves();
+  everything_moves(&f);
   assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
 }
 
@@ -266,14 +254,14 @@ static void many_of_them(void **state) {
   }
   for (size_t k = 0; k < COUNT / 10; k++) {
     size_t i = k * 7919 % COUNT;
-    pair *p = new_pair();
+    pair *p = new_pair(&f);
     cradle_store(f.m, &pairs[i], &pairs[i].first, p);
   }
   assert_int_equal(f.heap->prebuilts.written, COUNT / 10);
-  everything_moves();
+  everything_moves(&f);
   for (size_t k = 0; k < COUNT / 10; k++) assert_int_equal(cradle_type_of(pairs[k * 7919 % COUNT].first), T_PAIR);
   for (size_t i = 0; i < COUNT; i += 3) cradle_prebuilt_remove(f.heap, &pairs[i]);
-  everything_moves();
+  everything_moves(&f);
   for (size_t i = 0; i < COUNT; i++)
     if (i % 3 == 0)
       assert_null(pairs[i].first);
@@ -297,7 +285,7 @@ static void misuse_is_named(void **state) {
   ASSERT_MISUSE(&f, "not a type id of the heap alone", assert_true(cradle_prebuilt_add(f.heap, &flagged)));
   ASSERT_MISUSE(&f, "not aligned to 8 bytes", assert_true(cradle_prebuilt_add(f.heap, (char *)&other + 4)));
   ASSERT_MISUSE(&f, "NULL", assert_true(cradle_prebuilt_add(f.heap, NULL)));
-  ASSERT_MISUSE(&f, "lies in the heap", assert_true(cradle_prebuilt_add(f.heap, new_pair())));
+  ASSERT_MISUSE(&f, "lies in the heap", assert_true(cradle_prebuilt_add(f.heap, new_pair(&f))));
   ASSERT_MISUSE(&f, "is not registered", cradle_prebuilt_remove(f.heap, &other));
   const cradle_type registered[] = {{.name = "weak", .size = 16, .weak = UINT64_C(1) << 1},
                                     {.name = "ephemeron", .size = 24, .ephemerons = UINT64_C(1) << 1},
@@ -319,7 +307,7 @@ static void misuse_is_named(void **state) {
 static void the_verifier_finds_a_store_without_the_barrier(void **state) {
   (void)state;
   cradle_error error;
-  pair *p = new_pair();
+  pair *p = new_pair(&f);
   first_pair.first = p;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "missing write barrier: a prebuilt object"));
@@ -327,7 +315,7 @@ static void the_verifier_finds_a_store_without_the_barrier(void **state) {
   first_pair.first = NULL;
   cradle_store(f.m, &first_pair, &first_pair.first, p);
   cradle_collect_minor(f.m);
-  p = new_pair();
+  p = new_pair(&f);
   first_pair.rest = p;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "missing write barrier"));

@@ -1,0 +1,35 @@
+/* What the tests share of things that must stay what they are while objects move. */
+#ifndef TESTS_MOVING_H
+#define TESTS_MOVING_H
+
+#include "tests/heap_fixture.h"
+
+#include "gc/heap.h"
+
+static inline pair *new_pair(fixture *f) CRADLE_MAY_COLLECT {
+  return cradle_new(f->m, T_PAIR, sizeof(pair));
+}
+
+/* Every young object is promoted, a major collection goes through all its increments, and every old object that may move does. */
+static inline void everything_moves(fixture *f) CRADLE_MAY_COLLECT {
+  cradle_collect_minor(f->m);
+  while (!cradle_collect_step(f->m, 0)) continue;
+  cradle_collect_compacting(f->m);
+  crd_collect_major(f->heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
+}
+
+/* The last note of the heap that has the word in it. */
+typedef struct heard_note {
+  const char *about;
+  char text[200];
+  uint64_t got;
+} heard_note;
+
+static inline void hear_note(void *data, const cradle_event *event) {
+  heard_note *note = data;
+  if (event->kind != CRADLE_EVENT_NOTE || strstr(event->u.note.text, note->about) == NULL) return;
+  strncpy(note->text, event->u.note.text, sizeof note->text - 1);
+  note->got = event->u.note.got;
+}
+
+#endif

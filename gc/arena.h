@@ -117,9 +117,9 @@ void crd_arenas_fini(crd_arenas *arenas);
 bool crd_arenas_ensure_free(crd_arenas *arenas, uint32_t count);
 /* The same for the count arenas from first on, none of them USED. */
 bool crd_arenas_commit_at(crd_arenas *arenas, uint32_t first, uint32_t count);
-/* Has count FREE arenas ready for use without a page fault: commits what is missing and populates them and their metadata, lowest
- * first. It costs the page faults that it saves later (about 0.1 ms for an arena of huge pages, 0.7 ms of base pages), so it is for moments
- * outside of pauses; when all are ready it costs a look at count bytes. Returns how many are ready. */
+/* Has count FREE arenas ready for use without a page fault: commits what is missing and populates them and their metadata,
+ * lowest first. It costs the page faults that it saves later (about 0.1 ms for an arena of huge pages, 0.7 ms of base pages), so
+ * it is for moments outside of pauses; when all are ready it costs a look at count bytes. Returns how many are ready. */
 uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count);
 
 /* Gives FREE arenas beyond keep back to the system, highest first, at most so many. Returns how many went. */

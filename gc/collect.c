@@ -2,6 +2,7 @@
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 #include "gc/probes.h"
+#include "gc/services.h"
 
 /* Of the pause target, what an increment may use at least after a long minor collection, as a share; past the threshold it may use
  * all of it beside the minor collection. */
@@ -247,7 +248,9 @@ void cradle_collect_compacting(cradle_mutator *mutator) {
 void cradle_external_memory(cradle_mutator *mutator, int64_t bytes) {
   cradle_heap *heap = mutator->heap;
   crd_mutator_check_thread(mutator, "cradle_external_memory");
-  if (bytes < 0 && -(uint64_t)bytes > heap->external_bytes)
+  const crd_services *services = heap->services;
+  uint64_t told = heap->external_bytes - (services == NULL ? 0 : services->owned_bytes + services->pressure_bytes);
+  if (bytes < 0 && -(uint64_t)bytes > told)
     crd_misuse(heap, "cradle_external_memory: more is taken away than was added");
   heap->external_bytes += (uint64_t)bytes;
 }

@@ -13,12 +13,12 @@ _Static_assert(offsetof(cradle_mutator, shadow_limit) == CRADLE_MUTATOR_SHADOW_L
 /* A thread is known by the address of a variable of its own: no call, and nothing to clean up. */
 static _Thread_local char thread_mark __attribute__((tls_model("initial-exec")));
 
-static CRADLE_COLD void entry_misuse(cradle_mutator *mutator, const char *what, const char *why) {
+static CRADLE_COLD void entry_misuse(cradle_heap *heap, const char *what, const char *why) {
   crd_text text = {.length = 0};
   crd_text_add(&text, what);
   crd_text_add(&text, ": ");
   crd_text_add(&text, why);
-  crd_misuse(mutator->heap, text.buffer);
+  crd_misuse(heap, text.buffer);
 }
 
 /* As near below the running function as this is no other stack. */
@@ -38,7 +38,8 @@ static void check_scopes(cradle_mutator *mutator, const char *what) {
   if (!CRADLE_ASSERTIONS && !options->verify && options->stress_period == 0) return;
   for (const cradle_scoped_root *root = mutator->scoped_roots; root != NULL; root = root->previous)
     if (!is_scope(mutator, root, CRADLE_ASSERTIONS ? SIZE_MAX : SAME_STACK_BYTES))
-      entry_misuse(mutator, what, "a scoped root of a frame that is gone is still open: cradle_unwind is missing after a longjmp");
+      entry_misuse(mutator->heap, what,
+                   "a scoped root of a frame that is gone is still open: cradle_unwind is missing after a longjmp");
 }
 
 /* What the heap is busy with when it is not the program's turn. */
@@ -55,17 +56,20 @@ static const char *called_from(int state) {
   }
 }
 
+void crd_heap_check(cradle_heap *heap, const char *what) {
+  if (CRADLE_UNLIKELY(heap->state != HEAP_MUTATING)) entry_misuse(heap, what, called_from(heap->state));
+}
+
 void crd_mutator_check_thread(cradle_mutator *mutator, const char *what) {
   if (CRADLE_UNLIKELY(mutator_of(mutator)->thread != &thread_mark))
-    entry_misuse(mutator, what, "the mutator is not attached to the calling thread");
-  if (CRADLE_UNLIKELY(mutator->heap->state != HEAP_MUTATING))
-    entry_misuse(mutator, what, called_from(mutator->heap->state));
+    entry_misuse(mutator->heap, what, "the mutator is not attached to the calling thread");
+  crd_heap_check(mutator->heap, what);
 }
 
 void crd_mutator_check(cradle_mutator *mutator, const char *what) {
   crd_mutator_check_thread(mutator, what);
   if (CRADLE_UNLIKELY(mutator->no_collect_depth != 0))
-    entry_misuse(mutator, what, "may collect, but a no-collection region is open (cradle_no_collect_begin)");
+    entry_misuse(mutator->heap, what, "may collect, but a no-collection region is open (cradle_no_collect_begin)");
   check_scopes(mutator, what);
 }
 
@@ -98,8 +102,8 @@ void cradle_mutator_free(cradle_mutator *mutator) {
   cradle_heap *heap = mutator->heap;
   crd_mutator_check(mutator, "cradle_mutator_free");
   if (mutator->shadow_top != mutator->shadow_base)
-    entry_misuse(mutator, "cradle_mutator_free", "the shadow stack is not empty");
-  if (mutator->scoped_roots != NULL) entry_misuse(mutator, "cradle_mutator_free", "a scoped root is still open");
+    entry_misuse(mutator->heap, "cradle_mutator_free", "the shadow stack is not empty");
+  if (mutator->scoped_roots != NULL) entry_misuse(mutator->heap, "cradle_mutator_free", "a scoped root is still open");
   crd_collect_minor(heap, CRADLE_CAUSE_DETACH);
   heap->mutator = NULL;
   for (cradle_root_range *range = mutator_of(mutator)->ranges; range != NULL; range = range->next) range->link = NULL;
@@ -116,7 +120,7 @@ void cradle_mutator_detach(cradle_mutator *mutator) {
 CRADLE_UNCHECKED_COLLECTION
 void cradle_mutator_attach(cradle_mutator *mutator) {
   if (mutator_of(mutator)->thread != NULL)
-    entry_misuse(mutator, "cradle_mutator_attach", "the mutator is attached to a thread already");
+    entry_misuse(mutator->heap, "cradle_mutator_attach", "the mutator is attached to a thread already");
   mutator_of(mutator)->thread = &thread_mark;
 }
 
@@ -130,7 +134,7 @@ void cradle_no_collect_begin(cradle_mutator *mutator) {
 CRADLE_UNCHECKED_COLLECTION
 void cradle_no_collect_end(cradle_mutator *mutator) {
   crd_mutator_check_thread(mutator, "cradle_no_collect_end");
-  if (mutator->no_collect_depth == 0) entry_misuse(mutator, "cradle_no_collect_end", "no region is open");
+  if (mutator->no_collect_depth == 0) entry_misuse(mutator->heap, "cradle_no_collect_end", "no region is open");
   mutator->no_collect_depth--;
   crd_nursery_set_top(mutator->heap);
 }
@@ -144,7 +148,7 @@ cradle_checkpoint cradle_save(const cradle_mutator *mutator) {
 void cradle_unwind(cradle_mutator *mutator, const cradle_checkpoint *checkpoint) {
   crd_mutator_check_thread(mutator, "cradle_unwind");
   if (checkpoint->shadow_depth > (size_t)(mutator->shadow_top - mutator->shadow_base))
-    entry_misuse(mutator, "cradle_unwind", "the shadow stack is lower than at the checkpoint already");
+    entry_misuse(mutator->heap, "cradle_unwind", "the shadow stack is lower than at the checkpoint already");
   mutator->shadow_top = mutator->shadow_base + checkpoint->shadow_depth;
   mutator->scoped_roots = checkpoint->scoped_roots;
   mutator->no_collect_depth = checkpoint->no_collect_depth;

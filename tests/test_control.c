@@ -320,6 +320,12 @@ static void collecting_hook(void *data, const cradle_event *event) {
   cradle_collect_minor(f.m);
 }
 
+static void typing_hook(void *data, const cradle_event *event) {
+  (void)data, (void)event;
+  uint32_t late = cradle_type_add(f.heap, &(cradle_type){.name = "late", .size = 16});
+  fail_msg("type %u was added", late);
+}
+
 static void removing_hook(void *data, const cradle_event *event) {
   (void)event;
   cradle_hook_remove(f.heap, data);
@@ -417,6 +423,8 @@ static void hooks_that_use_the_heap(void **state) {
     refused_in_child(cradle_collect_compacting, "cradle_new: called from a listener or a hook");
     hook.function = collecting_hook;
     refused_in_child(cradle_collect_compacting, "cradle_collect_minor: called from a listener or a hook");
+    hook.function = typing_hook;
+    refused_in_child(cradle_collect_compacting, "cradle_type_add: called from a listener or a hook");
     hook.function = removing_hook;
     hook.data = &hook;
     refused_in_child(cradle_collect_compacting, "cradle_hook_remove: called from a listener or a hook");

@@ -447,6 +447,19 @@ static void external_sizes_count(void **state) {
   fixture_close(&f);
 }
 
+static void what_objects_own_is_not_taken_away(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  cradle_handle keep = cradle_handle_new(f.m, new_file(&f, NULL, 1000000));
+  cradle_collect_major(f.m);
+  if (f.stressed) cradle_collect_major(f.m);
+  assert_int_equal(fixture_stats(&f).external_bytes, 1000000);
+  ASSERT_MISUSE(&f, "more is taken away than was added", cradle_external_memory(f.m, -1));
+  cradle_handle_free(f.m, keep);
+  fixture_close(&f);
+}
+
 /* Few small objects with large buffers: collections come by pressure, and the buffers go. */
 static void pressure_brings_collections_forward(void **state) {
   (void)state;
@@ -561,6 +574,7 @@ int main(void) {
       cmocka_unit_test(what_a_finalizer_brings_back_is_not_destroyed),
       cmocka_unit_test(a_destructor_that_uses_the_heap_is_refused),
       cmocka_unit_test(external_sizes_count),
+      cmocka_unit_test(what_objects_own_is_not_taken_away),
       cmocka_unit_test(pressure_brings_collections_forward),
       cmocka_unit_test(what_is_on_its_way_back_is_not_seen),
       cmocka_unit_test(misuse_of_finalizers),

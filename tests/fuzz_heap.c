@@ -8,10 +8,19 @@
  *
  * tools/fuzz builds and runs the first.
  */
+#include <unistd.h>
+
 #define MODEL_OF_BYTES
 #include "test_model.c"
 
 #define BYTES_MOST 4096
+
+/* One machine for all, so that the same bytes are the same run everywhere, and it is not detected anew for each input. */
+static const cradle_hardware *machine(void) {
+  static cradle_hardware hardware = {.l2_bytes = (size_t)1 << 20, .memory_bytes = (size_t)8 << 30};
+  hardware.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+  return &hardware;
+}
 
 static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
   switch (below(w, 24)) {
@@ -39,7 +48,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   static const uint64_t periods[] = {0, 0, 1, 7};
   if (size < 4 || size > BYTES_MOST) return 0;
   world w;
-  open_world(&w, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] % 4 != 0);
+  cradle_options options;
+  choose_options(&options, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] % 4 != 0);
+  options.hardware = machine();
+  options.reserve_bytes = (size_t)8 << 30;
+  options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF; /* clearing one takes longer than most inputs */
+  open_world(&w, data[2] % 3, &options);
   w.choice = data + 4;
   w.choices_end = data + size;
   start_mutator(&w);

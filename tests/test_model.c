@@ -182,6 +182,11 @@ static unsigned char byte_of(uint32_t number, uint64_t i) {
   return (unsigned char)(number * 31 + i * 7);
 }
 
+/* Of long byte objects every so many-th is written, and compared. */
+static uint64_t stride_of(uint64_t length) {
+  return 1 + length / 64;
+}
+
 #include "tests/model_identity.h"
 
 /* --- what the heap should say about itself --- */
@@ -226,7 +231,7 @@ static void compare_one(world *w, const object *real, uint32_t number) {
   if (model->type != T_BYTES) return;
   const bytes *text = (const bytes *)real;
   if (text->length != model->length) differ(w, "bytes have another length");
-  for (uint64_t i = 0; i < text->length; i += 1 + text->length / 64)
+  for (uint64_t i = 0; i < text->length; i += stride_of(text->length))
     if (text->item[i] != byte_of(number, i)) differ(w, "a byte changed");
 }
 
@@ -478,9 +483,16 @@ static object *random_object(world *w, uint32_t *number) {
   return real;
 }
 
-static uint64_t random_length(world *w) {
+/* The longest word arrays have several of each piece in which a collection looks at them. With bytes instead of a seed that must
+ * do: all collections and comparisons would be about one array otherwise. Bytes themselves cost nothing, and exceed an arena. */
+static uint64_t longest(const world *w, uint32_t type) {
+  if (w->choice == NULL) return 100000;
+  return type == T_BYTES ? (uint64_t)3 << 20 : 10000;
+}
+
+static uint64_t random_length(world *w, uint32_t type) {
   switch (below(w, 100)) {
-    case 0: return below(w, 100000);
+    case 0: return below(w, longest(w, type));
     case 1: case 2: case 3: return below(w, 6000);
     default: return below(w, 40);
   }
@@ -496,7 +508,7 @@ static void list_final(world *w, uint32_t number) {
 static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   uint32_t type = (uint32_t)below(w, below(w, 2) ? T_FINAL : T_COUNT);
   if (type == T_FINAL && !w->has_finals) type = T_NODE;
-  uint64_t length = type == T_BYTES || is_array(type) ? random_length(w) : 0;
+  uint64_t length = type == T_BYTES || is_array(type) ? random_length(w, type) : 0;
   object *real;
   if (types[type].finalizer != 0 || types[type].destructor != NULL) {
     real = below(w, 2) ? cradle_new_registered(w->m, type, sizeof(node)) : cradle_try_new_registered(w->m, type, sizeof(node));
@@ -516,7 +528,7 @@ static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   real->identity = *number;
   if (type == T_FINAL) list_final(w, *number);
   if (type == T_BYTES)
-    for (uint64_t i = 0; i < length; i++) ((bytes *)real)->item[i] = byte_of(*number, i);
+    for (uint64_t i = 0; i < length; i += stride_of(length)) ((bytes *)real)->item[i] = byte_of(*number, i);
   return real;
 }
 
@@ -784,25 +796,27 @@ static void look_while_clearing(world *w) {
 
 /* --- a run --- */
 
-static void open_world(world *w, uint64_t seed, size_t nursery, uint64_t stress, bool verify) {
-  *w = (world){.seed = seed * 2654435761u + 88172645463325252u, .count = 1, .capacity = 1024,
-               .has_finals = seed % 2};
+static void choose_options(cradle_options *options, uint64_t seed, size_t nursery, uint64_t stress, bool verify) {
+  cradle_options_init(options);
+  options->types = types;
+  options->type_count = T_COUNT;
+  options->nursery_bytes = nursery;
+  options->major_min_bytes = (size_t)2 << 20; /* many major collections */
+  options->stress_period = stress;
+  options->stress_major = stress != 0 ? 50 : 0;
+  if (seed % 3 == 0) options->pause_ns = 1; /* the smallest increments, */
+  if (seed % 3 == 1) options->pause_ns = 0; /* or none */
+  options->verify = verify;
+}
+
+static void open_world(world *w, uint64_t seed, const cradle_options *options) {
+  *w = (world){.seed = seed * 2654435761u + 88172645463325252u, .count = 1, .capacity = 64, .has_finals = seed % 2};
   first_seed = seed;
   w->objects = calloc(w->capacity, sizeof *w->objects);
   w->shadow_model = calloc(SHADOW_MAX, sizeof *w->shadow_model);
-  cradle_options options;
-  cradle_options_init(&options);
-  options.types = types;
-  options.type_count = T_COUNT;
-  options.nursery_bytes = nursery;
-  options.major_min_bytes = (size_t)2 << 20; /* many major collections */
-  options.stress_period = stress;
-  options.stress_major = stress != 0 ? 50 : 0;
-  if (seed % 3 == 0) options.pause_ns = 1; /* the smallest increments, */
-  if (seed % 3 == 1) options.pause_ns = 0; /* or none */
-  options.verify = verify;
+  if (w->objects == NULL || w->shadow_model == NULL) abort();
   cradle_error error;
-  w->heap = cradle_heap_new(&options, &error);
+  w->heap = cradle_heap_new(options, &error);
   if (w->heap == NULL) differ(w, error.message);
   the_world = w;
 }
@@ -890,7 +904,9 @@ static uint64_t moved_old, recorded; /* in all runs */
 
 static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, bool verify) {
   world w;
-  open_world(&w, seed, nursery, stress, verify);
+  cradle_options options;
+  choose_options(&options, seed, nursery, stress, verify);
+  open_world(&w, seed, &options);
   start_mutator(&w);
   for (w.op = 0; w.op < ops; w.op++) step(&w);
   check_last(&w);

@@ -13,6 +13,8 @@
 #define MODEL_OF_BYTES
 #include "test_model.c"
 
+#include "tests/fuzz_system.h"
+
 #define BYTES_MOST 4096
 
 /* One machine for all, so that the same bytes are the same run everywhere, and it is not detected anew for each input. */
@@ -47,6 +49,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   static const size_t nurseries[] = {4096, 5000, 16384, 65536};
   static const uint64_t periods[] = {0, 0, 1, 7};
   if (size < 4 || size > BYTES_MOST) return 0;
+  system_reset();
   world w;
   cradle_options options;
   choose_options(&options, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] % 4 != 0);

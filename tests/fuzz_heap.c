@@ -8,12 +8,14 @@
  *
  * tools/fuzz builds and runs the first.
  */
+#include <limits.h>
+#include <setjmp.h>
 #include <unistd.h>
+
+#include "tests/fuzz_system.h"
 
 #define MODEL_OF_BYTES
 #include "test_model.c"
-
-#include "tests/fuzz_system.h"
 
 #define BYTES_MOST 4096
 
@@ -22,6 +24,13 @@ static const cradle_hardware *machine(void) {
   static cradle_hardware hardware = {.l2_bytes = (size_t)1 << 20, .memory_bytes = (size_t)8 << 30};
   hardware.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
   return &hardware;
+}
+
+/* From now on memory may be refused, for a while or until something looks at the heap. */
+static void op_refuse(world *w) {
+  unsigned after = (unsigned)below(w, 16), count = (unsigned)below(w, 16);
+  system_refuse(after, count == 0 ? UINT_MAX : count);
+  w->was_refused = true;
 }
 
 static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
@@ -40,7 +49,28 @@ static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
     case 18: case 19: identity_step(w); break;
     case 20: look_while_clearing(w); break;
     case 21: op_register(w); break;
+    case 22: op_refuse(w); break;
     default: op_collect(w); break;
+  }
+}
+
+static jmp_buf step_end;
+
+/* An allocation was refused: the operation ends before it changed anything. */
+static void end_step(void *data, cradle_mutator *m, size_t size) {
+  (void)m, (void)size;
+  if (!((world *)data)->was_refused) differ(data, "memory ran out");
+  longjmp(step_end, 1);
+}
+
+static void fuzz_steps(world *w) CRADLE_MAY_COLLECT {
+  cradle_checkpoint checkpoint;
+  for (; w->choice < w->choices_end; w->op++) {
+    checkpoint = cradle_save(w->m);
+    if (setjmp(step_end) == 0)
+      fuzz_step(w);
+    else
+      cradle_unwind(w->m, &checkpoint);
   }
 }
 
@@ -56,11 +86,14 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   options.hardware = machine();
   options.reserve_bytes = (size_t)8 << 30;
   options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF; /* clearing one takes longer than most inputs */
+  options.on_out_of_memory = end_step;
+  options.handler_data = &w;
   open_world(&w, data[2] % 3, &options);
   w.choice = data + 4;
   w.choices_end = data + size;
   start_mutator(&w);
-  for (; w.choice < w.choices_end; w.op++) fuzz_step(&w);
+  fuzz_steps(&w);
+  system_heal();
   cradle_error error;
   if (!cradle_heap_verify(w.heap, &error)) differ(&w, error.message);
   check_last(&w);

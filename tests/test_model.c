@@ -114,6 +114,8 @@ typedef struct world {
   uint32_t *finals;    /* objects with finalizers */
   size_t final_count;
   uint64_t deliveries;
+  cradle_out_of_memory_function out_of_memory; /* NULL, or what ends an operation whose allocation was refused */
+  bool was_refused;    /* memory: operations may end early, and finalizers come in any order */
   bool has_finals;     /* every other seed; without them, pairs are walked over */
   struct identity_world *identity; /* tests/model_identity.h */
 } world;
@@ -423,6 +425,9 @@ static bool is_only_kept(const void *data, const void *real) {
 
 /* Compares the graph, and walk, referrers and dump with it. */
 static void look(world *w, bool exact) {
+#ifdef MODEL_OF_BYTES
+  system_heal(); /* it needs memory itself */
+#endif
   view all = {.is_kept = is_only_kept, .data = w, .waiting = cradle_finalizer_waiting(w->m, QUEUE)};
   w->view = &all;
   compare(w, exact);
@@ -523,6 +528,8 @@ static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   } else {
     real = cradle_new(w->m, type, sizeof(node));
   }
+  if (real == NULL && w->out_of_memory != NULL) w->out_of_memory(w, w->m, 0);
+  if (real == NULL) differ(w, "memory ran out");
   model_object shape = {.type = type, .length = length};
   *number = model_new(w, type, words_of(&shape), length);
   real->identity = *number;
@@ -645,7 +652,7 @@ static bool leads_to(const world *w, uint32_t from, uint32_t to) {
 /* Nobody who is still to come may lead to the one that came, unless it leads back. Once something that leads to it has come
  * back, the program may have stored a reference to it anywhere. */
 static void check_order(world *w, uint32_t came) {
-  if (w->objects[came].revived) return;
+  if (w->objects[came].revived || w->was_refused) return;
   for (size_t tries = 0; tries < 8; tries++) {
     uint32_t other = w->finals[w->final_count - 1 - below(w, w->final_count < 200 ? w->final_count : 200)];
     if (w->objects[other].delivered == 0 && leads_to(w, other, came) && !leads_to(w, came, other))
@@ -677,7 +684,10 @@ static void op_register(world *w) {
   object *real = random_object(w, &number);
   if (!w->has_finals || real == NULL || w->objects[number].type != T_NODE || w->objects[number].is_final) return;
   if (identity_is_prebuilt(w, real)) return;
-  if (!cradle_finalizer_register(w->m, real, QUEUE)) abort();
+  if (!cradle_finalizer_register(w->m, real, QUEUE)) {
+    if (!w->was_refused) differ(w, "a finalizer was refused");
+    return;
+  }
   list_final(w, number);
 }
 
@@ -810,7 +820,8 @@ static void choose_options(cradle_options *options, uint64_t seed, size_t nurser
 }
 
 static void open_world(world *w, uint64_t seed, const cradle_options *options) {
-  *w = (world){.seed = seed * 2654435761u + 88172645463325252u, .count = 1, .capacity = 64, .has_finals = seed % 2};
+  *w = (world){.seed = seed * 2654435761u + 88172645463325252u, .count = 1, .capacity = 64, .has_finals = seed % 2,
+               .out_of_memory = options->on_out_of_memory};
   first_seed = seed;
   w->objects = calloc(w->capacity, sizeof *w->objects);
   w->shadow_model = calloc(SHADOW_MAX, sizeof *w->shadow_model);

@@ -121,7 +121,8 @@ bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
   cradle_mutator *mutator = &heap->mutator->public;
   services->fresh.top = mutator->registered != NULL ? mutator->registered : services->fresh.base;
   if (!ensure_room(heap, &services->fresh, 1)) return false;
-  mutator->registered = services->fresh.top;
+  /* No room yet, if a list is refused now. */
+  if (mutator->registered == NULL) mutator->registered = mutator->registered_end = services->fresh.base;
   kinds |= services->kinds | heap->types.registers;
   size_t needed = (size_t)(services->fresh.top - services->fresh.base) + 1;
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)

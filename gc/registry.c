@@ -63,9 +63,9 @@ static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) 
     memmove(queue->words.base, queue->head, waiting * sizeof *queue->head);
     queue->words.top = queue->words.base + waiting;
   }
-  if (!ensure_room(heap, &queue->words, count)) return false;
-  queue->head = queue->words.base;
-  return true;
+  bool ready = ensure_room(heap, &queue->words, count);
+  queue->head = queue->words.base; /* that of a queue without memory, too */
+  return ready;
 }
 
 /* Room for so many finalizers more than are listed, wherever they may go, and for as many as are listed again [services.3]. */

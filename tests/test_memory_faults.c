@@ -417,13 +417,13 @@ static void lists_are_refused(void **state) {
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "--every-call") == 0) stride = 1;
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(lists_are_refused, warm_up),
       cmocka_unit_test_setup(each_call_fails_once, warm_up),
       cmocka_unit_test_setup(every_nth_call_fails, warm_up),
       cmocka_unit_test_setup(a_call_fails_from_some_time_on, warm_up),
       cmocka_unit_test_setup(calls_suit_larger_base_pages, warm_up),
       cmocka_unit_test_setup(gigantic_pages_come_and_go_whole, warm_up),
       cmocka_unit_test_setup(a_heap_gives_back_by_its_clock, warm_up),
-      cmocka_unit_test_setup(lists_are_refused, warm_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,12 @@
 /* The model test with bytes in place of the random numbers: a fuzzer looks for bytes under which heap and model differ.
  *
  * The first four bytes choose nursery, stress mode, increments and verifier, every operation takes one or more of the others, and
- * the run is over when they are used up. Three programs are made of this file: with libFuzzer (FUZZ_ENGINE: it has the main
- * function), under AFL++ (compiled with afl-clang-fast, FILE being @@), and one that replays files, which is a test:
+ * the run is over when they are used up. Two programs are made of this file: with libFuzzer or AFL++ (FUZZ_ENGINE: they have the
+ * main function), which tools/fuzz builds and runs, and one that replays files, which is a test:
  *
- *     fuzz_heap FILE...
- *
- * tools/fuzz builds and runs the first.
+ *     fuzz_heap FILE-OR-FOLDER...
  */
+#include <dirent.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <unistd.h>
@@ -106,27 +105,46 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
 }
 
 #ifndef FUZZ_ENGINE
-static bool replay(const char *name) {
+static unsigned replayed;
+
+static bool refuse(const char *name) {
+  fprintf(stderr, "fuzz_heap: %s cannot be read\n", name);
+  return false;
+}
+
+static bool replay_file(const char *name) {
   unsigned char bytes[BYTES_MOST];
   FILE *file = fopen(name, "rb");
-  if (file == NULL) {
-    fprintf(stderr, "fuzz_heap: %s cannot be read\n", name);
-    return false;
-  }
+  if (file == NULL) return refuse(name);
   size_t size = fread(bytes, 1, sizeof bytes, file);
   fclose(file);
   LLVMFuzzerTestOneInput(bytes, size);
+  replayed++;
   return true;
+}
+
+static bool replay(const char *name) {
+  DIR *folder = opendir(name);
+  if (folder == NULL) return replay_file(name);
+  bool done = true;
+  for (const struct dirent *entry; done && (entry = readdir(folder)) != NULL;) {
+    char path[4096];
+    if (entry->d_name[0] == '.') continue;
+    int length = snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
+    done = length < (int)sizeof path ? replay_file(path) : refuse(entry->d_name);
+  }
+  closedir(folder);
+  return done;
 }
 
 int main(int argc, char **argv) {
   if (argc < 2) {
-    fputs("usage: fuzz_heap FILE...\n", stderr);
+    fputs("usage: fuzz_heap FILE-OR-FOLDER...\n", stderr);
     return 2;
   }
   for (int i = 1; i < argc; i++)
     if (!replay(argv[i])) return 1;
-  printf("%d files replayed, no difference\n", argc - 1);
-  return 0;
+  printf("%u files replayed, no difference\n", replayed);
+  return replayed == 0;
 }
 #endif

@@ -18,6 +18,8 @@
 /* After a refusal the pool is left alone for so many commits: asking costs a system call each time. */
 #define POOL_SKIP 8
 #define DEMAND_EPOCH_NS UINT64_C(2000000000)
+/* The largest base page of the machines that have one smaller than an arena. */
+#define BASE_PAGE_MAX_BYTES ((uintptr_t)64 << 10)
 
 static void *address_of(const crd_arenas *arenas, uint32_t index) {
   return (void *)(arenas->base + ((uintptr_t)index << ARENA_SHIFT));
@@ -196,9 +198,16 @@ bool crd_arenas_commit_at(crd_arenas *arenas, uint32_t first, uint32_t count) {
   return true;
 }
 
+/* Of the metadata whole base pages, of whichever size: it is committed in larger pieces. */
+static bool populate_meta(crd_arenas *arenas, uint32_t index) {
+  uintptr_t from = (uintptr_t)&arenas->meta[index] & ~(BASE_PAGE_MAX_BYTES - 1);
+  uintptr_t to = ((uintptr_t)&arenas->meta[index + 1] + BASE_PAGE_MAX_BYTES - 1) & ~(BASE_PAGE_MAX_BYTES - 1);
+  return crd_pages_populate((void *)from, to - from);
+}
+
 static bool populate(crd_arenas *arenas, uint32_t index) {
   if (arenas->origins[index] & ARENA_TOUCHED) return true;
-  if (!crd_pages_populate(&arenas->meta[index], sizeof(crd_arena))) return false;
+  if (!populate_meta(arenas, index)) return false;
   if (!crd_pages_populate(address_of(arenas, index), ARENA_BYTES)) return false;
   arenas->origins[index] |= ARENA_TOUCHED;
   return true;

@@ -299,6 +299,7 @@ static void trace_all_old(minor_context *context) {
     *context->heap->prebuilts.objects[i] |= HEADER_BARRIER_FLAG;
     trace(context, context->heap->prebuilts.objects[i]);
   }
+  trace_pending(context); /* there may be nothing else to trace: what could not grow may be empty */
   context->heap->remember_all = false;
   context->looked_at_all = true;
 }

@@ -47,9 +47,11 @@ static void init_reach(cradle_heap *heap, crd_death *death) {
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)ensure_room(heap, stacks[i], 1);
 }
 
+/* When its first pages are refused it has an address without memory: an empty list all the same, and the next object tries again. */
 static bool init_list(cradle_heap *heap, crd_list *list) {
-  if (!ensure_room(heap, &list->words, 1)) return false;
+  bool ready = ensure_room(heap, &list->words, 1);
   list->kept = list->next = list->young = list->words.base;
+  if (!ready) return false;
   init_reach(heap, &heap->services->minor);
   init_reach(heap, &heap->services->major);
   return true;
@@ -61,9 +63,9 @@ static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) 
     memmove(queue->words.base, queue->head, waiting * sizeof *queue->head);
     queue->words.top = queue->words.base + waiting;
   }
-  if (!ensure_room(heap, &queue->words, count)) return false;
-  queue->head = queue->words.base;
-  return true;
+  bool ready = ensure_room(heap, &queue->words, count);
+  queue->head = queue->words.base; /* that of a queue without memory, too */
+  return ready;
 }
 
 /* Room for so many finalizers more than are listed, wherever they may go, and for as many as are listed again [services.3]. */
@@ -91,21 +93,23 @@ void crd_registry_close(cradle_heap *heap) {
   if (heap->mutator != NULL) heap->mutator->public.registered_end = heap->mutator->public.registered;
 }
 
+/* A kind that was refused room is one that has none. */
 void crd_registry_allow(cradle_heap *heap) {
   const crd_services *services = heap->services;
+  unsigned kinds = services->kinds | heap->types.registers;
   size_t room = (size_t)(services->fresh.limit - services->fresh.base);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
     const crd_word_stack *words = &services->lists[kind].words;
     size_t free_words = (size_t)(words->limit - words->top);
-    if (services->kinds >> kind & 1 && free_words < room) room = free_words;
+    if (kinds >> kind & 1 && free_words < room) room = free_words;
   }
-  if (services->kinds >> REGISTERED_FINALIZER & 1 && services->finalizer_room < room) room = services->finalizer_room;
+  if (kinds >> REGISTERED_FINALIZER & 1 && services->finalizer_room < room) room = services->finalizer_room;
   heap->mutator->public.registered_end = services->fresh.base + room;
 }
 
 static bool list_room(cradle_heap *heap, int kind, size_t needed) {
   crd_list *list = &heap->services->lists[kind];
-  if (list->words.base == NULL && !init_list(heap, list)) return false;
+  if (word_stack_committed(&list->words) == 0 && !init_list(heap, list)) return false;
   if (!ensure_room(heap, &list->words, needed)) return false;
   return kind != REGISTERED_FINALIZER || finalizer_room(heap, needed);
 }
@@ -117,7 +121,8 @@ bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
   cradle_mutator *mutator = &heap->mutator->public;
   services->fresh.top = mutator->registered != NULL ? mutator->registered : services->fresh.base;
   if (!ensure_room(heap, &services->fresh, 1)) return false;
-  mutator->registered = services->fresh.top;
+  /* No room yet, if a list is refused now. */
+  if (mutator->registered == NULL) mutator->registered = mutator->registered_end = services->fresh.base;
   kinds |= services->kinds | heap->types.registers;
   size_t needed = (size_t)(services->fresh.top - services->fresh.base) + 1;
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)

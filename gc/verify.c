@@ -403,7 +403,7 @@ static bool prepare(verify_context *context) {
   cradle_heap *heap = context->heap;
   context->pending = &heap->mark_stack;
   context->pending_base = heap->mark_stack.top;
-  context->seen = calloc(heap->nursery.committed_bytes / 512 + 1, sizeof *context->seen);
+  context->seen = calloc(nursery_filled(heap) / 512 + 1, sizeof *context->seen);
   bool recorded = sorted_from(&context->recorded, &heap->recorded, false);
   bool grey = sorted_from(&context->grey, &heap->mark_stack, true);
   crd_word_stack fresh = crd_registry_fresh(heap);
@@ -428,7 +428,7 @@ bool crd_verify(cradle_heap *heap, crd_text *text) {
   free(context.grey.words);
   free(context.registered.words);
   if (!prepared) {
-    crd_event_note(heap, "the heap was not verified: no memory for it", heap->nursery.committed_bytes / 64, 0);
+    crd_event_note(heap, "the heap was not verified: no memory for it", nursery_filled(heap) / 64, 0);
     return true;
   }
   if (context.incomplete) crd_event_note(heap, "the heap was verified in part: no memory for all of it", 0, 0);

@@ -1,17 +1,36 @@
 /* The model test with bytes in place of the random numbers: a fuzzer looks for bytes under which heap and model differ.
  *
  * The first four bytes choose nursery, stress mode, increments and verifier, every operation takes one or more of the others, and
- * the run is over when they are used up. Three programs are made of this file: with libFuzzer (FUZZ_ENGINE: it has the main
- * function), under AFL++ (compiled with afl-clang-fast, FILE being @@), and one that replays files, which is a test:
+ * the run is over when they are used up. Two programs are made of this file: with libFuzzer or AFL++ (FUZZ_ENGINE: they have the
+ * main function), which tools/fuzz builds and runs, and one that replays files, which is a test:
  *
- *     fuzz_heap FILE...
- *
- * tools/fuzz builds and runs the first.
+ *     fuzz_heap FILE-OR-FOLDER...
  */
+#include <dirent.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <unistd.h>
+
+#include "tests/fuzz_system.h"
+
 #define MODEL_OF_BYTES
 #include "test_model.c"
 
 #define BYTES_MOST 4096
+
+/* One machine for all, so that the same bytes are the same run everywhere, and it is not detected anew for each input. */
+static const cradle_hardware *machine(void) {
+  static cradle_hardware hardware = {.l2_bytes = (size_t)1 << 20, .memory_bytes = (size_t)8 << 30};
+  hardware.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+  return &hardware;
+}
+
+/* From now on memory may be refused, for a while or until something looks at the heap. */
+static void op_refuse(world *w) {
+  unsigned after = (unsigned)below(w, 16), count = (unsigned)below(w, 16);
+  system_refuse(after, count == 0 ? UINT_MAX : count);
+  w->was_refused = true;
+}
 
 static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
   switch (below(w, 24)) {
@@ -29,7 +48,28 @@ static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
     case 18: case 19: identity_step(w); break;
     case 20: look_while_clearing(w); break;
     case 21: op_register(w); break;
+    case 22: op_refuse(w); break;
     default: op_collect(w); break;
+  }
+}
+
+static jmp_buf step_end;
+
+/* An allocation was refused: the operation ends before it changed anything. */
+static void end_step(void *data, cradle_mutator *m, size_t size) {
+  (void)m, (void)size;
+  if (!((world *)data)->was_refused) differ(data, "memory ran out");
+  longjmp(step_end, 1);
+}
+
+static void fuzz_steps(world *w) CRADLE_MAY_COLLECT {
+  cradle_checkpoint checkpoint;
+  for (; w->choice < w->choices_end; w->op++) {
+    checkpoint = cradle_save(w->m);
+    if (setjmp(step_end) == 0)
+      fuzz_step(w);
+    else
+      cradle_unwind(w->m, &checkpoint);
   }
 }
 
@@ -38,12 +78,21 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   static const size_t nurseries[] = {4096, 5000, 16384, 65536};
   static const uint64_t periods[] = {0, 0, 1, 7};
   if (size < 4 || size > BYTES_MOST) return 0;
+  system_reset();
   world w;
-  open_world(&w, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] % 4 != 0);
+  cradle_options options;
+  choose_options(&options, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] % 4 != 0);
+  options.hardware = machine();
+  options.reserve_bytes = (size_t)8 << 30;
+  options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF; /* clearing one takes longer than most inputs */
+  options.on_out_of_memory = end_step;
+  options.handler_data = &w;
+  open_world(&w, data[2] % 3, &options);
   w.choice = data + 4;
   w.choices_end = data + size;
   start_mutator(&w);
-  for (; w.choice < w.choices_end; w.op++) fuzz_step(&w);
+  fuzz_steps(&w);
+  system_heal();
   cradle_error error;
   if (!cradle_heap_verify(w.heap, &error)) differ(&w, error.message);
   check_last(&w);
@@ -56,27 +105,46 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
 }
 
 #ifndef FUZZ_ENGINE
-static bool replay(const char *name) {
+static unsigned replayed;
+
+static bool refuse(const char *name) {
+  fprintf(stderr, "fuzz_heap: %s cannot be read\n", name);
+  return false;
+}
+
+static bool replay_file(const char *name) {
   unsigned char bytes[BYTES_MOST];
   FILE *file = fopen(name, "rb");
-  if (file == NULL) {
-    fprintf(stderr, "fuzz_heap: %s cannot be read\n", name);
-    return false;
-  }
+  if (file == NULL) return refuse(name);
   size_t size = fread(bytes, 1, sizeof bytes, file);
   fclose(file);
   LLVMFuzzerTestOneInput(bytes, size);
+  replayed++;
   return true;
+}
+
+static bool replay(const char *name) {
+  DIR *folder = opendir(name);
+  if (folder == NULL) return replay_file(name);
+  bool done = true;
+  for (const struct dirent *entry; done && (entry = readdir(folder)) != NULL;) {
+    char path[4096];
+    if (entry->d_name[0] == '.') continue;
+    int length = snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
+    done = length < (int)sizeof path ? replay_file(path) : refuse(entry->d_name);
+  }
+  closedir(folder);
+  return done;
 }
 
 int main(int argc, char **argv) {
   if (argc < 2) {
-    fputs("usage: fuzz_heap FILE...\n", stderr);
+    fputs("usage: fuzz_heap FILE-OR-FOLDER...\n", stderr);
     return 2;
   }
   for (int i = 1; i < argc; i++)
     if (!replay(argv[i])) return 1;
-  printf("%d files replayed, no difference\n", argc - 1);
-  return 0;
+  printf("%u files replayed, no difference\n", replayed);
+  return replayed == 0;
 }
 #endif

@@ -356,9 +356,68 @@ static void a_heap_gives_back_by_its_clock(void **state) {
   fixture_close(&f);
 }
 
+static uint64_t files_closed;
+
+static void close_file(void *file) {
+  (void)file;
+  files_closed++;
+}
+
+static const cradle_type registered_types[] = {
+    {.name = "weak pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, rest), .weak = CRADLE_SLOT(pair, first)},
+    {.name = "final", .size = sizeof(pair), .references = CRADLE_SLOT(pair, first), .finalizer = 1},
+    {.name = "file", .size = sizeof(pair), .destructor = close_file},
+    {.name = "table", .size = sizeof(vector), .items = CRADLE_ITEMS_EPHEMERONS, .item_size = 16,
+     .length_offset = offsetof(vector, length)},
+};
+
+/* An object of each type, as many times; how many files came. */
+CRADLE_UNCHECKED_COLLECTION
+static uint64_t register_all(cradle_mutator *m, unsigned times) {
+  uint64_t files = 0;
+  for (unsigned i = 0; i < times; i++) {
+    for (uint32_t type = 0; type < 3; type++)
+      files += cradle_try_new_registered(m, type, sizeof(pair)) != NULL && type == 2;
+    (void)cradle_try_new_registered_array(m, 3, 2);
+  }
+  return files;
+}
+
+/* The lists of registered objects: whichever is refused, and whatever is collected before there is memory again. */
+CRADLE_UNCHECKED_COLLECTION
+static void lists_are_refused(void **state) {
+  (void)state;
+  for (unsigned n = 1, calls = n; n <= calls; n++) {
+    fixture f = {.armed = false};
+    cradle_options options;
+    life_options(&f, &options, CRADLE_HUGEPAGES_OFF);
+    options.types = registered_types;
+    options.type_count = sizeof registered_types / sizeof *registered_types;
+    fixture_open_with(&f, &options);
+    files_closed = 0;
+    refuse(NULL, n, 1);
+    uint64_t files = register_all(f.m, 3);
+    cradle_collect_minor(f.m);
+    files += register_all(f.m, 3);
+    calls = fault.count;
+    heal();
+    assert_sound(f.heap);
+    cradle_collect_minor(f.m);
+    files += register_all(f.m, 9000); /* more than the first pages of a list hold */
+    cradle_collect_full(f.m);
+    assert_sound(f.heap);
+    while (cradle_finalizer_next(f.m, 1) != NULL) {}
+    cradle_mutator_free(f.m);
+    cradle_heap_free(f.heap);
+    assert_true(files >= 9000);
+    assert_int_equal(files_closed, files);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "--every-call") == 0) stride = 1;
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(lists_are_refused, warm_up),
       cmocka_unit_test_setup(each_call_fails_once, warm_up),
       cmocka_unit_test_setup(every_nth_call_fails, warm_up),
       cmocka_unit_test_setup(a_call_fails_from_some_time_on, warm_up),

@@ -114,6 +114,8 @@ typedef struct world {
   uint32_t *finals;    /* objects with finalizers */
   size_t final_count;
   uint64_t deliveries;
+  cradle_out_of_memory_function out_of_memory; /* NULL, or what ends an operation whose allocation was refused */
+  bool was_refused;    /* memory: operations may end early, and finalizers come in any order */
   bool has_finals;     /* every other seed; without them, pairs are walked over */
   struct identity_world *identity; /* tests/model_identity.h */
 } world;
@@ -182,6 +184,11 @@ static unsigned char byte_of(uint32_t number, uint64_t i) {
   return (unsigned char)(number * 31 + i * 7);
 }
 
+/* Of long byte objects every so many-th is written, and compared. */
+static uint64_t stride_of(uint64_t length) {
+  return 1 + length / 64;
+}
+
 #include "tests/model_identity.h"
 
 /* --- what the heap should say about itself --- */
@@ -226,7 +233,7 @@ static void compare_one(world *w, const object *real, uint32_t number) {
   if (model->type != T_BYTES) return;
   const bytes *text = (const bytes *)real;
   if (text->length != model->length) differ(w, "bytes have another length");
-  for (uint64_t i = 0; i < text->length; i += 1 + text->length / 64)
+  for (uint64_t i = 0; i < text->length; i += stride_of(text->length))
     if (text->item[i] != byte_of(number, i)) differ(w, "a byte changed");
 }
 
@@ -418,6 +425,9 @@ static bool is_only_kept(const void *data, const void *real) {
 
 /* Compares the graph, and walk, referrers and dump with it. */
 static void look(world *w, bool exact) {
+#ifdef MODEL_OF_BYTES
+  system_heal(); /* it needs memory itself */
+#endif
   view all = {.is_kept = is_only_kept, .data = w, .waiting = cradle_finalizer_waiting(w->m, QUEUE)};
   w->view = &all;
   compare(w, exact);
@@ -478,9 +488,16 @@ static object *random_object(world *w, uint32_t *number) {
   return real;
 }
 
-static uint64_t random_length(world *w) {
+/* The longest word arrays have several of each piece in which a collection looks at them. With bytes instead of a seed that must
+ * do: all collections and comparisons would be about one array otherwise. Bytes themselves cost nothing, and exceed an arena. */
+static uint64_t longest(const world *w, uint32_t type) {
+  if (w->choice == NULL) return 100000;
+  return type == T_BYTES ? (uint64_t)3 << 20 : 10000;
+}
+
+static uint64_t random_length(world *w, uint32_t type) {
   switch (below(w, 100)) {
-    case 0: return below(w, 100000);
+    case 0: return below(w, longest(w, type));
     case 1: case 2: case 3: return below(w, 6000);
     default: return below(w, 40);
   }
@@ -496,7 +513,7 @@ static void list_final(world *w, uint32_t number) {
 static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   uint32_t type = (uint32_t)below(w, below(w, 2) ? T_FINAL : T_COUNT);
   if (type == T_FINAL && !w->has_finals) type = T_NODE;
-  uint64_t length = type == T_BYTES || is_array(type) ? random_length(w) : 0;
+  uint64_t length = type == T_BYTES || is_array(type) ? random_length(w, type) : 0;
   object *real;
   if (types[type].finalizer != 0 || types[type].destructor != NULL) {
     real = below(w, 2) ? cradle_new_registered(w->m, type, sizeof(node)) : cradle_try_new_registered(w->m, type, sizeof(node));
@@ -511,12 +528,14 @@ static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   } else {
     real = cradle_new(w->m, type, sizeof(node));
   }
+  if (real == NULL && w->out_of_memory != NULL) w->out_of_memory(w, w->m, 0);
+  if (real == NULL) differ(w, "memory ran out");
   model_object shape = {.type = type, .length = length};
   *number = model_new(w, type, words_of(&shape), length);
   real->identity = *number;
   if (type == T_FINAL) list_final(w, *number);
   if (type == T_BYTES)
-    for (uint64_t i = 0; i < length; i++) ((bytes *)real)->item[i] = byte_of(*number, i);
+    for (uint64_t i = 0; i < length; i += stride_of(length)) ((bytes *)real)->item[i] = byte_of(*number, i);
   return real;
 }
 
@@ -633,7 +652,7 @@ static bool leads_to(const world *w, uint32_t from, uint32_t to) {
 /* Nobody who is still to come may lead to the one that came, unless it leads back. Once something that leads to it has come
  * back, the program may have stored a reference to it anywhere. */
 static void check_order(world *w, uint32_t came) {
-  if (w->objects[came].revived) return;
+  if (w->objects[came].revived || w->was_refused) return;
   for (size_t tries = 0; tries < 8; tries++) {
     uint32_t other = w->finals[w->final_count - 1 - below(w, w->final_count < 200 ? w->final_count : 200)];
     if (w->objects[other].delivered == 0 && leads_to(w, other, came) && !leads_to(w, came, other))
@@ -665,7 +684,10 @@ static void op_register(world *w) {
   object *real = random_object(w, &number);
   if (!w->has_finals || real == NULL || w->objects[number].type != T_NODE || w->objects[number].is_final) return;
   if (identity_is_prebuilt(w, real)) return;
-  if (!cradle_finalizer_register(w->m, real, QUEUE)) abort();
+  if (!cradle_finalizer_register(w->m, real, QUEUE)) {
+    if (!w->was_refused) differ(w, "a finalizer was refused");
+    return;
+  }
   list_final(w, number);
 }
 
@@ -784,25 +806,28 @@ static void look_while_clearing(world *w) {
 
 /* --- a run --- */
 
-static void open_world(world *w, uint64_t seed, size_t nursery, uint64_t stress, bool verify) {
-  *w = (world){.seed = seed * 2654435761u + 88172645463325252u, .count = 1, .capacity = 1024,
-               .has_finals = seed % 2};
+static void choose_options(cradle_options *options, uint64_t seed, size_t nursery, uint64_t stress, bool verify) {
+  cradle_options_init(options);
+  options->types = types;
+  options->type_count = T_COUNT;
+  options->nursery_bytes = nursery;
+  options->major_min_bytes = (size_t)2 << 20; /* many major collections */
+  options->stress_period = stress;
+  options->stress_major = stress != 0 ? 50 : 0;
+  if (seed % 3 == 0) options->pause_ns = 1; /* the smallest increments, */
+  if (seed % 3 == 1) options->pause_ns = 0; /* or none */
+  options->verify = verify;
+}
+
+static void open_world(world *w, uint64_t seed, const cradle_options *options) {
+  *w = (world){.seed = seed * 2654435761u + 88172645463325252u, .count = 1, .capacity = 64, .has_finals = seed % 2,
+               .out_of_memory = options->on_out_of_memory};
   first_seed = seed;
   w->objects = calloc(w->capacity, sizeof *w->objects);
   w->shadow_model = calloc(SHADOW_MAX, sizeof *w->shadow_model);
-  cradle_options options;
-  cradle_options_init(&options);
-  options.types = types;
-  options.type_count = T_COUNT;
-  options.nursery_bytes = nursery;
-  options.major_min_bytes = (size_t)2 << 20; /* many major collections */
-  options.stress_period = stress;
-  options.stress_major = stress != 0 ? 50 : 0;
-  if (seed % 3 == 0) options.pause_ns = 1; /* the smallest increments, */
-  if (seed % 3 == 1) options.pause_ns = 0; /* or none */
-  options.verify = verify;
+  if (w->objects == NULL || w->shadow_model == NULL) abort();
   cradle_error error;
-  w->heap = cradle_heap_new(&options, &error);
+  w->heap = cradle_heap_new(options, &error);
   if (w->heap == NULL) differ(w, error.message);
   the_world = w;
 }
@@ -890,7 +915,9 @@ static uint64_t moved_old, recorded; /* in all runs */
 
 static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, bool verify) {
   world w;
-  open_world(&w, seed, nursery, stress, verify);
+  cradle_options options;
+  choose_options(&options, seed, nursery, stress, verify);
+  open_world(&w, seed, &options);
   start_mutator(&w);
   for (w.op = 0; w.op < ops; w.op++) step(&w);
   check_last(&w);

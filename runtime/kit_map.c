@@ -48,7 +48,7 @@ CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_map *map, uint64
   const cradle_word *entries = map->entries->items;
   uint32_t mask = (uint32_t)index->mask, removed = UINT32_MAX;
   for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
-    uint32_t word = index->words[slot], entry = word ^ (hash & ~mask);
+    uint32_t word = index->words[slot], entry = word ^ hash;
     if (entry <= mask && is_key(kit, map, entries[2 * (size_t)entry], key)) {
       *found = slot;
       return entry;
@@ -61,7 +61,7 @@ CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_map *map, uint64
 }
 
 static void fill_slot(cradle_index *index, uint32_t slot, uint32_t hash, size_t entry) {
-  index->words[slot] = (hash & ~(uint32_t)index->mask) | (uint32_t)entry;
+  index->words[slot] = hash ^ (uint32_t)entry;
   hashes_of(index)[entry] = hash;
 }
 

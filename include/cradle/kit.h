@@ -230,11 +230,13 @@ CRADLE_INLINE size_t cradle_map_find(const cradle_kit *kit, const cradle_map *ma
   const cradle_index *index = map->index;
   if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key)) return cradle_map_find_slow(kit, map, key);
   const cradle_word *entries = map->entries->items;
-  uint32_t mask = (uint32_t)index->mask, hash = (uint32_t)cradle_hash_word(key) | CRADLE_MAP_HASHED;
-  for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
-    uint32_t word = index->words[slot], entry = word ^ hash; /* above the mask: of another hash, or none */
+  uint64_t mask = index->mask;
+  uint32_t hash = (uint32_t)cradle_hash_word(key) | CRADLE_MAP_HASHED;
+  for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
+    uint32_t word = index->words[slot];
     if (word == CRADLE_MAP_FREE) return CRADLE_MAP_NONE;
-    if (entry <= mask && entries[2 * (size_t)entry] == key) return entry;
+    uint64_t entry = word ^ hash; /* above the mask: of another hash, or none */
+    if (entry <= mask && entries[2 * entry] == key) return entry;
   }
 }
 /* Of an entry that cradle_map_find or cradle_map_next told. */

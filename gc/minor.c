@@ -26,6 +26,7 @@
 typedef struct minor_context {
   struct minor_context *self; /* see borrow */
   uintptr_t nursery_start, nursery_bytes;
+  uintptr_t near_start, near_bytes; /* where the address of a value that matters lies */
   crd_allocator *allocators;
   const crd_type *types;
   cradle_word *pending; /* dead bodies of objects whose copies are to be traced */
@@ -143,8 +144,11 @@ static CRADLE_NOINLINE void promote_value_called(minor_context *context, cradle_
   promote_value(context, slot);
 }
 
-/* Most values are immediates or old: the loops over arrays and stacks pass them without a call. */
-CRD_ALWAYS_INLINE void minor_value(void *context, cradle_word *slot) {
+/* Most values are zero, immediates or old: taken for an address, whatever the encoding, they lie elsewhere, and the loops over
+ * arrays and stacks pass them with one comparison. */
+CRD_ALWAYS_INLINE void minor_value(void *data, cradle_word *slot) {
+  minor_context *context = data;
+  if (CRADLE_LIKELY(value_address(&context->encoding, *slot) - context->near_start >= context->near_bytes)) return;
   minor_value_with(context, slot, promote_value_called);
 }
 
@@ -368,6 +372,18 @@ static inline uint64_t settle_plain(const minor_context *context) {
 
 /* --- the whole --- */
 
+/* The nursery; with the old generation, and what is between them, when references to large young objects or for marking matter. */
+static void find_near(minor_context *context) {
+  uintptr_t start = context->nursery_start, end = start + context->nursery_bytes;
+  if (context->looks_at_old) {
+    const crd_arenas *arenas = &context->heap->old.arenas;
+    if (arenas->base < start) start = arenas->base;
+    if (arenas->base + arenas->bytes > end) end = arenas->base + arenas->bytes;
+  }
+  context->near_start = start;
+  context->near_bytes = end - start;
+}
+
 void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   minor_context context = {.nursery_start = (uintptr_t)heap->nursery.start,
                            .nursery_bytes = heap->nursery.reserved_bytes,
@@ -381,6 +397,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
                            .encoding = heap->encoding};
   context.self = &context;
   context.looks_at_old = context.has_young_large || context.marking;
+  find_near(&context);
   uint64_t remembered = (uint64_t)(heap->remembered.top - heap->remembered.base);
   uint64_t recorded = (uint64_t)(heap->recorded.top - heap->recorded.base);
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);

@@ -157,8 +157,30 @@ CRD_ALWAYS_INLINE void minor_value_inline(void *context, cradle_word *slot) {
   minor_value_with(context, slot, promote_value);
 }
 
+static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) {
+  return address - start < bytes;
+}
+
+/* The values of an array, four at a time while they lie elsewhere. */
+static void trace_values(minor_context *context, cradle_word *slot, cradle_word *end) {
+  uint64_t payload = context->encoding.payload_mask;
+  uintptr_t start = context->near_start, bytes = context->near_bytes;
+  while (slot < end) {
+    while (end - slot >= 4 && !(is_near(slot[0] & payload, start, bytes) | is_near(slot[1] & payload, start, bytes) |
+                                is_near(slot[2] & payload, start, bytes) | is_near(slot[3] & payload, start, bytes)))
+      slot += 4;
+    for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) minor_value(context, slot);
+  }
+}
+
 static inline void trace(minor_context *context, cradle_word *object) {
-  visit_object(&context->types[(uint32_t)object[0]], object, minor_reference, minor_value, context);
+  const crd_type *type = &context->types[(uint32_t)object[0]];
+  visit_fixed(type, object, minor_reference, minor_value, context);
+  cradle_word *items = object + type->size / 8;
+  if (type->items == CRADLE_ITEMS_VALUES)
+    trace_values(context, items, items + type_length(type, object));
+  else if (type->items == CRADLE_ITEMS_REFERENCES)
+    visit_words(items, items + type_length(type, object), minor_reference, context);
 }
 
 static void trace_large(minor_context *context) {

@@ -66,6 +66,7 @@ CRADLE_UNCHECKED_COLLECTION static size_t kit_append(const kit_work *w) {
   return 0;
 }
 CRADLE_UNCHECKED_COLLECTION static size_t kit_append_local(const kit_work *w) {
+  list = NULL; /* of the operation before */
   cradle_list *mine = cradle_list_new(&kit, 0);
   CRADLE_ROOT(kit.mutator, mine);
   for (size_t i = 0; i < w->size; i++) cradle_list_append(&kit, mine, w->keys[i]);

@@ -166,8 +166,8 @@ static void trace_values(minor_context *context, cradle_word *slot, cradle_word 
   uint64_t payload = context->encoding.payload_mask;
   uintptr_t start = context->near_start, bytes = context->near_bytes;
   while (slot < end) {
-    while (end - slot >= 4 && !(is_near(slot[0] & payload, start, bytes) | is_near(slot[1] & payload, start, bytes) |
-                                is_near(slot[2] & payload, start, bytes) | is_near(slot[3] & payload, start, bytes)))
+    while (end - slot >= 4 && !is_near(slot[0] & payload, start, bytes) && !is_near(slot[1] & payload, start, bytes) &&
+           !is_near(slot[2] & payload, start, bytes) && !is_near(slot[3] & payload, start, bytes))
       slot += 4;
     for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) minor_value(context, slot);
   }

@@ -166,7 +166,7 @@ static void layouts_of_known_machines(void **state) {
 
 enum { LARGE_BYTES = 100000 };
 
-static uint64_t new_large(fixture *f, const layout *l, size_t way, char byte) CRADLE_MAY_COLLECT {
+static uint64_t new_large(fixture *f, const layout *l, size_t way, char byte) {
   string *text = cradle_new_array(f->m, T_STRING, LARGE_BYTES);
   memset(text->byte, byte, LARGE_BYTES);
   return l->box[way](text);

@@ -61,7 +61,8 @@ static size_t khash_find_names(const kit_work *w) {
   }
   return found;
 }
-const kit_variant kit_khash = {"khash", {NULL, khash_insert, khash_find, khash_miss, khash_insert_names, khash_find_names}};
+const kit_variant kit_khash = {"khash",
+                               {NULL, NULL, khash_insert, khash_find, khash_miss, khash_insert_names, khash_find_names}};
 #else
 const kit_variant kit_khash = {"khash", {NULL}};
 #endif
@@ -91,8 +92,18 @@ static void free_items(item **table) {
   }
 }
 
+static const UT_icd word = {sizeof(uint64_t), NULL, NULL, NULL};
+static UT_array *array_of_all;
+
 static size_t utarray_append(const kit_work *w) {
-  static const UT_icd word = {sizeof(uint64_t), NULL, NULL, NULL};
+  if (array_of_all != NULL) utarray_free(array_of_all);
+  utarray_new(array_of_all, &word);
+  for (size_t i = 0; i < w->size; i++) utarray_push_back(array_of_all, &w->keys[i]);
+  return 0;
+}
+/* No other function ever sees this array, which the compiler notices: it keeps the length in a register, and what the elements
+ * are it knows. */
+static size_t utarray_append_local(const kit_work *w) {
   UT_array *array;
   utarray_new(array, &word);
   for (size_t i = 0; i < w->size; i++) utarray_push_back(array, &w->keys[i]);
@@ -141,8 +152,9 @@ static size_t uthash_find_names(const kit_work *w) {
   }
   return found;
 }
-const kit_variant kit_uthash = {
-    "uthash", {utarray_append, uthash_insert, uthash_find, uthash_miss, uthash_insert_names, uthash_find_names}};
+const kit_variant kit_uthash = {"uthash",
+                                {utarray_append, utarray_append_local, uthash_insert, uthash_find, uthash_miss,
+                                 uthash_insert_names, uthash_find_names}};
 #else
 const kit_variant kit_uthash = {"uthash", {NULL}};
 #endif

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KIT_NAME_BYTES = 24, KIT_OPERATIONS = 6 };
+enum { KIT_NAME_BYTES = 24, KIT_OPERATIONS = 7 };
 
 /* Each key once, in an order that is not that of the numbers. Keys are small integers of a low-bit tagging. */
 typedef struct kit_work {
@@ -19,7 +19,8 @@ typedef struct kit_work {
 typedef size_t kit_operation(const kit_work *work);
 typedef struct kit_variant {
   const char *name;
-  kit_operation *operations[KIT_OPERATIONS]; /* append, insert, find, miss, insert names, find names; NULL: it has none */
+  kit_operation *operations[KIT_OPERATIONS]; /* append, append to a local one, insert, find, miss, insert and find names;
+                                              * NULL: it has none */
 } kit_variant;
 
 extern const kit_variant kit_khash, kit_uthash;

@@ -177,11 +177,13 @@ static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bo
   return take_in(arenas, index, count, clean);
 }
 
-/* The first of count neighbouring arenas that hold nothing, or ARENA_NONE. */
-static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t count) {
-  uint32_t found = 0;
-  for (uint32_t i = 0; i < arenas->capacity; i++) {
-    found = arenas->states[i] == ARENA_USED ? 0 : found + 1;
+/* The first of count neighbouring arenas that hold nothing, or ARENA_NONE; committed: that are all FREE. Where one was reserved, its
+ * commit would make another one that is FREE a surplus, which goes back and comes again. */
+static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t count, bool committed) {
+  uint32_t found = 0, end = committed ? arenas->committed_end : arenas->capacity;
+  for (uint32_t i = 0; i < end; i++) {
+    bool fits = arenas->states[i] == ARENA_FREE || (!committed && arenas->states[i] == ARENA_RESERVED);
+    found = fits ? found + 1 : 0;
     if (found == count) return i + 1 - count;
   }
   return ARENA_NONE;
@@ -189,7 +191,8 @@ static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t count) {
 
 static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
   uint32_t arenas_needed = (count + ARENA_PAGES - 1) / ARENA_PAGES;
-  uint32_t first = find_neighbours(arenas, arenas_needed);
+  uint32_t first = find_neighbours(arenas, arenas_needed, true);
+  if (first == ARENA_NONE) first = find_neighbours(arenas, arenas_needed, false);
   if (first == ARENA_NONE || !crd_arenas_commit_at(arenas, first, arenas_needed)) return PAGE_NONE;
   /* The neighbours are among the FREE ones now; keep others must be. */
   if (!crd_arenas_ensure_free(arenas, keep + arenas_needed)) return PAGE_NONE;

@@ -5,8 +5,8 @@
  *
  *   [arena.1] An arena is RESERVED (no access, not charged), FREE (committed, holds nothing) or USED (some page is taken).
  *   [arena.2] free_count counts the FREE arenas; committed_count the FREE and USED ones; it never exceeds limit.
- *   [arena.3] Arenas are committed and used lowest address first; memory is given back only as whole arenas,
- *             because a part of a huge page frees nothing.
+ *   [arena.3] Arenas are committed and used lowest address first, and a run of several where all of them are committed before
+ *             anywhere else; memory is given back only as whole arenas, because a part of a huge page frees nothing.
  *   [arena.4] A USED arena with free pages is in the list of its number of free pages and its longest free run, each by its
  *             logarithm, and in no other. A run is taken from the fullest arenas that have room, so that others empty.
  *   [arena.5] Bitmap words and page entries of pages that are not taken are zero, but for dirty_map.

@@ -26,6 +26,7 @@
 typedef struct minor_context {
   struct minor_context *self; /* see borrow */
   uintptr_t nursery_start, nursery_bytes;
+  uintptr_t near_start, near_bytes; /* where the address of a value that matters lies */
   crd_allocator *allocators;
   const crd_type *types;
   cradle_word *pending; /* dead bodies of objects whose copies are to be traced */
@@ -143,8 +144,11 @@ static CRADLE_NOINLINE void promote_value_called(minor_context *context, cradle_
   promote_value(context, slot);
 }
 
-/* Most values are immediates or old: the loops over arrays and stacks pass them without a call. */
-CRD_ALWAYS_INLINE void minor_value(void *context, cradle_word *slot) {
+/* Most values are zero, immediates or old: taken for an address, whatever the encoding, they lie elsewhere, and the loops over
+ * arrays and stacks pass them with one comparison. */
+CRD_ALWAYS_INLINE void minor_value(void *data, cradle_word *slot) {
+  minor_context *context = data;
+  if (CRADLE_LIKELY(value_address(&context->encoding, *slot) - context->near_start >= context->near_bytes)) return;
   minor_value_with(context, slot, promote_value_called);
 }
 
@@ -153,8 +157,30 @@ CRD_ALWAYS_INLINE void minor_value_inline(void *context, cradle_word *slot) {
   minor_value_with(context, slot, promote_value);
 }
 
+static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) {
+  return address - start < bytes;
+}
+
+/* The values of an array, four at a time while they lie elsewhere. */
+static void trace_values(minor_context *context, cradle_word *slot, cradle_word *end) {
+  uint64_t payload = context->encoding.payload_mask;
+  uintptr_t start = context->near_start, bytes = context->near_bytes;
+  while (slot < end) {
+    while (end - slot >= 4 && !is_near(slot[0] & payload, start, bytes) && !is_near(slot[1] & payload, start, bytes) &&
+           !is_near(slot[2] & payload, start, bytes) && !is_near(slot[3] & payload, start, bytes))
+      slot += 4;
+    for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) minor_value(context, slot);
+  }
+}
+
 static inline void trace(minor_context *context, cradle_word *object) {
-  visit_object(&context->types[(uint32_t)object[0]], object, minor_reference, minor_value, context);
+  const crd_type *type = &context->types[(uint32_t)object[0]];
+  visit_fixed(type, object, minor_reference, minor_value, context);
+  cradle_word *items = object + type->size / 8;
+  if (type->items == CRADLE_ITEMS_VALUES)
+    trace_values(context, items, items + type_length(type, object));
+  else if (type->items == CRADLE_ITEMS_REFERENCES)
+    visit_words(items, items + type_length(type, object), minor_reference, context);
 }
 
 static void trace_large(minor_context *context) {
@@ -369,6 +395,18 @@ static inline uint64_t settle_plain(const minor_context *context) {
 
 /* --- the whole --- */
 
+/* The nursery; with the old generation, and what is between them, when references to large young objects or for marking matter. */
+static void find_near(minor_context *context) {
+  uintptr_t start = context->nursery_start, end = start + context->nursery_bytes;
+  if (context->looks_at_old) {
+    const crd_arenas *arenas = &context->heap->old.arenas;
+    if (arenas->base < start) start = arenas->base;
+    if (arenas->base + arenas->bytes > end) end = arenas->base + arenas->bytes;
+  }
+  context->near_start = start;
+  context->near_bytes = end - start;
+}
+
 void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   minor_context context = {.nursery_start = (uintptr_t)heap->nursery.start,
                            .nursery_bytes = heap->nursery.reserved_bytes,
@@ -382,6 +420,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
                            .encoding = heap->encoding};
   context.self = &context;
   context.looks_at_old = context.has_young_large || context.marking;
+  find_near(&context);
   uint64_t remembered = (uint64_t)(heap->remembered.top - heap->remembered.base);
   uint64_t recorded = (uint64_t)(heap->recorded.top - heap->recorded.base);
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);

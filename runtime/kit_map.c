@@ -46,22 +46,25 @@ CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_map *map, uint64
   const cradle_index *index = map->index;
   if (CRADLE_UNLIKELY(index == NULL)) return CRADLE_MAP_NONE;
   const cradle_word *entries = map->entries->items;
-  uint32_t mask = (uint32_t)index->mask, removed = UINT32_MAX;
-  for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
-    uint32_t word = index->words[slot], entry = word ^ (hash & ~mask);
-    if (entry <= mask && is_key(kit, map, entries[2 * (size_t)entry], key)) {
-      *found = slot;
+  uint64_t mask = index->mask;
+  uint32_t removed = UINT32_MAX;
+  for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
+    uint32_t word = index->words[slot];
+    if (word == CRADLE_MAP_FREE) {
+      *found = removed == UINT32_MAX ? (uint32_t)slot : removed;
+      return CRADLE_MAP_NONE;
+    }
+    uint64_t entry = word ^ hash;
+    if (entry <= mask && is_key(kit, map, entries[2 * entry], key)) {
+      *found = (uint32_t)slot;
       return entry;
     }
-    if (word == CRADLE_MAP_REMOVED && removed == UINT32_MAX) removed = slot;
-    if (word != CRADLE_MAP_FREE) continue;
-    *found = removed == UINT32_MAX ? slot : removed;
-    return CRADLE_MAP_NONE;
+    if (word == CRADLE_MAP_REMOVED && removed == UINT32_MAX) removed = (uint32_t)slot;
   }
 }
 
 static void fill_slot(cradle_index *index, uint32_t slot, uint32_t hash, size_t entry) {
-  index->words[slot] = (hash & ~(uint32_t)index->mask) | (uint32_t)entry;
+  index->words[slot] = hash ^ (uint32_t)entry;
   hashes_of(index)[entry] = hash;
 }
 

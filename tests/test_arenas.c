@@ -80,6 +80,26 @@ static void a_full_arena_without_a_long_run_is_passed_over(void **state) {
 }
 
 /* A fifth of the runs survives; new ones go where the survivors are dense, and whole arenas come free. */
+/* Memory that is there is used before more is asked for, though it lies higher. */
+static void a_long_run_is_taken_where_no_commit_is_needed(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas, 16 * ARENA_BYTES);
+  uint32_t low = take(&arenas, 2 * ARENA_PAGES);
+  (void)take(&arenas, ARENA_PAGES);
+  uint32_t high = take(&arenas, 2 * ARENA_PAGES);
+  (void)take(&arenas, ARENA_PAGES);
+  crd_arenas_give_back(&arenas, low, 2 * ARENA_PAGES);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 2);
+  crd_arenas_give_back(&arenas, high, 2 * ARENA_PAGES);
+  uint64_t taken = arenas.taken_total;
+  assert_int_equal(take(&arenas, ARENA_PAGES + 1), high);
+  assert_int_equal(arenas.taken_total, taken);
+  assert_int_equal(take(&arenas, 2 * ARENA_PAGES), low);
+  assert_int_equal(arenas.taken_total, taken + 2);
+  close_arenas(&arenas);
+}
+
 static void sparse_arenas_empty_out(void **state) {
   (void)state;
   static crd_arenas arenas;
@@ -386,6 +406,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_fullest_arena_is_filled_first),
       cmocka_unit_test(a_full_arena_without_a_long_run_is_passed_over),
+      cmocka_unit_test(a_long_run_is_taken_where_no_commit_is_needed),
       cmocka_unit_test(sparse_arenas_empty_out),
       cmocka_unit_test(what_nobody_wants_goes_back_after_the_delay),
       cmocka_unit_test(a_bound_spreads_what_goes_back),

@@ -164,6 +164,85 @@ static void layouts_of_known_machines(void **state) {
   }
 }
 
+enum { LARGE_BYTES = 100000 };
+
+static uint64_t new_large(fixture *f, const layout *l, size_t way, char byte) {
+  string *text = cradle_new_array(f->m, T_STRING, LARGE_BYTES);
+  memset(text->byte, byte, LARGE_BYTES);
+  return l->box[way](text);
+}
+
+static void check_large(const layout *l, uint64_t value, char byte) {
+  const string *text = (const string *)(uintptr_t)(address_of(l, value) & ~UINT64_C(7));
+  if (cradle_type_of(text) != T_STRING || text->length != LARGE_BYTES || text->byte[0] != byte ||
+      text->byte[LARGE_BYTES - 1] != byte)
+    fail_msg("%s: a large object that only a value refers to is gone", l->name);
+}
+
+/* Large young objects lie outside of the nursery: one that an item refers to, and one on the stack. */
+static void large_objects_of(fixture *f, const layout *l, size_t way) {
+  values *holder = cradle_new_array(f->m, T_VALUES, 1);
+  {
+    CRADLE_ROOT(f->m, holder);
+    uint64_t item = new_large(f, l, way, 'i');
+    cradle_store_value(f->m, holder, &holder->item[0], item);
+    cradle_push_word(f->m, new_large(f, l, way, 's'));
+    for (int round = 0; round < 2; round++) {
+      cradle_collect_minor(f->m);
+      for (int i = 0; i < 8; i++) new_large(f, l, way, '-'); /* where what was freed lay */
+      check_large(l, holder->item[0], 'i');
+      check_large(l, *cradle_peek(f->m, 0), 's');
+    }
+    cradle_pop_word(f->m);
+  }
+}
+
+/* --- what is loaded while a major collection marks --- */
+
+enum { CHAIN = 100 };
+
+static values *last_of_chain(const layout *l, uint64_t first) {
+  uint64_t value = first;
+  for (int i = 0; i < CHAIN; i++) value = ((values *)(uintptr_t)(address_of(l, value) & ~UINT64_C(7)))->item[0];
+  return (values *)(uintptr_t)(address_of(l, value) & ~UINT64_C(7));
+}
+
+/* The end of a chain, which marking has not come to, is moved from its item to the stack, which marking has looked at. */
+static void taken_while_marking(fixture *f, const layout *l) {
+  cradle_push_word(f->m, new_large(f, l, 0, 'e'));
+  for (int i = 0; i <= CHAIN; i++) {
+    values *holder = cradle_new_array(f->m, T_VALUES, 1);
+    cradle_init_value(f->m, holder, &holder->item[0], *cradle_peek(f->m, 0));
+    *cradle_peek(f->m, 0) = l->box[0](holder);
+  }
+  cradle_collect_full(f->m);
+  while (fixture_stats(f).phase != CRADLE_PHASE_MARKING) (void)cradle_collect_step(f->m, 0);
+  values *last = last_of_chain(l, *cradle_peek(f->m, 0));
+  cradle_push_word(f->m, last->item[0]);
+  cradle_store_value(f->m, last, &last->item[0], 0);
+  while (!cradle_collect_step(f->m, 0)) continue;
+  for (int i = 0; i < 8; i++) new_large(f, l, 0, '-');
+  check_large(l, cradle_pop_word(f->m), 'e');
+  cradle_pop_word(f->m);
+}
+
+static void old_and_large_objects_that_only_values_refer_to(void **state) {
+  (void)state;
+  layout layouts[LAYOUTS];
+  known_layouts(layouts);
+  for (size_t i = 0; i < LAYOUTS; i++) {
+    fixture f;
+    cradle_options options;
+    fixture_options(&f, &options);
+    options.encoding = layouts[i].encoding;
+    options.shadow_stack = CRADLE_KIND_VALUE;
+    fixture_open_with(&f, &options);
+    for (size_t way = 0; way < 4 && layouts[i].box[way] != NULL; way++) large_objects_of(&f, &layouts[i], way);
+    taken_while_marking(&f, &layouts[i]);
+    fixture_close(&f);
+  }
+}
+
 /* Plain words are followed without a look at the encoding, so exactly the plain encoding may count as such. */
 static void only_plain_is_plain(void **state) {
   (void)state;
@@ -213,6 +292,7 @@ int main(void) {
                                      cmocka_unit_test(constructors_leave_out_what_is_no_address),
                                      cmocka_unit_test(every_address_bit_is_guarded),
                                      cmocka_unit_test(layouts_of_known_machines),
+                                     cmocka_unit_test(old_and_large_objects_that_only_values_refer_to),
                                      cmocka_unit_test(tagged_words_that_look_like_addresses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,7 +198,8 @@ CRADLE_API extern const cradle_keys cradle_keys_strings;
 #define CRADLE_MAP_NONE SIZE_MAX
 
 /* A map's index: open addressing, half full at most, colliding keys in the next slot. A slot is CRADLE_MAP_FREE,
- * CRADLE_MAP_REMOVED, or holds the number of an entry in the bits of the mask and the rest of its key's hash above them. */
+ * CRADLE_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives a number up
+ * to the mask only where the bits above the mask agree. */
 typedef struct cradle_index {
   uint64_t header;
   uint64_t length;  /* bytes of the words */
@@ -229,11 +230,13 @@ CRADLE_INLINE size_t cradle_map_find(const cradle_kit *kit, const cradle_map *ma
   const cradle_index *index = map->index;
   if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key)) return cradle_map_find_slow(kit, map, key);
   const cradle_word *entries = map->entries->items;
-  uint32_t mask = (uint32_t)index->mask, hash = (uint32_t)cradle_hash_word(key) | CRADLE_MAP_HASHED;
-  for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
-    uint32_t word = index->words[slot], entry = word ^ (hash & ~mask); /* above the mask: of another hash, or none */
-    if (entry <= mask && entries[2 * (size_t)entry] == key) return entry;
+  uint64_t mask = index->mask;
+  uint32_t hash = (uint32_t)cradle_hash_word(key) | CRADLE_MAP_HASHED;
+  for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
+    uint32_t word = index->words[slot];
     if (word == CRADLE_MAP_FREE) return CRADLE_MAP_NONE;
+    uint64_t entry = word ^ hash; /* above the mask: of another hash, or none */
+    if (entry <= mask && entries[2 * entry] == key) return entry;
   }
 }
 /* Of an entry that cradle_map_find or cradle_map_next told. */

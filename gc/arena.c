@@ -177,8 +177,8 @@ static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bo
   return take_in(arenas, index, count, clean);
 }
 
-/* The first of count neighbouring arenas that hold nothing, or ARENA_NONE; committed: that are all FREE. Where one was reserved, its
- * commit would make another one that is FREE a surplus, which goes back and comes again. */
+/* The first of count neighbouring arenas that hold nothing, or ARENA_NONE; committed: that are all FREE. Where one was reserved,
+ * its commit would make another one that is FREE a surplus, which goes back and comes again. */
 static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t count, bool committed) {
   uint32_t found = 0, end = committed ? arenas->committed_end : arenas->capacity;
   for (uint32_t i = 0; i < end; i++) {

@@ -47,7 +47,8 @@ static void init_reach(cradle_heap *heap, crd_death *death) {
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)ensure_room(heap, stacks[i], 1);
 }
 
-/* When its first pages are refused it has an address without memory: an empty list all the same, and the next object tries again. */
+/* When its first pages are refused it has an address without memory: an empty list all the same, and the next object tries
+ * again. */
 static bool init_list(cradle_heap *heap, crd_list *list) {
   bool ready = ensure_room(heap, &list->words, 1);
   list->kept = list->next = list->young = list->words.base;

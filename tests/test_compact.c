@@ -92,13 +92,24 @@ static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
   } while (0)
 
 /* As a full collection does it, with no object but those of the old generation. */
-static void compact(void) {
+static void compact_with(bool all) {
   cradle_error error;
+  cradle_stats before = fixture_stats(&f);
   crd_heap_enter(f.heap, HEAP_COLLECTING);
-  crd_compact(f.heap, false);
+  crd_compact(f.heap, all);
   f.heap->state = HEAP_MUTATING;
   crd_nursery_reset(f.heap);
   if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+  cradle_stats after = fixture_stats(&f);
+  assert_int_equal(after.compactions - before.compactions, 1);
+  assert_int_equal(after.moved_old_objects - before.moved_old_objects, compaction.u.compact.objects);
+  assert_int_equal(after.moved_old_bytes - before.moved_old_bytes, compaction.u.compact.bytes);
+  assert_int_equal(after.compact_ns - before.compact_ns, compaction.u.compact.duration_ns);
+  assert_int_equal(after.old_bytes, before.old_bytes);
+}
+
+static void compact(void) {
+  compact_with(false);
 }
 
 /* No object is lost, and those have moved that were in an arena whose letter is m. */
@@ -193,6 +204,24 @@ static void an_arena_with_a_pinned_object_stays(void **state) {
   assert_left("mmm.");
 }
 
+/* Where every object is to move, they do, and the places around the pinned one are taken again. */
+static void but_not_what_is_around_it_if_everything_is_to_move(void **state) {
+  (void)state;
+  SHAPE(1000, 1000);
+  size_t middle = 0;
+  while (objects[middle] == NULL || arena_of(objects[middle]) != 1) middle++;
+  uintptr_t pinned = (uintptr_t)cradle_pin(f.m, objects[middle]);
+  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 2)); /* as many as could be needed */
+  compact_with(true);
+  for (size_t i = 0; i < count(); i++)
+    if (objects[i] != NULL) assert_true((objects[i] == addresses[i]) == (i == middle));
+  const string *fresh = cradle_new_array(f.m, T_STRING, CONTENTS_BYTES);
+  CRADLE_ROOT(f.m, fresh);
+  cradle_collect_minor(f.m);
+  assert_true((uintptr_t)fresh / PAGE_BYTES == pinned / PAGE_BYTES);
+  cradle_unpin(f.m, (void *)pinned);
+}
+
 /* Of an object that is longer than an arena, what comes in its last one may not move either. */
 static void an_arena_with_the_end_of_a_long_object_stays(void **state) {
   (void)state;
@@ -204,6 +233,10 @@ static void an_arena_with_the_end_of_a_long_object_stays(void **state) {
   compact();
   assert_ptr_equal(long_one, there);
   assert_left("...m");
+  compact_with(true);
+  assert_ptr_equal(long_one, there);
+  for (size_t i = 0; i < count(); i++)
+    if (objects[i] != NULL && arena_of(addresses[i]) == 1) assert_ptr_equal(objects[i], addresses[i]);
 }
 
 /* The holes are large enough together, but lie in spans of another size, and nothing is free or can be had. */
@@ -281,6 +314,7 @@ int main(void) {
       TEST(what_fits_the_holes_moves),
       TEST(what_may_not_fit_them_stays),
       TEST(an_arena_with_a_pinned_object_stays),
+      TEST(but_not_what_is_around_it_if_everything_is_to_move),
       TEST(an_arena_with_the_end_of_a_long_object_stays),
       TEST(what_finds_no_place_stays),
       TEST(with_the_verifier_what_was_left_is_poisoned),

@@ -236,8 +236,8 @@ static void assert_fault(const char *words) {
 
 static void the_check_names_what_is_broken(void **state) {
   (void)state;
-  enum { BYTES = 24, OTHER_BYTES = 32 };
-  char *object = take_some(BYTES, 5), *other = take_some(OTHER_BYTES, 5);
+  enum { BYTES = 24, LEAST_BYTES = 16 };
+  char *object = take_some(BYTES, 5), *other = take_some(LEAST_BYTES, 5);
   void *large = crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
   crd_old_retire(old);
   crd_page *entry = entry_of(object);
@@ -253,8 +253,10 @@ static void the_check_names_what_is_broken(void **state) {
   ASSERT_BROKEN_BY(bits.marks[0] ^= 1, bits.marks[0] ^= 1, "[span.4]");
   ASSERT_BROKEN_BY(*list = page_of(other), *list = page_of(object), "another class [span.3]");
   ASSERT_BROKEN_BY(*list = page_of(large), *list = page_of(object), "another class [span.3]");
+  ASSERT_BROKEN_BY(old->allocators[0].partial = page_of(object), old->allocators[0].partial = page_of(other), "another class [span.3]");
   ASSERT_BROKEN_BY(entry->epoch--, entry->epoch++, "[span.6]");
   ASSERT_BROKEN_BY(old->class_used[size_class] += 8, old->class_used[size_class] -= 8, "a size class's counts");
+  ASSERT_BROKEN_BY(old->class_used[0] += 8, old->class_used[0] -= 8, "a size class's counts");
   ASSERT_BROKEN_BY(old->class_spans[size_class]++, old->class_spans[size_class]--, "a size class's counts");
   ASSERT_BROKEN_BY(old->used_bytes += 8, old->used_bytes -= 8, "used bytes");
   ASSERT_BROKEN_BY(old->arenas.free_count++, old->arenas.free_count--, "[arena.2]");

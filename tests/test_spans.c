@@ -243,20 +243,22 @@ static void the_check_names_what_is_broken(void **state) {
   crd_page *entry = entry_of(object);
   uint32_t size_class = old_class_of(old, BYTES);
   span_bits bits = old_bits_of(old, page_of(object), entry->pages);
-  uint32_t *list = &old->allocators[size_class].partial;
+  uint32_t *list = &old->allocators[size_class].partial, *least_list = &old->allocators[0].partial;
   assert_null(crd_old_check(old));
   ASSERT_BROKEN_BY(entry->pages++, entry->pages--, "does not match its class");
   ASSERT_BROKEN_BY(entry->head++, entry->head--, "does not match its class");
+  ASSERT_BROKEN_BY(entry_of(other)->head--, entry_of(other)->head++, "does not match its class");
   ASSERT_BROKEN_BY(bits.allocated[0] ^= 2, bits.allocated[0] ^= 2, "[span.2]");
   ASSERT_BROKEN_BY(bits.allocated[1] ^= 1, bits.allocated[1] ^= 1, "[span.2]"); /* word 64 begins no object of three */
   ASSERT_BROKEN_BY(bits.allocated[1] ^= 4, bits.allocated[1] ^= 4, "[span.5]"); /* word 66 might */
   ASSERT_BROKEN_BY(bits.marks[0] ^= 1, bits.marks[0] ^= 1, "[span.4]");
   ASSERT_BROKEN_BY(*list = page_of(other), *list = page_of(object), "another class [span.3]");
-  ASSERT_BROKEN_BY(*list = page_of(large), *list = page_of(object), "another class [span.3]");
-  ASSERT_BROKEN_BY(old->allocators[0].partial = page_of(object), old->allocators[0].partial = page_of(other), "another class [span.3]");
+  ASSERT_BROKEN_BY(*least_list = page_of(object), *least_list = page_of(other), "another class [span.3]");
+  ASSERT_BROKEN_BY(*least_list = page_of(large), *least_list = page_of(other), "another class [span.3]");
   ASSERT_BROKEN_BY(entry->epoch--, entry->epoch++, "[span.6]");
   ASSERT_BROKEN_BY(old->class_used[size_class] += 8, old->class_used[size_class] -= 8, "a size class's counts");
   ASSERT_BROKEN_BY(old->class_used[0] += 8, old->class_used[0] -= 8, "a size class's counts");
+  ASSERT_BROKEN_BY(old->class_spans[size_class]--, old->class_spans[size_class]++, "a size class's counts");
   ASSERT_BROKEN_BY(old->class_spans[size_class]++, old->class_spans[size_class]--, "a size class's counts");
   ASSERT_BROKEN_BY(old->used_bytes += 8, old->used_bytes -= 8, "used bytes");
   ASSERT_BROKEN_BY(old->arenas.free_count++, old->arenas.free_count--, "[arena.2]");

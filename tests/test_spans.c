@@ -159,6 +159,7 @@ static void young_large_objects_are_listed(void **state) {
   char *first = crd_old_take_large(old, 3 * PAGE_BYTES, true, false, 0);
   char *second = crd_old_take_large(old, 3 * PAGE_BYTES, true, false, 0);
   char *grown = crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
+  assert_int_equal(old->large_bytes, 9 * PAGE_BYTES);
   assert_int_equal(entry_of(first)->state, PAGE_LARGE_YOUNG);
   assert_int_equal(old->young_large, page_of(second));
   assert_int_equal(entry_of(second)->next, page_of(first));

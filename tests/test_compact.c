@@ -128,17 +128,19 @@ static void assert_moved(const char *arenas) {
   assert_int_equal(compaction.u.compact.bytes, moved * OBJECT_BYTES);
 }
 
-/* The same, and what is in use is exactly the arenas whose letter is a dot. */
+/* The same, and what is in use is exactly the arenas whose letter is a dot, or an n: they were not before. */
 static void assert_left(const char *arenas) {
-  uint32_t emptied = 0;
+  uint32_t before = 0, emptied = 0;
   assert_moved(arenas);
   for (uint32_t i = 0; i < MOST_ARENAS; i++) {
-    bool used = i < strlen(arenas) && arenas[i] == '.';
+    char letter = i < strlen(arenas) ? arenas[i] : ' ';
+    bool used = letter == '.' || letter == 'n';
     if ((f.heap->old.arenas.states[i] == ARENA_USED) != used) fail_msg("arena %u is %sin use", i, used ? "not " : "");
-    emptied += i < strlen(arenas) && arenas[i] == 'm';
+    before += letter == '.' || letter == 'm';
+    emptied += letter == 'm';
   }
+  assert_int_equal(compaction.u.compact.arenas_in_use, before);
   assert_int_equal(compaction.u.compact.arenas_emptied, emptied);
-  assert_int_equal(compaction.u.compact.arenas_in_use, arenas_in_use(&f.heap->old.arenas) + emptied);
 }
 
 /* --- the order --- */
@@ -177,6 +179,23 @@ static void dense_arenas_stay(void **state) {
   assert_int_equal(f.heap->old.arenas.states[3], ARENA_FREE);
 }
 
+/* Large objects count with all their pages. */
+static void arenas_dense_with_large_objects_stay(void **state) {
+  (void)state;
+  enum { LARGE = 17, PAGES = 25 };
+  const void *there[LARGE];
+  for (size_t i = 0; i < LARGE; i++) {
+    there[i] = cradle_new_array(f.m, T_STRING, PAGES * PAGE_BYTES - sizeof(string));
+    cradle_push(f.m, there[i]);
+  }
+  fill(2, (size_t)LARGE * PAGES * PAGE_BYTES); /* 83 % of the first arena */
+  thin_out((const uint32_t[]){0, 300});
+  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 3));
+  compact();
+  assert_moved(".m");
+  for (size_t i = LARGE; i-- > 0;) assert_ptr_equal(cradle_pop(f.m), there[i]);
+}
+
 /* Not every object finds a hole of its size: they are counted for 95 % of what they are, here for 853 KiB. */
 static void what_fits_the_holes_moves(void **state) {
   (void)state;
@@ -202,6 +221,41 @@ static void an_arena_with_a_pinned_object_stays(void **state) {
   compact();
   cradle_unpin(f.m, pinned);
   assert_left("mmm.");
+}
+
+/* What is free is all that can be had. */
+static void only_free(uint32_t count) {
+  crd_arenas *arenas = &f.heap->old.arenas;
+  assert_true(crd_arenas_ensure_free(arenas, count));
+  arenas->limit = arenas->committed_count;
+  assert_int_equal(arenas->free_count, count);
+}
+
+/* Holes do not count where every object is to move, since none of what is in use is to stay; the last free arena does. */
+static void everything_moves_where_there_is_room_for_it(void **state) {
+  (void)state;
+  SHAPE(600, 600);
+  compact_with(true);
+  assert_moved("..");
+  (void)crd_arenas_release(&f.heap->old.arenas, 0, UINT32_MAX);
+  only_free(1);
+  compact_with(true);
+  assert_left("mmn");
+}
+
+static void a_large_object_moves_into_the_last_free_arena(void **state) {
+  (void)state;
+  string *large = cradle_new_array(f.m, T_STRING, 300 * PAGE_BYTES);
+  CRADLE_ROOT(f.m, large);
+  memset(large->byte, 7, large->length);
+  cradle_collect_full(f.m);
+  (void)crd_arenas_release(&f.heap->old.arenas, 0, UINT32_MAX);
+  assert_int_equal(arena_of(large), 0);
+  only_free(1);
+  compact_with(true);
+  assert_int_equal(arena_of(large), 1);
+  assert_int_equal(large->byte[300 * PAGE_BYTES - 1], 7);
+  assert_int_equal(f.heap->old.arenas.states[0], ARENA_FREE);
 }
 
 /* Where every object is to move, they do, and the places around the pinned one are taken again. */
@@ -255,12 +309,16 @@ static void what_finds_no_place_stays(void **state) {
   }
   cradle_collect_minor(f.m);
   assert_int_equal(arena_of(list), 2);
+  string *large = cradle_new_array(f.m, T_STRING, 20 * PAGE_BYTES);
+  CRADLE_ROOT(f.m, large);
+  assert_int_equal(arena_of(large), 2);
   thin_out((const uint32_t[]){1000, 1000});
-  const pair *there = list;
+  const void *there = list, *large_there = large;
   arenas->limit = arenas->committed_count;
   compact();
   arenas->limit = arenas->capacity;
   assert_ptr_equal(list, there);
+  assert_ptr_equal(large, large_there);
   for (int i = 0; i < LIST; i++, list = list->rest) assert_int_equal(arena_of(list), 2);
   assert_null(list);
   assert_left("...");
@@ -297,6 +355,7 @@ static bool is_due(uint32_t used, uint32_t held) {
 
 static void it_is_due_when_half_as_much_again_is_held(void **state) {
   (void)state;
+  assert_false(is_due(1000, 1400));
   assert_false(is_due(1000, 1500));
   assert_true(is_due(1000, 1501));
   assert_false(is_due(10, 26)); /* less than 17 arenas could go */
@@ -312,9 +371,12 @@ int main(void) {
       TEST(the_sparse_are_emptied_before_the_high),
       TEST(arenas_without_anything_are_passed_over),
       TEST(dense_arenas_stay),
+      TEST(arenas_dense_with_large_objects_stay),
       TEST(what_fits_the_holes_moves),
       TEST(what_may_not_fit_them_stays),
       TEST(an_arena_with_a_pinned_object_stays),
+      TEST(everything_moves_where_there_is_room_for_it),
+      TEST(a_large_object_moves_into_the_last_free_arena),
       TEST(but_not_what_is_around_it_if_everything_is_to_move),
       TEST(an_arena_with_the_end_of_a_long_object_stays),
       TEST(what_finds_no_place_stays),

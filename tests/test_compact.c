@@ -67,7 +67,7 @@ static void fill(uint32_t arenas, size_t taken) CRADLE_MAY_COLLECT {
   assert_int_equal(old->arenas.used_end, arenas);
 }
 
-/* Leaves each arena so many KiB of the objects, evenly spread, and no arena free but where there is nothing left. */
+/* Leaves each arena so many KiB of the objects, evenly spread, and no arena free. */
 static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
   uint32_t due[MOST_ARENAS] = {0};
   for (size_t i = 0; i < count(); i++) {

@@ -47,11 +47,10 @@ typedef struct crd_page {
     uint32_t pending;    /* large objects that a minor collection reached and has not traced: the next one, or PAGE_NONE */
     uint32_t record_left;
   };
-  uint16_t objects;    /* capacity of the span */
   uint8_t size_class;
   uint8_t state;
   uint8_t epoch;       /* the sweep that the span has behind it; see [span.6] */
-  uint8_t unused[3];
+  uint8_t unused[5];
 } crd_page;
 
 typedef struct crd_arena {

@@ -301,5 +301,5 @@ void crd_compact(cradle_heap *heap, bool all) {
 
 bool crd_compact_is_due(const cradle_heap *heap) {
   uint64_t used = heap->old.used_bytes, held = (uint64_t)arenas_in_use(&heap->old.arenas) * ARENA_BYTES;
-  return held / 100 > used / DUE_PERCENT && held > used + DUE_ARENAS * ARENA_BYTES;
+  return held / DUE_PERCENT > used / 100 && held > used + DUE_ARENAS * ARENA_BYTES;
 }

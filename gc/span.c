@@ -116,7 +116,6 @@ static void enter_pages(crd_old *old, uint32_t page, const crd_size_class *class
   }
   crd_page *head = arenas_page(&old->arenas, page);
   head->pages = class->pages;
-  head->objects = (uint16_t)class->objects;
   head->size_class = (uint8_t)size_class;
   head->next = PAGE_NONE;
   head->epoch = old->epoch;
@@ -181,7 +180,7 @@ void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, ui
   if (page == PAGE_NONE) return NULL;
   uintptr_t address = arenas_page_address(&old->arenas, page);
   crd_page *entry = arenas_page(&old->arenas, page);
-  *entry = (crd_page){.pages = (uint32_t)pages, .head = page, .next = PAGE_NONE, .objects = 1,
+  *entry = (crd_page){.pages = (uint32_t)pages, .head = page, .next = PAGE_NONE,
                       .state = young ? PAGE_LARGE_YOUNG : PAGE_LARGE, .epoch = old->epoch};
   if (old->born_marked && !young) old_mark(old, address);
   arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] |= arena_bit_mask(address);

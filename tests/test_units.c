@@ -481,6 +481,32 @@ static void marking_counts_each_byte_once(void **state) {
   cradle_heap_free(heap);
 }
 
+/* From the average follows how early the next major collection begins. A full collection that was asked for marks everything at
+ * once, which says nothing about what the increments of the next one will get done. */
+static void only_increments_with_a_deadline_count_in_the_average(void **state) {
+  (void)state;
+  enum { LENGTH = 4 << 20 }; /* 32 MiB: far from the average that a heap begins with */
+  cradle_mutator *m;
+  cradle_heap *heap = fan_heap(&m);
+  {
+    fan *long_one = cradle_new_array(m, 0, LENGTH);
+    CRADLE_ROOT(m, long_one);
+    uint64_t average = heap->pacing.marked_average;
+    cradle_collect_full(m);
+    assert_true(heap->major.bytes > 4 * average);
+    assert_int_equal(heap->pacing.marked_average, average);
+    while (!cradle_collect_step(m, UINT64_MAX)) continue;
+    assert_int_equal(heap->pacing.marked_average, average);
+    assert_false(cradle_collect_step(m, 0)); /* its deadline is past */
+    assert_in_range(heap->pacing.marked_average, average * 7 / 8, average - 1);
+    average = heap->pacing.marked_average;
+    cradle_collect_full(m); /* the rest of that one, and a whole one */
+    assert_int_equal(heap->pacing.marked_average, average);
+  }
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
 static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
   (void)state;
   cradle_mutator *m;
@@ -603,6 +629,7 @@ int main(void) {
       cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),
       cmocka_unit_test(marking_with_a_full_stack_finds_everything),
       cmocka_unit_test(marking_counts_each_byte_once),
+      cmocka_unit_test(only_increments_with_a_deadline_count_in_the_average),
       cmocka_unit_test(a_remembered_set_that_cannot_grow_loses_nothing),
       cmocka_unit_test(large_objects_that_die_young_call_for_no_major_collection),
       cmocka_unit_test(a_safepoint_request_outlives_what_raises_top),

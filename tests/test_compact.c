@@ -1,0 +1,387 @@
+/* Compaction by itself: which arenas it empties, in which order, and what it leaves alone. The heap is a row of arenas full of
+ * objects of one size, of which each keeps as many as the test says. */
+#include "tests/heap_fixture.h"
+
+#include "gc/heap.h"
+
+#define KIB 1024
+/* With these contents a string has exactly the size of its class. */
+#define CONTENTS_BYTES 248
+#define OBJECT_BYTES (CONTENTS_BYTES + sizeof(string))
+#define MOST_ARENAS 16
+
+static fixture f;
+static void *objects[MOST_ARENAS * ARENA_BYTES / OBJECT_BYTES], *addresses[MOST_ARENAS * ARENA_BYTES / OBJECT_BYTES];
+static void *first, *end; /* of the root range */
+static cradle_root_range range = {.base = &first, .top = &end, .kind = CRADLE_KIND_REFERENCE, .name = "objects"};
+static cradle_event compaction; /* the last one's end */
+
+static void listen(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind == CRADLE_EVENT_COMPACT_END) compaction = *event;
+}
+
+static int open_heap(void **state) {
+  (void)state;
+  cradle_options options;
+  fixture_options(&f, &options);
+  fixture_unstress(&options);
+  options.verify = false;
+  options.major_min_bytes = (size_t)1 << 30; /* none but those asked for */
+  options.listener = (cradle_listener){listen, NULL};
+  fixture_open_with(&f, &options);
+  first = end = objects;
+  cradle_root_range_add(f.m, &range);
+  return 0;
+}
+
+static int close_heap(void **state) {
+  (void)state;
+  cradle_root_range_remove(f.m, &range);
+  fixture_close(&f);
+  return 0;
+}
+
+static size_t count(void) {
+  return (size_t)((void **)end - objects);
+}
+
+static uint32_t arena_of(const void *object) {
+  return (uint32_t)(((uintptr_t)object - f.heap->old.arenas.base) >> ARENA_SHIFT);
+}
+
+/* Fills so many arenas from the lowest on, of which what is there already takes so many bytes. */
+static void fill(uint32_t arenas, size_t taken) CRADLE_MAY_COLLECT {
+  const crd_old *old = &f.heap->old;
+  const crd_size_class *class = &old->classes.of[old_class_of(old, OBJECT_BYTES)];
+  assert_int_equal(class->bytes, OBJECT_BYTES);
+  assert_true(arenas <= MOST_ARENAS);
+  size_t spans = (arenas * ARENA_BYTES - taken) / (class->pages * PAGE_BYTES);
+  for (size_t left = spans * class->objects; left > 0; left--) {
+    string *fresh = cradle_new_array(f.m, T_STRING, CONTENTS_BYTES);
+    memset(fresh->byte, (int)(count() % 251), CONTENTS_BYTES);
+    *(void **)end = fresh;
+    end = (void **)end + 1;
+  }
+  cradle_collect_minor(f.m);
+  assert_int_equal(old->arenas.used_end, arenas);
+}
+
+/* Leaves each arena so many KiB of the objects, evenly spread, and no arena free. */
+static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
+  uint32_t due[MOST_ARENAS] = {0};
+  for (size_t i = 0; i < count(); i++) {
+    uint32_t arena = arena_of(objects[i]);
+    due[arena] += live_kib[arena];
+    if (due[arena] < ARENA_BYTES / KIB)
+      objects[i] = NULL;
+    else
+      due[arena] -= ARENA_BYTES / KIB;
+  }
+  cradle_collect_full(f.m);
+  (void)crd_arenas_release(&f.heap->old.arenas, 0, UINT32_MAX);
+  memcpy(addresses, objects, sizeof objects);
+}
+
+/* As many arenas as there are numbers, the first at the lowest address, each with so many KiB of objects. */
+#define SHAPE(...)                                              \
+  do {                                                          \
+    static const uint32_t live_kib_[] = {__VA_ARGS__};          \
+    fill((uint32_t)(sizeof live_kib_ / sizeof *live_kib_), 0);  \
+    thin_out(live_kib_);                                        \
+  } while (0)
+
+/* As a full collection does it, with no object but those of the old generation. */
+static void compact_with(bool all) {
+  cradle_error error;
+  cradle_stats before = fixture_stats(&f);
+  crd_heap_enter(f.heap, HEAP_COLLECTING);
+  crd_compact(f.heap, all);
+  f.heap->state = HEAP_MUTATING;
+  crd_nursery_reset(f.heap);
+  if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+  cradle_stats after = fixture_stats(&f);
+  assert_int_equal(after.compactions - before.compactions, 1);
+  assert_int_equal(after.moved_old_objects - before.moved_old_objects, compaction.u.compact.objects);
+  assert_int_equal(after.moved_old_bytes - before.moved_old_bytes, compaction.u.compact.bytes);
+  assert_int_equal(after.compact_ns - before.compact_ns, compaction.u.compact.duration_ns);
+  assert_int_equal(after.old_bytes, before.old_bytes);
+}
+
+static void compact(void) {
+  compact_with(false);
+}
+
+/* No object is lost, and those have moved that were in an arena whose letter is m. */
+static void assert_moved(const char *arenas) {
+  uint64_t moved = 0;
+  for (size_t i = 0; i < count(); i++) {
+    const string *object = objects[i];
+    if (object == NULL) continue;
+    assert_int_equal(object->length, CONTENTS_BYTES);
+    assert_int_equal((unsigned char)object->byte[CONTENTS_BYTES - 1], i % 251);
+    bool moves = arenas[arena_of(addresses[i])] == 'm';
+    if ((object != addresses[i]) != moves) fail_msg("an object of arena %u %s", arena_of(addresses[i]), moves ? "stayed" : "moved");
+    moved += moves;
+  }
+  assert_int_equal(compaction.u.compact.objects, moved);
+  assert_int_equal(compaction.u.compact.bytes, moved * OBJECT_BYTES);
+}
+
+/* The same, and what is in use is exactly the arenas whose letter is a dot, or an n: they were not before. */
+static void assert_left(const char *arenas) {
+  uint32_t before = 0, emptied = 0;
+  assert_moved(arenas);
+  for (uint32_t i = 0; i < MOST_ARENAS; i++) {
+    char letter = i < strlen(arenas) ? arenas[i] : ' ';
+    bool used = letter == '.' || letter == 'n';
+    if ((f.heap->old.arenas.states[i] == ARENA_USED) != used) fail_msg("arena %u is %sin use", i, used ? "not " : "");
+    before += letter == '.' || letter == 'm';
+    emptied += letter == 'm';
+  }
+  assert_int_equal(compaction.u.compact.arenas_in_use, before);
+  assert_int_equal(compaction.u.compact.arenas_emptied, emptied);
+}
+
+/* --- the order --- */
+
+/* All of them in one step of 512 KiB, though the low ones hold less. */
+static void what_lives_at_low_addresses_stays(void **state) {
+  (void)state;
+  SHAPE(520, 560, 600, 640, 680, 720, 760, 800, 840, 880, 920, 960); /* 8,880 KiB have room in five */
+  compact();
+  assert_left(".....mmmmmmm");
+}
+
+/* A step below, the low ones are emptied first, though they are not much sparser; then the highest of the others. */
+static void the_sparse_are_emptied_before_the_high(void **state) {
+  (void)state;
+  SHAPE(480, 480, 480, 480, 560, 560, 560, 560);
+  compact();
+  assert_left("mmmm...m");
+}
+
+static void arenas_without_anything_are_passed_over(void **state) {
+  (void)state;
+  SHAPE(600, 0, 600, 0, 0, 600, 600);
+  compact();
+  assert_left(". .  mm");
+}
+
+/* --- what is left alone --- */
+
+static void dense_arenas_stay(void **state) {
+  (void)state;
+  SHAPE(1660, 1660, 1660, 1600); /* 81 %, 78 % */
+  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 3)); /* holes enough for all of them */
+  compact();
+  assert_moved("...m");
+  assert_int_equal(f.heap->old.arenas.states[3], ARENA_FREE);
+}
+
+/* Large objects count with all their pages. */
+static void arenas_dense_with_large_objects_stay(void **state) {
+  (void)state;
+  enum { LARGE = 17, PAGES = 25 };
+  const void *there[LARGE];
+  for (size_t i = 0; i < LARGE; i++) {
+    there[i] = cradle_new_array(f.m, T_STRING, PAGES * PAGE_BYTES - sizeof(string));
+    cradle_push(f.m, there[i]);
+  }
+  fill(2, (size_t)LARGE * PAGES * PAGE_BYTES); /* 83 % of the first arena */
+  thin_out((const uint32_t[]){0, 300});
+  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 3));
+  compact();
+  assert_moved(".m");
+  for (size_t i = LARGE; i-- > 0;) assert_ptr_equal(cradle_pop(f.m), there[i]);
+}
+
+/* Not every object finds a hole of its size: they are counted for 95 % of what they are, here for 853 KiB. */
+static void what_fits_the_holes_moves(void **state) {
+  (void)state;
+  SHAPE(1150, 850);
+  compact();
+  assert_left(".m");
+}
+
+static void what_may_not_fit_them_stays(void **state) {
+  (void)state;
+  SHAPE(1150, 857);
+  compact();
+  assert_left("..");
+}
+
+/* The others around it, too: the arena would not be empty. */
+static void an_arena_with_a_pinned_object_stays(void **state) {
+  (void)state;
+  SHAPE(200, 200, 200, 200);
+  size_t last = count() - 1;
+  while (objects[last] == NULL) last--;
+  void *pinned = cradle_pin(f.m, objects[last]);
+  compact();
+  cradle_unpin(f.m, pinned);
+  assert_left("mmm.");
+}
+
+/* What is free is all that can be had. */
+static void only_free(uint32_t count) {
+  crd_arenas *arenas = &f.heap->old.arenas;
+  assert_true(crd_arenas_ensure_free(arenas, count));
+  arenas->limit = arenas->committed_count;
+  assert_int_equal(arenas->free_count, count);
+}
+
+/* Holes do not count where every object is to move, since none of what is in use is to stay; the last free arena does. */
+static void everything_moves_where_there_is_room_for_it(void **state) {
+  (void)state;
+  SHAPE(600, 600);
+  compact_with(true);
+  assert_moved("..");
+  (void)crd_arenas_release(&f.heap->old.arenas, 0, UINT32_MAX);
+  only_free(1);
+  compact_with(true);
+  assert_left("mmn");
+}
+
+static void a_large_object_moves_into_the_last_free_arena(void **state) {
+  (void)state;
+  string *large = cradle_new_array(f.m, T_STRING, 300 * PAGE_BYTES);
+  CRADLE_ROOT(f.m, large);
+  memset(large->byte, 7, large->length);
+  cradle_collect_full(f.m);
+  (void)crd_arenas_release(&f.heap->old.arenas, 0, UINT32_MAX);
+  assert_int_equal(arena_of(large), 0);
+  only_free(1);
+  compact_with(true);
+  assert_int_equal(arena_of(large), 1);
+  assert_int_equal(large->byte[300 * PAGE_BYTES - 1], 7);
+  assert_int_equal(f.heap->old.arenas.states[0], ARENA_FREE);
+}
+
+/* Where every object is to move, they do, and the places around the pinned one are taken again. */
+static void but_not_what_is_around_it_if_everything_is_to_move(void **state) {
+  (void)state;
+  SHAPE(1000, 1000);
+  size_t middle = 0;
+  while (objects[middle] == NULL || arena_of(objects[middle]) != 1) middle++;
+  uintptr_t pinned = (uintptr_t)cradle_pin(f.m, objects[middle]);
+  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 2)); /* as many as could be needed */
+  compact_with(true);
+  for (size_t i = 0; i < count(); i++)
+    if (objects[i] != NULL) assert_true((objects[i] == addresses[i]) == (i == middle));
+  const string *fresh = cradle_new_array(f.m, T_STRING, CONTENTS_BYTES);
+  CRADLE_ROOT(f.m, fresh);
+  cradle_collect_minor(f.m);
+  assert_true((uintptr_t)fresh / PAGE_BYTES == pinned / PAGE_BYTES);
+  cradle_unpin(f.m, (void *)pinned);
+}
+
+/* Of an object that is longer than an arena, what comes in its last one may not move either. */
+static void an_arena_with_the_end_of_a_long_object_stays(void **state) {
+  (void)state;
+  string *long_one = cradle_new_array(f.m, T_STRING, ARENA_BYTES + ARENA_BYTES / 8 - sizeof(string));
+  CRADLE_ROOT(f.m, long_one);
+  const string *there = long_one;
+  fill(4, ARENA_BYTES + ARENA_BYTES / 8);
+  thin_out((const uint32_t[]){0, 300, 400, 400});
+  compact();
+  assert_ptr_equal(long_one, there);
+  assert_left("...m");
+  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 4));
+  compact_with(true);
+  assert_ptr_equal(long_one, there);
+  for (size_t i = 0; i < count(); i++)
+    if (objects[i] != NULL && arena_of(addresses[i]) == 1) assert_ptr_equal(objects[i], addresses[i]);
+}
+
+/* The holes are large enough together, but lie in spans of another size, and nothing is free or can be had. */
+static void what_finds_no_place_stays(void **state) {
+  (void)state;
+  enum { LIST = 10000 };
+  crd_arenas *arenas = &f.heap->old.arenas;
+  fill(2, 0);
+  pair *list = NULL;
+  CRADLE_ROOT(f.m, list);
+  for (int i = 0; i < LIST; i++) {
+    pair *fresh = cradle_new(f.m, T_PAIR, sizeof *fresh);
+    fresh->rest = list;
+    list = fresh;
+  }
+  cradle_collect_minor(f.m);
+  assert_int_equal(arena_of(list), 2);
+  string *large = cradle_new_array(f.m, T_STRING, 20 * PAGE_BYTES);
+  CRADLE_ROOT(f.m, large);
+  assert_int_equal(arena_of(large), 2);
+  thin_out((const uint32_t[]){1000, 1000});
+  const void *there = list, *large_there = large;
+  arenas->limit = arenas->committed_count;
+  compact();
+  arenas->limit = arenas->capacity;
+  assert_ptr_equal(list, there);
+  assert_ptr_equal(large, large_there);
+  for (int i = 0; i < LIST; i++, list = list->rest) assert_int_equal(arena_of(list), 2);
+  assert_null(list);
+  assert_left("...");
+}
+
+/* --- what is left behind --- */
+
+/* A word that a stale reference leads to says why it is dead, where somebody looks for mistakes. */
+static void with_the_verifier_what_was_left_is_poisoned(void **state) {
+  (void)state;
+  for (int verify = 0; verify < 2; verify++) {
+    f.heap->options.verify = verify;
+    end = first;
+    cradle_collect_full(f.m);
+    SHAPE(200, 200);
+    compact();
+    assert_left(".m");
+    for (size_t i = 0; i < count(); i++)
+      if (objects[i] != addresses[i])
+        for (size_t word = 0; word < OBJECT_BYTES / 8; word++)
+          assert_true((((cradle_word *)addresses[i])[word] == POISON_COMPACTED) == verify);
+  }
+}
+
+/* --- when --- */
+
+static bool is_due(uint32_t used, uint32_t held) {
+  static cradle_heap heap; /* of which only the sizes are looked at */
+  heap.old.used_bytes = used * ARENA_BYTES;
+  heap.old.arenas.committed_count = held + 3;
+  heap.old.arenas.free_count = 3;
+  return crd_compact_is_due(&heap);
+}
+
+static void it_is_due_when_half_as_much_again_is_held(void **state) {
+  (void)state;
+  assert_false(is_due(1000, 1400));
+  assert_false(is_due(1000, 1500));
+  assert_true(is_due(1000, 1501));
+  assert_false(is_due(10, 26)); /* less than 17 arenas could go */
+  assert_true(is_due(10, 27));
+  assert_false(is_due(0, 0));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_heap, close_heap)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(what_lives_at_low_addresses_stays),
+      TEST(the_sparse_are_emptied_before_the_high),
+      TEST(arenas_without_anything_are_passed_over),
+      TEST(dense_arenas_stay),
+      TEST(arenas_dense_with_large_objects_stay),
+      TEST(what_fits_the_holes_moves),
+      TEST(what_may_not_fit_them_stays),
+      TEST(an_arena_with_a_pinned_object_stays),
+      TEST(everything_moves_where_there_is_room_for_it),
+      TEST(a_large_object_moves_into_the_last_free_arena),
+      TEST(but_not_what_is_around_it_if_everything_is_to_move),
+      TEST(an_arena_with_the_end_of_a_long_object_stays),
+      TEST(what_finds_no_place_stays),
+      TEST(with_the_verifier_what_was_left_is_poisoned),
+      cmocka_unit_test(it_is_due_when_half_as_much_again_is_held),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,304 @@
+/* The spans of the old generation by themselves: runs of free places, bits, large objects, what is an object, and that the check
+ * names what is broken. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gc/platform/hardware.h"
+#include "gc/span.h"
+
+static crd_old *old;
+
+static int open_old(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_hardware hardware;
+  cradle_options_init(&options);
+  options.reserve_bytes = (size_t)64 << 20;
+  crd_hardware_detect(&hardware);
+  old = calloc(1, sizeof *old);
+  return old != NULL && crd_old_init(old, &options, &hardware) ? 0 : 1;
+}
+
+static int close_old(void **state) {
+  (void)state;
+  crd_old_fini(old);
+  free(old);
+  return 0;
+}
+
+static uint32_t page_of(const void *address) {
+  return arenas_page_number(&old->arenas, (uintptr_t)address);
+}
+
+static crd_page *entry_of(const void *address) {
+  return arenas_page(&old->arenas, page_of(address));
+}
+
+static bool is_marked(const void *object) {
+  return old_is_marked(old, (uintptr_t)object);
+}
+
+/* A span of its class, whose first places are taken. */
+static char *take_some(size_t bytes, uint32_t count) {
+  char *first = old_take_small(old, old_class_of(old, bytes), 0);
+  assert_non_null(first);
+  for (uint32_t i = 1; i < count; i++)
+    assert_ptr_equal(old_take_small(old, old_class_of(old, bytes), 0), first + i * bytes);
+  return first;
+}
+
+/* --- runs of free places --- */
+
+/* Takes all of a span, leaves it the places whose number divided by `of` leaves less than `kept`, and takes the others again: each
+ * place that is free once, in the order of addresses, and none that is not. */
+static void take_again(size_t bytes, uint32_t of, uint32_t kept) {
+  uint32_t size_class = old_class_of(old, bytes);
+  const crd_size_class *class = &old->classes.of[size_class];
+  crd_swept swept = {0, 0, 0};
+  char *first = take_some(class->bytes, class->objects);
+  uint32_t page = page_of(first), at = 0, live = 0;
+  for (uint32_t i = 0; i < class->objects; i++)
+    if (i % of < kept) old_mark(old, (uintptr_t)first + i * class->bytes), live++;
+  crd_sweep_begin(old);
+  assert_true(crd_sweep_some(old, &at, 0, UINT64_MAX, &swept));
+  assert_int_equal(swept.freed_objects, class->objects - live);
+  for (uint32_t i = 0; i < class->objects; i++) {
+    if (i % of < kept) continue;
+    assert_ptr_equal(old_take_small(old, size_class, 0), first + i * class->bytes);
+    assert_in_range(old->used_bytes, (live + 1) * class->bytes, class->objects * class->bytes); /* whole runs are counted */
+    live++;
+  }
+  crd_old_retire(old);
+  assert_int_equal(old->used_bytes, class->objects * class->bytes);
+  assert_null(crd_old_check(old));
+  char *next = old_take_small(old, size_class, 0);
+  assert_true(page_of(next) != page); /* the next span */
+  crd_sweep_begin(old);
+  assert_true(crd_sweep_some(old, (at = 0, &at), 0, UINT64_MAX, &swept));
+  assert_int_equal(old->used_bytes, 0);
+}
+
+static void every_free_place_is_found_in_order(void **state) {
+  (void)state;
+  for (uint32_t c = 0; c < old->classes.count; c++)
+    for (uint32_t of = 2; of <= 8; of += 3) {
+      take_again(old->classes.of[c].bytes, of, 1);
+      take_again(old->classes.of[c].bytes, of, of - 1);
+    }
+}
+
+static void what_is_retired_has_only_the_bits_of_its_objects(void **state) {
+  (void)state;
+  enum { BYTES = 40, COUNT = 7 };
+  for (int born_marked = 0; born_marked < 2; born_marked++) {
+    old->born_marked = born_marked;
+    char *first = take_some(BYTES, COUNT);
+    uint32_t page = page_of(first);
+    const crd_size_class *class = &old->classes.of[old_class_of(old, BYTES)];
+    assert_int_equal(old->used_bytes, class->objects * BYTES); /* the run is the whole span */
+    assert_int_equal(is_marked(first + COUNT * BYTES), born_marked);
+    crd_old_retire(old);
+    assert_int_equal(old->used_bytes, COUNT * BYTES);
+    assert_int_equal(old->class_used[old_class_of(old, BYTES)], COUNT * BYTES);
+    span_bits bits = old_bits_of(old, page, class->pages);
+    for (uint32_t word = 0; word < bits.words * 64; word++) {
+      bool object = word % (BYTES / 8) == 0 && word / (BYTES / 8) < COUNT;
+      assert_int_equal(bits.allocated[word / 64] >> (word % 64) & 1, object);
+      assert_int_equal(bits.marks[word / 64] >> (word % 64) & 1, object && born_marked);
+    }
+    assert_ptr_equal(take_some(BYTES, 1), first + COUNT * BYTES); /* it goes on where it was */
+    crd_old_retire(old);
+    uint32_t at = 0;
+    crd_swept swept = {0, 0, 0};
+    crd_sweep_begin(old);
+    assert_true(crd_sweep_some(old, &at, 0, UINT64_MAX, &swept));
+    if (born_marked) { /* they were marked: a second sweep frees them */
+      crd_sweep_begin(old);
+      assert_true(crd_sweep_some(old, (at = 0, &at), 0, UINT64_MAX, &swept));
+    }
+    assert_int_equal(old->used_bytes, 0);
+  }
+}
+
+/* --- large objects --- */
+
+static void a_large_object_is_as_it_was_asked_for(void **state) {
+  (void)state;
+  enum { BYTES = 5 * PAGE_BYTES + 1 };
+  assert_null(crd_old_take_large(old, old->arenas.bytes + 1, false, false, 0));
+  assert_null(crd_old_take_large(old, (size_t)1 << 60, false, false, 0));
+  assert_null(crd_old_take_large(old, BYTES, false, false, old->arenas.capacity)); /* so many arenas must stay free */
+  assert_int_equal(old->used_bytes, 0);
+  char *object = crd_old_take_large(old, BYTES, false, false, 0);
+  assert_int_equal(old->used_bytes, 6 * PAGE_BYTES);
+  assert_int_equal(old->large_bytes, 6 * PAGE_BYTES);
+  assert_int_equal(entry_of(object)->state, PAGE_LARGE);
+  assert_int_equal(entry_of(object)->pages, 6);
+  assert_int_equal(old->young_large, PAGE_NONE);
+  assert_false(is_marked(object));
+  memset(object, 1, BYTES);
+  crd_old_free_large(old, page_of(object));
+  assert_int_equal(old->used_bytes + old->large_bytes, 0);
+  assert_ptr_equal(crd_old_take_large(old, BYTES, false, false, 0), object);
+  assert_int_equal(object[BYTES - 1], 1); /* nobody asked for zeros */
+  crd_old_free_large(old, page_of(object));
+  assert_ptr_equal(crd_old_take_large(old, BYTES, false, true, 0), object);
+  for (size_t i = 0; i < BYTES; i++) assert_int_equal(object[i], 0);
+  assert_null(crd_old_check(old));
+}
+
+static void young_large_objects_are_listed(void **state) {
+  (void)state;
+  old->born_marked = true;
+  char *first = crd_old_take_large(old, 3 * PAGE_BYTES, true, false, 0);
+  char *second = crd_old_take_large(old, 3 * PAGE_BYTES, true, false, 0);
+  char *grown = crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
+  assert_int_equal(old->large_bytes, 9 * PAGE_BYTES);
+  assert_int_equal(entry_of(first)->state, PAGE_LARGE_YOUNG);
+  assert_int_equal(old->young_large, page_of(second));
+  assert_int_equal(entry_of(second)->next, page_of(first));
+  assert_int_equal(entry_of(first)->next, PAGE_NONE);
+  assert_true(is_marked(grown));
+  assert_false(is_marked(first)); /* what becomes of it is not known yet */
+  assert_null(crd_old_check(old));
+}
+
+/* --- what is an object --- */
+
+static void an_object_begins_where_its_bit_is(void **state) {
+  (void)state;
+  enum { BYTES = 48, COUNT = 3 };
+  uintptr_t large = (uintptr_t)crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
+  uintptr_t small = (uintptr_t)take_some(BYTES, COUNT), end = old->arenas.base + old->arenas.bytes;
+  crd_old_retire(old);
+  for (uintptr_t at = small; at < small + (COUNT + 1) * BYTES; at++)
+    assert_int_equal(crd_old_is_object(old, at), (at - small) % BYTES == 0 && at < small + COUNT * BYTES);
+  assert_true(crd_old_is_object(old, large));
+  assert_false(crd_old_is_object(old, large + PAGE_BYTES));
+  assert_false(crd_old_is_object(old, large + 500 * PAGE_BYTES)); /* a page that is free */
+  assert_false(crd_old_is_object(old, large + ARENA_BYTES));      /* an arena that is */
+  assert_false(crd_old_is_object(old, old->arenas.base - 8));
+  assert_false(crd_old_is_object(old, end));
+  old_mark(old, small + BYTES);
+  crd_sweep_begin(old); /* those that are marked live */
+  assert_false(crd_old_is_object(old, small));
+  assert_true(crd_old_is_object(old, small + BYTES));
+  assert_false(crd_old_is_object(old, large));
+}
+
+static void see(void *context, cradle_word *object) {
+  cradle_word **next = context;
+  *(*next)++ = (cradle_word)(uintptr_t)object;
+}
+
+static void a_walk_visits_every_object(void **state) {
+  (void)state;
+  enum { BYTES = 512 + 8, COUNT = 20 }; /* over several pages */
+  cradle_word seen[COUNT + 2], *next = seen;
+  char *small = take_some(BYTES, COUNT), *large = crd_old_take_large(old, 2 * ARENA_BYTES + 1, false, false, 0);
+  crd_old_retire(old);
+  crd_old_each(old, false, see, &next);
+  assert_int_equal(next - seen, COUNT + 1);
+  for (size_t i = 0; i < COUNT; i++) assert_int_equal(seen[i], (uintptr_t)small + i * BYTES);
+  assert_int_equal(seen[COUNT], (uintptr_t)large);
+  old_mark(old, (uintptr_t)small + BYTES);
+  next = seen;
+  crd_old_each(old, true, see, &next);
+  assert_int_equal(next - seen, 1);
+  assert_int_equal(seen[0], (uintptr_t)small + BYTES);
+  crd_sweep_begin(old); /* what waits to be swept lives where it is marked */
+  next = seen;
+  crd_old_each(old, false, see, &next);
+  assert_int_equal(next - seen, 1);
+  assert_int_equal(crd_old_next_span(old, page_of(small) + 1), page_of(large));
+  assert_int_equal(crd_old_next_span(old, page_of(large) + 1), PAGE_NONE);
+}
+
+/* --- the check --- */
+
+static void assert_fault(const char *words) {
+  const char *fault = crd_old_check(old);
+  if (fault == NULL || strstr(fault, words) == NULL) fail_msg("\"%s\", without \"%s\"", fault == NULL ? "no fault" : fault, words);
+}
+
+#define ASSERT_BROKEN_BY(change, undo, words) \
+  do {                                        \
+    change;                                   \
+    assert_fault(words);                      \
+    undo;                                     \
+    assert_null(crd_old_check(old));          \
+  } while (0)
+
+static void the_check_names_what_is_broken(void **state) {
+  (void)state;
+  enum { BYTES = 24, LEAST_BYTES = 16 };
+  char *object = take_some(BYTES, 5), *other = take_some(LEAST_BYTES, 5);
+  void *large = crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
+  crd_old_retire(old);
+  crd_page *entry = entry_of(object);
+  uint32_t size_class = old_class_of(old, BYTES);
+  span_bits bits = old_bits_of(old, page_of(object), entry->pages);
+  uint32_t *list = &old->allocators[size_class].partial, *least_list = &old->allocators[0].partial;
+  assert_null(crd_old_check(old));
+  ASSERT_BROKEN_BY(entry->pages++, entry->pages--, "does not match its class");
+  ASSERT_BROKEN_BY(entry->head++, entry->head--, "does not match its class");
+  ASSERT_BROKEN_BY(entry_of(other)->head--, entry_of(other)->head++, "does not match its class");
+  ASSERT_BROKEN_BY(bits.allocated[0] ^= 2, bits.allocated[0] ^= 2, "[span.2]");
+  ASSERT_BROKEN_BY(bits.allocated[1] ^= 1, bits.allocated[1] ^= 1, "[span.2]"); /* word 64 begins no object of three */
+  ASSERT_BROKEN_BY(bits.allocated[1] ^= 4, bits.allocated[1] ^= 4, "[span.5]"); /* word 66 might */
+  ASSERT_BROKEN_BY(bits.marks[0] ^= 1, bits.marks[0] ^= 1, "[span.4]");
+  ASSERT_BROKEN_BY(*list = page_of(other), *list = page_of(object), "another class [span.3]");
+  ASSERT_BROKEN_BY(*least_list = page_of(object), *least_list = page_of(other), "another class [span.3]");
+  ASSERT_BROKEN_BY(*least_list = page_of(large), *least_list = page_of(other), "another class [span.3]");
+  ASSERT_BROKEN_BY(entry->epoch--, entry->epoch++, "[span.6]");
+  ASSERT_BROKEN_BY(old->class_used[size_class] += 8, old->class_used[size_class] -= 8, "a size class's counts");
+  ASSERT_BROKEN_BY(old->class_used[0] += 8, old->class_used[0] -= 8, "a size class's counts");
+  ASSERT_BROKEN_BY(old->class_spans[size_class]--, old->class_spans[size_class]++, "a size class's counts");
+  ASSERT_BROKEN_BY(old->class_spans[size_class]++, old->class_spans[size_class]--, "a size class's counts");
+  ASSERT_BROKEN_BY(old->used_bytes += 8, old->used_bytes -= 8, "used bytes");
+  ASSERT_BROKEN_BY(old->arenas.free_count++, old->arenas.free_count--, "[arena.2]");
+  old->born_marked = true; /* while marking, objects are marked, and nothing else is */
+  ASSERT_BROKEN_BY(bits.marks[1] ^= 4, bits.marks[1] ^= 4, "[span.4]");
+  bits.marks[0] ^= 1;
+  assert_null(crd_old_check(old));
+  old->born_marked = false;
+  crd_sweep_begin(old); /* nor do they lose their marks before they are swept */
+  assert_null(crd_old_check(old));
+}
+
+/* --- the promotion reserve --- */
+
+/* Half again as much as a nursery, and a span of every class; all but the tail of an arena can be used. */
+static void the_reserve_is_what_promotion_can_need(void **state) {
+  (void)state;
+  const size_t usable = ARENA_BYTES - SPAN_MAX_PAGES * PAGE_BYTES, spans = old->classes.span_bytes_total;
+  for (size_t arenas = 2; arenas < 40; arenas++) {
+    size_t most = (arenas * usable - spans) / 3 * 2 & ~(size_t)7;
+    assert_int_equal(crd_old_nursery_for(old, (uint32_t)arenas), most);
+    assert_int_equal(crd_old_arenas_for(old, most), arenas);
+    assert_int_equal(crd_old_arenas_for(old, most + 16), arenas + 1);
+  }
+  assert_int_equal(crd_old_nursery_for(old, 0), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_old, close_old)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(every_free_place_is_found_in_order),
+      TEST(what_is_retired_has_only_the_bits_of_its_objects),
+      TEST(a_large_object_is_as_it_was_asked_for),
+      TEST(young_large_objects_are_listed),
+      TEST(an_object_begins_where_its_bit_is),
+      TEST(a_walk_visits_every_object),
+      TEST(the_check_names_what_is_broken),
+      TEST(the_reserve_is_what_promotion_can_need),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -26,9 +26,9 @@
 #define WAIT_MOST 4096
 /* The share of the pause target that a minor collection may be expected to take before the nursery shrinks, the share below
  * which it may grow, and the share beside an increment of marking, for which only a part of the nursery is handed out. */
-#define PAUSE_SHARE_MOST 0.9
-#define PAUSE_SHARE_GROW 0.6
-#define PAUSE_SHARE_MARKING 0.4
+#define PAUSE_SHARE_MOST 0.6
+#define PAUSE_SHARE_GROW 0.4
+#define PAUSE_SHARE_MARKING 0.25
 /* Time a promoted byte takes: the value before anything was measured, the shares by which a longer and a shorter sample move
  * the average, and the most that a sample counts, as a multiple of the average. A collection that other programs interrupted
  * is no news; one that was quick is. */
@@ -39,8 +39,8 @@
 #define RATE_NONE 1e9
 #define SURVIVAL_SHARE 0.25
 /* Bounds of the size: the base over so much, and this share of the L3, or so many bases where it is unknown. */
-#define MIN_SHARE 16
-#define MIN_BYTES ((size_t)256 << 10)
+#define MIN_SHARE 32
+#define MIN_BYTES ((size_t)128 << 10)
 #define L3_SHARE 2
 #define UNKNOWN_L3_BASES 4
 #define MAX_BYTES ((size_t)32 << 20)

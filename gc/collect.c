@@ -131,6 +131,11 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
   return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked), deadline > least ? deadline : least};
 }
 
+/* Used bytes at which a major collection is to begin: without a pause target all of it is one increment, at the threshold. */
+static uint64_t due_at(const cradle_heap *heap) {
+  return heap->options.pause_ns == 0 ? heap->pacing.threshold : crd_pacing_trigger(&heap->pacing, collected_bytes(heap));
+}
+
 /* After a minor collection of the same pause: begins a major collection when it is due, and does its next increment. */
 static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, uint64_t promoted) {
   if (heap->majors_disabled != 0 && !heap->nursery.lowered) {
@@ -139,7 +144,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   }
   if (heap->major.phase == MAJOR_IDLE) {
     bool stress = heap->options.stress_period != 0; /* then a major collection always runs */
-    if (!stress && collected_bytes(heap) < crd_pacing_trigger(&heap->pacing, collected_bytes(heap))) return;
+    if (!stress && collected_bytes(heap) < due_at(heap)) return;
     crd_major_start(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   }
   crd_heap_enter(heap, HEAP_COLLECTING);

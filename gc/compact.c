@@ -101,7 +101,8 @@ static void choose(compact_context *context, bool all) {
   sort_arenas(context);
   for (uint32_t i = 0; i < context->count; i++) {
     uint32_t arena = context->order[i], live = context->live[arena];
-    if (live == ARENA_BYTES || (!all && live > ARENA_BYTES / 100 * SPARSE_PERCENT)) return;
+    if (live == ARENA_BYTES) return;
+    if (!all && live > ARENA_BYTES / 100 * SPARSE_PERCENT) continue; /* a lower one of the same step may be sparser */
     if (!all) holes -= ARENA_BYTES - live;
     moving += live;
     if (moving > holes / 100 * HOLES_PERCENT) return;

@@ -15,7 +15,7 @@
 /* What the heap is told to start from, so that the machine's caches do not matter. */
 #define BASE (2 * MIB)
 #define MOST (4 * BASE)
-#define LEAST (BASE / 8)
+#define LEAST (BASE / 16)
 /* Collections between two decisions, and those that the first trial that fails makes the next one wait for. */
 #define DECISION 4
 #define FIRST_WAIT 16
@@ -69,7 +69,7 @@ static void bounds_come_from_the_caches(void **state) {
   crd_adapt *adapt = &heap->adapt;
   assert_int_equal(adapt->base, BASE);
   assert_int_equal(adapt->max, MOST);
-  assert_int_equal(adapt->min, 256 << 10);
+  assert_int_equal(adapt->min, 128 << 10);
   assert_false(adapt->fixed);
   heap->hardware.l3_bytes = 0; /* not known */
   crd_adapt_init(heap);
@@ -82,7 +82,7 @@ static void bounds_come_from_the_caches(void **state) {
   assert_int_equal(adapt->max, 32 * MIB);
   heap->nursery.bytes = 8 * MIB;
   crd_adapt_init(heap);
-  assert_int_equal(adapt->min, MIB / 2); /* a sixteenth */
+  assert_int_equal(adapt->min, MIB / 4); /* a 32nd */
   heap->nursery.bytes = 100 << 10;
   crd_adapt_init(heap);
   assert_int_equal(adapt->min, 100 << 10);
@@ -181,18 +181,22 @@ static void what_was_asked_for_early_does_not_count(void **state) {
 static void pauses_above_the_target_halve_it_at_once(void **state) {
   (void)state;
   double expected = NS_PER_BYTE * 0.1 * BASE; /* for a nursery of the base */
-  heap->options.pause_ns = (uint64_t)(expected / 0.8);
+  heap->options.pause_ns = (uint64_t)(expected / 0.55);
   collect(DECISION - 1, 100);
-  assert_int_equal(heap->nursery.bytes, BASE); /* eight tenths of the target are well; no more than nine tenths may be */
+  assert_int_equal(heap->nursery.bytes, BASE); /* no more than six tenths of the target may be */
   heap->options.pause_ns = (uint64_t)(expected);
   collect(1, 100);
   assert_int_equal(heap->nursery.bytes, BASE / 2);
-  collect(10 * DECISION, 100); /* half of it is below six tenths, but twice as much would not be */
+  collect(10 * DECISION, 100); /* half of it is below six tenths, but twice as much would not be below four */
   assert_int_equal(heap->nursery.bytes, BASE / 2);
   heap->options.pause_ns = 1;
   collect(100, 100);
   assert_int_equal(heap->nursery.bytes, LEAST);
   heap->options.pause_ns = (uint64_t)(expected * 100);
+  uint32_t wait = heap->adapt.wait; /* longer with each halving */
+  assert_true(wait > 2 * FIRST_WAIT);
+  collect((int)wait - DECISION, 20);
+  assert_int_equal(heap->nursery.bytes, LEAST);
   for (size_t bytes = LEAST; bytes < BASE; bytes *= 2) {
     assert_int_equal(heap->nursery.bytes, bytes);
     collect(DECISION, 20); /* no trial would be worth it, but the base is nearer */
@@ -247,11 +251,11 @@ static void long_collections_count_little(void **state) {
   crd_adapt_after_minor(heap, &minor);
   after *= 0.75;
   assert_true(heap->adapt.ns_per_promoted_byte > after * 0.999 && heap->adapt.ns_per_promoted_byte < after * 1.001);
-  minor.u.minor.promoted_bytes = (16 << 10) - 1; /* too few to tell */
+  minor.u.minor.promoted_bytes = (8 << 10) - 1; /* too few to tell */
   minor.u.minor.duration_ns = 1000 * MIB;
   crd_adapt_after_minor(heap, &minor);
   assert_true(heap->adapt.ns_per_promoted_byte < after * 1.001);
-  minor.u.minor.promoted_bytes = 16 << 10;
+  minor.u.minor.promoted_bytes = 8 << 10;
   crd_adapt_after_minor(heap, &minor);
   assert_true(heap->adapt.ns_per_promoted_byte > after * 1.01);
 }
@@ -260,11 +264,11 @@ static void while_marking_a_part_is_handed_out(void **state) {
   (void)state;
   double expected = NS_PER_BYTE * 0.1 * BASE;
   heap->adapt.survival = 0.1;
-  heap->options.pause_ns = (uint64_t)(expected * 2); /* two fifths of it are for the minor collection */
+  heap->options.pause_ns = (uint64_t)(expected * 3); /* a quarter of it is for the minor collection */
   assert_int_equal(crd_adapt_hand_out(heap), BASE);
   heap->major.phase = MAJOR_MARKING;
   assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
-  heap->options.pause_ns = (uint64_t)(expected * 3);
+  heap->options.pause_ns = (uint64_t)(expected * 5);
   assert_int_equal(crd_adapt_hand_out(heap), BASE);
   heap->major.behind = 2; /* increments fell behind */
   assert_int_equal(crd_adapt_hand_out(heap), BASE / 4);

@@ -12,6 +12,7 @@ static void *run(void *argument) {
   while (!atomic_load_explicit(&h->stop, memory_order_relaxed)) {
     uint64_t now = now_ns();
     if (now - last > h->max_ns) h->max_ns = now - last;
+    h->long_count += now - last > HICCUP_LONG_NS;
     last = now;
   }
   return NULL;
@@ -19,16 +20,15 @@ static void *run(void *argument) {
 
 void hiccup_start(hiccup *h) {
   atomic_init(&h->stop, false);
-  h->max_ns = 0;
+  h->max_ns = h->long_count = 0;
   if (pthread_create(&h->thread, NULL, run, h) == 0) return;
   fputs("workloads: no thread for the hiccup loop\n", stderr);
   exit(1);
 }
 
-uint64_t hiccup_stop(hiccup *h) {
+void hiccup_stop(hiccup *h) {
   atomic_store(&h->stop, true);
   pthread_join(h->thread, NULL);
-  return h->max_ns;
 }
 
 enum { LINE_BYTES = 64, LINE_WORDS = LINE_BYTES / sizeof(uint64_t), HUGE_PAGE_BYTES = 1 << 21 };

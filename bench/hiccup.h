@@ -1,6 +1,6 @@
 /* What the machine itself takes away from a program, and a pause may contain.
  *
- * A hiccup loop is a thread that reads the clock and does nothing else: the longest time between two of its readings. A stall loop
+ * A hiccup loop is a thread that reads the clock and does nothing else: the longest time between two of its readings, and how many were long. A stall loop
  * does without a collector what a minor collection asks of memory: it touches lines at random and copies to new ones, always as
  * many, and takes the time of each round.
  */
@@ -17,13 +17,14 @@
 typedef struct hiccup {
   pthread_t thread;
   atomic_bool stop;
-  uint64_t max_ns;
+  uint64_t max_ns, long_count; /* long: above HICCUP_LONG_NS */
 } hiccup;
+enum { HICCUP_LONG_NS = 1000000 };
 
 /* Ends the program when there is no thread to be had. */
 void hiccup_start(hiccup *h);
-/* Returns the longest hiccup in nanoseconds. */
-uint64_t hiccup_stop(hiccup *h);
+/* From now on max_ns and long_count stand. */
+void hiccup_stop(hiccup *h);
 
 /* Rounds of STALL_TOUCHES random lines of so much memory, for so many nanoseconds; adds each round's time in nanoseconds. Ends the
  * program when there is no memory. */

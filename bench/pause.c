@@ -1,6 +1,6 @@
 /* The pause test: a graph of --live bytes, all of it reached through one large array, that changes for --seconds. Pauses are
  * those of the collector's events. Beside them stand the same pauses in processor time, the longest that the program waited for
- * STEPS of its own steps, collector or not, and the longest hiccup of the machine in that time. Afterwards, for a sixth of the
+ * STEPS of its own steps, collector or not, and the hiccups of the machine in that time. Afterwards, for a sixth of the
  * time, a stall loop tells how long the same random memory accesses take without a collector: at the median, and at worst.
  */
 #include "bench/graph.h"
@@ -22,13 +22,14 @@ static uint64_t mutate_for(cradle_mutator *m, array **all, uint64_t seconds, his
   return steps;
 }
 
-static void note(workload_run *run, const histogram *waits, uint64_t steps, uint64_t hiccup_ns) {
+static void note(workload_run *run, const histogram *waits, uint64_t steps, const hiccup *beside) {
   workload_figure_add(run, "pause_cpu_p999_ns", (double)histogram_quantile(run->cpu_pauses, 0.999));
   workload_figure_add(run, "pause_cpu_max_ns", (double)run->cpu_pauses->max);
   workload_figure_add(run, "steps_per_second", (double)steps * 1e9 / (double)(run->end_ns - run->begin_ns));
   workload_figure_add(run, "wait_p999_ns", (double)histogram_quantile(waits, 0.999));
   workload_figure_add(run, "wait_max_ns", (double)waits->max);
-  workload_figure_add(run, "hiccup_max_ns", (double)hiccup_ns);
+  workload_figure_add(run, "hiccup_max_ns", (double)beside->max_ns);
+  workload_figure_add(run, "hiccups_above_1ms", (double)beside->long_count);
 }
 
 static void note_stalls(workload_run *run) {
@@ -57,7 +58,8 @@ static uint64_t run_cradle(workload_run *run) {
     workload_timed_begin(run);
     uint64_t steps = mutate_for(m, &all, run->with.seconds, &waits);
     workload_timed_end(run);
-    note(run, &waits, steps, hiccup_stop(&beside));
+    hiccup_stop(&beside);
+    note(run, &waits, steps, &beside);
     run->cpu_pauses = NULL;
     graph_check(all);
     run->live_bytes = workload_measure_live(heap, m);

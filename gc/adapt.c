@@ -26,8 +26,8 @@
 #define WAIT_MOST 4096
 /* The share of the pause target that a minor collection may be expected to take before the nursery shrinks, the share below
  * which it may grow, and the share beside an increment of marking, for which only a part of the nursery is handed out. */
-#define PAUSE_SHARE_MOST 0.6
-#define PAUSE_SHARE_GROW 0.4
+#define PAUSE_SHARE_MOST 0.9
+#define PAUSE_SHARE_GROW 0.6
 #define PAUSE_SHARE_MARKING 0.25
 /* Time a promoted byte takes: the value before anything was measured, the shares by which a longer and a shorter sample move
  * the average, and the most that a sample counts, as a multiple of the average. A collection that other programs interrupted

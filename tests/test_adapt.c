@@ -181,13 +181,13 @@ static void what_was_asked_for_early_does_not_count(void **state) {
 static void pauses_above_the_target_halve_it_at_once(void **state) {
   (void)state;
   double expected = NS_PER_BYTE * 0.1 * BASE; /* for a nursery of the base */
-  heap->options.pause_ns = (uint64_t)(expected / 0.55);
+  heap->options.pause_ns = (uint64_t)(expected / 0.8);
   collect(DECISION - 1, 100);
-  assert_int_equal(heap->nursery.bytes, BASE); /* no more than six tenths of the target may be */
+  assert_int_equal(heap->nursery.bytes, BASE); /* no more than nine tenths of the target may be */
   heap->options.pause_ns = (uint64_t)(expected);
   collect(1, 100);
   assert_int_equal(heap->nursery.bytes, BASE / 2);
-  collect(10 * DECISION, 100); /* half of it is below six tenths, but twice as much would not be below four */
+  collect(10 * DECISION, 100); /* half of it is below nine tenths, but twice as much would not be below six */
   assert_int_equal(heap->nursery.bytes, BASE / 2);
   heap->options.pause_ns = 1;
   collect(100, 100);

@@ -32,3 +32,8 @@ bool crd_word_stack_grow(crd_word_stack *stack) {
   stack->limit = (cradle_word *)((char *)stack->limit + more);
   return true;
 }
+
+void crd_word_stack_discard(crd_word_stack *stack, size_t page_bytes) {
+  uintptr_t from = ((uintptr_t)stack->top + page_bytes - 1) & ~(uintptr_t)(page_bytes - 1);
+  if (from < (uintptr_t)stack->limit) (void)crd_pages_discard((void *)from, (uintptr_t)stack->limit - from);
+}

@@ -18,6 +18,8 @@ bool crd_word_stack_init(crd_word_stack *stack, size_t size, size_t page_bytes, 
 void crd_word_stack_fini(crd_word_stack *stack);
 /* Commits more, at least doubling. false when the end is reached or memory refused: nothing changed. */
 bool crd_word_stack_grow(crd_word_stack *stack);
+/* Drops the pages above the top and keeps them committed: what was full once is not resident for ever. */
+void crd_word_stack_discard(crd_word_stack *stack, size_t page_bytes);
 
 static inline size_t word_stack_committed(const crd_word_stack *stack) {
   return (size_t)((char *)stack->limit - (char *)stack->base);

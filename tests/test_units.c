@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -12,6 +13,7 @@
 
 #include "gc/heap.h"
 #include "gc/platform/hardware.h"
+#include "gc/platform/pages.h"
 
 /* --- size classes --- */
 
@@ -362,6 +364,26 @@ static void a_word_stack_grows_to_its_end_and_says_so(void **state) {
 }
 
 /* What the address space has no room for is halved until it has, in whole pages. */
+static void what_a_word_stack_held_is_dropped(void **state) {
+  (void)state;
+  enum { WORDS = 100000, KEPT = 1000 };
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  crd_word_stack stack;
+  crd_pages_backing backing;
+  assert_true(crd_word_stack_init(&stack, WORDS * 8, page, "test"));
+  for (size_t i = 0; i < WORDS; i++) assert_true(word_stack_push(&stack, i));
+  stack.top = stack.base + KEPT;
+  size_t committed = word_stack_committed(&stack);
+  crd_word_stack_discard(&stack, page);
+  if (crd_pages_backing_of(stack.base, committed, &backing))
+    assert_int_equal(backing.resident_bytes, (KEPT * 8 + page - 1) / page * page);
+  assert_int_equal(word_stack_committed(&stack), committed);
+  for (size_t i = 0; i < KEPT; i++) assert_int_equal(stack.base[i], i);
+  for (size_t i = KEPT; i < WORDS; i++) assert_true(word_stack_push(&stack, i));
+  assert_int_equal(stack.base[WORDS - 1], WORDS - 1);
+  crd_word_stack_fini(&stack);
+}
+
 static void a_word_stack_takes_what_the_address_space_has(void **state) {
   (void)state;
   const size_t page = 4096, pages = ((size_t)1 << 50) - 1;
@@ -625,6 +647,7 @@ int main(void) {
       cmocka_unit_test(what_floats_lengthens_no_threshold),
       cmocka_unit_test(pacing_takes_what_the_options_say),
       cmocka_unit_test(an_increment_marks_its_share_of_the_way),
+      cmocka_unit_test(what_a_word_stack_held_is_dropped),
       cmocka_unit_test(a_word_stack_takes_what_the_address_space_has),
       cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),
       cmocka_unit_test(marking_with_a_full_stack_finds_everything),

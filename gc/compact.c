@@ -26,8 +26,9 @@
 #define SORT_STEP_BYTES ((uint32_t)512 << 10)
 /* Of the holes, what is counted on in percent: not every object finds one of its size. */
 #define HOLES_PERCENT 95
-/* Compaction is due when the arenas in use hold so many percent of what lives, and so many arenas could go. */
-#define DUE_PERCENT 150
+/* Compaction is due when the arenas in use hold so many percent of what will be used before the next major collection is over, and
+ * so many arenas could go. Less is no waste: it would be taken again. */
+#define DUE_PERCENT 125
 #define DUE_ARENAS 16
 
 typedef struct compact_context {
@@ -302,5 +303,7 @@ void crd_compact(cradle_heap *heap, bool all) {
 
 bool crd_compact_is_due(const cradle_heap *heap) {
   uint64_t used = heap->old.used_bytes, held = (uint64_t)arenas_in_use(&heap->old.arenas) * ARENA_BYTES;
-  return held / DUE_PERCENT > used / 100 && held > used + DUE_ARENAS * ARENA_BYTES;
+  uint64_t threshold = heap->pacing.threshold, external = heap->external_bytes;
+  uint64_t wanted = threshold > used + external ? threshold - external : used;
+  return held / DUE_PERCENT > wanted / 100 && held > wanted + DUE_ARENAS * ARENA_BYTES;
 }

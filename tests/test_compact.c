@@ -345,22 +345,27 @@ static void with_the_verifier_what_was_left_is_poisoned(void **state) {
 
 /* --- when --- */
 
-static bool is_due(uint32_t used, uint32_t held) {
+static bool is_due(uint32_t used, uint32_t threshold, uint32_t external, uint32_t held) {
   static cradle_heap heap; /* of which only the sizes are looked at */
   heap.old.used_bytes = used * ARENA_BYTES;
+  heap.pacing.threshold = threshold * ARENA_BYTES;
+  heap.external_bytes = external * ARENA_BYTES;
   heap.old.arenas.committed_count = held + 3;
   heap.old.arenas.free_count = 3;
   return crd_compact_is_due(&heap);
 }
 
-static void it_is_due_when_half_as_much_again_is_held(void **state) {
+static void it_is_due_when_a_quarter_more_is_held_than_will_be_used(void **state) {
   (void)state;
-  assert_false(is_due(1000, 1400));
-  assert_false(is_due(1000, 1500));
-  assert_true(is_due(1000, 1501));
-  assert_false(is_due(10, 26)); /* less than 17 arenas could go */
-  assert_true(is_due(10, 27));
-  assert_false(is_due(0, 0));
+  assert_false(is_due(500, 1000, 0, 1250));
+  assert_true(is_due(500, 1000, 0, 1251));
+  assert_true(is_due(500, 1100, 100, 1251)); /* what is outside of the heap takes none of it */
+  assert_false(is_due(1000, 900, 0, 1250));  /* a threshold below what lives says nothing */
+  assert_true(is_due(1000, 900, 0, 1251));
+  assert_true(is_due(1000, 900, 950, 1251));
+  assert_false(is_due(10, 10, 0, 26)); /* less than 17 arenas could go */
+  assert_true(is_due(10, 10, 0, 27));
+  assert_false(is_due(0, 0, 0, 0));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_heap, close_heap)
@@ -381,7 +386,7 @@ int main(void) {
       TEST(an_arena_with_the_end_of_a_long_object_stays),
       TEST(what_finds_no_place_stays),
       TEST(with_the_verifier_what_was_left_is_poisoned),
-      cmocka_unit_test(it_is_due_when_half_as_much_again_is_held),
+      cmocka_unit_test(it_is_due_when_a_quarter_more_is_held_than_will_be_used),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

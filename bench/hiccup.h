@@ -1,8 +1,8 @@
 /* What the machine itself takes away from a program, and a pause may contain.
  *
- * A hiccup loop is a thread that reads the clock and does nothing else: the longest time between two of its readings, and how many were long. A stall loop
- * does without a collector what a minor collection asks of memory: it touches lines at random and copies to new ones, always as
- * many, and takes the time of each round.
+ * A hiccup loop is a thread that reads the clock and does nothing else: the longest time between two of its readings, and how
+ * many were long. A stall loop does without a collector what a minor collection asks of memory: it touches lines at random and
+ * copies to new ones, always as many, and takes the time of each round.
  */
 #ifndef BENCH_HICCUP_H
 #define BENCH_HICCUP_H

@@ -125,8 +125,8 @@ uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count);
 uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most);
 /* The same for those that recent demand does not explain: what lay empty for a while beyond keep. now_ns never goes back. */
 uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, uint32_t most);
-/* Drops the contents of the FREE arenas, but not of a pool's, and keeps them committed: a fork has nothing to share there, and what
- * is resident is little. */
+/* Drops the contents of the FREE arenas, but not of a pool's, and keeps them committed: a fork has nothing to share there, and
+ * what is resident is little. */
 void crd_arenas_discard_free(crd_arenas *arenas);
 
 /* --- runs of pages (gc/arena.c) --- */

@@ -98,6 +98,7 @@ void crd_major_step(cradle_heap *heap, crd_budget budget) {
   PROBE4(step_end, heap, phase, major->phase, major->bytes - bytes);
   if (phase == MAJOR_MARKING) {
     bool reached = major->phase != MAJOR_MARKING || major->bytes - bytes >= budget.bytes;
+    /* What has no deadline marks everything at once and says nothing of increments. */
     if (budget.deadline_ns != UINT64_MAX) crd_pacing_marked(&heap->pacing, major->bytes - bytes);
     if (reached && major->behind > 0) major->behind--;
     if (!reached && major->behind < BEHIND_MOST) major->behind++;

@@ -529,6 +529,25 @@ static void only_increments_with_a_deadline_count_in_the_average(void **state) {
   cradle_heap_free(heap);
 }
 
+/* With a target it begins earlier, by what is promoted until it is over. */
+static void without_a_target_a_major_collection_begins_at_the_threshold(void **state) {
+  (void)state;
+  enum { MIB = 1 << 20 };
+  cradle_mutator *m;
+  cradle_heap *heap = fan_heap(&m);
+  cradle_external_memory(m, 100 * MIB);
+  for (int target = 0; target < 2; target++) {
+    heap->pacing.threshold = 150 * MIB;
+    heap->pacing.survived = 0;
+    heap->pacing.promoted_average = 64 * MIB;
+    heap->options.pause_ns = target == 0 ? 0 : 1000000;
+    crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
+    assert_int_equal(heap->stats.major_steps != 0, target);
+  }
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
 static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
   (void)state;
   cradle_mutator *m;
@@ -653,6 +672,7 @@ int main(void) {
       cmocka_unit_test(marking_with_a_full_stack_finds_everything),
       cmocka_unit_test(marking_counts_each_byte_once),
       cmocka_unit_test(only_increments_with_a_deadline_count_in_the_average),
+      cmocka_unit_test(without_a_target_a_major_collection_begins_at_the_threshold),
       cmocka_unit_test(a_remembered_set_that_cannot_grow_loses_nothing),
       cmocka_unit_test(large_objects_that_die_young_call_for_no_major_collection),
       cmocka_unit_test(a_safepoint_request_outlives_what_raises_top),

@@ -23,8 +23,8 @@ CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_er
  * objects. Its mutator must have been freed. NULL is ignored. */
 CRADLE_API void cradle_heap_free(cradle_heap *heap);
 
-/* Adds a type and returns its id: the number of types before it. A contradictory descriptor is misuse. Returns
- * CRADLE_TYPE_ID_END when memory or ids run out. Does not collect. */
+/* Adds a type and returns its id: the number of types before it. A contradictory descriptor is misuse, and so is a
+ * call from a callback. Returns CRADLE_TYPE_ID_END when memory or ids run out. Does not collect. */
 CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type);
 
 /* How the heap's values are encoded; valid as long as the heap. Does not collect. */
@@ -45,7 +45,7 @@ CRADLE_API void cradle_collect_compacting(cradle_mutator *mutator) CRADLE_MAY_CO
 CRADLE_API bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) CRADLE_MAY_COLLECT;
 
 /* Tells of memory outside the heap that objects own, such as malloc'ed buffers: bytes are added to what the major
- * collection's pacing counts, or taken away when negative. Does not collect. */
+ * collection's pacing counts, or taken away when negative; more than was added so is misuse. Does not collect. */
 CRADLE_API void cradle_external_memory(cradle_mutator *mutator, int64_t bytes);
 
 /* Checks the whole heap: structure, headers, every slot, completeness of the remembered set. true when sound; else false and

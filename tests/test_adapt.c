@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -23,6 +24,13 @@
 #define NS_PER_BYTE 0.25
 
 static cradle_heap *heap;
+/* Why the size changed last. */
+static const char *reason;
+
+static void note_reason(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind == CRADLE_EVENT_NURSERY_SIZED) reason = event->u.nursery.reason;
+}
 
 static int open_heap(void **state) {
   (void)state;
@@ -34,6 +42,7 @@ static int open_heap(void **state) {
   options.type_count = 1;
   options.nursery_bytes = MOST; /* has all of it committed */
   options.pause_ns = 0;
+  options.listener.function = note_reason;
   heap = cradle_heap_new(&options, &error);
   if (heap == NULL) fail_msg("%s", error.message);
   assert_true(crd_nursery_resize(heap, BASE, "test"));
@@ -125,8 +134,10 @@ static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **st
     assert_int_equal(heap->nursery.bytes, BASE);
     collect(1, 100);
     assert_int_equal(heap->nursery.bytes, 2 * BASE);
+    assert_string_equal(reason, "trial: much survives");
     collect(DECISION, 95); /* above nine tenths */
     assert_int_equal(heap->nursery.bytes, BASE);
+    assert_string_equal(reason, "back: as much survives the larger one");
     assert_int_equal(heap->adapt.wait, wait);
   }
   heap->adapt.backoff = 4096;
@@ -137,6 +148,29 @@ static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **st
     assert_int_equal(heap->adapt.wait, 4096);
     heap->adapt.wait = 0;
   }
+}
+
+static void a_trial_that_finds_no_memory_waits(void **state) {
+  (void)state;
+  heap->adapt.backoff = 3 * FIRST_WAIT;
+  heap->adapt.max = heap->nursery.reserved_bytes * 4;
+  heap->nursery.bytes = heap->nursery.reserved_bytes; /* twice as much has no place */
+  collect(DECISION, 100);
+  assert_int_equal(heap->nursery.bytes, heap->nursery.reserved_bytes);
+  assert_int_equal(heap->adapt.wait, 3 * FIRST_WAIT);
+  assert_int_equal(heap->adapt.size_before, 0);
+  heap->nursery.bytes = BASE;
+}
+
+static void it_grows_only_where_twice_as_long_is_well_within_the_target(void **state) {
+  (void)state;
+  double expected = NS_PER_BYTE * 0.1 * BASE;
+  heap->options.pause_ns = (uint64_t)(expected * 3.2); /* twice as long would be above six tenths */
+  collect(DECISION, 100);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  heap->options.pause_ns = (uint64_t)(expected * 3.5);
+  collect(DECISION, 100);
+  assert_int_equal(heap->nursery.bytes, 2 * BASE);
 }
 
 static void what_dies_young_calls_for_no_trial(void **state) {
@@ -206,6 +240,15 @@ static void pauses_above_the_target_halve_it_at_once(void **state) {
   assert_int_equal(heap->nursery.bytes, BASE);
 }
 
+static void no_halving_goes_below_the_least(void **state) {
+  (void)state;
+  heap->nursery.bytes = LEAST / 2 * 3;
+  heap->options.pause_ns = 1;
+  collect(DECISION, 100);
+  assert_int_equal(heap->nursery.bytes, LEAST / 2 * 3);
+  heap->nursery.bytes = BASE;
+}
+
 static void collect_lasting(int count, uint64_t ns) {
   cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
   for (int i = 0; i < count; i++) {
@@ -236,6 +279,21 @@ static void halving_that_does_not_shorten_is_undone(void **state) {
     collect_lasting(wait - 1, 2 * MIB);
     assert_int_equal(heap->nursery.bytes, BASE);
   }
+}
+
+/* A promoted byte may take a good deal longer in the smaller nursery: what is common to all collections is shared by fewer. */
+static void halving_that_shortens_somewhat_stays(void **state) {
+  (void)state;
+  heap->options.pause_ns = 2 * MIB;
+  heap->adapt.wait = 1000000;
+  heap->adapt.shrink_backoff = 4 * FIRST_WAIT;
+  while (heap->nursery.bytes == BASE) collect_lasting(1, 4 * MIB);
+  assert_string_equal(reason, "a minor collection takes too much of the pause target");
+  heap->options.pause_ns = 1000 * MIB;
+  collect_lasting(DECISION, 2 * MIB / 10 * 13); /* 1.3 times as long for a byte */
+  assert_int_equal(heap->nursery.bytes, BASE / 2);
+  assert_int_equal(heap->adapt.shrink_wait, 0);
+  assert_int_equal(heap->adapt.shrink_backoff, FIRST_WAIT);
 }
 
 /* One that was quick is news, one that was interrupted is not. */
@@ -281,6 +339,10 @@ static void while_marking_a_part_is_handed_out(void **state) {
   assert_int_equal(crd_adapt_hand_out(heap), LEAST);
   heap->adapt.fixed = true;
   assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->nursery.bytes = BASE + 8;
+  heap->major.behind = 1;
+  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2); /* whole words */
+  heap->nursery.bytes = BASE;
   heap->major.phase = MAJOR_IDLE;
 }
 
@@ -292,11 +354,15 @@ int main(void) {
       TEST(a_size_that_is_asked_for_stays),
       TEST(it_grows_while_that_lets_more_die),
       TEST(a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long),
+      TEST(a_trial_that_finds_no_memory_waits),
+      TEST(it_grows_only_where_twice_as_long_is_well_within_the_target),
       TEST(what_dies_young_calls_for_no_trial),
       TEST(it_shrinks_to_the_base_when_little_survives),
       TEST(what_was_asked_for_early_does_not_count),
       TEST(pauses_above_the_target_halve_it_at_once),
+      TEST(no_halving_goes_below_the_least),
       TEST(halving_that_does_not_shorten_is_undone),
+      TEST(halving_that_shortens_somewhat_stays),
       TEST(long_collections_count_little),
       TEST(while_marking_a_part_is_handed_out),
   };

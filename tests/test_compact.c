@@ -3,6 +3,7 @@
 #include "tests/heap_fixture.h"
 
 #include "gc/heap.h"
+#include "gc/platform/pages.h"
 
 #define KIB 1024
 /* With these contents a string has exactly the size of its class. */
@@ -343,6 +344,26 @@ static void with_the_verifier_what_was_left_is_poisoned(void **state) {
   }
 }
 
+/* What one deep collection filled is not resident for ever. */
+static void the_stacks_give_their_pages_back(void **state) {
+  (void)state;
+  enum { WORDS = 100000 };
+  crd_word_stack *const stacks[] = {&f.heap->remembered, &f.heap->recorded, &f.heap->mark_stack};
+  for (size_t i = 0; i < 3; i++) {
+    cradle_word *top = stacks[i]->top;
+    for (size_t word = 0; word < WORDS; word++) assert_true(word_stack_push(stacks[i], 0));
+    stacks[i]->top = top;
+  }
+  cradle_collect_compacting(f.m);
+  for (size_t i = 0; i < 3; i++) {
+    crd_pages_backing backing;
+    size_t committed = word_stack_committed(stacks[i]);
+    assert_true(committed >= WORDS * 8);
+    if (!crd_pages_backing_of(stacks[i]->base, committed, &backing)) skip();
+    assert_in_range(backing.resident_bytes, 0, WORDS);
+  }
+}
+
 /* --- when --- */
 
 static bool is_due(uint32_t used, uint32_t threshold, uint32_t external, uint32_t held) {
@@ -386,6 +407,7 @@ int main(void) {
       TEST(an_arena_with_the_end_of_a_long_object_stays),
       TEST(what_finds_no_place_stays),
       TEST(with_the_verifier_what_was_left_is_poisoned),
+      TEST(the_stacks_give_their_pages_back),
       cmocka_unit_test(it_is_due_when_a_quarter_more_is_held_than_will_be_used),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

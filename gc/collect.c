@@ -151,7 +151,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   crd_budget budget = budget_of(heap, begin, promoted);
   do crd_major_step(heap, budget);
   while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE);
-  if (heap->major.phase == MAJOR_IDLE && heap->options.pause_ns == 0 && crd_compact_is_due(heap)) crd_compact(heap, false);
+  if (heap->major.phase == MAJOR_IDLE && heap->options.pause_ns == 0) crd_compact_if_due(heap);
   heap->state = HEAP_MUTATING;
   crd_nursery_reset(heap);
   crd_verify_if_asked(heap);

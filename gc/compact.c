@@ -24,15 +24,24 @@
 /* An arena with more live bytes than this share is not worth moving, in percent. */
 #define SPARSE_PERCENT 80
 #define SORT_STEP_BYTES ((uint32_t)512 << 10)
-/* Of the holes, what is counted on in percent: not every object finds one of its size. */
-#define HOLES_PERCENT 95
+/* Of the free pages, what is counted on in percent: not every run is as long as a span. */
+#define PAGES_PERCENT 95
 /* Compaction is due when the arenas in use hold so many percent of what will be used before the next major collection is over, and
  * so many arenas could go. Less is no waste: it would be taken again. */
 #define DUE_PERCENT 125
 #define DUE_ARENAS 16
+/* Major collections that call for a compaction and do not get it, at most, after one that left as much to do. */
+#define WAIT_MOST 64
+
+/* Places, or objects that look for one: free or taken places of each class, and pages, free or of large objects. */
+typedef struct compact_tally {
+  int64_t places[SIZE_CLASS_MAX];
+  int64_t pages;
+} compact_tally;
 
 typedef struct compact_context {
   cradle_heap *heap;
+  compact_tally room, moving; /* in the arenas that are not chosen; out of those that are */
   uint8_t *chosen;  /* one an arena: it is to be emptied */
   uint32_t *order;  /* arenas in use, sparsest first */
   uint32_t *live;   /* bytes, one an arena; ARENA_BYTES for one that cannot be emptied */
@@ -47,6 +56,13 @@ static bool is_in(uint32_t page, uint32_t arena) {
   return page != PAGE_NONE && page / ARENA_PAGES == arena;
 }
 
+static uint32_t taken_places(const crd_old *old, uint32_t page) {
+  span_bits bits = old_bits_of(old, page, arenas_page(&old->arenas, page)->pages);
+  uint32_t taken = 0;
+  for (uint32_t i = 0; i < bits.words; i++) taken += (uint32_t)__builtin_popcountll(bits.allocated[i]);
+  return taken;
+}
+
 static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
   uint32_t live = 0, covered = 0;
   for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES), pages; is_in(page, arena);
@@ -59,9 +75,7 @@ static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
       live += pages * PAGE_BYTES;
       continue;
     }
-    span_bits bits = old_bits_of(old, page, pages);
-    for (uint32_t i = 0; i < bits.words; i++)
-      live += (uint32_t)__builtin_popcountll(bits.allocated[i]) * old->classes.of[entry->size_class].bytes;
+    live += taken_places(old, page) * old->classes.of[entry->size_class].bytes;
   }
   /* Pages that are taken by no span that begins here: the rest of an object longer than an arena. */
   return covered + old->arenas.meta[arena].free_pages == ARENA_PAGES ? live : (uint32_t)ARENA_BYTES;
@@ -89,25 +103,62 @@ static void keep_pinned(compact_context *context) {
   }
 }
 
+/* The places of an arena that is kept are room. */
+static void keep(compact_context *context, uint32_t arena, int sign) {
+  const crd_old *old = &context->heap->old;
+  context->room.pages += sign * old->arenas.meta[arena].free_pages;
+  for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES); is_in(page, arena);
+       page = crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages)) {
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    if (entry->state == PAGE_SMALL)
+      context->room.places[entry->size_class] += sign * (int64_t)(old->classes.of[entry->size_class].objects - taken_places(old, page));
+  }
+}
+
+static void move(compact_context *context, uint32_t arena, int sign) {
+  const crd_old *old = &context->heap->old;
+  for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES); is_in(page, arena);
+       page = crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages)) {
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    if (entry->state == PAGE_SMALL)
+      context->moving.places[entry->size_class] += sign * (int64_t)taken_places(old, page);
+    else
+      context->moving.pages += sign * (int64_t)entry->pages;
+  }
+}
+
+/* Whether what moves finds places: those of its class, and spans in free pages. */
+static bool fits(const compact_context *context) {
+  const crd_size_classes *classes = &context->heap->old.classes;
+  int64_t pages = context->moving.pages;
+  for (uint32_t i = 0; i < classes->count; i++) {
+    int64_t more = context->moving.places[i] - context->room.places[i];
+    if (more > 0) pages += (more + classes->of[i].objects - 1) / classes->of[i].objects * classes->of[i].pages;
+  }
+  return pages <= context->room.pages * PAGES_PERCENT / 100;
+}
+
 static void choose(compact_context *context, bool all) {
   const crd_arenas *arenas = &context->heap->old.arenas;
-  uint64_t holes = (uint64_t)arenas->free_count * ARENA_BYTES, moving = 0;
   for (uint32_t i = 0; i < arenas->used_end; i++) {
     if (arenas->states[i] != ARENA_USED) continue;
     context->live[i] = live_bytes(&context->heap->old, i);
-    if (!all) holes += ARENA_BYTES - context->live[i];
+    if (!all) keep(context, i, 1);
     context->count++;
   }
+  context->room.pages += (int64_t)arenas->free_count * ARENA_PAGES;
   if (!all) keep_pinned(context);
   sort_arenas(context);
   for (uint32_t i = 0; i < context->count; i++) {
     uint32_t arena = context->order[i], live = context->live[arena];
     if (live == ARENA_BYTES) return;
     if (!all && live > ARENA_BYTES / 100 * SPARSE_PERCENT) continue; /* a lower one of the same step may be sparser */
-    if (!all) holes -= ARENA_BYTES - live;
-    moving += live;
-    if (moving > holes / 100 * HOLES_PERCENT) return;
-    context->chosen[arena] = 1;
+    if (!all) keep(context, arena, -1);
+    move(context, arena, 1);
+    context->chosen[arena] = fits(context);
+    if (context->chosen[arena]) continue;
+    move(context, arena, -1); /* what is in the next one may fit */
+    if (!all) keep(context, arena, 1);
   }
 }
 
@@ -306,4 +357,15 @@ bool crd_compact_is_due(const cradle_heap *heap) {
   uint64_t threshold = heap->pacing.threshold, external = heap->external_bytes;
   uint64_t wanted = threshold > used + external ? threshold - external : used;
   return held / DUE_PERCENT > wanted / 100 && held > wanted + DUE_ARENAS * ARENA_BYTES;
+}
+
+void crd_compact_if_due(cradle_heap *heap) {
+  if (!crd_compact_is_due(heap)) return;
+  if (heap->compact_wait > 0) {
+    heap->compact_wait--;
+    return;
+  }
+  crd_compact(heap, false);
+  heap->compact_wait = crd_compact_is_due(heap) ? heap->compact_backoff : 0;
+  heap->compact_backoff = heap->compact_wait == 0 ? 1 : heap->compact_wait < WAIT_MOST ? heap->compact_wait * 2 : WAIT_MOST;
 }

@@ -158,6 +158,8 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
       !crd_word_stack_init(&heap->recorded, RECORDED_MAX_BYTES, page, "cradle recorded slots") ||
       !crd_word_stack_init(&heap->mark_stack, MARK_STACK_MAX_BYTES, page, "cradle mark stack"))
     return crd_fail(error, "address space for the collector's stacks was refused");
+  /* Marking without any room looks at the whole heap for each object: what it begins with is there before it is needed. */
+  if (!crd_word_stack_grow(&heap->mark_stack)) return crd_fail(error, "memory for the mark stack was refused");
   return true;
 }
 
@@ -220,6 +222,7 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
                                                      : "memory for the nurseries of the quarantine was refused, or above 64 GiB");
   send_created(heap, reason);
   crd_pacing_init(&heap->pacing, &heap->options, &heap->hardware, bytes);
+  heap->compact_backoff = 1;
   if (!check_maximum(heap, error)) return false;
   crd_sampling_init(heap);
   crd_nursery_reset(heap);

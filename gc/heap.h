@@ -198,6 +198,7 @@ struct cradle_heap {
   crd_pacing pacing;
   crd_major major;
   crd_adapt adapt;
+  uint32_t compact_wait, compact_backoff; /* see crd_compact_if_due */
   uint64_t external_bytes; /* reported by the embedder */
   uint64_t arenas_told[2]; /* taken_total and given_back_total as the last event had them */
   uint64_t majors_measured; /* major collections when the kernel was last asked what backs the arenas */
@@ -336,6 +337,9 @@ void crd_mark_address(cradle_heap *heap, uintptr_t address);
 void crd_compact(cradle_heap *heap, bool all);
 /* Whether compaction would give back enough to be worth its time. */
 bool crd_compact_is_due(const cradle_heap *heap);
+/* After a major collection: compacts when that is due. Where it was in vain (each arena has a pinned object, say), the next waits
+ * until it was due once more, then twice, and so on. */
+void crd_compact_if_due(cradle_heap *heap);
 
 /* --- pacing (gc/pacing.c) --- */
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware, size_t nursery_bytes);

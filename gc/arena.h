@@ -123,6 +123,8 @@ uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count);
 
 /* Gives FREE arenas beyond keep back to the system, highest first, at most so many. Returns how many went. */
 uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most);
+/* The same for those of the count arenas from first on that are FREE. */
+uint32_t crd_arenas_release_at(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep);
 /* The same for those that recent demand does not explain: what lay empty for a while beyond keep. now_ns never goes back. */
 uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, uint32_t most);
 /* Drops the contents of the FREE arenas, but not of a pool's, and keeps them committed: a fork has nothing to share there, and

@@ -269,17 +269,25 @@ static uint32_t free_run(const crd_arenas *arenas, uint32_t end, uint32_t most, 
   return gigantic && (count != GIGANTIC_ARENAS || count > most) ? 0 : count;
 }
 
-uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most) {
+static uint32_t release_between(crd_arenas *arenas, uint32_t first, uint32_t end, uint32_t keep, uint32_t most) {
   uint32_t surplus = arenas->free_count > keep ? arenas->free_count - keep : 0, gone = 0;
   if (surplus > most) surplus = most;
-  for (uint32_t end = arenas->committed_end, pass; end > 0 && surplus > 0; end -= pass) {
-    uint32_t count = free_run(arenas, end, surplus, &pass);
+  for (uint32_t pass; end > first && surplus > 0; end -= pass) {
+    uint32_t count = free_run(arenas, end, surplus < end - first ? surplus : end - first, &pass);
     if (count == 0) continue;
     surplus -= count; /* also of what is refused: each is asked for once */
     if (release_run(arenas, end - count, count)) gone += count;
   }
   while (arenas->committed_end > 0 && arenas->states[arenas->committed_end - 1] == ARENA_RESERVED) arenas->committed_end--;
   return gone;
+}
+
+uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most) {
+  return release_between(arenas, 0, arenas->committed_end, keep, most);
+}
+
+uint32_t crd_arenas_release_at(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep) {
+  return release_between(arenas, first, first + count, keep, count);
 }
 
 /* Arenas that the recent past had in use beyond those that are now. */

@@ -7,6 +7,8 @@
 /* Pages that may stay unused at the end of an arena because no span fits. */
 #define ARENA_TAIL_BYTES ((size_t)SPAN_MAX_PAGES * PAGE_BYTES)
 #define ARENA_PROMOTABLE_BYTES (ARENA_BYTES - ARENA_TAIL_BYTES)
+/* A large object of more pages takes its arenas with it when it goes: 32 MiB. */
+#define RETURNED_PAGES (16 * ARENA_PAGES)
 
 bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware) {
   crd_size_classes_init(&old->classes);
@@ -203,6 +205,8 @@ void crd_old_free_large(crd_old *old, uint32_t page) {
   old->used_bytes -= (uint64_t)pages << PAGE_SHIFT;
   old->large_bytes -= (uint64_t)pages << PAGE_SHIFT;
   crd_arenas_give_back(&old->arenas, page, pages);
+  if (pages > RETURNED_PAGES)
+    (void)crd_arenas_release_at(&old->arenas, page / ARENA_PAGES, (pages + ARENA_PAGES - 1) / ARENA_PAGES, old->reserve);
 }
 
 void crd_old_free_span(crd_old *old, uint32_t page) {

@@ -57,6 +57,7 @@ void crd_old_retire(crd_old *old);
 /* A run of pages for one object of so many bytes, zeroed when zeroed is asked for. NULL: no memory. The object has its
  * allocation bit; its page says young when young is set. */
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep);
+/* Of more than 32 MiB, the arenas go back to the system with it: malloc, too, keeps nothing above that for the next. */
 void crd_old_free_large(crd_old *old, uint32_t page);
 
 /* Sweeping (gc/sweep.c): what is not marked is freed, mark bits become allocation bits. begin: marking is over, every span

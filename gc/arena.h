@@ -46,6 +46,7 @@ typedef struct crd_page {
   union {
     uint32_t pending;    /* large objects that a minor collection reached and has not traced: the next one, or PAGE_NONE */
     uint32_t record_left;
+    uint32_t taken;      /* small spans while arenas are chosen for compaction: places that objects have */
   };
   uint8_t size_class;
   uint8_t state;

@@ -56,18 +56,19 @@ static bool is_in(uint32_t page, uint32_t arena) {
   return page != PAGE_NONE && page / ARENA_PAGES == arena;
 }
 
-static uint32_t taken_places(const crd_old *old, uint32_t page) {
+static uint32_t count_taken(const crd_old *old, uint32_t page) {
   span_bits bits = old_bits_of(old, page, arenas_page(&old->arenas, page)->pages);
   uint32_t taken = 0;
   for (uint32_t i = 0; i < bits.words; i++) taken += (uint32_t)__builtin_popcountll(bits.allocated[i]);
   return taken;
 }
 
+/* Bytes that live in an arena; the places that are taken are noted in its spans. */
 static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
   uint32_t live = 0, covered = 0;
   for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES), pages; is_in(page, arena);
        page = crd_old_next_span(old, page + pages)) {
-    const crd_page *entry = arenas_page(&old->arenas, page);
+    crd_page *entry = arenas_page(&old->arenas, page);
     pages = entry->pages;
     covered += pages;
     if (pages > ARENA_PAGES) return ARENA_BYTES;
@@ -75,7 +76,8 @@ static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
       live += pages * PAGE_BYTES;
       continue;
     }
-    live += taken_places(old, page) * old->classes.of[entry->size_class].bytes;
+    entry->taken = count_taken(old, page);
+    live += entry->taken * old->classes.of[entry->size_class].bytes;
   }
   /* Pages that are taken by no span that begins here: the rest of an object longer than an arena. */
   return covered + old->arenas.meta[arena].free_pages == ARENA_PAGES ? live : (uint32_t)ARENA_BYTES;
@@ -111,7 +113,7 @@ static void keep(compact_context *context, uint32_t arena, int sign) {
        page = crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
     if (entry->state == PAGE_SMALL)
-      context->room.places[entry->size_class] += sign * (int64_t)(old->classes.of[entry->size_class].objects - taken_places(old, page));
+      context->room.places[entry->size_class] += sign * (int64_t)(old->classes.of[entry->size_class].objects - entry->taken);
   }
 }
 
@@ -121,7 +123,7 @@ static void move(compact_context *context, uint32_t arena, int sign) {
        page = crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
     if (entry->state == PAGE_SMALL)
-      context->moving.places[entry->size_class] += sign * (int64_t)taken_places(old, page);
+      context->moving.places[entry->size_class] += sign * (int64_t)entry->taken;
     else
       context->moving.pages += sign * (int64_t)entry->pages;
   }

@@ -232,12 +232,12 @@ static void what_fits_the_holes_moves(void **state) {
 /* What is around it, too; a less sparse arena, whose objects fit, is emptied. */
 static void a_large_object_that_fits_nowhere_keeps_its_arena(void **state) {
   (void)state;
-  enum { PAGES = 120 };
+  enum { PAGES = 112 };
   string *large = cradle_new_array(f.m, T_STRING, PAGES * PAGE_BYTES - sizeof *large);
   CRADLE_ROOT(f.m, large);
   const string *there = large;
   fill(3, (size_t)PAGES * PAGE_BYTES);
-  thin_out((const uint32_t[]){20, 1000, 900});
+  thin_out((const uint32_t[]){50, 1000, 900});
   nothing_free();
   compact();
   assert_left("..m");

@@ -403,7 +403,10 @@ void crd_check_size(cradle_heap *heap, uint32_t type, size_t size);
 size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what);
 bool crd_verify(cradle_heap *heap, crd_text *text);
 /* Misuse in a callback, while a collection runs or the heap is otherwise busy. what: the public function. */
-void crd_heap_check(cradle_heap *heap, const char *what);
+CRADLE_COLD _Noreturn void crd_heap_busy(cradle_heap *heap, const char *what);
+static inline void heap_check(cradle_heap *heap, const char *what) {
+  if (CRADLE_UNLIKELY(heap->state != HEAP_MUTATING)) crd_heap_busy(heap, what);
+}
 /* Misuse unless the calling thread is the mutator's, no collection runs, and none is forbidden. what: the public function. */
 void crd_mutator_check(cradle_mutator *mutator, const char *what);
 /* The same without the last condition, for functions that do not collect. */

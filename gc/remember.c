@@ -97,6 +97,10 @@ void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *s
 
 /* --- checks of what an embedder compiled with CRADLE_CHECKED does --- */
 
+void cradle_check_store(cradle_mutator *mutator) {
+  crd_mutator_check_thread(mutator, "cradle_store");
+}
+
 static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const void *object, const char *then) {
   crd_text text = {.length = 0};
   crd_text_add(&text, what);

@@ -15,7 +15,10 @@
  * Destructors (cradle_type.destructor) free what a dead object owns outside the heap: a malloc'ed buffer, a FILE. They run within
  * collections, for young objects at their first minor collection, and for all that are left when the heap is freed. A destructor
  * may read and write the object's own raw words and nothing else of the heap: the objects it refers to may be gone. It must not
- * call this library, which is refused with a message, and must not longjmp. The object's memory is gone after it.
+ * longjmp, and must not call this library about this heap. What would change the heap is refused with a message, but for what is
+ * inline and asks nobody: the barrier's test of a flag (cradle/barrier.h), an initialising store, a push on the shadow stack.
+ * cradle_new_fast finds no room and returns NULL. What only reads gives an answer: statistics, memory reports,
+ * cradle_describe_address. The object's memory is gone after it.
  *   Order: after all finalizers' objects are queued, in no particular order. An object that a finalizer brought back is alive.
  *   Cost: 8 bytes, and the call.
  *

@@ -49,7 +49,8 @@ CRADLE_API bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) C
 CRADLE_API void cradle_external_memory(cradle_mutator *mutator, int64_t bytes);
 
 /* Checks the whole heap: structure, headers, every slot, completeness of the remembered set. true when sound; else false and
- * error names the first broken object, its holder, the slot and the last collection. Does not collect. */
+ * error names the first broken object, its holder, the slot and the last collection. From a callback it is misuse. Does not
+ * collect. */
 CRADLE_API bool cradle_heap_verify(cradle_heap *heap, cradle_error *error);
 
 /* Says what the heap knows of an address that a program used by mistake: of an object that a minor collection moved or that died

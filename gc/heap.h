@@ -54,6 +54,10 @@
 /* In an entry of recorded: the slot holds a value in the heap's encoding, not a plain reference. */
 #define SLOT_HOLDS_VALUE 1
 
+/* What options and callbacks say of bytes counts as at most so many, more than any machine has: no sum of a few of them wraps
+ * around. */
+#define COUNTED_MAX_BYTES ((uint64_t)1 << 60)
+
 /* Poison: what a dead word says about why it is dead. */
 #define POISON_SWEPT UINT64_C(0xdead0001dead0001)   /* freed by a sweep */
 #define POISON_NURSERY UINT64_C(0xdead0002dead0002) /* an object that moved or died in a minor collection was here */
@@ -198,7 +202,7 @@ struct cradle_heap {
   crd_pacing pacing;
   crd_major major;
   crd_adapt adapt;
-  uint64_t external_bytes; /* reported by the embedder */
+  uint64_t external_bytes; /* reported by the embedder in three ways, each at most COUNTED_MAX_BYTES */
   uint64_t arenas_told[2]; /* taken_total and given_back_total as the last event had them */
   uint64_t majors_measured; /* major collections when the kernel was last asked what backs the arenas */
   cradle_hardware hardware;

@@ -187,7 +187,19 @@ static void more_taken_away_than_added(void **state) {
   (void)state;
   cradle_external_memory(f.m, 100);
   ASSERT_MISUSE(&f, "cradle_external_memory: more is taken away than was added", cradle_external_memory(f.m, -101));
+  ASSERT_MISUSE(&f, "more is taken away than was added", cradle_external_memory(f.m, INT64_MIN));
   cradle_external_memory(f.m, -100);
+}
+
+/* What was refused was not added, so that what was can be taken away again. */
+static void more_external_memory_than_any_machine_has(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "cradle_external_memory: more than 1 EiB would be told of", cradle_external_memory(f.m, INT64_MAX));
+  cradle_external_memory(f.m, INT64_C(1) << 60);
+  ASSERT_MISUSE(&f, "cradle_external_memory: more than 1 EiB would be told of", cradle_external_memory(f.m, 1));
+  assert_int_equal(fixture_stats(&f).external_bytes, UINT64_C(1) << 60);
+  cradle_external_memory(f.m, -(INT64_C(1) << 60));
+  assert_int_equal(fixture_stats(&f).external_bytes, 0);
 }
 
 static void forks_without_their_calls(void **state) {
@@ -391,7 +403,8 @@ int main(void) {
       WITH_FIXTURE(mutators_too_many_or_in_use),   WITH_FIXTURE(detached),
       WITH_FIXTURE(collections_where_none_may_be), WITH_FIXTURE(allocation_in_a_callback),
       WITH_FIXTURE(reports_of_another_size),       WITH_FIXTURE(descriptors_that_contradict),
-      WITH_FIXTURE(more_taken_away_than_added),    WITH_FIXTURE(forks_without_their_calls),
+      WITH_FIXTURE(more_taken_away_than_added),    WITH_FIXTURE(more_external_memory_than_any_machine_has),
+      WITH_FIXTURE(forks_without_their_calls),
       WITH_FIXTURE(unwinding_upwards),             cmocka_unit_test(a_heap_without_types),
       cmocka_unit_test(scopes_of_a_frame_that_is_gone), cmocka_unit_test(handlers_that_return),
       cmocka_unit_test(options_that_contradict),   WITH_FIXTURE(another_thread),

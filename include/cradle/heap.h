@@ -74,7 +74,7 @@ typedef struct cradle_stats {
   uint64_t prepare_ns;                         /* having arenas ready after pauses: page faults, mostly; no part of pauses */
   uint64_t allocated_bytes;                    /* nursery bytes handed out and large objects */
   uint64_t promoted_objects, promoted_bytes;
-  uint64_t nursery_bytes;                      /* size now */
+  uint64_t nursery_bytes;                      /* size now; less than was asked for where not all of it could be promoted */
   uint64_t old_bytes;                          /* in objects of the old generation, rounding to size classes included */
   uint64_t large_bytes;                        /* of these in page runs */
   uint64_t pinned_objects;                     /* pinned now; several pins of one object count once */

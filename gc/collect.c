@@ -259,5 +259,7 @@ void cradle_external_memory(cradle_mutator *mutator, int64_t bytes) {
   uint64_t told = heap->external_bytes - (services == NULL ? 0 : services->owned_bytes + services->pressure_bytes);
   if (bytes < 0 && -(uint64_t)bytes > told)
     crd_misuse(heap, "cradle_external_memory: more is taken away than was added");
+  if (bytes > 0 && (uint64_t)bytes > COUNTED_MAX_BYTES - told)
+    crd_misuse(heap, "cradle_external_memory: more than 1 EiB would be told of");
   heap->external_bytes += (uint64_t)bytes;
 }

@@ -41,6 +41,11 @@ static uint64_t size_of(cradle_heap *heap, cradle_word *object) {
   return bytes;
 }
 
+/* The sum, or the most that is counted: a callback may say anything. */
+static uint64_t counted(uint64_t sum, uint64_t bytes) {
+  return bytes < COUNTED_MAX_BYTES - sum ? sum + bytes : COUNTED_MAX_BYTES;
+}
+
 static void set_owned(cradle_heap *heap, uint64_t bytes) {
   heap->external_bytes += bytes - heap->services->owned_bytes;
   heap->services->owned_bytes = bytes;
@@ -58,7 +63,7 @@ void crd_destructors_minor(crd_death *death) {
       continue;
     }
     *to++ = place;
-    owned += size_of(heap, (cradle_word *)place);
+    owned = counted(owned, size_of(heap, (cradle_word *)place));
   }
   list->words.top = list->young = to;
   if (death->fresh_kinds >> REGISTERED_DESTRUCTOR & 1) destroy_fresh(death);
@@ -76,7 +81,8 @@ crd_verdict crd_destructors_entry(crd_death *death, cradle_word *entry) {
     destroy(death->heap, object_of(entry));
     return ENTRY_DROP;
   }
-  death->heap->services->recounted_bytes += size_of(death->heap, object_of(entry));
+  uint64_t *sum = &death->heap->services->recounted_bytes;
+  *sum = counted(*sum, size_of(death->heap, object_of(entry)));
   return ENTRY_KEEP;
 }
 
@@ -94,7 +100,8 @@ void cradle_external_pressure(cradle_mutator *mutator, size_t bytes) {
   crd_mutator_check_thread(mutator, "cradle_external_pressure");
   cradle_heap *heap = mutator->heap;
   if (!crd_registry_open(heap)) return; /* without memory for the services there is no object of such a type either */
-  heap->services->pressure_bytes += bytes;
-  heap->external_bytes += bytes;
-  if (heap->services->pressure_bytes >= heap->nursery.bytes) cradle_safepoint_request(mutator);
+  uint64_t before = heap->services->pressure_bytes, pressure = counted(before, bytes);
+  heap->services->pressure_bytes = pressure;
+  heap->external_bytes += pressure - before;
+  if (pressure >= heap->nursery.bytes) cradle_safepoint_request(mutator);
 }

@@ -12,6 +12,9 @@
 #define RESERVE_DEFAULT_BYTES ((size_t)64 << 30)
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
 #define PAUSE_DEFAULT_NS UINT64_C(2000000)
+/* Address space of one kind that can be asked for. */
+#define ADDRESS_MAX_BYTES ((size_t)8 << 40)
+#define PAGE_MIN_BYTES ((size_t)4 << 10)
 #define REMEMBERED_MAX_BYTES ((size_t)64 << 20)
 /* More stores than this into large arrays between two minor collections: the arrays are looked at as a whole. */
 #define RECORDED_MAX_BYTES ((size_t)32 << 20)
@@ -53,23 +56,48 @@ static const char *size_fault(const cradle_options *options) {
   if (options->nursery_bytes != 0 &&
       (options->nursery_bytes < CRADLE_NURSERY_MIN_BYTES || options->nursery_bytes > CRADLE_NURSERY_MAX_BYTES))
     return "nursery_bytes: accepted are 4 KiB to 1 GiB, or 0 for a size from the L2 cache";
-  if (options->reserve_bytes < ((size_t)16 << 20) || options->reserve_bytes > ((size_t)8 << 40))
+  if (options->reserve_bytes < ((size_t)16 << 20) || options->reserve_bytes > ADDRESS_MAX_BYTES)
     return "reserve_bytes: accepted are 16 MiB to 8 TiB";
-  if (options->shadow_stack_bytes < 4096) return "shadow_stack_bytes: at least 4096";
+  if (options->shadow_stack_bytes < ((size_t)4 << 10) || options->shadow_stack_bytes > ADDRESS_MAX_BYTES)
+    return "shadow_stack_bytes: accepted are 4 KiB to 8 TiB";
   if (options->heap_max_bytes != 0 && options->major_min_bytes > options->heap_max_bytes)
     return "major_min_bytes is above heap_max_bytes";
   return NULL;
 }
 
+/* 0 is none. */
+static bool is_page_or_none(size_t bytes, const cradle_hardware *hardware) {
+  return bytes == 0 || (bytes >= hardware->page_bytes && (bytes & (bytes - 1)) == 0);
+}
+
+static const char *hardware_fault(const cradle_hardware *hardware) {
+  if (hardware == NULL) return NULL;
+  size_t page = hardware->page_bytes;
+  if (page < PAGE_MIN_BYTES || page > ARENA_BYTES || (page & (page - 1)) != 0)
+    return "hardware.page_bytes: accepted are powers of two from 4 KiB to 2 MiB";
+  if (!is_page_or_none(hardware->thp_page_bytes, hardware))
+    return "hardware.thp_page_bytes: accepted are powers of two from page_bytes on, or 0";
+  if (!is_page_or_none(hardware->pool_page_bytes, hardware))
+    return "hardware.pool_page_bytes: accepted are powers of two from page_bytes on, or 0";
+  if ((unsigned)hardware->thp_mode > CRADLE_THP_ALWAYS) return "hardware.thp_mode: no cradle_thp_mode";
+  return NULL;
+}
+
+static bool is_factor(double factor) {
+  return factor > 1.0 && factor <= CRADLE_FACTOR_MAX;
+}
+
 static const char *choice_fault(const cradle_options *options) {
-  if (!(options->major_factor > 1.0)) return "major_factor: must be above 1";
-  if (!(options->major_growth > 1.0)) return "major_growth: must be above 1";
+  if (!is_factor(options->major_factor)) return "major_factor: accepted are numbers above 1, at most 1000";
+  if (!is_factor(options->major_growth)) return "major_growth: accepted are numbers above 1, at most 1000";
   if ((unsigned)options->hugepages_nursery > CRADLE_HUGEPAGES_1G_STRICT) return "hugepages_nursery: no cradle_hugepages";
   if ((unsigned)options->hugepages_arenas > CRADLE_HUGEPAGES_1G_STRICT) return "hugepages_arenas: no cradle_hugepages";
   if ((unsigned)options->shadow_stack > CRADLE_KIND_VALUE) return "shadow_stack: no cradle_kind";
+  if ((unsigned)options->fault_report > CRADLE_FAULTS_OWN_STACK) return "fault_report: no cradle_fault_report";
   const char *fault = crd_stress_fault(options);
   if (fault == NULL) fault = crd_quarantine_fault(options);
   if (fault == NULL) fault = crd_sampler_fault(&options->sampler);
+  if (fault == NULL) fault = hardware_fault(options->hardware);
   return fault != NULL ? fault : crd_encoding_fault(&options->encoding);
 }
 
@@ -163,6 +191,16 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
   return true;
 }
 
+/* Where the maximum is not what the program asked for, or cannot be reached. */
+static void note_maximum(cradle_heap *heap) {
+  size_t max = heap->options.heap_max_bytes;
+  if (max != 0 && max == heap->hardware.group_bytes / 4 * 3)
+    crd_event_note(heap, "the maximum heap is three quarters of the cgroup's memory", heap->hardware.group_bytes, max);
+  if (max > heap->nursery.bytes && max - heap->nursery.bytes > heap->old.arenas.bytes)
+    crd_event_note(heap, "the maximum heap cannot be reached: the address space for the old generation is smaller", max,
+                   heap->old.arenas.bytes);
+}
+
 static void send_created(cradle_heap *heap, const char *nursery_reason) {
   cradle_event created = {.kind = CRADLE_EVENT_HEAP_CREATED,
                           .u.heap = {&heap->hardware, heap->old.arenas.base, (uintptr_t)heap->nursery.start,
@@ -177,9 +215,7 @@ static void send_created(cradle_heap *heap, const char *nursery_reason) {
   if (heap->nursery.backing.pool && !heap->nursery.from_pool)
     crd_event_note(heap, "the huge-page pool refused the nursery: transparent huge pages instead",
                    heap->nursery.committed_bytes, 0);
-  if (heap->options.heap_max_bytes != 0 && heap->options.heap_max_bytes == heap->hardware.group_bytes / 4 * 3)
-    crd_event_note(heap, "the maximum heap is three quarters of the cgroup's memory", heap->hardware.group_bytes,
-                   heap->options.heap_max_bytes);
+  note_maximum(heap);
   const char *doubt = crd_backing_doubt(&heap->nursery.backing, &heap->hardware);
   if (doubt == NULL) doubt = crd_backing_doubt(&heap->old.arenas.backing, &heap->hardware);
   if (doubt != NULL) crd_event_note(heap, doubt, heap->hardware.thp_page_bytes, heap->hardware.page_bytes);
@@ -282,6 +318,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
 
 void cradle_heap_free(cradle_heap *heap) {
   if (heap == NULL) return;
+  heap_check(heap, "cradle_heap_free");
   if (heap->mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
   if (crd_registry_has_sets(heap)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
   crd_stress_judge(heap);

@@ -54,6 +54,10 @@
 /* In an entry of recorded: the slot holds a value in the heap's encoding, not a plain reference. */
 #define SLOT_HOLDS_VALUE 1
 
+/* What options and callbacks say of bytes counts as at most so many, more than any machine has: no sum of a few of them wraps
+ * around. */
+#define COUNTED_MAX_BYTES ((uint64_t)1 << 60)
+
 /* Poison: what a dead word says about why it is dead. */
 #define POISON_SWEPT UINT64_C(0xdead0001dead0001)   /* freed by a sweep */
 #define POISON_NURSERY UINT64_C(0xdead0002dead0002) /* an object that moved or died in a minor collection was here */
@@ -199,7 +203,7 @@ struct cradle_heap {
   crd_major major;
   crd_adapt adapt;
   uint32_t compact_wait, compact_backoff; /* see crd_compact_if_due */
-  uint64_t external_bytes; /* reported by the embedder */
+  uint64_t external_bytes; /* reported by the embedder in three ways, each at most COUNTED_MAX_BYTES */
   uint64_t arenas_told[2]; /* taken_total and given_back_total as the last event had them */
   uint64_t majors_measured; /* major collections when the kernel was last asked what backs the arenas */
   cradle_hardware hardware;
@@ -407,7 +411,10 @@ void crd_check_size(cradle_heap *heap, uint32_t type, size_t size);
 size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what);
 bool crd_verify(cradle_heap *heap, crd_text *text);
 /* Misuse in a callback, while a collection runs or the heap is otherwise busy. what: the public function. */
-void crd_heap_check(cradle_heap *heap, const char *what);
+CRADLE_COLD _Noreturn void crd_heap_busy(cradle_heap *heap, const char *what);
+static inline void heap_check(cradle_heap *heap, const char *what) {
+  if (CRADLE_UNLIKELY(heap->state != HEAP_MUTATING)) crd_heap_busy(heap, what);
+}
 /* Misuse unless the calling thread is the mutator's, no collection runs, and none is forbidden. what: the public function. */
 void crd_mutator_check(cradle_mutator *mutator, const char *what);
 /* The same without the last condition, for functions that do not collect. */

@@ -24,6 +24,7 @@ static uint32_t mix(uint32_t count) {
 uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object) {
   cradle_heap *heap = mutator->heap;
   cradle_word *header = object;
+  heap_check(heap, "cradle_identity_hash");
   ASSERT(!(*header & (HEADER_IDENTITY & ~HEADER_ID_FLAG)), "the object has its hash already");
   ASSERT((uint32_t)*header < heap->types.count, "the identity hash of what is no object");
   uint32_t hash;

@@ -13,7 +13,7 @@ _Static_assert(offsetof(cradle_mutator, shadow_limit) == CRADLE_MUTATOR_SHADOW_L
 /* A thread is known by the address of a variable of its own: no call, and nothing to clean up. */
 static _Thread_local char thread_mark __attribute__((tls_model("initial-exec")));
 
-static CRADLE_COLD void entry_misuse(cradle_heap *heap, const char *what, const char *why) {
+static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *what, const char *why) {
   crd_text text = {.length = 0};
   crd_text_add(&text, what);
   crd_text_add(&text, ": ");
@@ -56,14 +56,14 @@ static const char *called_from(int state) {
   }
 }
 
-void crd_heap_check(cradle_heap *heap, const char *what) {
-  if (CRADLE_UNLIKELY(heap->state != HEAP_MUTATING)) entry_misuse(heap, what, called_from(heap->state));
+void crd_heap_busy(cradle_heap *heap, const char *what) {
+  entry_misuse(heap, what, called_from(heap->state));
 }
 
 void crd_mutator_check_thread(cradle_mutator *mutator, const char *what) {
   if (CRADLE_UNLIKELY(mutator_of(mutator)->thread != &thread_mark))
     entry_misuse(mutator->heap, what, "the mutator is not attached to the calling thread");
-  crd_heap_check(mutator->heap, what);
+  heap_check(mutator->heap, what);
 }
 
 void crd_mutator_check(cradle_mutator *mutator, const char *what) {
@@ -75,6 +75,7 @@ void crd_mutator_check(cradle_mutator *mutator, const char *what) {
 
 CRADLE_UNCHECKED_COLLECTION
 cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
+  heap_check(heap, "cradle_mutator_new");
   if (heap->mutator != NULL) crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; this version has one a heap");
   crd_mutator *mutator = calloc(1, sizeof *mutator);
   if (mutator == NULL) return NULL;

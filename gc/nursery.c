@@ -20,9 +20,9 @@
 size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason) {
   *reason = "asked for";
   if (options->nursery_bytes != 0) return (options->nursery_bytes + 7) & ~(size_t)7;
-  size_t bytes = hardware->l2_bytes * L2_MULTIPLE;
-  *reason = "4 x L2";
-  if (bytes > CHOSEN_MAX_BYTES) bytes = CHOSEN_MAX_BYTES, *reason = "4 x L2, cut to 32 MiB";
+  bool is_cut = hardware->l2_bytes > CHOSEN_MAX_BYTES / L2_MULTIPLE;
+  size_t bytes = is_cut ? CHOSEN_MAX_BYTES : hardware->l2_bytes * L2_MULTIPLE;
+  *reason = is_cut ? "4 x L2, cut to 32 MiB" : "4 x L2";
   if (bytes < CHOSEN_MIN_BYTES) bytes = CHOSEN_MIN_BYTES, *reason = "4 x L2, raised to 256 KiB";
   return bytes & ~(size_t)7;
 }

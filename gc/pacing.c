@@ -4,7 +4,8 @@
  * growth above the last threshold, at least a minimum, and never above the maximum heap. Of the bytes that survived, those that
  * only seem to live are estimated and left out. A collection in increments must be
  * over when the threshold is reached, so it begins earlier by what is likely to be promoted meanwhile. All of this is
- * arithmetic on bytes: no clock, the same run gives the same collections.
+ * arithmetic on bytes: no clock, the same run gives the same collections. No sum wraps around, because the options' bytes and each
+ * kind of external memory count as COUNTED_MAX_BYTES at most; products are made by scaled.
  */
 #include "gc/heap.h"
 
@@ -18,11 +19,20 @@
 #define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
 
+static uint64_t smaller(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+  return a > b ? a : b;
+}
+
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware,
                      size_t nursery_bytes) {
   uint64_t memory_delta = hardware->memory_bytes != 0 ? hardware->memory_bytes / 8 : UNKNOWN_MEMORY_DELTA;
-  pacing->min = options->major_min_bytes != 0 ? options->major_min_bytes : MIN_NURSERIES * (uint64_t)nursery_bytes;
-  pacing->max_delta = options->major_max_delta != 0 ? options->major_max_delta : memory_delta;
+  uint64_t min = options->major_min_bytes != 0 ? options->major_min_bytes : MIN_NURSERIES * (uint64_t)nursery_bytes;
+  pacing->min = smaller(min, COUNTED_MAX_BYTES);
+  pacing->max_delta = smaller(options->major_max_delta != 0 ? options->major_max_delta : memory_delta, COUNTED_MAX_BYTES);
   pacing->factor = options->major_factor;
   pacing->growth = options->major_growth;
   pacing->threshold = pacing->min;
@@ -35,14 +45,6 @@ void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cr
 static uint64_t scaled(uint64_t bytes, double factor) {
   double result = (double)bytes * factor;
   return result >= 9e18 ? (uint64_t)9e18 : (uint64_t)result;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b) {
-  return a < b ? a : b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b) {
-  return a > b ? a : b;
 }
 
 /* What is promoted during a marking is born marked, and in a heap that no longer grows as much dies meanwhile: about half of
@@ -64,7 +66,7 @@ void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t bor
 uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {
   if (pacing->threshold <= pacing->survived) return pacing->threshold;
   uint64_t increments = used_bytes / larger(pacing->marked_average, 1) + 2;
-  uint64_t promoted = increments * pacing->promoted_average;
+  uint64_t promoted = scaled(pacing->promoted_average, (double)increments);
   return pacing->threshold - smaller(promoted, (pacing->threshold - pacing->survived) / 2);
 }
 

@@ -69,7 +69,6 @@ static bool search_slots(const cradle_heap *heap, cradle_word *object, bool clea
 
 static const char *fault_of(const cradle_heap *heap, const cradle_word *object) {
   uintptr_t address = (uintptr_t)object;
-  if (heap->state != HEAP_MUTATING) return "called from a callback while a collection runs";
   if (object == NULL || address % CRADLE_OBJECT_ALIGNMENT != 0) return "the object is NULL or not aligned to 8 bytes";
   if (heap_is_young(heap, address) || arenas_contain(&heap->old.arenas, address)) return "the object lies in the heap";
   if (prebuilt_is(&heap->prebuilts, object)) return "the object is registered already";
@@ -84,6 +83,7 @@ static const char *fault_of(const cradle_heap *heap, const cradle_word *object) 
 bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
   cradle_word *header = object;
+  heap_check(heap, "cradle_prebuilt_add");
   const char *fault = fault_of(heap, object);
   if (fault != NULL) {
     crd_text text = {.length = 0};
@@ -126,6 +126,7 @@ static uint32_t replace_written(cradle_heap *heap, uint32_t index) {
 
 void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
+  heap_check(heap, "cradle_prebuilt_remove");
   uint32_t index = crd_address_map_get(&prebuilts->by_address, (uintptr_t)object);
   if (index == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_prebuilt_remove: the object is not registered");
   if (*(cradle_word *)object & HEADER_PINNED_FLAG) crd_misuse(heap, "cradle_prebuilt_remove: the object is pinned");

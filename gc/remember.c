@@ -23,9 +23,9 @@ void crd_remember(cradle_heap *heap, cradle_word *header) {
 
 void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
   cradle_heap *heap = mutator->heap;
+  heap_check(heap, "cradle_write_barrier"); /* [heap.4] */
   PROBE2(barrier_slow, heap, object);
   ASSERT(*(cradle_word *)object & HEADER_BARRIER_FLAG, "the barrier's slow path needs the flag");
-  ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a store during a collection");
   crd_remember(heap, object);
 }
 
@@ -55,10 +55,10 @@ static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value
 
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
   cradle_heap *heap = mutator->heap;
+  heap_check(heap, "cradle_store"); /* [heap.4] */
   cradle_word header = *(cradle_word *)object;
   PROBE2(barrier_slow, heap, object);
   ASSERT(header & HEADER_BARRIER_FLAG, "the barrier's slow path needs the flag");
-  ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a store during a collection");
   *(cradle_word *)slot = word;
   bool value = (header & HEADER_VALUES_FLAG) != 0;
   if (CRADLE_LIKELY(header & HEADER_SLOTS_FLAG)) {
@@ -87,15 +87,19 @@ static bool record_slots(cradle_heap *heap, const cradle_word *array, bool value
 
 void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count) {
   cradle_heap *heap = mutator->heap;
+  heap_check(heap, "cradle_copy_slots"); /* [heap.4] */
   cradle_word header = *(cradle_word *)object;
   PROBE2(barrier_slow, heap, object);
   ASSERT(header & HEADER_BARRIER_FLAG, "the barrier's slow path needs the flag");
-  ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a store during a collection");
   bool recorded = (header & HEADER_SLOTS_FLAG) && record_slots(heap, object, header & HEADER_VALUES_FLAG, slots, count);
   if (!recorded) crd_remember(heap, object);
 }
 
 /* --- checks of what an embedder compiled with CRADLE_CHECKED does --- */
+
+void cradle_check_store(cradle_mutator *mutator) {
+  crd_mutator_check_thread(mutator, "cradle_store");
+}
 
 static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const void *object, const char *then) {
   crd_text text = {.length = 0};

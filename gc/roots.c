@@ -84,6 +84,7 @@ static bool grow_globals(cradle_heap *heap) {
 }
 
 bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
+  heap_check(heap, "cradle_global_root_add");
   if (find_global(heap, address) != 0) crd_misuse(heap, "cradle_global_root_add: the address is registered already");
   if (heap->global_count == heap->global_capacity && !grow_globals(heap)) return false;
   heap->globals[heap->global_count++] = (crd_global_root){address, kind};
@@ -91,6 +92,7 @@ bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) 
 }
 
 void cradle_global_root_remove(cradle_heap *heap, void *address) {
+  heap_check(heap, "cradle_global_root_remove");
   size_t at = find_global(heap, address);
   if (at == 0) crd_misuse(heap, "cradle_global_root_remove: the address is not registered");
   heap->globals[at - 1] = heap->globals[--heap->global_count];
@@ -99,6 +101,7 @@ void cradle_global_root_remove(cradle_heap *heap, void *address) {
 /* --- callbacks --- */
 
 void cradle_root_callback_set(cradle_heap *heap, cradle_root_function function, void *data) {
+  heap_check(heap, "cradle_root_callback_set");
   heap->root_callback = function;
   heap->root_callback_data = data;
 }

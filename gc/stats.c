@@ -7,7 +7,7 @@ void cradle_heap_stats(cradle_heap *heap, cradle_stats *stats, size_t size, bool
   const crd_arenas *arenas = &heap->old.arenas;
   *stats = heap->stats;
   stats->allocated_bytes += nursery_filled(heap);
-  stats->nursery_bytes = heap->nursery.bytes;
+  stats->nursery_bytes = heap->nursery.lowered ? (size_t)(heap->nursery.slack_end - heap->nursery.start) : heap->nursery.bytes;
   stats->old_bytes = heap->old.used_bytes - crd_unfilled_bytes(heap);
   stats->large_bytes = heap->old.large_bytes;
   stats->pinned_objects = heap->pins.count;

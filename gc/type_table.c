@@ -130,7 +130,7 @@ void crd_type_table_fini(crd_type_table *table) {
 }
 
 uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
-  crd_heap_check(heap, "cradle_type_add");
+  heap_check(heap, "cradle_type_add");
   const char *fault = crd_type_fault(type);
   if (fault != NULL) crd_misuse(heap, fault);
   uint32_t id = heap->types.count;

@@ -200,7 +200,7 @@ static void restore(walk_context *context) {
 
 cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker, const char *what) {
   if (heap->mutator != NULL) crd_mutator_check_thread(&heap->mutator->public, what);
-  if (heap->state != HEAP_MUTATING) crd_misuse(heap, "a walk of a heap that is being freed, or from a callback of another walk");
+  heap_check(heap, what);
   walk_context context = {.heap = heap, .walker = walker, .waiting = heap->mark_stack.top};
   context.seen = calloc(nursery_filled(heap) / 512 + 1, sizeof *context.seen);
   if (context.seen == NULL) return CRADLE_WALK_NO_MEMORY;

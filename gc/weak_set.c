@@ -126,6 +126,7 @@ static void check(const cradle_weak_set *set, const char *what) {
 void cradle_weak_set_free(cradle_weak_set *set) {
   if (set == NULL) return;
   crd_services *services = set->heap->services;
+  heap_check(set->heap, "cradle_weak_set_free");
   if (set->heap->mutator != NULL) check(set, "cradle_weak_set_free");
   if (services->set == set) services->set = set->next;
   cradle_weak_set **link = &services->sets;

@@ -62,9 +62,36 @@ static int settle_minimum(const cradle_options *before, cradle_options *options)
     return 0;
   bool is_users = options->major_min_bytes != before->major_min_bytes;
   options->major_min_bytes = max;
-  if (!is_users) return 0;
+  if (!is_users)
+    return crd_report("CRADLE_GC_MAX=%.80s: below the program's major_min_bytes of %zu, which is lowered to it",
+                      value_of("CRADLE_GC_MAX"), before->major_min_bytes);
   return crd_report("CRADLE_GC_MIN=%.80s: above the maximum heap; lowered to it",
                     value_of("CRADLE_GC_MIN"));
+}
+
+/* A maximum heap that the address space is too small for. It is kept: the heap gets as large as it can. */
+static int report_maximum(const cradle_options *before, const cradle_options *options) {
+  size_t max = options->heap_max_bytes, reserve = options->reserve_bytes;
+  if (max <= options->nursery_bytes || max - options->nursery_bytes <= reserve) return 0;
+  if (max != before->heap_max_bytes)
+    return crd_report("CRADLE_GC_MAX=%.80s: the old generation has address space for %zu bytes only (CRADLE_GC_RESERVE)",
+                      value_of("CRADLE_GC_MAX"), reserve);
+  if (reserve == before->reserve_bytes) return 0;
+  return crd_report("CRADLE_GC_RESERVE=%.80s: too little address space for the program's maximum heap of %zu bytes",
+                    value_of("CRADLE_GC_RESERVE"), max);
+}
+
+/* A nursery that the address space is too small for: what is promoted out of it must fit beside what there is. */
+static int report_nursery(const cradle_options *before, const cradle_options *options) {
+  size_t nursery = options->nursery_bytes, reserve = options->reserve_bytes;
+  if (nursery <= reserve / 2) return 0;
+  if (nursery != before->nursery_bytes)
+    return crd_report("CRADLE_GC_NURSERY=%.80s: more than half of the old generation's address space of %zu bytes "
+                      "(CRADLE_GC_RESERVE); less of it may be handed out",
+                      value_of("CRADLE_GC_NURSERY"), reserve);
+  if (reserve == before->reserve_bytes) return 0;
+  return crd_report("CRADLE_GC_RESERVE=%.80s: less than twice the program's nursery of %zu bytes; less of it may be handed out",
+                    value_of("CRADLE_GC_RESERVE"), nursery);
 }
 
 /* The user's setting, or the embedder's, which is now without effect, is put aside. */
@@ -126,6 +153,8 @@ int cradle_options_from_environment(cradle_options *options) {
   int reports = 0;
   for (size_t i = 0; i < crd_option_count; i++) reports += overlay(&crd_options[i], options);
   reports += settle_minimum(&before, options);
+  reports += report_maximum(&before, options);
+  reports += report_nursery(&before, options);
   reports += settle_stress(&before, options);
   reports += settle_bounds(&before, options);
   reports += settle_quarantine(&before, options);

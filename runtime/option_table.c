@@ -13,7 +13,6 @@
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
 #define TIB ((uint64_t)1 << 40)
-#define FACTOR_MAX 1000
 /* A name this many edits away from a variable's is taken for a misspelling of it. */
 #define MISSPELLING_EDITS 3
 #define NAME_MAX_BYTES 64
@@ -38,11 +37,11 @@ const crd_option crd_options[] = {
     {"CRADLE_GC_NURSERY", CRD_OPTION_SIZE, FIELD(nursery_bytes), 0, CRADLE_NURSERY_MIN_BYTES,
      CRADLE_NURSERY_MAX_BYTES, "4M", "chosen from the L2 cache",
      "Size of the nursery, where objects are born."},
-    {"CRADLE_GC_MAJOR_COLLECT", CRD_OPTION_FACTOR, FIELD(major_factor), 0, 1, FACTOR_MAX, "1.82",
+    {"CRADLE_GC_MAJOR_COLLECT", CRD_OPTION_FACTOR, FIELD(major_factor), 0, 1, CRADLE_FACTOR_MAX, "1.82",
      "1.82",
      "A major collection starts when the old generation is this factor above what last survived. "
      "Less saves memory, more saves time."},
-    {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, FIELD(major_growth), 0, 1, FACTOR_MAX, "1.4", "1.4",
+    {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, FIELD(major_growth), 0, 1, CRADLE_FACTOR_MAX, "1.4", "1.4",
      "The most that the threshold may grow from one major collection to the next."},
     {"CRADLE_GC_MIN", CRD_OPTION_SIZE, FIELD(major_min_bytes), 0, 0, 8 * TIB, "64M",
      "8 nurseries of the first size", "No major collection starts below it. 0 is the default."},

@@ -52,6 +52,8 @@ SNIPPETS = [
      "void roots(void *data, cradle_visitor *v) { (void)v; cradle_new((cradle_mutator *)data, 0, 16); }"),
     ("an allocation in a listener", "requires holding",
      "void listen(void *data, const cradle_event *e) { (void)e; cradle_new((cradle_mutator *)data, 0, 16); }"),
+    ("an allocation in a destructor", "requires holding",
+     "cradle_mutator *m; void destroy(void *object) { (void)object; cradle_new(m, 0, 16); }"),
     ("a collection in a no-collection region", "requires holding",
      "void f(cradle_mutator *m) CRADLE_MAY_COLLECT { cradle_no_collect_begin(m); cradle_collect_full(m); "
      "cradle_no_collect_end(m); }"),
@@ -99,6 +101,9 @@ SNIPPETS = [
 UNSEEN = [
     ("a call through a pointer",
      "typedef void *(*maker)(cradle_mutator *m); void f(cradle_mutator *m, maker g) { g(m); }"),
+    ("an allocation in a callback that is declared to collect, where it is given to the heap",
+     "cradle_mutator *m; void destroy(void *object) CRADLE_MAY_COLLECT { (void)object; cradle_new(m, 0, 16); } "
+     "cradle_type type = {.size = 16, .destructor = destroy};"),
     ("a reference that is not rooted",
      "void f(cradle_mutator *m, void **a) CRADLE_MAY_COLLECT { cradle_collect_minor(m); a[1] = NULL; }"),
 ]

@@ -3,6 +3,9 @@
 #define CRADLE_CHECKED 1
 #include "tests/heap_fixture.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #define KIB ((size_t)1 << 10)
 #define TAG 5
 
@@ -305,6 +308,35 @@ static void slots_beyond_the_object(void **state) {
   cradle_copy_slots(f.m, v, v->item, &v->item[1], 3);
 }
 
+static void storing_hook(void *data, const cradle_event *event) {
+  vector **v = data;
+  (void)event;
+  cradle_store(f.m, *v, &(*v)->item[0], NULL);
+}
+
+/* Into a young object, too, whose flag is not set; no handler can go on from there, so a child process tries. */
+static void stores_in_callbacks(void **state) {
+  (void)state;
+  static vector *v;
+  v = new_vector(4);
+  cradle_hook hook = {.function = storing_hook, .data = &v, .events = CRADLE_HOOK_MINOR};
+  cradle_hook_add(f.heap, &hook);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    if (FIXTURE_LANDS(&f)) {
+      cradle_collect_minor(f.m);
+      _exit(1);
+    }
+    _exit(strstr(f.message, "cradle_store: called from a listener or a hook") != NULL ? 0 : 2);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+  cradle_hook_remove(f.heap, &hook);
+}
+
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
 
 int main(void) {
@@ -318,6 +350,7 @@ int main(void) {
       WITH_FIXTURE(a_new_object_needs_no_barrier),
       WITH_FIXTURE(initialising_an_old_object),
       WITH_FIXTURE(slots_beyond_the_object),
+      WITH_FIXTURE(stores_in_callbacks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,6 +306,40 @@ static void a_hook_may_ask_for_a_safepoint(void **state) {
   cradle_hook_remove(f.heap, &hook);
 }
 
+/* --- more than the address space holds --- */
+
+typedef struct heard_notes {
+  char text[1000];
+} heard_notes;
+
+static void hear_notes(void *data, const cradle_event *event) {
+  heard_notes *notes = data;
+  if (event->kind == CRADLE_EVENT_NOTE) strncat(notes->text, event->u.note.text, sizeof notes->text - strlen(notes->text) - 1);
+}
+
+/* What cannot be had is said, and the statistics have what there is. */
+CRADLE_UNCHECKED_COLLECTION
+static void sizes_beyond_the_address_space(void **state) {
+  (void)state;
+  fixture small;
+  heard_notes notes = {""};
+  cradle_options options;
+  fixture_options(&small, &options);
+  fixture_unstress(&options);
+  options.nursery_bytes = 256 * MIB;
+  options.reserve_bytes = 16 * MIB;
+  options.heap_max_bytes = 1024 * MIB;
+  options.listener = (cradle_listener){hear_notes, &notes};
+  fixture_open_with(&small, &options);
+  assert_non_null(strstr(notes.text, "the maximum heap cannot be reached: the address space for the old generation is smaller"));
+  assert_non_null(strstr(notes.text, "the nursery's end is lowered"));
+  uint64_t nursery = fixture_stats(&small).nursery_bytes, filled = 0;
+  assert_in_range(nursery, MIB, 16 * MIB);
+  for (; fixture_stats(&small).minor_collections == 0; filled += sizeof(pair)) (void)cradle_new(small.m, T_PAIR, sizeof(pair));
+  assert_in_range(filled, nursery / 2, nursery + 2 * sizeof(pair)); /* less of it is handed out for the pauses */
+  fixture_close(&small);
+}
+
 /* --- callbacks that use the heap: no handler can go on from the middle of a collection, so a child process tries each --- */
 
 CRADLE_UNCHECKED_COLLECTION
@@ -411,7 +445,7 @@ static void walks_do_not_nest(void **state) {
   static void *kept;
   kept = cradle_new(f.m, T_PAIR, sizeof(pair));
   assert_true(cradle_global_root_add(f.heap, &kept, CRADLE_KIND_REFERENCE));
-  refused_in_child(walk_in_a_walk, "a walk of a heap that is being freed, or from a callback of another walk");
+  refused_in_child(walk_in_a_walk, "cradle_heap_walk: called from a callback of a heap walk");
   cradle_global_root_remove(f.heap, &kept);
 }
 
@@ -461,6 +495,7 @@ int main(void) {
       WITH_FIXTURE(hooks_come_after_the_listener),  WITH_FIXTURE(hooks_that_are_not),
       WITH_FIXTURE(a_hook_may_ask_for_a_safepoint), WITH_FIXTURE(hooks_that_use_the_heap),
       WITH_FIXTURE(hooks_and_destructors),
+      cmocka_unit_test(sizes_beyond_the_address_space),
       WITH_FIXTURE(walks_do_not_nest),
       WITH_FIXTURE(trace_callbacks_that_allocate),
   };

@@ -152,7 +152,7 @@ static void values_reach_the_options(void **state) {
   setenv("CRADLE_GC_MAX_DELTA", "7M", 1);
   setenv("CRADLE_GC_PAUSE", "1.5 ms", 1);
   setenv("CRADLE_GC_NURSERY_FIXED", "1", 1);
-  setenv("CRADLE_GC_RESERVE", "1G", 1);
+  setenv("CRADLE_GC_RESERVE", "4G", 1);
   setenv("CRADLE_PROFILE_RATE", "64K", 1);
   setenv("CRADLE_STRESS", "18446744073709551615", 1);
   setenv("CRADLE_STRESS_MAJOR", "12", 1);
@@ -170,7 +170,7 @@ static void values_reach_the_options(void **state) {
   assert_int_equal(options.major_min_bytes, 10 << 20);
   assert_int_equal(options.heap_max_bytes, (size_t)2 << 30);
   assert_int_equal(options.major_max_delta, 7 << 20);
-  assert_int_equal(options.reserve_bytes, (size_t)1 << 30);
+  assert_int_equal(options.reserve_bytes, (size_t)4 << 30);
   assert_int_equal(options.pause_ns, 1500000);
   assert_true(options.nursery_fixed);
   assert_int_equal(options.sampler.interval_bytes, 64 << 10);
@@ -424,9 +424,49 @@ static void the_users_word_wins_over_the_embedders(void **state) {
   options.stress_period = options.stress_major = 5;
   setenv("CRADLE_GC_MAX", "1G", 1);
   setenv("CRADLE_STRESS", "0", 1);
-  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_int_equal(overlay(&options, said, sizeof said), 1);
+  assert_string_equal(said, "cradle: CRADLE_GC_MAX=1G: below the program's major_min_bytes of 2147483648, which is lowered to it\n");
   assert_int_equal(options.major_min_bytes, (size_t)1 << 30);
   assert_int_equal(options.stress_major, 0);
+}
+
+/* What can never be reached is kept, and said: by whichever variable the user set. */
+static void what_the_address_space_is_too_small_for(void **state) {
+  static const struct {
+    const char *max, *reserve, *nursery;
+    size_t programs_max, programs_reserve, programs_nursery;
+    const char *says; /* NULL: nothing */
+  } cases[] = {
+      {"1G", "16M", NULL, 0, 0, 0, "CRADLE_GC_MAX=1G: the old generation has address space for 16777216 bytes only (CRADLE_GC_RESERVE)"},
+      {"100G", NULL, NULL, 0, 0, 0, "CRADLE_GC_MAX=100G: the old generation has address space for 68719476736 bytes only"},
+      {NULL, "16M", NULL, (size_t)1 << 30, 0, 0,
+       "CRADLE_GC_RESERVE=16M: too little address space for the program's maximum heap of 1073741824 bytes"},
+      {"2G", NULL, NULL, 0, (size_t)16 << 20, 0, "CRADLE_GC_MAX=2G: the old generation has"},
+      {"64M", "64M", NULL, 0, 0, 0, NULL},
+      {"66M", "64M", "2M", 0, 0, 0, NULL}, /* beside the nursery */
+      {NULL, NULL, NULL, (size_t)1 << 30, (size_t)16 << 20, 0, NULL}, /* the program's own; the log says it */
+      {NULL, "16M", "1G", 0, 0, 0, "CRADLE_GC_NURSERY=1G: more than half of the old generation's address space of 16777216 bytes"},
+      {NULL, "16M", "8M", 0, 0, 0, NULL},
+      {NULL, "16M", NULL, 0, 0, (size_t)9 << 20, "CRADLE_GC_RESERVE=16M: less than twice the program's nursery of 9437184 bytes"},
+      {NULL, NULL, NULL, 0, (size_t)16 << 20, (size_t)9 << 20, NULL},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    cradle_options options;
+    char said[4096];
+    forget_all();
+    cradle_options_init(&options);
+    options.heap_max_bytes = cases[i].programs_max;
+    options.nursery_bytes = cases[i].programs_nursery;
+    if (cases[i].programs_reserve != 0) options.reserve_bytes = cases[i].programs_reserve;
+    if (cases[i].max != NULL) setenv("CRADLE_GC_MAX", cases[i].max, 1);
+    if (cases[i].reserve != NULL) setenv("CRADLE_GC_RESERVE", cases[i].reserve, 1);
+    if (cases[i].nursery != NULL) setenv("CRADLE_GC_NURSERY", cases[i].nursery, 1);
+    int reports = overlay(&options, said, sizeof said);
+    if (reports != (cases[i].says != NULL)) fail_msg("case %zu: %d reports: %s", i, reports, said);
+    if (cases[i].says != NULL && strstr(said, cases[i].says) == NULL) fail_msg("case %zu: %s", i, said);
+    if (cases[i].max != NULL) assert_true(options.heap_max_bytes >= (size_t)64 << 20);
+  }
 }
 
 static void contradictions_of_the_embedder_stay(void **state) {
@@ -538,6 +578,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(each_report_is_made_once),
       cmocka_unit_test(contradictions_are_settled),
       cmocka_unit_test(the_users_word_wins_over_the_embedders),
+      cmocka_unit_test(what_the_address_space_is_too_small_for),
       cmocka_unit_test(contradictions_of_the_embedder_stay),
       cmocka_unit_test(options_of_another_version_are_left_alone),
       cmocka_unit_test(numbers_do_not_depend_on_the_locale),

@@ -460,6 +460,36 @@ static void what_objects_own_is_not_taken_away(void **state) {
   fixture_close(&f);
 }
 
+/* Callbacks that answer nonsense count as the most that is counted, and nothing of it stays when the objects are gone. */
+static void external_sizes_do_not_wrap_around(void **state) {
+  (void)state;
+  const uint64_t most = UINT64_C(1) << 60;
+  fixture f;
+  services_open(&f);
+  {
+    file *object = new_file(&f, NULL, SIZE_MAX);
+    CRADLE_ROOT(f.m, object);
+    file *other = new_file(&f, NULL, 10);
+    CRADLE_ROOT(f.m, other);
+    cradle_external_memory(f.m, 77);
+    for (int way = BY_MINOR; way < WAYS; way++) {
+      collect_by(&f, way);
+      if (!f.stressed || way != BY_MINOR) assert_int_equal(fixture_stats(&f).external_bytes, most + 77);
+    }
+    cradle_external_pressure(f.m, SIZE_MAX);
+    cradle_external_pressure(f.m, 10);
+    if (!f.stressed) assert_int_equal(fixture_stats(&f).external_bytes, 2 * most + 77);
+    object = NULL;
+    cradle_collect_major(f.m);
+    assert_int_equal(fixture_stats(&f).external_bytes, 10 + 77);
+    f.checkpoint = cradle_save(f.m);
+    ASSERT_MISUSE(&f, "more is taken away than was added", cradle_external_memory(f.m, -78));
+    cradle_external_memory(f.m, -77);
+    assert_int_equal(fixture_stats(&f).external_bytes, 10);
+  }
+  fixture_close(&f);
+}
+
 /* Few small objects with large buffers: collections come by pressure, and the buffers go. */
 static void pressure_brings_collections_forward(void **state) {
   (void)state;
@@ -574,6 +604,7 @@ int main(void) {
       cmocka_unit_test(what_a_finalizer_brings_back_is_not_destroyed),
       cmocka_unit_test(a_destructor_that_uses_the_heap_is_refused),
       cmocka_unit_test(external_sizes_count),
+      cmocka_unit_test(external_sizes_do_not_wrap_around),
       cmocka_unit_test(what_objects_own_is_not_taken_away),
       cmocka_unit_test(pressure_brings_collections_forward),
       cmocka_unit_test(what_is_on_its_way_back_is_not_seen),

@@ -1,6 +1,7 @@
 /* Every misuse gets a message that names the thing, through the handler, and a heap that still works. */
 #include "tests/heap_fixture.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -187,7 +188,19 @@ static void more_taken_away_than_added(void **state) {
   (void)state;
   cradle_external_memory(f.m, 100);
   ASSERT_MISUSE(&f, "cradle_external_memory: more is taken away than was added", cradle_external_memory(f.m, -101));
+  ASSERT_MISUSE(&f, "more is taken away than was added", cradle_external_memory(f.m, INT64_MIN));
   cradle_external_memory(f.m, -100);
+}
+
+/* What was refused was not added, so that what was can be taken away again. */
+static void more_external_memory_than_any_machine_has(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "cradle_external_memory: more than 1 EiB would be told of", cradle_external_memory(f.m, INT64_MAX));
+  cradle_external_memory(f.m, INT64_C(1) << 60);
+  ASSERT_MISUSE(&f, "cradle_external_memory: more than 1 EiB would be told of", cradle_external_memory(f.m, 1));
+  assert_int_equal(fixture_stats(&f).external_bytes, UINT64_C(1) << 60);
+  cradle_external_memory(f.m, -(INT64_C(1) << 60));
+  assert_int_equal(fixture_stats(&f).external_bytes, 0);
 }
 
 static void forks_without_their_calls(void **state) {
@@ -353,10 +366,15 @@ static void options_that_contradict(void **state) {
   REFUSED("nursery_bytes: accepted are 4 KiB to 1 GiB", options.nursery_bytes = 1024);
   REFUSED("nursery_bytes", options.nursery_bytes = (size_t)2 << 30);
   REFUSED("reserve_bytes", options.reserve_bytes = 4096);
-  REFUSED("shadow_stack_bytes", options.shadow_stack_bytes = 8);
+  REFUSED("shadow_stack_bytes: accepted are 4 KiB to 8 TiB", options.shadow_stack_bytes = 8);
+  REFUSED("shadow_stack_bytes: accepted are 4 KiB to 8 TiB", options.shadow_stack_bytes = SIZE_MAX);
   REFUSED("shadow_stack: no cradle_kind", options.shadow_stack = (cradle_kind)7);
-  REFUSED("major_factor", options.major_factor = 1.0);
-  REFUSED("major_growth", options.major_growth = 0.5);
+  REFUSED("major_factor: accepted are numbers above 1, at most 1000", options.major_factor = 1.0);
+  REFUSED("major_factor", options.major_factor = (double)INFINITY);
+  REFUSED("major_factor", options.major_factor = (double)NAN);
+  REFUSED("major_growth: accepted are numbers above 1, at most 1000", options.major_growth = 0.5);
+  REFUSED("major_growth", options.major_growth = 1000.5);
+  REFUSED("fault_report: no cradle_fault_report", options.fault_report = (cradle_fault_report)55);
   REFUSED("major_min_bytes is above heap_max_bytes",
           (options.major_min_bytes = (size_t)64 << 20, options.heap_max_bytes = (size_t)32 << 20));
   REFUSED("heap_max_bytes: too small", options.heap_max_bytes = 4096);
@@ -381,6 +399,37 @@ static void options_that_contradict(void **state) {
   REFUSED("exclude each other", (options.encoding = cradle_encoding_nan_boxing(UINT64_C(0xffff000000000002), 2)));
 }
 
+/* A machine that the program describes and that cannot be. */
+static void hardware_that_cannot_be(void **state) {
+  (void)state;
+  cradle_hardware zero = {0}, machine = {.page_bytes = 4096, .l2_bytes = SIZE_MAX, .l3_bytes = SIZE_MAX,
+                                         .memory_bytes = SIZE_MAX, .thp_page_bytes = (size_t)2 << 20};
+  REFUSED("hardware.page_bytes: accepted are powers of two from 4 KiB to 2 MiB", options.hardware = &zero);
+  static const size_t pages[] = {1, 2048, 4097, 12288, (size_t)4 << 20, SIZE_MAX};
+  for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+    cradle_hardware other = machine;
+    other.page_bytes = pages[i];
+    REFUSED("hardware.page_bytes: accepted are", options.hardware = &other);
+    other.page_bytes = machine.page_bytes;
+    other.thp_page_bytes = pages[i] == (size_t)4 << 20 ? 4097 : pages[i];
+    REFUSED("hardware.thp_page_bytes: accepted are powers of two from page_bytes on, or 0", options.hardware = &other);
+    other.thp_page_bytes = 0;
+    other.pool_page_bytes = 3;
+    REFUSED("hardware.pool_page_bytes: accepted are powers of two from page_bytes on, or 0", options.hardware = &other);
+  }
+  cradle_hardware other = machine;
+  other.thp_mode = (cradle_thp_mode)9;
+  REFUSED("hardware.thp_mode: no cradle_thp_mode", options.hardware = &other);
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.nursery_bytes = 0;
+  options.hardware = &machine; /* caches as large as can be are cut */
+  fixture_open_with(&f, &options);
+  if (options.nursery_bytes == 0 && options.quarantine == 0)
+    assert_int_equal(fixture_stats(&f).nursery_bytes, (size_t)32 << 20);
+  fixture_close(&f);
+}
+
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
 
 int main(void) {
@@ -391,10 +440,12 @@ int main(void) {
       WITH_FIXTURE(mutators_too_many_or_in_use),   WITH_FIXTURE(detached),
       WITH_FIXTURE(collections_where_none_may_be), WITH_FIXTURE(allocation_in_a_callback),
       WITH_FIXTURE(reports_of_another_size),       WITH_FIXTURE(descriptors_that_contradict),
-      WITH_FIXTURE(more_taken_away_than_added),    WITH_FIXTURE(forks_without_their_calls),
+      WITH_FIXTURE(more_taken_away_than_added),    WITH_FIXTURE(more_external_memory_than_any_machine_has),
+      WITH_FIXTURE(forks_without_their_calls),
       WITH_FIXTURE(unwinding_upwards),             cmocka_unit_test(a_heap_without_types),
       cmocka_unit_test(scopes_of_a_frame_that_is_gone), cmocka_unit_test(handlers_that_return),
-      cmocka_unit_test(options_that_contradict),   WITH_FIXTURE(another_thread),
+      cmocka_unit_test(options_that_contradict),   cmocka_unit_test(hardware_that_cannot_be),
+         WITH_FIXTURE(another_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -337,6 +337,38 @@ static void pacing_takes_what_the_options_say(void **state) {
   assert_int_equal(pacing.threshold, 3000000);
 }
 
+/* No sum wraps around: what is beyond any machine counts as the most, and is as good as no bound. */
+static void pacing_of_the_largest_numbers(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_hardware hardware = {.memory_bytes = SIZE_MAX};
+  crd_pacing pacing;
+  cradle_options_init(&options);
+  static const size_t deltas[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 1, (size_t)1 << 60, 0};
+  for (size_t i = 0; i < sizeof deltas / sizeof *deltas; i++) {
+    options.major_max_delta = deltas[i];
+    crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+    pacing.threshold = (uint64_t)100 << 30;
+    crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0);
+    assert_in_range(pacing.threshold, (uint64_t)18 << 30, (uint64_t)19 << 30); /* 1.82 x */
+  }
+  const uint64_t most = 3 * COUNTED_MAX_BYTES; /* objects' own memory, told in three ways, and theirs in the heap */
+  for (uint64_t used = most, i = 0; i < 10; used += (uint64_t)1 << 40, i++) {
+    crd_pacing_update(&pacing, used, used, 0);
+    assert_true(pacing.threshold >= pacing.min && pacing.threshold < UINT64_MAX / 2);
+  }
+  for (int i = 0; i < 1000; i++) crd_pacing_promoted(&pacing, (uint64_t)1 << 43);
+  for (int i = 0; i < 1000; i++) crd_pacing_marked(&pacing, 0);
+  pacing.threshold = (uint64_t)4 << 60;
+  pacing.survived = (uint64_t)2 << 60;
+  assert_int_equal(crd_pacing_trigger(&pacing, most), (uint64_t)3 << 60); /* half the way before, as with any such promotion */
+  options.major_min_bytes = SIZE_MAX;
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  assert_int_equal(pacing.threshold, COUNTED_MAX_BYTES);
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0);
+  assert_int_equal(pacing.threshold, COUNTED_MAX_BYTES);
+}
+
 /* A quarter more than the way that is left asks for. */
 static void an_increment_marks_its_share_of_the_way(void **state) {
   (void)state;
@@ -666,6 +698,7 @@ int main(void) {
       cmocka_unit_test(pacing_follows_factor_growth_delta_minimum_and_maximum),
       cmocka_unit_test(what_floats_lengthens_no_threshold),
       cmocka_unit_test(pacing_takes_what_the_options_say),
+      cmocka_unit_test(pacing_of_the_largest_numbers),
       cmocka_unit_test(an_increment_marks_its_share_of_the_way),
       cmocka_unit_test(what_a_word_stack_held_is_dropped),
       cmocka_unit_test(a_word_stack_takes_what_the_address_space_has),

@@ -1,5 +1,11 @@
 /* The write barrier: after every store of a reference or value into an object that is not provably just allocated (no call
  * that may collect since), call it. It tests one flag byte of the object and branches rarely. Nothing here collects.
+ *
+ * Callbacks must not store: the collection that called them may have looked at the object already. What the barrier does when the
+ * flag is set is refused there with a message (of a copy, after the words were copied). The inline test alone cannot tell: it
+ * lets a store pass into an object that the collection has still to look at, where it does no harm, and into one that has moved
+ * and that the callback knows by its old address, where it is lost or overwrites what the collector keeps there. With
+ * CRADLE_CHECKED every store from a callback is refused.
  */
 #ifndef CRADLE_BARRIER_H
 #define CRADLE_BARRIER_H
@@ -16,8 +22,12 @@ CRADLE_API CRADLE_COLD void cradle_write_barrier_slow(cradle_mutator *mutator, v
  * Called by the inline part only when the flag is set. */
 CRADLE_API void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word);
 
+/* With CRADLE_CHECKED: misuse in a callback, and on a thread that the mutator is not attached to. */
+CRADLE_API void cradle_check_store(cradle_mutator *mutator);
+
 /* Tells the collector that something was stored into object. After the store, and before the next call that may collect. */
 CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
+  if (CRADLE_CHECKED) cradle_check_store(mutator);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
     cradle_write_barrier_slow(mutator, object);
 }
@@ -27,6 +37,7 @@ CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
  * whole by the next minor collection, only where it was stored into. Allocate before the call, not in its arguments: C may
  * compute object and slot first, and the allocation may move the object then. */
 CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, void *slot, uint64_t value) {
+  if (CRADLE_CHECKED) cradle_check_store(mutator);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
     cradle_store_slow(mutator, object, slot, value);
   else

@@ -15,13 +15,17 @@
  * Destructors (cradle_type.destructor) free what a dead object owns outside the heap: a malloc'ed buffer, a FILE. They run within
  * collections, for young objects at their first minor collection, and for all that are left when the heap is freed. A destructor
  * may read and write the object's own raw words and nothing else of the heap: the objects it refers to may be gone. It must not
- * call this library, which is refused with a message, and must not longjmp. The object's memory is gone after it.
+ * longjmp, and must not call this library about this heap. What would change the heap is refused with a message, but for what is
+ * inline and asks nobody: the barrier's test of a flag (cradle/barrier.h), an initialising store, a push on the shadow stack.
+ * cradle_new_fast finds no room and returns NULL. What only reads gives an answer: statistics, memory reports,
+ * cradle_describe_address. The object's memory is gone after it.
  *   Order: after all finalizers' objects are queued, in no particular order. An object that a finalizer brought back is alive.
  *   Cost: 8 bytes, and the call.
  *
  * External sizes (cradle_type.external_size) tell the pacing of major collections what live objects own outside the heap: it
  * asks each when it becomes old, and again in each major collection. Young objects are not asked; tell of what was just
- * allocated for one with cradle_external_pressure, or many large buffers pile up before the nursery is full.
+ * allocated for one with cradle_external_pressure, or many large buffers pile up before the nursery is full. Each
+ * of the two sums counts as 1 EiB at most, whatever a callback says.
  *
  * No function here collects unless it says so.
  */

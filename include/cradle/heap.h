@@ -45,11 +45,13 @@ CRADLE_API void cradle_collect_compacting(cradle_mutator *mutator) CRADLE_MAY_CO
 CRADLE_API bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) CRADLE_MAY_COLLECT;
 
 /* Tells of memory outside the heap that objects own, such as malloc'ed buffers: bytes are added to what the major
- * collection's pacing counts, or taken away when negative; more than was added so is misuse. Does not collect. */
+ * collection's pacing counts, or taken away when negative; more than was added so is misuse, and
+ * so is a sum above 1 EiB; then nothing was added. Does not collect. */
 CRADLE_API void cradle_external_memory(cradle_mutator *mutator, int64_t bytes);
 
 /* Checks the whole heap: structure, headers, every slot, completeness of the remembered set. true when sound; else false and
- * error names the first broken object, its holder, the slot and the last collection. Does not collect. */
+ * error names the first broken object, its holder, the slot and the last collection. From a callback it is misuse. Does not
+ * collect. */
 CRADLE_API bool cradle_heap_verify(cradle_heap *heap, cradle_error *error);
 
 /* Says what the heap knows of an address that a program used by mistake: of an object that a minor collection moved or that died
@@ -72,7 +74,7 @@ typedef struct cradle_stats {
   uint64_t prepare_ns;                         /* having arenas ready after pauses: page faults, mostly; no part of pauses */
   uint64_t allocated_bytes;                    /* nursery bytes handed out and large objects */
   uint64_t promoted_objects, promoted_bytes;
-  uint64_t nursery_bytes;                      /* size now */
+  uint64_t nursery_bytes;                      /* size now; less than was asked for where not all of it could be promoted */
   uint64_t old_bytes;                          /* in objects of the old generation, rounding to size classes included */
   uint64_t large_bytes;                        /* of these in page runs */
   uint64_t pinned_objects;                     /* pinned now; several pins of one object count once */

@@ -46,7 +46,10 @@ typedef enum cradle_items {
 
 /* Reports the slots of an object that no declaration covers, such as those in a malloc'ed buffer that the object owns,
  * with the cradle_visit functions. It may run at any collection, must report the same slots each time for unchanged
- * contents, and must not allocate, store references or call anything else of this library. */
+ * contents, and must not allocate, store references or call anything else of this library. clang's -Wthread-safety refuses a call
+ * that may collect in it, unless it is declared CRADLE_MAY_COLLECT: it must not be. Through the pointer nobody sees that mark, and
+ * it would only silence the check. Such a call at run time is misuse with a message either way. The same holds for root
+ * callbacks, destructors and external sizes. */
 typedef void (*cradle_trace_function)(void *object, cradle_visitor *visitor);
 
 /* Frees what a dead object owns outside the heap; see cradle/finalizer.h. */

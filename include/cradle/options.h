@@ -1,8 +1,9 @@
 /* Options: everything a heap can be told when it is made. cradle_options_init sets the defaults; the runtime's
  * cradle_options_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
  *
- * Sizes are bytes. A contradiction (a minimum above the maximum, an encoding that is none) fails heap creation with a
- * message that names the field.
+ * Sizes are bytes. A contradiction (a minimum above the maximum, an encoding that is none, a machine that cannot be) fails heap
+ * creation with a message that names the field. Where the address space is smaller than what was asked for, the heap makes do with
+ * it and sends a note (cradle/event.h).
  */
 #ifndef CRADLE_OPTIONS_H
 #define CRADLE_OPTIONS_H
@@ -17,6 +18,9 @@ CRADLE_BEGIN_DECLS
 /* The sizes that a nursery may have. */
 #define CRADLE_NURSERY_MIN_BYTES ((size_t)4 << 10)
 #define CRADLE_NURSERY_MAX_BYTES ((size_t)1 << 30)
+
+/* The most that the two factors of the threshold may be. */
+#define CRADLE_FACTOR_MAX 1000
 
 /* Emptied nurseries that a quarantine keeps, at most. */
 #define CRADLE_QUARANTINE_MAX ((size_t)4096)
@@ -101,10 +105,11 @@ typedef struct cradle_options {
   size_t nursery_bytes;      /* fixed at this size; 0: chosen from the L2 cache, and changed by what survives */
   bool nursery_fixed;        /* with nursery_bytes 0: the chosen size is not changed */
   size_t reserve_bytes;      /* address space for the old generation; halved while the system refuses */
-  size_t shadow_stack_bytes; /* most that the shadow stack may grow to */
+  size_t shadow_stack_bytes; /* most that the shadow stack may grow to; 4 KiB to 8 TiB */
   void *base_address;        /* wished address of the heap, for reproducible debugging; NULL: anywhere */
 
-  double major_factor;     /* a major collection starts when the old generation is this factor above what last survived */
+  double major_factor;     /* a major collection starts when the old generation is this factor above what last survived; above
+                              1, at most 1000, like the next */
   double major_growth;     /* most that the threshold may grow from one major collection to the next, a factor */
   size_t major_min_bytes;  /* no major collection below it; 0: 8 base nurseries */
   size_t major_max_delta;  /* the threshold is at most this far above what survived; 0: an eighth of the memory */
@@ -130,7 +135,7 @@ typedef struct cradle_options {
 
   cradle_fault_report fault_report; /* for cradle_start */
 
-  const cradle_hardware *hardware; /* the machine, when it is known; NULL: detect it */
+  const cradle_hardware *hardware; /* the machine, when it is known, all of it; NULL: detect it */
   cradle_listener listener;        /* receives the events; function NULL: nobody */
   cradle_sampler sampler;          /* receives samples of what is allocated; sampled NULL: nobody */
   cradle_stack stack;              /* the program's stack, for the profiler of cradle/runtime.h; frames NULL: not known */

@@ -1,7 +1,9 @@
 /* Roots: how the collector learns which references the program itself holds.
  *
  * A reference in a C local, register or global that is not rooted is stale after the next call that may collect. There are
- * five ways to root one; all are updated when objects move. No function here collects.
+ * five ways to root one; all are updated when objects move. No function here collects. None is for callbacks, in the middle of a
+ * collection: registrations are refused there with a message; the inline push, pop and scopes cannot ask, and the collection
+ * may or may not see what they leave behind.
  *
  *   shadow stack    push before the call, reload after it: for generated code and careful VMs; cheapest
  *   scoped roots    CRADLE_ROOT(mutator, variable): for C written by hand; released at the end of the scope

@@ -124,6 +124,10 @@ PROMPT = [
     ("(car 1)\n(+ 1 1)\n", {}, ["2\n"], ["input:1: error: a pair expected, not 1"], 1),
     ("(define (f l) (f (cons (make-vector 1000 l) l)))\n(f '())\n(f '())\n(* 6 7)\n", {"CRADLE_GC_MAX": "48M"}, ["42\n"],
      ["out of memory"], 1),
+    # A global holds all memory: each line finds room, and the maximum comes back.
+    ("(define keep '())\n(define (g) (set! keep (cons 1 keep)) (g))\n" + "(g)\n(+ 1 (length '(1 2 3)))\n" * 5 +
+     "(set! keep '())\n(define (h l) (h (cons (make-vector 1000 l) l)))\n(h '())\n'on\n", {"CRADLE_GC_MAX": "48M"},
+     ["4\n4\n4\n4\n4\non\n"], ["input:1: error: out of memory\n" * 6], 1),
     ("(define (f n) (+ 1 (f n)))\n(f 1)\n'on\n", {"CRADLE_GC_NURSERY": "1M"}, ["on\n"], ["recursion is too deep"], 1),
     ("'(1 2", {}, [], ["end of input"], 1),
     ("(exit 7)\n(display 1)\n", {}, [], [], 7),

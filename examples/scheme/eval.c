@@ -142,6 +142,7 @@ CRADLE_MAY_COLLECT static inline value eval(scheme *s, node *code, frame *env) {
 CRADLE_MAY_COLLECT CRADLE_NOINLINE static bool eval_guarded(scheme *s, node *body, frame *env, value *result) {
   CRADLE_ROOT(s->m, body);
   CRADLE_ROOT(s->m, env);
+  if (CRADLE_UNLIKELY(s->tries_usual_max)) restore_max(s); /* once: it may take a full collection */
   escape here;
   escape_init(s, &here);
   s->handlers = cons(s, fixnum((int64_t)here.number), s->handlers);

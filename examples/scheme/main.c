@@ -226,6 +226,7 @@ CRADLE_MAY_COLLECT static void run_prompt(scheme *s) {
   size_t length;
   for (char *text; (text = read_expression(prompts, &length)) != NULL;) {
     s->wants_exit = false;
+    restore_max_or_raise(s);
     run_text(s, text, length, "input", true);
     fflush(stdout);
     if (s->wants_exit) break;

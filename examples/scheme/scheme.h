@@ -240,6 +240,8 @@ struct scheme {
   uint64_t escape_count;
   source *source;          /* the innermost text */
   uint64_t where;          /* of the call that is being made */
+  size_t usual_max_bytes;  /* the maximum heap, while memory_ran_out has raised it; else 0 */
+  bool tries_usual_max;    /* nobody has tried to put it back since */
   char *stack_limit;       /* C's stack must not go below */
   cradle_word *shadow_most; /* nor the shadow stack above, by more than a call's arguments */
   bool wants_exit;
@@ -353,6 +355,10 @@ _Noreturn void fail_at(scheme *s, uint64_t where, value irritant, const char *fo
     __attribute__((format(printf, 4, 5)));
 _Noreturn void fail_type(scheme *s, value culprit, const char *wanted) CRADLE_MAY_COLLECT;
 void memory_ran_out(void *data, cradle_mutator *m, size_t size);
+/* Puts the maximum heap back that memory_ran_out has raised, if what lives fits again. Collects when it does not seem so. */
+bool restore_max(scheme *s) CRADLE_MAY_COLLECT;
+/* The same before a line of the prompt, which needs room in any case. */
+void restore_max_or_raise(scheme *s) CRADLE_MAY_COLLECT;
 /* "FILE:LINE: message irritants" of what was raised. */
 void print_error(scheme *s, FILE *to, value raised);
 void init_errors(scheme *s) CRADLE_MAY_COLLECT;

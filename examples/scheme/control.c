@@ -157,7 +157,8 @@ CRADLE_MAY_COLLECT static value call_cc_row(scheme *s, size_t count, value *args
 CRADLE_MAY_COLLECT static value dynamic_wind_row(scheme *s, size_t count, value *args) {
   (void)count;
   apply(s, args[0], 0);
-  s->winders = cons(s, args[2], s->winders);
+  value winder = cons(s, args[2], s->handlers);
+  s->winders = cons(s, winder, s->winders);
   value result = apply(s, args[1], 0);
   CRADLE_ROOT_VALUE(s->m, result);
   s->winders = cdr(s->winders);
@@ -190,7 +191,7 @@ value raise_row(scheme *s, size_t count, value *args) {
 }
 CRADLE_MAY_COLLECT static value raise_continuable_row(scheme *s, size_t count, value *args) {
   (void)count;
-  value handlers = s->handlers;
+  value handlers = living_handlers(s, s->handlers);
   CRADLE_ROOT_VALUE(s->m, handlers);
   if (is_fixnum(innermost_handler(handlers))) raise_value(s, args[0]);
   s->handlers = cdr(handlers);

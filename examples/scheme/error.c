@@ -52,8 +52,8 @@ size_t index_of(scheme *s, value v, size_t limit) {
 
 /* For errors that leave no room to run a handler where they happen: to the nearest guard, or the prompt. */
 CRADLE_MAY_COLLECT _Noreturn static void raise_without_handlers(scheme *s, value raised) {
-  value handlers = s->handlers;
-  while (!is_fixnum(innermost_handler(handlers))) handlers = cdr(handlers);
+  value handlers = living_handlers(s, s->handlers);
+  while (!is_fixnum(innermost_handler(handlers))) handlers = living_handlers(s, cdr(handlers));
   escape_to(s, find_escape(s, innermost_handler(handlers)), raised);
 }
 

@@ -315,24 +315,33 @@ void escape_to(scheme *s, escape *to, value transfer) {
   longjmp(to->landing, 1);
 }
 
-/* The procedures of dynamic-wind run here and not before the longjmp: there may have been no room left for them. */
+/* The procedures of dynamic-wind run here and not before the longjmp: there may have been no room left for them. What one of them
+ * raises may come here again, to the same escape; the procedures that are left run then. */
 value escape_land(scheme *s, escape *e) {
   cradle_unwind(s->m, &e->checkpoint);
   value transfer = s->transfer;
   CRADLE_ROOT_VALUE(s->m, transfer);
   s->transfer = UNSPECIFIED;
   while (s->source != e->source) source_close(s);
-  s->handlers = e->handlers;
   while (s->winders != e->winders) {
-    value after = car(s->winders);
+    value winder = car(s->winders);
     s->winders = cdr(s->winders);
-    apply(s, after, 0);
+    s->handlers = cdr(winder);
+    apply(s, car(winder), 0);
   }
+  s->handlers = e->handlers;
   s->escapes = e->outer;
   return transfer;
 }
 
+value living_handlers(const scheme *s, value handlers) {
+  while (is_fixnum(innermost_handler(handlers)) && find_escape(s, innermost_handler(handlers)) == NULL)
+    handlers = cdr(handlers);
+  return handlers;
+}
+
 void raise_value(scheme *s, value raised) {
+  s->handlers = living_handlers(s, s->handlers);
   value handler = innermost_handler(s->handlers);
   if (is_fixnum(handler)) escape_to(s, find_escape(s, handler), raised);
   CRADLE_ROOT_VALUE(s->m, raised);

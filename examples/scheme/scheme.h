@@ -233,7 +233,7 @@ struct scheme {
   cradle_list *files;      /* names of the texts that were read */
   value handlers;          /* list of procedures, and numbers of escapes, that wait for raised objects; innermost first, and the
                               number of the outermost escape in the place of () */
-  value winders;           /* list of the "after" procedures of dynamic-wind, innermost first */
+  value winders;           /* list of dynamic-winds, innermost first: pairs of the "after" procedure and its handlers */
   value transfer;          /* the value that an escape carries */
   value memory_error;      /* made before it is needed */
   escape *escapes;         /* the innermost */
@@ -398,6 +398,9 @@ _Noreturn void raise_value(scheme *s, value raised) CRADLE_MAY_COLLECT;
 static inline value innermost_handler(value handlers) {
   return is_pair(handlers) ? car(handlers) : handlers;
 }
+/* The handlers without the guards in front that have been left: by an escape that still has "after" procedures to run. The last
+ * part, which is the outermost escape's, stays. */
+value living_handlers(const scheme *s, value handlers);
 /* The most arguments of a call. */
 #define ARGUMENTS_MAX 100000
 

@@ -18,11 +18,16 @@ beginning can say how it is run:
 import argparse
 import concurrent.futures
 import os
+import pty
+import select
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
+INTERRUPT = "\x03"
 NURSERIES = ["4K", "5K", "32K", "256K", "1M", "64M"]
 EVERY_NURSERY = [f"{size}K" for size in (4, 8, 16, 32, 64, 128, 256, 512)] + [f"{size}M" for size in (1, 2, 4, 8, 16, 32, 64)]
 
@@ -149,6 +154,71 @@ def check_prompt(scheme, timeout):
             yield f"prompt, {given!r}: printed {err!r}"
 
 
+# At a terminal: the variables, what is typed with what must then be seen, one after the other; the exit status, and what must be
+# in the history.
+TERMINAL = [
+    ({"LANG": "C"}, [('(string-length "\u00e9\u20ac")', "\n2\r\n> "), ('"na\u00efve"', '\n"na\u00efve"\r\n> '),
+                     ("(exit)", "")], 0, ["na\u00efve"]),
+    ({"LC_ALL": "C.UTF-8"}, [('(string-length "\u00e9\u20ac")', "\n2\r\n> "), ("(exit)", "")], 0, []),
+    ({}, [("(define (f) (f))", "\n> "), ('(begin (display "goes") (newline) (f))', "\ngoes\r\n"),
+          (INTERRUPT, "error: interrupted\r\n> "), ("(* 6 7)", "\n42\r\n> "),
+          ('(let loop () (guard (e (#t (loop))) (display "on") (newline) (f)))', "\non\r\n"),
+          (INTERRUPT, "error: interrupted\r\n> "),
+          ("(define c (list 1))", "\n> "), ("(set-cdr! c c)", "\n> "), ("(define d (list 1))", "\n> "),
+          ("(set-cdr! d d)", "\n> "), ('(begin (display "same") (newline) (equal? c d))', "\nsame\r\n"),
+          (INTERRUPT, "error: interrupted\r\n> "),
+          ("(car '(1 2", "\n  "), (INTERRUPT, "\n> "), ("(* 5 5)", "\n25\r\n> "), (INTERRUPT, "\n> "), ("(exit 3)", "")],
+     3, ["(* 6 7)", "(let loop"]),
+]
+
+
+def read_until(terminal, wanted, timeout):
+    """What the terminal shows, up to the wanted text; without one, to the end. An OSError: it ended before, or too late."""
+    seen, end = "", time.monotonic() + timeout
+    while not wanted or wanted not in seen:
+        if not select.select([terminal], [], [], max(0, end - time.monotonic()))[0]:
+            raise OSError(f"{wanted!r} was not seen in {seen!r}")
+        try:
+            more = os.read(terminal, 4096)
+        except OSError:
+            more = b""
+        if not more and wanted:
+            raise OSError(f"it ended before {wanted!r}; seen: {seen!r}")
+        if not more:
+            break
+        seen += more.decode(errors="replace")
+    return seen
+
+
+def check_terminal(scheme, timeout):
+    for variables, typed, wanted_status, remembered in TERMINAL:
+        with tempfile.TemporaryDirectory() as home:
+            left = {name: value for name, value in os.environ.items()
+                    if not name.startswith(("CRADLE_", "LC_")) and name != "LANG"}
+            child, terminal = pty.fork()
+            if child == 0:
+                os.execve(scheme, [scheme, "--stack=8M"], {**left, "TERM": "dumb", "HOME": home, **variables})
+            try:
+                read_until(terminal, "> ", timeout)
+                for text, wanted in typed:
+                    os.write(terminal, text.encode() + (b"" if text == INTERRUPT else b"\r"))
+                    if wanted:
+                        read_until(terminal, wanted, timeout)
+                read_until(terminal, "", timeout)
+            except OSError as error:
+                os.kill(child, signal.SIGKILL)
+                yield f"terminal, {variables}, {text!r}: {error}"
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            os.close(terminal)
+            if status != wanted_status:
+                yield f"terminal, {variables}: status {status}"
+            history = Path(home, ".cradle_scheme_history")
+            history = history.read_text(encoding="utf-8", errors="replace") if history.exists() else None
+            # Without libedit there is no history.
+            if history is not None and any(text not in history.replace("\\040", " ") for text in remembered):
+                yield f"terminal, {variables}: history {history!r}"
+
+
 def check_arguments(scheme, timeout):
     with tempfile.TemporaryDirectory() as place:
         loads, empty, bad = Path(place, "loads.scm"), Path(place, "empty.scm"), Path(place, "bad.scm")
@@ -188,6 +258,7 @@ def main():
         return 0
     runs, faults = check_programs(scheme, folders, arguments.timeout, arguments.long)
     faults += check_prompt(scheme, arguments.timeout)
+    faults += check_terminal(scheme, arguments.timeout)
     faults += check_arguments(scheme, arguments.timeout)
     for words in faults:
         print(words)

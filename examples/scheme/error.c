@@ -61,6 +61,14 @@ void fail_deep(scheme *s) {
   raise_without_handlers(s, new_error(s, s->where, NOT_GIVEN, "recursion is too deep"));
 }
 
+/* No guard keeps a program from ending. */
+void fail_interrupted(scheme *s) {
+  is_interrupted = false;
+  escape *outermost = s->escapes;
+  while (outermost->outer != NULL) outermost = outermost->outer;
+  escape_to(s, outermost, new_error(s, s->where, NOT_GIVEN, "interrupted"));
+}
+
 /* --- memory runs out --- */
 
 #define ROOM_LEAST_BYTES ((uint64_t)4 << 20)

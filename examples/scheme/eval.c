@@ -5,6 +5,8 @@
  */
 #include "scheme.h"
 
+volatile sig_atomic_t is_interrupted;
+
 /* --- environments --- */
 
 /* The arguments beyond those that the procedure names, as a list. */
@@ -18,6 +20,7 @@ CRADLE_MAY_COLLECT static value rest_of(scheme *s, size_t count, size_t required
 /* The environment of a call of a closure, which is in a root. The arguments are the count words on top of the shadow stack and stay
  * there. */
 CRADLE_MAY_COLLECT static frame *bind(scheme *s, const cradle_word *function, size_t count) {
+  check_interrupt(s);
   const lambda *l = ((const closure *)object_of(*function))->lambda;
   size_t required = l->required, slots = l->slots;
   bool has_rest = l->has_rest;

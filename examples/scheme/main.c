@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -198,12 +199,25 @@ CRADLE_MAY_COLLECT static int run_file(scheme *s, const char *path) {
   return run_text(s, text, length, path, false) ? 0 : s->exit_status;
 }
 
+static void interrupt(int signal) {
+  (void)signal;
+  is_interrupted = true;
+}
+
 /* Lines until they make a whole expression, or the end of input. */
 static char *read_expression(bool prompts, size_t *length) {
   char *text = NULL;
   *length = 0;
   for (;;) {
     char *line = edit_line(!prompts ? NULL : text == NULL ? "> " : "  ");
+    if (line == NULL && is_interrupted) {
+      is_interrupted = false; /* what was typed is forgotten */
+      putchar('\n');
+      free(text);
+      text = NULL;
+      *length = 0;
+      continue;
+    }
     if (line == NULL) return text;
     size_t more = strlen(line);
     char *grown = realloc(text, *length + more + 2);
@@ -222,10 +236,12 @@ static char *read_expression(bool prompts, size_t *length) {
 
 CRADLE_MAY_COLLECT static void run_prompt(scheme *s) {
   bool prompts = isatty(STDIN_FILENO);
-  edit_begin();
+  if (prompts) sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
+  edit_begin(prompts);
   size_t length;
   for (char *text; (text = read_expression(prompts, &length)) != NULL;) {
     s->wants_exit = false;
+    is_interrupted = false;
     restore_max_or_raise(s);
     run_text(s, text, length, "input", true);
     fflush(stdout);
@@ -296,6 +312,10 @@ int main(int argc, char **argv) {
     fprintf(stderr, "scheme: a stack of %zu bytes: %s\n", a.stack_bytes, strerror(failure));
     return 1;
   }
+  sigset_t interrupts;
+  sigemptyset(&interrupts);
+  sigaddset(&interrupts, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &interrupts, NULL); /* they are the other thread's, whose reading they end */
   pthread_join(thread, NULL);
   pthread_attr_destroy(&attributes);
   return a.status;

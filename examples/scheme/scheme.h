@@ -17,6 +17,7 @@
 #include <cradle/cradle.h>
 #include <cradle/kit.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 
 /* --- values --- */
@@ -375,9 +376,16 @@ node *compile(scheme *s, value datum) CRADLE_MAY_COLLECT;
 
 /* --- eval.c --- */
 
+/* Set by the prompt's signal handler: what runs is to end. It is looked at in each call of a closure, and with the stack. */
+extern volatile sig_atomic_t is_interrupted;
+_Noreturn void fail_interrupted(scheme *s) CRADLE_MAY_COLLECT;
+static inline void check_interrupt(scheme *s) CRADLE_MAY_COLLECT {
+  if (CRADLE_UNLIKELY(is_interrupted)) fail_interrupted(s);
+}
 /* The C stack must be checked wherever C recurses as deeply as data or programs do. */
 _Noreturn void fail_deep(scheme *s) CRADLE_MAY_COLLECT;
 static inline void check_stack(scheme *s) CRADLE_MAY_COLLECT {
+  check_interrupt(s);
   char here;
   if (CRADLE_UNLIKELY(&here < s->stack_limit || s->m->shadow_top > s->shadow_most)) fail_deep(s);
 }

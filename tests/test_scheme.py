@@ -136,6 +136,8 @@ PROMPT = [
     ("(define (f n) (+ 1 (f n)))\n(f 1)\n'on\n", {"CRADLE_GC_NURSERY": "1M"}, ["on\n"], ["recursion is too deep"], 1),
     ("'(1 2", {}, [], ["end of input"], 1),
     ("(exit 7)\n(display 1)\n", {}, [], [], 7),
+    ("#| one\ntwo |# (+ 1\n#;(a\nb) 2)\n", {}, ["3\n"], [], 0),
+    ("#| one\n", {}, [], ["input:2: error: syntax: end of input in what began in line 1"], 1),
     (")\n#\\x\n", {}, ["#\\x\n"], [") without ("], 1),
     ("", {}, [], [], 0),
 ]
@@ -172,12 +174,16 @@ TERMINAL = [
 ]
 
 
-def read_until(terminal, wanted, timeout):
-    """What the terminal shows, up to the wanted text; without one, to the end. An OSError: it ended before, or too late."""
+def read_until(terminal, wanted, timeout, repeated=""):
+    """What the terminal shows, up to the wanted text; without one, to the end. An OSError: it ended before, or too late. Repeated
+    is typed when nothing happens: libedit misses a signal that comes just before it reads."""
     seen, end = "", time.monotonic() + timeout
     while not wanted or wanted not in seen:
-        if not select.select([terminal], [], [], max(0, end - time.monotonic()))[0]:
-            raise OSError(f"{wanted!r} was not seen in {seen!r}")
+        if not select.select([terminal], [], [], min(2, timeout))[0]:
+            os.write(terminal, repeated.encode())
+            if time.monotonic() > end:
+                raise OSError(f"{wanted!r} was not seen in {seen!r}")
+            continue
         try:
             more = os.read(terminal, 4096)
         except OSError:
@@ -203,7 +209,7 @@ def check_terminal(scheme, timeout):
                 for text, wanted in typed:
                     os.write(terminal, text.encode() + (b"" if text == INTERRUPT else b"\r"))
                     if wanted:
-                        read_until(terminal, wanted, timeout)
+                        read_until(terminal, wanted, timeout, INTERRUPT if text == INTERRUPT else "")
                 read_until(terminal, "", timeout)
             except OSError as error:
                 os.kill(child, signal.SIGKILL)
@@ -226,12 +232,18 @@ def check_arguments(scheme, timeout):
         loads.write_text(f'(guard (e (#t (display "caught "))) (load "{place}/absent.scm"))\n'
                          f'(load "{empty}")\n(display "loaded")\n(load "{bad}")\n', encoding="utf-8")
         empty.write_text("", encoding="utf-8")
+        marked, nested = Path(place, "marked.scm"), Path(place, "nested.scm")
+        marked.write_bytes("\ufeff(display \"marked\")\n\ufeff".encode())
+        nested.write_text("(display 1)\n\n'" + "(" * 1000000, encoding="utf-8")
         cases = [
             ([Path(place, "absent.scm")], 1, "", "No such file or directory"),
             ([place], 1, "", "Is a directory"),
             ([empty], 0, "", ""),
             ([empty, loads], 1, "caught loaded", "bad.scm:2: error: unbound variable: h"),
             (["--gc-stats", empty], 0, "", "minor collections"),
+            (["--help"], 0, "usage: scheme", ""),
+            ([marked], 1, "marked", "marked.scm:2: error: unbound variable"),
+            (["--stack=2M", nested], 1, "1", "nested.scm:3: error: recursion is too deep"),
             (["--no-such-option"], 2, "", "bad argument: --no-such-option"),
             (["--stack=tiny"], 2, "", "bad argument: --stack=tiny"),
         ]

@@ -46,6 +46,7 @@ void fail_type(scheme *s, value culprit, const char *wanted) {
 
 size_t index_of(scheme *s, value v, size_t limit) {
   if (!is_fixnum(v)) fail_type(s, v, "an index");
+  if (limit == SIZE_MAX && fixnum_of(v) < 0) fail_type(s, v, "0 or more");
   if (fixnum_of(v) < 0 || (uint64_t)fixnum_of(v) >= limit) fail(s, v, "index out of range (below %zu):", limit);
   return (size_t)fixnum_of(v);
 }

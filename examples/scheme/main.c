@@ -1,4 +1,4 @@
-/* scheme [--gc-stats] [--stack=SIZE] [FILE...]: runs the files, or reads from the prompt (or standard input) without any. */
+/* scheme [--gc-stats] [--stack=SIZE] [--help] [FILE...]: runs the files, or reads from the prompt (or standard input) without any. */
 #include "scheme.h"
 
 #include <errno.h>
@@ -10,7 +10,17 @@
 
 #include "line_edit.h"
 
-#define STACK_DEFAULT_BYTES ((size_t)256 << 20)
+/* AddressSanitizer gives up at a longjmp over a stack that is much larger than the usual ones. */
+#if defined(__SANITIZE_ADDRESS__)
+#define STACK_DEFAULT "32M"
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define STACK_DEFAULT "32M"
+#endif
+#endif
+#ifndef STACK_DEFAULT
+#define STACK_DEFAULT "256M"
+#endif
 #define STACK_LEAST_BYTES ((size_t)1 << 20)
 #define STACK_RESERVE_BYTES ((size_t)256 << 10) /* for what does not check: errors, output, the collector */
 
@@ -210,9 +220,10 @@ static char *read_expression(bool prompts, size_t *length) {
   *length = 0;
   for (;;) {
     char *line = edit_line(!prompts ? NULL : text == NULL ? "> " : "  ");
-    if (line == NULL && is_interrupted) {
-      is_interrupted = false; /* what was typed is forgotten */
+    if (is_interrupted) { /* what was typed is forgotten */
+      is_interrupted = false;
       putchar('\n');
+      free(line);
       free(text);
       text = NULL;
       *length = 0;
@@ -280,20 +291,31 @@ CRADLE_UNCHECKED_COLLECTION static void *run_all(void *data) {
   return NULL;
 }
 
+static void print_usage(FILE *to) {
+  fputs("usage: scheme [--gc-stats] [--stack=SIZE] [FILE...]\n"
+        "\n"
+        "Runs the files, or reads from the prompt, or from standard input, when there are none.\n"
+        "\n"
+        "  --gc-stats      says at the end what the collector did\n"
+        "  --stack=SIZE    for deep recursion: 1M or more; " STACK_DEFAULT " unless given\n"
+        "  --help          prints this\n",
+        to);
+}
+
 static int bad_usage(const char *given) {
-  fprintf(
-      stderr,
-      "scheme: bad argument: %s\n"
-      "usage: scheme [--gc-stats] [--stack=SIZE] [FILE...]     SIZE: 1M or more, for deep recursion; 256M unless given\n",
-      given);
+  fprintf(stderr, "scheme: bad argument: %s\n", given);
+  print_usage(stderr);
   return 2;
 }
 
 int main(int argc, char **argv) {
-  arguments a = {.stack_bytes = STACK_DEFAULT_BYTES, .files = argv + argc};
+  arguments a = {.files = argv + argc};
+  cradle_parse_size(STACK_DEFAULT, &a.stack_bytes);
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--gc-stats") == 0)
       a.statistics = true;
+    else if (strcmp(argv[i], "--help") == 0)
+      return print_usage(stdout), 0;
     else if (strncmp(argv[i], "--stack=", 8) == 0) {
       if (!cradle_parse_size(argv[i] + 8, &a.stack_bytes) || a.stack_bytes < STACK_LEAST_BYTES) return bad_usage(argv[i]);
     } else if (argv[i][0] == '-' && argv[i][1] != '\0')

@@ -367,7 +367,7 @@ void init_errors(scheme *s) CRADLE_MAY_COLLECT;
 static inline void check_type(scheme *s, value v, uint32_t type, const char *wanted) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(!is_a(v, type))) fail_type(s, v, wanted);
 }
-/* An index below the limit. */
+/* An index below the limit; SIZE_MAX: any count. */
 size_t index_of(scheme *s, value v, size_t limit) CRADLE_MAY_COLLECT;
 
 /* --- syntax.c --- */

@@ -31,6 +31,9 @@ node *new_set(scheme *s, const scope *in, value name, node *content, bool define
 /* A new variable of the scope; returns its slot. */
 uint32_t add_variable(scheme *s, scope *in, value name, uint64_t where) CRADLE_MAY_COLLECT;
 
+/* The same, in a form whose variables, those since `before`, have different names. */
+void add_distinct(scheme *s, scope *in, value name, value before, uint64_t where) CRADLE_MAY_COLLECT;
+
 /* Where a form stands, when it was read from a text. */
 uint64_t place_of(value form, uint64_t where);
 /* Whether the form begins with the name, and the name is not a local variable's. */

@@ -137,6 +137,7 @@ PROMPT = [
     ("'(1 2", {}, [], ["end of input"], 1),
     ("(exit 7)\n(display 1)\n", {}, [], [], 7),
     ("#| one\ntwo |# (+ 1\n#;(a\nb) 2)\n", {}, ["3\n"], [], 0),
+    ("1/3\n#e1.5\n#q\n", {}, [], ['no fractions: "1/3"', 'no fractions: "#e1.5"', 'unknown # form: "#q"'], 1),
     ("#| one\n", {}, [], ["input:2: error: syntax: end of input in what began in line 1"], 1),
     (")\n#\\x\n", {}, ["#\\x\n"], [") without ("], 1),
     ("", {}, [], [], 0),

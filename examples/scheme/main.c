@@ -155,7 +155,9 @@ static bool start(scheme *s, size_t stack_bytes) {
   s->files = cradle_list_new(&s->kit, 0);
   init_errors(s);
   define_primitives(s, number_rows, number_row_count);
+  define_primitives(s, number_text_rows, number_text_row_count);
   define_primitives(s, list_rows, list_row_count);
+  define_primitives(s, walk_rows, walk_row_count);
   define_primitives(s, text_rows, text_row_count);
   define_primitives(s, table_rows, table_row_count);
   define_primitives(s, control_rows, control_row_count);

@@ -204,14 +204,12 @@ CRADLE_MAY_COLLECT static value read_atom(scheme *s) {
   const char *start = from->at;
   while (from->at < from->end && !is_delimiter(*from->at)) from->at++;
   size_t length = (size_t)(from->at - start);
-  if (length == 2 && start[0] == '#' && (start[1] == 't' || start[1] == 'f')) return boolean(start[1] == 't');
-  if (length > 2 && start[0] == '#' && (start[1] == 'x' || start[1] == 'b' || start[1] == 'o')) {
-    value number = parse_number(s, start + 2, length - 2, start[1] == 'x' ? 16 : start[1] == 'b' ? 2 : 8);
-    if (number != FALSE) return number;
-  }
-  if (*start == '#') fail_at(s, here(from), new_string(s, start, length), "syntax: unknown # form:");
+  if (length == 2 && start[0] == '#' && strchr("tTfF", start[1]) != NULL) return boolean(start[1] == 't' || start[1] == 'T');
   value number = parse_number(s, start, length, 10);
-  return number != FALSE ? number : value_of(cradle_intern(&s->kit, s->symbols, start, length));
+  if (number == NOT_GIVEN) fail_at(s, here(from), new_string(s, start, length), "syntax: there are no fractions:");
+  if (number != FALSE) return number;
+  if (*start == '#') fail_at(s, here(from), new_string(s, start, length), "syntax: unknown # form:");
+  return value_of(cradle_intern(&s->kit, s->symbols, start, length));
 }
 
 /* 'x is (quote x), and so on. */

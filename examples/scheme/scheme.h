@@ -2,7 +2,7 @@
  *
  *   read.c     text to data            syntax.c   data to code, a tree of nodes     eval.c     running code, procedures, escapes
  *   print.c    data to text            error.c    errors, and memory running out    main.c     files, the prompt
- *   numbers.c, lists.c, text.c, tables.c, control.c: the procedures
+ *   numbers.c, number_text.c, lists.c, walks.c, text.c, tables.c, control.c: the procedures
  *
  * What to look at when you embed the collector yourself:
  *   - a value is a word with low tag bits; the collector is told so in one line (main.c) and follows nothing but tag 0;
@@ -315,11 +315,12 @@ value reverse_in_place(scheme *s, value list, value tail);
 bool is_eqv(value left, value right);
 bool is_equal(scheme *s, value left, value right);
 
-/* --- numbers.c, text.c --- */
+/* --- numbers.c, number_text.c, text.c --- */
 
+bool is_number(value v);
 value new_flonum(scheme *s, double number) CRADLE_MAY_COLLECT;
 value new_integer(scheme *s, int64_t number) CRADLE_MAY_COLLECT;
-/* The number that all of the text is, or FALSE. */
+/* The number that all of the text is, or FALSE; NOT_GIVEN: a fraction. */
 value parse_number(scheme *s, const char *text, size_t length, int base) CRADLE_MAY_COLLECT;
 void number_to_text(value number, int base, char text[72]);
 value new_string(scheme *s, const char *bytes, size_t length) CRADLE_MAY_COLLECT;
@@ -415,14 +416,17 @@ value living_handlers(const scheme *s, value handlers);
 /* --- control.c and the tables of the others --- */
 
 void define_primitives(scheme *s, const primitive_row *rows, size_t count) CRADLE_MAY_COLLECT;
-extern const primitive_row number_rows[], list_rows[], text_rows[], table_rows[], control_rows[];
-extern const size_t number_row_count, list_row_count, text_row_count, table_row_count, control_row_count;
+extern const primitive_row number_rows[], number_text_rows[], list_rows[], walk_rows[], text_rows[], table_rows[],
+    control_rows[];
+extern const size_t number_row_count, number_text_row_count, list_row_count, walk_row_count, text_row_count, table_row_count,
+    control_row_count;
 /* What syntax.c puts into code by itself. */
 value apply_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value cons_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value append_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value list_to_vector_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value memv_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
+value call_with_values_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value make_promise_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value raise_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 extern const cradle_keys equal_keys, eqv_keys;

@@ -25,6 +25,7 @@ node *new_primitive(scheme *s, primitive_function *function) {
                                        {"list->vector", list_to_vector_row, 1, 1},
                                        {"memv", memv_row, 2, 2},
                                        {"make-promise", make_promise_row, 1, 1},
+                                       {"call-with-values", call_with_values_row, 2, 2},
                                        {"raise", raise_row, 1, 1}};
   size_t i = 0;
   while (rows[i].function != function) i++;
@@ -405,6 +406,8 @@ static const struct {
     {"cond", form_cond},
     {"case", form_case},
     {"do", form_do},
+    {"let-values", form_let_values},
+    {"let*-values", form_let_star_values},
     {"delay", form_delay},
     {"quasiquote", form_quasiquote},
     {"guard", form_guard},

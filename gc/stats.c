@@ -17,6 +17,7 @@ void cradle_heap_stats(cradle_heap *heap, cradle_stats *stats, size_t size, bool
   stats->external_bytes = heap->external_bytes;
   stats->phase = (cradle_phase)heap->major.phase;
   stats->threshold_bytes = heap->pacing.threshold;
+  stats->heap_max_bytes = heap->options.heap_max_bytes;
   stats->arena_bytes = ARENA_BYTES;
   stats->arenas_committed = arenas->committed_count;
   stats->arenas_in_use = arenas_in_use(arenas);

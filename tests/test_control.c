@@ -194,9 +194,11 @@ static void it_can_be_raised_and_lifted(void **state) {
   assert_true(cradle_heap_set_max(f.m, 12 * MIB, NULL));
   assert_null(cradle_try_new_array(f.m, T_STRING, 16 * MIB));
   assert_true(cradle_heap_set_max(f.m, 40 * MIB, NULL));
+  assert_int_equal(fixture_stats(&f).heap_max_bytes, 40 * MIB);
   assert_non_null(cradle_try_new_array(f.m, T_STRING, 16 * MIB));
   assert_null(cradle_try_new_array(f.m, T_STRING, 60 * MIB));
   assert_true(cradle_heap_set_max(f.m, 0, NULL));
+  assert_int_equal(fixture_stats(&f).heap_max_bytes, 0);
   assert_non_null(cradle_try_new_array(f.m, T_STRING, 60 * MIB));
   assert_false(cradle_heap_set_max(f.m, 1, NULL));
   ASSERT_MISUSE(&f, "no-collection region", cradle_no_collect_begin(f.m); (void)!cradle_heap_set_max(f.m, 0, NULL));

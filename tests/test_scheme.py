@@ -18,11 +18,16 @@ beginning can say how it is run:
 import argparse
 import concurrent.futures
 import os
+import pty
+import select
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
+INTERRUPT = "\x03"
 NURSERIES = ["4K", "5K", "32K", "256K", "1M", "64M"]
 EVERY_NURSERY = [f"{size}K" for size in (4, 8, 16, 32, 64, 128, 256, 512)] + [f"{size}M" for size in (1, 2, 4, 8, 16, 32, 64)]
 
@@ -124,9 +129,16 @@ PROMPT = [
     ("(car 1)\n(+ 1 1)\n", {}, ["2\n"], ["input:1: error: a pair expected, not 1"], 1),
     ("(define (f l) (f (cons (make-vector 1000 l) l)))\n(f '())\n(f '())\n(* 6 7)\n", {"CRADLE_GC_MAX": "48M"}, ["42\n"],
      ["out of memory"], 1),
+    # A global holds all memory: each line finds room, and the maximum comes back.
+    ("(define keep '())\n(define (g) (set! keep (cons 1 keep)) (g))\n" + "(g)\n(+ 1 (length '(1 2 3)))\n" * 5 +
+     "(set! keep '())\n(define (h l) (h (cons (make-vector 1000 l) l)))\n(h '())\n'on\n", {"CRADLE_GC_MAX": "48M"},
+     ["4\n4\n4\n4\n4\non\n"], ["input:1: error: out of memory\n" * 6], 1),
     ("(define (f n) (+ 1 (f n)))\n(f 1)\n'on\n", {"CRADLE_GC_NURSERY": "1M"}, ["on\n"], ["recursion is too deep"], 1),
     ("'(1 2", {}, [], ["end of input"], 1),
     ("(exit 7)\n(display 1)\n", {}, [], [], 7),
+    ("#| one\ntwo |# (+ 1\n#;(a\nb) 2)\n", {}, ["3\n"], [], 0),
+    ("1/3\n#e1.5\n#q\n", {}, [], ['no fractions: "1/3"', 'no fractions: "#e1.5"', 'unknown # form: "#q"'], 1),
+    ("#| one\n", {}, [], ["input:2: error: syntax: end of input in what began in line 1"], 1),
     (")\n#\\x\n", {}, ["#\\x\n"], [") without ("], 1),
     ("", {}, [], [], 0),
 ]
@@ -145,6 +157,75 @@ def check_prompt(scheme, timeout):
             yield f"prompt, {given!r}: printed {err!r}"
 
 
+# At a terminal: the variables, what is typed with what must then be seen, one after the other; the exit status, and what must be
+# in the history.
+TERMINAL = [
+    ({"LANG": "C"}, [('(string-length "\u00e9\u20ac")', "\n2\r\n> "), ('"na\u00efve"', '\n"na\u00efve"\r\n> '),
+                     ("(exit)", "")], 0, ["na\u00efve"]),
+    ({"LC_ALL": "C.UTF-8"}, [('(string-length "\u00e9\u20ac")', "\n2\r\n> "), ("(exit)", "")], 0, []),
+    ({}, [("(define (f) (f))", "\n> "), ('(begin (display "goes") (newline) (f))', "\ngoes\r\n"),
+          (INTERRUPT, "error: interrupted\r\n> "), ("(* 6 7)", "\n42\r\n> "),
+          ('(let loop () (guard (e (#t (loop))) (display "on") (newline) (f)))', "\non\r\n"),
+          (INTERRUPT, "error: interrupted\r\n> "),
+          ("(define c (list 1))", "\n> "), ("(set-cdr! c c)", "\n> "), ("(define d (list 1))", "\n> "),
+          ("(set-cdr! d d)", "\n> "), ('(begin (display "same") (newline) (equal? c d))', "\nsame\r\n"),
+          (INTERRUPT, "error: interrupted\r\n> "),
+          ("(car '(1 2", "\n  "), (INTERRUPT, "\n> "), ("(* 5 5)", "\n25\r\n> "), (INTERRUPT, "\n> "), ("(exit 3)", "")],
+     3, ["(* 6 7)", "(let loop"]),
+]
+
+
+def read_until(terminal, wanted, timeout, repeated=""):
+    """What the terminal shows, up to the wanted text; without one, to the end. An OSError: it ended before, or too late. Repeated
+    is typed when nothing happens: libedit misses a signal that comes just before it reads."""
+    seen, end = "", time.monotonic() + timeout
+    while not wanted or wanted not in seen:
+        if not select.select([terminal], [], [], min(2, timeout))[0]:
+            os.write(terminal, repeated.encode())
+            if time.monotonic() > end:
+                raise OSError(f"{wanted!r} was not seen in {seen!r}")
+            continue
+        try:
+            more = os.read(terminal, 4096)
+        except OSError:
+            more = b""
+        if not more and wanted:
+            raise OSError(f"it ended before {wanted!r}; seen: {seen!r}")
+        if not more:
+            break
+        seen += more.decode(errors="replace")
+    return seen
+
+
+def check_terminal(scheme, timeout):
+    for variables, typed, wanted_status, remembered in TERMINAL:
+        with tempfile.TemporaryDirectory() as home:
+            left = {name: value for name, value in os.environ.items()
+                    if not name.startswith(("CRADLE_", "LC_")) and name != "LANG"}
+            child, terminal = pty.fork()
+            if child == 0:
+                os.execve(scheme, [scheme, "--stack=8M"], {**left, "TERM": "dumb", "HOME": home, **variables})
+            try:
+                read_until(terminal, "> ", timeout)
+                for text, wanted in typed:
+                    os.write(terminal, text.encode() + (b"" if text == INTERRUPT else b"\r"))
+                    if wanted:
+                        read_until(terminal, wanted, timeout, INTERRUPT if text == INTERRUPT else "")
+                read_until(terminal, "", timeout)
+            except OSError as error:
+                os.kill(child, signal.SIGKILL)
+                yield f"terminal, {variables}, {text!r}: {error}"
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            os.close(terminal)
+            if status != wanted_status:
+                yield f"terminal, {variables}: status {status}"
+            history = Path(home, ".cradle_scheme_history")
+            history = history.read_text(encoding="utf-8", errors="replace") if history.exists() else None
+            # Without libedit there is no history.
+            if history is not None and any(text not in history.replace("\\040", " ") for text in remembered):
+                yield f"terminal, {variables}: history {history!r}"
+
+
 def check_arguments(scheme, timeout):
     with tempfile.TemporaryDirectory() as place:
         loads, empty, bad = Path(place, "loads.scm"), Path(place, "empty.scm"), Path(place, "bad.scm")
@@ -152,12 +233,18 @@ def check_arguments(scheme, timeout):
         loads.write_text(f'(guard (e (#t (display "caught "))) (load "{place}/absent.scm"))\n'
                          f'(load "{empty}")\n(display "loaded")\n(load "{bad}")\n', encoding="utf-8")
         empty.write_text("", encoding="utf-8")
+        marked, nested = Path(place, "marked.scm"), Path(place, "nested.scm")
+        marked.write_bytes("\ufeff(display \"marked\")\n\ufeff".encode())
+        nested.write_text("(display 1)\n\n'" + "(" * 1000000, encoding="utf-8")
         cases = [
             ([Path(place, "absent.scm")], 1, "", "No such file or directory"),
             ([place], 1, "", "Is a directory"),
             ([empty], 0, "", ""),
             ([empty, loads], 1, "caught loaded", "bad.scm:2: error: unbound variable: h"),
             (["--gc-stats", empty], 0, "", "minor collections"),
+            (["--help"], 0, "usage: scheme", ""),
+            ([marked], 1, "marked", "marked.scm:2: error: unbound variable"),
+            (["--stack=2M", nested], 1, "1", "nested.scm:3: error: recursion is too deep"),
             (["--no-such-option"], 2, "", "bad argument: --no-such-option"),
             (["--stack=tiny"], 2, "", "bad argument: --stack=tiny"),
         ]
@@ -184,6 +271,7 @@ def main():
         return 0
     runs, faults = check_programs(scheme, folders, arguments.timeout, arguments.long)
     faults += check_prompt(scheme, arguments.timeout)
+    faults += check_terminal(scheme, arguments.timeout)
     faults += check_arguments(scheme, arguments.timeout)
     for words in faults:
         print(words)

@@ -1,4 +1,4 @@
-/* Procedures about procedures: apply, map, call/cc, dynamic-wind, raise and its kin, promises, sort; output, load. */
+/* Procedures about procedures: apply, call/cc, dynamic-wind, raise and its kin, promises; output, load. */
 #include "scheme.h"
 
 #include <errno.h>
@@ -14,130 +14,6 @@ value apply_row(scheme *s, size_t count, value *args) {
   for (size_t i = 1; i + 1 < count; i++) cradle_push_word(s->m, args[i]);
   for (value list = args[count - 1]; list != NIL; list = cdr(list)) cradle_push_word(s->m, car(list));
   return apply(s, args[0], count - 2 + (size_t)length);
-}
-
-/* --- going through lists --- */
-
-/* Pushes the next element of each list from args[1] on, and steps it on; false: one has ended. lists is on the shadow stack. */
-CRADLE_MAY_COLLECT static bool push_next(scheme *s, size_t lists, value *list) {
-  for (size_t i = 0; i < lists; i++)
-    if (!is_pair(list[i])) return false;
-  for (size_t i = 0; i < lists; i++) {
-    cradle_push_word(s->m, car(list[i]));
-    list[i] = cdr(list[i]);
-  }
-  return true;
-}
-enum { LISTS_MAX = 4 };
-typedef struct list_walk {
-  value list[LISTS_MAX];
-} list_walk;
-/* map and for-each: results are listed, or dropped. */
-CRADLE_MAY_COLLECT static value walk(scheme *s, size_t count, value *args, bool collects) {
-  list_walk at = {{NIL, NIL, NIL, NIL}};
-  value results = NIL;
-  CRADLE_ROOT_VALUE(s->m, results);
-  CRADLE_ROOT_VALUE(s->m, at.list[0]);
-  CRADLE_ROOT_VALUE(s->m, at.list[1]);
-  CRADLE_ROOT_VALUE(s->m, at.list[2]);
-  CRADLE_ROOT_VALUE(s->m, at.list[3]);
-  for (size_t i = 1; i < count; i++) at.list[i - 1] = args[i];
-  while (push_next(s, count - 1, at.list)) {
-    value result = apply(s, args[0], count - 1);
-    if (collects) results = cons(s, result, results);
-  }
-  return collects ? reverse_in_place(s, results, NIL) : UNSPECIFIED;
-}
-CRADLE_MAY_COLLECT static value map_row(scheme *s, size_t count, value *args) {
-  return walk(s, count, args, true);
-}
-CRADLE_MAY_COLLECT static value for_each_row(scheme *s, size_t count, value *args) {
-  return walk(s, count, args, false);
-}
-
-CRADLE_MAY_COLLECT static value filter_row(scheme *s, size_t count, value *args) {
-  (void)count;
-  value results = NIL, list = args[1];
-  CRADLE_ROOT_VALUE(s->m, results);
-  CRADLE_ROOT_VALUE(s->m, list);
-  for (; is_pair(list); list = cdr(list))
-    if (apply_1(s, args[0], car(list)) != FALSE) results = cons(s, car(list), results);
-  return reverse_in_place(s, results, NIL);
-}
-/* (fold-left procedure start list) */
-CRADLE_MAY_COLLECT static value fold_left_row(scheme *s, size_t count, value *args) {
-  (void)count;
-  value result = args[1], list = args[2];
-  CRADLE_ROOT_VALUE(s->m, list);
-  for (; is_pair(list); list = cdr(list)) {
-    cradle_push_word(s->m, result);
-    cradle_push_word(s->m, car(list));
-    result = apply(s, args[0], 2);
-  }
-  return result;
-}
-CRADLE_MAY_COLLECT static value vector_map_row(scheme *s, size_t count, value *args) {
-  (void)count;
-  check_type(s, args[1], T_VECTOR, "a vector");
-  cradle_array *made = cradle_array_new(&s->kit, ((const cradle_array *)object_of(args[1]))->length);
-  CRADLE_ROOT(s->m, made);
-  for (size_t i = 0; i < made->length; i++) made->items[i] = FALSE;
-  for (size_t i = 0; i < made->length; i++) {
-    value result = apply_1(s, args[0], ((const cradle_array *)object_of(args[1]))->items[i]);
-    cradle_store_value(s->m, made, &made->items[i], result);
-  }
-  return value_of(made);
-}
-CRADLE_MAY_COLLECT static value vector_for_each_row(scheme *s, size_t count, value *args) {
-  (void)count;
-  check_type(s, args[1], T_VECTOR, "a vector");
-  for (size_t i = 0; i < ((const cradle_array *)object_of(args[1]))->length; i++)
-    apply_1(s, args[0], ((const cradle_array *)object_of(args[1]))->items[i]);
-  return UNSPECIFIED;
-}
-
-/* --- sort: of lists, by merging, in place of a copy --- */
-
-CRADLE_MAY_COLLECT static value merge(scheme *s, value left, value right, value less) {
-  CRADLE_ROOT_VALUE(s->m, left);
-  CRADLE_ROOT_VALUE(s->m, right);
-  CRADLE_ROOT_VALUE(s->m, less);
-  value merged = NIL;
-  CRADLE_ROOT_VALUE(s->m, merged);
-  while (left != NIL && right != NIL) {
-    cradle_push_word(s->m, car(right));
-    cradle_push_word(s->m, car(left));
-    value *from = apply(s, less, 2) != FALSE ? &right : &left, next = cdr(*from);
-    cradle_store_value(s->m, pair_of(*from), &pair_of(*from)->cdr, merged);
-    merged = *from;
-    *from = next;
-  }
-  return reverse_in_place(s, merged, left != NIL ? left : right);
-}
-CRADLE_MAY_COLLECT static value sort_list(scheme *s, value list, int64_t length, value less) {
-  if (length < 2) return list;
-  CRADLE_ROOT_VALUE(s->m, less);
-  value last = list;
-  for (int64_t i = 1; i < length / 2; i++) last = cdr(last);
-  value right = cdr(last);
-  CRADLE_ROOT_VALUE(s->m, right);
-  cradle_store_value(s->m, pair_of(last), &pair_of(last)->cdr, NIL);
-  value left = sort_list(s, list, length / 2, less);
-  CRADLE_ROOT_VALUE(s->m, left);
-  right = sort_list(s, right, length - length / 2, less);
-  return merge(s, left, right, less);
-}
-/* (sort list less) */
-CRADLE_MAY_COLLECT static value sort_row(scheme *s, size_t count, value *args) {
-  (void)count;
-  int64_t length = list_length(args[0]);
-  if (length < 0) fail_type(s, args[0], "a list");
-  value copy = NIL, list = args[0];
-  CRADLE_ROOT_VALUE(s->m, list);
-  CRADLE_ROOT_VALUE(s->m, copy);
-  for (; list != NIL; list = cdr(list)) copy = cons(s, car(list), copy);
-  copy = reverse_in_place(s, copy, NIL);
-  return sort_list(s, copy, length, args[1]);
 }
 
 /* --- continuations: a way out of what is being done, as long as it is being done --- */
@@ -157,7 +33,8 @@ CRADLE_MAY_COLLECT static value call_cc_row(scheme *s, size_t count, value *args
 CRADLE_MAY_COLLECT static value dynamic_wind_row(scheme *s, size_t count, value *args) {
   (void)count;
   apply(s, args[0], 0);
-  s->winders = cons(s, args[2], s->winders);
+  value winder = cons(s, args[2], s->handlers);
+  s->winders = cons(s, winder, s->winders);
   value result = apply(s, args[1], 0);
   CRADLE_ROOT_VALUE(s->m, result);
   s->winders = cdr(s->winders);
@@ -173,7 +50,7 @@ CRADLE_MAY_COLLECT static value values_row(scheme *s, size_t count, value *args)
   for (size_t i = 0; i < count; i++) made->items[i] = args[i];
   return value_of(made);
 }
-CRADLE_MAY_COLLECT static value call_with_values_row(scheme *s, size_t count, value *args) {
+value call_with_values_row(scheme *s, size_t count, value *args) {
   (void)count;
   value result = apply(s, args[0], 0);
   if (!is_a(result, T_VALUES)) return apply_1(s, args[1], result);
@@ -190,7 +67,7 @@ value raise_row(scheme *s, size_t count, value *args) {
 }
 CRADLE_MAY_COLLECT static value raise_continuable_row(scheme *s, size_t count, value *args) {
   (void)count;
-  value handlers = s->handlers;
+  value handlers = living_handlers(s, s->handlers);
   CRADLE_ROOT_VALUE(s->m, handlers);
   if (is_fixnum(innermost_handler(handlers))) raise_value(s, args[0]);
   s->handlers = cdr(handlers);
@@ -263,6 +140,12 @@ CRADLE_MAY_COLLECT static value display_row(scheme *s, size_t count, value *args
 CRADLE_MAY_COLLECT static value write_row(scheme *s, size_t count, value *args) {
   (void)count;
   print(s, stdout, args[0], true);
+  return UNSPECIFIED;
+}
+CRADLE_MAY_COLLECT static value write_char_row(scheme *s, size_t count, value *args) {
+  (void)count;
+  if (!is_character(args[0])) fail_type(s, args[0], "a character");
+  print(s, stdout, args[0], false);
   return UNSPECIFIED;
 }
 CRADLE_MAY_COLLECT static value newline_row(scheme *s, size_t count, value *args) {
@@ -356,13 +239,6 @@ void define_primitives(scheme *s, const primitive_row *rows, size_t count) {
 
 const primitive_row control_rows[] = {
     {"apply", apply_row, 2, -1},
-    {"map", map_row, 2, LISTS_MAX + 1},
-    {"for-each", for_each_row, 2, LISTS_MAX + 1},
-    {"filter", filter_row, 2, 2},
-    {"fold-left", fold_left_row, 3, 3},
-    {"vector-map", vector_map_row, 2, 2},
-    {"vector-for-each", vector_for_each_row, 2, 2},
-    {"sort", sort_row, 2, 2},
     {"call-with-current-continuation", call_cc_row, 1, 1},
     {"call/cc", call_cc_row, 1, 1},
     {"dynamic-wind", dynamic_wind_row, 3, 3},
@@ -379,6 +255,7 @@ const primitive_row control_rows[] = {
     {"force", force_row, 1, 1},
     {"display", display_row, 1, 1},
     {"write", write_row, 1, 1},
+    {"write-char", write_char_row, 1, 1},
     {"newline", newline_row, 0, 0},
     {"load", load_row, 1, 1},
     {"eval", eval_row, 1, 2},

@@ -46,19 +46,57 @@ void fail_type(scheme *s, value culprit, const char *wanted) {
 
 size_t index_of(scheme *s, value v, size_t limit) {
   if (!is_fixnum(v)) fail_type(s, v, "an index");
+  if (limit == SIZE_MAX && fixnum_of(v) < 0) fail_type(s, v, "0 or more");
   if (fixnum_of(v) < 0 || (uint64_t)fixnum_of(v) >= limit) fail(s, v, "index out of range (below %zu):", limit);
   return (size_t)fixnum_of(v);
 }
 
 /* For errors that leave no room to run a handler where they happen: to the nearest guard, or the prompt. */
 CRADLE_MAY_COLLECT _Noreturn static void raise_without_handlers(scheme *s, value raised) {
-  value handlers = s->handlers;
-  while (!is_fixnum(innermost_handler(handlers))) handlers = cdr(handlers);
+  value handlers = living_handlers(s, s->handlers);
+  while (!is_fixnum(innermost_handler(handlers))) handlers = living_handlers(s, cdr(handlers));
   escape_to(s, find_escape(s, innermost_handler(handlers)), raised);
 }
 
 void fail_deep(scheme *s) {
   raise_without_handlers(s, new_error(s, s->where, NOT_GIVEN, "recursion is too deep"));
+}
+
+/* No guard keeps a program from ending. */
+void fail_interrupted(scheme *s) {
+  is_interrupted = false;
+  escape *outermost = s->escapes;
+  while (outermost->outer != NULL) outermost = outermost->outer;
+  escape_to(s, outermost, new_error(s, s->where, NOT_GIVEN, "interrupted"));
+}
+
+/* --- memory runs out --- */
+
+#define ROOM_LEAST_BYTES ((uint64_t)4 << 20)
+
+/* A sixteenth more of the maximum heap, so that there is room to handle the error and to drop what holds the memory; unless there
+ * is room: one object can be too large for all memory. Without a maximum the system has refused, and nothing helps. */
+CRADLE_MAY_COLLECT static void raise_max(scheme *s) {
+  cradle_stats now;
+  cradle_heap_stats(s->heap, &now, sizeof now, false);
+  uint64_t used = now.nursery_bytes + now.arenas_in_use * now.arena_bytes, max = now.heap_max_bytes;
+  if (max == 0 || used + ROOM_LEAST_BYTES < max) return;
+  uint64_t more = max / 16 > ROOM_LEAST_BYTES ? max / 16 : ROOM_LEAST_BYTES;
+  if (!cradle_heap_set_max(s->m, max + more, NULL)) return;
+  if (s->usual_max_bytes == 0) s->usual_max_bytes = max;
+  s->tries_usual_max = true;
+}
+
+bool restore_max(scheme *s) {
+  if (s->usual_max_bytes == 0) return true;
+  s->tries_usual_max = false;
+  if (!cradle_heap_set_max(s->m, s->usual_max_bytes, NULL)) return false;
+  s->usual_max_bytes = 0;
+  return true;
+}
+
+void restore_max_or_raise(scheme *s) {
+  if (!restore_max(s)) raise_max(s);
 }
 
 CRADLE_UNCHECKED_COLLECTION
@@ -69,6 +107,7 @@ void memory_ran_out(void *data, cradle_mutator *m, size_t size) {
     fputs("scheme: no memory to start with\n", stderr);
     exit(1);
   }
+  if (s->usual_max_bytes == 0) raise_max(s);
   ((error *)object_of(s->memory_error))->where = s->where;
   raise_without_handlers(s, s->memory_error);
 }

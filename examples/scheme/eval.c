@@ -5,6 +5,8 @@
  */
 #include "scheme.h"
 
+volatile sig_atomic_t is_interrupted;
+
 /* --- environments --- */
 
 /* The arguments beyond those that the procedure names, as a list. */
@@ -18,6 +20,7 @@ CRADLE_MAY_COLLECT static value rest_of(scheme *s, size_t count, size_t required
 /* The environment of a call of a closure, which is in a root. The arguments are the count words on top of the shadow stack and stay
  * there. */
 CRADLE_MAY_COLLECT static frame *bind(scheme *s, const cradle_word *function, size_t count) {
+  check_interrupt(s);
   const lambda *l = ((const closure *)object_of(*function))->lambda;
   size_t required = l->required, slots = l->slots;
   bool has_rest = l->has_rest;
@@ -142,6 +145,7 @@ CRADLE_MAY_COLLECT static inline value eval(scheme *s, node *code, frame *env) {
 CRADLE_MAY_COLLECT CRADLE_NOINLINE static bool eval_guarded(scheme *s, node *body, frame *env, value *result) {
   CRADLE_ROOT(s->m, body);
   CRADLE_ROOT(s->m, env);
+  if (CRADLE_UNLIKELY(s->tries_usual_max)) restore_max(s); /* once: it may take a full collection */
   escape here;
   escape_init(s, &here);
   s->handlers = cons(s, fixnum((int64_t)here.number), s->handlers);
@@ -314,24 +318,33 @@ void escape_to(scheme *s, escape *to, value transfer) {
   longjmp(to->landing, 1);
 }
 
-/* The procedures of dynamic-wind run here and not before the longjmp: there may have been no room left for them. */
+/* The procedures of dynamic-wind run here and not before the longjmp: there may have been no room left for them. What one of them
+ * raises may come here again, to the same escape; the procedures that are left run then. */
 value escape_land(scheme *s, escape *e) {
   cradle_unwind(s->m, &e->checkpoint);
   value transfer = s->transfer;
   CRADLE_ROOT_VALUE(s->m, transfer);
   s->transfer = UNSPECIFIED;
   while (s->source != e->source) source_close(s);
-  s->handlers = e->handlers;
   while (s->winders != e->winders) {
-    value after = car(s->winders);
+    value winder = car(s->winders);
     s->winders = cdr(s->winders);
-    apply(s, after, 0);
+    s->handlers = cdr(winder);
+    apply(s, car(winder), 0);
   }
+  s->handlers = e->handlers;
   s->escapes = e->outer;
   return transfer;
 }
 
+value living_handlers(const scheme *s, value handlers) {
+  while (is_fixnum(innermost_handler(handlers)) && find_escape(s, innermost_handler(handlers)) == NULL)
+    handlers = cdr(handlers);
+  return handlers;
+}
+
 void raise_value(scheme *s, value raised) {
+  s->handlers = living_handlers(s, s->handlers);
   value handler = innermost_handler(s->handlers);
   if (is_fixnum(handler)) escape_to(s, find_escape(s, handler), raised);
   CRADLE_ROOT_VALUE(s->m, raised);

@@ -2,9 +2,12 @@
 #ifndef SCHEME_LINE_EDIT_H
 #define SCHEME_LINE_EDIT_H
 
-void edit_begin(void);
+#include <stdbool.h>
+
+/* prompts: input is a terminal. */
+void edit_begin(bool prompts);
 void edit_end(void);
-/* A line without its end, from malloc; NULL at the end of input. prompt NULL: input is no terminal. */
+/* A line without its end, from malloc; NULL at the end of input, or when a signal came first. prompt NULL: there is none. */
 char *edit_line(const char *prompt);
 
 #endif

@@ -108,9 +108,30 @@ DEFINE_PATH(caar_row, "aa")
 DEFINE_PATH(cadr_row, "da")
 DEFINE_PATH(cdar_row, "ad")
 DEFINE_PATH(cddr_row, "dd")
+DEFINE_PATH(caaar_row, "aaa")
+DEFINE_PATH(caadr_row, "daa")
+DEFINE_PATH(cadar_row, "ada")
 DEFINE_PATH(caddr_row, "dda")
+DEFINE_PATH(cdaar_row, "aad")
+DEFINE_PATH(cdadr_row, "dad")
+DEFINE_PATH(cddar_row, "add")
 DEFINE_PATH(cdddr_row, "ddd")
+DEFINE_PATH(caaaar_row, "aaaa")
+DEFINE_PATH(caaadr_row, "daaa")
+DEFINE_PATH(caadar_row, "adaa")
+DEFINE_PATH(caaddr_row, "ddaa")
+DEFINE_PATH(cadaar_row, "aada")
+DEFINE_PATH(cadadr_row, "dada")
+DEFINE_PATH(caddar_row, "adda")
 DEFINE_PATH(cadddr_row, "ddda")
+DEFINE_PATH(cdaaar_row, "aaad")
+DEFINE_PATH(cdaadr_row, "daad")
+DEFINE_PATH(cdadar_row, "adad")
+DEFINE_PATH(cdaddr_row, "ddad")
+DEFINE_PATH(cddaar_row, "aadd")
+DEFINE_PATH(cddadr_row, "dadd")
+DEFINE_PATH(cdddar_row, "addd")
+DEFINE_PATH(cddddr_row, "dddd")
 CRADLE_MAY_COLLECT static value set_car_row(scheme *s, size_t count, value *args) {
   (void)count;
   check_pair(s, args[0]);
@@ -305,9 +326,30 @@ const primitive_row list_rows[] = {
     {"cadr", cadr_row, 1, 1},
     {"cdar", cdar_row, 1, 1},
     {"cddr", cddr_row, 1, 1},
+    {"caaar", caaar_row, 1, 1},
+    {"caadr", caadr_row, 1, 1},
+    {"cadar", cadar_row, 1, 1},
     {"caddr", caddr_row, 1, 1},
+    {"cdaar", cdaar_row, 1, 1},
+    {"cdadr", cdadr_row, 1, 1},
+    {"cddar", cddar_row, 1, 1},
     {"cdddr", cdddr_row, 1, 1},
+    {"caaaar", caaaar_row, 1, 1},
+    {"caaadr", caaadr_row, 1, 1},
+    {"caadar", caadar_row, 1, 1},
+    {"caaddr", caaddr_row, 1, 1},
+    {"cadaar", cadaar_row, 1, 1},
+    {"cadadr", cadadr_row, 1, 1},
+    {"caddar", caddar_row, 1, 1},
     {"cadddr", cadddr_row, 1, 1},
+    {"cdaaar", cdaaar_row, 1, 1},
+    {"cdaadr", cdaadr_row, 1, 1},
+    {"cdadar", cdadar_row, 1, 1},
+    {"cdaddr", cdaddr_row, 1, 1},
+    {"cddaar", cddaar_row, 1, 1},
+    {"cddadr", cddadr_row, 1, 1},
+    {"cdddar", cdddar_row, 1, 1},
+    {"cddddr", cddddr_row, 1, 1},
     {"set-car!", set_car_row, 2, 2},
     {"set-cdr!", set_cdr_row, 2, 2},
     {"list", list_row, 0, -1},

@@ -1,15 +1,26 @@
-/* scheme [--gc-stats] [--stack=SIZE] [FILE...]: runs the files, or reads from the prompt (or standard input) without any. */
+/* scheme [--gc-stats] [--stack=SIZE] [--help] [FILE...]: runs the files, or reads from the prompt (or standard input) without any. */
 #include "scheme.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "line_edit.h"
 
-#define STACK_DEFAULT_BYTES ((size_t)256 << 20)
+/* AddressSanitizer gives up at a longjmp over a stack that is much larger than the usual ones. */
+#if defined(__SANITIZE_ADDRESS__)
+#define STACK_DEFAULT "32M"
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define STACK_DEFAULT "32M"
+#endif
+#endif
+#ifndef STACK_DEFAULT
+#define STACK_DEFAULT "256M"
+#endif
 #define STACK_LEAST_BYTES ((size_t)1 << 20)
 #define STACK_RESERVE_BYTES ((size_t)256 << 10) /* for what does not check: errors, output, the collector */
 
@@ -144,7 +155,9 @@ static bool start(scheme *s, size_t stack_bytes) {
   s->files = cradle_list_new(&s->kit, 0);
   init_errors(s);
   define_primitives(s, number_rows, number_row_count);
+  define_primitives(s, number_text_rows, number_text_row_count);
   define_primitives(s, list_rows, list_row_count);
+  define_primitives(s, walk_rows, walk_row_count);
   define_primitives(s, text_rows, text_row_count);
   define_primitives(s, table_rows, table_row_count);
   define_primitives(s, control_rows, control_row_count);
@@ -198,12 +211,26 @@ CRADLE_MAY_COLLECT static int run_file(scheme *s, const char *path) {
   return run_text(s, text, length, path, false) ? 0 : s->exit_status;
 }
 
+static void interrupt(int signal) {
+  (void)signal;
+  is_interrupted = true;
+}
+
 /* Lines until they make a whole expression, or the end of input. */
 static char *read_expression(bool prompts, size_t *length) {
   char *text = NULL;
   *length = 0;
   for (;;) {
     char *line = edit_line(!prompts ? NULL : text == NULL ? "> " : "  ");
+    if (is_interrupted) { /* what was typed is forgotten */
+      is_interrupted = false;
+      putchar('\n');
+      free(line);
+      free(text);
+      text = NULL;
+      *length = 0;
+      continue;
+    }
     if (line == NULL) return text;
     size_t more = strlen(line);
     char *grown = realloc(text, *length + more + 2);
@@ -222,10 +249,13 @@ static char *read_expression(bool prompts, size_t *length) {
 
 CRADLE_MAY_COLLECT static void run_prompt(scheme *s) {
   bool prompts = isatty(STDIN_FILENO);
-  edit_begin();
+  if (prompts) sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
+  edit_begin(prompts);
   size_t length;
   for (char *text; (text = read_expression(prompts, &length)) != NULL;) {
     s->wants_exit = false;
+    is_interrupted = false;
+    restore_max_or_raise(s);
     run_text(s, text, length, "input", true);
     fflush(stdout);
     if (s->wants_exit) break;
@@ -263,20 +293,31 @@ CRADLE_UNCHECKED_COLLECTION static void *run_all(void *data) {
   return NULL;
 }
 
+static void print_usage(FILE *to) {
+  fputs("usage: scheme [--gc-stats] [--stack=SIZE] [FILE...]\n"
+        "\n"
+        "Runs the files, or reads from the prompt, or from standard input, when there are none.\n"
+        "\n"
+        "  --gc-stats      says at the end what the collector did\n"
+        "  --stack=SIZE    for deep recursion: 1M or more; " STACK_DEFAULT " unless given\n"
+        "  --help          prints this\n",
+        to);
+}
+
 static int bad_usage(const char *given) {
-  fprintf(
-      stderr,
-      "scheme: bad argument: %s\n"
-      "usage: scheme [--gc-stats] [--stack=SIZE] [FILE...]     SIZE: 1M or more, for deep recursion; 256M unless given\n",
-      given);
+  fprintf(stderr, "scheme: bad argument: %s\n", given);
+  print_usage(stderr);
   return 2;
 }
 
 int main(int argc, char **argv) {
-  arguments a = {.stack_bytes = STACK_DEFAULT_BYTES, .files = argv + argc};
+  arguments a = {.files = argv + argc};
+  cradle_parse_size(STACK_DEFAULT, &a.stack_bytes);
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--gc-stats") == 0)
       a.statistics = true;
+    else if (strcmp(argv[i], "--help") == 0)
+      return print_usage(stdout), 0;
     else if (strncmp(argv[i], "--stack=", 8) == 0) {
       if (!cradle_parse_size(argv[i] + 8, &a.stack_bytes) || a.stack_bytes < STACK_LEAST_BYTES) return bad_usage(argv[i]);
     } else if (argv[i][0] == '-' && argv[i][1] != '\0')
@@ -295,6 +336,10 @@ int main(int argc, char **argv) {
     fprintf(stderr, "scheme: a stack of %zu bytes: %s\n", a.stack_bytes, strerror(failure));
     return 1;
   }
+  sigset_t interrupts;
+  sigemptyset(&interrupts);
+  sigaddset(&interrupts, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &interrupts, NULL); /* they are the other thread's, whose reading they end */
   pthread_join(thread, NULL);
   pthread_attr_destroy(&attributes);
   return a.status;

@@ -3,8 +3,6 @@
 #include "scheme.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 value new_flonum(scheme *s, double number) {
   flonum *made = cradle_new_uninitialized(s->m, T_FLONUM, sizeof(flonum));
@@ -16,7 +14,7 @@ value new_integer(scheme *s, int64_t number) {
   return number >= FIXNUM_MIN && number <= FIXNUM_MAX ? fixnum(number) : new_flonum(s, (double)number);
 }
 
-static bool is_number(value v) {
+bool is_number(value v) {
   return is_fixnum(v) || is_a(v, T_FLONUM);
 }
 CRADLE_MAY_COLLECT static double number_of(scheme *s, value v) {
@@ -34,48 +32,6 @@ static bool is_integer(value v) {
 CRADLE_MAY_COLLECT static value whole(scheme *s, double number, bool is_exact) {
   if (is_exact && number >= (double)FIXNUM_MIN && number <= (double)FIXNUM_MAX) return fixnum((int64_t)number);
   return new_flonum(s, number);
-}
-
-/* --- text --- */
-
-value parse_number(scheme *s, const char *text, size_t length, int base) {
-  char copy[72], *end;
-  if (length == 0 || length >= sizeof copy) return FALSE;
-  memcpy(copy, text, length);
-  copy[length] = '\0';
-  const char *digits = copy + (*copy == '+' || *copy == '-');
-  int first = *digits == '.' ? digits[1] : *digits;
-  if (!(first >= '0' && first <= '9') && !(base > 10 && first >= 'a' && first < 'a' + base - 10)) return FALSE;
-  long long number = strtoll(copy, &end, base);
-  if (*end == '\0' && number <= FIXNUM_MAX && number >= FIXNUM_MIN) return fixnum(number);
-  if (base != 10 || strspn(copy, "+-.0123456789eE") != length) return FALSE;
-  double real = strtod(copy, &end);
-  return *end == '\0' ? new_flonum(s, real) : FALSE;
-}
-
-void number_to_text(value number, int base, char text[72]) {
-  if (!is_fixnum(number)) {
-    double real = ((const flonum *)object_of(number))->number;
-    for (int digits = 15; digits <= 17; digits++) {
-      snprintf(text, 72, "%.*g", digits, real);
-      if (strtod(text, NULL) == real) break;
-    }
-    if (isnan(real)) strcpy(text, "+nan.0");
-    if (isinf(real)) strcpy(text, real > 0 ? "+inf.0" : "-inf.0");
-    if (strspn(text, "-0123456789") == strlen(text)) strcat(text, ".0");
-    return;
-  }
-  int64_t whole_number = fixnum_of(number);
-  uint64_t left = whole_number < 0 ? -(uint64_t)whole_number : (uint64_t)whole_number;
-  char digits[72];
-  size_t at = sizeof digits - 1;
-  digits[at] = '\0';
-  do {
-    digits[--at] = "0123456789abcdefghijklmnopqrstuvwxyz"[left % (unsigned)base];
-    left /= (unsigned)base;
-  } while (left != 0);
-  if (whole_number < 0) digits[--at] = '-';
-  memcpy(text, digits + at, sizeof digits - at);
 }
 
 /* --- arithmetic --- */
@@ -198,6 +154,10 @@ CRADLE_MAY_COLLECT static value is_number_row(scheme *s, size_t count, value *ar
   (void)s, (void)count;
   return boolean(is_number(args[0]));
 }
+CRADLE_MAY_COLLECT static value is_rational_row(scheme *s, size_t count, value *args) {
+  (void)s, (void)count;
+  return boolean(is_fixnum(args[0]) || (is_a(args[0], T_FLONUM) && isfinite(((const flonum *)object_of(args[0]))->number)));
+}
 CRADLE_MAY_COLLECT static value is_integer_row(scheme *s, size_t count, value *args) {
   (void)s, (void)count;
   return boolean(is_integer(args[0]));
@@ -222,6 +182,9 @@ CRADLE_MAY_COLLECT static value is_inexact_row(scheme *s, size_t count, value *a
 DEFINE_REAL(to_inexact_row, number)
 DEFINE_REAL(sin_row, sin(number))
 DEFINE_REAL(cos_row, cos(number))
+DEFINE_REAL(tan_row, tan(number))
+DEFINE_REAL(asin_row, asin(number))
+DEFINE_REAL(acos_row, acos(number))
 DEFINE_REAL(exp_row, exp(number))
 DEFINE_REAL(log_row, log(number))
 
@@ -288,28 +251,6 @@ CRADLE_MAY_COLLECT static value lcm_row(scheme *s, size_t count, value *args) {
   return fold(s, count, args, fixnum(1), lcm);
 }
 
-/* --- from and to strings --- */
-
-CRADLE_MAY_COLLECT static int base_of(scheme *s, size_t count, const value *args) {
-  if (count < 2) return 10;
-  size_t base = index_of(s, args[1], 37);
-  if (base < 2) fail(s, args[1], "a base from 2 to 36 expected, not");
-  return (int)base;
-}
-CRADLE_MAY_COLLECT static value number_to_string_row(scheme *s, size_t count, value *args) {
-  char text[72];
-  int base = base_of(s, count, args);
-  number_of(s, args[0]);
-  number_to_text(args[0], base, text);
-  return new_string(s, text, strlen(text));
-}
-CRADLE_MAY_COLLECT static value string_to_number_row(scheme *s, size_t count, value *args) {
-  int base = base_of(s, count, args);
-  check_type(s, args[0], T_STRING, "a string");
-  const cradle_string *string = object_of(args[0]);
-  return parse_number(s, string->bytes, string->length, base);
-}
-
 const primitive_row number_rows[] = {
     {"+", add_row, 0, -1},
     {"-", subtract_row, 1, -1},
@@ -331,7 +272,9 @@ const primitive_row number_rows[] = {
     {"odd?", is_odd_row, 1, 1},
     {"even?", is_even_row, 1, 1},
     {"number?", is_number_row, 1, 1},
+    {"complex?", is_number_row, 1, 1},
     {"real?", is_number_row, 1, 1},
+    {"rational?", is_rational_row, 1, 1},
     {"integer?", is_integer_row, 1, 1},
     {"exact?", is_exact_row, 1, 1},
     {"inexact?", is_inexact_row, 1, 1},
@@ -345,6 +288,9 @@ const primitive_row number_rows[] = {
     {"round", round_row, 1, 1},
     {"sin", sin_row, 1, 1},
     {"cos", cos_row, 1, 1},
+    {"tan", tan_row, 1, 1},
+    {"asin", asin_row, 1, 1},
+    {"acos", acos_row, 1, 1},
     {"atan", atan_row, 1, 2},
     {"exp", exp_row, 1, 1},
     {"log", log_row, 1, 1},
@@ -353,7 +299,5 @@ const primitive_row number_rows[] = {
     {"abs", abs_row, 1, 1},
     {"gcd", gcd_row, 0, -1},
     {"lcm", lcm_row, 0, -1},
-    {"number->string", number_to_string_row, 1, 2},
-    {"string->number", string_to_number_row, 1, 2},
 };
 const size_t number_row_count = sizeof number_rows / sizeof *number_rows;

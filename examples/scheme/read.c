@@ -12,7 +12,8 @@ void source_open(scheme *s, char *text, size_t length, const char *name) {
     free(text);
     memory_ran_out(s, s->m, sizeof *made);
   }
-  *made = (source){.outer = s->source, .text = text, .at = text, .end = text + length, .line = 1};
+  size_t mark = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* that the text is UTF-8 */
+  *made = (source){.outer = s->source, .text = text, .at = text + mark, .end = text + length, .line = 1};
   s->source = made;
   value file = new_string(s, name, strlen(name));
   cradle_list_append(&s->kit, s->files, file);
@@ -43,7 +44,9 @@ static bool is_delimiter(char c) {
   return is_space(c) || c == '(' || c == ')' || c == '"' || c == ';' || c == '\'';
 }
 
-static void skip_block_comment(source *from) {
+/* 0, or the line where a comment begins that has no end. */
+static uint32_t skip_block_comment(source *from) {
+  uint32_t began = from->line;
   int depth = 0;
   for (; from->at < from->end; from->at++) {
     if (*from->at == '\n') from->line++;
@@ -53,28 +56,45 @@ static void skip_block_comment(source *from) {
       from->at++;
       if (--depth == 0) {
         from->at++;
-        return;
+        return 0;
       }
     }
   }
+  return began;
 }
 
-static void skip_space(source *from) {
+/* Skips comments, too; returns what skip_block_comment does. */
+static uint32_t skip_space(source *from) {
   while (from->at < from->end) {
     if (*from->at == ';') {
       while (from->at < from->end && *from->at != '\n') from->at++;
     } else if (*from->at == '#' && from->at + 1 < from->end && from->at[1] == '|') {
-      skip_block_comment(from);
+      uint32_t unclosed = skip_block_comment(from);
+      if (unclosed != 0) return unclosed;
     } else if (is_space(*from->at)) {
       from->line += *from->at++ == '\n';
     } else {
-      return;
+      return 0;
     }
   }
+  return 0;
 }
 
 CRADLE_MAY_COLLECT _Noreturn static void fail_end(scheme *s, uint64_t began) {
   fail_at(s, here(s->source), NOT_GIVEN, "syntax: end of input in what began in line %u", (uint32_t)began);
+}
+
+/* Skips what is no datum: space, comments, and data behind #; */
+CRADLE_MAY_COLLECT static void skip(scheme *s) {
+  source *from = s->source;
+  for (;;) {
+    uint32_t unclosed = skip_space(from);
+    if (unclosed != 0) fail_end(s, unclosed);
+    if (from->end - from->at < 2 || from->at[0] != '#' || from->at[1] != ';') return;
+    uint64_t began = here(from);
+    from->at += 2;
+    if (read_datum(s) == END_OF_FILE) fail_end(s, began);
+  }
 }
 
 CRADLE_MAY_COLLECT static value cons_here(scheme *s, value car, uint64_t where) {
@@ -95,7 +115,7 @@ CRADLE_MAY_COLLECT static value read_list(scheme *s, uint64_t began) {
   CRADLE_ROOT_VALUE(s->m, last);
   source *from = s->source;
   for (;;) {
-    skip_space(from);
+    skip(s);
     if (from->at == from->end) fail_end(s, began);
     if (*from->at == ')') return from->at++, list;
     uint64_t where = list == NIL ? began : here(from);
@@ -104,7 +124,7 @@ CRADLE_MAY_COLLECT static value read_list(scheme *s, uint64_t began) {
       value tail = read_datum(s);
       if (tail == END_OF_FILE) fail_end(s, began);
       cradle_store_value(s->m, pair_of(last), &pair_of(last)->cdr, tail);
-      skip_space(from);
+      skip(s);
       if (from->at == from->end) fail_end(s, began);
       if (*from->at++ != ')') fail_at(s, here(from), NOT_GIVEN, "syntax: ) expected after what follows the dot");
       return list;
@@ -184,14 +204,12 @@ CRADLE_MAY_COLLECT static value read_atom(scheme *s) {
   const char *start = from->at;
   while (from->at < from->end && !is_delimiter(*from->at)) from->at++;
   size_t length = (size_t)(from->at - start);
-  if (length == 2 && start[0] == '#' && (start[1] == 't' || start[1] == 'f')) return boolean(start[1] == 't');
-  if (length > 2 && start[0] == '#' && (start[1] == 'x' || start[1] == 'b' || start[1] == 'o')) {
-    value number = parse_number(s, start + 2, length - 2, start[1] == 'x' ? 16 : start[1] == 'b' ? 2 : 8);
-    if (number != FALSE) return number;
-  }
-  if (*start == '#') fail_at(s, here(from), new_string(s, start, length), "syntax: unknown # form:");
+  if (length == 2 && start[0] == '#' && strchr("tTfF", start[1]) != NULL) return boolean(start[1] == 't' || start[1] == 'T');
   value number = parse_number(s, start, length, 10);
-  return number != FALSE ? number : value_of(cradle_intern(&s->kit, s->symbols, start, length));
+  if (number == NOT_GIVEN) fail_at(s, here(from), new_string(s, start, length), "syntax: there are no fractions:");
+  if (number != FALSE) return number;
+  if (*start == '#') fail_at(s, here(from), new_string(s, start, length), "syntax: unknown # form:");
+  return value_of(cradle_intern(&s->kit, s->symbols, start, length));
 }
 
 /* 'x is (quote x), and so on. */
@@ -207,9 +225,10 @@ CRADLE_MAY_COLLECT static value read_quoted(scheme *s, const char *name, size_t 
 }
 
 value read_datum(scheme *s) {
-  check_stack(s);
   source *from = s->source;
-  skip_space(from);
+  s->where = here(from);
+  check_stack(s);
+  skip(s);
   if (from->at == from->end) return END_OF_FILE;
   uint64_t began = here(from);
   char second = from->at + 1 < from->end ? from->at[1] : ' ';
@@ -223,11 +242,6 @@ value read_datum(scheme *s) {
   case '#':
     if (second == '(') return from->at += 2, read_vector(s, began);
     if (second == '\\') return from->at += 2, read_character(s);
-    if (second == ';') {
-      from->at += 2;
-      read_datum(s);
-      return read_datum(s);
-    }
     return read_atom(s);
   default: return read_atom(s);
   }
@@ -236,9 +250,11 @@ value read_datum(scheme *s) {
 /* --- for the prompt --- */
 
 bool is_complete(const char *text, size_t length) {
-  source from = {.at = text, .end = text + length};
+  source from = {.at = text, .end = text + length, .line = 1};
   int64_t depth = 0;
-  for (skip_space(&from); from.at < from.end; skip_space(&from)) {
+  for (;;) {
+    if (skip_space(&from) != 0) return false;
+    if (from.at == from.end) return depth <= 0;
     char c = *from.at++;
     if (c == '(') depth++;
     if (c == ')') depth--;
@@ -247,5 +263,4 @@ bool is_complete(const char *text, size_t length) {
     while (from.at < from.end && *from.at != '"') from.at += *from.at == '\\' && from.end - from.at > 1 ? 2 : 1;
     if (from.at++ == from.end) return false;
   }
-  return depth <= 0;
 }

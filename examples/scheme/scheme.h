@@ -2,7 +2,7 @@
  *
  *   read.c     text to data            syntax.c   data to code, a tree of nodes     eval.c     running code, procedures, escapes
  *   print.c    data to text            error.c    errors, and memory running out    main.c     files, the prompt
- *   numbers.c, lists.c, text.c, tables.c, control.c: the procedures
+ *   numbers.c, number_text.c, lists.c, walks.c, text.c, tables.c, control.c: the procedures
  *
  * What to look at when you embed the collector yourself:
  *   - a value is a word with low tag bits; the collector is told so in one line (main.c) and follows nothing but tag 0;
@@ -17,6 +17,7 @@
 #include <cradle/cradle.h>
 #include <cradle/kit.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 
 /* --- values --- */
@@ -233,13 +234,15 @@ struct scheme {
   cradle_list *files;      /* names of the texts that were read */
   value handlers;          /* list of procedures, and numbers of escapes, that wait for raised objects; innermost first, and the
                               number of the outermost escape in the place of () */
-  value winders;           /* list of the "after" procedures of dynamic-wind, innermost first */
+  value winders;           /* list of dynamic-winds, innermost first: pairs of the "after" procedure and its handlers */
   value transfer;          /* the value that an escape carries */
   value memory_error;      /* made before it is needed */
   escape *escapes;         /* the innermost */
   uint64_t escape_count;
   source *source;          /* the innermost text */
   uint64_t where;          /* of the call that is being made */
+  size_t usual_max_bytes;  /* the maximum heap, while memory_ran_out has raised it; else 0 */
+  bool tries_usual_max;    /* nobody has tried to put it back since */
   char *stack_limit;       /* C's stack must not go below */
   cradle_word *shadow_most; /* nor the shadow stack above, by more than a call's arguments */
   bool wants_exit;
@@ -312,11 +315,12 @@ value reverse_in_place(scheme *s, value list, value tail);
 bool is_eqv(value left, value right);
 bool is_equal(scheme *s, value left, value right);
 
-/* --- numbers.c, text.c --- */
+/* --- numbers.c, number_text.c, text.c --- */
 
+bool is_number(value v);
 value new_flonum(scheme *s, double number) CRADLE_MAY_COLLECT;
 value new_integer(scheme *s, int64_t number) CRADLE_MAY_COLLECT;
-/* The number that all of the text is, or FALSE. */
+/* The number that all of the text is, or FALSE; NOT_GIVEN: a fraction. */
 value parse_number(scheme *s, const char *text, size_t length, int base) CRADLE_MAY_COLLECT;
 void number_to_text(value number, int base, char text[72]);
 value new_string(scheme *s, const char *bytes, size_t length) CRADLE_MAY_COLLECT;
@@ -353,6 +357,10 @@ _Noreturn void fail_at(scheme *s, uint64_t where, value irritant, const char *fo
     __attribute__((format(printf, 4, 5)));
 _Noreturn void fail_type(scheme *s, value culprit, const char *wanted) CRADLE_MAY_COLLECT;
 void memory_ran_out(void *data, cradle_mutator *m, size_t size);
+/* Puts the maximum heap back that memory_ran_out has raised, if what lives fits again. Collects when it does not seem so. */
+bool restore_max(scheme *s) CRADLE_MAY_COLLECT;
+/* The same before a line of the prompt, which needs room in any case. */
+void restore_max_or_raise(scheme *s) CRADLE_MAY_COLLECT;
 /* "FILE:LINE: message irritants" of what was raised. */
 void print_error(scheme *s, FILE *to, value raised);
 void init_errors(scheme *s) CRADLE_MAY_COLLECT;
@@ -360,7 +368,7 @@ void init_errors(scheme *s) CRADLE_MAY_COLLECT;
 static inline void check_type(scheme *s, value v, uint32_t type, const char *wanted) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(!is_a(v, type))) fail_type(s, v, wanted);
 }
-/* An index below the limit. */
+/* An index below the limit; SIZE_MAX: any count. */
 size_t index_of(scheme *s, value v, size_t limit) CRADLE_MAY_COLLECT;
 
 /* --- syntax.c --- */
@@ -369,9 +377,16 @@ node *compile(scheme *s, value datum) CRADLE_MAY_COLLECT;
 
 /* --- eval.c --- */
 
+/* Set by the prompt's signal handler: what runs is to end. It is looked at in each call of a closure, and with the stack. */
+extern volatile sig_atomic_t is_interrupted;
+_Noreturn void fail_interrupted(scheme *s) CRADLE_MAY_COLLECT;
+static inline void check_interrupt(scheme *s) CRADLE_MAY_COLLECT {
+  if (CRADLE_UNLIKELY(is_interrupted)) fail_interrupted(s);
+}
 /* The C stack must be checked wherever C recurses as deeply as data or programs do. */
 _Noreturn void fail_deep(scheme *s) CRADLE_MAY_COLLECT;
 static inline void check_stack(scheme *s) CRADLE_MAY_COLLECT {
+  check_interrupt(s);
   char here;
   if (CRADLE_UNLIKELY(&here < s->stack_limit || s->m->shadow_top > s->shadow_most)) fail_deep(s);
 }
@@ -392,20 +407,26 @@ _Noreturn void raise_value(scheme *s, value raised) CRADLE_MAY_COLLECT;
 static inline value innermost_handler(value handlers) {
   return is_pair(handlers) ? car(handlers) : handlers;
 }
+/* The handlers without the guards in front that have been left: by an escape that still has "after" procedures to run. The last
+ * part, which is the outermost escape's, stays. */
+value living_handlers(const scheme *s, value handlers);
 /* The most arguments of a call. */
 #define ARGUMENTS_MAX 100000
 
 /* --- control.c and the tables of the others --- */
 
 void define_primitives(scheme *s, const primitive_row *rows, size_t count) CRADLE_MAY_COLLECT;
-extern const primitive_row number_rows[], list_rows[], text_rows[], table_rows[], control_rows[];
-extern const size_t number_row_count, list_row_count, text_row_count, table_row_count, control_row_count;
+extern const primitive_row number_rows[], number_text_rows[], list_rows[], walk_rows[], text_rows[], table_rows[],
+    control_rows[];
+extern const size_t number_row_count, number_text_row_count, list_row_count, walk_row_count, text_row_count, table_row_count,
+    control_row_count;
 /* What syntax.c puts into code by itself. */
 value apply_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value cons_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value append_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value list_to_vector_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value memv_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
+value call_with_values_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value make_promise_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value raise_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 extern const cradle_keys equal_keys, eqv_keys;

@@ -25,6 +25,7 @@ node *new_primitive(scheme *s, primitive_function *function) {
                                        {"list->vector", list_to_vector_row, 1, 1},
                                        {"memv", memv_row, 2, 2},
                                        {"make-promise", make_promise_row, 1, 1},
+                                       {"call-with-values", call_with_values_row, 2, 2},
                                        {"raise", raise_row, 1, 1}};
   size_t i = 0;
   while (rows[i].function != function) i++;
@@ -68,6 +69,12 @@ uint32_t add_variable(scheme *s, scope *in, value name, uint64_t where) {
   value entry = cons(s, name, fixnum(slot));
   in->names = cons(s, entry, in->names);
   return slot;
+}
+
+void add_distinct(scheme *s, scope *in, value name, value before, uint64_t where) {
+  for (value names = in->names; names != before; names = cdr(names))
+    if (car(car(names)) == name) fail_at(s, where, name, "syntax: two variables of one name:");
+  add_variable(s, in, name, where);
 }
 
 /* false: the name is not of a local variable. */
@@ -140,9 +147,10 @@ node *compile_lambda(scheme *s, scope *outer, value name, value parameters, valu
   CRADLE_ROOT_VALUE(s->m, in.names);
   check_form(s, body, 1, -1, where);
   uint32_t required = 0;
-  for (; is_pair(parameters); parameters = cdr(parameters), required++) add_variable(s, &in, car(parameters), where);
+  for (; is_pair(parameters); parameters = cdr(parameters), required++)
+    add_distinct(s, &in, car(parameters), NIL, where);
   bool has_rest = parameters != NIL;
-  if (has_rest) add_variable(s, &in, parameters, where);
+  if (has_rest) add_distinct(s, &in, parameters, NIL, where);
   node *code = compile_body(s, &in, body, where);
   CRADLE_ROOT(s->m, code);
   lambda *made = cradle_new(s->m, T_LAMBDA, sizeof(lambda));
@@ -337,7 +345,7 @@ CRADLE_MAY_COLLECT static node *form_let(scheme *s, scope *in, value form, uint6
     node *store = compile_form(s, in, car(cdr(car(binding))), where);
     CRADLE_ROOT(s->m, store);
     in->names = added;
-    add_variable(s, in, car(car(binding)), where);
+    add_distinct(s, in, car(car(binding)), names, where);
     added = in->names;
     store = new_set(s, in, car(car(binding)), store, true, where);
     cradle_push(s->m, store);
@@ -356,7 +364,7 @@ CRADLE_MAY_COLLECT static node *compile_sequential_let(scheme *s, scope *in, val
   check_form(s, binding, 0, -1, where);
   for (; binding != NIL; binding = cdr(binding)) {
     check_binding(s, car(binding), where);
-    if (is_recursive) add_variable(s, in, car(car(binding)), where);
+    if (is_recursive) add_distinct(s, in, car(car(binding)), names, where);
   }
   size_t count = 0;
   for (binding = car(cdr(form)); binding != NIL; binding = cdr(binding), count++) {
@@ -398,6 +406,8 @@ static const struct {
     {"cond", form_cond},
     {"case", form_case},
     {"do", form_do},
+    {"let-values", form_let_values},
+    {"let*-values", form_let_star_values},
     {"delay", form_delay},
     {"quasiquote", form_quasiquote},
     {"guard", form_guard},

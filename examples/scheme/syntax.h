@@ -13,7 +13,8 @@ typedef struct scope {
 
 /* where is the line that errors are told at. */
 typedef node *form_function(scheme *s, scope *in, value form, uint64_t where);
-form_function form_cond, form_case, form_do, form_quasiquote, form_delay, form_guard, form_record_type;
+form_function form_cond, form_case, form_do, form_let_values, form_let_star_values, form_quasiquote, form_delay, form_guard,
+    form_record_type;
 
 node *compile_form(scheme *s, scope *in, value datum, uint64_t where) CRADLE_MAY_COLLECT;
 node *compile_sequence(scheme *s, scope *in, value forms, uint32_t type, uint64_t where) CRADLE_MAY_COLLECT;
@@ -30,6 +31,9 @@ node *new_reference(scheme *s, const scope *in, value name, uint64_t where) CRAD
 node *new_set(scheme *s, const scope *in, value name, node *content, bool defines, uint64_t where) CRADLE_MAY_COLLECT;
 /* A new variable of the scope; returns its slot. */
 uint32_t add_variable(scheme *s, scope *in, value name, uint64_t where) CRADLE_MAY_COLLECT;
+
+/* The same, in a form whose variables, those since `before`, have different names. */
+void add_distinct(scheme *s, scope *in, value name, value before, uint64_t where) CRADLE_MAY_COLLECT;
 
 /* Where a form stands, when it was read from a text. */
 uint64_t place_of(value form, uint64_t where);

@@ -1,15 +1,20 @@
-/* The derived forms: cond, case, do, quasiquote, delay, guard, define-record-type. Part of syntax.c's job, by its functions. */
+/* The derived forms: cond, case, do, let-values, quasiquote, delay, guard, define-record-type. Part of syntax.c's job, by its functions. */
 #include "syntax.h"
 
-/* A variable that no program can name. */
-CRADLE_MAY_COLLECT static value new_temporary(scheme *s, scope *in, uint64_t where) {
+/* A variable's name that no program can write. */
+CRADLE_MAY_COLLECT static value new_name(scheme *s) {
   cradle_symbol *made = cradle_new(s->m, T_SYMBOL, sizeof(cradle_symbol));
   CRADLE_ROOT(s->m, made);
   cradle_string *name = cradle_string_new(&s->kit, "temporary", 9);
   cradle_store(s->m, made, &made->name, name);
   made->hash = 1;
-  add_variable(s, in, value_of(made), where);
   return value_of(made);
+}
+CRADLE_MAY_COLLECT static value new_temporary(scheme *s, scope *in, uint64_t where) {
+  value name = new_name(s);
+  CRADLE_ROOT_VALUE(s->m, name);
+  add_variable(s, in, name, where);
+  return name;
 }
 
 /* --- cond and case --- */
@@ -151,6 +156,83 @@ CRADLE_MAY_COLLECT node *form_do(scheme *s, scope *in, value form, uint64_t wher
   part = symbol(s, "let");
   built = cons(s, part, built);
   return compile_form(s, in, built, where);
+}
+
+/* --- several values: let*-values as calls of call-with-values, let-values as a let*-values of other names with a let in it --- */
+
+CRADLE_MAY_COLLECT static void check_bindings(scheme *s, value form, uint64_t where) {
+  check_form(s, form, 3, -1, where);
+  check_form(s, car(cdr(form)), 0, -1, where);
+  for (value bindings = car(cdr(form)); bindings != NIL; bindings = cdr(bindings))
+    if (list_length(car(bindings)) != 2) fail_at(s, where, car(bindings), "syntax: malformed binding");
+}
+
+CRADLE_MAY_COLLECT node *form_let_star_values(scheme *s, scope *in, value form, uint64_t where) {
+  check_bindings(s, form, where);
+  CRADLE_ROOT_VALUE(s->m, form);
+  value bindings = car(cdr(form)), body = cdr(cdr(form));
+  if (bindings == NIL) {
+    node *procedure = compile_lambda(s, in, FALSE, NIL, body, where);
+    cradle_push(s->m, procedure);
+    return new_sequence(s, T_CALL, 1, where);
+  }
+  CRADLE_ROOT_VALUE(s->m, bindings);
+  CRADLE_ROOT_VALUE(s->m, body);
+  node *call = new_primitive(s, call_with_values_row), *producer = NULL;
+  CRADLE_ROOT(s->m, call);
+  CRADLE_ROOT(s->m, producer);
+  producer = compile_lambda(s, in, FALSE, NIL, cdr(car(bindings)), where);
+  if (cdr(bindings) != NIL) {
+    body = cons(s, cdr(bindings), body);
+    body = cons(s, car(form), body);
+    body = cons(s, body, NIL);
+  }
+  node *consumer = compile_lambda(s, in, FALSE, car(car(bindings)), body, where);
+  return new_call(s, call, producer, consumer, where);
+}
+
+/* The parameters under new names; a binding (name new-name) of each is put before *bindings, which is rooted. */
+CRADLE_MAY_COLLECT static value rename_parameters(scheme *s, value parameters, value *bindings, uint64_t where) {
+  value renamed = NIL, name = NIL;
+  CRADLE_ROOT_VALUE(s->m, parameters);
+  CRADLE_ROOT_VALUE(s->m, renamed);
+  CRADLE_ROOT_VALUE(s->m, name);
+  while (parameters != NIL) {
+    bool is_rest = !is_pair(parameters);
+    value old_name = is_rest ? parameters : car(parameters);
+    if (!is_symbol(old_name)) fail_at(s, where, old_name, "syntax: a variable's name expected, not");
+    CRADLE_ROOT_VALUE(s->m, old_name);
+    name = new_name(s);
+    value binding = list_2(s, old_name, name);
+    *bindings = cons(s, binding, *bindings);
+    if (is_rest) return reverse_in_place(s, renamed, name);
+    renamed = cons(s, name, renamed);
+    parameters = cdr(parameters);
+  }
+  return reverse_in_place(s, renamed, NIL);
+}
+
+CRADLE_MAY_COLLECT node *form_let_values(scheme *s, scope *in, value form, uint64_t where) {
+  check_bindings(s, form, where);
+  CRADLE_ROOT_VALUE(s->m, form);
+  value bindings = car(cdr(form)), renamed = NIL, names = NIL, part = NIL;
+  CRADLE_ROOT_VALUE(s->m, bindings);
+  CRADLE_ROOT_VALUE(s->m, renamed);
+  CRADLE_ROOT_VALUE(s->m, names);
+  CRADLE_ROOT_VALUE(s->m, part);
+  for (; bindings != NIL; bindings = cdr(bindings)) {
+    part = rename_parameters(s, car(car(bindings)), &names, where);
+    part = cons(s, part, cdr(car(bindings)));
+    renamed = cons(s, part, renamed);
+  }
+  renamed = reverse_in_place(s, renamed, NIL);
+  part = cons(s, names, cdr(cdr(form)));
+  value head = symbol(s, "let");
+  part = cons(s, head, part);
+  part = list_2(s, renamed, part);
+  head = symbol(s, "let*-values");
+  part = cons(s, head, part);
+  return form_let_star_values(s, in, part, where);
 }
 
 /* --- quasiquote --- */

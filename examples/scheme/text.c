@@ -123,6 +123,21 @@ static int order_strings(scheme *s, value left, value right) CRADLE_MAY_COLLECT 
   const cradle_string *one = check_string(s, left);
   return cradle_string_compare(one, check_string(s, right));
 }
+static uint32_t fold_case(uint32_t code) {
+  return code < 128 ? (uint32_t)tolower((int)code) : code;
+}
+static int order_characters_ci(scheme *s, value left, value right) CRADLE_MAY_COLLECT {
+  uint32_t one = fold_case(check_character(s, left)), other = fold_case(check_character(s, right));
+  return (one > other) - (one < other);
+}
+static int order_strings_ci(scheme *s, value left, value right) CRADLE_MAY_COLLECT {
+  const cradle_string *one = check_string(s, left), *other = check_string(s, right);
+  for (size_t i = 0; i < one->length && i < other->length; i++) {
+    uint32_t a = fold_case((unsigned char)one->bytes[i]), b = fold_case((unsigned char)other->bytes[i]);
+    if (a != b) return a < b ? -1 : 1;
+  }
+  return (one->length > other->length) - (one->length < other->length);
+}
 #define DEFINE_ORDER(name, order, sign)                                                    \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) {             \
     bool holds = true;                                                                     \
@@ -139,6 +154,16 @@ DEFINE_ORDER(string_less_row, order_strings, <)
 DEFINE_ORDER(string_greater_row, order_strings, >)
 DEFINE_ORDER(string_at_most_row, order_strings, <=)
 DEFINE_ORDER(string_at_least_row, order_strings, >=)
+DEFINE_ORDER(char_equal_ci_row, order_characters_ci, ==)
+DEFINE_ORDER(char_less_ci_row, order_characters_ci, <)
+DEFINE_ORDER(char_greater_ci_row, order_characters_ci, >)
+DEFINE_ORDER(char_at_most_ci_row, order_characters_ci, <=)
+DEFINE_ORDER(char_at_least_ci_row, order_characters_ci, >=)
+DEFINE_ORDER(string_equal_ci_row, order_strings_ci, ==)
+DEFINE_ORDER(string_less_ci_row, order_strings_ci, <)
+DEFINE_ORDER(string_greater_ci_row, order_strings_ci, >)
+DEFINE_ORDER(string_at_most_ci_row, order_strings_ci, <=)
+DEFINE_ORDER(string_at_least_ci_row, order_strings_ci, >=)
 
 /* --- strings --- */
 
@@ -270,6 +295,16 @@ const primitive_row text_rows[] = {
     {"string>?", string_greater_row, 1, -1},
     {"string<=?", string_at_most_row, 1, -1},
     {"string>=?", string_at_least_row, 1, -1},
+    {"char-ci=?", char_equal_ci_row, 1, -1},
+    {"char-ci<?", char_less_ci_row, 1, -1},
+    {"char-ci>?", char_greater_ci_row, 1, -1},
+    {"char-ci<=?", char_at_most_ci_row, 1, -1},
+    {"char-ci>=?", char_at_least_ci_row, 1, -1},
+    {"string-ci=?", string_equal_ci_row, 1, -1},
+    {"string-ci<?", string_less_ci_row, 1, -1},
+    {"string-ci>?", string_greater_ci_row, 1, -1},
+    {"string-ci<=?", string_at_most_ci_row, 1, -1},
+    {"string-ci>=?", string_at_least_ci_row, 1, -1},
     {"string-length", string_length_row, 1, 1},
     {"string-ref", string_ref_row, 2, 2},
     {"substring", substring_row, 2, 3},

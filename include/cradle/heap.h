@@ -81,6 +81,7 @@ typedef struct cradle_stats {
   uint64_t handles, ids, prebuilt_objects;     /* open handles, objects with an id, registered prebuilt objects: now */
   uint64_t external_bytes;                     /* owned outside the heap: told, or asked of old objects by external_size */
   uint64_t threshold_bytes;                    /* old and external bytes at which the next major collection ought to be over */
+  uint64_t heap_max_bytes;                     /* the maximum heap now, a cgroup's included; 0: none */
   cradle_phase phase;                          /* of the major collection */
   uint64_t arena_bytes;                        /* each arena is so large */
   uint64_t arenas_committed, arenas_in_use;    /* arenas */

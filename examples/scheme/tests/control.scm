@@ -42,6 +42,21 @@
 (guard (e (#t (note e))) (wound (lambda () (raise 'raised))))
 (say (reverse trace))
 
+; What an "after" procedure raises while an escape runs it goes to the guards around its dynamic-wind that the escape has not left.
+(define (failing body what) (dynamic-wind (lambda () #f) body (lambda () (raise what))))
+(say (guard (e (#t (list 'g e))) (failing (lambda () (raise 'inner)) 'outer)))
+(say (guard (e (#t (list 'first e))) (guard (e (#t (list 'second e))) (failing (lambda () (raise 'inner)) 'outer))))
+(say (guard (e (#t (list 'g e))) (call/cc (lambda (k) (guard (e (#t (list 'left e))) (failing (lambda () (k 1)) 'outer))))))
+(say (guard (e (#t (list 'twice e))) (failing (lambda () (failing (lambda () (raise 1)) 2)) 3)))
+(say (guard (e (#t (list 'g e)))
+       (with-exception-handler (lambda (e) (raise (list 'handled e)))
+         (lambda () (guard (e ((symbol? e) e)) (failing (lambda () (raise 'inner)) "outer"))))))
+(say (guard (e (#t (list 'g e)))
+       (call/cc (lambda (k)
+         (guard (e (#t (list 'left e)))
+           (with-exception-handler (lambda (e) (raise-continuable (list 'handled e)))
+             (lambda () (failing (lambda () (k 1)) 'outer))))))))
+
 ; The same, many times over, from many depths: nothing is left behind.
 (define (deep n thunk) (if (= n 0) (thunk) (+ 0 (deep (- n 1) thunk))))
 (define (many n sum)

@@ -1,0 +1,6 @@
+(display "before")
+(newline)
+#| a comment
+#| in it another |#
+without an end
+(display "never")

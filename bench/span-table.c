@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cradle/cradle.h>
 
@@ -109,7 +110,13 @@ static void print_rule(const char *name, const rule_result *result) {
          result->tails / result->classes);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc > 1) {
+    bool is_help = strcmp(argv[1], "--help") == 0;
+    if (!is_help) fprintf(stderr, "span-table: no arguments are known: %s\n", argv[1]);
+    fputs("usage: span-table\n", is_help ? stdout : stderr);
+    return is_help ? 0 : 2;
+  }
   cradle_span_info rows[CLASSES_MAX];
   size_t count = live_rows(rows);
   print_rows(rows, count);

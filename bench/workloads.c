@@ -114,7 +114,10 @@ int main(int argc, char **argv) {
       break;
     case 'm': small = true; break;
     case 'j': json = true; break;
-    case 'l': list(); return 0;
+    case 'l':
+      if (argc > 2) bad_usage("--list takes nothing else", argv[optind == 2 ? 2 : 1]);
+      list();
+      return 0;
     default: bad_usage("unknown option or missing value", NULL);
     }
   }

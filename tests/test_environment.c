@@ -1,8 +1,5 @@
-/* The environment: sizes, the option table, what is reported and how often, and that
- * docs/environment.md shows the table.
- *
- * usage: test_environment [PATH OF docs/environment.md]
- */
+/* The environment: sizes, the option table, what is reported and how often. tests/list_options.py compares the table with
+ * docs/environment.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *docs_path = "docs/environment.md";
 
 /* --- sizes --- */
 
@@ -509,44 +505,7 @@ static void numbers_do_not_depend_on_the_locale(void **state) {
   setlocale(LC_ALL, "C");
 }
 
-/* --- the documentation --- */
-
-typedef struct doc_page {
-  char text[65536];
-  int rows;
-} doc_page;
-
-static void read_page(doc_page *page) {
-  FILE *file = fopen(docs_path, "r");
-  if (file == NULL) fail_msg("%s cannot be read", docs_path);
-  size_t length = fread(page->text, 1, sizeof page->text - 1, file);
-  page->text[length] = '\0';
-  fclose(file);
-}
-
-static void find_row(void *data, const cradle_option_row *row) {
-  doc_page *page = data;
-  char line[2048];
-  snprintf(line, sizeof line, "\n| `%s` | %s | %s | %s |\n", row->name, row->accepted, row->initial,
-           row->help);
-  if (strstr(page->text, line) == NULL)
-    fail_msg("%s: stale; tools/list-options prints the table. Missing:%s", docs_path, line);
-  page->rows++;
-}
-
-static int rows_in(const char *text) {
-  int rows = 0;
-  for (; (text = strstr(text, "\n| `CRADLE_")) != NULL; text++) rows++;
-  return rows;
-}
-
-static void the_documentation_shows_the_table(void **state) {
-  static doc_page page;
-  (void)state;
-  read_page(&page);
-  cradle_options_list(find_row, &page);
-  assert_int_equal(rows_in(page.text), page.rows);
-}
+/* --- the table --- */
 
 static void row_is_complete(void *data, const cradle_option_row *row) {
   (void)data;
@@ -560,7 +519,7 @@ static void rows_are_complete(void **state) {
   cradle_options_list(row_is_complete, NULL);
 }
 
-int main(int argc, char **argv) {
+int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_are_read),
       cmocka_unit_test(other_text_is_no_size),
@@ -582,9 +541,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(contradictions_of_the_embedder_stay),
       cmocka_unit_test(options_of_another_version_are_left_alone),
       cmocka_unit_test(numbers_do_not_depend_on_the_locale),
-      cmocka_unit_test(the_documentation_shows_the_table),
       cmocka_unit_test(rows_are_complete),
   };
-  if (argc > 1) docs_path = argv[1];
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

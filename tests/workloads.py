@@ -31,6 +31,9 @@ REFUSED = [
     (["store", "--peer=tcmalloc"], "--peer wants"),
     (["cache", "--peer=arena"], "cache has no variant on arena"),
     (["soak", "--peer=malloc"], "soak has no variant on malloc"),
+    (["--list", "store"], "--list takes nothing else: store"),
+    (["--list", "--small"], "--list takes nothing else: --small"),
+    (["--small", "--list"], "--list takes nothing else: --small"),
 ]
 
 

@@ -2,18 +2,28 @@
 
 /* --- tokens --- */
 
+/* What of a token is shown: whole characters of it. */
+static int shown_bytes(const token *token) {
+  enum { SHOWN_MAX = 40 };
+  size_t length = 0, bytes = 0;
+  for (; length < token->length; length += bytes) {
+    bytes = character_bytes(token->start + length, token->length - length);
+    if (bytes == 0 || length + bytes > SHOWN_MAX) break;
+  }
+  return (int)length;
+}
+
 void fail_at(compiler *c, const token *where, const char *message) {
   *c->at_end = where->kind == TOKEN_END || where->is_cut;
-  if (where->kind == TOKEN_END)
-    raise_error(c->vm, "%s:%u: %s, but the source ends here", c->file, where->line, message);
-  else
-    raise_error(c->vm, "%s:%u: %s, at \"%.*s\"", c->file, where->line, message,
-                (int)(where->length < 40 ? where->length : 40), where->start);
+  c->vm->line = where->line;
+  if (where->kind == TOKEN_END) raise_error(c->vm, "%s, but the source ends here", message);
+  raise_error(c->vm, "%s, at \"%.*s\"", message, shown_bytes(where), where->start);
 }
 
 void advance(compiler *c) {
   c->previous = c->current;
   c->current = lexer_next(&c->lexer);
+  c->vm->line = c->current.line;
   if (at(c, TOKEN_WRONG)) fail_at(c, &c->current, c->current.wrong);
 }
 
@@ -116,6 +126,9 @@ CRADLE_MAY_COLLECT static void compile_named_function(compiler *c) {
 static bool is_text(const token *token, const char *text) {
   return token->length == strlen(text) && memcmp(token->start, text, token->length) == 0;
 }
+static bool is_same(const token *a, const token *b) {
+  return a->length == b->length && memcmp(a->start, b->start, a->length) == 0;
+}
 
 CRADLE_MAY_COLLECT static void compile_method(compiler *c) {
   expect(c, TOKEN_NAME, "a method's name or \"}\"");
@@ -136,6 +149,7 @@ CRADLE_MAY_COLLECT static void compile_class(compiler *c) {
   if (accept(c, TOKEN_COLON)) {
     expect(c, TOKEN_NAME, "the parent's name");
     if (is_text(&c->previous, "super")) fail_at(c, &c->previous, "super is no class");
+    if (is_same(&c->previous, &name)) fail_at(c, &c->previous, "a class cannot be its own parent");
     emit_get(c, find_variable(c, &c->previous));
     add_local(c, "super", 5);
     emit_get(c, find_variable(c, &name));
@@ -396,27 +410,35 @@ static void compile_statement(compiler *c) {
 
 /* --- the whole --- */
 
-static void check_encoding(const compiler *c, const char *text, size_t length) {
-  uint32_t line = 1;
+static void check_encoding(vm *vm, const char *text, size_t length) {
   for (size_t i = 0; i < length;) {
     size_t bytes = character_bytes(text + i, length - i);
-    if (bytes == 0) raise_error(c->vm, "%s:%u: this is not UTF-8: byte 0x%02x", c->file, line, (unsigned char)text[i]);
-    if (text[i] == '\n') line++;
+    if (bytes == 0) raise_error(vm, "this is not UTF-8: byte 0x%02x", (unsigned char)text[i]);
+    if (text[i] == '\n') vm->line++;
     i += bytes;
   }
 }
 
+/* What may precede a program: a byte order mark, and a line that names its interpreter. */
+static void skip_preamble(lexer *lexer) {
+  static const char mark[] = "\xef\xbb\xbf";
+  size_t length = (size_t)(lexer->end - lexer->next);
+  if (length >= 3 && memcmp(lexer->next, mark, 3) == 0) lexer->next += 3;
+  if (lexer->end - lexer->next < 2 || lexer->next[0] != '#' || lexer->next[1] != '!') return;
+  while (lexer->next < lexer->end && *lexer->next != '\n') lexer->next++;
+}
+
 const prototype *compile(vm *vm, const source *source) {
   compiler c = {.vm = vm,
-                .file = source->file,
                 .lexer = {source->text, source->text + source->length, 1},
                 .is_interactive = source->is_interactive,
                 .at_end = source->at_end};
   function_state state;
   const token name = {.start = "main", .length = 4};
-  check_encoding(&c, source->text, source->length);
-  if (source->length > 1 && source->text[0] == '#' && source->text[1] == '!')
-    while (c.lexer.next < c.lexer.end && *c.lexer.next != '\n') c.lexer.next++;
+  vm->file = source->file;
+  vm->line = 1;
+  check_encoding(vm, source->text, source->length);
+  skip_preamble(&c.lexer);
   open_function(&c, &state, FUNCTION_MAIN, &name);
   advance(&c);
   while (!at(&c, TOKEN_END)) compile_statement(&c);

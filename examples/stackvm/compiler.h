@@ -13,7 +13,7 @@
 #include "lexer.h"
 #include "vm.h"
 
-#define LOCALS_MAX 250
+#define LOCALS_MAX 251 /* 250 variables, and the function itself */
 #define UPVALUES_MAX 250
 #define ARGUMENTS_MAX 200
 #define NESTING_MAX 150 /* of expressions and statements: each level takes some C stack */
@@ -58,7 +58,6 @@ typedef struct class_state {
 
 typedef struct compiler {
   vm *vm;
-  const char *file;
   lexer lexer;
   token current, previous;
   function_state *function;

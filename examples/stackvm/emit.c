@@ -270,7 +270,7 @@ void open_function(compiler *c, function_state *state, function_kind kind, const
   *state = (function_state){.outer = c->function, .kind = kind, .number = vm->prototype_count, .last = NOWHERE};
   if (vm->prototype_count == OPERANDS_MAX) raise_error(vm, "there are more than %d functions", OPERANDS_MAX);
   if (!grow(vm->prototypes, vm->prototype_count, vm->prototype_room)) raise_out_of_memory(vm);
-  state->prototype = prototype_new(name->start, name->length, c->file);
+  state->prototype = prototype_new(name->start, name->length, c->vm->file);
   if (state->prototype == NULL) raise_out_of_memory(vm);
   vm->prototypes[vm->prototype_count++] = state->prototype;
   c->function = state;

@@ -511,6 +511,7 @@ static void drop_prototypes(vm *vm, uint32_t count) {
 bool run_source(vm *vm, const source *source) {
   uint32_t prototypes = vm->prototype_count;
   *source->at_end = false;
+  settle_heap_max(vm);
   bool is_done = protect(vm, start_program, (void *)(uintptr_t)source);
   while (!is_done && vm->handler_count > 0) is_done = protect(vm, resume_program, NULL);
   if (is_done) return true;

@@ -115,7 +115,8 @@ static token operator(lexer *lexer, token token) {
       return finish(lexer, token, kind);
     }
   }
-  lexer->next++;
+  size_t bytes = character_bytes(lexer->next, rest(lexer));
+  lexer->next += bytes > 0 ? bytes : 1;
   return wrong(lexer, token, "this character means nothing here");
 }
 

@@ -1,10 +1,11 @@
-/* The text of values. Lists and maps are written out to a certain depth, which also ends those that contain themselves. */
+/* The text of values. Lists and maps are written out to a certain depth, are not begun again inside of themselves, and not begun
+ * inside of others once the text is long: a few lists that hold each other many times over would be a text without end. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "vm.h"
 
-enum { DEPTH_MAX = 5 };
+enum { DEPTH_MAX = 5, LONG_BYTES = 4 << 20 };
 
 /* Where text goes: a file, memory, or nowhere, to be counted. */
 typedef struct sink {
@@ -48,28 +49,49 @@ size_t number_text(double n, char text[NUMBER_TEXT]) {
   return (size_t)length;
 }
 
-static void add_value(sink *sink, value v, int depth);
+/* A list or map that is being written, in those around it. Nothing allocates meanwhile, so nothing moves. */
+typedef struct collection {
+  const struct collection *outer; /* or NULL */
+  const void *object;
+  int depth;
+} collection;
 
-static void add_list(sink *sink, const cradle_list *list, int depth) {
-  add_text(sink, "[");
-  for (size_t i = 0; i < list->length && depth < DEPTH_MAX; i++) {
-    if (i > 0) add_text(sink, ", ");
-    add_value(sink, cradle_list_get(list, i), depth + 1);
-  }
-  add_text(sink, depth < DEPTH_MAX || list->length == 0 ? "]" : "...]");
+static void add_value(sink *sink, value v, const collection *outer);
+
+static bool is_written_out(const sink *sink, const collection *this) {
+  if (this->depth >= DEPTH_MAX || (this->outer != NULL && sink->length > LONG_BYTES)) return false;
+  for (const collection *around = this->outer; around != NULL; around = around->outer)
+    if (around->object == this->object) return false;
+  return true;
 }
 
-static void add_map(sink *sink, const cradle_map *map, int depth) {
-  bool is_first = true;
+static collection inside(const collection *outer, const void *object) {
+  return (collection){outer, object, outer == NULL ? 0 : outer->depth + 1};
+}
+
+static void add_list(sink *sink, const cradle_list *list, const collection *outer) {
+  const collection this = inside(outer, list);
+  bool is_cut = list->length > 0 && !is_written_out(sink, &this);
+  add_text(sink, "[");
+  for (size_t i = 0; i < list->length && !is_cut; i++) {
+    if (i > 0) add_text(sink, ", ");
+    add_value(sink, cradle_list_get(list, i), &this);
+  }
+  add_text(sink, is_cut ? "...]" : "]");
+}
+
+static void add_map(sink *sink, const cradle_map *map, const collection *outer) {
+  const collection this = inside(outer, map);
+  bool is_cut = map->count > 0 && !is_written_out(sink, &this), is_first = true;
   add_text(sink, "{");
-  for (size_t e = cradle_map_next(map, 0); e != CRADLE_MAP_NONE && depth < DEPTH_MAX; e = cradle_map_next(map, e + 1)) {
+  for (size_t e = cradle_map_next(map, 0); e != CRADLE_MAP_NONE && !is_cut; e = cradle_map_next(map, e + 1)) {
     if (!is_first) add_text(sink, ", ");
     is_first = false;
-    add_value(sink, cradle_map_key_at(map, e), depth + 1);
+    add_value(sink, cradle_map_key_at(map, e), &this);
     add_text(sink, ": ");
-    add_value(sink, cradle_map_value_at(map, e), depth + 1);
+    add_value(sink, cradle_map_value_at(map, e), &this);
   }
-  add_text(sink, depth < DEPTH_MAX || map->count == 0 ? "}" : "...}");
+  add_text(sink, is_cut ? "...}" : "}");
 }
 
 static void add_function(sink *sink, const char *kind, const char *name) {
@@ -78,15 +100,15 @@ static void add_function(sink *sink, const char *kind, const char *name) {
   add_text(sink, ">");
 }
 
-static void add_object(sink *sink, value v, int depth) {
+static void add_object(sink *sink, value v, const collection *outer) {
   switch (cradle_type_of(address(v))) {
   case T_STRING:
-    if (depth > 0) add_text(sink, "\"");
+    if (outer != NULL) add_text(sink, "\"");
     add_string(sink, to_string(v));
-    if (depth > 0) add_text(sink, "\"");
+    if (outer != NULL) add_text(sink, "\"");
     break;
-  case T_LIST: add_list(sink, to_list(v), depth); break;
-  case T_MAP: add_map(sink, to_map(v), depth); break;
+  case T_LIST: add_list(sink, to_list(v), outer); break;
+  case T_MAP: add_map(sink, to_map(v), outer); break;
   case T_CLASS:
     add_text(sink, "<class ");
     add_string(sink, to_class(v)->name);
@@ -103,19 +125,19 @@ static void add_object(sink *sink, value v, int depth) {
   }
 }
 
-static void add_value(sink *sink, value v, int depth) {
+static void add_value(sink *sink, value v, const collection *outer) {
   char text[NUMBER_TEXT];
   if (is_number(v))
     add(sink, text, number_text(to_double(v), text));
   else if (is_object(v))
-    add_object(sink, v, depth);
+    add_object(sink, v, outer);
   else
     add_text(sink, v == NIL ? "nil" : v == TRUE ? "true" : "false");
 }
 
 void print_value(value v, FILE *out) {
   sink sink = {.file = out};
-  add_value(&sink, v, 0);
+  add_value(&sink, v, NULL);
 }
 
 cradle_string *to_text(vm *vm, value v) {
@@ -123,10 +145,10 @@ cradle_string *to_text(vm *vm, value v) {
   if (is_string(v)) return to_string(v);
   if (is_number(v)) return cradle_string_new(&vm->kit, text, number_text(to_double(v), text));
   sink counted = {.length = 0}, written = {.length = 0};
-  add_value(&counted, v, 0);
+  add_value(&counted, v, NULL);
   CRADLE_ROOT_VALUE(vm->mutator, v);
   cradle_string *made = cradle_string_blank(&vm->kit, counted.length);
   written.memory = made->bytes;
-  add_value(&written, v, 0);
+  add_value(&written, v, NULL);
   return made;
 }

@@ -104,7 +104,31 @@ void raise_value(vm *vm, value thrown) {
 }
 
 void raise_out_of_memory(vm *vm) {
-  raise_error(vm, "out of memory");
+  raise_value(vm, vm->out_of_memory);
+}
+
+/* --- when memory runs out --- */
+
+/* By how much the maximum is raised. */
+static size_t spare_bytes(const vm *vm) {
+  size_t part = vm->heap_max / 16, least = (size_t)4 << 20;
+  return part > least ? part : least;
+}
+
+/* What handles the error needs some memory before it can drop what holds the rest. */
+CRADLE_MAY_COLLECT static void raise_heap_max(vm *vm) {
+  size_t raised = vm->heap_max_now + spare_bytes(vm);
+  vm->is_out_of_memory = false;
+  if (vm->heap_max == 0 || !vm->may_raise_max || !cradle_heap_set_max(vm->mutator, raised, NULL)) return;
+  vm->heap_max_now = raised;
+  vm->may_raise_max = false;
+}
+
+/* A maximum that is set leaves some room beside what lives: it goes back when what is run next can do with that. */
+void settle_heap_max(vm *vm) {
+  vm->may_raise_max = true;
+  if (vm->heap_max_now == vm->heap_max) return;
+  if (cradle_heap_set_max(vm->mutator, vm->heap_max, NULL)) vm->heap_max_now = vm->heap_max;
 }
 
 bool protect(vm *vm, protected_function function, void *data) {
@@ -115,6 +139,7 @@ bool protect(vm *vm, protected_function function, void *data) {
     function(vm, data);
   else
     cradle_unwind(vm->mutator, &protection.checkpoint);
+  if (vm->is_out_of_memory) raise_heap_max(vm);
   vm->protection = protection.outer;
   return is_whole;
 }
@@ -134,11 +159,14 @@ void report_error(vm *vm) {
   enum { SHOWN = 8 };
   uint32_t count = vm->frame_count;
   fflush(stdout);
-  if (count > 0) fprintf(stderr, "%s:%u: ", vm->frames[count - 1].prototype->file, frame_line(&vm->frames[count - 1]));
+  if (count > 0)
+    fprintf(stderr, "%s:%u: ", vm->frames[count - 1].prototype->file, frame_line(&vm->frames[count - 1]));
+  else
+    fprintf(stderr, "%s:%u: ", vm->file, vm->line);
   if (vm->thrown == UNDEFINED) {
     fputs(vm->message, stderr);
   } else {
-    fputs("thrown: ", stderr);
+    if (vm->thrown != vm->out_of_memory) fputs("thrown: ", stderr);
     print_value(vm->thrown, stderr);
   }
   fputc('\n', stderr);
@@ -174,9 +202,11 @@ static size_t profiled_frames(void *data, cradle_mutator *mutator, cradle_frame 
 /* --- start and end --- */
 
 static void out_of_memory(void *data, cradle_mutator *mutator, size_t size) {
+  vm *vm = data;
   (void)mutator;
   (void)size;
-  raise_out_of_memory(data);
+  vm->is_out_of_memory = true;
+  raise_out_of_memory(vm);
 }
 
 static void root(vm *vm, void *variable, cradle_kind kind) {
@@ -186,7 +216,7 @@ static void root(vm *vm, void *variable, cradle_kind kind) {
 void vm_start(vm *vm) {
   cradle_options options;
   cradle_error error;
-  *vm = (struct vm){.thrown = UNDEFINED, .message = "out of memory"};
+  *vm = (struct vm){.thrown = UNDEFINED, .out_of_memory = UNDEFINED, .message = "out of memory"};
   cradle_options_init(&options);
   options.types = object_types;
   options.type_count = T_COUNT;
@@ -195,6 +225,8 @@ void vm_start(vm *vm) {
   options.on_out_of_memory = out_of_memory;
   options.handler_data = vm;
   options.stack = (cradle_stack){profiled_frames, vm};
+  cradle_options_from_environment(&options); /* cradle_start does that, too; here it tells the maximum */
+  vm->heap_max = vm->heap_max_now = options.heap_max_bytes;
   vm->heap = cradle_start(&options, &error);
   if (vm->heap == NULL) raise_error(vm, "%s", error.message);
   vm->mutator = cradle_mutator_new(vm->heap);
@@ -207,6 +239,8 @@ void vm_start(vm *vm) {
   root(vm, &vm->constant_numbers, CRADLE_KIND_REFERENCE);
   root(vm, &vm->global_numbers, CRADLE_KIND_REFERENCE);
   root(vm, &vm->thrown, CRADLE_KIND_VALUE);
+  root(vm, &vm->out_of_memory, CRADLE_KIND_VALUE);
+  vm->out_of_memory = object(cradle_string_new(&vm->kit, vm->message, strlen(vm->message)));
   vm->constant_numbers = cradle_map_new(&vm->kit, &cradle_keys_strings);
   vm->global_numbers = cradle_map_new(&vm->kit, &cradle_keys_strings);
   define_builtins(vm);

@@ -64,8 +64,16 @@ typedef struct vm {
   cradle_map *constant_numbers; /* constant -> its number */
   cradle_map *global_numbers;   /* name -> its number */
   value thrown;                 /* what is on its way to a handler; UNDEFINED: the text of message */
+  value out_of_memory;          /* what is thrown then, made while there is memory */
   char message[256];
+  const char *file; /* that was compiled last, and the line where the compiler is or was */
+  uint32_t line;
   uint64_t class_count;
+
+  size_t heap_max;       /* as the user wants it; 0: the collector's own affair */
+  size_t heap_max_now;   /* raised since memory ran out */
+  bool is_out_of_memory; /* on the way to the innermost protect() */
+  bool may_raise_max;
 
   protection *protection;
 } vm;
@@ -85,6 +93,9 @@ typedef void (*protected_function)(vm *vm, void *data);
 bool protect(vm *vm, protected_function function, void *data) CRADLE_MAY_COLLECT;
 /* The value that a handler gets for the error on its way. */
 value take_error(vm *vm) CRADLE_MAY_COLLECT;
+/* To be called before a program, or the next line of the prompt, is run: puts the maximum heap back that was raised when memory ran
+ * out, if enough is free again, and lets it be raised once. */
+void settle_heap_max(vm *vm) CRADLE_MAY_COLLECT;
 /* Prints the error on its way with the functions it left. */
 void report_error(vm *vm);
 /* Drops it, and empties the stacks. */

@@ -88,7 +88,8 @@ CRADLE_INLINE void cradle_scope_close(cradle_scoped_root *root) {
   cradle_scoped_root name __attribute__((cleanup(cradle_scope_close))) =                                                \
       cradle_scope_describe((mutator), (void *)(uintptr_t)&(variable), (kind));                                         \
   cradle_scope_open(&name)
-/* Roots a local pointer variable, which holds a valid reference or NULL now and from here on, until the end of the scope. */
+/* Roots a local pointer variable, which holds a valid reference or NULL now and from here on, until the end of the scope. One root
+ * a source line: the line is in its name, and a second one there does not compile. */
 #define CRADLE_ROOT(mutator, variable) \
   CRADLE_SCOPED_(mutator, variable, CRADLE_KIND_REFERENCE, CRADLE_JOIN(cradle_root_, __LINE__))
 /* The same for a local 8-byte variable with a value in the heap's encoding. */

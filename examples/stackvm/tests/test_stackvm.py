@@ -31,7 +31,8 @@ QUICK = [
     {"CRADLE_GC_NURSERY": "64M"},
 ]
 # Programs that fill their heap or stack, and the heap they get: collections at every allocation would take hours.
-FILLING = {"memory": "8M", "error_memory": "8M", "recursion": "32M", "statements": "8M"}
+FILLING = {"memory": "8M", "error_memory": "8M", "recursion": "32M", "statements": "8M",
+           "full": "8M"}
 
 REFUSED_SOURCES = [
     ("let", 'stdin:1: expected a variable\'s name after let, but the source ends here'),
@@ -58,6 +59,8 @@ REFUSED_SOURCES = [
     ("class A { f() { super.f(); } }", "super outside of a class with a parent"),
     ("class A { init() { return 5; } }", "init returns the instance and nothing else"),
     ("class A : this {}", "expected the parent's name"),
+    ("class A {}\nclass A : A {}", 'stdin:2: a class cannot be its own parent, at "A"'),
+    ("{ class B : B {} }", 'stdin:1: a class cannot be its own parent, at "B"'),
     ("{ let a; let a; }", "this block has a variable of that name"),
     ("fn f(a, a) {}", "this block has a variable of that name"),
     ("try { }", "expected catch after a try's block, but the source ends here"),
@@ -77,23 +80,33 @@ REFUSED_SOURCES = [
     ("{" + "".join(f"let a{i};" for i in range(251)) + "}", "more than 250 variables"),
     ("fn f() {" + "x = y;" * 12000 + "}", "more than 65535 bytes of code"),
     ("".join("fn f() { return [%s]; }" % ",".join(str(1000 * i + j) for j in range(1000)) for i in range(67)),
-     "there are more than 65535 constants"),
+     "stdin:1: there are more than 65535 constants"),
+    ("\n" + ("fn f() {" + "fn() {};" * 1000 + "}") * 66, "stdin:2: there are more than 65535 functions"),
     ("fn f() {" + "".join(f"fn g{i}() {{ return {i}; }}" for i in range(300)) + "}", "more than 250 variables"),
     (b"print(1);\n\xff", "stdin:2: this is not UTF-8: byte 0xff"),
     (b"print(\"\xe2\x82\");", "stdin:1: this is not UTF-8: byte 0xe2"),
     (b"print(1);\0", "this character means nothing here"),
+    ("let é = 1;", 'stdin:1: this character means nothing here, at "é"'),
+    ("print(1 € 2);", 'stdin:1: this character means nothing here, at "€"'),
+    ("print(\"x" + "é" * 40 + "\"\"\");", 'expected ")" after the arguments, at "'),
+    ("f 1 \"x" + "é" * 40 + "\";", 'at "1"'),
+    ("f \"x" + "é" * 40 + "\";", 'at "x' + "é" * 19 + '"'),
+    (b"print(1);\n\xef\xbb\xbf", 'stdin:2: this character means nothing here, at "\ufeff"'),
 ]
 ACCEPTED_SOURCES = [
     ("", ""),
     ("#! interpreter\nprint(1);", "1\n"),
     ("// only a comment", ""),
+    (b"\xef\xbb\xbfprint(1);", "1\n"),
+    (b"\xef\xbb\xbf", ""),
+    (b"\xef\xbb\xbf#! interpreter\nprint(1);", "1\n"),
     ("print(1); // no line end", "1\n"),
     (";;{}{;}", ""),
     ("(" * 100 + "1" + ")" * 100 + ";", ""),
     ("print(len([" + "1," * 5000 + "]));", "5000\n"),
     ("print(len({" + ",".join(f"k{i}: {i}" for i in range(5000)) + "}));", "5000\n"),
     ("fn f(" + ",".join(f"a{i}" for i in range(200)) + ") { return a199; } print(f(" + ",".join(map(str, range(200))) + "));", "199\n"),
-    ("{" + "".join(f"let a{i} = {i};" for i in range(240)) + "print(a239 + a1); }", "240\n"),
+    ("{" + "".join(f"let a{i} = {i};" for i in range(250)) + "print(a249 + a1); }", "250\n"),
     ("print(\"" + "é" * 3000 + "\");", "é" * 3000 + "\n"),
 ]
 
@@ -208,6 +221,33 @@ def check_commands(runner):
             runner.check("standard output is full", result.returncode == 1 and b"standard output" in result.stderr, result)
 
 
+def check_memory(runner):
+    """The prompt can be used when memory ran out and a global still holds it; the maximum goes back when it does no more."""
+    endless = "while (true) k = [k];\n"
+    small = {"CRADLE_GC_MAX": "8M", "CRADLE_GC_NURSERY": "512K"}
+    full = b"stdin:1: out of memory\n"
+    result = runner.run([], {"CRADLE_GC_MAX": "64M"}, f"let k = nil;\n{endless}print(1);\nk = nil;\nprint(2);\n".encode())
+    runner.check("prompt without memory", result.stdout == b"1\n2\n" and result.stderr == full, result)
+    result = runner.run([], small, f"let k = nil;\n{endless * 3}k = nil;\nlet s = \"x\";\nwhile (len(s) < 3e6) s += s;\n".encode())
+    runner.check("maximum put back", result.stderr == full * 4, result)
+    result = runner.run([], small, ('let s = "' + "x" * 16000000 + '";\nprint(1);\n').encode())
+    runner.check("source without memory", result.stdout == b"1\n" and result.stderr == full, result)
+    # Refused by the system, the prompt can only say so; a program that catches it can go on.
+    limit = 'ulimit -v 400000; exec "$0" "$@"'
+    if subprocess.run(["sh", "-c", limit, runner.program, "--help"], capture_output=True).returncode != 0:
+        print("memory refused by the system: not run, the program does not start in so little address space")
+        return
+    source = f"let k = nil;\n{endless}print(1);\ntry {{ {endless} }} catch (e) {{ k = nil; print(e); }}\n".encode()
+    for arguments in [], ["-"]:
+        runner.runs += 1
+        given = source if not arguments else source.replace(endless.encode(), b"", 1)
+        result = subprocess.run(["sh", "-c", limit, runner.program, *arguments], input=given, capture_output=True)
+        holds = result.returncode in (0, 1) and b"out of memory" in result.stderr + result.stdout
+        if arguments:
+            holds = result.returncode == 0 and result.stdout == b"1\nout of memory\n"
+        runner.check(f"memory refused by the system {arguments}", holds, result)
+
+
 def damaged(source, rng):
     """A copy of a program with some tokens dropped, doubled, exchanged, or bytes changed."""
     tokens = re.findall(rb'"(?:\\.|[^"\\])*"|\w+|\s+|[^\w\s]', source)
@@ -265,6 +305,7 @@ def main():
         check_readme(runner)
         check_sources(runner)
         check_commands(runner)
+        check_memory(runner)
     print(f"{runner.runs} runs, {runner.faults} wrong")
     return 1 if runner.faults or not runner.runs else 0
 

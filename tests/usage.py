@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Asks programs how they are used, and gives them arguments that they do not know: nothing may begin then.
+
+    usage.py TOOLS [SPAN_TABLE]
+
+TOOLS is the folder tools/. The Python tools are asked without the packages that they work with.
+"""
+
+import pathlib
+import subprocess
+import sys
+
+
+def main():
+    tools = pathlib.Path(sys.argv[1])
+    bare_python = [sys.executable, "-I", "-S"]
+    cases = [
+        ([tools / "quickstart", "--help"], 0, "usage: tools/quickstart "),
+        ([tools / "quickstart", "now"], 2, "usage: tools/quickstart "),
+        ([*bare_python, tools / "cradle-heap", "--help"], 0, "usage: cradle-heap"),
+        ([*bare_python, tools / "cradle-heap", "--no-such-option"], 2, "usage: cradle-heap"),
+        ([*bare_python, tools / "cradle-heap", "dump"], 1, "cradle-heap needs numpy"),
+    ]
+    for span_table in sys.argv[2:]:
+        cases += [
+            ([span_table, "--help"], 0, "usage: span-table"),
+            ([span_table, "64"], 2, "span-table: no arguments are known: 64"),
+        ]
+    faults = 0
+    for command, status, words in cases:
+        # Without a PATH, set-up could not even begin.
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60, env={"PATH": ""})
+        if result.returncode != status or words not in (result.stderr if status else result.stdout):
+            faults += 1
+            print(*command, f": expected exit status {status} and {words!r}: {result.returncode}\n{result.stdout}{result.stderr}")
+    print(f"{len(cases)} commands, {faults} wrong")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,11 +1,11 @@
 /* The write barrier: after every store of a reference or value into an object that is not provably just allocated (no call
  * that may collect since), call it. It tests one flag byte of the object and branches rarely. Nothing here collects.
  *
- * Callbacks must not store: the collection that called them may have looked at the object already. What the barrier does when the
- * flag is set is refused there with a message (of a copy, after the words were copied). The inline test alone cannot tell: it
- * lets a store pass into an object that the collection has still to look at, where it does no harm, and into one that has moved
- * and that the callback knows by its old address, where it is lost or overwrites what the collector keeps there. With
- * CRADLE_CHECKED every store from a callback is refused.
+ * Callbacks must not store: the collection that called them may have looked at the object already. With the object's flag set, as
+ * every old one has it then that the collection has come to, the store is refused with a message (a copy after its words were
+ * copied). The inline test alone cannot refuse. It lets a store pass into an object that the collection has still to look at,
+ * which does no harm, and into one that has moved and that the callback knows by its old address: that store is lost, or
+ * overwrites what the collector keeps there. With CRADLE_CHECKED every store from a callback is refused.
  */
 #ifndef CRADLE_BARRIER_H
 #define CRADLE_BARRIER_H

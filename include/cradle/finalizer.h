@@ -24,8 +24,8 @@
  *
  * External sizes (cradle_type.external_size) tell the pacing of major collections what live objects own outside the heap: it
  * asks each when it becomes old, and again in each major collection. Young objects are not asked; tell of what was just
- * allocated for one with cradle_external_pressure, or many large buffers pile up before the nursery is full. Each
- * of the two sums counts as 1 EiB at most, whatever a callback says.
+ * allocated for one with cradle_external_pressure, or many large buffers pile up before the nursery is full.
+ * Each of the two sums counts as 1 EiB at most, whatever a callback says.
  *
  * No function here collects unless it says so.
  */

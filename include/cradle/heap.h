@@ -45,8 +45,8 @@ CRADLE_API void cradle_collect_compacting(cradle_mutator *mutator) CRADLE_MAY_CO
 CRADLE_API bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) CRADLE_MAY_COLLECT;
 
 /* Tells of memory outside the heap that objects own, such as malloc'ed buffers: bytes are added to what the major
- * collection's pacing counts, or taken away when negative; more than was added so is misuse, and
- * so is a sum above 1 EiB; then nothing was added. Does not collect. */
+ * collection's pacing counts, or taken away when negative. More than was added so is misuse, and so is a sum above 1 EiB; the sum
+ * stays as it was. Does not collect. */
 CRADLE_API void cradle_external_memory(cradle_mutator *mutator, int64_t bytes);
 
 /* Checks the whole heap: structure, headers, every slot, completeness of the remembered set. true when sound; else false and

@@ -50,7 +50,8 @@ struct cradle_mutator {
 #define CRADLE_MUTATOR_SHADOW_LIMIT_OFFSET 24
 
 /* Makes the heap's mutator, attached to the calling thread. A heap has one mutator at a time in this version; asking for a
- * second one is misuse. NULL when memory runs out, that is, when the system refuses the shadow stack's first pages. Does not collect. */
+ * second one is misuse. NULL when memory runs out, that is, when the system refuses the shadow stack's first pages. Does not
+ * collect. */
 CRADLE_API cradle_mutator *cradle_mutator_new(cradle_heap *heap) CRADLE_GRANTS_COLLECTION;
 /* Empties the nursery with a minor collection (objects that only this mutator's roots held are dropped with them) and ends
  * the mutator. Its shadow stack must be empty and no scoped root open. NULL is ignored. */

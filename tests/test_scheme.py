@@ -235,6 +235,8 @@ def check_arguments(scheme, timeout):
         empty.write_text("", encoding="utf-8")
         marked, nested = Path(place, "marked.scm"), Path(place, "nested.scm")
         marked.write_bytes("\ufeff(display \"marked\")\n\ufeff".encode())
+        deep = Path(place, "deep.scm")
+        deep.write_text("(define (f n) (+ 1 (f n)))\n(f 1)\n", encoding="utf-8")
         nested.write_text("(display 1)\n\n'" + "(" * 1000000, encoding="utf-8")
         cases = [
             ([Path(place, "absent.scm")], 1, "", "No such file or directory"),
@@ -242,6 +244,7 @@ def check_arguments(scheme, timeout):
             ([empty], 0, "", ""),
             ([empty, loads], 1, "caught loaded", "bad.scm:2: error: unbound variable: h"),
             (["--gc-stats", empty], 0, "", "minor collections"),
+            ([deep], 1, "", "deep.scm:1: error: recursion is too deep"),
             (["--help"], 0, "usage: scheme", ""),
             ([marked], 1, "marked", "marked.scm:2: error: unbound variable"),
             (["--stack=2M", nested], 1, "1", "nested.scm:3: error: recursion is too deep"),

@@ -147,8 +147,7 @@ node *compile_lambda(scheme *s, scope *outer, value name, value parameters, valu
   CRADLE_ROOT_VALUE(s->m, in.names);
   check_form(s, body, 1, -1, where);
   uint32_t required = 0;
-  for (; is_pair(parameters); parameters = cdr(parameters), required++)
-    add_distinct(s, &in, car(parameters), NIL, where);
+  for (; is_pair(parameters); parameters = cdr(parameters), required++) add_distinct(s, &in, car(parameters), NIL, where);
   bool has_rest = parameters != NIL;
   if (has_rest) add_distinct(s, &in, parameters, NIL, where);
   node *code = compile_body(s, &in, body, where);

@@ -74,17 +74,16 @@ void fail_interrupted(scheme *s) {
 
 #define ROOM_LEAST_BYTES ((uint64_t)4 << 20)
 
-/* A sixteenth more of the maximum heap, so that there is room to handle the error and to drop what holds the memory; unless there
- * is room: one object can be too large for all memory. Without a maximum the system has refused, and nothing helps. */
+/* A sixteenth more of the maximum heap, so that there is room to handle the error and to drop what holds the memory. Not for an
+ * object that is larger than that: there is room for smaller ones. Without a maximum the system has refused, and nothing helps. */
 CRADLE_MAY_COLLECT static void raise_max(scheme *s) {
   cradle_stats now;
   cradle_heap_stats(s->heap, &now, sizeof now, false);
-  uint64_t used = now.nursery_bytes + now.arenas_in_use * now.arena_bytes, max = now.heap_max_bytes;
-  if (max == 0 || used + ROOM_LEAST_BYTES < max) return;
-  uint64_t more = max / 16 > ROOM_LEAST_BYTES ? max / 16 : ROOM_LEAST_BYTES;
-  if (!cradle_heap_set_max(s->m, max + more, NULL)) return;
+  uint64_t max = now.heap_max_bytes, more = max / 16 > ROOM_LEAST_BYTES ? max / 16 : ROOM_LEAST_BYTES;
+  if (max == 0 || s->refused_bytes > more || !cradle_heap_set_max(s->m, max + more, NULL)) return;
   if (s->usual_max_bytes == 0) s->usual_max_bytes = max;
   s->tries_usual_max = true;
+  s->refused_bytes = 0;
 }
 
 bool restore_max(scheme *s) {
@@ -96,17 +95,18 @@ bool restore_max(scheme *s) {
 }
 
 void restore_max_or_raise(scheme *s) {
-  if (!restore_max(s)) raise_max(s);
+  if (!restore_max(s) && s->refused_bytes != 0) raise_max(s);
 }
 
 CRADLE_UNCHECKED_COLLECTION
 void memory_ran_out(void *data, cradle_mutator *m, size_t size) {
-  (void)m, (void)size;
+  (void)m;
   scheme *s = data;
   if (s->memory_error == 0) {
     fputs("scheme: no memory to start with\n", stderr);
     exit(1);
   }
+  s->refused_bytes = size;
   if (s->usual_max_bytes == 0) raise_max(s);
   ((error *)object_of(s->memory_error))->where = s->where;
   raise_without_handlers(s, s->memory_error);

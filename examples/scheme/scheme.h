@@ -243,6 +243,7 @@ struct scheme {
   uint64_t where;          /* of the call that is being made */
   size_t usual_max_bytes;  /* the maximum heap, while memory_ran_out has raised it; else 0 */
   bool tries_usual_max;    /* nobody has tried to put it back since */
+  size_t refused_bytes;    /* what was asked for when memory ran out last, since it was raised; 0: it has not */
   char *stack_limit;       /* C's stack must not go below */
   cradle_word *shadow_most; /* nor the shadow stack above, by more than a call's arguments */
   bool wants_exit;

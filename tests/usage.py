@@ -17,6 +17,8 @@ def main():
     cases = [
         ([tools / "quickstart", "--help"], 0, "usage: tools/quickstart "),
         ([tools / "quickstart", "now"], 2, "usage: tools/quickstart "),
+        ([tools / "check", "--help"], 0, "usage: tools/check "),
+        ([tools / "check", "--fast"], 2, "usage: tools/check "),
         ([*bare_python, tools / "cradle-heap", "--help"], 0, "usage: cradle-heap"),
         ([*bare_python, tools / "cradle-heap", "--no-such-option"], 2, "usage: cradle-heap"),
         ([*bare_python, tools / "cradle-heap", "dump"], 1, "cradle-heap needs numpy"),

@@ -105,7 +105,7 @@ static void keep_pinned(compact_context *context) {
   }
 }
 
-/* The places of an arena that is kept are room. */
+/* The free places of an arena that is kept are room; sign -1 takes them back. */
 static void keep(compact_context *context, uint32_t arena, int sign) {
   const crd_old *old = &context->heap->old;
   context->room.pages += sign * old->arenas.meta[arena].free_pages;
@@ -117,6 +117,7 @@ static void keep(compact_context *context, uint32_t arena, int sign) {
   }
 }
 
+/* The objects of an arena that is to be emptied look for places; sign -1: they do not. */
 static void move(compact_context *context, uint32_t arena, int sign) {
   const crd_old *old = &context->heap->old;
   for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES); is_in(page, arena);

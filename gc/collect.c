@@ -4,9 +4,6 @@
 #include "gc/probes.h"
 #include "gc/services.h"
 
-/* Of the pause target, what an increment may use at least after a long minor collection, as a share; past the threshold it may use
- * all of it beside the minor collection. */
-#define STEP_SHARE 4
 /* Used bytes beyond the threshold by this share of it and of the minimum: marking fell behind what is promoted, and is finished
  * at once. */
 #define OVERSHOOT_SHARE 4
@@ -126,9 +123,8 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
   if (target == 0 || used > pacing->threshold + (pacing->threshold + pacing->min) / OVERSHOOT_SHARE) return whole();
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
-  uint64_t least = crd_platform_now_ns() + (used > pacing->threshold ? target : target / STEP_SHARE);
-  uint64_t deadline = begin + target - target / 8;
-  return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked), deadline > least ? deadline : least};
+  return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked),
+                      crd_pacing_deadline(pacing, used, begin, crd_platform_now_ns(), target)};
 }
 
 /* Used bytes at which a major collection is to begin: without a pause target all of it is one increment, at the threshold. */

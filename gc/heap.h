@@ -354,6 +354,9 @@ uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes);
 /* Bytes to mark in the increment after a minor collection that promoted so many. */
 uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                               uint64_t unmarked_bytes);
+/* When that increment ends at the latest: its pause began at begin_ns, its minor collection is over now. */
+uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint64_t begin_ns, uint64_t now_ns,
+                             uint64_t target_ns);
 /* Tells it what a minor collection promoted and what an increment marked. */
 void crd_pacing_promoted(crd_pacing *pacing, uint64_t bytes);
 void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes);

@@ -1,11 +1,11 @@
-/* Pacing: when a major collection is due, and how much of it an increment must do.
+/* Pacing: when a major collection is due, how much of it an increment must do, and until when.
  *
  * The threshold is RPython's rule: the bytes that survived times a factor, at most a stated distance above them, at most a
  * growth above the last threshold, at least a minimum, and never above the maximum heap. Of the bytes that survived, those that
- * only seem to live are estimated and left out. A collection in increments must be
- * over when the threshold is reached, so it begins earlier by what is likely to be promoted meanwhile. All of this is
- * arithmetic on bytes: no clock, the same run gives the same collections. No sum wraps around, because the options' bytes and each
- * kind of external memory count as COUNTED_MAX_BYTES at most; products are made by scaled.
+ * only seem to live are estimated and left out. A collection in increments must be over when the threshold is reached, so it
+ * begins earlier by what is likely to be promoted meanwhile. This is arithmetic on bytes, so that the same run gives the same
+ * collections, and no clock is read here. No sum wraps around, because the options' bytes and each kind of external memory
+ * count as COUNTED_MAX_BYTES at most; products are made by scaled.
  */
 #include "gc/heap.h"
 
@@ -18,6 +18,10 @@
 #define MARK_PER_PROMOTED 2
 #define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
+/* Of the pause target, an eighth is kept for what follows the increment. After a long minor collection it has a quarter at least;
+ * past the threshold all of it, beside the minor collection. */
+#define AFTERWARDS_SHARE 8
+#define INCREMENT_SHARE 4
 
 static uint64_t smaller(uint64_t a, uint64_t b) {
   return a < b ? a : b;
@@ -76,6 +80,12 @@ uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes,
   uint64_t room = pacing->threshold > used_bytes ? pacing->threshold - used_bytes : 0;
   if (room <= promoted_bytes) return larger(least, unmarked_bytes);
   return larger(least, scaled(unmarked_bytes, 1.25 * (double)promoted_bytes / (double)room));
+}
+
+uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint64_t begin_ns, uint64_t now_ns,
+                             uint64_t target_ns) {
+  uint64_t least = used_bytes > pacing->threshold ? target_ns : target_ns / INCREMENT_SHARE;
+  return larger(begin_ns + target_ns - target_ns / AFTERWARDS_SHARE, now_ns + least);
 }
 
 static void move_average(uint64_t *average, uint64_t value) {

@@ -381,6 +381,16 @@ static void an_increment_marks_its_share_of_the_way(void **state) {
   assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 400 * mib, 80 * mib), 80 * mib);
 }
 
+/* The rest of the pause, less an eighth for what follows; a quarter at least, and past the threshold all of the target. */
+static void an_increment_ends_with_the_pause_or_a_little_later(void **state) {
+  (void)state;
+  crd_pacing pacing = {.threshold = 1000};
+  assert_int_equal(crd_pacing_deadline(&pacing, 1000, 50000, 50400, 2000), 51750);
+  assert_int_equal(crd_pacing_deadline(&pacing, 1000, 50000, 51300, 2000), 51800); /* a long minor collection */
+  assert_int_equal(crd_pacing_deadline(&pacing, 1000, 50000, 59000, 2000), 59500); /* beyond the target by itself */
+  assert_int_equal(crd_pacing_deadline(&pacing, 1001, 50000, 50400, 2000), 52400);
+}
+
 /* --- mark stack overflow, word stacks --- */
 
 static void a_word_stack_grows_to_its_end_and_says_so(void **state) {
@@ -700,6 +710,7 @@ int main(void) {
       cmocka_unit_test(pacing_takes_what_the_options_say),
       cmocka_unit_test(pacing_of_the_largest_numbers),
       cmocka_unit_test(an_increment_marks_its_share_of_the_way),
+      cmocka_unit_test(an_increment_ends_with_the_pause_or_a_little_later),
       cmocka_unit_test(what_a_word_stack_held_is_dropped),
       cmocka_unit_test(a_word_stack_takes_what_the_address_space_has),
       cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),

@@ -18,8 +18,8 @@
 #define MARK_PER_PROMOTED 2
 #define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
-/* Of the pause target, an eighth is kept for what follows the increment. After a long minor collection it has a quarter at least;
- * past the threshold all of it, beside the minor collection. */
+/* Of the pause target, an eighth is kept for what follows the increment. The increment has a quarter at least, however long the
+ * minor collection was, so that marking advances; past the threshold all of the target, so that it ends. */
 #define AFTERWARDS_SHARE 8
 #define INCREMENT_SHARE 4
 

@@ -101,6 +101,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   cradle_collect_minor(w.m);
   (void)cradle_pop(w.m);
   close_world(&w);
+  if (system_mapped_bytes() != 0) {
+    fprintf(stderr, "fuzz_heap: the heap left %zu bytes of address space\n", system_mapped_bytes());
+    abort();
+  }
   return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #if defined(__linux__)
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* Between two readings while it works a collection takes some tens of microseconds. */
@@ -32,7 +33,36 @@ void system_reset(void) {
   system_heal();
 }
 
+static size_t mapped_bytes;
+
+size_t system_mapped_bytes(void) {
+  return mapped_bytes;
+}
+
+/* With MAP_FIXED the range was mapped before. */
+static void *counting_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
+  void *mapped = mmap(address, size, protection, flags, file, offset);
+  if (mapped != MAP_FAILED && !(flags & MAP_FIXED)) mapped_bytes += size;
+  return mapped;
+}
+
+static int counting_munmap(void *address, size_t size) {
+  int status = munmap(address, size);
+  if (status == 0) mapped_bytes -= size;
+  return status;
+}
+
+/* Onto a range that was mapped before. */
+static void *counting_mremap(void *from, size_t size, size_t new_size, int flags, void *to) {
+  void *moved = mremap(from, size, new_size, flags, to);
+  if (moved != MAP_FAILED) mapped_bytes -= size;
+  return moved;
+}
+
 #define clock_gettime ticking_gettime
+#define mmap counting_mmap
+#define munmap counting_munmap
+#define mremap counting_mremap
 #define CRADLE_FAULT_INJECTION 1
 #include "gc/platform/pages_linux.c"
 
@@ -54,4 +84,7 @@ void system_refuse(unsigned after, unsigned count) {
 }
 void system_heal(void) {}
 void system_reset(void) {}
+size_t system_mapped_bytes(void) {
+  return 0;
+}
 #endif

@@ -1,13 +1,17 @@
 /* The system under a fuzzed heap: a clock that every reading moves on by the same time, so that an input is the same run each
  * time and a finding comes back, and memory that can be refused. It takes the place of the library's pages on Linux; elsewhere
- * time is the system's, and nothing is refused. */
+ * time is the system's, nothing is refused, and nothing counted. */
 #ifndef TESTS_FUZZ_SYSTEM_H
 #define TESTS_FUZZ_SYSTEM_H
+
+#include <stddef.h>
 
 /* The clock starts, and nothing is refused any more. */
 void system_reset(void);
 /* After so many more calls for memory the next ones are refused, so many of them. */
 void system_refuse(unsigned after, unsigned count);
 void system_heal(void);
+/* Of address space that the library has taken and not given back. */
+size_t system_mapped_bytes(void);
 
 #endif

@@ -720,8 +720,10 @@ static void another_thread(void **state) {
 /* What has a number has a name of its own; what is none has one that says so. */
 #define ASSERT_NAMED(name_of, last, unknown)                                        \
   do {                                                                             \
-    for (int i = 0; i <= (int)(last); i++)                                         \
+    for (int i = 0; i <= (int)(last); i++) {                                       \
+      assert_string_not_equal(name_of(i), "");                                     \
       for (int j = 0; j < i; j++) assert_string_not_equal(name_of(i), name_of(j)); \
+    }                                                                              \
     assert_string_equal(name_of((int)(last) + 1), unknown);                        \
   } while (0)
 

@@ -85,6 +85,16 @@ static void a_seed_repeats_and_another_differs(void **state) {
   assert_in_range(different, 10, 19);
 }
 
+/* Twice such a period has no room in a word. */
+static void a_random_distance_may_be_of_any_mean(void **state) {
+  (void)state;
+  static const uint64_t periods[] = {1, UINT64_MAX / 2, UINT64_MAX / 2 + 1, UINT64_MAX / 2 + 2, UINT64_MAX};
+  for (size_t i = 0; i < sizeof periods / sizeof *periods; i++) {
+    bool at[POINTS];
+    assert_int_equal(collected_at(periods[i], 42, 0, 0, at), periods[i] == 1 ? POINTS : 0);
+  }
+}
+
 static void bounds_leave_the_one_collection(void **state) {
   (void)state;
   bool all[POINTS], one[POINTS];
@@ -446,6 +456,7 @@ int main(void) {
       cmocka_unit_test(every_nth_allocation),
       cmocka_unit_test(the_fast_path_alone_is_refused),
       cmocka_unit_test(a_seed_repeats_and_another_differs),
+      cmocka_unit_test(a_random_distance_may_be_of_any_mean),
       cmocka_unit_test(bounds_leave_the_one_collection),
       cmocka_unit_test(only_at_safepoints),
       cmocka_unit_test(every_increment_and_every_old_object),

@@ -1,6 +1,8 @@
 /* Finalizers, destructors and external sizes. */
 #include "tests/services.h"
 
+#include "gc/services.h"
+
 /* --- finalizers --- */
 
 static void a_dead_object_comes_back_once(void **state) {
@@ -553,6 +555,46 @@ static void what_is_on_its_way_back_is_not_seen(void **state) {
   fixture_close(&f);
 }
 
+/* When the time is over as soon as it is looked at, an increment does as many of them as there are between two looks. */
+static void many_finalizers_are_due_over_many_increments(void **state) {
+  (void)state;
+  enum { DUE = 20 * PACE_ENTRIES };
+  fixture f;
+  services_open(&f);
+  {
+    vector *due = cradle_new_array(f.m, T_VECTOR, DUE);
+    CRADLE_ROOT(f.m, due);
+    for (size_t i = 0; i < DUE; i++) {
+      final *object = new_final(&f, i, new_pair(&f, NULL)); /* which leads on to what is dead: their order matters */
+      cradle_store(f.m, due, &due->item[i], object);
+    }
+    cradle_collect_major(f.m);
+    due = NULL;
+    const crd_services *services = f.heap->services;
+    const crd_death *death = &services->major;
+    size_t candidate = 0, watched = 0, waiting = 0, steps[STAGE_NONE + 1] = {0};
+    while (!cradle_collect_step(f.m, 0) || waiting == 0) {
+      size_t done = candidate > death->candidate ? candidate - death->candidate : death->candidate - candidate;
+      steps[services->stage]++;
+      if (services->stage >= STAGE_FIND && services->stage <= STAGE_QUEUE) {
+        assert_true(done <= PACE_ENTRIES);
+        assert_true(death->watched - watched <= PACE_ENTRIES);
+      }
+      assert_true(cradle_finalizer_waiting(f.m, QUEUE) - waiting <= PACE_ENTRIES);
+      candidate = death->candidate;
+      watched = death->watched;
+      waiting = cradle_finalizer_waiting(f.m, QUEUE);
+    }
+    assert_int_equal(waiting, DUE);
+    if (!f.stressed) { /* which does increments of its own between these */
+      assert_true(steps[STAGE_FIND] >= DUE / PACE_ENTRIES);
+      assert_true(steps[STAGE_REACH] >= 2 * DUE / PACE_ENTRIES); /* watched, then reached */
+      assert_true(steps[STAGE_QUEUE] >= DUE / PACE_ENTRIES);
+    }
+  }
+  fixture_close(&f);
+}
+
 static void misuse_of_finalizers(void **state) {
   (void)state;
   fixture f;
@@ -608,6 +650,7 @@ int main(void) {
       cmocka_unit_test(what_objects_own_is_not_taken_away),
       cmocka_unit_test(pressure_brings_collections_forward),
       cmocka_unit_test(what_is_on_its_way_back_is_not_seen),
+      cmocka_unit_test(many_finalizers_are_due_over_many_increments),
       cmocka_unit_test(misuse_of_finalizers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,203 @@
+/* Events: what they say of a collection is what the heap did, counted by the test or by the heap's own statistics. */
+#include "tests/services.h"
+
+#include "gc/heap.h"
+
+/* Sums of the events of a heap's life, and the last of each kind. */
+typedef struct seen {
+  uint64_t promoted_objects, promoted_bytes, marked_objects, marked_bytes, freed_objects, freed_bytes, steps;
+  uint64_t taken, given_back, arenas, idle_arenas;
+  cradle_phase phase;
+  bool phases_follow;
+  cradle_event last[CRADLE_EVENT_NOTE + 1];
+  cradle_event spans[SIZE_CLASS_MAX];
+  size_t classes;
+} seen;
+
+static void see(void *data, const cradle_event *event) {
+  seen *s = data;
+  s->last[event->kind] = *event;
+  switch (event->kind) {
+    case CRADLE_EVENT_MINOR_END:
+      s->promoted_objects += event->u.minor.promoted_objects;
+      s->promoted_bytes += event->u.minor.promoted_bytes;
+      break;
+    case CRADLE_EVENT_MAJOR_BEGIN:
+      s->phase = CRADLE_PHASE_MARKING;
+      s->phases_follow = true;
+      s->steps = s->marked_objects = s->marked_bytes = s->freed_objects = s->freed_bytes = 0;
+      s->classes = 0;
+      break;
+    case CRADLE_EVENT_STEP_END:
+      s->phases_follow &= event->u.step.from == s->phase;
+      s->phase = event->u.step.to;
+      s->marked_objects += event->u.step.marked_objects;
+      s->marked_bytes += event->u.step.marked_bytes;
+      s->freed_objects += event->u.step.freed_objects;
+      s->freed_bytes += event->u.step.freed_bytes;
+      s->steps++;
+      break;
+    case CRADLE_EVENT_ARENAS:
+      s->taken += event->u.arenas.taken;
+      s->given_back += event->u.arenas.given_back;
+      s->arenas++;
+      s->idle_arenas += event->u.arenas.taken == 0 && event->u.arenas.given_back == 0 && !event->u.arenas.measured;
+      break;
+    case CRADLE_EVENT_SPANS:
+      assert_true(s->classes < SIZE_CLASS_MAX);
+      s->spans[s->classes++] = *event;
+      break;
+    default: break;
+  }
+}
+
+static seen all;
+
+static void listen(cradle_options *options) {
+  fixture_unstress(options);
+  options->listener = (cradle_listener){see, &all};
+}
+
+static void open_seen(fixture *f) {
+  memset(&all, 0, sizeof all);
+  services_open_with(f, listen);
+}
+
+/* A major collection in increments: each object that lives is marked by one of them, each that died is freed by one. */
+static void increments_say_what_they_did(void **state) {
+  (void)state;
+  enum { LIVE = 30000, DEAD = 20000 };
+  fixture f;
+  open_seen(&f);
+  {
+    vector *roots = cradle_new_array(f.m, T_VECTOR, 3);
+    CRADLE_ROOT(f.m, roots);
+    for (size_t i = 0; i < LIVE + DEAD; i++) {
+      pair *p = new_pair(&f, roots->item[i < LIVE]);
+      cradle_store(f.m, roots, &roots->item[i < LIVE], p);
+    }
+    weak *looks = new_weak(&f, roots);
+    cradle_store(f.m, roots, &roots->item[2], looks);
+    cradle_collect_full(f.m);
+    assert_int_equal(all.promoted_objects, fixture_stats(&f).promoted_objects);
+    assert_int_equal(all.promoted_bytes, fixture_stats(&f).promoted_bytes);
+    assert_int_equal(all.promoted_objects, LIVE + DEAD + 2);
+    roots->item[false] = NULL;
+    uint64_t steps = fixture_stats(&f).major_steps, majors = fixture_stats(&f).major_collections;
+    uint64_t used = fixture_stats(&f).old_bytes;
+    while (!cradle_collect_step(f.m, 0) || fixture_stats(&f).major_collections == majors) continue;
+    assert_true(all.phases_follow);
+    assert_int_equal(all.phase, CRADLE_PHASE_IDLE);
+    assert_int_equal(all.steps, fixture_stats(&f).major_steps - steps);
+    assert_true(all.steps > 3);
+    assert_int_equal(all.marked_objects, LIVE + 2);
+    assert_int_equal(all.marked_bytes, LIVE * sizeof(pair) + sizeof(weak) + sizeof(vector) + 3 * sizeof(void *));
+    assert_int_equal(all.freed_objects, DEAD);
+    assert_int_equal(all.freed_bytes, used - fixture_stats(&f).old_bytes);
+    const cradle_event *end = &all.last[CRADLE_EVENT_MAJOR_END];
+    assert_int_equal(end->u.major.number, majors + 1);
+    assert_int_equal(end->u.major.used_before, used);
+    assert_int_equal(end->u.major.used_after, fixture_stats(&f).old_bytes);
+    assert_int_equal(end->u.major.threshold_bytes, fixture_stats(&f).threshold_bytes);
+  }
+  fixture_close(&f);
+}
+
+/* After each major collection: the size classes in use, as cradle_heap_spans tells them. */
+static void spans_say_what_is_wasted(void **state) {
+  (void)state;
+  fixture f;
+  open_seen(&f);
+  {
+    pair *list = NULL;
+    CRADLE_ROOT(f.m, list);
+    for (size_t i = 0; i < 5000; i++) list = new_pair(&f, list);
+    string *text = cradle_new_array(f.m, T_STRING, 1000);
+    CRADLE_ROOT(f.m, text);
+    cradle_collect_full(f.m);
+    cradle_span_info rows[SIZE_CLASS_MAX];
+    size_t count = cradle_heap_spans(f.heap, rows, SIZE_CLASS_MAX), told = 0;
+    for (size_t i = 0; i < count; i++) {
+      if (rows[i].spans == 0) continue;
+      const cradle_event *event = &all.spans[told++];
+      assert_int_equal(event->u.spans.object_bytes, rows[i].object_bytes);
+      assert_int_equal(event->u.spans.span_bytes, rows[i].span_bytes);
+      assert_int_equal(event->u.spans.objects, rows[i].span_objects);
+      assert_int_equal(event->u.spans.spans, rows[i].spans);
+      assert_int_equal(event->u.spans.used_bytes, rows[i].used_bytes);
+      assert_int_equal(event->u.spans.memory_bytes, rows[i].memory_bytes);
+      double wasted = 100.0 * (double)(rows[i].memory_bytes - rows[i].used_bytes) / (double)rows[i].memory_bytes;
+      assert_true((double)event->u.spans.waste_percent >= wasted - 0.5);
+      assert_true((double)event->u.spans.waste_percent <= wasted + 0.5);
+    }
+    assert_int_equal(told, all.classes);
+    assert_true(told >= 2 && all.spans[0].u.spans.waste_percent != all.spans[told - 1].u.spans.waste_percent);
+  }
+  fixture_close(&f);
+}
+
+/* Of arenas there is an event when some came or went, or the kernel was asked; together they say how many there are. */
+static void arenas_come_and_go(void **state) {
+  (void)state;
+  fixture f;
+  open_seen(&f);
+  {
+    vector *roots = cradle_new_array(f.m, T_VECTOR, 40);
+    CRADLE_ROOT(f.m, roots);
+    for (int round = 0; round < 3; round++) {
+      for (size_t i = 0; i < 40; i++) {
+        string *large = cradle_new_array(f.m, T_STRING, (size_t)1 << 20);
+        cradle_store(f.m, roots, &roots->item[i], large);
+      }
+      cradle_collect_full(f.m);
+      assert_int_equal(all.taken - all.given_back, fixture_stats(&f).arenas_committed);
+      assert_int_equal(all.last[CRADLE_EVENT_ARENAS].u.arenas.committed, fixture_stats(&f).arenas_committed);
+      assert_int_equal(all.last[CRADLE_EVENT_ARENAS].u.arenas.in_use, fixture_stats(&f).arenas_in_use);
+      for (size_t i = 0; i < 40; i++) roots->item[i] = NULL;
+      cradle_collect_full(f.m);
+      assert_int_equal(all.taken - all.given_back, fixture_stats(&f).arenas_committed);
+    }
+    assert_true(all.given_back > 0);
+    assert_int_equal(all.idle_arenas, 0);
+    uint64_t arenas = all.arenas;
+    for (int i = 0; i < 10; i++) cradle_collect_minor(f.m);
+    assert_int_equal(all.arenas, arenas);
+    const cradle_event *last = &all.last[CRADLE_EVENT_ARENAS];
+    uint64_t reach = f.heap->old.arenas.committed_end * fixture_stats(&f).arena_bytes;
+    assert_true(last->u.arenas.resident_bytes <= (last->u.arenas.measured ? reach : 0));
+    assert_true(last->u.arenas.huge_bytes <= last->u.arenas.resident_bytes);
+  }
+  fixture_close(&f);
+}
+
+/* --- statistics --- */
+
+static void a_quarantine_is_counted(void **state) {
+  (void)state;
+  uint64_t committed[2];
+  for (size_t i = 0; i < 2; i++) {
+    fixture f;
+    cradle_options options;
+    fixture_options(&f, &options);
+    fixture_unstress(&options);
+    options.quarantine = 1 + 2 * i;
+    options.hugepages_arenas = i == 0 ? CRADLE_HUGEPAGES_AUTO : CRADLE_HUGEPAGES_OFF;
+    fixture_open_with(&f, &options);
+    cradle_stats stats = fixture_stats(&f);
+    assert_int_equal(stats.arena_pages_asked, options.hugepages_arenas);
+    committed[i] = stats.committed_bytes - stats.metadata_bytes - stats.arenas_committed * stats.arena_bytes;
+    assert_true(committed[i] >= (3 + 2 * i) * stats.nursery_bytes); /* the nursery, one beside it, and those that are kept */
+    fixture_close(&f);
+  }
+  assert_int_equal(committed[1] - committed[0], 2 * ((uint64_t)64 << 10));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(increments_say_what_they_did),
+      cmocka_unit_test(spans_say_what_is_wasted),
+      cmocka_unit_test(arenas_come_and_go),
+      cmocka_unit_test(a_quarantine_is_counted),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

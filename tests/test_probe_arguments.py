@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Stops at every static probe of tests/probed_program in gdb, and compares the arguments with what the program says of them.
+
+    test_probe_arguments.py PROGRAM DOCUMENT
+
+The document, docs/probes.md, names the probes; each must be met. gdb runs this file, too, to set its breakpoints. Exits with 77,
+which meson reads as skipped, where gdb is not installed, has no Python, or may not trace programs.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \|", re.MULTILINE)
+MET = "probe: "
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+def stop_at_probes(gdb, counts):
+    """In gdb: each probe writes a line with its name and arguments, as 64-bit numbers, and the program goes on."""
+    class Probe(gdb.Breakpoint):
+        def __init__(self, name, count):
+            super().__init__(f"-probe-stap cradle:{name}", internal=True)
+            self.name, self.count = name, count
+
+        def stop(self):
+            values = [int(gdb.parse_and_eval(f"(unsigned long)$_probe_arg{i}")) for i in range(self.count)]
+            gdb.write(" ".join([MET + self.name, *map(str, values)]) + "\n")
+            return False
+
+    for name, count in counts:
+        Probe(name, count)
+
+
+def by_name(lines):
+    """The arguments of each, in order."""
+    found = {}
+    for line in lines:
+        name, *arguments = line.split()
+        found.setdefault(name, []).append(arguments)
+    return found
+
+
+def main():
+    program, document = sys.argv[1:]
+    if shutil.which("gdb") is None:
+        skip("gdb is not installed")
+    rows = ROW.findall(pathlib.Path(document).read_text(encoding="utf-8"))
+    counts = [(name, len(arguments.split(","))) for name, arguments in rows]
+    here = str(pathlib.Path(__file__).resolve().parent)
+    script = f"import sys; sys.dont_write_bytecode = True; sys.path.insert(0, {here!r}); " \
+             f"import test_probe_arguments as test; test.stop_at_probes(gdb, {counts!r})"
+    command = ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set width 0", "-ex", f"python {script}",
+               "-ex", "run", program]
+    said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200).stdout
+    if "Python scripting is not supported" in said:
+        skip("gdb has no Python")
+    if "ptrace: Operation not permitted" in said or "Could not trace the inferior" in said:
+        skip("gdb may not trace programs here")
+    if "exited normally" not in said:
+        print(said)
+        return 1
+    names = {name for name, _ in counts}
+    met = by_name(line[len(MET):] for line in said.splitlines() if line.startswith(MET))
+    expected = by_name(line for line in said.splitlines() if line.split(" ")[0] in names)
+    wrong = [name for name in sorted(names) if not met.get(name) or met[name] != expected.get(name)]
+    for name in wrong:
+        print(f"{name}: the arguments were {met.get(name, [])[:5]}..., not {expected.get(name, [])[:5]}...")
+    print(f"{len(names)} probes, met {sum(map(len, met.values()))} times")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

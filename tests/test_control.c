@@ -189,6 +189,28 @@ static void what_is_dead_goes_first(void **state) {
   cradle_pop_many(f.m, 64);
 }
 
+static void it_bounds_the_threshold_and_what_is_kept(void **state) {
+  (void)state;
+  string *text = cradle_new_array(f.m, T_STRING, 20 * MIB);
+  CRADLE_ROOT(f.m, text);
+  for (int i = 0; i < 20; i++) cradle_collect_full(f.m); /* it grows by a share each time */
+  cradle_stats before = fixture_stats(&f);
+  assert_true(before.threshold_bytes > 28 * MIB);
+  assert_true(cradle_heap_set_max(f.m, 0, NULL));
+  assert_true(cradle_heap_set_max(f.m, 100 * MIB, NULL));
+  assert_int_equal(fixture_stats(&f).threshold_bytes, before.threshold_bytes);
+  assert_true(cradle_heap_set_max(f.m, 28 * MIB, NULL));
+  assert_int_equal(fixture_stats(&f).threshold_bytes, 28 * MIB);
+  assert_true(cradle_heap_set_max(f.m, 0, NULL));
+  text = NULL;
+  cradle_collect_major(f.m);
+  cradle_stats after = fixture_stats(&f);
+  assert_true(after.arenas_committed * after.arena_bytes > 10 * MIB); /* empty, and kept for what comes */
+  assert_true(cradle_heap_set_max(f.m, 10 * MIB, NULL));
+  assert_true(fixture_stats(&f).arenas_committed * after.arena_bytes <= 10 * MIB);
+  assert_int_equal(fixture_stats(&f).major_collections, after.major_collections); /* they go without one */
+}
+
 static void it_can_be_raised_and_lifted(void **state) {
   (void)state;
   assert_true(cradle_heap_set_max(f.m, 12 * MIB, NULL));
@@ -201,7 +223,8 @@ static void it_can_be_raised_and_lifted(void **state) {
   assert_int_equal(fixture_stats(&f).heap_max_bytes, 0);
   assert_non_null(cradle_try_new_array(f.m, T_STRING, 60 * MIB));
   assert_false(cradle_heap_set_max(f.m, 1, NULL));
-  ASSERT_MISUSE(&f, "no-collection region", cradle_no_collect_begin(f.m); (void)!cradle_heap_set_max(f.m, 0, NULL));
+  ASSERT_MISUSE(&f, "cradle_heap_set_max: may collect, but a no-collection region is open", cradle_no_collect_begin(f.m);
+                (void)!cradle_heap_set_max(f.m, 0, NULL));
 }
 
 /* --- hooks --- */
@@ -493,6 +516,7 @@ int main(void) {
       WITH_FIXTURE(a_running_one_waits),            WITH_FIXTURE(requests_are_served_while_disabled),
       WITH_FIXTURE(the_maximum_collects_although_disabled), WITH_FIXTURE(enable_without_disable),
       WITH_FIXTURE(below_what_lives_is_refused),    WITH_FIXTURE(what_is_dead_goes_first),
+      WITH_FIXTURE(it_bounds_the_threshold_and_what_is_kept),
       WITH_FIXTURE(it_can_be_raised_and_lifted),    WITH_FIXTURE(hooks_see_each_kind_of_collection),
       WITH_FIXTURE(hooks_come_after_the_listener),  WITH_FIXTURE(hooks_that_are_not),
       WITH_FIXTURE(a_hook_may_ask_for_a_safepoint), WITH_FIXTURE(hooks_that_use_the_heap),

@@ -373,6 +373,32 @@ static void the_pool_comes_first_and_its_end_leaves_no_hole(void **state) {
   assert_int_equal(number_in("/proc/meminfo", "HugePages_Free:"), 64);
 }
 
+static void no_fork_shares_pages_of_the_pool(void **state) {
+  (void)state;
+  if (!size_pool(32)) SKIP("the pool cannot be given pages here");
+  for (int from_pool = 1; from_pool < 4; from_pool++) {
+    fixture f;
+    cradle_options options;
+    cradle_error error;
+    memory_options(&options);
+    options.hugepages_nursery = from_pool & 1 ? CRADLE_HUGEPAGES_HUGETLB : CRADLE_HUGEPAGES_AUTO;
+    options.hugepages_arenas = from_pool & 2 ? CRADLE_HUGEPAGES_HUGETLB : CRADLE_HUGEPAGES_AUTO;
+    open_heap(&f, &options);
+    cradle_memory memory = report_of(&f);
+    uint64_t minors = fixture_stats(&f).minor_collections;
+    if (memory.nursery.pool_bytes != 0 || memory.arenas.pool_bytes != 0) {
+      assert_false(cradle_fork_prepare(f.heap, &error));
+      assert_non_null(strstr(error.message, "pool"));
+      assert_int_equal(fixture_stats(&f).minor_collections, minors); /* refused before anything was done */
+      assert_int_equal(memory.nursery.pool_bytes != 0, from_pool & 1);
+      assert_int_equal(memory.arenas.pool_bytes != 0, from_pool >> 1);
+    } else {
+      print_message("skipped: this backend has no pool\n");
+    }
+    close_heap(&f);
+  }
+}
+
 /* Another process takes what is left of the pool while the heap grows, and after a compacting collection, which drops what is
  * empty, but no pages of the pool: before Linux 6.10 they are not sure to come back. */
 static void a_pool_that_another_process_empties_kills_nobody(void **state) {
@@ -711,6 +737,7 @@ int main(void) {
       POOL_TEST(a_pool_that_another_process_empties_kills_nobody),
       cmocka_unit_test(a_gigantic_page_serves),
       POOL_TEST(a_strict_policy_fails_without_its_pool),
+      POOL_TEST(no_fork_shares_pages_of_the_pool),
       cmocka_unit_test(memory_goes_back_when_asked),
       cmocka_unit_test(both_processes_go_on_after_a_fork),
       cmocka_unit_test(a_heap_is_not_used_between_prepare_and_fork),

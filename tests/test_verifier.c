@@ -1,0 +1,267 @@
+/* The verifier's words for what is wrong within the collector's own structures: each is broken in one place, on purpose, and
+ * mended again. What is wrong with objects and roots, as embedders break them, is in test_instruments.c. */
+#include "tests/services.h"
+
+#include "gc/services.h"
+
+static fixture f;
+
+static int open_heap(void **state) {
+  (void)state;
+  cradle_options options;
+  fixture_options(&f, &options);
+  fixture_unstress(&options);
+  options.verify = false;
+  fixture_open_with(&f, &options);
+  for (uint32_t i = 0; i < T_SERVICES - T_COUNT; i++) assert_int_equal(cradle_type_add(f.heap, &service_types[i]), T_COUNT + i);
+  return 0;
+}
+
+static void assert_sound(void) {
+  cradle_error error;
+  if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+}
+
+static int close_heap(void **state) {
+  (void)state;
+  assert_sound();
+  fixture_close(&f);
+  return 0;
+}
+
+static void assert_unsound(const char *words) {
+  cradle_error error;
+  if (cradle_heap_verify(f.heap, &error)) fail_msg("the verifier found nothing, where \"%s\" was planted", words);
+  if (strstr(error.message, words) == NULL) fail_msg("the message is \"%s\", without \"%s\"", error.message, words);
+  if (strstr(error.message, "; last collection: ") == NULL) fail_msg("\"%s\" does not name the collection", error.message);
+}
+
+/* Breaks one place, looks, and mends it. */
+#define PLANT(place, broken, words)       \
+  do {                                    \
+    __typeof__(place) whole_ = (place);   \
+    (place) = (__typeof__(place))(broken); \
+    assert_unsound(words);                \
+    (place) = whole_;                     \
+  } while (0)
+
+#define ADDRESS(object) ((uintptr_t)(object))
+
+/* --- arenas and spans --- */
+
+static void arenas_are_recounted(void **state) {
+  (void)state;
+  pair *p = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, p);
+  cradle_collect_full(f.m);
+  assert_sound();
+  crd_arenas *arenas = &f.heap->old.arenas;
+  crd_arena *arena = arenas_of(arenas, ADDRESS(p));
+  uint32_t index = (uint32_t)(arena - arenas->meta);
+  PLANT(arena->free_pages, arena->free_pages - 1, "an arena's free pages do not match its map [arena.4]");
+  PLANT(arena->longest, arena->longest - 1, "an arena's free pages do not match its map [arena.4]");
+  PLANT(arenas->free_count, arenas->free_count + 1, "arena counts do not match their states [arena.2]");
+  PLANT(arenas->committed_count, arenas->committed_count + 1, "arena counts do not match their states [arena.2]");
+  PLANT(arenas->pool_count, 1, "the count of arenas from the pool does not match their origins");
+  PLANT(arenas->origins[index], arenas->origins[index] ^ ARENA_FROM_POOL, "the count of arenas from the pool");
+  PLANT(arenas->states[arenas->committed_end - 1], ARENA_RESERVED, "[arena.2]");
+  arenas->origins[arenas->committed_end] = ARENA_TOUCHED;
+  PLANT(arenas->committed_end, arenas->committed_end + 1, "a reserved arena has an origin");
+  arenas->origins[arenas->committed_end] = 0;
+  for (int room = 0; room < ARENA_BUCKETS; room++)
+    for (int longest = 0; longest < ARENA_BUCKETS; longest++)
+      if (arenas->lists[room][longest] == index)
+        PLANT(arenas->lists[room][longest], arena->next, "the arenas' lists lost or doubled an arena [arena.4]");
+  PLANT(arena->next, index, "the arenas' lists lost or doubled an arena [arena.4]");
+}
+
+static void spans_are_recounted(void **state) {
+  (void)state;
+  pair *list = NULL;
+  string *text = cradle_new_array(f.m, T_STRING, 100);
+  CRADLE_ROOT(f.m, list);
+  CRADLE_ROOT(f.m, text);
+  for (int i = 0; i < 1000; i++) list = new_pair(&f, list);
+  cradle_collect_full(f.m);
+  assert_sound();
+  crd_old *old = &f.heap->old;
+  uint32_t page = old_span_of(old, ADDRESS(list))->head, other = old_span_of(old, ADDRESS(text))->head;
+  crd_page *span = arenas_page(&old->arenas, page);
+  crd_arena *arena = arenas_of(&old->arenas, ADDRESS(list));
+  size_t word = arena_bit_word(ADDRESS(list));
+  uint8_t class = span->size_class;
+  PLANT(span->head, page + 1, "a span's page entry does not match its class");
+  PLANT(arena->allocated[word], arena->allocated[word] | arena_bit_mask(ADDRESS(list) + 8),
+        "an allocation bit lies off an object's start [span.2]");
+  PLANT(arena->allocated[word], arena->allocated[word] & ~arena_bit_mask(ADDRESS(list)), "[span.5]");
+  PLANT(arena->marks[word], arena_bit_mask(ADDRESS(list)), "a mark bit is set where none may be [span.4]");
+  PLANT(old->class_used[class], old->class_used[class] + 8, "a size class's counts do not match its spans [span.5]");
+  PLANT(old->class_spans[class], old->class_spans[class] - 1, "a size class's counts do not match its spans [span.5]");
+  PLANT(old->used_bytes, old->used_bytes + 8, "used bytes do not match the allocation bits [span.5]");
+  PLANT(old->allocators[class].partial, other, "a partial list holds a span of another class [span.3]");
+  uint32_t partial = old->allocators[arenas_page(&old->arenas, other)->size_class].partial;
+  assert_int_not_equal(partial, PAGE_NONE);
+  PLANT(arenas_page(&old->arenas, partial)->epoch, old->epoch - 1, "a partial list holds a span that has not been swept [span.6]");
+}
+
+/* --- barriers --- */
+
+static void what_is_remembered_is_compared(void **state) {
+  (void)state;
+  vector *holder = cradle_new_array(f.m, T_VECTOR, 3);
+  CRADLE_ROOT(f.m, holder);
+  pair *other = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, other);
+  cradle_collect_minor(f.m);
+  string *large = cradle_new_array(f.m, T_STRING, 1 << 20);
+  PLANT(holder->item[0], large, "an old object that is not remembered refers to a young large one");
+  cradle_store(f.m, holder, &holder->item[0], large);
+  assert_sound();
+  PLANT(f.heap->remembered.base[0], ADDRESS(holder) + 8, "the remembered set holds what is no object");
+  PLANT(f.heap->remembered.top, f.heap->remembered.base, "the remembered set and the barrier flags disagree [heap.3]");
+  PLANT(other->header, other->header & ~HEADER_BARRIER_FLAG, "the remembered set and the barrier flags disagree [heap.3]");
+}
+
+static void what_is_marked_leads_to_what_is_marked(void **state) {
+  (void)state;
+  pair *list = NULL;
+  CRADLE_ROOT(f.m, list);
+  for (int i = 0; i < 20000; i++) list = new_pair(&f, list);
+  cradle_collect_full(f.m);
+  vector *black = cradle_new_array(f.m, T_VECTOR, 1);
+  CRADLE_ROOT(f.m, black);
+  cradle_collect_minor(f.m);
+  f.heap->options.pause_ns = 1;
+  (void)cradle_collect_step(f.m, 0);
+  pair *unmarked = list;
+  while (unmarked != NULL && old_is_marked(&f.heap->old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  assert_non_null(unmarked);
+  assert_sound();
+  assert_true(old_is_marked(&f.heap->old, ADDRESS(black)));
+  PLANT(black->item[0], unmarked, "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]");
+}
+
+/* --- what is kept beside the objects --- */
+
+static void prebuilt_objects_are_remembered_first(void **state) {
+  (void)state;
+  static pair prebuilt = {.header = T_PAIR};
+  pair *p = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, p);
+  cradle_collect_minor(f.m);
+  assert_true(cradle_prebuilt_add(f.heap, &prebuilt));
+  PLANT(prebuilt.first, p, "missing write barrier: a prebuilt object that was never remembered refers into the heap");
+  PLANT(prebuilt.header, T_SERVICES, "broken header");
+}
+
+static void pins_are_compared(void **state) {
+  (void)state;
+  pair *p = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, p);
+  p = cradle_pin(f.m, p);
+  pair *other = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, other);
+  cradle_collect_minor(f.m);
+  pair *young = new_pair(&f, NULL);
+  crd_pins *pins = &f.heap->pins;
+  crd_address_entry *entry = crd_address_map_find(&pins->by_address, ADDRESS(p));
+  PLANT(pins->by_address.count, 2, "the pins and their map disagree");
+  PLANT(entry->number, 1, "a pin is not found by its object's address");
+  PLANT(pins->pins[0].count, 0, "a pin that nobody holds [pin.1]");
+  PLANT(p->header, p->header & ~HEADER_PINNED_FLAG, "a pinned object has not the flag [pin.1]");
+  PLANT(other->header, other->header | HEADER_PINNED_FLAG, "an object has the pinned flag, but no pin [pin.1]");
+  const struct {
+    uintptr_t address;
+    const char *words;
+  } elsewhere[] = {{ADDRESS(young), "a young object is pinned [pin.2]"}, {ADDRESS(p) + 8, "a pinned object is gone [pin.2]"}};
+  for (size_t i = 0; i < 2; i++) { /* where pin and map agree */
+    crd_address_map_remove(&pins->by_address, ADDRESS(p));
+    crd_address_map_insert(&pins->by_address, elsewhere[i].address, 0);
+    PLANT(pins->pins[0].address, elsewhere[i].address, elsewhere[i].words);
+    crd_address_map_remove(&pins->by_address, elsewhere[i].address);
+    crd_address_map_insert(&pins->by_address, ADDRESS(p), 0);
+  }
+  assert_sound();
+  cradle_unpin(f.m, p);
+}
+
+static void handles_are_compared(void **state) {
+  (void)state;
+  pair *p = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, p);
+  cradle_handle open = cradle_handle_new(f.m, p), freed = cradle_handle_new(f.m, p);
+  cradle_handle_free(f.m, freed);
+  crd_handles *handles = &f.heap->handles;
+  assert_int_equal(handles->used, 2);
+  crd_handle_entry *taken = &handles->entries[handle_is_open(&handles->entries[0]) ? 0 : 1];
+  crd_handle_entry *empty = &handles->entries[taken == handles->entries ? 1 : 0];
+  PLANT(empty->word, ADDRESS(p), "a free handle holds a reference [handle.1]");
+  PLANT(taken->link, 0, "a handle of a young object is in no list [handle.2]");
+  PLANT(handles->open_count, 2, "open handles are counted wrong");
+  PLANT(handles->immortal_count, 1, "open handles are counted wrong");
+  cradle_handle_free(f.m, open);
+}
+
+static void ids_are_compared(void **state) {
+  (void)state;
+  pair *old = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, old);
+  cradle_collect_minor(f.m);
+  pair *young = new_pair(&f, NULL), *without = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, young);
+  CRADLE_ROOT(f.m, without);
+  (void)cradle_id(f.m, old);
+  (void)cradle_id(f.m, young);
+  crd_ids *ids = &f.heap->ids;
+  crd_id_entry *of_old = &ids->entries[crd_address_map_get(&ids->by_address, ADDRESS(old))];
+  crd_id_entry *of_young = &ids->entries[crd_address_map_get(&ids->by_address, ADDRESS(young))];
+  PLANT(of_old->address, ADDRESS(old) + 64, "an id is not found by its object's address");
+  PLANT(of_young->link, 0, "a young object's id is in no list [identity.2]");
+  PLANT(old->header, old->header & ~HEADER_ID_FLAG, "an id belongs to an object without the flag [identity.1]");
+  PLANT(without->header, without->header | HEADER_ID_FLAG, "an object has the flag of an id, but no id [identity.1]");
+  PLANT(ids->by_address.count, 3, "the ids and their map disagree");
+  uint32_t number = crd_address_map_get(&ids->by_address, ADDRESS(old));
+  crd_address_map_remove(&ids->by_address, ADDRESS(old));
+  crd_address_map_insert(&ids->by_address, ADDRESS(old) + 8, number);
+  uint64_t header = old->header;
+  old->header &= ~HEADER_ID_FLAG;
+  PLANT(of_old->address, ADDRESS(old) + 8, "an id belongs to what is no object [identity.1]");
+  old->header = header;
+  crd_address_map_remove(&ids->by_address, ADDRESS(old) + 8);
+  crd_address_map_insert(&ids->by_address, ADDRESS(old), number);
+}
+
+static void lists_of_services_are_compared(void **state) {
+  (void)state;
+  weak *old = new_weak(&f, NULL);
+  CRADLE_ROOT(f.m, old);
+  pair *plain = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, plain);
+  (void)new_final(&f, 1, NULL);
+  cradle_collect_minor(f.m); /* the final object waits in its queue */
+  weak *young = new_weak(&f, NULL);
+  CRADLE_ROOT(f.m, young);
+  crd_services *services = f.heap->services;
+  cradle_word *listed = services->lists[REGISTERED_WEAK].words.base;
+  assert_sound();
+  PLANT(services->fresh.base[0], ADDRESS(f.m->free), "what is no object was registered since the last minor collection [services.1]");
+  PLANT(f.m->registered, services->fresh.base, "an object of a type with services was not allocated by cradle_new_registered");
+  PLANT(*listed, ADDRESS(old) + 8, "a list of registered objects holds what is no object [services.1]");
+  PLANT(*listed, ADDRESS(young), "an entry of a list is young [services.1]");
+  PLANT(*listed, ADDRESS(plain), "an object is registered in a list that its type does not have [services.1]");
+  PLANT(*services->queues[QUEUE - 1].head, ADDRESS(plain) + 8, "a finalizer queue holds what is no object");
+  PLANT(old->header, old->header & ~HEADER_WEAK_FLAG, "an object of a type with services was not allocated by cradle_new_registered");
+}
+
+#define WITH_HEAP(test) cmocka_unit_test_setup_teardown(test, open_heap, close_heap)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_HEAP(arenas_are_recounted),           WITH_HEAP(spans_are_recounted),
+      WITH_HEAP(what_is_remembered_is_compared), WITH_HEAP(what_is_marked_leads_to_what_is_marked),
+      WITH_HEAP(pins_are_compared),              WITH_HEAP(handles_are_compared),
+      WITH_HEAP(ids_are_compared),               WITH_HEAP(lists_of_services_are_compared),
+      WITH_HEAP(prebuilt_objects_are_remembered_first),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

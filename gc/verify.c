@@ -32,6 +32,7 @@ typedef struct verify_context {
   sorted_words grey;       /* marked objects on the mark stack */
   sorted_words registered; /* since the last minor collection */
   const cradle_word *holder; /* NULL: a root */
+  const char *other_root;    /* what a root is of which no table tells the slot */
   bool holder_is_old, holder_is_traced;
   bool holder_is_unwritten;  /* a prebuilt object that no collection looks at */
   uint64_t unflagged;      /* old and prebuilt objects without the barrier flag */
@@ -82,14 +83,16 @@ static bool describe_mutator_slot(crd_text *text, const crd_mutator *mutator, co
   return describe_range_slot(text, mutator, slot);
 }
 
-static void describe_root(crd_text *text, const cradle_heap *heap, const cradle_word *slot) {
+static void describe_root(const verify_context *context, const cradle_word *slot) {
+  crd_text *text = context->text;
+  const cradle_heap *heap = context->heap;
   if (heap->mutator != NULL && describe_mutator_slot(text, heap->mutator, slot)) return;
   for (size_t i = 0; i < heap->global_count; i++)
     if (heap->globals[i].address == slot) {
       crd_text_add(text, "the global root");
       return;
     }
-  crd_text_add(text, "a root of the root callback");
+  crd_text_add(text, context->other_root);
 }
 
 /* "word 5 (item 2) of type 3 (vector) at 0x..." */
@@ -97,7 +100,7 @@ static void describe_slot(verify_context *context, const cradle_word *slot) {
   crd_text *text = context->text;
   const cradle_heap *heap = context->heap;
   if (context->holder == NULL) {
-    describe_root(text, heap, slot);
+    describe_root(context, slot);
     crd_text_add(text, " at ");
     crd_text_hex(text, (uintptr_t)slot);
     return;
@@ -355,6 +358,7 @@ static void verify_services(verify_context *context) {
   const char *lists = crd_registry_check(context->heap);
   if (lists != NULL) fault(context, lists, NULL);
   context->holder = NULL;
+  context->other_root = "a weak set";
   context->holder_is_old = context->holder_is_traced = false;
   crd_registry_each_set(context->heap, verify_service, context);
 }
@@ -374,7 +378,8 @@ static void verify_prebuilts(verify_context *context) {
   context->holder_is_unwritten = false;
 }
 
-/* What is kept beside the objects. Young objects that nothing refers to were not looked at, so what belongs to them is not. */
+/* What is kept beside the objects: addresses in it were found to be those of objects. Young objects that nothing refers to were
+ * not looked at, so what belongs to them is not. */
 static void verify_beside(verify_context *context) {
   const char *what = crd_pins_check(context->heap);
   if (what == NULL && context->pinned != context->heap->pins.count) what = "an object has the pinned flag, but no pin [pin.1]";
@@ -389,14 +394,16 @@ static void verify_all(verify_context *context) {
   const char *structure = crd_old_check(&heap->old);
   if (structure != NULL) fault(context, structure, NULL);
   if (failed(context)) return;
+  context->other_root = "a root of the root callback";
   visit_roots(heap, verify_reference, verify_value, context);
+  context->other_root = "a handle";
   visit_handles(heap, 0, heap->handles.used, verify_reference, context);
   if (!failed(context)) crd_old_each(&heap->old, false, verify_old_object, context);
   if (!failed(context) && heap->services != NULL) verify_services(context);
   verify_prebuilts(context);
   if (!failed(context)) verify_young(context);
   verify_remembered(context);
-  verify_beside(context);
+  if (!failed(context)) verify_beside(context);
 }
 
 static bool prepare(verify_context *context) {

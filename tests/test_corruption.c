@@ -34,6 +34,12 @@ static void assert_broken(const char *words, const char *then) {
     if (!cradle_heap_verify(f.heap, &error_)) fail_msg("%s", error_.message); \
   } while (0)
 
+static const char *hex(const void *address) {
+  static char text[32];
+  snprintf(text, sizeof text, "0x%llx", (unsigned long long)(uintptr_t)address);
+  return text;
+}
+
 /* --- roots --- */
 
 static void handles_and_weak_sets_are_named(void **state) {
@@ -68,10 +74,82 @@ static void after_a_fault_nothing_is_looked_up(void **state) {
   fixture_close(&f);
 }
 
+/* --- headers --- */
+
+static void flags_that_cannot_be_are_named(void **state) {
+  (void)state;
+  open_heap();
+  cradle_push(f.m, cradle_new_array(f.m, T_VALUES, 200));
+  cradle_push(f.m, new_pair(&f, NULL));
+  cradle_collect_minor(f.m);
+  pair *p = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
+  values *v = (values *)(uintptr_t)*cradle_peek(f.m, 1);
+  ASSERT_BREAKS(&p->header, p->header & ~HEADER_BARRIER_FLAG, "has not the barrier flag, but is not remembered [heap.3]: type 0 (pair) at ",
+                hex(p));
+  ASSERT_BREAKS(&p->header, p->header | HEADER_ID_FLAG, "has the flag of an id, but no id [identity.1]: type 0 (pair) at ", hex(p));
+  ASSERT_BREAKS(&p->header, p->header | HEADER_PINNED_FLAG, "has the pinned flag, but no pin [pin.1]: type 0 (pair) at ", hex(p));
+  ASSERT_BREAKS(&p->header, p->header | HEADER_WEAK_FLAG, "broken header 0x1100000000: ", hex(p));
+  ASSERT_BREAKS(&p->header, p->header | HEADER_SLOTS_FLAG, "broken header 0x300000000: ", hex(p));
+  assert_true(v->header & HEADER_SLOTS_FLAG);
+  ASSERT_BREAKS(&v->header, v->header & ~HEADER_SLOTS_FLAG, "a large array has not the flags of one [heap.3]: type 3 (values) at ", hex(v));
+  ASSERT_BREAKS(&v->header, v->header ^ HEADER_VALUES_FLAG, "broken header ", hex(v));
+  cradle_write_barrier(f.m, p);
+  ASSERT_BREAKS(&p->header, p->header | HEADER_BARRIER_FLAG, "is remembered, but has the barrier flag [heap.3]: type 0 (pair) at ", hex(p));
+  *f.heap->remembered.top++ = (uintptr_t)p + 8;
+  assert_broken("the remembered set holds what is no object: ", hex((char *)p + 8));
+  f.heap->remembered.top[-1] = (uintptr_t)p;
+  assert_broken("an object is remembered twice [heap.3]: type 0 (pair) at ", hex(p));
+  f.heap->remembered.top--;
+  cradle_pop_many(f.m, 2);
+  fixture_close(&f);
+}
+
+static void objects_fit_their_places(void **state) {
+  (void)state;
+  open_heap();
+  cradle_push(f.m, cradle_new_array(f.m, T_STRING, 3000));
+  cradle_collect_minor(f.m);
+  string *s = (string *)(uintptr_t)*cradle_peek(f.m, 0);
+  ASSERT_BREAKS(&s->header, HEADER_BARRIER_FLAG | T_PAIR, "wrong length or size of type 0 (pair): ", hex(s));
+  ASSERT_BREAKS(&s->length, 30000, "wrong length or size of type 1 (string): ", hex(s));
+  ASSERT_BREAKS(&s->length, UINT64_MAX, "wrong length or size of type 1 (string): ", hex(s));
+  s->length = 10; /* shorter it may be */
+  cradle_error error;
+  assert_true(cradle_heap_verify(f.heap, &error));
+  cradle_pop(f.m);
+  fixture_close(&f);
+}
+
+/* --- what is kept beside the objects --- */
+
+static void entries_are_named(void **state) {
+  (void)state;
+  open_heap();
+  weak *w = new_weak(&f, NULL);
+  cradle_push(f.m, w);
+  pair *p = cradle_new_pinned(f.m, T_PAIR, sizeof *p);
+  w = (weak *)(uintptr_t)*cradle_peek(f.m, 0);
+  assert_true(cradle_id(f.m, p) != 0);
+  crd_pin *pin = &f.heap->pins.pins[0];
+  ASSERT_BREAKS(&pin->address, pin->address + 8, "a pin is not found by its object's address: ", hex((char *)p + 8));
+  crd_id_entry *id = &f.heap->ids.entries[0];
+  ASSERT_BREAKS(&id->address, id->address + 8, "an id is not found by its object's address: ", hex((char *)p + 8));
+  ASSERT_BREAKS(f.m->registered - 1, 4096, "what is no object was registered since the last minor collection [services.1]: ", "0x1000");
+  cradle_collect_minor(f.m);
+  w = (weak *)(uintptr_t)*cradle_peek(f.m, 0);
+  ASSERT_BREAKS(&w->header, T_WEAK | HEADER_BARRIER_FLAG, "an object of a type with services was not allocated by cradle_new_registered", hex(w));
+  cradle_unpin(f.m, p);
+  cradle_pop(f.m);
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(handles_and_weak_sets_are_named),
       cmocka_unit_test(after_a_fault_nothing_is_looked_up),
+      cmocka_unit_test(flags_that_cannot_be_are_named),
+      cmocka_unit_test(objects_fit_their_places),
+      cmocka_unit_test(entries_are_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,12 @@
 
 /* No object lies below: systems leave the first pages out, so that NULL and what is near it fault. */
 #define LOWEST_ADDRESS 4096
+/* None has these bits, but a number of floating point has. On 64-bit Arm the program may have tags of its own there. */
+#ifdef __aarch64__
+#define NO_ADDRESS_BITS UINT64_C(0)
+#else
+#define NO_ADDRESS_BITS (UINT64_C(0xff) << 56)
+#endif
 
 /* Words in ascending order. */
 typedef struct sorted_words {
@@ -309,7 +315,7 @@ static void found_outside(verify_context *context, uintptr_t address, const crad
     fault(context, what.buffer, slot);
   } else if (crd_quarantine_find(context->heap, address, &quarantined)) {
     fault(context, "stale reference to what an earlier collection moved or freed", slot);
-  } else if (address % 8 != 0 ? !may_hold_tags(context) : address < LOWEST_ADDRESS) {
+  } else if (address % 8 != 0 ? !may_hold_tags(context) : address < LOWEST_ADDRESS || (address & NO_ADDRESS_BITS)) {
     fault(context, "no reference", slot);
   }
 }

@@ -74,6 +74,24 @@ static void after_a_fault_nothing_is_looked_up(void **state) {
   fixture_close(&f);
 }
 
+/* --- references --- */
+
+static void numbers_are_no_references(void **state) {
+  (void)state;
+  open_heap();
+  pair *p = new_pair(&f, NULL);
+  cradle_push(f.m, p);
+  ASSERT_BREAKS(&p->first, 8, "no reference: 0x8 in word 1 of type 0 (pair) at ", hex(p));
+#ifndef __aarch64__ /* where it may be an address with a tag */
+  double number = 1.5;
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  ASSERT_BREAKS(&p->first, bits, "no reference: 0x3ff8000000000000 in word 1 of type 0 (pair) at ", hex(p));
+#endif
+  cradle_pop(f.m);
+  fixture_close(&f);
+}
+
 /* --- headers --- */
 
 static void flags_that_cannot_be_are_named(void **state) {
@@ -147,6 +165,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(handles_and_weak_sets_are_named),
       cmocka_unit_test(after_a_fault_nothing_is_looked_up),
+      cmocka_unit_test(numbers_are_no_references),
       cmocka_unit_test(flags_that_cannot_be_are_named),
       cmocka_unit_test(objects_fit_their_places),
       cmocka_unit_test(entries_are_named),

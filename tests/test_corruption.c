@@ -161,6 +161,22 @@ static void entries_are_named(void **state) {
   fixture_close(&f);
 }
 
+static void bits_of_large_objects_are_looked_at(void **state) {
+  (void)state;
+  open_heap();
+  cradle_push(f.m, cradle_new_array(f.m, T_STRING, (size_t)1 << 20));
+  cradle_collect_minor(f.m);
+  uintptr_t address = (uintptr_t)*cradle_peek(f.m, 0);
+  crd_arena *arena = arenas_of(&f.heap->old.arenas, address);
+  size_t word = arena_bit_word(address);
+  uint64_t bit = arena_bit_mask(address);
+  ASSERT_BREAKS(&arena->marks[word], bit, "a mark bit is set where none may be [span.4]", "");
+  ASSERT_BREAKS(&arena->allocated[word], 0, "a large object has no allocation bit [span.2]", "");
+  ASSERT_BREAKS(&arena->allocated[word + 1], 4, "an allocation bit lies off an object's start [span.2]", "");
+  cradle_pop(f.m);
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(handles_and_weak_sets_are_named),
@@ -169,6 +185,7 @@ int main(void) {
       cmocka_unit_test(flags_that_cannot_be_are_named),
       cmocka_unit_test(objects_fit_their_places),
       cmocka_unit_test(entries_are_named),
+      cmocka_unit_test(bits_of_large_objects_are_looked_at),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

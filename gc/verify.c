@@ -42,6 +42,7 @@ typedef struct verify_context {
   const char *other_root;    /* what a root is of which no table tells the slot */
   bool holder_is_old, holder_is_traced;
   bool holder_is_unwritten;  /* a prebuilt object that no collection looks at */
+  const cradle_word *broken; /* the first old object that cannot be looked into, to which nothing seen so far refers */
   bool incomplete;         /* memory for the walk ran out */
 } verify_context;
 
@@ -231,24 +232,29 @@ static const char *missing_beside(const verify_context *context, const cradle_wo
   return (object[0] & array_flags) == array_flags ? NULL : "a large array has not the flags of one [heap.3]";
 }
 
+static bool can_be_read(const cradle_heap *heap, const cradle_word *object, size_t room, uint64_t flags) {
+  return is_possible_header(heap, object[0], flags) &&
+         is_possible_size(heap, object, type_object_bytes(heap_type(heap, object[0]), object), room);
+}
+
 /* Whether the object can be looked into. slot: what led there, or NULL. */
 static bool verify_header(verify_context *context, const cradle_word *object, size_t room, uint64_t flags,
                           const cradle_word *slot) {
+  const cradle_heap *heap = context->heap;
   crd_text what = {.length = 0};
-  if (!is_possible_header(context->heap, object[0], flags)) {
+  if (can_be_read(heap, object, room, flags)) {
+    const char *missing = missing_beside(context, object, type_object_bytes(heap_type(heap, object[0]), object), flags);
+    if (missing != NULL) fault_of(context, missing, object);
+    return true;
+  }
+  if (!is_possible_header(heap, object[0], flags)) {
     const char *cause = crd_poison_cause(object[0]);
     crd_text_add(&what, "broken header ");
     crd_text_hex(&what, object[0]);
     if (cause != NULL) crd_text_add(&what, ", of "), crd_text_add(&what, cause);
   } else {
-    size_t bytes = type_object_bytes(heap_type(context->heap, object[0]), object);
-    if (is_possible_size(context->heap, object, bytes, room)) {
-      const char *missing = missing_beside(context, object, bytes, flags);
-      if (missing != NULL) fault_of(context, missing, object);
-      return true;
-    }
     crd_text_add(&what, "wrong length or size of ");
-    crd_text_type(&what, context->heap, (uint32_t)object[0]);
+    crd_text_type(&what, heap, (uint32_t)object[0]);
   }
   if (slot == NULL) {
     crd_text_add(&what, " at ");
@@ -377,8 +383,13 @@ static void verify_old_object(void *data, cradle_word *object) {
   if (failed(context)) return;
   bool young;
   size_t room = old_room(context->heap, object, &young);
+  uint64_t flags = young ? YOUNG_FLAGS : OLD_FLAGS;
   if (crd_registry_is_open(context->heap, object)) return;
-  if (!verify_header(context, object, room, young ? YOUNG_FLAGS : OLD_FLAGS, NULL)) return;
+  if (!can_be_read(context->heap, object, room, flags)) {
+    if (context->broken == NULL) context->broken = object; /* its holder may come yet */
+    return;
+  }
+  (void)verify_header(context, object, room, flags, NULL);
   context->holder_is_old = !young;
   context->holder_is_traced = context->heap->major.phase == MAJOR_MARKING && !context->heap->major.overflowed &&
                               context->heap->major.rescan_page == PAGE_NONE && !young &&
@@ -445,6 +456,32 @@ static void verify_beside(verify_context *context) {
   if (what != NULL) fault_at(context, what, at);
 }
 
+/* Nobody holds it. */
+static void verify_broken(verify_context *context) {
+  bool young;
+  if (failed(context) || context->broken == NULL) return;
+  size_t room = old_room(context->heap, context->broken, &young);
+  (void)verify_header(context, context->broken, room, young ? YOUNG_FLAGS : OLD_FLAGS, NULL);
+}
+
+/* Young objects lie one after another: where two overlap, one is too long, or a reference leads into it. */
+static void verify_neighbours(verify_context *context) {
+  const cradle_heap *heap = context->heap;
+  const cradle_word *start = (const cradle_word *)heap->nursery.start, *last = NULL;
+  for (size_t i = 0; i < nursery_filled(heap) / 512 + 1 && !failed(context); i++)
+    for (uint64_t word = context->seen[i]; word != 0; word &= word - 1) {
+      const cradle_word *object = start + i * 64 + (uint32_t)__builtin_ctzll(word);
+      if (last != NULL && object < last + type_object_bytes(heap_type(heap, last[0]), last) / 8) {
+        crd_text what = {.length = 0};
+        crd_text_add(&what, "the young object at ");
+        crd_text_hex(&what, (uintptr_t)object);
+        crd_text_add(&what, " lies inside another");
+        fault_of(context, what.buffer, last);
+      }
+      last = object;
+    }
+}
+
 static void verify_all(verify_context *context) {
   cradle_heap *heap = context->heap;
   crd_old_retire(&heap->old);
@@ -456,9 +493,12 @@ static void verify_all(verify_context *context) {
   context->other_root = "a handle";
   visit_handles(heap, 0, heap->handles.used, verify_reference, context);
   if (!failed(context)) crd_old_each(&heap->old, false, verify_old_object, context);
-  if (!failed(context) && heap->services != NULL) verify_services(context);
   verify_prebuilts(context);
-  if (!failed(context)) verify_young(context);
+  verify_young(context);
+  verify_broken(context);
+  if (!failed(context) && heap->services != NULL) verify_services(context);
+  verify_young(context);
+  verify_neighbours(context);
   verify_remembered(context);
   if (!failed(context)) verify_beside(context);
 }

@@ -437,7 +437,7 @@ static void verify_prebuilts(verify_context *context) {
   crd_prebuilts *prebuilts = &context->heap->prebuilts;
   for (uint32_t i = 0; i < prebuilts->count && !failed(context); i++) {
     cradle_word *object = prebuilts->objects[i];
-    if (!verify_header(context, object, SIZE_MAX, PREBUILT_FLAGS, NULL)) return;
+    if (!verify_header(context, object, prebuilts->bytes[i], PREBUILT_FLAGS, NULL)) return;
     context->holder_is_old = true;
     context->holder_is_traced = false;
     context->holder_is_unwritten = i >= prebuilts->written;

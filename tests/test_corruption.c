@@ -1,4 +1,5 @@
-/* Heaps that are broken on purpose: the verifier names what is broken, where it is, and the last collection. */
+/* Heaps that are broken on purpose, one way at a time and then at random: the verifier names what is broken, where it is, and the last
+ * collection. */
 #include "tests/services.h"
 
 #include "gc/heap.h"
@@ -238,6 +239,106 @@ static void bits_of_large_objects_are_looked_at(void **state) {
   fixture_close(&f);
 }
 
+/* --- any word of any object, from seeds --- */
+
+enum { OBJECTS = 400, ROUNDS = 3000 };
+static uint64_t random_state;
+static uint64_t below(uint64_t bound) {
+  random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (random_state >> 33) % bound;
+}
+
+static cradle_object_info objects[OBJECTS];
+static size_t object_count;
+static bool take_object(void *data, const cradle_object_info *info) {
+  (void)data;
+  objects[object_count++] = *info;
+  return object_count < OBJECTS;
+}
+
+static vector *table(void) {
+  return (vector *)(uintptr_t)*cradle_peek(f.m, 0);
+}
+
+/* Some objects of every type, young and old, small and large, in a table. */
+static void populate(size_t count) CRADLE_MAY_COLLECT {
+  for (size_t i = 0; i < count; i++) {
+    size_t length = below(16) == 0 ? 4000 : below(40);
+    void *object;
+    switch (below(7)) {
+    case 0: object = new_weak(&f, table()->item[below(100)]); break;
+    case 1: object = new_ephemeron(&f, table()->item[below(100)], table()); break;
+    case 2: object = new_final(&f, i, table()->item[below(100)]); break;
+    case 3: object = cradle_new_array(f.m, T_STRING, length); break;
+    case 4: object = cradle_new_array(f.m, T_VECTOR, length); break;
+    case 5: object = cradle_new_registered_array(f.m, T_WEAKS, length); break;
+    default: object = new_pair(&f, table()->item[below(100)]); break;
+    }
+    cradle_store(f.m, table(), &table()->item[below(100)], object);
+    if (below(20) == 0 && object != NULL) (void)cradle_identity_hash(f.m, object);
+  }
+}
+
+static void bring_to_stage(uint64_t seed) CRADLE_MAY_COLLECT {
+  random_state = seed;
+  cradle_push(f.m, cradle_new_array(f.m, T_VECTOR, 100));
+  populate(200);
+  if (seed % 4 == 1) cradle_collect_compacting(f.m);
+  for (uint64_t i = 0; seed % 4 > 1 && i < seed; i++) (void)cradle_collect_step(f.m, 0);
+  populate(20);
+  object_count = 0;
+  (void)cradle_heap_walk(f.heap, take_object, NULL);
+}
+
+/* Whether a word is a slot. */
+static bool is_slot(const cradle_object_info *info, size_t word) {
+  if (info->type == T_PAIR || info->type == T_WEAK || info->type == T_EPHEMERON) return word >= 1;
+  return info->type != T_STRING && word >= 2; /* arrays, and the references of T_FINAL */
+}
+
+static uint64_t wrong_header(uint64_t header, bool young) {
+  switch (below(4)) {
+  case 0: return ~UINT64_C(0);
+  case 1: return (header & ~UINT64_C(0xffffffff)) | (T_SERVICES + below(1u << 20));
+  case 2: return header ^ (young ? HEADER_PINNED_FLAG : HEADER_BARRIER_FLAG);
+  default: return header | UINT64_C(1) << 63;
+  }
+}
+
+static uint64_t wrong_reference(const cradle_object_info *old) {
+  switch (below(4)) {
+  case 0: return 8 * (1 + below(500));
+  case 1: return (uintptr_t)old->object + 8;
+  case 2: return (uintptr_t)f.m->free + 8 * below(8);
+  default: return f.heap->old.arenas.base + f.heap->old.arenas.bytes - 8 * (1 + below(1000));
+  }
+}
+
+static void overwrite_one(void) {
+  const cradle_object_info *info = &objects[below(object_count)], *other = &objects[0]; /* old ones come first */
+  size_t word = below(3) == 0 ? 0 : below(info->bytes / 8);
+  uint64_t *place = (uint64_t *)info->object + word;
+  if (word == 0)
+    ASSERT_BREAKS(place, wrong_header(*place, info->is_young), "", hex(info->object));
+  else if (is_slot(info, word))
+    ASSERT_BREAKS(place, wrong_reference(other), "", hex(info->object));
+  else if (info->type != T_FINAL && word == 1)
+    ASSERT_BREAKS(place, (UINT64_C(1) << 40) + below(1000), "", hex(info->object));
+}
+
+static void every_overwritten_word_is_named(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 24; seed++) {
+    open_heap();
+    bring_to_stage(seed);
+    assert_false(objects[0].is_young);
+    for (size_t round = 0; round < ROUNDS / 24; round++) overwrite_one();
+    cradle_pop(f.m);
+    while (cradle_finalizer_next(f.m, QUEUE) != NULL) continue;
+    fixture_close(&f);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(handles_and_weak_sets_are_named),
@@ -250,6 +351,7 @@ int main(void) {
       cmocka_unit_test(a_prebuilt_array_does_not_grow),
       cmocka_unit_test(entries_are_named),
       cmocka_unit_test(bits_of_large_objects_are_looked_at),
+      cmocka_unit_test(every_overwritten_word_is_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -289,7 +289,8 @@ static const char *check_span(const crd_old *old, uint32_t page, recount *counte
   const crd_size_class *class = entry->state == PAGE_SMALL ? &old->classes.of[entry->size_class] : NULL;
   if ((class != NULL && entry->pages != class->pages) || entry->head != page) return "a span's page entry does not match its class";
   uint64_t objects = 0;
-  const char *fault = check_bits(old_bits_of(old, page, entry->pages), class, counted->marking || old_is_unswept(old, entry), &objects);
+  bool marks = counted->marking || old_is_unswept(old, entry);
+  const char *fault = check_bits(old_bits_of(old, page, entry->pages), class, marks, &objects);
   if (fault != NULL) return fault;
   if (class == NULL) {
     counted->used += (uint64_t)entry->pages << PAGE_SHIFT;

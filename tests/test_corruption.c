@@ -1,5 +1,5 @@
-/* Heaps that are broken on purpose, one way at a time and then at random: the verifier names what is broken, where it is, and the last
- * collection. */
+/* Heaps that are broken on purpose, one way at a time and then at random: the verifier names what is broken, where it is, and the
+ * last collection. */
 #include "tests/services.h"
 
 #include "gc/heap.h"
@@ -54,7 +54,8 @@ static void handles_and_weak_sets_are_named(void **state) {
   crd_handle_entry *entry = &f.heap->handles.entries[0];
   ASSERT_BREAKS(&entry->word, entry->word + 8, "stale reference into the old generation, where no object is: ", "in a handle at ");
   uint64_t word = *cradle_peek(f.m, 0);
-  assert_true(cradle_weak_set_remove(set, 1, (void *)(uintptr_t)word) && cradle_weak_set_add(set, 1, (void *)(uintptr_t)(word + 8)));
+  assert_true(cradle_weak_set_remove(set, 1, (void *)(uintptr_t)word));
+  assert_true(cradle_weak_set_add(set, 1, (void *)(uintptr_t)(word + 8)));
   assert_broken("stale reference into the old generation, where no object is: ", "in a weak set at ");
   cradle_weak_set_free(set);
   cradle_handle_free(f.m, handle);
@@ -69,7 +70,8 @@ static void after_a_fault_nothing_is_looked_up(void **state) {
   cradle_push(f.m, cradle_new_array(f.m, T_STRING, (size_t)1 << 20));
   cradle_handle handle = cradle_handle_new(f.m, (void *)(uintptr_t)*cradle_peek(f.m, 0));
   uintptr_t unused = f.heap->old.arenas.base + f.heap->old.arenas.bytes - 4096;
-  ASSERT_BREAKS(&f.heap->handles.entries[0].word, unused, "stale reference into the old generation, where no object is: ", "in a handle at ");
+  ASSERT_BREAKS(&f.heap->handles.entries[0].word, unused, "stale reference into the old generation, where no object is: ",
+                "in a handle at ");
   cradle_handle_free(f.m, handle);
   cradle_pop(f.m);
   fixture_close(&f);
@@ -103,17 +105,19 @@ static void flags_that_cannot_be_are_named(void **state) {
   cradle_collect_minor(f.m);
   pair *p = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
   values *v = (values *)(uintptr_t)*cradle_peek(f.m, 1);
-  ASSERT_BREAKS(&p->header, p->header & ~HEADER_BARRIER_FLAG, "has not the barrier flag, but is not remembered [heap.3]: type 0 (pair) at ",
-                hex(p));
+  ASSERT_BREAKS(&p->header, p->header & ~HEADER_BARRIER_FLAG,
+                "has not the barrier flag, but is not remembered [heap.3]: type 0 (pair) at ", hex(p));
   ASSERT_BREAKS(&p->header, p->header | HEADER_ID_FLAG, "has the flag of an id, but no id [identity.1]: type 0 (pair) at ", hex(p));
   ASSERT_BREAKS(&p->header, p->header | HEADER_PINNED_FLAG, "has the pinned flag, but no pin [pin.1]: type 0 (pair) at ", hex(p));
   ASSERT_BREAKS(&p->header, p->header | HEADER_WEAK_FLAG, "broken header 0x1100000000: ", hex(p));
   ASSERT_BREAKS(&p->header, p->header | HEADER_SLOTS_FLAG, "broken header 0x300000000: ", hex(p));
   assert_true(v->header & HEADER_SLOTS_FLAG);
-  ASSERT_BREAKS(&v->header, v->header & ~HEADER_SLOTS_FLAG, "a large array has not the flags of one [heap.3]: type 3 (values) at ", hex(v));
+  ASSERT_BREAKS(&v->header, v->header & ~HEADER_SLOTS_FLAG,
+                "a large array has not the flags of one [heap.3]: type 3 (values) at ", hex(v));
   ASSERT_BREAKS(&v->header, v->header ^ HEADER_VALUES_FLAG, "broken header ", hex(v));
   cradle_write_barrier(f.m, p);
-  ASSERT_BREAKS(&p->header, p->header | HEADER_BARRIER_FLAG, "is remembered, but has the barrier flag [heap.3]: type 0 (pair) at ", hex(p));
+  ASSERT_BREAKS(&p->header, p->header | HEADER_BARRIER_FLAG,
+                "is remembered, but has the barrier flag [heap.3]: type 0 (pair) at ", hex(p));
   *f.heap->remembered.top++ = (uintptr_t)p + 8;
   assert_broken("the remembered set holds what is no object: ", hex((char *)p + 8));
   f.heap->remembered.top[-1] = (uintptr_t)p;
@@ -217,7 +221,8 @@ static void entries_are_named(void **state) {
   f.m->registered--;
   cradle_collect_minor(f.m);
   w = (weak *)(uintptr_t)*cradle_peek(f.m, 0);
-  ASSERT_BREAKS(&w->header, T_WEAK | HEADER_BARRIER_FLAG, "an object of a type with services was not allocated by cradle_new_registered", hex(w));
+  ASSERT_BREAKS(&w->header, T_WEAK | HEADER_BARRIER_FLAG,
+                "an object of a type with services was not allocated by cradle_new_registered", hex(w));
   cradle_unpin(f.m, p);
   cradle_pop(f.m);
   fixture_close(&f);

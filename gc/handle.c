@@ -137,15 +137,17 @@ bool cradle_immortal(cradle_mutator *mutator, void *object) {
 
 /* --- checks --- */
 
-const char *crd_handles_check(const cradle_heap *heap) {
+const char *crd_handles_check(const cradle_heap *heap, uintptr_t *at) {
   const crd_handles *handles = &heap->handles;
   uint32_t open = 0;
   for (uint32_t i = 0; i < handles->used; i++) {
     const crd_handle_entry *entry = &handles->entries[i];
+    *at = (uintptr_t)entry->word;
     open += handle_is_open(entry);
     if (!handle_is_open(entry) && entry->word != 0) return "a free handle holds a reference [handle.1]";
     if (heap_holds_young(heap, (uintptr_t)entry->word) && entry->link == 0)
       return "a handle of a young object is in no list [handle.2]";
   }
+  *at = 0;
   return open == handles->open_count + handles->immortal_count ? NULL : "open handles are counted wrong";
 }

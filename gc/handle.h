@@ -38,7 +38,7 @@ void crd_handles_fini(crd_handles *handles);
 /* Takes the next entry out of the young list: its slot if it is open, else puts it into the free list and goes on. NULL: the
  * list is empty. */
 cradle_word *crd_handles_next_young(crd_handles *handles);
-/* What is wrong, for the verifier, or NULL. */
-const char *crd_handles_check(const cradle_heap *heap);
+/* What is wrong, for the verifier, or NULL. *at: with what address, 0 if with none. */
+const char *crd_handles_check(const cradle_heap *heap, uintptr_t *at);
 
 #endif

@@ -193,13 +193,15 @@ static const char *check_entry(const cradle_heap *heap, uint32_t index) {
   return NULL;
 }
 
-const char *crd_ids_check(const cradle_heap *heap) {
+const char *crd_ids_check(const cradle_heap *heap, uintptr_t *at) {
   const char *fault = NULL;
   size_t taken = 0;
   for (uint32_t i = 0; i < heap->ids.used && fault == NULL; i++) {
     fault = check_entry(heap, i);
+    *at = heap->ids.entries[i].address;
     taken += heap->ids.entries[i].address != 0;
   }
   if (fault != NULL) return fault;
+  *at = 0;
   return taken == heap->ids.by_address.count ? NULL : "the ids and their map disagree";
 }

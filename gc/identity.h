@@ -44,8 +44,9 @@ void crd_ids_after_minor(cradle_heap *heap);
 bool crd_ids_purge(cradle_heap *heap, uint32_t *at, uint64_t deadline_ns);
 /* Compaction has left new addresses in headers: entries follow them. */
 void crd_ids_follow(cradle_heap *heap);
-/* Whether the object with the id flag has its entry; and for the verifier, what is wrong with the entries, or NULL. */
+/* Whether the object with the id flag has its entry; and for the verifier, what is wrong with the entries, or NULL. *at: with what
+ * address, 0 if with none. */
 bool crd_ids_know(const cradle_heap *heap, const cradle_word *object);
-const char *crd_ids_check(const cradle_heap *heap);
+const char *crd_ids_check(const cradle_heap *heap, uintptr_t *at);
 
 #endif

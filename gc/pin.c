@@ -112,11 +112,12 @@ void *cradle_new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t len
 
 /* --- checks --- */
 
-const char *crd_pins_check(const cradle_heap *heap) {
+const char *crd_pins_check(const cradle_heap *heap, uintptr_t *at) {
   const crd_pins *pins = &heap->pins;
+  *at = 0;
   if (pins->by_address.count != pins->count) return "the pins and their map disagree";
   for (uint32_t i = 0; i < pins->count; i++) {
-    uintptr_t address = pins->pins[i].address;
+    uintptr_t address = *at = pins->pins[i].address;
     if (crd_address_map_get(&pins->by_address, address) != i) return "a pin is not found by its object's address";
     if (pins->pins[i].count == 0) return "a pin that nobody holds [pin.1]";
     if (heap_holds_young(heap, address)) return "a young object is pinned [pin.2]";

@@ -24,7 +24,7 @@ typedef struct crd_pins {
 } crd_pins;
 
 void crd_pins_fini(crd_pins *pins);
-/* What is wrong, for the verifier, or NULL. */
-const char *crd_pins_check(const cradle_heap *heap);
+/* What is wrong, for the verifier, or NULL. *at: with what address, 0 if with none. */
+const char *crd_pins_check(const cradle_heap *heap, uintptr_t *at);
 
 #endif

@@ -16,12 +16,16 @@ static bool reserve(crd_prebuilts *prebuilts) {
   cradle_word **objects = realloc(prebuilts->objects, capacity * sizeof(cradle_word *));
   if (objects == NULL) return false;
   prebuilts->objects = objects;
+  size_t *bytes = realloc(prebuilts->bytes, capacity * sizeof *bytes);
+  if (bytes == NULL) return false;
+  prebuilts->bytes = bytes;
   prebuilts->capacity = capacity;
   return true;
 }
 
-static void put_at(crd_prebuilts *prebuilts, uint32_t index, cradle_word *object) {
+static void put_at(crd_prebuilts *prebuilts, uint32_t index, cradle_word *object, size_t bytes) {
   prebuilts->objects[index] = object;
+  prebuilts->bytes[index] = bytes;
   crd_address_map_find(&prebuilts->by_address, (uintptr_t)object)->number = index;
 }
 
@@ -31,8 +35,9 @@ void crd_prebuilt_written(cradle_heap *heap, cradle_word *object) {
   ASSERT(index != ADDRESS_MAP_NONE, "a barrier on what is neither in the heap nor prebuilt");
   if (index < prebuilts->written) return;
   if (prebuilts->marked_at == prebuilts->written) prebuilts->marked_at++; /* the next minor collection marks for it */
-  put_at(prebuilts, index, prebuilts->objects[prebuilts->written]);
-  put_at(prebuilts, prebuilts->written++, object);
+  size_t bytes = prebuilts->bytes[index];
+  put_at(prebuilts, index, prebuilts->objects[prebuilts->written], prebuilts->bytes[prebuilts->written]);
+  put_at(prebuilts, prebuilts->written++, object, bytes);
 }
 
 /* --- slots that lead into the heap --- */
@@ -93,6 +98,7 @@ bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
   }
   if (!reserve(prebuilts)) return false;
   crd_address_map_insert(&prebuilts->by_address, (uintptr_t)object, prebuilts->count);
+  prebuilts->bytes[prebuilts->count] = type_object_bytes(heap_type(heap, *header), header);
   prebuilts->objects[prebuilts->count++] = object;
   *header |= HEADER_BARRIER_FLAG;
   if (search_slots(heap, object, false)) crd_remember(heap, object);
@@ -117,7 +123,7 @@ static uint32_t replace_written(cradle_heap *heap, uint32_t index) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
   cradle_word *last = prebuilts->objects[--prebuilts->written];
   if (index != prebuilts->written) {
-    put_at(prebuilts, index, last);
+    put_at(prebuilts, index, last, prebuilts->bytes[prebuilts->written]);
     if (index < prebuilts->marked_at && (*last & HEADER_BARRIER_FLAG)) crd_remember(heap, last);
   }
   if (prebuilts->marked_at > prebuilts->written) prebuilts->marked_at = prebuilts->written;
@@ -133,7 +139,7 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   forget_remembered(&heap->remembered, object);
   crd_ids_drop(heap, object);
   if (index < prebuilts->written) index = replace_written(heap, index);
-  if (index != --prebuilts->count) put_at(prebuilts, index, prebuilts->objects[prebuilts->count]);
+  if (index != --prebuilts->count) put_at(prebuilts, index, prebuilts->objects[prebuilts->count], prebuilts->bytes[prebuilts->count]);
   crd_address_map_remove(&prebuilts->by_address, (uintptr_t)object);
   release(heap, object);
 }
@@ -143,4 +149,5 @@ void crd_prebuilts_fini(cradle_heap *heap) {
   for (uint32_t i = 0; i < prebuilts->count; i++) release(heap, prebuilts->objects[i]);
   crd_address_map_fini(&prebuilts->by_address);
   free(prebuilts->objects);
+  free(prebuilts->bytes);
 }

@@ -15,6 +15,7 @@
 typedef struct crd_prebuilts {
   crd_address_map by_address; /* index in objects */
   cradle_word **objects;      /* the written ones first */
+  size_t *bytes;              /* of each object, when it was registered; its memory may end there */
   uint32_t count, written, capacity;
   uint32_t marked_at;         /* of the written: where marking goes on */
 } crd_prebuilts;

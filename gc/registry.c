@@ -325,19 +325,20 @@ crd_word_stack crd_registry_fresh(const cradle_heap *heap) {
   return fresh;
 }
 
-static const char *check_fresh(const cradle_heap *heap) {
+static const char *check_fresh(const cradle_heap *heap, uintptr_t *at) {
   crd_word_stack fresh = crd_registry_fresh(heap);
   for (const cradle_word *entry = fresh.base; entry < fresh.top; entry++) {
-    if (!is_object(heap, (uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS)))
+    *at = (uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS);
+    if (!is_object(heap, *at))
       return "what is no object was registered since the last minor collection [services.1]";
   }
   return NULL;
 }
 
-static const char *check_list(const cradle_heap *heap, const crd_list *list, int kind) {
+static const char *check_list(const cradle_heap *heap, const crd_list *list, int kind, uintptr_t *at) {
   for (const cradle_word *entry = list->words.base; entry < list->words.top; entry++) {
     if (entry >= list->kept && entry < list->next) continue;
-    uintptr_t address = (uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS);
+    uintptr_t address = *at = (uintptr_t)(*entry & ~(cradle_word)ENTRY_BITS);
     if (!is_object(heap, address)) return "a list of registered objects holds what is no object [services.1]";
     if (heap_is_young(heap, address)) return "an entry of a list is young [services.1]";
     cradle_word header = *(const cradle_word *)address;
@@ -349,13 +350,15 @@ static const char *check_list(const cradle_heap *heap, const crd_list *list, int
   return NULL;
 }
 
-const char *crd_registry_check(const cradle_heap *heap) {
+const char *crd_registry_check(const cradle_heap *heap, uintptr_t *at) {
   const crd_services *services = heap->services;
   if (services == NULL) return NULL;
-  const char *fault = check_fresh(heap);
-  for (int kind = 0; kind < REGISTERED_KINDS && fault == NULL; kind++) fault = check_list(heap, &services->lists[kind], kind);
+  const char *fault = check_fresh(heap, at);
+  for (int kind = 0; kind < REGISTERED_KINDS && fault == NULL; kind++) fault = check_list(heap, &services->lists[kind], kind, at);
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES && fault == NULL; i++)
-    for (const cradle_word *word = services->queues[i].head; word < services->queues[i].words.top; word++)
-      if (!crd_old_is_object(&heap->old, (uintptr_t)*word)) fault = "a finalizer queue holds what is no object";
+    for (const cradle_word *word = services->queues[i].head; word < services->queues[i].words.top && fault == NULL; word++) {
+      *at = (uintptr_t)*word;
+      if (!crd_old_is_object(&heap->old, *at)) fault = "a finalizer queue holds what is no object";
+    }
   return fault;
 }

@@ -69,7 +69,7 @@ void crd_registry_each_waiting(cradle_heap *heap, void (*visit)(void *context, u
 void crd_registry_each_set(cradle_heap *heap, void (*visit)(void *context, bool value, cradle_word *slot), void *context);
 /* Whether the header of an old object says now where gc/reach.c has it, and not its flags. */
 bool crd_registry_is_open(const cradle_heap *heap, const cradle_word *object);
-/* NULL, or what is wrong with the lists. */
-const char *crd_registry_check(const cradle_heap *heap);
+/* NULL, or what is wrong with the lists, and at what address. */
+const char *crd_registry_check(const cradle_heap *heap, uintptr_t *at);
 
 #endif

@@ -270,17 +270,31 @@ typedef struct recount {
   bool marking; /* mark bits may be set */
 } recount;
 
-static const char *check_small(const crd_old *old, uint32_t page, recount *counted) {
-  const crd_page *entry = arenas_page(&old->arenas, page);
-  const crd_size_class *class = &old->classes.of[entry->size_class];
-  if (entry->pages != class->pages || entry->head != page) return "a span's page entry does not match its class";
-  bool marks = counted->marking || old_is_unswept(old, entry);
-  span_bits bits = old_bits_of(old, page, entry->pages);
-  uint64_t objects = 0;
+/* Where objects may start in bitmap word i of a span. class NULL: of a large object, which starts the span. */
+static uint64_t possible_starts(const crd_size_class *class, uint32_t i) {
+  return class != NULL ? starts_in(class, i) : i == 0;
+}
+
+static const char *check_bits(span_bits bits, const crd_size_class *class, bool marks, uint64_t *objects) {
   for (uint32_t i = 0; i < bits.words; i++) {
-    if (bits.allocated[i] & ~starts_in(class, i)) return "an allocation bit lies off an object's start [span.2]";
+    if (bits.allocated[i] & ~possible_starts(class, i)) return "an allocation bit lies off an object's start [span.2]";
     if (bits.marks[i] & ~(marks ? bits.allocated[i] : 0)) return "a mark bit is set where none may be [span.4]";
-    objects += (uint64_t)__builtin_popcountll(bits.allocated[i]);
+    *objects += (uint64_t)__builtin_popcountll(bits.allocated[i]);
+  }
+  return NULL;
+}
+
+static const char *check_span(const crd_old *old, uint32_t page, recount *counted) {
+  const crd_page *entry = arenas_page(&old->arenas, page);
+  const crd_size_class *class = entry->state == PAGE_SMALL ? &old->classes.of[entry->size_class] : NULL;
+  if ((class != NULL && entry->pages != class->pages) || entry->head != page) return "a span's page entry does not match its class";
+  uint64_t objects = 0;
+  bool marks = counted->marking || old_is_unswept(old, entry);
+  const char *fault = check_bits(old_bits_of(old, page, entry->pages), class, marks, &objects);
+  if (fault != NULL) return fault;
+  if (class == NULL) {
+    counted->used += (uint64_t)entry->pages << PAGE_SHIFT;
+    return objects == 1 ? NULL : "a large object has no allocation bit [span.2]";
   }
   counted->used += objects * class->bytes;
   counted->class_used[entry->size_class] += objects * class->bytes;
@@ -311,10 +325,7 @@ const char *crd_old_check(const crd_old *old) {
   for (uint32_t page = crd_old_next_span(old, 0), pages; page != PAGE_NONE && fault == NULL;
        page = crd_old_next_span(old, page + pages)) {
     pages = arenas_page(&old->arenas, page)->pages;
-    if (arenas_page(&old->arenas, page)->state == PAGE_SMALL)
-      fault = check_small(old, page, &counted);
-    else
-      counted.used += (uint64_t)pages << PAGE_SHIFT;
+    fault = check_span(old, page, &counted);
   }
   if (fault == NULL) fault = crd_arenas_check(&old->arenas);
   if (fault == NULL) fault = check_lists(old);

@@ -15,6 +15,12 @@
 
 /* No object lies below: systems leave the first pages out, so that NULL and what is near it fault. */
 #define LOWEST_ADDRESS 4096
+/* None has these bits, but a number of floating point has. On 64-bit Arm the program may have tags of its own there. */
+#ifdef __aarch64__
+#define NO_ADDRESS_BITS UINT64_C(0)
+#else
+#define NO_ADDRESS_BITS (UINT64_C(0xff) << 56)
+#endif
 
 /* Words in ascending order. */
 typedef struct sorted_words {
@@ -29,13 +35,14 @@ typedef struct verify_context {
   crd_word_stack *pending; /* young objects found and not looked into: the mark stack, above what is on it */
   cradle_word *pending_base;
   sorted_words recorded;   /* slots */
+  sorted_words remembered; /* objects */
   sorted_words grey;       /* marked objects on the mark stack */
   sorted_words registered; /* since the last minor collection */
   const cradle_word *holder; /* NULL: a root */
+  const char *other_root;    /* what a root is of which no table tells the slot */
   bool holder_is_old, holder_is_traced;
   bool holder_is_unwritten;  /* a prebuilt object that no collection looks at */
-  uint64_t unflagged;      /* old and prebuilt objects without the barrier flag */
-  uint64_t pinned;         /* the same with the pinned flag */
+  const cradle_word *broken; /* the first old object that cannot be looked into, to which nothing seen so far refers */
   bool incomplete;         /* memory for the walk ran out */
 } verify_context;
 
@@ -82,14 +89,16 @@ static bool describe_mutator_slot(crd_text *text, const crd_mutator *mutator, co
   return describe_range_slot(text, mutator, slot);
 }
 
-static void describe_root(crd_text *text, const cradle_heap *heap, const cradle_word *slot) {
+static void describe_root(const verify_context *context, const cradle_word *slot) {
+  crd_text *text = context->text;
+  const cradle_heap *heap = context->heap;
   if (heap->mutator != NULL && describe_mutator_slot(text, heap->mutator, slot)) return;
   for (size_t i = 0; i < heap->global_count; i++)
     if (heap->globals[i].address == slot) {
       crd_text_add(text, "the global root");
       return;
     }
-  crd_text_add(text, "a root of the root callback");
+  crd_text_add(text, context->other_root);
 }
 
 /* "word 5 (item 2) of type 3 (vector) at 0x..." */
@@ -97,7 +106,7 @@ static void describe_slot(verify_context *context, const cradle_word *slot) {
   crd_text *text = context->text;
   const cradle_heap *heap = context->heap;
   if (context->holder == NULL) {
-    describe_root(text, heap, slot);
+    describe_root(context, slot);
     crd_text_add(text, " at ");
     crd_text_hex(text, (uintptr_t)slot);
     return;
@@ -140,6 +149,21 @@ static CRADLE_COLD void fault(verify_context *context, const char *what, const c
   add_last_collection(text, context->heap);
 }
 
+/* The same without a slot, about an object or, with a header that cannot be trusted, an address; 0: it is not known. */
+static CRADLE_COLD void fault_at(verify_context *context, const char *what, uintptr_t address) {
+  if (failed(context)) return;
+  crd_text_add(context->text, what);
+  if (address != 0) crd_text_add(context->text, ": "), crd_text_hex(context->text, address);
+  add_last_collection(context->text, context->heap);
+}
+static CRADLE_COLD void fault_of(verify_context *context, const char *what, const cradle_word *object) {
+  if (failed(context)) return;
+  crd_text_add(context->text, what);
+  crd_text_add(context->text, ": ");
+  describe(context, object);
+  add_last_collection(context->text, context->heap);
+}
+
 /* --- sets --- */
 
 static int compare_words(const void *a, const void *b) {
@@ -176,23 +200,61 @@ static bool is_remembered(const verify_context *context, const cradle_word *slot
 /* The flags that objects may have. */
 #define YOUNG_FLAGS (HEADER_WEAK_FLAG | HEADER_IDENTITY)
 #define OLD_FLAGS (HEADER_OLD_FLAGS | HEADER_PINNED_FLAG | HEADER_IDENTITY)
+#define PREBUILT_FLAGS (HEADER_BARRIER_FLAG | HEADER_PINNED_FLAG | HEADER_IDENTITY)
+/* Those of an old array whose slots are recorded. */
+#define ARRAY_FLAGS (HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
+
+static bool is_possible_header(const cradle_heap *heap, cradle_word header, uint64_t flags) {
+  if ((uint32_t)header >= heap->types.count || (header >> 32 << 32) & ~flags) return false;
+  const crd_type *type = heap_type(heap, header);
+  if ((header & HEADER_WEAK_FLAG) && !(type->registers & REGISTERED_WEAKLY)) return false;
+  return !(header & ARRAY_FLAGS) || (header & ARRAY_FLAGS) == (heap_old_flags(type, SIZE_MAX) & ARRAY_FLAGS);
+}
+
+/* Whether an object of so many bytes can be in a place of so many. Arrays may have become shorter. */
+static bool is_possible_size(const cradle_heap *heap, const cradle_word *object, size_t bytes, size_t room) {
+  const crd_type *type = heap_type(heap, object[0]);
+  if (bytes == 0 || bytes > room) return false;
+  if (type->items != CRADLE_ITEMS_NONE || !arenas_contain(&heap->old.arenas, (uintptr_t)object)) return true;
+  return type->class_bytes != 0 ? type->class_bytes == room : room - bytes < PAGE_BYTES;
+}
+
+/* What the header says of the object that is kept elsewhere and is not there, or NULL. */
+static const char *missing_beside(const verify_context *context, const cradle_word *object, size_t bytes, uint64_t flags) {
+  const cradle_heap *heap = context->heap;
+  if ((object[0] & HEADER_ID_FLAG) && !crd_ids_know(heap, object)) return "an object has the flag of an id, but no id [identity.1]";
+  if ((object[0] & HEADER_PINNED_FLAG) && crd_address_map_get(&heap->pins.by_address, (uintptr_t)object) == ADDRESS_MAP_NONE)
+    return "an object has the pinned flag, but no pin [pin.1]";
+  if (!(flags & HEADER_BARRIER_FLAG)) return NULL;
+  if (!(object[0] & HEADER_BARRIER_FLAG) && !heap->remember_all && !sorted_contain(&context->remembered, (uintptr_t)object))
+    return "an object has not the barrier flag, but is not remembered [heap.3]";
+  uint64_t array_flags = heap_old_flags(heap_type(heap, object[0]), bytes) & flags & ARRAY_FLAGS;
+  return (object[0] & array_flags) == array_flags ? NULL : "a large array has not the flags of one [heap.3]";
+}
+
+static bool can_be_read(const cradle_heap *heap, const cradle_word *object, size_t room, uint64_t flags) {
+  return is_possible_header(heap, object[0], flags) &&
+         is_possible_size(heap, object, type_object_bytes(heap_type(heap, object[0]), object), room);
+}
 
 /* Whether the object can be looked into. slot: what led there, or NULL. */
 static bool verify_header(verify_context *context, const cradle_word *object, size_t room, uint64_t flags,
                           const cradle_word *slot) {
+  const cradle_heap *heap = context->heap;
   crd_text what = {.length = 0};
-  if ((uint32_t)object[0] >= context->heap->types.count || (object[0] >> 32 << 32) & ~flags) {
+  if (can_be_read(heap, object, room, flags)) {
+    const char *missing = missing_beside(context, object, type_object_bytes(heap_type(heap, object[0]), object), flags);
+    if (missing != NULL) fault_of(context, missing, object);
+    return true;
+  }
+  if (!is_possible_header(heap, object[0], flags)) {
     const char *cause = crd_poison_cause(object[0]);
     crd_text_add(&what, "broken header ");
     crd_text_hex(&what, object[0]);
     if (cause != NULL) crd_text_add(&what, ", of "), crd_text_add(&what, cause);
   } else {
-    if ((object[0] & HEADER_ID_FLAG) && !crd_ids_know(context->heap, object))
-      fault(context, "an object has the flag of an id, but no id [identity.1]", NULL);
-    size_t bytes = type_object_bytes(heap_type(context->heap, object[0]), object);
-    if (bytes != 0 && bytes <= room) return true;
     crd_text_add(&what, "wrong length or size of ");
-    crd_text_type(&what, context->heap, (uint32_t)object[0]);
+    crd_text_type(&what, heap, (uint32_t)object[0]);
   }
   if (slot == NULL) {
     crd_text_add(&what, " at ");
@@ -259,7 +321,7 @@ static void found_outside(verify_context *context, uintptr_t address, const crad
     fault(context, what.buffer, slot);
   } else if (crd_quarantine_find(context->heap, address, &quarantined)) {
     fault(context, "stale reference to what an earlier collection moved or freed", slot);
-  } else if (address % 8 != 0 ? !may_hold_tags(context) : address < LOWEST_ADDRESS) {
+  } else if (address % 8 != 0 ? !may_hold_tags(context) : address < LOWEST_ADDRESS || (address & NO_ADDRESS_BITS)) {
     fault(context, "no reference", slot);
   }
 }
@@ -321,10 +383,13 @@ static void verify_old_object(void *data, cradle_word *object) {
   if (failed(context)) return;
   bool young;
   size_t room = old_room(context->heap, object, &young);
+  uint64_t flags = young ? YOUNG_FLAGS : OLD_FLAGS;
   if (crd_registry_is_open(context->heap, object)) return;
-  if (!verify_header(context, object, room, young ? YOUNG_FLAGS : OLD_FLAGS, NULL)) return;
-  if (!young && !(object[0] & HEADER_BARRIER_FLAG)) context->unflagged++;
-  if (object[0] & HEADER_PINNED_FLAG) context->pinned++;
+  if (!can_be_read(context->heap, object, room, flags)) {
+    if (context->broken == NULL) context->broken = object; /* its holder may come yet */
+    return;
+  }
+  (void)verify_header(context, object, room, flags, NULL);
   context->holder_is_old = !young;
   context->holder_is_traced = context->heap->major.phase == MAJOR_MARKING && !context->heap->major.overflowed &&
                               context->heap->major.rescan_page == PAGE_NONE && !young &&
@@ -341,20 +406,29 @@ static void verify_young(verify_context *context) {
   }
 }
 
+/* That each object without the flag is in the set was looked at with its header. */
 static void verify_remembered(verify_context *context) {
-  cradle_heap *heap = context->heap;
-  uint64_t entries = (uint64_t)(heap->remembered.top - heap->remembered.base);
-  if (failed(context) || heap->remember_all) return;
-  for (cradle_word *entry = heap->remembered.base; entry < heap->remembered.top; entry++)
-    if (!crd_old_is_object(&heap->old, (uintptr_t)*entry) && !prebuilt_is(&heap->prebuilts, (const void *)(uintptr_t)*entry))
-      fault(context, "the remembered set holds what is no object", NULL);
-  if (entries != context->unflagged) fault(context, "the remembered set and the barrier flags disagree [heap.3]", NULL);
+  const cradle_heap *heap = context->heap;
+  const sorted_words *set = &context->remembered;
+  if (heap->remember_all) return;
+  for (const cradle_word *entry = heap->remembered.base; entry < heap->remembered.top && !failed(context); entry++) {
+    const cradle_word *object = (const cradle_word *)(uintptr_t)*entry;
+    if (!crd_old_is_object(&heap->old, (uintptr_t)object) && !prebuilt_is(&heap->prebuilts, object))
+      fault_at(context, "the remembered set holds what is no object", (uintptr_t)object);
+    else if ((object[0] & HEADER_BARRIER_FLAG) && !crd_registry_is_open(heap, object))
+      fault_of(context, "an object is remembered, but has the barrier flag [heap.3]", object);
+  }
+  for (size_t i = 1; i < set->count; i++)
+    if (set->words[i - 1] == set->words[i])
+      fault_of(context, "an object is remembered twice [heap.3]", (const cradle_word *)(uintptr_t)set->words[i]);
 }
 
 static void verify_services(verify_context *context) {
-  const char *lists = crd_registry_check(context->heap);
-  if (lists != NULL) fault(context, lists, NULL);
+  uintptr_t at;
+  const char *lists = crd_registry_check(context->heap, &at);
+  if (lists != NULL) fault_at(context, lists, at);
   context->holder = NULL;
+  context->other_root = "a weak set";
   context->holder_is_old = context->holder_is_traced = false;
   crd_registry_each_set(context->heap, verify_service, context);
 }
@@ -363,9 +437,7 @@ static void verify_prebuilts(verify_context *context) {
   crd_prebuilts *prebuilts = &context->heap->prebuilts;
   for (uint32_t i = 0; i < prebuilts->count && !failed(context); i++) {
     cradle_word *object = prebuilts->objects[i];
-    if (!verify_header(context, object, SIZE_MAX, HEADER_BARRIER_FLAG | HEADER_PINNED_FLAG | HEADER_IDENTITY, NULL)) return;
-    if (!(object[0] & HEADER_BARRIER_FLAG)) context->unflagged++;
-    if (object[0] & HEADER_PINNED_FLAG) context->pinned++;
+    if (!verify_header(context, object, prebuilts->bytes[i], PREBUILT_FLAGS, NULL)) return;
     context->holder_is_old = true;
     context->holder_is_traced = false;
     context->holder_is_unwritten = i >= prebuilts->written;
@@ -374,29 +446,61 @@ static void verify_prebuilts(verify_context *context) {
   context->holder_is_unwritten = false;
 }
 
-/* What is kept beside the objects. Young objects that nothing refers to were not looked at, so what belongs to them is not. */
+/* What is kept beside the objects: addresses in it were found to be those of objects. Young objects that nothing refers to were
+ * not looked at, so what belongs to them is not. */
 static void verify_beside(verify_context *context) {
-  const char *what = crd_pins_check(context->heap);
-  if (what == NULL && context->pinned != context->heap->pins.count) what = "an object has the pinned flag, but no pin [pin.1]";
-  if (what == NULL) what = crd_handles_check(context->heap);
-  if (what == NULL) what = crd_ids_check(context->heap);
-  if (what != NULL) fault(context, what, NULL);
+  uintptr_t at;
+  const char *what = crd_pins_check(context->heap, &at);
+  if (what == NULL) what = crd_handles_check(context->heap, &at);
+  if (what == NULL) what = crd_ids_check(context->heap, &at);
+  if (what != NULL) fault_at(context, what, at);
+}
+
+/* Nobody holds it. */
+static void verify_broken(verify_context *context) {
+  bool young;
+  if (failed(context) || context->broken == NULL) return;
+  size_t room = old_room(context->heap, context->broken, &young);
+  (void)verify_header(context, context->broken, room, young ? YOUNG_FLAGS : OLD_FLAGS, NULL);
+}
+
+/* Young objects lie one after another: where two overlap, one is too long, or a reference leads into it. */
+static void verify_neighbours(verify_context *context) {
+  const cradle_heap *heap = context->heap;
+  const cradle_word *start = (const cradle_word *)heap->nursery.start, *last = NULL;
+  for (size_t i = 0; i < nursery_filled(heap) / 512 + 1 && !failed(context); i++)
+    for (uint64_t word = context->seen[i]; word != 0; word &= word - 1) {
+      const cradle_word *object = start + i * 64 + (uint32_t)__builtin_ctzll(word);
+      if (last != NULL && object < last + type_object_bytes(heap_type(heap, last[0]), last) / 8) {
+        crd_text what = {.length = 0};
+        crd_text_add(&what, "the young object at ");
+        crd_text_hex(&what, (uintptr_t)object);
+        crd_text_add(&what, " lies inside another");
+        fault_of(context, what.buffer, last);
+      }
+      last = object;
+    }
 }
 
 static void verify_all(verify_context *context) {
   cradle_heap *heap = context->heap;
   crd_old_retire(&heap->old);
   const char *structure = crd_old_check(&heap->old);
-  if (structure != NULL) fault(context, structure, NULL);
+  if (structure != NULL) fault_at(context, structure, 0);
   if (failed(context)) return;
+  context->other_root = "a root of the root callback";
   visit_roots(heap, verify_reference, verify_value, context);
+  context->other_root = "a handle";
   visit_handles(heap, 0, heap->handles.used, verify_reference, context);
   if (!failed(context)) crd_old_each(&heap->old, false, verify_old_object, context);
-  if (!failed(context) && heap->services != NULL) verify_services(context);
   verify_prebuilts(context);
-  if (!failed(context)) verify_young(context);
+  verify_young(context);
+  verify_broken(context);
+  if (!failed(context) && heap->services != NULL) verify_services(context);
+  verify_young(context);
+  verify_neighbours(context);
   verify_remembered(context);
-  verify_beside(context);
+  if (!failed(context)) verify_beside(context);
 }
 
 static bool prepare(verify_context *context) {
@@ -405,10 +509,11 @@ static bool prepare(verify_context *context) {
   context->pending_base = heap->mark_stack.top;
   context->seen = calloc(nursery_filled(heap) / 512 + 1, sizeof *context->seen);
   bool recorded = sorted_from(&context->recorded, &heap->recorded, false);
+  bool remembered = sorted_from(&context->remembered, &heap->remembered, false);
   bool grey = sorted_from(&context->grey, &heap->mark_stack, true);
   crd_word_stack fresh = crd_registry_fresh(heap);
   bool registered = sorted_from(&context->registered, &fresh, false);
-  return context->seen != NULL && recorded && grey && registered;
+  return context->seen != NULL && recorded && remembered && grey && registered;
 }
 
 bool crd_verify(cradle_heap *heap, crd_text *text) {
@@ -425,6 +530,7 @@ bool crd_verify(cradle_heap *heap, crd_text *text) {
   }
   free(context.seen);
   free(context.recorded.words);
+  free(context.remembered.words);
   free(context.grey.words);
   free(context.registered.words);
   if (!prepared) {

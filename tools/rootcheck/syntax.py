@@ -249,6 +249,10 @@ def is_pointer(kind):
     return kind.get_canonical().kind == TypeKind.POINTER
 
 
+def is_void(kind):
+    return kind.get_canonical().kind == TypeKind.VOID
+
+
 def pointee(kind):
     """The type that a pointer points to, without typedefs."""
     return kind.get_canonical().get_pointee().get_canonical()
@@ -264,3 +268,10 @@ def structure(kind):
     if defined is None:
         return declared.spelling
     return f"{defined.location.file}:{defined.location.offset}"
+
+
+def fields(kind):
+    """Names and types of a structure's own fields; of a union none, as only one of them is there."""
+    if kind.get_canonical().get_declaration().kind != CursorKind.STRUCT_DECL:
+        return []
+    return [(field.spelling, field.type) for field in kind.get_canonical().get_fields() if field.spelling]

@@ -162,6 +162,34 @@ static void a_run_that_moves_nothing_fails(void **state) {
   fixture_close(&f);
 }
 
+/* A distance that no allocation reached, or points that the program has none of; with a bound it may be meant. */
+CRADLE_UNCHECKED_COLLECTION
+static void a_run_without_a_stress_collection_fails(void **state) {
+  (void)state;
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 1000;
+  fixture_open_with(&f, &options);
+  for (size_t i = 0; i < 9; i++) (void)new_pair();
+  cradle_mutator_free(f.m);
+  if (FIXTURE_LANDS(&f)) {
+    cradle_heap_free(f.heap);
+    fail_msg("not refused");
+  }
+  assert_string_equal(f.message, "stress: the run proves nothing, its 0 collections, 0 of them full, moved 0 young and 0 old objects");
+  f.m = cradle_mutator_new(f.heap);
+  fixture_close(&f);
+  options.stress_first = 5;
+  fixture_open_with(&f, &options);
+  (void)new_pair();
+  f.stressed = false;
+  fixture_close(&f);
+  options.stress_first = 0;
+  fixture_open_with(&f, &options); /* nothing is allocated */
+  f.stressed = false;
+  fixture_close(&f);
+}
+
 /* --- quarantine --- */
 
 static void open_quarantine(size_t nurseries, size_t nursery_bytes, uint64_t stress_period) {
@@ -450,6 +478,7 @@ int main(void) {
       cmocka_unit_test(only_at_safepoints),
       cmocka_unit_test(every_increment_and_every_old_object),
       cmocka_unit_test(a_run_that_moves_nothing_fails),
+      cmocka_unit_test(a_run_without_a_stress_collection_fails),
       cmocka_unit_test(what_moved_and_what_died_is_known),
       cmocka_unit_test(reservations_are_walked),
       cmocka_unit_test(pages_come_back_in_turn),

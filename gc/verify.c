@@ -56,12 +56,16 @@ static void text_index(crd_text *text, const char *words, ptrdiff_t index) {
   crd_text_number(text, (uint64_t)index);
 }
 
+static void describe_range(crd_text *text, const cradle_root_range *range) {
+  crd_text_add(text, "root range ");
+  crd_text_add(text, range->name != NULL ? range->name : "without a name");
+}
+
 static bool describe_range_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
   for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next) {
     const cradle_word *base = *range->base, *top = *range->top;
     if (slot < base || slot >= top) continue;
-    crd_text_add(text, "root range ");
-    crd_text_add(text, range->name != NULL ? range->name : "without a name");
+    describe_range(text, range);
     text_index(text, ", index ", slot - base);
     return true;
   }
@@ -383,11 +387,23 @@ static void verify_beside(verify_context *context) {
   if (what != NULL) fault(context, what, NULL);
 }
 
+/* Such a range is taken for an empty one by the collections, and what it holds dies. */
+static void verify_ranges(verify_context *context) {
+  if (context->heap->mutator == NULL) return;
+  for (const cradle_root_range *range = context->heap->mutator->ranges; range != NULL && !failed(context); range = range->next) {
+    if ((uintptr_t)*range->top >= (uintptr_t)*range->base) continue;
+    crd_text_add(context->text, "a root range ends before it begins: ");
+    describe_range(context->text, range);
+    add_last_collection(context->text, context->heap);
+  }
+}
+
 static void verify_all(verify_context *context) {
   cradle_heap *heap = context->heap;
   crd_old_retire(&heap->old);
   const char *structure = crd_old_check(&heap->old);
   if (structure != NULL) fault(context, structure, NULL);
+  verify_ranges(context);
   if (failed(context)) return;
   visit_roots(heap, verify_reference, verify_value, context);
   visit_handles(heap, 0, heap->handles.used, verify_reference, context);

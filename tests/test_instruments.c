@@ -441,6 +441,9 @@ static void roots_are_named(void **state) {
   words[3] = bad;
   assert_unsound("no reference: 0x15", "in root range value stack, index 3 at");
   words[3] = NULL;
+  top = words, base = words + 1;
+  assert_unsound("a root range ends before it begins: ", "root range value stack");
+  top = base;
   cradle_root_range_remove(f.m, &range);
   assert_true(cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE));
   global = bad;

@@ -116,7 +116,7 @@ static void only_at_safepoints(void **state) {
   fixture_close(&f);
 }
 
-/* Each collection does an increment of a major one, and every k-th moves the old objects. */
+/* Each collection does an increment of a major one, and every k-th moves the old objects, and leaves poison behind. */
 CRADLE_UNCHECKED_COLLECTION
 static void every_increment_and_every_old_object(void **state) {
   (void)state;
@@ -133,6 +133,7 @@ static void every_increment_and_every_old_object(void **state) {
     for (size_t i = 0; i < 10; i++) (void)new_pair();
     assert_true(fixture_stats(&f).major_steps >= before + 10);
     assert_true(*cradle_peek(f.m, 0) != was);
+    for (size_t word = 0; word < sizeof(pair) / 8; word++) assert_true(((cradle_word *)(uintptr_t)was)[word] == POISON_COMPACTED);
   }
   cradle_stats stats = fixture_stats(&f);
   assert_int_equal(stats.moved_objects, 1);

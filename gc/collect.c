@@ -193,6 +193,7 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) {
   crd_major_start(heap, cause);
   finish(heap);
   if (depth == DEPTH_COMPACTING) crd_compact(heap, cause == CRADLE_CAUSE_STRESS);
+  if (cause == CRADLE_CAUSE_STRESS) depth = DEPTH_MAJOR; /* memory that is given back would not hold the poison in it */
   if (depth != DEPTH_MAJOR) {
     crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
     crd_nursery_discard_rest(heap);

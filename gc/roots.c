@@ -85,6 +85,8 @@ static bool grow_globals(cradle_heap *heap) {
 
 bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
   heap_check(heap, "cradle_global_root_add");
+  if (address == NULL || (uintptr_t)address % 8 != 0)
+    crd_misuse(heap, "cradle_global_root_add: wants an address that is a multiple of 8, of a variable");
   if (find_global(heap, address) != 0) crd_misuse(heap, "cradle_global_root_add: the address is registered already");
   if (heap->global_count == heap->global_capacity && !grow_globals(heap)) return false;
   heap->globals[heap->global_count++] = (crd_global_root){address, kind};

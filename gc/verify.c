@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "gc/check.h"
-#include "gc/heap.h"
 #include "gc/registry.h"
+#include "gc/verify.h"
 #include "gc/visit.h"
 
 /* No object lies below: systems leave the first pages out, so that NULL and what is near it fault. */
@@ -21,148 +21,6 @@
 #else
 #define NO_ADDRESS_BITS (UINT64_C(0xff) << 56)
 #endif
-
-/* Words in ascending order. */
-typedef struct sorted_words {
-  cradle_word *words;
-  size_t count;
-} sorted_words;
-
-typedef struct verify_context {
-  cradle_heap *heap;
-  crd_text *text;          /* empty while all is well */
-  uint64_t *seen;          /* a bit a word of the nursery: a young object that was found */
-  crd_word_stack *pending; /* young objects found and not looked into: the mark stack, above what is on it */
-  cradle_word *pending_base;
-  sorted_words recorded;   /* slots */
-  sorted_words remembered; /* objects */
-  sorted_words grey;       /* marked objects on the mark stack */
-  sorted_words registered; /* since the last minor collection */
-  const cradle_word *holder; /* NULL: a root */
-  const char *other_root;    /* what a root is of which no table tells the slot */
-  bool holder_is_old, holder_is_traced;
-  bool holder_is_unwritten;  /* a prebuilt object that no collection looks at */
-  const cradle_word *broken; /* the first old object that cannot be looked into, to which nothing seen so far refers */
-  bool incomplete;         /* memory for the walk ran out */
-} verify_context;
-
-static bool failed(const verify_context *context) {
-  return context->text->length != 0;
-}
-
-static void describe(verify_context *context, const cradle_word *object) {
-  crd_text_type(context->text, context->heap, (uint32_t)object[0]);
-  crd_text_add(context->text, " at ");
-  crd_text_hex(context->text, (uintptr_t)object);
-}
-
-/* --- where a slot is --- */
-
-static void text_index(crd_text *text, const char *words, ptrdiff_t index) {
-  crd_text_add(text, words);
-  crd_text_number(text, (uint64_t)index);
-}
-
-static bool describe_range_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
-  for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next) {
-    const cradle_word *base = *range->base, *top = *range->top;
-    if (slot < base || slot >= top) continue;
-    crd_text_add(text, "root range ");
-    crd_text_add(text, range->name != NULL ? range->name : "without a name");
-    text_index(text, ", index ", slot - base);
-    return true;
-  }
-  return false;
-}
-
-static bool describe_mutator_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
-  const cradle_mutator *m = &mutator->public;
-  if (slot >= m->shadow_base && slot < m->shadow_top) {
-    text_index(text, "shadow stack, word ", slot - m->shadow_base);
-    return true;
-  }
-  for (const cradle_scoped_root *root = m->scoped_roots; root != NULL; root = root->previous)
-    if (root->address == slot) {
-      crd_text_add(text, "a scoped root");
-      return true;
-    }
-  return describe_range_slot(text, mutator, slot);
-}
-
-static void describe_root(const verify_context *context, const cradle_word *slot) {
-  crd_text *text = context->text;
-  const cradle_heap *heap = context->heap;
-  if (heap->mutator != NULL && describe_mutator_slot(text, heap->mutator, slot)) return;
-  for (size_t i = 0; i < heap->global_count; i++)
-    if (heap->globals[i].address == slot) {
-      crd_text_add(text, "the global root");
-      return;
-    }
-  crd_text_add(text, context->other_root);
-}
-
-/* "word 5 (item 2) of type 3 (vector) at 0x..." */
-static void describe_slot(verify_context *context, const cradle_word *slot) {
-  crd_text *text = context->text;
-  const cradle_heap *heap = context->heap;
-  if (context->holder == NULL) {
-    describe_root(context, slot);
-    crd_text_add(text, " at ");
-    crd_text_hex(text, (uintptr_t)slot);
-    return;
-  }
-  const crd_type *type = heap_type(heap, context->holder[0]);
-  ptrdiff_t word = slot - context->holder, fixed = type->size / 8;
-  if (slot < context->holder || (size_t)word >= type_object_bytes(type, context->holder) / 8) {
-    crd_text_add(text, "a slot that the trace callback visits at ");
-    crd_text_hex(text, (uintptr_t)slot);
-  } else {
-    text_index(text, "word ", word);
-    if (type->items >= CRADLE_ITEMS_REFERENCES && word >= fixed) {
-      text_index(text, " (item ", word - fixed);
-      crd_text_add(text, ")");
-    }
-  }
-  crd_text_add(text, " of ");
-  describe(context, context->holder);
-}
-
-static void add_last_collection(crd_text *text, const cradle_heap *heap) {
-  crd_text_add(text, "; last collection: ");
-  crd_text_number(text, heap->stats.minor_collections);
-  crd_text_add(text, " (");
-  crd_text_add(text, cradle_cause_name(heap->last_cause));
-  if (stress_is_on(heap)) crd_text_add(text, " "), crd_text_number(text, heap->stress.number);
-  crd_text_add(text, ")");
-}
-
-static CRADLE_COLD void fault(verify_context *context, const char *what, const cradle_word *slot) {
-  if (failed(context)) return;
-  crd_text *text = context->text;
-  crd_text_add(text, what);
-  if (slot != NULL) {
-    crd_text_add(text, ": ");
-    crd_text_hex(text, *slot);
-    crd_text_add(text, " in ");
-    describe_slot(context, slot);
-  }
-  add_last_collection(text, context->heap);
-}
-
-/* The same without a slot, about an object or, with a header that cannot be trusted, an address; 0: it is not known. */
-static CRADLE_COLD void fault_at(verify_context *context, const char *what, uintptr_t address) {
-  if (failed(context)) return;
-  crd_text_add(context->text, what);
-  if (address != 0) crd_text_add(context->text, ": "), crd_text_hex(context->text, address);
-  add_last_collection(context->text, context->heap);
-}
-static CRADLE_COLD void fault_of(verify_context *context, const char *what, const cradle_word *object) {
-  if (failed(context)) return;
-  crd_text_add(context->text, what);
-  crd_text_add(context->text, ": ");
-  describe(context, object);
-  add_last_collection(context->text, context->heap);
-}
 
 /* --- sets --- */
 
@@ -244,7 +102,7 @@ static bool verify_header(verify_context *context, const cradle_word *object, si
   crd_text what = {.length = 0};
   if (can_be_read(heap, object, room, flags)) {
     const char *missing = missing_beside(context, object, type_object_bytes(heap_type(heap, object[0]), object), flags);
-    if (missing != NULL) fault_of(context, missing, object);
+    if (missing != NULL) crd_fault_of(context, missing, object);
     return true;
   }
   if (!is_possible_header(heap, object[0], flags)) {
@@ -260,7 +118,7 @@ static bool verify_header(verify_context *context, const cradle_word *object, si
     crd_text_add(&what, " at ");
     crd_text_hex(&what, (uintptr_t)object);
   }
-  fault(context, what.buffer, slot);
+  crd_fault(context, what.buffer, slot);
   return false;
 }
 
@@ -278,11 +136,11 @@ static void found_young(verify_context *context, uintptr_t address, const cradle
   cradle_heap *heap = context->heap;
   size_t offset = address - (uintptr_t)heap->nursery.start;
   if (heap->mutator == NULL || address >= (uintptr_t)heap->mutator->public.free || offset % 8 != 0) {
-    fault(context, "stale reference into the nursery, where no object is", slot);
+    crd_fault(context, "stale reference into the nursery, where no object is", slot);
     return;
   }
   if (context->holder_is_old && !is_remembered(context, slot))
-    fault(context, "missing write barrier: an old object that is not remembered refers to a young one", slot);
+    crd_fault(context, "missing write barrier: an old object that is not remembered refers to a young one", slot);
   if (context->seen[offset / 512] >> (offset / 8 % 64) & 1) return;
   context->seen[offset / 512] |= UINT64_C(1) << (offset / 8 % 64);
   const cradle_word *object = (const cradle_word *)address;
@@ -292,7 +150,7 @@ static void found_young(verify_context *context, uintptr_t address, const cradle
 
 static void found_old(verify_context *context, uintptr_t address, const cradle_word *slot) {
   if (!crd_old_is_object(&context->heap->old, address)) {
-    fault(context, "stale reference into the old generation, where no object is", slot);
+    crd_fault(context, "stale reference into the old generation, where no object is", slot);
     return;
   }
   if (crd_registry_is_open(context->heap, (const cradle_word *)address)) return; /* one dead object refers to another */
@@ -300,9 +158,9 @@ static void found_old(verify_context *context, uintptr_t address, const cradle_w
   size_t room = old_room(context->heap, (const cradle_word *)address, &young);
   if (!verify_header(context, (const cradle_word *)address, room, young ? YOUNG_FLAGS : OLD_FLAGS, slot)) return;
   if (young && context->holder_is_old && !is_remembered(context, slot))
-    fault(context, "missing write barrier: an old object that is not remembered refers to a young large one", slot);
+    crd_fault(context, "missing write barrier: an old object that is not remembered refers to a young large one", slot);
   if (!young && context->holder_is_traced && !old_is_marked(&context->heap->old, address) && !is_remembered(context, slot))
-    fault(context, "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]", slot);
+    crd_fault(context, "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]", slot);
 }
 
 static bool may_hold_tags(const verify_context *context) {
@@ -318,19 +176,19 @@ static void found_outside(verify_context *context, uintptr_t address, const crad
     crd_text what = {.length = 0};
     crd_text_add(&what, "poison, of ");
     crd_text_add(&what, cause);
-    fault(context, what.buffer, slot);
+    crd_fault(context, what.buffer, slot);
   } else if (crd_quarantine_find(context->heap, address, &quarantined)) {
-    fault(context, "stale reference to what an earlier collection moved or freed", slot);
+    crd_fault(context, "stale reference to what an earlier collection moved or freed", slot);
   } else if (address % 8 != 0 ? !may_hold_tags(context) : address < LOWEST_ADDRESS || (address & NO_ADDRESS_BITS)) {
-    fault(context, "no reference", slot);
+    crd_fault(context, "no reference", slot);
   }
 }
 
 static void verify_address(verify_context *context, uintptr_t address, const cradle_word *slot) {
   bool young = heap_is_young(context->heap, address), old = arenas_contain(&context->heap->old.arenas, address);
-  if (failed(context)) return;
+  if (verify_failed(context)) return;
   if (context->holder_is_unwritten && (young || old))
-    fault(context, "missing write barrier: a prebuilt object that was never remembered refers into the heap", slot);
+    crd_fault(context, "missing write barrier: a prebuilt object that was never remembered refers into the heap", slot);
   else if (young)
     found_young(context, address, slot);
   else if (old)
@@ -372,7 +230,7 @@ static void verify_slots(verify_context *context, cradle_word *object) {
   unsigned registers = heap_type(context->heap, object[0])->registers;
   if (CRADLE_UNLIKELY(registers != 0)) {
     if (!is_registered(context, object, registers))
-      fault(context, "an object of a type with services was not allocated by cradle_new_registered", object);
+      crd_fault(context, "an object of a type with services was not allocated by cradle_new_registered", object);
     crd_registry_each_slot(context->heap, object, verify_service, context);
   }
   visit_object(heap_type(context->heap, object[0]), object, verify_reference, verify_value, context);
@@ -380,7 +238,7 @@ static void verify_slots(verify_context *context, cradle_word *object) {
 
 static void verify_old_object(void *data, cradle_word *object) {
   verify_context *context = data;
-  if (failed(context)) return;
+  if (verify_failed(context)) return;
   bool young;
   size_t room = old_room(context->heap, object, &young);
   uint64_t flags = young ? YOUNG_FLAGS : OLD_FLAGS;
@@ -400,7 +258,7 @@ static void verify_old_object(void *data, cradle_word *object) {
 
 static void verify_young(verify_context *context) {
   context->holder_is_old = context->holder_is_traced = false;
-  while (context->pending->top > context->pending_base && !failed(context)) {
+  while (context->pending->top > context->pending_base && !verify_failed(context)) {
     cradle_word *object = (cradle_word *)(uintptr_t)*--context->pending->top;
     verify_slots(context, object);
   }
@@ -411,22 +269,22 @@ static void verify_remembered(verify_context *context) {
   const cradle_heap *heap = context->heap;
   const sorted_words *set = &context->remembered;
   if (heap->remember_all) return;
-  for (const cradle_word *entry = heap->remembered.base; entry < heap->remembered.top && !failed(context); entry++) {
+  for (const cradle_word *entry = heap->remembered.base; entry < heap->remembered.top && !verify_failed(context); entry++) {
     const cradle_word *object = (const cradle_word *)(uintptr_t)*entry;
     if (!crd_old_is_object(&heap->old, (uintptr_t)object) && !prebuilt_is(&heap->prebuilts, object))
-      fault_at(context, "the remembered set holds what is no object", (uintptr_t)object);
+      crd_fault_at(context, "the remembered set holds what is no object", (uintptr_t)object);
     else if ((object[0] & HEADER_BARRIER_FLAG) && !crd_registry_is_open(heap, object))
-      fault_of(context, "an object is remembered, but has the barrier flag [heap.3]", object);
+      crd_fault_of(context, "an object is remembered, but has the barrier flag [heap.3]", object);
   }
   for (size_t i = 1; i < set->count; i++)
     if (set->words[i - 1] == set->words[i])
-      fault_of(context, "an object is remembered twice [heap.3]", (const cradle_word *)(uintptr_t)set->words[i]);
+      crd_fault_of(context, "an object is remembered twice [heap.3]", (const cradle_word *)(uintptr_t)set->words[i]);
 }
 
 static void verify_services(verify_context *context) {
   uintptr_t at;
   const char *lists = crd_registry_check(context->heap, &at);
-  if (lists != NULL) fault_at(context, lists, at);
+  if (lists != NULL) crd_fault_at(context, lists, at);
   context->holder = NULL;
   context->other_root = "a weak set";
   context->holder_is_old = context->holder_is_traced = false;
@@ -435,7 +293,7 @@ static void verify_services(verify_context *context) {
 
 static void verify_prebuilts(verify_context *context) {
   crd_prebuilts *prebuilts = &context->heap->prebuilts;
-  for (uint32_t i = 0; i < prebuilts->count && !failed(context); i++) {
+  for (uint32_t i = 0; i < prebuilts->count && !verify_failed(context); i++) {
     cradle_word *object = prebuilts->objects[i];
     if (!verify_header(context, object, prebuilts->bytes[i], PREBUILT_FLAGS, NULL)) return;
     context->holder_is_old = true;
@@ -453,13 +311,13 @@ static void verify_beside(verify_context *context) {
   const char *what = crd_pins_check(context->heap, &at);
   if (what == NULL) what = crd_handles_check(context->heap, &at);
   if (what == NULL) what = crd_ids_check(context->heap, &at);
-  if (what != NULL) fault_at(context, what, at);
+  if (what != NULL) crd_fault_at(context, what, at);
 }
 
 /* Nobody holds it. */
 static void verify_broken(verify_context *context) {
   bool young;
-  if (failed(context) || context->broken == NULL) return;
+  if (verify_failed(context) || context->broken == NULL) return;
   size_t room = old_room(context->heap, context->broken, &young);
   (void)verify_header(context, context->broken, room, young ? YOUNG_FLAGS : OLD_FLAGS, NULL);
 }
@@ -468,7 +326,7 @@ static void verify_broken(verify_context *context) {
 static void verify_neighbours(verify_context *context) {
   const cradle_heap *heap = context->heap;
   const cradle_word *start = (const cradle_word *)heap->nursery.start, *last = NULL;
-  for (size_t i = 0; i < nursery_filled(heap) / 512 + 1 && !failed(context); i++)
+  for (size_t i = 0; i < nursery_filled(heap) / 512 + 1 && !verify_failed(context); i++)
     for (uint64_t word = context->seen[i]; word != 0; word &= word - 1) {
       const cradle_word *object = start + i * 64 + (uint32_t)__builtin_ctzll(word);
       if (last != NULL && object < last + type_object_bytes(heap_type(heap, last[0]), last) / 8) {
@@ -476,31 +334,38 @@ static void verify_neighbours(verify_context *context) {
         crd_text_add(&what, "the young object at ");
         crd_text_hex(&what, (uintptr_t)object);
         crd_text_add(&what, " lies inside another");
-        fault_of(context, what.buffer, last);
+        crd_fault_of(context, what.buffer, last);
       }
       last = object;
     }
+}
+
+static void verify_ranges(verify_context *context) {
+  if (context->heap->mutator == NULL) return;
+  for (const cradle_root_range *range = context->heap->mutator->ranges; range != NULL; range = range->next)
+    if ((uintptr_t)*range->top < (uintptr_t)*range->base) crd_fault_of_range(context, range);
 }
 
 static void verify_all(verify_context *context) {
   cradle_heap *heap = context->heap;
   crd_old_retire(&heap->old);
   const char *structure = crd_old_check(&heap->old);
-  if (structure != NULL) fault_at(context, structure, 0);
-  if (failed(context)) return;
+  if (structure != NULL) crd_fault_at(context, structure, 0);
+  verify_ranges(context);
+  if (verify_failed(context)) return;
   context->other_root = "a root of the root callback";
   visit_roots(heap, verify_reference, verify_value, context);
   context->other_root = "a handle";
   visit_handles(heap, 0, heap->handles.used, verify_reference, context);
-  if (!failed(context)) crd_old_each(&heap->old, false, verify_old_object, context);
+  if (!verify_failed(context)) crd_old_each(&heap->old, false, verify_old_object, context);
   verify_prebuilts(context);
   verify_young(context);
   verify_broken(context);
-  if (!failed(context) && heap->services != NULL) verify_services(context);
+  if (!verify_failed(context) && heap->services != NULL) verify_services(context);
   verify_young(context);
   verify_neighbours(context);
   verify_remembered(context);
-  if (!failed(context)) verify_beside(context);
+  if (!verify_failed(context)) verify_beside(context);
 }
 
 static bool prepare(verify_context *context) {

@@ -146,6 +146,20 @@ static int settle_quarantine(const cradle_options *before, cradle_options *optio
   return put_aside("CRADLE_HUGEPAGES", "CRADLE_QUARANTINE needs base pages for the nursery, and gets them");
 }
 
+/* The nurseries of a quarantine together have address space up to a bound: of large ones, fewer are kept. What the program
+ * asked for altogether is left for heap creation to refuse. */
+static int settle_quarantine_size(const cradle_options *before, cradle_options *options) {
+  size_t nursery = options->nursery_bytes, asked = options->quarantine;
+  if (nursery == 0 || asked + 2 <= CRADLE_QUARANTINE_MAX_BYTES / nursery) return 0;
+  if (asked == before->quarantine && nursery == before->nursery_bytes) return 0;
+  options->quarantine = CRADLE_QUARANTINE_MAX_BYTES / nursery - 2;
+  if (asked != before->quarantine)
+    return crd_report("CRADLE_QUARANTINE=%.80s: above 64 GiB with nurseries of %zu bytes; lowered to %zu",
+                      value_of("CRADLE_QUARANTINE"), nursery, options->quarantine);
+  return crd_report("CRADLE_GC_NURSERY=%.80s: above 64 GiB for a quarantine of %zu nurseries; that is lowered to %zu",
+                    value_of("CRADLE_GC_NURSERY"), asked, options->quarantine);
+}
+
 int cradle_options_from_environment(cradle_options *options) {
   /* Of another version of the headers: heap creation will say so. */
   if (options == NULL || options->size != sizeof *options) return 0;
@@ -158,5 +172,6 @@ int cradle_options_from_environment(cradle_options *options) {
   reports += settle_stress(&before, options);
   reports += settle_bounds(&before, options);
   reports += settle_quarantine(&before, options);
+  reports += settle_quarantine_size(&before, options);
   return reports + report_unknowns();
 }

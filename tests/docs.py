@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the documentation's links: docs.py ROOT
+"""Checks the documentation's links and commands: docs.py ROOT
 
 Every relative link of README.md, CONTRIBUTING.md and the pages under docs/ leads to a file that is there, and to a heading
-of it where it names one; docs/README.md leads to every page.
+of it where it names one; docs/README.md leads to every page. Every command that begins with a file of tools/ or tests/ can be
+run: the file is there and executable.
 """
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -12,6 +14,8 @@ from pathlib import Path
 LINK = re.compile(r"(?<!!)\[[^\]\[]*\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 CODE = re.compile(r"^```.*?^```|^(?: {4}|\t).*?$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+# A line of code, or words in backquotes of which the file is not the only one.
+COMMAND = re.compile(r"^(?: {4,}|\t)(?:\$ )?((?:tools|tests)/\S+)|`((?:tools|tests)/[^\s`]+) [^`\n]+`", re.MULTILINE)
 
 
 def anchors(page):
@@ -33,14 +37,21 @@ def faults_of(page, root):
             yield f"{where}: no such heading"
 
 
+def commands_of(page):
+    return {line or quoted for line, quoted in COMMAND.findall(page.read_text(encoding="utf-8"))}
+
+
 def main():
     root = Path(sys.argv[1]).resolve()
     pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
     faults = [fault for page in pages for fault in faults_of(page, root)]
+    commands = {(page, command) for page in pages for command in commands_of(page)}
+    faults += sorted(f"{page.relative_to(root)}: {command} cannot be run" for page, command in commands
+                     if not os.access(root / command, os.X_OK))
     index = root / "docs" / "README.md"
     listed = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text(encoding="utf-8"))}
     faults += [f"docs/README.md does not lead to {page.relative_to(root)}" for page in pages[2:] if page not in listed | {index}]
-    print("\n".join(faults) or f"{len(pages)} pages, every link leads somewhere")
+    print("\n".join(faults) or f"{len(pages)} pages, every link leads somewhere; {len(commands)} commands")
     return 1 if faults else 0
 
 

@@ -245,6 +245,38 @@ static void contradicting_instruments_are_settled(void **state) {
   assert_int_equal(options.fault_report, CRADLE_FAULTS_REPORTED);
 }
 
+/* What would keep the program from starting: more address space than a quarantine may take. */
+static void a_quarantine_of_large_nurseries_is_lowered(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  setenv("CRADLE_QUARANTINE", "4096", 1);
+  setenv("CRADLE_GC_NURSERY", "1G", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_non_null(strstr(said, "CRADLE_QUARANTINE=4096: above 64 GiB with nurseries of 1073741824 bytes; lowered to 62"));
+  assert_int_equal(options.quarantine, 62);
+  setenv("CRADLE_QUARANTINE", "62", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(options.quarantine, 62);
+  setenv("CRADLE_QUARANTINE", "4096", 1);
+  setenv("CRADLE_GC_NURSERY", "4K", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  forget_all();
+  cradle_options_init(&options); /* the program's, with the user's nursery */
+  options.quarantine = 4096;
+  setenv("CRADLE_GC_NURSERY", "1G", 1);
+  assert_int_equal(overlay(&options, said, sizeof said), 1);
+  assert_non_null(strstr(said, "CRADLE_GC_NURSERY=1G: above 64 GiB for a quarantine of 4096 nurseries; that is lowered to 62"));
+  assert_int_equal(options.quarantine, 62);
+  forget_all();
+  cradle_options_init(&options); /* all the program's: heap creation refuses it */
+  options.quarantine = 4096;
+  options.nursery_bytes = (size_t)1 << 30;
+  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_int_equal(options.quarantine, 4096);
+}
+
 static void times_have_units(void **state) {
   static const struct {
     const char *value;
@@ -528,6 +560,7 @@ int main(void) {
       cmocka_unit_test(instruments_that_cannot_be),
       cmocka_unit_test(a_drawn_seed_is_printed),
       cmocka_unit_test(contradicting_instruments_are_settled),
+      cmocka_unit_test(a_quarantine_of_large_nurseries_is_lowered),
       cmocka_unit_test(times_have_units),
       cmocka_unit_test(policies_are_for_both_regions_or_for_each),
       cmocka_unit_test(nothing_set_changes_nothing),

@@ -126,7 +126,7 @@ static void only_at_safepoints(void **state) {
   fixture_close(&f);
 }
 
-/* Each collection does an increment of a major one, and every k-th moves the old objects. */
+/* Each collection does an increment of a major one, and every k-th moves the old objects, and leaves poison behind. */
 CRADLE_UNCHECKED_COLLECTION
 static void every_increment_and_every_old_object(void **state) {
   (void)state;
@@ -143,6 +143,7 @@ static void every_increment_and_every_old_object(void **state) {
     for (size_t i = 0; i < 10; i++) (void)new_pair();
     assert_true(fixture_stats(&f).major_steps >= before + 10);
     assert_true(*cradle_peek(f.m, 0) != was);
+    for (size_t word = 0; word < sizeof(pair) / 8; word++) assert_true(((cradle_word *)(uintptr_t)was)[word] == POISON_COMPACTED);
   }
   cradle_stats stats = fixture_stats(&f);
   assert_int_equal(stats.moved_objects, 1);
@@ -169,6 +170,34 @@ static void a_run_that_moves_nothing_fails(void **state) {
   assert_string_equal(f.message, "stress: the run proves nothing, its 9 collections, 3 of them full, moved 0 young and 0 old objects");
   f.m = cradle_mutator_new(f.heap);
   f.stressed = true; /* which makes the fixture move an object */
+  fixture_close(&f);
+}
+
+/* A distance that no allocation reached, or points that the program has none of; with a bound it may be meant. */
+CRADLE_UNCHECKED_COLLECTION
+static void a_run_without_a_stress_collection_fails(void **state) {
+  (void)state;
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 1000;
+  fixture_open_with(&f, &options);
+  for (size_t i = 0; i < 9; i++) (void)new_pair();
+  cradle_mutator_free(f.m);
+  if (FIXTURE_LANDS(&f)) {
+    cradle_heap_free(f.heap);
+    fail_msg("not refused");
+  }
+  assert_string_equal(f.message, "stress: the run proves nothing, its 0 collections, 0 of them full, moved 0 young and 0 old objects");
+  f.m = cradle_mutator_new(f.heap);
+  fixture_close(&f);
+  options.stress_first = 5;
+  fixture_open_with(&f, &options);
+  (void)new_pair();
+  f.stressed = false;
+  fixture_close(&f);
+  options.stress_first = 0;
+  fixture_open_with(&f, &options); /* nothing is allocated */
+  f.stressed = false;
   fixture_close(&f);
 }
 
@@ -423,6 +452,9 @@ static void roots_are_named(void **state) {
   words[3] = bad;
   assert_unsound("no reference: 0x15", "in root range value stack, index 3 at");
   words[3] = NULL;
+  top = words, base = words + 1;
+  assert_unsound("a root range ends before it begins: ", "root range value stack");
+  top = base;
   cradle_root_range_remove(f.m, &range);
   assert_true(cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE));
   global = bad;
@@ -461,6 +493,7 @@ int main(void) {
       cmocka_unit_test(only_at_safepoints),
       cmocka_unit_test(every_increment_and_every_old_object),
       cmocka_unit_test(a_run_that_moves_nothing_fails),
+      cmocka_unit_test(a_run_without_a_stress_collection_fails),
       cmocka_unit_test(what_moved_and_what_died_is_known),
       cmocka_unit_test(reservations_are_walked),
       cmocka_unit_test(pages_come_back_in_turn),

@@ -81,13 +81,16 @@ static void scopes_that_do_not_nest(void **state) {
   ASSERT_MISUSE(&f, "not the innermost", cradle_scope_close(&outer));
 }
 
-static void roots_that_are_not_registered(void **state) {
+static void roots_that_are_none_or_not_registered(void **state) {
   (void)state;
   static void *global;
   assert_true(cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE));
   ASSERT_MISUSE(&f, "registered already", (void)!cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE));
   cradle_global_root_remove(f.heap, &global);
   ASSERT_MISUSE(&f, "not registered", cradle_global_root_remove(f.heap, &global));
+  ASSERT_MISUSE(&f, "an address that is a multiple of 8", (void)!cradle_global_root_add(f.heap, NULL, CRADLE_KIND_REFERENCE));
+  ASSERT_MISUSE(&f, "an address that is a multiple of 8",
+                (void)!cradle_global_root_add(f.heap, (char *)&global + 4, CRADLE_KIND_REFERENCE));
   cradle_root_range range = {.name = "r"};
   ASSERT_MISUSE(&f, "not registered", cradle_root_range_remove(f.m, &range));
   void *base = NULL, *top = NULL;
@@ -436,7 +439,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(allocation_of_what_is_not),     WITH_FIXTURE(reservations_that_cannot_be),
       WITH_FIXTURE(the_shadow_stack_below_its_base), cmocka_unit_test(the_shadow_stack_above_its_limit),
-      WITH_FIXTURE(scopes_that_do_not_nest),       WITH_FIXTURE(roots_that_are_not_registered),
+      WITH_FIXTURE(scopes_that_do_not_nest),       WITH_FIXTURE(roots_that_are_none_or_not_registered),
       WITH_FIXTURE(mutators_too_many_or_in_use),   WITH_FIXTURE(detached),
       WITH_FIXTURE(collections_where_none_may_be), WITH_FIXTURE(allocation_in_a_callback),
       WITH_FIXTURE(reports_of_another_size),       WITH_FIXTURE(descriptors_that_contradict),

@@ -117,9 +117,19 @@ static void what_is_remembered_is_compared(void **state) {
   PLANT(holder->item[0], large, "an old object that is not remembered refers to a young large one");
   cradle_store(f.m, holder, &holder->item[0], large);
   assert_sound();
-  PLANT(f.heap->remembered.base[0], ADDRESS(holder) + 8, "the remembered set holds what is no object");
-  PLANT(f.heap->remembered.top, f.heap->remembered.base, "the remembered set and the barrier flags disagree [heap.3]");
-  PLANT(other->header, other->header & ~HEADER_BARRIER_FLAG, "the remembered set and the barrier flags disagree [heap.3]");
+  crd_word_stack *set = &f.heap->remembered;
+  PLANT(set->top, set->base, "an object has not the barrier flag, but is not remembered [heap.3]");
+  PLANT(other->header, other->header & ~HEADER_BARRIER_FLAG, "an object has not the barrier flag, but is not remembered [heap.3]");
+  const struct {
+    uintptr_t address;
+    const char *words;
+  } more[] = {{ADDRESS(holder) + 8, "the remembered set holds what is no object"},
+              {ADDRESS(other), "an object is remembered, but has the barrier flag [heap.3]"},
+              {ADDRESS(holder), "an object is remembered twice [heap.3]"}};
+  for (size_t i = 0; i < 3; i++) {
+    *set->top = more[i].address;
+    PLANT(set->top, set->top + 1, more[i].words);
+  }
 }
 
 static void what_is_marked_leads_to_what_is_marked(void **state) {
@@ -174,6 +184,7 @@ static void pins_are_compared(void **state) {
     uintptr_t address;
     const char *words;
   } elsewhere[] = {{ADDRESS(young), "a young object is pinned [pin.2]"}, {ADDRESS(p) + 8, "a pinned object is gone [pin.2]"}};
+  p->header &= ~HEADER_PINNED_FLAG;
   for (size_t i = 0; i < 2; i++) { /* where pin and map agree */
     crd_address_map_remove(&pins->by_address, ADDRESS(p));
     crd_address_map_insert(&pins->by_address, elsewhere[i].address, 0);
@@ -181,6 +192,7 @@ static void pins_are_compared(void **state) {
     crd_address_map_remove(&pins->by_address, elsewhere[i].address);
     crd_address_map_insert(&pins->by_address, ADDRESS(p), 0);
   }
+  p->header |= HEADER_PINNED_FLAG;
   assert_sound();
   cradle_unpin(f.m, p);
 }
@@ -244,7 +256,8 @@ static void lists_of_services_are_compared(void **state) {
   crd_services *services = f.heap->services;
   cradle_word *listed = services->lists[REGISTERED_WEAK].words.base;
   assert_sound();
-  PLANT(services->fresh.base[0], ADDRESS(f.m->free), "what is no object was registered since the last minor collection [services.1]");
+  *f.m->registered = ADDRESS(f.m->free);
+  PLANT(f.m->registered, f.m->registered + 1, "what is no object was registered since the last minor collection [services.1]");
   PLANT(f.m->registered, services->fresh.base, "an object of a type with services was not allocated by cradle_new_registered");
   PLANT(*listed, ADDRESS(old) + 8, "a list of registered objects holds what is no object [services.1]");
   PLANT(*listed, ADDRESS(young), "an entry of a list is young [services.1]");

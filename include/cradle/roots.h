@@ -115,8 +115,8 @@ CRADLE_API void cradle_root_range_clear(void *from, void *to);
 
 /* --- global roots --- */
 
-/* Registers an 8-byte variable by address until it is removed or the heap is freed. The same address twice, and removing
- * what is not registered, are misuse. false when memory for the registration runs out. */
+/* Registers an 8-byte variable by address until it is removed or the heap is freed. The same address twice, one that is NULL or no
+ * multiple of 8, and removing what is not registered, are misuse. false when memory for the registration runs out. */
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
 CRADLE_API void cradle_global_root_remove(cradle_heap *heap, void *address);
 

@@ -142,6 +142,7 @@ class Facts:
                     waiting.append(caller)
         # Where there is nothing to see of what a mark says, the mark is believed.
         self.collecting = {name for name in self.marked if not self.calls.get(name, set()) & self.may_collect}
+        self.collecting |= {kind for kind, functions in self.taken.items() if functions & self.collecting}
 
     def callers(self):
         """Of each function, and of each type of pointers to functions, who calls it."""

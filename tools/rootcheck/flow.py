@@ -44,6 +44,7 @@ class Flow(Walk):
         self.findings = set()
         self.rooted = []  # paths, innermost last
         self.paths = {path for node in function.nodes if (path := self.references.path(node)) is not None}
+        self.paths.update(*(self.references.members(node) for node in function.nodes))
 
     def run(self):
         if any(node.kind == CursorKind.CALL_EXPR and self.facts.collects(node) for node in self.function.nodes):
@@ -143,6 +144,11 @@ class Flow(Walk):
             if kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
                 self.expression(node.children[1])
             self.use(node, path)
+        elif self.references.part(node) is not None:
+            for path in sorted(self.references.members(node)):
+                self.use(node, path)
+        elif kind in syntax.CASTS and syntax.is_void(node.type):
+            self.tested(node.children[-1])  # (void)x only says that x is not used
         elif kind == CursorKind.UNARY_OPERATOR and node.operator == syntax.NOT:
             self.tested(node.children[0])
         else:
@@ -155,9 +161,8 @@ class Flow(Walk):
 
     def address(self, node):
         """&node uses what the address is computed from, not what lies there."""
-        if self.references.path(node) is not None:
-            return
-        self.in_any_order(node, node.children)
+        if self.references.path(node) is None and self.references.part(node) is None:
+            self.in_any_order(node, node.children)
 
     def in_any_order(self, node, operands):
         """Operands that C evaluates in any order: those that collect last, after what that hides is told."""
@@ -275,6 +280,8 @@ class Flow(Walk):
                 self.check_target(target, call)
             self.address(target)
             self.expression(given)
+            for path in self.references.members(target) if self.state is not None else ():
+                self.assign(path, given)
             return
         if target.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
             self.expression(target.children[1])
@@ -328,6 +335,8 @@ def is_null(node):
         return node.declared() is not None and node.declared().kind == CursorKind.ENUM_CONSTANT_DECL
     if node.kind in CONSTANTS:
         return True
+    if node.kind == CursorKind.INIT_LIST_EXPR:
+        return all(is_null(child) for child in node.children)
     return node.kind in OPERATIONS and bool(node.children) and all(is_null(child) for child in node.children)
 
 

@@ -1,7 +1,7 @@
 """Which expressions of one function hold a reference, and which of its locals are followed.
 
-A path names what is followed: ("x",) a local variable, ("t", "field") a member of a local structure, ("a", "[]") the items
-of a local array. Variables are told apart by the place of their declaration.
+A path names what is followed: ("x",) a local variable, ("t", "field") a member of a local structure, ("t", "inside", "field")
+one of a structure in it, ("a", "[]") the items of a local array. Variables are told apart by the place of their declaration.
 """
 
 from clang.cindex import CursorKind, TypeKind
@@ -69,19 +69,38 @@ class References:
             if key in self.by_origin or key in self.interior or self.type_tells(node.own_type()):
                 return (key,)
             return None
-        if node.kind == CursorKind.MEMBER_REF_EXPR and node.children:
-            base = node.children[0]
-            if base.kind == CursorKind.DECL_REF_EXPR and not syntax.is_pointer(base.own_type()):
-                key = variable_of(base)
-                if key is not None and self.type_tells(node.own_type()):
-                    return (key, node.name)
-            return None
+        if node.kind == CursorKind.MEMBER_REF_EXPR:
+            return self.part(node) if self.type_tells(node.own_type()) else None
         if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
             base = node.children[0]
             if base.kind == CursorKind.DECL_REF_EXPR and is_array(base.own_type()) and self.type_tells(node.own_type()):
                 key = variable_of(base)
                 return (key, "[]") if key is not None and key not in self.let_go else None
         return None
+
+    def part(self, node):
+        """The path of a local structure, or of what lies in one, whether it is a reference or not; None for anything else."""
+        if node.kind == CursorKind.DECL_REF_EXPR:
+            key = variable_of(node)
+            return (key,) if key is not None and syntax.structure(node.own_type()) is not None else None
+        if node.kind != CursorKind.MEMBER_REF_EXPR or not node.children or syntax.is_pointer(node.children[0].own_type()):
+            return None
+        whole = self.part(node.children[0])
+        if whole is None or not node.name:  # a union without a name is passed over
+            return whole
+        return (*whole, node.name)
+
+    def members(self, node):
+        """The paths of all references in a local structure, or in a structure in it."""
+        part = self.part(node)
+        return set() if part is None else set(self._references_in(part, node.own_type()))
+
+    def _references_in(self, part, kind):
+        for name, field in syntax.fields(kind):
+            if self.type_tells(field):
+                yield (*part, name)
+            else:
+                yield from self._references_in((*part, name), field)
 
     def is_interior(self, node):
         """An address inside of an object."""

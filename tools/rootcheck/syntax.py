@@ -23,6 +23,8 @@ ADDRESS_OF, DEREFERENCE, NOT = "unary &", "unary *", "unary !"
 # The same in clang-c/Index.h, CXBinaryOperatorKind and CXUnaryOperatorKind. Only libclang 17 and later tell.
 BINARY_KINDS = {15: EQUAL, 16: NOT_EQUAL, 20: LOGICAL_AND, 21: LOGICAL_OR, 22: ASSIGN, 33: COMMA}
 UNARY_KINDS = {5: ADDRESS_OF, 6: DEREFERENCE, 10: NOT}
+# CXEval_Int, likewise.
+EVALUATED_INTEGER = 1
 # Between two operands there is white space, too.
 BETWEEN = re.compile(rb"(?:\s|\\\n|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 
@@ -37,6 +39,11 @@ def prepare():
         library = cindex.conf.lib
         initializer = library.clang_Cursor_getVarDeclInitializer
         initializer.argtypes, initializer.restype = [cindex.Cursor], cindex.Cursor
+        evaluate = library.clang_Cursor_Evaluate
+        evaluate.argtypes, evaluate.restype = [cindex.Cursor], ctypes.c_void_p
+        for function in (library.clang_EvalResult_getKind, library.clang_EvalResult_getAsLongLong, library.clang_EvalResult_dispose):
+            function.argtypes = [ctypes.c_void_p]
+        library.clang_EvalResult_getAsLongLong.restype = ctypes.c_longlong
     except (cindex.LibclangError, AttributeError) as error:
         raise Unreadable(f"libclang 12 or later is needed: {error}") from error
     for name in ("clang_getCursorBinaryOperatorKind", "clang_getCursorUnaryOperatorKind"):
@@ -210,6 +217,21 @@ def contents(name):
         return file.read()
 
 
+# --- constants ---
+
+
+def constant_truth(node):
+    """Whether a condition that is an integer constant holds; None of any other."""
+    library = cindex.conf.lib
+    result = library.clang_Cursor_Evaluate(node.cursor)
+    if not result:
+        return None
+    is_integer = library.clang_EvalResult_getKind(result) == EVALUATED_INTEGER
+    truth = library.clang_EvalResult_getAsLongLong(result) != 0 if is_integer else None
+    library.clang_EvalResult_dispose(result)
+    return truth
+
+
 # --- calls and types ---
 
 
@@ -227,6 +249,10 @@ def is_pointer(kind):
     return kind.get_canonical().kind == TypeKind.POINTER
 
 
+def is_void(kind):
+    return kind.get_canonical().kind == TypeKind.VOID
+
+
 def pointee(kind):
     """The type that a pointer points to, without typedefs."""
     return kind.get_canonical().get_pointee().get_canonical()
@@ -242,3 +268,10 @@ def structure(kind):
     if defined is None:
         return declared.spelling
     return f"{defined.location.file}:{defined.location.offset}"
+
+
+def fields(kind):
+    """Names and types of a structure's own fields; of a union none, as only one of them is there."""
+    if kind.get_canonical().get_declaration().kind != CursorKind.STRUCT_DECL:
+        return []
+    return [(field.spelling, field.type) for field in kind.get_canonical().get_fields() if field.spelling]

@@ -6,6 +6,8 @@ are joined, and what an expression does to it. None is the state where execution
 
 from clang.cindex import CursorKind
 
+from . import syntax
+
 # A joined state only ever grows, and few rounds add something, so this is never reached in practice.
 ROUNDS_MOST = 8
 
@@ -107,8 +109,11 @@ class Walk:
         self.loop(node.children[0], node.children[1], None, None)
 
     def loop(self, body_first, condition, step, body):
-        """do body_first; while (condition), or for (; condition; step) body."""
+        """do body_first; while (condition), or for (; condition; step) body. A condition that is a constant goes one way: that of
+        do ... while (0) never to a second round, that of while (1) never out. (Of an if, both ways are read: the constant is often
+        a setting.)"""
         entry = self.state
+        constant = True if condition is None else syntax.constant_truth(condition)
         for _ in range(ROUNDS_MOST):
             self.state = self.copied(entry)
             self.breaks.append(None)
@@ -119,8 +124,9 @@ class Walk:
                 self.continues.append(None)
             if condition is not None and self.state is not None:
                 self.tested(condition)
-            leaving = None if condition is None else self.refined(self.state, condition, False)
-            self.state = self.state if condition is None else self.refined(self.state, condition, True)
+            leaving = None if constant is True else self.refined(self.state, condition, False)
+            if condition is not None:
+                self.state = None if constant is False else self.refined(self.state, condition, True)
             self.statement(body)
             self.state = self.join(self.state, self.continues.pop())
             if self.state is not None:

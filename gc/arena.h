@@ -7,6 +7,7 @@
  *   [arena.2] free_count counts the FREE arenas; committed_count the FREE and USED ones; it never exceeds limit.
  *   [arena.3] Arenas are committed and used lowest address first, and a run of several where all of them are committed before
  *             anywhere else; memory is given back only as whole arenas, because a part of a huge page frees nothing.
+ *             With a quarantine (rotating), commits go round instead: memory that was given back stays inaccessible for long.
  *   [arena.4] A USED arena with free pages is in the list of its number of free pages and its longest free run, each by its
  *             logarithm, and in no other. A run is taken from the fullest arenas that have room, so that others empty.
  *   [arena.5] Bitmap words and page entries of pages that are not taken are zero, but for dirty_map.
@@ -88,7 +89,7 @@ typedef struct crd_arenas {
   uint32_t limit;             /* arenas that may be committed */
   uint32_t free_count, committed_count;
   uint32_t free_hint;         /* no FREE arena below it */
-  uint32_t reserved_hint;     /* no RESERVED arena below it */
+  uint32_t reserved_hint;     /* no RESERVED arena below it; rotating: behind the last one that was committed */
   uint32_t used_end;          /* no USED arena at or above it */
   uint32_t committed_end;     /* no committed arena at or above it */
   uint32_t lists[ARENA_BUCKETS][ARENA_BUCKETS]; /* by free pages, then by the longest free run */
@@ -101,6 +102,7 @@ typedef struct crd_arenas {
   uint32_t pool_skip;         /* commits to go before the pool is tried again after a refusal */
   crd_arena_demand demand;
   uint64_t taken_total, given_back_total;
+  bool rotating;
 } crd_arenas;
 
 static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
@@ -126,6 +128,9 @@ uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count);
 uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most);
 /* The same for those of the count arenas from first on that are FREE. */
 uint32_t crd_arenas_release_at(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep);
+/* With a quarantine: gives an arena back that has just been emptied, so that a stale reference into it faults, once keep others
+ * are FREE. Where those are not to be had, it stays. */
+void crd_arenas_quarantine(crd_arenas *arenas, uint32_t index, uint32_t keep);
 /* The same for those that recent demand does not explain: what lay empty for a while beyond keep. now_ns never goes back. */
 uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, uint32_t most);
 /* Drops the contents of the FREE arenas, but not of a pool's, and keeps them committed: a fork has nothing to share there, and
@@ -147,6 +152,10 @@ const char *crd_arenas_check(const crd_arenas *arenas);
 
 static inline bool arenas_contain(const crd_arenas *arenas, uintptr_t address) {
   return address - arenas->base < arenas->bytes;
+}
+/* Of an address in the reservation: whether there is memory. */
+static inline bool arenas_are_committed(const crd_arenas *arenas, uintptr_t address) {
+  return arenas->states[(address - arenas->base) >> ARENA_SHIFT] != ARENA_RESERVED;
 }
 static inline uint32_t arenas_page_number(const crd_arenas *arenas, uintptr_t address) {
   return (uint32_t)((address - arenas->base) >> PAGE_SHIFT);

@@ -17,6 +17,8 @@
 #define GIGANTIC_ARENAS ((uint32_t)(GIGANTIC_BYTES >> ARENA_SHIFT))
 /* After a refusal the pool is left alone for so many commits: asking costs a system call each time. */
 #define POOL_SKIP 8
+/* With a quarantine commits go round through so many arenas more than are committed. */
+#define ROUND_ARENAS 256
 #define DEMAND_EPOCH_NS UINT64_C(2000000000)
 /* The largest base page of the machines that have one smaller than an arena. */
 #define BASE_PAGE_MAX_BYTES ((uintptr_t)64 << 10)
@@ -85,6 +87,7 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
   size_t alignment = arenas->backing.gigantic ? GIGANTIC_BYTES : ARENA_BYTES;
   if (!reserve_what_is_given(arenas, bytes, alignment, options->base_address)) return false;
   arenas->limit = arenas->capacity;
+  arenas->rotating = options->quarantine != 0;
   arenas->states = calloc(arenas->capacity, 2);
   if (arenas->states == NULL) {
     crd_arenas_fini(arenas);
@@ -172,10 +175,19 @@ static uint32_t reserved_run(const crd_arenas *arenas, uint32_t first, uint32_t 
   return count;
 }
 
+/* The next RESERVED arena to commit, or the capacity where there is none. */
+static uint32_t next_reserved(crd_arenas *arenas) {
+  uint32_t first = arenas->reserved_hint, end = arenas->capacity;
+  if (arenas->rotating && end - arenas->committed_count > ROUND_ARENAS) end = arenas->committed_count + ROUND_ARENAS;
+  while (first < end && arenas->states[first] != ARENA_RESERVED) first++;
+  if (first >= end && arenas->rotating)
+    for (first = 0; first < end && arenas->states[first] != ARENA_RESERVED;) first++;
+  arenas->reserved_hint = arenas->rotating ? first + 1 : first;
+  return first;
+}
+
 static bool commit_some(crd_arenas *arenas, uint32_t wanted) {
-  uint32_t first = arenas->reserved_hint;
-  while (first < arenas->capacity && arenas->states[first] != ARENA_RESERVED) first++;
-  arenas->reserved_hint = first;
+  uint32_t first = next_reserved(arenas);
   if (first == arenas->capacity) return false;
   if (commit_gigantic(arenas, first)) return true;
   uint32_t count = reserved_run(arenas, first, wanted);
@@ -234,7 +246,7 @@ static void forget(crd_arenas *arenas, uint32_t index) {
   arenas->free_count--;
   arenas->committed_count--;
   arenas->given_back_total++;
-  if (index < arenas->reserved_hint) arenas->reserved_hint = index;
+  if (index < arenas->reserved_hint && !arenas->rotating) arenas->reserved_hint = index;
 }
 
 /* Drops the metadata of arenas that have gone, by the pieces in which it is committed, huge pages at best: those of which no
@@ -288,6 +300,11 @@ uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most) {
 
 uint32_t crd_arenas_release_at(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep) {
   return release_between(arenas, first, first + count, keep, count);
+}
+
+void crd_arenas_quarantine(crd_arenas *arenas, uint32_t index, uint32_t keep) {
+  if (arenas->states[index] == ARENA_FREE && crd_arenas_ensure_free(arenas, keep + 1))
+    (void)crd_arenas_release_at(arenas, index, 1, keep);
 }
 
 /* Arenas that the recent past had in use beyond those that are now. */

@@ -311,7 +311,9 @@ static void release(compact_context *context) {
       else if (*old_page_start(old, page) & HEADER_FORWARDED)
         crd_old_free_large(old, page);
     }
-    if (old->arenas.states[arena] == ARENA_FREE) context->emptied++;
+    if (old->arenas.states[arena] != ARENA_FREE) continue;
+    context->emptied++;
+    if (quarantine_is_on(context->heap)) crd_arenas_quarantine(&old->arenas, arena, old->reserve);
   }
 }
 

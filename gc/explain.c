@@ -49,6 +49,10 @@ static bool explain(crd_text *text, const cradle_heap *heap, uintptr_t address, 
     crd_text_add(text, poison);
     return true;
   }
+  if (arenas_contain(&heap->old.arenas, address) && !arenas_are_committed(&heap->old.arenas, address)) {
+    crd_text_add(text, "stale reference into the old generation, where a full collection moved or freed all that was there");
+    return true;
+  }
   if (!crd_quarantine_find(heap, address, &found)) return false;
   *collection = found.collection;
   if (found.object != NULL) {

@@ -1,6 +1,6 @@
 /* The model test with bytes in place of the random numbers: a fuzzer looks for bytes under which heap and model differ.
  *
- * The first four bytes choose nursery, stress mode, increments and verifier, every operation takes one or more of the others, and
+ * The first four bytes choose nursery, stress mode, increments, verifier and quarantine, every operation takes one or more of the others, and
  * the run is over when they are used up. Two programs are made of this file: with libFuzzer or AFL++ (FUZZ_ENGINE: they have the
  * main function), which tools/fuzz builds and runs, and one that replays files, which is a test:
  *
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   system_reset();
   world w;
   cradle_options options;
-  choose_options(&options, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] % 4 != 0);
+  choose_options(&options, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] / 4 % 4 == 3 ? 2 : 0, data[3] % 4 != 0);
   options.hardware = machine();
   options.reserve_bytes = (size_t)8 << 30;
   options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF; /* clearing one takes longer than most inputs */

@@ -156,6 +156,18 @@ static NOINLINE pair *old_pair(void) {
   return cradle_pop(m);
 }
 
+/* Two of them, the second one in rest. */
+static NOINLINE pair *old_pairs(void) {
+  pair *second = NULL;
+  CRADLE_ROOT(m, second);
+  second = new_pair(2);
+  pair *first = new_pair(1);
+  first->rest = second;
+  cradle_push(m, first);
+  cradle_collect_minor(m);
+  return cradle_pop(m);
+}
+
 /* --- a root is missing --- */
 
 static NOINLINE void missing_root_local(void) {
@@ -196,6 +208,20 @@ static NOINLINE void missing_root_global(void) {
   if (forgotten == NULL) forgotten = new_pair(1); /* mistake: the variable is not registered */
   work();
   CHECK(forgotten->number == 1); /* stops */
+}
+
+/* What is old dies in major collections only, and moves in compacting ones. */
+static NOINLINE void missing_root_old(void) {
+  pair *old = old_pairs();
+  work(); /* mistake: old is not rooted */
+  CHECK(old->rest->number == 2); /* stops */
+}
+
+static NOINLINE void missing_root_copy(void) {
+  pair *kept = old_pairs(), *copy = kept;
+  CRADLE_ROOT(m, kept);
+  work(); /* mistake: kept is rooted, its copy is not */
+  CHECK(copy->rest->number == 2 && kept->number == 1); /* stops */
 }
 
 /* --- a barrier is missing --- */
@@ -538,6 +564,8 @@ static const struct {
     {"missing_root_nested", missing_root_nested, "a call allocates, deep inside"},
     {"missing_root_loop", missing_root_loop, "a local is carried from round to round"},
     {"missing_root_global", missing_root_global, "a global variable is not registered"},
+    {"missing_root_old", missing_root_old, "a local holds an old object, to which nothing else refers"},
+    {"missing_root_copy", missing_root_copy, "a local holds an old object, which moves with its root"},
     {"missing_barrier_field", missing_barrier_field, "a plain store into a field of an old object"},
     {"missing_barrier_item", missing_barrier_item, "a plain store into an item of an old array"},
     {"missing_barrier_copy", missing_barrier_copy, "a memcpy into an old array"},

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Runs every mistake of planted_bugs.c under every instrument: each must be caught by one of them, at a line that is marked.
 
-    planted_bugs.py PROGRAM SOURCE [--asan PROGRAM] [--rootcheck TOOL BUILD] [--docs FILE | --write-docs FILE]
+    planted_bugs.py PROGRAM SOURCE [--asan PROGRAM] [--rootcheck TOOL BUILD] [--docs FILE [--exact] | --write-docs FILE]
 
 PROGRAM is planted_bugs, SOURCE its source, --asan the same built with AddressSanitizer, --rootcheck tools/cradle-rootcheck and a
 build folder: it must find every missing root. Prints the table of what happened; a
 cell says what stopped the program, at which line of the source, and after how many allocations of the run. A mistake counts
 as caught when the library or a sanitizer said so, not when the program merely crashed or computed nonsense.
 
---docs checks that FILE has a row for each mistake, --write-docs replaces the table in it. The lines are found with addr2line;
+--docs checks that FILE has a row for each mistake, with --exact also that it says of each instrument what stopped the program and
+where (the compiler must be that of the page); --write-docs replaces the table in it. The lines are found with addr2line;
 without it, or without the C library's backtrace, they are not checked, and that is said.
 """
 
@@ -26,6 +27,8 @@ INSTRUMENTS = {
     "stress": {"CRADLE_STRESS": "1"},
     "quarantine, verifier": {"CRADLE_QUARANTINE": "4", "CRADLE_VERIFY": "1"},
     "stress, quarantine, verifier": {"CRADLE_STRESS": "1", "CRADLE_QUARANTINE": "4", "CRADLE_VERIFY": "1"},
+    "full stress, quarantine, verifier": {"CRADLE_STRESS": "1", "CRADLE_STRESS_MAJOR": "1", "CRADLE_QUARANTINE": "4",
+                                          "CRADLE_VERIFY": "1"},
 }
 ASAN = "AddressSanitizer, stress, quarantine"
 TOLD = re.compile(r"^planted: (.*?) after (\d+) allocations:", re.MULTILINE)
@@ -83,7 +86,7 @@ def lines_of(addresses, program):
 
 class Outcome:
     def __init__(self, program, name, settings, span):
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("CRADLE_")}
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("CRADLE_", "MALLOC_"))}
         environment["ASAN_OPTIONS"] = "detect_leaks=0"
         ran = subprocess.run([program, name], env={**environment, **settings}, capture_output=True, text=True, timeout=120,
                              errors="replace")
@@ -127,6 +130,26 @@ def table(rows, columns):
     return head + "".join(f"| {name}: {mistake} | " + " | ".join(cells) + " |\n" for name, mistake, cells in rows)
 
 
+def documented(page):
+    """The cells of the page's table, by mistake and column, without the numbers of allocations."""
+    lines = page.split(BEGIN)[1].split(END)[0].strip().splitlines()
+    head, *rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in lines if not line.startswith("|---")]
+    return {(row[0].split(":")[0], column): without_count(cell) for row in rows for column, cell in zip(head, row)}
+
+
+def without_count(cell):
+    return re.sub(r", \d+$", "", cell)
+
+
+def compare(page, rows, columns):
+    """What the page's table says otherwise."""
+    told = documented(page)
+    for name, _, cells in rows:
+        for column, cell in zip(columns, cells):
+            if told.get((name, column)) != without_count(cell):
+                yield f"{name}, {column}: {cell}, but documented is {told.get((name, column))}; --write-docs makes it"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
@@ -134,6 +157,7 @@ def main():
     parser.add_argument("--asan")
     parser.add_argument("--rootcheck", nargs=2, metavar=("TOOL", "BUILD"))
     parser.add_argument("--docs", type=Path)
+    parser.add_argument("--exact", action="store_true")
     parser.add_argument("--write-docs", type=Path)
     args = parser.parse_args()
 
@@ -170,13 +194,15 @@ def main():
                 failures.append(f"{name}: {outcome.kind}, without a word: {outcome.output[-300:]}")
     if not lines_known:
         print("lines are not checked: no addr2line, or no backtrace in the C library")
-    text = table(rows, list(runs) + [ROOTCHECK] * (static is not None))
+    columns = list(runs) + [ROOTCHECK] * (static is not None)
+    text = table(rows, columns)
     print(text)
 
     if args.docs:
         page = args.docs.read_text(encoding="utf-8")
         failures += [f"{args.docs.name} has no row for {name}; --write-docs makes it" for name in mistakes
                      if f"| {name}: {mistakes[name]} |" not in page]
+        failures += compare(page, rows, columns) if args.exact else []
     if args.write_docs:
         page = args.write_docs.read_text(encoding="utf-8")
         before, rest = page.split(BEGIN)

@@ -209,6 +209,53 @@ static void released_places_are_used_again(void **state) {
   close_arenas(&arenas);
 }
 
+/* With a quarantine what was given back is not used again before the commits have gone round, and nothing is used up by that. */
+static void commits_go_round(void **state) {
+  (void)state;
+  enum { LEAST = 200 };
+  static crd_arenas arenas;
+  open_arenas(&arenas, 1024 * ARENA_BYTES);
+  arenas.rotating = true;
+  uint32_t given_back[1500];
+  use(&arenas, 3);
+  for (uint32_t i = 0; i < 1500; i++) {
+    uint32_t page = take(&arenas, ARENA_PAGES);
+    crd_arenas_give_back(&arenas, page, ARENA_PAGES);
+    given_back[i] = page / ARENA_PAGES;
+    crd_arenas_quarantine(&arenas, given_back[i], 1);
+    assert_int_equal(arenas.states[given_back[i]], ARENA_RESERVED);
+    assert_false(arenas_are_committed(&arenas, arenas_page_address(&arenas, page)));
+    for (uint32_t before = i > LEAST ? i - LEAST : 0; before < i; before++) assert_int_not_equal(given_back[before], given_back[i]);
+  }
+  assert_int_equal(arenas.committed_count, 4);
+  assert_null(crd_arenas_check(&arenas));
+  arenas.limit = arenas.committed_count; /* none can be had in its place: it stays */
+  uint32_t page = take(&arenas, ARENA_PAGES);
+  crd_arenas_give_back(&arenas, page, ARENA_PAGES);
+  crd_arenas_quarantine(&arenas, page / ARENA_PAGES, 1);
+  assert_int_equal(arenas.states[page / ARENA_PAGES], ARENA_FREE);
+  close_arenas(&arenas);
+}
+
+/* A small reservation is gone round, too, to its last arena. */
+static void rounds_end_with_the_reservation(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas, 8 * ARENA_BYTES);
+  arenas.rotating = true;
+  for (uint32_t i = 0; i < 20; i++) {
+    uint32_t page = take(&arenas, ARENA_PAGES);
+    assert_int_equal(page / ARENA_PAGES, i % 8);
+    crd_arenas_give_back(&arenas, page, ARENA_PAGES);
+    crd_arenas_quarantine(&arenas, page / ARENA_PAGES, 0);
+    assert_int_equal(arenas.free_count, 0);
+  }
+  use(&arenas, 8);
+  bool clean;
+  assert_int_equal(crd_arenas_take(&arenas, ARENA_PAGES, 0, &clean), PAGE_NONE);
+  close_arenas(&arenas);
+}
+
 static size_t resident(const crd_arenas *arenas) {
   crd_pages_backing backing;
   if (!crd_pages_backing_of((void *)arenas->base, arenas->committed_end * ARENA_BYTES, &backing)) return SIZE_MAX;
@@ -412,6 +459,8 @@ int main(void) {
       cmocka_unit_test(a_bound_spreads_what_goes_back),
       cmocka_unit_test(a_sawtooth_does_not_give_and_take_within_a_second),
       cmocka_unit_test(released_places_are_used_again),
+      cmocka_unit_test(commits_go_round),
+      cmocka_unit_test(rounds_end_with_the_reservation),
       cmocka_unit_test(metadata_goes_with_the_arenas),
       cmocka_unit_test(prepared_arenas_are_resident_and_clean),
       cmocka_unit_test(discarded_arenas_are_clean_again),

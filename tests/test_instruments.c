@@ -276,6 +276,36 @@ static void reservations_are_walked(void **state) {
   fixture_close(&f);
 }
 
+/* What a full stress collection moved or freed is inaccessible from then on, for many of them, with little memory. */
+CRADLE_UNCHECKED_COLLECTION
+static void what_was_old_is_inaccessible(void **state) {
+  (void)state;
+  enum { COLLECTIONS = 100 };
+  cradle_options options;
+  plain_options(&options);
+  options.quarantine = 2;
+  options.stress_period = options.stress_major = 1;
+  fixture_open_with(&f, &options);
+  cradle_push(f.m, new_pair());
+  cradle_push(f.m, cradle_new_array(f.m, T_STRING, 1 << 20));
+  cradle_collect_full(f.m);
+  const void *was[COLLECTIONS][2];
+  for (size_t i = 0; i < COLLECTIONS; i++) {
+    for (size_t j = 0; j < 2; j++) was[i][j] = (const void *)*cradle_peek(f.m, j);
+    for (size_t j = 0; j < 2; j++) assert_string_equal(explained(was[i][j]), "");
+    uint64_t moved = fixture_stats(&f).moved_old_objects;
+    (void)new_pair();
+    assert_int_equal(fixture_stats(&f).moved_old_objects, moved + 2);
+    for (size_t before = 0; before <= i; before++)
+      for (size_t j = 0; j < 2; j++)
+        assert_explained(was[before][j],
+                         "stale reference into the old generation, where a full collection moved or freed all that was there");
+  }
+  assert_true(fixture_stats(&f).arenas_committed <= 8);
+  cradle_pop_many(f.m, 2);
+  fixture_close(&f);
+}
+
 /* A page stays closed until as much as was asked for has been allocated since, and opens when its turn comes. */
 CRADLE_UNCHECKED_COLLECTION
 static void pages_come_back_in_turn(void **state) {
@@ -496,6 +526,7 @@ int main(void) {
       cmocka_unit_test(a_run_without_a_stress_collection_fails),
       cmocka_unit_test(what_moved_and_what_died_is_known),
       cmocka_unit_test(reservations_are_walked),
+      cmocka_unit_test(what_was_old_is_inaccessible),
       cmocka_unit_test(pages_come_back_in_turn),
       cmocka_unit_test(the_window_is_open),
       cmocka_unit_test(poison_says_why),

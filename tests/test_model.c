@@ -806,7 +806,7 @@ static void look_while_clearing(world *w) {
 
 /* --- a run --- */
 
-static void choose_options(cradle_options *options, uint64_t seed, size_t nursery, uint64_t stress, bool verify) {
+static void choose_options(cradle_options *options, uint64_t seed, size_t nursery, uint64_t stress, size_t quarantine, bool verify) {
   cradle_options_init(options);
   options->types = types;
   options->type_count = T_COUNT;
@@ -814,6 +814,7 @@ static void choose_options(cradle_options *options, uint64_t seed, size_t nurser
   options->major_min_bytes = (size_t)2 << 20; /* many major collections */
   options->stress_period = stress;
   options->stress_major = stress != 0 ? 50 : 0;
+  options->quarantine = quarantine;
   if (seed % 3 == 0) options->pause_ns = 1; /* the smallest increments, */
   if (seed % 3 == 1) options->pause_ns = 0; /* or none */
   options->verify = verify;
@@ -913,10 +914,10 @@ static void step(world *w) CRADLE_MAY_COLLECT {
 
 static uint64_t moved_old, recorded; /* in all runs */
 
-static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, bool verify) {
+static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, size_t quarantine, bool verify) {
   world w;
   cradle_options options;
-  choose_options(&options, seed, nursery, stress, verify);
+  choose_options(&options, seed, nursery, stress, quarantine, verify);
   open_world(&w, seed, &options);
   start_mutator(&w);
   for (w.op = 0; w.op < ops; w.op++) step(&w);
@@ -940,14 +941,15 @@ int main(int argc, char **argv) {
   uint64_t ops = argument(argc, argv, "--ops", 60000), moved = 0;
   if (argc > 1 && argument(argc, argv, "--seed", 0) != 0) {
     moved = run(argument(argc, argv, "--seed", 1), ops, argument(argc, argv, "--nursery", 65536),
-                argument(argc, argv, "--stress", 0), argument(argc, argv, "--verify", 0) != 0);
+                argument(argc, argv, "--stress", 0), argument(argc, argv, "--quarantine", 0), argument(argc, argv, "--verify", 0) != 0);
   } else {
     static const size_t nurseries[] = {4096, 5000, 16384, 65536, 262144, 1 << 20, 4 << 20};
     for (size_t i = 0; i < sizeof nurseries / sizeof *nurseries; i++)
-      for (uint64_t seed = 1; seed <= 2; seed++) moved += run(seed + i * 100, ops, nurseries[i], 0, false);
-    moved += run(77, ops / 15, 4096, 1, false);
-    moved += run(78, ops / 5, 65536, 7, false);
-    for (uint64_t seed = 90; seed < 93; seed++) moved += run(seed, ops / 3, 16384, 0, true);
+      for (uint64_t seed = 1; seed <= 2; seed++) moved += run(seed + i * 100, ops, nurseries[i], 0, 0, false);
+    moved += run(77, ops / 15, 4096, 1, 0, false);
+    moved += run(78, ops / 5, 65536, 7, 0, false);
+    moved += run(79, ops / 15, 16384, 3, 2, false);
+    for (uint64_t seed = 90; seed < 93; seed++) moved += run(seed, ops / 3, 16384, 0, seed == 92 ? 4 : 0, true);
     if (moved_old < 1000 || recorded < 100 || looks_while_clearing < 10) {
       printf("the runs moved hardly an old object, recorded hardly a slot or never looked while the dead were found\n");
       return 1;

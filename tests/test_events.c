@@ -170,6 +170,34 @@ static void arenas_come_and_go(void **state) {
   fixture_close(&f);
 }
 
+/* A major collection that the heap begins by itself says which bound was reached. */
+static void causes_are_those_that_led_there(void **state) {
+  (void)state;
+  fixture f;
+  open_seen(&f);
+  {
+    pair *list = NULL;
+    CRADLE_ROOT(f.m, list);
+    while (all.last[CRADLE_EVENT_MAJOR_BEGIN].kind != CRADLE_EVENT_MAJOR_BEGIN) list = new_pair(&f, list);
+    assert_int_equal(all.last[CRADLE_EVENT_MAJOR_BEGIN].u.begin.cause, CRADLE_CAUSE_THRESHOLD);
+    assert_int_equal(all.last[CRADLE_EVENT_MINOR_END].u.minor.cause, CRADLE_CAUSE_NURSERY_FULL);
+    while (!cradle_collect_step(f.m, 0)) continue;
+    assert_int_equal(all.last[CRADLE_EVENT_MAJOR_END].u.major.cause, CRADLE_CAUSE_THRESHOLD);
+    list = NULL;
+    cradle_collect_full(f.m);
+    assert_int_equal(all.last[CRADLE_EVENT_MAJOR_END].u.major.cause, CRADLE_CAUSE_REQUEST);
+    vector *kept = cradle_new_array(f.m, T_VECTOR, 50);
+    CRADLE_ROOT(f.m, kept);
+    for (size_t i = 0; all.phase == CRADLE_PHASE_IDLE; i++) {
+      assert_true(i < 50);
+      string *large = cradle_new_array(f.m, T_STRING, 1 << 20);
+      cradle_store(f.m, kept, &kept->item[i], large);
+    }
+    assert_int_equal(all.last[CRADLE_EVENT_MAJOR_BEGIN].u.begin.cause, CRADLE_CAUSE_LARGE);
+  }
+  fixture_close(&f);
+}
+
 /* --- statistics --- */
 
 static void a_quarantine_is_counted(void **state) {
@@ -197,6 +225,7 @@ int main(void) {
       cmocka_unit_test(increments_say_what_they_did),
       cmocka_unit_test(spans_say_what_is_wasted),
       cmocka_unit_test(arenas_come_and_go),
+      cmocka_unit_test(causes_are_those_that_led_there),
       cmocka_unit_test(a_quarantine_is_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

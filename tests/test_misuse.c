@@ -333,6 +333,8 @@ static void descriptors_that_contradict(void **state) {
              {{.size = 24, .references = 2, .values = 2}, "a reference and a value"},
              {{.size = 16, .items = CRADLE_ITEMS_BYTES, .length_offset = 8}, "item_size is 0"},
              {{.size = 16, .items = CRADLE_ITEMS_VALUES, .item_size = 4, .length_offset = 8}, "must be 8"},
+             {{.size = 16, .items = CRADLE_ITEMS_WEAK, .item_size = 16, .length_offset = 8}, "must be 8"},
+             {{.size = 16, .items = CRADLE_ITEMS_EPHEMERONS, .item_size = 8, .length_offset = 8}, "must be 16"},
              {{.size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 16}, "length_offset"},
              {{.size = 20, .items = CRADLE_ITEMS_VALUES, .item_size = 8, .length_offset = 8}, "multiple of 8 before slots"},
              {{.size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 8, .references = 2}, "cannot be a slot"},

@@ -17,6 +17,18 @@
 
 /* --- size classes --- */
 
+static void texts_are_cut_where_they_are_full(void **state) {
+  (void)state;
+  crd_text text = {.length = 0};
+  crd_text_number(&text, UINT64_MAX);
+  crd_text_hex(&text, UINT64_MAX);
+  crd_text_number(&text, 0);
+  assert_string_equal(text.buffer, "184467440737095516150xffffffffffffffff0");
+  for (int i = 0; i < 100; i++) crd_text_add(&text, "seven..");
+  assert_int_equal(text.length, sizeof text.buffer - 1);
+  assert_int_equal(strlen(text.buffer), text.length);
+}
+
 static void every_size_has_a_class_that_wastes_at_most_an_eighth(void **state) {
   (void)state;
   static crd_size_classes classes;
@@ -696,6 +708,7 @@ static void the_verifier_sees_what_is_broken(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(texts_are_cut_where_they_are_full),
       cmocka_unit_test(every_size_has_a_class_that_wastes_at_most_an_eighth),
       cmocka_unit_test(powers_of_two_with_a_header_are_bounds),
       cmocka_unit_test(reserve_and_nursery_size_agree),

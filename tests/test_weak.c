@@ -733,6 +733,40 @@ static void an_unregistered_holder_is_found(void **state) {
   fixture_close(&f);
 }
 
+/* What is registered while there are objects with services of other kinds only, between two collections. */
+static void a_kind_of_service_can_come_later(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  fixture_options(&f, &options);
+  fixture_open_with(&f, &options);
+  assert_int_equal(cradle_type_add(f.heap, &service_types[T_WEAK - T_COUNT]), T_WEAK);
+  {
+    pair *key = new_pair(&f, NULL), *value = NULL;
+    CRADLE_ROOT(f.m, key);
+    CRADLE_ROOT(f.m, value);
+    weak *w = new_weak(&f, key);
+    CRADLE_ROOT(f.m, w);
+    for (uint32_t type = T_WEAKS; type <= T_FINAL; type++)
+      assert_int_equal(cradle_type_add(f.heap, &service_types[type - T_COUNT]), type);
+    ephemeron *e = new_ephemeron(&f, key, NULL);
+    CRADLE_ROOT(f.m, e);
+    value = new_pair(&f, NULL);
+    cradle_store(f.m, e, &e->value, value);
+    (void)new_final(&f, 1, NULL);
+    value = NULL;
+    cradle_collect_full(f.m);
+    assert_non_null(cradle_finalizer_next(f.m, QUEUE));
+    assert_ptr_equal(cradle_weak_get(f.m, &w->to), key);
+    assert_non_null(e->value);
+    key = NULL;
+    cradle_collect_full(f.m);
+    assert_null(cradle_weak_get(f.m, &w->to));
+    assert_null(e->value);
+  }
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_weak_slot_follows_the_living_and_forgets_the_dead),
@@ -756,6 +790,7 @@ int main(void) {
       cmocka_unit_test(an_array_that_is_too_long_is_none),
       cmocka_unit_test(misuse_of_weak_things),
       cmocka_unit_test(an_unregistered_holder_is_found),
+      cmocka_unit_test(a_kind_of_service_can_come_later),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

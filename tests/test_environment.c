@@ -312,6 +312,25 @@ static void policies_are_for_both_regions_or_for_each(void **state) {
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB_STRICT);
 }
 
+/* As docs/environment.md has them. */
+static void the_defaults_are_those_of_the_page(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_options_init(&options);
+  assert_int_equal(options.nursery_bytes, 0);
+  assert_true(options.major_factor > 1.8199 && options.major_factor < 1.8201);
+  assert_true(options.major_growth > 1.3999 && options.major_growth < 1.4001);
+  assert_int_equal(options.pause_ns, 2000000);
+  assert_int_equal(options.heap_max_bytes, 0);
+  assert_int_equal(options.reserve_bytes, (size_t)64 << 30);
+  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_AUTO);
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_AUTO);
+  assert_int_equal(options.stress_period, 0);
+  assert_int_equal(options.stress_at, CRADLE_STRESS_ANYWHERE);
+  assert_int_equal(options.quarantine, 0);
+  assert_false(options.verify);
+}
+
 static void nothing_set_changes_nothing(void **state) {
   cradle_options options, untouched;
   char said[4096];
@@ -563,6 +582,7 @@ int main(void) {
       cmocka_unit_test(a_quarantine_of_large_nurseries_is_lowered),
       cmocka_unit_test(times_have_units),
       cmocka_unit_test(policies_are_for_both_regions_or_for_each),
+      cmocka_unit_test(the_defaults_are_those_of_the_page),
       cmocka_unit_test(nothing_set_changes_nothing),
       cmocka_unit_test(bad_values_are_ignored),
       cmocka_unit_test(the_report_says_what_is_accepted),

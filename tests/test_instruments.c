@@ -258,6 +258,20 @@ static void what_moved_and_what_died_is_known(void **state) {
   fixture_close(&f);
 }
 
+CRADLE_UNCHECKED_COLLECTION
+static void a_type_without_a_name_has_its_number(void **state) {
+  (void)state;
+  open_quarantine(2, (size_t)64 << 10, 0);
+  cradle_type nameless = fixture_types[T_PAIR];
+  nameless.name = NULL;
+  assert_int_equal(cradle_type_add(f.heap, &nameless), T_COUNT);
+  pair *dies = cradle_new(f.m, T_COUNT, sizeof(pair));
+  cradle_collect_minor(f.m);
+  TEXT(died, "stale reference to a type %d (object at %p, died in minor collection 1), at its word 0", T_COUNT, (void *)dies);
+  assert_explained(dies, died);
+  fixture_close(&f);
+}
+
 /* What is carved out of a reservation is known; what is not, is not taken for objects. */
 CRADLE_UNCHECKED_COLLECTION
 static void reservations_are_walked(void **state) {
@@ -526,6 +540,7 @@ int main(void) {
       cmocka_unit_test(a_run_without_a_stress_collection_fails),
       cmocka_unit_test(what_moved_and_what_died_is_known),
       cmocka_unit_test(reservations_are_walked),
+      cmocka_unit_test(a_type_without_a_name_has_its_number),
       cmocka_unit_test(what_was_old_is_inaccessible),
       cmocka_unit_test(pages_come_back_in_turn),
       cmocka_unit_test(the_window_is_open),

@@ -404,6 +404,27 @@ static void options_that_contradict(void **state) {
   REFUSED("exclude each other", (options.encoding = cradle_encoding_nan_boxing(UINT64_C(0xffff000000000002), 2)));
 }
 
+/* What a refusal of too small a maximum calls the least is enough, and a byte less is not. */
+static void the_least_maximum_is_enough(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_error error;
+  cradle_options_init(&options);
+  options.types = fixture_types;
+  options.type_count = T_COUNT;
+  options.nursery_bytes = (size_t)64 << 10;
+  options.heap_max_bytes = 4096;
+  assert_null(cradle_heap_new(&options, &error));
+  const char *least = strstr(error.message, "; at least ");
+  assert_non_null(least);
+  options.heap_max_bytes = strtoull(least + strlen("; at least "), NULL, 10) - 1;
+  assert_null(cradle_heap_new(&options, &error));
+  options.heap_max_bytes++;
+  cradle_heap *heap = cradle_heap_new(&options, &error);
+  assert_non_null(heap);
+  cradle_heap_free(heap);
+}
+
 /* A machine that the program describes and that cannot be. */
 static void hardware_that_cannot_be(void **state) {
   (void)state;
@@ -450,6 +471,7 @@ int main(void) {
       WITH_FIXTURE(unwinding_upwards),             cmocka_unit_test(a_heap_without_types),
       cmocka_unit_test(scopes_of_a_frame_that_is_gone), cmocka_unit_test(handlers_that_return),
       cmocka_unit_test(options_that_contradict),   cmocka_unit_test(hardware_that_cannot_be),
+      cmocka_unit_test(the_least_maximum_is_enough),
          WITH_FIXTURE(another_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,8 +91,8 @@ const crd_option crd_options[] = {
     {"CRADLE_STRESS_AT", CRD_OPTION_CHOICE, FIELD(stress_at), 0, CHOICE_PLACE, 0, NULL, "anywhere",
      "What n counts: allocations, safepoint polls, or both."},
     {"CRADLE_QUARANTINE", CRD_OPTION_COUNT, FIELD(quarantine), 0, 0, CRADLE_QUARANTINE_MAX, "8", "0",
-     "Nursery memory that was emptied stays inaccessible until so many nurseries of other memory were used: a stale "
-     "reference faults, and is reported. 0: off."},
+     "Nursery memory that was emptied stays inaccessible until so many nurseries of other memory were used, and old memory "
+     "that a compacting collection emptied for at least 256 of its arenas: a stale reference faults, and is reported. 0: off."},
     {"CRADLE_FAULTS", CRD_OPTION_CHOICE, FIELD(fault_report), 0, CHOICE_FAULTS, 0, NULL, "0; 1 with CRADLE_QUARANTINE",
      "1: a fault at a stale reference is reported on standard error; see docs/debugging-a-missing-root.md. altstack: the "
      "report is made on a signal stack of its own."},

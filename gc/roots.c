@@ -39,10 +39,16 @@ void cradle_scope_misuse(cradle_scoped_root *root) {
              "after a longjmp");
 }
 
+static bool is_kind(cradle_kind kind) {
+  return kind == CRADLE_KIND_REFERENCE || kind == CRADLE_KIND_VALUE;
+}
+
 /* --- root ranges --- */
 
 void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range) {
   crd_mutator_check_thread(mutator, "cradle_root_range_add");
+  if (range->base == NULL || range->top == NULL || !is_kind(range->kind))
+    crd_misuse(mutator->heap, "cradle_root_range_add: wants the addresses of base and top, and a cradle_kind");
   cradle_root_range **head = &mutator_of(mutator)->ranges;
   for (cradle_root_range *other = *head; other != NULL; other = other->next)
     if (other == range) crd_misuse(mutator->heap, "cradle_root_range_add: the range is registered already");
@@ -85,8 +91,8 @@ static bool grow_globals(cradle_heap *heap) {
 
 bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
   heap_check(heap, "cradle_global_root_add");
-  if (address == NULL || (uintptr_t)address % 8 != 0)
-    crd_misuse(heap, "cradle_global_root_add: wants an address that is a multiple of 8, of a variable");
+  if (address == NULL || (uintptr_t)address % 8 != 0 || !is_kind(kind))
+    crd_misuse(heap, "cradle_global_root_add: wants a variable's address, which is a multiple of 8, and a cradle_kind");
   if (find_global(heap, address) != 0) crd_misuse(heap, "cradle_global_root_add: the address is registered already");
   if (heap->global_count == heap->global_capacity && !grow_globals(heap)) return false;
   heap->globals[heap->global_count++] = (crd_global_root){address, kind};

@@ -88,13 +88,18 @@ static void roots_that_are_none_or_not_registered(void **state) {
   ASSERT_MISUSE(&f, "registered already", (void)!cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE));
   cradle_global_root_remove(f.heap, &global);
   ASSERT_MISUSE(&f, "not registered", cradle_global_root_remove(f.heap, &global));
-  ASSERT_MISUSE(&f, "an address that is a multiple of 8", (void)!cradle_global_root_add(f.heap, NULL, CRADLE_KIND_REFERENCE));
-  ASSERT_MISUSE(&f, "an address that is a multiple of 8",
-                (void)!cradle_global_root_add(f.heap, (char *)&global + 4, CRADLE_KIND_REFERENCE));
+  static const char *const wanted = "cradle_global_root_add: wants a variable's address, which is a multiple of 8, and a cradle_kind";
+  ASSERT_MISUSE(&f, wanted, (void)!cradle_global_root_add(f.heap, NULL, CRADLE_KIND_REFERENCE));
+  ASSERT_MISUSE(&f, wanted, (void)!cradle_global_root_add(f.heap, (char *)&global + 4, CRADLE_KIND_REFERENCE));
+  ASSERT_MISUSE(&f, wanted, (void)!cradle_global_root_add(f.heap, &global, (cradle_kind)2));
   cradle_root_range range = {.name = "r"};
   ASSERT_MISUSE(&f, "not registered", cradle_root_range_remove(f.m, &range));
   void *base = NULL, *top = NULL;
   range.base = &base, range.top = &top;
+  cradle_root_range none = {.name = "none"}, odd = range;
+  odd.kind = (cradle_kind)-1;
+  ASSERT_MISUSE(&f, "cradle_root_range_add: wants the addresses of base and top, and a cradle_kind", cradle_root_range_add(f.m, &none));
+  ASSERT_MISUSE(&f, "cradle_root_range_add: wants the addresses of base and top, and a cradle_kind", cradle_root_range_add(f.m, &odd));
   cradle_root_range_add(f.m, &range);
   ASSERT_MISUSE(&f, "registered already", cradle_root_range_add(f.m, &range));
   cradle_root_range_remove(f.m, &range);

@@ -108,7 +108,7 @@ typedef struct cradle_root_range {
   cradle_kind kind;
   const char *name; /* for messages; NULL: "root range" */
 } cradle_root_range;
-CRADLE_API void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range);
+CRADLE_API void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range); /* misuse: twice, or incomplete */
 CRADLE_API void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_range *range);
 /* Zeroes [from, to) before a frame is entered, so that stale words are never roots. */
 CRADLE_API void cradle_root_range_clear(void *from, void *to);
@@ -116,7 +116,7 @@ CRADLE_API void cradle_root_range_clear(void *from, void *to);
 /* --- global roots --- */
 
 /* Registers an 8-byte variable by address until it is removed or the heap is freed. The same address twice, one that is NULL or no
- * multiple of 8, and removing what is not registered, are misuse. false when memory for the registration runs out. */
+ * multiple of 8, a kind that is none, and removing what is not registered, are misuse. false when memory for the registration runs out. */
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
 CRADLE_API void cradle_global_root_remove(cradle_heap *heap, void *address);
 

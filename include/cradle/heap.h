@@ -55,8 +55,9 @@ CRADLE_API void cradle_external_memory(cradle_mutator *mutator, int64_t bytes);
 CRADLE_API bool cradle_heap_verify(cradle_heap *heap, cradle_error *error);
 
 /* Says what the heap knows of an address that a program used by mistake: of an object that a minor collection moved or that died
- * in it, while its page is in quarantine (options.quarantine), and of poison that was read and taken for a reference. false when
- * it knows nothing; the text is then empty. May be called in a signal handler, for a heap of any thread. */
+ * in it, while its page is in quarantine (options.quarantine), of old memory that a full collection emptied and that has gone back
+ * to the system, and of poison that was read and taken for a reference. false when it knows nothing; the text is then
+ * empty. May be called in a signal handler, for a heap of any thread. */
 typedef struct cradle_explanation {
   char text[256];
   uint64_t collection; /* the minor collection that the text is about; 0: none */

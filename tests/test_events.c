@@ -8,7 +8,7 @@ typedef struct seen {
   uint64_t promoted_objects, promoted_bytes, marked_objects, marked_bytes, freed_objects, freed_bytes, steps;
   uint64_t taken, given_back, arenas, idle_arenas;
   cradle_phase phase;
-  bool phases_follow;
+  bool phases_follow, major_ended; /* since the last event of arenas */
   cradle_event last[CRADLE_EVENT_NOTE + 1];
   cradle_event spans[SIZE_CLASS_MAX];
   size_t classes;
@@ -41,8 +41,10 @@ static void see(void *data, const cradle_event *event) {
       s->taken += event->u.arenas.taken;
       s->given_back += event->u.arenas.given_back;
       s->arenas++;
-      s->idle_arenas += event->u.arenas.taken == 0 && event->u.arenas.given_back == 0 && !event->u.arenas.measured;
+      s->idle_arenas += event->u.arenas.taken == 0 && event->u.arenas.given_back == 0 && !s->major_ended;
+      s->major_ended = false;
       break;
+    case CRADLE_EVENT_MAJOR_END: s->major_ended = true; break;
     case CRADLE_EVENT_SPANS:
       assert_true(s->classes < SIZE_CLASS_MAX);
       s->spans[s->classes++] = *event;

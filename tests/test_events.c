@@ -57,6 +57,7 @@ static seen all;
 
 static void listen(cradle_options *options) {
   fixture_unstress(options);
+  options->verify = false; /* of long lists, at each collection */
   options->listener = (cradle_listener){see, &all};
 }
 

@@ -111,7 +111,7 @@ static bool make_room(cradle_mutator *mutator, size_t bytes) {
   return false;
 }
 
-#if defined(CRADLE_VALGRIND) && CRADLE_VALGRIND
+#if defined(CRADLE_VALGRIND) && CRADLE_VALGRIND && !defined(CRD_ASAN)
 /* What the inline part would have to include valgrind's header for. */
 void cradle_unpoison(void *address, size_t size) {
   sanitize_used(address, size);

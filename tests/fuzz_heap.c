@@ -83,7 +83,6 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   cradle_options options;
   choose_options(&options, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] / 4 % 4 == 3 ? 2 : 0, data[3] % 4 != 0);
   options.hardware = machine();
-  options.reserve_bytes = (size_t)8 << 30;
   options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF; /* clearing one takes longer than most inputs */
   options.on_out_of_memory = end_step;
   options.handler_data = &w;

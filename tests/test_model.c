@@ -812,6 +812,7 @@ static void choose_options(cradle_options *options, uint64_t seed, size_t nurser
   options->type_count = T_COUNT;
   options->nursery_bytes = nursery;
   options->major_min_bytes = (size_t)2 << 20; /* many major collections */
+  options->reserve_bytes = (size_t)8 << 30;   /* qemu keeps a table of all address space that a program ever had */
   options->stress_period = stress;
   options->stress_major = stress != 0 ? 50 : 0;
   options->quarantine = quarantine;

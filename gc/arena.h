@@ -102,7 +102,7 @@ typedef struct crd_arenas {
   uint32_t pool_skip;         /* commits to go before the pool is tried again after a refusal */
   crd_arena_demand demand;
   uint64_t taken_total, given_back_total;
-  bool rotating;
+  bool rotating;              /* there is a quarantine: see [arena.3] */
 } crd_arenas;
 
 static inline uint32_t arenas_in_use(const crd_arenas *arenas) {

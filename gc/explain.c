@@ -50,7 +50,7 @@ static bool explain(crd_text *text, const cradle_heap *heap, uintptr_t address, 
     return true;
   }
   if (arenas_contain(&heap->old.arenas, address) && !arenas_are_committed(&heap->old.arenas, address)) {
-    crd_text_add(text, "stale reference into the old generation, where a full collection moved or freed all that was there");
+    crd_text_add(text, "stale reference into the old generation, where no memory is: all that was there, if anything was, has moved or died");
     return true;
   }
   if (!crd_quarantine_find(heap, address, &found)) return false;

@@ -313,7 +313,7 @@ static void what_was_old_is_inaccessible(void **state) {
     for (size_t before = 0; before <= i; before++)
       for (size_t j = 0; j < 2; j++)
         assert_explained(was[before][j],
-                         "stale reference into the old generation, where a full collection moved or freed all that was there");
+                         "stale reference into the old generation, where no memory is: all that was there, if anything was, has moved or died");
   }
   assert_true(fixture_stats(&f).arenas_committed <= 8);
   cradle_pop_many(f.m, 2);

@@ -74,7 +74,10 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
 /* --- hooks --- */
 
 static void check_hook_call(cradle_heap *heap, const char *what) {
-  if (heap->mutator != NULL) crd_mutator_check_thread(&heap->mutator->public, what);
+  if (heap->mutator != NULL)
+    crd_mutator_check_thread(&heap->mutator->public, what);
+  else
+    heap_check(heap, what);
 }
 
 void cradle_hook_add(cradle_heap *heap, cradle_hook *hook) {

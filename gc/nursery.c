@@ -13,15 +13,14 @@
 #define HUGE_BYTES ARENA_BYTES
 #define L2_MULTIPLE 4
 #define CHOSEN_MIN_BYTES ((size_t)256 << 10)
-#define CHOSEN_MAX_BYTES ((size_t)32 << 20)
 /* A nursery smaller than this has slack behind its end, so that the largest nursery object always fits an empty one. */
 #define FULL_MIN_BYTES (2 * CRADLE_NURSERY_OBJECT_MAX_BYTES)
 
 size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason) {
   *reason = "asked for";
   if (options->nursery_bytes != 0) return (options->nursery_bytes + 7) & ~(size_t)7;
-  bool is_cut = hardware->l2_bytes > CHOSEN_MAX_BYTES / L2_MULTIPLE;
-  size_t bytes = is_cut ? CHOSEN_MAX_BYTES : hardware->l2_bytes * L2_MULTIPLE;
+  bool is_cut = hardware->l2_bytes > CRADLE_NURSERY_CHOSEN_MAX_BYTES / L2_MULTIPLE;
+  size_t bytes = is_cut ? CRADLE_NURSERY_CHOSEN_MAX_BYTES : hardware->l2_bytes * L2_MULTIPLE;
   *reason = is_cut ? "4 x L2, cut to 32 MiB" : "4 x L2";
   if (bytes < CHOSEN_MIN_BYTES) bytes = CHOSEN_MIN_BYTES, *reason = "4 x L2, raised to 256 KiB";
   return bytes & ~(size_t)7;

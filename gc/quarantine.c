@@ -63,8 +63,8 @@ static const cradle_word *object_now(const cradle_heap *heap, const cradle_word 
   return (uint32_t)now[0] < heap->types.count ? now : NULL;
 }
 
-/* Notes where the objects in [from, to) start. Words that are no header were reserved and not carved; a walk that a wrong size
- * leads astray ends. */
+/* Notes where the objects in [from, to) start. Words that are no header were reserved and not carved, or are the rest of an array
+ * that became shorter; a walk that a wrong size or such a word leads astray ends, and reads nothing beyond. */
 static void note_starts(const cradle_heap *heap, cradle_word *from, cradle_word *to) {
   const crd_quarantine *quarantine = &heap->quarantine;
   size_t bytes;
@@ -73,8 +73,10 @@ static void note_starts(const cradle_heap *heap, cradle_word *from, cradle_word 
     bytes = 8;
     if (now == NULL) continue;
     uint32_t type = (uint32_t)now[0];
-    bytes = type_object_bytes(&heap->types.types[type], now);
-    if (bytes == 0 || bytes > (size_t)(to - object) * 8) return;
+    const crd_type *descriptor = &heap->types.types[type];
+    size_t room = (size_t)(to - object) * 8;
+    bytes = descriptor->size <= room ? type_object_bytes(descriptor, now) : 0;
+    if (bytes == 0 || bytes > room) return;
     size_t word = (size_t)(object - (cradle_word *)quarantine->base);
     quarantine->starts[word / 64] |= UINT64_C(1) << (word % 64);
     if (now != object) object[1] = type;

@@ -91,7 +91,7 @@ static const char *missing_beside(const verify_context *context, const cradle_wo
 }
 
 static bool can_be_read(const cradle_heap *heap, const cradle_word *object, size_t room, uint64_t flags) {
-  return is_possible_header(heap, object[0], flags) &&
+  return is_possible_header(heap, object[0], flags) && heap_type(heap, object[0])->size <= room && /* so the length can be read */
          is_possible_size(heap, object, type_object_bytes(heap_type(heap, object[0]), object), room);
 }
 

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #define PREFIX "CRADLE_"
+/* Nurseries in a quarantine have whole pages. */
+#define LARGEST_PAGE_BYTES ((size_t)64 << 10)
 
 static int report_value(const crd_option *option, const char *text) {
   char accepted[CRD_ACCEPTED_BYTES];
@@ -149,15 +151,16 @@ static int settle_quarantine(const cradle_options *before, cradle_options *optio
 /* The nurseries of a quarantine together have address space up to a bound: of large ones, fewer are kept. What the program
  * asked for altogether is left for heap creation to refuse. */
 static int settle_quarantine_size(const cradle_options *before, cradle_options *options) {
-  size_t nursery = options->nursery_bytes, asked = options->quarantine;
-  if (nursery == 0 || asked + 2 <= CRADLE_QUARANTINE_MAX_BYTES / nursery) return 0;
-  if (asked == before->quarantine && nursery == before->nursery_bytes) return 0;
-  options->quarantine = CRADLE_QUARANTINE_MAX_BYTES / nursery - 2;
+  size_t nursery = options->nursery_bytes != 0 ? options->nursery_bytes : CRADLE_NURSERY_CHOSEN_MAX_BYTES;
+  size_t pages = nursery / LARGEST_PAGE_BYTES + (nursery % LARGEST_PAGE_BYTES != 0);
+  size_t asked = options->quarantine, most = CRADLE_QUARANTINE_MAX_BYTES / LARGEST_PAGE_BYTES / pages - 2;
+  if (asked <= most || (asked == before->quarantine && options->nursery_bytes == before->nursery_bytes)) return 0;
+  options->quarantine = most;
   if (asked != before->quarantine)
-    return crd_report("CRADLE_QUARANTINE=%.80s: above 64 GiB with nurseries of %zu bytes; lowered to %zu",
-                      value_of("CRADLE_QUARANTINE"), nursery, options->quarantine);
+    return crd_report("CRADLE_QUARANTINE=%.80s: above 64 GiB with nurseries of %s%zu bytes; lowered to %zu",
+                      value_of("CRADLE_QUARANTINE"), options->nursery_bytes != 0 ? "" : "up to ", nursery, most);
   return crd_report("CRADLE_GC_NURSERY=%.80s: above 64 GiB for a quarantine of %zu nurseries; that is lowered to %zu",
-                    value_of("CRADLE_GC_NURSERY"), asked, options->quarantine);
+                    value_of("CRADLE_GC_NURSERY"), asked, most);
 }
 
 int cradle_options_from_environment(cradle_options *options) {

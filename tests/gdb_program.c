@@ -3,7 +3,7 @@
 
 #include <cradle/cradle.h>
 
-enum { PAIR, VECTOR, VALUES, BYTES, TYPES };
+enum { PAIR, VECTOR, VALUES, BYTES, WEAK, TYPES };
 typedef struct pair {
   uint64_t header;
   struct pair *first, *rest;
@@ -18,11 +18,18 @@ static const cradle_type types[TYPES] = {
     [VECTOR] = {.name = "vector", .size = 16, .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = 8},
     [VALUES] = {.name = "values", .size = 16, .items = CRADLE_ITEMS_VALUES, .item_size = 8, .length_offset = 8},
     [BYTES] = {.name = "bytes", .size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 8},
+    [WEAK] = {.name = "weak", .size = 16, .weak = 1 << 1},
 };
 
 void stop_here(cradle_heap *heap, pair *old, pair *young, vector *large, vector *values);
 __attribute__((noinline)) void stop_here(cradle_heap *heap, pair *old, pair *young, vector *large, vector *values) {
   __asm__ volatile("" ::"r"(heap), "r"(old), "r"(young), "r"(large), "r"(values) : "memory");
+}
+
+bool stop_in_walk(void *data, const cradle_object_info *object);
+__attribute__((noinline)) bool stop_in_walk(void *data, const cradle_object_info *object) {
+  __asm__ volatile("" ::"r"(data), "r"(object) : "memory");
+  return false;
 }
 
 static pair *global;
@@ -55,5 +62,8 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   (void)cradle_identity_hash(m, young);
   cradle_store(m, &prebuilt, &prebuilt.rest, young);
   stop_here(heap, old, young, large, values);
+  (void)cradle_new_registered(m, WEAK, 16);
+  stop_here(heap, old, young, large, values);
+  (void)cradle_heap_walk(heap, stop_in_walk, NULL);
   return 0;
 }

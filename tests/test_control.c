@@ -491,6 +491,24 @@ static void hooks_that_use_the_heap(void **state) {
   }
 }
 
+CRADLE_UNCHECKED_COLLECTION
+static void free_heap(cradle_mutator *m) {
+  cradle_push(m, cradle_new(m, T_PAIR, sizeof(pair))); /* a stressed run that moves nothing is refused */
+  cradle_collect_minor(m);
+  (void)cradle_pop(m);
+  cradle_mutator_free(m);
+  cradle_heap_free(f.heap);
+}
+
+/* When there is no mutator any more, too. */
+static void hooks_as_the_heap_is_freed(void **state) {
+  (void)state;
+  cradle_hook hook = {.function = removing_hook, .data = &hook, .events = CRADLE_HOOK_EVENT(CRADLE_EVENT_HEAP_DESTROYED)};
+  cradle_hook_add(f.heap, &hook);
+  refused_in_child(free_heap, "cradle_hook_remove: called from a listener or a hook");
+  cradle_hook_remove(f.heap, &hook);
+}
+
 /* In the marking of a major collection, which comes after the minor one has made the nursery usable again, too. */
 static void trace_callbacks_that_allocate(void **state) {
   (void)state;
@@ -520,6 +538,7 @@ int main(void) {
       WITH_FIXTURE(it_can_be_raised_and_lifted),    WITH_FIXTURE(hooks_see_each_kind_of_collection),
       WITH_FIXTURE(hooks_come_after_the_listener),  WITH_FIXTURE(hooks_that_are_not),
       WITH_FIXTURE(a_hook_may_ask_for_a_safepoint), WITH_FIXTURE(hooks_that_use_the_heap),
+      WITH_FIXTURE(hooks_as_the_heap_is_freed),
       WITH_FIXTURE(hooks_and_destructors),
       cmocka_unit_test(sizes_beyond_the_address_space),
       WITH_FIXTURE(walks_do_not_nest),

@@ -262,6 +262,17 @@ static void a_quarantine_of_large_nurseries_is_lowered(void **state) {
   setenv("CRADLE_QUARANTINE", "4096", 1);
   setenv("CRADLE_GC_NURSERY", "4K", 1);
   assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  setenv("CRADLE_GC_NURSERY", "687194767", 1); /* a hundred fit, but not when each has whole pages */
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_int_equal(options.quarantine, 97);
+  unsetenv("CRADLE_GC_NURSERY"); /* with any that may be chosen */
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_non_null(strstr(said, "CRADLE_QUARANTINE=4096: above 64 GiB with nurseries of up to 33554432 bytes; lowered to 2046"));
+  cradle_hardware large = {.page_bytes = 4096, .l2_bytes = (size_t)64 << 20};
+  options.hardware = &large;
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  assert_non_null(heap);
+  cradle_heap_free(heap);
   forget_all();
   cradle_options_init(&options); /* the program's, with the user's nursery */
   options.quarantine = 4096;

@@ -16,7 +16,8 @@ COMMANDS = [
     "cradle what (char *)large + 80", "cradle what (char *)large + 80000", "cradle what &global",
     "cradle what heap->nursery.end - 8", "cradle who-refers old", "cradle who-refers young",
     "print $cradle_value(values->item[0])", "print $cradle_value(values->item[1])", "print *young",
-    "print *old", "cradle heap 5", "cradle what",
+    "print *old", "cradle heap 5", "cradle what", "continue", "cradle who-refers old", "break stop_in_walk", "continue",
+    "cradle heap",
 ]
 
 # What must be said, in order.
@@ -45,6 +46,8 @@ EXPECTED = [
     r"0x[0-9a-f]+: pair, 24 bytes, old = \{first = 0x0, rest = 0x0\}",
     r"5: neither a cradle_heap \* nor a cradle_mutator \*, or NULL",
     r"Usage: cradle what ADDRESS",
+    r"4 references to .*\nNot looked into: finalizer queues, weak slots, ephemerons and weak sets\.\n",
+    r"heap 0x[0-9a-f]+: the program walks it\n(.*\n){5}Objects are not listed while that runs\.\n",
 ]
 
 

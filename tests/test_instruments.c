@@ -377,6 +377,28 @@ static void the_window_is_open(void **state) {
   fixture_close(&f);
 }
 
+/* Words of the nursery that look like a header, but are none: nothing is read behind the window, where the next page is closed. */
+CRADLE_UNCHECKED_COLLECTION
+static void nothing_is_read_behind_the_window(void **state) {
+  (void)state;
+  open_quarantine(2, (size_t)64 << 10, 0);
+  for (int round = 0; round < 12; round++) {
+    while ((size_t)(f.m->top - f.m->free) > 64) (void)new_pair();
+    string *last = cradle_new_array(f.m, T_STRING, (size_t)(f.m->top - f.m->free) - sizeof(string));
+    assert_ptr_equal(f.m->free, f.heap->nursery.start + f.heap->nursery.reserved_bytes);
+    cradle_word *end = (cradle_word *)(void *)f.m->free;
+    end[-1] = T_STRING; /* in the bytes of the array, which becomes shorter by them */
+    last->length -= 8;
+    cradle_push(f.m, end - 1);
+    cradle_error error;
+    assert_false(cradle_heap_verify(f.heap, &error));
+    assert_non_null(strstr(error.message, "wrong length or size of type"));
+    (void)cradle_pop(f.m);
+    cradle_collect_minor(f.m);
+  }
+  fixture_close(&f);
+}
+
 static void poison_says_why(void **state) {
   (void)state;
   cradle_options options;
@@ -544,6 +566,7 @@ int main(void) {
       cmocka_unit_test(what_was_old_is_inaccessible),
       cmocka_unit_test(pages_come_back_in_turn),
       cmocka_unit_test(the_window_is_open),
+      cmocka_unit_test(nothing_is_read_behind_the_window),
       cmocka_unit_test(poison_says_why),
       WITH_HEAP(broken_objects_are_named_with_their_holder),
       WITH_HEAP(a_missing_barrier_is_named),

@@ -32,6 +32,11 @@ static void allocation_of_what_is_not(void **state) {
   ASSERT_MISUSE(&f, "(pair), whose descriptor says 24", cradle_new_slow(f.m, T_PAIR, 16));
   ASSERT_MISUSE(&f, "(string), whose descriptor says at least 16", cradle_new_slow(f.m, T_STRING, 8));
   ASSERT_MISUSE(&f, "types are 0 to 3", cradle_check_new(f.m, 4, 16));
+  if (f.m->top != NULL) ASSERT_MISUSE(&f, "whose descriptor says 24", cradle_check_new_fast(f.m, T_PAIR, 16));
+  cradle_no_collect_begin(f.m);
+  cradle_check_new_fast(f.m, T_PAIR, sizeof(pair));
+  assert_null(cradle_new_fast(f.m, T_PAIR, sizeof(pair)));
+  cradle_no_collect_end(f.m);
   ASSERT_MISUSE(&f, "has no items", (void)cradle_new_array(f.m, T_PAIR, 3));
   ASSERT_MISUSE(&f, "types are 0 to 3", (void)cradle_new_array(f.m, 1000000, 3));
 }
@@ -46,6 +51,10 @@ static void reservations_that_cannot_be(void **state) {
   (void)cradle_new_reserved(&room, T_PAIR, sizeof(pair));
   memset((char *)room.free - 16, 0, 16);
   ASSERT_MISUSE(&f, "goes beyond the reservation", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
+  room = cradle_reserve_slow(f.m, 64, false);
+  cradle_check_new_fast(f.m, T_PAIR, sizeof(pair)); /* does not collect, so that it does not end it */
+  (void)cradle_new_fast(f.m, T_PAIR, sizeof(pair));
+  cradle_check_reserved(&room, T_PAIR, sizeof(pair));
   room = cradle_reserve_slow(f.m, 64, false);
   cradle_collect_minor(f.m);
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));

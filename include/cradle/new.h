@@ -72,6 +72,7 @@ CRADLE_API CRADLE_COLD void *cradle_new_registered_slow(cradle_mutator *mutator,
 CRADLE_API CRADLE_COLD void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type,
                                                             size_t size) CRADLE_MAY_COLLECT;
 CRADLE_API void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size);
+CRADLE_API void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size);
 CRADLE_API void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size);
 
 /* The bytes that an object of size takes: rounded up, and at least the minimum. Does not collect. */
@@ -100,7 +101,7 @@ CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t t
  * as above. In a callback of the collector there is never room. Does not collect. */
 CRADLE_INLINE void *cradle_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
   size_t bytes = cradle_object_bytes(size);
-  if (CRADLE_CHECKED) cradle_check_new(mutator, type, size);
+  if (CRADLE_CHECKED) cradle_check_new_fast(mutator, type, size);
   char *object = mutator->free;
   if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
   char *next = object + bytes;

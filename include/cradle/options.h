@@ -18,6 +18,8 @@ CRADLE_BEGIN_DECLS
 /* The sizes that a nursery may have. */
 #define CRADLE_NURSERY_MIN_BYTES ((size_t)4 << 10)
 #define CRADLE_NURSERY_MAX_BYTES ((size_t)1 << 30)
+/* The largest that is chosen where none is given. */
+#define CRADLE_NURSERY_CHOSEN_MAX_BYTES ((size_t)32 << 20)
 
 /* The most that the two factors of the threshold may be. */
 #define CRADLE_FACTOR_MAX 1000

@@ -36,7 +36,7 @@ class Internals:
     HASH_SHIFT, HASH_MASK = 39, 0xffffff
     FORWARDED = 1 << 63
     HEAP_STATES = ["the program runs", "a collection runs", "the verifier runs", "a fork is under way",
-                   "a sampler runs"]
+                   "a sampler runs", "a destructor runs", "a listener or hook runs", "the program walks it"]
     MAJOR_PHASES = ["none runs", "marking", "sweeping", "clearing"]
     ITEMS_REFERENCES, ITEMS_VALUES = 2, 3
     KIND_VALUE = 1
@@ -484,6 +484,8 @@ class WhoRefersCommand(gdb.Command):
             print(f"Not looked into: what the trace functions report of {', '.join(sorted(untold))}.")
         if int(heap.value["root_callback"]):
             print("Not looked into: the root callback.")
+        if int(heap.value["services"]):
+            print("Not looked into: finalizer queues, weak slots, ephemerons and weak sets.")
 
 
 class ValueFunction(gdb.Function):

@@ -9,7 +9,7 @@
  *   - everything lives in the heap and moves: data, environments and the code, too;
  *   - arguments of calls lie on the shadow stack, so that a procedure written in C finds args[i] up to date after any call;
  *   - other locals that are needed after a call that may collect are rooted, with CRADLE_ROOT and CRADLE_ROOT_VALUE;
- *   - errors longjmp, and what they leave is put right by cradle_unwind in one place (escape_to in eval.c).
+ *   - errors longjmp, and what they leave is put right by cradle_unwind in one place (escape_land in eval.c).
  */
 #ifndef SCHEME_H
 #define SCHEME_H

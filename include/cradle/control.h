@@ -22,14 +22,15 @@ CRADLE_BEGIN_DECLS
  * Costs nothing while the program runs. Does not collect. */
 CRADLE_API void cradle_major_disable(cradle_mutator *mutator);
 /* Ends the innermost cradle_major_disable; without one it is misuse. What came due meanwhile begins with the next minor
- * collection. Does not collect. */
+ * collection that is not cradle_collect_minor. Does not collect. */
 CRADLE_API void cradle_major_enable(cradle_mutator *mutator);
 
 /* --- the maximum heap --- */
 
-/* Makes options.heap_max_bytes another value from now on; 0: no maximum. When the heap holds more than that, a full and then a
- * compacting collection run, and what they free is given back. Where what lives, the nursery and what promoting it needs do not
- * fit even so, it returns false with the smallest maximum that would do, and the old one stays. May collect. */
+/* Makes options.heap_max_bytes another value from now on; 0: no maximum. When the heap holds more than that, it collects, if
+ * it must fully and then compacting, and what that frees is given back. Where what lives, the nursery and two arenas do not fit
+ * even so, or the system does not take back what is free, it returns false with the smallest maximum that would do, and the old
+ * one stays. Where they do, but the nursery's promotion does not, the nursery is lowered. May collect. */
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes,
                                                           cradle_error *error) CRADLE_MAY_COLLECT;
 

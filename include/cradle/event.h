@@ -40,7 +40,7 @@ typedef enum cradle_cause {
   CRADLE_CAUSE_LARGE,            /* a large allocation reached the threshold */
   CRADLE_CAUSE_MEMORY,           /* memory or the maximum heap ran out */
   CRADLE_CAUSE_STRESS,           /* a stress mode */
-  CRADLE_CAUSE_SAFEPOINT,        /* a request from another thread */
+  CRADLE_CAUSE_SAFEPOINT,        /* cradle_safepoint_request, or cradle_external_pressure */
   CRADLE_CAUSE_MAJOR,            /* the minor collection that precedes a major one */
   CRADLE_CAUSE_DETACH,           /* a mutator left its heap */
   CRADLE_CAUSE_FORK,             /* cradle_fork_prepare */
@@ -77,7 +77,7 @@ typedef struct cradle_event {
     struct {
       cradle_cause cause;
       uint64_t used_bytes;      /* old generation and the nursery's filled part */
-      uint64_t threshold_bytes; /* old-generation bytes at which a major collection is due */
+      uint64_t threshold_bytes; /* old and external bytes at which a major collection ought to be over */
     } begin;
     struct {
       uint64_t words; /* root words looked at */

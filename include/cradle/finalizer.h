@@ -46,8 +46,8 @@ CRADLE_API CRADLE_RESULT_MATTERS bool cradle_finalizer_register(cradle_mutator *
 CRADLE_API void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t queue);
 /* How many objects wait in a queue. */
 CRADLE_API size_t cradle_finalizer_waiting(cradle_mutator *mutator, uint32_t queue);
-/* Does a major collection and puts all registered objects into their queues, alive or not, the last registered first: for the
- * end of a program. Weak slots keep them. */
+/* Does a major collection, which queues what is dead as ever, and then puts all other registered objects into their queues, the
+ * last registered first: for the end of a program. The weak slots of those keep them. */
 CRADLE_API void cradle_finalizer_queue_all(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 
 /* Tells that bytes were allocated outside the heap for young objects with an external size: the next minor collection, which

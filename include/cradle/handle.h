@@ -5,7 +5,7 @@
  * again, so that its use is found. Any number can be open; each costs 16 bytes. A minor collection looks at those that were
  * pointed at young objects since the last one, marking at all of them, in increments.
  *
- * At the heap's destruction the handles that are still open go with it, and the log is told how many they were.
+ * At the heap's destruction the handles that are still open go with it. A note says so, and tells listeners how many they were.
  *
  * Every function but cradle_handle_new makes misuse of a handle that was freed or is none of this heap. Nothing here
  * collects.

@@ -17,7 +17,8 @@ typedef struct cradle_error {
 
 /* Makes a heap. options must have gone through cradle_options_init. NULL when an option is wrong or memory or address space
  * runs out; error, unless NULL, then says which. Nothing is read from the environment (cradle_start in cradle/runtime.h
- * does that). No page of the heap is touched before the first allocation. */
+ * does that). No page of the heap is touched before the first allocation, but for those of a huge-page
+ * pool and of a quarantine. */
 CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error);
 /* Frees the heap and all its objects, pinned ones and those of open handles too (the log is told), and removes its prebuilt
  * objects. Its mutator must have been freed. NULL is ignored. */
@@ -49,14 +50,15 @@ CRADLE_API bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) C
  * stays as it was. Does not collect. */
 CRADLE_API void cradle_external_memory(cradle_mutator *mutator, int64_t bytes);
 
-/* Checks the whole heap: structure, headers, every slot, completeness of the remembered set. true when sound; else false and
- * error names the first broken object, its holder, the slot and the last collection. From a callback it is misuse. Does not
+/* Checks the whole heap: structure, headers, every slot, completeness of the remembered set. false when something is
+ * wrong: error names the first broken object, its holder, the slot and the last collection. true when nothing was found; where
+ * memory for the check is refused, a note says that it was left out, or done in part. From a callback it is misuse. Does not
  * collect. */
 CRADLE_API bool cradle_heap_verify(cradle_heap *heap, cradle_error *error);
 
 /* Says what the heap knows of an address that a program used by mistake: of an object that a minor collection moved or that died
- * in it, while its page is in quarantine (options.quarantine), of old memory that a full collection emptied and that has gone back
- * to the system, and of poison that was read and taken for a reference. false when it knows nothing; the text is then
+ * in it, while its page is in quarantine (options.quarantine), of an address of the old generation where no memory is
+ * (any more, mostly), and of poison that was read and taken for a reference. false when it knows nothing; the text is then
  * empty. May be called in a signal handler, for a heap of any thread. */
 typedef struct cradle_explanation {
   char text[256];

@@ -3,7 +3,8 @@
  *
  * The kit's objects are objects of the heap like the program's own: they are held in slots and roots, and they move. Their
  * contents are values in the heap's encoding (cradle_options.encoding), whichever it is; with plain references a list is a
- * list of references. The structures are public so that reading is inline; write them through the functions only.
+ * list of references. The structures are public so that reading is inline; write them through the functions
+ * only, but for a symbol's value and the items of an array, which take cradle_store_value.
  *
  *   [kit.1] A function that may collect says so. It roots its own arguments; the caller's variables are stale after it, as
  *           after any call that may collect. Everything else here does not collect and needs nothing rooted.

@@ -1,10 +1,11 @@
 /* The mutator: one thread's view of a heap, with its nursery and its shadow stack.
  *
- * The structure is public so that allocation, roots and generated code can be inline. Only free, top and shadow_top may be
- * written from outside, and only as this header and cradle/new.h do it.
+ * The structure is public so that allocation, roots and generated code can be inline. Only free, top, shadow_top,
+ * scoped_roots, registered and reserved_end may be written from outside, and only as the headers do it.
  *
  * Invariants
- *   [mutator.1] free <= end of the nursery, both 8-byte aligned; [free, end) is unused.
+ *   [mutator.1] free <= end of the nursery, or of the slack behind it, in which the last object may lie; both are 8-byte
+ *               aligned; [free, end) is unused.
  *   [mutator.2] top <= end. It is lower, down to 0, when the collector wants the next allocation to take the slow path: a
  *               request from another thread, a stress mode, a no-collection region; and it is not above the next sample
  *               point. Only the slow path raises it.
@@ -67,8 +68,8 @@ CRADLE_API void cradle_safepoint_slow(cradle_mutator *mutator) CRADLE_MAY_COLLEC
 CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(__atomic_load_n(&mutator->top, __ATOMIC_RELAXED) == NULL)) cradle_safepoint_slow(mutator);
 }
-/* Asks for a minor collection at the mutator's next safepoint (allocation slow path or poll). The one function that any
- * thread may call; the mutator must not be freed meanwhile. Requests are merged, none is lost. Does not collect itself. */
+/* Asks for a minor collection at the mutator's next safepoint (allocation slow path or poll). The one function here that
+ * any thread may call; the mutator must not be freed meanwhile. Requests are merged, none is lost. Does not collect itself. */
 CRADLE_API void cradle_safepoint_request(cradle_mutator *mutator);
 
 /* A region in which nothing may collect: allocation, polls and explicit collections are misuse until the matching end.

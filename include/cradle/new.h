@@ -98,7 +98,7 @@ CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t t
 
 /* The fast path alone, for code that would rather root its references when a collection comes than before each allocation:
  * NULL when there is no room without a call, and the caller then roots what it needs and calls cradle_new. Size and contents
- * as above. In a callback of the collector there is never room. Does not collect. */
+ * as above. In a callback of the collector and in a no-collection region there is never room. Does not collect. */
 CRADLE_INLINE void *cradle_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
   size_t bytes = cradle_object_bytes(size);
   if (CRADLE_CHECKED) cradle_check_new_fast(mutator, type, size);

@@ -5,7 +5,7 @@
  *
  * Invariants
  *   [object.1] Sizes are multiples of 8, at least CRADLE_OBJECT_MIN_BYTES. Allocation rounds a size up to a multiple of 8.
- *   [object.2] An object comes with its flags zero, so that allocation stores one constant; only cradle_new_registered sets one.
+ *   [object.2] An object comes with its flags zero, so that allocation stores one constant; only cradle_new_pinned sets some.
  *              While it is young only what belongs to its identity can be added (cradle/identity.h): a test of a header for
  *              a type compares the low half.
  *   [object.3] The barrier flag is set exactly on old objects that are not remembered.

@@ -87,7 +87,7 @@ typedef enum cradle_fault_report {
 } cradle_fault_report;
 
 /* Called when the embedder misused the library: message says what was done and to what. The default writes it to standard
- * error and aborts. A handler may longjmp away (the call that was refused did nothing); if it returns, the library aborts. */
+ * error and aborts. A handler may longjmp away (the call that was refused did nothing, unless it says otherwise); if it returns, the library aborts. */
 typedef void (*cradle_misuse_function)(void *data, const char *message);
 /* Called when an allocation of size bytes (SIZE_MAX: of a length whose size overflows) cannot be satisfied after a full
  * collection. The heap is consistent, so a handler may longjmp out. The default writes a message and aborts; if a handler
@@ -108,10 +108,11 @@ typedef struct cradle_options {
   bool nursery_fixed;        /* with nursery_bytes 0: the chosen size is not changed */
   size_t reserve_bytes;      /* address space for the old generation; halved while the system refuses */
   size_t shadow_stack_bytes; /* most that the shadow stack may grow to; 4 KiB to 8 TiB */
-  void *base_address;        /* wished address of the heap, for reproducible debugging; NULL: anywhere */
+  void *base_address;        /* of the old generation, for reproducible debugging: a multiple of 2 MiB (of 1 GiB with such pages), and
+                                free, or the heap is refused; NULL: anywhere */
 
-  double major_factor;     /* a major collection starts when the old generation is this factor above what last survived; above
-                              1, at most 1000, like the next */
+  double major_factor;     /* a major collection is to be over when old and external bytes are this factor above what last
+                              survived; above 1, at most 1000, like the next */
   double major_growth;     /* most that the threshold may grow from one major collection to the next, a factor */
   size_t major_min_bytes;  /* no major collection below it; 0: 8 base nurseries */
   size_t major_max_delta;  /* the threshold is at most this far above what survived; 0: an eighth of the memory */

@@ -7,7 +7,8 @@
  * Any number of objects can be pinned. A pin costs about 50 bytes beside the heap and nothing in minor collections; marking
  * visits pinned objects in increments; compaction leaves them where they are, and their arenas in use.
  *
- * Objects that are still pinned when the heap is freed are freed like all others, and the log is told how many they were.
+ * Objects that are still pinned when the heap is freed are freed like all others. A note says so, and tells listeners how many
+ * they were.
  */
 #ifndef CRADLE_PIN_H
 #define CRADLE_PIN_H

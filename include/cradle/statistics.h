@@ -32,7 +32,7 @@ CRADLE_BEGIN_DECLS
 #define CRADLE_CAUSE_LIMIT 16
 
 typedef struct cradle_statistics {
-  uint64_t wall_ns; /* since the heap was made; until its last event once it is freed */
+  uint64_t wall_ns; /* from when the heap was made to its latest event */
 
   uint64_t minor_collections, major_collections;
   uint64_t major_steps, compactions;       /* increments of major collections */

@@ -98,6 +98,17 @@ static void bounds_come_from_the_caches(void **state) {
   heap->nursery.bytes = BASE;
 }
 
+static void it_stays_within_the_maximum_heap(void **state) {
+  (void)state;
+  heap->options.heap_max_bytes = BASE + 4 * MIB;
+  assert_false(crd_nursery_resize(heap, MOST, "test"));
+  assert_int_equal(heap->nursery.bytes, BASE);
+  heap->options.heap_max_bytes = 0;
+  assert_true(crd_nursery_resize(heap, MOST, "test"));
+  assert_false(crd_nursery_resize(heap, heap->nursery.reserved_bytes + 1, "test"));
+  assert_int_equal(heap->nursery.bytes, MOST);
+}
+
 static void a_size_that_is_asked_for_stays(void **state) {
   (void)state;
   for (int way = 0; way < 3; way++) {
@@ -352,6 +363,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(bounds_come_from_the_caches),
       TEST(a_size_that_is_asked_for_stays),
+      TEST(it_stays_within_the_maximum_heap),
       TEST(it_grows_while_that_lets_more_die),
       TEST(a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long),
       TEST(a_trial_that_finds_no_memory_waits),

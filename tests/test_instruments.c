@@ -377,6 +377,19 @@ static void the_window_is_open(void **state) {
   fixture_close(&f);
 }
 
+/* Of memory that was reserved and not carved, before the first object, nothing is known but the collection. */
+CRADLE_UNCHECKED_COLLECTION
+static void where_no_object_was(void **state) {
+  (void)state;
+  open_quarantine(2, (size_t)64 << 10, 0);
+  cradle_reservation room = cradle_reserve(f.m, 64);
+  char *place = room.free;
+  (void)new_pair();
+  cradle_collect_minor(f.m);
+  assert_explained(place + 16, "stale reference into the nursery that minor collection 1 emptied, where no object was");
+  fixture_close(&f);
+}
+
 /* Words of the nursery that look like a header, but are none: nothing is read behind the window, where the next page is closed. */
 CRADLE_UNCHECKED_COLLECTION
 static void nothing_is_read_behind_the_window(void **state) {
@@ -567,6 +580,7 @@ int main(void) {
       cmocka_unit_test(pages_come_back_in_turn),
       cmocka_unit_test(the_window_is_open),
       cmocka_unit_test(nothing_is_read_behind_the_window),
+      cmocka_unit_test(where_no_object_was),
       cmocka_unit_test(poison_says_why),
       WITH_HEAP(broken_objects_are_named_with_their_holder),
       WITH_HEAP(a_missing_barrier_is_named),

@@ -58,6 +58,9 @@ static void reservations_that_cannot_be(void **state) {
   room = cradle_reserve_slow(f.m, 64, false);
   cradle_collect_minor(f.m);
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
+  room = cradle_reserve_slow(f.m, 64, false);
+  (void)cradle_new_array(f.m, T_STRING, 2 * CRADLE_NURSERY_OBJECT_MAX_BYTES); /* may collect, whether it does or not */
+  ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
 }
 
 static void the_shadow_stack_below_its_base(void **state) {
@@ -128,19 +131,36 @@ static void mutators_too_many_or_in_use(void **state) {
 }
 
 CRADLE_UNCHECKED_COLLECTION
+static cradle_root_range used_range;
+
+static void remove_range(cradle_mutator *m) {
+  cradle_root_range_remove(m, &used_range);
+}
+
 static void *use_from_another_thread(void *data) {
-  (void)data;
+  void (**use)(cradle_mutator *) = data;
   f.message[0] = '\0';
-  if (FIXTURE_LANDS(&f)) cradle_collect_minor(f.m);
+  if (FIXTURE_LANDS(&f)) (*use)(f.m);
   return NULL;
 }
 
+CRADLE_UNCHECKED_COLLECTION
 static void another_thread(void **state) {
   (void)state;
-  pthread_t thread;
-  assert_int_equal(pthread_create(&thread, NULL, use_from_another_thread, NULL), 0);
-  assert_int_equal(pthread_join(thread, NULL), 0);
-  assert_non_null(strstr(f.message, "not attached to the calling thread"));
+  static const struct {
+    void (*use)(cradle_mutator *mutator);
+    const char *name;
+  } uses[] = {{cradle_collect_minor, "cradle_collect_minor"}, {cradle_mutator_free, "cradle_mutator_free"},
+              {remove_range, "cradle_root_range_remove"}, {cradle_safepoint_slow, "cradle_safepoint"}};
+  for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+    pthread_t thread;
+    char wanted[128];
+    void (*use)(cradle_mutator *) = uses[i].use;
+    assert_int_equal(pthread_create(&thread, NULL, use_from_another_thread, &use), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    snprintf(wanted, sizeof wanted, "%s: the mutator is not attached to the calling thread", uses[i].name);
+    if (strstr(f.message, wanted) == NULL) fail_msg("\"%s\" in place of \"%s\"", f.message, wanted);
+  }
 }
 
 /* ASSERT_MISUSE unwinds, which a detached mutator refuses: this test ends attached. */

@@ -372,6 +372,18 @@ CRADLE_UNCHECKED_COLLECTION static void heaps_are_sampled_apart(void **state) {
   close_sampled();
 }
 
+/* Stretches of one length, each with a sample somewhere, from the first on; the length is rounded up to words. */
+static void the_first_stretch_is_like_the_others(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 10; seed++) {
+    open_sampled(256 * KIB, 65, seed);
+    const crd_sampling *sampling = &f.heap->sampling;
+    assert_int_equal(sampling->interval, 72);
+    assert_int_equal(sampling->point - (uintptr_t)f.heap->nursery.start + sampling->stretch_end, 72);
+    close_sampled();
+  }
+}
+
 static void assert_refused(cradle_sampler sampler, const char *words) {
   cradle_options options;
   cradle_error error;
@@ -407,6 +419,7 @@ int main(void) {
       cmocka_unit_test(regions_without_collections_stay_shut),
       cmocka_unit_test(an_allocating_sampler_is_refused),
       cmocka_unit_test(heaps_are_sampled_apart),
+      cmocka_unit_test(the_first_stretch_is_like_the_others),
       cmocka_unit_test(bad_samplers_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

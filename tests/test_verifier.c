@@ -236,8 +236,14 @@ static void lists_of_services_are_compared(void **state) {
   CRADLE_ROOT(f.m, old);
   pair *plain = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, plain);
+  ephemeron *pairs = new_ephemeron(&f, old, NULL);
+  CRADLE_ROOT(f.m, pairs);
+  final *lives = new_final(&f, 2, NULL);
+  CRADLE_ROOT(f.m, lives);
+  file *owner = new_file(&f, NULL, 0);
+  CRADLE_ROOT(f.m, owner);
   (void)new_final(&f, 1, NULL);
-  cradle_collect_minor(f.m); /* the final object waits in its queue */
+  cradle_collect_minor(f.m); /* the last final object waits in its queue */
   weak *young = new_weak(&f, NULL);
   CRADLE_ROOT(f.m, young);
   crd_services *services = f.heap->services;
@@ -249,6 +255,10 @@ static void lists_of_services_are_compared(void **state) {
   PLANT(*listed, ADDRESS(old) + 8, "a list of registered objects holds what is no object [services.1]");
   PLANT(*listed, ADDRESS(young), "an entry of a list is young [services.1]");
   PLANT(*listed, ADDRESS(plain), "an object is registered in a list that its type does not have [services.1]");
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
+    assert_true(services->lists[kind].words.top > services->lists[kind].words.base);
+    PLANT(*services->lists[kind].words.base, ADDRESS(old) + 8, "a list of registered objects holds what is no object [services.1]");
+  }
   PLANT(*services->queues[QUEUE - 1].head, ADDRESS(plain) + 8, "a finalizer queue holds what is no object");
   PLANT(old->header, old->header & ~HEADER_WEAK_FLAG, "an object of a type with services was not allocated by cradle_new_registered");
 }

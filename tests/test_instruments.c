@@ -395,20 +395,34 @@ CRADLE_UNCHECKED_COLLECTION
 static void nothing_is_read_behind_the_window(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
-  for (int round = 0; round < 12; round++) {
+  cradle_push(f.m, new_pair());
+  cradle_collect_minor(f.m);
+  const crd_arenas *arenas = &f.heap->old.arenas;
+  uintptr_t arenas_end = arenas->base + arenas->bytes, memory_end = arenas->base + arenas->committed_end * ARENA_BYTES;
+  *(cradle_word *)(memory_end - 8) = T_STRING; /* in a free page */
+  const struct {
+    cradle_word word;
+    const char *said;
+  } cases[] = {{T_STRING, "wrong length or size of type"},
+               {HEADER_FORWARDED | (arenas_end - 8), "broken header"},
+               {HEADER_FORWARDED | (memory_end - 8), "broken header"},
+               {HEADER_FORWARDED | (memory_end - 12), "broken header"}};
+  for (size_t round = 0; round < 24; round++) {
     while ((size_t)(f.m->top - f.m->free) > 64) (void)new_pair();
     string *last = cradle_new_array(f.m, T_STRING, (size_t)(f.m->top - f.m->free) - sizeof(string));
     assert_ptr_equal(f.m->free, f.heap->nursery.start + f.heap->nursery.reserved_bytes);
     cradle_word *end = (cradle_word *)(void *)f.m->free;
-    end[-1] = T_STRING; /* in the bytes of the array, which becomes shorter by them */
+    end[-1] = cases[round % 4].word; /* in the bytes of the array, which becomes shorter by them */
     last->length -= 8;
     cradle_push(f.m, end - 1);
     cradle_error error;
     assert_false(cradle_heap_verify(f.heap, &error));
-    assert_non_null(strstr(error.message, "wrong length or size of type"));
+    assert_non_null(strstr(error.message, cases[round % 4].said));
     (void)cradle_pop(f.m);
     cradle_collect_minor(f.m);
   }
+  *(cradle_word *)(memory_end - 8) = 0;
+  cradle_pop(f.m);
   fixture_close(&f);
 }
 

@@ -402,19 +402,21 @@ static void nothing_is_read_behind_the_window(void **state) {
   *(cradle_word *)(memory_end - 8) = T_STRING; /* in a free page */
   const struct {
     cradle_word word;
+    size_t words; /* before the end */
     const char *said;
-  } cases[] = {{T_STRING, "wrong length or size of type"},
-               {HEADER_FORWARDED | (arenas_end - 8), "broken header"},
-               {HEADER_FORWARDED | (memory_end - 8), "broken header"},
-               {HEADER_FORWARDED | (memory_end - 12), "broken header"}};
+  } cases[] = {{T_STRING, 1, "wrong length or size of type"},
+               {HEADER_FORWARDED | (arenas_end - 8), 1, "broken header"},
+               {HEADER_FORWARDED | (memory_end - 8), 2, "broken header"}, /* its length lies where no memory is */
+               {HEADER_FORWARDED | (memory_end - 12), 1, "broken header"}};
   for (size_t round = 0; round < 24; round++) {
     while ((size_t)(f.m->top - f.m->free) > 64) (void)new_pair();
     string *last = cradle_new_array(f.m, T_STRING, (size_t)(f.m->top - f.m->free) - sizeof(string));
     assert_ptr_equal(f.m->free, f.heap->nursery.start + f.heap->nursery.reserved_bytes);
-    cradle_word *end = (cradle_word *)(void *)f.m->free;
-    end[-1] = cases[round % 4].word; /* in the bytes of the array, which becomes shorter by them */
-    last->length -= 8;
-    cradle_push(f.m, end - 1);
+    assert_int_equal(memory_end, arenas->base + arenas->committed_end * ARENA_BYTES);
+    cradle_word *word = (cradle_word *)(void *)f.m->free - cases[round % 4].words;
+    *word = cases[round % 4].word; /* in the bytes of the array, which becomes shorter by them */
+    last->length -= 8 * cases[round % 4].words;
+    cradle_push(f.m, word);
     cradle_error error;
     assert_false(cradle_heap_verify(f.heap, &error));
     assert_non_null(strstr(error.message, cases[round % 4].said));

@@ -525,10 +525,10 @@ static void a_missing_barrier_is_named(void **state) {
   cradle_pop(f.m);
 }
 
-static void *foreign_root;
+static void *foreign[3]; /* the one in the middle is visited by the callback */
 static void visit_foreign(void *data, cradle_visitor *visitor) {
   (void)data;
-  cradle_visit_reference(visitor, &foreign_root);
+  cradle_visit_reference(visitor, &foreign[1]);
 }
 
 CRADLE_UNCHECKED_COLLECTION
@@ -556,10 +556,14 @@ static void roots_are_named(void **state) {
   assert_unsound("no reference: 0x15", "in the global root at");
   global = NULL;
   cradle_global_root_remove(f.heap, &global);
-  foreign_root = bad;
+  assert_true(cradle_global_root_add(f.heap, &foreign[0], CRADLE_KIND_REFERENCE));
+  assert_true(cradle_global_root_add(f.heap, &foreign[2], CRADLE_KIND_REFERENCE));
+  foreign[1] = bad;
   cradle_root_callback_set(f.heap, visit_foreign, NULL);
   assert_unsound("no reference: 0x15", "in a root of the root callback at");
-  foreign_root = NULL;
+  foreign[1] = NULL;
+  cradle_global_root_remove(f.heap, &foreign[0]);
+  cradle_global_root_remove(f.heap, &foreign[2]);
   cradle_root_callback_set(f.heap, NULL, NULL);
 }
 

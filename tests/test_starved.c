@@ -154,11 +154,73 @@ static void all_old_holders_are_looked_at(void **state) {
   fixture_close(&f);
 }
 
+#define HOLDERS 200
+
+/* Stores young objects into every living holder, and has a minor collection look at all of them. */
+static void store_and_look(fixture *f, vector *holders, bool ephemerons) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(f->m, holders);
+  pair *keys = NULL; /* a list; a holder's key is the first of it from then on */
+  CRADLE_ROOT(f->m, keys);
+  for (size_t i = 0; i < HOLDERS; i++) {
+    keys = new_pair(f, keys);
+    pair *value = ephemerons ? new_pair(f, keys) : NULL;
+    ephemeron *e = holders->item[i];
+    weak *w = holders->item[i];
+    cradle_store(f->m, e, ephemerons ? &e->key : &w->to, keys);
+    if (ephemerons) cradle_store(f->m, e, &e->value, value);
+  }
+  f->heap->remembered.top = f->heap->remembered.base;
+  f->heap->remember_all = true;
+  cradle_collect_minor(f->m);
+  pair *key = keys;
+  for (size_t i = HOLDERS; i-- > 0; key = key->first) {
+    ephemeron *e = holders->item[i];
+    weak *w = holders->item[i];
+    assert_ptr_equal(ephemerons ? e->key : w->to, key);
+    if (ephemerons) assert_ptr_equal(((pair *)e->value)->first, key);
+  }
+}
+
+/* The same while a pass over their list is under way, which has dropped some. */
+static void all_old_holders_are_looked_at_in_the_middle_of_a_pass(void **state) {
+  (void)state;
+  for (int ephemerons = 0; ephemerons < 2; ephemerons++) {
+    fixture f;
+    services_open(&f);
+    if (!f.stressed) {
+      vector *holders = NULL, *dying = NULL;
+      CRADLE_ROOT(f.m, holders);
+      CRADLE_ROOT(f.m, dying);
+      holders = cradle_new_array(f.m, T_VECTOR, HOLDERS);
+      dying = cradle_new_array(f.m, T_VECTOR, HOLDERS);
+      for (size_t i = 0; i < 2 * HOLDERS; i++) {
+        void *made = ephemerons ? (void *)new_ephemeron(&f, NULL, NULL) : (void *)new_weak(&f, NULL);
+        vector *into = i % 2 == 0 ? holders : dying;
+        cradle_store(f.m, into, &into->item[i / 2], made);
+      }
+      cradle_collect_minor(f.m);
+      dying = NULL;
+      const crd_list *list = &f.heap->services->lists[ephemerons ? REGISTERED_EPHEMERON : REGISTERED_WEAK];
+      bool complete = false;
+      while (!complete && !(list->kept > list->words.base && list->next < list->young && list->kept < list->next))
+        complete = cradle_collect_step(f.m, 0);
+      assert_false(complete);
+      const cradle_word *kept = list->kept;
+      store_and_look(&f, holders, ephemerons);
+      assert_ptr_equal(list->kept, kept); /* it was still under way */
+      cradle_collect_full(f.m);
+      store_and_look(&f, holders, ephemerons);
+    }
+    fixture_close(&f);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(chains_by_passes),
       cmocka_unit_test(finalizers_without_an_order),
       cmocka_unit_test(all_old_holders_are_looked_at),
+      cmocka_unit_test(all_old_holders_are_looked_at_in_the_middle_of_a_pass),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

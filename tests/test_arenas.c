@@ -413,6 +413,21 @@ static void huge_pages_larger_than_an_arena_are_not_asked_for(void **state) {
   assert_false(backing_on(CRADLE_HUGEPAGES_HUGETLB_STRICT, 4 * k, 2 * m, 2 * m).gigantic);
 }
 
+static void what_speaks_against_huge_pages(void **state) {
+  (void)state;
+  cradle_hardware hardware = {.page_bytes = 4096, .thp_page_bytes = (size_t)2 << 20};
+  crd_backing backing = crd_backing_choose(CRADLE_HUGEPAGES_AUTO, &hardware), off = crd_backing_choose(CRADLE_HUGEPAGES_OFF, &hardware);
+  for (int mode = CRADLE_THP_UNKNOWN; mode <= CRADLE_THP_ALWAYS; mode++) {
+    hardware.thp_mode = (cradle_thp_mode)mode;
+    const char *doubt = crd_backing_doubt(&backing, &hardware);
+    assert_true((doubt != NULL) == (mode == CRADLE_THP_NEVER));
+    assert_null(crd_backing_doubt(&off, &hardware));
+  }
+  hardware.thp_page_bytes = (size_t)32 << 20;
+  backing = crd_backing_choose(CRADLE_HUGEPAGES_AUTO, &hardware);
+  assert_string_equal(crd_backing_doubt(&backing, &hardware), "the system's transparent huge pages are larger than an arena: base pages");
+}
+
 /* --- little address space --- */
 
 static int arenas_under_a_limit(size_t bytes) {
@@ -466,6 +481,7 @@ int main(void) {
       cmocka_unit_test(discarded_arenas_are_clean_again),
       cmocka_unit_test(mappings_stay_merged),
       cmocka_unit_test(huge_pages_larger_than_an_arena_are_not_asked_for),
+      cmocka_unit_test(what_speaks_against_huge_pages),
       cmocka_unit_test(a_limit_of_address_space_makes_a_smaller_reservation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

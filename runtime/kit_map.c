@@ -37,16 +37,18 @@ static uint32_t *hashes_of(cradle_index *index) {
   return &index->words[slots_of(index)];
 }
 
-CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_map *map, uint64_t there, uint64_t key) {
+/* Whether the key is that of the entry. One that was removed looks like the zero word, but for its hash. */
+CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_map *map, uint64_t entry, uint64_t key, uint32_t hash) {
+  uint64_t there = map->entries->items[2 * entry];
+  if (there == 0 && hashes_of(map->index)[entry] != hash) return false;
   return there == key || (map->keys != NULL && map->keys->equal(kit, there, key));
 }
 
-/* The entry of a key and its slot; or CRADLE_MAP_NONE, and the slot that an entry for the key takes: the first without one. */
+/* The entry of a key and a slot that says so; or CRADLE_MAP_NONE, and the slot that an entry for the key takes: the first without one. */
 CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash, uint32_t *found) {
   const cradle_index *index = map->index;
   if (CRADLE_UNLIKELY(index == NULL)) return CRADLE_MAP_NONE;
-  const cradle_word *entries = map->entries->items;
-  uint64_t mask = index->mask;
+  uint64_t mask = index->mask, used = map->used;
   uint32_t removed = UINT32_MAX;
   for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
     uint32_t word = index->words[slot];
@@ -55,7 +57,7 @@ CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_map *map, uint64
       return CRADLE_MAP_NONE;
     }
     uint64_t entry = word ^ hash;
-    if (entry <= mask && is_key(kit, map, entries[2 * entry], key)) {
+    if (entry < used && is_key(kit, map, entry, key, hash)) {
       *found = (uint32_t)slot;
       return entry;
     }
@@ -126,7 +128,8 @@ static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_map *map,
   CRADLE_ROOT(kit->mutator, map);
   CRADLE_ROOT_VALUE(kit->mutator, key);
   CRADLE_ROOT_VALUE(kit->mutator, value);
-  set_room(kit, map, map->count + map->count / 2 + 1);
+  size_t count = map->count + map->count / 2 + 1;
+  set_room(kit, map, map->count < CRADLE_MAP_MAX && count > CRADLE_MAP_MAX ? CRADLE_MAP_MAX : count);
   add(kit, map, key, value, hash, free_slot(map->index, hash));
 }
 

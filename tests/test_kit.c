@@ -2,6 +2,7 @@
  * collector working in between. */
 #include "tests/heap_fixture.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 typedef struct kit_fixture {
@@ -367,6 +368,74 @@ static void maps_of_strings(void **state) {
   FOR_EACH_ENCODING(k, maps_of_one);
 }
 
+/* --- keys whose hashes agree but for a few low bits --- */
+
+/* Pairs of numbers, found among as many as it takes; the zero word has an entry's number wherever a removed one is. */
+enum { PAIRS = 24, POOL = 2 * PAIRS + 4, CANDIDATES = 1 << 17, AGREE_SHIFT = 4 };
+static uint64_t pool[POOL];
+static const map_model *asked; /* of the map that is used */
+
+static uint32_t used_hash(uint64_t word) {
+  return (uint32_t)cradle_hash_word(word) | CRADLE_MAP_HASHED;
+}
+static int compare_hashes(const void *left, const void *right) {
+  uint32_t a = used_hash(*(const uint64_t *)left), b = used_hash(*(const uint64_t *)right);
+  return a < b ? -1 : a > b;
+}
+static void fill_pool(void) {
+  static uint64_t candidates[CANDIDATES];
+  for (size_t i = 0; i < CANDIDATES; i++) candidates[i] = i + 1;
+  qsort(candidates, CANDIDATES, sizeof *candidates, compare_hashes);
+  static const uint64_t with_zero[] = {0, 221067363, 304855049, 567199555}; /* so few agree with it */
+  size_t filled = sizeof with_zero / sizeof *with_zero;
+  memcpy(pool, with_zero, sizeof with_zero);
+  for (size_t i = 1; i < filled; i++) assert_int_equal(used_hash(0) >> AGREE_SHIFT, used_hash(pool[i]) >> AGREE_SHIFT);
+  for (size_t i = 1; i < CANDIDATES && filled < POOL; i++) {
+    if (used_hash(candidates[i]) >> AGREE_SHIFT != used_hash(candidates[i - 1]) >> AGREE_SHIFT) continue;
+    pool[filled++] = candidates[i - 1];
+    pool[filled++] = candidates[i];
+  }
+  assert_int_equal(filled, POOL);
+}
+
+static uint64_t hash_itself(const cradle_kit *kit, uint64_t key) {
+  (void)kit;
+  return key;
+}
+/* Of keys only that are in the map. */
+static bool equal_when_present(const cradle_kit *kit, uint64_t left, uint64_t right) {
+  (void)kit;
+  size_t i = 0;
+  while (i < POOL && pool[i] != left) i++;
+  if (i == POOL || !asked->present[i]) fail_msg("asked about 0x%" PRIx64 ", which is no key", left);
+  return left == right;
+}
+
+static void keys_whose_hashes_agree(void **state) {
+  (void)state;
+  static kit_fixture k;
+  static const cradle_keys asking = {hash_itself, equal_when_present};
+  fill_pool();
+  open_kit(&k, 2, 0);
+  {
+    cradle_array *keys = cradle_array_new(&k.kit, POOL);
+    cradle_map *map = NULL;
+    CRADLE_ROOT(k.f.m, keys);
+    CRADLE_ROOT(k.f.m, map);
+    memcpy(keys->items, pool, sizeof pool); /* numbers */
+    for (int round = times(&k, 2000); round > 0; round--) {
+      map_model model = new_model(POOL);
+      asked = &model;
+      map = cradle_map_new(&k.kit, round % 2 == 0 ? &asking : NULL);
+      size_t first = below(&k, 3) == 0 ? 0 : below(&k, PAIRS) * 2, active = 2 + below(&k, 5);
+      for (int step = 0; step < 60; step++) map_step(&k, map, &model, keys, (first + below(&k, active)) % POOL);
+      check_order(&k, map, &model, keys);
+      free_model(&model);
+    }
+  }
+  fixture_close(&k.f);
+}
+
 static uint64_t hash_seven(const cradle_kit *kit, uint64_t key) {
   (void)kit, (void)key;
   return 7;
@@ -603,8 +672,11 @@ static void symbols_that_are_dropped_die(void **state) {
 
 /* --- when memory runs out --- */
 
+static size_t refused_bytes; /* SIZE_MAX: more than there can be */
+
 static void land(void *data, cradle_mutator *mutator, size_t size) {
-  (void)mutator, (void)size;
+  (void)mutator;
+  refused_bytes = size;
   longjmp(((kit_fixture *)data)->out_of_memory, 1);
 }
 
@@ -648,7 +720,22 @@ static void what_memory_fails_stays_whole(void **state) {
       cradle_map_reserve(&k.kit, map, CRADLE_MAP_MAX + 1);
       fail_msg("a map that is too large");
     }
+    assert_true(refused_bytes == SIZE_MAX);
     cradle_unwind(k.f.m, &checkpoint);
+  }
+  /* Up to the most keys a map grows by less than half, instead of asking for more than there can be. */
+  for (size_t count = CRADLE_MAP_MAX - 1; count <= CRADLE_MAP_MAX; count++) {
+    cradle_checkpoint checkpoint = cradle_save(k.f.m);
+    map = cradle_map_new(&k.kit, NULL);
+    cradle_map_reserve(&k.kit, map, 1);
+    map->count = count, map->used = (map->index->mask + 1) / 2; /* it is full, and holds so many, it says */
+    if (setjmp(k.out_of_memory) == 0) {
+      cradle_map_set(&k.kit, map, 1, 1);
+      fail_msg("a map that is too large");
+    }
+    cradle_unwind(k.f.m, &checkpoint);
+    assert_true((refused_bytes == SIZE_MAX) == (count == CRADLE_MAP_MAX));
+    map = NULL;
   }
   fixture_close(&k.f);
 }
@@ -688,6 +775,7 @@ int main(void) {
       cmocka_unit_test(what_is_taken_out_of_a_list_is_let_go),
       cmocka_unit_test(maps_by_identity),
       cmocka_unit_test(maps_of_strings),
+      cmocka_unit_test(keys_whose_hashes_agree),
       cmocka_unit_test(a_map_with_one_hash_for_all_is_right),
       cmocka_unit_test(objects_keep_their_hash_when_they_move),
       cmocka_unit_test(immediates_are_told_from_references),

@@ -200,7 +200,8 @@ CRADLE_API extern const cradle_keys cradle_keys_strings;
 
 /* A map's index: open addressing, half full at most, colliding keys in the next slot. A slot is CRADLE_MAP_FREE,
  * CRADLE_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives a number up
- * to the mask only where the bits above the mask agree. */
+ * to the mask only where the bits above the mask agree. Where the key there is another one, the number is that of any entry, of
+ * one that was removed, or of none. */
 typedef struct cradle_index {
   uint64_t header;
   uint64_t length;  /* bytes of the words */
@@ -231,13 +232,13 @@ CRADLE_INLINE size_t cradle_map_find(const cradle_kit *kit, const cradle_map *ma
   const cradle_index *index = map->index;
   if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key)) return cradle_map_find_slow(kit, map, key);
   const cradle_word *entries = map->entries->items;
-  uint64_t mask = index->mask;
+  uint64_t mask = index->mask, used = map->used;
   uint32_t hash = (uint32_t)cradle_hash_word(key) | CRADLE_MAP_HASHED;
   for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
     uint32_t word = index->words[slot];
     if (word == CRADLE_MAP_FREE) return CRADLE_MAP_NONE;
-    uint64_t entry = word ^ hash; /* above the mask: of another hash, or none */
-    if (entry <= mask && entries[2 * entry] == key) return entry;
+    uint64_t entry = word ^ hash; /* of another hash, perhaps; a removed entry looks like the zero word, but for its hash */
+    if (entry < used && entries[2 * entry] == key && (key != 0 || index->words[mask + 1 + entry] == hash)) return entry;
   }
 }
 /* Of an entry that cradle_map_find or cradle_map_next told. */

@@ -51,7 +51,7 @@ static bool leads_on(const crd_death *death, uintptr_t address) {
 /* [services.3]: there is room. */
 static void add_candidate(crd_death *death, cradle_word entry) {
   if (count_of(&death->candidates) == 0) {
-    death->ordering = false;
+    death->ordering = death->unordered = false;
     death->watched = 0;
     death->ordered.top = death->ordered.base;
   }
@@ -90,7 +90,7 @@ static void watch(crd_death *death) {
   if (number <= UINT32_MAX && crd_watch_add(&death->watch, address, number << WATCH_SHIFT | WATCH_CANDIDATE))
     *(cradle_word *)address |= HEADER_WATCHED_FLAG;
   else
-    death->ordering = false;
+    death->ordering = false, death->unordered = true;
 }
 
 bool crd_finalizers_reach(crd_death *death, crd_pace *pace) {
@@ -104,7 +104,7 @@ bool crd_finalizers_reach(crd_death *death, crd_pace *pace) {
     if (death->candidate == 0) break;
     uintptr_t address = address_of(death->candidates.base[--death->candidate]);
     if (death_find(death, address) == 0) crd_reach_object(death, address);
-    if (pace != NULL && crd_pace_is_over(pace)) return false;
+    if (crd_reach_pauses(death, pace)) return false;
   }
   crd_reach_complete(death);
   death->reaching = false;

@@ -42,6 +42,7 @@ static void give_up_order(crd_death *death) {
   death->path.top = death->path.base;
   death->members.top = death->members.base;
   death->ordering = false;
+  death->unordered = true;
   crd_event_note(death->heap, "finalizers come in registration order: no memory to find out which object leads to which", 0, 0);
 }
 
@@ -177,10 +178,14 @@ static void run_entry(crd_death *death, cradle_word entry) {
   service_redirect(death->heap, value, slot, place);
 }
 
+bool crd_reach_pauses(const crd_death *death, crd_pace *pace) {
+  return pace != NULL && !death->unordered && !death->incomplete && crd_pace_is_over(pace);
+}
+
 bool crd_reach_run(crd_death *death, crd_pace *pace) {
   while (death->slots.top > death->slots.base) {
     run_entry(death, *--death->slots.top);
-    if (pace != NULL && crd_pace_is_over(pace)) return false;
+    if (crd_reach_pauses(death, pace)) return false;
   }
   return true;
 }

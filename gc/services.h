@@ -76,6 +76,7 @@ typedef struct crd_death {
   crd_word_stack open, path;     /* the strongly connected components under way */
   crd_word_stack members;        /* candidates in open components: place in open << 32 | candidate */
   bool ordering;
+  bool unordered;                /* memory for the order was refused: no header tells what is reached with all it leads to */
   /* gc/finalizer.c */
   crd_word_stack candidates;     /* dead objects with finalizers, in registration order, with their queue */
   crd_word_stack ordered;        /* candidates' numbers, last first */
@@ -184,6 +185,9 @@ void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool epheme
 void crd_reach_object(crd_death *death, uintptr_t address);
 /* Goes on until nothing is left to look at, or the pace is over (NULL: never). */
 bool crd_reach_run(crd_death *death, crd_pace *pace);
+/* Whether an increment ends here. Without order or a complete watch table none does before all is reached: the program could not
+ * be kept from what is reached itself, but leads to what is not yet. */
+bool crd_reach_pauses(const crd_death *death, crd_pace *pace);
 /* At the end, when memory was refused: traces what went to the collection's own tracing, and looks for the ephemerons that
  * it missed. */
 void crd_reach_complete(crd_death *death);

@@ -16,6 +16,7 @@ static bool judge_holder(crd_death *death, cradle_word *holder) {
   if (services->items != CRADLE_ITEMS_WEAK) return true;
   const crd_type *type = heap_type(death->heap, holder[0]);
   uint64_t length = type_length(type, holder), last = length;
+  if (death->item > length) death->item = length;
   if (!death->is_minor && length - death->item > SERVICE_PIECE_ITEMS) last = death->item + SERVICE_PIECE_ITEMS;
   cradle_word *items = holder + type->size / 8;
   for (uint64_t i = death->item; i < last; i++) death_judge(death, services->values, items + i);
@@ -82,9 +83,11 @@ crd_verdict crd_weak_holder_entry(crd_death *death, cradle_word *entry) {
 
 /* --- readers --- */
 
+/* What a finalizer brings back is alive when all that it leads to is, too: until then its header is open. */
 bool crd_weak_is_dead(const cradle_heap *heap, uintptr_t address) {
   const crd_arenas *arenas = &heap->old.arenas;
-  if (!arenas_contain(arenas, address) || old_is_marked(&heap->old, address)) return false;
+  if (!arenas_contain(arenas, address)) return false;
+  if (old_is_marked(&heap->old, address)) return crd_registry_is_open(heap, (const cradle_word *)address);
   return arenas_page(arenas, arenas_page_number(arenas, address))->state != PAGE_LARGE_YOUNG;
 }
 

@@ -120,6 +120,88 @@ static void finalizers_without_an_order(void **state) {
     }
 }
 
+/* --- what is seen while finalizers are found --- */
+
+enum { LINKS = 3000 };
+
+static pair *new_chain(fixture *f, void *end) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(f->m, end);
+  pair *chain = new_pair(f, NULL);
+  CRADLE_ROOT(f->m, chain);
+  chain->rest = end;
+  for (int i = 1; i < LINKS; i++) chain = new_pair(f, chain);
+  return chain;
+}
+
+/* Takes what a key refers to out of it, as soon as the key is seen. */
+static bool take(fixture *f, ephemeron *e, pair **taken) CRADLE_MAY_COLLECT {
+  final *key = cradle_weak_get(f->m, &e->key);
+  if (key == NULL || *taken != NULL) return false;
+  *taken = key->to;
+  cradle_store(f->m, key, &key->to, NULL);
+  return true;
+}
+
+/* Two dead objects with finalizers lead to each other, over chains that take many increments, and are keys of ephemerons that live.
+ * A key may be seen while it is on its way back; then what it leads to stays, whatever the program does with it. */
+static void a_key_is_seen_with_all_that_it_leads_to(void **state) {
+  (void)state;
+  for (unsigned which = 0; which < 1u << STACKS; which++) {
+    fixture f;
+    starved s;
+    services_open(&f);
+    if (!f.stressed) {
+      pair *one = NULL, *other = NULL;
+      ephemeron *e = new_ephemeron(&f, NULL, NULL), *also = NULL;
+      CRADLE_ROOT(f.m, e);
+      CRADLE_ROOT(f.m, also);
+      CRADLE_ROOT(f.m, one);
+      CRADLE_ROOT(f.m, other);
+      also = new_ephemeron(&f, NULL, NULL);
+      vector *more = cradle_new_array(f.m, T_VECTOR, LINKS); /* so that clearing dead keys takes increments, too */
+      CRADLE_ROOT(f.m, more);
+      for (size_t i = 0; i < LINKS; i++) {
+        ephemeron *pairs = new_ephemeron(&f, NULL, NULL);
+        cradle_store(f.m, more, &more->item[i], pairs);
+      }
+      {
+        final *first = NULL, *second = NULL;
+        CRADLE_ROOT(f.m, first);
+        CRADLE_ROOT(f.m, second);
+        first = new_final(&f, 1, new_pair(&f, new_pair(&f, NULL)));
+        second = new_final(&f, 2, new_pair(&f, new_pair(&f, NULL)));
+        pair *chain = new_chain(&f, second);
+        cradle_store(f.m, first, &first->other, chain);
+        chain = new_chain(&f, first);
+        cradle_store(f.m, second, &second->other, chain);
+        cradle_store(f.m, e, &e->key, first);
+        cradle_store(f.m, also, &also->key, second);
+        cradle_collect_minor(f.m);
+      }
+      starve(&f, which, &s);
+      bool complete = false;
+      int seen = 0;
+      while (!complete) {
+        complete = cradle_collect_step(f.m, 0);
+        if (f.heap->major.phase != MAJOR_CLEARING) continue;
+        seen += take(&f, e, &one);
+        seen += take(&f, also, &other);
+      }
+      feed(&f, &s);
+      if (which == 0) assert_int_equal(seen, 2);
+      cradle_error error;
+      if (!cradle_heap_verify(f.heap, &error)) fail_msg("stacks 0x%x: %s", which, error.message);
+      if (one != NULL) assert_int_equal(cradle_type_of(one->first), T_PAIR);
+      if (other != NULL) assert_int_equal(cradle_type_of(other->first), T_PAIR);
+      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 2);
+      cradle_collect_full(f.m);
+    }
+    fixture_close(&f);
+  }
+}
+
+/* --- all old holders --- */
+
 /* The remembered set could not grow: every old holder may have young objects in its slots. */
 static void all_old_holders_are_looked_at(void **state) {
   (void)state;
@@ -219,6 +301,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(chains_by_passes),
       cmocka_unit_test(finalizers_without_an_order),
+      cmocka_unit_test(a_key_is_seen_with_all_that_it_leads_to),
       cmocka_unit_test(all_old_holders_are_looked_at),
       cmocka_unit_test(all_old_holders_are_looked_at_in_the_middle_of_a_pass),
   };

@@ -286,8 +286,9 @@ void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
 /* --- registered objects --- */
 
 static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes) {
+  mutator->reserved_end = NULL;
   if (CRADLE_UNLIKELY(!crd_registry_make_room(mutator->heap, 0))) return NULL;
-  bool fits = bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && mutator->free + bytes <= mutator->top;
+  bool fits = bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && mutator->free + bytes <= cradle_top(mutator);
   cradle_word *object = fits ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
   if (object == NULL) return NULL;
   ASSERT(mutator->registered < mutator->registered_end, "a collection took the room to register an object");

@@ -34,6 +34,7 @@ static inline bool each_pair(crd_death *death, cradle_word *holder, bool pieces,
   if (services->items != CRADLE_ITEMS_EPHEMERONS) return true;
   const crd_type *type = heap_type(death->heap, holder[0]);
   uint64_t length = type_length(type, holder), first = pieces ? death->item : 0, last = length;
+  if (first > length) first = length;
   if (pieces && length - first > SERVICE_PIECE_ITEMS) last = first + SERVICE_PIECE_ITEMS;
   cradle_word *items = holder + type->size / 8;
   for (uint64_t i = first; i < last; i++) visit(death, services->values, items + 2 * i);

@@ -9,8 +9,11 @@
 
 bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
   if (error != NULL) error->message[0] = '\0';
-  if (heap->mutator != NULL) crd_mutator_check(&heap->mutator->public, "cradle_fork_prepare");
-  if (heap->nursery.from_pool || heap->old.arenas.pool_count != 0)
+  if (heap->mutator != NULL)
+    crd_mutator_check(&heap->mutator->public, "cradle_fork_prepare");
+  else
+    heap_check(heap, "cradle_fork_prepare");
+  if (heap->nursery.pool_bytes != 0 || heap->old.arenas.pool_count != 0)
     return crd_fail(error, "fork: memory of the reserved huge-page pool is in use, and a process that writes to it after a fork "
                            "dies when the pool is empty; use policy auto or off (hugepages_nursery, hugepages_arenas)");
   if (heap->mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);

@@ -212,7 +212,7 @@ static void send_created(cradle_heap *heap, const char *nursery_reason) {
   if (heap->old.arenas.bytes < heap->options.reserve_bytes)
     crd_event_note(heap, "the address space reserved for the old generation is smaller than asked for",
                    heap->options.reserve_bytes, heap->old.arenas.bytes);
-  if (heap->nursery.backing.pool && !heap->nursery.from_pool)
+  if (heap->nursery.backing.pool && heap->nursery.pool_bytes == 0)
     crd_event_note(heap, "the huge-page pool refused the nursery: transparent huge pages instead",
                    heap->nursery.committed_bytes, 0);
   note_maximum(heap);
@@ -240,7 +240,7 @@ static bool fail_pool(const cradle_heap *heap, const char *option, size_t wanted
 static bool check_pool(const cradle_heap *heap, cradle_error *error) {
   const crd_nursery *nursery = &heap->nursery;
   const crd_arenas *arenas = &heap->old.arenas;
-  if (nursery->backing.strict && !nursery->from_pool)
+  if (nursery->backing.strict && nursery->pool_bytes == 0)
     return fail_pool(heap, "hugepages_nursery", nursery->committed_bytes, 0, error);
   if (arenas->backing.strict && arenas->pool_count < arenas->committed_count)
     return fail_pool(heap, "hugepages_arenas", arenas->committed_count * ARENA_BYTES, arenas->pool_count * ARENA_BYTES,

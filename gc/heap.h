@@ -22,6 +22,7 @@
 #include "gc/identity.h"
 #include "gc/pin.h"
 #include "gc/prebuilt.h"
+#include "gc/registry.h"
 #include "gc/sample.h"
 #include "gc/span.h"
 #include "gc/type_table.h"
@@ -85,7 +86,7 @@ typedef struct crd_nursery {
   size_t committed_bytes; /* of it: as much as the largest size so far */
   bool lowered;           /* the promotion reserve was refused in part */
   crd_backing backing;    /* which pages were asked for */
-  bool from_pool;         /* all of it is from the reserved pool */
+  size_t pool_bytes;      /* of the committed, the first so many are from the reserved pool */
 } crd_nursery;
 
 /* The ring of pages that the nursery moves through under quarantine; see gc/quarantine.c. base NULL: no quarantine. */
@@ -231,7 +232,8 @@ static inline bool heap_is_young(const cradle_heap *heap, uintptr_t address) {
 }
 /* The flags with which an object becomes old. */
 static inline uint64_t heap_old_flags(const crd_type *type, size_t bytes) {
-  bool only_items = type->items >= CRADLE_ITEMS_REFERENCES && type->references == 0 && type->values == 0 && type->trace == NULL;
+  bool only_items = type->items >= CRADLE_ITEMS_REFERENCES && type->references == 0 && type->values == 0 && type->trace == NULL &&
+                    !(type->registers & REGISTERED_WEAKLY);
   if (!only_items || bytes <= SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
   return HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | (type->items == CRADLE_ITEMS_VALUES ? HEADER_VALUES_FLAG : 0);
 }
@@ -391,7 +393,7 @@ const char *crd_poison_cause(uint64_t word);
 /* NULL when the options agree with each other. */
 const char *crd_stress_fault(const cradle_options *options);
 void crd_stress_init(cradle_heap *heap);
-/* Collects if this allocation or safepoint is one that the stress mode chose; whether it was. */
+/* Collects if this allocation or safepoint is one that the stress mode chose; whether it did. */
 bool crd_stress_point(cradle_heap *heap, cradle_stress place);
 /* Misuse if stress collections moved nothing: they could not have found anything. */
 void crd_stress_judge(cradle_heap *heap);

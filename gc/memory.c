@@ -47,7 +47,7 @@ void cradle_memory_report(cradle_heap *heap, cradle_memory *memory, size_t size)
   if (quarantine_is_on(heap))
     memory->nursery = region_of(NURSERY_NAME, heap->quarantine.base, heap->quarantine.bytes, heap->quarantine.bytes,
                                 heap->quarantine.bytes, CRADLE_HUGEPAGES_OFF);
-  memory->nursery.pool_bytes = nursery->from_pool ? nursery->committed_bytes : 0;
+  memory->nursery.pool_bytes = nursery->pool_bytes;
   memory->arenas = region_of(ARENAS_NAME, (void *)arenas->base, arenas->bytes, arenas->committed_end * ARENA_BYTES,
                              arenas->committed_count * ARENA_BYTES, arenas->backing.asked);
   memory->arenas.pool_bytes = arenas->pool_count * ARENA_BYTES;

@@ -312,6 +312,7 @@ static void trace_old_object(void *data, cradle_word *object) {
   minor_context *context = data;
   const crd_old *old = &context->heap->old;
   if (old_is_unfilled(old, old_span_of(old, (uintptr_t)object), (uintptr_t)object)) return;
+  if (heap_is_known_dead(context->heap, (uintptr_t)object)) return;
   object[0] |= HEADER_BARRIER_FLAG;
   trace(context, object);
 }

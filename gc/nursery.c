@@ -28,9 +28,13 @@ size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *
 
 /* From the pool if that was asked for and all of the nursery was had from it so far. */
 static bool commit(crd_nursery *nursery, void *base, size_t bytes) {
-  size_t pool_page = nursery->from_pool ? nursery->backing.pool_page_bytes : 0;
-  nursery->from_pool = pool_page != 0 && crd_pages_commit_pool(base, bytes, pool_page);
-  return nursery->from_pool || crd_pages_commit(base, bytes);
+  size_t pool_page = nursery->backing.pool_page_bytes;
+  if (pool_page != 0 && nursery->pool_bytes == nursery->committed_bytes && crd_pages_commit_pool(base, bytes, pool_page))
+    nursery->pool_bytes += bytes;
+  else if (!crd_pages_commit(base, bytes))
+    return false;
+  nursery->committed_bytes += bytes;
+  return true;
 }
 
 static size_t huge_multiple(size_t bytes) {
@@ -64,7 +68,6 @@ bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
   if (base == NULL) return false;
   nursery->backing = crd_backing_choose(heap->options.hugepages_nursery, &heap->hardware);
   crd_pages_advise_huge(base, reserved, nursery->backing.transparent);
-  nursery->from_pool = nursery->backing.pool_page_bytes != 0;
   if (!commit(nursery, base, committed)) {
     crd_pages_unreserve(base, reserved);
     return false;
@@ -73,7 +76,6 @@ bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
   nursery->start = nursery->end = nursery->slack_end = base;
   nursery->bytes = bytes;
   nursery->reserved_bytes = reserved;
-  nursery->committed_bytes = committed;
   sanitize_unused(base, committed);
   return true;
 }
@@ -85,7 +87,6 @@ bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
   if (wanted > committed) {
     if (nursery->backing.strict || !commit(nursery, nursery->start + committed, wanted - committed)) return false;
     sanitize_unused(nursery->start + committed, wanted - committed);
-    nursery->committed_bytes = wanted;
   }
   nursery->bytes = bytes;
   crd_heap_limit_arenas(heap);
@@ -97,7 +98,8 @@ bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
 /* A page of a reserved pool that was dropped is not sure to come back (before Linux 6.10 its reservation is gone): touching the
  * place again would kill the process. So the pool's pages stay. */
 static void discard(const crd_nursery *nursery, size_t from) {
-  if (nursery->from_pool || from >= nursery->committed_bytes) return;
+  if (from < nursery->pool_bytes) from = nursery->pool_bytes;
+  if (from >= nursery->committed_bytes) return;
   (void)crd_pages_discard(nursery->start + from, nursery->committed_bytes - from); /* refused: the old pages serve */
 }
 

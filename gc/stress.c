@@ -37,11 +37,11 @@ static bool is_chosen(const cradle_heap *heap, uint64_t number) {
   return number >= options->stress_first && (options->stress_last == 0 || number <= options->stress_last);
 }
 
-static void collect(cradle_heap *heap) {
+static bool collect(cradle_heap *heap) {
   crd_stress *stress = &heap->stress;
   uint64_t number = ++stress->number;
   wind_up(heap);
-  if (!is_chosen(heap, number)) return;
+  if (!is_chosen(heap, number)) return false;
   stress->collections++;
   bool major = heap->options.stress_major != 0 && number % heap->options.stress_major == 0 && heap->majors_disabled == 0;
   stress->majors += major;
@@ -49,13 +49,13 @@ static void collect(cradle_heap *heap) {
     crd_collect_major(heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
   else
     crd_collect(heap, CRADLE_CAUSE_STRESS);
+  return true;
 }
 
 bool crd_stress_point(cradle_heap *heap, cradle_stress place) {
   cradle_stress at = heap->options.stress_at;
   if (!stress_is_on(heap) || (at != CRADLE_STRESS_ANYWHERE && at != place) || --heap->stress.countdown != 0) return false;
-  collect(heap);
-  return true;
+  return collect(heap);
 }
 
 /* Only a run that was free to collect everywhere is judged, and only of a heap that was used. What moved nothing had no live

@@ -253,6 +253,7 @@ static void verify_old_object(void *data, cradle_word *object) {
                               context->heap->major.rescan_page == PAGE_NONE && !young &&
                               old_is_marked(&context->heap->old, (uintptr_t)object) &&
                               !sorted_contain(&context->grey, (uintptr_t)object);
+  if (heap_is_known_dead(context->heap, (uintptr_t)object)) return;
   verify_slots(context, object);
 }
 

@@ -11,6 +11,7 @@
 #include <cradle/cradle.h>
 
 #include "gc/heap.h"
+#include "gc/sanitize.h"
 
 #define MIB ((size_t)1 << 20)
 /* What the heap is told to start from, so that the machine's caches do not matter. */
@@ -107,6 +108,36 @@ static void it_stays_within_the_maximum_heap(void **state) {
   assert_true(crd_nursery_resize(heap, MOST, "test"));
   assert_false(crd_nursery_resize(heap, heap->nursery.reserved_bytes + 1, "test"));
   assert_int_equal(heap->nursery.bytes, MOST);
+}
+
+/* The pool that had pages for the first nursery has none when it grows: those it had are kept all the same. */
+static void pages_of_the_pool_are_kept(void **state) {
+  (void)state;
+  const cradle_hardware hardware = {.page_bytes = 4096, .l2_bytes = MIB / 4, .l3_bytes = 64 * MIB};
+  cradle_options options;
+  cradle_options_init(&options);
+  options.hardware = &hardware;
+  cradle_heap *pooled = cradle_heap_new(&options, NULL);
+  assert_non_null(pooled);
+  crd_nursery *nursery = &pooled->nursery;
+  size_t before = nursery->committed_bytes;
+  nursery->pool_bytes = before; /* as if */
+  nursery->backing.pool_page_bytes = (size_t)1 << 60;
+  assert_true(crd_nursery_resize(pooled, before + MIB, "test"));
+  assert_true(nursery->committed_bytes > before);
+  assert_int_equal(nursery->pool_bytes, before);
+  sanitize_used(nursery->start, nursery->committed_bytes);
+  memset(nursery->start, 1, nursery->committed_bytes);
+  crd_nursery_discard(pooled);
+  assert_int_equal(nursery->start[before - 1], 1);
+  assert_int_equal(nursery->start[before], 0);
+  cradle_memory memory;
+  cradle_memory_report(pooled, &memory, sizeof memory);
+  assert_int_equal(memory.nursery.pool_bytes, before);
+  cradle_error error;
+  assert_false(cradle_fork_prepare(pooled, &error));
+  assert_non_null(strstr(error.message, "memory of the reserved huge-page pool is in use"));
+  cradle_heap_free(pooled);
 }
 
 static void a_size_that_is_asked_for_stays(void **state) {
@@ -364,6 +395,7 @@ int main(void) {
       TEST(bounds_come_from_the_caches),
       TEST(a_size_that_is_asked_for_stays),
       TEST(it_stays_within_the_maximum_heap),
+      cmocka_unit_test(pages_of_the_pool_are_kept),
       TEST(it_grows_while_that_lets_more_die),
       TEST(a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long),
       TEST(a_trial_that_finds_no_memory_waits),

@@ -326,6 +326,64 @@ static void a_destructor_runs_once(void **state) {
   }
 }
 
+/* An object that owns memory which its trace callback reads. */
+typedef struct owner {
+  uint64_t header;
+  void **memory;
+} owner;
+static int traced_destroyed;
+
+static void free_memory(void *object) {
+  owner *o = object;
+  free(o->memory);
+  o->memory = NULL;
+}
+static void trace_memory(void *object, cradle_visitor *visitor) {
+  owner *o = object;
+  if (o->memory != NULL)
+    cradle_visit_reference(visitor, o->memory);
+  else
+    traced_destroyed++;
+}
+
+/* Neither the verifier nor a minor collection that looks at all old objects traces what has been destroyed. */
+static void what_was_destroyed_is_not_traced(void **state) {
+  (void)state;
+  enum { OWNERS = 1000 };
+  fixture f;
+  services_open(&f);
+  uint32_t type = cradle_type_add(f.heap, &(cradle_type){.name = "owner", .size = sizeof(owner), .trace = trace_memory,
+                                                         .destructor = free_memory});
+  {
+    vector *owners = cradle_new_array(f.m, T_VECTOR, OWNERS);
+    CRADLE_ROOT(f.m, owners);
+    for (size_t i = 0; i < OWNERS; i++) {
+      void **memory = calloc(1, sizeof *memory);
+      assert_non_null(memory);
+      owner *o = cradle_new_registered(f.m, type, sizeof(owner));
+      o->memory = memory;
+      cradle_store(f.m, owners, &owners->item[i], o);
+    }
+    cradle_collect_minor(f.m);
+    owners = NULL;
+    traced_destroyed = 0;
+    const crd_services *services = f.heap->services;
+    bool complete = false, between = false;
+    while (!complete) {
+      complete = cradle_collect_step(f.m, 0);
+      if (f.heap->major.phase != MAJOR_CLEARING || services->stage != STAGE_DESTRUCTORS) continue;
+      cradle_error error;
+      if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+      f.heap->remember_all = true;
+      cradle_collect_minor(f.m);
+      between = true;
+    }
+    assert_true(between || f.stressed);
+    assert_int_equal(traced_destroyed, 0);
+  }
+  fixture_close(&f);
+}
+
 /* Freed while a major collection is anywhere: each destructor runs once all the same. */
 static void a_heap_that_is_freed_half_way(void **state) {
   (void)state;
@@ -642,6 +700,7 @@ int main(void) {
       cmocka_unit_test(many_in_several_queues),
       cmocka_unit_test(all_are_queued_at_the_end_of_a_program),
       cmocka_unit_test(a_destructor_runs_once),
+      cmocka_unit_test(what_was_destroyed_is_not_traced),
       cmocka_unit_test(a_heap_that_is_freed_half_way),
       cmocka_unit_test(what_a_finalizer_brings_back_is_not_destroyed),
       cmocka_unit_test(a_destructor_that_uses_the_heap_is_refused),

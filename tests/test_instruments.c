@@ -69,6 +69,27 @@ static void the_fast_path_alone_is_refused(void **state) {
   fixture_close(&f);
 }
 
+/* Of a stress collection that is left out, a request is served all the same. */
+static void requests_are_served_where_no_collection_is_chosen(void **state) {
+  (void)state;
+  for (int polls = 0; polls < 2; polls++) {
+    cradle_options options;
+    plain_options(&options);
+    options.stress_period = 1;
+    options.stress_first = 1000000;
+    fixture_open_with(&f, &options);
+    cradle_safepoint_request(f.m);
+    for (int i = 0; i < 2; i++) {
+      if (polls)
+        cradle_safepoint(f.m);
+      else
+        (void)new_pair();
+    }
+    assert_int_equal(fixture_stats(&f).minor_collections, 1);
+    fixture_close(&f);
+  }
+}
+
 static void a_seed_repeats_and_another_differs(void **state) {
   (void)state;
   bool one[POINTS], again[POINTS], other[POINTS];
@@ -586,6 +607,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_nth_allocation),
       cmocka_unit_test(the_fast_path_alone_is_refused),
+      cmocka_unit_test(requests_are_served_where_no_collection_is_chosen),
       cmocka_unit_test(a_seed_repeats_and_another_differs),
       cmocka_unit_test(a_random_distance_may_be_of_any_mean),
       cmocka_unit_test(bounds_leave_the_one_collection),

@@ -58,6 +58,10 @@ static void reservations_that_cannot_be(void **state) {
   room = cradle_reserve_slow(f.m, 64, false);
   cradle_collect_minor(f.m);
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
+  uint32_t weak = cradle_type_add(f.heap, &(cradle_type){.name = "weak", .size = 16, .weak = 1 << 1});
+  room = cradle_reserve_slow(f.m, 64, false);
+  (void)cradle_new_registered_slow(f.m, weak, 16);
+  ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
   room = cradle_reserve_slow(f.m, 64, false);
   (void)cradle_new_array(f.m, T_STRING, 2 * CRADLE_NURSERY_OBJECT_MAX_BYTES); /* may collect, whether it does or not */
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));

@@ -9,7 +9,7 @@
 
 #include <cradle/cradle.h>
 
-enum { T_PAIR, T_ARRAY, T_COUNT };
+enum { T_PAIR, T_ARRAY, T_WEAK, T_COUNT };
 typedef struct pair {
   uint64_t header;
   struct pair *next;
@@ -23,6 +23,7 @@ static const cradle_type types[T_COUNT] = {
     [T_PAIR] = {.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, next)},
     [T_ARRAY] = {.name = "array", .size = sizeof(array), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
                  .length_offset = offsetof(array, length)},
+    [T_WEAK] = {.name = "weak", .size = 16, .weak = 1 << 1},
 };
 
 enum { THREADS = 4, HEAPS = 3, ITEMS = 200, ROUNDS = 20, REQUESTS = 200, HANDS = 20 };
@@ -118,8 +119,9 @@ typedef struct asked {
   _Atomic(cradle_mutator *) mutator;
   _Atomic uint64_t served; /* minor collections so far */
   atomic_bool enough;
-  bool polls;
+  int way;
 } asked;
+enum { POLLS, ALLOCATES, REGISTERS, WAYS }; /* each serves a request */
 
 static uint64_t minors(cradle_heap *heap) {
   cradle_stats stats;
@@ -127,25 +129,23 @@ static uint64_t minors(cradle_heap *heap) {
   return stats.minor_collections;
 }
 
-/* Polls, or allocates: both serve a request. */
 static void *serve(void *data) {
   asked *a = data;
   cradle_mutator *m = cradle_mutator_new(a->heap);
   require(m != NULL, "no memory for a mutator");
   atomic_store(&a->mutator, m);
   while (!atomic_load(&a->enough)) {
-    if (a->polls)
-      cradle_safepoint(m);
-    else
-      cradle_new(m, T_PAIR, sizeof(pair));
+    if (a->way == POLLS) cradle_safepoint(m);
+    if (a->way == ALLOCATES) cradle_new(m, T_PAIR, sizeof(pair));
+    if (a->way == REGISTERS) cradle_new_registered(m, T_WEAK, 16);
     atomic_store(&a->served, minors(a->heap));
   }
   cradle_mutator_free(m);
   return NULL;
 }
 
-static void no_request_is_lost(bool polls) {
-  asked a = {.heap = new_heap(), .polls = polls};
+static void no_request_is_lost(int way) {
+  asked a = {.heap = new_heap(), .way = way};
   pthread_t thread;
   require(pthread_create(&thread, NULL, serve, &a) == 0, "no thread");
   cradle_mutator *m;
@@ -196,8 +196,7 @@ static void a_mutator_is_handed_on(void) {
 
 int main(void) {
   threads_have_heaps_of_their_own();
-  no_request_is_lost(true);
-  no_request_is_lost(false);
+  for (int way = 0; way < WAYS; way++) no_request_is_lost(way);
   a_mutator_is_handed_on();
   puts("ok");
   return 0;

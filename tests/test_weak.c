@@ -3,6 +3,8 @@
 
 #include "tests/services.h"
 
+#include "gc/services.h"
+
 /* --- weak slots --- */
 
 static void a_weak_slot_follows_the_living_and_forgets_the_dead(void **state) {
@@ -654,6 +656,99 @@ static void a_set_in_use_while_it_is_cleared(void **state) {
 
 /* --- without memory --- */
 
+typedef struct table {
+  uint64_t header, length;
+  uint64_t cache, value; /* a weak slot, or a pair */
+  uint64_t item[];
+} table;
+
+/* Weak slots and pairs in the fixed part of a large old array, whose items are of another kind: it is looked at as a whole, and not
+ * the slot as one of its items. */
+static void arrays_with_fixed_slots_of_another_kind(void **state) {
+  (void)state;
+  static const uint64_t pattern = UINT64_C(0xfffc) << 48;
+  for (int values = 0; values < 2; values++)
+    for (int pairs = 0; pairs < 2; pairs++) {
+      fixture f;
+      cradle_options options;
+      fixture_options(&f, &options);
+      options.encoding = cradle_encoding_nan_boxing(UINT64_C(0xffff) << 48, pattern);
+      fixture_open_with(&f, &options);
+      uint64_t slot = CRADLE_SLOT(table, cache);
+      cradle_type type = {.name = "table", .size = sizeof(table), .item_size = 8, .length_offset = offsetof(table, length),
+                          .items = values ? CRADLE_ITEMS_VALUES : CRADLE_ITEMS_REFERENCES,
+                          .weak = pairs ? 0 : slot, .ephemerons = pairs ? slot : 0,
+                          .weak_values = !values};
+      uint32_t number = cradle_type_add(f.heap, &type);
+      {
+        pair *kept = NULL;
+        CRADLE_ROOT(f.m, kept);
+        table *t = cradle_new_registered_array(f.m, number, 500);
+        CRADLE_ROOT(f.m, t);
+        cradle_collect_minor(f.m);
+        kept = new_pair(&f, NULL);
+        uint64_t boxed = (uint64_t)(uintptr_t)kept | (values ? 0 : pattern);
+        if (values) {
+          cradle_store(f.m, t, &t->cache, kept);
+          if (pairs) cradle_store(f.m, t, &t->value, kept);
+        } else {
+          cradle_store_value(f.m, t, &t->cache, boxed);
+          if (pairs) cradle_store_value(f.m, t, &t->value, boxed);
+        }
+        cradle_collect_minor(f.m);
+        boxed = (uint64_t)(uintptr_t)kept | (values ? 0 : pattern);
+        assert_true(t->cache == boxed && t->value == (pairs ? boxed : 0));
+        kept = NULL;
+        cradle_collect_full(f.m);
+        assert_true(t->cache == 0 && t->value == 0);
+      }
+      fixture_close(&f);
+    }
+}
+
+/* An array becomes shorter while a major collection is in the middle of it: what lies behind it is not looked at. */
+static void an_array_becomes_shorter_between_increments(void **state) {
+  (void)state;
+  enum { WORDS = 20000 };
+  static const struct {
+    uint32_t type;
+    size_t items; /* one more than an increment looks at */
+    int phase;
+  } ways[] = {{T_WEAKS, 131073, MAJOR_CLEARING}, {T_EPHEMERONS, 16385, MAJOR_MARKING}};
+  for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
+    fixture f;
+    services_open(&f);
+    if (!f.stressed) {
+      uint32_t words = cradle_type_add(f.heap, &(cradle_type){.name = "words", .size = sizeof(values), .item_size = 8,
+                                                              .items = CRADLE_ITEMS_BYTES, .length_offset = offsetof(values, length)});
+      weaks *w = NULL;
+      values *next = NULL;
+      CRADLE_ROOT(f.m, w);
+      CRADLE_ROOT(f.m, next);
+      w = cradle_new_registered_array(f.m, ways[way].type, ways[way].items);
+      next = cradle_new_array(f.m, words, WORDS);
+      pair *dead = new_pair(&f, NULL);
+      CRADLE_ROOT(f.m, dead);
+      weak *to_dead = new_weak(&f, dead);
+      CRADLE_ROOT(f.m, to_dead);
+      cradle_collect_minor(f.m);
+      uint64_t plain[] = {ways[way].type == T_WEAKS ? (uintptr_t)dead : 0, (uintptr_t)dead}; /* a pair without a key would keep it */
+      for (size_t i = 0; i < WORDS; i++) next->item[i] = plain[i % 2];
+      dead = NULL;
+      const crd_services *services = f.heap->services;
+      bool complete = false;
+      while (!complete && !(f.heap->major.phase == ways[way].phase && services->major.item + 1 == ways[way].items))
+        complete = cradle_collect_step(f.m, 0);
+      assert_false(complete);
+      w->length = 10;
+      while (!cradle_collect_step(f.m, 0)) continue;
+      for (size_t i = 0; i < WORDS; i++) assert_true(next->item[i] == plain[i % 2]);
+      assert_null(cradle_weak_get(f.m, &to_dead->to));
+    }
+    fixture_close(&f);
+  }
+}
+
 static void an_array_that_is_too_long_is_none(void **state) {
   (void)state;
   fixture f;
@@ -787,6 +882,8 @@ int main(void) {
       cmocka_unit_test(a_key_that_a_finalizer_brings_back_keeps_its_value),
       cmocka_unit_test(an_intern_table),
       cmocka_unit_test(a_set_in_use_while_it_is_cleared),
+      cmocka_unit_test(arrays_with_fixed_slots_of_another_kind),
+      cmocka_unit_test(an_array_becomes_shorter_between_increments),
       cmocka_unit_test(an_array_that_is_too_long_is_none),
       cmocka_unit_test(misuse_of_weak_things),
       cmocka_unit_test(an_unregistered_holder_is_found),

@@ -187,7 +187,7 @@ CRADLE_INLINE cradle_reservation cradle_reserve(cradle_mutator *mutator, size_t 
     return cradle_reserve_slow(mutator, size, false);
   mutator->free = reservation.end;
   if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;
-  CRADLE_UNPOISON(reservation.free, size);
+  CRADLE_UNPOISON(reservation.free, (size_t)(reservation.end - reservation.free));
   return reservation;
 }
 /* The same; the reservation's free is NULL when memory runs out. */
@@ -197,7 +197,7 @@ CRADLE_INLINE cradle_reservation cradle_try_reserve(cradle_mutator *mutator, siz
     return cradle_reserve_slow(mutator, size, true);
   mutator->free = reservation.end;
   if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;
-  CRADLE_UNPOISON(reservation.free, size);
+  CRADLE_UNPOISON(reservation.free, (size_t)(reservation.end - reservation.free));
   return reservation;
 }
 /* Carves an object with undefined contents after the header out of the reservation, without a check. The sum of the rounded

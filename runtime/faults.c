@@ -41,9 +41,9 @@ struct crd_faults {
 static crd_faults *heaps[HEAPS_MOST];
 static size_t heap_count;
 static crd_lock lock;
-static bool installed;
 static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
+static bool installed[SIGNALS]; /* and not taken away: a handler that came later may still call ours */
 static struct sigaction before[SIGNALS];
 static bool reporting;           /* one thread reports at a time; a fault meanwhile is passed on */
 static uintptr_t reported_at[2]; /* address and program counter of the last report: a handler may return to the same fault */
@@ -278,29 +278,46 @@ static void give_stack_back(crd_faults *faults) {
 
 /* --- the handler comes and goes --- */
 
+static bool is_handler(const struct sigaction *action) {
+  return (action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
+}
+
 /* The flags and mask are those of the handler that was there, so that it finds what it asked for. */
+static void install_in_front(size_t i, const struct sigaction *current, bool own_stack_wanted) {
+  struct sigaction action = {.sa_sigaction = on_fault, .sa_mask = current->sa_mask};
+  bool none_before = !(current->sa_flags & SA_SIGINFO) && current->sa_handler == SIG_DFL;
+  action.sa_flags = SA_SIGINFO | (current->sa_flags & (SA_NODEFER | SA_ONSTACK | SA_RESTART));
+  if (none_before || own_stack_wanted) action.sa_flags |= SA_ONSTACK;
+  before[i] = *current;
+  installed[i] = true;
+  sigaction(signals[i], &action, NULL);
+}
+
+/* A handler that the program installed after ours may call it. Where there is none, nobody does. */
 static void install(bool own_stack_wanted) {
   void *frames[1];
-  if (installed) return;
-  installed = true;
   (void)take_frames(frames, 1); /* it loads what it needs now */
   for (size_t i = 0; i < SIGNALS; i++) {
-    sigaction(signals[i], NULL, &before[i]);
-    struct sigaction action = {.sa_sigaction = on_fault, .sa_mask = before[i].sa_mask};
-    bool none_before = !(before[i].sa_flags & SA_SIGINFO) && before[i].sa_handler == SIG_DFL;
-    action.sa_flags = SA_SIGINFO | (before[i].sa_flags & (SA_NODEFER | SA_ONSTACK | SA_RESTART)) | (none_before ? SA_ONSTACK : 0);
-    if (own_stack_wanted) action.sa_flags |= SA_ONSTACK;
-    sigaction(signals[i], &action, NULL);
+    struct sigaction current;
+    sigaction(signals[i], NULL, &current);
+    if (is_ours(&current)) {
+      if (!own_stack_wanted || (current.sa_flags & SA_ONSTACK)) continue;
+      current.sa_flags |= SA_ONSTACK;
+      sigaction(signals[i], &current, NULL);
+    } else if (!installed[i] || !is_handler(&current)) {
+      install_in_front(i, &current, own_stack_wanted);
+    }
   }
 }
 
 static void uninstall(void) {
-  struct sigaction current[SIGNALS];
-  for (size_t i = 0; i < SIGNALS; i++) sigaction(signals[i], NULL, &current[i]);
-  for (size_t i = 0; i < SIGNALS; i++)
-    if (!is_ours(&current[i])) return; /* [faults.2] */
-  for (size_t i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
-  installed = false;
+  for (size_t i = 0; i < SIGNALS; i++) {
+    struct sigaction current;
+    sigaction(signals[i], NULL, &current);
+    if (!is_ours(&current)) continue; /* [faults.2] */
+    sigaction(signals[i], &before[i], NULL);
+    installed[i] = false;
+  }
 }
 
 /* --- the heaps --- */
@@ -319,7 +336,7 @@ static void end(crd_faults *faults) {
   crd_lock_take(&lock);
   put_in_list(faults, NULL);
   give_stack_back(faults);
-  if (installed && heap_count == 0) uninstall();
+  if (heap_count == 0) uninstall();
   crd_lock_release(&lock);
   free(faults);
 }

@@ -207,6 +207,44 @@ static void hosts_own_stack_stays(void) {
   _exit(now.ss_sp == (void *)host_stack ? 7 : 9);
 }
 
+static struct sigaction handler_now(void) {
+  struct sigaction now;
+  sigaction(SIGSEGV, NULL, &now);
+  return now;
+}
+
+static bool is_on_stack(void) {
+  return handler_now().sa_flags & SA_ONSTACK;
+}
+
+/* The handler in front of which ours stands did not ask for the stack; a later heap does. */
+static void own_stack_asked_for_by_a_later_heap(void) {
+  signal(SIGSEGV, on_fault);
+  start(CRADLE_FAULTS_REPORTED, 0, 2);
+  if (is_on_stack()) _exit(8);
+  start(CRADLE_FAULTS_OWN_STACK, 0, 2);
+  if (!is_on_stack()) _exit(9);
+  use(stale());
+}
+
+static void program_goes_back_to(void (*handler)(int)) {
+  start_default();
+  signal(SIGSEGV, handler);
+  signal(SIGBUS, handler);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  if (handler_now().sa_handler != handler) _exit(8); /* nothing of ours to take away */
+  die_of_stale();
+}
+
+static void program_goes_back_to_the_default(void) {
+  program_goes_back_to(SIG_DFL);
+}
+
+static void program_goes_back_to_ignoring(void) {
+  program_goes_back_to(SIG_IGN);
+}
+
 static char *stack_now(void) {
   stack_t stack;
   sigaltstack(NULL, &stack);
@@ -400,6 +438,10 @@ static void the_handler_comes_and_goes(void **state) {
   (void)state;
   assert_exit(end_of(taken_away_with_the_last_heap), 7);
   assert_exit(end_of(nothing_unless_asked_for), 7);
+  assert_died_by(end_of(program_goes_back_to_the_default), SIGSEGV);
+  assert_said(REPORT, 1);
+  assert_died_by(end_of(program_goes_back_to_ignoring), SIGSEGV);
+  assert_said(REPORT, 1);
 }
 
 static void a_signal_stack_only_if_asked_for(void **state) {
@@ -407,6 +449,8 @@ static void a_signal_stack_only_if_asked_for(void **state) {
   assert_died_by(end_of(own_stack_if_asked_for), SIGSEGV);
   assert_said(REPORT, 1);
   assert_exit(end_of(hosts_own_stack_stays), 7);
+  assert_exit(end_of(own_stack_asked_for_by_a_later_heap), 7);
+  assert_said(REPORT, 1);
 }
 
 static void signal_stacks_are_the_threads(void **state) {

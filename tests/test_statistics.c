@@ -296,11 +296,16 @@ static void a_heaps_statistics_are_its_own(void **state) {
 
 /* --- CRADLE_STATS --- */
 
-enum { FREED, ALIVE, FORKED };
+enum { FREED, ALIVE, FREED_AT_EXIT, FORKED };
 
 /* Static, so that what is alive at exit is no leak. */
 static cradle_heap *heap;
 static cradle_mutator *mutator;
+
+static void free_heap(void) {
+  cradle_mutator_free(mutator);
+  cradle_heap_free(heap);
+}
 
 /* Runs a heap in a process of its own; the result is what that wrote to standard error. */
 static char *errors_of_run(const char *wanted, int end) {
@@ -315,6 +320,7 @@ static char *errors_of_run(const char *wanted, int end) {
     close(pipe_ends[0]);
     close(pipe_ends[1]);
     setenv("CRADLE_STATS", wanted, 1);
+    if (end == FREED_AT_EXIT) atexit(free_heap); /* after what the start of the heap registers */
     cradle_options_init(&options);
     options.types = types;
     options.type_count = TYPE_COUNT;
@@ -322,10 +328,7 @@ static char *errors_of_run(const char *wanted, int end) {
     mutator = cradle_mutator_new(heap);
     allocate(mutator);
     if (end == FORKED && fork() == 0) exit(0);
-    if (end == FREED) {
-      cradle_mutator_free(mutator);
-      cradle_heap_free(heap);
-    }
+    if (end == FREED) free_heap();
     if (end == FORKED) wait(NULL);
     exit(0);
   }

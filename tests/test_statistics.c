@@ -361,8 +361,18 @@ static void the_summary_is_printed_once(void **state) {
   }
 }
 
+/* The table reads it as the number. */
+static void another_spelling_of_1_asks_for_it(void **state) {
+  (void)state;
+  assert_int_equal(summaries_in(errors_of_run("01", FREED)), 1);
+}
+
 static void the_summary_is_not_printed_unasked(void **state) {
   (void)state;
+  assert_string_equal(errors_of_run("00", FREED), "");
+  const char *two = errors_of_run("2", FREED);
+  assert_non_null(strstr(two, "CRADLE_STATS=2: not accepted"));
+  assert_int_equal(summaries_in(two), 0);
   assert_string_equal(errors_of_run("0", FREED), "");
   assert_string_equal(errors_of_run("", ALIVE), "");
   const char *text = errors_of_run("yes", FREED);
@@ -382,6 +392,7 @@ int main(void) {
       cmocka_unit_test(another_version_is_refused),
       cmocka_unit_test(a_heaps_statistics_are_its_own),
       cmocka_unit_test(the_summary_is_printed_once),
+      cmocka_unit_test(another_spelling_of_1_asks_for_it),
       cmocka_unit_test(the_summary_is_not_printed_unasked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

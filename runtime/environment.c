@@ -16,6 +16,13 @@
 #define PREFIX "CRADLE_"
 /* Nurseries in a quarantine have whole pages. */
 #define LARGEST_PAGE_BYTES ((size_t)64 << 10)
+/* A maximum heap that is less than this above the nursery is refused: two arenas. */
+#define ARENAS_LEAST_BYTES ((size_t)4 << 20)
+/* In a maximum heap that a nursery of the heap's choice may be too large for, it gets this share. */
+#define NURSERY_SHARE 8
+#define MAXIMUM_LEAST_BYTES ((size_t)5 << 20)
+/* What the address of an old generation on pages of 1 GiB is a multiple of. */
+#define GIGANTIC_BYTES ((size_t)1 << 30)
 
 static int report_value(const crd_option *option, const char *text) {
   char accepted[CRD_ACCEPTED_BYTES];
@@ -54,6 +61,32 @@ static int report_unknowns(void) {
     size_t length = strcspn(*entry, "=");
     if (crd_option_find(*entry, length) == NULL) reports += report_unknown(*entry, length);
   }
+  return reports;
+}
+
+/* The least that a maximum heap may be with this nursery. */
+static size_t least_maximum(size_t nursery) {
+  return nursery != 0 ? ((nursery + 7) & ~(size_t)7) + ARENAS_LEAST_BYTES : MAXIMUM_LEAST_BYTES;
+}
+
+/* A maximum heap without room for the nursery and two arenas. Which nursery the heap would choose is not known here, so in one
+ * that not every choice fits, it is given a size. */
+static int settle_maximum(const cradle_options *before, cradle_options *options) {
+  size_t max = options->heap_max_bytes, nursery = options->nursery_bytes, least = least_maximum(nursery);
+  bool is_users = max != before->heap_max_bytes;
+  int reports = 0;
+  if (max == 0 || (!is_users && nursery == before->nursery_bytes)) return 0;
+  if (max < least && !is_users) {
+    options->nursery_bytes = before->nursery_bytes;
+    return crd_report("CRADLE_GC_NURSERY=%.80s: leaves no room for two arenas in the program's maximum heap of %zu bytes; put aside",
+                      value_of("CRADLE_GC_NURSERY"), max);
+  }
+  if (max < least) {
+    reports = crd_report("CRADLE_GC_MAX=%.80s: too small for the nursery and two arenas; raised to %zu", value_of("CRADLE_GC_MAX"),
+                         least);
+    options->heap_max_bytes = max = least;
+  }
+  if (nursery == 0 && max < ARENAS_LEAST_BYTES + CRADLE_NURSERY_CHOSEN_MAX_BYTES) options->nursery_bytes = max / NURSERY_SHARE;
   return reports;
 }
 
@@ -137,15 +170,28 @@ static int settle_bounds(const cradle_options *before, cradle_options *options) 
                    "no collection lies between CRADLE_STRESS_FIRST and it; all take place");
 }
 
-/* A quarantine that the user asks for comes with its report, and with base pages. */
+/* A quarantine that the user asks for comes with its report. One that the user asks for, or asks huge pages for, comes with base
+ * pages. */
 static int settle_quarantine(const cradle_options *before, cradle_options *options) {
-  if (options->quarantine == 0 || value_of("CRADLE_QUARANTINE") == NULL) return 0;
-  if (value_of("CRADLE_FAULTS") == NULL && before->fault_report == CRADLE_FAULTS_LEFT)
+  bool is_users = value_of("CRADLE_QUARANTINE") != NULL;
+  if (options->quarantine == 0) return 0;
+  if (is_users && value_of("CRADLE_FAULTS") == NULL && before->fault_report == CRADLE_FAULTS_LEFT)
     options->fault_report = CRADLE_FAULTS_REPORTED;
   cradle_hugepages asked = options->hugepages_nursery;
   if (asked == CRADLE_HUGEPAGES_AUTO || asked == CRADLE_HUGEPAGES_OFF) return 0;
+  if (!is_users && asked == before->hugepages_nursery) return 0;
   options->hugepages_nursery = CRADLE_HUGEPAGES_OFF;
-  return put_aside("CRADLE_HUGEPAGES", "CRADLE_QUARANTINE needs base pages for the nursery, and gets them");
+  return put_aside("CRADLE_HUGEPAGES", is_users ? "CRADLE_QUARANTINE needs base pages for the nursery, and gets them"
+                                                : "the program's quarantine needs base pages for the nursery, and gets them");
+}
+
+/* Pages of 1 GiB where the program has the old generation at an address that they do not fit: the pages before them in the order. */
+static int settle_base(const cradle_options *before, cradle_options *options) {
+  cradle_hugepages asked = options->hugepages_arenas;
+  if ((uintptr_t)options->base_address % GIGANTIC_BYTES == 0 || asked == before->hugepages_arenas) return 0;
+  if (asked != CRADLE_HUGEPAGES_1G && asked != CRADLE_HUGEPAGES_1G_STRICT) return 0;
+  options->hugepages_arenas = asked == CRADLE_HUGEPAGES_1G ? CRADLE_HUGEPAGES_HUGETLB : CRADLE_HUGEPAGES_HUGETLB_STRICT;
+  return put_aside("CRADLE_HUGEPAGES", "the program's base_address is no multiple of 1 GiB; the arenas get pages of 2 MiB");
 }
 
 /* The nurseries of a quarantine together have address space up to a bound: of large ones, fewer are kept. What the program
@@ -169,6 +215,7 @@ int cradle_options_from_environment(cradle_options *options) {
   cradle_options before = *options;
   int reports = 0;
   for (size_t i = 0; i < crd_option_count; i++) reports += overlay(&crd_options[i], options);
+  reports += settle_maximum(&before, options);
   reports += settle_minimum(&before, options);
   reports += report_maximum(&before, options);
   reports += report_nursery(&before, options);
@@ -176,5 +223,6 @@ int cradle_options_from_environment(cradle_options *options) {
   reports += settle_bounds(&before, options);
   reports += settle_quarantine(&before, options);
   reports += settle_quarantine_size(&before, options);
+  reports += settle_base(&before, options);
   return reports + report_unknowns();
 }

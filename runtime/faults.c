@@ -32,6 +32,7 @@ struct crd_faults {
   cradle_heap *heap;
   cradle_listener next;
   cradle_fault_report how;
+  char *stack;          /* the signal stack that the thread which started the heap was given; NULL: it needed none */
   uint64_t collections; /* minor ones that began */
   trigger triggers[TRIGGERS];
 };
@@ -40,11 +41,10 @@ struct crd_faults {
 static crd_faults *heaps[HEAPS_MOST];
 static size_t heap_count;
 static crd_lock lock;
-static bool installed;
 static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
+static bool installed[SIGNALS]; /* and not taken away: a handler that came later may still call ours */
 static struct sigaction before[SIGNALS];
-static char own_stack[OWN_STACK_BYTES];
 static bool reporting;           /* one thread reports at a time; a fault meanwhile is passed on */
 static uintptr_t reported_at[2]; /* address and program counter of the last report: a handler may return to the same fault */
 
@@ -239,38 +239,85 @@ static bool is_ours(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_fault;
 }
 
-static void use_own_stack(bool use) {
-  stack_t current, mine = {.ss_sp = own_stack, .ss_size = sizeof own_stack, .ss_flags = use ? 0 : SS_DISABLE};
-  if (sigaltstack(NULL, &current) != 0) return;
-  bool has_other = !(current.ss_flags & SS_DISABLE) && current.ss_sp != own_stack;
-  if (!has_other && (use || current.ss_sp == own_stack)) sigaltstack(&mine, NULL);
+/* --- the signal stack --- */
+
+/* The calling thread's. NULL: it has none. */
+static char *current_stack(void) {
+  stack_t current;
+  if (sigaltstack(NULL, &current) != 0 || (current.ss_flags & SS_DISABLE)) return NULL;
+  return current.ss_sp;
+}
+
+static bool set_stack(char *stack, int flags) {
+  return sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = OWN_STACK_BYTES, .ss_flags = flags}, NULL) == 0;
+}
+
+static bool is_stack_of_others(const char *stack, const crd_faults *but) {
+  for (size_t i = 0; i < HEAPS_MOST; i++)
+    if (heaps[i] != NULL && heaps[i] != but && heaps[i]->stack == stack) return true;
+  return false;
+}
+
+/* Each thread has its own, because several may fault at a time; the heaps of one thread share it. */
+static void take_stack(crd_faults *faults) {
+  char *stack = current_stack();
+  if (stack == NULL) {
+    stack = malloc(OWN_STACK_BYTES);
+    if (stack != NULL && !set_stack(stack, 0)) free(stack), stack = NULL;
+  } else if (!is_stack_of_others(stack, faults)) {
+    stack = NULL; /* the program's */
+  }
+  faults->stack = stack;
+}
+
+/* Of a heap that ends on another thread than it began on, the stack is not freed: that thread may still run on it. */
+static void give_stack_back(crd_faults *faults) {
+  if (faults->stack == NULL || is_stack_of_others(faults->stack, faults) || current_stack() != faults->stack) return;
+  if (set_stack(faults->stack, SS_DISABLE)) free(faults->stack);
+}
+
+/* --- the handler comes and goes --- */
+
+static bool is_handler(const struct sigaction *action) {
+  return (action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
 }
 
 /* The flags and mask are those of the handler that was there, so that it finds what it asked for. */
+static void install_in_front(size_t i, const struct sigaction *current, bool own_stack_wanted) {
+  struct sigaction action = {.sa_sigaction = on_fault, .sa_mask = current->sa_mask};
+  bool none_before = !(current->sa_flags & SA_SIGINFO) && current->sa_handler == SIG_DFL;
+  action.sa_flags = SA_SIGINFO | (current->sa_flags & (SA_NODEFER | SA_ONSTACK | SA_RESTART));
+  if (none_before || own_stack_wanted) action.sa_flags |= SA_ONSTACK;
+  before[i] = *current;
+  installed[i] = true;
+  sigaction(signals[i], &action, NULL);
+}
+
+/* A handler that the program installed after ours may call it. Where there is none, nobody does. */
 static void install(bool own_stack_wanted) {
   void *frames[1];
-  if (own_stack_wanted) use_own_stack(true);
-  if (installed) return;
-  installed = true;
   (void)take_frames(frames, 1); /* it loads what it needs now */
   for (size_t i = 0; i < SIGNALS; i++) {
-    sigaction(signals[i], NULL, &before[i]);
-    struct sigaction action = {.sa_sigaction = on_fault, .sa_mask = before[i].sa_mask};
-    bool none_before = !(before[i].sa_flags & SA_SIGINFO) && before[i].sa_handler == SIG_DFL;
-    action.sa_flags = SA_SIGINFO | (before[i].sa_flags & (SA_NODEFER | SA_ONSTACK | SA_RESTART)) | (none_before ? SA_ONSTACK : 0);
-    if (own_stack_wanted) action.sa_flags |= SA_ONSTACK;
-    sigaction(signals[i], &action, NULL);
+    struct sigaction current;
+    sigaction(signals[i], NULL, &current);
+    if (is_ours(&current)) {
+      if (!own_stack_wanted || (current.sa_flags & SA_ONSTACK)) continue;
+      current.sa_flags |= SA_ONSTACK;
+      sigaction(signals[i], &current, NULL);
+    } else if (!installed[i] || !is_handler(&current)) {
+      install_in_front(i, &current, own_stack_wanted);
+    }
   }
 }
 
 static void uninstall(void) {
-  struct sigaction current[SIGNALS];
-  for (size_t i = 0; i < SIGNALS; i++) sigaction(signals[i], NULL, &current[i]);
-  for (size_t i = 0; i < SIGNALS; i++)
-    if (!is_ours(&current[i])) return; /* [faults.2] */
-  for (size_t i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
-  use_own_stack(false);
-  installed = false;
+  for (size_t i = 0; i < SIGNALS; i++) {
+    struct sigaction current;
+    sigaction(signals[i], NULL, &current);
+    if (!is_ours(&current)) continue; /* [faults.2] */
+    sigaction(signals[i], &before[i], NULL);
+    installed[i] = false;
+  }
 }
 
 /* --- the heaps --- */
@@ -288,7 +335,8 @@ static void put_in_list(crd_faults *from, crd_faults *to) {
 static void end(crd_faults *faults) {
   crd_lock_take(&lock);
   put_in_list(faults, NULL);
-  if (installed && heap_count == 0) uninstall();
+  give_stack_back(faults);
+  if (heap_count == 0) uninstall();
   crd_lock_release(&lock);
   free(faults);
 }
@@ -314,6 +362,7 @@ crd_faults *crd_faults_open(cradle_options *options) {
 void crd_faults_hand_over(crd_faults *faults, cradle_heap *heap) {
   faults->heap = heap;
   crd_lock_take(&lock);
+  if (faults->how == CRADLE_FAULTS_OWN_STACK) take_stack(faults);
   install(faults->how == CRADLE_FAULTS_OWN_STACK);
   put_in_list(NULL, faults);
   crd_lock_release(&lock);

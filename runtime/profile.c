@@ -145,7 +145,7 @@ static void add_fate(crd_profile *profile, const cradle_sample *sample, cradle_f
   switch (fate) {
   case CRADLE_FATE_DIED: node->died += sample->weight_bytes; break;
   case CRADLE_FATE_SURVIVED: node->survived += sample->weight_bytes; break;
-  case CRADLE_FATE_UNKNOWN: profile->facts.unknown_bytes += sample->weight_bytes; break;
+  case CRADLE_FATE_UNKNOWN: break; /* what neither died nor survived, like what is young at the end */
   }
 }
 

@@ -110,6 +110,12 @@ static void put_profile(FILE *file, const crd_call_tree *tree, const char *name,
   fputs("]}", file);
 }
 
+/* Of a reservation, and of what had met no collection yet. */
+static uint64_t unknown_bytes(const crd_call_tree *tree) {
+  return sum_of(tree, offsetof(crd_tree_node, allocated)) - sum_of(tree, offsetof(crd_tree_node, survived)) -
+         sum_of(tree, offsetof(crd_tree_node, died));
+}
+
 void crd_speedscope_write(FILE *file, const crd_call_tree *tree, const crd_profile_facts *facts) {
   fprintf(file,
           "{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"cradle %d.%d.%d\",\n"
@@ -122,7 +128,7 @@ void crd_speedscope_write(FILE *file, const crd_call_tree *tree, const crd_profi
           ",\"samples\":%" PRIu64 ",\"lost_samples\":%" PRIu64 ",\"unknown_fate_bytes\":%" PRIu64
           "},\n",
           FORMAT_VERSION, facts->interval_bytes, facts->seed, facts->samples, facts->lost,
-          facts->unknown_bytes);
+          unknown_bytes(tree));
   put_frames(file, tree);
   fputs("\"profiles\":[\n", file);
   put_profile(file, tree, "allocated", offsetof(crd_tree_node, allocated));

@@ -10,7 +10,6 @@
 typedef struct crd_profile_facts {
   uint64_t interval_bytes, seed, samples;
   uint64_t lost;          /* samples that there was no memory for */
-  uint64_t unknown_bytes; /* weight of samples whose fate is not known */
   uint64_t process, heap; /* numbers */
 } crd_profile_facts;
 

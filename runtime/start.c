@@ -9,7 +9,6 @@
 #include "runtime/summary.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A program that runs with more rights than its user must not write where the user's environment
  * says. */
@@ -24,7 +23,8 @@ static const char *file_wanted(const char *variable) {
 /* What is no 0 or 1 was reported with the other options. */
 static bool statistics_wanted(void) {
   const char *text = getenv(CRD_STATS_VARIABLE);
-  return text != NULL && strcmp(text, "1") == 0;
+  uint64_t wanted;
+  return text != NULL && crd_parse_whole(&text, &wanted) && *text == '\0' && wanted == 1;
 }
 
 /* Each listener passes events on to the one before it. */

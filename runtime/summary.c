@@ -20,7 +20,7 @@ struct crd_summary {
   crd_lock lock; /* taken while an event is recorded: the end of the process may come on another thread */
   cradle_recorder *recorder;
   pid_t owner;
-  bool handed_over;
+  bool handed_over, printed;
 };
 
 /* --- words --- */
@@ -144,9 +144,12 @@ static void add_memory(page *to, const cradle_statistics *of) {
   }
 }
 
-static void print(const crd_summary *summary) {
+/* Under the lock, once: a heap may be freed after the end of the process has printed it. */
+static void print(crd_summary *summary) {
   cradle_statistics now;
   page text = {.length = 0};
+  if (summary->printed) return;
+  summary->printed = true;
   if (getpid() != summary->owner || !cradle_recorder_read(summary->recorder, NULL, &now, sizeof now)) return;
   add(&text, "cradle: statistics of a heap, process %d\n", (int)getpid());
   add_pauses(&text, &now);
@@ -168,13 +171,12 @@ static void print_at_exit(crd_exit_entry *entry) {
 static void listen(void *data, const cradle_event *event) {
   crd_summary *summary = data;
   cradle_listener next = summary->next, recorder = cradle_recorder_listener(summary->recorder);
+  bool ends = event->kind == CRADLE_EVENT_HEAP_DESTROYED && summary->handed_over;
   crd_lock_take(&summary->lock);
   recorder.function(recorder.data, event);
+  if (ends) print(summary);
   crd_lock_release(&summary->lock);
-  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && summary->handed_over) {
-    print(summary);
-    crd_summary_free(summary);
-  }
+  if (ends) crd_summary_free(summary);
   if (next.function != NULL) next.function(next.data, event);
 }
 

@@ -175,6 +175,11 @@ int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
       exit(0);
     }
     wait(NULL);
+  } else if (strcmp(mode, "young") == 0) {
+    call(&one, "young"); /* no collection comes before the end */
+    for (int i = 0; i < 1000; i++) (void)cradle_new(one.m, PAIR, sizeof(pair));
+    leave(&one);
+    exit(0);
   } else if (strcmp(mode, "two-heaps") == 0) {
     open_heap(&two, true, false);
     call(&two, "other");

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +112,13 @@ static int overlay(cradle_options *options, char *said, size_t size) {
 static int overlay_fresh(cradle_options *options, char *said, size_t size) {
   cradle_options_init(options);
   return overlay(options, said, size);
+}
+
+static void assert_heap_starts(const cradle_options *options) {
+  cradle_error error;
+  cradle_heap *heap = cradle_heap_new(options, &error);
+  if (heap == NULL) fail_msg("%s", error.message);
+  cradle_heap_free(heap);
 }
 
 /* Field by field: what lies between fields is anything. */
@@ -527,6 +535,108 @@ static void what_the_address_space_is_too_small_for(void **state) {
   }
 }
 
+/* Each would be refused by heap creation. nursery and max: what the options say afterwards. */
+static void a_maximum_has_room_for_nursery_and_arenas(void **state) {
+  static const size_t MIB = (size_t)1 << 20;
+  static const struct {
+    const char *max, *nursery_wanted;
+    size_t programs_max, programs_nursery, max_after, nursery_after;
+    const char *says; /* NULL: nothing */
+  } cases[] = {
+      {"4K", NULL, 0, 0, 5 * MIB, 5 * MIB / 8, "CRADLE_GC_MAX=4K: too small for the nursery and two arenas; raised to 5242880"},
+      {"5242878", NULL, 0, 0, 5 * MIB, 5 * MIB / 8, "CRADLE_GC_MAX=5242878: too small for the nursery and two arenas; raised to"},
+      {"5M", NULL, 0, 0, 5 * MIB, 5 * MIB / 8, NULL},
+      {"37748735", NULL, 0, 0, 36 * MIB - 1, 9 * MIB / 2 - 1, NULL},
+      {"36M", NULL, 0, 0, 36 * MIB, 0, NULL}, /* every nursery that the heap may choose */
+      {"8M", "16M", 0, 0, 20 * MIB, 16 * MIB, "CRADLE_GC_MAX=8M: too small for the nursery and two arenas; raised to 20971520"},
+      {"7M", NULL, 0, 16 * MIB, 20 * MIB, 16 * MIB, "CRADLE_GC_MAX=7M: too small for the nursery and two arenas; raised to 20971520"},
+      {"20M", "16M", 0, 0, 20 * MIB, 16 * MIB, NULL},
+      {"5M", "1048569", 0, 0, 5 * MIB, MIB - 7, NULL}, /* which is rounded up to whole words */
+      {"5242879", "1048569", 0, 0, 5 * MIB, MIB - 7, "CRADLE_GC_MAX=5242879: too small"},
+      {NULL, "64M", 64 * MIB, 0, 64 * MIB, 0,
+       "CRADLE_GC_NURSERY=64M: leaves no room for two arenas in the program's maximum heap of 67108864 bytes; put aside"},
+      {NULL, "60M", 64 * MIB, 0, 64 * MIB, 60 * MIB, NULL},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    cradle_options options;
+    char said[4096];
+    forget_all();
+    cradle_options_init(&options);
+    options.heap_max_bytes = cases[i].programs_max;
+    options.nursery_bytes = cases[i].programs_nursery;
+    if (cases[i].max != NULL) setenv("CRADLE_GC_MAX", cases[i].max, 1);
+    if (cases[i].nursery_wanted != NULL) setenv("CRADLE_GC_NURSERY", cases[i].nursery_wanted, 1);
+    overlay(&options, said, sizeof said);
+    if (options.heap_max_bytes != cases[i].max_after || options.nursery_bytes != cases[i].nursery_after)
+      fail_msg("case %zu: maximum %zu, nursery %zu", i, options.heap_max_bytes, options.nursery_bytes);
+    bool is_said = cases[i].says == NULL ? said[0] == '\0' : strstr(said, cases[i].says) != NULL;
+    if (!is_said) fail_msg("case %zu: %s", i, said);
+    assert_heap_starts(&options);
+  }
+}
+
+static void a_minimum_is_lowered_to_the_maximum_that_is_raised(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  setenv("CRADLE_GC_MAX", "1", 1);
+  setenv("CRADLE_GC_MIN", "5M", 1);
+  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_int_equal(options.major_min_bytes, (size_t)5 << 20);
+  assert_heap_starts(&options);
+}
+
+/* A multiple of 1 GiB with memory behind it that is free. */
+static uintptr_t free_gigabyte(void) {
+  static const size_t GIB = (size_t)1 << 30;
+  void *place = mmap(NULL, 2 * GIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  assert_true(place != MAP_FAILED);
+  munmap(place, 2 * GIB);
+  return ((uintptr_t)place + GIB - 1) & ~(uintptr_t)(GIB - 1);
+}
+
+/* The user's pages where the program's own options have no place for them. */
+static void pages_that_the_program_has_no_place_for(void **state) {
+  cradle_options options;
+  char said[4096];
+  (void)state;
+  forget_all();
+  cradle_options_init(&options);
+  options.quarantine = 4;
+  setenv("CRADLE_HUGEPAGES", "hugetlb", 1);
+  assert_int_equal(overlay(&options, said, sizeof said), 1);
+  assert_non_null(strstr(said, "CRADLE_HUGEPAGES=hugetlb: the program's quarantine needs base pages for the nursery, and gets them"));
+  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_OFF);
+  assert_int_equal(options.fault_report, CRADLE_FAULTS_LEFT);
+  assert_heap_starts(&options);
+  forget_all();
+  cradle_options_init(&options); /* the program's own contradiction */
+  options.quarantine = 4;
+  options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB;
+  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_HUGETLB);
+  uintptr_t base = free_gigabyte();
+  cradle_options_init(&options);
+  options.base_address = (void *)(base + ((uintptr_t)2 << 20));
+  options.reserve_bytes = (size_t)64 << 20;
+  setenv("CRADLE_HUGEPAGES", "arenas=1g", 1);
+  assert_int_equal(overlay(&options, said, sizeof said), 1);
+  assert_non_null(strstr(said, "CRADLE_HUGEPAGES=arenas=1g: the program's base_address is no multiple of 1 GiB"));
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB);
+  assert_heap_starts(&options);
+  cradle_options_init(&options);
+  options.base_address = (void *)(base + ((uintptr_t)2 << 20));
+  setenv("CRADLE_HUGEPAGES", "1g!", 1);
+  assert_int_equal(overlay(&options, said, sizeof said), 1);
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB_STRICT);
+  cradle_options_init(&options);
+  options.base_address = (void *)base;
+  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_1G_STRICT);
+}
+
 static void contradictions_of_the_embedder_stay(void **state) {
   cradle_options options;
   char said[4096];
@@ -602,6 +712,9 @@ int main(void) {
       cmocka_unit_test(contradictions_are_settled),
       cmocka_unit_test(the_users_word_wins_over_the_embedders),
       cmocka_unit_test(what_the_address_space_is_too_small_for),
+      cmocka_unit_test(a_maximum_has_room_for_nursery_and_arenas),
+      cmocka_unit_test(a_minimum_is_lowered_to_the_maximum_that_is_raised),
+      cmocka_unit_test(pages_that_the_program_has_no_place_for),
       cmocka_unit_test(contradictions_of_the_embedder_stay),
       cmocka_unit_test(options_of_another_version_are_left_alone),
       cmocka_unit_test(numbers_do_not_depend_on_the_locale),

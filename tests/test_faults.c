@@ -2,6 +2,7 @@
  * looked at. */
 #include "tests/heap_fixture.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -206,6 +207,119 @@ static void hosts_own_stack_stays(void) {
   _exit(now.ss_sp == (void *)host_stack ? 7 : 9);
 }
 
+static struct sigaction handler_now(void) {
+  struct sigaction now;
+  sigaction(SIGSEGV, NULL, &now);
+  return now;
+}
+
+static bool is_on_stack(void) {
+  return handler_now().sa_flags & SA_ONSTACK;
+}
+
+/* The handler in front of which ours stands did not ask for the stack; a later heap does. */
+static void own_stack_asked_for_by_a_later_heap(void) {
+  signal(SIGSEGV, on_fault);
+  start(CRADLE_FAULTS_REPORTED, 0, 2);
+  if (is_on_stack()) _exit(8);
+  start(CRADLE_FAULTS_OWN_STACK, 0, 2);
+  if (!is_on_stack()) _exit(9);
+  use(stale());
+}
+
+static void program_goes_back_to(void (*handler)(int)) {
+  start_default();
+  signal(SIGSEGV, handler);
+  signal(SIGBUS, handler);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  if (handler_now().sa_handler != handler) _exit(8); /* nothing of ours to take away */
+  die_of_stale();
+}
+
+static void program_goes_back_to_the_default(void) {
+  program_goes_back_to(SIG_DFL);
+}
+
+static void program_goes_back_to_ignoring(void) {
+  program_goes_back_to(SIG_IGN);
+}
+
+static char *stack_now(void) {
+  stack_t stack;
+  sigaltstack(NULL, &stack);
+  return stack.ss_flags & SS_DISABLE ? NULL : stack.ss_sp;
+}
+
+static cradle_heap *start_alone(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  options.nursery_bytes = (size_t)64 << 10;
+  options.fault_report = CRADLE_FAULTS_OWN_STACK;
+  cradle_heap *made = cradle_start(&options, NULL);
+  if (made == NULL) _exit(98);
+  return made;
+}
+
+static void set_no_stack(void) {
+  stack_t none = {.ss_flags = SS_DISABLE};
+  sigaltstack(&none, NULL);
+}
+
+static pthread_barrier_t meeting;
+static char *stacks[2];
+static void *have_a_heap(void *number) {
+  set_no_stack(); /* the sanitizers' */
+  cradle_heap *mine = start_alone();
+  char **stack = &stacks[(uintptr_t)number];
+  *stack = stack_now();
+  pthread_barrier_wait(&meeting);
+  if (stack_now() != *stack) _exit(6);
+  cradle_heap_free(mine);
+  if (stack_now() != NULL) _exit(5);
+  return NULL;
+}
+
+/* They may fault at the same time. */
+static void each_thread_has_its_own_stack(void) {
+  pthread_t threads[2];
+  pthread_barrier_init(&meeting, NULL, 2);
+  for (uintptr_t i = 0; i < 2; i++) pthread_create(&threads[i], NULL, have_a_heap, (void *)i);
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  _exit(stacks[0] != NULL && stacks[1] != NULL && stacks[0] != stacks[1] ? 7 : 9);
+}
+
+static void heaps_of_a_thread_share_its_stack(void) {
+  cradle_heap *first = start_alone();
+  char *stack = stack_now();
+  cradle_heap *second = start_alone();
+  if (stack == NULL || stack_now() != stack) _exit(8);
+  cradle_heap_free(first);
+  if (stack_now() != stack) _exit(9);
+  memset(stack, 1, 4096);
+  cradle_heap_free(second);
+  _exit(stack_now() == NULL ? 7 : 10);
+}
+
+static void *free_it(void *of) {
+  set_no_stack();
+  cradle_heap_free(of);
+  return NULL;
+}
+
+/* The stack of a heap that ends on another thread can be used on. */
+static void the_stack_outlives_a_heap_that_ends_elsewhere(void) {
+  pthread_t thread;
+  cradle_heap *first = start_alone();
+  char *stack = stack_now();
+  pthread_create(&thread, NULL, free_it, first);
+  pthread_join(thread, NULL);
+  if (stack == NULL || stack_now() != stack) _exit(8);
+  memset(stack, 1, 4096);
+  cradle_heap_free(start_alone());
+  _exit(stack_now() == stack ? 7 : 9);
+}
+
 /* The reference is read from an object that has gone, and so is poison; the processor tells no address. */
 CRADLE_UNCHECKED_COLLECTION
 static void die_of_poison(void) {
@@ -230,8 +344,7 @@ static int end_of(void (*child)(void)) {
     close(ends[0]);
     signal(SIGSEGV, SIG_DFL);
     signal(SIGBUS, SIG_DFL);
-    stack_t none = {.ss_flags = SS_DISABLE};
-    sigaltstack(&none, NULL);
+    set_no_stack();
     child();
     _exit(0);
   }
@@ -325,6 +438,10 @@ static void the_handler_comes_and_goes(void **state) {
   (void)state;
   assert_exit(end_of(taken_away_with_the_last_heap), 7);
   assert_exit(end_of(nothing_unless_asked_for), 7);
+  assert_died_by(end_of(program_goes_back_to_the_default), SIGSEGV);
+  assert_said(REPORT, 1);
+  assert_died_by(end_of(program_goes_back_to_ignoring), SIGSEGV);
+  assert_said(REPORT, 1);
 }
 
 static void a_signal_stack_only_if_asked_for(void **state) {
@@ -332,6 +449,15 @@ static void a_signal_stack_only_if_asked_for(void **state) {
   assert_died_by(end_of(own_stack_if_asked_for), SIGSEGV);
   assert_said(REPORT, 1);
   assert_exit(end_of(hosts_own_stack_stays), 7);
+  assert_exit(end_of(own_stack_asked_for_by_a_later_heap), 7);
+  assert_said(REPORT, 1);
+}
+
+static void signal_stacks_are_the_threads(void **state) {
+  (void)state;
+  assert_exit(end_of(each_thread_has_its_own_stack), 7);
+  assert_exit(end_of(heaps_of_a_thread_share_its_stack), 7);
+  assert_exit(end_of(the_stack_outlives_a_heap_that_ends_elsewhere), 7);
 }
 
 static void poison_is_decoded(void **state) {
@@ -357,6 +483,7 @@ int main(void) {
       cmocka_unit_test(signals_that_were_sent),
       cmocka_unit_test(the_handler_comes_and_goes),
       cmocka_unit_test(a_signal_stack_only_if_asked_for),
+      cmocka_unit_test(signal_stacks_are_the_threads),
       cmocka_unit_test(poison_is_decoded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,6 +149,15 @@ def exit_writes(program, folder):
     check_shares(shares, read(folder / "profile.json")[0]["allocated"], "exit")
 
 
+def what_is_young_at_exit_has_no_fate(program, folder):
+    run(program, "young", folder, CRADLE_GC_NURSERY="4M")
+    profiles, data = read(folder / "profile.json")
+    allocated = total(profiles["allocated"])
+    check(abs(allocated - 24 * 1000) <= RATE, f"{allocated} bytes in all")
+    check(profiles["survived"] == [] and profiles["died young"] == [], "a fate without a collection")
+    check(data["cradle"]["unknown_fate_bytes"] == allocated, f"the fates of {allocated} bytes: {data['cradle']}")
+
+
 def an_old_file_is_replaced(program, folder):
     (folder / "profile.json").write_text("x" * 1_000_000)
     run(program, "shares", folder)
@@ -208,9 +217,9 @@ def a_full_disk_is_told(program, folder):
 
 TESTS = [
     shares_are_right, frames_say_where, ids_and_names_agree, no_stack_tells_types, deep_stacks_are_cut,
-    many_functions_are_kept_apart, odd_names_are_json, exit_writes, an_old_file_is_replaced, abort_loses_the_profile_alone,
-    heaps_have_their_own_files, a_child_leaves_its_parents_file, a_child_has_its_own_file, bad_input_is_told,
-    a_full_disk_is_told,
+    many_functions_are_kept_apart, odd_names_are_json, exit_writes, what_is_young_at_exit_has_no_fate,
+    an_old_file_is_replaced, abort_loses_the_profile_alone, heaps_have_their_own_files, a_child_leaves_its_parents_file,
+    a_child_has_its_own_file, bad_input_is_told, a_full_disk_is_told,
 ]
 
 

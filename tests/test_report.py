@@ -265,6 +265,10 @@ class Samples(unittest.TestCase):
         self.refused(head + '{"t":2,"heap":"1.1","event":"gc-minor","time_ns":"x"}\n', "2: time_ns is no number: 'x'")
         self.refused("[10] {gc-minor\ntime taken: soon\n[20] gc-minor}\n", "2: time_ns is no number: 'soon'")
         self.refused(head + "[]\n" + head, "2: an object is expected, not '[]'")
+        head = '[{"name":"cradle-log","ph":"i","args":{"format":"cradle-trace","version":1}}\n'
+        for time in ("1e999", "-Infinity", "NaN", '"1"'):
+            line = f',{{"ts":{time},"ph":"i","pid":1,"tid":1,"name":"gc-minor"}}'
+            self.refused(f"{head}{line}\n", f"2: no time, process or heap in {line[:60]!r}")
 
     def test_other_versions_are_refused(self):
         self.refused("[1] {cradle-log\nCradle log, format 9\n", "2: format 9; this cradle-report reads format 1")

@@ -296,11 +296,16 @@ static void a_heaps_statistics_are_its_own(void **state) {
 
 /* --- CRADLE_STATS --- */
 
-enum { FREED, ALIVE, FORKED };
+enum { FREED, ALIVE, FREED_AT_EXIT, FORKED };
 
 /* Static, so that what is alive at exit is no leak. */
 static cradle_heap *heap;
 static cradle_mutator *mutator;
+
+static void free_heap(void) {
+  cradle_mutator_free(mutator);
+  cradle_heap_free(heap);
+}
 
 /* Runs a heap in a process of its own; the result is what that wrote to standard error. */
 static char *errors_of_run(const char *wanted, int end) {
@@ -315,6 +320,7 @@ static char *errors_of_run(const char *wanted, int end) {
     close(pipe_ends[0]);
     close(pipe_ends[1]);
     setenv("CRADLE_STATS", wanted, 1);
+    if (end == FREED_AT_EXIT) atexit(free_heap); /* after what the start of the heap registers */
     cradle_options_init(&options);
     options.types = types;
     options.type_count = TYPE_COUNT;
@@ -322,10 +328,7 @@ static char *errors_of_run(const char *wanted, int end) {
     mutator = cradle_mutator_new(heap);
     allocate(mutator);
     if (end == FORKED && fork() == 0) exit(0);
-    if (end == FREED) {
-      cradle_mutator_free(mutator);
-      cradle_heap_free(heap);
-    }
+    if (end == FREED) free_heap();
     if (end == FORKED) wait(NULL);
     exit(0);
   }
@@ -358,8 +361,18 @@ static void the_summary_is_printed_once(void **state) {
   }
 }
 
+/* The table reads it as the number. */
+static void another_spelling_of_1_asks_for_it(void **state) {
+  (void)state;
+  assert_int_equal(summaries_in(errors_of_run("01", FREED)), 1);
+}
+
 static void the_summary_is_not_printed_unasked(void **state) {
   (void)state;
+  assert_string_equal(errors_of_run("00", FREED), "");
+  const char *two = errors_of_run("2", FREED);
+  assert_non_null(strstr(two, "CRADLE_STATS=2: not accepted"));
+  assert_int_equal(summaries_in(two), 0);
   assert_string_equal(errors_of_run("0", FREED), "");
   assert_string_equal(errors_of_run("", ALIVE), "");
   const char *text = errors_of_run("yes", FREED);
@@ -379,6 +392,7 @@ int main(void) {
       cmocka_unit_test(another_version_is_refused),
       cmocka_unit_test(a_heaps_statistics_are_its_own),
       cmocka_unit_test(the_summary_is_printed_once),
+      cmocka_unit_test(another_spelling_of_1_asks_for_it),
       cmocka_unit_test(the_summary_is_not_printed_unasked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

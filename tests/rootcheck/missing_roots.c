@@ -258,3 +258,28 @@ void rooted_inside_of_an_object(cradle_mutator *m, array *a) {
   CRADLE_ROOT(m, item); // expect: interior 'item'
   make(m);
 }
+
+/* The block's own root ends with it, though one until the end was registered there. */
+void rooted_in_a_block(cradle_mutator *m, cradle_heap *heap, pair *a, pair *b) {
+  {
+    CRADLE_ROOT(m, a);
+    if (!cradle_global_root_add(heap, &b, CRADLE_KIND_REFERENCE)) return;
+  }
+  make(m);
+  use_two(a, b); // expect: stale 'a'
+}
+
+/* Only the goto leads into the switch. */
+void label_in_a_switch(cradle_mutator *m, int n, pair *a) {
+  goto start;
+  switch (n) {
+  case 1:
+  again:
+    make(m);
+    use(a); // expect: stale 'a'
+    return;
+  default: use(a);
+  }
+start:
+  if (n) goto again;
+}

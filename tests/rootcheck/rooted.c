@@ -200,3 +200,15 @@ void sizes_are_not_uses(cradle_mutator *m, pair *a) {
   a = cradle_new(m, T_PAIR, sizeof *a);
   use(a);
 }
+
+/* A root until the end, registered in a block, leaves the roots of the scopes around it and goes on after the block. */
+void global_root_in_a_block(cradle_mutator *m, cradle_heap *heap, int wanted) {
+  pair *a = make(m), *b = NULL;
+  CRADLE_ROOT(m, a);
+  if (wanted) {
+    if (!cradle_global_root_add(heap, &b, CRADLE_KIND_REFERENCE)) return;
+    b = make(m);
+  }
+  make(m);
+  use_two(a, b);
+}

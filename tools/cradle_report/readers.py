@@ -332,7 +332,7 @@ def read_trace(path, lines):
             try:
                 time = round(event["ts"] * 1000)
                 heap = f"{event['pid']}.{event['tid']}"
-            except (KeyError, TypeError):
+            except (KeyError, TypeError, ValueError, OverflowError):  # the last two: no finite number
                 raise LogError(f"{path}:{number}: no time, process or heap in {line[:60]!r}") from None
             args.pop("heap", None)
             assembler.add(number, name, heap, time, PHASES[event["ph"]], args)

@@ -43,6 +43,7 @@ class Flow(Walk):
         self.references = References(facts, function)
         self.findings = set()
         self.rooted = []  # paths, innermost last
+        self.rooted_until_end = set()  # of the function, whatever block that is in
         self.paths = {path for node in function.nodes if (path := self.references.path(node)) is not None}
         self.paths.update(*(self.references.members(node) for node in function.nodes))
 
@@ -55,7 +56,11 @@ class Flow(Walk):
 
     def at_entry(self):
         self.rooted = []
+        self.rooted_until_end = set()
         return {}
+
+    def is_rooted(self, path):
+        return path in self.rooted or path in self.rooted_until_end
 
     def joined(self, a, b):
         result = {}
@@ -90,7 +95,7 @@ class Flow(Walk):
     def collect(self, call):
         name = spell_call(call)
         for path in self.paths:
-            if path not in self.rooted and self.state.get(path) is None:
+            if not self.is_rooted(path) and self.state.get(path) is None:
                 self.state[path] = Stale(name, call.line)
 
     def _compound_stmt(self, node):
@@ -188,7 +193,7 @@ class Flow(Walk):
                 return
         for inner in operand.walk():
             path = self.references.path(inner)
-            if path is None or path in self.rooted or self.state.get(path) == NULL:
+            if path is None or self.is_rooted(path) or self.state.get(path) == NULL:
                 continue
             if not is_call_in(operand, inner, self.facts):
                 self.report(inner, "order", f"'{spell(path)}', which is not rooted, is used before or after {name}, which may "
@@ -248,7 +253,7 @@ class Flow(Walk):
         if path[0] in self.references.interior:
             self.report(argument, "interior", f"'{spell(path)}' is rooted, but may hold an address inside of an object")
         if until_end:
-            self.rooted.insert(0, path)
+            self.rooted_until_end.add(path)
         else:
             self.rooted.append(path)
 

@@ -193,7 +193,7 @@ class Walk:
 
 CONTAINERS = {
     CursorKind.COMPOUND_STMT, CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT, CursorKind.LABEL_STMT, CursorKind.IF_STMT,
-    CursorKind.WHILE_STMT, CursorKind.FOR_STMT, CursorKind.DO_STMT,
+    CursorKind.WHILE_STMT, CursorKind.FOR_STMT, CursorKind.DO_STMT, CursorKind.SWITCH_STMT,
 }
 
 

@@ -200,6 +200,58 @@ static void a_key_is_seen_with_all_that_it_leads_to(void **state) {
   }
 }
 
+/* A pair that a dead object with a finalizer leads to could not be watched: its value is reached at the end only. So nothing is
+ * seen from then on until then. Objects come back last registered first: the pair's holder, its key, and one that takes long. */
+static void a_value_is_seen_when_it_is_reached(void **state) {
+  (void)state;
+  fixture f;
+  starved s;
+  services_open(&f);
+  if (!f.stressed) {
+    ephemeron *e = NULL, *holder = NULL;
+    pair *value = NULL;
+    CRADLE_ROOT(f.m, e);
+    CRADLE_ROOT(f.m, holder);
+    CRADLE_ROOT(f.m, value);
+    {
+      final *third = NULL, *second = NULL, *first = NULL;
+      CRADLE_ROOT(f.m, third);
+      CRADLE_ROOT(f.m, second);
+      CRADLE_ROOT(f.m, first);
+      third = new_final(&f, 3, new_chain(&f, NULL));
+      second = new_final(&f, 2, new_chain(&f, NULL));
+      value = new_pair(&f, new_pair(&f, NULL));
+      holder = new_ephemeron(&f, second, value);
+      first = new_final(&f, 1, holder);
+      pair *chain = new_chain(&f, NULL);
+      cradle_store(f.m, first, &first->other, chain);
+      e = new_ephemeron(&f, first, NULL);
+      holder = NULL, value = NULL;
+      cradle_collect_minor(f.m);
+    }
+    const crd_services *services = f.heap->services;
+    bool complete = false;
+    while (!complete && !(f.heap->major.phase == MAJOR_CLEARING && services->stage == STAGE_REACH && services->major.watched == 3))
+      complete = cradle_collect_step(f.m, 0);
+    assert_false(complete);
+    starve(&f, 1, &s);
+    while (!complete) {
+      complete = cradle_collect_step(f.m, 0);
+      if (f.heap->major.phase != MAJOR_CLEARING || value != NULL) continue;
+      final *first = cradle_weak_get(f.m, &e->key);
+      if (first != NULL) holder = first->to;
+      if (holder == NULL || cradle_weak_get(f.m, &holder->key) == NULL) continue;
+      value = holder->value;
+      cradle_store(f.m, holder, &holder->value, NULL);
+    }
+    feed(&f, &s);
+    cradle_error error;
+    if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+    if (value != NULL) assert_int_equal(cradle_type_of(value->first), T_PAIR);
+  }
+  fixture_close(&f);
+}
+
 /* --- all old holders --- */
 
 /* The remembered set could not grow: every old holder may have young objects in its slots. */
@@ -302,6 +354,7 @@ int main(void) {
       cmocka_unit_test(chains_by_passes),
       cmocka_unit_test(finalizers_without_an_order),
       cmocka_unit_test(a_key_is_seen_with_all_that_it_leads_to),
+      cmocka_unit_test(a_value_is_seen_when_it_is_reached),
       cmocka_unit_test(all_old_holders_are_looked_at),
       cmocka_unit_test(all_old_holders_are_looked_at_in_the_middle_of_a_pass),
   };

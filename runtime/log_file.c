@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -150,25 +149,6 @@ bool crd_log_file_renew(crd_log_file *file) {
 
 /* --- writing --- */
 
-/* Standard error may have been made non-blocking by somebody else. */
-static bool wait_for_room(int fd) {
-  struct pollfd descriptor = {.fd = fd, .events = POLLOUT};
-  return poll(&descriptor, 1, -1) >= 0 || errno == EINTR;
-}
-
-static bool write_all(int fd, const char *text, size_t length) {
-  while (length != 0) {
-    ptrdiff_t written = crd_write_quietly(fd, text, length);
-    if (written < 0) {
-      if (errno == EAGAIN && wait_for_room(fd)) continue;
-      return false;
-    }
-    text += written;
-    length -= (size_t)written;
-  }
-  return true;
-}
-
 static void stop(crd_log_file *file) {
   const char *reason = strerror(errno);
   file->stopped = true;
@@ -181,7 +161,7 @@ void crd_log_file_flush(crd_log_file *file) {
   int error = errno; /* the program's: it did not ask for this write */
   file->length = 0;
   if (length == 0 || file->stopped || crd_log_file_is_inherited(file)) return;
-  if (!write_all(file->fd, file->buffer, length)) stop(file);
+  if (!crd_write_all(file->fd, file->buffer, length)) stop(file);
   errno = error;
 }
 

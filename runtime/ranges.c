@@ -40,31 +40,41 @@ static bool failed; /* [ranges.4] */
 
 /* --- the file --- */
 
-static bool put_heap(FILE *file, const crd_ranges *ranges) {
+static void put_heap(FILE *file, const crd_ranges *ranges) {
   for (int i = 0; i < REGIONS; i++) {
     const range *region = &ranges->regions[i];
-    if (fprintf(file, "%jx-%jx %s\n", (uintmax_t)region->start, (uintmax_t)region->end, region->name) < 0) return false;
+    fprintf(file, "%jx-%jx %s\n", (uintmax_t)region->start, (uintmax_t)region->end, region->name);
   }
-  return true;
 }
 
-/* All heaps that publish in the file of that name. */
-static bool put_heaps(FILE *file, const char *file_name) {
-  if (fputs("cradle-ranges 1\n", file) < 0) return false;
+/* All heaps that publish in the file of that name, as text that the caller frees. NULL: no memory. It is put together in memory:
+ * the buffer of a file, copied by a fork, would be written by the child too. */
+static char *text_of_heaps(const char *file_name, size_t *length) {
+  char *text = NULL;
+  FILE *file = open_memstream(&text, length);
+  if (file == NULL) return NULL;
+  fputs("cradle-ranges 1\n", file);
   for (const crd_ranges *heap = all_heaps; heap != NULL; heap = heap->next_heap)
-    if (strcmp(heap->file_name, file_name) == 0 && !put_heap(file, heap)) return false;
-  return true;
+    if (strcmp(heap->file_name, file_name) == 0) put_heap(file, heap);
+  bool failed = ferror(file) != 0;
+  if (fclose(file) == 0 && !failed) return text;
+  free(text);
+  return NULL;
+}
+
+static bool write_text(const char *path, const char *text, size_t length) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (fd < 0) return false;
+  bool done = crd_write_all(fd, text, length);
+  return close(fd) == 0 && done;
 }
 
 static bool write_new(const char *path, const char *file_name) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-  FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-  if (file == NULL) {
-    if (fd >= 0) close(fd);
-    return false;
-  }
-  bool done = put_heaps(file, file_name);
-  return fclose(file) == 0 && done;
+  size_t length;
+  char *text = text_of_heaps(file_name, &length);
+  bool done = text != NULL && write_text(path, text, length);
+  free(text);
+  return done;
 }
 
 static bool replace(const char *path, const char *file_name) {

@@ -2,8 +2,8 @@
 #include "runtime/report.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,23 +63,61 @@ bool crd_first_time(const char *text) {
   return first;
 }
 
-ptrdiff_t crd_write_quietly(int fd, const char *text, size_t length) {
-  sigset_t pipe_signal, before, pending;
-  sigemptyset(&pending);
-  sigpending(&pending);
-  sigemptyset(&pipe_signal);
-  sigaddset(&pipe_signal, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-  ptrdiff_t written;
-  do written = write(fd, text, length);
-  while (written < 0 && errno == EINTR);
+/* The signals that writing raises, but those in except. */
+static sigset_t raised_by_writing(const sigset_t *except) {
+  sigset_t set;
+  sigemptyset(&set);
+  if (!sigismember(except, SIGPIPE)) sigaddset(&set, SIGPIPE);
+  if (!sigismember(except, SIGXFSZ)) sigaddset(&set, SIGXFSZ);
+  return set;
+}
+
+void crd_quiet_begin(crd_quiet *quiet) {
+  sigset_t none, block;
+  sigemptyset(&none);
+  block = raised_by_writing(&none);
+  sigemptyset(&quiet->pending);
+  sigpending(&quiet->pending);
+  pthread_sigmask(SIG_BLOCK, &block, &quiet->before);
+}
+
+/* What our writes raised is taken back; a signal that waited before stays. */
+void crd_quiet_end(const crd_quiet *quiet) {
   int error = errno;
-  /* The signal that our write raised is taken back; one that waited before stays. */
-  if (written < 0 && error == EPIPE && !sigismember(&pending, SIGPIPE))
-    sigtimedwait(&pipe_signal, NULL, &(struct timespec){0, 0});
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  sigset_t ours = raised_by_writing(&quiet->pending);
+  while (sigtimedwait(&ours, NULL, &(struct timespec){0, 0}) > 0) {}
+  pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
   errno = error;
+}
+
+ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length) {
+  crd_quiet quiet;
+  ptrdiff_t written;
+  crd_quiet_begin(&quiet);
+  do written = write(fd, bytes, length);
+  while (written < 0 && errno == EINTR);
+  crd_quiet_end(&quiet);
   return written;
+}
+
+/* Standard error may have been made non-blocking by somebody else. */
+static bool wait_for_room(int fd) {
+  struct pollfd descriptor = {.fd = fd, .events = POLLOUT};
+  return poll(&descriptor, 1, -1) >= 0 || errno == EINTR;
+}
+
+bool crd_write_all(int fd, const void *bytes, size_t length) {
+  const char *next = bytes;
+  while (length != 0) {
+    ptrdiff_t written = crd_write_quietly(fd, next, length);
+    if (written < 0) {
+      if (errno == EAGAIN && wait_for_room(fd)) continue;
+      return false;
+    }
+    next += written;
+    length -= (size_t)written;
+  }
+  return true;
 }
 
 static void hide_control_characters(char *text) {

@@ -9,6 +9,7 @@
 #include <cradle/cradle.h>
 
 #include "runtime/log.h"
+#include "runtime/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/cradle-test-log-XXXXXX";
@@ -340,6 +343,12 @@ static void standard_error_is_written_at_each_section(void **state) {
 
 /* --- what can go wrong --- */
 
+static int wait_for(pid_t child) {
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return status;
+}
+
 static void open_and_live(void *data) {
   for (int i = 0; i < 3; i++) {
     crd_log *log = crd_log_open(data, (cradle_listener){0});
@@ -417,6 +426,56 @@ static void a_reader_that_goes_away_stops_the_log_only(void **state) {
   char *text = errors_of(lose_reader, (char *)(uintptr_t)fresh_name(".fifo"));
   assert_has(text, "Broken pipe; the log stops\n");
   free(text);
+}
+
+/* Lives in a child that may write files of one kilobyte, with its standard error in a pipe. */
+static int live_with_small_files(const char *path, int error) {
+  const struct rlimit small = {1024, 1024};
+  dup2(error, STDERR_FILENO);
+  setrlimit(RLIMIT_FSIZE, &small);
+  signal(SIGXFSZ, SIG_DFL);
+  send_life(open_log(":", path));
+  return 0;
+}
+
+static void a_limit_on_files_stops_the_log_only(void **state) {
+  const char *path = fresh_name(".log");
+  char said[600] = "";
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) _exit(live_with_small_files(path, ends[1]));
+  assert_int_equal(wait_for(child), 0);
+  close(ends[1]);
+  assert_true(read(ends[0], said, sizeof said - 1) > 0);
+  close(ends[0]);
+  assert_has(said, "File too large; the log stops\n");
+}
+
+/* The program's own signal, which it has blocked, is still there after a write of ours that fails. */
+static void a_signal_that_waited_stays(void **state) {
+  static const int signals[] = {SIGPIPE, SIGXFSZ};
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  close(ends[0]);
+  for (int i = 0; i < 2; i++) {
+    sigset_t one, before, pending;
+    sigemptyset(&one);
+    sigaddset(&one, signals[i]);
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    raise(signals[i]);
+    assert_int_equal(crd_write_quietly(ends[1], "x", 1), -1);
+    assert_int_equal(errno, EPIPE);
+    sigpending(&pending);
+    assert_true(sigismember(&pending, signals[i]));
+    assert_false(sigismember(&pending, signals[!i]));
+    assert_int_equal(sigtimedwait(&one, NULL, &(struct timespec){0, 0}), signals[i]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  }
+  close(ends[1]);
 }
 
 /* --- forms --- */
@@ -541,12 +600,6 @@ static void heaps_of_a_process_share_the_file(void **state) {
   char *text = must_read(path);
   assert_int_equal(count_of(text, "] {gc-heap-end"), 3);
   free(text);
-}
-
-static int wait_for(pid_t child) {
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  return status;
 }
 
 static void a_file_that_another_process_writes_is_kept(void **state) {
@@ -829,6 +882,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_prefix_of_nothing_is_told),
       cmocka_unit_test(a_full_disk_stops_the_log_only),
       cmocka_unit_test(a_reader_that_goes_away_stops_the_log_only),
+      cmocka_unit_test(a_limit_on_files_stops_the_log_only),
+      cmocka_unit_test(a_signal_that_waited_stays),
       cmocka_unit_test(prefixes_select_in_every_form),
       cmocka_unit_test(words_are_escaped),
       cmocka_unit_test(heaps_share_a_trace),

@@ -49,7 +49,7 @@ static void write_entry(crd_log *log, crd_log_entry entry) {
 }
 
 static void section_was_written(crd_log *log, crd_section section) {
-  if (is_selected(log, section)) crd_log_file_section_end(&log->writer.file, log->depth == 0);
+  if (is_selected(log, section)) crd_log_file_section_end(&log->writer.file, log->written_depth == 0);
 }
 
 static void begin_section(crd_log *log, crd_log_entry entry) {

@@ -167,7 +167,7 @@ void crd_log_file_flush(crd_log_file *file) {
 
 void crd_log_file_section_end(crd_log_file *file, bool outermost) {
   bool nearly_full = sizeof file->buffer - file->length < CRD_LOG_SECTION_BYTES;
-  if (file->interactive || (outermost && (nearly_full || file->unbuffered))) crd_log_file_flush(file);
+  if (outermost && (nearly_full || file->interactive || file->unbuffered)) crd_log_file_flush(file);
 }
 
 void crd_log_file_put_slow(crd_log_file *file, const char *text, size_t length) {

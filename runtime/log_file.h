@@ -5,9 +5,9 @@
  *              it inherited: the parent has it, and writes it.
  * [log_file.3] The program never fails because of its log. The first error is told on standard
  *              error; then the file is stopped, and takes and drops whatever is put into it.
- * [log_file.4] The buffer is written where the log's writer says that a section ended, or when it
- *              is full; so files that several heaps share (they are opened for appending) hold
- *              whole sections unless one exceeds the buffer.
+ * [log_file.4] The buffer is written where the log's writer says that an outermost section ended, or
+ *              when it is full; so files that several heaps share (they are opened for appending), and
+ *              standard error, hold whole sections unless one exceeds the buffer.
  */
 #ifndef CRADLE_RUNTIME_LOG_FILE_H
 #define CRADLE_RUNTIME_LOG_FILE_H
@@ -28,7 +28,7 @@ typedef struct crd_log_file {
   int fd;            /* -1: none */
   pid_t owner;       /* the process that writes */
   char *ours;        /* a page that fork clears in the child, else not 0; NULL: the kernel has none */
-  bool interactive;  /* a terminal or standard error: written at the end of every section */
+  bool interactive;  /* a terminal or standard error: written at the end of every outermost section */
   bool unbuffered;   /* the process is exiting: written at the end of every outermost section */
   bool stopped;      /* [log_file.3] */
   bool begins_empty; /* nothing was in it when it was opened */
@@ -55,7 +55,7 @@ bool crd_log_file_is_inherited(const crd_log_file *file);
 bool crd_log_file_renew(crd_log_file *file);
 
 void crd_log_file_flush(crd_log_file *file);
-/* A section has ended; outermost: none is open now. */
+/* A section has ended; outermost: of those that are written, none is open now. */
 void crd_log_file_section_end(crd_log_file *file, bool outermost);
 CRADLE_COLD void crd_log_file_put_slow(crd_log_file *file, const char *text, size_t length);
 

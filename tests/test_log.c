@@ -323,12 +323,16 @@ static void a_dash_is_standard_error(void **state) {
   free(text);
 }
 
-static void minor_then_look(void *data) {
+static long bytes_on_stderr(void) {
   struct stat status;
+  fstat(STDERR_FILENO, &status);
+  return (long)status.st_size;
+}
+
+static void minor_then_look(void *data) {
   crd_log *log = open_log(":", "-");
   send_minor(log);
-  fstat(STDERR_FILENO, &status);
-  *(long *)data = (long)status.st_size;
+  *(long *)data = bytes_on_stderr();
   crd_log_close(log);
 }
 
@@ -339,6 +343,29 @@ static void standard_error_is_written_at_each_section(void **state) {
   assert_int_equal(size, strlen(text));
   assert_int_equal(read_sections(text), 3);
   free(text);
+}
+
+/* What lies in a section is written with it, so that heaps on several threads do not mix; where it alone is selected, at its
+ * own end. */
+static void roots_then_look(void *data) {
+  long *grown = data;
+  for (int i = 0; i < 2; i++) {
+    crd_log *log = open_log(i == 0 ? "gc-minor:" : "gc-minor-w:", "-");
+    long before = bytes_on_stderr();
+    send_event(log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN});
+    send_kind(log, CRADLE_EVENT_ROOTS_BEGIN);
+    send_kind(log, CRADLE_EVENT_ROOTS_END);
+    grown[i] = bytes_on_stderr() - before;
+    crd_log_close(log);
+  }
+}
+
+static void inner_sections_wait_for_theirs_on_standard_error(void **state) {
+  long grown[2];
+  (void)state;
+  free(errors_of(roots_then_look, grown));
+  assert_int_equal(grown[0], 0);
+  assert_true(grown[1] > 0);
 }
 
 /* --- what can go wrong --- */
@@ -876,6 +903,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_section_of_its_own_can_hold_the_head),
       cmocka_unit_test(a_dash_is_standard_error),
       cmocka_unit_test(standard_error_is_written_at_each_section),
+      cmocka_unit_test(inner_sections_wait_for_theirs_on_standard_error),
       cmocka_unit_test(nothing_asked_for_is_no_log),
       cmocka_unit_test(an_unwritable_path_is_told_once),
       cmocka_unit_test(a_missing_name_is_told),

@@ -35,7 +35,7 @@ struct crd_ranges {
 
 /* [ranges.1] */
 static crd_ranges *all_heaps;
-static crd_lock all_heaps_lock;
+static crd_process_lock all_heaps_lock;
 static bool failed; /* [ranges.4] */
 
 /* --- the file --- */
@@ -110,7 +110,7 @@ static void rewrite(const char *file_name) {
 
 static void enlist(crd_ranges *ranges) {
   ranges->next_heap = all_heaps;
-  all_heaps = ranges;
+  __atomic_store_n(&all_heaps, ranges, __ATOMIC_RELEASE);
   ranges->published = true;
 }
 
@@ -127,20 +127,20 @@ static bool may_write(const crd_ranges *ranges) {
 }
 
 static void end(crd_ranges *ranges) {
-  crd_lock_take(&all_heaps_lock);
+  crd_process_lock_take(&all_heaps_lock);
   delist(ranges);
   if (may_write(ranges)) rewrite(ranges->file_name);
-  crd_lock_release(&all_heaps_lock);
+  crd_process_lock_release(&all_heaps_lock);
   crd_ranges_close(ranges);
 }
 
 /* [ranges.3] */
 static void adopt_if_forked(crd_ranges *ranges) {
   if (!ranges->published || ranges->owner == getpid() || !may_write(ranges)) return;
-  crd_lock_take(&all_heaps_lock);
+  crd_process_lock_take(&all_heaps_lock);
   ranges->owner = getpid();
   rewrite(ranges->file_name);
-  crd_lock_release(&all_heaps_lock);
+  crd_process_lock_release(&all_heaps_lock);
 }
 
 /* --- a heap's life --- */
@@ -179,10 +179,10 @@ void crd_ranges_publish(crd_ranges *ranges, cradle_heap *heap) {
   const cradle_region *regions[REGIONS] = {&memory.nursery, &memory.arenas, &memory.metadata};
   for (int i = 0; i < REGIONS; i++)
     ranges->regions[i] = (range){regions[i]->start, regions[i]->start + regions[i]->reserved_bytes, regions[i]->name};
-  crd_lock_take(&all_heaps_lock);
+  crd_process_lock_take(&all_heaps_lock);
   enlist(ranges);
   rewrite(ranges->file_name);
-  crd_lock_release(&all_heaps_lock);
+  crd_process_lock_release(&all_heaps_lock);
 }
 
 void crd_ranges_close(crd_ranges *ranges) {

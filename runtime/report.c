@@ -30,6 +30,29 @@ void crd_lock_release(crd_lock *lock) {
   __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
 }
 
+static bool take_if_held_by(crd_process_lock *lock, pid_t holder, pid_t self) {
+  return __atomic_compare_exchange_n(&lock->holder, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+bool crd_process_lock_try(crd_process_lock *lock) {
+  pid_t self = getpid();
+  for (int i = 0; i < LOCK_ATTEMPTS; i++) {
+    pid_t holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
+    if (holder != self && take_if_held_by(lock, holder, self)) return true;
+    sched_yield();
+  }
+  return false;
+}
+
+/* Between attempts it sleeps: the holder may wait for a disk. */
+void crd_process_lock_take(crd_process_lock *lock) {
+  while (!crd_process_lock_try(lock)) nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+void crd_process_lock_release(crd_process_lock *lock) {
+  __atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
+}
+
 /* The process's state of [report.1]. Texts are never freed: they are few, and what was said stays
  * said. */
 typedef struct said {
@@ -37,7 +60,7 @@ typedef struct said {
   char text[];
 } said;
 static said *all_said;
-static crd_lock said_lock;
+static crd_process_lock said_lock;
 
 static bool was_said(const char *text) {
   for (const said *one = all_said; one != NULL; one = one->next)
@@ -52,14 +75,14 @@ static void remember(const char *text) {
   if (one == NULL) return;
   memcpy(one->text, text, bytes);
   one->next = all_said;
-  all_said = one;
+  __atomic_store_n(&all_said, one, __ATOMIC_RELEASE);
 }
 
 bool crd_first_time(const char *text) {
-  crd_lock_take(&said_lock);
+  crd_process_lock_take(&said_lock);
   bool first = !was_said(text);
   if (first) remember(text);
-  crd_lock_release(&said_lock);
+  crd_process_lock_release(&said_lock);
   return first;
 }
 

@@ -11,6 +11,7 @@
 #include <cradle/base.h>
 
 #include <signal.h>
+#include <sys/types.h>
 
 /* True the first time that the process asks about text. Runs from any thread. */
 bool crd_first_time(const char *text);
@@ -34,8 +35,8 @@ ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length);
 /* All of it, quietly. false: errno says why. */
 bool crd_write_all(int fd, const void *bytes, size_t length);
 
-/* A lock for a few instructions; it works in a child of fork, too, unless another thread held it
- * at the fork. */
+/* A lock for a heap's own, without system calls; it works in a child of fork, too, unless another
+ * thread held it at the fork. */
 typedef struct crd_lock {
   bool taken;
 } crd_lock;
@@ -43,5 +44,16 @@ void crd_lock_take(crd_lock *lock);
 /* Gives up after a while; false then. */
 bool crd_lock_try(crd_lock *lock);
 void crd_lock_release(crd_lock *lock);
+
+/* A lock for what is the process's, whose holder may write files. In a child of fork it is taken over
+ * from a thread of the parent that held it at the fork and does not exist here; what it guards must
+ * therefore be sound after each store. */
+typedef struct crd_process_lock {
+  pid_t holder; /* 0: free */
+} crd_process_lock;
+void crd_process_lock_take(crd_process_lock *lock);
+/* Gives up after a while; false then. */
+bool crd_process_lock_try(crd_process_lock *lock);
+void crd_process_lock_release(crd_process_lock *lock);
 
 #endif

@@ -4,10 +4,12 @@
 #include <cradle/runtime.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -131,6 +133,43 @@ static void a_child_has_a_file_of_its_own(void **state) {
   cradle_heap_free(heap);
 }
 
+static void *start_and_free(void *nothing) {
+  cradle_heap_free(start((cradle_listener){NULL, NULL}));
+  return nothing;
+}
+
+/* Another thread stands in the middle of publishing, because the file that it writes is a pipe that nobody reads. */
+CRADLE_UNCHECKED_COLLECTION
+static void a_child_goes_on_though_its_parent_was_publishing(void **state) {
+  (void)state;
+  char path[128], text[2000], pipe[128];
+  pthread_t publisher;
+  int status;
+  path_in(path, sizeof path, "%d.ranges");
+  cradle_heap *heap = start((cradle_listener){NULL, NULL});
+  snprintf(pipe, sizeof pipe, "%s/%d.ranges.%d", folder, (int)getpid(), (int)getpid());
+  assert_int_equal(mkfifo(pipe, 0600), 0);
+  pthread_create(&publisher, NULL, start_and_free, NULL);
+  nanosleep(&(struct timespec){0, 300000000}, NULL);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    cradle_collect_minor(cradle_mutator_new(heap));
+    cradle_heap_free(start((cradle_listener){NULL, NULL}));
+    _exit(0);
+  }
+  waitpid(child, &status, 0);
+  int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+  pthread_join(publisher, NULL);
+  close(reader);
+  assert_int_equal(status, 0);
+  snprintf(path, sizeof path, "%s/%d.ranges", folder, (int)child);
+  read_text(path, text, sizeof text);
+  assert_int_equal(strncmp(text, "cradle-ranges 1\n", 16), 0);
+  cradle_heap_free(heap);
+}
+
 static void a_child_leaves_its_parents_file_alone(void **state) {
   (void)state;
   char path[128], text[2000], expected[2000] = "cradle-ranges 1\n";
@@ -212,6 +251,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FOLDER_TEST(the_file_follows_the_heaps),
       FOLDER_TEST(a_child_has_a_file_of_its_own),
+      FOLDER_TEST(a_child_goes_on_though_its_parent_was_publishing),
       FOLDER_TEST(a_child_leaves_its_parents_file_alone),
       FOLDER_TEST(it_is_written_beside_a_log),
       FOLDER_TEST(a_place_that_is_none_is_told_once),

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -372,7 +373,8 @@ static void inner_sections_wait_for_theirs_on_standard_error(void **state) {
 
 static int wait_for(pid_t child) {
   int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
+  pid_t ended = waitpid(child, &status, 0);
+  assert_true(ended == child || (ended > 0 && child == -1));
   return status;
 }
 
@@ -548,6 +550,103 @@ static void heaps_share_a_trace(void **state) {
   free(text);
 }
 
+static void assert_one_trace(const char *text) {
+  assert_int_equal(strncmp(text, "[{", 2), 0);
+  assert_int_equal(count_of(text, "\n,{"), count_of(text, "\n") - 1);
+}
+
+static void write_old(const char *path) {
+  FILE *file = fopen(path, "w");
+  fputs("yesterday's\n", file);
+  fclose(file);
+}
+
+static pthread_barrier_t all_ready;
+
+static void *live_with_others(void *path) {
+  pthread_barrier_wait(&all_ready);
+  crd_log_close(open_log("trace:", path));
+  return NULL;
+}
+
+/* Whoever comes first empties the file and begins the array, however close the others are. */
+static void heaps_of_threads_begin_one_trace(void **state) {
+  enum { THREADS = 4, ROUNDS = 200 };
+  (void)state;
+  pthread_barrier_init(&all_ready, NULL, THREADS);
+  for (int round = 0; round < ROUNDS; round++) {
+    pthread_t threads[THREADS];
+    char path[300];
+    snprintf(path, sizeof path, "%s", fresh_name(".log"));
+    write_old(path);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, live_with_others, path), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    char *text = must_read(path);
+    assert_one_trace(text);
+    assert_int_equal(count_of(text, "\"thread_name\""), THREADS);
+    free(text);
+  }
+  pthread_barrier_destroy(&all_ready);
+}
+
+/* In another process, since this one has logged to standard error. */
+static void live_twice_as_trace(void *data) {
+  (void)data;
+  pid_t child = fork();
+  if (child == 0) execl("/proc/self/exe", "test_log", "--two-traces", "-", (char *)NULL);
+  assert_int_equal(wait_for(child), 0);
+}
+
+static void heaps_begin_one_trace_on_standard_error(void **state) {
+  (void)state;
+  char *text = errors_of(live_twice_as_trace, NULL);
+  assert_one_trace(text);
+  free(text);
+}
+
+static void heaps_begin_one_trace_in_a_pipe(void **state) {
+  char path[300], text[4096] = "";
+  (void)state;
+  snprintf(path, sizeof path, "%s", fresh_name(".fifo"));
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  for (int i = 0; i < 2; i++) crd_log_close(open_log("trace:", path));
+  assert_true(read(reader, text, sizeof text - 1) > 0);
+  close(reader);
+  assert_one_trace(text);
+}
+
+static void live_when_closed(const char *path, const int ends[2]) {
+  char none;
+  close(ends[1]);
+  (void)!read(ends[0], &none, 1);
+  crd_log_close(open_log("trace:", path));
+}
+
+/* One process may empty the file just as another one writes its head. */
+static void processes_begin_one_trace(void **state) {
+  enum { PROCESSES = 4, ROUNDS = 200 };
+  (void)state;
+  fflush(NULL);
+  for (int round = 0; round < ROUNDS; round++) {
+    const char *path = fresh_name(".log");
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    write_old(path);
+    for (int i = 0; i < PROCESSES; i++) {
+      if (fork() != 0) continue;
+      live_when_closed(path, ends);
+      _exit(0);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    for (int i = 0; i < PROCESSES; i++) assert_int_equal(wait_for(-1), 0);
+    char *text = must_read(path);
+    assert_one_trace(text);
+    free(text);
+  }
+}
+
 static void heaps_are_told_apart(void **state) {
   const char *path = fresh_name(".log");
   char label[2][60], *line;
@@ -607,10 +706,8 @@ static void d_is_the_process(void **state) {
 
 static void an_old_log_is_replaced(void **state) {
   const char *path = fresh_name(".log");
-  FILE *file = fopen(path, "w");
   (void)state;
-  fputs("yesterday's\n", file);
-  fclose(file);
+  write_old(path);
   send_life(open_log(":", path));
   char *text = must_read(path);
   assert_lacks(text, "yesterday's");
@@ -888,6 +985,10 @@ static int act(const char *action, const char *path) {
     send_life(open_log(":", path));
     return 0;
   }
+  if (strcmp(action, "--two-traces") == 0) {
+    for (int i = 0; i < 2; i++) crd_log_close(open_log("trace:", path));
+    return 0;
+  }
   atexit(collect_at_exit);
   log_at_exit = open_log(":", path);
   return 0;
@@ -915,6 +1016,10 @@ int main(int argc, char **argv) {
       cmocka_unit_test(prefixes_select_in_every_form),
       cmocka_unit_test(words_are_escaped),
       cmocka_unit_test(heaps_share_a_trace),
+      cmocka_unit_test(heaps_of_threads_begin_one_trace),
+      cmocka_unit_test(heaps_begin_one_trace_on_standard_error),
+      cmocka_unit_test(heaps_begin_one_trace_in_a_pipe),
+      cmocka_unit_test(processes_begin_one_trace),
       cmocka_unit_test(heaps_are_told_apart),
       cmocka_unit_test(a_word_of_nothing_is_told_beside_good_ones),
       cmocka_unit_test(a_full_disk_stops_the_trace_only),

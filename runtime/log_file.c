@@ -162,7 +162,11 @@ bool crd_log_file_renew(crd_log_file *file) {
   file->length = 0;
   file->owner = getpid();
   if (file->ours != NULL) *file->ours = 1;
-  if (file->interactive || file->stopped) return false;
+  if (file->stopped) return false;
+  if (file->interactive) {
+    begin_head(file, file->path != NULL ? file->path : file->name);
+    return true;
+  }
   close_descriptor(file);
   file->stopped = strstr(file->name, "%d") == NULL || !open_target(file);
   return !file->stopped;

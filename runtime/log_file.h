@@ -55,8 +55,8 @@ void crd_log_file_close(crd_log_file *file);
 /* True in a child of fork until crd_log_file_renew. Asked at every outermost section: no system
  * call where the kernel has MADV_WIPEONFORK. */
 bool crd_log_file_is_inherited(const crd_log_file *file);
-/* Makes an inherited file the child's: with %d it is opened anew under the child's number (true is
- * returned, and it is as after an opening), standard error and terminals are kept, any other file
+/* Makes an inherited file the child's: standard error and terminals are kept, with %d it is opened anew
+ * under the child's number; true is returned then, and it is as after an opening. Any other file
  * stops. */
 bool crd_log_file_renew(crd_log_file *file);
 

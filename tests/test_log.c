@@ -860,6 +860,38 @@ static void a_child_gets_its_own_file_with_d(void **state) {
   free(text);
 }
 
+static void fork_on_stderr(void *data) {
+  crd_log *log = open_log(data, "-");
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    _exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  crd_log_close(log);
+}
+
+/* Its sections would be taken for its parent's. */
+static void a_child_has_its_own_label_on_standard_error(void **state) {
+  char label[60], *text = errors_of(fork_on_stderr, (char *)(uintptr_t) ":");
+  (void)state;
+  assert_int_equal(read_sections(text), 6);
+  const char *childs = strstr(strstr(text, "{cradle-log") + 1, "{cradle-log\nheap: ");
+  assert_non_null(childs);
+  assert_int_equal(sscanf(childs, "{cradle-log\nheap: %59s", label), 1);
+  assert_int_not_equal(strtol(label, NULL, 10), getpid());
+  assert_non_null(strstr(childs, "{gc-minor\nheap: "));
+  assert_int_equal(strncmp(strstr(childs, "{gc-minor\nheap: ") + 16, label, strlen(label)), 0);
+  free(text);
+  text = errors_of(fork_on_stderr, (char *)(uintptr_t) "trace:");
+  assert_int_equal(count_of(text, "\"process_name\""), 2);
+  assert_int_equal(strncmp(strchr(text, '\n'), "\n,{", 3), 0);
+  assert_int_equal(count_of(text, "\n,{"), count_of(text, "\n") - 1);
+  free(text);
+}
+
 static void a_normal_end_writes_the_rest(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
@@ -1034,6 +1066,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_child_writes_nothing_twice),
       cmocka_unit_test(a_child_that_only_exits_writes_nothing),
       cmocka_unit_test(a_child_gets_its_own_file_with_d),
+      cmocka_unit_test(a_child_has_its_own_label_on_standard_error),
       cmocka_unit_test(a_normal_end_writes_the_rest),
       cmocka_unit_test(what_comes_after_the_end_is_written_too),
       cmocka_unit_test(destroyed_before_the_hand_over_keeps_the_log),

@@ -649,6 +649,52 @@ static void a_dump_that_cannot_be_written(void **state) {
   assert_int_equal(rmdir(folder), 0);
 }
 
+static char dump_folder[] = "/tmp/cradle-dumps-XXXXXX", dump_path[64];
+
+/* The other heap is dumped to the same file while the first one's dump is under way. */
+static void dump_the_other(void *other, cradle_visitor *visitor) {
+  cradle_error error;
+  (void)visitor;
+  if (!cradle_heap_dump(other, dump_path, &error)) fail_msg("%s", error.message);
+}
+
+static size_t read_dump(char *bytes, size_t room) {
+  FILE *file = fopen(dump_path, "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, room, file);
+  fclose(file);
+  return size;
+}
+
+static void two_dumps_to_one_file(void **state) {
+  (void)state;
+  static char alone[1 << 20], beside[1 << 20];
+  cradle_options options;
+  cradle_error error;
+  vector *all = cradle_new_array(f.m, T_VECTOR, 1000);
+  CRADLE_ROOT(f.m, all);
+  for (size_t i = 0; i < all->length; i++) {
+    pair *fresh = new_pair();
+    cradle_store(f.m, all, &all->item[i], fresh);
+  }
+  cradle_options_init(&options);
+  cradle_heap *other = cradle_heap_new(&options, &error);
+  assert_non_null(other);
+  assert_non_null(mkdtemp(dump_folder));
+  snprintf(dump_path, sizeof dump_path, "%s/dump", dump_folder);
+  assert_true(cradle_heap_dump(f.heap, dump_path, &error));
+  size_t size = read_dump(alone, sizeof alone);
+  assert_true(size > 16000);
+  cradle_root_callback_set(f.heap, dump_the_other, other);
+  if (!cradle_heap_dump(f.heap, dump_path, &error)) fail_msg("%s", error.message);
+  cradle_root_callback_set(f.heap, NULL, NULL);
+  assert_int_equal(read_dump(beside, sizeof beside), size);
+  assert_memory_equal(alone, beside, size);
+  cradle_heap_free(other);
+  remove(dump_path);
+  assert_int_equal(rmdir(dump_folder), 0); /* nothing else is in it */
+}
+
 /* --- what is refused --- */
 
 CRADLE_UNCHECKED_COLLECTION
@@ -769,7 +815,8 @@ int main(void) {
       WITH_FIXTURE(more_roots_have_names), WITH_FIXTURE(weak_slots_are_no_references),
       WITH_FIXTURE(while_the_dead_are_found), WITH_FIXTURE(immediates_of_pairs_are_no_addresses),
       WITH_FIXTURE(what_comes_back_leads_to_nothing_dead),
-      WITH_FIXTURE(a_dump_that_cannot_be_written), WITH_FIXTURE(callbacks_that_use_the_heap),
+      WITH_FIXTURE(a_dump_that_cannot_be_written), WITH_FIXTURE(two_dumps_to_one_file),
+      WITH_FIXTURE(callbacks_that_use_the_heap),
       WITH_FIXTURE(another_thread),       WITH_FIXTURE(a_heap_without_a_mutator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,27 +6,27 @@
 #include <stdlib.h>
 
 static crd_exit_entry *all;
-static crd_lock lock;
+static crd_process_lock lock;
 static bool registered;
 
 static void run_all(void) {
-  if (!crd_lock_try(&lock)) return;
+  if (!crd_process_lock_try(&lock)) return;
   for (crd_exit_entry *entry = all; entry != NULL; entry = entry->next) entry->run(entry);
-  crd_lock_release(&lock);
+  crd_process_lock_release(&lock);
 }
 
 void crd_exit_list_add(crd_exit_entry *entry) {
-  crd_lock_take(&lock);
+  crd_process_lock_take(&lock);
   entry->next = all;
-  all = entry;
+  __atomic_store_n(&all, entry, __ATOMIC_RELEASE);
   if (!registered) registered = atexit(run_all) == 0;
-  crd_lock_release(&lock);
+  crd_process_lock_release(&lock);
 }
 
 void crd_exit_list_remove(const crd_exit_entry *entry) {
-  crd_lock_take(&lock);
+  crd_process_lock_take(&lock);
   crd_exit_entry **link = &all;
   while (*link != entry) link = &(*link)->next;
   *link = entry->next;
-  crd_lock_release(&lock);
+  crd_process_lock_release(&lock);
 }

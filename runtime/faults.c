@@ -40,7 +40,7 @@ struct crd_faults {
 /* [faults.2] heaps: read by the handler without the lock. */
 static crd_faults *heaps[HEAPS_MOST];
 static size_t heap_count;
-static crd_lock lock;
+static crd_process_lock lock;
 static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
 static bool installed[SIGNALS]; /* and not taken away: a handler that came later may still call ours */
@@ -333,11 +333,11 @@ static void put_in_list(crd_faults *from, crd_faults *to) {
 }
 
 static void end(crd_faults *faults) {
-  crd_lock_take(&lock);
+  crd_process_lock_take(&lock);
   put_in_list(faults, NULL);
   give_stack_back(faults);
   if (heap_count == 0) uninstall();
-  crd_lock_release(&lock);
+  crd_process_lock_release(&lock);
   free(faults);
 }
 
@@ -361,11 +361,11 @@ crd_faults *crd_faults_open(cradle_options *options) {
 
 void crd_faults_hand_over(crd_faults *faults, cradle_heap *heap) {
   faults->heap = heap;
-  crd_lock_take(&lock);
+  crd_process_lock_take(&lock);
   if (faults->how == CRADLE_FAULTS_OWN_STACK) take_stack(faults);
   install(faults->how == CRADLE_FAULTS_OWN_STACK);
   put_in_list(NULL, faults);
-  crd_lock_release(&lock);
+  crd_process_lock_release(&lock);
 }
 
 void crd_faults_close(crd_faults *faults) {

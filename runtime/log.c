@@ -49,7 +49,7 @@ static void write_entry(crd_log *log, crd_log_entry entry) {
 }
 
 static void section_was_written(crd_log *log, crd_section section) {
-  if (is_selected(log, section)) crd_log_file_section_end(&log->writer.file, log->depth == 0);
+  if (is_selected(log, section)) crd_log_file_section_end(&log->writer.file, log->written_depth == 0);
 }
 
 static void begin_section(crd_log *log, crd_log_entry entry) {
@@ -141,6 +141,7 @@ static void write_head(crd_log *log) {
   log->sink->head(log->sink, writer, unix_ns);
   if (log->sink->writes_head_now) crd_log_file_flush(&writer->file);
   if (writer->head_as_section) section_was_written(log, CRD_SECTION_LOG);
+  crd_log_file_head_written(&writer->file);
 }
 
 static void adopt_if_forked(crd_log *log) {

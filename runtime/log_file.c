@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -37,27 +36,40 @@ char *crd_path_with_pid(const char *name) {
 
 /* --- opening --- */
 
+static crd_process_lock opening; /* [log_file.5] */
+
+static void lock_shared(int fd) {
+  while (flock(fd, LOCK_SH) != 0 && errno == EINTR) {}
+}
+
 /* A shared lock says that somebody writes; whoever gets the exclusive one is alone and may empty
  * the file. File systems without locks count as alone. The answer matters for programs that start
  * others with the same CRADLE_LOG. */
-static bool is_only_writer(int fd) {
+static bool lock_as_writer(int fd) {
   bool alone = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-  flock(fd, LOCK_SH);
+  if (!alone) lock_shared(fd);
   return alone;
 }
 
-static void empty_if_old(const crd_log_file *file) {
+static bool is_regular(int fd) {
   struct stat status;
-  if (fstat(file->fd, &status) != 0 || !S_ISREG(status.st_mode)) return;
-  bool alone = is_only_writer(file->fd);
-  if (!crd_first_time(file->path) || !alone) return;
-  if (ftruncate(file->fd, 0) != 0) crd_report("CRADLE_LOG: %s: %s; appending", file->path, strerror(errno));
+  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* True for a pipe or a terminal, too. */
 static bool is_empty(int fd) {
   struct stat status;
-  return fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0;
+  return fstat(fd, &status) == 0 && status.st_size == 0;
+}
+
+/* What cannot be looked into, standard error or a pipe, begins with the process's first log. */
+static void begin_head(crd_log_file *file, const char *name) {
+  crd_process_lock_take(&opening);
+  bool regular = file->path != NULL && is_regular(file->fd);
+  file->alone = regular && lock_as_writer(file->fd);
+  bool first = crd_first_time(name);
+  if (file->alone && first && ftruncate(file->fd, 0) != 0)
+    crd_report("CRADLE_LOG: %s: %s; appending", name, strerror(errno));
+  file->begins_empty = regular ? is_empty(file->fd) : first;
 }
 
 static bool open_path(crd_log_file *file) {
@@ -66,22 +78,25 @@ static bool open_path(crd_log_file *file) {
   while (file->fd < 0 && errno == EINTR);
   if (file->fd < 0) return false;
   file->interactive = isatty(file->fd);
-  empty_if_old(file);
-  file->begins_empty = is_empty(file->fd);
   return true;
 }
 
+/* Opening a pipe waits for its reader, and is done before others wait for us. */
 static bool open_target(crd_log_file *file) {
   file->owner = getpid();
   file->length = 0;
   if (strcmp(file->name, "-") == 0) {
     file->fd = STDERR_FILENO;
-    file->interactive = file->begins_empty = true;
+    file->interactive = true;
+    begin_head(file, file->name);
     return true;
   }
   free(file->path);
   file->path = crd_path_with_pid(file->name);
-  if (file->path != NULL && open_path(file)) return true;
+  if (file->path != NULL && open_path(file)) {
+    begin_head(file, file->path);
+    return true;
+  }
   crd_report("CRADLE_LOG: %s: %s; there will be no log", file->path != NULL ? file->path : file->name, strerror(errno));
   return false;
 }
@@ -119,6 +134,11 @@ bool crd_log_file_open(crd_log_file *file, const char *name) {
   return opened;
 }
 
+void crd_log_file_head_written(crd_log_file *file) {
+  if (file->alone && file->fd >= 0) lock_shared(file->fd);
+  crd_process_lock_release(&opening);
+}
+
 static void close_descriptor(crd_log_file *file) {
   if (file->fd >= 0 && file->fd != STDERR_FILENO) close(file->fd);
   file->fd = -1;
@@ -142,32 +162,17 @@ bool crd_log_file_renew(crd_log_file *file) {
   file->length = 0;
   file->owner = getpid();
   if (file->ours != NULL) *file->ours = 1;
-  if (file->interactive || file->stopped) return false;
+  if (file->stopped) return false;
+  if (file->interactive) {
+    begin_head(file, file->path != NULL ? file->path : file->name);
+    return true;
+  }
   close_descriptor(file);
   file->stopped = strstr(file->name, "%d") == NULL || !open_target(file);
   return !file->stopped;
 }
 
 /* --- writing --- */
-
-/* Standard error may have been made non-blocking by somebody else. */
-static bool wait_for_room(int fd) {
-  struct pollfd descriptor = {.fd = fd, .events = POLLOUT};
-  return poll(&descriptor, 1, -1) >= 0 || errno == EINTR;
-}
-
-static bool write_all(int fd, const char *text, size_t length) {
-  while (length != 0) {
-    ptrdiff_t written = crd_write_quietly(fd, text, length);
-    if (written < 0) {
-      if (errno == EAGAIN && wait_for_room(fd)) continue;
-      return false;
-    }
-    text += written;
-    length -= (size_t)written;
-  }
-  return true;
-}
 
 static void stop(crd_log_file *file) {
   const char *reason = strerror(errno);
@@ -181,13 +186,13 @@ void crd_log_file_flush(crd_log_file *file) {
   int error = errno; /* the program's: it did not ask for this write */
   file->length = 0;
   if (length == 0 || file->stopped || crd_log_file_is_inherited(file)) return;
-  if (!write_all(file->fd, file->buffer, length)) stop(file);
+  if (!crd_write_all(file->fd, file->buffer, length)) stop(file);
   errno = error;
 }
 
 void crd_log_file_section_end(crd_log_file *file, bool outermost) {
   bool nearly_full = sizeof file->buffer - file->length < CRD_LOG_SECTION_BYTES;
-  if (file->interactive || (outermost && (nearly_full || file->unbuffered))) crd_log_file_flush(file);
+  if (outermost && (nearly_full || file->interactive || file->unbuffered)) crd_log_file_flush(file);
 }
 
 void crd_log_file_put_slow(crd_log_file *file, const char *text, size_t length) {

@@ -5,9 +5,12 @@
  *              it inherited: the parent has it, and writes it.
  * [log_file.3] The program never fails because of its log. The first error is told on standard
  *              error; then the file is stopped, and takes and drops whatever is put into it.
- * [log_file.4] The buffer is written where the log's writer says that a section ended, or when it
- *              is full; so files that several heaps share (they are opened for appending) hold
- *              whole sections unless one exceeds the buffer.
+ * [log_file.4] The buffer is written where the log's writer says that an outermost section ended, or
+ *              when it is full; so files that several heaps share (they are opened for appending), and
+ *              standard error, hold whole sections unless one exceeds the buffer.
+ * [log_file.5] One head is written after the other: a lock of the process is held from the opening to
+ *              crd_log_file_head_written, and where nobody else writes the file, an exclusive lock of
+ *              it keeps other processes waiting.
  */
 #ifndef CRADLE_RUNTIME_LOG_FILE_H
 #define CRADLE_RUNTIME_LOG_FILE_H
@@ -28,10 +31,11 @@ typedef struct crd_log_file {
   int fd;            /* -1: none */
   pid_t owner;       /* the process that writes */
   char *ours;        /* a page that fork clears in the child, else not 0; NULL: the kernel has none */
-  bool interactive;  /* a terminal or standard error: written at the end of every section */
+  bool interactive;  /* a terminal or standard error: written at the end of every outermost section */
   bool unbuffered;   /* the process is exiting: written at the end of every outermost section */
   bool stopped;      /* [log_file.3] */
   bool begins_empty; /* nothing was in it when it was opened */
+  bool alone;        /* [log_file.5]: the exclusive lock is held */
   size_t length;
   char buffer[CRD_LOG_BUFFER_BYTES];
 } crd_log_file;
@@ -40,22 +44,24 @@ typedef struct crd_log_file {
 char *crd_path_with_pid(const char *name);
 
 /* Opens the file called name, in which each %d is the process's number; "-" is standard error. The
- * file is emptied, unless this process has written to it before or another one is writing now.
- * false: an error was reported. */
+ * file is emptied, unless this process has written to it before or another one is writing now. Others
+ * wait until crd_log_file_head_written. false: an error was reported. */
 bool crd_log_file_open(crd_log_file *file, const char *name);
+/* What must be first in the file was flushed. Every opening that succeeded is followed by it. */
+void crd_log_file_head_written(crd_log_file *file);
 /* Writes the rest and closes. */
 void crd_log_file_close(crd_log_file *file);
 
 /* True in a child of fork until crd_log_file_renew. Asked at every outermost section: no system
  * call where the kernel has MADV_WIPEONFORK. */
 bool crd_log_file_is_inherited(const crd_log_file *file);
-/* Makes an inherited file the child's: with %d it is opened anew under the child's number (true is
- * returned, and the file has no head yet), standard error and terminals are kept, any other file
+/* Makes an inherited file the child's: standard error and terminals are kept, with %d it is opened anew
+ * under the child's number; true is returned then, and it is as after an opening. Any other file
  * stops. */
 bool crd_log_file_renew(crd_log_file *file);
 
 void crd_log_file_flush(crd_log_file *file);
-/* A section has ended; outermost: none is open now. */
+/* A section has ended; outermost: of those that are written, none is open now. */
 void crd_log_file_section_end(crd_log_file *file, bool outermost);
 CRADLE_COLD void crd_log_file_put_slow(crd_log_file *file, const char *text, size_t length);
 

@@ -188,18 +188,26 @@ static bool may_write(crd_profile *profile) {
   return strstr(profile->name, "%d") != NULL && open_file(profile);
 }
 
+/* Closes the descriptor. */
+static bool write_tree(const crd_profile *profile) {
+  crd_quiet quiet;
+  FILE *file = fdopen(profile->fd, "w");
+  if (file == NULL) {
+    close(profile->fd);
+    return false;
+  }
+  crd_quiet_begin(&quiet);
+  crd_speedscope_write(file, &profile->tree, &profile->facts);
+  bool done = ferror(file) == 0;
+  done &= fclose(file) == 0;
+  crd_quiet_end(&quiet);
+  return done;
+}
+
 static void write_file(crd_profile *profile) {
   /* EINVAL: a device or a pipe, which holds nothing old. */
   bool failed = ftruncate(profile->fd, 0) != 0 && errno != EINVAL;
-  FILE *file = fdopen(profile->fd, "w");
-  if (file != NULL) {
-    crd_speedscope_write(file, &profile->tree, &profile->facts);
-    failed |= ferror(file) != 0;
-    failed |= fclose(file) != 0;
-  } else {
-    failed = true;
-    close(profile->fd);
-  }
+  failed |= !write_tree(profile);
   if (failed)
     crd_report("CRADLE_PROFILE: %s: %s; the profile is not complete", profile->path,
                strerror(errno));

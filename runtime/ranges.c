@@ -35,36 +35,46 @@ struct crd_ranges {
 
 /* [ranges.1] */
 static crd_ranges *all_heaps;
-static crd_lock all_heaps_lock;
+static crd_process_lock all_heaps_lock;
 static bool failed; /* [ranges.4] */
 
 /* --- the file --- */
 
-static bool put_heap(FILE *file, const crd_ranges *ranges) {
+static void put_heap(FILE *file, const crd_ranges *ranges) {
   for (int i = 0; i < REGIONS; i++) {
     const range *region = &ranges->regions[i];
-    if (fprintf(file, "%jx-%jx %s\n", (uintmax_t)region->start, (uintmax_t)region->end, region->name) < 0) return false;
+    fprintf(file, "%jx-%jx %s\n", (uintmax_t)region->start, (uintmax_t)region->end, region->name);
   }
-  return true;
 }
 
-/* All heaps that publish in the file of that name. */
-static bool put_heaps(FILE *file, const char *file_name) {
-  if (fputs("cradle-ranges 1\n", file) < 0) return false;
+/* All heaps that publish in the file of that name, as text that the caller frees. NULL: no memory. It is put together in memory:
+ * the buffer of a file, copied by a fork, would be written by the child too. */
+static char *text_of_heaps(const char *file_name, size_t *length) {
+  char *text = NULL;
+  FILE *file = open_memstream(&text, length);
+  if (file == NULL) return NULL;
+  fputs("cradle-ranges 1\n", file);
   for (const crd_ranges *heap = all_heaps; heap != NULL; heap = heap->next_heap)
-    if (strcmp(heap->file_name, file_name) == 0 && !put_heap(file, heap)) return false;
-  return true;
+    if (strcmp(heap->file_name, file_name) == 0) put_heap(file, heap);
+  bool failed = ferror(file) != 0;
+  if (fclose(file) == 0 && !failed) return text;
+  free(text);
+  return NULL;
+}
+
+static bool write_text(const char *path, const char *text, size_t length) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (fd < 0) return false;
+  bool done = crd_write_all(fd, text, length);
+  return close(fd) == 0 && done;
 }
 
 static bool write_new(const char *path, const char *file_name) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-  FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-  if (file == NULL) {
-    if (fd >= 0) close(fd);
-    return false;
-  }
-  bool done = put_heaps(file, file_name);
-  return fclose(file) == 0 && done;
+  size_t length;
+  char *text = text_of_heaps(file_name, &length);
+  bool done = text != NULL && write_text(path, text, length);
+  free(text);
+  return done;
 }
 
 static bool replace(const char *path, const char *file_name) {
@@ -100,7 +110,7 @@ static void rewrite(const char *file_name) {
 
 static void enlist(crd_ranges *ranges) {
   ranges->next_heap = all_heaps;
-  all_heaps = ranges;
+  __atomic_store_n(&all_heaps, ranges, __ATOMIC_RELEASE);
   ranges->published = true;
 }
 
@@ -117,20 +127,20 @@ static bool may_write(const crd_ranges *ranges) {
 }
 
 static void end(crd_ranges *ranges) {
-  crd_lock_take(&all_heaps_lock);
+  crd_process_lock_take(&all_heaps_lock);
   delist(ranges);
   if (may_write(ranges)) rewrite(ranges->file_name);
-  crd_lock_release(&all_heaps_lock);
+  crd_process_lock_release(&all_heaps_lock);
   crd_ranges_close(ranges);
 }
 
 /* [ranges.3] */
 static void adopt_if_forked(crd_ranges *ranges) {
   if (!ranges->published || ranges->owner == getpid() || !may_write(ranges)) return;
-  crd_lock_take(&all_heaps_lock);
+  crd_process_lock_take(&all_heaps_lock);
   ranges->owner = getpid();
   rewrite(ranges->file_name);
-  crd_lock_release(&all_heaps_lock);
+  crd_process_lock_release(&all_heaps_lock);
 }
 
 /* --- a heap's life --- */
@@ -169,10 +179,10 @@ void crd_ranges_publish(crd_ranges *ranges, cradle_heap *heap) {
   const cradle_region *regions[REGIONS] = {&memory.nursery, &memory.arenas, &memory.metadata};
   for (int i = 0; i < REGIONS; i++)
     ranges->regions[i] = (range){regions[i]->start, regions[i]->start + regions[i]->reserved_bytes, regions[i]->name};
-  crd_lock_take(&all_heaps_lock);
+  crd_process_lock_take(&all_heaps_lock);
   enlist(ranges);
   rewrite(ranges->file_name);
-  crd_lock_release(&all_heaps_lock);
+  crd_process_lock_release(&all_heaps_lock);
 }
 
 void crd_ranges_close(crd_ranges *ranges) {

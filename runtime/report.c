@@ -2,8 +2,8 @@
 #include "runtime/report.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +30,29 @@ void crd_lock_release(crd_lock *lock) {
   __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
 }
 
+static bool take_if_held_by(crd_process_lock *lock, pid_t holder, pid_t self) {
+  return __atomic_compare_exchange_n(&lock->holder, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+bool crd_process_lock_try(crd_process_lock *lock) {
+  pid_t self = getpid();
+  for (int i = 0; i < LOCK_ATTEMPTS; i++) {
+    pid_t holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
+    if (holder != self && take_if_held_by(lock, holder, self)) return true;
+    sched_yield();
+  }
+  return false;
+}
+
+/* Between attempts it sleeps: the holder may wait for a disk. */
+void crd_process_lock_take(crd_process_lock *lock) {
+  while (!crd_process_lock_try(lock)) nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+void crd_process_lock_release(crd_process_lock *lock) {
+  __atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
+}
+
 /* The process's state of [report.1]. Texts are never freed: they are few, and what was said stays
  * said. */
 typedef struct said {
@@ -37,7 +60,7 @@ typedef struct said {
   char text[];
 } said;
 static said *all_said;
-static crd_lock said_lock;
+static crd_process_lock said_lock;
 
 static bool was_said(const char *text) {
   for (const said *one = all_said; one != NULL; one = one->next)
@@ -52,34 +75,72 @@ static void remember(const char *text) {
   if (one == NULL) return;
   memcpy(one->text, text, bytes);
   one->next = all_said;
-  all_said = one;
+  __atomic_store_n(&all_said, one, __ATOMIC_RELEASE);
 }
 
 bool crd_first_time(const char *text) {
-  crd_lock_take(&said_lock);
+  crd_process_lock_take(&said_lock);
   bool first = !was_said(text);
   if (first) remember(text);
-  crd_lock_release(&said_lock);
+  crd_process_lock_release(&said_lock);
   return first;
 }
 
-ptrdiff_t crd_write_quietly(int fd, const char *text, size_t length) {
-  sigset_t pipe_signal, before, pending;
-  sigemptyset(&pending);
-  sigpending(&pending);
-  sigemptyset(&pipe_signal);
-  sigaddset(&pipe_signal, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-  ptrdiff_t written;
-  do written = write(fd, text, length);
-  while (written < 0 && errno == EINTR);
+/* The signals that writing raises, but those in except. */
+static sigset_t raised_by_writing(const sigset_t *except) {
+  sigset_t set;
+  sigemptyset(&set);
+  if (!sigismember(except, SIGPIPE)) sigaddset(&set, SIGPIPE);
+  if (!sigismember(except, SIGXFSZ)) sigaddset(&set, SIGXFSZ);
+  return set;
+}
+
+void crd_quiet_begin(crd_quiet *quiet) {
+  sigset_t none, block;
+  sigemptyset(&none);
+  block = raised_by_writing(&none);
+  sigemptyset(&quiet->pending);
+  sigpending(&quiet->pending);
+  pthread_sigmask(SIG_BLOCK, &block, &quiet->before);
+}
+
+/* What our writes raised is taken back; a signal that waited before stays. */
+void crd_quiet_end(const crd_quiet *quiet) {
   int error = errno;
-  /* The signal that our write raised is taken back; one that waited before stays. */
-  if (written < 0 && error == EPIPE && !sigismember(&pending, SIGPIPE))
-    sigtimedwait(&pipe_signal, NULL, &(struct timespec){0, 0});
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  sigset_t ours = raised_by_writing(&quiet->pending);
+  while (sigtimedwait(&ours, NULL, &(struct timespec){0, 0}) > 0) {}
+  pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
   errno = error;
+}
+
+ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length) {
+  crd_quiet quiet;
+  ptrdiff_t written;
+  crd_quiet_begin(&quiet);
+  do written = write(fd, bytes, length);
+  while (written < 0 && errno == EINTR);
+  crd_quiet_end(&quiet);
   return written;
+}
+
+/* Standard error may have been made non-blocking by somebody else. */
+static bool wait_for_room(int fd) {
+  struct pollfd descriptor = {.fd = fd, .events = POLLOUT};
+  return poll(&descriptor, 1, -1) >= 0 || errno == EINTR;
+}
+
+bool crd_write_all(int fd, const void *bytes, size_t length) {
+  const char *next = bytes;
+  while (length != 0) {
+    ptrdiff_t written = crd_write_quietly(fd, next, length);
+    if (written < 0) {
+      if (errno == EAGAIN && wait_for_room(fd)) continue;
+      return false;
+    }
+    next += written;
+    length -= (size_t)written;
+  }
+  return true;
 }
 
 static void hide_control_characters(char *text) {

@@ -10,6 +10,9 @@
 
 #include <cradle/base.h>
 
+#include <signal.h>
+#include <sys/types.h>
+
 /* True the first time that the process asks about text. Runs from any thread. */
 bool crd_first_time(const char *text);
 
@@ -17,12 +20,23 @@ bool crd_first_time(const char *text);
  * many lines that made, 1 or 0. */
 int crd_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* write(2) that neither raises SIGPIPE nor stops at an interruption: a reader that goes away is an
- * error of this write, not the end of the program. Returns what write does. */
-ptrdiff_t crd_write_quietly(int fd, const char *text, size_t length);
+/* Between begin and end a write of this thread raises neither SIGPIPE nor SIGXFSZ: a reader that goes
+ * away and the limit on the size of files are errors of that write, not the end of the program. Keeps
+ * errno. */
+typedef struct crd_quiet {
+  sigset_t before, pending; /* the thread's mask and its pending signals at the beginning */
+} crd_quiet;
+void crd_quiet_begin(crd_quiet *quiet);
+void crd_quiet_end(const crd_quiet *quiet);
 
-/* A lock for a few instructions; it works in a child of fork, too, unless another thread held it
- * at the fork. */
+/* write(2) that raises none of these signals and does not stop at an interruption. Returns what write
+ * does. */
+ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length);
+/* All of it, quietly. false: errno says why. */
+bool crd_write_all(int fd, const void *bytes, size_t length);
+
+/* A lock for a heap's own, without system calls; it works in a child of fork, too, unless another
+ * thread held it at the fork. */
 typedef struct crd_lock {
   bool taken;
 } crd_lock;
@@ -30,5 +44,16 @@ void crd_lock_take(crd_lock *lock);
 /* Gives up after a while; false then. */
 bool crd_lock_try(crd_lock *lock);
 void crd_lock_release(crd_lock *lock);
+
+/* A lock for what is the process's, whose holder may write files. In a child of fork it is taken over
+ * from a thread of the parent that held it at the fork and does not exist here; what it guards must
+ * therefore be sound after each store. */
+typedef struct crd_process_lock {
+  pid_t holder; /* 0: free */
+} crd_process_lock;
+void crd_process_lock_take(crd_process_lock *lock);
+/* Gives up after a while; false then. */
+bool crd_process_lock_try(crd_process_lock *lock);
+void crd_process_lock_release(crd_process_lock *lock);
 
 #endif

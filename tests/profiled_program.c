@@ -191,6 +191,7 @@ int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
     run(&one, ROUNDS);
     print_shares(&one, ROUNDS);
   }
+  if (strcmp(mode, "wait") == 0) fflush(stdout), getchar(); /* until the test lets it end */
   if (strcmp(mode, "abort") == 0) abort();
   if (strcmp(mode, "exit") == 0) exit(0); /* the heap is still there */
   close_heap(&one);

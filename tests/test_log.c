@@ -9,15 +9,19 @@
 #include <cradle/cradle.h>
 
 #include "runtime/log.h"
+#include "runtime/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/cradle-test-log-XXXXXX";
@@ -320,12 +324,16 @@ static void a_dash_is_standard_error(void **state) {
   free(text);
 }
 
-static void minor_then_look(void *data) {
+static long bytes_on_stderr(void) {
   struct stat status;
+  fstat(STDERR_FILENO, &status);
+  return (long)status.st_size;
+}
+
+static void minor_then_look(void *data) {
   crd_log *log = open_log(":", "-");
   send_minor(log);
-  fstat(STDERR_FILENO, &status);
-  *(long *)data = (long)status.st_size;
+  *(long *)data = bytes_on_stderr();
   crd_log_close(log);
 }
 
@@ -338,7 +346,37 @@ static void standard_error_is_written_at_each_section(void **state) {
   free(text);
 }
 
+/* What lies in a section is written with it, so that heaps on several threads do not mix; where it alone is selected, at its
+ * own end. */
+static void roots_then_look(void *data) {
+  long *grown = data;
+  for (int i = 0; i < 2; i++) {
+    crd_log *log = open_log(i == 0 ? "gc-minor:" : "gc-minor-w:", "-");
+    long before = bytes_on_stderr();
+    send_event(log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN});
+    send_kind(log, CRADLE_EVENT_ROOTS_BEGIN);
+    send_kind(log, CRADLE_EVENT_ROOTS_END);
+    grown[i] = bytes_on_stderr() - before;
+    crd_log_close(log);
+  }
+}
+
+static void inner_sections_wait_for_theirs_on_standard_error(void **state) {
+  long grown[2];
+  (void)state;
+  free(errors_of(roots_then_look, grown));
+  assert_int_equal(grown[0], 0);
+  assert_true(grown[1] > 0);
+}
+
 /* --- what can go wrong --- */
+
+static int wait_for(pid_t child) {
+  int status;
+  pid_t ended = waitpid(child, &status, 0);
+  assert_true(ended == child || (ended > 0 && child == -1));
+  return status;
+}
 
 static void open_and_live(void *data) {
   for (int i = 0; i < 3; i++) {
@@ -419,6 +457,56 @@ static void a_reader_that_goes_away_stops_the_log_only(void **state) {
   free(text);
 }
 
+/* Lives in a child that may write files of one kilobyte, with its standard error in a pipe. */
+static int live_with_small_files(const char *path, int error) {
+  const struct rlimit small = {1024, 1024};
+  dup2(error, STDERR_FILENO);
+  setrlimit(RLIMIT_FSIZE, &small);
+  signal(SIGXFSZ, SIG_DFL);
+  send_life(open_log(":", path));
+  return 0;
+}
+
+static void a_limit_on_files_stops_the_log_only(void **state) {
+  const char *path = fresh_name(".log");
+  char said[600] = "";
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) _exit(live_with_small_files(path, ends[1]));
+  assert_int_equal(wait_for(child), 0);
+  close(ends[1]);
+  assert_true(read(ends[0], said, sizeof said - 1) > 0);
+  close(ends[0]);
+  assert_has(said, "File too large; the log stops\n");
+}
+
+/* The program's own signal, which it has blocked, is still there after a write of ours that fails. */
+static void a_signal_that_waited_stays(void **state) {
+  static const int signals[] = {SIGPIPE, SIGXFSZ};
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  close(ends[0]);
+  for (int i = 0; i < 2; i++) {
+    sigset_t one, before, pending;
+    sigemptyset(&one);
+    sigaddset(&one, signals[i]);
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    raise(signals[i]);
+    assert_int_equal(crd_write_quietly(ends[1], "x", 1), -1);
+    assert_int_equal(errno, EPIPE);
+    sigpending(&pending);
+    assert_true(sigismember(&pending, signals[i]));
+    assert_false(sigismember(&pending, signals[!i]));
+    assert_int_equal(sigtimedwait(&one, NULL, &(struct timespec){0, 0}), signals[i]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  }
+  close(ends[1]);
+}
+
 /* --- forms --- */
 
 static void prefixes_select_in_every_form(void **state) {
@@ -460,6 +548,103 @@ static void heaps_share_a_trace(void **state) {
   assert_int_equal(count_of(text, "\"thread_name\""), 2);
   assert_int_equal(count_of(text, "\"ph\":\"B\""), count_of(text, "\"ph\":\"E\""));
   free(text);
+}
+
+static void assert_one_trace(const char *text) {
+  assert_int_equal(strncmp(text, "[{", 2), 0);
+  assert_int_equal(count_of(text, "\n,{"), count_of(text, "\n") - 1);
+}
+
+static void write_old(const char *path) {
+  FILE *file = fopen(path, "w");
+  fputs("yesterday's\n", file);
+  fclose(file);
+}
+
+static pthread_barrier_t all_ready;
+
+static void *live_with_others(void *path) {
+  pthread_barrier_wait(&all_ready);
+  crd_log_close(open_log("trace:", path));
+  return NULL;
+}
+
+/* Whoever comes first empties the file and begins the array, however close the others are. */
+static void heaps_of_threads_begin_one_trace(void **state) {
+  enum { THREADS = 4, ROUNDS = 200 };
+  (void)state;
+  pthread_barrier_init(&all_ready, NULL, THREADS);
+  for (int round = 0; round < ROUNDS; round++) {
+    pthread_t threads[THREADS];
+    char path[300];
+    snprintf(path, sizeof path, "%s", fresh_name(".log"));
+    write_old(path);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, live_with_others, path), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    char *text = must_read(path);
+    assert_one_trace(text);
+    assert_int_equal(count_of(text, "\"thread_name\""), THREADS);
+    free(text);
+  }
+  pthread_barrier_destroy(&all_ready);
+}
+
+/* In another process, since this one has logged to standard error. */
+static void live_twice_as_trace(void *data) {
+  (void)data;
+  pid_t child = fork();
+  if (child == 0) execl("/proc/self/exe", "test_log", "--two-traces", "-", (char *)NULL);
+  assert_int_equal(wait_for(child), 0);
+}
+
+static void heaps_begin_one_trace_on_standard_error(void **state) {
+  (void)state;
+  char *text = errors_of(live_twice_as_trace, NULL);
+  assert_one_trace(text);
+  free(text);
+}
+
+static void heaps_begin_one_trace_in_a_pipe(void **state) {
+  char path[300], text[4096] = "";
+  (void)state;
+  snprintf(path, sizeof path, "%s", fresh_name(".fifo"));
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  for (int i = 0; i < 2; i++) crd_log_close(open_log("trace:", path));
+  assert_true(read(reader, text, sizeof text - 1) > 0);
+  close(reader);
+  assert_one_trace(text);
+}
+
+static void live_when_closed(const char *path, const int ends[2]) {
+  char none;
+  close(ends[1]);
+  (void)!read(ends[0], &none, 1);
+  crd_log_close(open_log("trace:", path));
+}
+
+/* One process may empty the file just as another one writes its head. */
+static void processes_begin_one_trace(void **state) {
+  enum { PROCESSES = 4, ROUNDS = 200 };
+  (void)state;
+  fflush(NULL);
+  for (int round = 0; round < ROUNDS; round++) {
+    const char *path = fresh_name(".log");
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    write_old(path);
+    for (int i = 0; i < PROCESSES; i++) {
+      if (fork() != 0) continue;
+      live_when_closed(path, ends);
+      _exit(0);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    for (int i = 0; i < PROCESSES; i++) assert_int_equal(wait_for(-1), 0);
+    char *text = must_read(path);
+    assert_one_trace(text);
+    free(text);
+  }
 }
 
 static void heaps_are_told_apart(void **state) {
@@ -521,10 +706,8 @@ static void d_is_the_process(void **state) {
 
 static void an_old_log_is_replaced(void **state) {
   const char *path = fresh_name(".log");
-  FILE *file = fopen(path, "w");
   (void)state;
-  fputs("yesterday's\n", file);
-  fclose(file);
+  write_old(path);
   send_life(open_log(":", path));
   char *text = must_read(path);
   assert_lacks(text, "yesterday's");
@@ -541,12 +724,6 @@ static void heaps_of_a_process_share_the_file(void **state) {
   char *text = must_read(path);
   assert_int_equal(count_of(text, "] {gc-heap-end"), 3);
   free(text);
-}
-
-static int wait_for(pid_t child) {
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  return status;
 }
 
 static void a_file_that_another_process_writes_is_kept(void **state) {
@@ -683,6 +860,38 @@ static void a_child_gets_its_own_file_with_d(void **state) {
   free(text);
 }
 
+static void fork_on_stderr(void *data) {
+  crd_log *log = open_log(data, "-");
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    _exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  crd_log_close(log);
+}
+
+/* Its sections would be taken for its parent's. */
+static void a_child_has_its_own_label_on_standard_error(void **state) {
+  char label[60], *text = errors_of(fork_on_stderr, (char *)(uintptr_t) ":");
+  (void)state;
+  assert_int_equal(read_sections(text), 6);
+  const char *childs = strstr(strstr(text, "{cradle-log") + 1, "{cradle-log\nheap: ");
+  assert_non_null(childs);
+  assert_int_equal(sscanf(childs, "{cradle-log\nheap: %59s", label), 1);
+  assert_int_not_equal(strtol(label, NULL, 10), getpid());
+  assert_non_null(strstr(childs, "{gc-minor\nheap: "));
+  assert_int_equal(strncmp(strstr(childs, "{gc-minor\nheap: ") + 16, label, strlen(label)), 0);
+  free(text);
+  text = errors_of(fork_on_stderr, (char *)(uintptr_t) "trace:");
+  assert_int_equal(count_of(text, "\"process_name\""), 2);
+  assert_int_equal(strncmp(strchr(text, '\n'), "\n,{", 3), 0);
+  assert_int_equal(count_of(text, "\n,{"), count_of(text, "\n") - 1);
+  free(text);
+}
+
 static void a_normal_end_writes_the_rest(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
@@ -808,6 +1017,10 @@ static int act(const char *action, const char *path) {
     send_life(open_log(":", path));
     return 0;
   }
+  if (strcmp(action, "--two-traces") == 0) {
+    for (int i = 0; i < 2; i++) crd_log_close(open_log("trace:", path));
+    return 0;
+  }
   atexit(collect_at_exit);
   log_at_exit = open_log(":", path);
   return 0;
@@ -823,15 +1036,22 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_section_of_its_own_can_hold_the_head),
       cmocka_unit_test(a_dash_is_standard_error),
       cmocka_unit_test(standard_error_is_written_at_each_section),
+      cmocka_unit_test(inner_sections_wait_for_theirs_on_standard_error),
       cmocka_unit_test(nothing_asked_for_is_no_log),
       cmocka_unit_test(an_unwritable_path_is_told_once),
       cmocka_unit_test(a_missing_name_is_told),
       cmocka_unit_test(a_prefix_of_nothing_is_told),
       cmocka_unit_test(a_full_disk_stops_the_log_only),
       cmocka_unit_test(a_reader_that_goes_away_stops_the_log_only),
+      cmocka_unit_test(a_limit_on_files_stops_the_log_only),
+      cmocka_unit_test(a_signal_that_waited_stays),
       cmocka_unit_test(prefixes_select_in_every_form),
       cmocka_unit_test(words_are_escaped),
       cmocka_unit_test(heaps_share_a_trace),
+      cmocka_unit_test(heaps_of_threads_begin_one_trace),
+      cmocka_unit_test(heaps_begin_one_trace_on_standard_error),
+      cmocka_unit_test(heaps_begin_one_trace_in_a_pipe),
+      cmocka_unit_test(processes_begin_one_trace),
       cmocka_unit_test(heaps_are_told_apart),
       cmocka_unit_test(a_word_of_nothing_is_told_beside_good_ones),
       cmocka_unit_test(a_full_disk_stops_the_trace_only),
@@ -846,6 +1066,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_child_writes_nothing_twice),
       cmocka_unit_test(a_child_that_only_exits_writes_nothing),
       cmocka_unit_test(a_child_gets_its_own_file_with_d),
+      cmocka_unit_test(a_child_has_its_own_label_on_standard_error),
       cmocka_unit_test(a_normal_end_writes_the_rest),
       cmocka_unit_test(what_comes_after_the_end_is_written_too),
       cmocka_unit_test(destroyed_before_the_hand_over_keeps_the_log),

@@ -10,6 +10,7 @@ import collections
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -215,11 +216,36 @@ def a_full_disk_is_told(program, folder):
     check("/dev/full: No space left on device; the profile is not complete" in result.stderr, result.stderr)
 
 
+def a_reader_that_goes_is_told(program, folder):
+    os.mkfifo(folder / "fifo")
+    reader = os.open(folder / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
+    environment["CRADLE_PROFILE"] = str(folder / "fifo")
+    # The program prints its shares just before it writes the profile; it stands there until the reader has gone.
+    process = subprocess.Popen([program, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, env=environment)
+    process.stdout.readline()
+    os.close(reader)
+    _, said = process.communicate("\n", timeout=200)
+    check(process.returncode == 0, f"the program ended with {process.returncode}")
+    check("fifo: Broken pipe; the profile is not complete" in said, said)
+
+
+def a_limit_on_files_is_told(program, folder):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
+    environment["CRADLE_PROFILE"] = str(folder / "profile.json")
+    result = subprocess.run([program, "shares"], capture_output=True, text=True, env=environment, timeout=200,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    check(result.returncode == 0, f"the program ended with {result.returncode}: {result.stderr}")
+    check("File too large; the profile is not complete" in result.stderr, result.stderr)
+
+
 TESTS = [
     shares_are_right, frames_say_where, ids_and_names_agree, no_stack_tells_types, deep_stacks_are_cut,
     many_functions_are_kept_apart, odd_names_are_json, exit_writes, what_is_young_at_exit_has_no_fate,
     an_old_file_is_replaced, abort_loses_the_profile_alone, heaps_have_their_own_files, a_child_leaves_its_parents_file,
     a_child_has_its_own_file, bad_input_is_told, a_full_disk_is_told,
+    a_reader_that_goes_is_told, a_limit_on_files_is_told,
 ]
 
 

@@ -4,9 +4,12 @@
 #include <cradle/runtime.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -130,6 +133,43 @@ static void a_child_has_a_file_of_its_own(void **state) {
   cradle_heap_free(heap);
 }
 
+static void *start_and_free(void *nothing) {
+  cradle_heap_free(start((cradle_listener){NULL, NULL}));
+  return nothing;
+}
+
+/* Another thread stands in the middle of publishing, because the file that it writes is a pipe that nobody reads. */
+CRADLE_UNCHECKED_COLLECTION
+static void a_child_goes_on_though_its_parent_was_publishing(void **state) {
+  (void)state;
+  char path[128], text[2000], pipe[128];
+  pthread_t publisher;
+  int status;
+  path_in(path, sizeof path, "%d.ranges");
+  cradle_heap *heap = start((cradle_listener){NULL, NULL});
+  snprintf(pipe, sizeof pipe, "%s/%d.ranges.%d", folder, (int)getpid(), (int)getpid());
+  assert_int_equal(mkfifo(pipe, 0600), 0);
+  pthread_create(&publisher, NULL, start_and_free, NULL);
+  nanosleep(&(struct timespec){0, 300000000}, NULL);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    cradle_collect_minor(cradle_mutator_new(heap));
+    cradle_heap_free(start((cradle_listener){NULL, NULL}));
+    _exit(0);
+  }
+  waitpid(child, &status, 0);
+  int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+  pthread_join(publisher, NULL);
+  close(reader);
+  assert_int_equal(status, 0);
+  snprintf(path, sizeof path, "%s/%d.ranges", folder, (int)child);
+  read_text(path, text, sizeof text);
+  assert_int_equal(strncmp(text, "cradle-ranges 1\n", 16), 0);
+  cradle_heap_free(heap);
+}
+
 static void a_child_leaves_its_parents_file_alone(void **state) {
   (void)state;
   char path[128], text[2000], expected[2000] = "cradle-ranges 1\n";
@@ -161,10 +201,10 @@ static void it_is_written_beside_a_log(void **state) {
   assert_non_null(strstr(text, "gc-heap-end}"));
 }
 
-static int start_without_a_place(void) {
-  char path[128], text[600] = "";
+/* The exit status of a child, 0 when the ranges cannot be published and that is told. */
+static int start_and_be_told(void) {
+  char text[600] = "";
   int ends[2];
-  path_in(path, sizeof path, "no/such/folder");
   if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) return 2;
   cradle_heap_free(start((cradle_listener){NULL, NULL}));
   close(ends[1]);
@@ -178,13 +218,31 @@ static int start_without_a_place(void) {
 
 static void a_place_that_is_none_is_told_once(void **state) {
   (void)state;
+  char path[128];
+  int status;
+  path_in(path, sizeof path, "no/such/folder");
   fflush(NULL);
   pid_t child = fork();
-  if (child == 0) _exit(start_without_a_place());
-  int status;
+  if (child == 0) _exit(start_and_be_told());
   waitpid(child, &status, 0);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
+  assert_int_equal(status, 0);
+}
+
+static void a_limit_on_files_is_told_and_leaves_nothing(void **state) {
+  (void)state;
+  char path[128];
+  const struct rlimit none = {0, 0};
+  int status;
+  path_in(path, sizeof path, "ranges");
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    setrlimit(RLIMIT_FSIZE, &none);
+    _exit(start_and_be_told());
+  }
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
+  assert_int_equal(files_in_folder(), 0);
 }
 
 #define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -193,9 +251,11 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FOLDER_TEST(the_file_follows_the_heaps),
       FOLDER_TEST(a_child_has_a_file_of_its_own),
+      FOLDER_TEST(a_child_goes_on_though_its_parent_was_publishing),
       FOLDER_TEST(a_child_leaves_its_parents_file_alone),
       FOLDER_TEST(it_is_written_beside_a_log),
       FOLDER_TEST(a_place_that_is_none_is_told_once),
+      FOLDER_TEST(a_limit_on_files_is_told_and_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,8 +127,8 @@ typedef bool (*cradle_write_function)(void *data, const void *bytes, size_t coun
  * contents. The form is in docs/heap-dump.md; about 16 bytes an object and 4 a reference. tools/cradle-heap reads it. Costs a
  * look at all slots and 1 MiB of memory. false: writing failed or memory was refused; error says which. Does not collect. */
 CRADLE_API bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error);
-/* The same to a file, which is written as PATH.partial and gets its name, and replaces what had it, when it is complete. error
- * names it. */
+/* The same to a file, which is written as PATH.partial.PROCESS.NUMBER and gets its name, and replaces what had it, when it is
+ * complete; of several at once, the one that is complete last. error names it. */
 CRADLE_API bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error);
 
 CRADLE_END_DECLS

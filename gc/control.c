@@ -54,7 +54,8 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
   cradle_heap *heap = mutator->heap;
   crd_arenas *arenas = &heap->old.arenas;
   if (error != NULL) error->message[0] = '\0';
-  if (arenas->committed_count > crd_heap_arenas_within(heap, bytes) || !leaves(heap, bytes, ROOM_MIN_ARENAS)) {
+  bool binds = crd_heap_arenas_within(heap, bytes) < arenas->capacity; /* or it is no less than there are addresses for */
+  if (binds && (arenas->committed_count > crd_heap_arenas_within(heap, bytes) || !leaves(heap, bytes, ROOM_MIN_ARENAS))) {
     make_fit(mutator, bytes);
     if (!leaves(heap, bytes, ROOM_MIN_ARENAS))
       return refuse(heap, "smaller than what lives, the nursery and two arenas", error);

@@ -29,7 +29,9 @@ void crd_death_minor(cradle_heap *heap, void *context, const cradle_word *stored
 
 void crd_death_minor_ended(cradle_heap *heap) {
   crd_services *services = heap->services;
-  if (heap->major.phase == MAJOR_MARKING && services->watching) crd_ephemerons_stored(&services->major, &services->minor);
+  if (heap->major.phase != MAJOR_MARKING || !services->watching) return;
+  crd_ephemerons_stored(&services->major, &services->minor);
+  if (heap->mark_stack.top != heap->mark_stack.base || heap->major.overflowed) services->major.progress = true; /* keys, perhaps */
 }
 
 /* --- major collections --- */

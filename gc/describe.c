@@ -52,7 +52,7 @@ static void describe_old(const cradle_heap *heap, uintptr_t address, cradle_addr
   info->object = found;
   info->offset = address - place;
   info->kind = info->offset == 0 ? CRADLE_ADDRESS_OBJECT : CRADLE_ADDRESS_INTERIOR;
-  if (heap_is_known_dead(heap, place)) info->kind = CRADLE_ADDRESS_DEAD;
+  if (heap_is_known_dead(heap, place) || crd_registry_is_open(heap, object)) info->kind = CRADLE_ADDRESS_DEAD;
 }
 
 void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info) {

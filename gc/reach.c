@@ -107,6 +107,7 @@ void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool epheme
   if (place == 0) {
     if (death->reaching && word_stack_push(&death->slots, (uintptr_t)slot | (value ? SLOT_HOLDS_VALUE : 0))) return;
     if (death->reaching) death->incomplete = true;
+    if (death->reaching && death->ordering) give_up_order(death); /* tracing tells nobody which it comes by */
     reach_by_tracing(death, value, slot, address);
     return;
   }

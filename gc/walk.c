@@ -67,12 +67,16 @@ static void found(walk_context *context, uintptr_t address) {
 }
 
 /* While the dead are found, an object that a finalizer brings back may still refer to one that it has not brought back yet, and the
- * value of a pair be as dead as its key: what is dead so far is not told. */
+ * value of a pair be as dead as its key: what is dead so far is not told, nor what is back without all that it leads to. */
+static bool is_dead_so_far(const cradle_heap *heap, uintptr_t address) {
+  return heap_is_known_dead(heap, address) || crd_registry_is_open(heap, (const cradle_word *)address);
+}
+
 static inline void walk_address(walk_context *context, cradle_word *slot, cradle_kind kind, uintptr_t address) {
   cradle_heap *heap = context->heap;
   bool young = address - (uintptr_t)heap->nursery.start < nursery_filled(heap);
   if (!young && !arenas_contain(&heap->old.arenas, address)) return;
-  if (!young && heap->major.phase == MAJOR_CLEARING && heap_is_known_dead(heap, address)) return;
+  if (!young && heap->major.phase == MAJOR_CLEARING && is_dead_so_far(heap, address)) return;
   found(context, address);
   crd_walker *walker = context->walker;
   if (walker->slot != NULL && !walker->stopped) walker->slot(walker->data, context->holder, slot, kind, address);
@@ -94,7 +98,7 @@ static void walk_pair_value(void *data, bool value, cradle_word *slot) {
 
 static void walk_object(walk_context *context, cradle_word *object, bool slots) {
   crd_walker *walker = context->walker;
-  if (walker->stopped) return;
+  if (walker->stopped || crd_registry_is_open(context->heap, object)) return;
   if (walker->object != NULL) {
     cradle_object_info info = crd_object_info(context->heap, object);
     walker->object(walker->data, &info);

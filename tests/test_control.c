@@ -300,6 +300,30 @@ static void hooks_come_after_the_listener(void **state) {
   assert_true(hooked.seen[CRADLE_EVENT_PAUSE] > 0);
 }
 
+/* A reservation that is full of what lives: no maximum that does not bind asks for room. */
+static void it_can_be_lifted_where_all_addresses_are_used(void **state) {
+  (void)state;
+  fixture full;
+  cradle_options options;
+  cradle_error error;
+  fixture_options(&full, &options);
+  fixture_unstress(&options);
+  options.nursery_bytes = (size_t)64 << 10;
+  options.reserve_bytes = (size_t)16 << 20;
+  fixture_open_with(&full, &options);
+  size_t count = 0;
+  for (void *large; (large = cradle_try_new_array(full.m, T_STRING, (size_t)1 << 20)) != NULL; count++) cradle_push(full.m, large);
+  for (void *small; (small = cradle_try_new_array(full.m, T_STRING, 8000)) != NULL; count++) cradle_push(full.m, small);
+  uint64_t before = fixture_stats(&full).major_collections;
+  assert_true(cradle_heap_set_max(full.m, (size_t)1 << 40, &error));
+  assert_true(cradle_heap_set_max(full.m, 0, &error));
+  assert_int_equal(fixture_stats(&full).major_collections, before);
+  assert_false(cradle_heap_set_max(full.m, (size_t)8 << 20, &error));
+  cradle_pop_many(full.m, count);
+  full.stressed = false;
+  fixture_close(&full);
+}
+
 static void hooks_that_are_not(void **state) {
   (void)state;
   counter c = {.hook = {.function = count, .data = &c, .events = 0}};
@@ -537,6 +561,7 @@ int main(void) {
       WITH_FIXTURE(it_bounds_the_threshold_and_what_is_kept),
       WITH_FIXTURE(it_can_be_raised_and_lifted),    WITH_FIXTURE(hooks_see_each_kind_of_collection),
       WITH_FIXTURE(hooks_come_after_the_listener),  WITH_FIXTURE(hooks_that_are_not),
+      WITH_FIXTURE(it_can_be_lifted_where_all_addresses_are_used),
       WITH_FIXTURE(a_hook_may_ask_for_a_safepoint), WITH_FIXTURE(hooks_that_use_the_heap),
       WITH_FIXTURE(hooks_as_the_heap_is_freed),
       WITH_FIXTURE(hooks_and_destructors),

@@ -252,6 +252,81 @@ static void a_value_is_seen_when_it_is_reached(void **state) {
   fixture_close(&f);
 }
 
+/* A key that is rooted while marking, after its pair was looked at and could not be watched: another pass finds the value. */
+static void a_key_that_is_rooted_late_keeps_its_value(void **state) {
+  (void)state;
+  enum { MORE = 100 };
+  for (int kept_at = 0; kept_at < 30; kept_at++) {
+    fixture f;
+    starved s;
+    services_open(&f);
+    if (!f.stressed) {
+      vector *more = cradle_new_array(f.m, T_VECTOR, MORE);
+      CRADLE_ROOT(f.m, more);
+      pair *key = NULL;
+      CRADLE_ROOT(f.m, key);
+      ephemeron *e = new_ephemeron(&f, NULL, NULL);
+      CRADLE_ROOT(f.m, e);
+      key = new_pair(&f, NULL);
+      final *value = new_final(&f, 1, NULL);
+      cradle_store(f.m, e, &e->key, key);
+      cradle_store(f.m, e, &e->value, value);
+      for (size_t i = 0; i < MORE; i++) {
+        ephemeron *others = new_ephemeron(&f, NULL, NULL);
+        cradle_store(f.m, more, &more->item[i], others);
+      }
+      cradle_collect_minor(f.m);
+      key = NULL;
+      starve(&f, 1, &s);
+      bool complete = false;
+      for (int step = 0; !complete; step++) {
+        complete = cradle_collect_step(f.m, 0);
+        if (step == kept_at && f.heap->major.phase == MAJOR_MARKING) key = cradle_weak_get(f.m, &e->key);
+      }
+      feed(&f, &s);
+      if (key != NULL) {
+        assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 0);
+        assert_int_equal(cradle_type_of(e->value), T_FINAL);
+      }
+      cradle_error error;
+      if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+    }
+    fixture_close(&f);
+  }
+}
+
+/* The slots stack has too little room, and has it again: an object that went to tracing has its finalizer all the same. */
+static void a_stack_that_is_full_for_a_while_loses_no_finalizer(void **state) {
+  (void)state;
+  enum { WIDE = 2000 };
+  fixture f;
+  services_open(&f);
+  if (!f.stressed) {
+    final *last = new_final(&f, 1, NULL), *first = NULL;
+    CRADLE_ROOT(f.m, last);
+    CRADLE_ROOT(f.m, first);
+    first = new_final(&f, 2, NULL);
+    vector *wide = cradle_new_array(f.m, T_VECTOR, WIDE);
+    CRADLE_ROOT(f.m, wide);
+    pair *dead = new_pair(&f, NULL);
+    for (size_t i = 0; i < WIDE; i++) cradle_store(f.m, wide, &wide->item[i], dead);
+    cradle_store(f.m, wide, &wide->item[WIDE - 1], last);
+    cradle_store(f.m, first, &first->to, wide);
+    cradle_collect_minor(f.m);
+    crd_word_stack *slots = &f.heap->services->major.slots;
+    cradle_word *limit = slots->limit, *end = slots->end;
+    assert_true(slots->base + WIDE / 2 < limit);
+    slots->limit = slots->base + WIDE / 2;
+    if (slots->end > slots->limit) slots->end = slots->limit;
+    last = first = NULL, wide = NULL;
+    cradle_collect_major(f.m);
+    slots->limit = limit;
+    if (end > slots->end) slots->end = end;
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 2);
+  }
+  fixture_close(&f);
+}
+
 /* --- all old holders --- */
 
 /* The remembered set could not grow: every old holder may have young objects in its slots. */
@@ -355,6 +430,8 @@ int main(void) {
       cmocka_unit_test(finalizers_without_an_order),
       cmocka_unit_test(a_key_is_seen_with_all_that_it_leads_to),
       cmocka_unit_test(a_value_is_seen_when_it_is_reached),
+      cmocka_unit_test(a_key_that_is_rooted_late_keeps_its_value),
+      cmocka_unit_test(a_stack_that_is_full_for_a_while_loses_no_finalizer),
       cmocka_unit_test(all_old_holders_are_looked_at),
       cmocka_unit_test(all_old_holders_are_looked_at_in_the_middle_of_a_pass),
   };

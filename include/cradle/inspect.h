@@ -9,8 +9,8 @@
  *
  * Weak slots are not references: nobody is told to hold an object by one. The value of an ephemeron is told as a reference of its
  * holder, whatever its key. An object that a finalizer brings back is dead until all that it leads to is back, and its queue is a
- * root then; a young one that only its finalizer would bring back is not found. Prebuilt objects are roots, not objects of the heap: references
- * to them are not told.
+ * root then; a young one that only its finalizer would bring back is not found. Prebuilt objects are roots, not objects of the
+ * heap: references to them are not told.
  *
  * Old objects that died since the last marking are among the live until the next one finds out; after cradle_collect_full there
  * are none. Young objects are found by following references, not by going through the nursery, where the holes of reservations

@@ -33,7 +33,11 @@ static void op_refuse(world *w) {
 }
 
 static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
-  switch (below(w, 24)) {
+  uint64_t which = below(w, 256);
+  switch (which < 240 ? which % 24 : which - 240 + 24) {
+    case 24: case 25: case 26: op_secret(w); break;
+    case 27: case 28: case 29: op_take(w); break;
+    case 30: case 31: op_shorten(w); break;
     case 0: case 1: case 2: case 3: op_allocate_into_root(w); break;
     case 4: case 5: case 6: op_allocate_into_object(w); break;
     case 7: case 8: case 9: op_store(w); break;

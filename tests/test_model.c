@@ -678,6 +678,101 @@ static void revive(world *w, uint32_t number) {
   free(stack);
 }
 
+/* Whether an object leads by strong slots to a few others only, and no service knows one of them. */
+static bool is_plain(const world *w, uint32_t number) {
+  enum { MOST = 50 };
+  uint32_t met[MOST];
+  size_t count = 0;
+  met[count++] = number;
+  for (size_t next = 0; next < count; next++) {
+    const model_object *model = &w->objects[met[next]];
+    bool is_known = model->type == T_NODE || model->type == T_BYTES || model->type == T_ARRAY || model->type == T_TRACED;
+    if (!is_known || model->is_final || model->in_set || strong_of(model) > MOST) return false;
+    for (uint64_t i = 0; i < strong_of(model); i++) {
+      bool met_before = model->slot[i] == 0;
+      for (size_t k = 0; k < count && !met_before; k++) met_before = met[k] == model->slot[i];
+      if (met_before) continue;
+      if (count == MOST) return false;
+      met[count++] = model->slot[i];
+    }
+  }
+  return true;
+}
+
+/* Takes what the key of a pair refers to out of it, if it is plain. */
+static bool take(world *w, pair holder) {
+  const model_object *table = &w->objects[holder.model];
+  if (table->type != T_PAIRS || table->length == 0) return false;
+  uint64_t i = 2 * below(w, table->length);
+  uint32_t number = table->slot[i];
+  object *key = number == 0 ? NULL : cradle_weak_get(w->m, slot_at(holder.real, T_PAIRS, i));
+  if (key == NULL || strong_of(&w->objects[number]) == 0) return false;
+  model_object *model = &w->objects[number];
+  if (key->identity != number) differ(w, "the key of a pair is another object");
+  i = below(w, strong_of(model));
+  void **slot = slot_at(key, model->type, i);
+  uint32_t taken = model->slot[i];
+  if (taken == 0 || !is_plain(w, taken)) return false;
+  if (((object *)*slot)->identity != taken) differ(w, "a key leads to another object");
+  revive(w, taken);
+  size_t at = below(w, ROOT_SLOTS);
+  w->range[at] = *slot;
+  w->range_model[at] = taken;
+  cradle_store(w->m, key, slot, NULL);
+  model->slot[i] = 0;
+  return true;
+}
+
+/* Of some pair. Its key may be dead and on its way back, and known to the pair alone. */
+static void op_take(world *w) {
+  compare(w, false);
+  for (int tries = 0; tries < 20 && w->holders.count != 0; tries++)
+    if (take(w, w->holders.at[below(w, w->holders.count)])) return;
+}
+
+static object *new_node(world *w, uint32_t type, uint32_t *number) CRADLE_MAY_COLLECT {
+  object *real = type == T_FINAL ? cradle_new_registered(w->m, type, sizeof(node)) : cradle_new(w->m, type, sizeof(node));
+  *number = model_new(w, type, NODE_SLOTS, 0);
+  real->identity = *number;
+  if (type == T_FINAL) list_final(w, *number);
+  return real;
+}
+
+/* A pair that lives and a key that nobody else knows, with a finalizer and a few objects that it leads to. */
+static void op_secret(world *w) CRADLE_MAY_COLLECT {
+  if (!w->has_finals) return;
+  size_t at = below(w, ROOT_SLOTS), holder_at = below(w, ROOT_SLOTS);
+  if (at == holder_at) return;
+  uint32_t number;
+  w->range[at] = NULL, w->range_model[at] = 0;
+  for (uint64_t count = 1 + below(w, 30); count > 0; count--) {
+    object *real = new_node(w, count == 1 ? T_FINAL : T_NODE, &number);
+    for (uint64_t i = 0; i < 2; i++) {
+      cradle_store(w->m, real, slot_at(real, T_NODE, i), w->range[at]);
+      w->objects[number].slot[i] = w->range_model[at];
+    }
+    w->range[at] = real, w->range_model[at] = number;
+  }
+  array *holder = cradle_new_registered_array(w->m, T_PAIRS, 1);
+  number = model_new(w, T_PAIRS, 2, 1);
+  holder->base.identity = number;
+  store_word(w, &holder->base, number, 0, w->range[at], w->range_model[at]);
+  w->range[holder_at] = holder, w->range_model[holder_at] = number;
+  w->range[at] = NULL, w->range_model[at] = 0;
+}
+
+/* An array becomes shorter, wherever a collection is in it. */
+static void op_shorten(world *w) {
+  uint32_t number;
+  object *real = random_object(w, &number);
+  if (real == NULL || (!is_array(w->objects[number].type) && w->objects[number].type != T_BYTES)) return;
+  model_object *model = &w->objects[number];
+  if (model->length == 0) return;
+  model->length = ((array *)real)->length = below(w, model->length);
+  if (model->type != T_BYTES) return;
+  for (uint64_t i = 0; i < model->length; i += stride_of(model->length)) ((bytes *)real)->item[i] = byte_of(number, i);
+}
+
 /* A finalizer for an object whose type has none, young or old. */
 static void op_register(world *w) {
   uint32_t number;
@@ -801,6 +896,7 @@ static void look_while_clearing(world *w) {
   cradle_heap_stats(w->heap, &stats, sizeof stats, false);
   if (stats.phase != CRADLE_PHASE_CLEARING) return;
   look(w, false);
+  op_take(w);
   looks_while_clearing++;
 }
 
@@ -904,7 +1000,9 @@ static void step(world *w) CRADLE_MAY_COLLECT {
   else if (which < 822) op_store_pair(w);
   else if (which < 832) op_weak_set(w);
   else if (which < 836) op_finalize(w, false);
-  else if (which < 840) op_register(w);
+  else if (which < 838) op_register(w);
+  else if (which < 842) op_secret(w);
+  else if (which < 844) op_shorten(w);
   else if (which < 856) op_copy(w);
   else if (which < 880) op_drop(w);
   else if (which < 940) op_push(w);

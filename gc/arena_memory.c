@@ -141,7 +141,10 @@ static bool commit_pool(crd_arenas *arenas, uint32_t index) {
     return false;
   }
   arenas->pool_skip = POOL_SKIP;
-  if (!crd_pages_commit_pool(address_of(arenas, index), ARENA_BYTES, arenas->backing.pool_page_bytes)) return false;
+  if (!crd_pages_commit_pool(address_of(arenas, index), ARENA_BYTES, arenas->backing.pool_page_bytes)) {
+    advise(&arenas->backing, address_of(arenas, index), ARENA_BYTES, ARENAS_NAME); /* the mapping may be another one */
+    return false;
+  }
   arenas->pool_skip = 0;
   arenas->pool_refusals--;
   count_committed(arenas, index, 1, ARENA_FROM_POOL | ARENA_TOUCHED);
@@ -162,7 +165,10 @@ static bool commit_gigantic(crd_arenas *arenas, uint32_t first) {
   if (first + GIGANTIC_ARENAS > arenas->capacity || !may_commit(arenas, first, GIGANTIC_ARENAS)) return false;
   for (uint32_t i = 0; i < GIGANTIC_ARENAS; i++)
     if (arenas->states[first + i] != ARENA_RESERVED) return false;
-  if (!crd_pages_commit_pool(address_of(arenas, first), GIGANTIC_BYTES, GIGANTIC_BYTES)) return false;
+  if (!crd_pages_commit_pool(address_of(arenas, first), GIGANTIC_BYTES, GIGANTIC_BYTES)) {
+    advise(&arenas->backing, address_of(arenas, first), GIGANTIC_BYTES, ARENAS_NAME);
+    return false;
+  }
   count_committed(arenas, first, GIGANTIC_ARENAS, ARENA_FROM_POOL | ARENA_FROM_GIGANTIC | ARENA_TOUCHED);
   return true;
 }

@@ -46,7 +46,8 @@ static bool refuse(const cradle_heap *heap, const char *why, cradle_error *error
 static void set_max(cradle_heap *heap, size_t max) {
   heap->options.heap_max_bytes = max;
   crd_heap_limit_arenas(heap);
-  if (max != 0 && heap->pacing.threshold > max) heap->pacing.threshold = max;
+  uint64_t most = crd_heap_threshold_max(heap);
+  if (most != 0 && heap->pacing.threshold > most) heap->pacing.threshold = most;
 }
 
 bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *error) {

@@ -156,6 +156,12 @@ bool crd_heap_nursery_fits(const cradle_heap *heap, size_t nursery_bytes) {
   return heap->old.arenas.committed_count + crd_old_arenas_for(&heap->old, nursery_bytes) <= most_arenas(heap, nursery_bytes);
 }
 
+uint64_t crd_heap_threshold_max(const cradle_heap *heap) {
+  size_t max = heap->options.heap_max_bytes;
+  if (max == 0) return 0;
+  return (max < COUNTED_MAX_BYTES ? max : COUNTED_MAX_BYTES) + heap->external_bytes;
+}
+
 void crd_heap_limit_arenas(cradle_heap *heap) {
   heap->old.arenas.limit = (uint32_t)most_arenas(heap, heap->nursery.bytes);
 }
@@ -178,13 +184,19 @@ static void respect_group(cradle_heap *heap) {
   if (heap->options.major_min_bytes > bytes) heap->options.major_min_bytes = bytes;
 }
 
+/* Where the system gave little address space, the stacks take an eighth of what the old generation has. */
+static size_t stack_bytes(const cradle_heap *heap, size_t most) {
+  size_t bytes = heap->old.arenas.bytes / 8;
+  return bytes < most ? bytes : most;
+}
+
 static bool init_memory(cradle_heap *heap, cradle_error *error) {
   size_t page = heap->hardware.page_bytes;
   if (!crd_old_init(&heap->old, &heap->options, &heap->hardware))
     return crd_fail(error, "address space for the old generation was refused (reserve_bytes, RLIMIT_AS)");
-  if (!crd_word_stack_init(&heap->remembered, REMEMBERED_MAX_BYTES, page, "cradle remembered set") ||
-      !crd_word_stack_init(&heap->recorded, RECORDED_MAX_BYTES, page, "cradle recorded slots") ||
-      !crd_word_stack_init(&heap->mark_stack, MARK_STACK_MAX_BYTES, page, "cradle mark stack"))
+  if (!crd_word_stack_init(&heap->remembered, stack_bytes(heap, REMEMBERED_MAX_BYTES), page, "cradle remembered set") ||
+      !crd_word_stack_init(&heap->recorded, stack_bytes(heap, RECORDED_MAX_BYTES), page, "cradle recorded slots") ||
+      !crd_word_stack_init(&heap->mark_stack, stack_bytes(heap, MARK_STACK_MAX_BYTES), page, "cradle mark stack"))
     return crd_fail(error, "address space for the collector's stacks was refused");
   /* Marking without any room looks at the whole heap for each object: what it begins with is there before it is needed. */
   if (!crd_word_stack_grow(&heap->mark_stack)) return crd_fail(error, "memory for the mark stack was refused");

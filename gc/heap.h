@@ -275,6 +275,8 @@ static inline bool event_wanted(const cradle_heap *heap) {
 bool crd_heap_nursery_fits(const cradle_heap *heap, size_t nursery_bytes);
 /* How many arenas a maximum heap (0: none) allows beside the nursery. */
 size_t crd_heap_arenas_within(const cradle_heap *heap, size_t max);
+/* The threshold's bound: the maximum, and beside it external memory, which the threshold counts and the maximum does not. 0: none. */
+uint64_t crd_heap_threshold_max(const cradle_heap *heap);
 /* Limits the arenas by the maximum less the nursery. */
 void crd_heap_limit_arenas(cradle_heap *heap);
 

@@ -50,7 +50,7 @@ static void end_marking(cradle_heap *heap) {
 static void end_cycle(cradle_heap *heap) {
   crd_major *major = &heap->major;
   uint64_t born = major->used_before_sweep > major->used_at_start ? major->used_before_sweep - major->used_at_start : 0;
-  crd_pacing_update(&heap->pacing, heap->old.used_bytes + heap->external_bytes, born, heap->options.heap_max_bytes);
+  crd_pacing_update(&heap->pacing, heap->old.used_bytes + heap->external_bytes, born, crd_heap_threshold_max(heap));
   major->phase = MAJOR_IDLE;
   heap->stats.major_collections++;
 }

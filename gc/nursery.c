@@ -29,10 +29,13 @@ size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *
 /* From the pool if that was asked for and all of the nursery was had from it so far. */
 static bool commit(crd_nursery *nursery, void *base, size_t bytes) {
   size_t pool_page = nursery->backing.pool_page_bytes;
-  if (pool_page != 0 && nursery->pool_bytes == nursery->committed_bytes && crd_pages_commit_pool(base, bytes, pool_page))
+  bool pool = pool_page != 0 && nursery->pool_bytes == nursery->committed_bytes;
+  if (pool && crd_pages_commit_pool(base, bytes, pool_page)) {
     nursery->pool_bytes += bytes;
-  else if (!crd_pages_commit(base, bytes))
-    return false;
+  } else {
+    if (pool) crd_pages_advise_huge(base, bytes, nursery->backing.transparent); /* the mapping may be another one */
+    if (!crd_pages_commit(base, bytes)) return false;
+  }
   nursery->committed_bytes += bytes;
   return true;
 }
@@ -89,6 +92,7 @@ bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
     sanitize_unused(nursery->start + committed, wanted - committed);
   }
   nursery->bytes = bytes;
+  if (bytes < before && heap->options.heap_max_bytes != 0) crd_nursery_discard_rest(heap); /* the arenas may have it now */
   crd_heap_limit_arenas(heap);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {bytes, before, reason}});

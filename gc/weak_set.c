@@ -159,7 +159,9 @@ void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equa
 bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
   check(set, "cradle_weak_set_add");
   if (object == NULL) crd_misuse(set->heap, "cradle_weak_set_add: NULL is no object");
-  if (!young_room(set) || (set->used >= set->capacity / 4 * 3 && !rebuild(set))) return false;
+  /* Entries of young that no place holds any more go when there are as many as places. */
+  bool full = set->used >= set->capacity / 4 * 3 || set->young_count >= set->capacity;
+  if ((full && !rebuild(set)) || !young_room(set)) return false;
   fill(set, hash, (uintptr_t)object);
   set->changes++;
   return true;

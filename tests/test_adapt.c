@@ -140,6 +140,22 @@ static void pages_of_the_pool_are_kept(void **state) {
   cradle_heap_free(pooled);
 }
 
+/* What a smaller nursery leaves is the arenas' then. */
+static void in_a_maximum_heap_the_rest_goes_back(void **state) {
+  (void)state;
+  for (int bounded = 0; bounded < 2; bounded++) {
+    heap->options.heap_max_bytes = bounded ? 64 * MIB : 0;
+    assert_true(crd_nursery_resize(heap, MOST, "test"));
+    crd_nursery *nursery = &heap->nursery;
+    sanitize_used(nursery->start, nursery->committed_bytes);
+    memset(nursery->start, 1, MOST);
+    assert_true(crd_nursery_resize(heap, BASE, "test"));
+    assert_int_equal(nursery->start[BASE - 1], 1);
+    assert_int_equal(nursery->start[BASE], !bounded);
+    sanitize_unused(nursery->start, nursery->committed_bytes);
+  }
+}
+
 static void a_size_that_is_asked_for_stays(void **state) {
   (void)state;
   for (int way = 0; way < 3; way++) {
@@ -396,6 +412,7 @@ int main(void) {
       TEST(a_size_that_is_asked_for_stays),
       TEST(it_stays_within_the_maximum_heap),
       cmocka_unit_test(pages_of_the_pool_are_kept),
+      TEST(in_a_maximum_heap_the_rest_goes_back),
       TEST(it_grows_while_that_lets_more_die),
       TEST(a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long),
       TEST(a_trial_that_finds_no_memory_waits),

@@ -324,6 +324,33 @@ static void it_can_be_lifted_where_all_addresses_are_used(void **state) {
   fixture_close(&full);
 }
 
+/* Memory outside of the heap counts for the pacing and not for the maximum: more of it than that is no reason to collect all the time. */
+static void external_memory_above_the_maximum(void **state) {
+  (void)state;
+  fixture small;
+  cradle_options options;
+  cradle_error error;
+  fixture_options(&small, &options);
+  fixture_unstress(&options);
+  options.verify = false;
+  options.nursery_bytes = (size_t)256 << 10;
+  options.heap_max_bytes = 32 * MIB;
+  for (int later = 0; later < 2; later++) {
+    if (later) options.heap_max_bytes = 0;
+    fixture_open_with(&small, &options);
+    cradle_external_memory(small.m, 100 * MIB);
+    if (later) assert_true(cradle_heap_set_max(small.m, 32 * MIB, &error));
+    for (int i = 0; i < 20; i++) cradle_collect_major(small.m); /* the threshold grows by a factor each time */
+    cradle_stats before = fixture_stats(&small);
+    for (int i = 0; i < 300000; i++) (void)cradle_new(small.m, T_PAIR, sizeof(pair));
+    cradle_stats after = fixture_stats(&small);
+    assert_true(after.minor_collections - before.minor_collections > 20);
+    assert_true(after.major_collections - before.major_collections < 3);
+    cradle_external_memory(small.m, -100 * (int64_t)MIB);
+    fixture_close(&small);
+  }
+}
+
 static void hooks_that_are_not(void **state) {
   (void)state;
   counter c = {.hook = {.function = count, .data = &c, .events = 0}};
@@ -561,6 +588,7 @@ int main(void) {
       WITH_FIXTURE(it_bounds_the_threshold_and_what_is_kept),
       WITH_FIXTURE(it_can_be_raised_and_lifted),    WITH_FIXTURE(hooks_see_each_kind_of_collection),
       WITH_FIXTURE(hooks_come_after_the_listener),  WITH_FIXTURE(hooks_that_are_not),
+      WITH_FIXTURE(external_memory_above_the_maximum),
       WITH_FIXTURE(it_can_be_lifted_where_all_addresses_are_used),
       WITH_FIXTURE(a_hook_may_ask_for_a_safepoint), WITH_FIXTURE(hooks_that_use_the_heap),
       WITH_FIXTURE(hooks_as_the_heap_is_freed),

@@ -637,6 +637,12 @@ static int under_address_limit(void) {
   return setrlimit(RLIMIT_AS, &limit) != 0 ? 2 : grow_to_the_end(48 * MIB);
 }
 
+/* Room for all that a heap needs, but not for its largest stacks. */
+static int under_a_low_address_limit(void) {
+  struct rlimit limit = {statm(0) + 80 * MIB, statm(0) + 80 * MIB};
+  return setrlimit(RLIMIT_AS, &limit) != 0 ? 2 : grow_to_the_end(8 * MIB);
+}
+
 static int under_data_limit(void) {
   size_t bytes = statm(5) + 160 * MIB;
   struct rlimit limit = {bytes, bytes};
@@ -658,6 +664,7 @@ static void limits_of_the_process_end_in_a_clean_refusal(void **state) {
   (void)state;
   if (SANITIZED) SKIP("AddressSanitizer's own reservations are above any limit");
   assert_int_equal(status_of_child(under_address_limit), 0);
+  assert_int_equal(status_of_child(under_a_low_address_limit), 0);
   assert_int_equal(status_of_child(under_data_limit), 0);
 }
 

@@ -1,5 +1,8 @@
 /* Weak slots, ephemerons and weak sets. */
 #include <stdio.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "tests/services.h"
 
@@ -617,6 +620,39 @@ static void an_intern_table(void **state) {
 }
 
 /* A set that grows and is asked between the increments of clearing. */
+/* Bytes that malloc has given out; 0 where it does not tell. */
+static size_t allocated_bytes(void) {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+#else
+  return 0;
+#endif
+}
+
+/* The list of places with young objects does not grow with what was removed again. */
+static void a_set_that_is_used_without_collections(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
+    pair *p = new_pair(&f, NULL);
+    CRADLE_ROOT(f.m, p);
+    size_t before = allocated_bytes();
+    for (int i = 0; i < 1000000; i++) {
+      assert_true(cradle_weak_set_add(set, 42, p));
+      assert_true(cradle_weak_set_remove(set, 42, p));
+    }
+    assert_true(allocated_bytes() < before + ((size_t)1 << 20));
+    assert_true(cradle_weak_set_add(set, 42, p));
+    cradle_collect_minor(f.m);
+    assert_int_equal(cradle_weak_set_count(set), 1);
+    cradle_weak_set_free(set);
+  }
+  fixture_close(&f);
+}
+
 static void a_set_in_use_while_it_is_cleared(void **state) {
   (void)state;
   fixture f;
@@ -881,6 +917,7 @@ int main(void) {
       cmocka_unit_test(values_that_change_their_holder_while_marking),
       cmocka_unit_test(a_key_that_a_finalizer_brings_back_keeps_its_value),
       cmocka_unit_test(an_intern_table),
+      cmocka_unit_test(a_set_that_is_used_without_collections),
       cmocka_unit_test(a_set_in_use_while_it_is_cleared),
       cmocka_unit_test(arrays_with_fixed_slots_of_another_kind),
       cmocka_unit_test(an_array_becomes_shorter_between_increments),

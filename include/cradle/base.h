@@ -36,10 +36,10 @@
 #endif
 
 /* How the functions of these headers are declared: exported, always inlined, out of the way. For use in the headers. */
-#define CRADLE_API __attribute__((visibility("default")))
-#define CRADLE_INLINE static inline __attribute__((always_inline, unused))
-#define CRADLE_COLD __attribute__((noinline, cold))
-#define CRADLE_NOINLINE __attribute__((noinline))
+#define CRADLE_API __attribute__((__visibility__("default")))
+#define CRADLE_INLINE static inline __attribute__((__always_inline__, __unused__))
+#define CRADLE_COLD __attribute__((__noinline__, __cold__))
+#define CRADLE_NOINLINE __attribute__((__noinline__))
 #define CRADLE_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define CRADLE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 /* 1 in an embedder's translation unit: the inline functions check every use of them, and tell misuse with a message. */
@@ -48,11 +48,11 @@
 #endif
 
 /* The compiler warns where the result is not used. */
-#define CRADLE_RESULT_MATTERS __attribute__((warn_unused_result))
+#define CRADLE_RESULT_MATTERS __attribute__((__warn_unused_result__))
 
 /* A heap word that may be read and written whatever the embedder's own types are. */
-typedef uint64_t __attribute__((may_alias)) cradle_word;
-typedef uint32_t __attribute__((may_alias)) cradle_half_word;
+typedef uint64_t __attribute__((__may_alias__)) cradle_word;
+typedef uint32_t __attribute__((__may_alias__)) cradle_half_word;
 
 /* Annotations for clang's -Wthread-safety, in plain C; they are nothing for other compilers. The permission to collect is
  * modelled as a capability: cradle_mutator_new grants it, a function marked CRADLE_MAY_COLLECT can only be called with it,
@@ -63,7 +63,7 @@ typedef uint32_t __attribute__((may_alias)) cradle_half_word;
 #define CRADLE_ATTRIBUTE(x)
 #endif
 struct CRADLE_ATTRIBUTE(capability("permission to collect")) cradle_permission {
-  char unused;
+  char nothing;
 };
 /* Named in annotations only; it is never defined. */
 extern struct cradle_permission cradle_collection;

@@ -144,10 +144,10 @@ CRADLE_API void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, si
 /* Enters a place for an object of a type with services among those that the next minor collection looks at. NULL: the slow path
  * has to see to it. */
 CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t type, size_t size) {
+  if (CRADLE_CHECKED || CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
   size_t bytes = cradle_object_bytes(size);
   char *object = mutator->free, *next = object + bytes;
   cradle_word *entry = mutator->registered;
-  if (CRADLE_CHECKED || CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator) || entry == mutator->registered_end)) return NULL;
   CRADLE_UNPOISON(object, bytes);
   *(cradle_word *)object = type;
@@ -182,9 +182,9 @@ CRADLE_API void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32
  * is lost until the nursery is emptied, and legal. Keep the reservation in a local variable: the compiler then holds it in a
  * register. When memory runs out the handler is called. */
 CRADLE_INLINE cradle_reservation cradle_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_reserve_slow(mutator, size, false);
   cradle_reservation reservation = {mutator->free, mutator->free + ((size + 7) & ~(size_t)7), mutator};
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || reservation.end > cradle_top(mutator)))
-    return cradle_reserve_slow(mutator, size, false);
+  if (CRADLE_UNLIKELY(reservation.end > cradle_top(mutator))) return cradle_reserve_slow(mutator, size, false);
   mutator->free = reservation.end;
   if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;
   CRADLE_UNPOISON(reservation.free, (size_t)(reservation.end - reservation.free));
@@ -192,9 +192,9 @@ CRADLE_INLINE cradle_reservation cradle_reserve(cradle_mutator *mutator, size_t 
 }
 /* The same; the reservation's free is NULL when memory runs out. */
 CRADLE_INLINE cradle_reservation cradle_try_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_reserve_slow(mutator, size, true);
   cradle_reservation reservation = {mutator->free, mutator->free + ((size + 7) & ~(size_t)7), mutator};
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES || reservation.end > cradle_top(mutator)))
-    return cradle_reserve_slow(mutator, size, true);
+  if (CRADLE_UNLIKELY(reservation.end > cradle_top(mutator))) return cradle_reserve_slow(mutator, size, true);
   mutator->free = reservation.end;
   if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;
   CRADLE_UNPOISON(reservation.free, (size_t)(reservation.end - reservation.free));

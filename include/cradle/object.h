@@ -27,12 +27,12 @@
 #define CRADLE_BARRIER_OFFSET 4
 #define CRADLE_BARRIER_MASK 0x01
 
+CRADLE_BEGIN_DECLS
+
 /* The header's type id. object must be a live object. */
 CRADLE_INLINE uint32_t cradle_type_of(const void *object) {
   return *(const cradle_half_word *)object;
 }
-
-CRADLE_BEGIN_DECLS
 
 /* What the items of a variable-size object are. */
 typedef enum cradle_items {

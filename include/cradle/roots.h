@@ -85,11 +85,12 @@ CRADLE_INLINE void cradle_scope_close(cradle_scoped_root *root) {
 #define CRADLE_JOIN_(a, b) a##b
 #define CRADLE_JOIN(a, b) CRADLE_JOIN_(a, b)
 #define CRADLE_SCOPED_(mutator, variable, kind, name)                                                                   \
-  cradle_scoped_root name __attribute__((cleanup(cradle_scope_close))) =                                                \
+  cradle_scoped_root name __attribute__((__cleanup__(cradle_scope_close))) =                                            \
       cradle_scope_describe((mutator), (void *)(uintptr_t)&(variable), (kind));                                         \
   cradle_scope_open(&name)
 /* Roots a local pointer variable, which holds a valid reference or NULL now and from here on, until the end of the scope. One root
- * a source line: the line is in its name, and a second one there does not compile. */
+ * a source line: the line is in its name, and a second one there does not compile. In a switch a case that roots has braces of its
+ * own: a jump over the root into its scope would end one that was never begun, and gcc does not say so. */
 #define CRADLE_ROOT(mutator, variable) \
   CRADLE_SCOPED_(mutator, variable, CRADLE_KIND_REFERENCE, CRADLE_JOIN(cradle_root_, __LINE__))
 /* The same for a local 8-byte variable with a value in the heap's encoding. */

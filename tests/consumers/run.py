@@ -306,6 +306,10 @@ def two_files(arguments):
 # --- headers alone ---
 
 
+# What programs define for themselves; the headers must not stumble over it.
+MACROS = [f"-D{name}=__attribute__((__{name}__))" for name in ("noinline", "unused", "cold", "always_inline", "warn_unused_result")]
+
+
 def headers(arguments):
     include = arguments.source / "include"
     found = sorted(include.rglob("*.h"))
@@ -320,7 +324,9 @@ def headers(arguments):
         # Twice, for the include guard; and a function, because ISO C forbids an empty file.
         name = header.relative_to(include)
         text = f"#include <{name}>\n#include <{name}>\nint used(void);\nint used(void) {{ return 0; }}\n"
-        words = [compiler, "-x", language, f"-std={standard}", *WARNINGS, "-I", str(include)]
+        words = [compiler, "-x", language, f"-std={standard}", *WARNINGS, *MACROS, "-I", str(include)]
+        if compiler == "g++":  # clang++ warns of C's own functions, too
+            words.append("-Wold-style-cast")
         if "clang" in compiler:
             words.append("-Wthread-safety")
         words += ["-fsyntax-only", "-"]

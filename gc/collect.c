@@ -138,12 +138,10 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
     heap->major.large_bytes = 0;
     return;
   }
-  if (heap->major.phase == MAJOR_IDLE) {
-    bool stress = heap->options.stress_period != 0; /* then a major collection always runs */
-    if (!stress && collected_bytes(heap) < due_at(heap)) return;
-    crd_major_start(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
-  }
+  bool begins = heap->major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0; /* then one always runs */
+  if (begins && !stress && collected_bytes(heap) < due_at(heap)) return;
   crd_heap_enter(heap, HEAP_COLLECTING);
+  if (begins) crd_major_start(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   crd_budget budget = budget_of(heap, begin, promoted);
   do crd_major_step(heap, budget);
   while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE);

@@ -100,8 +100,16 @@ static void reach_by_tracing(crd_death *death, bool value, cradle_word *slot, ui
     crd_mark_address(death->heap, address);
 }
 
+/* What a slot leads to whose object is to be reached; 0: nothing. The pair of an array that the program has made shorter meanwhile
+ * may lead to a young large object that is gone: nobody looks behind an array's end. */
+static uintptr_t address_in(const crd_death *death, bool value, cradle_word word) {
+  uintptr_t address = service_address(death->heap, value, word);
+  if (address == 0 || death->is_minor || death_find(death, address) != 0) return address;
+  return crd_old_is_object(&death->heap->old, address) ? address : 0;
+}
+
 void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool ephemeral) {
-  uintptr_t address = service_address(death->heap, value, *slot);
+  uintptr_t address = address_in(death, value, *slot);
   if (address == 0) return;
   uintptr_t place = death_find(death, address);
   if (place == 0) {
@@ -168,7 +176,7 @@ static void run_entry(crd_death *death, cradle_word entry) {
   }
   bool value = (entry & SLOT_HOLDS_VALUE) != 0;
   cradle_word *slot = (cradle_word *)(uintptr_t)(entry & ~(cradle_word)SLOT_HOLDS_VALUE);
-  uintptr_t address = service_address(death->heap, value, *slot), place = death_find(death, address);
+  uintptr_t address = address_in(death, value, *slot), place = death_find(death, address);
   if (address == 0) return; /* the value of a pair that the mutator has cleared since */
   if (place == 0) {
     crd_reach_object(death, address);

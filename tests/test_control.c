@@ -560,6 +560,26 @@ static void hooks_as_the_heap_is_freed(void **state) {
   cradle_hook_remove(f.heap, &hook);
 }
 
+static int roots_visited, room_found;
+static void fast_root(void *data, cradle_visitor *visitor) {
+  (void)data, (void)visitor;
+  roots_visited++;
+  room_found += cradle_new_fast(f.m, T_PAIR, sizeof(pair)) != NULL;
+}
+
+/* Nor is there room where a major collection that is due begins, between the minor one and its first increment. */
+static void no_room_for_a_root_callback(void **state) {
+  (void)state;
+  roots_visited = room_found = 0;
+  cradle_root_callback_set(f.heap, fast_root, NULL);
+  uint64_t before = fixture_stats(&f).major_collections;
+  churn(16 * MIB);
+  cradle_root_callback_set(f.heap, NULL, NULL);
+  assert_true(f.stressed || fixture_stats(&f).major_collections > before);
+  assert_true(roots_visited > 0);
+  assert_int_equal(room_found, 0);
+}
+
 /* In the marking of a major collection, which comes after the minor one has made the nursery usable again, too. */
 static void trace_callbacks_that_allocate(void **state) {
   (void)state;
@@ -592,6 +612,7 @@ int main(void) {
       WITH_FIXTURE(it_can_be_lifted_where_all_addresses_are_used),
       WITH_FIXTURE(a_hook_may_ask_for_a_safepoint), WITH_FIXTURE(hooks_that_use_the_heap),
       WITH_FIXTURE(hooks_as_the_heap_is_freed),
+      WITH_FIXTURE(no_room_for_a_root_callback),
       WITH_FIXTURE(hooks_and_destructors),
       cmocka_unit_test(sizes_beyond_the_address_space),
       WITH_FIXTURE(walks_do_not_nest),

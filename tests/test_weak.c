@@ -785,6 +785,110 @@ static void an_array_becomes_shorter_between_increments(void **state) {
   }
 }
 
+/* Puts a large young object, which nothing else holds, behind the new end of an array of four pairs. */
+static void cut_off(fixture *f, ephemerons *pairs) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(f->m, pairs);
+  cradle_major_disable(f->m);
+  vector *large = cradle_new_array(f->m, T_VECTOR, (size_t)33 << 17); /* 33 MiB: its arenas go back when it dies */
+  cradle_major_enable(f->m);
+  cradle_store(f->m, pairs, &pairs->item[3].value, large);
+  pairs->length = 1;
+}
+
+/* A pair whose key is watched is cut off: when the key is reached, nobody knows what its value was. */
+static void a_pair_that_is_cut_off_while_marking(void **state) {
+  (void)state;
+  enum { ARRAYS = 64 };
+  int cut = 0;
+  for (int steps = 1; steps < 4; steps++) {
+    fixture f;
+    services_open(&f);
+    if (!f.stressed) {
+      vector *arrays = cradle_new_array(f.m, T_VECTOR, ARRAYS);
+      CRADLE_ROOT(f.m, arrays);
+      for (size_t i = 0; i < ARRAYS; i++) {
+        ephemerons *made = cradle_new_registered_array(f.m, T_EPHEMERONS, 4);
+        cradle_store(f.m, arrays, &arrays->item[i], made);
+        pair *key = new_pair(&f, NULL);
+        made = arrays->item[i];
+        cradle_store(f.m, made, &made->item[3].key, key);
+      }
+      pair *keys = NULL; /* all of them, until they are old */
+      CRADLE_ROOT(f.m, keys);
+      for (size_t i = 0; i < ARRAYS; i++) {
+        pair *more = new_pair(&f, keys);
+        more->rest = ((ephemerons *)arrays->item[i])->item[3].key;
+        keys = more;
+      }
+      cradle_collect_minor(f.m);
+      keys = NULL;
+      for (int i = 0; i < steps; i++) (void)cradle_collect_step(f.m, 0);
+      ephemerons *first = arrays->item[0];
+      void *key = cradle_weak_get(f.m, &first->item[3].key);
+      CRADLE_ROOT(f.m, key);
+      if (key != NULL && f.heap->major.phase == MAJOR_MARKING) {
+        cut_off(&f, first);
+        cut++;
+      }
+      while (!cradle_collect_step(f.m, 0)) continue;
+    }
+    fixture_close(&f);
+    if (f.stressed) return;
+  }
+  assert_true(cut > 0);
+}
+
+static void smallest_increments(cradle_options *options) {
+  options->stress_period = UINT64_C(1) << 40; /* none comes, but increments are the smallest */
+  options->verify = false;
+}
+
+static void poll(fixture *f, int times) CRADLE_MAY_COLLECT {
+  for (int i = 0; i < times; i++) {
+    cradle_safepoint_request(f->m);
+    cradle_safepoint(f->m);
+  }
+}
+
+/* The same while a finalizer brings the key back, and the value waits to be looked at. */
+static void a_pair_that_is_cut_off_while_its_key_comes_back(void **state) {
+  (void)state;
+  int cut = 0;
+  for (int increments = 4; increments <= 28; increments += 8) {
+    fixture f;
+    services_open_with(&f, smallest_increments);
+    {
+      ephemerons *pairs = cradle_new_registered_array(f.m, T_EPHEMERONS, 4);
+      CRADLE_ROOT(f.m, pairs);
+      pair *other = new_pair(&f, NULL), *chain = NULL;
+      CRADLE_ROOT(f.m, other);
+      CRADLE_ROOT(f.m, chain);
+      for (int i = 0; i < 200; i++) chain = new_pair(&f, chain);
+      final *key = new_final(&f, 1, chain);
+      CRADLE_ROOT(f.m, key);
+      chain = NULL;
+      cradle_store(f.m, pairs, &pairs->item[3].key, key);
+      pair *value = new_pair(&f, NULL);
+      cradle_store(f.m, pairs, &pairs->item[3].value, value);
+      cradle_collect_major(f.m);
+      key = NULL;
+      cradle_collect_minor(f.m);
+      poll(&f, increments);
+      if (f.heap->major.phase == MAJOR_CLEARING && cradle_weak_get(f.m, &pairs->item[3].key) == NULL) {
+        cradle_store(f.m, pairs, &pairs->item[3].key, other);
+        cut_off(&f, pairs);
+        cut++;
+      }
+      poll(&f, 400);
+      cradle_error error;
+      if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 1);
+    }
+    fixture_close(&f);
+  }
+  assert_true(cut > 0);
+}
+
 static void an_array_that_is_too_long_is_none(void **state) {
   (void)state;
   fixture f;
@@ -921,6 +1025,8 @@ int main(void) {
       cmocka_unit_test(a_set_in_use_while_it_is_cleared),
       cmocka_unit_test(arrays_with_fixed_slots_of_another_kind),
       cmocka_unit_test(an_array_becomes_shorter_between_increments),
+      cmocka_unit_test(a_pair_that_is_cut_off_while_marking),
+      cmocka_unit_test(a_pair_that_is_cut_off_while_its_key_comes_back),
       cmocka_unit_test(an_array_that_is_too_long_is_none),
       cmocka_unit_test(misuse_of_weak_things),
       cmocka_unit_test(an_unregistered_holder_is_found),

@@ -134,13 +134,13 @@ static void mutators_too_many_or_in_use(void **state) {
   ASSERT_MISUSE(&f, "attached to a thread already", cradle_mutator_attach(f.m));
 }
 
-CRADLE_UNCHECKED_COLLECTION
 static cradle_root_range used_range;
 
 static void remove_range(cradle_mutator *m) {
   cradle_root_range_remove(m, &used_range);
 }
 
+CRADLE_UNCHECKED_COLLECTION
 static void *use_from_another_thread(void *data) {
   void (**use)(cradle_mutator *) = data;
   f.message[0] = '\0';

@@ -56,8 +56,8 @@ static char *text_of_heaps(const char *file_name, size_t *length) {
   fputs("cradle-ranges 1\n", file);
   for (const crd_ranges *heap = all_heaps; heap != NULL; heap = heap->next_heap)
     if (strcmp(heap->file_name, file_name) == 0) put_heap(file, heap);
-  bool failed = ferror(file) != 0;
-  if (fclose(file) == 0 && !failed) return text;
+  bool whole = ferror(file) == 0;
+  if (fclose(file) == 0 && whole) return text;
   free(text);
   return NULL;
 }

@@ -265,10 +265,30 @@ class Samples(unittest.TestCase):
         self.refused(head + '{"t":2,"heap":"1.1","event":"gc-minor","time_ns":"x"}\n', "2: time_ns is no number: 'x'")
         self.refused("[10] {gc-minor\ntime taken: soon\n[20] gc-minor}\n", "2: time_ns is no number: 'soon'")
         self.refused(head + "[]\n" + head, "2: an object is expected, not '[]'")
+        event = '{"heap":"1.1","event":"gc-minor",'
+        self.refused(f'{head}{event}"t":-1}}\n', "2: a time out of range: -1")
+        self.refused(f'{head}{event}"t":{10**400}}}\n', f"2: a time out of range: {str(10**400)[:40]}")
+        self.refused(f'{head}{event}"t":2,"number":{10**400}}}\n', f"2: number is out of range: {str(10**400)[:40]}")
+        self.refused(f'{head}{event}"t":2,"used_bytes":-1}}\n', "2: used_bytes is out of range: -1")
+        self.refused(f'{head}{event}"t":2,"used_bytes":NaN}}\n', "2: used_bytes is out of range: nan")
+        line = f'{event}"t":{"9" * 5000}}}'
+        self.refused(f"{head}{line}\n{head}", f"2: no JSON: a number is too long in {line[:60]!r}")
+        backwards = f'{event}"t":9,"phase":"begin"}}\n{event}"t":8,"phase":"end"}}\n'
+        self.refused(head + backwards, "3: gc-minor of heap 1.1 ends before it begins")
+        self.refused("[20] {gc-minor\n[10] gc-minor}\n", "2: gc-minor ends before it begins")
+        minor = "[10] {gc-minor\nnumber: %s\n[20] gc-minor}\n"
+        self.refused(minor % 10**30, f"2: number is out of range: {float(10**30)}")
+        self.refused(minor % "-1", "2: number is out of range: -1.0")
         head = '[{"name":"cradle-log","ph":"i","args":{"format":"cradle-trace","version":1}}\n'
         for time in ("1e999", "-Infinity", "NaN", '"1"'):
             line = f',{{"ts":{time},"ph":"i","pid":1,"tid":1,"name":"gc-minor"}}'
             self.refused(f"{head}{line}\n", f"2: no time, process or heap in {line[:60]!r}")
+
+    def test_a_measure_without_its_fields_is_passed_over(self):
+        log = '[10] {gc-arena\nresident bytes: 4096\n[20] gc-arena}\n[30] {gc-minor\n[40] gc-minor}\n'
+        result = run_report(self.file(log))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertNotIn("huge pages", result.stdout)
 
     def test_other_versions_are_refused(self):
         self.refused("[1] {cradle-log\nCradle log, format 9\n", "2: format 9; this cradle-report reads format 1")

@@ -13,6 +13,8 @@ VERSION = 1
 HEAD_LINES = 20
 # Fields whose names end so are numbers.
 NUMBERS = ("_bytes", "_ns", "_objects", "committed", "in_use")
+# Above all times and numbers of a log.
+LIMIT = 2**64
 
 
 class LogError(Exception):
@@ -112,7 +114,7 @@ PAIRS = {
     "wanted": ("wanted", "got"),
 }
 
-MARKER = re.compile(r"^\[([0-9a-f]+)\] (?:\{([^{}\s]+)|([^{}\s]+)\})$")
+MARKER = re.compile(r"^\[([0-9a-f]{1,16})\] (?:\{([^{}\s]+)|([^{}\s]+)\})$")
 LINE = re.compile(r"^(.+?)(?:: | = )(.*)$")
 PAIR = re.compile(r"^(\d+)(?:, [a-z ]+: | => | of )(\d+)$")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -120,7 +122,10 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 def must_be_numbers(fields):
     for key, value in fields.items():
-        if not isinstance(value, (int, float)) and key.endswith(NUMBERS):
+        if isinstance(value, (int, float)):
+            if not 0 <= value < LIMIT:
+                raise ValueError(f"{key} is out of range: {str(value)[:40]}")
+        elif key.endswith(NUMBERS):
             raise ValueError(f"{key} is no number: {str(value)[:40]!r}")
 
 
@@ -161,7 +166,6 @@ def parse_line(name, line, fields):
         return
     key = key_of(label)
     fields[key] = value_of(key, rest)
-    must_be_numbers({key: fields[key]})
 
 
 def read_text(path, lines):
@@ -181,13 +185,14 @@ def read_text(path, lines):
                     raise LogError(f"{path}:{number}: no log of Cradle or PyPy: {line[:60]!r}")
                 continue
             label, _, rest = line.partition(": ")
-            if rest.isdigit() and name != "gc-note":  # most lines
+            if rest.isdecimal() and len(rest) < 20 and name != "gc-note":  # most lines
                 fields[KEYS.get(label) or key_of(label)] = int(rest)
             elif label == "heap":
                 stack[-1].heap = heap = rest
             elif name.startswith("gc-"):
                 try:
                     parse_line(name, line, fields)
+                    must_be_numbers(fields)
                 except ValueError as error:
                     if number == len(lines):  # cut off
                         continue
@@ -205,6 +210,8 @@ def read_text(path, lines):
             where = f"inside {name}" if stack else "outside of all sections"
             raise LogError(f"{path}:{number}: {closes} ends {where}")
         section = stack.pop()
+        if time < section.begin:
+            raise LogError(f"{path}:{number}: {name} ends before it begins")
         section.end = time
         if stack:
             name, fields = stack[-1].name, stack[-1].fields
@@ -245,11 +252,12 @@ def decoded(path, number, text, last, remarks):
     """The object of a line; None for a last line that is cut off."""
     try:
         value = json.loads(text)
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # a JSONDecodeError, or a number with too many digits for Python
         if last:
             remarks.append(f"{path}:{number}: the line is cut off; read up to there")
             return None
-        raise LogError(f"{path}:{number}: no JSON: {error.msg} in {text[:60]!r}") from None
+        words = getattr(error, "msg", "a number is too long")
+        raise LogError(f"{path}:{number}: no JSON: {words} in {text[:60]!r}") from None
     if not isinstance(value, dict):
         raise LogError(f"{path}:{number}: an object is expected, not {text[:60]!r}")
     return value
@@ -263,6 +271,8 @@ class Assembler:
         self.open = {}
 
     def add(self, number, name, heap, time, phase, fields):
+        if not 0 <= time < LIMIT:
+            raise LogError(f"{self.log.path}:{number}: a time out of range: {str(time)[:40]}")
         try:
             must_be_numbers(fields)
         except ValueError as error:
@@ -278,6 +288,8 @@ class Assembler:
         if not stack or stack[-1].name != name:
             raise LogError(f"{self.log.path}:{number}: {name} of heap {heap} ends, but it is not open")
         section = stack.pop()
+        if time < section.begin:
+            raise LogError(f"{self.log.path}:{number}: {name} of heap {heap} ends before it begins")
         section.end = time
         section.fields.update(fields)
         self.log.sections.append(section)

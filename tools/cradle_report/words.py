@@ -46,7 +46,7 @@ def rows(heap, summary):
     yield "nursery", size(summary.nursery)
     if summary.arenas is not None:
         yield "arenas", f"{summary.arenas} at most, {size(summary.arenas * ARENA_BYTES)}"
-    measured = [one.fields for one in heap.arenas if one.fields.get("resident_bytes")]
+    measured = [one.fields for one in heap.arenas if one.fields.get("resident_bytes") and "huge_bytes" in one.fields]
     if measured:
         last = measured[-1]
         share = percent(last["huge_bytes"] / last["resident_bytes"])

@@ -45,6 +45,7 @@ static bool refuse(const cradle_heap *heap, const char *why, cradle_error *error
 
 static void set_max(cradle_heap *heap, size_t max) {
   heap->options.heap_max_bytes = max;
+  if (max != 0) crd_nursery_discard_rest(heap); /* of one that shrank before: the arenas may have it now */
   crd_heap_limit_arenas(heap);
   uint64_t most = crd_heap_threshold_max(heap);
   if (most != 0 && heap->pacing.threshold > most) heap->pacing.threshold = most;

@@ -90,7 +90,7 @@ static void watch(crd_death *death) {
   if (number <= UINT32_MAX && crd_watch_add(&death->watch, address, number << WATCH_SHIFT | WATCH_CANDIDATE))
     *(cradle_word *)address |= HEADER_WATCHED_FLAG;
   else
-    death->ordering = false, death->unordered = true;
+    crd_reach_give_up_order(death);
 }
 
 bool crd_finalizers_reach(crd_death *death, crd_pace *pace) {

@@ -184,8 +184,9 @@ static void respect_group(cradle_heap *heap) {
   if (heap->options.major_min_bytes > bytes) heap->options.major_min_bytes = bytes;
 }
 
-/* Where the system gave little address space, the stacks take an eighth of what the old generation has. */
+/* Where the system gave less address space than was asked for, the stacks take an eighth of what the old generation has. */
 static size_t stack_bytes(const cradle_heap *heap, size_t most) {
+  if (heap->old.arenas.bytes >= heap->options.reserve_bytes) return most;
   size_t bytes = heap->old.arenas.bytes / 8;
   return bytes < most ? bytes : most;
 }

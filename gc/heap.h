@@ -3,8 +3,8 @@
  *   [heap.1] Outside a collection every old object that refers to a young one is remembered, or remember_all is set.
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold.
  *   [heap.3] An old object's barrier flag is set exactly when it is not remembered; of a young object's flags, only the weak
- *            one and those of its identity (hash, id) can be set. An old array above SLOTS_MIN_BYTES has and keeps the slots
- *            flag, and the values flag if it holds values.
+ *            one and those of its identity (hash, id) can be set. An old array with no slots but its items, above SLOTS_MIN_BYTES,
+ *            has and keeps the slots flag, and the values flag if it holds values.
  *   [heap.4] state says what runs now; no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] A slot of an array with the slots flag that holds a young reference is in recorded, or the array is remembered.
  *   [heap.6] While marking: no object that is marked and not on the mark stack holds, in a slot that is not recorded, a
@@ -286,7 +286,7 @@ size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *
 bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max);
 void crd_nursery_fini(cradle_heap *heap);
 /* Changes the size of an empty nursery, from the next reset on. false: memory was refused, nothing changed. What a smaller
- * one does not use stays, for the next trial, until discard_rest drops its contents. */
+ * one does not use stays, for the next trial, until discard_rest drops its contents; with a maximum heap it does so at once. */
 bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason);
 void crd_nursery_discard_rest(cradle_heap *heap);
 /* Drops the contents of an empty nursery, so that its next use finds fresh pages; it stays committed. */

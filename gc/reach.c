@@ -35,8 +35,7 @@ static void meet(crd_death *death, uintptr_t address) {
   while (death->path.top[-1] > place) death->path.top--;
 }
 
-/* Everything closes at once, in no order. */
-static void give_up_order(crd_death *death) {
+void crd_reach_give_up_order(crd_death *death) {
   for (cradle_word *at = death->open.base; at < death->open.top; at += OPEN_WORDS) *(cradle_word *)(uintptr_t)at[0] = at[1];
   death->open.top = death->open.base;
   death->path.top = death->path.base;
@@ -61,7 +60,7 @@ static void open_object(crd_death *death, cradle_word *object) {
     }
     death->open.top--;
   }
-  give_up_order(death);
+  crd_reach_give_up_order(death);
 }
 
 static int descending(const void *a, const void *b) {
@@ -115,7 +114,7 @@ void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool epheme
   if (place == 0) {
     if (death->reaching && word_stack_push(&death->slots, (uintptr_t)slot | (value ? SLOT_HOLDS_VALUE : 0))) return;
     if (death->reaching) death->incomplete = true;
-    if (death->reaching && death->ordering) give_up_order(death); /* tracing tells nobody which it comes by */
+    if (death->reaching && death->ordering) crd_reach_give_up_order(death); /* tracing tells nobody which it comes by */
     reach_by_tracing(death, value, slot, address);
     return;
   }
@@ -142,7 +141,7 @@ void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address) {
   while (crd_watch_take(&death->watch, address, &what)) {
     if (what & WATCH_CANDIDATE) {
       cradle_word place = (cradle_word)(death->open.top - death->open.base) / OPEN_WORDS - 1;
-      if (death->ordering && !word_stack_push(&death->members, place << 32 | what >> WATCH_SHIFT)) give_up_order(death);
+      if (death->ordering && !word_stack_push(&death->members, place << 32 | what >> WATCH_SHIFT)) crd_reach_give_up_order(death);
       continue;
     }
     bool value = (what & SLOT_HOLDS_VALUE) != 0;
@@ -201,6 +200,7 @@ bool crd_reach_run(crd_death *death, crd_pace *pace) {
 
 void crd_reach_complete(crd_death *death) {
   if (!death->incomplete) return;
+  if (death->ordering) crd_reach_give_up_order(death); /* from a key that is not watched nothing led to its value */
   if (death->is_minor) {
     crd_ephemerons_by_passes(death);
     return;

@@ -188,6 +188,8 @@ bool crd_reach_run(crd_death *death, crd_pace *pace);
 /* Whether an increment ends here. Without order or a complete watch table none does before all is reached: the program could not
  * be kept from what is reached itself, but leads to what is not yet. */
 bool crd_reach_pauses(const crd_death *death, crd_pace *pace);
+/* Memory for the order was refused: finalizers come as they were registered. What is open closes. */
+void crd_reach_give_up_order(crd_death *death);
 /* At the end, when memory was refused: traces what went to the collection's own tracing, and looks for the ephemerons that
  * it missed. */
 void crd_reach_complete(crd_death *death);

@@ -156,6 +156,23 @@ static void in_a_maximum_heap_the_rest_goes_back(void **state) {
   }
 }
 
+/* A maximum that comes later finds a nursery that has shrunk before. */
+CRADLE_UNCHECKED_COLLECTION
+static void a_maximum_that_comes_later_has_the_rest_go_back(void **state) {
+  (void)state;
+  cradle_error error;
+  cradle_mutator *mutator = cradle_mutator_new(heap);
+  crd_nursery *nursery = &heap->nursery;
+  sanitize_used(nursery->start, nursery->committed_bytes);
+  nursery->start[MOST - 1] = 1;
+  bool set = cradle_heap_set_max(mutator, 64 * MIB, &error);
+  char last = nursery->start[MOST - 1];
+  sanitize_unused(nursery->start, nursery->committed_bytes);
+  cradle_mutator_free(mutator);
+  assert_true(set);
+  assert_int_equal(last, 0);
+}
+
 static void a_size_that_is_asked_for_stays(void **state) {
   (void)state;
   for (int way = 0; way < 3; way++) {
@@ -413,6 +430,7 @@ int main(void) {
       TEST(it_stays_within_the_maximum_heap),
       cmocka_unit_test(pages_of_the_pool_are_kept),
       TEST(in_a_maximum_heap_the_rest_goes_back),
+      TEST(a_maximum_that_comes_later_has_the_rest_go_back),
       TEST(it_grows_while_that_lets_more_die),
       TEST(a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long),
       TEST(a_trial_that_finds_no_memory_waits),

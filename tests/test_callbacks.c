@@ -58,6 +58,9 @@ static void free_set(void) {
 static void hash(void) {
   (void)cradle_identity_hash(f.m, kept);
 }
+static void release(void) {
+  (void)cradle_release_memory(f.heap);
+}
 static void walk(void) {
   (void)cradle_heap_walk(f.heap, NULL, NULL);
 }
@@ -89,6 +92,7 @@ static const struct {
     {remove_prebuilt, "cradle_prebuilt_remove", true},
     {verify, "cradle_heap_verify", true},
     {walk, "cradle_heap_walk", true},
+    {release, "cradle_release_memory", true},
     {make_mutator, "cradle_mutator_new", true},
     {free_heap, "cradle_heap_free", true},
     {free_set, "cradle_weak_set_free", false},

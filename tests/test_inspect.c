@@ -661,6 +661,40 @@ static void a_dump_that_cannot_be_written(void **state) {
   assert_int_equal(rmdir(folder), 0);
 }
 
+static bool count_object(void *data, const cradle_object_info *object) {
+  (void)object;
+  ++*(size_t *)data;
+  return true;
+}
+
+/* As many young objects as a walk has waiting at once: it has room for them, however little the old generation has. */
+static void young_objects_beside_a_small_old_generation(void **state) {
+  (void)state;
+  enum { COUNT = 280000 };
+  fixture small;
+  cradle_options options;
+  fixture_options(&small, &options);
+  fixture_unstress(&options);
+  options.verify = false;
+  options.quarantine = 0;
+  options.nursery_bytes = (size_t)6 << 20;
+  options.reserve_bytes = (size_t)16 << 20;
+  fixture_open_with(&small, &options);
+  {
+    vector *all = cradle_new_array(small.m, T_VECTOR, COUNT);
+    CRADLE_ROOT(small.m, all);
+    for (size_t i = 0; i < COUNT; i++) {
+      string *fresh = cradle_new_array(small.m, T_STRING, 0);
+      cradle_store(small.m, all, &all->item[i], fresh);
+    }
+    assert_int_equal(fixture_stats(&small).minor_collections, 0);
+    size_t objects = 0;
+    assert_int_equal(cradle_heap_walk(small.heap, count_object, &objects), CRADLE_WALK_COMPLETE);
+    assert_int_equal(objects, COUNT + 1);
+  }
+  fixture_close(&small);
+}
+
 static char dump_folder[] = "/tmp/cradle-dumps-XXXXXX", dump_path[64];
 
 /* The other heap is dumped to the same file while the first one's dump is under way. */
@@ -827,6 +861,7 @@ int main(void) {
       WITH_FIXTURE(more_roots_have_names), WITH_FIXTURE(weak_slots_are_no_references),
       WITH_FIXTURE(while_the_dead_are_found), WITH_FIXTURE(immediates_of_pairs_are_no_addresses),
       WITH_FIXTURE(what_comes_back_leads_to_nothing_dead),
+      cmocka_unit_test(young_objects_beside_a_small_old_generation),
       WITH_FIXTURE(a_dump_that_cannot_be_written), WITH_FIXTURE(two_dumps_to_one_file),
       WITH_FIXTURE(callbacks_that_use_the_heap),
       WITH_FIXTURE(another_thread),       WITH_FIXTURE(a_heap_without_a_mutator),

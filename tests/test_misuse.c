@@ -359,6 +359,23 @@ static void handlers_that_return(void **state) {
   assert_aborts(misuse_on, "the misuse handler returned after: cradle_external_memory: more is taken away");
 }
 
+static void misuse_unheard(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  int ends[2];
+  if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) _exit(2);
+  close(ends[0]);
+  close(ends[1]);
+  signal(SIGPIPE, SIG_DFL);
+  cradle_external_memory(cradle_mutator_new(cradle_heap_new(&options, NULL)), -1);
+}
+
+/* Nobody reads standard error any more: the process ends by abort all the same, so that there is a core dump. */
+static void last_words_that_nobody_reads(void **state) {
+  (void)state;
+  assert_aborts(misuse_unheard, "");
+}
+
 static void descriptors_that_contradict(void **state) {
   (void)state;
   static const struct {
@@ -508,6 +525,7 @@ int main(void) {
       WITH_FIXTURE(forks_without_their_calls),
       WITH_FIXTURE(unwinding_upwards),             cmocka_unit_test(a_heap_without_types),
       cmocka_unit_test(scopes_of_a_frame_that_is_gone), cmocka_unit_test(handlers_that_return),
+      cmocka_unit_test(last_words_that_nobody_reads),
       cmocka_unit_test(options_that_contradict),   cmocka_unit_test(hardware_that_cannot_be),
       cmocka_unit_test(the_least_maximum_is_enough),
          WITH_FIXTURE(another_thread),

@@ -60,7 +60,8 @@ typedef struct crd_pages_backing {
 bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *backing);
 
 /* Writes length bytes to standard error, for the last words of a default handler; never fails
- * visibly. */
+ * visibly. Blocks the signals of a write that is refused (SIGPIPE, SIGXFSZ) from then on, as the
+ * process is to end by abort. */
 void crd_platform_last_words(const char *text, size_t length);
 /* Monotonic time in nanoseconds. */
 unsigned long long crd_platform_now_ns(void);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -342,6 +343,11 @@ bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *b
 
 void crd_platform_last_words(const char *text, size_t length) {
   int saved = errno;
+  sigset_t refusals;
+  sigemptyset(&refusals);
+  sigaddset(&refusals, SIGPIPE);
+  sigaddset(&refusals, SIGXFSZ);
+  (void)pthread_sigmask(SIG_BLOCK, &refusals, NULL);
   while (length > 0) {
     ssize_t written = CALL(write, -1, STDERR_FILENO, text, length);
     if (written < 0 && errno == EINTR) continue;

@@ -2,6 +2,7 @@
 #include "gc/platform/pages.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -119,6 +120,11 @@ bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *b
 
 void crd_platform_last_words(const char *text, size_t length) {
   int saved = errno;
+  sigset_t refusals;
+  sigemptyset(&refusals);
+  sigaddset(&refusals, SIGPIPE);
+  sigaddset(&refusals, SIGXFSZ);
+  (void)pthread_sigmask(SIG_BLOCK, &refusals, NULL);
   while (length > 0) {
     ssize_t written = write(STDERR_FILENO, text, length);
     if (written < 0 && errno == EINTR) continue;

@@ -90,15 +90,13 @@ void cradle_hook_add(cradle_heap *heap, cradle_hook *hook) {
   for (; *end != NULL; end = &(*end)->next)
     if (*end == hook) crd_misuse(heap, "cradle_hook_add: the hook was added already");
   hook->next = NULL;
-  hook->link = end;
   *end = hook;
 }
 
 void cradle_hook_remove(cradle_heap *heap, cradle_hook *hook) {
   check_hook_call(heap, "cradle_hook_remove");
-  if (hook->link == NULL || *hook->link != hook) crd_misuse(heap, "cradle_hook_remove: the hook was not added");
-  *hook->link = hook->next;
-  if (hook->next != NULL) hook->next->link = hook->link;
-  hook->next = NULL;
-  hook->link = NULL;
+  cradle_hook **link = &heap->hooks;
+  while (*link != NULL && *link != hook) link = &(*link)->next;
+  if (*link == NULL) crd_misuse(heap, "cradle_hook_remove: the hook was not added");
+  *link = hook->next;
 }

@@ -141,13 +141,14 @@ static dump_header header_of(const cradle_heap *heap, uint32_t position_bytes) {
                         .major_collections = heap->stats.major_collections};
   memcpy(header.magic, DUMP_MAGIC, sizeof header.magic);
   header.words = header.old_words + nursery_filled(heap) / 8;
+  if (position_bytes == 0) header.position_bytes = header.words <= NARROW_WORDS ? 4 : 8;
   return header;
 }
 
 static cradle_walk_result dump(dump_context *context) {
   put(context, &context->header, sizeof context->header);
   put_names(context);
-  cradle_walk_result result = crd_walk(context->heap, &context->walker, "cradle_heap_dump");
+  cradle_walk_result result = crd_walk(context->heap, &context->walker);
   end_object(context);
   flush(context, &context->roots);
   flush(context, &context->objects);
@@ -159,6 +160,7 @@ static cradle_walk_result dump(dump_context *context) {
 }
 
 bool crd_dump(cradle_heap *heap, uint32_t position_bytes, cradle_write_function write, void *data, crd_text *text) {
+  crd_walk_begin(heap, "cradle_heap_dump");
   dump_context context = {.heap = heap,
                           .walker = {.object = tell_object, .slot = tell_slot, .data = &context},
                           .write = write,
@@ -177,6 +179,7 @@ bool crd_dump(cradle_heap *heap, uint32_t position_bytes, cradle_write_function 
     result = dump(&context);
     free(buffers);
   }
+  crd_walk_end(heap);
   if (context.failed)
     crd_text_add(text, "the dump could not be written");
   else if (result == CRADLE_WALK_NO_MEMORY)
@@ -186,8 +189,7 @@ bool crd_dump(cradle_heap *heap, uint32_t position_bytes, cradle_write_function 
 
 bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error) {
   crd_text text = {.length = 0};
-  dump_header header = header_of(heap, 0);
-  crd_dump(heap, header.words <= NARROW_WORDS ? 4 : 8, write, data, &text);
+  crd_dump(heap, 0, write, data, &text);
   (void)crd_fail(error, text.buffer); /* empty after success */
   return text.length == 0;
 }

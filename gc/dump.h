@@ -58,7 +58,7 @@ _Static_assert(sizeof(dump_chunk) == 8 && sizeof(dump_root) == 24 && sizeof(dump
                    sizeof(dump_wide_object) == 32 && sizeof(dump_totals) == 32,
                "the file's records");
 
-/* Writes the dump with positions of so many bytes; text gets what went wrong. */
+/* Writes the dump with positions of so many bytes, 0: as few as do; text gets what went wrong. */
 bool crd_dump(cradle_heap *heap, uint32_t position_bytes, cradle_write_function write, void *data, crd_text *text);
 
 #endif

@@ -107,7 +107,6 @@ void cradle_mutator_free(cradle_mutator *mutator) {
   if (mutator->scoped_roots != NULL) entry_misuse(mutator->heap, "cradle_mutator_free", "a scoped root is still open");
   crd_collect_minor(heap, CRADLE_CAUSE_DETACH);
   heap->mutator = NULL;
-  for (cradle_root_range *range = mutator_of(mutator)->ranges; range != NULL; range = range->next) range->link = NULL;
   crd_word_stack_fini(&mutator_of(mutator)->shadow);
   free(mutator);
 }

@@ -53,19 +53,15 @@ void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range) {
   for (cradle_root_range *other = *head; other != NULL; other = other->next)
     if (other == range) crd_misuse(mutator->heap, "cradle_root_range_add: the range is registered already");
   range->next = *head;
-  range->link = head;
-  if (range->next != NULL) range->next->link = &range->next;
   *head = range;
 }
 
 void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_range *range) {
   crd_mutator_check_thread(mutator, "cradle_root_range_remove");
-  if (range->link == NULL || *range->link != range)
-    crd_misuse(mutator->heap, "cradle_root_range_remove: the range is not registered");
-  *range->link = range->next;
-  if (range->next != NULL) range->next->link = range->link;
-  range->next = NULL;
-  range->link = NULL;
+  cradle_root_range **link = &mutator_of(mutator)->ranges;
+  while (*link != NULL && *link != range) link = &(*link)->next;
+  if (*link == NULL) crd_misuse(mutator->heap, "cradle_root_range_remove: the range is not registered");
+  *link = range->next;
 }
 
 void cradle_root_range_clear(void *from, void *to) {

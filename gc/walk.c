@@ -202,16 +202,22 @@ static void restore(walk_context *context) {
     arenas_page(&old->arenas, page)->state = PAGE_LARGE_YOUNG;
 }
 
-cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker, const char *what) {
+void crd_walk_begin(cradle_heap *heap, const char *what) {
   if (heap->mutator != NULL) crd_mutator_check_thread(&heap->mutator->public, what);
   heap_check(heap, what);
+  crd_heap_enter(heap, HEAP_WALKING);
+}
+
+void crd_walk_end(cradle_heap *heap) {
+  crd_heap_enter(heap, HEAP_MUTATING);
+}
+
+cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker) {
   walk_context context = {.heap = heap, .walker = walker, .waiting = heap->mark_stack.top};
   context.seen = calloc(nursery_filled(heap) / 512 + 1, sizeof *context.seen);
   if (context.seen == NULL) return CRADLE_WALK_NO_MEMORY;
-  crd_heap_enter(heap, HEAP_WALKING);
   walk_all(&context);
   restore(&context);
-  crd_heap_enter(heap, HEAP_MUTATING);
   free(context.seen);
   if (walker->stopped) return CRADLE_WALK_STOPPED;
   return context.incomplete ? CRADLE_WALK_NO_MEMORY : CRADLE_WALK_COMPLETE;
@@ -232,7 +238,10 @@ static void each_object(void *data, const cradle_object_info *info) {
 
 cradle_walk_result cradle_heap_walk(cradle_heap *heap, cradle_walk_function function, void *data) {
   each_context each = {.walker = {.object = each_object, .data = &each}, .function = function, .data = data};
-  return crd_walk(heap, &each.walker, "cradle_heap_walk");
+  crd_walk_begin(heap, "cradle_heap_walk");
+  cradle_walk_result result = crd_walk(heap, &each.walker);
+  crd_walk_end(heap);
+  return result;
 }
 
 /* --- who refers to an object --- */
@@ -352,10 +361,13 @@ static void each_referrer(void *data, const cradle_word *holder, const cradle_wo
 }
 
 cradle_walk_result cradle_referrers(cradle_heap *heap, const void *object, cradle_referrer_function function, void *data) {
+  crd_walk_begin(heap, "cradle_referrers");
   referrer_context context = {.walker = {.slot = each_referrer, .data = &context},
                               .names = crd_root_names_begin(heap, &context.walker),
                               .wanted = (uintptr_t)object,
                               .function = function,
                               .data = data};
-  return crd_walk(heap, &context.walker, "cradle_referrers");
+  cradle_walk_result result = crd_walk(heap, &context.walker);
+  crd_walk_end(heap);
+  return result;
 }

@@ -19,7 +19,10 @@ typedef struct crd_walker {
   const cradle_word *prebuilt; /* the object, for CRADLE_HOLDER_PREBUILT */
 } crd_walker;
 
-cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker, const char *what);
+/* The heap walks from begin to end: refused in callbacks and other threads. what: the public function. */
+void crd_walk_begin(cradle_heap *heap, const char *what);
+cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker);
+void crd_walk_end(cradle_heap *heap);
 
 /* Tells which root a slot is, for slots in the order of a walk: visit_roots comes to the shadow stack, the scoped roots from the
  * innermost, the root ranges, the global roots, and then to the root callback's. So each is looked for behind the last. Of the

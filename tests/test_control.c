@@ -359,6 +359,10 @@ static void hooks_that_are_not(void **state) {
   c.hook.events = CRADLE_HOOK_MINOR;
   cradle_hook_add(f.heap, &c.hook);
   ASSERT_MISUSE(&f, "cradle_hook_add: the hook was added already", cradle_hook_add(f.heap, &c.hook));
+  fixture other;
+  fixture_open(&other);
+  ASSERT_MISUSE(&other, "cradle_hook_remove: the hook was not added", cradle_hook_remove(other.heap, &c.hook));
+  fixture_close(&other);
   cradle_hook_remove(f.heap, &c.hook);
   ASSERT_MISUSE(&f, "cradle_hook_remove: the hook was not added", cradle_hook_remove(f.heap, &c.hook));
 }
@@ -501,7 +505,7 @@ static void hooks_and_destructors(void **state) {
     hook.events = old ? CRADLE_HOOK_EVENT(CRADLE_EVENT_MAJOR_BEGIN) : CRADLE_HOOK_MINOR;
     refused_in_child(cradle_collect_compacting, "cradle_new: called from a listener or a hook");
     destructors_allocate = false;
-    hook = (cradle_hook){.next = hook.next, .link = hook.link, .function = nothing_hook, .events = UINT32_MAX};
+    hook = (cradle_hook){.next = hook.next, .function = nothing_hook, .events = UINT32_MAX};
   }
   cradle_hook_remove(f.heap, &hook);
 }

@@ -793,6 +793,72 @@ static void callbacks_that_use_the_heap(void **state) {
   cradle_no_collect_end(f.m);
 }
 
+/* Allocates at the write of the number that data counts down. */
+CRADLE_UNCHECKED_COLLECTION
+static bool write_and_allocate(void *data, const void *bytes, size_t count) {
+  (void)bytes, (void)count;
+  size_t *left = data;
+  if (--*left == 0) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+  return true;
+}
+
+/* All that is written is, from the head to the totals. */
+static void a_dumps_writes_that_use_the_heap(void **state) {
+  (void)state;
+  cradle_error error;
+  pair *object = new_pair();
+  CRADLE_ROOT(f.m, object);
+  size_t writes = SIZE_MAX;
+  assert_true(cradle_heap_dump_to(f.heap, write_and_allocate, &writes, &error));
+  writes = SIZE_MAX - writes;
+  assert_true(writes > 4);
+  for (size_t i = 1; i <= writes; i++) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      size_t left = i;
+      if (FIXTURE_LANDS(&f)) {
+        (void)cradle_heap_dump_to(f.heap, write_and_allocate, &left, &error);
+        _exit(1);
+      }
+      _exit(strstr(f.message, "cradle_new: called from a callback of a heap walk") != NULL ? 0 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+  }
+}
+
+/* Nothing is left open, nor a file begun. */
+CRADLE_UNCHECKED_COLLECTION
+static void a_dump_that_is_refused(void **state) {
+  (void)state;
+  char folder[] = "/tmp/cradle-dump-XXXXXX", path[64];
+  cradle_error error;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/dump", folder);
+  int before = dup(0);
+  close(before);
+  cradle_mutator_detach(f.m);
+  if (FIXTURE_LANDS(&f)) {
+    (void)cradle_heap_dump(f.heap, path, &error);
+    fail_msg("not refused");
+  }
+  assert_non_null(strstr(f.message, "cradle_heap_dump: the mutator is not attached"));
+  size_t writes = SIZE_MAX;
+  if (FIXTURE_LANDS(&f)) {
+    (void)cradle_heap_dump_to(f.heap, write_and_allocate, &writes, &error);
+    fail_msg("not refused");
+  }
+  assert_true(writes == SIZE_MAX);
+  cradle_mutator_attach(f.m);
+  int after = dup(0);
+  close(after);
+  assert_int_equal(after, before);
+  assert_int_equal(rmdir(folder), 0);
+}
+
 CRADLE_UNCHECKED_COLLECTION
 static void *walk_elsewhere(void *data) {
   (void)data;
@@ -863,7 +929,8 @@ int main(void) {
       WITH_FIXTURE(what_comes_back_leads_to_nothing_dead),
       cmocka_unit_test(young_objects_beside_a_small_old_generation),
       WITH_FIXTURE(a_dump_that_cannot_be_written), WITH_FIXTURE(two_dumps_to_one_file),
-      WITH_FIXTURE(callbacks_that_use_the_heap),
+      WITH_FIXTURE(callbacks_that_use_the_heap), WITH_FIXTURE(a_dumps_writes_that_use_the_heap),
+      WITH_FIXTURE(a_dump_that_is_refused),
       WITH_FIXTURE(another_thread),       WITH_FIXTURE(a_heap_without_a_mutator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,10 @@ static void roots_that_are_none_or_not_registered(void **state) {
   ASSERT_MISUSE(&f, "cradle_root_range_add: wants the addresses of base and top, and a cradle_kind", cradle_root_range_add(f.m, &odd));
   cradle_root_range_add(f.m, &range);
   ASSERT_MISUSE(&f, "registered already", cradle_root_range_add(f.m, &range));
+  fixture other;
+  fixture_open(&other);
+  ASSERT_MISUSE(&other, "not registered", cradle_root_range_remove(other.m, &range));
+  fixture_close(&other);
   cradle_root_range_remove(f.m, &range);
 }
 

@@ -50,7 +50,7 @@ CRADLE_API CRADLE_RESULT_MATTERS bool cradle_heap_set_max(cradle_mutator *mutato
  * (it has no permission to, and must not be declared CRADLE_MAY_COLLECT), and such a call at run time is misuse with a message.
  * The same holds for listeners. A hook may set variables of the program's, such as cradle_safepoint_request's. */
 typedef struct cradle_hook {
-  struct cradle_hook *next, **link; /* the heap's */
+  struct cradle_hook *next; /* the heap's */
   void (*function)(void *data, const cradle_event *event);
   void *data;
   uint32_t events; /* CRADLE_HOOK_EVENT bits; 0 is misuse */

@@ -101,9 +101,10 @@ CRADLE_INLINE void cradle_scope_close(cradle_scoped_root *root) {
 
 /* A VM's value stack: the words from *base up to, not including, *top, both variables of the embedder's that the collector
  * reads at every collection, so that the stack may grow and be reallocated. The words hold current values or zero. The
- * structure is the embedder's and stays in place while it is registered; several ranges may be (one a coroutine). */
+ * structure is the embedder's and stays in place while it is registered; several ranges may be (one a coroutine). Adding one looks
+ * through those that are there, and removing one through those that were added later. */
 typedef struct cradle_root_range {
-  struct cradle_root_range *next, **link; /* the collector's */
+  struct cradle_root_range *next; /* the collector's */
   void *const *base;
   void *const *top;
   cradle_kind kind;

@@ -88,7 +88,8 @@ typedef enum cradle_fault_report {
 
 /* Called when the embedder misused the library: message says what was done and to what. The default writes it to standard
  * error and aborts. A handler may longjmp away (the call that was refused did nothing, unless it says otherwise); if it returns,
- * the library aborts. */
+ * the library aborts. Nothing may longjmp out of a callback of the library (of a collection, a walk, a dump, an event): the
+ * heap is in the middle of its work, and every use of it is refused from then on. */
 typedef void (*cradle_misuse_function)(void *data, const char *message);
 /* Called when an allocation of size bytes (SIZE_MAX: of a length whose size overflows) cannot be satisfied after a full
  * collection. The heap is consistent, so a handler may longjmp out. The default writes a message and aborts; if a handler

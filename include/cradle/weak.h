@@ -14,7 +14,8 @@
  * known to be alive.
  *
  * Writing. As any slot: cradle_store, cradle_store_value, or the write barrier after a plain store. An ephemeron whose key reads
- * as zero is empty: write both its words, or a dead value would get a live key.
+ * as zero is empty: write both its words, or a dead value would get a live key. One that is left alone while a major collection
+ * clears may have its key and value again when that is over, if a finalizer brought the key back.
  *
  * Order. All weak slots to dead objects are cleared, as the program sees it, at once, before any finalizer runs; one that a
  * finalizer brings back is no longer in any weak slot, but still in ephemerons of which it is the key. docs/order-of-death.md

@@ -663,7 +663,8 @@ static void a_dump_that_cannot_be_written(void **state) {
 
 static char dump_folder[] = "/tmp/cradle-dumps-XXXXXX", dump_path[64];
 
-/* The other heap is dumped to the same file while the first one's dump is under way. */
+/* The other heap is dumped to the same file while the first one's dump is under way. The first one has names enough that its file
+ * is there by then. */
 static void dump_the_other(void *other, cradle_visitor *visitor) {
   cradle_error error;
   (void)visitor;
@@ -680,9 +681,11 @@ static size_t read_dump(char *bytes, size_t room) {
 
 static void two_dumps_to_one_file(void **state) {
   (void)state;
-  static char alone[1 << 20], beside[1 << 20];
+  static char alone[1 << 20], beside[1 << 20], name[20000];
   cradle_options options;
   cradle_error error;
+  memset(name, 'n', sizeof name - 1);
+  assert_true(cradle_type_add(f.heap, &(cradle_type){.name = name, .size = 16}) != CRADLE_TYPE_ID_END);
   vector *all = cradle_new_array(f.m, T_VECTOR, 1000);
   CRADLE_ROOT(f.m, all);
   for (size_t i = 0; i < all->length; i++) {
@@ -705,6 +708,38 @@ static void two_dumps_to_one_file(void **state) {
   cradle_heap_free(other);
   remove(dump_path);
   assert_int_equal(rmdir(dump_folder), 0); /* nothing else is in it */
+}
+
+static bool dump_meanwhile(void *path, const cradle_object_info *info) {
+  (void)info;
+  return cradle_heap_dump(f.heap, path, NULL);
+}
+
+/* The exit status of a child whose dump is refused: 0 when no descriptor is left of it. */
+static int be_refused(char *path) {
+  int before = dup(STDERR_FILENO);
+  close(before);
+  if (FIXTURE_LANDS(&f)) {
+    (void)cradle_heap_walk(f.heap, dump_meanwhile, path);
+    return 1;
+  }
+  if (strstr(f.message, "cradle_heap_dump: called from a callback of a heap walk") == NULL) return 2;
+  return dup(STDERR_FILENO) == before ? 0 : 3;
+}
+
+static void a_dump_that_is_refused_leaves_no_file(void **state) {
+  (void)state;
+  char folder[] = "/tmp/cradle-refused-XXXXXX", path[64];
+  pair *object = new_pair();
+  CRADLE_ROOT(f.m, object);
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/dump", folder);
+  pid_t child = fork();
+  if (child == 0) _exit(be_refused(path));
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_int_equal(rmdir(folder), 0);
 }
 
 /* --- what is refused --- */
@@ -828,6 +863,7 @@ int main(void) {
       WITH_FIXTURE(while_the_dead_are_found), WITH_FIXTURE(immediates_of_pairs_are_no_addresses),
       WITH_FIXTURE(what_comes_back_leads_to_nothing_dead),
       WITH_FIXTURE(a_dump_that_cannot_be_written), WITH_FIXTURE(two_dumps_to_one_file),
+      WITH_FIXTURE(a_dump_that_is_refused_leaves_no_file),
       WITH_FIXTURE(callbacks_that_use_the_heap),
       WITH_FIXTURE(another_thread),       WITH_FIXTURE(a_heap_without_a_mutator),
   };

@@ -125,10 +125,12 @@ typedef bool (*cradle_write_function)(void *data, const void *bytes, size_t coun
 
 /* Writes every live object with its type and size, every reference from one to another and from the roots, but no other
  * contents. The form is in docs/heap-dump.md; about 16 bytes an object and 4 a reference. tools/cradle-heap reads it. Costs a
- * look at all slots and 1 MiB of memory. false: writing failed or memory was refused; error says which. Does not collect. */
+ * look at all slots and 1 MiB of memory. false: writing failed or memory was refused; error says which. Does not collect. When it
+ * is refused as misuse and the handler does not return, that memory stays taken. */
 CRADLE_API bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error);
 /* The same to a file, which is written as PATH.partial.PROCESS.NUMBER and gets its name, and replaces what had it, when it is
- * complete; of several at once, the one that is complete last. error names it. */
+ * complete; of several at once, the one that is complete last. error names it. A process that is killed meanwhile leaves the
+ * partial file behind; so does a refusal as misuse whose handler does not return, where 16 KiB do not hold the types' names. */
 CRADLE_API bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error);
 
 CRADLE_END_DECLS

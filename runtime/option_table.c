@@ -82,8 +82,8 @@ const crd_option crd_options[] = {
      "Makes every k-th of these collections a full and compacting one, in which every object moves. "
      "0: none."},
     {"CRADLE_STRESS_SEED", CRD_OPTION_SEED, FIELD(stress_seed), 0, 0, UINT64_MAX, "42", "0",
-     "The distances between these collections are random from this seed, the given number on average. random: a "
-     "seed is drawn and printed. 0: the distances are equal."},
+     "The distances between these collections are random from this seed, the given number on average. random: one "
+     "seed is drawn for the process, and printed. 0: the distances are equal."},
     {"CRADLE_STRESS_FIRST", CRD_OPTION_COUNT, FIELD(stress_first), 0, 0, UINT64_MAX, "100", "0",
      "Only these collections from this number on take place; the others are counted. 0: from the first."},
     {"CRADLE_STRESS_LAST", CRD_OPTION_COUNT, FIELD(stress_last), 0, 0, UINT64_MAX, "100", "0",
@@ -211,14 +211,22 @@ static bool set_count(const crd_option *option, const char *text, void *field) {
   return true;
 }
 
-/* A number, or one that is drawn: any but 0 will do, and nobody guesses it. */
-static bool set_seed(const crd_option *option, const char *text, void *field) {
-  if (!crd_equal_in_any_case(text, "random")) return set_count(option, text, field);
+/* Any but 0 will do, and nobody guesses it. It is the process's, so that one setting repeats the run, whatever heaps it has. */
+static uint64_t drawn_seed(void) {
+  static uint64_t drawn; /* 0: not yet */
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  uint64_t drawn = ((uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 20) & UINT32_MAX;
-  *(uint64_t *)field = drawn | 1;
-  crd_report("%s=%ju was drawn; set it to repeat this run", option->name, (uintmax_t)(drawn | 1));
+  uint64_t before = 0, seed = (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 20;
+  seed = (seed & UINT32_MAX) | 1;
+  return __atomic_compare_exchange_n(&drawn, &before, seed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ? seed : before;
+}
+
+/* A number, or one that is drawn. */
+static bool set_seed(const crd_option *option, const char *text, void *field) {
+  if (!crd_equal_in_any_case(text, "random")) return set_count(option, text, field);
+  uint64_t seed = drawn_seed();
+  *(uint64_t *)field = seed;
+  crd_report("%s=%ju was drawn; set it to repeat this run", option->name, (uintmax_t)seed);
   return true;
 }
 

@@ -188,20 +188,26 @@ static bool may_write(crd_profile *profile) {
   return strstr(profile->name, "%d") != NULL && open_file(profile);
 }
 
+/* The file's text, which the caller frees. NULL: no memory. It is put together in memory: the buffer of a file, copied by a fork
+ * of another thread, would be written by the child too. */
+static char *text_of_tree(const crd_profile *profile, size_t *length) {
+  char *text = NULL;
+  FILE *file = open_memstream(&text, length);
+  if (file == NULL) return NULL;
+  crd_speedscope_write(file, &profile->tree, &profile->facts);
+  bool whole = ferror(file) == 0;
+  if (fclose(file) == 0 && whole) return text;
+  free(text);
+  return NULL;
+}
+
 /* Closes the descriptor. */
 static bool write_tree(const crd_profile *profile) {
-  crd_quiet quiet;
-  FILE *file = fdopen(profile->fd, "w");
-  if (file == NULL) {
-    close(profile->fd);
-    return false;
-  }
-  crd_quiet_begin(&quiet);
-  crd_speedscope_write(file, &profile->tree, &profile->facts);
-  bool done = ferror(file) == 0;
-  done &= fclose(file) == 0;
-  crd_quiet_end(&quiet);
-  return done;
+  size_t length;
+  char *text = text_of_tree(profile, &length);
+  bool done = text != NULL && crd_write_all(profile->fd, text, length);
+  free(text);
+  return close(profile->fd) == 0 && done;
 }
 
 static void write_file(crd_profile *profile) {

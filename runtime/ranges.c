@@ -36,7 +36,8 @@ struct crd_ranges {
 /* [ranges.1] */
 static crd_ranges *all_heaps;
 static crd_process_lock all_heaps_lock;
-static bool failed; /* [ranges.4] */
+static bool failed;     /* [ranges.4] */
+static pid_t publisher; /* [ranges.3]: the process that writes the files without %d; 0: no heap is in the list */
 
 /* --- the file --- */
 
@@ -92,10 +93,15 @@ static bool replace(const char *path, const char *file_name) {
   return done;
 }
 
+/* False in a child whose file is its parent's. */
+static bool may_write(const char *file_name) {
+  return publisher == getpid() || strstr(file_name, "%d") != NULL;
+}
+
 /* The lock is held. */
 static void rewrite(const char *file_name) {
   int error = errno; /* the program's: it did not ask for this */
-  if (failed) return;
+  if (failed || !may_write(file_name)) return;
   char *path = crd_path_with_pid(file_name);
   if (path == NULL || !replace(path, file_name)) {
     failed = true;
@@ -109,6 +115,7 @@ static void rewrite(const char *file_name) {
 /* --- the list --- */
 
 static void enlist(crd_ranges *ranges) {
+  if (publisher == 0) publisher = getpid(); /* first: a fork may come in between */
   ranges->next_heap = all_heaps;
   __atomic_store_n(&all_heaps, ranges, __ATOMIC_RELEASE);
   ranges->published = true;
@@ -121,22 +128,18 @@ static void delist(crd_ranges *ranges) {
   ranges->published = false;
 }
 
-/* False in a child whose file is its parent's. */
-static bool may_write(const crd_ranges *ranges) {
-  return ranges->owner == getpid() || strstr(ranges->file_name, "%d") != NULL;
-}
-
 static void end(crd_ranges *ranges) {
   crd_process_lock_take(&all_heaps_lock);
   delist(ranges);
-  if (may_write(ranges)) rewrite(ranges->file_name);
+  rewrite(ranges->file_name);
+  if (all_heaps == NULL && publisher == getpid()) publisher = 0;
   crd_process_lock_release(&all_heaps_lock);
   crd_ranges_close(ranges);
 }
 
 /* [ranges.3] */
 static void adopt_if_forked(crd_ranges *ranges) {
-  if (!ranges->published || ranges->owner == getpid() || !may_write(ranges)) return;
+  if (!ranges->published || ranges->owner == getpid()) return;
   crd_process_lock_take(&all_heaps_lock);
   ranges->owner = getpid();
   rewrite(ranges->file_name);

@@ -1,10 +1,11 @@
 /* Ranges: a file that tells where the process's heaps lie, for tools that look at it from outside and find no names of
  * mappings there (the kernel has none unless it was built so).
  *
- * [ranges.1] The list of heaps is the process's, as is its lock; nothing else is. A heap is in it from its making to its end.
- *            The lock is held while the file is written, and a child of fork takes it over.
+ * [ranges.1] The list of heaps, its lock and who writes are the process's; nothing else is. A heap is in the list from its making
+ *            to its end. The lock is held while the file is written, and a child of fork takes it over.
  * [ranges.2] The file is written whole and renamed into its place when the list changes: a reader sees one state.
- * [ranges.3] A child of fork writes a file of its own, at the next event, if its name has %d; else it writes none.
+ * [ranges.3] A child of fork writes a file of its own, at the next event, if its name has %d. Else the file stays its parent's,
+ *            if that one had a heap at the fork, and the child writes none, not for heaps that it starts itself either.
  * [ranges.4] The program never fails because of it: an error is told on standard error, and the file is left alone from
  *            then on.
  */

@@ -3,10 +3,12 @@
  *     profiled_program MODE
  *
  * It prints the bytes that each of its functions allocates, as a JSON object, and leaves the profile to CRADLE_PROFILE. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cradle/cradle.h>
@@ -149,6 +151,17 @@ CRADLE_UNCHECKED_COLLECTION static void run_many(program *p) {
   }
 }
 
+/* While the main thread writes the profile into a pipe that nobody reads yet. */
+static void *fork_meanwhile(void *unused) {
+  nanosleep(&(struct timespec){0, 300000000}, NULL);
+  pid_t child = fork();
+  if (child == 0) exit(0);
+  puts("forked");
+  fflush(stdout);
+  waitpid(child, NULL, 0);
+  return unused;
+}
+
 static program one, two;
 
 int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
@@ -161,6 +174,13 @@ int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
     recurse(&one, 500);
   } else if (strcmp(mode, "many") == 0) {
     run_many(&one);
+  } else if (strcmp(mode, "fork-meanwhile") == 0) {
+    pthread_t other;
+    run_many(&one);
+    if (pthread_create(&other, NULL, fork_meanwhile, NULL) != 0) exit(1);
+    close_heap(&one);
+    pthread_join(other, NULL);
+    return 0;
   } else if (strcmp(mode, "odd-names") == 0) {
     call(&one, "quote \" backslash \\ line\n tab\t bell\a");
     call(&one, "\xc3\xa4\xe2\x82\xac \xf0\x9f\x98\x80 bad \xff \xc0\x80 \xed\xa0\x80 cut \xe2\x82");

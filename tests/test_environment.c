@@ -212,8 +212,9 @@ static void instruments_that_cannot_be(void **state) {
   }
 }
 
+/* Once, and every heap has it: set, it repeats the run. */
 static void a_drawn_seed_is_printed(void **state) {
-  cradle_options options;
+  cradle_options options, again;
   char said[4096], wanted[80];
   (void)state;
   forget_all();
@@ -223,6 +224,9 @@ static void a_drawn_seed_is_printed(void **state) {
   assert_true(options.stress_seed != 0);
   snprintf(wanted, sizeof wanted, "CRADLE_STRESS_SEED=%ju was drawn", (uintmax_t)options.stress_seed);
   assert_non_null(strstr(said, wanted));
+  assert_int_equal(overlay_fresh(&again, said, sizeof said), 0);
+  assert_int_equal(again.stress_seed, options.stress_seed);
+  assert_string_equal(said, "");
 }
 
 static void contradicting_instruments_are_settled(void **state) {

@@ -231,6 +231,24 @@ def a_reader_that_goes_is_told(program, folder):
     check("fifo: Broken pipe; the profile is not complete" in said, said)
 
 
+def a_child_of_another_thread_writes_nothing(program, folder):
+    """The child is forked, and ends by exit, while the profile is being written: into a pipe that is full until it is read."""
+    os.mkfifo(folder / "fifo")
+    reader = os.open(folder / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
+    environment.update(CRADLE_PROFILE=str(folder / "fifo"), CRADLE_PROFILE_RATE=str(RATE))
+    process = subprocess.Popen([program, "fork-meanwhile"], stdout=subprocess.PIPE, text=True, env=environment)
+    check(process.stdout.readline() == "forked\n", "no child was forked")
+    os.set_blocking(reader, True)
+    with open(reader, "rb") as file:
+        text = file.read()
+    check(process.wait(timeout=200) == 0, f"the program ended with {process.returncode}")
+    process.stdout.close()
+    check(len(text) > 100_000, f"{len(text)} bytes do not fill a pipe")
+    (folder / "profile.json").write_bytes(text)
+    read(folder / "profile.json")
+
+
 def a_limit_on_files_is_told(program, folder):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
     environment["CRADLE_PROFILE"] = str(folder / "profile.json")
@@ -245,7 +263,7 @@ TESTS = [
     many_functions_are_kept_apart, odd_names_are_json, exit_writes, what_is_young_at_exit_has_no_fate,
     an_old_file_is_replaced, abort_loses_the_profile_alone, heaps_have_their_own_files, a_child_leaves_its_parents_file,
     a_child_has_its_own_file, bad_input_is_told, a_full_disk_is_told,
-    a_reader_that_goes_is_told, a_limit_on_files_is_told,
+    a_reader_that_goes_is_told, a_child_of_another_thread_writes_nothing, a_limit_on_files_is_told,
 ]
 
 

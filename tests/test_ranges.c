@@ -188,6 +188,56 @@ static void a_child_leaves_its_parents_file_alone(void **state) {
   cradle_heap_free(heap);
 }
 
+/* The file's name has no %d; the child has its parent's heap, which the parent frees meanwhile, and one of its own. */
+static void a_childs_own_heap_leaves_its_parents_file_alone(void **state) {
+  (void)state;
+  char path[128], text[2000], expected[2000] = "cradle-ranges 1\n", go;
+  int status, ends[2];
+  path_in(path, sizeof path, "ranges");
+  cradle_heap *first = start((cradle_listener){NULL, NULL});
+  assert_int_equal(pipe(ends), 0);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    if (read(ends[0], &go, 1) != 1) _exit(1);
+    cradle_heap *own = start((cradle_listener){NULL, NULL});
+    cradle_heap_free(first);
+    cradle_heap_free(own);
+    _exit(0);
+  }
+  cradle_heap_free(first);
+  cradle_heap *second = start((cradle_listener){NULL, NULL});
+  put_heap(expected, second);
+  assert_int_equal(write(ends[1], "g", 1), 1);
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
+  close(ends[0]);
+  close(ends[1]);
+  read_text(path, text, sizeof text);
+  assert_string_equal(text, expected);
+  cradle_heap_free(second);
+}
+
+/* A child whose parent has no heap at the fork is a process like others. */
+static void a_child_without_its_parents_heap_publishes(void **state) {
+  (void)state;
+  char path[128], text[2000];
+  int status;
+  path_in(path, sizeof path, "ranges");
+  cradle_heap_free(start((cradle_listener){NULL, NULL}));
+  remove(path);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    cradle_heap_free(start((cradle_listener){NULL, NULL}));
+    _exit(0);
+  }
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
+  read_text(path, text, sizeof text);
+  assert_string_equal(text, "cradle-ranges 1\n");
+}
+
 static void it_is_written_beside_a_log(void **state) {
   (void)state;
   char path[128], log[128], text[4000];
@@ -253,6 +303,8 @@ int main(void) {
       FOLDER_TEST(a_child_has_a_file_of_its_own),
       FOLDER_TEST(a_child_goes_on_though_its_parent_was_publishing),
       FOLDER_TEST(a_child_leaves_its_parents_file_alone),
+      FOLDER_TEST(a_childs_own_heap_leaves_its_parents_file_alone),
+      FOLDER_TEST(a_child_without_its_parents_heap_publishes),
       FOLDER_TEST(it_is_written_beside_a_log),
       FOLDER_TEST(a_place_that_is_none_is_told_once),
       FOLDER_TEST(a_limit_on_files_is_told_and_leaves_nothing),

@@ -83,7 +83,8 @@ typedef enum cradle_stress {
 typedef enum cradle_fault_report {
   CRADLE_FAULTS_LEFT = 0,  /* no signal handler is installed */
   CRADLE_FAULTS_REPORTED,  /* one is, which passes every fault on to the one before it */
-  CRADLE_FAULTS_OWN_STACK, /* and the thread that starts the heap gets a signal stack, unless it has one */
+  CRADLE_FAULTS_OWN_STACK, /* and the thread that starts the heap gets a signal stack, unless it has one; its 64 KiB stay when the
+                              heap is freed on another thread */
 } cradle_fault_report;
 
 /* Called when the embedder misused the library: message says what was done and to what. The default writes it to standard

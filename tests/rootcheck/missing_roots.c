@@ -269,6 +269,56 @@ void rooted_in_a_block(cradle_mutator *m, cradle_heap *heap, pair *a, pair *b) {
   use_two(a, b); // expect: stale 'a'
 }
 
+/* A root until the end counts only where it was registered: not in the other branch, nor after both. */
+void rooted_in_one_branch(cradle_mutator *m, cradle_heap *heap, pair *a, int keep) {
+  if (keep) {
+    if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+    make(m);
+    use(a);
+  } else {
+    make(m);
+    use(a); // expect: stale 'a'
+  }
+}
+
+void rooted_in_one_case(cradle_mutator *m, cradle_heap *heap, pair *a, int which) {
+  switch (which) {
+  case 1:
+    if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+    break;
+  default: break;
+  }
+  make(m);
+  use(a); // expect: stale 'a'
+}
+
+void rooted_on_a_condition(cradle_mutator *m, cradle_heap *heap, pair *a, int keep) {
+  if (keep && !cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+  make(m);
+  use(a); // expect: stale 'a'
+}
+
+void rooted_before_a_goto(cradle_mutator *m, cradle_heap *heap, pair *a, int keep) {
+  if (!keep) goto done;
+  if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+done:
+  make(m);
+  use(a); // expect: stale 'a'
+}
+
+void null_where_not_rooted(cradle_mutator *m, cradle_heap *heap, int keep) {
+  pair *a = NULL;
+  if (keep) {
+    if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+    a = make(m);
+  }
+  make(m);
+  use(a);
+  a = make(m);
+  make(m);
+  use(a); // expect: stale 'a'
+}
+
 /* Only the goto leads into the switch. */
 void label_in_a_switch(cradle_mutator *m, int n, pair *a) {
   goto start;

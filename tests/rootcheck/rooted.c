@@ -212,3 +212,53 @@ void global_root_in_a_block(cradle_mutator *m, cradle_heap *heap, int wanted) {
   make(m);
   use_two(a, b);
 }
+
+void two_global_roots(cradle_mutator *m, cradle_heap *heap) {
+  pair *a = make(m), *b = NULL;
+  if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE) || !cradle_global_root_add(heap, &b, CRADLE_KIND_REFERENCE))
+    return;
+  b = make(m);
+  make(m);
+  use_two(a, b);
+}
+
+void two_global_roots_in_a_result(cradle_mutator *m, cradle_heap *heap) {
+  pair *a = make(m), *b = NULL;
+  bool done =
+      cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE) && cradle_global_root_add(heap, &b, CRADLE_KIND_REFERENCE);
+  if (!done) return;
+  b = make(m);
+  make(m);
+  use_two(a, b);
+}
+
+void global_root_that_is_read_in_any_order(cradle_mutator *m, cradle_heap *heap, int wanted) {
+  pair *a = NULL;
+  if (wanted) {
+    if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+    a = make(m);
+  }
+  if (count(m) + sum(a) > 0) use(a);
+}
+
+void rooted_in_both_branches(cradle_mutator *m, cradle_heap *heap, pair *a, int which) {
+  if (which) {
+    if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+  } else {
+    use(a);
+    if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+  }
+  make(m);
+  use(a);
+}
+
+void rooted_in_a_loop(cradle_mutator *m, cradle_heap *heap, int times) {
+  pair *a = NULL;
+  if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+  for (int i = 0; i < times; i++) {
+    use(a);
+    a = make(m);
+  }
+  make(m);
+  use(a);
+}

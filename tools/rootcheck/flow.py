@@ -1,8 +1,9 @@
 """One function: which followed locals are stale where.
 
-The state is a map from paths to what is known; a path that is absent is live. At a call that may collect every path that is live and
-not rooted becomes stale. Using a stale one is a finding; so is an expression whose operands C evaluates in any order, when one of
-them may collect and another is a reference, or uses one that is not rooted.
+The state is a map from paths to what is known; a path that is absent is live. Beside the paths it holds the set of those that are
+rooted until the end of the function. At a call that may collect every path that is live and not rooted becomes stale. Using a
+stale one is a finding; so is an expression whose operands C evaluates in any order, when one of them may collect and another is a
+reference, or uses one that is not rooted.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from .references import References, variable_key, variable_of
 from .walk import Walk
 
 NULL, UNSET = "null", "unset"
+ROOTED_OR_NULL = "rooted or null"  # rooted until the end where it came one way, NULL where it came the other
+ROOTED_UNTIL_END = "rooted until the end"  # the state's key of the set
 CONSTANTS = {CursorKind.INTEGER_LITERAL, CursorKind.CHARACTER_LITERAL}
 OPERATIONS = {CursorKind.BINARY_OPERATOR, CursorKind.UNARY_OPERATOR}
 
@@ -43,7 +46,7 @@ class Flow(Walk):
         self.references = References(facts, function)
         self.findings = set()
         self.rooted = []  # paths, innermost last
-        self.rooted_until_end = set()  # of the function, whatever block that is in
+        self.ways = {}  # for each && and ||: the states where it holds and where it does not
         self.paths = {path for node in function.nodes if (path := self.references.path(node)) is not None}
         self.paths.update(*(self.references.members(node) for node in function.nodes))
 
@@ -56,15 +59,14 @@ class Flow(Walk):
 
     def at_entry(self):
         self.rooted = []
-        self.rooted_until_end = set()
-        return {}
+        return {ROOTED_UNTIL_END: frozenset()}
 
     def is_rooted(self, path):
-        return path in self.rooted or path in self.rooted_until_end
+        return path in self.rooted or path in self.state[ROOTED_UNTIL_END]
 
     def joined(self, a, b):
-        result = {}
-        for path in a.keys() | b.keys():
+        result = {ROOTED_UNTIL_END: a[ROOTED_UNTIL_END] & b[ROOTED_UNTIL_END]}
+        for path in (a.keys() | b.keys()) - {ROOTED_UNTIL_END}:
             both = (a.get(path), b.get(path))
             stale = next((known for known in both if isinstance(known, Stale)), None)
             if stale is not None:
@@ -73,6 +75,8 @@ class Flow(Walk):
                 result[path] = UNSET
             elif both == (NULL, NULL):
                 result[path] = NULL
+            elif path not in result[ROOTED_UNTIL_END] and is_rooted_or_null(a, path) and is_rooted_or_null(b, path):
+                result[path] = ROOTED_OR_NULL
         return result
 
     def copied(self, state):
@@ -193,7 +197,7 @@ class Flow(Walk):
                 return
         for inner in operand.walk():
             path = self.references.path(inner)
-            if path is None or self.is_rooted(path) or self.state.get(path) == NULL:
+            if path is None or self.is_rooted(path) or self.state.get(path) in (NULL, ROOTED_OR_NULL):
                 continue
             if not is_call_in(operand, inner, self.facts):
                 self.report(inner, "order", f"'{spell(path)}', which is not rooted, is used before or after {name}, which may "
@@ -253,17 +257,23 @@ class Flow(Walk):
         if path[0] in self.references.interior:
             self.report(argument, "interior", f"'{spell(path)}' is rooted, but may hold an address inside of an object")
         if until_end:
-            self.rooted_until_end.add(path)
+            self.state[ROOTED_UNTIL_END] |= {path}
         else:
             self.rooted.append(path)
 
     def logical(self, node):
         first, second = node.children
+        goes_on = node.operator == syntax.LOGICAL_AND
         self.tested(first)
-        skipped = self.refined(self.state, first, node.operator == syntax.LOGICAL_OR)
-        self.state = self.refined(self.state, first, node.operator == syntax.LOGICAL_AND)
+        skipped = self.refined(self.state, first, not goes_on)
+        self.state = self.refined(self.state, first, goes_on)
         self.tested(second)
-        self.state = self.join(skipped, self.state)
+        self.ways[node] = {goes_on: self.refined(self.state, second, goes_on),
+                           not goes_on: self.join(skipped, self.refined(self.state, second, not goes_on))}
+        after = self.state
+        self.state = self.join(skipped, after)
+        if after is not None:  # whoever keeps the result looks at it before the locals
+            self.state[ROOTED_UNTIL_END] = after[ROOTED_UNTIL_END]
 
     def conditional(self, node):
         condition, yes, no = node.children
@@ -308,10 +318,12 @@ class Flow(Walk):
         """The state when a condition holds, or does not: who is NULL then."""
         if state is None:
             return None
-        state = dict(state)
         node, is_null_when = condition, False
         while node.kind == CursorKind.UNARY_OPERATOR and node.operator == syntax.NOT:
             node, is_null_when = node.children[0], not is_null_when
+        if node in self.ways:
+            return self.copied(self.ways[node][holds != is_null_when])
+        state = dict(state)
         compared = null_comparison(node)
         if compared is not None:
             if node.operator == syntax.EQUAL:
@@ -323,6 +335,11 @@ class Flow(Walk):
         elif path is not None and state.get(path) == NULL:
             del state[path]
         return state
+
+
+def is_rooted_or_null(state, path):
+    known = state.get(path)
+    return known in (NULL, ROOTED_OR_NULL) or (known is None and path in state[ROOTED_UNTIL_END])
 
 
 def spell(path):

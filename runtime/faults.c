@@ -225,7 +225,10 @@ static void pass_on(int number, siginfo_t *info, void *context, const struct sig
 static void on_fault(int number, siginfo_t *info, void *context) {
   int error = errno;
   if (info->si_code > 0 && !__atomic_test_and_set(&reporting, __ATOMIC_ACQUIRE)) {
+    crd_quiet quiet; /* backtrace_symbols_fd writes, too */
+    crd_quiet_begin(&quiet);
     report(number, info, context);
+    crd_quiet_end(&quiet);
     __atomic_clear(&reporting, __ATOMIC_RELEASE);
   }
   errno = error;

@@ -119,6 +119,21 @@ static void host_recovers(void) {
   _exit(7);
 }
 
+/* Nobody reads what is reported. */
+static void host_recovers_without_a_reader(void) {
+  int ends[2];
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &action, NULL);
+  signal(SIGPIPE, SIG_DFL);
+  if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) _exit(8);
+  close(ends[0]);
+  start_default();
+  if (sigsetjmp(landing, 1) == 0) use(stale());
+  sigset_t now;
+  pthread_sigmask(SIG_BLOCK, NULL, &now);
+  _exit(sigismember(&now, SIGPIPE) ? 9 : 7);
+}
+
 static void *page;
 static void open_page(int number, siginfo_t *info, void *context) {
   (void)number, (void)context;
@@ -422,6 +437,7 @@ static void a_host_may_recover(void **state) {
   assert_exit(end_of(host_recovers), 7);
   assert_said(REPORT, 2);
   assert_said("recovered\n", 1);
+  assert_exit(end_of(host_recovers_without_a_reader), 7);
   assert_exit(end_of(host_handles_its_own), 7);
   assert_string_equal(said, "");
 }

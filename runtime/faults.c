@@ -285,6 +285,11 @@ static bool is_handler(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
 }
 
+static bool is_same(const struct sigaction *a, const struct sigaction *b) {
+  if ((a->sa_flags & SA_SIGINFO) != (b->sa_flags & SA_SIGINFO)) return false;
+  return (a->sa_flags & SA_SIGINFO) ? a->sa_sigaction == b->sa_sigaction : a->sa_handler == b->sa_handler;
+}
+
 /* The flags and mask are those of the handler that was there, so that it finds what it asked for. */
 static void install_in_front(size_t i, const struct sigaction *current, bool own_stack_wanted) {
   struct sigaction action = {.sa_sigaction = on_fault, .sa_mask = current->sa_mask};
@@ -296,7 +301,8 @@ static void install_in_front(size_t i, const struct sigaction *current, bool own
   sigaction(signals[i], &action, NULL);
 }
 
-/* A handler that the program installed after ours may call it. Where there is none, nobody does. */
+/* A handler that the program installed after ours may call it. Where there is none, nobody does; nor does the one that ours
+ * calls, or the two would call each other without end. */
 static void install(bool own_stack_wanted) {
   void *frames[1];
   (void)take_frames(frames, 1); /* it loads what it needs now */
@@ -307,7 +313,7 @@ static void install(bool own_stack_wanted) {
       if (!own_stack_wanted || (current.sa_flags & SA_ONSTACK)) continue;
       current.sa_flags |= SA_ONSTACK;
       sigaction(signals[i], &current, NULL);
-    } else if (!installed[i] || !is_handler(&current)) {
+    } else if (!installed[i] || !is_handler(&current) || is_same(&current, &before[i])) {
       install_in_front(i, &current, own_stack_wanted);
     }
   }

@@ -260,6 +260,34 @@ static void program_goes_back_to_ignoring(void) {
   program_goes_back_to(SIG_IGN);
 }
 
+static void program_goes_back_to_its_first_handler(void) {
+  struct sigaction first = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &first, NULL);
+  start_default();
+  signal(SIGSEGV, on_fault);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  sigaction(SIGSEGV, &first, NULL);
+  start_default();
+  if (sigsetjmp(landing, 1) == 0) use(stale());
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  _exit(handler_now().sa_sigaction == jump_away ? 7 : 9);
+}
+
+/* Another one may call ours, which calls the first. */
+static void and_to_one_that_calls_ours(void) {
+  signal(SIGSEGV, on_fault);
+  start_default();
+  struct sigaction second = {.sa_sigaction = on_fault_chaining, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &second, &ours);
+  signal(SIGSEGV, on_fault);
+  start_default();
+  sigaction(SIGSEGV, &second, &ours);
+  start_default();
+  use(stale());
+}
+
 static char *stack_now(void) {
   stack_t stack;
   sigaltstack(NULL, &stack);
@@ -458,6 +486,11 @@ static void the_handler_comes_and_goes(void **state) {
   assert_said(REPORT, 1);
   assert_died_by(end_of(program_goes_back_to_ignoring), SIGSEGV);
   assert_said(REPORT, 1);
+  assert_exit(end_of(program_goes_back_to_its_first_handler), 7);
+  assert_said(REPORT, 1);
+  assert_exit(end_of(and_to_one_that_calls_ours), 7);
+  assert_said(REPORT, 1);
+  assert_said("the host's handler\n", 2);
 }
 
 static void a_signal_stack_only_if_asked_for(void **state) {

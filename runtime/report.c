@@ -14,9 +14,13 @@
 #define REPORT_MAX_BYTES 600
 #define LOCK_ATTEMPTS 1000
 
+bool crd_lock_try_once(crd_lock *lock) {
+  return !__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE);
+}
+
 bool crd_lock_try(crd_lock *lock) {
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
-    if (!__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE)) return true;
+    if (crd_lock_try_once(lock)) return true;
     sched_yield();
   }
   return false;

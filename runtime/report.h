@@ -43,6 +43,8 @@ typedef struct crd_lock {
 void crd_lock_take(crd_lock *lock);
 /* Gives up after a while; false then. */
 bool crd_lock_try(crd_lock *lock);
+/* Does not wait. */
+bool crd_lock_try_once(crd_lock *lock);
 void crd_lock_release(crd_lock *lock);
 
 /* A lock for what is the process's, whose holder may write files. In a child of fork it is taken over

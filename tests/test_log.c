@@ -14,10 +14,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -907,6 +909,54 @@ static void a_normal_end_writes_the_rest(void **state) {
   free(text);
 }
 
+/* Takes the C library's place, and counts: who waits for a lock yields. */
+static int yields;
+int sched_yield(void) {
+  __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+
+static bool ends_with_its_yields;
+static void end_with_yields(void) {
+  if (ends_with_its_yields) _exit(yields != 0);
+}
+
+static void *log_until_it_stops(void *log) {
+  for (int i = 0; i < 1000; i++) send_minor(log);
+  return NULL;
+}
+
+/* The log is locked while it writes, and its pipe is full. */
+static void fork_while_a_thread_logs(void *status) {
+  const char *path = fresh_name(".fifo");
+  pthread_t thread;
+  int waiting = 0;
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  crd_log *log = open_log(":", path);
+  int bytes = fcntl(reader, F_SETPIPE_SZ, 4096);
+  pthread_create(&thread, NULL, log_until_it_stops, log);
+  while (ioctl(reader, FIONREAD, &waiting) == 0 && waiting < bytes) usleep(1000);
+  pid_t child = fork();
+  if (child == 0) {
+    yields = 0;
+    ends_with_its_yields = true;
+    exit(0);
+  }
+  *(int *)status = wait_for(child);
+  close(reader);
+  pthread_join(thread, NULL);
+  crd_log_close(log);
+}
+
+static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
+  int status = -1;
+  (void)state;
+  fflush(NULL);
+  free(errors_of(fork_while_a_thread_logs, &status));
+  assert_int_equal(status, 0);
+}
+
 static crd_log *log_at_exit;
 static void collect_at_exit(void) {
   send_minor(log_at_exit);
@@ -1068,11 +1118,13 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_child_gets_its_own_file_with_d),
       cmocka_unit_test(a_child_has_its_own_label_on_standard_error),
       cmocka_unit_test(a_normal_end_writes_the_rest),
+      cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
       cmocka_unit_test(what_comes_after_the_end_is_written_too),
       cmocka_unit_test(destroyed_before_the_hand_over_keeps_the_log),
       cmocka_unit_test(a_heap_logs_its_life),
       cmocka_unit_test(a_heap_that_cannot_be_made_frees_its_log),
   };
+  atexit(end_with_yields); /* before the logs', so that it runs after them */
   if (argc == 3) return act(argv[1], argv[2]);
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

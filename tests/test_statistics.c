@@ -12,6 +12,8 @@
 #include "runtime/utilisation.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -361,6 +363,67 @@ static void the_summary_is_printed_once(void **state) {
   }
 }
 
+/* Takes the C library's place, and counts: who waits for a lock yields. */
+static int yields;
+int sched_yield(void) {
+  __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+
+static bool ends_with_its_yields;
+static void end_with_yields(void) {
+  if (ends_with_its_yields) _exit(yields != 0);
+}
+
+static int status_of_a_child(void) {
+  int status;
+  pid_t child = fork();
+  if (child == 0) {
+    yields = 0;
+    ends_with_its_yields = true;
+    exit(0);
+  }
+  waitpid(child, &status, 0);
+  return status;
+}
+
+static void *free_it(void *of) {
+  cradle_heap_free(of);
+  return NULL;
+}
+
+/* The summary is locked while it is printed. That the thread has come so far after a while is likely, not sure. */
+static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
+  cradle_options options;
+  pthread_t thread;
+  int ends[2], kept = dup(STDERR_FILENO);
+  static char text[4096];
+  (void)state;
+  fflush(NULL);
+  setenv("CRADLE_STATS", "1", 1);
+  cradle_options_init(&options);
+  cradle_heap *one = cradle_start(&options, NULL);
+  unsetenv("CRADLE_STATS");
+  assert_int_equal(pipe(ends), 0);
+  assert_int_equal(fcntl(ends[1], F_SETPIPE_SZ, sizeof text), sizeof text);
+  assert_int_equal(write(ends[1], text, sizeof text), sizeof text); /* it is full */
+  dup2(ends[1], STDERR_FILENO);
+  pthread_create(&thread, NULL, free_it, one);
+  usleep(300000);
+  int status = status_of_a_child();
+  assert_int_equal(read(ends[0], text, sizeof text), sizeof text);
+  pthread_join(thread, NULL);
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  ssize_t length = read(ends[0], text, sizeof text - 1);
+  assert_true(length > 0);
+  text[length] = '\0';
+  assert_int_equal(summaries_in(text), 1);
+  assert_int_equal(status, 0);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 /* The table reads it as the number. */
 static void another_spelling_of_1_asks_for_it(void **state) {
   (void)state;
@@ -392,8 +455,10 @@ int main(void) {
       cmocka_unit_test(another_version_is_refused),
       cmocka_unit_test(a_heaps_statistics_are_its_own),
       cmocka_unit_test(the_summary_is_printed_once),
+      cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
       cmocka_unit_test(another_spelling_of_1_asks_for_it),
       cmocka_unit_test(the_summary_is_not_printed_unasked),
   };
+  atexit(end_with_yields); /* before the heaps', so that it runs after them */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

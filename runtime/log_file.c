@@ -76,6 +76,7 @@ static bool open_path(crd_log_file *file) {
   int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
   do file->fd = open(file->path, flags, 0666);
   while (file->fd < 0 && errno == EINTR);
+  file->fd = crd_above_standard(file->fd);
   if (file->fd < 0) return false;
   file->interactive = isatty(file->fd);
   return true;

@@ -173,7 +173,7 @@ static bool open_file(crd_profile *profile) {
   profile->path = crd_path_with_pid(profile->name);
   profile->fd = -1;
   if (profile->path != NULL)
-    profile->fd = open(profile->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    profile->fd = crd_above_standard(open(profile->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
   if (profile->fd >= 0) return true;
   crd_report("CRADLE_PROFILE: %s: %s; there will be no profile",
              profile->path != NULL ? profile->path : profile->name, strerror(errno));

@@ -2,6 +2,7 @@
 #include "runtime/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -145,6 +146,14 @@ bool crd_write_all(int fd, const void *bytes, size_t length) {
     length -= (size_t)written;
   }
   return true;
+}
+
+int crd_above_standard(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
+  close(fd);
+  errno = error;
+  return moved;
 }
 
 static void hide_control_characters(char *text) {

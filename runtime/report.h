@@ -35,6 +35,10 @@ ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length);
 /* All of it, quietly. false: errno says why. */
 bool crd_write_all(int fd, const void *bytes, size_t length);
 
+/* fd, what open returned: moved to a free number where it is one of standard input, output and error, which the program has
+ * closed and whose text would get into the file. Negative: it could not be opened or moved, and errno says why. */
+int crd_above_standard(int fd);
+
 /* A lock for a heap's own, without system calls; it works in a child of fork, too, unless another
  * thread held it at the fork. */
 typedef struct crd_lock {

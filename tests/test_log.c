@@ -772,6 +772,27 @@ static void a_note_longer_than_the_buffer_is_whole(void **state) {
   free(text);
 }
 
+static void write_without_standard_error(const char *path) {
+  close(STDERR_FILENO);
+  crd_log *log = open_log(":", path);
+  if (write(STDERR_FILENO, "the program's\n", 14) >= 0) _exit(1);
+  send_life(log);
+  _exit(0);
+}
+
+static void a_closed_standard_error_is_not_the_log(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) write_without_standard_error(path);
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 12);
+  assert_lacks(text, "the program's");
+  free(text);
+}
+
 /* --- broken streams --- */
 
 static void sections_balance_whatever_comes(void **state) {
@@ -1111,6 +1132,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_file_that_another_process_writes_is_kept),
       cmocka_unit_test(long_logs_are_whole),
       cmocka_unit_test(a_note_longer_than_the_buffer_is_whole),
+      cmocka_unit_test(a_closed_standard_error_is_not_the_log),
       cmocka_unit_test(sections_balance_whatever_comes),
       cmocka_unit_test(time_never_goes_back),
       cmocka_unit_test(a_child_writes_nothing_twice),

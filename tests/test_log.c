@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -742,6 +743,58 @@ static void a_file_that_another_process_writes_is_kept(void **state) {
   free(text);
 }
 
+static pid_t child_that_waits(const int *ends) {
+  char byte;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child != 0) return child;
+  close(ends[1]);
+  _exit((int)read(ends[0], &byte, 1));
+}
+
+static bool is_locked(const char *path) {
+  int file = open(path, O_WRONLY);
+  assert_true(file >= 0);
+  bool locked = flock(file, LOCK_EX | LOCK_NB) != 0;
+  close(file);
+  return locked;
+}
+
+/* It has the descriptor, but the log is complete. */
+static void a_child_keeps_no_lock(void **state) {
+  const char *path = fresh_name(".log");
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  crd_log *log = open_log(":", path);
+  pid_t child = child_that_waits(ends);
+  send_life(log);
+  assert_false(is_locked(path));
+  close(ends[1]);
+  assert_int_equal(wait_for(child), 0);
+  close(ends[0]);
+}
+
+static void a_child_does_not_give_back_its_parents_lock(void **state) {
+  char selection[300], path[300];
+  (void)state;
+  snprintf(selection, sizeof selection, "%s/lock-%%d.log", folder);
+  snprintf(path, sizeof path, "%s/lock-%d.log", folder, (int)getpid());
+  crd_log *log = open_log(":", selection);
+  fflush(NULL);
+  for (int i = 0; i < 2; i++) {
+    pid_t child = fork();
+    if (child == 0) {
+      if (i == 1) send_minor(log); /* into a file of its own */
+      crd_log_close(log);
+      _exit(0);
+    }
+    assert_int_equal(wait_for(child), 0);
+    assert_true(is_locked(path));
+  }
+  send_life(log);
+}
+
 static void long_logs_are_whole(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
@@ -1130,6 +1183,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(an_old_log_is_replaced),
       cmocka_unit_test(heaps_of_a_process_share_the_file),
       cmocka_unit_test(a_file_that_another_process_writes_is_kept),
+      cmocka_unit_test(a_child_keeps_no_lock),
+      cmocka_unit_test(a_child_does_not_give_back_its_parents_lock),
       cmocka_unit_test(long_logs_are_whole),
       cmocka_unit_test(a_note_longer_than_the_buffer_is_whole),
       cmocka_unit_test(a_closed_standard_error_is_not_the_log),

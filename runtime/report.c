@@ -171,6 +171,6 @@ int crd_report(const char *format, ...) {
   hide_control_characters(line);
   if (!crd_first_time(line)) return 0;
   strcat(line, "\n");
-  crd_write_quietly(STDERR_FILENO, line, strlen(line));
+  crd_write_all(STDERR_FILENO, line, strlen(line));
   return 1;
 }

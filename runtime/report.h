@@ -3,7 +3,8 @@
  * [report.1] The same line appears once in a process, however many heaps start in it. That needs a
  *            list of what was said, which is the process's and not a heap's: it is the only state
  *            here, and a lock guards it.
- * [report.2] A report is one line and one write; control characters in it are shown as '?'.
+ * [report.2] A report is one line, and one write where there is room for it; else it waits for room, on a standard error that
+ *            does not block too. Control characters in it are shown as '?'.
  */
 #ifndef CRADLE_RUNTIME_REPORT_H
 #define CRADLE_RUNTIME_REPORT_H

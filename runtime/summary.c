@@ -156,7 +156,7 @@ static void print(crd_summary *summary) {
   add_minor(&text, &now);
   add_major(&text, &now);
   add_memory(&text, &now);
-  crd_write_quietly(STDERR_FILENO, text.text, text.length);
+  crd_write_all(STDERR_FILENO, text.text, text.length);
 }
 
 /* --- the summary's life --- */

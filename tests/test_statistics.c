@@ -9,6 +9,7 @@
 #include <cradle/cradle.h>
 
 #include "runtime/histogram.h"
+#include "runtime/report.h"
 #include "runtime/utilisation.h"
 
 #include <fcntl.h>
@@ -392,36 +393,78 @@ static void *free_it(void *of) {
   return NULL;
 }
 
+/* A pipe without room, which is standard error until the end is given back. */
+typedef struct full_pipe {
+  int ends[2], kept;
+} full_pipe;
+
+static void full_pipe_begin(full_pipe *stream, int flags) {
+  static const char filling[4096];
+  fflush(NULL);
+  stream->kept = dup(STDERR_FILENO);
+  assert_int_equal(pipe(stream->ends), 0);
+  assert_int_equal(fcntl(stream->ends[1], F_SETPIPE_SZ, sizeof filling), sizeof filling);
+  assert_int_equal(write(stream->ends[1], filling, sizeof filling), sizeof filling);
+  fcntl(stream->ends[1], F_SETFL, flags);
+  dup2(stream->ends[1], STDERR_FILENO);
+}
+
+/* What came after the filling, once thread has ended. */
+static const char *full_pipe_end(const full_pipe *stream, pthread_t thread) {
+  static char text[4096];
+  assert_int_equal(read(stream->ends[0], text, sizeof text), sizeof text);
+  pthread_join(thread, NULL);
+  dup2(stream->kept, STDERR_FILENO);
+  close(stream->kept);
+  close(stream->ends[1]);
+  ssize_t length = read(stream->ends[0], text, sizeof text - 1);
+  text[length < 0 ? 0 : length] = '\0';
+  close(stream->ends[0]);
+  return text;
+}
+
+static cradle_heap *heap_with_summary(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  setenv("CRADLE_STATS", "1", 1);
+  cradle_heap *made = cradle_start(&options, NULL);
+  unsetenv("CRADLE_STATS");
+  return made;
+}
+
+static void *report_it(void *words) {
+  crd_report("%s", (const char *)words);
+  return NULL;
+}
+
+/* It does not block, and is read a while later. */
+static void what_is_printed_waits_for_room(void **state) {
+  full_pipe stream;
+  pthread_t thread;
+  (void)state;
+  cradle_heap *one = heap_with_summary();
+  full_pipe_begin(&stream, O_NONBLOCK);
+  pthread_create(&thread, NULL, free_it, one);
+  usleep(100000);
+  assert_int_equal(summaries_in(full_pipe_end(&stream, thread)), 1);
+  full_pipe_begin(&stream, O_NONBLOCK);
+  pthread_create(&thread, NULL, report_it, (char *)(uintptr_t) "said");
+  usleep(100000);
+  assert_string_equal(full_pipe_end(&stream, thread), "cradle: said\n");
+}
+
 /* The summary is locked while it is printed. That the thread has come so far after a while is likely, not sure. */
 static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
-  cradle_options options;
+  full_pipe stream;
   pthread_t thread;
-  int ends[2], kept = dup(STDERR_FILENO);
-  static char text[4096];
   (void)state;
-  fflush(NULL);
-  setenv("CRADLE_STATS", "1", 1);
-  cradle_options_init(&options);
-  cradle_heap *one = cradle_start(&options, NULL);
-  unsetenv("CRADLE_STATS");
-  assert_int_equal(pipe(ends), 0);
-  assert_int_equal(fcntl(ends[1], F_SETPIPE_SZ, sizeof text), sizeof text);
-  assert_int_equal(write(ends[1], text, sizeof text), sizeof text); /* it is full */
-  dup2(ends[1], STDERR_FILENO);
+  cradle_heap *one = heap_with_summary();
+  full_pipe_begin(&stream, 0);
   pthread_create(&thread, NULL, free_it, one);
   usleep(300000);
   int status = status_of_a_child();
-  assert_int_equal(read(ends[0], text, sizeof text), sizeof text);
-  pthread_join(thread, NULL);
-  dup2(kept, STDERR_FILENO);
-  close(kept);
-  ssize_t length = read(ends[0], text, sizeof text - 1);
-  assert_true(length > 0);
-  text[length] = '\0';
-  assert_int_equal(summaries_in(text), 1);
+  assert_int_equal(summaries_in(full_pipe_end(&stream, thread)), 1);
   assert_int_equal(status, 0);
-  close(ends[0]);
-  close(ends[1]);
 }
 
 /* The table reads it as the number. */
@@ -455,6 +498,7 @@ int main(void) {
       cmocka_unit_test(another_version_is_refused),
       cmocka_unit_test(a_heaps_statistics_are_its_own),
       cmocka_unit_test(the_summary_is_printed_once),
+      cmocka_unit_test(what_is_printed_waits_for_room),
       cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
       cmocka_unit_test(another_spelling_of_1_asks_for_it),
       cmocka_unit_test(the_summary_is_not_printed_unasked),

@@ -2,6 +2,7 @@
  * looked at. */
 #include "tests/heap_fixture.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -132,6 +133,41 @@ static void host_recovers_without_a_reader(void) {
   sigset_t now;
   pthread_sigmask(SIG_BLOCK, NULL, &now);
   _exit(sigismember(&now, SIGPIPE) ? 9 : 7);
+}
+
+static void *use_stale(void *object) {
+  if (sigsetjmp(landing, 1) == 0) use(object);
+  return NULL;
+}
+
+static bool is_read;
+static void *read_late(void *end) {
+  char text[4096];
+  usleep(300000);
+  __atomic_store_n(&is_read, true, __ATOMIC_SEQ_CST);
+  while (read(*(int *)end, text, sizeof text) > 0) {}
+  return NULL;
+}
+
+/* The report of another thread, which asks the heap, stands in a full pipe. */
+static void heap_ends_while_a_thread_reports(void) {
+  static const char filling[4096];
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO};
+  pthread_t user, reader;
+  int ends[2];
+  sigaction(SIGSEGV, &action, NULL);
+  start_default();
+  pair *object = stale();
+  cradle_mutator_free(m);
+  if (pipe(ends) != 0 || fcntl(ends[1], F_SETPIPE_SZ, sizeof filling) < 0) _exit(8);
+  if (write(ends[1], filling, sizeof filling) < 0 || dup2(ends[1], STDERR_FILENO) < 0) _exit(8);
+  pthread_create(&user, NULL, use_stale, object);
+  pthread_create(&reader, NULL, read_late, &ends[0]);
+  usleep(100000);
+  cradle_heap_free(heap);
+  bool waited = __atomic_load_n(&is_read, __ATOMIC_SEQ_CST);
+  pthread_join(user, NULL);
+  _exit(waited ? 7 : 9);
 }
 
 static void *page;
@@ -466,6 +502,7 @@ static void a_host_may_recover(void **state) {
   assert_said(REPORT, 2);
   assert_said("recovered\n", 1);
   assert_exit(end_of(host_recovers_without_a_reader), 7);
+  assert_exit(end_of(heap_ends_while_a_thread_reports), 7);
   assert_exit(end_of(host_handles_its_own), 7);
   assert_string_equal(said, "");
 }

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 #ifdef __GLIBC__
@@ -45,7 +46,7 @@ static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
 static bool installed[SIGNALS]; /* and not taken away: a handler that came later may still call ours */
 static struct sigaction before[SIGNALS];
-static bool reporting;           /* one thread reports at a time; a fault meanwhile is passed on */
+static pid_t reporting;          /* the process while a thread of it reports: one at a time, a fault meanwhile is passed on */
 static uintptr_t reported_at[2]; /* address and program counter of the last report: a handler may return to the same fault */
 
 /* --- lines of text, without printf --- */
@@ -157,7 +158,7 @@ static void read_registers(const ucontext_t *context, registers *found) {
 /* What a heap knows of the fault: of its address, else, when the kernel tells none, of a register. */
 static crd_faults *find(const siginfo_t *info, const registers *registers, cradle_explanation *explanation) {
   for (size_t i = 0; i < HEAPS_MOST; i++) {
-    crd_faults *faults = __atomic_load_n(&heaps[i], __ATOMIC_ACQUIRE);
+    crd_faults *faults = __atomic_load_n(&heaps[i], __ATOMIC_SEQ_CST);
     if (faults == NULL) continue;
     if (cradle_explain_address(faults->heap, info->si_addr, explanation)) return faults;
     for (size_t j = 0; info->si_addr == NULL && j < registers->count; j++)
@@ -222,11 +223,27 @@ static void pass_on(int number, siginfo_t *info, void *context, const struct sig
     to->sa_handler(number);
 }
 
+/* A child of fork does not have the thread of its parent that reported. */
+static bool begin_report(void) {
+  pid_t self = getpid(), other = __atomic_load_n(&reporting, __ATOMIC_RELAXED);
+  return other != self && __atomic_compare_exchange_n(&reporting, &other, self, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+/* A heap that has left the list is asked no more then. Not for longer than a second, because a report that faults itself may
+ * never end. */
+static void wait_for_report(void) {
+  for (int i = 0; i < 1000 && __atomic_load_n(&reporting, __ATOMIC_SEQ_CST) == getpid(); i++)
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
 static void on_fault(int number, siginfo_t *info, void *context) {
   int error = errno;
-  if (info->si_code > 0 && !__atomic_test_and_set(&reporting, __ATOMIC_ACQUIRE)) {
+  if (info->si_code > 0 && begin_report()) {
+    crd_quiet quiet; /* backtrace_symbols_fd writes, too */
+    crd_quiet_begin(&quiet);
     report(number, info, context);
-    __atomic_clear(&reporting, __ATOMIC_RELEASE);
+    crd_quiet_end(&quiet);
+    __atomic_store_n(&reporting, 0, __ATOMIC_RELEASE);
   }
   errno = error;
   struct sigaction *to = &before[number == SIGBUS];
@@ -282,6 +299,11 @@ static bool is_handler(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
 }
 
+static bool is_same(const struct sigaction *a, const struct sigaction *b) {
+  if ((a->sa_flags & SA_SIGINFO) != (b->sa_flags & SA_SIGINFO)) return false;
+  return (a->sa_flags & SA_SIGINFO) ? a->sa_sigaction == b->sa_sigaction : a->sa_handler == b->sa_handler;
+}
+
 /* The flags and mask are those of the handler that was there, so that it finds what it asked for. */
 static void install_in_front(size_t i, const struct sigaction *current, bool own_stack_wanted) {
   struct sigaction action = {.sa_sigaction = on_fault, .sa_mask = current->sa_mask};
@@ -293,7 +315,8 @@ static void install_in_front(size_t i, const struct sigaction *current, bool own
   sigaction(signals[i], &action, NULL);
 }
 
-/* A handler that the program installed after ours may call it. Where there is none, nobody does. */
+/* A handler that the program installed after ours may call it. Where there is none, nobody does; nor does the one that ours
+ * calls, or the two would call each other without end. */
 static void install(bool own_stack_wanted) {
   void *frames[1];
   (void)take_frames(frames, 1); /* it loads what it needs now */
@@ -304,7 +327,7 @@ static void install(bool own_stack_wanted) {
       if (!own_stack_wanted || (current.sa_flags & SA_ONSTACK)) continue;
       current.sa_flags |= SA_ONSTACK;
       sigaction(signals[i], &current, NULL);
-    } else if (!installed[i] || !is_handler(&current)) {
+    } else if (!installed[i] || !is_handler(&current) || is_same(&current, &before[i])) {
       install_in_front(i, &current, own_stack_wanted);
     }
   }
@@ -325,7 +348,7 @@ static void uninstall(void) {
 static void put_in_list(crd_faults *from, crd_faults *to) {
   for (size_t i = 0; i < HEAPS_MOST; i++) {
     if (heaps[i] != from) continue;
-    __atomic_store_n(&heaps[i], to, __ATOMIC_RELEASE);
+    __atomic_store_n(&heaps[i], to, __ATOMIC_SEQ_CST);
     heap_count += to != NULL ? 1 : (size_t)-1;
     return;
   }
@@ -338,6 +361,7 @@ static void end(crd_faults *faults) {
   give_stack_back(faults);
   if (heap_count == 0) uninstall();
   crd_process_lock_release(&lock);
+  wait_for_report();
   free(faults);
 }
 

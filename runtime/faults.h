@@ -4,8 +4,9 @@
  *            the program dies as it would have. A fault that no heap knows anything about is passed on without a word.
  * [faults.2] It is the process's, and with it the list of heaps that it asks. It is installed with the first such heap and taken
  *            away with the last, unless a handler that the program installed later stands before it: then it stays, because that
- *            one may call it. Where the program has gone back to the default or to ignoring since, nobody calls it, and the
- *            next heap installs it anew.
+ *            one may call it. Where the program has gone back to the default, to ignoring or to the handler that this one
+ *            calls, nobody calls it, and the next heap installs it anew.
+ *            A heap that ends waits for a report that another thread makes, since that may ask it.
  * [faults.3] What the handler calls is fit for a signal handler. Of backtrace that holds once it was called before, which is
  *            done when the heap starts.
  */

@@ -76,6 +76,7 @@ static bool open_path(crd_log_file *file) {
   int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
   do file->fd = open(file->path, flags, 0666);
   while (file->fd < 0 && errno == EINTR);
+  file->fd = crd_above_standard(file->fd);
   if (file->fd < 0) return false;
   file->interactive = isatty(file->fd);
   return true;
@@ -139,8 +140,13 @@ void crd_log_file_head_written(crd_log_file *file) {
   crd_process_lock_release(&opening);
 }
 
+/* The lock is given back, because a child of fork that has inherited the descriptor would keep it. In the child it is not: it
+ * is the parent's. */
 static void close_descriptor(crd_log_file *file) {
-  if (file->fd >= 0 && file->fd != STDERR_FILENO) close(file->fd);
+  if (file->fd >= 0 && file->fd != STDERR_FILENO) {
+    if (!crd_log_file_is_inherited(file)) flock(file->fd, LOCK_UN);
+    close(file->fd);
+  }
   file->fd = -1;
 }
 
@@ -159,6 +165,7 @@ bool crd_log_file_is_inherited(const crd_log_file *file) {
 }
 
 bool crd_log_file_renew(crd_log_file *file) {
+  if (!file->interactive) close_descriptor(file);
   file->length = 0;
   file->owner = getpid();
   if (file->ours != NULL) *file->ours = 1;
@@ -167,7 +174,6 @@ bool crd_log_file_renew(crd_log_file *file) {
     begin_head(file, file->path != NULL ? file->path : file->name);
     return true;
   }
-  close_descriptor(file);
   file->stopped = strstr(file->name, "%d") == NULL || !open_target(file);
   return !file->stopped;
 }

@@ -173,7 +173,7 @@ static bool open_file(crd_profile *profile) {
   profile->path = crd_path_with_pid(profile->name);
   profile->fd = -1;
   if (profile->path != NULL)
-    profile->fd = open(profile->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    profile->fd = crd_above_standard(open(profile->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
   if (profile->fd >= 0) return true;
   crd_report("CRADLE_PROFILE: %s: %s; there will be no profile",
              profile->path != NULL ? profile->path : profile->name, strerror(errno));
@@ -226,10 +226,14 @@ static void write_once(crd_profile *profile) {
   errno = error;
 }
 
+/* An inherited profile that is locked belonged, in the parent of this process, to a thread that was busy with it. */
+static bool lock_at_exit(crd_profile *profile) {
+  return profile->owner != getpid() ? crd_lock_try_once(&profile->lock) : crd_lock_try(&profile->lock);
+}
+
 static void write_at_exit(crd_exit_entry *entry) {
   crd_profile *profile = (crd_profile *)entry;
-  /* A lock that stays taken belonged, in the parent of this process, to a thread that was busy. */
-  if (!crd_lock_try(&profile->lock)) return;
+  if (!lock_at_exit(profile)) return;
   write_once(profile);
   crd_lock_release(&profile->lock);
 }

@@ -2,6 +2,7 @@
 #include "runtime/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -14,9 +15,13 @@
 #define REPORT_MAX_BYTES 600
 #define LOCK_ATTEMPTS 1000
 
+bool crd_lock_try_once(crd_lock *lock) {
+  return !__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE);
+}
+
 bool crd_lock_try(crd_lock *lock) {
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
-    if (!__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE)) return true;
+    if (crd_lock_try_once(lock)) return true;
     sched_yield();
   }
   return false;
@@ -143,6 +148,14 @@ bool crd_write_all(int fd, const void *bytes, size_t length) {
   return true;
 }
 
+int crd_above_standard(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
+  close(fd);
+  errno = error;
+  return moved;
+}
+
 static void hide_control_characters(char *text) {
   for (; *text != '\0'; text++)
     if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
@@ -158,6 +171,6 @@ int crd_report(const char *format, ...) {
   hide_control_characters(line);
   if (!crd_first_time(line)) return 0;
   strcat(line, "\n");
-  crd_write_quietly(STDERR_FILENO, line, strlen(line));
+  crd_write_all(STDERR_FILENO, line, strlen(line));
   return 1;
 }

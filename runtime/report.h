@@ -3,7 +3,8 @@
  * [report.1] The same line appears once in a process, however many heaps start in it. That needs a
  *            list of what was said, which is the process's and not a heap's: it is the only state
  *            here, and a lock guards it.
- * [report.2] A report is one line and one write; control characters in it are shown as '?'.
+ * [report.2] A report is one line, and one write where there is room for it; else it waits for room, on a standard error that
+ *            does not block too. Control characters in it are shown as '?'.
  */
 #ifndef CRADLE_RUNTIME_REPORT_H
 #define CRADLE_RUNTIME_REPORT_H
@@ -35,6 +36,10 @@ ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length);
 /* All of it, quietly. false: errno says why. */
 bool crd_write_all(int fd, const void *bytes, size_t length);
 
+/* fd, what open returned: moved to a free number where it is one of standard input, output and error, which the program has
+ * closed and whose text would get into the file. Negative: it could not be opened or moved, and errno says why. */
+int crd_above_standard(int fd);
+
 /* A lock for a heap's own, without system calls; it works in a child of fork, too, unless another
  * thread held it at the fork. */
 typedef struct crd_lock {
@@ -43,6 +48,8 @@ typedef struct crd_lock {
 void crd_lock_take(crd_lock *lock);
 /* Gives up after a while; false then. */
 bool crd_lock_try(crd_lock *lock);
+/* Does not wait. */
+bool crd_lock_try_once(crd_lock *lock);
 void crd_lock_release(crd_lock *lock);
 
 /* A lock for what is the process's, whose holder may write files. In a child of fork it is taken over

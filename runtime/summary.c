@@ -156,14 +156,15 @@ static void print(crd_summary *summary) {
   add_minor(&text, &now);
   add_major(&text, &now);
   add_memory(&text, &now);
-  crd_write_quietly(STDERR_FILENO, text.text, text.length);
+  crd_write_all(STDERR_FILENO, text.text, text.length);
 }
 
 /* --- the summary's life --- */
 
 static void print_at_exit(crd_exit_entry *entry) {
   crd_summary *summary = (crd_summary *)entry;
-  if (!crd_lock_try(&summary->lock)) return;
+  /* An inherited one may be locked for a thread of the parent, which does not exist here. */
+  if (getpid() != summary->owner || !crd_lock_try(&summary->lock)) return;
   if (summary->handed_over) print(summary);
   crd_lock_release(&summary->lock);
 }

@@ -4,6 +4,7 @@
  *
  * It prints the bytes that each of its functions allocates, as a JSON object, and leaves the profile to CRADLE_PROFILE. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ typedef struct program {
   cradle_mutator *m;
   const char *stack[DEPTH_MAX];
   size_t depth;
-  bool with_ids;
+  bool with_ids, forks;
   uint64_t parse_bytes, eval_bytes, read_bytes, live_bytes;
 } program;
 
@@ -41,9 +42,36 @@ static void leave(program *p) {
   p->depth--;
 }
 
+/* Takes the C library's place, and counts: who waits for a lock yields. */
+static int yields;
+int sched_yield(void) {
+  yields++;
+  return 0;
+}
+
+static bool is_child;
+static void end_with_yields(void) {
+  if (is_child) _exit(yields != 0);
+}
+
+/* The child finds its profile locked for good. */
+static void fork_while_sampled(void) {
+  int status;
+  pid_t child = fork();
+  if (child == 0) {
+    is_child = true;
+    exit(0);
+  }
+  if (waitpid(child, &status, 0) != child || status != 0) _exit(3);
+}
+
 static size_t frames(void *data, cradle_mutator *mutator, cradle_frame *out, size_t capacity) {
   program *p = data;
   (void)mutator;
+  if (p->forks) {
+    p->forks = false;
+    fork_while_sampled();
+  }
   for (size_t i = 0; i < p->depth && i < capacity; i++) {
     const char *name = p->stack[p->depth - 1 - i];
     out[i] = (cradle_frame){.name = name, .file = "program.vm", .line = (uint32_t)name[0]};
@@ -168,7 +196,9 @@ int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
   enum { ROUNDS = 40000 };
   const char *mode = argc == 2 ? argv[1] : "";
   bool is_plain = strcmp(mode, "plain") == 0;
+  atexit(end_with_yields); /* before the profiles', so that it runs after them */
   one.with_ids = strcmp(mode, "ids") == 0;
+  one.forks = strcmp(mode, "fork-while-sampled") == 0;
   open_heap(&one, !is_plain, strcmp(mode, "own-sampler") == 0);
   if (strcmp(mode, "deep") == 0) {
     recurse(&one, 500);

@@ -2,6 +2,7 @@
  * looked at. */
 #include "tests/heap_fixture.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -117,6 +118,56 @@ static void host_recovers(void) {
     if (sigsetjmp(landing, 0) == 0) use(stale());
   put("recovered\n");
   _exit(7);
+}
+
+/* Nobody reads what is reported. */
+static void host_recovers_without_a_reader(void) {
+  int ends[2];
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &action, NULL);
+  signal(SIGPIPE, SIG_DFL);
+  if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) _exit(8);
+  close(ends[0]);
+  start_default();
+  if (sigsetjmp(landing, 1) == 0) use(stale());
+  sigset_t now;
+  pthread_sigmask(SIG_BLOCK, NULL, &now);
+  _exit(sigismember(&now, SIGPIPE) ? 9 : 7);
+}
+
+static void *use_stale(void *object) {
+  if (sigsetjmp(landing, 1) == 0) use(object);
+  return NULL;
+}
+
+static bool is_read;
+static void *read_late(void *end) {
+  char text[4096];
+  usleep(300000);
+  __atomic_store_n(&is_read, true, __ATOMIC_SEQ_CST);
+  while (read(*(int *)end, text, sizeof text) > 0) {}
+  return NULL;
+}
+
+/* The report of another thread, which asks the heap, stands in a full pipe. */
+static void heap_ends_while_a_thread_reports(void) {
+  static const char filling[4096];
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO};
+  pthread_t user, reader;
+  int ends[2];
+  sigaction(SIGSEGV, &action, NULL);
+  start_default();
+  pair *object = stale();
+  cradle_mutator_free(m);
+  if (pipe(ends) != 0 || fcntl(ends[1], F_SETPIPE_SZ, sizeof filling) < 0) _exit(8);
+  if (write(ends[1], filling, sizeof filling) < 0 || dup2(ends[1], STDERR_FILENO) < 0) _exit(8);
+  pthread_create(&user, NULL, use_stale, object);
+  pthread_create(&reader, NULL, read_late, &ends[0]);
+  usleep(100000);
+  cradle_heap_free(heap);
+  bool waited = __atomic_load_n(&is_read, __ATOMIC_SEQ_CST);
+  pthread_join(user, NULL);
+  _exit(waited ? 7 : 9);
 }
 
 static void *page;
@@ -243,6 +294,34 @@ static void program_goes_back_to_the_default(void) {
 
 static void program_goes_back_to_ignoring(void) {
   program_goes_back_to(SIG_IGN);
+}
+
+static void program_goes_back_to_its_first_handler(void) {
+  struct sigaction first = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &first, NULL);
+  start_default();
+  signal(SIGSEGV, on_fault);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  sigaction(SIGSEGV, &first, NULL);
+  start_default();
+  if (sigsetjmp(landing, 1) == 0) use(stale());
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  _exit(handler_now().sa_sigaction == jump_away ? 7 : 9);
+}
+
+/* Another one may call ours, which calls the first. */
+static void and_to_one_that_calls_ours(void) {
+  signal(SIGSEGV, on_fault);
+  start_default();
+  struct sigaction second = {.sa_sigaction = on_fault_chaining, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &second, &ours);
+  signal(SIGSEGV, on_fault);
+  start_default();
+  sigaction(SIGSEGV, &second, &ours);
+  start_default();
+  use(stale());
 }
 
 static char *stack_now(void) {
@@ -422,6 +501,8 @@ static void a_host_may_recover(void **state) {
   assert_exit(end_of(host_recovers), 7);
   assert_said(REPORT, 2);
   assert_said("recovered\n", 1);
+  assert_exit(end_of(host_recovers_without_a_reader), 7);
+  assert_exit(end_of(heap_ends_while_a_thread_reports), 7);
   assert_exit(end_of(host_handles_its_own), 7);
   assert_string_equal(said, "");
 }
@@ -442,6 +523,11 @@ static void the_handler_comes_and_goes(void **state) {
   assert_said(REPORT, 1);
   assert_died_by(end_of(program_goes_back_to_ignoring), SIGSEGV);
   assert_said(REPORT, 1);
+  assert_exit(end_of(program_goes_back_to_its_first_handler), 7);
+  assert_said(REPORT, 1);
+  assert_exit(end_of(and_to_one_that_calls_ours), 7);
+  assert_said(REPORT, 1);
+  assert_said("the host's handler\n", 2);
 }
 
 static void a_signal_stack_only_if_asked_for(void **state) {

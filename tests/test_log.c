@@ -14,10 +14,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -740,6 +743,58 @@ static void a_file_that_another_process_writes_is_kept(void **state) {
   free(text);
 }
 
+static pid_t child_that_waits(const int *ends) {
+  char byte;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child != 0) return child;
+  close(ends[1]);
+  _exit((int)read(ends[0], &byte, 1));
+}
+
+static bool is_locked(const char *path) {
+  int file = open(path, O_WRONLY);
+  assert_true(file >= 0);
+  bool locked = flock(file, LOCK_EX | LOCK_NB) != 0;
+  close(file);
+  return locked;
+}
+
+/* It has the descriptor, but the log is complete. */
+static void a_child_keeps_no_lock(void **state) {
+  const char *path = fresh_name(".log");
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  crd_log *log = open_log(":", path);
+  pid_t child = child_that_waits(ends);
+  send_life(log);
+  assert_false(is_locked(path));
+  close(ends[1]);
+  assert_int_equal(wait_for(child), 0);
+  close(ends[0]);
+}
+
+static void a_child_does_not_give_back_its_parents_lock(void **state) {
+  char selection[300], path[300];
+  (void)state;
+  snprintf(selection, sizeof selection, "%s/lock-%%d.log", folder);
+  snprintf(path, sizeof path, "%s/lock-%d.log", folder, (int)getpid());
+  crd_log *log = open_log(":", selection);
+  fflush(NULL);
+  for (int i = 0; i < 2; i++) {
+    pid_t child = fork();
+    if (child == 0) {
+      if (i == 1) send_minor(log); /* into a file of its own */
+      crd_log_close(log);
+      _exit(0);
+    }
+    assert_int_equal(wait_for(child), 0);
+    assert_true(is_locked(path));
+  }
+  send_life(log);
+}
+
 static void long_logs_are_whole(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
@@ -767,6 +822,27 @@ static void a_note_longer_than_the_buffer_is_whole(void **state) {
   assert_has(text, "n\n[");
   assert_int_equal(read_sections(text), 2);
   free(note);
+  free(text);
+}
+
+static void write_without_standard_error(const char *path) {
+  close(STDERR_FILENO);
+  crd_log *log = open_log(":", path);
+  if (write(STDERR_FILENO, "the program's\n", 14) >= 0) _exit(1);
+  send_life(log);
+  _exit(0);
+}
+
+static void a_closed_standard_error_is_not_the_log(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) write_without_standard_error(path);
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 12);
+  assert_lacks(text, "the program's");
   free(text);
 }
 
@@ -905,6 +981,54 @@ static void a_normal_end_writes_the_rest(void **state) {
   char *text = must_read(path);
   assert_int_equal(read_sections(text), 3);
   free(text);
+}
+
+/* Takes the C library's place, and counts: who waits for a lock yields. */
+static int yields;
+int sched_yield(void) {
+  __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+
+static bool ends_with_its_yields;
+static void end_with_yields(void) {
+  if (ends_with_its_yields) _exit(yields != 0);
+}
+
+static void *log_until_it_stops(void *log) {
+  for (int i = 0; i < 1000; i++) send_minor(log);
+  return NULL;
+}
+
+/* The log is locked while it writes, and its pipe is full. */
+static void fork_while_a_thread_logs(void *status) {
+  const char *path = fresh_name(".fifo");
+  pthread_t thread;
+  int waiting = 0;
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  crd_log *log = open_log(":", path);
+  int bytes = fcntl(reader, F_SETPIPE_SZ, 4096);
+  pthread_create(&thread, NULL, log_until_it_stops, log);
+  while (ioctl(reader, FIONREAD, &waiting) == 0 && waiting < bytes) usleep(1000);
+  pid_t child = fork();
+  if (child == 0) {
+    yields = 0;
+    ends_with_its_yields = true;
+    exit(0);
+  }
+  *(int *)status = wait_for(child);
+  close(reader);
+  pthread_join(thread, NULL);
+  crd_log_close(log);
+}
+
+static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
+  int status = -1;
+  (void)state;
+  fflush(NULL);
+  free(errors_of(fork_while_a_thread_logs, &status));
+  assert_int_equal(status, 0);
 }
 
 static crd_log *log_at_exit;
@@ -1059,8 +1183,11 @@ int main(int argc, char **argv) {
       cmocka_unit_test(an_old_log_is_replaced),
       cmocka_unit_test(heaps_of_a_process_share_the_file),
       cmocka_unit_test(a_file_that_another_process_writes_is_kept),
+      cmocka_unit_test(a_child_keeps_no_lock),
+      cmocka_unit_test(a_child_does_not_give_back_its_parents_lock),
       cmocka_unit_test(long_logs_are_whole),
       cmocka_unit_test(a_note_longer_than_the_buffer_is_whole),
+      cmocka_unit_test(a_closed_standard_error_is_not_the_log),
       cmocka_unit_test(sections_balance_whatever_comes),
       cmocka_unit_test(time_never_goes_back),
       cmocka_unit_test(a_child_writes_nothing_twice),
@@ -1068,11 +1195,13 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_child_gets_its_own_file_with_d),
       cmocka_unit_test(a_child_has_its_own_label_on_standard_error),
       cmocka_unit_test(a_normal_end_writes_the_rest),
+      cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
       cmocka_unit_test(what_comes_after_the_end_is_written_too),
       cmocka_unit_test(destroyed_before_the_hand_over_keeps_the_log),
       cmocka_unit_test(a_heap_logs_its_life),
       cmocka_unit_test(a_heap_that_cannot_be_made_frees_its_log),
   };
+  atexit(end_with_yields); /* before the logs', so that it runs after them */
   if (argc == 3) return act(argv[1], argv[2]);
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -190,6 +190,21 @@ def a_child_has_its_own_file(program, folder):
     check(sum("child" in names for names in functions) == 1, "one of the files is the child's")
 
 
+def a_child_does_not_wait_for_a_thread_that_it_has_not(program, folder):
+    run(program, "fork-while-sampled", folder)
+    run(program, "fork-while-sampled", folder, "p%d.json")
+    check(len(list(folder.glob("p*.json"))) == 2, "the child wrote a profile that it could not read")
+
+
+def a_closed_standard_error_is_not_the_profile(program, folder):
+    environment = {**os.environ, "CRADLE_PROFILE": str(folder / "profile.json"),
+                   "CRADLE_PAGES_FILE": str(folder / "missing" / "file")}  # which is reported
+    result = subprocess.run([program, "shares"], stdout=subprocess.DEVNULL, env=environment, timeout=200,
+                            preexec_fn=lambda: os.close(2))
+    check(result.returncode == 0, f"the program ended with {result.returncode}")
+    read(folder / "profile.json")
+
+
 def bad_input_is_told(program, folder):
     cases = [
         ("shares", "absent/profile.json", {}, "No such file or directory; there will be no profile"),
@@ -262,7 +277,8 @@ TESTS = [
     shares_are_right, frames_say_where, ids_and_names_agree, no_stack_tells_types, deep_stacks_are_cut,
     many_functions_are_kept_apart, odd_names_are_json, exit_writes, what_is_young_at_exit_has_no_fate,
     an_old_file_is_replaced, abort_loses_the_profile_alone, heaps_have_their_own_files, a_child_leaves_its_parents_file,
-    a_child_has_its_own_file, bad_input_is_told, a_full_disk_is_told,
+    a_child_has_its_own_file, a_child_does_not_wait_for_a_thread_that_it_has_not,
+    a_closed_standard_error_is_not_the_profile, bad_input_is_told, a_full_disk_is_told,
     a_reader_that_goes_is_told, a_child_of_another_thread_writes_nothing, a_limit_on_files_is_told,
 ]
 

@@ -9,9 +9,12 @@
 #include <cradle/cradle.h>
 
 #include "runtime/histogram.h"
+#include "runtime/report.h"
 #include "runtime/utilisation.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -361,6 +364,109 @@ static void the_summary_is_printed_once(void **state) {
   }
 }
 
+/* Takes the C library's place, and counts: who waits for a lock yields. */
+static int yields;
+int sched_yield(void) {
+  __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+
+static bool ends_with_its_yields;
+static void end_with_yields(void) {
+  if (ends_with_its_yields) _exit(yields != 0);
+}
+
+static int status_of_a_child(void) {
+  int status;
+  pid_t child = fork();
+  if (child == 0) {
+    yields = 0;
+    ends_with_its_yields = true;
+    exit(0);
+  }
+  waitpid(child, &status, 0);
+  return status;
+}
+
+static void *free_it(void *of) {
+  cradle_heap_free(of);
+  return NULL;
+}
+
+/* A pipe without room, which is standard error until the end is given back. */
+typedef struct full_pipe {
+  int ends[2], kept;
+} full_pipe;
+
+static void full_pipe_begin(full_pipe *stream, int flags) {
+  static const char filling[4096];
+  fflush(NULL);
+  stream->kept = dup(STDERR_FILENO);
+  assert_int_equal(pipe(stream->ends), 0);
+  assert_int_equal(fcntl(stream->ends[1], F_SETPIPE_SZ, sizeof filling), sizeof filling);
+  assert_int_equal(write(stream->ends[1], filling, sizeof filling), sizeof filling);
+  fcntl(stream->ends[1], F_SETFL, flags);
+  dup2(stream->ends[1], STDERR_FILENO);
+}
+
+/* What came after the filling, once thread has ended. */
+static const char *full_pipe_end(const full_pipe *stream, pthread_t thread) {
+  static char text[4096];
+  assert_int_equal(read(stream->ends[0], text, sizeof text), sizeof text);
+  pthread_join(thread, NULL);
+  dup2(stream->kept, STDERR_FILENO);
+  close(stream->kept);
+  close(stream->ends[1]);
+  ssize_t length = read(stream->ends[0], text, sizeof text - 1);
+  text[length < 0 ? 0 : length] = '\0';
+  close(stream->ends[0]);
+  return text;
+}
+
+static cradle_heap *heap_with_summary(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  setenv("CRADLE_STATS", "1", 1);
+  cradle_heap *made = cradle_start(&options, NULL);
+  unsetenv("CRADLE_STATS");
+  return made;
+}
+
+static void *report_it(void *words) {
+  crd_report("%s", (const char *)words);
+  return NULL;
+}
+
+/* It does not block, and is read a while later. */
+static void what_is_printed_waits_for_room(void **state) {
+  full_pipe stream;
+  pthread_t thread;
+  (void)state;
+  cradle_heap *one = heap_with_summary();
+  full_pipe_begin(&stream, O_NONBLOCK);
+  pthread_create(&thread, NULL, free_it, one);
+  usleep(100000);
+  assert_int_equal(summaries_in(full_pipe_end(&stream, thread)), 1);
+  full_pipe_begin(&stream, O_NONBLOCK);
+  pthread_create(&thread, NULL, report_it, (char *)(uintptr_t) "said");
+  usleep(100000);
+  assert_string_equal(full_pipe_end(&stream, thread), "cradle: said\n");
+}
+
+/* The summary is locked while it is printed. That the thread has come so far after a while is likely, not sure. */
+static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
+  full_pipe stream;
+  pthread_t thread;
+  (void)state;
+  cradle_heap *one = heap_with_summary();
+  full_pipe_begin(&stream, 0);
+  pthread_create(&thread, NULL, free_it, one);
+  usleep(300000);
+  int status = status_of_a_child();
+  assert_int_equal(summaries_in(full_pipe_end(&stream, thread)), 1);
+  assert_int_equal(status, 0);
+}
+
 /* The table reads it as the number. */
 static void another_spelling_of_1_asks_for_it(void **state) {
   (void)state;
@@ -392,8 +498,11 @@ int main(void) {
       cmocka_unit_test(another_version_is_refused),
       cmocka_unit_test(a_heaps_statistics_are_its_own),
       cmocka_unit_test(the_summary_is_printed_once),
+      cmocka_unit_test(what_is_printed_waits_for_room),
+      cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
       cmocka_unit_test(another_spelling_of_1_asks_for_it),
       cmocka_unit_test(the_summary_is_not_printed_unasked),
   };
+  atexit(end_with_yields); /* before the heaps', so that it runs after them */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static bool create_partial(dump_file *dump) {
   unsigned number = 0;
   do {
     snprintf(partial, bytes, "%s.partial.%d.%u", dump->path, (int)getpid(), number++);
-    dump->fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    dump->fd = crd_above_standard(open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   } while (dump->fd < 0 && (errno == EEXIST || errno == EINTR));
   if (dump->fd >= 0) {
     dump->partial = partial;

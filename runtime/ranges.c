@@ -64,7 +64,7 @@ static char *text_of_heaps(const char *file_name, size_t *length) {
 }
 
 static bool write_text(const char *path, const char *text, size_t length) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  int fd = crd_above_standard(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (fd < 0) return false;
   bool done = crd_write_all(fd, text, length);
   return close(fd) == 0 && done;

@@ -830,6 +830,40 @@ static void a_dumps_writes_that_use_the_heap(void **state) {
   }
 }
 
+static void write_to_standard_error(void *data, cradle_visitor *visitor) {
+  (void)data, (void)visitor;
+  ssize_t written = write(STDERR_FILENO, "text", 4);
+  (void)written;
+}
+
+/* What the program writes to standard error, which is closed, gets into no dump. */
+static void a_dump_is_never_a_standard_stream(void **state) {
+  (void)state;
+  char folder[] = "/tmp/cradle-dump-XXXXXX", path[64], bytes[2][1 << 14];
+  size_t lengths[2];
+  cradle_error error;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/dump", folder);
+  cradle_root_callback_set(f.heap, write_to_standard_error, NULL);
+  for (int closed = 0; closed < 2; closed++) {
+    int kept = dup(STDERR_FILENO);
+    if (closed) close(STDERR_FILENO);
+    bool dumped = cradle_heap_dump(f.heap, path, &error);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    assert_true(dumped);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    lengths[closed] = fread(bytes[closed], 1, sizeof bytes[closed], file);
+    fclose(file);
+  }
+  cradle_root_callback_set(f.heap, NULL, NULL);
+  assert_int_equal(lengths[0], lengths[1]);
+  assert_memory_equal(bytes[0], bytes[1], lengths[0]);
+  assert_int_equal(remove(path), 0);
+  assert_int_equal(rmdir(folder), 0);
+}
+
 /* Nothing is left open, nor a file begun. */
 CRADLE_UNCHECKED_COLLECTION
 static void a_dump_that_is_refused(void **state) {
@@ -930,7 +964,7 @@ int main(void) {
       cmocka_unit_test(young_objects_beside_a_small_old_generation),
       WITH_FIXTURE(a_dump_that_cannot_be_written), WITH_FIXTURE(two_dumps_to_one_file),
       WITH_FIXTURE(callbacks_that_use_the_heap), WITH_FIXTURE(a_dumps_writes_that_use_the_heap),
-      WITH_FIXTURE(a_dump_that_is_refused),
+      WITH_FIXTURE(a_dump_that_is_refused), WITH_FIXTURE(a_dump_is_never_a_standard_stream),
       WITH_FIXTURE(another_thread),       WITH_FIXTURE(a_heap_without_a_mutator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

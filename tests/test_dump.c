@@ -1,0 +1,240 @@
+/* Heap dumps: what cannot be written, what is refused, and who else writes. tests/model_walk.c compares their contents with whole
+ * random heaps, and tests/test_cradle_heap.py reads them. */
+#include "tests/heap_fixture.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static fixture f;
+
+CRADLE_UNCHECKED_COLLECTION
+static int open_fixture(void **state) {
+  (void)state;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.verify = false; /* the tests say when */
+  fixture_open_with(&f, &options);
+  return 0;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static int close_fixture(void **state) {
+  (void)state;
+  fixture_close(&f);
+  return 0;
+}
+
+static pair *new_pair(void) {
+  return cradle_new(f.m, T_PAIR, sizeof(pair));
+}
+
+static bool refuse_after(void *data, const void *bytes, size_t count) {
+  (void)bytes;
+  size_t *left = data;
+  if (count > *left) return false;
+  *left -= count;
+  return true;
+}
+
+static void a_dump_that_cannot_be_written(void **state) {
+  (void)state;
+  cradle_error error;
+  vector *all = cradle_new_array(f.m, T_VECTOR, 30000);
+  CRADLE_ROOT(f.m, all);
+  for (size_t i = 0; i < all->length; i++) {
+    pair *fresh = new_pair();
+    cradle_store(f.m, all, &all->item[i], fresh);
+  }
+  for (size_t left = 0; left < 600000; left = 3 * left + 40) {
+    size_t room = left;
+    assert_false(cradle_heap_dump_to(f.heap, refuse_after, &room, &error));
+    assert_string_equal(error.message, "the dump could not be written");
+  }
+  size_t room = SIZE_MAX;
+  assert_true(cradle_heap_dump_to(f.heap, refuse_after, &room, &error));
+  assert_string_equal(error.message, "");
+  assert_false(cradle_heap_dump(f.heap, "/no/such/folder/dump", &error));
+  if (strstr(error.message, "/no/such/folder/dump") == NULL || strstr(error.message, "No such file") == NULL)
+    fail_msg("the message is \"%s\"", error.message);
+  char folder[] = "/tmp/cradle-dump-XXXXXX", path[64];
+  struct rlimit before, small;
+  struct stat status;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/dump", folder);
+  getrlimit(RLIMIT_FSIZE, &before);
+  small = (struct rlimit){10000, before.rlim_max}; /* files no larger than that: as on a full disk */
+  setrlimit(RLIMIT_FSIZE, &small);
+  bool dumped = cradle_heap_dump(f.heap, path, &error);
+  setrlimit(RLIMIT_FSIZE, &before);
+  assert_false(dumped);
+  if (strstr(error.message, "File too large") == NULL) fail_msg("the message is \"%s\"", error.message);
+  assert_int_equal(rmdir(folder), 0); /* nothing is left in it */
+  assert_int_equal(mkdir(folder, 0700), 0);
+  assert_true(cradle_heap_dump(f.heap, path, &error));
+  assert_int_equal(stat(path, &status), 0);
+  assert_true((uint64_t)status.st_size > 30000 * 16);
+  remove(path);
+  assert_int_equal(rmdir(folder), 0);
+}
+
+static char dump_folder[] = "/tmp/cradle-dumps-XXXXXX", dump_path[64];
+
+/* The other heap is dumped to the same file while the first one's dump is under way. */
+static void dump_the_other(void *other, cradle_visitor *visitor) {
+  cradle_error error;
+  (void)visitor;
+  if (!cradle_heap_dump(other, dump_path, &error)) fail_msg("%s", error.message);
+}
+
+static size_t read_dump(char *bytes, size_t room) {
+  FILE *file = fopen(dump_path, "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, room, file);
+  fclose(file);
+  return size;
+}
+
+static void two_dumps_to_one_file(void **state) {
+  (void)state;
+  static char alone[1 << 20], beside[1 << 20];
+  cradle_options options;
+  cradle_error error;
+  vector *all = cradle_new_array(f.m, T_VECTOR, 1000);
+  CRADLE_ROOT(f.m, all);
+  for (size_t i = 0; i < all->length; i++) {
+    pair *fresh = new_pair();
+    cradle_store(f.m, all, &all->item[i], fresh);
+  }
+  cradle_options_init(&options);
+  cradle_heap *other = cradle_heap_new(&options, &error);
+  assert_non_null(other);
+  assert_non_null(mkdtemp(dump_folder));
+  snprintf(dump_path, sizeof dump_path, "%s/dump", dump_folder);
+  assert_true(cradle_heap_dump(f.heap, dump_path, &error));
+  size_t size = read_dump(alone, sizeof alone);
+  assert_true(size > 16000);
+  cradle_root_callback_set(f.heap, dump_the_other, other);
+  if (!cradle_heap_dump(f.heap, dump_path, &error)) fail_msg("%s", error.message);
+  cradle_root_callback_set(f.heap, NULL, NULL);
+  assert_int_equal(read_dump(beside, sizeof beside), size);
+  assert_memory_equal(alone, beside, size);
+  cradle_heap_free(other);
+  remove(dump_path);
+  assert_int_equal(rmdir(dump_folder), 0); /* nothing else is in it */
+}
+
+/* Allocates at the write of the number that data counts down. */
+CRADLE_UNCHECKED_COLLECTION
+static bool write_and_allocate(void *data, const void *bytes, size_t count) {
+  (void)bytes, (void)count;
+  size_t *left = data;
+  if (--*left == 0) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+  return true;
+}
+
+/* All that is written is, from the head to the totals. */
+static void a_dumps_writes_that_use_the_heap(void **state) {
+  (void)state;
+  cradle_error error;
+  pair *object = new_pair();
+  CRADLE_ROOT(f.m, object);
+  size_t writes = SIZE_MAX;
+  assert_true(cradle_heap_dump_to(f.heap, write_and_allocate, &writes, &error));
+  writes = SIZE_MAX - writes;
+  assert_true(writes > 4);
+  for (size_t i = 1; i <= writes; i++) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      size_t left = i;
+      if (FIXTURE_LANDS(&f)) {
+        (void)cradle_heap_dump_to(f.heap, write_and_allocate, &left, &error);
+        _exit(1);
+      }
+      _exit(strstr(f.message, "cradle_new: called from a callback of a heap walk") != NULL ? 0 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+  }
+}
+
+static void write_to_standard_error(void *data, cradle_visitor *visitor) {
+  (void)data, (void)visitor;
+  ssize_t written = write(STDERR_FILENO, "text", 4);
+  (void)written;
+}
+
+/* What the program writes to standard error, which is closed, gets into no dump. */
+static void a_dump_is_never_a_standard_stream(void **state) {
+  (void)state;
+  char folder[] = "/tmp/cradle-dump-XXXXXX", path[64], bytes[2][1 << 14];
+  size_t lengths[2];
+  cradle_error error;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/dump", folder);
+  cradle_root_callback_set(f.heap, write_to_standard_error, NULL);
+  for (int closed = 0; closed < 2; closed++) {
+    int kept = dup(STDERR_FILENO);
+    if (closed) close(STDERR_FILENO);
+    bool dumped = cradle_heap_dump(f.heap, path, &error);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    assert_true(dumped);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    lengths[closed] = fread(bytes[closed], 1, sizeof bytes[closed], file);
+    fclose(file);
+  }
+  cradle_root_callback_set(f.heap, NULL, NULL);
+  assert_int_equal(lengths[0], lengths[1]);
+  assert_memory_equal(bytes[0], bytes[1], lengths[0]);
+  assert_int_equal(remove(path), 0);
+  assert_int_equal(rmdir(folder), 0);
+}
+
+/* Nothing is left open, nor a file begun. */
+CRADLE_UNCHECKED_COLLECTION
+static void a_dump_that_is_refused(void **state) {
+  (void)state;
+  char folder[] = "/tmp/cradle-dump-XXXXXX", path[64];
+  cradle_error error;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/dump", folder);
+  int before = dup(0);
+  close(before);
+  cradle_mutator_detach(f.m);
+  if (FIXTURE_LANDS(&f)) {
+    (void)cradle_heap_dump(f.heap, path, &error);
+    fail_msg("not refused");
+  }
+  assert_non_null(strstr(f.message, "cradle_heap_dump: the mutator is not attached"));
+  size_t writes = SIZE_MAX;
+  if (FIXTURE_LANDS(&f)) {
+    (void)cradle_heap_dump_to(f.heap, write_and_allocate, &writes, &error);
+    fail_msg("not refused");
+  }
+  assert_true(writes == SIZE_MAX);
+  cradle_mutator_attach(f.m);
+  int after = dup(0);
+  close(after);
+  assert_int_equal(after, before);
+  assert_int_equal(rmdir(folder), 0);
+}
+
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_FIXTURE(a_dump_that_cannot_be_written),
+      WITH_FIXTURE(two_dumps_to_one_file),
+      WITH_FIXTURE(a_dumps_writes_that_use_the_heap),
+      WITH_FIXTURE(a_dump_that_is_refused),
+      WITH_FIXTURE(a_dump_is_never_a_standard_stream),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

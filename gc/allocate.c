@@ -135,13 +135,13 @@ static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
 
 /* --- objects outside the nursery --- */
 
-/* What is allocated here fills no nursery, so it brings on collections itself: when it would pass the threshold, or, while a
+/* What is allocated here fills no nursery, so it brings on collections itself: when a major one would be due, or, while a
  * major collection runs or none may begin, when it comes to a nursery's size. */
 static void collect_before(cradle_heap *heap, size_t bytes) {
   crd_major *major = &heap->major;
   major->large_bytes += bytes;
   bool may_begin = major->phase == MAJOR_IDLE && heap->majors_disabled == 0;
-  if (may_begin ? heap->old.used_bytes + heap->external_bytes + bytes >= heap->pacing.threshold
+  if (may_begin ? heap->old.used_bytes + heap->external_bytes + bytes >= crd_collect_due_at(heap)
                 : major->large_bytes >= heap->nursery.bytes)
     crd_collect(heap, CRADLE_CAUSE_LARGE);
 }

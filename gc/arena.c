@@ -137,8 +137,8 @@ static uint32_t lowest_free(crd_arenas *arenas) {
   return index;
 }
 
-static uint32_t find_in_list(const crd_arenas *arenas, uint32_t index, uint32_t count) {
-  for (int tries = 0; index != ARENA_NONE && tries < LIST_TRIES; tries++) {
+static uint32_t find_in_list(const crd_arenas *arenas, uint32_t index, uint32_t count, uint32_t most) {
+  for (uint32_t tries = 0; index != ARENA_NONE && tries < most; tries++) {
     if (arenas->meta[index].longest >= count) return index;
     index = arenas->meta[index].next;
   }
@@ -147,12 +147,12 @@ static uint32_t find_in_list(const crd_arenas *arenas, uint32_t index, uint32_t 
 
 /* The fullest arena in use, by the logarithm of its free pages, that has count of them in a row; among such the one with the
  * shortest longest run. Or ARENA_NONE. */
-static uint32_t find_used(const crd_arenas *arenas, uint32_t count) {
+static uint32_t find_used(const crd_arenas *arenas, uint32_t count, uint32_t most) {
   uint32_t shortest = bucket_of(count);
   for (uint32_t room = shortest; room < ARENA_BUCKETS; room++) {
     uint32_t listed = arenas->listed[room] >> shortest << shortest;
     for (; listed != 0; listed &= listed - 1) {
-      uint32_t index = find_in_list(arenas, arenas->lists[room][__builtin_ctz(listed)], count);
+      uint32_t index = find_in_list(arenas, arenas->lists[room][__builtin_ctz(listed)], count, most);
       if (index != ARENA_NONE) return index;
     }
   }
@@ -168,13 +168,14 @@ static uint32_t take_in(crd_arenas *arenas, uint32_t index, uint32_t count, bool
 }
 
 static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
-  uint32_t index = find_used(arenas, count);
-  if (index != ARENA_NONE) return take_in(arenas, index, count, clean);
-  if (!crd_arenas_ensure_free(arenas, keep + 1)) return PAGE_NONE;
-  index = lowest_free(arenas);
-  open_arena(arenas, index);
-  link_arena(arenas, index);
-  return take_in(arenas, index, count, clean);
+  uint32_t index = find_used(arenas, count, LIST_TRIES);
+  if (index == ARENA_NONE && crd_arenas_ensure_free(arenas, keep + 1)) {
+    index = lowest_free(arenas);
+    open_arena(arenas, index);
+    link_arena(arenas, index);
+  }
+  if (index == ARENA_NONE) index = find_used(arenas, count, UINT32_MAX); /* before memory is out, all of them */
+  return index == ARENA_NONE ? PAGE_NONE : take_in(arenas, index, count, clean);
 }
 
 /* The first of count neighbouring arenas that hold nothing, or ARENA_NONE; committed: that are all FREE. Where one was reserved,

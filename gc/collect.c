@@ -120,26 +120,25 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
   const crd_pacing *pacing = &heap->pacing;
   uint64_t used = collected_bytes(heap), target = heap->options.pause_ns;
   if (heap->options.stress_period != 0) return (crd_budget){0, 0};
-  if (target == 0 || used > pacing->threshold + (pacing->threshold + pacing->min) / OVERSHOOT_SHARE) return whole();
+  uint64_t start = heap->major.collected_at_start; /* above the threshold when a large array came at once */
+  uint64_t most = start > pacing->threshold ? start : pacing->threshold;
+  if (target == 0 || used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
   return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked),
                       crd_pacing_deadline(pacing, used, begin, crd_platform_now_ns(), target)};
 }
 
-/* Used bytes at which a major collection is to begin: without a pause target all of it is one increment, at the threshold. */
-static uint64_t due_at(const cradle_heap *heap) {
+/* Without a pause target all of it is one increment, at the threshold. */
+uint64_t crd_collect_due_at(const cradle_heap *heap) {
   return heap->options.pause_ns == 0 ? heap->pacing.threshold : crd_pacing_trigger(&heap->pacing, collected_bytes(heap));
 }
 
 /* After a minor collection of the same pause: begins a major collection when it is due, and does its next increment. */
 static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, uint64_t promoted) {
-  if (heap->majors_disabled != 0 && !heap->nursery.lowered) {
-    heap->major.large_bytes = 0;
-    return;
-  }
+  if (heap->majors_disabled != 0 && !heap->nursery.lowered) return;
   bool begins = heap->major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0; /* then one always runs */
-  if (begins && !stress && collected_bytes(heap) < due_at(heap)) return;
+  if (begins && !stress && collected_bytes(heap) < crd_collect_due_at(heap)) return;
   crd_heap_enter(heap, HEAP_COLLECTING);
   if (begins) crd_major_start(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   crd_budget budget = budget_of(heap, begin, promoted);
@@ -162,6 +161,14 @@ static void prepare_arenas(cradle_heap *heap) {
   heap->stats.prepare_ns += crd_platform_now_ns() - begin;
 }
 
+/* What was allocated large since the last pause and lives. While no major collection runs, large objects bring on no pauses: there
+ * would have been one for as much as a nursery holds. */
+static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
+  uint64_t large = heap->major.large_bytes, nursery = heap->nursery.bytes;
+  large = large > freed ? large - freed : 0;
+  return heap->major.phase == MAJOR_IDLE && large > nursery ? nursery : large;
+}
+
 void crd_collect(cradle_heap *heap, cradle_cause cause) {
   uint64_t begin = crd_platform_now_ns();
   cradle_event minor;
@@ -169,8 +176,10 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
   size_t nursery = heap->nursery.bytes;
   crd_adapt_after_minor(heap, &minor);
   if (heap->nursery.bytes != nursery) crd_nursery_reset(heap);
-  crd_pacing_promoted(&heap->pacing, minor.u.minor.promoted_bytes);
-  step_if_due(heap, cause, begin, minor.u.minor.promoted_bytes + heap->major.large_bytes);
+  uint64_t promoted = minor.u.minor.promoted_bytes, large = grown_large(heap, minor.u.minor.large_freed_bytes);
+  crd_pacing_promoted(&heap->pacing, promoted, large);
+  step_if_due(heap, cause, begin, promoted + large);
+  heap->major.large_bytes = 0;
   pause_ended(heap, cause, begin);
   prepare_arenas(heap);
 }

@@ -24,6 +24,7 @@
 /* An arena with more live bytes than this share is not worth moving, in percent. */
 #define SPARSE_PERCENT 80
 #define SORT_STEP_BYTES ((uint32_t)512 << 10)
+#define NEVER_EMPTY ((uint32_t)ARENA_BYTES + 1)
 /* Of the free pages, what is counted on in percent: not every run is as long as a span. */
 #define PAGES_PERCENT 95
 /* Compaction is due when the arenas in use hold so many percent of what will be used before the next major collection is over, and
@@ -44,7 +45,7 @@ typedef struct compact_context {
   compact_tally room, moving; /* in the arenas that are not chosen; out of those that are */
   uint8_t *chosen;  /* one an arena: it is to be emptied */
   uint32_t *order;  /* arenas in use, sparsest first */
-  uint32_t *live;   /* bytes, one an arena; ARENA_BYTES for one that cannot be emptied */
+  uint32_t *live;   /* bytes, one an arena; NEVER_EMPTY for one that cannot be emptied */
   uint32_t count;   /* of arenas in use */
   uint64_t objects, bytes;
   uint32_t emptied;
@@ -71,7 +72,7 @@ static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
     crd_page *entry = arenas_page(&old->arenas, page);
     pages = entry->pages;
     covered += pages;
-    if (pages > ARENA_PAGES) return ARENA_BYTES;
+    if (pages > ARENA_PAGES) return NEVER_EMPTY;
     if (entry->state != PAGE_SMALL) {
       live += pages * PAGE_BYTES;
       continue;
@@ -80,7 +81,7 @@ static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
     live += entry->taken * old->classes.of[entry->size_class].bytes;
   }
   /* Pages that are taken by no span that begins here: the rest of an object longer than an arena. */
-  return covered + old->arenas.meta[arena].free_pages == ARENA_PAGES ? live : (uint32_t)ARENA_BYTES;
+  return covered + old->arenas.meta[arena].free_pages == ARENA_PAGES ? live : NEVER_EMPTY;
 }
 
 /* Sorts the arenas in use by what lives in them, in steps of 512 KiB, and those of a step from the last address to the first: so
@@ -101,7 +102,7 @@ static void keep_pinned(compact_context *context) {
   for (uint32_t i = 0; i < heap->pins.count; i++) {
     uintptr_t address = heap->pins.pins[i].address;
     if (arenas_contain(&heap->old.arenas, address))
-      context->live[(address - heap->old.arenas.base) >> ARENA_SHIFT] = ARENA_BYTES;
+      context->live[(address - heap->old.arenas.base) >> ARENA_SHIFT] = NEVER_EMPTY;
   }
 }
 
@@ -154,7 +155,7 @@ static void choose(compact_context *context, bool all) {
   sort_arenas(context);
   for (uint32_t i = 0; i < context->count; i++) {
     uint32_t arena = context->order[i], live = context->live[arena];
-    if (live == ARENA_BYTES) return;
+    if (live == NEVER_EMPTY) continue;
     if (!all && live > ARENA_BYTES / 100 * SPARSE_PERCENT) continue; /* a lower one of the same step may be sparser */
     if (!all) keep(context, arena, -1);
     move(context, arena, 1);

@@ -123,6 +123,7 @@ typedef struct crd_pacing {
   uint64_t min, max_delta;
   double factor, growth;
   uint64_t promoted_average;  /* bytes a minor collection promotes, recently */
+  uint64_t grown_average;     /* bytes by which the old generation grows from one to the next, large objects included */
   uint64_t marked_average;    /* bytes an increment marks, recently */
 } crd_pacing;
 
@@ -137,11 +138,12 @@ typedef struct crd_major {
   uint32_t sweep_page;           /* where sweeping goes on */
   uint64_t objects, bytes;       /* marked by tracing, in this cycle */
   uint64_t used_at_start;        /* bytes that were in use when it began */
+  uint64_t collected_at_start;   /* the same with external memory */
   uint64_t used_before_sweep;
   crd_swept swept;
   uint64_t work_ns;              /* time spent on the cycle */
   uint32_t behind;               /* increments that could not mark what they should, less those that could; at most 8 */
-  uint64_t large_bytes;          /* allocated large since the last increment */
+  uint64_t large_bytes;          /* allocated large since the last pause that might have had an increment */
 } crd_major;
 
 /* What an increment may do: it stops when it has done so much work, or when the time has come. Zero and zero is the smallest
@@ -314,6 +316,8 @@ uint64_t crd_unfilled_bytes(const cradle_heap *heap);
 /* Old generation and filled nursery, in bytes. */
 uint64_t crd_used_bytes(const cradle_heap *heap);
 void crd_collect_minor(cradle_heap *heap, cradle_cause cause);
+/* Used bytes, external ones too, at which a major collection is to begin. */
+uint64_t crd_collect_due_at(const cradle_heap *heap);
 /* A minor collection, and after it an increment of the major one when that is due or runs: one pause. */
 void crd_collect(cradle_heap *heap, cradle_cause cause);
 /* A complete major collection. Full: what is unreachable now is gone, and empty arenas are given back; compacting: and
@@ -362,7 +366,7 @@ uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes,
 uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint64_t begin_ns, uint64_t now_ns,
                              uint64_t target_ns);
 /* Tells it what a minor collection promoted and what an increment marked. */
-void crd_pacing_promoted(crd_pacing *pacing, uint64_t bytes);
+void crd_pacing_promoted(crd_pacing *pacing, uint64_t promoted_bytes, uint64_t large_bytes);
 void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes);
 
 /* --- the remembered set (gc/remember.c) --- */

@@ -20,7 +20,8 @@ void crd_major_start(cradle_heap *heap, cradle_cause cause) {
   ASSERT(major->phase == MAJOR_IDLE, "a major collection begins while one runs");
   *major = (crd_major){.phase = MAJOR_MARKING,
                        .cause = cause,
-                       .used_at_start = heap->old.used_bytes};
+                       .used_at_start = heap->old.used_bytes,
+                       .collected_at_start = heap->old.used_bytes + heap->external_bytes};
   PROBE2(major_begin, heap, cause);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN,
@@ -98,10 +99,11 @@ void crd_major_step(cradle_heap *heap, crd_budget budget) {
   PROBE4(step_end, heap, phase, major->phase, major->bytes - bytes);
   if (phase == MAJOR_MARKING) {
     bool reached = major->phase != MAJOR_MARKING || major->bytes - bytes >= budget.bytes;
+    bool asked = budget.bytes != UINT64_MAX; /* else for all that a time allows */
     /* What has no deadline marks everything at once and says nothing of increments. */
     if (budget.deadline_ns != UINT64_MAX) crd_pacing_marked(&heap->pacing, major->bytes - bytes);
     if (reached && major->behind > 0) major->behind--;
-    if (!reached && major->behind < BEHIND_MOST) major->behind++;
+    if (!reached && asked && major->behind < BEHIND_MOST) major->behind++;
   }
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_STEP_END,

@@ -1,9 +1,10 @@
 /* Pacing: when a major collection is due, how much of it an increment must do, and until when.
  *
  * The threshold is RPython's rule: the bytes that survived times a factor, at most a stated distance above them, at most a
- * growth above the last threshold, at least a minimum, and never above the maximum heap. Of the bytes that survived, those that
- * only seem to live are estimated and left out. A collection in increments must be over when the threshold is reached, so it
- * begins earlier by what is likely to be promoted meanwhile. This is arithmetic on bytes, so that the same run gives the same
+ * growth above the last threshold, at least a minimum, and never above the maximum heap. Where the growth would leave the
+ * threshold below what survived, so that the next collection were due at once, it is a little above that. Of the bytes that
+ * survived, those that only seem to live are estimated and left out. A collection in increments must be over when the threshold is reached, so it
+ * begins earlier by what is likely to be promoted and allocated large meanwhile. This is arithmetic on bytes, so that the same run gives the same
  * collections, and no clock is read here. No sum wraps around, because the options' bytes and each kind of external memory
  * count as COUNTED_MAX_BYTES at most; products are made by scaled.
  */
@@ -11,6 +12,8 @@
 
 /* The minimum is so many base nurseries. */
 #define MIN_NURSERIES 8
+/* However much survived, the next collection is not due before this share of the minimum was promoted. */
+#define ROOM_SHARE 4
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
 /* Averages move by this share of the distance to a new value. */
 #define AVERAGE_SHARE 8
@@ -40,7 +43,7 @@ void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cr
   pacing->factor = options->major_factor;
   pacing->growth = options->major_growth;
   pacing->threshold = pacing->min;
-  pacing->survived = pacing->promoted_average = 0;
+  pacing->survived = pacing->promoted_average = pacing->grown_average = 0;
   pacing->marked_average = MARKED_AVERAGE_FIRST;
   if (options->heap_max_bytes != 0 && pacing->threshold > options->heap_max_bytes)
     pacing->threshold = options->heap_max_bytes;
@@ -60,7 +63,8 @@ static uint64_t floating(const crd_pacing *pacing, uint64_t survived, uint64_t b
 void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t born_marked_bytes, uint64_t heap_max_bytes) {
   uint64_t threshold = scaled(survived_bytes - floating(pacing, survived_bytes, born_marked_bytes), pacing->factor);
   threshold = smaller(threshold, survived_bytes + pacing->max_delta);
-  threshold = smaller(threshold, scaled(pacing->threshold, pacing->growth));
+  uint64_t grown = larger(scaled(pacing->threshold, pacing->growth), survived_bytes + pacing->min / ROOM_SHARE);
+  threshold = smaller(threshold, grown);
   threshold = larger(threshold, pacing->min);
   if (heap_max_bytes != 0) threshold = smaller(threshold, heap_max_bytes);
   pacing->threshold = threshold;
@@ -70,8 +74,8 @@ void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t bor
 uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {
   if (pacing->threshold <= pacing->survived) return pacing->threshold;
   uint64_t increments = used_bytes / larger(pacing->marked_average, 1) + 2;
-  uint64_t promoted = scaled(pacing->promoted_average, (double)increments);
-  return pacing->threshold - smaller(promoted, (pacing->threshold - pacing->survived) / 2);
+  uint64_t grown = scaled(pacing->grown_average, (double)increments);
+  return pacing->threshold - smaller(grown, (pacing->threshold - pacing->survived) / 2);
 }
 
 uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
@@ -92,8 +96,9 @@ static void move_average(uint64_t *average, uint64_t value) {
   *average += value / AVERAGE_SHARE - *average / AVERAGE_SHARE;
 }
 
-void crd_pacing_promoted(crd_pacing *pacing, uint64_t bytes) {
-  move_average(&pacing->promoted_average, bytes);
+void crd_pacing_promoted(crd_pacing *pacing, uint64_t promoted_bytes, uint64_t large_bytes) {
+  move_average(&pacing->promoted_average, promoted_bytes);
+  move_average(&pacing->grown_average, promoted_bytes + large_bytes);
 }
 
 void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes) {

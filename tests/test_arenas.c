@@ -79,6 +79,22 @@ static void a_full_arena_without_a_long_run_is_passed_over(void **state) {
   close_arenas(&arenas);
 }
 
+/* Of arenas with about as much room only a few are looked at while there is a free one; before memory is out, all. */
+static void before_memory_is_out_every_hole_is_looked_at(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  bool clean;
+  open_arenas(&arenas, 32 * ARENA_BYTES);
+  for (int i = 0; i < 20; i++) (void)take(&arenas, ARENA_PAGES);
+  crd_arenas_give_back(&arenas, 0, 412);
+  for (uint32_t i = 1; i < 20; i++) crd_arenas_give_back(&arenas, i * ARENA_PAGES, 312);
+  arenas.limit = arenas.committed_count;
+  assert_int_equal(arenas.free_count, 0);
+  assert_int_equal(take(&arenas, 412), 0);
+  assert_int_equal(crd_arenas_take(&arenas, 412, 0, &clean), PAGE_NONE);
+  close_arenas(&arenas);
+}
+
 /* A fifth of the runs survives; new ones go where the survivors are dense, and whole arenas come free. */
 /* Memory that is there is used before more is asked for, though it lies higher. */
 static void a_long_run_is_taken_where_no_commit_is_needed(void **state) {
@@ -469,6 +485,7 @@ int main(void) {
       cmocka_unit_test(the_fullest_arena_is_filled_first),
       cmocka_unit_test(a_full_arena_without_a_long_run_is_passed_over),
       cmocka_unit_test(a_long_run_is_taken_where_no_commit_is_needed),
+      cmocka_unit_test(before_memory_is_out_every_hole_is_looked_at),
       cmocka_unit_test(sparse_arenas_empty_out),
       cmocka_unit_test(what_nobody_wants_goes_back_after_the_delay),
       cmocka_unit_test(a_bound_spreads_what_goes_back),

@@ -314,6 +314,24 @@ static void everything_moves_where_there_is_room_for_it(void **state) {
   assert_left("mmn");
 }
 
+/* Objects of 32 bytes leave none free. */
+static void so_do_arenas_that_are_full_to_the_last_byte(void **state) {
+  (void)state;
+  enum { BYTES = 32, COUNT = 2 * ARENA_BYTES / BYTES };
+  for (size_t i = 0; i < COUNT; i++) {
+    *(void **)end = cradle_new_array(f.m, T_STRING, BYTES - sizeof(string));
+    end = (void **)end + 1;
+  }
+  cradle_collect_full(f.m);
+  assert_int_equal(fixture_stats(&f).old_bytes, 2 * ARENA_BYTES);
+  assert_int_equal(f.heap->old.arenas.used_end, 2);
+  memcpy(addresses, objects, sizeof objects);
+  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 3));
+  compact_with(true);
+  assert_int_equal(compaction.u.compact.objects, COUNT);
+  for (size_t i = 0; i < COUNT; i++) assert_ptr_not_equal(objects[i], addresses[i]);
+}
+
 static void a_large_object_moves_into_the_last_free_arena(void **state) {
   (void)state;
   string *large = cradle_new_array(f.m, T_STRING, 300 * PAGE_BYTES);
@@ -336,7 +354,7 @@ static void but_not_what_is_around_it_if_everything_is_to_move(void **state) {
   size_t middle = 0;
   while (objects[middle] == NULL || arena_of(objects[middle]) != 1) middle++;
   uintptr_t pinned = (uintptr_t)cradle_pin(f.m, objects[middle]);
-  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 2)); /* as many as could be needed */
+  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 3)); /* as many as could be needed */
   compact_with(true);
   for (size_t i = 0; i < count(); i++)
     if (objects[i] != NULL) assert_true((objects[i] == addresses[i]) == (i == middle));
@@ -510,6 +528,7 @@ int main(void) {
       TEST(places_of_another_size_are_no_holes),
       TEST(an_arena_with_a_pinned_object_stays),
       TEST(everything_moves_where_there_is_room_for_it),
+      TEST(so_do_arenas_that_are_full_to_the_last_byte),
       TEST(a_large_object_moves_into_the_last_free_arena),
       TEST(but_not_what_is_around_it_if_everything_is_to_move),
       TEST(an_arena_with_the_end_of_a_long_object_stays),

@@ -271,8 +271,10 @@ static void pacing_follows_factor_growth_delta_minimum_and_maximum(void **state)
   assert_int_equal(pacing.threshold, 8 << 20); /* never below it */
   crd_pacing_update(&pacing, 6000000, 0, 0);
   assert_int_equal(pacing.threshold, 10920000); /* 1.82 x */
-  crd_pacing_update(&pacing, 100000000, 0, 0);
+  crd_pacing_update(&pacing, 12000000, 0, 0);
   assert_in_range(pacing.threshold, 15287999, 15288000); /* at most 1.4 x the last */
+  crd_pacing_update(&pacing, 100000000, 0, 0);
+  assert_int_equal(pacing.threshold, 100000000 + (2 << 20)); /* but above what survived */
   pacing.threshold = (uint64_t)100 << 30;
   crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0);
   assert_int_equal(pacing.threshold, (uint64_t)11 << 30); /* at most an eighth of the memory above */
@@ -306,12 +308,13 @@ static void increments_are_over_at_the_threshold(void **state) {
   pacing.survived = (uint64_t)200 << 20;
   assert_int_equal(crd_pacing_trigger(&pacing, (uint64_t)300 << 20), (uint64_t)400 << 20); /* nothing is promoted */
   uint64_t promoted = (uint64_t)1 << 20;
-  for (int i = 0; i < 200; i++) crd_pacing_promoted(&pacing, promoted);
+  for (int i = 0; i < 200; i++) crd_pacing_promoted(&pacing, promoted / 2, promoted / 2);
   for (int i = 0; i < 200; i++) crd_pacing_marked(&pacing, (uint64_t)4 << 20);
-  assert_in_range(pacing.promoted_average, promoted - 64, promoted);
+  assert_in_range(pacing.grown_average, promoted - 64, promoted);
+  assert_in_range(pacing.promoted_average, promoted / 2 - 64, promoted / 2);
   uint64_t trigger = crd_pacing_trigger(&pacing, (uint64_t)300 << 20);
   assert_in_range(trigger, (uint64_t)320 << 20, (uint64_t)328 << 20); /* 77 increments, 1 MiB promoted before each */
-  for (int i = 0; i < 200; i++) crd_pacing_promoted(&pacing, (uint64_t)64 << 20);
+  for (int i = 0; i < 200; i++) crd_pacing_promoted(&pacing, 0, (uint64_t)64 << 20);
   assert_int_equal(crd_pacing_trigger(&pacing, (uint64_t)300 << 20), (uint64_t)300 << 20); /* at most half the way before */
   /* From the trigger on, a collection of increments of the size asked for ends before the threshold. */
   uint64_t used = trigger, unmarked = trigger;
@@ -369,7 +372,7 @@ static void pacing_of_the_largest_numbers(void **state) {
     crd_pacing_update(&pacing, used, used, 0);
     assert_true(pacing.threshold >= pacing.min && pacing.threshold < UINT64_MAX / 2);
   }
-  for (int i = 0; i < 1000; i++) crd_pacing_promoted(&pacing, (uint64_t)1 << 43);
+  for (int i = 0; i < 1000; i++) crd_pacing_promoted(&pacing, (uint64_t)1 << 43, (uint64_t)1 << 43);
   for (int i = 0; i < 1000; i++) crd_pacing_marked(&pacing, 0);
   pacing.threshold = (uint64_t)4 << 60;
   pacing.survived = (uint64_t)2 << 60;
@@ -576,6 +579,7 @@ static void only_increments_with_a_deadline_count_in_the_average(void **state) {
     assert_int_equal(heap->pacing.marked_average, average);
     assert_false(cradle_collect_step(m, 0)); /* its deadline is past */
     assert_in_range(heap->pacing.marked_average, average * 7 / 8, average - 1);
+    assert_int_equal(heap->major.behind, 0); /* it did what its time allowed */
     average = heap->pacing.marked_average;
     cradle_collect_full(m); /* the rest of that one, and a whole one */
     assert_int_equal(heap->pacing.marked_average, average);
@@ -594,7 +598,7 @@ static void without_a_target_a_major_collection_begins_at_the_threshold(void **s
   for (int target = 0; target < 2; target++) {
     heap->pacing.threshold = 150 * MIB;
     heap->pacing.survived = 0;
-    heap->pacing.promoted_average = 64 * MIB;
+    heap->pacing.grown_average = 64 * MIB;
     heap->options.pause_ns = target == 0 ? 0 : 1000000;
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
     assert_int_equal(heap->stats.major_steps != 0, target);
@@ -644,6 +648,54 @@ static void large_objects_that_die_young_call_for_no_major_collection(void **sta
   cradle_heap_stats(heap, &stats, sizeof stats, false);
   assert_true(stats.major_collections <= 2);
   assert_true(stats.old_bytes <= (size_t)8 << 20);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+/* They are in the forecast of what is allocated until a major collection is over, and bring it on when it is due. */
+static void large_objects_that_live_count_as_growth(void **state) {
+  (void)state;
+  enum { MIB = 1 << 20 };
+  cradle_mutator *m;
+  cradle_heap *heap = fan_heap(&m);
+  heap->pacing.threshold = heap->pacing.min = 100 * MIB;
+  {
+    fan *large = cradle_new_array(m, 0, MIB / 8);
+    CRADLE_ROOT(m, large);
+    crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
+    uint64_t average = heap->pacing.grown_average;
+    assert_in_range(average, MIB / 8, MIB / 8 + 1024);
+    (void)cradle_new_array(m, 0, MIB / 8);
+    crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
+    assert_in_range(heap->pacing.grown_average, average / 8 * 7, average - average / 8);
+    heap->pacing.grown_average = 64 * MIB; /* so it is to begin at half the way */
+    cradle_external_memory(m, 60 * MIB);
+    assert_int_equal(heap->major.phase, MAJOR_IDLE);
+    large = cradle_new_array(m, 0, MIB / 8);
+    assert_int_equal(heap->stats.major_steps, 1);
+    cradle_external_memory(m, -60 * MIB);
+  }
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+/* Marking has not fallen behind when it has only begun: what came at once is marked in increments, too. */
+static void an_array_far_above_the_threshold_is_marked_in_increments(void **state) {
+  (void)state;
+  cradle_mutator *m;
+  cradle_heap *heap = fan_heap(&m);
+  heap->pacing.threshold = heap->pacing.min = 1 << 20;
+  heap->options.pause_ns = 1;
+  {
+    fan *large = cradle_new_array(m, 0, 4 << 20);
+    CRADLE_ROOT(m, large);
+    crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
+    assert_int_equal(heap->major.phase, MAJOR_MARKING);
+    cradle_external_memory(m, 1 << 30); /* now it has */
+    crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
+    assert_int_equal(heap->major.phase, MAJOR_IDLE);
+    cradle_external_memory(m, -(1 << 30));
+  }
   cradle_mutator_free(m);
   cradle_heap_free(heap);
 }
@@ -733,6 +785,8 @@ int main(void) {
       cmocka_unit_test(without_a_target_a_major_collection_begins_at_the_threshold),
       cmocka_unit_test(a_remembered_set_that_cannot_grow_loses_nothing),
       cmocka_unit_test(large_objects_that_die_young_call_for_no_major_collection),
+      cmocka_unit_test(large_objects_that_live_count_as_growth),
+      cmocka_unit_test(an_array_far_above_the_threshold_is_marked_in_increments),
       cmocka_unit_test(a_safepoint_request_outlives_what_raises_top),
       cmocka_unit_test(the_verifier_sees_what_is_broken),
   };

@@ -1,21 +1,25 @@
 /* Ephemerons: the value of a pair is reached when its holder and its key are.
  *
- * Each reached holder is scanned once. A pair whose key has not been reached waits in the watch table, under its key, and the key's
+ * Each reached holder is scanned. A pair whose key has not been reached waits in the watch table, under its key, and the key's
  * header says that it is watched; whoever reaches the key then reaches the value. So the whole is linear in pairs and objects,
  * in whatever order a chain of ephemerons lies. Where memory for the table is refused, all holders are scanned again and
  * again until nothing more is reached.
  *
  *   minor   the young holders that were promoted and the old ones that were stored into; an old key counts as alive
  *   major   when the mark stack is empty for the first time, every marked holder, in increments, and from then on (watching)
- *           whatever is traced is asked for the flags; a holder that is stored into meanwhile is scanned again
+ *           whatever is traced is asked for the flags; a holder that is stored into meanwhile is scanned again at the end
  *
  * A pair is two words. What the watch table knows is the address of the first; entries of pairs that the mutator has
  * overwritten since do no harm, because the key is compared.
  */
 #include "gc/services.h"
 
+#include <stdlib.h>
+
 /* Holders, or pieces of large ones, that are scanned between two turns of marking. */
 #define SCAN_PIECES 16
+/* Holders that were stored into, before duplicates among them are looked for. */
+#define STORED_FIRST 1024
 
 static crd_list *list_of(const crd_death *death) {
   return &death->heap->services->lists[REGISTERED_EPHEMERON];
@@ -152,6 +156,53 @@ void crd_ephemerons_clear_minor(crd_death *death) {
   list->words.top = list->young = to;
 }
 
+/* --- holders that are stored into while a major collection marks --- */
+
+static int ascending(const void *a, const void *b) {
+  cradle_word x = *(const cradle_word *)a, y = *(const cradle_word *)b;
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+static void note_each_once(crd_services *services) {
+  cradle_word *base = services->stored.base, *to = base;
+  qsort(base, (size_t)(services->stored.top - base), sizeof *base, ascending);
+  for (const cradle_word *at = base; at < services->stored.top; at++)
+    if (to == base || to[-1] != *at) *to++ = *at;
+  services->stored.top = to;
+  services->stored_most = 2 * (size_t)(to - base) + STORED_FIRST;
+}
+
+/* Not now: a table that is stored into again and again would be scanned, and all its keys watched, each time. */
+static void scan_later(crd_death *major, cradle_word *holder) {
+  if (!old_is_marked(&major->heap->old, (uintptr_t)holder)) return;
+  if (!word_stack_push(&major->heap->services->stored, (uintptr_t)holder)) crd_ephemerons_scan(major, holder);
+}
+
+void crd_ephemerons_stored(crd_death *major, const crd_death *minor) {
+  crd_services *services = major->heap->services;
+  major->stored = minor->stored;
+  major->stored_end = minor->stored_end;
+  major->all_old = minor->all_old;
+  each_stored(major, scan_later);
+  if ((size_t)(services->stored.top - services->stored.base) > services->stored_most) note_each_once(services);
+}
+
+/* When nothing else is left to mark. The first time it is done in pieces, like the first scan; what is stored into meanwhile, at
+ * once, or the program could put off the end of marking for ever. Returns whether there is more to do now. */
+static bool scan_stored(crd_services *services) {
+  crd_death *death = &services->major;
+  cradle_heap *heap = death->heap;
+  if (services->stored.top == services->stored.base) return false;
+  note_each_once(services);
+  while (services->stored.top > services->stored.base) {
+    cradle_word holder = *--services->stored.top;
+    if (services->scans_at_once || !word_stack_push(&death->slots, holder))
+      crd_ephemerons_scan(death, (cradle_word *)(uintptr_t)holder);
+  }
+  services->scans_at_once = true;
+  return death->slots.top > death->slots.base || heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed;
+}
+
 /* --- major collections: marking --- */
 
 /* Holders that are traced late wait on the slots stack, so that large ones are scanned in pieces. */
@@ -169,6 +220,9 @@ static void start_watching(crd_services *services) {
   death->incomplete = death->progress = death->reaching = false;
   death->holder = NULL;
   death->item = 0;
+  services->stored.top = services->stored.base;
+  services->stored_most = STORED_FIRST;
+  services->scans_at_once = false;
 }
 
 /* The holder to scan: the one under way, or one on the stack, or the next marked one of the list. NULL: there is none. */
@@ -198,22 +252,11 @@ bool crd_death_mark_more(cradle_heap *heap, uint64_t *bytes) {
   }
   if (death->holder != NULL || services->scan < list->young || death->slots.top > death->slots.base) return true;
   if (heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed) return true;
+  if (scan_stored(services)) return true;
   if (!death->incomplete || !death->progress) return false;
   death->progress = false;
   services->scan = list->words.base;
   return true;
-}
-
-/* At once and whole: the minor collection has just looked at all of it, too. */
-static void scan_if_marked(crd_death *major, cradle_word *object) {
-  if (old_is_marked(&major->heap->old, (uintptr_t)object)) crd_ephemerons_scan(major, object);
-}
-
-void crd_ephemerons_stored(crd_death *major, const crd_death *minor) {
-  major->stored = minor->stored;
-  major->stored_end = minor->stored_end;
-  major->all_old = minor->all_old;
-  each_stored(major, scan_if_marked);
 }
 
 /* --- major collections: clearing --- */

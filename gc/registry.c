@@ -55,6 +55,7 @@ static bool init_list(cradle_heap *heap, crd_list *list) {
   if (!ready) return false;
   init_reach(heap, &heap->services->minor);
   init_reach(heap, &heap->services->major);
+  (void)ensure_room(heap, &heap->services->stored, 1);
   return true;
 }
 
@@ -219,6 +220,7 @@ void crd_registry_fini(cradle_heap *heap) {
   if (services == NULL) return;
   crd_destructors_fini(heap);
   crd_word_stack_fini(&services->fresh);
+  crd_word_stack_fini(&services->stored);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) crd_word_stack_fini(&services->lists[kind].words);
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) crd_word_stack_fini(&services->queues[i].words);
   fini_death(&services->minor);

@@ -767,7 +767,7 @@ static void an_array_becomes_shorter_between_increments(void **state) {
       CRADLE_ROOT(f.m, dead);
       weak *to_dead = new_weak(&f, dead);
       CRADLE_ROOT(f.m, to_dead);
-      cradle_collect_minor(f.m);
+      cradle_collect_full(f.m);
       uint64_t plain[] = {ways[way].type == T_WEAKS ? (uintptr_t)dead : 0, (uintptr_t)dead}; /* a pair without a key would keep it */
       for (size_t i = 0; i < WORDS; i++) next->item[i] = plain[i % 2];
       dead = NULL;

@@ -1,0 +1,148 @@
+/* Ephemerons whose table is stored into while a major collection marks: the collection sees what was stored, does not watch the same
+ * keys again and again, and comes to its end. */
+#include "tests/services.h"
+
+#include "gc/services.h"
+
+/* More than are scanned in three of the smallest increments. */
+enum { PAIRS = 60000 };
+
+/* A table of pairs whose keys and values the program has elsewhere, in two vectors. */
+typedef struct scene {
+  fixture f;
+  ephemerons *table;
+  vector *keys, *values;
+} scene;
+
+static void no_verifier(cradle_options *options) {
+  fixture_unstress(options);
+  options->verify = false; /* the tests say when */
+  options->nursery_bytes = (size_t)1 << 20;
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static void scene_open(scene *s) {
+  *s = (scene){.table = NULL};
+  services_open_with(&s->f, no_verifier);
+  cradle_mutator *m = s->f.m;
+  assert_true(cradle_global_root_add(s->f.heap, &s->table, CRADLE_KIND_REFERENCE));
+  assert_true(cradle_global_root_add(s->f.heap, &s->keys, CRADLE_KIND_REFERENCE));
+  assert_true(cradle_global_root_add(s->f.heap, &s->values, CRADLE_KIND_REFERENCE));
+  s->keys = cradle_new_array(m, T_VECTOR, PAIRS);
+  s->values = cradle_new_array(m, T_VECTOR, PAIRS);
+  s->table = cradle_new_registered_array(m, T_EPHEMERONS, PAIRS);
+  for (size_t i = 0; i < PAIRS; i++) {
+    void *key = cradle_new(m, T_PAIR, sizeof(pair));
+    cradle_store(m, s->keys, &s->keys->item[i], key);
+    cradle_store(m, s->table, &s->table->item[i].key, key);
+    void *value = cradle_new(m, T_PAIR, sizeof(pair));
+    cradle_store(m, s->values, &s->values->item[i], value);
+    cradle_store(m, s->table, &s->table->item[i].value, value);
+  }
+  cradle_collect_full(m);
+}
+
+static void scene_close(scene *s) {
+  cradle_error error;
+  if (!cradle_heap_verify(s->f.heap, &error)) fail_msg("%s", error.message);
+  cradle_global_root_remove(s->f.heap, &s->table);
+  cradle_global_root_remove(s->f.heap, &s->keys);
+  cradle_global_root_remove(s->f.heap, &s->values);
+  fixture_close(&s->f);
+}
+
+static const crd_services *services_of(const scene *s) {
+  return s->f.heap->services;
+}
+
+/* Until the keys of half the pairs are watched: half of the table has been scanned, and nothing else leads to its keys. */
+static void step_until_half_is_watched(scene *s) {
+  s->keys = NULL;
+  while (watch_count(&services_of(s)->major.watch) < PAIRS / 2) assert_false(cradle_collect_step(s->f.m, 0));
+  assert_int_equal(s->f.heap->major.phase, MAJOR_MARKING);
+}
+
+static void a_table_that_is_stored_into_is_watched_once_more(void **state) {
+  (void)state;
+  scene s;
+  scene_open(&s);
+  step_until_half_is_watched(&s);
+  size_t watched = watch_count(&services_of(&s)->major.watch);
+  cradle_major_disable(s.f.m); /* so marking goes on for as long as the program likes */
+  for (size_t i = 0; i < 3000; i++) {
+    cradle_store(s.f.m, s.table, &s.table->item[i % PAIRS].value, s.table->item[i % PAIRS].value);
+    cradle_collect_minor(s.f.m);
+  }
+  assert_int_equal(watch_count(&services_of(&s)->major.watch), watched);
+  assert_in_range(services_of(&s)->stored.top - services_of(&s)->stored.base, 1, 1500);
+  cradle_major_enable(s.f.m);
+  size_t most = 0;
+  for (bool complete = false; !complete;) {
+    complete = cradle_collect_step(s.f.m, 0);
+    watched = watch_count(&services_of(&s)->major.watch);
+    if (watched > most) most = watched;
+  }
+  assert_in_range(most, PAIRS + 1, 2 * PAIRS); /* it was scanned again */
+  for (size_t i = 0; i < PAIRS; i++) assert_null(s.table->item[i].key);
+  scene_close(&s);
+}
+
+/* Each increment is followed by a store. */
+static void marking_ends_though_each_increment_is_followed_by_a_store(void **state) {
+  (void)state;
+  scene s;
+  scene_open(&s);
+  step_until_half_is_watched(&s);
+  size_t increments = 0;
+  while (s.f.heap->major.phase == MAJOR_MARKING) {
+    cradle_store(s.f.m, s.table, &s.table->item[increments % PAIRS].value, NULL);
+    (void)cradle_collect_step(s.f.m, 0);
+    assert_true(++increments < 100);
+  }
+  assert_true(services_of(&s)->scans_at_once);
+  assert_true(watch_count(&services_of(&s)->major.watch) <= 3 * PAIRS);
+  cradle_collect_full(s.f.m);
+  scene_close(&s);
+}
+
+/* Pair 0, which was scanned, gets a key that lives and is marked, and a value that nothing else refers to any more. Only another
+ * scan finds that, whenever it is. */
+static void what_was_stored_is_seen(void **state) {
+  (void)state;
+  size_t tried = 0;
+  for (size_t at = 0; at < 8; at++) {
+    scene s;
+    scene_open(&s);
+    {
+      pair *living = cradle_new(s.f.m, T_PAIR, sizeof(pair)), *value = NULL;
+      CRADLE_ROOT(s.f.m, living);
+      CRADLE_ROOT(s.f.m, value);
+      cradle_collect_minor(s.f.m);
+      cradle_store(s.f.m, s.values, &s.values->item[1], NULL); /* so pair 1 alone leads to it, whose key is dead */
+      step_until_half_is_watched(&s);
+      for (size_t i = 0; i < at && s.f.heap->major.phase == MAJOR_MARKING; i++) (void)cradle_collect_step(s.f.m, 0);
+      if (s.f.heap->major.phase == MAJOR_MARKING) {
+        tried++;
+        value = s.table->item[1].value;
+        cradle_store(s.f.m, s.table, &s.table->item[0].key, living);
+        cradle_store(s.f.m, s.table, &s.table->item[0].value, value);
+        cradle_store(s.f.m, s.table, &s.table->item[1].value, NULL);
+        value = NULL;
+        while (!cradle_collect_step(s.f.m, 0)) continue;
+        assert_ptr_equal(s.table->item[0].key, living);
+        assert_int_equal(cradle_type_of(s.table->item[0].value), T_PAIR);
+      }
+    }
+    scene_close(&s);
+  }
+  assert_true(tried >= 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_table_that_is_stored_into_is_watched_once_more),
+      cmocka_unit_test(marking_ends_though_each_increment_is_followed_by_a_store),
+      cmocka_unit_test(what_was_stored_is_seen),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -10,8 +10,12 @@
 #include "gc/platform/pages.h"
 #include "gc/services.h"
 
-/* Address space for a list: room for an eighth as many entries as the old generation could have words. */
+/* Address space for a list: room for an eighth as many entries as the old generation could have words, at most 256 Mi. */
 #define LIST_SHARE 8
+#define LIST_MAX_BYTES ((size_t)2 << 30)
+#define LIST_MIN_BYTES ((size_t)64 << 10)
+/* About so many lists there are, or tables. */
+#define LISTS 32
 /* A stack that grew larger than this gives its pages back after a major collection. */
 #define KEPT_BYTES ((size_t)1 << 20)
 /* So much of it at once, which takes some 0.1 ms. */
@@ -21,19 +25,32 @@
 
 /* --- memory --- */
 
+/* Where there are not enough addresses for all lists, half of what there is room for: the rest of the process has some, too. */
+static size_t list_bytes(const cradle_heap *heap) {
+  size_t most = heap->options.reserve_bytes / LIST_SHARE, bytes = most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES;
+  bool refused = false;
+  for (; bytes > LIST_MIN_BYTES; bytes /= 2, refused = true) {
+    void *probe = crd_pages_reserve(LISTS * bytes, heap->hardware.page_bytes, NULL);
+    if (probe == NULL) continue;
+    (void)crd_pages_unreserve(probe, LISTS * bytes);
+    break;
+  }
+  return refused ? bytes / 2 : bytes;
+}
+
 static crd_services *services_of(cradle_heap *heap) {
   if (heap->services != NULL) return heap->services;
   crd_services *services = calloc(1, sizeof *services);
   if (services == NULL) return NULL;
   services->stage = STAGE_NONE;
+  services->list_bytes = list_bytes(heap);
   services->minor.heap = services->major.heap = heap;
   services->minor.is_minor = true;
   return heap->services = services;
 }
 
 static bool ensure_room(const cradle_heap *heap, crd_word_stack *stack, size_t words) {
-  if (stack->base == NULL && !crd_word_stack_init(stack, heap->options.reserve_bytes / LIST_SHARE, heap->hardware.page_bytes,
-                                                  "cradle services"))
+  if (stack->base == NULL && !crd_word_stack_init(stack, heap->services->list_bytes, heap->hardware.page_bytes, "cradle services"))
     return false;
   while ((size_t)(stack->limit - stack->top) < words)
     if (!crd_word_stack_grow(stack)) return false;
@@ -42,7 +59,7 @@ static bool ensure_room(const cradle_heap *heap, crd_word_stack *stack, size_t w
 
 /* These may stay without memory: order is lost then, nothing else. */
 static void init_reach(cradle_heap *heap, crd_death *death) {
-  (void)crd_watch_init(&death->watch, heap->options.reserve_bytes / LIST_SHARE, heap->hardware.page_bytes);
+  (void)crd_watch_init(&death->watch, heap->services->list_bytes, heap->hardware.page_bytes);
   crd_word_stack *stacks[] = {&death->slots, &death->open, &death->path, &death->members};
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)ensure_room(heap, stacks[i], 1);
 }

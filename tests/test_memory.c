@@ -643,6 +643,36 @@ static int under_a_low_address_limit(void) {
   return setrlimit(RLIMIT_AS, &limit) != 0 ? 2 : grow_to_the_end(8 * MIB);
 }
 
+/* The services' lists leave room to each other and to the process. */
+CRADLE_UNCHECKED_COLLECTION
+static int services_under_an_address_limit(void) {
+  static const size_t limits[] = {(size_t)256 << 20, (size_t)4 << 30, (size_t)100 << 30};
+  static const cradle_type kinds[] = {{.name = "weak", .size = 16, .weak = 2},
+                                      {.name = "final", .size = 16, .finalizer = 1},
+                                      {.name = "ephemeron", .size = 24, .ephemerons = 2}};
+  for (size_t i = 0; i < 3; i++) {
+    struct rlimit limit = {statm(0) + limits[i], RLIM_INFINITY};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
+    fixture f;
+    cradle_options options;
+    memory_options(&options);
+    options.reserve_bytes = (size_t)64 << 30;
+    open_heap(&f, &options);
+    for (size_t kind = 0; kind < 3; kind++) {
+      uint32_t type = cradle_type_add(f.heap, &kinds[kind]);
+      for (int n = 0; n < 20000; n++)
+        if (cradle_try_new_registered(f.m, type, kinds[kind].size) == NULL) return 30 + (int)kind;
+    }
+    void *own = malloc(16 * MIB);
+    if (own == NULL) return 33;
+    free(own);
+    cradle_pop_many(f.m, 1);
+    cradle_mutator_free(f.m);
+    cradle_heap_free(f.heap);
+  }
+  return 0;
+}
+
 static int under_data_limit(void) {
   size_t bytes = statm(5) + 160 * MIB;
   struct rlimit limit = {bytes, bytes};
@@ -665,6 +695,7 @@ static void limits_of_the_process_end_in_a_clean_refusal(void **state) {
   if (SANITIZED) SKIP("AddressSanitizer's own reservations are above any limit");
   assert_int_equal(status_of_child(under_address_limit), 0);
   assert_int_equal(status_of_child(under_a_low_address_limit), 0);
+  assert_int_equal(status_of_child(services_under_an_address_limit), 0);
   assert_int_equal(status_of_child(under_data_limit), 0);
 }
 

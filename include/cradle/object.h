@@ -115,7 +115,8 @@ CRADLE_INLINE void *cradle_value_object(const cradle_encoding *encoding, uint64_
 }
 
 /* Visiting: a trace callback or root callback reports its slots with these. slot may be anywhere, aligned to 8 bytes; the
- * collector may rewrite it. They do not collect. */
+ * collector may rewrite it, after the callback has returned, too: it must stay where it is until the collection ends, so that no
+ * local variable may be told. They do not collect. */
 CRADLE_API void cradle_visit_reference(cradle_visitor *visitor, void *slot);
 CRADLE_API void cradle_visit_value(cradle_visitor *visitor, void *slot);
 CRADLE_API void cradle_visit_references(cradle_visitor *visitor, void *slots, size_t count);

@@ -25,32 +25,34 @@
 
 /* --- memory --- */
 
-/* Where there are not enough addresses for all lists, half of what there is room for: the rest of the process has some, too. */
-static size_t list_bytes(const cradle_heap *heap) {
-  size_t most = heap->options.reserve_bytes / LIST_SHARE, bytes = most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES;
-  bool refused = false;
-  for (; bytes > LIST_MIN_BYTES; bytes /= 2, refused = true) {
-    void *probe = crd_pages_reserve(LISTS * bytes, heap->hardware.page_bytes, NULL);
-    if (probe == NULL) continue;
-    (void)crd_pages_unreserve(probe, LISTS * bytes);
-    break;
-  }
-  return refused ? bytes / 2 : bytes;
-}
-
 static crd_services *services_of(cradle_heap *heap) {
   if (heap->services != NULL) return heap->services;
   crd_services *services = calloc(1, sizeof *services);
   if (services == NULL) return NULL;
   services->stage = STAGE_NONE;
-  services->list_bytes = list_bytes(heap);
   services->minor.heap = services->major.heap = heap;
   services->minor.is_minor = true;
   return heap->services = services;
 }
 
+/* How large all lists can be. Where there are not enough addresses, half of what there is room for: the rest of the process has
+ * some, too. 0: nothing is to be had now. */
+static size_t list_bytes(const cradle_heap *heap) {
+  crd_services *services = heap->services;
+  size_t most = heap->options.reserve_bytes / LIST_SHARE, bytes = most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES;
+  bool refused = false;
+  for (; services->list_bytes == 0 && bytes >= LIST_MIN_BYTES; bytes /= 2, refused = true) {
+    void *probe = crd_pages_reserve(LISTS * bytes, heap->hardware.page_bytes, NULL);
+    if (probe == NULL) continue;
+    (void)crd_pages_unreserve(probe, LISTS * bytes);
+    services->list_bytes = refused ? bytes / 2 : bytes;
+  }
+  return services->list_bytes;
+}
+
 static bool ensure_room(const cradle_heap *heap, crd_word_stack *stack, size_t words) {
-  if (stack->base == NULL && !crd_word_stack_init(stack, heap->services->list_bytes, heap->hardware.page_bytes, "cradle services"))
+  if (stack->base == NULL && (list_bytes(heap) == 0 || !crd_word_stack_init(stack, list_bytes(heap), heap->hardware.page_bytes,
+                                                                            "cradle services")))
     return false;
   while ((size_t)(stack->limit - stack->top) < words)
     if (!crd_word_stack_grow(stack)) return false;
@@ -59,7 +61,7 @@ static bool ensure_room(const cradle_heap *heap, crd_word_stack *stack, size_t w
 
 /* These may stay without memory: order is lost then, nothing else. */
 static void init_reach(cradle_heap *heap, crd_death *death) {
-  (void)crd_watch_init(&death->watch, heap->services->list_bytes, heap->hardware.page_bytes);
+  (void)crd_watch_init(&death->watch, list_bytes(heap), heap->hardware.page_bytes);
   crd_word_stack *stacks[] = {&death->slots, &death->open, &death->path, &death->members};
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)ensure_room(heap, stacks[i], 1);
 }

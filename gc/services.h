@@ -92,7 +92,7 @@ typedef enum crd_stage {
 } crd_stage;
 
 typedef struct crd_services {
-  size_t list_bytes;    /* of address space, for each list and table */
+  size_t list_bytes;    /* of address space, for each list and table; 0: not known yet */
   crd_word_stack fresh; /* [base, registered of the mutator) was registered since the last minor collection */
   crd_list lists[REGISTERED_KINDS];
   unsigned kinds;       /* the lists that are there */

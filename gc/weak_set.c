@@ -161,7 +161,8 @@ bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
   if (object == NULL) crd_misuse(set->heap, "cradle_weak_set_add: NULL is no object");
   /* Entries of young that no place holds any more go when there are as many as places. */
   bool full = set->used >= set->capacity / 4 * 3 || set->young_count >= set->capacity;
-  if ((full && !rebuild(set)) || !young_room(set)) return false;
+  /* Room comes first: rebuilding needs no more of it, and an addition that is refused must not change the order. */
+  if (!young_room(set) || (full && !rebuild(set))) return false;
   fill(set, hash, (uintptr_t)object);
   set->changes++;
   return true;

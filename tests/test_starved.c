@@ -4,6 +4,15 @@
 
 #include "gc/services.h"
 
+/* Weak sets of this program's own, to which memory can be refused. */
+static bool refusing_realloc;
+static void *may_realloc(void *memory, size_t bytes) {
+  return refusing_realloc ? NULL : realloc(memory, bytes);
+}
+#define realloc may_realloc
+#include "gc/weak_set.c"
+#undef realloc
+
 enum { STACKS = 5 };
 typedef struct starved {
   crd_word_stack saved[2 * STACKS];
@@ -440,6 +449,50 @@ static void all_old_holders_are_looked_at_in_the_middle_of_a_pass(void **state) 
   }
 }
 
+/* --- weak sets --- */
+
+enum { SET_OLD = 64, SET_COUNT = 192 };
+
+static void add_numbered(fixture *f, cradle_weak_set *set, uint64_t number) CRADLE_MAY_COLLECT {
+  string *s = cradle_new_array(f->m, T_STRING, sizeof number);
+  memcpy(s->byte, &number, sizeof number);
+  cradle_push(f->m, s);
+  assert_true(cradle_weak_set_add(set, number * UINT64_C(0x9e3779b97f4a7c15) >> 20, s));
+}
+
+static uint64_t number_in(const string *s) {
+  uint64_t number;
+  memcpy(&number, s->byte, sizeof number);
+  return number;
+}
+
+/* All are kept on the shadow stack. Places and the list of young ones are full, and the list cannot grow: an iteration does not
+ * notice the addition. */
+static void an_addition_that_is_refused_changes_nothing(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
+  for (uint64_t i = 0; i < SET_COUNT; i++) {
+    add_numbered(&f, set, i);
+    if (i + 1 == SET_OLD) cradle_collect_minor(f.m);
+  }
+  assert_int_equal(set->used, set->capacity / 4 * 3);
+  assert_int_equal(set->young_count, set->young_capacity);
+  int seen[SET_COUNT] = {0};
+  cradle_weak_cursor cursor = {0, 0};
+  for (int i = 0; i < SET_COUNT / 2; i++) seen[number_in(cradle_weak_set_next(set, &cursor))]++;
+  string *s = cradle_new_array(f.m, T_STRING, 8);
+  refusing_realloc = true;
+  assert_false(cradle_weak_set_add(set, 77, s));
+  refusing_realloc = false;
+  for (const string *next; (next = cradle_weak_set_next(set, &cursor)) != NULL;) seen[number_in(next)]++;
+  for (size_t i = 0; i < SET_COUNT; i++) assert_int_equal(seen[i], 1);
+  cradle_pop_many(f.m, SET_COUNT);
+  cradle_weak_set_free(set);
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(chains_by_passes),
@@ -450,6 +503,7 @@ int main(void) {
       cmocka_unit_test(a_stack_that_is_full_for_a_while_loses_no_finalizer),
       cmocka_unit_test(all_old_holders_are_looked_at),
       cmocka_unit_test(all_old_holders_are_looked_at_in_the_middle_of_a_pass),
+      cmocka_unit_test(an_addition_that_is_refused_changes_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

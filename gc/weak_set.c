@@ -14,6 +14,8 @@
 #include "gc/services.h"
 
 #define FIRST_CAPACITY 64
+/* A set of which a smaller share is taken is rebuilt by the next addition. */
+#define EMPTY_SHARE 16
 #define PLACE_FREE 0
 #define PLACE_FREED 1
 /* Places that are looked at as one piece. */
@@ -68,6 +70,15 @@ static void fill(cradle_weak_set *set, uint64_t hash, cradle_word object) {
   if (is_young(set->heap, (uintptr_t)object)) set->young[set->young_count++] = (size_t)(at - set->places);
 }
 
+/* The list of young places has shrunk with the set: there is room for another one. */
+static void trim_young(cradle_weak_set *set) {
+  if (set->young_capacity <= set->capacity) return;
+  size_t *young = realloc(set->young, set->capacity * sizeof *young);
+  if (young == NULL) return;
+  set->young = young;
+  set->young_capacity = set->capacity;
+}
+
 /* Rebuilds the set so that it is at most 3/8 full. */
 static bool rebuild(cradle_weak_set *set) {
   size_t capacity = FIRST_CAPACITY;
@@ -88,6 +99,7 @@ static bool rebuild(cradle_weak_set *set) {
       fill(set, old[i].hash, old[i].object);
   }
   free(old);
+  if (capacity < old_capacity) trim_young(set);
   return true;
 }
 
@@ -161,8 +173,10 @@ bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
   if (object == NULL) crd_misuse(set->heap, "cradle_weak_set_add: NULL is no object");
   /* Entries of young that no place holds any more go when there are as many as places. */
   bool full = set->used >= set->capacity / 4 * 3 || set->young_count >= set->capacity;
+  /* One that emptied becomes smaller, if memory for that is granted; not in a collection, since the program may be iterating. */
+  bool emptied = set->capacity > FIRST_CAPACITY && set->count < set->capacity / EMPTY_SHARE;
   /* Room comes first: rebuilding needs no more of it, and an addition that is refused must not change the order. */
-  if (!young_room(set) || (full && !rebuild(set))) return false;
+  if (!young_room(set) || ((full || emptied) && !rebuild(set) && full)) return false;
   fill(set, hash, (uintptr_t)object);
   set->changes++;
   return true;

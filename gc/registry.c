@@ -238,6 +238,17 @@ void crd_registry_discard(cradle_heap *heap) {
   each_stack(services, discard_stack, heap);
 }
 
+static void add_committed(void *bytes, crd_word_stack *stack) {
+  *(size_t *)bytes += word_stack_committed(stack);
+}
+
+size_t crd_registry_committed(const cradle_heap *heap) {
+  if (heap->services == NULL) return 0;
+  size_t bytes = crd_weak_sets_bytes(heap->services);
+  each_stack(heap->services, add_committed, &bytes);
+  return bytes;
+}
+
 static void fini_stack(void *context, crd_word_stack *stack) {
   (void)context;
   crd_word_stack_fini(stack);

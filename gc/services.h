@@ -223,6 +223,7 @@ bool crd_weak_sets_pass(crd_death *death, crd_pace *pace);
 /* Calls the functions of the sets that lost something. */
 void crd_weak_sets_tell(cradle_heap *heap);
 typedef void (*crd_move_function)(void *context, bool value, cradle_word *slot);
+size_t crd_weak_sets_bytes(const crd_services *services);
 void crd_weak_sets_each(cradle_heap *heap, crd_move_function visit, void *context);
 
 /* gc/finalizer.c */

@@ -256,6 +256,13 @@ void crd_weak_sets_tell(cradle_heap *heap) {
   heap->state = state;
 }
 
+size_t crd_weak_sets_bytes(const crd_services *services) {
+  size_t bytes = 0;
+  for (const cradle_weak_set *set = services->sets; set != NULL; set = set->next)
+    bytes += set->capacity * sizeof *set->places + set->young_capacity * sizeof *set->young;
+  return bytes;
+}
+
 void crd_weak_sets_each(cradle_heap *heap, crd_move_function visit, void *context) {
   for (cradle_weak_set *set = heap->services->sets; set != NULL; set = set->next)
     for (size_t i = 0; i < set->capacity; i++)

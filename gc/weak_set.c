@@ -82,7 +82,7 @@ static void trim_young(cradle_weak_set *set) {
 /* Rebuilds the set so that it is at most 3/8 full. */
 static bool rebuild(cradle_weak_set *set) {
   size_t capacity = FIRST_CAPACITY;
-  while (capacity / 8 * 3 < set->count + 1) capacity *= 2;
+  while (capacity / 8 * 3 < set->count) capacity *= 2;
   place *old = set->places, *places = calloc(capacity, sizeof *places);
   size_t old_capacity = set->capacity;
   bool guarded = guard_is_up(set->heap);

@@ -505,7 +505,10 @@ static void a_set_that_emptied_becomes_smaller(void **state) {
   services_open(&f);
   cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
   for (uint64_t i = 0; i < 20; i++) add_numbered(&f, set, i);
-  for (uint64_t i = 20; i < 10000; i++) add_numbered(&f, set, i);
+  for (uint64_t i = 20; i < 10000; i++) {
+    add_numbered(&f, set, i);
+    if (set->capacity > FIRST_CAPACITY) assert_in_range(set->count, set->capacity / 8 * 3, set->capacity / 4 * 3);
+  }
   size_t large = set->capacity;
   assert_true(large > 10000);
   cradle_pop_many(f.m, 10000 - 20);

@@ -208,6 +208,7 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) {
   if (depth == DEPTH_COMPACTING) { /* all that holds nothing */
     crd_word_stack *const stacks[] = {&heap->remembered, &heap->recorded, &heap->mark_stack};
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) crd_word_stack_discard(stacks[i], heap->hardware.page_bytes);
+    crd_registry_discard(heap);
     crd_arenas_discard_free(&heap->old.arenas);
     crd_nursery_discard(heap);
   }

@@ -38,9 +38,35 @@ static void point(cradle_heap *heap, uint32_t index, void *object) {
   }
 }
 
+/* An entry whose generations are used up stays free for ever [handle.1]. */
+static void list_free(crd_handles *handles, uint32_t index) {
+  crd_handle_entry *entry = &handles->entries[index];
+  entry->link = 0;
+  if (entry->generation == UINT32_MAX - 1) return;
+  entry->link = handles->free;
+  handles->free = index + 1;
+}
+
+/* The free list is empty, and so is the table's room: free entries are in the young list, and wait for a collection that handles
+ * alone do not bring on. When they are most of the table, taking them out costs no more than opening them did. */
+static void reclaim_young(crd_handles *handles) {
+  if (handles->used <= 2 * ((uint64_t)handles->open_count + handles->immortal_count)) return;
+  for (uint32_t *link = &handles->young; *link != HANDLE_LIST_END;) {
+    uint32_t index = *link - 1;
+    crd_handle_entry *entry = &handles->entries[index];
+    if (handle_is_open(entry)) {
+      link = &entry->link;
+    } else {
+      *link = entry->link;
+      list_free(handles, index);
+    }
+  }
+}
+
 /* Opens an entry for the object. Its index, or HANDLE_LIST_END: memory was refused. */
 static uint32_t open_entry(cradle_heap *heap, void *object) {
   crd_handles *handles = &heap->handles;
+  if (handles->free == HANDLE_LIST_END && handles->used == handles->capacity) reclaim_young(handles);
   uint32_t index = handles->free - 1;
   if (handles->free != HANDLE_LIST_END) {
     handles->free = handles->entries[index].link;
@@ -54,15 +80,6 @@ static uint32_t open_entry(cradle_heap *heap, void *object) {
   handles->entries[index].generation++;
   point(heap, index, object);
   return index;
-}
-
-/* An entry whose generations are used up stays free for ever [handle.1]. */
-static void list_free(crd_handles *handles, uint32_t index) {
-  crd_handle_entry *entry = &handles->entries[index];
-  entry->link = 0;
-  if (entry->generation == UINT32_MAX - 1) return;
-  entry->link = handles->free;
-  handles->free = index + 1;
 }
 
 cradle_word *crd_handles_next_young(crd_handles *handles) {

@@ -4,7 +4,8 @@
  *              begin again is not used any more.
  *   [handle.2] Between collections an open entry that holds a young object is in the young list. After a minor collection that list
  *              is empty.
- *   [handle.3] A free entry is in the free list, or, when it was freed since the last minor collection, may be in the young list.
+ *   [handle.3] A free entry is in the free list, or, when it was freed since the last minor collection, may be in the young list;
+ *              those leave it earlier when the table would grow although most of it is free.
  *   [handle.4] While marking, what the open entries below marked_at refer to is marked or young, and what was stored since.
  */
 #ifndef CRADLE_GC_HANDLE_H

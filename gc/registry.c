@@ -200,11 +200,23 @@ void crd_registry_distribute_rest(crd_death *death) {
   death->fresh_end = death->fresh;
 }
 
-static void fini_death(crd_death *death) {
-  crd_word_stack *stacks[] = {&death->slots,   &death->open,       &death->path,
-                              &death->members, &death->candidates, &death->ordered};
-  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) crd_word_stack_fini(stacks[i]);
-  crd_watch_fini(&death->watch);
+enum { DEATH_STACKS = 8 };
+
+static void stacks_of(crd_death *death, crd_word_stack **stacks) {
+  crd_word_stack *of[DEATH_STACKS] = {&death->slots,      &death->open,    &death->path,          &death->members,
+                                      &death->candidates, &death->ordered, &death->watch.entries, &death->watch.buckets};
+  memcpy(stacks, of, sizeof of);
+}
+
+static void each_stack(crd_services *services, void (*visit)(void *context, crd_word_stack *stack), void *context) {
+  crd_word_stack *stacks[2 * DEATH_STACKS];
+  stacks_of(&services->major, stacks);
+  stacks_of(&services->minor, stacks + DEATH_STACKS);
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) visit(context, stacks[i]);
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++) visit(context, &services->lists[kind].words);
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) visit(context, &services->queues[i].words);
+  visit(context, &services->fresh);
+  visit(context, &services->stored);
 }
 
 bool crd_registry_has_sets(const cradle_heap *heap) {
@@ -225,8 +237,9 @@ static bool trim(crd_death *death, const crd_word_stack *stack, crd_pace *pace) 
 }
 
 bool crd_registry_trim(crd_death *death, crd_pace *pace) {
-  const crd_word_stack *stacks[] = {&death->slots,      &death->open,    &death->path,          &death->members,
-                                    &death->candidates, &death->ordered, &death->watch.entries, &death->watch.buckets};
+  crd_word_stack *stacks[2 * DEATH_STACKS];
+  stacks_of(death, stacks);
+  stacks_of(&death->heap->services->minor, stacks + DEATH_STACKS); /* empty outside of minor collections */
   crd_watch_clear(&death->watch);
   for (; death->trimmed < sizeof stacks / sizeof *stacks; death->trimmed++, death->trimmed_bytes = 0)
     if (!trim(death, stacks[death->trimmed], pace)) return false;
@@ -234,16 +247,39 @@ bool crd_registry_trim(crd_death *death, crd_pace *pace) {
   return true;
 }
 
+static void discard_stack(void *context, crd_word_stack *stack) {
+  if (stack->base != NULL) crd_word_stack_discard(stack, ((const cradle_heap *)context)->hardware.page_bytes);
+}
+
+void crd_registry_discard(cradle_heap *heap) {
+  crd_services *services = heap->services;
+  if (services == NULL) return;
+  cradle_word *registered = heap->mutator->public.registered;
+  if (registered != NULL) services->fresh.top = registered;
+  each_stack(services, discard_stack, heap);
+}
+
+static void add_committed(void *bytes, crd_word_stack *stack) {
+  *(size_t *)bytes += word_stack_committed(stack);
+}
+
+size_t crd_registry_committed(const cradle_heap *heap) {
+  if (heap->services == NULL) return 0;
+  size_t bytes = crd_weak_sets_bytes(heap->services);
+  each_stack(heap->services, add_committed, &bytes);
+  return bytes;
+}
+
+static void fini_stack(void *context, crd_word_stack *stack) {
+  (void)context;
+  crd_word_stack_fini(stack);
+}
+
 void crd_registry_fini(cradle_heap *heap) {
   crd_services *services = heap->services;
   if (services == NULL) return;
   crd_destructors_fini(heap);
-  crd_word_stack_fini(&services->fresh);
-  crd_word_stack_fini(&services->stored);
-  for (int kind = 0; kind < REGISTERED_KINDS; kind++) crd_word_stack_fini(&services->lists[kind].words);
-  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) crd_word_stack_fini(&services->queues[i].words);
-  fini_death(&services->minor);
-  fini_death(&services->major);
+  each_stack(services, fini_stack, NULL);
   free(services);
   heap->services = NULL;
 }

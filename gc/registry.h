@@ -29,6 +29,10 @@ void crd_registry_close(cradle_heap *heap);
 /* The objects registered since the last minor collection; empty: none. */
 crd_word_stack crd_registry_fresh(const cradle_heap *heap);
 bool crd_registry_has_sets(const cradle_heap *heap);
+/* Drops the pages of services' stacks that hold nothing now, while no collection is under way. */
+void crd_registry_discard(cradle_heap *heap);
+/* What services take: stacks and weak sets. */
+size_t crd_registry_committed(const cradle_heap *heap);
 /* Runs the destructors that are left, and frees everything. */
 void crd_registry_fini(cradle_heap *heap);
 

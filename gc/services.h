@@ -177,7 +177,8 @@ typedef enum crd_verdict { ENTRY_DROP, ENTRY_KEEP, ENTRY_AGAIN } crd_verdict;
 typedef crd_verdict (*crd_entry_function)(crd_death *death, cradle_word *entry);
 /* Goes on with a pass over the old objects of a list. true: it is over, and the list closed up. */
 bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pace *pace);
-/* Forgets what the collection knew, whose stacks are empty, and gives their memory back to the system. true: all of it. */
+/* Forgets what the collection knew, whose stacks are empty, and gives their memory back to the system, and that of minor
+ * collections' stacks. true: all of it. */
 bool crd_registry_trim(crd_death *death, crd_pace *pace);
 
 /* --- the modules; each phase for both collections, and what is left over for others --- */
@@ -227,6 +228,7 @@ bool crd_weak_sets_pass(crd_death *death, crd_pace *pace);
 /* Calls the functions of the sets that lost something. */
 void crd_weak_sets_tell(cradle_heap *heap);
 typedef void (*crd_move_function)(void *context, bool value, cradle_word *slot);
+size_t crd_weak_sets_bytes(const crd_services *services);
 void crd_weak_sets_each(cradle_heap *heap, crd_move_function visit, void *context);
 
 /* gc/finalizer.c */

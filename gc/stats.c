@@ -1,6 +1,22 @@
 /* The snapshot of the statistics, and the table of size classes. */
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
+#include "gc/registry.h"
+
+static size_t map_bytes(const crd_address_map *map) {
+  return map->capacity * sizeof *map->entries;
+}
+
+/* What is kept beside the objects. */
+static size_t table_bytes(const cradle_heap *heap) {
+  const crd_handles *handles = &heap->handles;
+  const crd_ids *ids = &heap->ids;
+  const crd_pins *pins = &heap->pins;
+  const crd_prebuilts *prebuilts = &heap->prebuilts;
+  return handles->capacity * sizeof *handles->entries + ids->capacity * sizeof *ids->entries +
+         pins->capacity * sizeof *pins->pins + prebuilts->capacity * (sizeof *prebuilts->objects + sizeof *prebuilts->bytes) +
+         map_bytes(&ids->by_address) + map_bytes(&pins->by_address) + map_bytes(&prebuilts->by_address);
+}
 
 void cradle_heap_stats(cradle_heap *heap, cradle_stats *stats, size_t size, bool pages) {
   if (size != sizeof *stats) crd_misuse(heap, "cradle_heap_stats: size is not sizeof(cradle_stats) of this library");
@@ -24,7 +40,7 @@ void cradle_heap_stats(cradle_heap *heap, cradle_stats *stats, size_t size, bool
   stats->metadata_bytes = arenas->meta_committed;
   stats->committed_bytes = arenas->committed_count * ARENA_BYTES + arenas->meta_committed + heap->nursery.committed_bytes +
                            word_stack_committed(&heap->remembered) + word_stack_committed(&heap->recorded) +
-                           word_stack_committed(&heap->mark_stack) +
+                           word_stack_committed(&heap->mark_stack) + crd_registry_committed(heap) + table_bytes(heap) +
                            (quarantine_is_on(heap) ? heap->quarantine.bytes - heap->nursery.committed_bytes : 0) +
                            (heap->mutator != NULL ? word_stack_committed(&heap->mutator->shadow) : 0);
   stats->stress_number = heap->stress.number;

@@ -37,11 +37,6 @@ bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes) {
   return true;
 }
 
-void crd_watch_fini(crd_watch *watch) {
-  crd_word_stack_fini(&watch->entries);
-  crd_word_stack_fini(&watch->buckets);
-}
-
 void crd_watch_clear(crd_watch *watch) {
   if (watch->entries.top != watch->entries.base) empty(watch);
 }

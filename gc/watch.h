@@ -20,9 +20,9 @@ typedef struct crd_watch {
   size_t full, split;
 } crd_watch;
 
-/* Gets address space, halved while it is refused. Again: nothing, or what was refused before. false: additions will fail. */
+/* Gets address space, halved while it is refused. Again: nothing, or what was refused before. false: additions will fail.
+ * Who has the table gives its stacks back. */
 bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes);
-void crd_watch_fini(crd_watch *watch);
 
 /* false: memory was refused, nothing was added. */
 bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what);

@@ -14,6 +14,8 @@
 #include "gc/services.h"
 
 #define FIRST_CAPACITY 64
+/* A set of which a smaller share is taken is rebuilt by the next addition. */
+#define EMPTY_SHARE 16
 #define PLACE_FREE 0
 #define PLACE_FREED 1
 /* Places that are looked at as one piece. */
@@ -68,10 +70,19 @@ static void fill(cradle_weak_set *set, uint64_t hash, cradle_word object) {
   if (is_young(set->heap, (uintptr_t)object)) set->young[set->young_count++] = (size_t)(at - set->places);
 }
 
+/* The list of young places has shrunk with the set: there is room for another one. */
+static void trim_young(cradle_weak_set *set) {
+  if (set->young_capacity <= set->capacity) return;
+  size_t *young = realloc(set->young, set->capacity * sizeof *young);
+  if (young == NULL) return;
+  set->young = young;
+  set->young_capacity = set->capacity;
+}
+
 /* Rebuilds the set so that it is at most 3/8 full. */
 static bool rebuild(cradle_weak_set *set) {
   size_t capacity = FIRST_CAPACITY;
-  while (capacity / 8 * 3 < set->count + 1) capacity *= 2;
+  while (capacity / 8 * 3 < set->count) capacity *= 2;
   place *old = set->places, *places = calloc(capacity, sizeof *places);
   size_t old_capacity = set->capacity;
   bool guarded = guard_is_up(set->heap);
@@ -88,6 +99,7 @@ static bool rebuild(cradle_weak_set *set) {
       fill(set, old[i].hash, old[i].object);
   }
   free(old);
+  if (capacity < old_capacity) trim_young(set);
   return true;
 }
 
@@ -161,7 +173,10 @@ bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
   if (object == NULL) crd_misuse(set->heap, "cradle_weak_set_add: NULL is no object");
   /* Entries of young that no place holds any more go when there are as many as places. */
   bool full = set->used >= set->capacity / 4 * 3 || set->young_count >= set->capacity;
-  if ((full && !rebuild(set)) || !young_room(set)) return false;
+  /* One that emptied becomes smaller, if memory for that is granted; not in a collection, since the program may be iterating. */
+  bool emptied = set->capacity > FIRST_CAPACITY && set->count < set->capacity / EMPTY_SHARE;
+  /* Room comes first: rebuilding needs no more of it, and an addition that is refused must not change the order. */
+  if (!young_room(set) || ((full || emptied) && !rebuild(set) && full)) return false;
   fill(set, hash, (uintptr_t)object);
   set->changes++;
   return true;
@@ -239,6 +254,13 @@ void crd_weak_sets_tell(cradle_heap *heap) {
     if (removed != 0 && set->swept != NULL) set->swept(set->data, removed);
   }
   heap->state = state;
+}
+
+size_t crd_weak_sets_bytes(const crd_services *services) {
+  size_t bytes = 0;
+  for (const cradle_weak_set *set = services->sets; set != NULL; set = set->next)
+    bytes += set->capacity * sizeof *set->places + set->young_capacity * sizeof *set->young;
+  return bytes;
 }
 
 void crd_weak_sets_each(cradle_heap *heap, crd_move_function visit, void *context) {

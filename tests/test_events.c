@@ -223,6 +223,50 @@ static void a_quarantine_is_counted(void **state) {
   assert_int_equal(committed[1] - committed[0], 2 * ((uint64_t)64 << 10));
 }
 
+/* Bytes committed that are none of the old generation. */
+static uint64_t committed_beside(fixture *f) {
+  cradle_stats stats = fixture_stats(f);
+  return stats.committed_bytes - stats.metadata_bytes - stats.arenas_committed * stats.arena_bytes;
+}
+
+static void what_lies_beside_the_objects_is_counted(void **state) {
+  (void)state;
+  enum { COUNT = 1000 };
+  static pair prebuilt[COUNT];
+  fixture f;
+  cradle_options options;
+  fixture_options(&f, &options);
+  fixture_unstress(&options);
+  fixture_open_with(&f, &options);
+  uint32_t type = cradle_type_add(f.heap, &service_types[T_WEAK - T_COUNT]);
+  uint64_t before = committed_beside(&f);
+  for (size_t i = 0; i < COUNT; i++) assert_int_not_equal(cradle_handle_new(f.m, NULL), 0);
+  assert_true(committed_beside(&f) >= before + COUNT * 16);
+  before = committed_beside(&f);
+  for (size_t i = 0; i < COUNT; i++) assert_int_not_equal(cradle_id(f.m, cradle_new(f.m, T_PAIR, sizeof(pair))), 0);
+  assert_true(committed_beside(&f) >= before + COUNT * 2 * 16);
+  before = committed_beside(&f);
+  for (size_t i = 0; i < COUNT; i++) {
+    prebuilt[i] = (pair){.header = T_PAIR};
+    assert_true(cradle_prebuilt_add(f.heap, &prebuilt[i]));
+  }
+  assert_true(committed_beside(&f) >= before + COUNT * 2 * 16);
+  before = committed_beside(&f);
+  for (size_t i = 0; i < COUNT; i++) assert_non_null(cradle_pin(f.m, &prebuilt[i]));
+  assert_true(committed_beside(&f) >= before + COUNT * 2 * 16);
+  before = committed_beside(&f);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
+  assert_true(cradle_weak_set_add(set, 1, &prebuilt[0]));
+  assert_in_range(committed_beside(&f) - before, 64 * 16, 64 * (16 + 8));
+  before = committed_beside(&f);
+  (void)cradle_new_registered(f.m, type, sizeof(weak));
+  assert_true(committed_beside(&f) >= before + f.heap->hardware.page_bytes);
+  cradle_weak_set_free(set);
+  for (size_t i = 0; i < COUNT; i++) cradle_unpin(f.m, &prebuilt[i]);
+  for (size_t i = 0; i < COUNT; i++) cradle_prebuilt_remove(f.heap, &prebuilt[i]);
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(increments_say_what_they_did),
@@ -230,6 +274,7 @@ int main(void) {
       cmocka_unit_test(arenas_come_and_go),
       cmocka_unit_test(causes_are_those_that_led_there),
       cmocka_unit_test(a_quarantine_is_counted),
+      cmocka_unit_test(what_lies_beside_the_objects_is_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

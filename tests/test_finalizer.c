@@ -1,6 +1,7 @@
 /* Finalizers, destructors and external sizes. */
 #include "tests/services.h"
 
+#include "gc/platform/pages.h"
 #include "gc/services.h"
 
 /* --- finalizers --- */
@@ -272,6 +273,60 @@ static void many_in_several_queues(void **state) {
     while (cradle_finalizer_next(f.m, QUEUE) != NULL) seen[0]++;
     assert_int_equal(seen[0], count);
     assert_int_equal(seen[1], count / 4);
+  }
+  fixture_close(&f);
+}
+
+static void large_nursery(cradle_options *options) {
+  options->nursery_bytes = 64 << 20;
+}
+
+/* SIZE_MAX where the system does not tell. */
+static size_t resident_in(const crd_word_stack *stack) {
+  crd_pages_backing backing;
+  return crd_pages_backing_of(stack->base, word_stack_committed(stack), &backing) ? backing.resident_bytes : SIZE_MAX;
+}
+
+/* The stacks that finalizers use. */
+static size_t resident_in_all(const fixture *f) {
+  const crd_services *s = f->heap->services;
+  const crd_word_stack *stacks[] = {&s->fresh,           &s->lists[REGISTERED_FINALIZER].words, &s->queues[QUEUE - 1].words,
+                                    &s->minor.candidates, &s->minor.ordered,                     &s->major.candidates,
+                                    &s->major.ordered};
+  size_t bytes = 0;
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) bytes += resident_in(stacks[i]);
+  return bytes;
+}
+
+/* What lists and queues held once is not resident for ever, and what they hold stays. */
+static void lists_give_their_memory_back(void **state) {
+  (void)state;
+  fixture f;
+  services_open_with(&f, large_nursery);
+  if (!f.stressed) {
+    enum { COUNT = 200000, KEPT = 1000, WAITING = 500 };
+    vector *keep = cradle_new_array(f.m, T_VECTOR, KEPT);
+    CRADLE_ROOT(f.m, keep);
+    for (size_t i = 0; i < COUNT; i++) {
+      final *object = new_final(&f, i, NULL);
+      if (i < KEPT) cradle_store(f.m, keep, &keep->item[i], object);
+    }
+    cradle_collect_minor(f.m);
+    const crd_word_stack *candidates = &f.heap->services->minor.candidates;
+    size_t full = resident_in_all(&f);
+    bool told = resident_in(candidates) != SIZE_MAX;
+    cradle_collect_major(f.m);
+    if (told) assert_int_equal(resident_in(candidates), 0); /* more than a mebibyte goes with each major collection */
+    for (size_t i = 0; i < COUNT - KEPT - WAITING; i++) assert_non_null(cradle_finalizer_next(f.m, QUEUE));
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAITING);
+    cradle_collect_compacting(f.m);
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAITING);
+    while (cradle_finalizer_next(f.m, QUEUE) != NULL) continue;
+    cradle_collect_compacting(f.m);
+    if (told) assert_in_range(resident_in_all(&f), 0, full / 32);
+    keep = NULL;
+    cradle_collect_compacting(f.m);
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), KEPT);
   }
   fixture_close(&f);
 }
@@ -698,6 +753,7 @@ int main(void) {
       cmocka_unit_test(a_finalizer_may_allocate_resurrect_and_longjmp),
       cmocka_unit_test(what_it_leads_to_is_marked),
       cmocka_unit_test(many_in_several_queues),
+      cmocka_unit_test(lists_give_their_memory_back),
       cmocka_unit_test(all_are_queued_at_the_end_of_a_program),
       cmocka_unit_test(a_destructor_runs_once),
       cmocka_unit_test(what_was_destroyed_is_not_traced),

@@ -142,6 +142,32 @@ static void a_number_is_not_given_out_again(void **state) {
   assert_int_equal(f.heap->handles.used, 1); /* all the same entry */
 }
 
+/* Freed handles of young objects leave their entries to others before any collection; those that are open stay listed. */
+static void freed_entries_serve_without_a_collection(void **state) {
+  (void)state;
+  enum { KEPT = 16, ROUNDS = 10000 };
+  cradle_handle kept[KEPT], first = 0;
+  string *s = new_numbered(0);
+  assert_true(cradle_immortal(f.m, s));
+  for (size_t i = 0; i < ROUNDS; i++) {
+    cradle_handle handle = cradle_handle_new(f.m, s);
+    if (i == 0) first = handle;
+    if (i % (ROUNDS / KEPT) == 0) kept[i / (ROUNDS / KEPT)] = cradle_handle_new(f.m, s);
+    cradle_handle_free(f.m, handle);
+    if (i % 1000 == 0) ASSERT_MISUSE(&f, "was freed", (void)cradle_handle_get(f.m, first));
+  }
+  assert_true(f.heap->handles.capacity <= 64);
+  cradle_error error;
+  assert_true(cradle_heap_verify(f.heap, &error));
+  cradle_handle more[200]; /* the table grows while most of it is open */
+  for (size_t i = 0; i < 200; i++) more[i] = cradle_handle_new(f.m, new_numbered(i));
+  everything_moves(&f);
+  for (size_t i = 0; i < KEPT; i++) assert_int_equal(number_of(cradle_handle_get(f.m, kept[i])), 0);
+  for (size_t i = 0; i < 200; i++) assert_int_equal(number_of(cradle_handle_get(f.m, more[i])), i);
+  for (size_t i = 0; i < KEPT; i++) cradle_handle_free(f.m, kept[i]);
+  for (size_t i = 0; i < 200; i++) cradle_handle_free(f.m, more[i]);
+}
+
 /* An entry whose generations are used up stays out of use. */
 static void generations_do_not_begin_again(void **state) {
   (void)state;
@@ -255,6 +281,7 @@ int main(void) {
       TEST(handles_at_random),
       TEST(a_handle_behind_where_marking_is),
       TEST(a_number_is_not_given_out_again),
+      TEST(freed_entries_serve_without_a_collection),
       TEST(generations_do_not_begin_again),
       TEST(without_room_there_is_no_handle),
       TEST(misuse_is_named),

@@ -4,6 +4,20 @@
 
 #include "gc/services.h"
 
+/* Weak sets of this program's own, to which memory can be refused. */
+static bool refusing_realloc, refusing_calloc;
+static void *may_realloc(void *memory, size_t bytes) {
+  return refusing_realloc ? NULL : realloc(memory, bytes);
+}
+static void *may_calloc(size_t count, size_t bytes) {
+  return refusing_calloc ? NULL : calloc(count, bytes);
+}
+#define realloc may_realloc
+#define calloc may_calloc
+#include "gc/weak_set.c"
+#undef realloc
+#undef calloc
+
 enum { STACKS = 5 };
 typedef struct starved {
   crd_word_stack saved[2 * STACKS];
@@ -440,6 +454,82 @@ static void all_old_holders_are_looked_at_in_the_middle_of_a_pass(void **state) 
   }
 }
 
+/* --- weak sets --- */
+
+enum { SET_OLD = 64, SET_COUNT = 192 };
+
+static void add_numbered(fixture *f, cradle_weak_set *set, uint64_t number) CRADLE_MAY_COLLECT {
+  string *s = cradle_new_array(f->m, T_STRING, sizeof number);
+  memcpy(s->byte, &number, sizeof number);
+  cradle_push(f->m, s);
+  assert_true(cradle_weak_set_add(set, number * UINT64_C(0x9e3779b97f4a7c15) >> 20, s));
+}
+
+static uint64_t number_in(const string *s) {
+  uint64_t number;
+  memcpy(&number, s->byte, sizeof number);
+  return number;
+}
+
+/* All are kept on the shadow stack. Places and the list of young ones are full, and the list cannot grow: an iteration does not
+ * notice the addition. */
+static void an_addition_that_is_refused_changes_nothing(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
+  for (uint64_t i = 0; i < SET_COUNT; i++) {
+    add_numbered(&f, set, i);
+    if (i + 1 == SET_OLD) cradle_collect_minor(f.m);
+  }
+  assert_int_equal(set->used, set->capacity / 4 * 3);
+  assert_int_equal(set->young_count, set->young_capacity);
+  int seen[SET_COUNT] = {0};
+  cradle_weak_cursor cursor = {0, 0};
+  for (int i = 0; i < SET_COUNT / 2; i++) seen[number_in(cradle_weak_set_next(set, &cursor))]++;
+  string *s = cradle_new_array(f.m, T_STRING, 8);
+  refusing_realloc = true;
+  assert_false(cradle_weak_set_add(set, 77, s));
+  refusing_realloc = false;
+  for (const string *next; (next = cradle_weak_set_next(set, &cursor)) != NULL;) seen[number_in(next)]++;
+  for (size_t i = 0; i < SET_COUNT; i++) assert_int_equal(seen[i], 1);
+  cradle_pop_many(f.m, SET_COUNT);
+  cradle_weak_set_free(set);
+  fixture_close(&f);
+}
+
+/* The first addition that memory is granted for makes it smaller. */
+static void a_set_that_emptied_becomes_smaller(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
+  for (uint64_t i = 0; i < 20; i++) add_numbered(&f, set, i);
+  for (uint64_t i = 20; i < 10000; i++) {
+    add_numbered(&f, set, i);
+    if (set->capacity > FIRST_CAPACITY) assert_in_range(set->count, set->capacity / 8 * 3, set->capacity / 4 * 3);
+  }
+  size_t large = set->capacity;
+  assert_true(large > 10000);
+  cradle_pop_many(f.m, 10000 - 20);
+  cradle_collect_major(f.m);
+  assert_int_equal(cradle_weak_set_count(set), 20);
+  refusing_calloc = true;
+  add_numbered(&f, set, 20);
+  assert_int_equal(set->capacity, large);
+  refusing_calloc = false;
+  add_numbered(&f, set, 21);
+  assert_in_range(set->capacity, 64, 128);
+  assert_true(set->young_capacity <= set->capacity);
+  bool seen[22] = {false};
+  cradle_weak_cursor cursor = {0, 0};
+  for (const string *next; (next = cradle_weak_set_next(set, &cursor)) != NULL;) seen[number_in(next)] = true;
+  for (size_t i = 0; i < 22; i++) assert_true(seen[i]);
+  cradle_pop_many(f.m, 22);
+  cradle_weak_set_free(set);
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(chains_by_passes),
@@ -450,6 +540,8 @@ int main(void) {
       cmocka_unit_test(a_stack_that_is_full_for_a_while_loses_no_finalizer),
       cmocka_unit_test(all_old_holders_are_looked_at),
       cmocka_unit_test(all_old_holders_are_looked_at_in_the_middle_of_a_pass),
+      cmocka_unit_test(an_addition_that_is_refused_changes_nothing),
+      cmocka_unit_test(a_set_that_emptied_becomes_smaller),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

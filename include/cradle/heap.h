@@ -89,7 +89,8 @@ typedef struct cradle_stats {
   uint64_t arena_bytes;                        /* each arena is so large */
   uint64_t arenas_committed, arenas_in_use;    /* arenas */
   uint64_t metadata_bytes;                     /* committed for bitmaps and page tables */
-  uint64_t committed_bytes;                    /* all of it: arenas, nursery, metadata, shadow stack, buffers */
+  uint64_t committed_bytes;                    /* arenas, nursery, metadata, shadow stack, buffers; what services, weak sets,
+                                                * handles, ids, pins and prebuilt objects take beside the heap */
   uint64_t remembered_objects;                 /* traced by minor collections, in all */
   uint64_t recorded_slots;                     /* of large arrays, likewise */
   uint64_t moved_objects;                      /* objects that a minor collection moved, in all */

@@ -4,8 +4,9 @@
  * depend on contents, not on the address. Dead objects vanish from it by themselves, those that move stay in it. An object
  * found in it is alive, whatever an incremental collection knows.
  *
- * Cost. 16 bytes a place; once it is large, between 3/8 and 3/4 of the places are taken. A minor collection looks at the entries
- * added since the last one, not at the set; a major collection looks at all of it, in increments.
+ * Cost. 16 bytes a place; once it is large, between 3/8 and 3/4 of the places are taken while it grows. Where fewer than a
+ * sixteenth are taken, the next addition makes it smaller. A minor collection looks at the entries added since the last one, not
+ * at the set; a major collection looks at all of it, in increments.
  *
  * Order. Objects vanish when weak slots are cleared, before finalizers. The function swept is called at the end of the order of
  * death, within the collection: it must not use the library, and must not longjmp. It is not called when the set is freed.

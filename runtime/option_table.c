@@ -42,7 +42,8 @@ const crd_option crd_options[] = {
      "A major collection starts when the old generation is this factor above what last survived. "
      "Less saves memory, more saves time."},
     {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, FIELD(major_growth), 0, 1, CRADLE_FACTOR_MAX, "1.4", "1.4",
-     "The most that the threshold may grow from one major collection to the next."},
+     "The most that the threshold may grow from one major collection to the next, unless so much survived that that one "
+     "would be due at once."},
     {"CRADLE_GC_MIN", CRD_OPTION_SIZE, FIELD(major_min_bytes), 0, 0, 8 * TIB, "64M",
      "8 nurseries of the first size", "No major collection starts below it. 0 is the default."},
     {"CRADLE_GC_MAX", CRD_OPTION_SIZE, FIELD(heap_max_bytes), 0, 0, 8 * TIB, "2G",

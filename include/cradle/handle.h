@@ -2,7 +2,7 @@
  *
  * A handle holds its object alive and finds it wherever it has moved to. It is a 64-bit number, never 0, that can be stored
  * anywhere, passed through void pointers and other languages, and compared. The number of a freed handle is not given out
- * again, so that its use is found. Any number can be open; each costs 16 bytes. A minor collection looks at those that were
+ * again, so that its use is found. Up to 2^31 can be open; each costs 16 bytes. A minor collection looks at those that were
  * pointed at young objects since the last one, marking at all of them, in increments.
  *
  * At the heap's destruction the handles that are still open go with it. A note says so, and tells listeners how many they were.

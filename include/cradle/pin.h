@@ -4,7 +4,7 @@
  * objects: a young one is promoted first, by a minor collection, so that the nursery stays one piece. A buffer that is to be
  * pinned anyway is better allocated so (cradle_new_pinned): it is old from the start, and no collection is needed.
  *
- * Any number of objects can be pinned. A pin costs about 50 bytes beside the heap and nothing in minor collections; marking
+ * Up to 2^31 objects can be pinned. A pin costs about 50 bytes beside the heap and nothing in minor collections; marking
  * visits pinned objects in increments; compaction leaves them where they are, and their arenas in use.
  *
  * Objects that are still pinned when the heap is freed are freed like all others. A note says so, and tells listeners how many

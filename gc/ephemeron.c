@@ -18,8 +18,10 @@
 
 /* Holders, or pieces of large ones, that are scanned between two turns of marking. */
 #define SCAN_PIECES 16
-/* Holders that were stored into, before duplicates among them are looked for. */
+/* Holders that were stored into, before duplicates among them are looked for; and most that are noted, so that sorting them takes
+ * about a millisecond. */
 #define STORED_FIRST 1024
+#define STORED_MOST 16384
 
 static crd_list *list_of(const crd_death *death) {
   return &death->heap->services->lists[REGISTERED_EPHEMERON];
@@ -174,8 +176,10 @@ static void note_each_once(crd_services *services) {
 
 /* Not now: a table that is stored into again and again would be scanned, and all its keys watched, each time. */
 static void scan_later(crd_death *major, cradle_word *holder) {
-  if (!old_is_marked(&major->heap->old, (uintptr_t)holder)) return;
-  if (!word_stack_push(&major->heap->services->stored, (uintptr_t)holder)) crd_ephemerons_scan(major, holder);
+  crd_services *services = major->heap->services;
+  if (services->scans_all || !old_is_marked(&major->heap->old, (uintptr_t)holder)) return;
+  bool full = services->stored.top - services->stored.base == STORED_MOST;
+  services->scans_all = full || !word_stack_push(&services->stored, (uintptr_t)holder);
 }
 
 void crd_ephemerons_stored(crd_death *major, const crd_death *minor) {
@@ -187,12 +191,27 @@ void crd_ephemerons_stored(crd_death *major, const crd_death *minor) {
   if ((size_t)(services->stored.top - services->stored.base) > services->stored_most) note_each_once(services);
 }
 
+/* As many as were not noted may be any. */
+static void note_all(crd_services *services) {
+  const crd_list *list = &services->lists[REGISTERED_EPHEMERON];
+  services->scans_all = false;
+  services->stored.top = services->stored.base;
+  if (!services->scans_at_once) {
+    services->scan = list->words.base;
+    return;
+  }
+  for (const cradle_word *entry = list->words.base; entry < list->young; entry++)
+    if (old_is_marked(&services->major.heap->old, (uintptr_t)*entry))
+      crd_ephemerons_scan(&services->major, (cradle_word *)(uintptr_t)*entry);
+}
+
 /* When nothing else is left to mark. The first time it is done in pieces, like the first scan; what is stored into meanwhile, at
  * once, or the program could put off the end of marking for ever. Returns whether there is more to do now. */
 static bool scan_stored(crd_services *services) {
   crd_death *death = &services->major;
   cradle_heap *heap = death->heap;
-  if (services->stored.top == services->stored.base) return false;
+  if (!services->scans_all && services->stored.top == services->stored.base) return false;
+  if (services->scans_all) note_all(services);
   note_each_once(services);
   while (services->stored.top > services->stored.base) {
     cradle_word holder = *--services->stored.top;
@@ -200,7 +219,8 @@ static bool scan_stored(crd_services *services) {
       crd_ephemerons_scan(death, (cradle_word *)(uintptr_t)holder);
   }
   services->scans_at_once = true;
-  return death->slots.top > death->slots.base || heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed;
+  bool scans = services->scan < services->lists[REGISTERED_EPHEMERON].young || death->slots.top > death->slots.base;
+  return scans || heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed;
 }
 
 /* --- major collections: marking --- */
@@ -222,7 +242,7 @@ static void start_watching(crd_services *services) {
   death->item = 0;
   services->stored.top = services->stored.base;
   services->stored_most = STORED_FIRST;
-  services->scans_at_once = false;
+  services->scans_at_once = services->scans_all = false;
 }
 
 /* The holder to scan: the one under way, or one on the stack, or the next marked one of the list. NULL: there is none. */

@@ -50,10 +50,18 @@ static size_t list_bytes(const cradle_heap *heap) {
   return services->list_bytes;
 }
 
+/* One that is smaller because the system refused would stay so: it is tried again with the next object, perhaps as a smaller one. */
+static bool init_stack(const cradle_heap *heap, crd_word_stack *stack) {
+  size_t bytes = list_bytes(heap);
+  if (bytes == 0 || !crd_word_stack_init(stack, bytes, heap->hardware.page_bytes, "cradle services")) return false;
+  if ((size_t)((char *)stack->end - (char *)stack->base) >= bytes) return true;
+  crd_word_stack_fini(stack);
+  heap->services->list_bytes = 0;
+  return false;
+}
+
 static bool ensure_room(const cradle_heap *heap, crd_word_stack *stack, size_t words) {
-  if (stack->base == NULL && (list_bytes(heap) == 0 || !crd_word_stack_init(stack, list_bytes(heap), heap->hardware.page_bytes,
-                                                                            "cradle services")))
-    return false;
+  if (stack->base == NULL && !init_stack(heap, stack)) return false;
   while ((size_t)(stack->limit - stack->top) < words)
     if (!crd_word_stack_grow(stack)) return false;
   return true;

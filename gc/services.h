@@ -19,7 +19,7 @@
  *                registration order.
  *   [services.4] While a major collection marks and watching is set, every pair of a marked and scanned holder with an unmarked
  *                key has an entry in its watch table, and the key has the watched flag, unless the watch table is incomplete or
- *                the holder was stored into since: then it is among the stored.
+ *                the holder was stored into since: then it is among the stored, or scans_all is set.
  *   [services.5] After the clearing of weak slots, no weak slot leads to an object that the collection found dead.
  */
 #ifndef CRADLE_GC_SERVICES_H
@@ -104,6 +104,7 @@ typedef struct crd_services {
   crd_word_stack stored; /* marked holders that were stored into since they were scanned, some more than once */
   size_t stored_most;    /* when there are more, each is noted once again */
   bool scans_at_once;    /* they were scanned in pieces before */
+  bool scans_all;        /* there were more than are noted */
   crd_stage stage;
   struct cradle_weak_set *sets;    /* list of all */
   struct cradle_weak_set *set;     /* the one that is being cleared */

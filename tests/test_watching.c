@@ -138,11 +138,67 @@ static void what_was_stored_is_seen(void **state) {
   assert_true(tried >= 2);
 }
 
+/* More holders than are noted, all of them before an increment, and again before another in which they are being scanned. */
+static void more_are_stored_into_than_are_noted(void **state) {
+  (void)state;
+  enum { HOLDERS = 20000 };
+  fixture f;
+  services_open_with(&f, no_verifier);
+  {
+    vector *holders = cradle_new_array(f.m, T_VECTOR, HOLDERS);
+    CRADLE_ROOT(f.m, holders);
+    vector *keys = cradle_new_array(f.m, T_VECTOR, HOLDERS); /* until they are old */
+    CRADLE_ROOT(f.m, keys);
+    pair *living = cradle_new(f.m, T_PAIR, sizeof(pair));
+    CRADLE_ROOT(f.m, living);
+    for (size_t i = 0; i < HOLDERS; i++) {
+      ephemeron *made = cradle_new_registered(f.m, T_EPHEMERON, sizeof *made);
+      cradle_store(f.m, holders, &holders->item[i], made);
+      void *key = cradle_new(f.m, T_PAIR, sizeof(pair));
+      made = holders->item[i];
+      cradle_store(f.m, keys, &keys->item[i], key);
+      cradle_store(f.m, made, &made->key, key);
+      void *value = cradle_new(f.m, T_PAIR, sizeof(pair));
+      made = holders->item[i];
+      cradle_store(f.m, made, &made->value, value);
+    }
+    cradle_collect_full(f.m);
+    keys = NULL;
+    const crd_services *services = f.heap->services;
+    while (watch_count(&services->major.watch) < HOLDERS / 2) assert_false(cradle_collect_step(f.m, 0));
+    bool overflowed = false, again = false;
+    size_t increments = 0;
+    for (; f.heap->major.phase == MAJOR_MARKING; increments++) {
+      for (size_t i = 0; increments % 600 == 0 && i < HOLDERS; i++) {
+        ephemeron *e = holders->item[i];
+        cradle_store(f.m, e, &e->key, increments > 0 || i % 2 == 0 ? living : e->key);
+      }
+      cradle_collect_minor(f.m);
+      overflowed |= services->scans_all && !services->scans_at_once;
+      again |= services->scans_all && services->scans_at_once;
+      (void)cradle_collect_step(f.m, 0);
+      assert_true(increments < 10000);
+    }
+    assert_true(overflowed);
+    assert_true(again);
+    while (f.heap->major.phase != MAJOR_IDLE) (void)cradle_collect_step(f.m, 0);
+    for (size_t i = 0; i < HOLDERS; i++) {
+      const ephemeron *e = holders->item[i];
+      assert_ptr_equal(e->key, living);
+      assert_int_equal(cradle_type_of(e->value), T_PAIR);
+    }
+    cradle_error error;
+    if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+  }
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_table_that_is_stored_into_is_watched_once_more),
       cmocka_unit_test(marking_ends_though_each_increment_is_followed_by_a_store),
       cmocka_unit_test(what_was_stored_is_seen),
+      cmocka_unit_test(more_are_stored_into_than_are_noted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,8 @@
 #include "gc/probes.h"
 #include "gc/services.h"
 
-/* Used bytes beyond the threshold by this share of it and of the minimum: marking fell behind what is promoted, and is finished
- * at once. */
+/* Used bytes beyond the threshold, or what was used when marking began, by this share of it and of the minimum: marking fell behind
+ * what is promoted, and is finished at once. */
 #define OVERSHOOT_SHARE 4
 /* Arenas that one pause gives back at most, unless it is that of a full collection: each costs about 0.01 ms, or 0.13 ms of
  * base pages. */

@@ -76,15 +76,8 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
 
 /* --- hooks --- */
 
-static void check_hook_call(cradle_heap *heap, const char *what) {
-  if (heap->mutator != NULL)
-    crd_mutator_check_thread(&heap->mutator->public, what);
-  else
-    heap_check(heap, what);
-}
-
 void cradle_hook_add(cradle_heap *heap, cradle_hook *hook) {
-  check_hook_call(heap, "cradle_hook_add");
+  crd_heap_check_thread(heap, "cradle_hook_add");
   if (hook->events == 0 || hook->function == NULL) crd_misuse(heap, "cradle_hook_add: the hook has no events or no function");
   cradle_hook **end = &heap->hooks;
   for (; *end != NULL; end = &(*end)->next)
@@ -94,7 +87,7 @@ void cradle_hook_add(cradle_heap *heap, cradle_hook *hook) {
 }
 
 void cradle_hook_remove(cradle_heap *heap, cradle_hook *hook) {
-  check_hook_call(heap, "cradle_hook_remove");
+  crd_heap_check_thread(heap, "cradle_hook_remove");
   cradle_hook **link = &heap->hooks;
   while (*link != NULL && *link != hook) link = &(*link)->next;
   if (*link == NULL) crd_misuse(heap, "cradle_hook_remove: the hook was not added");

@@ -277,7 +277,7 @@ static inline bool event_wanted(const cradle_heap *heap) {
 bool crd_heap_nursery_fits(const cradle_heap *heap, size_t nursery_bytes);
 /* How many arenas a maximum heap (0: none) allows beside the nursery. */
 size_t crd_heap_arenas_within(const cradle_heap *heap, size_t max);
-/* The threshold's bound: the maximum, and beside it external memory, which the threshold counts and the maximum does not. 0: none. */
+/* The threshold's bound: the maximum, and external memory, which the threshold counts and the maximum does not. 0: none. */
 uint64_t crd_heap_threshold_max(const cradle_heap *heap);
 /* Limits the arenas by the maximum less the nursery. */
 void crd_heap_limit_arenas(cradle_heap *heap);
@@ -365,7 +365,7 @@ uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes,
 /* When that increment ends at the latest: its pause began at begin_ns, its minor collection is over now. */
 uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint64_t begin_ns, uint64_t now_ns,
                              uint64_t target_ns);
-/* Tells it what a minor collection promoted and what an increment marked. */
+/* Tells it what a minor collection promoted, what large objects came and lived before it, and what an increment marked. */
 void crd_pacing_promoted(crd_pacing *pacing, uint64_t promoted_bytes, uint64_t large_bytes);
 void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes);
 
@@ -430,6 +430,8 @@ static inline void heap_check(cradle_heap *heap, const char *what) {
 void crd_mutator_check(cradle_mutator *mutator, const char *what);
 /* The same without the last condition, for functions that do not collect. */
 void crd_mutator_check_thread(cradle_mutator *mutator, const char *what);
+/* The same for functions of the heap, which may have no mutator. */
+void crd_heap_check_thread(cradle_heap *heap, const char *what);
 /* Names a type in a message. */
 void crd_text_type(crd_text *text, const cradle_heap *heap, uint32_t type);
 

@@ -59,10 +59,7 @@ void cradle_memory_report(cradle_heap *heap, cradle_memory *memory, size_t size)
 }
 
 uint64_t cradle_release_memory(cradle_heap *heap) {
-  if (heap->mutator != NULL)
-    crd_mutator_check_thread(&heap->mutator->public, "cradle_release_memory");
-  else
-    heap_check(heap, "cradle_release_memory");
+  crd_heap_check_thread(heap, "cradle_release_memory");
   uint32_t gone = crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
   crd_event_arenas(heap, false);
   return gone * (uint64_t)ARENA_BYTES;

@@ -66,6 +66,13 @@ void crd_mutator_check_thread(cradle_mutator *mutator, const char *what) {
   heap_check(mutator->heap, what);
 }
 
+void crd_heap_check_thread(cradle_heap *heap, const char *what) {
+  if (heap->mutator != NULL)
+    crd_mutator_check_thread(&heap->mutator->public, what);
+  else
+    heap_check(heap, what);
+}
+
 void crd_mutator_check(cradle_mutator *mutator, const char *what) {
   crd_mutator_check_thread(mutator, what);
   if (CRADLE_UNLIKELY(mutator->no_collect_depth != 0))

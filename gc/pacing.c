@@ -3,10 +3,10 @@
  * The threshold is RPython's rule: the bytes that survived times a factor, at most a stated distance above them, at most a
  * growth above the last threshold, at least a minimum, and never above the maximum heap. Where the growth would leave the
  * threshold below what survived, so that the next collection were due at once, it is a little above that. Of the bytes that
- * survived, those that only seem to live are estimated and left out. A collection in increments must be over when the threshold is reached, so it
- * begins earlier by what is likely to be promoted and allocated large meanwhile. This is arithmetic on bytes, so that the same run gives the same
- * collections, and no clock is read here. No sum wraps around, because the options' bytes and each kind of external memory
- * count as COUNTED_MAX_BYTES at most; products are made by scaled.
+ * survived, those that only seem to live are estimated and left out. A collection in increments must be over when the threshold
+ * is reached, so it begins earlier by what is likely to be promoted and allocated large meanwhile. This is arithmetic on bytes,
+ * so that the same run gives the same collections, and no clock is read here. No sum wraps around, because the options' bytes
+ * and each kind of external memory count as COUNTED_MAX_BYTES at most; products are made by scaled.
  */
 #include "gc/heap.h"
 

@@ -203,8 +203,7 @@ static void restore(walk_context *context) {
 }
 
 void crd_walk_begin(cradle_heap *heap, const char *what) {
-  if (heap->mutator != NULL) crd_mutator_check_thread(&heap->mutator->public, what);
-  heap_check(heap, what);
+  crd_heap_check_thread(heap, what);
   crd_heap_enter(heap, HEAP_WALKING);
 }
 

@@ -38,6 +38,11 @@ static const cradle_type types[TYPE_COUNT] = {
     [TYPE_BINDING] = {.name = "binding",
                       .size = sizeof(binding),
                       .references = CRADLE_SLOT(binding, key) | CRADLE_SLOT(binding, chain)},
+    [TYPE_PAIRS] = {.name = "pairs",
+                    .size = sizeof(pairs),
+                    .items = CRADLE_ITEMS_EPHEMERONS,
+                    .item_size = sizeof(pair),
+                    .length_offset = offsetof(pairs, length)},
 };
 
 /* --- pauses --- */

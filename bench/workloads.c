@@ -14,7 +14,7 @@ static const workload *const all[] = {
     &workload_queue,            &workload_hash_table,      &workload_medium,        &workload_cache,
     &workload_barrier_storeold, &workload_barrier_onecell, &workload_barrier_cells, &workload_barrier_graph,
     &workload_barrier_bigarr,   &workload_barrier_str,     &workload_fragment,      &workload_pause,
-    &workload_soak,
+    &workload_weak_table,       &workload_large_array,     &workload_soak,
 };
 enum { WORKLOAD_COUNT = sizeof all / sizeof all[0] };
 

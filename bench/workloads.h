@@ -72,6 +72,7 @@ enum {
   TYPE_ENTRY,
   TYPE_ELEMENT,
   TYPE_BINDING,
+  TYPE_PAIRS,
   TYPE_COUNT
 };
 typedef struct cell {
@@ -112,6 +113,13 @@ typedef struct binding {
   struct binding *chain;
   uint64_t value;
 } binding;
+typedef struct pair {
+  void *key, *value; /* weak; alive while the key is */
+} pair;
+typedef struct pairs {
+  uint64_t header, length;
+  pair items[];
+} pairs;
 typedef struct element {
   uint64_t header;
   struct element *left, *right;
@@ -125,6 +133,7 @@ extern const workload workload_promote, workload_list, workload_list_sort, workl
 extern const workload workload_barrier_storeold, workload_barrier_onecell, workload_barrier_cells;
 extern const workload workload_barrier_graph, workload_barrier_bigarr, workload_barrier_str;
 extern const workload workload_medium, workload_cache, workload_fragment, workload_pause, workload_soak;
+extern const workload workload_weak_table, workload_large_array;
 
 /* Starts a heap for a workload, or ends the program with a message. */
 cradle_heap *workload_start(workload_run *run);

@@ -5,6 +5,7 @@
 #include "runtime/report.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 #define TRIGGERS 64
 #define OWN_STACK_BYTES ((size_t)64 << 10)
 #define LINE_BYTES 512
+/* For so long others wait for a report: one that faults itself may never end. */
+#define REPORT_MOST_MS 1000
 
 typedef struct trigger {
   uint64_t collection;
@@ -46,7 +49,8 @@ static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
 static bool installed[SIGNALS]; /* and not taken away: a handler that came later may still call ours */
 static struct sigaction before[SIGNALS];
-static pid_t reporting;          /* the process while a thread of it reports: one at a time, a fault meanwhile is passed on */
+static pid_t reporting;          /* the process while a thread of it reports */
+static pthread_t reporter;       /* that thread */
 static uintptr_t reported_at[2]; /* address and program counter of the last report: a handler may return to the same fault */
 
 /* --- lines of text, without printf --- */
@@ -223,30 +227,51 @@ static void pass_on(int number, siginfo_t *info, void *context, const struct sig
     to->sa_handler(number);
 }
 
-/* A child of fork does not have the thread of its parent that reported. */
-static bool begin_report(void) {
-  pid_t self = getpid(), other = __atomic_load_n(&reporting, __ATOMIC_RELAXED);
-  return other != self && __atomic_compare_exchange_n(&reporting, &other, self, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+static bool is_handler(const struct sigaction *action) {
+  return (action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
 }
 
-/* A heap that has left the list is asked no more then. Not for longer than a second, because a report that faults itself may
- * never end. */
+static void wait_a_millisecond(void) {
+  nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+/* One thread at a time: the others wait, or their faults would end the process before it is told what was the first. Not where
+ * this thread's own report faulted. A child of fork does not have the thread of its parent that reported. */
+static bool begin_report(void) {
+  pid_t self = getpid();
+  for (int i = 0; i < REPORT_MOST_MS; i++) {
+    pid_t other = __atomic_load_n(&reporting, __ATOMIC_ACQUIRE);
+    if (other != self && __atomic_compare_exchange_n(&reporting, &other, self, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+      reporter = pthread_self();
+      return true;
+    }
+    if (pthread_equal(reporter, pthread_self())) return false;
+    wait_a_millisecond();
+  }
+  return false;
+}
+
+static void end_report(void) {
+  reporter = (pthread_t){0};
+  __atomic_store_n(&reporting, 0, __ATOMIC_RELEASE);
+}
+
+/* A heap that has left the list is asked no more then. */
 static void wait_for_report(void) {
-  for (int i = 0; i < 1000 && __atomic_load_n(&reporting, __ATOMIC_SEQ_CST) == getpid(); i++)
-    nanosleep(&(struct timespec){0, 1000000}, NULL);
+  for (int i = 0; i < REPORT_MOST_MS && __atomic_load_n(&reporting, __ATOMIC_SEQ_CST) == getpid(); i++) wait_a_millisecond();
 }
 
 static void on_fault(int number, siginfo_t *info, void *context) {
   int error = errno;
+  struct sigaction *to = &before[number == SIGBUS];
   if (info->si_code > 0 && begin_report()) {
     crd_quiet quiet; /* backtrace_symbols_fd writes, too */
     crd_quiet_begin(&quiet);
     report(number, info, context);
     crd_quiet_end(&quiet);
-    __atomic_store_n(&reporting, 0, __ATOMIC_RELEASE);
+    if (is_handler(to)) end_report(); /* else the process ends by this fault, before it has told of another one */
   }
   errno = error;
-  struct sigaction *to = &before[number == SIGBUS];
   struct sigaction mine = *to;
   if (to->sa_flags & SA_RESETHAND) *to = (struct sigaction){.sa_handler = SIG_DFL};
   pass_on(number, info, context, &mine);
@@ -294,10 +319,6 @@ static void give_stack_back(crd_faults *faults) {
 }
 
 /* --- the handler comes and goes --- */
-
-static bool is_handler(const struct sigaction *action) {
-  return (action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
-}
 
 static bool is_same(const struct sigaction *a, const struct sigaction *b) {
   if ((a->sa_flags & SA_SIGINFO) != (b->sa_flags & SA_SIGINFO)) return false;

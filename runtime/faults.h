@@ -2,6 +2,7 @@
  *
  * [faults.1] The handler reports and passes on: to the handler that was installed before it, or to the signal's default, so that
  *            the program dies as it would have. A fault that no heap knows anything about is passed on without a word.
+ *            While one thread reports, another one that faults waits for it, for a second at most.
  * [faults.2] It is the process's, and with it the list of heaps that it asks. It is installed with the first such heap and taken
  *            away with the last, unless a handler that the program installed later stands before it: then it stays, because that
  *            one may call it. Where the program has gone back to the default, to ignoring or to the handler that this one

@@ -29,13 +29,16 @@ static bool create_partial(dump_file *dump) {
   unsigned number = 0;
   do {
     snprintf(partial, bytes, "%s.partial.%d.%u", dump->path, (int)getpid(), number++);
-    dump->fd = crd_above_standard(open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    dump->fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (dump->fd < 0 && (errno == EEXIST || errno == EINTR));
+  bool is_made = dump->fd >= 0;
+  dump->fd = crd_above_standard(dump->fd);
   if (dump->fd >= 0) {
     dump->partial = partial;
     return true;
   }
   int error = errno;
+  if (is_made) remove(partial);
   free(partial);
   errno = error;
   return false;

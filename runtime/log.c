@@ -167,14 +167,9 @@ static void listen(void *data, const cradle_event *event) {
   if (next.function != NULL) next.function(next.data, event);
 }
 
-/* An inherited log that is locked belonged, in the parent of this process, to a thread that was busy with it. */
-static bool lock_at_exit(crd_log *log) {
-  return crd_log_file_is_inherited(&log->writer.file) ? crd_lock_try_once(&log->lock) : crd_lock_try(&log->lock);
-}
-
 static void write_at_exit(crd_exit_entry *entry) {
   crd_log *log = (crd_log *)entry;
-  if (!lock_at_exit(log)) return;
+  if (!crd_lock_try(&log->lock)) return;
   log->writer.file.unbuffered = true;
   crd_log_file_flush(&log->writer.file);
   crd_lock_release(&log->lock);

@@ -226,14 +226,9 @@ static void write_once(crd_profile *profile) {
   errno = error;
 }
 
-/* An inherited profile that is locked belonged, in the parent of this process, to a thread that was busy with it. */
-static bool lock_at_exit(crd_profile *profile) {
-  return profile->owner != getpid() ? crd_lock_try_once(&profile->lock) : crd_lock_try(&profile->lock);
-}
-
 static void write_at_exit(crd_exit_entry *entry) {
   crd_profile *profile = (crd_profile *)entry;
-  if (!lock_at_exit(profile)) return;
+  if (!crd_lock_try(&profile->lock)) return;
   write_once(profile);
   crd_lock_release(&profile->lock);
 }

@@ -15,35 +15,34 @@
 #define REPORT_MAX_BYTES 600
 #define LOCK_ATTEMPTS 1000
 
-bool crd_lock_try_once(crd_lock *lock) {
-  return !__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE);
+static bool take_if_held_by(pid_t *lock, pid_t holder, pid_t self) {
+  return __atomic_compare_exchange_n(lock, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 bool crd_lock_try(crd_lock *lock) {
+  pid_t self = getpid();
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
-    if (crd_lock_try_once(lock)) return true;
+    if (take_if_held_by(&lock->holder, 0, self)) return true;
+    pid_t holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
+    if (holder != 0 && holder != self) return false;
     sched_yield();
   }
   return false;
 }
 
 void crd_lock_take(crd_lock *lock) {
-  while (!crd_lock_try(lock)) {}
+  while (!crd_lock_try(lock)) sched_yield();
 }
 
 void crd_lock_release(crd_lock *lock) {
-  __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
-}
-
-static bool take_if_held_by(crd_process_lock *lock, pid_t holder, pid_t self) {
-  return __atomic_compare_exchange_n(&lock->holder, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+  __atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
 }
 
 bool crd_process_lock_try(crd_process_lock *lock) {
   pid_t self = getpid();
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
     pid_t holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
-    if (holder != self && take_if_held_by(lock, holder, self)) return true;
+    if (holder != self && take_if_held_by(&lock->holder, holder, self)) return true;
     sched_yield();
   }
   return false;

@@ -40,23 +40,21 @@ bool crd_write_all(int fd, const void *bytes, size_t length);
  * closed and whose text would get into the file. Negative: it could not be opened or moved, and errno says why. */
 int crd_above_standard(int fd);
 
-/* A lock for a heap's own, without system calls; it works in a child of fork, too, unless another
- * thread held it at the fork. */
+/* A lock for a heap's own. It works in a child of fork, too, unless another thread held it at the fork: what that one was busy
+ * with stays as it was. */
 typedef struct crd_lock {
-  bool taken;
+  pid_t holder; /* a process; 0: free */
 } crd_lock;
 void crd_lock_take(crd_lock *lock);
-/* Gives up after a while; false then. */
+/* Gives up after a while, and at once where a thread of the parent held it at the fork; false then. */
 bool crd_lock_try(crd_lock *lock);
-/* Does not wait. */
-bool crd_lock_try_once(crd_lock *lock);
 void crd_lock_release(crd_lock *lock);
 
 /* A lock for what is the process's, whose holder may write files. In a child of fork it is taken over
  * from a thread of the parent that held it at the fork and does not exist here; what it guards must
  * therefore be sound after each store. */
 typedef struct crd_process_lock {
-  pid_t holder; /* 0: free */
+  pid_t holder; /* a process; 0: free */
 } crd_process_lock;
 void crd_process_lock_take(crd_process_lock *lock);
 /* Gives up after a while; false then. */

@@ -46,7 +46,7 @@ static void leave(program *p) {
 static int yields;
 int sched_yield(void) {
   yields++;
-  return 0;
+  return nanosleep(&(struct timespec){0, 1000}, NULL);
 }
 
 static bool is_child;
@@ -192,6 +192,32 @@ static void *fork_meanwhile(void *unused) {
 
 static program one, two;
 
+CRADLE_UNCHECKED_COLLECTION static void *allocate_on(void *unused) {
+  cradle_mutator_attach(one.m);
+  for (;;) (void)cradle_new(one.m, PAIR, sizeof(pair));
+  return unused;
+}
+
+/* Children whose heaps are at work on another thread when they end. */
+CRADLE_UNCHECKED_COLLECTION static void fork_busy_children(void) {
+  for (int i = 0; i < 20; i++) {
+    cradle_error error;
+    pthread_t other;
+    int status;
+    if (!cradle_fork_prepare(one.heap, &error)) fprintf(stderr, "%s\n", error.message), exit(1);
+    pid_t child = fork();
+    if (child == 0) {
+      cradle_fork_child(one.heap);
+      cradle_mutator_detach(one.m);
+      if (pthread_create(&other, NULL, allocate_on, NULL) != 0) _exit(1);
+      nanosleep(&(struct timespec){0, 5000000}, NULL);
+      exit(0);
+    }
+    cradle_fork_parent(one.heap);
+    if (waitpid(child, &status, 0) != child || status != 0) exit(1);
+  }
+}
+
 int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
   enum { ROUNDS = 40000 };
   const char *mode = argc == 2 ? argv[1] : "";
@@ -211,6 +237,8 @@ int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
     close_heap(&one);
     pthread_join(other, NULL);
     return 0;
+  } else if (strcmp(mode, "fork-busy") == 0) {
+    fork_busy_children();
   } else if (strcmp(mode, "odd-names") == 0) {
     call(&one, "quote \" backslash \\ line\n tab\t bell\a");
     call(&one, "\xc3\xa4\xe2\x82\xac \xf0\x9f\x98\x80 bad \xff \xc0\x80 \xed\xa0\x80 cut \xe2\x82");

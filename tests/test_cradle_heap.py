@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import types
 from pathlib import Path
 
 COUNT = 1000
@@ -52,14 +53,14 @@ def load_module(tool):
 
 def check_table(tool, first):
     report = run_json(tool, first)
-    types = {row["type"]: (row["count"], row["bytes"]) for row in report["types"]}
-    assert types == {
+    found = {row["type"]: (row["count"], row["bytes"]) for row in report["types"]}
+    assert found == {
         "pair": (2 * COUNT + 1, (2 * COUNT + 1) * PAIR),
         "string": (COUNT + 3, COUNT * OWN + SHARED + LONG + LOST),
         "vector": (1, REGISTRY),
-    }, types
+    }, found
     assert abs(sum(row["share"] for row in report["types"]) - 100) < 1e-6
-    assert report["bytes"] == sum(size for _, size in types.values())
+    assert report["bytes"] == sum(size for _, size in found.values())
     assert report["unreachable"] == {"objects": 2, "bytes": PAIR + LOST}, report["unreachable"]
     assert report["references"] == COUNT + 2 * COUNT + (COUNT - 1) + 1 + 1, report["references"]
 
@@ -88,6 +89,12 @@ def check_comparison(tool, first, second):
     assert "+1" in text and "type 3" in text and "-928.9 KiB" in text, text
     assert run(tool, "--compare", first).returncode == 2
     assert run(tool, first, second).returncode == 2
+
+
+def check_types_of_one_name(module):
+    import numpy as np
+    dump = types.SimpleNamespace(types=["point", "line", "point"], type_ids=np.array([0, 2, 1, 2]), bytes=np.array([16, 24, 32, 24]))
+    assert module.by_name(dump) == {"point": (3, 64), "line": (1, 32)}, module.by_name(dump)
 
 
 def reachable(edges, count, without):
@@ -236,6 +243,7 @@ def main():
         check_dominators(tool, first)
         check_comparison(tool, first, second)
         check_wide(tool, first, folder)
+        check_types_of_one_name(load_module(tool))
         check_random_graphs(tool)
         check_damage(tool, first, folder)
     print("cradle-heap: as it should be")

@@ -2,6 +2,7 @@
  * random heaps, and tests/test_cradle_heap.py reads them. */
 #include "tests/heap_fixture.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -226,6 +227,29 @@ static void a_dump_that_is_refused(void **state) {
   assert_int_equal(rmdir(folder), 0);
 }
 
+/* The only free descriptor is a standard one. */
+static void a_dump_for_which_no_descriptor_is_left(void **state) {
+  (void)state;
+  char folder[] = "/tmp/cradle-dump-XXXXXX", path[64];
+  cradle_error error;
+  struct rlimit before, little;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/dump", folder);
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  int kept = dup(STDERR_FILENO);
+  little = (struct rlimit){.rlim_cur = (rlim_t)kept + 1, .rlim_max = before.rlim_max};
+  close(STDERR_FILENO);
+  int limited = setrlimit(RLIMIT_NOFILE, &little);
+  bool dumped = cradle_heap_dump(f.heap, path, &error);
+  dup2(kept, STDERR_FILENO);
+  setrlimit(RLIMIT_NOFILE, &before);
+  close(kept);
+  assert_int_equal(limited, 0);
+  assert_false(dumped);
+  assert_non_null(strstr(error.message, strerror(EMFILE)));
+  assert_int_equal(rmdir(folder), 0);
+}
+
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
 
 int main(void) {
@@ -235,6 +259,7 @@ int main(void) {
       WITH_FIXTURE(a_dumps_writes_that_use_the_heap),
       WITH_FIXTURE(a_dump_that_is_refused),
       WITH_FIXTURE(a_dump_is_never_a_standard_stream),
+      WITH_FIXTURE(a_dump_for_which_no_descriptor_is_left),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static void host_after_and_another_heap(void) {
   die_of_stale();
 }
 
-static sigjmp_buf landing;
+static _Thread_local sigjmp_buf landing;
 static void jump_away(int number, siginfo_t *info, void *context) {
   (void)number, (void)info, (void)context;
   siglongjmp(landing, 1);
@@ -168,6 +168,48 @@ static void heap_ends_while_a_thread_reports(void) {
   bool waited = __atomic_load_n(&is_read, __ATOMIC_SEQ_CST);
   pthread_join(user, NULL);
   _exit(waited ? 7 : 9);
+}
+
+/* What is written to standard error stands in a full pipe for a while, and then comes. */
+static void write_late(void) {
+  static char filling[4096], text[32768];
+  int ends[2];
+  if (pipe(ends) != 0 || fcntl(ends[1], F_SETPIPE_SZ, sizeof filling) < 0) _exit(8);
+  if (write(ends[1], filling, sizeof filling) < 0) _exit(8);
+  if (fork() != 0) {
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]), close(ends[1]);
+    return;
+  }
+  close(ends[1]);
+  usleep(300000);
+  if (read(ends[0], filling, sizeof filling) != sizeof filling) _exit(8);
+  for (ssize_t got; (got = read(ends[0], text, sizeof text)) > 0;)
+    if (write(STDERR_FILENO, text, (size_t)got) < 0) break;
+  _exit(0);
+}
+
+static void *use_stale_late(void *object) {
+  usleep(100000); /* the first thread reports, and waits for room */
+  return use_stale(object);
+}
+
+static void threads_fault_together(void) {
+  pthread_t first, second;
+  start_default();
+  pair *object = stale(), *other = stale();
+  write_late();
+  pthread_create(&first, NULL, use_stale, object);
+  pthread_create(&second, NULL, use_stale_late, other);
+  pthread_join(first, NULL);
+  pthread_join(second, NULL);
+  _exit(7);
+}
+
+static void threads_fault_together_and_recover(void) {
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &action, NULL);
+  threads_fault_together();
 }
 
 static void *page;
@@ -507,6 +549,17 @@ static void a_host_may_recover(void **state) {
   assert_string_equal(said, "");
 }
 
+static void reports_of_threads_are_whole(void **state) {
+  (void)state;
+  assert_died_by(end_of(threads_fault_together), SIGSEGV);
+  assert_said(REPORT, 1);
+  assert_said("cradle: minor collection 1, triggered by: request\n", 1);
+  assert_exit(end_of(threads_fault_together_and_recover), 7);
+  assert_said(REPORT, 2);
+  assert_said("cradle: minor collection 1, triggered by: request\n", 1);
+  assert_said("cradle: minor collection 2, triggered by: request\n", 1);
+}
+
 static void signals_that_were_sent(void **state) {
   (void)state;
   assert_exit(end_of(host_ignores_sent), 7);
@@ -566,6 +619,7 @@ int main(void) {
       cmocka_unit_test(a_handler_from_before_is_called),
       cmocka_unit_test(a_handler_from_afterwards_comes_first),
       cmocka_unit_test(a_host_may_recover),
+      cmocka_unit_test(reports_of_threads_are_whole),
       cmocka_unit_test(signals_that_were_sent),
       cmocka_unit_test(the_handler_comes_and_goes),
       cmocka_unit_test(a_signal_stack_only_if_asked_for),

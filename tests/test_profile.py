@@ -28,9 +28,9 @@ def check(condition, message):
         raise Failure(message)
 
 
-def run(program, mode, folder, file="profile.json", expect=0, **variables):
+def run(program, mode, folder, file="profile.json", expect=0, rate=RATE, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
-    environment.update(CRADLE_PROFILE=str(folder / file), CRADLE_PROFILE_RATE=str(RATE), **variables)
+    environment.update(CRADLE_PROFILE=str(folder / file), CRADLE_PROFILE_RATE=str(rate), **variables)
     result = subprocess.run([program, mode], capture_output=True, text=True, env=environment, timeout=200)
     check(result.returncode == expect, f"{mode} ended with {result.returncode}: {result.stderr}")
     return result
@@ -196,6 +196,14 @@ def a_child_does_not_wait_for_a_thread_that_it_has_not(program, folder):
     check(len(list(folder.glob("p*.json"))) == 2, "the child wrote a profile that it could not read")
 
 
+def a_child_waits_for_a_thread_of_its_own(program, folder):
+    run(program, "fork-busy", folder, "p%d.json", rate=64)
+    files = list(folder.glob("p*.json"))
+    check(len(files) == 21, f"there are {len(files)} files")
+    for file in files:
+        read(file)
+
+
 def a_closed_standard_error_is_not_the_profile(program, folder):
     environment = {**os.environ, "CRADLE_PROFILE": str(folder / "profile.json"),
                    "CRADLE_PAGES_FILE": str(folder / "missing" / "file")}  # which is reported
@@ -277,7 +285,7 @@ TESTS = [
     shares_are_right, frames_say_where, ids_and_names_agree, no_stack_tells_types, deep_stacks_are_cut,
     many_functions_are_kept_apart, odd_names_are_json, exit_writes, what_is_young_at_exit_has_no_fate,
     an_old_file_is_replaced, abort_loses_the_profile_alone, heaps_have_their_own_files, a_child_leaves_its_parents_file,
-    a_child_has_its_own_file, a_child_does_not_wait_for_a_thread_that_it_has_not,
+    a_child_has_its_own_file, a_child_does_not_wait_for_a_thread_that_it_has_not, a_child_waits_for_a_thread_of_its_own,
     a_closed_standard_error_is_not_the_profile, bad_input_is_told, a_full_disk_is_told,
     a_reader_that_goes_is_told, a_child_of_another_thread_writes_nothing, a_limit_on_files_is_told,
 ]

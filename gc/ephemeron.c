@@ -7,7 +7,8 @@
  *
  *   minor   the young holders that were promoted and the old ones that were stored into; an old key counts as alive
  *   major   when the mark stack is empty for the first time, every marked holder, in increments, and from then on (watching)
- *           whatever is traced is asked for the flags; a holder that is stored into meanwhile is scanned again at the end
+ *           whatever is traced is asked for the flags; a holder that is stored into meanwhile is scanned again, after the minor
+ *           collection that has looked at it, too, or, if it is large, at the end
  *
  * A pair is two words. What the watch table knows is the address of the first; entries of pairs that the mutator has
  * overwritten since do no harm, because the key is compared.
@@ -18,10 +19,8 @@
 
 /* Holders, or pieces of large ones, that are scanned between two turns of marking. */
 #define SCAN_PIECES 16
-/* Holders that were stored into, before duplicates among them are looked for; and most that are noted, so that sorting them takes
- * about a millisecond. */
+/* Large holders that were stored into, before duplicates among them are looked for. */
 #define STORED_FIRST 1024
-#define STORED_MOST 16384
 
 static crd_list *list_of(const crd_death *death) {
   return &death->heap->services->lists[REGISTERED_EPHEMERON];
@@ -48,10 +47,12 @@ static inline bool each_pair(crd_death *death, cradle_word *holder, bool pieces,
   return last == length;
 }
 
-/* A key is watched once for each of its pairs. It has not been reached, so its header is where the pair says. */
+/* A key is watched once for each of its pairs, nearly. It has not been reached, so its header is where the pair says. */
 static void watch_key(crd_death *death, uintptr_t key, cradle_word *pair, bool values) {
   if (death->incomplete) return;
-  if (crd_watch_add(&death->watch, key, (uintptr_t)pair | (values ? SLOT_HOLDS_VALUE : 0)))
+  cradle_word what = (uintptr_t)pair | (values ? SLOT_HOLDS_VALUE : 0);
+  if ((*(const cradle_word *)key & HEADER_WATCHED_FLAG) && crd_watch_knows(&death->watch, key, what)) return;
+  if (crd_watch_add(&death->watch, key, what))
     *(cradle_word *)key |= HEADER_WATCHED_FLAG;
   else
     death->incomplete = true;
@@ -165,6 +166,11 @@ static int ascending(const void *a, const void *b) {
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
+static bool is_large(const cradle_heap *heap, const cradle_word *holder) {
+  return heap_services_of(heap, holder[0])->items == CRADLE_ITEMS_EPHEMERONS &&
+         type_length(heap_type(heap, holder[0]), holder) > SERVICE_PIECE_ITEMS;
+}
+
 static void note_each_once(crd_services *services) {
   cradle_word *base = services->stored.base, *to = base;
   qsort(base, (size_t)(services->stored.top - base), sizeof *base, ascending);
@@ -174,12 +180,11 @@ static void note_each_once(crd_services *services) {
   services->stored_most = 2 * (size_t)(to - base) + STORED_FIRST;
 }
 
-/* Not now: a table that is stored into again and again would be scanned, and all its keys watched, each time. */
-static void scan_later(crd_death *major, cradle_word *holder) {
-  crd_services *services = major->heap->services;
-  if (services->scans_all || !old_is_marked(&major->heap->old, (uintptr_t)holder)) return;
-  bool full = services->stored.top - services->stored.base == STORED_MOST;
-  services->scans_all = full || !word_stack_push(&services->stored, (uintptr_t)holder);
+/* Large ones later: a table that is stored into again and again would be looked at each time. */
+static void see_stored(crd_death *major, cradle_word *holder) {
+  if (!old_is_marked(&major->heap->old, (uintptr_t)holder)) return;
+  if (!is_large(major->heap, holder) || !word_stack_push(&major->heap->services->stored, (uintptr_t)holder))
+    crd_ephemerons_scan(major, holder);
 }
 
 void crd_ephemerons_stored(crd_death *major, const crd_death *minor) {
@@ -187,22 +192,8 @@ void crd_ephemerons_stored(crd_death *major, const crd_death *minor) {
   major->stored = minor->stored;
   major->stored_end = minor->stored_end;
   major->all_old = minor->all_old;
-  each_stored(major, scan_later);
+  each_stored(major, see_stored);
   if ((size_t)(services->stored.top - services->stored.base) > services->stored_most) note_each_once(services);
-}
-
-/* As many as were not noted may be any. */
-static void note_all(crd_services *services) {
-  const crd_list *list = &services->lists[REGISTERED_EPHEMERON];
-  services->scans_all = false;
-  services->stored.top = services->stored.base;
-  if (!services->scans_at_once) {
-    services->scan = list->words.base;
-    return;
-  }
-  for (const cradle_word *entry = list->words.base; entry < list->young; entry++)
-    if (old_is_marked(&services->major.heap->old, (uintptr_t)*entry))
-      crd_ephemerons_scan(&services->major, (cradle_word *)(uintptr_t)*entry);
 }
 
 /* When nothing else is left to mark. The first time it is done in pieces, like the first scan; what is stored into meanwhile, at
@@ -210,8 +201,7 @@ static void note_all(crd_services *services) {
 static bool scan_stored(crd_services *services) {
   crd_death *death = &services->major;
   cradle_heap *heap = death->heap;
-  if (!services->scans_all && services->stored.top == services->stored.base) return false;
-  if (services->scans_all) note_all(services);
+  if (services->stored.top == services->stored.base) return false;
   note_each_once(services);
   while (services->stored.top > services->stored.base) {
     cradle_word holder = *--services->stored.top;
@@ -219,8 +209,7 @@ static bool scan_stored(crd_services *services) {
       crd_ephemerons_scan(death, (cradle_word *)(uintptr_t)holder);
   }
   services->scans_at_once = true;
-  bool scans = services->scan < services->lists[REGISTERED_EPHEMERON].young || death->slots.top > death->slots.base;
-  return scans || heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed;
+  return death->slots.top > death->slots.base || heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed;
 }
 
 /* --- major collections: marking --- */
@@ -242,7 +231,7 @@ static void start_watching(crd_services *services) {
   death->item = 0;
   services->stored.top = services->stored.base;
   services->stored_most = STORED_FIRST;
-  services->scans_at_once = services->scans_all = false;
+  services->scans_at_once = false;
 }
 
 /* The holder to scan: the one under way, or one on the stack, or the next marked one of the list. NULL: there is none. */

@@ -16,6 +16,8 @@
 #define LIST_MIN_BYTES ((size_t)64 << 10)
 /* About so many lists there are, or tables. */
 #define LISTS 32
+/* To get a stack, while others take addresses, too. */
+#define ATTEMPTS 4
 /* A stack that grew larger than this gives its pages back after a major collection. */
 #define KEPT_BYTES ((size_t)1 << 20)
 /* So much of it at once, which takes some 0.1 ms. */
@@ -50,13 +52,15 @@ static size_t list_bytes(const cradle_heap *heap) {
   return services->list_bytes;
 }
 
-/* One that is smaller because the system refused would stay so: it is tried again with the next object, perhaps as a smaller one. */
+/* One that is smaller because the system refused would stay so: what there is room for now is asked again. */
 static bool init_stack(const cradle_heap *heap, crd_word_stack *stack) {
-  size_t bytes = list_bytes(heap);
-  if (bytes == 0 || !crd_word_stack_init(stack, bytes, heap->hardware.page_bytes, "cradle services")) return false;
-  if ((size_t)((char *)stack->end - (char *)stack->base) >= bytes) return true;
-  crd_word_stack_fini(stack);
-  heap->services->list_bytes = 0;
+  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    size_t bytes = list_bytes(heap);
+    if (bytes == 0 || !crd_word_stack_init(stack, bytes, heap->hardware.page_bytes, "cradle services")) return false;
+    if ((size_t)((char *)stack->end - (char *)stack->base) >= bytes) return true;
+    crd_word_stack_fini(stack);
+    heap->services->list_bytes = 0;
+  }
   return false;
 }
 
@@ -67,7 +71,7 @@ static bool ensure_room(const cradle_heap *heap, crd_word_stack *stack, size_t w
   return true;
 }
 
-/* These may stay without memory: order is lost then, nothing else. */
+/* These may stay without memory: order is lost then, nothing else. What was refused is asked for again. */
 static void init_reach(cradle_heap *heap, crd_death *death) {
   (void)crd_watch_init(&death->watch, list_bytes(heap), heap->hardware.page_bytes);
   crd_word_stack *stacks[] = {&death->slots, &death->open, &death->path, &death->members};
@@ -79,11 +83,7 @@ static void init_reach(cradle_heap *heap, crd_death *death) {
 static bool init_list(cradle_heap *heap, crd_list *list) {
   bool ready = ensure_room(heap, &list->words, 1);
   list->kept = list->next = list->young = list->words.base;
-  if (!ready) return false;
-  init_reach(heap, &heap->services->minor);
-  init_reach(heap, &heap->services->major);
-  (void)ensure_room(heap, &heap->services->stored, 1);
-  return true;
+  return ready;
 }
 
 static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) {
@@ -97,14 +97,12 @@ static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) 
   return ready;
 }
 
-/* Room for so many finalizers more than are listed, wherever they may go, and for as many as are listed again [services.3]. */
-static bool finalizer_room(cradle_heap *heap, size_t needed) {
+/* Room for so many finalizers more than are listed, wherever they may go [services.3]. */
+static bool finalizer_room_for(cradle_heap *heap, size_t more) {
   crd_services *services = heap->services;
-  if (services->finalizer_room >= needed) return true;
   const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
-  size_t listed = (size_t)(list->top - list->base);
   size_t found = (size_t)(services->major.candidates.top - services->major.candidates.base);
-  size_t more = needed + (listed < FINALIZER_ROOM_MIN ? FINALIZER_ROOM_MIN : listed), all = listed + found + more;
+  size_t all = (size_t)(list->top - list->base) + found + more;
   crd_death *deaths[] = {&services->minor, &services->major};
   for (size_t i = 0; i < 2; i++)
     if (!ensure_room(heap, &deaths[i]->candidates, all) || !ensure_room(heap, &deaths[i]->ordered, all)) return false;
@@ -112,6 +110,13 @@ static bool finalizer_room(cradle_heap *heap, size_t needed) {
     if (!queue_room(heap, &services->queues[i], all)) return false;
   services->finalizer_room = more;
   return true;
+}
+
+/* With room for as many as are listed again, if that is to be had. */
+static bool finalizer_room(cradle_heap *heap, size_t needed) {
+  const crd_word_stack *list = &heap->services->lists[REGISTERED_FINALIZER].words;
+  size_t listed = (size_t)(list->top - list->base), again = listed < FINALIZER_ROOM_MIN ? FINALIZER_ROOM_MIN : listed;
+  return heap->services->finalizer_room >= needed || finalizer_room_for(heap, needed + again) || finalizer_room_for(heap, needed);
 }
 
 bool crd_registry_open(cradle_heap *heap) {
@@ -156,6 +161,9 @@ bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
   size_t needed = (size_t)(services->fresh.top - services->fresh.base) + 1;
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
     if (kinds >> kind & 1 && !list_room(heap, kind, needed)) return false;
+  init_reach(heap, &services->minor);
+  init_reach(heap, &services->major);
+  (void)ensure_room(heap, &services->stored, 1);
   services->kinds = kinds;
   crd_registry_allow(heap);
   return true;

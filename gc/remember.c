@@ -98,12 +98,13 @@ void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *s
 /* --- checks of what an embedder compiled with CRADLE_CHECKED does --- */
 
 void cradle_check_store(cradle_mutator *mutator) {
-  crd_mutator_check_thread(mutator, "cradle_store");
+  crd_mutator_check_thread(mutator, "cradle_write_barrier");
 }
 
-static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const void *object, const char *then) {
+static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const char *fault, const void *object, const char *then) {
   crd_text text = {.length = 0};
   crd_text_add(&text, what);
+  crd_text_add(&text, fault);
   crd_text_type(&text, heap, cradle_type_of(object));
   crd_text_add(&text, " at ");
   crd_text_hex(&text, (uintptr_t)object);
@@ -111,19 +112,34 @@ static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const 
   crd_misuse(heap, text.buffer);
 }
 
-void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *slots, size_t count) {
+static CRADLE_COLD void null_misuse(cradle_heap *heap, const char *what) {
+  crd_text text = {.length = 0};
+  crd_text_add(&text, what);
+  crd_text_add(&text, ": the object is NULL");
+  crd_misuse(heap, text.buffer);
+}
+
+static void check_slots(cradle_mutator *mutator, const char *what, const void *object, const void *slots, size_t count) {
   cradle_heap *heap = mutator->heap;
-  crd_mutator_check_thread(mutator, "cradle_copy_slots");
-  if (cradle_type_of(object) >= heap->types.count)
-    slots_misuse(heap, "cradle_copy_slots: no object, but ", object, "");
+  crd_mutator_check_thread(mutator, what);
+  if (object == NULL) null_misuse(heap, what);
+  if (cradle_type_of(object) >= heap->types.count) slots_misuse(heap, what, ": no object, but ", object, "");
   size_t bytes = type_object_bytes(heap_type(heap, cradle_type_of(object)), object);
   size_t offset = (uintptr_t)slots - (uintptr_t)object;
   if (count != 0 && (offset % 8 != 0 || offset < 8 || offset > bytes || count > (bytes - offset) / 8))
-    slots_misuse(heap, "cradle_copy_slots: the slots go beyond the object: ", object, "");
+    slots_misuse(heap, what, ": the slots go beyond the object: ", object, "");
+}
+
+void cradle_check_slot(cradle_mutator *mutator, const void *object, const void *slot) {
+  check_slots(mutator, "cradle_store", object, slot, 1);
+}
+
+void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *slots, size_t count) {
+  check_slots(mutator, "cradle_copy_slots", object, slots, count);
 }
 
 void cradle_check_fresh(cradle_mutator *mutator, const void *object, const void *slots, size_t count) {
-  cradle_check_slots(mutator, object, slots, count);
+  check_slots(mutator, "initialising store", object, slots, count);
   if (!heap_holds_young(mutator->heap, (uintptr_t)object))
-    slots_misuse(mutator->heap, "initialising store: the object is old: ", object, "; cradle_store has the barrier");
+    slots_misuse(mutator->heap, "initialising store", ": the object is old: ", object, "; cradle_store has the barrier");
 }

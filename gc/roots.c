@@ -31,6 +31,15 @@ void cradle_pop_misuse(cradle_mutator *mutator, size_t count) {
   crd_misuse(mutator->heap, text.buffer);
 }
 
+void cradle_peek_misuse(cradle_mutator *mutator, size_t index) {
+  crd_text text = {.length = 0};
+  crd_text_add(&text, "cradle_peek: there is no word ");
+  crd_text_number(&text, index);
+  crd_text_add(&text, " below the shadow stack's top; it holds ");
+  crd_text_number(&text, (uint64_t)(mutator->shadow_top - mutator->shadow_base));
+  crd_misuse(mutator->heap, text.buffer);
+}
+
 /* --- scopes --- */
 
 void cradle_scope_misuse(cradle_scoped_root *root) {

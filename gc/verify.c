@@ -110,6 +110,7 @@ static bool verify_header(verify_context *context, const cradle_word *object, si
     crd_text_add(&what, "broken header ");
     crd_text_hex(&what, object[0]);
     if (cause != NULL) crd_text_add(&what, ", of "), crd_text_add(&what, cause);
+    if (is_possible_header(heap, object[0], OLD_FLAGS)) crd_text_add(&what, ", as an old object has (copied with one?)");
   } else {
     crd_text_add(&what, "wrong length or size of ");
     crd_text_type(&what, heap, (uint32_t)object[0]);

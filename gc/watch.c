@@ -3,6 +3,8 @@
 #include <string.h>
 
 #define FIRST_BUCKETS ((size_t)256)
+/* Entries that are looked at before one is taken to be new. */
+#define KNOWN_LOOKS 16
 
 /* Words of an entry. */
 enum { OBJECT, WHAT, NEXT };
@@ -76,6 +78,17 @@ bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
   *bucket = watch_count(watch);
   if (watch_count(watch) > watch->full + watch->split) split_one(watch);
   return true;
+}
+
+bool crd_watch_knows(const crd_watch *watch, uintptr_t object, cradle_word what) {
+  if (watch->entries.top == watch->entries.base) return false;
+  cradle_word number = *bucket_of(watch, object);
+  for (int looks = 0; number != 0 && looks < KNOWN_LOOKS; looks++) {
+    const cradle_word *entry = entry_at(watch, number);
+    if (entry[OBJECT] == object && entry[WHAT] == what) return true;
+    number = entry[NEXT];
+  }
+  return false;
 }
 
 bool crd_watch_take(crd_watch *watch, uintptr_t object, cradle_word *what) {

@@ -26,6 +26,9 @@ bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes);
 
 /* false: memory was refused, nothing was added. */
 bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what);
+/* Whether that was added and has not been taken. It looks at some entries only: of an object that is watched for many things at
+ * once, some may be added twice. */
+bool crd_watch_knows(const crd_watch *watch, uintptr_t object, cradle_word what);
 /* Takes one entry of the object out. false: there is none. */
 bool crd_watch_take(crd_watch *watch, uintptr_t object, cradle_word *what);
 /* Empties it. */

@@ -17,7 +17,7 @@ from pathlib import Path
 
 LITERAL = re.compile(r'"((?:\\.|[^"\\])*)"')
 # Functions that take a message, and those whose results are one.
-PASS_ON = ("crd_misuse", "entry_misuse", "go_on")
+PASS_ON = ("crd_misuse", "entry_misuse", "slots_misuse", "go_on")
 RETURN = ("called_from", "slots_fault", "items_fault", "crd_type_fault")
 
 

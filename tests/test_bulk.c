@@ -308,6 +308,24 @@ static void slots_beyond_the_object(void **state) {
   cradle_copy_slots(f.m, v, v->item, &v->item[1], 3);
 }
 
+static void single_stores_beyond_the_object(void **state) {
+  (void)state;
+  vector *v = new_vector(4), *other = new_vector(4);
+  ASSERT_MISUSE(&f, "cradle_store: the slots go beyond the object: type 2 (vector)", cradle_store(f.m, v, &v->item[4], NULL));
+  ASSERT_MISUSE(&f, "cradle_store: the slots go beyond the object", cradle_store(f.m, v, &other->item[0], NULL));
+  ASSERT_MISUSE(&f, "cradle_store: the object is NULL", cradle_store(f.m, NULL, &v->item[0], NULL));
+  cradle_word no_object[2] = {99, 0};
+  ASSERT_MISUSE(&f, "cradle_store: no object, but type 99", cradle_store(f.m, no_object, &no_object[1], NULL));
+  cradle_store(f.m, v, &v->item[3], other);
+}
+
+static void peeks_below_the_base(void **state) {
+  (void)state;
+  cradle_push(f.m, NULL);
+  assert_int_equal(*cradle_peek(f.m, 0), 0);
+  ASSERT_MISUSE(&f, "cradle_peek: there is no word 1 below the shadow stack's top; it holds 1", (void)cradle_peek(f.m, 1)); /* which unwinds */
+}
+
 static void storing_hook(void *data, const cradle_event *event) {
   vector **v = data;
   (void)event;
@@ -350,6 +368,8 @@ int main(void) {
       WITH_FIXTURE(a_new_object_needs_no_barrier),
       WITH_FIXTURE(initialising_an_old_object),
       WITH_FIXTURE(slots_beyond_the_object),
+      WITH_FIXTURE(single_stores_beyond_the_object),
+      WITH_FIXTURE(peeks_below_the_base),
       WITH_FIXTURE(stores_in_callbacks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

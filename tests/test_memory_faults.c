@@ -383,6 +383,48 @@ static uint64_t register_all(cradle_mutator *m, unsigned times) {
   return files;
 }
 
+/* Finalizers of which each leads to the one before it, the first time they are collected; false: an object was refused. */
+CRADLE_UNCHECKED_COLLECTION
+static bool finalizers_come_in_order(cradle_mutator *m) {
+  enum { LINKS = 5 };
+  bool made = true;
+  cradle_push(m, NULL);
+  for (uintptr_t i = 0; i < LINKS && made; i++) {
+    pair *final = cradle_try_new_registered(m, 1, sizeof(pair));
+    made = final != NULL;
+    if (!made) break;
+    final->first = cradle_pop(m);
+    final->rest = (pair *)i;
+    cradle_push(m, final);
+  }
+  cradle_pop(m);
+  cradle_collect_minor(m);
+  uintptr_t next = LINKS;
+  for (const pair *final; (final = cradle_finalizer_next(m, 1)) != NULL;) assert_int_equal((uintptr_t)final->rest, --next);
+  return made && next == 0;
+}
+
+/* Addresses for the lists, the first time there is an object for them. */
+CRADLE_UNCHECKED_COLLECTION
+static void one_refusal_costs_neither_object_nor_order(void **state) {
+  (void)state;
+  for (unsigned n = 1, calls = n; n <= calls; n++) {
+    fixture f = {.armed = false};
+    cradle_options options;
+    life_options(&f, &options, CRADLE_HUGEPAGES_OFF);
+    options.types = registered_types;
+    options.type_count = sizeof registered_types / sizeof *registered_types;
+    fixture_open_with(&f, &options);
+    refuse("mmap", n, 0);
+    assert_true(finalizers_come_in_order(f.m));
+    assert_int_equal(register_all(f.m, 1), 1);
+    calls = fault.count;
+    heal();
+    while (cradle_finalizer_next(f.m, 1) != NULL) {}
+    fixture_close(&f);
+  }
+}
+
 /* The lists of registered objects: whichever is refused, and whatever is collected before there is memory again. */
 CRADLE_UNCHECKED_COLLECTION
 static void lists_are_refused(void **state) {
@@ -407,6 +449,7 @@ static void lists_are_refused(void **state) {
     cradle_collect_full(f.m);
     assert_sound(f.heap);
     while (cradle_finalizer_next(f.m, 1) != NULL) {}
+    assert_true(finalizers_come_in_order(f.m)); /* what was refused has been asked for again */
     cradle_mutator_free(f.m);
     cradle_heap_free(f.heap);
     assert_true(files >= 9000);
@@ -418,6 +461,7 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "--every-call") == 0) stride = 1;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(lists_are_refused, warm_up),
+      cmocka_unit_test_setup(one_refusal_costs_neither_object_nor_order, warm_up),
       cmocka_unit_test_setup(each_call_fails_once, warm_up),
       cmocka_unit_test_setup(every_nth_call_fails, warm_up),
       cmocka_unit_test_setup(a_call_fails_from_some_time_on, warm_up),

@@ -24,6 +24,8 @@ CRADLE_API void cradle_store_slow(cradle_mutator *mutator, void *object, void *s
 
 /* With CRADLE_CHECKED: misuse in a callback, and on a thread that the mutator is not attached to. */
 CRADLE_API void cradle_check_store(cradle_mutator *mutator);
+/* With CRADLE_CHECKED: the same, and misuse unless the slot is a word of object. */
+CRADLE_API void cradle_check_slot(cradle_mutator *mutator, const void *object, const void *slot);
 
 /* Tells the collector that something was stored into object. After the store, and before the next call that may collect. */
 CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
@@ -37,7 +39,7 @@ CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
  * whole by the next minor collection, only where it was stored into. Allocate before the call, not in its arguments: C may
  * compute object and slot first, and the allocation may move the object then. */
 CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, void *slot, uint64_t value) {
-  if (CRADLE_CHECKED) cradle_check_store(mutator);
+  if (CRADLE_CHECKED) cradle_check_slot(mutator, object, slot);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
     cradle_store_slow(mutator, object, slot, value);
   else
@@ -52,7 +54,7 @@ CRADLE_INLINE void cradle_store(cradle_mutator *mutator, void *object, void *slo
 
 /* Called by the inline part only when the flag is set: count slots of object from slots on were written. */
 CRADLE_API void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count);
-/* With CRADLE_CHECKED: misuse unless the slots are words of object. */
+/* With CRADLE_CHECKED: the same for count slots. */
 CRADLE_API void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *slots, size_t count);
 /* With CRADLE_CHECKED: the same, and misuse if object is old. */
 CRADLE_API void cradle_check_fresh(cradle_mutator *mutator, const void *object, const void *slots, size_t count);

@@ -42,7 +42,8 @@
 #define CRADLE_NOINLINE __attribute__((__noinline__))
 #define CRADLE_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define CRADLE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-/* 1 in an embedder's translation unit: the inline functions check every use of them, and tell misuse with a message. */
+/* 1 in an embedder's translation unit: the inline functions that allocate, store, and read the shadow stack check each use, and
+ * tell misuse with a message. */
 #ifndef CRADLE_CHECKED
 #define CRADLE_CHECKED 0
 #endif

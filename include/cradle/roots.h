@@ -23,6 +23,7 @@ CRADLE_BEGIN_DECLS
 /* Commits more of the stack; beyond options.shadow_stack_bytes it is misuse with a message, never silent. */
 CRADLE_API CRADLE_COLD void cradle_push_slow(cradle_mutator *mutator, cradle_word word);
 CRADLE_API CRADLE_COLD void cradle_pop_misuse(cradle_mutator *mutator, size_t count);
+CRADLE_API CRADLE_COLD void cradle_peek_misuse(cradle_mutator *mutator, size_t index); /* with CRADLE_CHECKED */
 
 /* Pushes or pops a word, or a reference. Popping from an empty stack is misuse. */
 CRADLE_INLINE void cradle_push_word(cradle_mutator *mutator, cradle_word word) {
@@ -49,6 +50,7 @@ CRADLE_INLINE void cradle_pop_many(cradle_mutator *mutator, size_t count) {
 }
 /* The word that lies index words below the top: 0 is the last one pushed. */
 CRADLE_INLINE cradle_word *cradle_peek(cradle_mutator *mutator, size_t index) {
+  if (CRADLE_CHECKED && index >= (size_t)(mutator->shadow_top - mutator->shadow_base)) cradle_peek_misuse(mutator, index);
   return mutator->shadow_top - 1 - index;
 }
 

@@ -22,6 +22,12 @@
 #define CRD_STRING_(x) #x
 #define CRD_STRING(x) CRD_STRING_(x)
 
+/* A bound that only much data comes to. The fuzz target is built with small ones, so that some hundred bytes of input do. */
+#ifndef CRADLE_SMALL_LIMITS
+#define CRADLE_SMALL_LIMITS 0
+#endif
+#define LIMIT(usual, small) (CRADLE_SMALL_LIMITS ? (small) : (usual))
+
 /* Writes the message to standard error and aborts. */
 CRADLE_COLD _Noreturn void crd_assertion_failed(const char *message);
 CRADLE_COLD _Noreturn void crd_out_of_memory_abort(const char *message);

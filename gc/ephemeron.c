@@ -18,9 +18,9 @@
 #include <stdlib.h>
 
 /* Holders, or pieces of large ones, that are scanned between two turns of marking. */
-#define SCAN_PIECES 16
+#define SCAN_PIECES LIMIT(16, 2)
 /* Large holders that were stored into, before duplicates among them are looked for. */
-#define STORED_FIRST 1024
+#define STORED_FIRST LIMIT(1024, 4)
 
 static crd_list *list_of(const crd_death *death) {
   return &death->heap->services->lists[REGISTERED_EPHEMERON];

@@ -44,7 +44,7 @@
 #define HEADER_ID_FLAG (UINT64_C(1) << 38)
 #define HEADER_IDENTITY (HEADER_ID_FLAG | (uint64_t)CRADLE_HASH_MASK << CRADLE_HASH_SHIFT)
 /* Arrays with no slots but their items, above this size: up to it, looking at all of one costs less than recording. */
-#define SLOTS_MIN_BYTES ((size_t)1 << 10)
+#define SLOTS_MIN_BYTES ((size_t)LIMIT(1024, 64))
 /* Counters for those in spans, by a part of the address. */
 #define RECORD_BUDGETS 1024
 /* A promoted object's header in the nursery: the new address with this bit. Type ids keep below it. */

@@ -9,7 +9,7 @@
 
 #define FIRST_CAPACITY 64
 /* Entries between two looks at the clock. */
-#define CLOCK_ENTRIES 256
+#define CLOCK_ENTRIES LIMIT(256, 4)
 
 /* --- the identity hash --- */
 

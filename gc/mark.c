@@ -17,14 +17,14 @@
 #include "gc/services.h"
 #include "gc/visit.h"
 
-#define PIECE_ITEMS 1024
+#define PIECE_ITEMS LIMIT(1024, 8)
 #define QUEUE_LENGTH 8
 #define PIECE_TAG 1
 /* Objects between two looks at the clock; a piece of an array counts as so many. */
-#define CLOCK_OBJECTS 128
-#define PIECE_OBJECTS 32
+#define CLOCK_OBJECTS LIMIT(128, 8)
+#define PIECE_OBJECTS LIMIT(32, 2)
 /* Handles, pinned and prebuilt objects that are marked at a time. */
-#define TABLE_PIECE 256
+#define TABLE_PIECE LIMIT(256, 8)
 /* Objects of the smallest increment, which the stress mode takes. */
 #define STEP_OBJECTS 4
 

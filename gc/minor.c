@@ -19,7 +19,7 @@
 #include "gc/visit.h"
 
 #define COPY_INLINE_WORDS 16
-#define RECORDED_PIECE 64
+#define RECORDED_PIECE LIMIT(64, 4)
 /* Remembered objects and recorded slots are prefetched so many entries ahead, what they refer to half as many. */
 #define AHEAD 16
 

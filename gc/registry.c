@@ -19,11 +19,11 @@
 /* To get a stack, while others take addresses, too. */
 #define ATTEMPTS 4
 /* A stack that grew larger than this gives its pages back after a major collection. */
-#define KEPT_BYTES ((size_t)1 << 20)
+#define KEPT_BYTES ((size_t)LIMIT(1 << 20, 4 << 10))
 /* So much of it at once, which takes some 0.1 ms. */
-#define TRIM_BYTES ((size_t)1 << 20)
+#define TRIM_BYTES ((size_t)LIMIT(1 << 20, 4 << 10))
 /* Finalizers that can be registered before room for them is looked at again, at least. */
-#define FINALIZER_ROOM_MIN 1024
+#define FINALIZER_ROOM_MIN LIMIT(1024, 2)
 
 /* --- memory --- */
 

@@ -42,7 +42,7 @@
 #define PACE_ENTRIES 128
 #define STEP_ENTRIES 4
 /* Items of a large array that are looked at in one go. */
-#define SERVICE_PIECE_ITEMS 1024
+#define SERVICE_PIECE_ITEMS LIMIT(1024, 4)
 
 typedef struct crd_list {
   crd_word_stack words;

@@ -1,10 +1,11 @@
 /* Sweeping: mark bits become allocation bits, spans without live objects are given back, the others with room are listed for
  * their allocators. No object is touched. It goes span after span in increments; a span that waits is told by its epoch. */
+#include "gc/check.h"
 #include "gc/platform/pages.h"
 #include "gc/span.h"
 
 /* Spans between two looks at the clock. */
-#define CLOCK_SPANS 32
+#define CLOCK_SPANS LIMIT(32, 2)
 
 static void poison_dead(const crd_old *old, uint32_t page, span_bits bits, uint32_t words, cradle_word poison) {
   for (uint32_t i = 0; i < bits.words; i++)

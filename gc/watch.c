@@ -2,9 +2,11 @@
 
 #include <string.h>
 
-#define FIRST_BUCKETS ((size_t)256)
+#include "gc/check.h"
+
+#define FIRST_BUCKETS ((size_t)LIMIT(256, 4))
 /* Entries that are looked at before one is taken to be new. */
-#define KNOWN_LOOKS 16
+#define KNOWN_LOOKS LIMIT(16, 2)
 
 /* Words of an entry. */
 enum { OBJECT, WHAT, NEXT };

@@ -19,7 +19,7 @@
 #define PLACE_FREE 0
 #define PLACE_FREED 1
 /* Places that are looked at as one piece. */
-#define PIECE_PLACES 256
+#define PIECE_PLACES LIMIT(256, 8)
 
 typedef struct place {
   uint64_t hash;

@@ -286,8 +286,12 @@ void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
 /* --- registered objects --- */
 
 static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes) {
+  cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
-  if (CRADLE_UNLIKELY(!crd_registry_make_room(mutator->heap, 0))) return NULL;
+  if (CRADLE_UNLIKELY(!crd_registry_make_room(heap, 0))) {
+    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, DEPTH_FULL);
+    if (!crd_registry_make_room(heap, 0)) return NULL;
+  }
   bool fits = bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && mutator->free + bytes <= cradle_top(mutator);
   cradle_word *object = fits ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
   if (object == NULL) return NULL;

@@ -7,20 +7,17 @@
  *
  *   minor   the young holders that were promoted and the old ones that were stored into; an old key counts as alive
  *   major   when the mark stack is empty for the first time, every marked holder, in increments, and from then on (watching)
- *           whatever is traced is asked for the flags; a holder that is stored into meanwhile is scanned again, after the minor
- *           collection that has looked at it, too, or, if it is large, at the end
+ *           whatever is traced is asked for the flags; a holder that is stored into meanwhile is scanned again at the end
  *
  * A pair is two words. What the watch table knows is the address of the first; entries of pairs that the mutator has
  * overwritten since do no harm, because the key is compared.
  */
 #include "gc/services.h"
 
-#include <stdlib.h>
-
 /* Holders, or pieces of large ones, that are scanned between two turns of marking. */
 #define SCAN_PIECES LIMIT(16, 2)
-/* Large holders that were stored into, before duplicates among them are looked for. */
-#define STORED_FIRST LIMIT(1024, 4)
+/* So often those that were stored into meanwhile are scanned in pieces. */
+#define ROUNDS_MOST 3
 
 static crd_list *list_of(const crd_death *death) {
   return &death->heap->services->lists[REGISTERED_EPHEMERON];
@@ -161,54 +158,37 @@ void crd_ephemerons_clear_minor(crd_death *death) {
 
 /* --- holders that are stored into while a major collection marks --- */
 
-static int ascending(const void *a, const void *b) {
-  cradle_word x = *(const cradle_word *)a, y = *(const cradle_word *)b;
-  return x < y ? -1 : x > y ? 1 : 0;
-}
-
-static bool is_large(const cradle_heap *heap, const cradle_word *holder) {
-  return heap_services_of(heap, holder[0])->items == CRADLE_ITEMS_EPHEMERONS &&
-         type_length(heap_type(heap, holder[0]), holder) > SERVICE_PIECE_ITEMS;
-}
-
-static void note_each_once(crd_services *services) {
-  cradle_word *base = services->stored.base, *to = base;
-  qsort(base, (size_t)(services->stored.top - base), sizeof *base, ascending);
-  for (const cradle_word *at = base; at < services->stored.top; at++)
-    if (to == base || to[-1] != *at) *to++ = *at;
-  services->stored.top = to;
-  services->stored_most = 2 * (size_t)(to - base) + STORED_FIRST;
-}
-
-/* Large ones later: a table that is stored into again and again would be looked at each time. */
-static void see_stored(crd_death *major, cradle_word *holder) {
-  if (!old_is_marked(&major->heap->old, (uintptr_t)holder)) return;
-  if (!is_large(major->heap, holder) || !word_stack_push(&major->heap->services->stored, (uintptr_t)holder))
+/* Noted, each once: a table that is stored into again and again would be scanned each time. That a marked object has the watched
+ * flag says that it is; one that has it because it waits to be traced is scanned then. */
+static void note(crd_death *major, cradle_word *holder) {
+  const cradle_heap *heap = major->heap;
+  if (!(heap_type(heap, holder[0])->registers >> REGISTERED_EPHEMERON & 1)) return;
+  if ((holder[0] & HEADER_WATCHED_FLAG) || !old_is_marked(&heap->old, (uintptr_t)holder)) return;
+  if (word_stack_push(&heap->services->noted, (uintptr_t)holder))
+    holder[0] |= HEADER_WATCHED_FLAG;
+  else
     crd_ephemerons_scan(major, holder);
 }
 
 void crd_ephemerons_stored(crd_death *major, const crd_death *minor) {
-  crd_services *services = major->heap->services;
   major->stored = minor->stored;
   major->stored_end = minor->stored_end;
   major->all_old = minor->all_old;
-  each_stored(major, see_stored);
-  if ((size_t)(services->stored.top - services->stored.base) > services->stored_most) note_each_once(services);
+  each_stored(major, note);
 }
 
-/* When nothing else is left to mark. The first time it is done in pieces, like the first scan; what is stored into meanwhile, at
- * once, or the program could put off the end of marking for ever. Returns whether there is more to do now. */
-static bool scan_stored(crd_services *services) {
+/* When nothing else is left to mark: in pieces, like the first scan. What is stored into meanwhile is noted again; in the end it is
+ * scanned at once, or the program could put off the end of marking for ever. Returns whether there is more to do now. */
+static bool scan_noted(crd_services *services) {
   crd_death *death = &services->major;
-  cradle_heap *heap = death->heap;
-  if (services->stored.top == services->stored.base) return false;
-  note_each_once(services);
-  while (services->stored.top > services->stored.base) {
-    cradle_word holder = *--services->stored.top;
-    if (services->scans_at_once || !word_stack_push(&death->slots, holder))
-      crd_ephemerons_scan(death, (cradle_word *)(uintptr_t)holder);
+  const cradle_heap *heap = death->heap;
+  if (services->noted.top == services->noted.base) return false;
+  bool at_once = ++services->rounds > ROUNDS_MOST;
+  while (services->noted.top > services->noted.base) {
+    cradle_word *holder = (cradle_word *)(uintptr_t)*--services->noted.top;
+    holder[0] &= ~HEADER_WATCHED_FLAG;
+    if (at_once || !word_stack_push(&death->slots, (uintptr_t)holder)) crd_ephemerons_scan(death, holder);
   }
-  services->scans_at_once = true;
   return death->slots.top > death->slots.base || heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed;
 }
 
@@ -229,9 +209,8 @@ static void start_watching(crd_services *services) {
   death->incomplete = death->progress = death->reaching = false;
   death->holder = NULL;
   death->item = 0;
-  services->stored.top = services->stored.base;
-  services->stored_most = STORED_FIRST;
-  services->scans_at_once = false;
+  services->noted.top = services->noted.base;
+  services->rounds = 0;
 }
 
 /* The holder to scan: the one under way, or one on the stack, or the next marked one of the list. NULL: there is none. */
@@ -261,7 +240,7 @@ bool crd_death_mark_more(cradle_heap *heap, uint64_t *bytes) {
   }
   if (death->holder != NULL || services->scan < list->young || death->slots.top > death->slots.base) return true;
   if (heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed) return true;
-  if (scan_stored(services)) return true;
+  if (scan_noted(services)) return true;
   if (!death->incomplete || !death->progress) return false;
   death->progress = false;
   services->scan = list->words.base;

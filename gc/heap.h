@@ -33,7 +33,8 @@
 /* An old array whose stored slots are recorded one by one, where the barrier is told the slot; and that they hold values. */
 #define HEADER_SLOTS_FLAG (HEADER_BARRIER_FLAG << 1)
 #define HEADER_VALUES_FLAG (HEADER_BARRIER_FLAG << 2)
-/* A dead object so far, for which the watch table of the collection that runs has entries (gc/watch.h). */
+/* A dead object so far, for which the watch table of the collection that runs has entries (gc/watch.h); or, while marking, a marked
+ * holder of ephemerons that was stored into (gc/ephemeron.c). */
 #define HEADER_WATCHED_FLAG (HEADER_BARRIER_FLAG << 3)
 /* An object with weak slots or ephemerons, old or young (gc/services.h). */
 #define HEADER_WEAK_FLAG (HEADER_BARRIER_FLAG << 4)

@@ -24,21 +24,15 @@ static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *wh
 /* As near below the running function as this is no other stack. */
 #define SAME_STACK_BYTES ((size_t)16 << 10)
 
-/* Whether it was in a frame that is gone, and is where other calls write. */
-static bool is_left_over(const void *structure, size_t reach) {
-  uintptr_t here = (uintptr_t)__builtin_frame_address(0), at = (uintptr_t)structure;
-  return at < here && here - at <= reach;
-}
-
-/* Whether a scoped root can be one: a longjmp leaves those of frames that are gone. */
+/* Whether a scoped root can be one: a longjmp leaves those of frames that are gone, where other calls write. */
 static bool is_scope(const cradle_mutator *mutator, const cradle_scoped_root *root, size_t reach) {
-  if (is_left_over(root, reach)) return false;
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0), at = (uintptr_t)root;
+  if (at < here && here - at <= reach) return false;
   return root->mutator == mutator && root->kind <= CRADLE_KIND_VALUE && root->previous != root;
 }
 
 /* A scoped root that lies deeper in the stack than the running function is left over. Frames of other stacks are not told
- * apart, so only builds with assertions look far; the verifier and stress look nearby. So do all for root ranges, which may be
- * anywhere. */
+ * apart, so only builds with assertions look far; the verifier and stress look nearby. */
 static void check_scopes(cradle_mutator *mutator, const char *what) {
   const cradle_options *options = &mutator->heap->options;
   if (!CRADLE_ASSERTIONS && !options->verify && options->stress_period == 0) return;
@@ -46,9 +40,6 @@ static void check_scopes(cradle_mutator *mutator, const char *what) {
     if (!is_scope(mutator, root, CRADLE_ASSERTIONS ? SIZE_MAX : SAME_STACK_BYTES))
       entry_misuse(mutator->heap, what,
                    "a scoped root of a frame that is gone is still open: cradle_unwind is missing after a longjmp");
-  for (const cradle_root_range *range = mutator_of(mutator)->ranges; range != NULL; range = range->next)
-    if (is_left_over(range, SAME_STACK_BYTES))
-      entry_misuse(mutator->heap, what, "a root range of a frame that is gone is still registered (cradle_root_range_remove)");
 }
 
 /* What the heap is busy with when it is not the program's turn. */

@@ -112,11 +112,13 @@ static bool finalizer_room_for(cradle_heap *heap, size_t more) {
   return true;
 }
 
-/* With room for as many as are listed again, if that is to be had. */
+/* With room for as many as are listed again, or for as many of them as is to be had. */
 static bool finalizer_room(cradle_heap *heap, size_t needed) {
+  if (heap->services->finalizer_room >= needed) return true;
   const crd_word_stack *list = &heap->services->lists[REGISTERED_FINALIZER].words;
   size_t listed = (size_t)(list->top - list->base), again = listed < FINALIZER_ROOM_MIN ? FINALIZER_ROOM_MIN : listed;
-  return heap->services->finalizer_room >= needed || finalizer_room_for(heap, needed + again) || finalizer_room_for(heap, needed);
+  while (again > 0 && !finalizer_room_for(heap, needed + again)) again /= 2;
+  return again > 0 || finalizer_room_for(heap, needed);
 }
 
 bool crd_registry_open(cradle_heap *heap) {
@@ -163,7 +165,7 @@ bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
     if (kinds >> kind & 1 && !list_room(heap, kind, needed)) return false;
   init_reach(heap, &services->minor);
   init_reach(heap, &services->major);
-  (void)ensure_room(heap, &services->stored, 1);
+  (void)ensure_room(heap, &services->noted, 1);
   services->kinds = kinds;
   crd_registry_allow(heap);
   return true;
@@ -232,7 +234,7 @@ static void each_stack(crd_services *services, void (*visit)(void *context, crd_
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) visit(context, &services->lists[kind].words);
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) visit(context, &services->queues[i].words);
   visit(context, &services->fresh);
-  visit(context, &services->stored);
+  visit(context, &services->noted);
 }
 
 bool crd_registry_has_sets(const cradle_heap *heap) {

@@ -19,7 +19,7 @@
  *                registration order.
  *   [services.4] While a major collection marks and watching is set, every pair of a marked and scanned holder with an unmarked
  *                key has an entry in its watch table, and the key has the watched flag, unless the watch table is incomplete or
- *                the holder was stored into since: then it is remembered, or large and among the stored.
+ *                the holder was stored into since: then it is remembered or noted.
  *   [services.5] After the clearing of weak slots, no weak slot leads to an object that the collection found dead.
  */
 #ifndef CRADLE_GC_SERVICES_H
@@ -101,9 +101,8 @@ typedef struct crd_services {
   size_t finalizer_room; /* finalizers that may be listed, since there is room for them everywhere */
   bool watching;        /* the major collection marks, and values of ephemerons with it */
   cradle_word *scan;    /* the next entry of the ephemeron list to look at then */
-  crd_word_stack stored; /* large marked holders that were stored into since they were scanned, some more than once */
-  size_t stored_most;    /* when there are more, each is noted once again */
-  bool scans_at_once;    /* they were scanned in pieces before */
+  crd_word_stack noted; /* marked holders that were stored into since they were scanned; they have the watched flag, nearly all */
+  unsigned rounds;      /* they were scanned so often */
   crd_stage stage;
   struct cradle_weak_set *sets;    /* list of all */
   struct cradle_weak_set *set;     /* the one that is being cleared */
@@ -210,7 +209,7 @@ void crd_ephemerons_by_passes(crd_death *death);
 void crd_ephemerons_scan(crd_death *death, cradle_word *holder);
 void crd_ephemerons_clear_minor(crd_death *death);
 crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry);
-/* A minor collection ended while marking goes on: scans the holders that were stored into, or notes them. */
+/* A minor collection ended while marking goes on: notes the holders that were stored into. */
 void crd_ephemerons_stored(crd_death *major, const crd_death *minor);
 
 /* gc/weak.c */

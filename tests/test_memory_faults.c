@@ -425,6 +425,22 @@ static void one_refusal_costs_neither_object_nor_order(void **state) {
   }
 }
 
+/* A nursery holds more objects than a list has room for, and all are dead. */
+CRADLE_UNCHECKED_COLLECTION
+static void the_dead_leave_the_list(void **state) {
+  (void)state;
+  fixture f = {.armed = false};
+  cradle_options options;
+  life_options(&f, &options, CRADLE_HUGEPAGES_OFF);
+  options.types = registered_types;
+  options.type_count = sizeof registered_types / sizeof *registered_types;
+  options.reserve_bytes = 16 * MIB; /* a list for 256 Ki */
+  options.nursery_bytes = 7 * MIB;
+  fixture_open_with(&f, &options);
+  for (size_t i = 0; i < 600000; i++) assert_non_null(cradle_try_new_registered(f.m, 0, sizeof(pair)));
+  fixture_close(&f);
+}
+
 /* The lists of registered objects: whichever is refused, and whatever is collected before there is memory again. */
 CRADLE_UNCHECKED_COLLECTION
 static void lists_are_refused(void **state) {
@@ -462,6 +478,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(lists_are_refused, warm_up),
       cmocka_unit_test_setup(one_refusal_costs_neither_object_nor_order, warm_up),
+      cmocka_unit_test_setup(the_dead_leave_the_list, warm_up),
       cmocka_unit_test_setup(each_call_fails_once, warm_up),
       cmocka_unit_test_setup(every_nth_call_fails, warm_up),
       cmocka_unit_test_setup(a_call_fails_from_some_time_on, warm_up),

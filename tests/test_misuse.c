@@ -7,8 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gc/heap.h"
-
 static fixture f;
 
 static int open_fixture(void **state) {
@@ -310,33 +308,6 @@ static void scopes_of_a_frame_that_is_gone(void **state) {
   fixture_close(&f);
 }
 
-/* The range lies deeper than the calls that follow. */
-__attribute__((noinline)) static void leave_a_range(void) {
-  char room[1024];
-  memset(room, 1, sizeof room);
-  static void *words[1], **base = words, **top = words + 1;
-  cradle_root_range range = {.base = (void *const *)&base, .top = (void *const *)&top};
-  cradle_root_range_add(f.m, &range);
-  __asm__ volatile("" ::"r"(room), "r"(&range) : "memory");
-}
-
-CRADLE_UNCHECKED_COLLECTION
-static void a_range_of_a_frame_that_is_gone(void **state) {
-  (void)state;
-  cradle_options options;
-  fixture_options(&f, &options);
-  options.verify = true;
-  fixture_open_with(&f, &options);
-  leave_a_range();
-  if (FIXTURE_LANDS(&f)) {
-    (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair));
-    fail_msg("not refused");
-  }
-  assert_non_null(strstr(f.message, "a root range of a frame that is gone is still registered"));
-  mutator_of(f.m)->ranges = NULL; /* what is there cannot be removed */
-  fixture_close(&f);
-}
-
 static void return_from_out_of_memory(void *data, cradle_mutator *mutator, size_t size) {
   (void)data, (void)mutator, (void)size;
 }
@@ -557,8 +528,7 @@ int main(void) {
       WITH_FIXTURE(more_taken_away_than_added),    WITH_FIXTURE(more_external_memory_than_any_machine_has),
       WITH_FIXTURE(forks_without_their_calls),
       WITH_FIXTURE(unwinding_upwards),             cmocka_unit_test(a_heap_without_types),
-      cmocka_unit_test(scopes_of_a_frame_that_is_gone), cmocka_unit_test(a_range_of_a_frame_that_is_gone),
-      cmocka_unit_test(handlers_that_return),
+      cmocka_unit_test(scopes_of_a_frame_that_is_gone), cmocka_unit_test(handlers_that_return),
       cmocka_unit_test(last_words_that_nobody_reads),
       cmocka_unit_test(options_that_contradict),   cmocka_unit_test(hardware_that_cannot_be),
       cmocka_unit_test(the_least_maximum_is_enough),

@@ -24,7 +24,7 @@ CRADLE_API void cradle_store_slow(cradle_mutator *mutator, void *object, void *s
 
 /* With CRADLE_CHECKED: misuse in a callback, and on a thread that the mutator is not attached to. */
 CRADLE_API void cradle_check_store(cradle_mutator *mutator);
-/* With CRADLE_CHECKED: the same, and misuse unless the slot is a word of object. */
+/* With CRADLE_CHECKED: the same, and misuse unless the slot is a word of object, whose type has no trace callback. */
 CRADLE_API void cradle_check_slot(cradle_mutator *mutator, const void *object, const void *slot);
 
 /* Tells the collector that something was stored into object. After the store, and before the next call that may collect. */

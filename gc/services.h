@@ -101,7 +101,7 @@ typedef struct crd_services {
   size_t finalizer_room; /* finalizers that may be listed, since there is room for them everywhere */
   bool watching;        /* the major collection marks, and values of ephemerons with it */
   cradle_word *scan;    /* the next entry of the ephemeron list to look at then */
-  crd_word_stack noted; /* marked holders that were stored into since they were scanned; they have the watched flag, nearly all */
+  crd_word_stack noted; /* marked holders that were stored into since they were scanned; with the watched flag, but for those traced since */
   unsigned rounds;      /* they were scanned so often */
   crd_stage stage;
   struct cradle_weak_set *sets;    /* list of all */

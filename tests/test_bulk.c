@@ -319,6 +319,23 @@ static void single_stores_beyond_the_object(void **state) {
   cradle_store(f.m, v, &v->item[3], other);
 }
 
+static void *outside[2];
+static void trace_outside(void *object, cradle_visitor *visitor) {
+  (void)object;
+  cradle_visit_reference(visitor, &outside[1]);
+}
+
+/* A trace callback may visit slots anywhere. */
+static void a_store_outside_that_is_traced(void **state) {
+  (void)state;
+  const cradle_type owner = {.name = "owner", .size = 16, .trace = trace_outside};
+  uint32_t type = cradle_type_add(f.heap, &owner);
+  void *object = cradle_new(f.m, type, 16);
+  cradle_store(f.m, object, &outside[1], object);
+  assert_ptr_equal(outside[1], object);
+  outside[1] = NULL;
+}
+
 static void peeks_below_the_base(void **state) {
   (void)state;
   cradle_push(f.m, NULL);
@@ -369,6 +386,7 @@ int main(void) {
       WITH_FIXTURE(initialising_an_old_object),
       WITH_FIXTURE(slots_beyond_the_object),
       WITH_FIXTURE(single_stores_beyond_the_object),
+      WITH_FIXTURE(a_store_outside_that_is_traced),
       WITH_FIXTURE(peeks_below_the_base),
       WITH_FIXTURE(stores_in_callbacks),
   };

@@ -371,6 +371,12 @@ static const cradle_type registered_types[] = {
      .length_offset = offsetof(vector, length)},
 };
 
+static void registered_options(fixture *f, cradle_options *options) {
+  life_options(f, options, CRADLE_HUGEPAGES_OFF);
+  options->types = registered_types;
+  options->type_count = sizeof registered_types / sizeof *registered_types;
+}
+
 /* An object of each type, as many times; how many files came. */
 CRADLE_UNCHECKED_COLLECTION
 static uint64_t register_all(cradle_mutator *m, unsigned times) {
@@ -411,9 +417,7 @@ static void one_refusal_costs_neither_object_nor_order(void **state) {
   for (unsigned n = 1, calls = n; n <= calls; n++) {
     fixture f = {.armed = false};
     cradle_options options;
-    life_options(&f, &options, CRADLE_HUGEPAGES_OFF);
-    options.types = registered_types;
-    options.type_count = sizeof registered_types / sizeof *registered_types;
+    registered_options(&f, &options);
     fixture_open_with(&f, &options);
     refuse("mmap", n, 0);
     assert_true(finalizers_come_in_order(f.m));
@@ -431,9 +435,7 @@ static void the_dead_leave_the_list(void **state) {
   (void)state;
   fixture f = {.armed = false};
   cradle_options options;
-  life_options(&f, &options, CRADLE_HUGEPAGES_OFF);
-  options.types = registered_types;
-  options.type_count = sizeof registered_types / sizeof *registered_types;
+  registered_options(&f, &options);
   options.reserve_bytes = 16 * MIB; /* a list for 256 Ki */
   options.nursery_bytes = 7 * MIB;
   fixture_open_with(&f, &options);
@@ -448,9 +450,7 @@ static void lists_are_refused(void **state) {
   for (unsigned n = 1, calls = n; n <= calls; n++) {
     fixture f = {.armed = false};
     cradle_options options;
-    life_options(&f, &options, CRADLE_HUGEPAGES_OFF);
-    options.types = registered_types;
-    options.type_count = sizeof registered_types / sizeof *registered_types;
+    registered_options(&f, &options);
     fixture_open_with(&f, &options);
     files_closed = 0;
     refuse(NULL, n, 1);

@@ -105,8 +105,15 @@ static void marking_ends_though_each_increment_is_followed_by_a_store(void **sta
   scene_close(&s);
 }
 
-/* Pair 0, which was scanned, gets a key that lives and is marked, and a value that nothing else refers to any more. Only another
- * scan finds that, whenever it is. */
+/* Pair 0, which was scanned, gets a key that lives and is marked, and pair 1's value, which nothing else refers to any more. */
+static void give_value_to(scene *s, pair *living) {
+  void *value = s->table->item[1].value;
+  cradle_store(s->f.m, s->table, &s->table->item[0].key, living);
+  cradle_store(s->f.m, s->table, &s->table->item[0].value, value);
+  cradle_store(s->f.m, s->table, &s->table->item[1].value, NULL);
+}
+
+/* Only another scan finds that, whenever it is. */
 static void what_was_stored_is_seen(void **state) {
   (void)state;
   size_t tried = 0;
@@ -114,20 +121,15 @@ static void what_was_stored_is_seen(void **state) {
     scene s;
     scene_open(&s);
     {
-      pair *living = cradle_new(s.f.m, T_PAIR, sizeof(pair)), *value = NULL;
+      pair *living = cradle_new(s.f.m, T_PAIR, sizeof(pair));
       CRADLE_ROOT(s.f.m, living);
-      CRADLE_ROOT(s.f.m, value);
       cradle_collect_minor(s.f.m);
       cradle_store(s.f.m, s.values, &s.values->item[1], NULL); /* so pair 1 alone leads to it, whose key is dead */
       step_until_half_is_watched(&s);
       for (size_t i = 0; i < at && s.f.heap->major.phase == MAJOR_MARKING; i++) (void)cradle_collect_step(s.f.m, 0);
       if (s.f.heap->major.phase == MAJOR_MARKING) {
         tried++;
-        value = s.table->item[1].value;
-        cradle_store(s.f.m, s.table, &s.table->item[0].key, living);
-        cradle_store(s.f.m, s.table, &s.table->item[0].value, value);
-        cradle_store(s.f.m, s.table, &s.table->item[1].value, NULL);
-        value = NULL;
+        give_value_to(&s, living);
         while (!cradle_collect_step(s.f.m, 0)) continue;
         assert_ptr_equal(s.table->item[0].key, living);
         assert_int_equal(cradle_type_of(s.table->item[0].value), T_PAIR);
@@ -144,19 +146,14 @@ static void what_was_stored_is_seen_without_memory(void **state) {
   scene s;
   scene_open(&s);
   {
-    pair *living = cradle_new(s.f.m, T_PAIR, sizeof(pair)), *value = NULL;
+    pair *living = cradle_new(s.f.m, T_PAIR, sizeof(pair));
     CRADLE_ROOT(s.f.m, living);
-    CRADLE_ROOT(s.f.m, value);
     cradle_collect_minor(s.f.m);
     cradle_store(s.f.m, s.values, &s.values->item[1], NULL);
     step_until_half_is_watched(&s);
     crd_word_stack *noted = &s.f.heap->services->noted, saved = *noted;
     noted->limit = noted->end = noted->base;
-    value = s.table->item[1].value;
-    cradle_store(s.f.m, s.table, &s.table->item[0].key, living);
-    cradle_store(s.f.m, s.table, &s.table->item[0].value, value);
-    cradle_store(s.f.m, s.table, &s.table->item[1].value, NULL);
-    value = NULL;
+    give_value_to(&s, living);
     while (!cradle_collect_step(s.f.m, 0)) assert_ptr_equal(noted->top, noted->base);
     noted->limit = saved.limit, noted->end = saved.end;
     assert_ptr_equal(s.table->item[0].key, living);

@@ -48,7 +48,8 @@ CRADLE_INLINE void cradle_pop_many(cradle_mutator *mutator, size_t count) {
   if (CRADLE_UNLIKELY((size_t)(mutator->shadow_top - mutator->shadow_base) < count)) cradle_pop_misuse(mutator, count);
   mutator->shadow_top -= count;
 }
-/* The word that lies index words below the top: 0 is the last one pushed. */
+/* The word that lies index words below the top: 0 is the last one pushed. Below the base it is misuse, which only CRADLE_CHECKED
+ * finds. */
 CRADLE_INLINE cradle_word *cradle_peek(cradle_mutator *mutator, size_t index) {
   if (CRADLE_CHECKED && index >= (size_t)(mutator->shadow_top - mutator->shadow_base)) cradle_peek_misuse(mutator, index);
   return mutator->shadow_top - 1 - index;

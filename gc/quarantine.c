@@ -94,7 +94,7 @@ static void note_starts(const cradle_heap *heap, cradle_word *from, cradle_word 
 static void close_pages(cradle_heap *heap, char *from, char *filled) {
   crd_quarantine *quarantine = &heap->quarantine;
   char *to = page_end(quarantine, filled);
-  sanitize_used(from, (size_t)(filled - from));
+  sanitize_known(from, (size_t)(filled - from));
   note_starts(heap, (cradle_word *)from, (cradle_word *)filled);
   for (size_t page = page_of(quarantine, from); page < page_of(quarantine, to); page++)
     quarantine->closed_by[page] = heap->stats.minor_collections + 1; /* which is not counted yet */
@@ -168,7 +168,7 @@ static void open_for_reading(const crd_quarantine *quarantine, const cradle_word
   char *page = quarantine->base + page_of(quarantine, (const char *)object) * quarantine->page_bytes;
   size_t bytes = quarantine->page_bytes;
   if ((const char *)(object + 2) > page + bytes) bytes *= 2; /* the second word lies on the next page */
-  if (accessible) sanitize_used(page, bytes);
+  if (accessible) sanitize_known(page, bytes);
   (void)crd_pages_protect(page, bytes, accessible);
   if (!accessible) sanitize_unused(page, bytes);
 }

@@ -1,6 +1,7 @@
 /* The one header that knows AddressSanitizer and valgrind. Unused nursery memory is poisoned, so that a use of memory that was
  * never allocated, or of an object that has moved away, is reported where it happens. valgrind is told when library and callers
- * are compiled with CRADLE_VALGRIND=1; it then knows of words of objects that were never written, too. */
+ * are compiled with CRADLE_VALGRIND=1; it then knows of words of objects that were never written, too: unused memory becomes used
+ * where it is handed out, to be written first, and known where the collector reads again what was in it. */
 #ifndef CRADLE_GC_SANITIZE_H
 #define CRADLE_GC_SANITIZE_H
 
@@ -23,6 +24,9 @@ static inline void sanitize_unused(void *address, size_t size) {
 static inline void sanitize_used(void *address, size_t size) {
   __asan_unpoison_memory_region(address, size);
 }
+static inline void sanitize_known(void *address, size_t size) {
+  __asan_unpoison_memory_region(address, size);
+}
 #elif defined(CRADLE_VALGRIND) && CRADLE_VALGRIND
 #include <valgrind/memcheck.h>
 static inline void sanitize_unused(void *address, size_t size) {
@@ -31,11 +35,17 @@ static inline void sanitize_unused(void *address, size_t size) {
 static inline void sanitize_used(void *address, size_t size) {
   VALGRIND_MAKE_MEM_UNDEFINED(address, size);
 }
+static inline void sanitize_known(void *address, size_t size) {
+  VALGRIND_MAKE_MEM_DEFINED(address, size);
+}
 #else
 static inline void sanitize_unused(void *address, size_t size) {
   (void)address, (void)size;
 }
 static inline void sanitize_used(void *address, size_t size) {
+  (void)address, (void)size;
+}
+static inline void sanitize_known(void *address, size_t size) {
   (void)address, (void)size;
 }
 #endif

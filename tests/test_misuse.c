@@ -316,15 +316,21 @@ static void return_from_misuse(void *data, const char *message) {
 }
 
 CRADLE_UNCHECKED_COLLECTION
-static void exhaust(void) {
+static void exhaust(cradle_out_of_memory_function handler) {
   cradle_options options;
   cradle_options_init(&options);
   options.types = fixture_types;
   options.type_count = T_COUNT;
-  options.on_out_of_memory = return_from_out_of_memory;
+  options.on_out_of_memory = handler;
   options.heap_max_bytes = (size_t)64 << 20;
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   if (heap != NULL) (void)cradle_new_array(cradle_mutator_new(heap), T_STRING, (size_t)1 << 40);
+}
+static void exhaust_with_a_handler(void) {
+  exhaust(return_from_out_of_memory);
+}
+static void exhaust_without_a_handler(void) {
+  exhaust(NULL);
 }
 
 static void misuse_on(void) {
@@ -334,7 +340,7 @@ static void misuse_on(void) {
   cradle_external_memory(cradle_mutator_new(cradle_heap_new(&options, NULL)), -1);
 }
 
-/* A child whose handler returns must abort with the words. */
+/* A child without a handler, or whose handler returns, must abort, and say the words first. */
 static void assert_aborts(void (*child)(void), const char *words) {
   char said[1024];
   int ends[2], status;
@@ -348,19 +354,25 @@ static void assert_aborts(void (*child)(void), const char *words) {
     _exit(0);
   }
   close(ends[1]);
-  ssize_t length = read(ends[0], said, sizeof said - 1);
+  size_t length = 0;
+  for (ssize_t more = 1; more > 0; length += more > 0 ? (size_t)more : 0) more = read(ends[0], said + length, sizeof said - 1 - length);
   close(ends[0]);
   assert_int_equal(waitpid(pid, &status, 0), pid);
-  said[length > 0 ? length : 0] = '\0';
+  said[length] = '\0';
   fixture_log_misuse(said);
-  if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT || strstr(said, words) == NULL)
+  if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT || strncmp(said, words, strlen(words)) != 0)
     fail_msg("the child ended with status %#x, having said: %s", status, said);
 }
 
 static void handlers_that_return(void **state) {
   (void)state;
-  assert_aborts(exhaust, "the out-of-memory handler returned; it must not");
-  assert_aborts(misuse_on, "the misuse handler returned after: cradle_external_memory: more is taken away");
+  assert_aborts(exhaust_with_a_handler, "cradle: misuse: the out-of-memory handler returned; it must not\n");
+  assert_aborts(misuse_on, "cradle: the misuse handler returned after: cradle_external_memory: more is taken away");
+}
+
+static void no_memory_without_a_handler(void **state) {
+  (void)state;
+  assert_aborts(exhaust_without_a_handler, "cradle: out of memory: 1099511627792 bytes asked for, 0 in use, maximum heap 67108864\n");
 }
 
 static void misuse_unheard(void) {
@@ -529,6 +541,7 @@ int main(void) {
       WITH_FIXTURE(forks_without_their_calls),
       WITH_FIXTURE(unwinding_upwards),             cmocka_unit_test(a_heap_without_types),
       cmocka_unit_test(scopes_of_a_frame_that_is_gone), cmocka_unit_test(handlers_that_return),
+      cmocka_unit_test(no_memory_without_a_handler),
       cmocka_unit_test(last_words_that_nobody_reads),
       cmocka_unit_test(options_that_contradict),   cmocka_unit_test(hardware_that_cannot_be),
       cmocka_unit_test(the_least_maximum_is_enough),

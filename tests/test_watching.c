@@ -101,7 +101,8 @@ static void marking_ends_though_each_increment_is_followed_by_a_store(void **sta
   }
   assert_in_range(services_of(&s)->rounds, 4, 10); /* the last one at once */
   assert_true(watch_count(&services_of(&s)->major.watch) <= PAIRS);
-  cradle_collect_full(s.f.m);
+  cradle_collect_full(s.f.m); /* into which nothing is stored */
+  assert_int_equal(services_of(&s)->rounds, 0);
   scene_close(&s);
 }
 

@@ -409,6 +409,39 @@ static void chains_of_ephemerons(void **state) {
     }
 }
 
+/* Each value is the next holder, to which nothing else leads; they are registered in either order. */
+static void chain_of_holders(fixture *f, int way, size_t length, bool backwards) CRADLE_MAY_COLLECT {
+  pair *key = new_pair(f, NULL);
+  CRADLE_ROOT(f->m, key);
+  vector *holders = cradle_new_array(f->m, T_VECTOR, length);
+  CRADLE_ROOT(f->m, holders);
+  for (size_t i = 0; i < length; i++) {
+    ephemeron *e = new_ephemeron(f, key, NULL);
+    cradle_store(f->m, holders, &holders->item[backwards ? length - 1 - i : i], e);
+  }
+  ephemeron *first = holders->item[0];
+  CRADLE_ROOT(f->m, first);
+  for (size_t i = 0; i + 1 < length; i++) cradle_store(f->m, holders->item[i], &((ephemeron *)holders->item[i])->value, holders->item[i + 1]);
+  age_for(f, way);
+  holders = NULL;
+  collect_by(f, way);
+  collect_by(f, BY_MAJOR);
+  size_t there = 0;
+  for (const ephemeron *e = first; e != NULL; e = e->value, there++) assert_ptr_equal(e->key, key);
+  assert_int_equal(there, length);
+}
+
+static void chains_of_holders(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++)
+    for (int backwards = 0; backwards < 2; backwards++) {
+      fixture f;
+      services_open(&f);
+      chain_of_holders(&f, way, f.stressed ? 20 : 400, backwards);
+      fixture_close(&f);
+    }
+}
+
 /* What is linear takes a moment here; what is quadratic takes hours. */
 static void large_nursery(cradle_options *options) {
   options->nursery_bytes = (size_t)64 << 20;
@@ -1016,6 +1049,7 @@ int main(void) {
       cmocka_unit_test(a_value_lives_with_its_key),
       cmocka_unit_test(an_ephemeron_that_nobody_holds_keeps_nothing),
       cmocka_unit_test(chains_of_ephemerons),
+      cmocka_unit_test(chains_of_holders),
       cmocka_unit_test(a_long_chain_in_the_worst_order),
       cmocka_unit_test(pairs_that_change_while_marking),
       cmocka_unit_test(values_that_change_their_holder_while_marking),

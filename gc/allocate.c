@@ -117,17 +117,17 @@ static bool make_room(cradle_mutator *mutator, size_t bytes) {
   return false;
 }
 
-#if defined(CRADLE_VALGRIND) && CRADLE_VALGRIND && !defined(CRD_ASAN)
+#ifdef CRD_VALGRIND
 /* What the inline part would have to include valgrind's header for. */
-void cradle_unpoison(void *address, size_t size) {
-  sanitize_used(address, size);
+void cradle_handed_out(const cradle_mutator *mutator, void *address, size_t size) {
+  sanitize_handed_out(mutator->heap, address, size);
 }
 #endif
 
 static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
   char *object = mutator->free;
   mutator->free = object + bytes;
-  sanitize_used(object, bytes);
+  sanitize_handed_out(mutator->heap, object, bytes);
   memset(object, 0, bytes);
   *(cradle_word *)object = type;
   return object;
@@ -239,7 +239,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   }
   char *start = mutator->free;
   mutator->free = mutator->reserved_end = start + bytes;
-  sanitize_used(start, bytes);
+  sanitize_handed_out(mutator->heap, start, bytes);
   if (mutator->heap->sampling.interval != 0) crd_sample_slow(mutator, start, CRADLE_TYPE_ID_END, bytes);
   return (cradle_reservation){start, start + bytes, mutator};
 }

@@ -58,6 +58,7 @@ static bool init_quarantined(cradle_heap *heap, size_t bytes) {
   nursery->start = nursery->end = nursery->slack_end = base;
   nursery->bytes = bytes;
   nursery->reserved_bytes = nursery->committed_bytes = heap->quarantine.bytes / (heap->options.quarantine + 2);
+  sanitize_pool_begin(heap);
   return true;
 }
 
@@ -80,6 +81,7 @@ bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
   nursery->bytes = bytes;
   nursery->reserved_bytes = reserved;
   sanitize_unused(base, committed);
+  sanitize_pool_begin(heap);
   return true;
 }
 
@@ -116,6 +118,7 @@ void crd_nursery_discard_rest(cradle_heap *heap) {
 void crd_nursery_fini(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
   if (nursery->start == NULL) return;
+  sanitize_pool_end(heap);
   if (quarantine_is_on(heap)) {
     crd_quarantine_fini(heap);
     return;
@@ -165,6 +168,7 @@ static void empty(cradle_heap *heap, cradle_mutator *mutator) {
   crd_sample_rewind(&heap->sampling, (size_t)((uintptr_t)filled - (uintptr_t)nursery->start)); /* below zero: forward */
   mutator->free = nursery->start;
   mutator->reserved_end = NULL;
+  sanitize_pool_emptied(heap);
 }
 
 void crd_nursery_reset(cradle_heap *heap) {

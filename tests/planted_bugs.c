@@ -398,7 +398,7 @@ static NOINLINE void range_frame_not_cleared(void) {
 }
 
 static NOINLINE void freed_global_root(void) {
-  void **module = malloc(64);
+  void **module = calloc(1, 64);
   if (module == NULL || !cradle_global_root_add(heap, module, CRADLE_KIND_REFERENCE)) exit(2);
   *module = new_pair(1);
   free(module); /* mistake: it is still registered */

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs every mistake of planted_bugs.c under every instrument: each must be caught by one of them, at a line that is marked.
 
-    planted_bugs.py PROGRAM SOURCE [--asan PROGRAM] [--rootcheck TOOL BUILD] [--docs FILE [--exact] | --write-docs FILE]
+    planted_bugs.py PROGRAM SOURCE [--asan PROGRAM] [--valgrind PROGRAM] [--rootcheck TOOL BUILD]
+                    [--docs FILE [--exact] | --write-docs FILE]
 
-PROGRAM is planted_bugs, SOURCE its source, --asan the same built with AddressSanitizer, --rootcheck tools/cradle-rootcheck and a
-build folder: it must find every missing root. Prints the table of what happened; a
-cell says what stopped the program, at which line of the source, and after how many allocations of the run. A mistake counts
-as caught when the library or a sanitizer said so, not when the program merely crashed or computed nonsense.
+PROGRAM is planted_bugs, SOURCE its source, --asan the same built with AddressSanitizer, --valgrind the same that tells valgrind
+of its nursery, --rootcheck tools/cradle-rootcheck and a build folder: it must find every missing root. Prints the table of what
+happened; a cell says what stopped the program, at which line of the source, and after how many allocations of the run. A mistake
+counts as caught when the library, a sanitizer or valgrind said so, not when the program merely crashed or computed nonsense.
 
 --docs checks that FILE has a row for each mistake, with --exact also that it says of each instrument what stopped the program and
 where (the compiler must be that of the page); --write-docs replaces the table in it. The lines are found with addr2line;
@@ -31,9 +32,12 @@ INSTRUMENTS = {
                                           "CRADLE_VERIFY": "1"},
 }
 ASAN = "AddressSanitizer, stress, quarantine"
+VALGRIND = "valgrind, stress, quarantine"
+UNDER_VALGRIND = ["valgrind", "-q", "--num-callers=50", "--exit-on-first-error=yes", "--error-exitcode=9"]
 TOLD = re.compile(r"^planted: (.*?) after (\d+) allocations:", re.MULTILINE)
 FRAME = re.compile(r"^(\S+)\(\+0x([0-9a-f]+)\)")
 ASAN_FRAME = re.compile(r"^\s*#\d+ .*?planted_bugs\.c:(\d+)", re.MULTILINE)
+VALGRIND_FRAME = re.compile(r"^==\d+==    (?:at|by) 0x.*\(planted_bugs\.c:(\d+)\)", re.MULTILINE)
 UBSAN_LINE = re.compile(r"planted_bugs\.c:(\d+):\d+: runtime error")
 ROOTCHECK = "cradle-rootcheck"
 STATIC = re.compile(r"planted_bugs\.c:(\d+):\d+: (\w+): ")
@@ -85,10 +89,11 @@ def lines_of(addresses, program):
 
 
 class Outcome:
-    def __init__(self, program, name, settings, span):
+    def __init__(self, command, name, settings, span):
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("CRADLE_", "MALLOC_"))}
         environment["ASAN_OPTIONS"] = "detect_leaks=0"
-        ran = subprocess.run([program, name], env={**environment, **settings}, capture_output=True, text=True, timeout=120,
+        program = command[-1]
+        ran = subprocess.run([*command, name], env={**environment, **settings}, capture_output=True, text=True, timeout=120,
                              errors="replace")
         self.output = ran.stderr
         told = TOLD.search(self.output)
@@ -96,10 +101,13 @@ class Outcome:
         self.allocations = int(told[2]) if told else None
         if UBSAN_LINE.search(self.output):
             self.kind = "sanitizer"
-        self.reported = self.kind in ("misuse", "sanitizer") or (self.kind == "fault" and "cradle: " in self.output) or (
+        if told is None and VALGRIND_FRAME.search(self.output):
+            self.kind = "valgrind"
+        self.reported = self.kind in ("misuse", "sanitizer", "valgrind") or (self.kind == "fault" and "cradle: " in self.output) or (
             self.kind == "abort" and "cradle: assertion failed" in self.output)
         lines = ([int(line) for line in UBSAN_LINE.findall(self.output)] or
-                 [int(line) for line in ASAN_FRAME.findall(self.output)] or lines_of(frames_of(self.output, program), program))
+                 [int(line) for line in ASAN_FRAME.findall(self.output)] or
+                 [int(line) for line in VALGRIND_FRAME.findall(self.output)] or lines_of(frames_of(self.output, program), program))
         self.line = next((line for line in lines if line in span), None)
 
     def cell(self):
@@ -155,6 +163,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("source", type=Path)
     parser.add_argument("--asan")
+    parser.add_argument("--valgrind")
     parser.add_argument("--rootcheck", nargs=2, metavar=("TOOL", "BUILD"))
     parser.add_argument("--docs", type=Path)
     parser.add_argument("--exact", action="store_true")
@@ -164,11 +173,12 @@ def main():
     listed = subprocess.run([args.program], capture_output=True, text=True, check=True).stdout.splitlines()
     mistakes = dict(line.split("\t") for line in listed)
     spans = regions(args.source, mistakes)
-    runs = {instrument: (args.program, settings) for instrument, settings in INSTRUMENTS.items()}
-    if args.asan:
-        runs[ASAN] = args.asan, {"CRADLE_STRESS": "1", "CRADLE_QUARANTINE": "4"}
-    else:
-        print("no program with AddressSanitizer was given: its column is left out")
+    runs = {instrument: ([args.program], settings) for instrument, settings in INSTRUMENTS.items()}
+    for column, program, under in (ASAN, args.asan, []), (VALGRIND, args.valgrind, UNDER_VALGRIND):
+        if program:
+            runs[column] = [*under, program], {"CRADLE_STRESS": "1", "CRADLE_QUARANTINE": "4"}
+        else:
+            print(f"{column}: no program was given; the column is left out")
 
     static = static_findings(*args.rootcheck, args.source) if args.rootcheck else None
     if static is None:
@@ -177,7 +187,7 @@ def main():
     rows, failures, lines_known = [], [], False
     for name, mistake in mistakes.items():
         span, stops = spans[name]
-        outcomes = {instrument: Outcome(program, name, settings, span) for instrument, (program, settings) in runs.items()}
+        outcomes = {instrument: Outcome(command, name, settings, span) for instrument, (command, settings) in runs.items()}
         rows.append((name, mistake, [outcome.cell() for outcome in outcomes.values()]))
         if static is not None:
             rows[-1][2].append(static_cell(static, span))

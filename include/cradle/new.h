@@ -36,15 +36,15 @@
 
 CRADLE_BEGIN_DECLS
 
-/* Tells AddressSanitizer that the bytes from address on may be used. */
+/* Tells AddressSanitizer or valgrind that the bytes from address on may be used. */
 #ifdef CRADLE_ASAN
 void __asan_unpoison_memory_region(void const volatile *address, size_t size);
-#define CRADLE_UNPOISON(address, size) __asan_unpoison_memory_region((address), (size))
+#define CRADLE_UNPOISON(mutator, address, size) __asan_unpoison_memory_region((address), (size))
 #elif defined(CRADLE_VALGRIND) && CRADLE_VALGRIND
-CRADLE_API void cradle_unpoison(void *address, size_t size);
-#define CRADLE_UNPOISON(address, size) cradle_unpoison((address), (size))
+CRADLE_API void cradle_handed_out(const cradle_mutator *mutator, void *address, size_t size);
+#define CRADLE_UNPOISON(mutator, address, size) cradle_handed_out((mutator), (address), (size))
 #else
-#define CRADLE_UNPOISON(address, size) ((void)0)
+#define CRADLE_UNPOISON(mutator, address, size) ((void)0)
 #endif
 
 /* top as the fast path reads it. Another thread may lower it meanwhile (cradle_safepoint_request). A plain read of an aligned
@@ -90,7 +90,7 @@ CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t t
   if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_new_slow(mutator, type, size);
   char *next = object + bytes;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_slow(mutator, type, size);
-  CRADLE_UNPOISON(object, bytes);
+  CRADLE_UNPOISON(mutator, object, bytes);
   *(cradle_word *)object = type;
   mutator->free = next; /* last: docs/design/fast-path.md */
   return object;
@@ -106,7 +106,7 @@ CRADLE_INLINE void *cradle_new_fast(cradle_mutator *mutator, uint32_t type, size
   if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
   char *next = object + bytes;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return NULL;
-  CRADLE_UNPOISON(object, bytes);
+  CRADLE_UNPOISON(mutator, object, bytes);
   *(cradle_word *)object = type;
   mutator->free = next; /* last: docs/design/fast-path.md */
   return object;
@@ -129,7 +129,7 @@ CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_
   if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_try_new_slow(mutator, type, size);
   char *next = object + bytes;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_try_new_slow(mutator, type, size);
-  CRADLE_UNPOISON(object, bytes);
+  CRADLE_UNPOISON(mutator, object, bytes);
   *(cradle_word *)object = type;
   mutator->free = next; /* last: docs/design/fast-path.md */
   memset(object + 8, 0, bytes - 8);
@@ -149,7 +149,7 @@ CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t ty
   char *object = mutator->free, *next = object + bytes;
   cradle_word *entry = mutator->registered;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator) || entry == mutator->registered_end)) return NULL;
-  CRADLE_UNPOISON(object, bytes);
+  CRADLE_UNPOISON(mutator, object, bytes);
   *(cradle_word *)object = type;
   *entry = (uintptr_t)object;
   mutator->registered = entry + 1;
@@ -187,7 +187,7 @@ CRADLE_INLINE cradle_reservation cradle_reserve(cradle_mutator *mutator, size_t 
   if (CRADLE_UNLIKELY(reservation.end > cradle_top(mutator))) return cradle_reserve_slow(mutator, size, false);
   mutator->free = reservation.end;
   if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;
-  CRADLE_UNPOISON(reservation.free, (size_t)(reservation.end - reservation.free));
+  CRADLE_UNPOISON(mutator, reservation.free, (size_t)(reservation.end - reservation.free));
   return reservation;
 }
 /* The same; the reservation's free is NULL when memory runs out. */
@@ -197,7 +197,7 @@ CRADLE_INLINE cradle_reservation cradle_try_reserve(cradle_mutator *mutator, siz
   if (CRADLE_UNLIKELY(reservation.end > cradle_top(mutator))) return cradle_reserve_slow(mutator, size, true);
   mutator->free = reservation.end;
   if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;
-  CRADLE_UNPOISON(reservation.free, (size_t)(reservation.end - reservation.free));
+  CRADLE_UNPOISON(mutator, reservation.free, (size_t)(reservation.end - reservation.free));
   return reservation;
 }
 /* Carves an object with undefined contents after the header out of the reservation, without a check. The sum of the rounded

@@ -1,0 +1,159 @@
+/* Weak sets: tables of objects that only the program holds. */
+#include <stdio.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include "tests/services.h"
+
+typedef struct swept {
+  size_t removed, calls;
+} swept;
+static void count_swept(void *data, size_t removed) {
+  ((swept *)data)->removed += removed;
+  ((swept *)data)->calls++;
+}
+static bool is_string(const void *object, const void *key) {
+  const string *s = object;
+  return s->length == strlen(key) && memcmp(s->byte, key, s->length) == 0;
+}
+static uint64_t hash_of(const char *text) {
+  uint64_t hash = 5381;
+  while (*text != '\0') hash = hash * 33 + (unsigned char)*text++;
+  return hash ^ hash >> 7;
+}
+
+static string *intern(fixture *f, cradle_weak_set *set, const char *text) CRADLE_MAY_COLLECT {
+  string *s = cradle_weak_set_find(set, hash_of(text), is_string, text);
+  if (s != NULL) return s;
+  s = cradle_new_array(f->m, T_STRING, strlen(text));
+  memcpy(s->byte, text, s->length);
+  assert_true(cradle_weak_set_add(set, hash_of(text), s));
+  return s;
+}
+
+static void an_intern_table(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++) {
+    fixture f;
+    swept told = {0, 0};
+    services_open(&f);
+    cradle_weak_set *set = cradle_weak_set_new(f.m, count_swept, &told);
+    {
+      enum { COUNT = 500 };
+      char text[20];
+      vector *keep = cradle_new_array(f.m, T_VECTOR, COUNT);
+      CRADLE_ROOT(f.m, keep);
+      for (size_t i = 0; i < COUNT; i++) {
+        snprintf(text, sizeof text, "symbol %zu", i);
+        string *s = intern(&f, set, text);
+        cradle_store(f.m, keep, &keep->item[i], s);
+        assert_ptr_equal(intern(&f, set, text), s);
+      }
+      age_for(&f, way);
+      assert_int_equal(cradle_weak_set_count(set), COUNT);
+      for (size_t i = 0; i < COUNT; i += 2) cradle_store(f.m, keep, &keep->item[i], NULL);
+      collect_by(&f, way);
+      if (way == BY_MINOR) cradle_collect_major(f.m); /* some were promoted when the nursery was full */
+      assert_int_equal(cradle_weak_set_count(set), COUNT / 2);
+      assert_int_equal(told.removed, COUNT / 2);
+      if (way == BY_MAJOR && !f.stressed) assert_int_equal(told.calls, 1);
+      for (size_t i = 0; i < COUNT; i++) {
+        snprintf(text, sizeof text, "symbol %zu", i);
+        assert_ptr_equal(cradle_weak_set_find(set, hash_of(text), is_string, text), keep->item[i]);
+      }
+      size_t found = 0;
+      cradle_weak_cursor cursor = {0, 0};
+      while (cradle_weak_set_next(set, &cursor) != NULL) found++;
+      assert_int_equal(found, COUNT / 2);
+      cradle_collect_compacting(f.m);
+      assert_ptr_equal(intern(&f, set, "symbol 7"), keep->item[7]);
+      assert_true(cradle_weak_set_remove(set, hash_of("symbol 7"), keep->item[7]));
+      assert_false(cradle_weak_set_remove(set, hash_of("symbol 7"), keep->item[7]));
+      assert_ptr_not_equal(intern(&f, set, "symbol 7"), keep->item[7]);
+      assert_int_equal(told.removed, COUNT / 2);
+    }
+    cradle_weak_set_free(set);
+    fixture_close(&f);
+  }
+}
+
+/* Bytes that malloc has given out; 0 where it does not tell. */
+static size_t allocated_bytes(void) {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+#else
+  return 0;
+#endif
+}
+
+/* The list of places with young objects does not grow with what was removed again. */
+static void a_set_that_is_used_without_collections(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
+    pair *p = new_pair(&f, NULL);
+    CRADLE_ROOT(f.m, p);
+    size_t before = allocated_bytes();
+    for (int i = 0; i < 1000000; i++) {
+      assert_true(cradle_weak_set_add(set, 42, p));
+      assert_true(cradle_weak_set_remove(set, 42, p));
+    }
+    assert_true(allocated_bytes() < before + ((size_t)1 << 20));
+    assert_true(cradle_weak_set_add(set, 42, p));
+    cradle_collect_minor(f.m);
+    assert_int_equal(cradle_weak_set_count(set), 1);
+    cradle_weak_set_free(set);
+  }
+  fixture_close(&f);
+}
+
+/* A set that grows and is asked between the increments of clearing. */
+static void a_set_in_use_while_it_is_cleared(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL), *other = cradle_weak_set_new(f.m, NULL, NULL);
+  {
+    enum { KEPT = 50 };
+    char text[20];
+    size_t next = 0;
+    vector *keep = cradle_new_array(f.m, T_VECTOR, KEPT);
+    CRADLE_ROOT(f.m, keep);
+    for (int round = 0; round < 8; round++)
+      do {
+        for (int n = 0; n < 20; n++, next++) {
+          snprintf(text, sizeof text, "%zu", next);
+          string *s = intern(&f, set, text);
+          if (next % 10 == 0) cradle_store(f.m, keep, &keep->item[next / 10 % KEPT], s);
+        }
+        for (size_t i = 0; i < KEPT; i++) {
+          const string *s = keep->item[i];
+          if (s == NULL) continue;
+          memcpy(text, s->byte, s->length);
+          text[s->length] = '\0';
+          assert_ptr_equal(cradle_weak_set_find(set, hash_of(text), is_string, text), s);
+        }
+        cradle_weak_cursor cursor = {0, 0};
+        for (const string *s; (s = cradle_weak_set_next(set, &cursor)) != NULL;)
+          assert_int_equal(cradle_type_of(s), T_STRING);
+      } while (!cradle_collect_step(f.m, 0));
+    cradle_weak_set_free(other);
+    cradle_collect_major(f.m);
+    assert_true(cradle_weak_set_count(set) <= KEPT);
+  }
+  cradle_weak_set_free(set);
+  fixture_close(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_intern_table),
+      cmocka_unit_test(a_set_that_is_used_without_collections),
+      cmocka_unit_test(a_set_in_use_while_it_is_cleared),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

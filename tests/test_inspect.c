@@ -283,7 +283,7 @@ static void roots_have_names(void **state) {
   static void *global_a, *global_b;
   pair *object = new_pair();
   reported[0] = NULL;
-  cradle_push(f.m, NULL);
+  cradle_push(f.m, object);
   cradle_push(f.m, NULL);
   cradle_push(f.m, object);
   cradle_push(f.m, NULL);
@@ -306,17 +306,18 @@ static void roots_have_names(void **state) {
     pair *inner = NULL;
     CRADLE_ROOT(f.m, inner);
     referrers r = who(object);
-    assert_int_equal(r.count, 7);
-    assert_referrer(&r.all[0], CRADLE_HOLDER_SHADOW_STACK, "shadow stack", 2);
-    assert_referrer(&r.all[1], CRADLE_HOLDER_SCOPED_ROOT, "scoped root", 1);
-    assert_int_equal(r.all[1].kind, CRADLE_KIND_VALUE);
-    assert_referrer(&r.all[2], CRADLE_HOLDER_SCOPED_ROOT, "scoped root", 2);
-    assert_ptr_equal(r.all[2].slot, &object);
-    assert_int_equal(r.all[2].kind, CRADLE_KIND_REFERENCE);
-    assert_referrer(&r.all[3], CRADLE_HOLDER_ROOT_RANGE, "root range", 1);
-    assert_referrer(&r.all[4], CRADLE_HOLDER_ROOT_RANGE, "values", 2);
-    assert_referrer(&r.all[5], CRADLE_HOLDER_GLOBAL_ROOT, "global root", 1);
-    assert_referrer(&r.all[6], CRADLE_HOLDER_OTHER_ROOT, "other root", 0);
+    assert_int_equal(r.count, 8);
+    assert_referrer(&r.all[0], CRADLE_HOLDER_SHADOW_STACK, "shadow stack", 0);
+    assert_referrer(&r.all[1], CRADLE_HOLDER_SHADOW_STACK, "shadow stack", 2);
+    assert_referrer(&r.all[2], CRADLE_HOLDER_SCOPED_ROOT, "scoped root", 1);
+    assert_int_equal(r.all[2].kind, CRADLE_KIND_VALUE);
+    assert_referrer(&r.all[3], CRADLE_HOLDER_SCOPED_ROOT, "scoped root", 2);
+    assert_ptr_equal(r.all[3].slot, &object);
+    assert_int_equal(r.all[3].kind, CRADLE_KIND_REFERENCE);
+    assert_referrer(&r.all[4], CRADLE_HOLDER_ROOT_RANGE, "root range", 1);
+    assert_referrer(&r.all[5], CRADLE_HOLDER_ROOT_RANGE, "values", 2);
+    assert_referrer(&r.all[6], CRADLE_HOLDER_GLOBAL_ROOT, "global root", 1);
+    assert_referrer(&r.all[7], CRADLE_HOLDER_OTHER_ROOT, "other root", 0);
     assert_null(r.all[0].object.object);
   }
   cradle_root_callback_set(f.heap, NULL, NULL);

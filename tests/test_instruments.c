@@ -533,6 +533,39 @@ static void broken_objects_are_named_with_their_holder(void **state) {
   cradle_pop(f.m);
 }
 
+static void *beside; /* an object's own, outside of it */
+static void trace_beside(void *object, cradle_visitor *visitor) {
+  (void)object;
+  cradle_visit_reference(visitor, &beside);
+}
+
+/* A slot before the items is none of them, and one outside the object has no word of it. */
+static void slots_that_are_no_items_are_named(void **state) {
+  (void)state;
+  uint32_t types[] = {
+      cradle_type_add(f.heap, &(cradle_type){.name = "mixed", .size = 24, .references = UINT64_C(1) << 2, .item_size = 8,
+                                             .items = CRADLE_ITEMS_REFERENCES, .length_offset = 8}),
+      cradle_type_add(f.heap, &(cradle_type){.name = "traced", .size = 16, .trace = trace_beside}),
+  };
+  cradle_push(f.m, cradle_new_array(f.m, types[0], 5));
+  cradle_push(f.m, cradle_new(f.m, types[1], 16));
+  cradle_collect_minor(f.m);
+  void *traced = (void *)(uintptr_t)*cradle_peek(f.m, 0), **mixed = (void **)(uintptr_t)*cradle_peek(f.m, 1);
+  mixed[2] = (void *)21;
+  TEXT(before, "no reference: 0x15 in word 2 of type %u (mixed) at %p; last", types[0], (void *)mixed);
+  assert_unsound("no reference: 0x15 in", before);
+  mixed[2] = NULL;
+  mixed[3] = (void *)21;
+  TEXT(item, "no reference: 0x15 in word 3 (item 0) of type %u (mixed) at %p; last", types[0], (void *)mixed);
+  assert_unsound("no reference: 0x15 in", item);
+  mixed[3] = NULL;
+  beside = (void *)21;
+  TEXT(outside, "in a slot that the trace callback visits at %p of type %u (traced) at %p; last", (void *)&beside, types[1], traced);
+  assert_unsound("no reference: 0x15 in", outside);
+  beside = NULL;
+  cradle_pop_many(f.m, 2);
+}
+
 static void a_missing_barrier_is_named(void **state) {
   (void)state;
   vector *holder = vector_with_pair();
@@ -625,6 +658,7 @@ int main(void) {
       cmocka_unit_test(where_no_object_was),
       cmocka_unit_test(poison_says_why),
       WITH_HEAP(broken_objects_are_named_with_their_holder),
+      WITH_HEAP(slots_that_are_no_items_are_named),
       WITH_HEAP(a_missing_barrier_is_named),
       WITH_HEAP(roots_are_named),
       cmocka_unit_test(a_stale_slot_is_found),

@@ -5,7 +5,7 @@
 
 /* Sums of the events of a heap's life, and the last of each kind. */
 typedef struct seen {
-  uint64_t promoted_objects, promoted_bytes, marked_objects, marked_bytes, freed_objects, freed_bytes, steps;
+  uint64_t promoted_objects, promoted_bytes, marked_objects, marked_bytes, freed_objects, freed_bytes, steps, step_ns;
   uint64_t taken, given_back, arenas, idle_arenas;
   cradle_phase phase;
   bool phases_follow, major_ended; /* since the last event of arenas */
@@ -25,7 +25,7 @@ static void see(void *data, const cradle_event *event) {
     case CRADLE_EVENT_MAJOR_BEGIN:
       s->phase = CRADLE_PHASE_MARKING;
       s->phases_follow = true;
-      s->steps = s->marked_objects = s->marked_bytes = s->freed_objects = s->freed_bytes = 0;
+      s->steps = s->marked_objects = s->marked_bytes = s->freed_objects = s->freed_bytes = s->step_ns = 0;
       s->classes = 0;
       break;
     case CRADLE_EVENT_STEP_END:
@@ -35,6 +35,7 @@ static void see(void *data, const cradle_event *event) {
       s->marked_bytes += event->u.step.marked_bytes;
       s->freed_objects += event->u.step.freed_objects;
       s->freed_bytes += event->u.step.freed_bytes;
+      s->step_ns += event->u.step.duration_ns;
       s->steps++;
       break;
     case CRADLE_EVENT_ARENAS:
@@ -101,6 +102,7 @@ static void increments_say_what_they_did(void **state) {
     assert_int_equal(all.freed_bytes, used - fixture_stats(&f).old_bytes);
     const cradle_event *end = &all.last[CRADLE_EVENT_MAJOR_END];
     assert_int_equal(end->u.major.number, majors + 1);
+    assert_int_equal(end->u.major.duration_ns, all.step_ns);
     assert_int_equal(end->u.major.used_before, used);
     assert_int_equal(end->u.major.used_after, fixture_stats(&f).old_bytes);
     assert_int_equal(end->u.major.threshold_bytes, fixture_stats(&f).threshold_bytes);

@@ -1,0 +1,498 @@
+/* The log's files: what can go wrong with one, who may write it, and what forks and exits leave in it. */
+#include "tests/log_fixture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+/* --- what can go wrong --- */
+
+static void nothing_asked_for_is_no_log(void **state) {
+  (void)state;
+  assert_null(crd_log_open(NULL, (cradle_listener){0}));
+  assert_null(crd_log_open("", (cradle_listener){0}));
+}
+
+static void an_unwritable_path_is_told_once(void **state) {
+  char selection[300];
+  (void)state;
+  snprintf(selection, sizeof selection, "gc:%s/no/such/folder/%%d.log", folder);
+  char *text = errors_of(open_and_live, selection);
+  assert_has(text, "/no/such/folder/");
+  assert_lacks(text, "%d");
+  assert_has(text, "No such file or directory");
+  assert_int_equal(count_of(text, "\n"), 1);
+  free(text);
+}
+
+static void a_missing_name_is_told(void **state) {
+  (void)state;
+  char *text = errors_of(open_and_live, (char *)(uintptr_t) "gc:");
+  assert_string_equal(text, "cradle: CRADLE_LOG=gc:: names no file; there will be no log\n");
+  free(text);
+}
+
+static void a_prefix_of_nothing_is_told(void **state) {
+  char selection[300];
+  (void)state;
+  snprintf(selection, sizeof selection, "jit:%s", fresh_name(".log"));
+  char *text = errors_of(open_and_live, selection);
+  assert_has(text, "jit: no section begins so, and no form has this name (text, json or trace; ");
+  assert_int_equal(count_of(text, "\n"), 1);
+  free(text);
+}
+
+static void fill_disk(void *data) {
+  crd_log *log = crd_log_open(":/dev/full", (cradle_listener){no_listener, data});
+  assert_non_null(log);
+  errno = 77;
+  for (int i = 0; i < 1000; i++) send_minor(log);
+  assert_int_equal(errno, 77);
+  send_life(log);
+}
+
+static void a_full_disk_stops_the_log_only(void **state) {
+  int events = 0;
+  (void)state;
+  char *text = errors_of(fill_disk, &events);
+  assert_string_equal(text,
+                      "cradle: CRADLE_LOG: /dev/full: No space left on device; the log stops\n");
+  assert_int_equal(events, 4000 + 14);
+  free(text);
+}
+
+static void lose_reader(void *data) {
+  char path[300];
+  snprintf(path, sizeof path, "%s", (const char *)data);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  crd_log *log = open_log(":", path);
+  close(reader);
+  signal(SIGPIPE, SIG_DFL);
+  send_life(log);
+}
+
+static void a_reader_that_goes_away_stops_the_log_only(void **state) {
+  (void)state;
+  char *text = errors_of(lose_reader, (char *)(uintptr_t)fresh_name(".fifo"));
+  assert_has(text, "Broken pipe; the log stops\n");
+  free(text);
+}
+
+/* Lives in a child that may write files of one kilobyte, with its standard error in a pipe. */
+static int live_with_small_files(const char *path, int error) {
+  const struct rlimit small = {1024, 1024};
+  dup2(error, STDERR_FILENO);
+  setrlimit(RLIMIT_FSIZE, &small);
+  signal(SIGXFSZ, SIG_DFL);
+  send_life(open_log(":", path));
+  return 0;
+}
+
+static void a_limit_on_files_stops_the_log_only(void **state) {
+  const char *path = fresh_name(".log");
+  char said[600] = "";
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) _exit(live_with_small_files(path, ends[1]));
+  assert_int_equal(wait_for(child), 0);
+  close(ends[1]);
+  assert_true(read(ends[0], said, sizeof said - 1) > 0);
+  close(ends[0]);
+  assert_has(said, "File too large; the log stops\n");
+}
+
+/* The program's own signal, which it has blocked, is still there after a write of ours that fails. */
+static void a_signal_that_waited_stays(void **state) {
+  static const int signals[] = {SIGPIPE, SIGXFSZ};
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  close(ends[0]);
+  for (int i = 0; i < 2; i++) {
+    sigset_t one, before, pending;
+    sigemptyset(&one);
+    sigaddset(&one, signals[i]);
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    raise(signals[i]);
+    assert_int_equal(crd_write_quietly(ends[1], "x", 1), -1);
+    assert_int_equal(errno, EPIPE);
+    sigpending(&pending);
+    assert_true(sigismember(&pending, signals[i]));
+    assert_false(sigismember(&pending, signals[!i]));
+    assert_int_equal(sigtimedwait(&one, NULL, &(struct timespec){0, 0}), signals[i]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  }
+  close(ends[1]);
+}
+
+/* --- files --- */
+
+static void d_is_the_process(void **state) {
+  char path[300], expected[300];
+  (void)state;
+  snprintf(path, sizeof path, "%s/pid-%%d-%%d.log", folder);
+  snprintf(expected, sizeof expected, "%s/pid-%d-%d.log", folder, (int)getpid(), (int)getpid());
+  send_life(open_log(":", path));
+  free(must_read(expected));
+}
+
+static void an_old_log_is_replaced(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  write_old(path);
+  send_life(open_log(":", path));
+  char *text = must_read(path);
+  assert_lacks(text, "yesterday's");
+  free(text);
+}
+
+static void heaps_of_a_process_share_the_file(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *first = open_log(":", path), *second = open_log(":", path);
+  send_life(second);
+  send_life(first);
+  send_life(open_log(":", path));
+  char *text = must_read(path);
+  assert_int_equal(count_of(text, "] {gc-heap-end"), 3);
+  free(text);
+}
+
+static void a_file_that_another_process_writes_is_kept(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log(":", path);
+  send_life(open_log(":", path));
+  pid_t child = fork();
+  if (child == 0) execl("/proc/self/exe", "test_log_files", "--live", path, (char *)NULL);
+  assert_int_equal(wait_for(child), 0);
+  send_life(log);
+  char *text = must_read(path);
+  assert_int_equal(count_of(text, "] {gc-heap-end"), 3);
+  free(text);
+}
+
+static pid_t child_that_waits(const int *ends) {
+  char byte;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child != 0) return child;
+  close(ends[1]);
+  _exit((int)read(ends[0], &byte, 1));
+}
+
+static bool is_locked(const char *path) {
+  int file = open(path, O_WRONLY);
+  assert_true(file >= 0);
+  bool locked = flock(file, LOCK_EX | LOCK_NB) != 0;
+  close(file);
+  return locked;
+}
+
+/* It has the descriptor, but the log is complete. */
+static void a_child_keeps_no_lock(void **state) {
+  const char *path = fresh_name(".log");
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  crd_log *log = open_log(":", path);
+  pid_t child = child_that_waits(ends);
+  send_life(log);
+  assert_false(is_locked(path));
+  close(ends[1]);
+  assert_int_equal(wait_for(child), 0);
+  close(ends[0]);
+}
+
+static void a_child_does_not_give_back_its_parents_lock(void **state) {
+  char selection[300], path[300];
+  (void)state;
+  snprintf(selection, sizeof selection, "%s/lock-%%d.log", folder);
+  snprintf(path, sizeof path, "%s/lock-%d.log", folder, (int)getpid());
+  crd_log *log = open_log(":", selection);
+  fflush(NULL);
+  for (int i = 0; i < 2; i++) {
+    pid_t child = fork();
+    if (child == 0) {
+      if (i == 1) send_minor(log); /* into a file of its own */
+      crd_log_close(log);
+      _exit(0);
+    }
+    assert_int_equal(wait_for(child), 0);
+    assert_true(is_locked(path));
+  }
+  send_life(log);
+}
+
+static void long_logs_are_whole(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("gc:", path);
+  for (int i = 0; i < 5000; i++) send_minor(log);
+  send_life(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 10000 + 11);
+  assert_int_equal(count_of(text, "time taken: 0.000012345\n"), 5001);
+  free(text);
+}
+
+static void a_note_longer_than_the_buffer_is_whole(void **state) {
+  const char *path = fresh_name(".log");
+  size_t length = 300000;
+  char *note = malloc(length + 1);
+  (void)state;
+  memset(note, 'n', length);
+  note[length] = '\0';
+  crd_log *log = open_log(":", path);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {note, 0, 0}});
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_has(text, note);
+  assert_has(text, "n\n[");
+  assert_int_equal(read_sections(text), 2);
+  free(note);
+  free(text);
+}
+
+static void write_without_standard_error(const char *path) {
+  close(STDERR_FILENO);
+  crd_log *log = open_log(":", path);
+  if (write(STDERR_FILENO, "the program's\n", 14) >= 0) _exit(1);
+  send_life(log);
+  _exit(0);
+}
+
+static void a_closed_standard_error_is_not_the_log(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) write_without_standard_error(path);
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 12);
+  assert_lacks(text, "the program's");
+  free(text);
+}
+
+/* --- fork and exit --- */
+
+static void a_child_writes_nothing_twice(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log(":", path);
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    send_life(log);
+    exit(0); /* with what a normal end writes */
+  }
+  assert_int_equal(wait_for(child), 0);
+  send_life(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 12 + 2);
+  free(text);
+}
+
+static void a_child_that_only_exits_writes_nothing(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log(":", path);
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) exit(0);
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_string_equal(text, "");
+  free(text);
+  crd_log_close(log);
+}
+
+static void a_child_gets_its_own_file_with_d(void **state) {
+  char path[300], childs[300];
+  (void)state;
+  snprintf(path, sizeof path, "%s/fork-%%d.log", folder);
+  crd_log *log = open_log(":", path);
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  crd_log_close(log);
+  snprintf(childs, sizeof childs, "%s/fork-%d.log", folder, (int)child);
+  char *text = must_read(childs);
+  assert_int_equal(read_sections(text), 3);
+  assert_has(text, "{cradle-log");
+  free(text);
+}
+
+static void fork_on_stderr(void *data) {
+  crd_log *log = open_log(data, "-");
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    _exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  crd_log_close(log);
+}
+
+/* Its sections would be taken for its parent's. */
+static void a_child_has_its_own_label_on_standard_error(void **state) {
+  char label[60], *text = errors_of(fork_on_stderr, (char *)(uintptr_t) ":");
+  (void)state;
+  assert_int_equal(read_sections(text), 6);
+  const char *childs = strstr(strstr(text, "{cradle-log") + 1, "{cradle-log\nheap: ");
+  assert_non_null(childs);
+  assert_int_equal(sscanf(childs, "{cradle-log\nheap: %59s", label), 1);
+  assert_int_not_equal(strtol(label, NULL, 10), getpid());
+  assert_non_null(strstr(childs, "{gc-minor\nheap: "));
+  assert_int_equal(strncmp(strstr(childs, "{gc-minor\nheap: ") + 16, label, strlen(label)), 0);
+  free(text);
+  text = errors_of(fork_on_stderr, (char *)(uintptr_t) "trace:");
+  assert_int_equal(count_of(text, "\"process_name\""), 2);
+  assert_int_equal(strncmp(strchr(text, '\n'), "\n,{", 3), 0);
+  assert_int_equal(count_of(text, "\n,{"), count_of(text, "\n") - 1);
+  free(text);
+}
+
+static void a_normal_end_writes_the_rest(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(open_log(":", path));
+    exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 3);
+  free(text);
+}
+
+/* Takes the C library's place, and counts: who waits for a lock yields. */
+static int yields;
+int sched_yield(void) {
+  __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+
+static bool ends_with_its_yields;
+static void end_with_yields(void) {
+  if (ends_with_its_yields) _exit(yields != 0);
+}
+
+static void *log_until_it_stops(void *log) {
+  for (int i = 0; i < 1000; i++) send_minor(log);
+  return NULL;
+}
+
+/* The log is locked while it writes, and its pipe is full. */
+static void fork_while_a_thread_logs(void *status) {
+  const char *path = fresh_name(".fifo");
+  pthread_t thread;
+  int waiting = 0;
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  crd_log *log = open_log(":", path);
+  int bytes = fcntl(reader, F_SETPIPE_SZ, 4096);
+  pthread_create(&thread, NULL, log_until_it_stops, log);
+  while (ioctl(reader, FIONREAD, &waiting) == 0 && waiting < bytes) usleep(1000);
+  pid_t child = fork();
+  if (child == 0) {
+    yields = 0;
+    ends_with_its_yields = true;
+    exit(0);
+  }
+  *(int *)status = wait_for(child);
+  close(reader);
+  pthread_join(thread, NULL);
+  crd_log_close(log);
+}
+
+static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
+  int status = -1;
+  (void)state;
+  fflush(NULL);
+  free(errors_of(fork_while_a_thread_logs, &status));
+  assert_int_equal(status, 0);
+}
+
+static crd_log *log_at_exit;
+static void collect_at_exit(void) {
+  send_minor(log_at_exit);
+}
+
+/* An exit handler of the program runs after the log's when it was registered before. */
+static void what_comes_after_the_end_is_written_too(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) execl("/proc/self/exe", "test_log_files", "--collect-at-exit", path, (char *)NULL);
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 3);
+  free(text);
+}
+
+/* What tests run as another program. */
+static int act(const char *action, const char *path) {
+  if (strcmp(action, "--live") == 0) {
+    send_life(open_log(":", path));
+    return 0;
+  }
+  atexit(collect_at_exit);
+  log_at_exit = open_log(":", path);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(nothing_asked_for_is_no_log),
+      cmocka_unit_test(an_unwritable_path_is_told_once),
+      cmocka_unit_test(a_missing_name_is_told),
+      cmocka_unit_test(a_prefix_of_nothing_is_told),
+      cmocka_unit_test(a_full_disk_stops_the_log_only),
+      cmocka_unit_test(a_reader_that_goes_away_stops_the_log_only),
+      cmocka_unit_test(a_limit_on_files_stops_the_log_only),
+      cmocka_unit_test(a_signal_that_waited_stays),
+      cmocka_unit_test(d_is_the_process),
+      cmocka_unit_test(an_old_log_is_replaced),
+      cmocka_unit_test(heaps_of_a_process_share_the_file),
+      cmocka_unit_test(a_file_that_another_process_writes_is_kept),
+      cmocka_unit_test(a_child_keeps_no_lock),
+      cmocka_unit_test(a_child_does_not_give_back_its_parents_lock),
+      cmocka_unit_test(long_logs_are_whole),
+      cmocka_unit_test(a_note_longer_than_the_buffer_is_whole),
+      cmocka_unit_test(a_closed_standard_error_is_not_the_log),
+      cmocka_unit_test(a_child_writes_nothing_twice),
+      cmocka_unit_test(a_child_that_only_exits_writes_nothing),
+      cmocka_unit_test(a_child_gets_its_own_file_with_d),
+      cmocka_unit_test(a_child_has_its_own_label_on_standard_error),
+      cmocka_unit_test(a_normal_end_writes_the_rest),
+      cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
+      cmocka_unit_test(what_comes_after_the_end_is_written_too),
+  };
+  atexit(end_with_yields); /* before the logs', so that it runs after them */
+  if (argc == 3) return act(argv[1], argv[2]);
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

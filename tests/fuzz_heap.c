@@ -12,9 +12,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz_system.h"
-
-#define MODEL_OF_BYTES
-#include "test_model.c"
+#include "tests/model_operations.h"
 
 #define BYTES_MOST 4096
 
@@ -93,6 +91,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   open_world(&w, data[2] % 3, &options);
   w.choice = data + 4;
   w.choices_end = data + size;
+  w.before_look = system_heal; /* looking needs memory itself */
   start_mutator(&w);
   fuzz_steps(&w);
   system_heal();

@@ -1,4 +1,4 @@
-/* The random mutator's part for identity, pins, handles and prebuilt objects; included by test_model.c after its world.
+/* The random mutator's part for identity, pins, handles and prebuilt objects; included by tests/model.h after its world.
  *
  * Pins, handles and prebuilt objects are further roots of the model. A pin also has the address that must hold; objects that
  * were asked have a hash and an id to keep; and when an object is gone, so is its id.

@@ -40,9 +40,10 @@ static bool put(const char *path, size_t number) {
   return fclose(file) == 0 && written;
 }
 
+/* As it was before the first of these tests: one that fails keeps pages of the pool, which are counted until the program ends. */
 static int remember_pool(void **state) {
-  static size_t total;
-  total = number_in("/proc/meminfo", "HugePages_Total:");
+  static size_t total = SIZE_MAX;
+  if (total == SIZE_MAX) total = number_in("/proc/meminfo", "HugePages_Total:");
   *state = &total;
   return 0;
 }

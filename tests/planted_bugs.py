@@ -33,6 +33,8 @@ INSTRUMENTS = {
 }
 ASAN = "AddressSanitizer, stress, quarantine"
 VALGRIND = "valgrind, stress, quarantine"
+# What valgrind must say of a stale reference besides its use: the collection that moved the object, and the allocation.
+STALE_STACKS = re.compile(r"inside a block of size 32 free'd\n.*?collect_minor.*?Block was alloc'd at\n.*?planted_bugs\.c:", re.DOTALL)
 UNDER_VALGRIND = ["valgrind", "-q", "--num-callers=50", "--exit-on-first-error=yes", "--error-exitcode=9"]
 TOLD = re.compile(r"^planted: (.*?) after (\d+) allocations:", re.MULTILINE)
 FRAME = re.compile(r"^(\S+)\(\+0x([0-9a-f]+)\)")
@@ -199,6 +201,8 @@ def main():
             failures.append(f"{name}: no instrument caught it")
         elif lines_known and not any(o.line in stops for o in caught):
             failures.append(f"{name}: caught at {sorted({o.line for o in caught}, key=str)}, but marked are {sorted(stops)}")
+        if name == "missing_root_local" and VALGRIND in outcomes and not STALE_STACKS.search(outcomes[VALGRIND].output):
+            failures.append(f"{name}: valgrind does not tell collection and allocation: {outcomes[VALGRIND].output}")
         for outcome in outcomes.values():
             if outcome.kind.startswith("exit status"):
                 failures.append(f"{name}: {outcome.kind}, without a word: {outcome.output[-300:]}")

@@ -1,9 +1,9 @@
 /* The log's files: what can go wrong with one, who may write it, and what forks and exits leave in it. */
 #include "tests/log_fixture.h"
+#include "tests/yields.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -386,18 +386,6 @@ static void a_normal_end_writes_the_rest(void **state) {
   char *text = must_read(path);
   assert_int_equal(read_sections(text), 3);
   free(text);
-}
-
-/* Takes the C library's place, and counts: who waits for a lock yields. */
-static int yields;
-int sched_yield(void) {
-  __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
-  return 0;
-}
-
-static bool ends_with_its_yields;
-static void end_with_yields(void) {
-  if (ends_with_its_yields) _exit(yields != 0);
 }
 
 static void *log_until_it_stops(void *log) {

@@ -11,10 +11,10 @@
 #include "runtime/histogram.h"
 #include "runtime/report.h"
 #include "runtime/utilisation.h"
+#include "tests/yields.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -362,18 +362,6 @@ static void the_summary_is_printed_once(void **state) {
     assert_non_null(strstr(text, "utilisation"));
     if (end == FREED && strstr(text, "huge pages          not known") == NULL) assert_non_null(strstr(text, " resident in arenas\n"));
   }
-}
-
-/* Takes the C library's place, and counts: who waits for a lock yields. */
-static int yields;
-int sched_yield(void) {
-  __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
-  return 0;
-}
-
-static bool ends_with_its_yields;
-static void end_with_yields(void) {
-  if (ends_with_its_yields) _exit(yields != 0);
 }
 
 static int status_of_a_child(void) {

@@ -36,7 +36,7 @@
 
 CRADLE_BEGIN_DECLS
 
-/* Tells AddressSanitizer or valgrind that the bytes from address on may be used. */
+/* Tells AddressSanitizer or valgrind that size bytes from address on may be used. Does not collect. */
 #ifdef CRADLE_ASAN
 void __asan_unpoison_memory_region(void const volatile *address, size_t size);
 #define CRADLE_UNPOISON(mutator, address, size) __asan_unpoison_memory_region((address), (size))

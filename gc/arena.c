@@ -207,8 +207,11 @@ static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool
 
 uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
   ASSERT(count > 0, "an empty run");
-  *clean = true;
-  return count <= ARENA_PAGES ? take_small(arenas, count, keep, clean) : take_big(arenas, count, keep, clean);
+  for (;;) {
+    *clean = true;
+    uint32_t page = count <= ARENA_PAGES ? take_small(arenas, count, keep, clean) : take_big(arenas, count, keep, clean);
+    if (page != PAGE_NONE || !crd_arenas_open_oldest(arenas)) return page;
+  }
 }
 
 void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count) {

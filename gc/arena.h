@@ -79,6 +79,15 @@ typedef struct crd_arena_demand {
   uint32_t peak, previous; /* most arenas in use at once: in the present epoch, in the one before */
 } crd_arena_demand;
 
+/* Where a large object was that died, with a quarantine; gc/closed.c. */
+typedef struct crd_closed_run {
+  uint32_t page, pages; /* of the object */
+  uint32_t closed;      /* the last so many of them */
+  uint32_t type;
+  bool swept;           /* by a major collection, else freed by a minor one */
+  uint64_t collection;  /* the minor collection that did, or the last one before the sweep */
+} crd_closed_run;
+
 typedef struct crd_arenas {
   uintptr_t base;
   crd_arena *meta;
@@ -103,6 +112,8 @@ typedef struct crd_arenas {
   crd_arena_demand demand;
   uint64_t taken_total, given_back_total;
   bool rotating;              /* there is a quarantine: see [arena.3] */
+  crd_closed_run *runs;       /* ring of what is or was closed [closed.1]; NULL: there is no quarantine */
+  uint32_t first_run, run_count, closed_pages;
 } crd_arenas;
 
 static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
@@ -128,14 +139,29 @@ uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count);
 uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most);
 /* The same for those of the count arenas from first on that are FREE. */
 uint32_t crd_arenas_release_at(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep);
-/* With a quarantine: gives an arena back that has just been emptied, so that a stale reference into it faults, once keep others
- * are FREE. Where those are not to be had, it stays. */
-void crd_arenas_quarantine(crd_arenas *arenas, uint32_t index, uint32_t keep);
-/* The same for those that recent demand does not explain: what lay empty for a while beyond keep. now_ns never goes back. */
+/* With a quarantine: gives those of count arenas back that have just been emptied, so that a stale reference into them faults, as
+ * far as keep others are FREE then. */
+void crd_arenas_quarantine(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep);
+/* As crd_arenas_release, those that recent demand does not explain: what lay empty for a while beyond keep. now_ns never goes
+ * back. */
 uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, uint32_t most);
 /* Drops the contents of the FREE arenas, but not of a pool's, and keeps them committed: a fork has nothing to share there, and
  * what is resident is little. */
 void crd_arenas_discard_free(crd_arenas *arenas);
+
+/* --- closed runs, with a quarantine (gc/closed.c) --- */
+
+/* false: memory was refused. */
+bool crd_arenas_closing_init(crd_arenas *arenas);
+void crd_arenas_closing_fini(crd_arenas *arenas);
+/* In place of giving a run back, exactly as it was taken: closes it for a while. keep arenas stay FREE. */
+void crd_arenas_close(crd_arenas *arenas, crd_closed_run run, uint32_t keep);
+/* Gives the oldest back to be used again, where memory is short. false: none is closed. */
+bool crd_arenas_open_oldest(crd_arenas *arenas);
+/* Gives all of them back; arenas that they were all of become inaccessible. */
+void crd_arenas_retire_closed(crd_arenas *arenas, uint32_t keep);
+/* The run that an address lies in where it is inaccessible, or NULL. Fit for signal handlers. */
+const crd_closed_run *crd_arenas_closed_at(const crd_arenas *arenas, uintptr_t address);
 
 /* --- runs of pages (gc/arena.c) --- */
 

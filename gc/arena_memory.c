@@ -89,7 +89,7 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
   arenas->limit = arenas->capacity;
   arenas->rotating = options->quarantine != 0;
   arenas->states = calloc(arenas->capacity, 2);
-  if (arenas->states == NULL) {
+  if (arenas->states == NULL || (arenas->rotating && !crd_arenas_closing_init(arenas))) {
     crd_arenas_fini(arenas);
     return false;
   }
@@ -100,6 +100,7 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
 }
 
 void crd_arenas_fini(crd_arenas *arenas) {
+  crd_arenas_closing_fini(arenas);
   unreserve(arenas);
   free(arenas->states);
   memset(arenas, 0, sizeof *arenas);
@@ -202,7 +203,7 @@ static bool commit_some(crd_arenas *arenas, uint32_t wanted) {
 
 bool crd_arenas_ensure_free(crd_arenas *arenas, uint32_t count) {
   while (arenas->free_count < count)
-    if (!commit_some(arenas, count - arenas->free_count)) return false;
+    if (!commit_some(arenas, count - arenas->free_count) && !crd_arenas_open_oldest(arenas)) return false;
   return true;
 }
 
@@ -308,9 +309,12 @@ uint32_t crd_arenas_release_at(crd_arenas *arenas, uint32_t first, uint32_t coun
   return release_between(arenas, first, first + count, keep, count);
 }
 
-void crd_arenas_quarantine(crd_arenas *arenas, uint32_t index, uint32_t keep) {
-  if (arenas->states[index] == ARENA_FREE && crd_arenas_ensure_free(arenas, keep + 1))
-    (void)crd_arenas_release_at(arenas, index, 1, keep);
+void crd_arenas_quarantine(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep) {
+  uint32_t emptied = 0;
+  for (uint32_t i = first; i < first + count; i++) emptied += arenas->states[i] == ARENA_FREE;
+  if (emptied == 0) return;
+  (void)crd_arenas_ensure_free(arenas, keep + emptied); /* as many as there are */
+  (void)crd_arenas_release_at(arenas, first, count, keep);
 }
 
 /* Arenas that the recent past had in use beyond those that are now. */

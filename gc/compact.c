@@ -286,7 +286,7 @@ static void release_small(compact_context *context, uint32_t page) {
       }
       bits.allocated[i] &= ~(word & -word);
       gone++;
-      if (heap->options.verify || heap->options.stress_period != 0) poison(object, class->bytes);
+      if (heap_poisons(heap)) poison(object, class->bytes);
     }
   old->used_bytes -= gone * class->bytes;
   old->class_used[entry->size_class] -= gone * class->bytes;
@@ -296,6 +296,13 @@ static void release_small(compact_context *context, uint32_t page) {
     entry->next = old->allocators[entry->size_class].partial;
     old->allocators[entry->size_class].partial = page;
   }
+}
+
+static void release_large(compact_context *context, uint32_t page) {
+  crd_old *old = &context->heap->old;
+  size_t bytes = (size_t)arenas_page(&old->arenas, page)->pages << PAGE_SHIFT;
+  if (heap_poisons(context->heap)) poison(old_page_start(old, page), bytes);
+  crd_old_free_large(old, page);
 }
 
 static void release(compact_context *context) {
@@ -310,11 +317,11 @@ static void release(compact_context *context) {
       if (arenas_page(&old->arenas, page)->state == PAGE_SMALL)
         release_small(context, page);
       else if (*old_page_start(old, page) & HEADER_FORWARDED)
-        crd_old_free_large(old, page);
+        release_large(context, page);
     }
     if (old->arenas.states[arena] != ARENA_FREE) continue;
     context->emptied++;
-    if (quarantine_is_on(context->heap)) crd_arenas_quarantine(&old->arenas, arena, old->reserve);
+    if (quarantine_is_on(context->heap)) crd_arenas_quarantine(&old->arenas, arena, 1, old->reserve);
   }
 }
 
@@ -326,6 +333,7 @@ static void run(compact_context *context, bool all) {
   crd_event_simple(heap, CRADLE_EVENT_COMPACT_BEGIN);
   PROBE1(compact_begin, heap);
   crd_old_retire(&heap->old);
+  crd_arenas_retire_closed(&heap->old.arenas, heap->old.reserve); /* else their arenas could not be emptied */
   choose(context, all);
   withdraw(context);
   evacuate(context);

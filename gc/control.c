@@ -30,7 +30,9 @@ static bool leaves(const cradle_heap *heap, size_t max, size_t arenas) {
 static void make_fit(cradle_mutator *mutator, size_t max) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   cradle_collect_minor(mutator);
+  crd_arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
   if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes))) cradle_collect_full(mutator);
+  crd_arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
   if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes))) cradle_collect_compacting(mutator);
 }
 

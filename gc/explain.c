@@ -23,11 +23,15 @@ const char *crd_poison_cause(uint64_t word) {
   return NULL;
 }
 
-static void explain_object(crd_text *text, const cradle_heap *heap, const crd_quarantined *found, uintptr_t address) {
-  const char *name = found->type < heap->types.count ? heap->types.types[found->type].name : NULL;
+static void add_stale(crd_text *text, const cradle_heap *heap, uint32_t type) {
+  const char *name = type < heap->types.count ? heap->types.types[type].name : NULL;
   crd_text_add(text, "stale reference to a ");
   crd_text_add(text, name != NULL ? name : "type ");
-  if (name == NULL) crd_text_number(text, found->type);
+  if (name == NULL) crd_text_number(text, type);
+}
+
+static void explain_object(crd_text *text, const cradle_heap *heap, const crd_quarantined *found, uintptr_t address) {
+  add_stale(text, heap, found->type);
   crd_text_add(text, " (object at ");
   crd_text_hex(text, (uintptr_t)found->object);
   crd_text_add(text, found->moved_to != 0 ? ", moved by" : ", died in");
@@ -36,6 +40,17 @@ static void explain_object(crd_text *text, const cradle_heap *heap, const crd_qu
   if (found->moved_to != 0) crd_text_add(text, " to "), crd_text_hex(text, found->moved_to);
   crd_text_add(text, "), at its word ");
   crd_text_number(text, (address - (uintptr_t)found->object) / 8);
+}
+
+static void explain_closed(crd_text *text, const cradle_heap *heap, const crd_closed_run *run, uintptr_t address) {
+  uintptr_t object = arenas_page_address(&heap->old.arenas, run->page);
+  add_stale(text, heap, run->type);
+  crd_text_add(text, " (large object at ");
+  crd_text_hex(text, object);
+  crd_text_add(text, run->swept ? ", died; swept after minor collection " : ", died in minor collection ");
+  crd_text_number(text, run->collection);
+  crd_text_add(text, "), at its word ");
+  crd_text_number(text, (address - object) / 8);
 }
 
 static bool explain(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
@@ -47,6 +62,12 @@ static bool explain(crd_text *text, const cradle_heap *heap, uintptr_t address, 
     crd_text_hex(text, address);
     crd_text_add(text, " was used as a reference: it was read from ");
     crd_text_add(text, poison);
+    return true;
+  }
+  const crd_closed_run *closed = crd_arenas_closed_at(&heap->old.arenas, address);
+  if (closed != NULL) {
+    *collection = closed->collection;
+    explain_closed(text, heap, closed, address);
     return true;
   }
   if (arenas_contain(&heap->old.arenas, address) && !arenas_are_committed(&heap->old.arenas, address)) {

@@ -161,6 +161,7 @@ typedef struct crd_stress {
   uint64_t number;      /* of the last collection, those that were left out counted */
   uint64_t collections; /* that took place */
   uint64_t majors;      /* of these, full ones */
+  bool judged;
 } crd_stress;
 
 typedef struct crd_global_root {
@@ -406,6 +407,15 @@ bool crd_stress_point(cradle_heap *heap, cradle_stress place);
 void crd_stress_judge(cradle_heap *heap);
 static inline bool stress_is_on(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(heap->options.stress_period != 0);
+}
+/* Whether what died or moved is poisoned, at a cost: one of the instruments that can tell is on. */
+static inline bool heap_poisons(const cradle_heap *heap) {
+  return CRADLE_UNLIKELY(stress_is_on(heap) || quarantine_is_on(heap) || heap->options.verify);
+}
+static inline crd_remains heap_remains(const cradle_heap *heap, bool swept) {
+  uint64_t poison = swept ? POISON_SWEPT : POISON_NURSERY;
+  uint64_t collection = heap->stats.minor_collections + !swept; /* the running one is not counted yet */
+  return (crd_remains){heap_poisons(heap) ? poison : 0, collection, swept};
 }
 
 /* --- others --- */

@@ -65,10 +65,6 @@ static void send_end(cradle_heap *heap) {
                                                    crd_used_bytes(heap), heap->pacing.threshold, major->work_ns}});
 }
 
-static cradle_word poison_of(const cradle_heap *heap) {
-  return heap->options.stress_period != 0 || heap->options.verify ? POISON_SWEPT : 0;
-}
-
 static void advance(cradle_heap *heap, crd_budget budget) {
   crd_major *major = &heap->major;
   if (major->phase == MAJOR_MARKING) {
@@ -76,7 +72,7 @@ static void advance(cradle_heap *heap, crd_budget budget) {
   } else if (major->phase == MAJOR_CLEARING) {
     if (crd_death_clear(heap, &budget)) begin_sweeping(heap);
   } else if (crd_ids_purge(heap, &major->purge_id, budget.deadline_ns) &&
-             crd_sweep_some(&heap->old, &major->sweep_page, poison_of(heap), budget.deadline_ns, &major->swept)) {
+             crd_sweep_some(&heap->old, &major->sweep_page, heap_remains(heap, true), budget.deadline_ns, &major->swept)) {
     end_cycle(heap);
   }
 }

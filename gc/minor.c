@@ -339,7 +339,7 @@ static uint64_t settle_large(cradle_heap *heap) {
     crd_page *entry = arenas_page(arenas, page);
     next = entry->next;
     if (entry->state == PAGE_LARGE_YOUNG) {
-      crd_old_free_large(&heap->old, page);
+      crd_old_bury_large(&heap->old, page, heap_remains(heap, false));
       continue;
     }
     entry->state = PAGE_LARGE;

@@ -1,5 +1,6 @@
 /* Quarantine: what a minor collection emptied becomes inaccessible, so that the use of a reference that was not updated faults
- * where it happens.
+ * where it happens. (Of the old generation, large objects that died are closed, gc/closed.c, and arenas that a compaction emptied
+ * given back.)
  *
  * The nursery is then a window that moves through a ring of pages. After a minor collection the pages that were filled are
  * closed and the window goes on behind them; at the end of the ring it begins again, opening the oldest pages. So the fewer bytes
@@ -55,7 +56,8 @@ static bool open_pages(crd_quarantine *quarantine, char *from, char *to) {
 }
 
 static bool has_memory(const crd_arenas *arenas, uintptr_t address) {
-  return address % 8 == 0 && arenas_contain(arenas, address) && arenas_are_committed(arenas, address);
+  return address % 8 == 0 && arenas_contain(arenas, address) && arenas_are_committed(arenas, address) &&
+         crd_arenas_closed_at(arenas, address) == NULL;
 }
 
 /* Where the object is now whose place in the nursery begins with this header, or NULL when it is none. */

@@ -196,7 +196,8 @@ void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, ui
   return (void *)address;
 }
 
-void crd_old_free_large(crd_old *old, uint32_t page) {
+/* Its pages are taken and no span's then. Returns their number. */
+static uint32_t take_out_large(crd_old *old, uint32_t page) {
   crd_page *entry = arenas_page(&old->arenas, page);
   uintptr_t address = arenas_page_address(&old->arenas, page);
   uint32_t pages = entry->pages;
@@ -204,9 +205,29 @@ void crd_old_free_large(crd_old *old, uint32_t page) {
   *entry = (crd_page){.state = PAGE_FREE};
   old->used_bytes -= (uint64_t)pages << PAGE_SHIFT;
   old->large_bytes -= (uint64_t)pages << PAGE_SHIFT;
+  return pages;
+}
+
+void crd_old_free_large(crd_old *old, uint32_t page) {
+  uint32_t pages = take_out_large(old, page);
   crd_arenas_give_back(&old->arenas, page, pages);
   if (pages > RETURNED_PAGES)
     (void)crd_arenas_release_at(&old->arenas, page / ARENA_PAGES, (pages + ARENA_PAGES - 1) / ARENA_PAGES, old->reserve);
+}
+
+void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains) {
+  cradle_word *object = old_page_start(old, page);
+  uint32_t type = (uint32_t)object[0];
+  size_t bytes = (size_t)arenas_page(&old->arenas, page)->pages << PAGE_SHIFT;
+  if (remains.poison != 0)
+    for (size_t i = 0; i < bytes / 8; i++) object[i] = remains.poison;
+  if (!old->arenas.rotating) {
+    crd_old_free_large(old, page);
+    return;
+  }
+  uint32_t pages = take_out_large(old, page);
+  crd_closed_run run = {.page = page, .pages = pages, .type = type, .swept = remains.swept, .collection = remains.collection};
+  crd_arenas_close(&old->arenas, run, old->reserve);
 }
 
 void crd_old_free_span(crd_old *old, uint32_t page) {

@@ -59,11 +59,19 @@ void crd_old_retire(crd_old *old);
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep);
 /* Of more than 32 MiB, the arenas go back to the system with it: malloc, too, keeps nothing above that for the next. */
 void crd_old_free_large(crd_old *old, uint32_t page);
+/* What is left of the dead. */
+typedef struct crd_remains {
+  cradle_word poison;  /* is written over them; 0: nothing is */
+  uint64_t collection; /* the minor collection that frees them, or the last one before the sweep that does */
+  bool swept;
+} crd_remains;
+/* The same of an object that died: with a quarantine its pages are closed. */
+void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains);
 
 /* Sweeping (gc/sweep.c): what is not marked is freed, mark bits become allocation bits. begin: marking is over, every span
  * waits to be swept. some: sweeps from *page on until the deadline (UINT64_MAX: none); true when no span waits any more. */
 void crd_sweep_begin(crd_old *old);
-bool crd_sweep_some(crd_old *old, uint32_t *page, cradle_word poison, uint64_t deadline_ns, crd_swept *swept);
+bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t deadline_ns, crd_swept *swept);
 
 /* The first page of the first span at or after page, or PAGE_NONE. */
 uint32_t crd_old_next_span(const crd_old *old, uint32_t page);

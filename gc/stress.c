@@ -58,14 +58,18 @@ bool crd_stress_point(cradle_heap *heap, cradle_stress place) {
   return collect(heap);
 }
 
-/* Only a run that was free to collect everywhere is judged, and only of a heap that was used. What moved nothing had no live
+/* Only a run that was free to collect everywhere is judged, once, and only of a heap that was used. What moved nothing had no live
  * object where it collected, or came to no point where it would have: most often its points lie where the program does no work. */
 void crd_stress_judge(cradle_heap *heap) {
   const crd_stress *stress = &heap->stress;
   const cradle_stats *stats = &heap->stats;
-  bool bounded = heap->options.stress_first != 0 || heap->options.stress_last != 0;
-  if (!stress_is_on(heap) || bounded || stats->allocated_bytes == 0) return;
-  if (stats->moved_objects != 0 || stats->moved_old_objects != 0) return;
+  bool bounded = heap->options.stress_first > 1 || heap->options.stress_last != 0;
+  if (!stress_is_on(heap) || stats->allocated_bytes == 0 || stress->judged) return;
+  heap->stress.judged = true;
+  if (stress->number < heap->options.stress_first)
+    crd_event_note(heap, "stress: the run ends before the collection that stress_first says", stress->number,
+                   heap->options.stress_first);
+  if (bounded || stats->moved_objects != 0 || stats->moved_old_objects != 0) return;
   crd_text text = {.length = 0};
   crd_text_add(&text, "stress: the run proves nothing, its ");
   crd_text_number(&text, stress->collections);

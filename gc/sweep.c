@@ -1,5 +1,5 @@
 /* Sweeping: mark bits become allocation bits, spans without live objects are given back, the others with room are listed for
- * their allocators. No object is touched. It goes span after span in increments; a span that waits is told by its epoch. */
+ * their allocators. No live object is touched. It goes span after span in increments; a span that waits is told by its epoch. */
 #include "gc/check.h"
 #include "gc/platform/pages.h"
 #include "gc/span.h"
@@ -15,12 +15,12 @@ static void poison_dead(const crd_old *old, uint32_t page, span_bits bits, uint3
     }
 }
 
-static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swept *swept) {
+static void sweep_small(crd_old *old, uint32_t page, crd_remains remains, crd_swept *swept) {
   crd_page *entry = arenas_page(&old->arenas, page);
   const crd_size_class *class = &old->classes.of[entry->size_class];
   span_bits bits = old_bits_of(old, page, entry->pages);
   uint32_t before = 0, live = 0;
-  if (poison != 0) poison_dead(old, page, bits, class->words, poison);
+  if (remains.poison != 0) poison_dead(old, page, bits, class->words, remains.poison);
   for (uint32_t i = 0; i < bits.words; i++) {
     before += (uint32_t)__builtin_popcountll(bits.allocated[i]);
     live += (uint32_t)__builtin_popcountll(bits.marks[i]);
@@ -42,7 +42,7 @@ static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swe
   }
 }
 
-static void sweep_large(crd_old *old, uint32_t page, crd_swept *swept) {
+static void sweep_large(crd_old *old, uint32_t page, crd_remains remains, crd_swept *swept) {
   uintptr_t address = arenas_page_address(&old->arenas, page);
   uint64_t *marks = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
   crd_page *entry = arenas_page(&old->arenas, page);
@@ -54,7 +54,7 @@ static void sweep_large(crd_old *old, uint32_t page, crd_swept *swept) {
   swept->freed_objects++;
   swept->freed_spans++;
   swept->freed_bytes += (uint64_t)entry->pages << PAGE_SHIFT;
-  crd_old_free_large(old, page);
+  crd_old_bury_large(old, page, remains);
 }
 
 void crd_sweep_begin(crd_old *old) {
@@ -64,7 +64,7 @@ void crd_sweep_begin(crd_old *old) {
   old->epoch++;
 }
 
-bool crd_sweep_some(crd_old *old, uint32_t *page, cradle_word poison, uint64_t deadline_ns, crd_swept *swept) {
+bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t deadline_ns, crd_swept *swept) {
   int countdown = deadline_ns == 0 ? 1 : CLOCK_SPANS;
   for (;;) {
     *page = crd_old_next_span(old, *page);
@@ -73,9 +73,9 @@ bool crd_sweep_some(crd_old *old, uint32_t *page, cradle_word poison, uint64_t d
     uint32_t pages = entry->pages;
     if (old_is_unswept(old, entry)) {
       if (entry->state == PAGE_SMALL)
-        sweep_small(old, *page, poison, swept);
+        sweep_small(old, *page, remains, swept);
       else
-        sweep_large(old, *page, swept);
+        sweep_large(old, *page, remains, swept);
     }
     *page += pages;
     if (--countdown > 0) continue;

@@ -238,7 +238,7 @@ static void commits_go_round(void **state) {
     uint32_t page = take(&arenas, ARENA_PAGES);
     crd_arenas_give_back(&arenas, page, ARENA_PAGES);
     given_back[i] = page / ARENA_PAGES;
-    crd_arenas_quarantine(&arenas, given_back[i], 1);
+    crd_arenas_quarantine(&arenas, given_back[i], 1, 1);
     assert_int_equal(arenas.states[given_back[i]], ARENA_RESERVED);
     assert_false(arenas_are_committed(&arenas, arenas_page_address(&arenas, page)));
     for (uint32_t before = i > LEAST ? i - LEAST : 0; before < i; before++) assert_int_not_equal(given_back[before], given_back[i]);
@@ -248,7 +248,7 @@ static void commits_go_round(void **state) {
   arenas.limit = arenas.committed_count; /* none can be had in its place: it stays */
   uint32_t page = take(&arenas, ARENA_PAGES);
   crd_arenas_give_back(&arenas, page, ARENA_PAGES);
-  crd_arenas_quarantine(&arenas, page / ARENA_PAGES, 1);
+  crd_arenas_quarantine(&arenas, page / ARENA_PAGES, 1, 1);
   assert_int_equal(arenas.states[page / ARENA_PAGES], ARENA_FREE);
   close_arenas(&arenas);
 }
@@ -263,7 +263,7 @@ static void rounds_end_with_the_reservation(void **state) {
     uint32_t page = take(&arenas, ARENA_PAGES);
     assert_int_equal(page / ARENA_PAGES, i % 8);
     crd_arenas_give_back(&arenas, page, ARENA_PAGES);
-    crd_arenas_quarantine(&arenas, page / ARENA_PAGES, 0);
+    crd_arenas_quarantine(&arenas, page / ARENA_PAGES, 1, 0);
     assert_int_equal(arenas.free_count, 0);
   }
   use(&arenas, 8);

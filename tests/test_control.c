@@ -205,7 +205,8 @@ static void it_bounds_the_threshold_and_what_is_kept(void **state) {
   text = NULL;
   cradle_collect_major(f.m);
   cradle_stats after = fixture_stats(&f);
-  assert_true(after.arenas_committed * after.arena_bytes > 10 * MIB); /* empty, and kept for what comes */
+  if (getenv("CRADLE_QUARANTINE") == NULL) /* with one, what is empty goes at once */
+    assert_true(after.arenas_committed * after.arena_bytes > 10 * MIB); /* empty, and kept for what comes */
   assert_true(cradle_heap_set_max(f.m, 10 * MIB, NULL));
   assert_true(fixture_stats(&f).arenas_committed * after.arena_bytes <= 10 * MIB);
   assert_int_equal(fixture_stats(&f).major_collections, after.major_collections); /* they go without one */

@@ -258,12 +258,17 @@ static void a_long_array_is_marked_in_pieces(void **state) {
 
 /* --- large objects --- */
 
+/* A quarantine keeps pages for another reason: tests/test_closed.c. */
+static void without_quarantine(cradle_options *options) {
+  options->quarantine = 0;
+}
+
 /* Its memory, too: young in a minor collection, old in a major one. What is shorter than 32 MiB stays for the next a while. */
 static void an_array_of_a_gibibyte_goes_at_once(void **state) {
   (void)state;
   fixture f;
   seen s = {0};
-  open_old(&f, &s, NULL);
+  open_old(&f, &s, without_quarantine);
   {
     string *big = NULL;
     CRADLE_ROOT(f.m, big);

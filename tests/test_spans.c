@@ -66,7 +66,7 @@ static void take_again(size_t bytes, uint32_t of, uint32_t kept) {
   for (uint32_t i = 0; i < class->objects; i++)
     if (i % of < kept) old_mark(old, (uintptr_t)first + i * class->bytes), live++;
   crd_sweep_begin(old);
-  assert_true(crd_sweep_some(old, &at, 0, UINT64_MAX, &swept));
+  assert_true(crd_sweep_some(old, &at, (crd_remains){0}, UINT64_MAX, &swept));
   assert_int_equal(swept.freed_objects, class->objects - live);
   for (uint32_t i = 0; i < class->objects; i++) {
     if (i % of < kept) continue;
@@ -80,7 +80,7 @@ static void take_again(size_t bytes, uint32_t of, uint32_t kept) {
   char *next = old_take_small(old, size_class, 0);
   assert_true(page_of(next) != page); /* the next span */
   crd_sweep_begin(old);
-  assert_true(crd_sweep_some(old, (at = 0, &at), 0, UINT64_MAX, &swept));
+  assert_true(crd_sweep_some(old, (at = 0, &at), (crd_remains){0}, UINT64_MAX, &swept));
   assert_int_equal(old->used_bytes, 0);
 }
 
@@ -117,10 +117,10 @@ static void what_is_retired_has_only_the_bits_of_its_objects(void **state) {
     uint32_t at = 0;
     crd_swept swept = {0, 0, 0};
     crd_sweep_begin(old);
-    assert_true(crd_sweep_some(old, &at, 0, UINT64_MAX, &swept));
+    assert_true(crd_sweep_some(old, &at, (crd_remains){0}, UINT64_MAX, &swept));
     if (born_marked) { /* they were marked: a second sweep frees them */
       crd_sweep_begin(old);
-      assert_true(crd_sweep_some(old, (at = 0, &at), 0, UINT64_MAX, &swept));
+      assert_true(crd_sweep_some(old, (at = 0, &at), (crd_remains){0}, UINT64_MAX, &swept));
     }
     assert_int_equal(old->used_bytes, 0);
   }

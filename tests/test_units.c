@@ -184,7 +184,7 @@ static void sweep(crd_old *old, crd_swept *swept) {
   uint32_t page = 0;
   *swept = (crd_swept){0, 0, 0};
   crd_sweep_begin(old);
-  while (!crd_sweep_some(old, &page, 0, 0, swept)) assert_null(crd_old_check(old));
+  while (!crd_sweep_some(old, &page, (crd_remains){0}, 0, swept)) assert_null(crd_old_check(old));
 }
 
 static void swept_places_are_used_again_and_no_other(void **state) {
@@ -246,11 +246,11 @@ static void a_sweep_goes_on_behind_a_span_opened_across_it(void **state) {
     if (span != 1) old_mark(old, (uintptr_t)first[span]);
   sweep(old, &swept); /* the second is free now */
   crd_sweep_begin(old); /* and all are dead */
-  assert_false(crd_sweep_some(old, &page, 0, 0, &swept));
+  assert_false(crd_sweep_some(old, &page, (crd_remains){0}, 0, &swept));
   assert_int_equal(page, pages); /* the first is free, too: the sweep stopped between them */
   assert_true(crd_old_refill(old, long_class, 0));
   assert_int_equal(arenas_page_number(&old->arenas, (uintptr_t)old->allocators[long_class].free), 0);
-  for (int steps = 0; !crd_sweep_some(old, &page, 0, 0, &swept); steps++) assert_true(steps < 10);
+  for (int steps = 0; !crd_sweep_some(old, &page, (crd_remains){0}, 0, &swept); steps++) assert_true(steps < 10);
   assert_null(crd_old_check(old));
   assert_int_equal(old->class_spans[small], 0);
   assert_int_equal(old->class_spans[long_class], 1);

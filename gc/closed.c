@@ -1,0 +1,107 @@
+/* Closed runs: with a quarantine, the pages of a large object that died become inaccessible, so that the use of a reference to it
+ * faults. The whole arenas among them are given back, which commits go round of [arena.3]; the pages of the last one stay taken,
+ * in a ring, until others need the place in it, memory is short, or objects are moved. Pages of a pool cannot be closed one by
+ * one: what they hold is poison, and they are used again at once.
+ *
+ *   [closed.1] The ring holds the last runs, oldest first. The last closed pages of each are taken, inaccessible and no span's;
+ *              none when they were opened again, and the run is there to be told of.
+ */
+#include <stdlib.h>
+
+#include "gc/arena.h"
+#include "gc/check.h"
+#include "gc/platform/pages.h"
+#include "gc/sanitize.h"
+
+#define CLOSED_RUNS LIMIT(64, 4)
+#define CLOSED_PAGES (8 * ARENA_PAGES)
+
+bool crd_arenas_closing_init(crd_arenas *arenas) {
+  arenas->runs = calloc(CLOSED_RUNS, sizeof *arenas->runs);
+  return arenas->runs != NULL;
+}
+
+void crd_arenas_closing_fini(crd_arenas *arenas) {
+  while (crd_arenas_open_oldest(arenas)) {}
+  free(arenas->runs);
+}
+
+static crd_closed_run *run_at(const crd_arenas *arenas, uint32_t i) {
+  return &arenas->runs[(arenas->first_run + i) % CLOSED_RUNS];
+}
+
+static bool protect(const crd_arenas *arenas, uint32_t page, uint32_t pages, bool accessible) {
+  void *address = (void *)arenas_page_address(arenas, page);
+  size_t bytes = (size_t)pages << PAGE_SHIFT;
+  if (!crd_pages_protect(address, bytes, accessible)) return false;
+  if (accessible)
+    sanitize_known(address, bytes);
+  else
+    sanitize_unused(address, bytes);
+  return true;
+}
+
+/* Where the system refuses to open pages, they are lost. */
+static void open_run(crd_arenas *arenas, crd_closed_run *run) {
+  uint32_t pages = run->closed, page = run->page + run->pages - pages;
+  run->closed = 0;
+  arenas->closed_pages -= pages;
+  if (pages != 0 && protect(arenas, page, pages, true)) crd_arenas_give_back(arenas, page, pages);
+}
+
+/* The arena that the run was all of becomes inaccessible. */
+static void retire_run(crd_arenas *arenas, crd_closed_run *run, uint32_t keep) {
+  if (run->closed == 0) return;
+  open_run(arenas, run);
+  crd_arenas_quarantine(arenas, (run->page + run->pages - 1) / ARENA_PAGES, 1, keep);
+}
+
+bool crd_arenas_open_oldest(crd_arenas *arenas) {
+  for (uint32_t i = 0; i < arenas->run_count; i++) {
+    if (run_at(arenas, i)->closed == 0) continue;
+    open_run(arenas, run_at(arenas, i));
+    return true;
+  }
+  return false;
+}
+
+void crd_arenas_retire_closed(crd_arenas *arenas, uint32_t keep) {
+  for (uint32_t i = 0; i < arenas->run_count; i++) retire_run(arenas, run_at(arenas, i), keep);
+}
+
+static void make_room(crd_arenas *arenas, uint32_t pages, uint32_t keep) {
+  for (uint32_t i = 0; i < arenas->run_count && arenas->closed_pages + pages > CLOSED_PAGES; i++)
+    retire_run(arenas, run_at(arenas, i), keep);
+  if (arenas->run_count < CLOSED_RUNS) return;
+  retire_run(arenas, run_at(arenas, 0), keep);
+  arenas->first_run = (arenas->first_run + 1) % CLOSED_RUNS;
+  arenas->run_count--;
+}
+
+void crd_arenas_close(crd_arenas *arenas, crd_closed_run run, uint32_t keep) {
+  uint32_t tail = run.pages % ARENA_PAGES, whole = run.pages - tail;
+  if (whole > 0) {
+    crd_arenas_give_back(arenas, run.page, whole);
+    crd_arenas_quarantine(arenas, run.page / ARENA_PAGES, whole / ARENA_PAGES, keep);
+  }
+  make_room(arenas, tail, keep);
+  if (tail > 0 && protect(arenas, run.page + whole, tail, false))
+    run.closed = tail;
+  else
+    crd_arenas_give_back(arenas, run.page + whole, tail);
+  arenas->closed_pages += run.closed;
+  *run_at(arenas, arenas->run_count) = run;
+  arenas->run_count++;
+}
+
+const crd_closed_run *crd_arenas_closed_at(const crd_arenas *arenas, uintptr_t address) {
+  if (arenas->run_count == 0 || !arenas_contain(arenas, address)) return NULL;
+  uint32_t page = arenas_page_number(arenas, address);
+  for (uint32_t i = arenas->run_count; i-- > 0;) {
+    const crd_closed_run *run = run_at(arenas, i);
+    uint32_t end = run->page + run->pages;
+    if (page < run->page || page >= end) continue;
+    if (page >= end - run->closed || !arenas_are_committed(arenas, address)) return run;
+  }
+  return NULL;
+}

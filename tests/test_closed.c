@@ -1,0 +1,216 @@
+/* What becomes of large objects that died, with a quarantine and without. */
+#include "tests/heap_fixture.h"
+
+#include <unistd.h>
+
+#include "gc/heap.h"
+
+#define MIB ((size_t)1 << 20)
+#define PAGE ((size_t)4096)
+
+static fixture f;
+static int ends[2]; /* a pipe: what is written to it was read */
+
+static cradle_options options;
+
+static void prepare(void) {
+  cradle_options_init(&options);
+  options.types = fixture_types;
+  options.type_count = T_COUNT;
+  options.nursery_bytes = (size_t)64 << 10;
+  options.verify = true;
+  options.hugepages_arenas = CRADLE_HUGEPAGES_OFF;
+  options.on_misuse = fixture_misuse;
+  options.handler_data = &f;
+}
+
+static void open_quarantined(size_t max) {
+  prepare();
+  options.quarantine = 2;
+  options.heap_max_bytes = max;
+  fixture_open_with(&f, &options);
+}
+
+static void open_stressed(uint64_t period, uint64_t major) {
+  prepare();
+  options.stress_period = period;
+  options.stress_major = major;
+  fixture_open_with(&f, &options);
+}
+
+static bool can_be_read(const void *address) {
+  char byte;
+  if (write(ends[1], address, 1) != 1) return false;
+  assert_int_equal(read(ends[0], &byte, 1), 1);
+  return true;
+}
+
+/* The length of a string of so many bytes with its header. */
+static size_t length_of(size_t bytes) {
+  return bytes - sizeof(string);
+}
+
+CRADLE_UNCHECKED_COLLECTION
+static char *dead(size_t bytes, bool old) {
+  string *text = cradle_new_array(f.m, T_STRING, length_of(bytes));
+  memset(text->byte, 'x', length_of(bytes));
+  cradle_push(f.m, text);
+  if (old) cradle_collect_minor(f.m);
+  cradle_pop(f.m);
+  if (old)
+    cradle_collect_major(f.m);
+  else
+    cradle_collect_minor(f.m);
+  return (char *)text;
+}
+
+static void assert_explained(const char *text, size_t word, const char *died, uint64_t collection) {
+  cradle_explanation explanation;
+  char words[300];
+  assert_true(cradle_explain_address(f.heap, text + word * 8, &explanation));
+  snprintf(words, sizeof words, "stale reference to a string (large object at 0x%llx, %s %d), at its word %d",
+           (unsigned long long)(uintptr_t)text, died, (int)collection, (int)word);
+  assert_string_equal(explanation.text, words);
+  assert_int_equal(explanation.collection, collection);
+}
+
+static void what_died_young_is_closed(void **state) {
+  (void)state;
+  open_quarantined(0);
+  const char *text = dead(50 * PAGE, false);
+  for (size_t at = 0; at < 50; at++) assert_false(can_be_read(text + at * PAGE));
+  assert_explained(text, 2, "died in minor collection", 1);
+  assert_true(cradle_heap_verify(f.heap, NULL));
+  fixture_close(&f);
+}
+
+static void what_was_swept_is_closed(void **state) {
+  (void)state;
+  open_quarantined(0);
+  const char *text = dead(30 * PAGE, true);
+  assert_false(can_be_read(text));
+  assert_false(can_be_read(text + 30 * PAGE - 1));
+  assert_explained(text, 1, "died; swept after minor collection", 2);
+  fixture_close(&f);
+}
+
+/* Of what is longer than an arena, the whole arenas are given back, and the rest is closed. */
+static void what_is_longer_than_an_arena_is_closed(void **state) {
+  (void)state;
+  for (int old = 0; old < 2; old++)
+    for (size_t arenas = 1; arenas <= 20; arenas += 19)
+      for (size_t rest = 0; rest < 2; rest++) {
+        open_quarantined(0);
+        size_t bytes = arenas * ARENA_BYTES + rest * 2 * PAGE;
+        const char *text = dead(bytes, old);
+        for (size_t at = 0; at < bytes; at += PAGE) assert_false(can_be_read(text + at));
+        cradle_explanation explanation;
+        assert_true(cradle_explain_address(f.heap, text + bytes - 1, &explanation));
+        assert_non_null(strstr(explanation.text, "stale reference to a string (large object at "));
+        assert_true(cradle_heap_verify(f.heap, NULL));
+        assert_in_range(fixture_stats(&f).arenas_committed, 0, 4);
+        fixture_close(&f);
+      }
+}
+
+/* The oldest ones make room, and their memory is used again. */
+static void what_is_closed_is_bounded(void **state) {
+  (void)state;
+  open_quarantined(0);
+  size_t longest = 0;
+  for (size_t i = 0; i < 1000; i++) {
+    size_t bytes = (20 + i * 37 % 500) * PAGE;
+    const char *text = dead(bytes, i % 10 == 0);
+    assert_false(can_be_read(text));
+    assert_false(can_be_read(text + bytes - 1));
+    size_t committed = fixture_stats(&f).arenas_committed;
+    if (committed > longest) longest = committed;
+  }
+  assert_in_range(longest, 4, 24);
+  assert_true(cradle_heap_verify(f.heap, NULL));
+  fixture_close(&f);
+}
+
+/* Where memory is short, what is closed is used again before an allocation fails. */
+static void what_is_closed_is_no_reason_to_fail(void **state) {
+  (void)state;
+  for (size_t bytes = MIB / 2; bytes <= 5 * MIB; bytes += 900 * PAGE) {
+    open_quarantined(16 * MIB);
+    for (size_t i = 0; i < 100; i++) {
+      string *text = cradle_try_new_array(f.m, T_STRING, bytes);
+      assert_non_null(text);
+      text->byte[bytes - 1] = 1;
+    }
+    string *most = cradle_try_new_array(f.m, T_STRING, 9 * MIB);
+    assert_non_null(most);
+    assert_true(cradle_heap_verify(f.heap, NULL));
+    fixture_close(&f);
+  }
+}
+
+/* A compaction empties the arenas that closed pages lie in. */
+static void what_is_closed_may_be_compacted(void **state) {
+  (void)state;
+  open_quarantined(0);
+  {
+    const char *alone = dead(300 * PAGE, true);
+    pair *kept = cradle_new(f.m, T_PAIR, sizeof(pair));
+    CRADLE_ROOT(f.m, kept);
+    const char *beside = dead(30 * PAGE, true);
+    uint64_t collection = fixture_stats(&f).minor_collections;
+    const pair *before = kept;
+    assert_false(can_be_read(beside));
+    cradle_collect_compacting(f.m);
+    assert_ptr_not_equal(kept, before);
+    assert_int_equal(fixture_stats(&f).arenas_in_use, 1);
+    assert_false(can_be_read(before));
+    assert_false(can_be_read(alone));
+    assert_false(can_be_read(beside));
+    assert_explained(beside, 1, "died; swept after minor collection", collection);
+  }
+  fixture_close(&f);
+}
+
+/* Without a quarantine it is poison, which stress writes. */
+static void what_is_not_closed_is_poison(void **state) {
+  (void)state;
+  for (int old = 0; old < 2; old++) {
+    open_stressed(1000000, 0);
+    const cradle_word *text = (const cradle_word *)dead(40 * PAGE, old);
+    for (size_t i = 0; i < 40 * PAGE / 8; i++) assert_int_equal(text[i], old ? POISON_SWEPT : POISON_NURSERY);
+    fixture_close(&f);
+  }
+}
+
+/* So is what a compaction moved where its arena stays, as one does that holds a pinned object. */
+static void what_was_moved_is_poison(void **state) {
+  (void)state;
+  open_stressed(1, 1);
+  {
+    string *text = cradle_new_array(f.m, T_STRING, length_of(40 * PAGE));
+    CRADLE_ROOT(f.m, text);
+    void *pinned = cradle_new_pinned_array(f.m, T_STRING, length_of(40 * PAGE)); /* text is old since */
+    const cradle_word *before = (const cradle_word *)text;
+    assert_int_equal((uintptr_t)pinned / ARENA_BYTES, (uintptr_t)before / ARENA_BYTES);
+    (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+    assert_ptr_not_equal(text, before);
+    for (size_t i = 0; i < 40 * PAGE / 8; i++) assert_int_equal(before[i], POISON_COMPACTED);
+    cradle_unpin(f.m, pinned);
+  }
+  fixture_close(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_died_young_is_closed),
+      cmocka_unit_test(what_was_swept_is_closed),
+      cmocka_unit_test(what_is_longer_than_an_arena_is_closed),
+      cmocka_unit_test(what_is_closed_is_bounded),
+      cmocka_unit_test(what_is_closed_is_no_reason_to_fail),
+      cmocka_unit_test(what_is_closed_may_be_compacted),
+      cmocka_unit_test(what_is_not_closed_is_poison),
+      cmocka_unit_test(what_was_moved_is_poison),
+  };
+  if (pipe(ends) != 0) return 1;
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -22,6 +22,8 @@
 #define TRIGGERS 64
 #define OWN_STACK_BYTES ((size_t)64 << 10)
 #define LINE_BYTES 512
+/* What backtrace takes of a stack (4 KiB with glibc 2.36 on x86-64), and a quarter of that more. */
+#define UNWINDER_BYTES 5120
 /* For so long others wait for a report: one that faults itself may never end. */
 #define REPORT_MOST_MS 1000
 
@@ -145,15 +147,19 @@ typedef struct registers {
   uintptr_t of[32];
   size_t count;
   uintptr_t counter;
+  uintptr_t stack_top; /* address of the word that a call put there last; 0: calls put none there, */
+  uintptr_t link;      /* but have the address to return to in this register */
 } registers;
 
 static void read_registers(const ucontext_t *context, registers *found) {
 #if defined(__linux__) && defined(__x86_64__)
   for (int i = 0; i < REG_RIP; i++) found->of[found->count++] = (uintptr_t)context->uc_mcontext.gregs[i];
   found->counter = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+  found->stack_top = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
 #elif defined(__linux__) && defined(__aarch64__)
   for (int i = 0; i < 31; i++) found->of[found->count++] = (uintptr_t)context->uc_mcontext.regs[i];
   found->counter = (uintptr_t)context->uc_mcontext.pc;
+  found->link = (uintptr_t)context->uc_mcontext.regs[30];
 #else
   (void)context, (void)found;
 #endif
@@ -172,23 +178,51 @@ static crd_faults *find(const siginfo_t *info, const registers *registers, cradl
   return NULL;
 }
 
-static void write_fault(int number, const siginfo_t *info, const registers *registers) {
+static CRADLE_NOINLINE void write_stack(const registers *registers) {
   void *frames[FRAMES_MOST];
   int depth = take_frames(frames, FRAMES_MOST), first = 0;
+  for (int i = 0; i < depth; i++)
+    if ((uintptr_t)frames[i] == registers->counter) first = i;
+  write_frames(frames + first, depth - first);
+}
+
+static CRADLE_NOINLINE void write_fault(int number, const siginfo_t *info, const char *what) {
   line text = {.length = 0};
   add(&text, number == SIGBUS ? "cradle: SIGBUS" : "cradle: SIGSEGV");
   if (info->si_addr != NULL) {
     add(&text, " at 0x");
     add_number(&text, (uintptr_t)info->si_addr, 16);
   }
-  add(&text, ", used by:");
+  add(&text, what);
   write_line(&text);
-  for (int i = 0; i < depth; i++)
-    if ((uintptr_t)frames[i] == registers->counter) first = i;
-  write_frames(frames + first, depth - first);
 }
 
-static void report(int number, const siginfo_t *info, const ucontext_t *context) {
+static CRADLE_NOINLINE void write_explanation(const cradle_explanation *explanation) {
+  line text = {.length = 0};
+  add(&text, "cradle: ");
+  add(&text, explanation->text);
+  write_line(&text);
+}
+
+/* An unwinder reads the code at the program counter, which is where it cannot be read after a jump there. */
+static void write_user(int number, const siginfo_t *info, const registers *registers) {
+  void *caller = registers->stack_top != 0 ? *(void **)registers->stack_top : (void *)registers->link;
+  if (registers->counter != 0 && registers->counter == (uintptr_t)info->si_addr) {
+    write_fault(number, info, ", where the program jumped; a call would return to:");
+    write_frames(&caller, 1);
+  } else {
+    write_fault(number, info, ", used by:");
+    write_stack(registers);
+  }
+}
+
+/* Whether the signal stack that this runs on, if it does, has room for an unwinder. */
+static bool has_room(const ucontext_t *context) {
+  uintptr_t base = (uintptr_t)context->uc_stack.ss_sp, here = (uintptr_t)&base;
+  return here - base >= context->uc_stack.ss_size || here - base >= UNWINDER_BYTES;
+}
+
+static CRADLE_NOINLINE void report(int number, const siginfo_t *info, const ucontext_t *context) {
   registers registers = {.count = 0};
   cradle_explanation explanation;
   read_registers(context, &registers);
@@ -196,11 +230,12 @@ static void report(int number, const siginfo_t *info, const ucontext_t *context)
   if (faults == NULL) return;
   if (reported_at[0] == (uintptr_t)info->si_addr && reported_at[1] == registers.counter && registers.counter != 0) return;
   reported_at[0] = (uintptr_t)info->si_addr, reported_at[1] = registers.counter;
-  line text = {.length = 0};
-  add(&text, "cradle: ");
-  add(&text, explanation.text);
-  write_line(&text);
-  write_fault(number, info, &registers);
+  write_explanation(&explanation);
+  if (!has_room(context)) {
+    write_fault(number, info, "; the signal stack is too small for more");
+    return;
+  }
+  write_user(number, info, &registers);
   if (explanation.collection != 0) write_trigger(faults, explanation.collection, "");
   if (explanation.collection != faults->collections && faults->collections != 0)
     write_trigger(faults, faults->collections, "the last collection: ");
@@ -277,6 +312,31 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   pass_on(number, info, context, &mine);
 }
 
+/* Calls what the handler calls: the first call of a shared library's function looks for it, which takes kilobytes of a stack that
+ * may be a small signal stack then. */
+static void warm_up(cradle_heap *heap) {
+  int error = errno;
+  void *frames[1];
+  siginfo_t info = {.si_signo = SIGSEGV};
+  registers registers = {.count = 0};
+  cradle_explanation explanation = {.text = ""};
+  cradle_stats stats;
+  line text = {.length = 0};
+  write_frames(frames, 0 * take_frames(frames, 1));
+  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  (void)cradle_explain_address(heap, NULL, &explanation);
+  if (begin_report()) {
+    crd_quiet quiet;
+    crd_quiet_begin(&quiet);
+    (void)find(&info, &registers, &explanation);
+    add(&text, cradle_cause_name(CRADLE_CAUSE_STRESS));
+    crd_write_quietly(STDERR_FILENO, text.text, 0);
+    crd_quiet_end(&quiet);
+    end_report();
+  }
+  errno = error;
+}
+
 static bool is_ours(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_fault;
 }
@@ -339,8 +399,6 @@ static void install_in_front(size_t i, const struct sigaction *current, bool own
 /* A handler that the program installed after ours may call it. Where there is none, nobody does; nor does the one that ours
  * calls, or the two would call each other without end. */
 static void install(bool own_stack_wanted) {
-  void *frames[1];
-  (void)take_frames(frames, 1); /* it loads what it needs now */
   for (size_t i = 0; i < SIGNALS; i++) {
     struct sigaction current;
     sigaction(signals[i], NULL, &current);
@@ -408,6 +466,7 @@ void crd_faults_hand_over(crd_faults *faults, cradle_heap *heap) {
   faults->heap = heap;
   crd_process_lock_take(&lock);
   if (faults->how == CRADLE_FAULTS_OWN_STACK) take_stack(faults);
+  warm_up(heap);
   install(faults->how == CRADLE_FAULTS_OWN_STACK);
   put_in_list(NULL, faults);
   crd_process_lock_release(&lock);

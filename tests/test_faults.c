@@ -120,6 +120,45 @@ static void host_recovers(void) {
   _exit(7);
 }
 
+/* The code where the program counter is cannot be read, which an unwinder wants to. */
+__attribute__((no_sanitize("address"), no_sanitize("undefined"), noinline)) static void call(const void *code) {
+  void (*function)(void);
+  memcpy(&function, &code, sizeof function);
+  function();
+  put("came back\n");
+}
+static void jumps_to_what_is_stale(void) {
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &action, NULL);
+  start_default();
+  if (sigsetjmp(landing, 1) == 0) call(stale());
+  put("recovered\n");
+  _exit(7);
+}
+
+/* A signal stack of the size that SIGSTKSZ once was, with pages below it that are not to be had. */
+static void give_small_stack(void) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size_t)2 << 20, size = 8192;
+  long least = sysconf(_SC_MINSIGSTKSZ);
+  if (least > 0 && (size_t)least + 4096 > size) size = (size_t)least + 4096;
+  char *reserved = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *end = reserved + room;
+  size_t open = (size + page - 1) / page * page;
+  if (reserved == MAP_FAILED || mprotect(end - open, open, PROT_READ | PROT_WRITE) != 0) _exit(8);
+  stack_t stack = {.ss_sp = end - size, .ss_size = size};
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  if (sigaltstack(&stack, NULL) != 0) _exit(9);
+  sigaction(SIGSEGV, &action, NULL);
+}
+static void recovers_on_a_small_stack(void) {
+  give_small_stack();
+  start_default();
+  if (sigsetjmp(landing, 1) == 0) (void)use((pair *)(uintptr_t)64);
+  put("recovered\n");
+  if (sigsetjmp(landing, 1) == 0) (void)use(stale());
+  put("recovered\n");
+  _exit(7);
+}
+
 /* Nobody reads what is reported. */
 static void host_recovers_without_a_reader(void) {
   int ends[2];
@@ -549,6 +588,28 @@ static void a_host_may_recover(void **state) {
   assert_string_equal(said, "");
 }
 
+static void a_jump_to_a_stale_reference_is_reported(void **state) {
+  (void)state;
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+  assert_exit(end_of(jumps_to_what_is_stale), 7);
+  assert_said(REPORT, 1);
+  assert_said(", where the program jumped; a call would return to:\n", 1);
+  assert_said("cradle: minor collection 1, triggered by: request\n", 1);
+  assert_said("came back\n", 0);
+  assert_said("recovered\n", 1);
+#else
+  print_message("skipped: the registers of this machine are not known\n");
+  skip();
+#endif
+}
+
+static void a_small_signal_stack_is_enough(void **state) {
+  (void)state;
+  assert_exit(end_of(recovers_on_a_small_stack), 7);
+  assert_said(REPORT, 1);
+  assert_said("recovered\n", 2);
+}
+
 static void reports_of_threads_are_whole(void **state) {
   (void)state;
   assert_died_by(end_of(threads_fault_together), SIGSEGV);
@@ -619,6 +680,8 @@ int main(void) {
       cmocka_unit_test(a_handler_from_before_is_called),
       cmocka_unit_test(a_handler_from_afterwards_comes_first),
       cmocka_unit_test(a_host_may_recover),
+      cmocka_unit_test(a_jump_to_a_stale_reference_is_reported),
+      cmocka_unit_test(a_small_signal_stack_is_enough),
       cmocka_unit_test(reports_of_threads_are_whole),
       cmocka_unit_test(signals_that_were_sent),
       cmocka_unit_test(the_handler_comes_and_goes),

@@ -78,15 +78,16 @@ static bool is_possible_size(const cradle_heap *heap, const cradle_word *object,
 }
 
 /* What the header says of the object that is kept elsewhere and is not there, or NULL. */
-static const char *missing_beside(const verify_context *context, const cradle_word *object, size_t bytes, uint64_t flags) {
+static const char *missing_beside(const verify_context *context, const cradle_word *object, uint64_t flags) {
   const cradle_heap *heap = context->heap;
+  const crd_type *type = heap_type(heap, object[0]);
   if ((object[0] & HEADER_ID_FLAG) && !crd_ids_know(heap, object)) return "an object has the flag of an id, but no id [identity.1]";
   if ((object[0] & HEADER_PINNED_FLAG) && crd_address_map_get(&heap->pins.by_address, (uintptr_t)object) == ADDRESS_MAP_NONE)
     return "an object has the pinned flag, but no pin [pin.1]";
   if (!(flags & HEADER_BARRIER_FLAG)) return NULL;
   if (!(object[0] & HEADER_BARRIER_FLAG) && !heap->remember_all && !sorted_contain(&context->remembered, (uintptr_t)object))
-    return "an object has not the barrier flag, but is not remembered [heap.3]";
-  uint64_t array_flags = heap_old_flags(heap_type(heap, object[0]), bytes) & flags & ARRAY_FLAGS;
+    return "an old object has not the barrier flag, but is not remembered (was its header overwritten?) [heap.3]";
+  uint64_t array_flags = heap_old_flags(type, type_object_bytes(type, object)) & flags & ARRAY_FLAGS;
   return (object[0] & array_flags) == array_flags ? NULL : "a large array has not the flags of one [heap.3]";
 }
 
@@ -101,8 +102,8 @@ static bool verify_header(verify_context *context, const cradle_word *object, si
   const cradle_heap *heap = context->heap;
   crd_text what = {.length = 0};
   if (can_be_read(heap, object, room, flags)) {
-    const char *missing = missing_beside(context, object, type_object_bytes(heap_type(heap, object[0]), object), flags);
-    if (missing != NULL) crd_fault_of(context, missing, object);
+    const char *missing = missing_beside(context, object, flags);
+    if (missing != NULL) crd_fault_of(context, missing, object, slot);
     return true;
   }
   if (!is_possible_header(heap, object[0], flags)) {
@@ -244,11 +245,10 @@ static void verify_old_object(void *data, cradle_word *object) {
   size_t room = old_room(context->heap, object, &young);
   uint64_t flags = young ? YOUNG_FLAGS : OLD_FLAGS;
   if (crd_registry_is_open(context->heap, object)) return;
-  if (!can_be_read(context->heap, object, room, flags)) {
+  if (!can_be_read(context->heap, object, room, flags) || missing_beside(context, object, flags) != NULL) {
     if (context->broken == NULL) context->broken = object; /* its holder may come yet */
     return;
   }
-  (void)verify_header(context, object, room, flags, NULL);
   context->holder_is_old = !young;
   context->holder_is_traced = context->heap->major.phase == MAJOR_MARKING && !context->heap->major.overflowed &&
                               context->heap->major.rescan_page == PAGE_NONE && !young &&
@@ -276,11 +276,11 @@ static void verify_remembered(verify_context *context) {
     if (!crd_old_is_object(&heap->old, (uintptr_t)object) && !prebuilt_is(&heap->prebuilts, object))
       crd_fault_at(context, "the remembered set holds what is no object", (uintptr_t)object);
     else if ((object[0] & HEADER_BARRIER_FLAG) && !crd_registry_is_open(heap, object))
-      crd_fault_of(context, "an object is remembered, but has the barrier flag [heap.3]", object);
+      crd_fault_of(context, "an object is remembered, but has the barrier flag [heap.3]", object, NULL);
   }
   for (size_t i = 1; i < set->count; i++)
     if (set->words[i - 1] == set->words[i])
-      crd_fault_of(context, "an object is remembered twice [heap.3]", (const cradle_word *)(uintptr_t)set->words[i]);
+      crd_fault_of(context, "an object is remembered twice [heap.3]", (const cradle_word *)(uintptr_t)set->words[i], NULL);
 }
 
 static void verify_services(verify_context *context) {
@@ -336,7 +336,7 @@ static void verify_neighbours(verify_context *context) {
         crd_text_add(&what, "the young object at ");
         crd_text_hex(&what, (uintptr_t)object);
         crd_text_add(&what, " lies inside another");
-        crd_fault_of(context, what.buffer, last);
+        crd_fault_of(context, what.buffer, last, NULL);
       }
       last = object;
     }

@@ -34,8 +34,9 @@ static inline bool verify_failed(const verify_context *context) {
 
 /* Each says what is wrong, unless something was before. */
 CRADLE_COLD void crd_fault(verify_context *context, const char *what, const cradle_word *slot); /* in the slot of the holder */
-/* About an object, or where its header cannot be trusted an address; 0: not known. */
-CRADLE_COLD void crd_fault_of(verify_context *context, const char *what, const cradle_word *object);
+/* About an object, and the slot of the holder that refers to it, or NULL; or where its header cannot be trusted an address; 0: not
+ * known. */
+CRADLE_COLD void crd_fault_of(verify_context *context, const char *what, const cradle_word *object, const cradle_word *slot);
 CRADLE_COLD void crd_fault_at(verify_context *context, const char *what, uintptr_t address);
 /* The range's end lies below its beginning: collections take it for an empty one, and what it holds dies. */
 CRADLE_COLD void crd_fault_of_range(verify_context *context, const cradle_root_range *range);

@@ -85,6 +85,10 @@ static void describe_slot(verify_context *context, const cradle_word *slot) {
 
 static void add_last_collection(crd_text *text, const cradle_heap *heap) {
   crd_text_add(text, "; last collection: ");
+  if (heap->stats.minor_collections == 0) {
+    crd_text_add(text, "none yet");
+    return;
+  }
   crd_text_number(text, heap->stats.minor_collections);
   crd_text_add(text, " (");
   crd_text_add(text, cradle_cause_name(heap->last_cause));
@@ -112,11 +116,12 @@ void crd_fault_at(verify_context *context, const char *what, uintptr_t address) 
   add_last_collection(context->text, context->heap);
 }
 
-void crd_fault_of(verify_context *context, const char *what, const cradle_word *object) {
+void crd_fault_of(verify_context *context, const char *what, const cradle_word *object, const cradle_word *slot) {
   if (verify_failed(context)) return;
   crd_text_add(context->text, what);
   crd_text_add(context->text, ": ");
   describe(context, object);
+  if (slot != NULL) crd_text_add(context->text, " in "), describe_slot(context, slot);
   add_last_collection(context->text, context->heap);
 }
 

@@ -106,7 +106,7 @@ static void flags_that_cannot_be_are_named(void **state) {
   pair *p = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
   values *v = (values *)(uintptr_t)*cradle_peek(f.m, 1);
   ASSERT_BREAKS(&p->header, p->header & ~HEADER_BARRIER_FLAG,
-                "has not the barrier flag, but is not remembered [heap.3]: type 0 (pair) at ", hex(p));
+                "is not remembered (was its header overwritten?) [heap.3]: type 0 (pair) at ", hex(p));
   ASSERT_BREAKS(&p->header, p->header | HEADER_ID_FLAG, "has the flag of an id, but no id [identity.1]: type 0 (pair) at ", hex(p));
   ASSERT_BREAKS(&p->header, p->header | HEADER_PINNED_FLAG, "has the pinned flag, but no pin [pin.1]: type 0 (pair) at ", hex(p));
   ASSERT_BREAKS(&p->header, p->header | HEADER_WEAK_FLAG, "broken header 0x1100000000: ", hex(p));

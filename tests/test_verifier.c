@@ -116,7 +116,7 @@ static void what_is_young_and_large_is_remembered(void **state) {
   cradle_store(f.m, holder, &holder->item[0], large);
   assert_sound();
   crd_word_stack *set = &f.heap->remembered;
-  PLANT(set->top, set->base, "an object has not the barrier flag, but is not remembered [heap.3]");
+  PLANT(set->top, set->base, "an old object has not the barrier flag, but is not remembered (was its header overwritten?) [heap.3]");
 }
 
 static void what_is_marked_leads_to_what_is_marked(void **state) {

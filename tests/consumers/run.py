@@ -168,7 +168,7 @@ def use_cmake(arguments, folder, prefix, libraries):
         (folder / "CMakeLists.txt").write_text(project.replace("Cradle::cradle", target))
         build = folder / target.removeprefix("Cradle::")
         run([*cmake_with_ninja, "-S", folder, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
-             f"-DCMAKE_C_COMPILER={shlex.split(arguments.cc)[-1]}"])
+             f"-DCMAKE_C_COMPILER={shlex.split(arguments.cc)[-1]}", f"-DCMAKE_C_FLAGS={arguments.flags}"])
         run([cmake, "--build", build])
         check_vm(build / "vm", libraries)
     # A version that is not there must be refused.
@@ -180,7 +180,7 @@ def use_cmake(arguments, folder, prefix, libraries):
 
 
 def compile_consumer(arguments, program, cflags, libraries, source="consumer.c"):
-    command = [*shlex.split(arguments.cc), "-std=c11", *WARNINGS, *cflags, HERE / source]
+    command = [*shlex.split(arguments.cc), "-std=c11", *WARNINGS, *shlex.split(arguments.flags), *cflags, HERE / source]
     run([*command, "-o", program, *libraries])
     return program
 
@@ -356,6 +356,7 @@ def main():
     command = commands.add_parser("installed", parents=[consumer])
     command.add_argument("--build", type=Path, required=True)
     command.add_argument("--cc", default="cc")
+    command.add_argument("--flags", default="", help="for the compiler")
     command.set_defaults(function=installed)
     command = commands.add_parser("symbols")
     command.add_argument("libraries", type=Path, nargs="+")

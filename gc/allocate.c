@@ -92,7 +92,7 @@ void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type,
 /* --- room --- */
 
 /* Serves what lowered top. */
-static void serve(cradle_heap *heap, cradle_stress place) {
+static void serve(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
   if (crd_stress_point(heap, place)) return;
   if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST)) crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
 }
@@ -103,7 +103,7 @@ static bool fits_below(const cradle_mutator *mutator, size_t bytes, const char *
 }
 
 /* Makes room for bytes in the nursery, collecting if it must. */
-static bool make_room(cradle_mutator *mutator, size_t bytes) {
+static bool make_room(cradle_mutator *mutator, size_t bytes) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
   serve(heap, CRADLE_STRESS_ALLOCATIONS);
@@ -137,7 +137,7 @@ static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
 
 /* What is allocated here fills no nursery, so it brings on collections itself: when a major one would be due, or, while a
  * major collection runs or none may begin, when it comes to a nursery's size. */
-static void collect_before(cradle_heap *heap, size_t bytes) {
+static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
   crd_major *major = &heap->major;
   major->large_bytes += bytes;
   bool may_begin = major->phase == MAJOR_IDLE && heap->majors_disabled == 0;
@@ -154,7 +154,7 @@ static void *take_outside(cradle_heap *heap, size_t bytes, bool young) {
 }
 
 /* A young large object, or an old one of any size. NULL: no memory. */
-static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t bytes, bool young) {
+static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t bytes, bool young) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   PROBE3(allocate_large, heap, type, bytes);
   mutator->reserved_end = NULL;
@@ -199,12 +199,12 @@ void crd_out_of_memory(cradle_mutator *mutator, size_t size) {
   crd_out_of_memory_abort(text.buffer);
 }
 
-static void *take_place(cradle_mutator *mutator, uint32_t type, size_t bytes) {
+static void *take_place(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
   if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES) return new_outside(mutator, type, bytes, true);
   return make_room(mutator, bytes) ? bump(mutator, type, bytes) : NULL;
 }
 
-static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) {
+static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   if (size > SIZE_MAX / 2) return NULL;
   size_t bytes = cradle_object_bytes(size);
   PROBE3(allocate_slow, mutator->heap, type, bytes);
@@ -285,7 +285,7 @@ void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
 
 /* --- registered objects --- */
 
-static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes) {
+static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
   if (CRADLE_UNLIKELY(!crd_registry_make_room(heap, 0))) {

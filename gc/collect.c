@@ -56,7 +56,7 @@ static void count_minor(cradle_heap *heap, const cradle_event *event) {
 }
 
 /* begin: of the pause; the clock is asked as seldom as can be, since an empty nursery takes no longer than asking it. */
-static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin, cradle_event *event) {
+static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin, cradle_event *event) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(heap->options.verify)) {
     crd_verify_if_asked(heap);
     begin = crd_platform_now_ns();

@@ -317,22 +317,22 @@ size_t crd_adapt_hand_out(const cradle_heap *heap);
 uint64_t crd_unfilled_bytes(const cradle_heap *heap);
 /* Old generation and filled nursery, in bytes. */
 uint64_t crd_used_bytes(const cradle_heap *heap);
-void crd_collect_minor(cradle_heap *heap, cradle_cause cause);
+void crd_collect_minor(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
 /* Used bytes, external ones too, at which a major collection is to begin. */
 uint64_t crd_collect_due_at(const cradle_heap *heap);
 /* A minor collection, and after it an increment of the major one when that is due or runs: one pause. */
-void crd_collect(cradle_heap *heap, cradle_cause cause);
+void crd_collect(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
 /* A complete major collection. Full: what is unreachable now is gone, and empty arenas are given back; compacting: and
  * sparse arenas are emptied first. */
 typedef enum crd_depth { DEPTH_MAJOR, DEPTH_FULL, DEPTH_COMPACTING } crd_depth;
-void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth);
+void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) CRADLE_MAY_COLLECT;
 void crd_verify_if_asked(cradle_heap *heap);
 /* Changes state, and top with it, so that an allocation where none may be takes the slow path and is refused there. */
 void crd_heap_enter(cradle_heap *heap, int state);
 
 /* --- their parts --- */
 /* The minor collection's own work (gc/minor.c); fills event->u.minor but for times. */
-void crd_minor_run(cradle_heap *heap, cradle_event *event);
+void crd_minor_run(cradle_heap *heap, cradle_event *event) CRADLE_MAY_COLLECT;
 /* For the order of death within it: promotes an object that is not, and leaves its slots to the caller; or looks at a slot
  * as tracing does, and traces what that left to trace. */
 cradle_word *crd_minor_reach(void *context, uintptr_t address);
@@ -402,7 +402,7 @@ const char *crd_poison_cause(uint64_t word);
 const char *crd_stress_fault(const cradle_options *options);
 void crd_stress_init(cradle_heap *heap);
 /* Collects if this allocation or safepoint is one that the stress mode chose; whether it did. */
-bool crd_stress_point(cradle_heap *heap, cradle_stress place);
+bool crd_stress_point(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT;
 /* Misuse if stress collections moved nothing: they could not have found anything. */
 void crd_stress_judge(cradle_heap *heap);
 static inline bool stress_is_on(const cradle_heap *heap) {
@@ -423,7 +423,7 @@ static inline crd_remains heap_remains(const cradle_heap *heap, bool swept) {
 bool crd_fail(cradle_error *error, const char *message);
 /* A zeroed object of a size that was checked, old from the start, with its header; NULL: no memory. May collect
  * (gc/allocate.c). */
-void *crd_allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes);
+void *crd_allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT;
 /* The end of every allocation that must not fail; does not return. size: as the handler is told. */
 CRADLE_COLD _Noreturn void crd_out_of_memory(cradle_mutator *mutator, size_t size);
 /* Misuse unless an object of the type may have the size; the type's descriptor (gc/allocate.c). */

@@ -86,7 +86,7 @@ void cradle_unpin(cradle_mutator *mutator, void *object) {
 /* --- allocation --- */
 
 /* NULL: no memory, for the object or for the pin. */
-static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) {
+static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   if (size > SIZE_MAX / 2 || !reserve(&mutator->heap->pins)) return NULL;
   void *object = crd_allocate_old(mutator, type, cradle_object_bytes(size));
   if (object != NULL) add(mutator->heap, object);

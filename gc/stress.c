@@ -37,7 +37,7 @@ static bool is_chosen(const cradle_heap *heap, uint64_t number) {
   return number >= options->stress_first && (options->stress_last == 0 || number <= options->stress_last);
 }
 
-static bool collect(cradle_heap *heap) {
+static bool collect(cradle_heap *heap) CRADLE_MAY_COLLECT {
   crd_stress *stress = &heap->stress;
   uint64_t number = ++stress->number;
   wind_up(heap);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that clang's -Wthread-safety, as errors, covers the examples and the kit: each file that allocates must be refused
-without one of its annotations.
+"""Checks that clang's -Wthread-safety, as errors, covers the collector, the kit and the examples: each file that may
+collect must be refused without one of its annotations.
 
     annotations.py CLANG SOURCE_ROOT BUILD FOLDER_OR_FILE...
 
@@ -32,7 +32,7 @@ class Example:
 
     def __init__(self, clang, root, path, folder):
         self.clang = clang
-        self.include = [root / "include", root]
+        self.include = [folder, root / "include", root]  # the copy of gc/ before gc/
         self.folder = Path(shutil.copytree(path, folder / path.name)) if path.is_dir() else folder / path.stem
         if path.is_file():
             self.folder.mkdir()

@@ -224,6 +224,29 @@ static NOINLINE void missing_root_copy(void) {
   CHECK(copy->rest->number == 2 && kept->number == 1); /* stops */
 }
 
+/* Above 32 KiB an array has pages of its own. */
+enum { MUCH = 100000 };
+static NOINLINE text *new_much_text(void) {
+  allocations++;
+  text *made = cradle_new_array(m, T_TEXT, MUCH);
+  memset(made->byte, 'x', MUCH);
+  return made;
+}
+
+static NOINLINE void missing_root_large(void) {
+  text *much = new_much_text();
+  work(); /* mistake: much is not rooted */
+  CHECK(much->byte[MUCH / 2] == 'x'); /* stops */
+}
+
+static NOINLINE void missing_root_large_old(void) {
+  cradle_push(m, new_much_text());
+  cradle_collect_minor(m);
+  text *much = cradle_pop(m);
+  for (int i = 0; i < 10; i++) work(); /* mistake: much is not rooted */
+  CHECK(much->byte[MUCH / 2] == 'x'); /* stops */
+}
+
 /* --- a barrier is missing --- */
 
 static NOINLINE void missing_barrier_field(void) {
@@ -256,6 +279,16 @@ static NOINLINE void missing_barrier_copy(void) {
   other = NULL;
   work(); /* stops */
   CHECK(table->item[3]->number == 2); /* stops */
+}
+
+static NOINLINE void header_overwritten(void) {
+  pair *old = old_pair();
+  CRADLE_ROOT(m, old);
+  *old = (pair){.number = 1}; /* mistake: the header, too, in which the barrier's flag is */
+  pair *item = new_pair(2); /* stops */
+  cradle_store(m, old, &old->first, item);
+  work(); /* stops */
+  CHECK(old->first->number == 2); /* stops */
 }
 
 /* --- a descriptor is wrong --- */
@@ -568,9 +601,12 @@ static const struct {
     {"missing_root_global", missing_root_global, "a global variable is not registered"},
     {"missing_root_old", missing_root_old, "a local holds an old object, to which nothing else refers"},
     {"missing_root_copy", missing_root_copy, "a local holds an old object, which moves with its root"},
+    {"missing_root_large", missing_root_large, "a local holds a large array of bytes"},
+    {"missing_root_large_old", missing_root_large_old, "a local holds a large array that is old"},
     {"missing_barrier_field", missing_barrier_field, "a plain store into a field of an old object"},
     {"missing_barrier_item", missing_barrier_item, "a plain store into an item of an old array"},
     {"missing_barrier_copy", missing_barrier_copy, "a memcpy into an old array"},
+    {"header_overwritten", header_overwritten, "an assignment to a whole object"},
     {"map_misses_a_slot", map_misses_a_slot, "the descriptor does not name a slot"},
     {"map_has_a_slot_too_many", map_has_a_slot_too_many, "the descriptor names a number as a slot"},
     {"wrong_size", wrong_size, "an object is allocated smaller than its descriptor says"},

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 BROKEN = range(1, 7)
 ERRORS = re.compile(r"errors: (\d+)")
@@ -34,7 +35,7 @@ def look(spin, compiler, model, broken, folder):
 
 
 def main():
-    spin, compiler, model = sys.argv[1:4]
+    spin, compiler, model = *sys.argv[1:3], str(Path(sys.argv[3]).resolve())
     faults = 0
     with tempfile.TemporaryDirectory() as folder:
         for broken in (0, *BROKEN):

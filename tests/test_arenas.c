@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include <cradle/new.h>
+
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -465,7 +467,7 @@ static int arenas_under_a_limit(size_t bytes) {
 
 static void a_limit_of_address_space_makes_a_smaller_reservation(void **state) {
   (void)state;
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef CRADLE_ASAN
   print_message("skipped: AddressSanitizer's own reservation is above any limit\n");
   skip();
 #endif

@@ -681,14 +681,9 @@ static int under_data_limit(void) {
   return setrlimit(RLIMIT_DATA, &limit) != 0 ? 2 : grow_to_the_end(48 * MIB);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef CRADLE_ASAN
 #define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
+#else
 #define SANITIZED 0
 #endif
 

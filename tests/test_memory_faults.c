@@ -243,7 +243,7 @@ static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPA
 
 /* 1 with the argument --every-call; the suite takes a sample, which is another one for each policy, and a smaller one where
  * each run takes several times as long. */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef CRADLE_ASAN
 static unsigned stride = 15;
 #else
 static unsigned stride = 5;

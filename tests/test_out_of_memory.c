@@ -166,13 +166,9 @@ static int under_almost_nothing(void) {
 
 static void limits_of_the_process_are_met_with_null(void **state) {
   (void)state;
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef CRADLE_ASAN
   print_message("AddressSanitizer needs its own address space: no limits are set\n");
   skip();
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  skip();
-#endif
 #endif
   assert_int_equal(in_child(under_address_space), 0);
   assert_int_equal(in_child(under_data), 0);

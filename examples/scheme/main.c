@@ -11,14 +11,9 @@
 #include "line_edit.h"
 
 /* AddressSanitizer gives up at a longjmp over a stack that is much larger than the usual ones. */
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef CRADLE_ASAN
 #define STACK_DEFAULT "32M"
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define STACK_DEFAULT "32M"
-#endif
-#endif
-#ifndef STACK_DEFAULT
+#else
 #define STACK_DEFAULT "256M"
 #endif
 #define STACK_LEAST_BYTES ((size_t)1 << 20)

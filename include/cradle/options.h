@@ -139,7 +139,8 @@ typedef struct cradle_options {
   bool verify;            /* check the whole heap before and after every collection */
   size_t quarantine;      /* what minor collections emptied becomes inaccessible; memory of at least so many nurseries
                              stays so, on base pages and not counted in heap_max_bytes. So does the address space of arenas
-                             that compaction emptied, until commits have gone round. 0: off */
+                             that compaction emptied, until commits have gone round, and at most 16 MiB of pages of large
+                             objects that died, until the heap needs them. 0: off */
 
   cradle_fault_report fault_report; /* for cradle_start */
 

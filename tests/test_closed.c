@@ -1,9 +1,11 @@
 /* What becomes of large objects that died, with a quarantine and without. */
 #include "tests/heap_fixture.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "gc/heap.h"
+#include "gc/platform/hardware.h"
 
 #define MIB ((size_t)1 << 20)
 #define PAGE ((size_t)4096)
@@ -38,9 +40,10 @@ static void open_stressed(uint64_t period, uint64_t major) {
   fixture_open_with(&f, &options);
 }
 
+/* Asks the kernel, past AddressSanitizer. */
 static bool can_be_read(const void *address) {
   char byte;
-  if (write(ends[1], address, 1) != 1) return false;
+  if (syscall(SYS_write, ends[1], address, 1) != 1) return false;
   assert_int_equal(read(ends[0], &byte, 1), 1);
   return true;
 }
@@ -148,6 +151,58 @@ static void what_is_closed_is_no_reason_to_fail(void **state) {
   }
 }
 
+/* A run of pages of an arena of its own, closed. */
+static uint32_t closed_run(crd_arenas *arenas, uint32_t pages) {
+  bool clean;
+  uint32_t page = crd_arenas_take(arenas, pages, 0, &clean);
+  assert_int_not_equal(page, PAGE_NONE);
+  crd_arenas_close(arenas, (crd_closed_run){.page = page, .pages = pages}, 0);
+  assert_false(can_be_read((void *)arenas_page_address(arenas, page)));
+  return page;
+}
+
+static void what_is_closed_makes_room_in_the_arenas(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  bool clean;
+  cradle_hardware hardware;
+  prepare();
+  options.quarantine = 1;
+  crd_hardware_detect(&hardware);
+  assert_true(crd_arenas_init(&arenas, &options, &hardware));
+  arenas.limit = 2;
+  closed_run(&arenas, 300);
+  uint32_t second = closed_run(&arenas, 300);
+  assert_int_equal(arenas.closed_pages, 600);
+  assert_int_equal(arenas.free_count, 0);
+  assert_true(crd_arenas_ensure_free(&arenas, 1)); /* the oldest one */
+  assert_int_equal(arenas.free_count, 1);
+  assert_int_equal(arenas.closed_pages, 300);
+  assert_non_null(crd_arenas_closed_at(&arenas, arenas_page_address(&arenas, second)));
+  assert_false(can_be_read((void *)arenas_page_address(&arenas, second)));
+  closed_run(&arenas, 300);
+  uint32_t page = crd_arenas_take(&arenas, 600, 0, &clean); /* both */
+  assert_int_not_equal(page, PAGE_NONE);
+  assert_false(clean);
+  assert_int_equal(arenas.closed_pages, 0);
+  assert_true(can_be_read((void *)arenas_page_address(&arenas, page + 599)));
+  assert_int_equal(crd_arenas_take(&arenas, 600, 0, &clean), PAGE_NONE);
+  assert_null(crd_arenas_check(&arenas));
+  crd_arenas_fini(&arenas);
+}
+
+/* An arena that a run was all of goes back to the system when the run leaves the ring. */
+static void what_leaves_the_ring_stays_inaccessible(void **state) {
+  (void)state;
+  open_quarantined(0);
+  const char *texts[40];
+  for (size_t i = 0; i < 40; i++) texts[i] = dead(400 * PAGE, false); /* two of them lie in no arena together */
+  for (size_t i = 0; i < 40; i++) assert_false(can_be_read(texts[i]));
+  assert_in_range(f.heap->old.arenas.closed_pages, 2000, 8 * ARENA_PAGES);
+  assert_in_range(fixture_stats(&f).arenas_committed, 0, 14);
+  fixture_close(&f);
+}
+
 /* A compaction empties the arenas that closed pages lie in. */
 static void what_is_closed_may_be_compacted(void **state) {
   (void)state;
@@ -207,6 +262,8 @@ int main(void) {
       cmocka_unit_test(what_is_longer_than_an_arena_is_closed),
       cmocka_unit_test(what_is_closed_is_bounded),
       cmocka_unit_test(what_is_closed_is_no_reason_to_fail),
+      cmocka_unit_test(what_is_closed_makes_room_in_the_arenas),
+      cmocka_unit_test(what_leaves_the_ring_stays_inaccessible),
       cmocka_unit_test(what_is_closed_may_be_compacted),
       cmocka_unit_test(what_is_not_closed_is_poison),
       cmocka_unit_test(what_was_moved_is_poison),

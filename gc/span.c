@@ -216,18 +216,20 @@ void crd_old_free_large(crd_old *old, uint32_t page) {
 }
 
 void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains) {
-  cradle_word *object = old_page_start(old, page);
-  uint32_t type = (uint32_t)object[0];
-  size_t bytes = (size_t)arenas_page(&old->arenas, page)->pages << PAGE_SHIFT;
-  if (remains.poison != 0)
-    for (size_t i = 0; i < bytes / 8; i++) object[i] = remains.poison;
-  if (!old->arenas.rotating) {
-    crd_old_free_large(old, page);
+  if (CRADLE_LIKELY(remains.poison == 0)) {
+    crd_old_free_large(old, page); /* and nobody touches the dead */
     return;
   }
-  uint32_t pages = take_out_large(old, page);
-  crd_closed_run run = {.page = page, .pages = pages, .type = type, .swept = remains.swept, .collection = remains.collection};
-  crd_arenas_close(&old->arenas, run, old->reserve);
+  cradle_word *object = old_page_start(old, page);
+  crd_closed_run run = {.page = page, .type = (uint32_t)object[0], .swept = remains.swept, .collection = remains.collection};
+  run.pages = arenas_page(&old->arenas, page)->pages;
+  for (size_t i = 0; i < (size_t)run.pages * (PAGE_BYTES / 8); i++) object[i] = remains.poison;
+  if (!old->arenas.rotating) {
+    crd_old_free_large(old, page);
+  } else {
+    (void)take_out_large(old, page);
+    crd_arenas_close(&old->arenas, run, old->reserve);
+  }
 }
 
 void crd_old_free_span(crd_old *old, uint32_t page) {

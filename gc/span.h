@@ -61,7 +61,7 @@ void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, ui
 void crd_old_free_large(crd_old *old, uint32_t page);
 /* What is left of the dead. */
 typedef struct crd_remains {
-  cradle_word poison;  /* is written over them; 0: nothing is */
+  cradle_word poison;  /* is written over them; 0: nothing is, and there is no quarantine */
   uint64_t collection; /* the minor collection that frees them, or the last one before the sweep that does */
   bool swept;
 } crd_remains;

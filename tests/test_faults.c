@@ -141,6 +141,9 @@ static void give_small_stack(void) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size_t)2 << 20, size = 8192;
   long least = sysconf(_SC_MINSIGSTKSZ);
   if (least > 0 && (size_t)least + 4096 > size) size = (size_t)least + 4096;
+#ifdef CRADLE_ASAN
+  size += (size_t)64 << 10; /* whose frames and interceptors take more */
+#endif
   char *reserved = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *end = reserved + room;
   size_t open = (size + page - 1) / page * page;
   if (reserved == MAP_FAILED || mprotect(end - open, open, PROT_READ | PROT_WRITE) != 0) _exit(8);

@@ -134,6 +134,19 @@ static void what_is_closed_is_bounded(void **state) {
   fixture_close(&f);
 }
 
+static void so_are_the_runs(void **state) {
+  (void)state;
+  open_quarantined(0);
+  for (size_t i = 0; i < 200; i++) {
+    const char *text = dead(10 * PAGE, i % 3 == 0);
+    assert_false(can_be_read(text));
+    assert_true(f.heap->old.arenas.closed_pages <= 64 * 10);
+  }
+  assert_int_equal(f.heap->old.arenas.closed_pages, 64 * 10);
+  assert_in_range(fixture_stats(&f).arenas_in_use, 2, 3);
+  fixture_close(&f);
+}
+
 /* Where memory is short, what is closed is used again before an allocation fails. */
 static void what_is_closed_is_no_reason_to_fail(void **state) {
   (void)state;
@@ -173,6 +186,8 @@ static void what_is_closed_makes_room_in_the_arenas(void **state) {
   arenas.limit = 2;
   closed_run(&arenas, 300);
   uint32_t second = closed_run(&arenas, 300);
+  assert_null(crd_arenas_closed_at(&arenas, arenas_page_address(&arenas, second + 300)));
+  assert_null(crd_arenas_closed_at(&arenas, arenas_page_address(&arenas, second) - 1));
   assert_int_equal(arenas.closed_pages, 600);
   assert_int_equal(arenas.free_count, 0);
   assert_true(crd_arenas_ensure_free(&arenas, 1)); /* the oldest one */
@@ -261,6 +276,7 @@ int main(void) {
       cmocka_unit_test(what_was_swept_is_closed),
       cmocka_unit_test(what_is_longer_than_an_arena_is_closed),
       cmocka_unit_test(what_is_closed_is_bounded),
+      cmocka_unit_test(so_are_the_runs),
       cmocka_unit_test(what_is_closed_is_no_reason_to_fail),
       cmocka_unit_test(what_is_closed_makes_room_in_the_arenas),
       cmocka_unit_test(what_leaves_the_ring_stays_inaccessible),

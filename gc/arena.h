@@ -114,6 +114,7 @@ typedef struct crd_arenas {
   bool rotating;              /* there is a quarantine: see [arena.3] */
   crd_closed_run *runs;       /* ring of what is or was closed [closed.1]; NULL: there is no quarantine */
   uint32_t first_run, run_count, closed_pages;
+  bool can_close;             /* by pages, that is */
 } crd_arenas;
 
 static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
@@ -152,11 +153,11 @@ void crd_arenas_discard_free(crd_arenas *arenas);
 /* --- closed runs, with a quarantine (gc/closed.c) --- */
 
 /* false: memory was refused. */
-bool crd_arenas_closing_init(crd_arenas *arenas);
+bool crd_arenas_closing_init(crd_arenas *arenas, size_t page_bytes);
 void crd_arenas_closing_fini(crd_arenas *arenas);
 /* In place of giving a run back, exactly as it was taken: closes it for a while. keep arenas stay FREE. */
 void crd_arenas_close(crd_arenas *arenas, crd_closed_run run, uint32_t keep);
-/* Gives the oldest back to be used again, where memory is short. false: none is closed. */
+/* Gives the oldest back to be used again, where memory is short. false: none is closed, or the system refuses. */
 bool crd_arenas_open_oldest(crd_arenas *arenas);
 /* Gives all of them back; arenas that they were all of become inaccessible. */
 void crd_arenas_retire_closed(crd_arenas *arenas, uint32_t keep);

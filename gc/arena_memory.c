@@ -89,7 +89,7 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
   arenas->limit = arenas->capacity;
   arenas->rotating = options->quarantine != 0;
   arenas->states = calloc(arenas->capacity, 2);
-  if (arenas->states == NULL || (arenas->rotating && !crd_arenas_closing_init(arenas))) {
+  if (arenas->states == NULL || (arenas->rotating && !crd_arenas_closing_init(arenas, hardware->page_bytes))) {
     crd_arenas_fini(arenas);
     return false;
   }

@@ -1,7 +1,7 @@
 /* Closed runs: with a quarantine, the pages of a large object that died become inaccessible, so that the use of a reference to it
  * faults. The whole arenas among them are given back, which commits go round of [arena.3]; the pages of the last one stay taken,
  * in a ring, until others need the place in it, memory is short, or objects are moved. Pages of a pool cannot be closed one by
- * one: what they hold is poison, and they are used again at once.
+ * one, nor can those of systems whose base pages are larger than 4 KiB: what they hold is poison, and they are used again at once.
  *
  *   [closed.1] The ring holds the last runs, oldest first. The last closed pages of each are taken, inaccessible and no span's;
  *              none when they were opened again, and the run is there to be told of.
@@ -16,7 +16,8 @@
 #define CLOSED_RUNS LIMIT(64, 4)
 #define CLOSED_PAGES (8 * ARENA_PAGES)
 
-bool crd_arenas_closing_init(crd_arenas *arenas) {
+bool crd_arenas_closing_init(crd_arenas *arenas, size_t page_bytes) {
+  arenas->can_close = page_bytes <= PAGE_BYTES; /* larger ones have the next object's memory in them */
   arenas->runs = calloc(CLOSED_RUNS, sizeof *arenas->runs);
   return arenas->runs != NULL;
 }
@@ -41,27 +42,24 @@ static bool protect(const crd_arenas *arenas, uint32_t page, uint32_t pages, boo
   return true;
 }
 
-/* Where the system refuses to open pages, they are lost. */
-static void open_run(crd_arenas *arenas, crd_closed_run *run) {
+/* false: it is open, or the system refuses; it stays as it is. */
+static bool open_run(crd_arenas *arenas, crd_closed_run *run) {
   uint32_t pages = run->closed, page = run->page + run->pages - pages;
+  if (pages == 0 || !protect(arenas, page, pages, true)) return false;
   run->closed = 0;
   arenas->closed_pages -= pages;
-  if (pages != 0 && protect(arenas, page, pages, true)) crd_arenas_give_back(arenas, page, pages);
+  crd_arenas_give_back(arenas, page, pages);
+  return true;
 }
 
 /* The arena that the run was all of becomes inaccessible. */
 static void retire_run(crd_arenas *arenas, crd_closed_run *run, uint32_t keep) {
-  if (run->closed == 0) return;
-  open_run(arenas, run);
-  crd_arenas_quarantine(arenas, (run->page + run->pages - 1) / ARENA_PAGES, 1, keep);
+  if (open_run(arenas, run)) crd_arenas_quarantine(arenas, (run->page + run->pages - 1) / ARENA_PAGES, 1, keep);
 }
 
 bool crd_arenas_open_oldest(crd_arenas *arenas) {
-  for (uint32_t i = 0; i < arenas->run_count; i++) {
-    if (run_at(arenas, i)->closed == 0) continue;
-    open_run(arenas, run_at(arenas, i));
-    return true;
-  }
+  for (uint32_t i = 0; i < arenas->run_count; i++)
+    if (open_run(arenas, run_at(arenas, i))) return true;
   return false;
 }
 
@@ -69,13 +67,22 @@ void crd_arenas_retire_closed(crd_arenas *arenas, uint32_t keep) {
   for (uint32_t i = 0; i < arenas->run_count; i++) retire_run(arenas, run_at(arenas, i), keep);
 }
 
-static void make_room(crd_arenas *arenas, uint32_t pages, uint32_t keep) {
+/* false: the oldest one cannot be opened. */
+static bool make_room(crd_arenas *arenas, uint32_t pages, uint32_t keep) {
   for (uint32_t i = 0; i < arenas->run_count && arenas->closed_pages + pages > CLOSED_PAGES; i++)
     retire_run(arenas, run_at(arenas, i), keep);
-  if (arenas->run_count < CLOSED_RUNS) return;
+  if (arenas->run_count < CLOSED_RUNS) return true;
   retire_run(arenas, run_at(arenas, 0), keep);
+  if (run_at(arenas, 0)->closed != 0) return false;
   arenas->first_run = (arenas->first_run + 1) % CLOSED_RUNS;
   arenas->run_count--;
+  return true;
+}
+
+/* What was closed in part before the system refused is opened again, or stays. */
+static bool close_tail(const crd_arenas *arenas, uint32_t page, uint32_t pages) {
+  if (pages == 0 || !arenas->can_close) return false;
+  return protect(arenas, page, pages, false) || !protect(arenas, page, pages, true);
 }
 
 void crd_arenas_close(crd_arenas *arenas, crd_closed_run run, uint32_t keep) {
@@ -84,18 +91,19 @@ void crd_arenas_close(crd_arenas *arenas, crd_closed_run run, uint32_t keep) {
     crd_arenas_give_back(arenas, run.page, whole);
     crd_arenas_quarantine(arenas, run.page / ARENA_PAGES, whole / ARENA_PAGES, keep);
   }
-  make_room(arenas, tail, keep);
-  if (tail > 0 && protect(arenas, run.page + whole, tail, false))
+  bool has_room = make_room(arenas, tail, keep);
+  if (has_room && close_tail(arenas, run.page + whole, tail))
     run.closed = tail;
   else
     crd_arenas_give_back(arenas, run.page + whole, tail);
+  if (!has_room) return;
   arenas->closed_pages += run.closed;
   *run_at(arenas, arenas->run_count) = run;
   arenas->run_count++;
 }
 
 const crd_closed_run *crd_arenas_closed_at(const crd_arenas *arenas, uintptr_t address) {
-  if (arenas->run_count == 0 || !arenas_contain(arenas, address)) return NULL;
+  if (!arenas_contain(arenas, address)) return NULL;
   uint32_t page = arenas_page_number(arenas, address);
   for (uint32_t i = arenas->run_count; i-- > 0;) {
     const crd_closed_run *run = run_at(arenas, i);

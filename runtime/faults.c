@@ -206,8 +206,8 @@ static CRADLE_NOINLINE void write_explanation(const cradle_explanation *explanat
 
 /* An unwinder reads the code at the program counter, which is where it cannot be read after a jump there. */
 static void write_user(int number, const siginfo_t *info, const registers *registers) {
-  void *caller = registers->stack_top != 0 ? *(void **)registers->stack_top : (void *)registers->link;
   if (registers->counter != 0 && registers->counter == (uintptr_t)info->si_addr) {
+    void *caller = registers->stack_top != 0 ? *(void **)registers->stack_top : (void *)registers->link;
     write_fault(number, info, ", where the program jumped; a call would return to:");
     write_frames(&caller, 1);
   } else {
@@ -317,8 +317,6 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 static void warm_up(cradle_heap *heap) {
   int error = errno;
   void *frames[1];
-  siginfo_t info = {.si_signo = SIGSEGV};
-  registers registers = {.count = 0};
   cradle_explanation explanation = {.text = ""};
   cradle_stats stats;
   line text = {.length = 0};
@@ -328,9 +326,8 @@ static void warm_up(cradle_heap *heap) {
   if (begin_report()) {
     crd_quiet quiet;
     crd_quiet_begin(&quiet);
-    (void)find(&info, &registers, &explanation);
     add(&text, cradle_cause_name(CRADLE_CAUSE_STRESS));
-    crd_write_quietly(STDERR_FILENO, text.text, 0);
+    crd_write_quietly(-1, text.text, 0); /* not an empty message to whoever reads standard error */
     crd_quiet_end(&quiet);
     end_report();
   }

@@ -1,6 +1,6 @@
 /* Closed runs: with a quarantine, the pages of a large object that died become inaccessible, so that the use of a reference to it
- * faults. The whole arenas among them are given back, which commits go round of [arena.3]; the pages of the last one stay taken,
- * in a ring, until others need the place in it, memory is short, or objects are moved. Pages of a pool cannot be closed one by
+ * faults. The whole arenas among them are given back, until they are committed again; the pages of the last one stay taken, in
+ * a ring, until others need the place in it, memory is short, or objects are moved. Pages of a pool cannot be closed one by
  * one, nor can those of systems whose base pages are larger than 4 KiB: what they hold is poison, and they are used again at once.
  *
  *   [closed.1] The ring holds the last runs, oldest first. The last closed pages of each are taken, inaccessible and no span's;

@@ -15,12 +15,12 @@ static void poison_dead(const crd_old *old, uint32_t page, span_bits bits, uint3
     }
 }
 
-static void sweep_small(crd_old *old, uint32_t page, crd_remains remains, crd_swept *swept) {
+static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swept *swept) {
   crd_page *entry = arenas_page(&old->arenas, page);
   const crd_size_class *class = &old->classes.of[entry->size_class];
   span_bits bits = old_bits_of(old, page, entry->pages);
   uint32_t before = 0, live = 0;
-  if (remains.poison != 0) poison_dead(old, page, bits, class->words, remains.poison);
+  if (poison != 0) poison_dead(old, page, bits, class->words, poison);
   for (uint32_t i = 0; i < bits.words; i++) {
     before += (uint32_t)__builtin_popcountll(bits.allocated[i]);
     live += (uint32_t)__builtin_popcountll(bits.marks[i]);
@@ -73,7 +73,7 @@ bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t 
     uint32_t pages = entry->pages;
     if (old_is_unswept(old, entry)) {
       if (entry->state == PAGE_SMALL)
-        sweep_small(old, *page, remains, swept);
+        sweep_small(old, *page, remains.poison, swept);
       else
         sweep_large(old, *page, remains, swept);
     }

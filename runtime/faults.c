@@ -320,7 +320,8 @@ static void warm_up(cradle_heap *heap) {
   cradle_explanation explanation = {.text = ""};
   cradle_stats stats;
   line text = {.length = 0};
-  write_frames(frames, 0 * take_frames(frames, 1));
+  (void)take_frames(frames, 1);
+  write_frames(frames, 0);
   cradle_heap_stats(heap, &stats, sizeof stats, false);
   (void)cradle_explain_address(heap, NULL, &explanation);
   if (begin_report()) {

@@ -284,6 +284,10 @@ int main(void) {
       cmocka_unit_test(what_is_not_closed_is_poison),
       cmocka_unit_test(what_was_moved_is_poison),
   };
+  if (sysconf(_SC_PAGESIZE) > (long)PAGE) {
+    puts("skipped: base pages above 4 KiB are not closed");
+    return 77;
+  }
   if (pipe(ends) != 0) return 1;
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

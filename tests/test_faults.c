@@ -139,8 +139,10 @@ static void jumps_to_what_is_stale(void) {
 /* A signal stack of the size that SIGSTKSZ once was, with pages below it that are not to be had. */
 static void give_small_stack(void) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size_t)2 << 20, size = 8192;
+#ifdef _SC_MINSIGSTKSZ
   long least = sysconf(_SC_MINSIGSTKSZ);
   if (least > 0 && (size_t)least + 4096 > size) size = (size_t)least + 4096;
+#endif
 #ifdef CRADLE_ASAN
   size += (size_t)64 << 10; /* whose frames and interceptors take more */
 #endif

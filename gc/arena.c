@@ -103,6 +103,7 @@ static uint32_t map_first_fit(const uint64_t *map, uint32_t count) {
 
 static void occupy(crd_arenas *arenas, uint32_t index, uint32_t first, uint32_t count, bool *clean) {
   crd_arena *arena = &arenas->meta[index];
+  if (arenas->run_count > 0) crd_arenas_forget_closed(arenas, index * ARENA_PAGES + first, count);
   if (map_find(arena->dirty_map, first, true) < first + count) *clean = false;
   map_write(arena->free_map, first, count, false);
   map_write(arena->dirty_map, first, count, true);
@@ -178,11 +179,11 @@ static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bo
   return index == ARENA_NONE ? PAGE_NONE : take_in(arenas, index, count, clean);
 }
 
-/* The first of count neighbouring arenas that hold nothing, or ARENA_NONE; committed: that are all FREE. Where one was reserved,
- * its commit would make another one that is FREE a surplus, which goes back and comes again. */
-static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t count, bool committed) {
-  uint32_t found = 0, end = committed ? arenas->committed_end : arenas->capacity;
-  for (uint32_t i = 0; i < end; i++) {
+/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE; committed: that are all FREE. Where one
+ * was reserved, its commit would make another one that is FREE a surplus, which goes back and comes again. */
+static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_t end, uint32_t count, bool committed) {
+  uint32_t found = 0;
+  for (uint32_t i = from; i < end; i++) {
     bool fits = arenas->states[i] == ARENA_FREE || (!committed && arenas->states[i] == ARENA_RESERVED);
     found = fits ? found + 1 : 0;
     if (found == count) return i + 1 - count;
@@ -190,10 +191,19 @@ static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t count, bool c
   return ARENA_NONE;
 }
 
+/* With a quarantine they go round as single arenas do. */
+static uint32_t find_reserved_neighbours(crd_arenas *arenas, uint32_t count) {
+  uint32_t end = crd_arenas_round_end(arenas, count);
+  uint32_t first = find_neighbours(arenas, arenas->rotating ? arenas->reserved_hint : 0, end, count, false);
+  if (first == ARENA_NONE) first = find_neighbours(arenas, 0, arenas->capacity, count, false);
+  if (first != ARENA_NONE && arenas->rotating) arenas->reserved_hint = first + count;
+  return first;
+}
+
 static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
   uint32_t arenas_needed = (count + ARENA_PAGES - 1) / ARENA_PAGES;
-  uint32_t first = find_neighbours(arenas, arenas_needed, true);
-  if (first == ARENA_NONE) first = find_neighbours(arenas, arenas_needed, false);
+  uint32_t first = find_neighbours(arenas, 0, arenas->committed_end, arenas_needed, true);
+  if (first == ARENA_NONE) first = find_reserved_neighbours(arenas, arenas_needed);
   if (first == ARENA_NONE || !crd_arenas_commit_at(arenas, first, arenas_needed)) return PAGE_NONE;
   /* The neighbours are among the FREE ones now; keep others must be. */
   if (!crd_arenas_ensure_free(arenas, keep + arenas_needed)) return PAGE_NONE;
@@ -263,5 +273,6 @@ const char *crd_arenas_check(const crd_arenas *arenas) {
   if (free_count != arenas->free_count || free_count + used != arenas->committed_count)
     return "arena counts do not match their states [arena.2]";
   if (from_pool != arenas->pool_count) return "the count of arenas from the pool does not match their origins";
+  if (crd_arenas_count_closed(arenas) != arenas->closed_pages) return "the count of closed pages does not match their runs [closed.1]";
   return count_listed(arenas, used) == with_room ? NULL : "the arenas' lists lost or doubled an arena [arena.4]";
 }

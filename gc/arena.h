@@ -7,7 +7,8 @@
  *   [arena.2] free_count counts the FREE arenas; committed_count the FREE and USED ones; it never exceeds limit.
  *   [arena.3] Arenas are committed and used lowest address first, and a run of several where all of them are committed before
  *             anywhere else; memory is given back only as whole arenas, because a part of a huge page frees nothing.
- *             With a quarantine (rotating), commits go round instead: memory that was given back stays inaccessible for long.
+ *             With a quarantine (rotating), commits go round instead, of one arena and of several: memory that was given back
+ *             stays inaccessible for long.
  *   [arena.4] A USED arena with free pages is in the list of its number of free pages and its longest free run, each by its
  *             logarithm, and in no other. A run is taken from the fullest arenas that have room, so that others empty.
  *   [arena.5] Bitmap words and page entries of pages that are not taken are zero, but for dirty_map.
@@ -82,6 +83,7 @@ typedef struct crd_arena_demand {
 /* Where a large object was that died, with a quarantine; gc/closed.c. */
 typedef struct crd_closed_run {
   uint32_t page, pages; /* of the object */
+  uint32_t unused;      /* the first so many were not taken again [closed.2] */
   uint32_t closed;      /* the last so many of them */
   uint32_t type;
   bool swept;           /* by a major collection, else freed by a minor one */
@@ -131,6 +133,8 @@ void crd_arenas_fini(crd_arenas *arenas);
 bool crd_arenas_ensure_free(crd_arenas *arenas, uint32_t count);
 /* The same for the count arenas from first on, none of them USED. */
 bool crd_arenas_commit_at(crd_arenas *arenas, uint32_t first, uint32_t count);
+/* Commits of count arenas stay below it, if they can: with a quarantine they go round, and the metadata follows the highest. */
+uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count);
 /* Has count FREE arenas ready for use without a page fault: commits what is missing and populates them and their metadata,
  * lowest first. It costs the page faults that it saves later (about 0.1 ms for an arena of huge pages, 0.7 ms of base pages), so
  * it is for moments outside of pauses; when all are ready it costs a look at count bytes. Returns how many are ready. */
@@ -161,6 +165,10 @@ void crd_arenas_close(crd_arenas *arenas, crd_closed_run run, uint32_t keep);
 bool crd_arenas_open_oldest(crd_arenas *arenas);
 /* Gives all of them back; arenas that they were all of become inaccessible. */
 void crd_arenas_retire_closed(crd_arenas *arenas, uint32_t keep);
+/* Pages are taken: what died there is not told of any more. */
+void crd_arenas_forget_closed(crd_arenas *arenas, uint32_t page, uint32_t count);
+/* Pages that the ring's runs have closed, counted: closed_pages, for the verifier. */
+uint32_t crd_arenas_count_closed(const crd_arenas *arenas);
 /* The run that an address lies in where it is inaccessible, or NULL. Fit for signal handlers. */
 const crd_closed_run *crd_arenas_closed_at(const crd_arenas *arenas, uintptr_t address);
 

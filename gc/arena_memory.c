@@ -182,10 +182,14 @@ static uint32_t reserved_run(const crd_arenas *arenas, uint32_t first, uint32_t 
   return count;
 }
 
+uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count) {
+  uint32_t round = arenas->committed_count + ROUND_ARENAS + count;
+  return arenas->rotating && round < arenas->capacity ? round : arenas->capacity;
+}
+
 /* The next RESERVED arena to commit, or the capacity where there is none. */
 static uint32_t next_reserved(crd_arenas *arenas) {
-  uint32_t first = arenas->reserved_hint, end = arenas->capacity;
-  if (arenas->rotating && end - arenas->committed_count > ROUND_ARENAS) end = arenas->committed_count + ROUND_ARENAS;
+  uint32_t first = arenas->reserved_hint, end = crd_arenas_round_end(arenas, 0);
   while (first < end && arenas->states[first] != ARENA_RESERVED) first++;
   if (first >= end && arenas->rotating)
     for (first = 0; first < end && arenas->states[first] != ARENA_RESERVED;) first++;

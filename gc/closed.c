@@ -5,6 +5,7 @@
  *
  *   [closed.1] The ring holds the last runs, oldest first. The last closed pages of each are taken, inaccessible and no span's;
  *              none when they were opened again, and the run is there to be told of.
+ *   [closed.2] No page among the first unused ones of a run was taken since its object died.
  */
 #include <stdlib.h>
 
@@ -97,9 +98,23 @@ void crd_arenas_close(crd_arenas *arenas, crd_closed_run run, uint32_t keep) {
   else
     crd_arenas_give_back(arenas, run.page + whole, tail);
   if (!has_room) return;
+  run.unused = run.pages;
   arenas->closed_pages += run.closed;
   *run_at(arenas, arenas->run_count) = run;
   arenas->run_count++;
+}
+
+void crd_arenas_forget_closed(crd_arenas *arenas, uint32_t page, uint32_t count) {
+  for (uint32_t i = 0; i < arenas->run_count; i++) {
+    crd_closed_run *run = run_at(arenas, i);
+    if (page + count > run->page && page < run->page + run->unused) run->unused = page > run->page ? page - run->page : 0;
+  }
+}
+
+uint32_t crd_arenas_count_closed(const crd_arenas *arenas) {
+  uint32_t pages = 0;
+  for (uint32_t i = 0; i < arenas->run_count; i++) pages += run_at(arenas, i)->closed;
+  return pages;
 }
 
 const crd_closed_run *crd_arenas_closed_at(const crd_arenas *arenas, uintptr_t address) {
@@ -108,8 +123,8 @@ const crd_closed_run *crd_arenas_closed_at(const crd_arenas *arenas, uintptr_t a
   for (uint32_t i = arenas->run_count; i-- > 0;) {
     const crd_closed_run *run = run_at(arenas, i);
     uint32_t end = run->page + run->pages;
-    if (page < run->page || page >= end) continue;
-    if (page >= end - run->closed || !arenas_are_committed(arenas, address)) return run;
+    if (page >= end - run->closed && page < end) return run;
+    if (page >= run->page && page < run->page + run->unused && !arenas_are_committed(arenas, address)) return run;
   }
   return NULL;
 }

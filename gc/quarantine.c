@@ -55,22 +55,13 @@ static bool open_pages(crd_quarantine *quarantine, char *from, char *to) {
   return true;
 }
 
-static bool has_memory(const crd_arenas *arenas, uintptr_t address) {
-  return address % 8 == 0 && arenas_contain(arenas, address) && arenas_are_committed(arenas, address) &&
-         crd_arenas_closed_at(arenas, address) == NULL;
-}
-
 /* Where the object is now whose place in the nursery begins with this header, or NULL when it is none. */
 static const cradle_word *object_now(const cradle_heap *heap, const cradle_word *object) {
-  const crd_arenas *arenas = &heap->old.arenas;
   uintptr_t copy = (uintptr_t)(object[0] & ~HEADER_FORWARDED);
   bool has_moved = object[0] & HEADER_FORWARDED;
-  if (has_moved && !has_memory(arenas, copy)) return NULL; /* poison, say */
+  if (has_moved && !crd_old_is_object(&heap->old, copy)) return NULL; /* poison, say */
   const cradle_word *now = has_moved ? (const cradle_word *)copy : object;
-  if ((uint32_t)now[0] >= heap->types.count) return NULL;
-  const crd_type *type = heap_type(heap, now[0]);
-  bool has_length = type->items != CRADLE_ITEMS_NONE;
-  return has_moved && has_length && !has_memory(arenas, copy + type->length_offset) ? NULL : now;
+  return (uint32_t)now[0] < heap->types.count ? now : NULL;
 }
 
 /* Notes where the objects in [from, to) start. Words that are no header were reserved and not carved, or are the rest of an array

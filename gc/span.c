@@ -215,6 +215,15 @@ void crd_old_free_large(crd_old *old, uint32_t page) {
     (void)crd_arenas_release_at(&old->arenas, page / ARENA_PAGES, (pages + ARENA_PAGES - 1) / ARENA_PAGES, old->reserve);
 }
 
+/* Where it is accessible: the pages of a sparse object that are given back need not come first. */
+static void poison_pages(const crd_old *old, uint32_t page, uint32_t pages, cradle_word poison) {
+  for (uint32_t end = page + pages; page < end; page++) {
+    cradle_word *word = old_page_start(old, page);
+    if (!arenas_are_committed(&old->arenas, (uintptr_t)word)) continue;
+    for (size_t i = 0; i < PAGE_BYTES / 8; i++) word[i] = poison;
+  }
+}
+
 void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains) {
   if (CRADLE_LIKELY(remains.poison == 0)) {
     crd_old_free_large(old, page); /* and nobody touches the dead */
@@ -223,13 +232,15 @@ void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains) {
   cradle_word *object = old_page_start(old, page);
   crd_closed_run run = {.page = page, .type = (uint32_t)object[0], .swept = remains.swept, .collection = remains.collection};
   run.pages = arenas_page(&old->arenas, page)->pages;
-  for (size_t i = 0; i < (size_t)run.pages * (PAGE_BYTES / 8); i++) object[i] = remains.poison;
+  uint32_t tail = run.pages % ARENA_PAGES, whole = run.pages - tail;
+  poison_pages(old, page + whole, tail, remains.poison); /* while it is not closed */
   if (!old->arenas.rotating) {
     crd_old_free_large(old, page);
   } else {
     (void)take_out_large(old, page);
     crd_arenas_close(&old->arenas, run, old->reserve);
   }
+  poison_pages(old, page, whole, remains.poison); /* what was not given back */
 }
 
 void crd_old_free_span(crd_old *old, uint32_t page) {
@@ -290,6 +301,7 @@ bool crd_old_is_object(const crd_old *old, uintptr_t address) {
 typedef struct recount {
   uint64_t used, class_used[SIZE_CLASS_MAX];
   uint32_t class_spans[SIZE_CLASS_MAX];
+  uint64_t pages;
   bool marking; /* mark bits may be set */
 } recount;
 
@@ -311,6 +323,7 @@ static const char *check_span(const crd_old *old, uint32_t page, recount *counte
   const crd_page *entry = arenas_page(&old->arenas, page);
   const crd_size_class *class = entry->state == PAGE_SMALL ? &old->classes.of[entry->size_class] : NULL;
   if ((class != NULL && entry->pages != class->pages) || entry->head != page) return "a span's page entry does not match its class";
+  counted->pages += entry->pages;
   uint64_t objects = 0;
   bool marks = counted->marking || old_is_unswept(old, entry);
   const char *fault = check_bits(old_bits_of(old, page, entry->pages), class, marks, &objects);
@@ -336,6 +349,10 @@ static const char *check_lists(const crd_old *old) {
 }
 
 static const char *check_counts(const crd_old *old, const recount *counted) {
+  uint64_t taken = 0;
+  for (uint32_t i = 0; i < old->arenas.used_end; i++)
+    if (old->arenas.states[i] == ARENA_USED) taken += ARENA_PAGES - old->arenas.meta[i].free_pages;
+  if (taken != counted->pages + old->arenas.closed_pages) return "pages are taken that are no span's and not closed [closed.1]";
   for (uint32_t i = 0; i < old->classes.count; i++)
     if (old->class_used[i] != counted->class_used[i] || old->class_spans[i] != counted->class_spans[i])
       return "a size class's counts do not match its spans [span.5]";

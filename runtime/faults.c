@@ -24,6 +24,8 @@
 #define LINE_BYTES 512
 /* What backtrace takes of a stack (4 KiB with glibc 2.36 on x86-64), and a quarter of that more. */
 #define UNWINDER_BYTES 5120
+/* A fault so near to the stack pointer is one of the stack: it lies in memory that cannot be read. */
+#define STACK_BESIDE_BYTES ((uintptr_t)64 << 10)
 /* For so long others wait for a report: one that faults itself may never end. */
 #define REPORT_MOST_MS 1000
 
@@ -147,18 +149,19 @@ typedef struct registers {
   uintptr_t of[32];
   size_t count;
   uintptr_t counter;
-  uintptr_t stack_top; /* address of the word that a call put there last; 0: calls put none there, */
-  uintptr_t link;      /* but have the address to return to in this register */
+  uintptr_t stack; /* pointer; on top lies the address to return to, right after a call, */
+  uintptr_t link;  /* unless calls have it in this register */
 } registers;
 
 static void read_registers(const ucontext_t *context, registers *found) {
 #if defined(__linux__) && defined(__x86_64__)
   for (int i = 0; i < REG_RIP; i++) found->of[found->count++] = (uintptr_t)context->uc_mcontext.gregs[i];
   found->counter = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-  found->stack_top = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+  found->stack = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
 #elif defined(__linux__) && defined(__aarch64__)
   for (int i = 0; i < 31; i++) found->of[found->count++] = (uintptr_t)context->uc_mcontext.regs[i];
   found->counter = (uintptr_t)context->uc_mcontext.pc;
+  found->stack = (uintptr_t)context->uc_mcontext.sp;
   found->link = (uintptr_t)context->uc_mcontext.regs[30];
 #else
   (void)context, (void)found;
@@ -207,9 +210,11 @@ static CRADLE_NOINLINE void write_explanation(const cradle_explanation *explanat
 /* An unwinder reads the code at the program counter, which is where it cannot be read after a jump there. */
 static void write_user(int number, const siginfo_t *info, const registers *registers) {
   if (registers->counter != 0 && registers->counter == (uintptr_t)info->si_addr) {
-    void *caller = registers->stack_top != 0 ? *(void **)registers->stack_top : (void *)registers->link;
+    void *caller = registers->link != 0 ? (void *)registers->link : *(void **)registers->stack;
     write_fault(number, info, ", where the program jumped; a call would return to:");
     write_frames(&caller, 1);
+  } else if ((uintptr_t)info->si_addr - registers->stack + STACK_BESIDE_BYTES < 2 * STACK_BESIDE_BYTES) {
+    write_fault(number, info, ", where the stack is that the program runs on");
   } else {
     write_fault(number, info, ", used by:");
     write_stack(registers);
@@ -218,7 +223,7 @@ static void write_user(int number, const siginfo_t *info, const registers *regis
 
 /* Whether the signal stack that this runs on, if it does, has room for an unwinder. */
 static bool has_room(const ucontext_t *context) {
-  uintptr_t base = (uintptr_t)context->uc_stack.ss_sp, here = (uintptr_t)&base;
+  uintptr_t base = (uintptr_t)context->uc_stack.ss_sp, here = (uintptr_t)__builtin_frame_address(0);
   return here - base >= context->uc_stack.ss_size || here - base >= UNWINDER_BYTES;
 }
 

@@ -1,6 +1,7 @@
 /* What becomes of large objects that died, with a quarantine and without. */
 #include "tests/heap_fixture.h"
 
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -174,15 +175,22 @@ static uint32_t closed_run(crd_arenas *arenas, uint32_t pages) {
   return page;
 }
 
-static void what_is_closed_makes_room_in_the_arenas(void **state) {
-  (void)state;
-  static crd_arenas arenas;
-  bool clean;
+static crd_arenas arenas;
+
+static void open_arenas(size_t page_bytes, size_t reserved) {
   cradle_hardware hardware;
   prepare();
   options.quarantine = 1;
+  options.reserve_bytes = reserved * ARENA_BYTES;
   crd_hardware_detect(&hardware);
+  hardware.page_bytes = page_bytes;
   assert_true(crd_arenas_init(&arenas, &options, &hardware));
+}
+
+static void what_is_closed_makes_room_in_the_arenas(void **state) {
+  (void)state;
+  bool clean;
+  open_arenas(PAGE, 1000);
   arenas.limit = 2;
   closed_run(&arenas, 300);
   uint32_t second = closed_run(&arenas, 300);
@@ -204,6 +212,110 @@ static void what_is_closed_makes_room_in_the_arenas(void **state) {
   assert_int_equal(crd_arenas_take(&arenas, 600, 0, &clean), PAGE_NONE);
   assert_null(crd_arenas_check(&arenas));
   crd_arenas_fini(&arenas);
+}
+
+/* The next object of the same size lies elsewhere, so that a stale reference to the last one faults for long; not without end, as
+ * the metadata follows. */
+static void what_is_longer_than_an_arena_goes_round(void **state) {
+  (void)state;
+  open_quarantined(0);
+  for (size_t arenas_long = 2; arenas_long < 30; arenas_long += 9) {
+    const char *texts[8];
+    for (size_t i = 0; i < 8; i++) {
+      texts[i] = dead(arenas_long * ARENA_BYTES, i % 2 == 1);
+      for (size_t j = 0; j <= i; j++) {
+        assert_false(can_be_read(texts[j]));
+        assert_true(j == i || texts[j] != texts[i]);
+      }
+      assert_in_range((uintptr_t)texts[i] - f.heap->old.arenas.base, 0, (256 + 40 + 40) * ARENA_BYTES);
+    }
+  }
+  assert_true(cradle_heap_verify(f.heap, NULL));
+  fixture_close(&f);
+}
+
+/* What died in a place is not told any more when something else was there. */
+static void what_was_used_again_is_forgotten(void **state) {
+  (void)state;
+  bool clean;
+  open_arenas(PAGE, 8);
+  uint32_t first = closed_run(&arenas, 5 * ARENA_PAGES), page, count = 0;
+  uintptr_t address = arenas_page_address(&arenas, first);
+  assert_int_equal(crd_arenas_closed_at(&arenas, address + 5 * ARENA_BYTES - 1)->page, first);
+  crd_arenas_forget_closed(&arenas, first + 4 * ARENA_PAGES, 1);
+  assert_null(crd_arenas_closed_at(&arenas, address + 4 * ARENA_BYTES));
+  assert_int_equal(crd_arenas_closed_at(&arenas, address + 4 * ARENA_BYTES - 1)->page, first);
+  do {
+    page = crd_arenas_take(&arenas, ARENA_PAGES, 0, &clean);
+    assert_int_not_equal(page, PAGE_NONE);
+    assert_null(crd_arenas_closed_at(&arenas, arenas_page_address(&arenas, page)));
+    count++;
+  } while (page != first + 2 * ARENA_PAGES);
+  assert_in_range(count, 1, 8);
+  crd_arenas_give_back(&arenas, page, ARENA_PAGES);
+  crd_arenas_quarantine(&arenas, page / ARENA_PAGES, 1, 0);
+  assert_false(can_be_read((void *)(address + 2 * ARENA_BYTES)));
+  assert_null(crd_arenas_closed_at(&arenas, address + 2 * ARENA_BYTES));
+  crd_arenas_fini(&arenas);
+
+  open_arenas(PAGE, 8); /* the same of a part of an arena */
+  arenas.limit = 1;
+  first = closed_run(&arenas, 300);
+  address = arenas_page_address(&arenas, first);
+  assert_int_equal(crd_arenas_closed_at(&arenas, address + 299 * PAGE)->page, first);
+  assert_true(crd_arenas_open_oldest(&arenas));
+  page = crd_arenas_take(&arenas, 100, 0, &clean);
+  assert_int_equal(page, first);
+  crd_arenas_give_back(&arenas, page, 100);
+  crd_arenas_quarantine(&arenas, page / ARENA_PAGES, 1, 0);
+  assert_false(can_be_read((void *)address));
+  assert_null(crd_arenas_closed_at(&arenas, address));
+  assert_null(crd_arenas_closed_at(&arenas, address + 299 * PAGE));
+  crd_arenas_fini(&arenas);
+}
+
+/* Larger base pages hold other objects, too: what cannot be closed is used again at once. */
+static void larger_base_pages_are_not_closed(void **state) {
+  (void)state;
+  bool clean;
+  open_arenas(4 * PAGE, 8);
+  uint32_t page = crd_arenas_take(&arenas, 303, 0, &clean);
+  uint32_t beside = crd_arenas_take(&arenas, 1, 0, &clean);
+  crd_arenas_close(&arenas, (crd_closed_run){.page = page, .pages = 303}, 0);
+  assert_true(can_be_read((void *)arenas_page_address(&arenas, page)));
+  assert_true(can_be_read((void *)arenas_page_address(&arenas, beside)));
+  assert_int_equal(arenas.closed_pages, 0);
+  assert_int_equal(crd_arenas_take(&arenas, 303, 0, &clean), page);
+  assert_false(clean);
+  crd_arenas_fini(&arenas);
+}
+
+static size_t most_resident(void) {
+  struct rusage usage;
+  assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+  return (size_t)usage.ru_maxrss << 10;
+}
+
+/* Poison does not bring the pages of a sparse object in. */
+CRADLE_UNCHECKED_COLLECTION
+static void what_was_never_touched_is_not_either(void **state) {
+  (void)state;
+  for (int old = 0; old < 2; old++)
+    for (int stressed = 0; stressed < 2; stressed++) {
+      if (stressed)
+        open_stressed(1000000, 0);
+      else
+        open_quarantined(0);
+      size_t before = most_resident();
+      cradle_push(f.m, cradle_new_array(f.m, T_STRING, 300 * MIB));
+      if (old) cradle_collect_minor(f.m);
+      const char *text = cradle_pop(f.m);
+      cradle_collect_major(f.m);
+      assert_false(can_be_read(text));
+      assert_false(can_be_read(text + 299 * MIB));
+      assert_in_range(most_resident(), before, before + 20 * MIB);
+      fixture_close(&f);
+    }
 }
 
 /* An arena that a run was all of goes back to the system when the run leaves the ring. */
@@ -246,8 +358,9 @@ static void what_is_not_closed_is_poison(void **state) {
   (void)state;
   for (int old = 0; old < 2; old++) {
     open_stressed(1000000, 0);
-    const cradle_word *text = (const cradle_word *)dead(40 * PAGE, old);
-    for (size_t i = 0; i < 40 * PAGE / 8; i++) assert_int_equal(text[i], old ? POISON_SWEPT : POISON_NURSERY);
+    size_t bytes = old ? 40 * PAGE : 2 * ARENA_BYTES + 40 * PAGE;
+    const cradle_word *text = (const cradle_word *)dead(bytes, old);
+    for (size_t i = 0; i < bytes / 8; i++) assert_int_equal(text[i], old ? POISON_SWEPT : POISON_NURSERY);
     fixture_close(&f);
   }
 }
@@ -279,6 +392,10 @@ int main(void) {
       cmocka_unit_test(so_are_the_runs),
       cmocka_unit_test(what_is_closed_is_no_reason_to_fail),
       cmocka_unit_test(what_is_closed_makes_room_in_the_arenas),
+      cmocka_unit_test(what_is_longer_than_an_arena_goes_round),
+      cmocka_unit_test(what_was_used_again_is_forgotten),
+      cmocka_unit_test(larger_base_pages_are_not_closed),
+      cmocka_unit_test(what_was_never_touched_is_not_either),
       cmocka_unit_test(what_leaves_the_ring_stays_inaccessible),
       cmocka_unit_test(what_is_closed_may_be_compacted),
       cmocka_unit_test(what_is_not_closed_is_poison),

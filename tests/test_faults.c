@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static char said[32768];
@@ -135,6 +136,35 @@ static void jumps_to_what_is_stale(void) {
   put("recovered\n");
   _exit(7);
 }
+
+#if defined(__GLIBC__) && !defined(CRADLE_ASAN)
+/* A coroutine whose stack is an object that nobody refers to: an unwinder would read it, too. */
+static ucontext_t outside, coroutine;
+
+static void yield(void) {
+  swapcontext(&coroutine, &outside);
+  put("came back\n");
+}
+CRADLE_UNCHECKED_COLLECTION
+static void runs_on_what_is_dead(void) {
+  static char room[65536];
+  enum { STACK_BYTES = 256 << 10 };
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
+  sigaction(SIGSEGV, &action, NULL);
+  start_default();
+  string *stack = cradle_new_array(m, T_STRING, STACK_BYTES);
+  getcontext(&coroutine);
+  coroutine.uc_stack = (stack_t){.ss_sp = stack->byte, .ss_size = STACK_BYTES};
+  coroutine.uc_link = &outside;
+  makecontext(&coroutine, yield, 0);
+  swapcontext(&outside, &coroutine);
+  cradle_collect_minor(m);
+  if (sigsetjmp(landing, 1) == 0) swapcontext(&outside, &coroutine);
+  put("recovered\n");
+  _exit(7);
+}
+#endif
 
 /* A signal stack of the size that SIGSTKSZ once was, with pages below it that are not to be had. */
 static void give_small_stack(void) {
@@ -608,6 +638,21 @@ static void a_jump_to_a_stale_reference_is_reported(void **state) {
 #endif
 }
 
+static void a_stack_may_be_what_is_dead(void **state) {
+  (void)state;
+#if defined(__GLIBC__) && !defined(CRADLE_ASAN) && (defined(__x86_64__) || defined(__aarch64__))
+  assert_exit(end_of(runs_on_what_is_dead), 7);
+  assert_said("cradle: stale reference to a string (large object at 0x", 1);
+  assert_said(", where the stack is that the program runs on\n", 1);
+  assert_said("cradle: minor collection 1, triggered by: request\n", 1);
+  assert_said("came back\n", 0);
+  assert_said("recovered\n", 1);
+#else
+  print_message("skipped: it takes makecontext, known registers, and no AddressSanitizer\n");
+  skip();
+#endif
+}
+
 static void a_small_signal_stack_is_enough(void **state) {
   (void)state;
   assert_exit(end_of(recovers_on_a_small_stack), 7);
@@ -686,6 +731,7 @@ int main(void) {
       cmocka_unit_test(a_handler_from_afterwards_comes_first),
       cmocka_unit_test(a_host_may_recover),
       cmocka_unit_test(a_jump_to_a_stale_reference_is_reported),
+      cmocka_unit_test(a_stack_may_be_what_is_dead),
       cmocka_unit_test(a_small_signal_stack_is_enough),
       cmocka_unit_test(reports_of_threads_are_whole),
       cmocka_unit_test(signals_that_were_sent),

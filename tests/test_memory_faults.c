@@ -104,6 +104,7 @@ static void heal(void) {
 /* --- a heap's life --- */
 
 static cradle_hardware hardware;
+static uint32_t nurseries; /* of quarantine */
 
 static void life_options(fixture *f, cradle_options *options, cradle_hugepages policy) {
   cradle_options_init(options);
@@ -118,6 +119,7 @@ static void life_options(fixture *f, cradle_options *options, cradle_hugepages p
   options->type_count = T_COUNT;
   options->nursery_bytes = 256 << 10;
   options->reserve_bytes = 48 * MIB;
+  options->quarantine = nurseries;
   options->hugepages_nursery = options->hugepages_arenas = policy;
   options->on_misuse = fixture_misuse;
   options->handler_data = f;
@@ -157,6 +159,7 @@ static void use(fixture *f) {
   cradle_collect_full(f->m);
   assert_sound(f->heap);
   (void)cradle_try_new_array(f->m, T_STRING, 5 * MIB);
+  (void)cradle_try_new_array(f->m, T_STRING, MIB);
   (void)grow(f->m, 2 * MIB);
   (void)crd_arenas_prepare(&f->heap->old.arenas, f->heap->old.arenas.free_count + 1);
   clock_ns += 3000000000u;
@@ -292,6 +295,49 @@ static void calls_suit_larger_base_pages(void **state) {
     }
   }
   unit_bytes = 4096;
+}
+
+/* What cannot be closed or opened is neither lost nor used; the verifier counts the pages. */
+static void quarantine_bears_refusals(void **state) {
+  (void)state;
+  nurseries = 2;
+  assert_true(live(CRADLE_HUGEPAGES_AUTO));
+  unsigned times = run(CRADLE_HUGEPAGES_AUTO, "mprotect", 0, 0);
+  for (unsigned n = 1; n <= times; n++)
+    for (unsigned every = 0; every < 2; every++) run(CRADLE_HUGEPAGES_AUTO, "mprotect", n, every);
+  for (unsigned n = 2; n < 20; n++) run(CRADLE_HUGEPAGES_AUTO, "mprotect", n, n);
+  unsigned calls = run(CRADLE_HUGEPAGES_AUTO, NULL, 0, 0);
+  for (unsigned n = 1; n <= calls; n += stride) run(CRADLE_HUGEPAGES_AUTO, NULL, n, 0);
+  for (unit_bytes = 16384; unit_bytes <= 65536; unit_bytes *= 4) {
+    unsuited = 0;
+    assert_true(live(CRADLE_HUGEPAGES_AUTO));
+    assert_int_equal(unsuited, 0);
+  }
+  unit_bytes = 4096;
+  nurseries = 0;
+}
+
+/* So does its ring of closed runs when it is full. */
+static void a_full_ring_bears_refusals(void **state) {
+  (void)state;
+  fixture f = {.armed = false};
+  cradle_options options;
+  nurseries = 2;
+  life_options(&f, &options, CRADLE_HUGEPAGES_AUTO);
+  fixture_open_with(&f, &options);
+  const crd_arenas *arenas = &f.heap->old.arenas;
+  for (unsigned i = 0; i < 300; i++) {
+    if (i == 100) refuse("mprotect", 1, 1);
+    if (i == 180) heal();
+    (void)cradle_try_new_array(f.m, T_STRING, (40 + i % 9) << 10);
+    cradle_collect_minor(f.m);
+    assert_sound(f.heap);
+    if (i == 99 || i == 299) assert_int_equal(arenas->run_count, 64);
+  }
+  while (arenas->closed_pages > 0) assert_true(crd_arenas_open_oldest(&f.heap->old.arenas));
+  assert_sound(f.heap);
+  fixture_close(&f);
+  nurseries = 0;
 }
 
 /* A 1 GiB page is one piece: its arenas come together and go together, or fall back. */
@@ -483,6 +529,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(every_nth_call_fails, warm_up),
       cmocka_unit_test_setup(a_call_fails_from_some_time_on, warm_up),
       cmocka_unit_test_setup(calls_suit_larger_base_pages, warm_up),
+      cmocka_unit_test_setup(quarantine_bears_refusals, warm_up),
+      cmocka_unit_test_setup(a_full_ring_bears_refusals, warm_up),
       cmocka_unit_test_setup(gigantic_pages_come_and_go_whole, warm_up),
       cmocka_unit_test_setup(a_heap_gives_back_by_its_clock, warm_up),
   };

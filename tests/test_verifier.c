@@ -63,11 +63,16 @@ static void arenas_are_recounted(void **state) {
   PLANT(arenas->free_count, arenas->free_count + 1, "arena counts do not match their states [arena.2]");
   PLANT(arenas->committed_count, arenas->committed_count + 1, "arena counts do not match their states [arena.2]");
   PLANT(arenas->pool_count, 1, "the count of arenas from the pool does not match their origins");
+  PLANT(arenas->closed_pages, 1, "the count of closed pages does not match their runs [closed.1]");
   PLANT(arenas->origins[index], arenas->origins[index] ^ ARENA_FROM_POOL, "the count of arenas from the pool");
   PLANT(arenas->states[arenas->committed_end - 1], ARENA_RESERVED, "[arena.2]");
   arenas->origins[arenas->committed_end] = ARENA_TOUCHED;
   PLANT(arenas->committed_end, arenas->committed_end + 1, "a reserved arena has an origin");
   arenas->origins[arenas->committed_end] = 0;
+  bool clean;
+  uint32_t page = crd_arenas_take(arenas, 1, 0, &clean);
+  assert_unsound("pages are taken that are no span's and not closed [closed.1]");
+  crd_arenas_give_back(arenas, page, 1);
   for (int room = 0; room < ARENA_BUCKETS; room++)
     for (int longest = 0; longest < ARENA_BUCKETS; longest++)
       if (arenas->lists[room][longest] == index)

@@ -273,6 +273,7 @@ const char *crd_arenas_check(const crd_arenas *arenas) {
   if (free_count != arenas->free_count || free_count + used != arenas->committed_count)
     return "arena counts do not match their states [arena.2]";
   if (from_pool != arenas->pool_count) return "the count of arenas from the pool does not match their origins";
-  if (crd_arenas_count_closed(arenas) != arenas->closed_pages) return "the count of closed pages does not match their runs [closed.1]";
+  if (crd_arenas_count_closed(arenas) != arenas->closed_pages)
+    return "the count of closed pages does not match their runs [closed.1]";
   return count_listed(arenas, used) == with_room ? NULL : "the arenas' lists lost or doubled an arena [arena.4]";
 }

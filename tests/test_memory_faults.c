@@ -218,14 +218,25 @@ static size_t address_space(void) {
   return pages;
 }
 
+/* AddressSanitizer maps 64 KiB more now and then, where it keeps stacks: there a leak is what comes again. */
+#ifdef CRADLE_ASAN
+#define RUNS_MOST 2
+#else
+#define RUNS_MOST 1
+#endif
+
 static unsigned run(cradle_hugepages policy, const char *only, unsigned first, unsigned every) {
-  size_t before = address_space();
-  refuse(only, first, every);
-  (void)live(policy);
-  heal();
-  if (!fault.leaks && address_space() != before)
+  size_t grown = 1;
+  for (int i = 0; i < RUNS_MOST && grown != 0; i++) {
+    size_t before = address_space();
+    refuse(only, first, every);
+    (void)live(policy);
+    heal();
+    grown = fault.leaks ? 0 : address_space() - before;
+  }
+  if (grown != 0)
     fail_msg("%s, call %u, then every %u: the process is %ld pages larger", only != NULL ? only : "any call", first, every,
-             (long)(address_space() - before));
+             (long)grown);
   return fault.count;
 }
 

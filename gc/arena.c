@@ -191,20 +191,22 @@ static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_
   return ARENA_NONE;
 }
 
-/* With a quarantine they go round as single arenas do. */
-static uint32_t find_reserved_neighbours(crd_arenas *arenas, uint32_t count) {
-  uint32_t end = crd_arenas_round_end(arenas, count);
-  uint32_t first = find_neighbours(arenas, arenas->rotating ? arenas->reserved_hint : 0, end, count, false);
-  if (first == ARENA_NONE) first = find_neighbours(arenas, 0, arenas->capacity, count, false);
-  if (first != ARENA_NONE && arenas->rotating) arenas->reserved_hint = first + count;
-  return first;
+/* With a quarantine they go round as single arenas do, unless the limit is so near that FREE ones must be among them. */
+static uint32_t find_reserved_neighbours(const crd_arenas *arenas, uint32_t count) {
+  bool goes_round = arenas->rotating && arenas->committed_count + count <= arenas->limit;
+  uint32_t end = crd_arenas_round_end(arenas, count), first = ARENA_NONE;
+  if (goes_round) first = find_neighbours(arenas, arenas->reserved_hint, end, count, false);
+  return first != ARENA_NONE ? first : find_neighbours(arenas, 0, arenas->capacity, count, false);
 }
 
 static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
   uint32_t arenas_needed = (count + ARENA_PAGES - 1) / ARENA_PAGES;
   uint32_t first = find_neighbours(arenas, 0, arenas->committed_end, arenas_needed, true);
-  if (first == ARENA_NONE) first = find_reserved_neighbours(arenas, arenas_needed);
-  if (first == ARENA_NONE || !crd_arenas_commit_at(arenas, first, arenas_needed)) return PAGE_NONE;
+  if (first == ARENA_NONE) {
+    first = find_reserved_neighbours(arenas, arenas_needed);
+    if (first == ARENA_NONE || !crd_arenas_commit_at(arenas, first, arenas_needed)) return PAGE_NONE;
+    if (arenas->rotating) arenas->reserved_hint = first + arenas_needed;
+  }
   /* The neighbours are among the FREE ones now; keep others must be. */
   if (!crd_arenas_ensure_free(arenas, keep + arenas_needed)) return PAGE_NONE;
   for (uint32_t i = 0; i < arenas_needed; i++, count -= ARENA_PAGES) {

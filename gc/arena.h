@@ -7,8 +7,8 @@
  *   [arena.2] free_count counts the FREE arenas; committed_count the FREE and USED ones; it never exceeds limit.
  *   [arena.3] Arenas are committed and used lowest address first, and a run of several where all of them are committed before
  *             anywhere else; memory is given back only as whole arenas, because a part of a huge page frees nothing.
- *             With a quarantine (rotating), commits go round instead, of one arena and of several: memory that was given back
- *             stays inaccessible for long.
+ *             With a quarantine (rotating), commits go round instead, of one arena and of several if they can: memory that
+ *             was given back stays inaccessible for long.
  *   [arena.4] A USED arena with free pages is in the list of its number of free pages and its longest free run, each by its
  *             logarithm, and in no other. A run is taken from the fullest arenas that have room, so that others empty.
  *   [arena.5] Bitmap words and page entries of pages that are not taken are zero, but for dirty_map.

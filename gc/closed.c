@@ -5,7 +5,8 @@
  *
  *   [closed.1] The ring holds the last runs, oldest first. The last closed pages of each are taken, inaccessible and no span's;
  *              none when they were opened again, and the run is there to be told of.
- *   [closed.2] No page among the first unused ones of a run was taken since its object died.
+ *   [closed.2] No page among the first unused ones of a run was taken since its object died; those behind one that was are told of
+ *              no more, even where they are inaccessible.
  */
 #include <stdlib.h>
 

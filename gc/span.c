@@ -215,7 +215,7 @@ void crd_old_free_large(crd_old *old, uint32_t page) {
     (void)crd_arenas_release_at(&old->arenas, page / ARENA_PAGES, (pages + ARENA_PAGES - 1) / ARENA_PAGES, old->reserve);
 }
 
-/* Where it is accessible: the pages of a sparse object that are given back need not come first. */
+/* But for arenas that were given back, where writing would fault; of a sparse object, it would have brought the pages in. */
 static void poison_pages(const crd_old *old, uint32_t page, uint32_t pages, cradle_word poison) {
   for (uint32_t end = page + pages; page < end; page++) {
     cradle_word *word = old_page_start(old, page);

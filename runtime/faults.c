@@ -24,8 +24,6 @@
 #define LINE_BYTES 512
 /* What backtrace takes of a stack (4 KiB with glibc 2.36 on x86-64), and a quarter of that more. */
 #define UNWINDER_BYTES 5120
-/* A fault so near to the stack pointer is one of the stack: it lies in memory that cannot be read. */
-#define STACK_BESIDE_BYTES ((uintptr_t)64 << 10)
 /* For so long others wait for a report: one that faults itself may never end. */
 #define REPORT_MOST_MS 1000
 
@@ -149,8 +147,9 @@ typedef struct registers {
   uintptr_t of[32];
   size_t count;
   uintptr_t counter;
-  uintptr_t stack; /* pointer; on top lies the address to return to, right after a call, */
-  uintptr_t link;  /* unless calls have it in this register */
+  uintptr_t stack;  /* pointer */
+  uintptr_t link;   /* the address to return to right after a call, */
+  bool calls_push;  /* unless it lies at the stack pointer */
 } registers;
 
 static void read_registers(const ucontext_t *context, registers *found) {
@@ -158,6 +157,7 @@ static void read_registers(const ucontext_t *context, registers *found) {
   for (int i = 0; i < REG_RIP; i++) found->of[found->count++] = (uintptr_t)context->uc_mcontext.gregs[i];
   found->counter = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
   found->stack = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+  found->calls_push = true;
 #elif defined(__linux__) && defined(__aarch64__)
   for (int i = 0; i < 31; i++) found->of[found->count++] = (uintptr_t)context->uc_mcontext.regs[i];
   found->counter = (uintptr_t)context->uc_mcontext.pc;
@@ -207,22 +207,27 @@ static CRADLE_NOINLINE void write_explanation(const cradle_explanation *explanat
   write_line(&text);
 }
 
+/* Whether the program's stack is memory that the heap knows to be dead, where its last word or the next one is: an unwinder would
+ * read it. scratch is overwritten. */
+static bool runs_on_what_died(const crd_faults *faults, const registers *registers, cradle_explanation *scratch) {
+  return cradle_explain_address(faults->heap, (void *)registers->stack, scratch) ||
+         cradle_explain_address(faults->heap, (void *)(registers->stack - sizeof(void *)), scratch);
+}
+
 /* An unwinder reads the code at the program counter, which is where it cannot be read after a jump there. */
 static void write_user(int number, const siginfo_t *info, const registers *registers) {
   if (registers->counter != 0 && registers->counter == (uintptr_t)info->si_addr) {
-    void *caller = registers->link != 0 ? (void *)registers->link : *(void **)registers->stack;
+    void *caller = registers->calls_push ? *(void **)registers->stack : (void *)registers->link;
     write_fault(number, info, ", where the program jumped; a call would return to:");
     write_frames(&caller, 1);
-  } else if ((uintptr_t)info->si_addr - registers->stack + STACK_BESIDE_BYTES < 2 * STACK_BESIDE_BYTES) {
-    write_fault(number, info, ", where the stack is that the program runs on");
   } else {
     write_fault(number, info, ", used by:");
     write_stack(registers);
   }
 }
 
-/* Whether the signal stack that this runs on, if it does, has room for an unwinder. */
-static bool has_room(const ucontext_t *context) {
+/* Whether the signal stack that this runs on, if it does, has room for an unwinder. Not a part of its caller's frame. */
+static CRADLE_NOINLINE bool has_room(const ucontext_t *context) {
   uintptr_t base = (uintptr_t)context->uc_stack.ss_sp, here = (uintptr_t)__builtin_frame_address(0);
   return here - base >= context->uc_stack.ss_size || here - base >= UNWINDER_BYTES;
 }
@@ -235,14 +240,18 @@ static CRADLE_NOINLINE void report(int number, const siginfo_t *info, const ucon
   if (faults == NULL) return;
   if (reported_at[0] == (uintptr_t)info->si_addr && reported_at[1] == registers.counter && registers.counter != 0) return;
   reported_at[0] = (uintptr_t)info->si_addr, reported_at[1] = registers.counter;
+  uint64_t collection = explanation.collection;
   write_explanation(&explanation);
   if (!has_room(context)) {
     write_fault(number, info, "; the signal stack is too small for more");
     return;
   }
-  write_user(number, info, &registers);
-  if (explanation.collection != 0) write_trigger(faults, explanation.collection, "");
-  if (explanation.collection != faults->collections && faults->collections != 0)
+  if (runs_on_what_died(faults, &registers, &explanation))
+    write_fault(number, info, "; the stack that the program runs on has died");
+  else
+    write_user(number, info, &registers);
+  if (collection != 0) write_trigger(faults, collection, "");
+  if (collection != faults->collections && faults->collections != 0)
     write_trigger(faults, faults->collections, "the last collection: ");
   write_stress(faults->heap);
 }

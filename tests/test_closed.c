@@ -234,6 +234,23 @@ static void what_is_longer_than_an_arena_goes_round(void **state) {
   fixture_close(&f);
 }
 
+/* Where the limit is near, arenas that are FREE already are a part of it, and nothing is opened for it. */
+static void what_is_closed_is_no_room_for_long_ones(void **state) {
+  (void)state;
+  bool clean;
+  open_arenas(PAGE, 100);
+  arenas.limit = 30;
+  uint32_t page = closed_run(&arenas, 300);
+  for (uint32_t i = 1; i < 10; i++) assert_true(crd_arenas_ensure_free(&arenas, i));
+  uint32_t long_one = crd_arenas_take(&arenas, 21 * ARENA_PAGES, 0, &clean);
+  assert_int_not_equal(long_one, PAGE_NONE);
+  assert_int_equal(arenas.closed_pages, 300);
+  assert_false(can_be_read((void *)arenas_page_address(&arenas, page)));
+  assert_in_range(arenas.committed_count, 22, 30);
+  assert_null(crd_arenas_check(&arenas));
+  crd_arenas_fini(&arenas);
+}
+
 /* What died in a place is not told any more when something else was there. */
 static void what_was_used_again_is_forgotten(void **state) {
   (void)state;
@@ -393,6 +410,7 @@ int main(void) {
       cmocka_unit_test(what_is_closed_is_no_reason_to_fail),
       cmocka_unit_test(what_is_closed_makes_room_in_the_arenas),
       cmocka_unit_test(what_is_longer_than_an_arena_goes_round),
+      cmocka_unit_test(what_is_closed_is_no_room_for_long_ones),
       cmocka_unit_test(what_was_used_again_is_forgotten),
       cmocka_unit_test(larger_base_pages_are_not_closed),
       cmocka_unit_test(what_was_never_touched_is_not_either),

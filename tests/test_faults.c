@@ -137,23 +137,41 @@ static void jumps_to_what_is_stale(void) {
   _exit(7);
 }
 
+/* A signal stack of so many bytes with pages below it that are not to be had. */
+static void give_stack(size_t size) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size_t)2 << 20;
+  char *reserved = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *end = reserved + room;
+  size_t open = (size + page - 1) / page * page;
+  if (reserved == MAP_FAILED || mprotect(end - open, open, PROT_READ | PROT_WRITE) != 0) _exit(8);
+  stack_t stack = {.ss_sp = end - open, .ss_size = size};
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  if (sigaltstack(&stack, NULL) != 0) _exit(9);
+  sigaction(SIGSEGV, &action, NULL);
+}
+
 #if defined(__GLIBC__) && !defined(CRADLE_ASAN)
 /* A coroutine whose stack is an object that nobody refers to: an unwinder would read it, too. */
 static ucontext_t outside, coroutine;
 
+static string *beside;
+static bool lives;
+
 static void yield(void) {
   swapcontext(&coroutine, &outside);
+  if (lives) use((pair *)(void *)beside);
   put("came back\n");
 }
 CRADLE_UNCHECKED_COLLECTION
-static void runs_on_what_is_dead(void) {
+static void runs_on_an_object(void) {
   static char room[65536];
   enum { STACK_BYTES = 256 << 10 };
   struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
   sigaction(SIGSEGV, &action, NULL);
   start_default();
+  beside = cradle_new_array(m, T_STRING, STACK_BYTES);
   string *stack = cradle_new_array(m, T_STRING, STACK_BYTES);
+  if (lives) cradle_push(m, stack);
   getcontext(&coroutine);
   coroutine.uc_stack = (stack_t){.ss_sp = stack->byte, .ss_size = STACK_BYTES};
   coroutine.uc_link = &outside;
@@ -164,11 +182,18 @@ static void runs_on_what_is_dead(void) {
   put("recovered\n");
   _exit(7);
 }
+static void runs_on_what_is_dead(void) {
+  runs_on_an_object();
+}
+static void runs_beside_what_is_dead(void) {
+  lives = true;
+  runs_on_an_object();
+}
 #endif
 
-/* A signal stack of the size that SIGSTKSZ once was, with pages below it that are not to be had. */
-static void give_small_stack(void) {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size_t)2 << 20, size = 8192;
+/* The size that SIGSTKSZ once was, or what the kernel takes of it and 4 KiB. */
+static size_t small_stack(void) {
+  size_t size = 8192;
 #ifdef _SC_MINSIGSTKSZ
   long least = sysconf(_SC_MINSIGSTKSZ);
   if (least > 0 && (size_t)least + 4096 > size) size = (size_t)least + 4096;
@@ -176,16 +201,13 @@ static void give_small_stack(void) {
 #ifdef CRADLE_ASAN
   size += (size_t)64 << 10; /* whose frames and interceptors take more */
 #endif
-  char *reserved = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *end = reserved + room;
-  size_t open = (size + page - 1) / page * page;
-  if (reserved == MAP_FAILED || mprotect(end - open, open, PROT_READ | PROT_WRITE) != 0) _exit(8);
-  stack_t stack = {.ss_sp = end - size, .ss_size = size};
-  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-  if (sigaltstack(&stack, NULL) != 0) _exit(9);
-  sigaction(SIGSEGV, &action, NULL);
+  return size;
 }
+
+static size_t more; /* than that */
+
 static void recovers_on_a_small_stack(void) {
-  give_small_stack();
+  give_stack(small_stack() + more);
   start_default();
   if (sigsetjmp(landing, 1) == 0) (void)use((pair *)(uintptr_t)64);
   put("recovered\n");
@@ -643,10 +665,14 @@ static void a_stack_may_be_what_is_dead(void **state) {
 #if defined(__GLIBC__) && !defined(CRADLE_ASAN) && (defined(__x86_64__) || defined(__aarch64__))
   assert_exit(end_of(runs_on_what_is_dead), 7);
   assert_said("cradle: stale reference to a string (large object at 0x", 1);
-  assert_said(", where the stack is that the program runs on\n", 1);
-  assert_said("cradle: minor collection 1, triggered by: request\n", 1);
+  assert_said("; the stack that the program runs on has died\n", 1);
+  assert_said("cradle: minor collection 2, triggered by: request\n", 1);
   assert_said("came back\n", 0);
   assert_said("recovered\n", 1);
+  assert_exit(end_of(runs_beside_what_is_dead), 7);
+  assert_said("cradle: stale reference to a string (large object at 0x", 1);
+  assert_said(", used by:\n", 1);
+  assert_said("came back\n", 0);
 #else
   print_message("skipped: it takes makecontext, known registers, and no AddressSanitizer\n");
   skip();
@@ -655,9 +681,14 @@ static void a_stack_may_be_what_is_dead(void **state) {
 
 static void a_small_signal_stack_is_enough(void **state) {
   (void)state;
-  assert_exit(end_of(recovers_on_a_small_stack), 7);
-  assert_said(REPORT, 1);
-  assert_said("recovered\n", 2);
+  size_t with_stack = 0;
+  for (more = 0; more < 5120; more += 64) { /* there is a size from which the use's stack is told */
+    assert_exit(end_of(recovers_on_a_small_stack), 7);
+    assert_said(REPORT, 1);
+    assert_said("recovered\n", 2);
+    if (times("used by:") > 0) with_stack++;
+  }
+  assert_true(with_stack > 0);
 }
 
 static void reports_of_threads_are_whole(void **state) {

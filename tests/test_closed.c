@@ -291,6 +291,23 @@ static void what_was_used_again_is_forgotten(void **state) {
   crd_arenas_fini(&arenas);
 }
 
+/* An arena that a run is the end of goes back, and not the next one. */
+static void what_ends_an_arena_is_retired_in_it(void **state) {
+  (void)state;
+  bool clean;
+  open_arenas(PAGE, 8);
+  uint32_t first = crd_arenas_take(&arenas, 212, 0, &clean), last = closed_run(&arenas, 300);
+  assert_int_equal(last, first + 212);
+  assert_true(crd_arenas_ensure_free(&arenas, 1));
+  crd_arenas_give_back(&arenas, first, 212);
+  crd_arenas_retire_closed(&arenas, 1);
+  assert_false(can_be_read((void *)arenas_page_address(&arenas, first)));
+  assert_int_equal(crd_arenas_closed_at(&arenas, arenas_page_address(&arenas, last))->page, last);
+  assert_true(can_be_read((void *)arenas_page_address(&arenas, (first / ARENA_PAGES + 1) * ARENA_PAGES)));
+  assert_null(crd_arenas_check(&arenas));
+  crd_arenas_fini(&arenas);
+}
+
 /* Larger base pages hold other objects, too: what cannot be closed is used again at once. */
 static void larger_base_pages_are_not_closed(void **state) {
   (void)state;
@@ -412,6 +429,7 @@ int main(void) {
       cmocka_unit_test(what_is_longer_than_an_arena_goes_round),
       cmocka_unit_test(what_is_closed_is_no_room_for_long_ones),
       cmocka_unit_test(what_was_used_again_is_forgotten),
+      cmocka_unit_test(what_ends_an_arena_is_retired_in_it),
       cmocka_unit_test(larger_base_pages_are_not_closed),
       cmocka_unit_test(what_was_never_touched_is_not_either),
       cmocka_unit_test(what_leaves_the_ring_stays_inaccessible),

@@ -151,7 +151,7 @@ void crd_arenas_quarantine(crd_arenas *arenas, uint32_t first, uint32_t count, u
  * back. */
 uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, uint32_t most);
 /* Drops the contents of the FREE arenas, but not of a pool's, and keeps them committed: a fork has nothing to share there, and
- * what is resident is little. */
+ * what is resident is little. With a quarantine nothing is dropped: it holds poison. */
 void crd_arenas_discard_free(crd_arenas *arenas);
 
 /* --- closed runs, with a quarantine (gc/closed.c) --- */

@@ -346,6 +346,7 @@ static bool can_discard(const crd_arenas *arenas, uint32_t index) {
 }
 
 void crd_arenas_discard_free(crd_arenas *arenas) {
+  if (arenas->rotating) return;
   for (uint32_t end = arenas->committed_end, count; end > 0; end -= count) {
     for (count = 0; count < end && can_discard(arenas, end - count - 1); count++) {}
     if (count == 0) {

@@ -387,6 +387,28 @@ static void what_is_closed_may_be_compacted(void **state) {
   fixture_close(&f);
 }
 
+/* What holds nothing and stays committed is not dropped, before a fork neither: of small objects, too, the poison is seen. */
+static void what_stays_committed_is_poison(void **state) {
+  (void)state;
+  for (int forks = 0; forks < 2; forks++) {
+    open_quarantined(0);
+    pair *object = cradle_new(f.m, T_PAIR, sizeof(pair));
+    cradle_push(f.m, object);
+    cradle_collect_minor(f.m);
+    const cradle_word *before = cradle_pop(f.m);
+    if (forks) {
+      cradle_collect_major(f.m);
+      assert_true(cradle_fork_prepare(f.heap, NULL));
+      cradle_fork_parent(f.heap);
+    } else {
+      cradle_collect_compacting(f.m);
+    }
+    assert_int_equal(fixture_stats(&f).arenas_in_use, 0);
+    for (size_t i = 1; i < sizeof(pair) / 8; i++) assert_int_equal(before[i], POISON_SWEPT);
+    fixture_close(&f);
+  }
+}
+
 /* Without a quarantine it is poison, which stress writes. */
 static void what_is_not_closed_is_poison(void **state) {
   (void)state;
@@ -434,6 +456,7 @@ int main(void) {
       cmocka_unit_test(what_was_never_touched_is_not_either),
       cmocka_unit_test(what_leaves_the_ring_stays_inaccessible),
       cmocka_unit_test(what_is_closed_may_be_compacted),
+      cmocka_unit_test(what_stays_committed_is_poison),
       cmocka_unit_test(what_is_not_closed_is_poison),
       cmocka_unit_test(what_was_moved_is_poison),
   };

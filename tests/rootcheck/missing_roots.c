@@ -43,6 +43,35 @@ void loop_variable(cradle_mutator *m, pair *list) {
   for (; list != NULL; list = list->rest) make(m); // expect: stale 'list'
 }
 
+/* The semicolons of these are in no line of the function. */
+#define EACH(item, list) for (pair *item = (list); item != NULL; item = item->rest)
+#define TIMES(count) for (int i_ = 0; i_ < (count); i_++)
+#define WITH(item, first) for (pair *item = (first); item != NULL; item = NULL)
+#define REST(item) for (; item != NULL; item = item->rest)
+#define AGAIN(item, list) for (item = (list); item != NULL;)
+#define NOTHING
+void after_a_loop_of_a_macro(cradle_mutator *m, pair *list, int64_t *total) {
+  EACH(item, list) *total += item->number;
+  pair *a = make(m);
+  make(m);
+  use(a); // expect: stale 'a'
+}
+void in_a_loop_of_a_macro(cradle_mutator *m, int times) {
+  pair *a = make(m);
+  TIMES(times) { make(m); }
+  use(a); // expect: stale 'a'
+}
+void before_a_loop_of_a_macro(cradle_mutator *m, pair *a) {
+  WITH(b, make(m)) use_two(a, b); // expect: stale 'a'
+}
+void macros_without_all_parts(cradle_mutator *m, pair *list, pair *a) {
+  REST(list) make(m); // expect: stale 'list'
+  AGAIN(list, NULL) list = list->rest;
+  for (NOTHING; list != NULL; list = list->rest) use(list);
+  for (list = NULL NOTHING; list != NULL; NOTHING) list = list->rest;
+  use(a); // expect: stale 'a'
+}
+
 void list_built_in_a_loop(cradle_mutator *m) {
   pair *list = NULL;
   for (int i = 0; i < 10; i++) {

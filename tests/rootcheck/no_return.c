@@ -1,6 +1,7 @@
 /* Functions that collect only where they do not come back leave their callers' locals alone: nothing may be found. */
 #include "program.h"
 #include <setjmp.h>
+#include <stdnoreturn.h>
 
 static jmp_buf landing;
 
@@ -9,6 +10,17 @@ static void raise_error(cradle_mutator *m, const char *message) CRADLE_MAY_COLLE
   pair *error = make(m);
   use_two(error, message);
   longjmp(landing, 1);
+}
+
+/* Defined elsewhere. */
+_Noreturn void fail(cradle_mutator *m, const char *message) CRADLE_MAY_COLLECT;
+extern noreturn void fail_too(cradle_mutator *m, const char *message) CRADLE_MAY_COLLECT;
+void fail_as_well(cradle_mutator *m, const char *message) CRADLE_MAY_COLLECT __attribute__((noreturn));
+void calls_that_fail(cradle_mutator *m, pair *a) {
+  if (a == NULL) fail(m, "a pair is wanted");
+  if (a->first == NULL) fail_too(m, "a pair with a first is wanted");
+  if (a->rest == NULL) fail_as_well(m, "a pair with a rest is wanted");
+  use(a);
 }
 
 static void check(cradle_mutator *m, pair *a) CRADLE_MAY_COLLECT {

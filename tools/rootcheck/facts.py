@@ -206,7 +206,9 @@ class Facts:
         if call.name in NO_RETURN or "noreturn" in target.type.get_canonical().spelling:
             return False
         name = target.get_usr()
-        return name in self.returning or name not in self.may_collect or name not in self.functions
+        if name in self.returning or name not in self.may_collect:
+            return True
+        return name not in self.functions and not syntax.is_noreturn(target)
 
     def called_by(self, call):
         """The USR of the function, or the type of the pointer."""

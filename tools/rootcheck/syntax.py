@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 import clang.cindex as cindex
-from clang.cindex import CursorKind, TypeKind
+from clang.cindex import CursorKind, TokenKind, TypeKind
 
 TRANSPARENT = {CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR}
 CASTS = {CursorKind.CSTYLE_CAST_EXPR}
@@ -144,22 +144,36 @@ class Node:
         return node
 
     def for_parts(self):
-        """A for statement's four parts, None where there is none: libclang leaves out the absent ones."""
-        depth, semicolons = 0, []
+        """A for statement's four parts, None where there is none: libclang leaves out the absent ones. Where a macro hides which
+        they are, what may be the condition is taken for it, so that the loop may end."""
+        *head, body = self.children
+        written = self._for_header()
+        if len(written) != 3 or sum(written) != len(head):
+            starts = len(head) == 3 or (len(head) > 0 and (head[0].kind == CursorKind.DECL_STMT or head[0].operator == ASSIGN))
+            written = [starts, len(head) > starts, len(head) > starts + 1]
+        rest = iter(head)
+        return [*(next(rest) if there else None for there in written), body]
+
+    def _for_header(self):
+        """Of the parts between a for statement's semicolons, as far as they can be seen, whether something stands there."""
+        depth, parts = 0, [False]
         for token in self.cursor.get_tokens():
-            if token.spelling == "(":
-                depth += 1
+            if token.kind == TokenKind.COMMENT:
+                continue
+            depth -= token.spelling == ")"
+            if depth == 1 and token.spelling == ";":
+                parts.append(False)
+            elif depth > 0:
+                parts[-1] = True
             elif token.spelling == ")":
-                depth -= 1
-                if depth == 0:
-                    break
-            elif token.spelling == ";" and depth == 1:
-                semicolons.append(token.extent.start.offset)
-        parts = [None, None, None, self.children[-1]]
-        for child in self.children[:-1]:
-            place = sum(child.cursor.extent.start.offset > semicolon for semicolon in semicolons)
-            parts[place] = child
+                break
+            depth += token.spelling == "("
         return parts
+
+
+def is_noreturn(declaration):
+    """Whether a function that has no body here is marked: libclang shows the word only."""
+    return any(token.spelling in ("_Noreturn", "noreturn", "__noreturn__") for token in declaration.get_tokens())
 
 
 # --- operators ---

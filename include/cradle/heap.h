@@ -38,8 +38,9 @@ CRADLE_API void cradle_collect_major(cradle_mutator *mutator) CRADLE_MAY_COLLECT
 /* The same, after which empty arenas are given back to the system at once. */
 CRADLE_API void cradle_collect_full(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 /* A full collection after which the objects of sparse arenas have been moved together: memory goes back that scattered
- * survivors hold, and all that is empty but stays committed is dropped, the nursery too; what is used next costs its page faults
- * again. It takes time for every live object, like the marking, and is not done in increments. */
+ * survivors hold, and all that is empty but stays committed is dropped, the nursery too (not the old generation's with a
+ * quarantine, which keeps poison there); what is used next costs its page faults again. It takes time for every live object, like
+ * the marking, and is not done in increments. */
 CRADLE_API void cradle_collect_compacting(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 /* For idle time: empties the nursery and does one increment of the major collection, of about most_ns nanoseconds (a minor
  * collection and the smallest increment can take longer); begins a major collection if none runs. true: it is complete. */
@@ -157,9 +158,10 @@ CRADLE_API uint64_t cradle_release_memory(cradle_heap *heap);
 /* fork(), for programs whose child goes on to use the heap: prepare, fork, then parent or child in either process (parent also
  * when fork failed). Between, the heap must not be used. The process has no other threads that use the heap.
  *
- * Prepare collects the nursery and drops the contents of what is empty, so that neither process copies it. It fails, and the
- * heap stays as it was, while memory of a reserved pool is in use: after a fork the kernel may kill either process when the
- * pool is empty. docs/design/pages.md says what a fork costs. A child that only calls exec or _exit needs none of this. */
+ * Prepare collects the nursery and drops the contents of what is empty, as a compacting collection does, so that neither process
+ * copies it. It fails, and the heap stays as it was, while memory of a reserved pool is in use: after a fork the kernel may kill
+ * either process when the pool is empty. docs/design/pages.md says what a fork costs. A child that only calls exec or _exit needs
+ * none of this. */
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) CRADLE_MAY_COLLECT;
 CRADLE_API void cradle_fork_parent(cradle_heap *heap);
 CRADLE_API void cradle_fork_child(cradle_heap *heap);

@@ -13,8 +13,7 @@
 static bool can_run_alone(const allocate_options *options, const measurement *result) {
   if (options->only == VARIANT_NONE) return true;
   const char *missing = result->figures[options->only].missing;
-  if (missing != NULL)
-    fprintf(stderr, "allocate-a-lot: --only=%s: %s\n", variant_names[options->only], missing);
+  if (missing != NULL) fprintf(stderr, "allocate-a-lot: --only=%s: %s\n", variant_names[options->only], missing);
   return missing == NULL;
 }
 

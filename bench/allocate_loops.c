@@ -35,8 +35,8 @@ INLINE void remember(two_alive *alive, node *fresh) {
   alive->current = fresh;
 }
 
-INLINE void loop_new(cradle_mutator *mutator, uint64_t first, uint64_t end, two_alive *result,
-                     bool init) CRADLE_MAY_COLLECT {
+INLINE void loop_new(cradle_mutator *mutator, uint64_t first, uint64_t end, two_alive *result, bool init)
+    CRADLE_MAY_COLLECT {
   two_alive alive = *result;
   for (uint64_t i = first; i < end; i++) {
     node *fresh;
@@ -52,8 +52,7 @@ INLINE void loop_new(cradle_mutator *mutator, uint64_t first, uint64_t end, two_
   *result = alive;
 }
 
-INLINE cradle_reservation reserve(cradle_mutator *mutator, two_alive *alive, size_t bytes)
-    CRADLE_MAY_COLLECT {
+INLINE cradle_reservation reserve(cradle_mutator *mutator, two_alive *alive, size_t bytes) CRADLE_MAY_COLLECT {
   if (CRADLE_LIKELY(has_room(mutator, bytes))) return cradle_reserve(mutator, bytes);
   save(mutator, alive);
   cradle_reservation reservation = cradle_reserve(mutator, bytes);
@@ -61,15 +60,14 @@ INLINE cradle_reservation reserve(cradle_mutator *mutator, two_alive *alive, siz
   return reservation;
 }
 
-INLINE void reserved_node(cradle_reservation *reservation, uint64_t number, two_alive *alive,
-                          bool init) {
+INLINE void reserved_node(cradle_reservation *reservation, uint64_t number, two_alive *alive, bool init) {
   node *fresh = cradle_new_reserved(reservation, TYPE_NODE, sizeof(node));
   if (init) fresh->value = number;
   remember(alive, fresh);
 }
 
-INLINE void loop_reserve(cradle_mutator *mutator, uint64_t first, uint64_t end, two_alive *result,
-                         bool init) CRADLE_MAY_COLLECT {
+INLINE void loop_reserve(cradle_mutator *mutator, uint64_t first, uint64_t end, two_alive *result, bool init)
+    CRADLE_MAY_COLLECT {
   two_alive alive = *result;
   uint64_t i = first;
   for (; i + LOOP_RESERVED <= end; i += LOOP_RESERVED) {
@@ -83,8 +81,8 @@ INLINE void loop_reserve(cradle_mutator *mutator, uint64_t first, uint64_t end, 
   loop_new(mutator, i, end, result, init);
 }
 
-INLINE void loop_shadow_stack(cradle_mutator *mutator, uint64_t first, uint64_t end,
-                              two_alive *result, bool init) CRADLE_MAY_COLLECT {
+INLINE void loop_shadow_stack(cradle_mutator *mutator, uint64_t first, uint64_t end, two_alive *result, bool init)
+    CRADLE_MAY_COLLECT {
   two_alive alive = *result;
   for (uint64_t i = first; i < end; i++) {
     save(mutator, &alive);
@@ -124,8 +122,7 @@ INLINE void bare_carved(char *object, uint64_t number, bool init) {
   if (init) fresh->value = number;
 }
 
-INLINE void bare_loop_reserve(bare *bump, uint64_t first, uint64_t end, two_alive *result,
-                              bool init) {
+INLINE void bare_loop_reserve(bare *bump, uint64_t first, uint64_t end, two_alive *result, bool init) {
   two_alive alive = *result;
   uint64_t i = first;
   for (; i + LOOP_RESERVED <= end; i += LOOP_RESERVED) {
@@ -153,11 +150,10 @@ INLINE void bare_push(bare *bump, node *reference) {
 
 INLINE node *bare_pop(bare *bump) {
   if (__builtin_expect(bump->shadow_top == bump->shadow_base, 0)) bare_stack_misuse(bump);
-  return (node *)(uintptr_t) * --bump->shadow_top;
+  return (node *)(uintptr_t)*--bump->shadow_top;
 }
 
-INLINE void bare_loop_shadow_stack(bare *bump, uint64_t first, uint64_t end, two_alive *result,
-                                   bool init) {
+INLINE void bare_loop_shadow_stack(bare *bump, uint64_t first, uint64_t end, two_alive *result, bool init) {
   two_alive alive = *result;
   for (uint64_t i = first; i < end; i++) {
     bare_push(bump, alive.previous);
@@ -181,36 +177,36 @@ INLINE void bare_loop_shadow_stack(bare *bump, uint64_t first, uint64_t end, two
 #define STRINGIFY(x) STRINGIFY_(x)
 #define SHIFT(step) __asm__ volatile(".rept " STRINGIFY(NOPS_A_STEP) "*" #step "\n\tnop\n\t.endr")
 
-#define FUNCTION(name, type, step)                                     \
-  static __attribute__((noinline, aligned(64))) void name##_at_##step( \
-      type *state, uint64_t first, uint64_t end, two_alive *alive)
-#define CRADLE_AT(loop, init, step)                                  \
+#define FUNCTION(name, type, step) \
+  static __attribute__((noinline, aligned(64))) void name##_at_##step(type *state, uint64_t first, uint64_t end, \
+                                                                      two_alive *alive)
+#define CRADLE_AT(loop, init, step) \
   FUNCTION(loop##_##init, cradle_mutator, step) CRADLE_MAY_COLLECT { \
-    SHIFT(step);                                                     \
-    loop(state, first, end, alive, init);                            \
+    SHIFT(step); \
+    loop(state, first, end, alive, init); \
   }
-#define BARE_AT(loop, init, step)                \
-  FUNCTION(bare_##loop##_##init, bare, step) {   \
-    SHIFT(step);                                 \
+#define BARE_AT(loop, init, step) \
+  FUNCTION(bare_##loop##_##init, bare, step) { \
+    SHIFT(step); \
     bare_##loop(state, first, end, alive, init); \
   }
 #define CRADLE_NAME(loop, init, step) loop##_##init##_at_##step,
 #define BARE_NAME(loop, init, step) bare_##loop##_##init##_at_##step,
 
-#define EACH_STEP(of, loop, init)                                                               \
-  of(loop, init, 0) of(loop, init, 1) of(loop, init, 2) of(loop, init, 3) of(loop, init, 4)     \
-      of(loop, init, 5) of(loop, init, 6) of(loop, init, 7) of(loop, init, 8) of(loop, init, 9) \
-          of(loop, init, 10) of(loop, init, 11) of(loop, init, 12) of(loop, init, 13)           \
-              of(loop, init, 14) of(loop, init, 15)
-#define EACH_FUNCTION(of)                                                                  \
-  EACH_STEP(of, loop_new, 0)                                                               \
-  EACH_STEP(of, loop_new, 1) EACH_STEP(of, loop_reserve, 0) EACH_STEP(of, loop_reserve, 1) \
-      EACH_STEP(of, loop_shadow_stack, 0) EACH_STEP(of, loop_shadow_stack, 1)
-#define NAMES(of, loop)         \
-  {                             \
+#define EACH_STEP(of, loop, init) \
+  of(loop, init, 0) of(loop, init, 1) of(loop, init, 2) of(loop, init, 3) of(loop, init, 4) of(loop, init, 5) \
+      of(loop, init, 6) of(loop, init, 7) of(loop, init, 8) of(loop, init, 9) of(loop, init, 10) of(loop, init, 11) \
+          of(loop, init, 12) of(loop, init, 13) of(loop, init, 14) of(loop, init, 15)
+#define EACH_FUNCTION(of) \
+  EACH_STEP(of, loop_new, 0) \
+  EACH_STEP(of, loop_new, 1) \
+  EACH_STEP(of, loop_reserve, 0) \
+  EACH_STEP(of, loop_reserve, 1) EACH_STEP(of, loop_shadow_stack, 0) EACH_STEP(of, loop_shadow_stack, 1)
+#define NAMES(of, loop) \
+  { \
     {EACH_STEP(of, loop, 0)}, { \
-      EACH_STEP(of, loop, 1)    \
-    }                           \
+      EACH_STEP(of, loop, 1) \
+    } \
   }
 
 /* clang-format off */
@@ -219,8 +215,6 @@ EACH_FUNCTION(BARE_AT)
 /* clang-format on */
 
 const cradle_loop cradle_loops[LOOP_APIS][2][LOOP_OFFSETS] = {
-    NAMES(CRADLE_NAME, loop_new), NAMES(CRADLE_NAME, loop_reserve),
-    NAMES(CRADLE_NAME, loop_shadow_stack)};
-const bare_loop bare_loops[LOOP_APIS][2][LOOP_OFFSETS] = {NAMES(BARE_NAME, loop_new),
-                                                          NAMES(BARE_NAME, loop_reserve),
+    NAMES(CRADLE_NAME, loop_new), NAMES(CRADLE_NAME, loop_reserve), NAMES(CRADLE_NAME, loop_shadow_stack)};
+const bare_loop bare_loops[LOOP_APIS][2][LOOP_OFFSETS] = {NAMES(BARE_NAME, loop_new), NAMES(BARE_NAME, loop_reserve),
                                                           NAMES(BARE_NAME, loop_shadow_stack)};

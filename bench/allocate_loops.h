@@ -55,8 +55,7 @@ typedef struct bare {
 } bare;
 
 /* It may collect: clang's annotation cannot be put on a pointer, so the caller carries it. */
-typedef void (*cradle_loop)(cradle_mutator *mutator, uint64_t first, uint64_t end,
-                            two_alive *alive);
+typedef void (*cradle_loop)(cradle_mutator *mutator, uint64_t first, uint64_t end, two_alive *alive);
 typedef void (*bare_loop)(bare *bump, uint64_t first, uint64_t end, two_alive *alive);
 
 typedef enum loop_api { LOOP_NEW, LOOP_RESERVE, LOOP_SHADOW_STACK } loop_api;

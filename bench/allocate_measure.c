@@ -13,8 +13,8 @@
 #define EMPTY_BATCHES 5
 #define RUNS_BOUND 100
 
-static const cradle_type types[] = {[TYPE_UNUSED] = {.name = "unused", .size = sizeof(node)},
-                                    [TYPE_NODE] = {.name = "node", .size = sizeof(node)}};
+static const cradle_type types[] = {
+    [TYPE_UNUSED] = {.name = "unused", .size = sizeof(node)}, [TYPE_NODE] = {.name = "node", .size = sizeof(node)}};
 
 /* One variant while it is measured. */
 typedef struct course {
@@ -47,8 +47,7 @@ static uint64_t portion_begin(const course *of, unsigned number) {
 }
 
 static void run_peer(bench *b, variant which, uint64_t first, uint64_t end) {
-  peer_loop(&b->peers[which - VARIANT_PEER], first, end, &b->courses[which].alive,
-            b->options->init);
+  peer_loop(&b->peers[which - VARIANT_PEER], first, end, &b->courses[which].alive, b->options->init);
 }
 
 static void last_collection(bench *b, two_alive *alive) CRADLE_MAY_COLLECT {
@@ -144,8 +143,7 @@ static double ratio_to_bare(const bench *b) {
 
 static void figure_all_out(bench *b) {
   for (variant which = VARIANT_CRADLE; which < VARIANT_NONE; which++)
-    if (b->courses[which].figure->missing == NULL)
-      figure_out(&b->courses[which], b->options->runs, b->options->init);
+    if (b->courses[which].figure->missing == NULL) figure_out(&b->courses[which], b->options->runs, b->options->init);
   b->result->ratio_to_bare = ratio_to_bare(b);
 }
 
@@ -175,20 +173,18 @@ static void open_course(bench *b, variant which) {
   if (!wanted(options, which))
     of->figure->missing = "not asked for";
   else if (which >= VARIANT_PEER)
-    of->figure->missing =
-        peer_open(&b->peers[which - VARIANT_PEER], (peer_id)(which - VARIANT_PEER));
+    of->figure->missing = peer_open(&b->peers[which - VARIANT_PEER], (peer_id)(which - VARIANT_PEER));
   counters_none(&of->counters, "not asked for");
   if (options->counters && of->figure->missing == NULL) counters_open(&of->counters);
 }
 
 /* The nursery that the heap got, after the environment had its say. */
 static bool open_bare(bench *b, const cradle_options *heap_options) {
-  cradle_heap_stats(b->heap, &b->result->stats, sizeof(b->result->stats), false);
+  cradle_heap_statistics(b->heap, &b->result->stats, sizeof(b->result->stats));
   return bare_open(&b->bump, b->result->stats.nursery_bytes, heap_options->hugepages_nursery);
 }
 
-static bool open_heap(bench *b, cradle_error *error)
-    CRADLE_GRANTS_COLLECTION CRADLE_UNCHECKED_COLLECTION {
+static bool open_heap(bench *b, cradle_error *error) CRADLE_GRANTS_COLLECTION CRADLE_UNCHECKED_COLLECTION {
   cradle_options heap_options;
   set_options(b->options, &heap_options);
   b->heap = cradle_start(&heap_options, error);
@@ -239,10 +235,10 @@ bool allocate_measure(const allocate_options *options, measurement *result, crad
   if (!open_heap(&b, error)) return false;
   for (variant which = VARIANT_CRADLE; which < VARIANT_NONE; which++) open_course(&b, which);
   run_all(&b);
-  cradle_heap_stats(b.heap, &result->stats, sizeof(result->stats), true);
+  cradle_heap_statistics(b.heap, &result->stats, sizeof(result->stats));
+  cradle_memory_report(b.heap, &result->memory, sizeof(result->memory));
   figure_all_out(&b);
   close_heap(&b);
-  if (result->figures[VARIANT_CRADLE].missing == NULL)
-    result->empty_minor_ns = empty_minor_ns(options);
+  if (result->figures[VARIANT_CRADLE].missing == NULL) result->empty_minor_ns = empty_minor_ns(options);
   return true;
 }

@@ -12,7 +12,7 @@
 #include "bench/allocate_options.h"
 #include "bench/counters.h"
 
-#include <cradle/heap.h>
+#include <cradle/statistics.h>
 
 typedef struct figure {
   const char *missing;            /* NULL: it was measured; else why not, in words */
@@ -20,16 +20,17 @@ typedef struct figure {
   double seconds;                 /* in all */
   double ns;                      /* an allocation, the median */
   double offset_ns[LOOP_OFFSETS]; /* the same by code offset; peers have only the first */
-  double counts[COUNTERS]; /* an allocation; valid where the counter has no reason against it */
+  double counts[COUNTERS];        /* an allocation; valid where the counter has no reason against it */
   char counter_reasons[COUNTERS][128];
   uint64_t last[2]; /* the fields of the two that live at the end, or their types with --init=0 */
 } figure;
 
 typedef struct measurement {
   figure figures[VARIANT_NONE];
-  double ratio_to_bare;  /* 0: bare was not run */
-  cradle_stats stats;    /* of Cradle's heap, after all its portions */
-  double empty_minor_ns; /* a minor collection of an empty nursery, in a heap of its own */
+  double ratio_to_bare;    /* 0: bare was not run */
+  cradle_statistics stats; /* of Cradle's heap, after all its portions */
+  cradle_memory memory;    /* likewise */
+  double empty_minor_ns;   /* a minor collection of an empty nursery, in a heap of its own */
 } measurement;
 
 /* Runs what options ask for. false: a heap could not be made, and error says why. */

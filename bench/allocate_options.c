@@ -42,8 +42,7 @@ static const char help[] =
     "\n"
     "Peers allocate at most ten million objects, unless they are run alone.\n";
 
-static void refuse(const char *what, const char *text, const char *accepted)
-    __attribute__((noreturn));
+static void refuse(const char *what, const char *text, const char *accepted) __attribute__((noreturn));
 static void refuse(const char *what, const char *text, const char *accepted) {
   fprintf(stderr, "allocate-a-lot: %s '%s': accepted is %s\n", what, text, accepted);
   exit(2);
@@ -68,15 +67,13 @@ static uint64_t read_loops(const char *text) {
 static unsigned read_runs(const char *text) {
   char *end;
   unsigned long runs = strtoul(text, &end, 10);
-  if (end == text || *end != '\0' || runs < 1 || runs > RUNS_MAX)
-    refuse("--runs", text, "a number from 1 to 99");
+  if (end == text || *end != '\0' || runs < 1 || runs > RUNS_MAX) refuse("--runs", text, "a number from 1 to 99");
   return (unsigned)runs;
 }
 
 static size_t read_nursery(const char *text) {
   size_t bytes;
-  if (!cradle_parse_size(text, &bytes) || bytes < CRADLE_NURSERY_MIN_BYTES ||
-      bytes > CRADLE_NURSERY_MAX_BYTES)
+  if (!cradle_parse_size(text, &bytes) || bytes < CRADLE_NURSERY_MIN_BYTES || bytes > CRADLE_NURSERY_MAX_BYTES)
     refuse("--nursery", text, "a size from 4K to 1G");
   return bytes;
 }
@@ -88,8 +85,7 @@ static int find(const char *text, const char *const *names, int count) {
   return -1;
 }
 
-static int read_name(const char *option, const char *text, const char *const *names, int count,
-                     const char *accepted) {
+static int read_name(const char *option, const char *text, const char *const *names, int count, const char *accepted) {
   int found = find(text, names, count);
   if (found < 0) refuse(option, text, accepted);
   return found;
@@ -100,8 +96,7 @@ static void read_against(allocate_options *options, char *list) {
   if (strcmp(list, "none") == 0) return;
   for (char *rest = list, *name; (name = strsep(&rest, ",")) != NULL;) {
     int found = find(name, variant_names, VARIANT_NONE);
-    if (found <= VARIANT_CRADLE)
-      refuse("--against", name, "none, or a list of bare, malloc, mimalloc and boehm");
+    if (found <= VARIANT_CRADLE) refuse("--against", name, "none, or a list of bare, malloc, mimalloc and boehm");
     options->against[found] = true;
   }
 }
@@ -132,19 +127,17 @@ static void read_option(allocate_options *options, int option) {
   switch (option) {
   case INIT: options->init = read_name("--init", optarg, truth, 2, "0 or 1") == 1; break;
   case API:
-    options->api =
-        (loop_api)read_name("--api", optarg, api_names, LOOP_APIS, "new, reserve or shadow-stack");
+    options->api = (loop_api)read_name("--api", optarg, api_names, LOOP_APIS, "new, reserve or shadow-stack");
     break;
   case NURSERY: options->nursery_bytes = read_nursery(optarg); break;
   case HUGEPAGES:
-    options->hugepages =
-        (cradle_hugepages)read_name("--hugepages", optarg, hugepages_names,
-                                    CRADLE_HUGEPAGES_OFF + 1, "auto, hugetlb, 1g or off");
+    options->hugepages = (cradle_hugepages)read_name("--hugepages", optarg, hugepages_names, CRADLE_HUGEPAGES_OFF + 1,
+                                                     "auto, hugetlb, 1g or off");
     break;
   case AGAINST: read_against(options, optarg); break;
   case ONLY:
-    options->only = (variant)read_name("--only", optarg, variant_names, VARIANT_NONE,
-                                       "cradle, bare, malloc, mimalloc or boehm");
+    options->only =
+        (variant)read_name("--only", optarg, variant_names, VARIANT_NONE, "cradle, bare, malloc, mimalloc or boehm");
     break;
   case RUNS: options->runs = read_runs(optarg); break;
   case COUNTERS_TOO: options->counters = true; break;
@@ -159,8 +152,7 @@ void allocate_options_read(allocate_options *options, int argc, char **argv) {
   int option;
   *options = (allocate_options){.runs = RUNS_DEFAULT, .init = true, .only = VARIANT_NONE};
   for (int i = VARIANT_BARE; i < VARIANT_NONE; i++) options->against[i] = true;
-  while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
-    read_option(options, option);
+  while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) read_option(options, option);
   if (argc - optind != 1) {
     fprintf(stderr, "allocate-a-lot: give one count of objects, such as 1e9; --help tells more\n");
     exit(2);

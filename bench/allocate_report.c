@@ -20,14 +20,19 @@ static double gc_share(const measurement *result) {
   return collector_ns * 1e-9 / result->figures[VARIANT_CRADLE].seconds;
 }
 
-static double mean_minor_ns(const cradle_stats *stats) {
+static double mean_minor_ns(const cradle_statistics *stats) {
   return (double)stats->minor_ns / (double)stats->minor_collections;
 }
 
-static const char *pages_obtained(const cradle_stats *stats) {
-  if (!stats->pages_known) return NULL;
-  if (stats->nursery_huge_bytes == 0) return "base";
-  return stats->nursery_huge_bytes == stats->nursery_resident_bytes ? "huge" : "mixed";
+static const char *pages_obtained(const cradle_region *nursery) {
+  switch (nursery->obtained) {
+  case CRADLE_BACKING_UNKNOWN: return NULL;
+  case CRADLE_BACKING_NOTHING:
+  case CRADLE_BACKING_BASE: return "base";
+  case CRADLE_BACKING_PARTLY_HUGE: return "mixed";
+  case CRADLE_BACKING_HUGE: return "huge";
+  }
+  return NULL;
 }
 
 static bool measured(const measurement *result, variant which) {
@@ -38,7 +43,7 @@ static bool measured(const measurement *result, variant which) {
 
 static void print_cradle(const measurement *result) {
   const figure *cradle = &result->figures[VARIANT_CRADLE];
-  const cradle_stats *stats = &result->stats;
+  const cradle_statistics *stats = &result->stats;
   printf("objects              %" PRIu64 "\n", cradle->objects);
   printf("time                 %.3f s\n", cradle->seconds);
   printf("allocated            %.3f GB\n", bytes_of(cradle) * 1e-9);
@@ -50,20 +55,20 @@ static void print_cradle(const measurement *result) {
   }
   printf("minor collections    %" PRIu64 "\n", stats->minor_collections);
   printf("time in collector    %.2f %%\n", gc_share(result) * 100);
-  printf("minor collection     %.0f ns on average, %.0f ns when empty, %" PRIu64
-         " ns the longest\n",
+  printf("minor collection     %.0f ns on average, %.0f ns when empty, %" PRIu64 " ns the longest\n",
          mean_minor_ns(stats), result->empty_minor_ns, stats->minor_max_ns);
 }
 
-static void print_pages(const cradle_stats *stats) {
-  const char *obtained = pages_obtained(stats);
-  printf("nursery              %.2f MiB, pages asked: %s, obtained: ",
-         (double)stats->nursery_bytes / MIB, hugepages_names[stats->nursery_pages_asked]);
+static void print_pages(const measurement *result) {
+  const cradle_region *nursery = &result->memory.nursery;
+  const char *obtained = pages_obtained(nursery);
+  printf("nursery              %.2f MiB, pages asked: %s, obtained: ", (double)result->stats.nursery_bytes / MIB,
+         hugepages_names[nursery->asked]);
   if (obtained == NULL)
     printf("n/a (the system does not tell)\n");
   else
-    printf("%s (%.2f of %.2f MiB resident are huge)\n", obtained,
-           (double)stats->nursery_huge_bytes / MIB, (double)stats->nursery_resident_bytes / MIB);
+    printf("%s (%.2f of %.2f MiB resident are huge)\n", obtained, (double)nursery->huge_bytes / MIB,
+           (double)nursery->resident_bytes / MIB);
 }
 
 static void print_peer(const measurement *result, variant which) {
@@ -73,8 +78,7 @@ static void print_peer(const measurement *result, variant which) {
     return;
   }
   printf("%-20s %.3f ns", variant_names[which], one->ns);
-  if (measured(result, VARIANT_CRADLE))
-    printf(", %.2f times Cradle's", one->ns / result->figures[VARIANT_CRADLE].ns);
+  if (measured(result, VARIANT_CRADLE)) printf(", %.2f times Cradle's", one->ns / result->figures[VARIANT_CRADLE].ns);
   printf("\n");
 }
 
@@ -100,14 +104,14 @@ static void print_offsets(const measurement *result, variant which) {
 
 static void print_last(const measurement *result, variant which, bool init) {
   const figure *one = &result->figures[which];
-  printf("%-8s last two    %s %" PRIu64 " and %" PRIu64 "\n", variant_names[which],
-         init ? "fields" : "types", one->last[0], one->last[1]);
+  printf("%-8s last two    %s %" PRIu64 " and %" PRIu64 "\n", variant_names[which], init ? "fields" : "types",
+         one->last[0], one->last[1]);
 }
 
 void allocate_report_table(const allocate_options *options, const measurement *result) {
   if (measured(result, VARIANT_CRADLE)) {
     print_cradle(result);
-    print_pages(&result->stats);
+    print_pages(result);
   } else if (measured(result, VARIANT_BARE)) {
     print_peer(result, VARIANT_BARE);
   }
@@ -142,29 +146,27 @@ static void json_counters(const figure *one) {
   printf("}");
 }
 
-static void json_pages(const cradle_stats *stats) {
-  const char *obtained = pages_obtained(stats);
-  printf("  \"pages\": {\"asked\": \"%s\", \"obtained\": ",
-         hugepages_names[stats->nursery_pages_asked]);
+static void json_pages(const cradle_region *nursery) {
+  const char *obtained = pages_obtained(nursery);
+  printf("  \"pages\": {\"asked\": \"%s\", \"obtained\": ", hugepages_names[nursery->asked]);
   if (obtained == NULL)
     printf("null, \"reason\": \"the system does not tell\"},\n");
   else
-    printf("\"%s\", \"huge_bytes\": %" PRIu64 ", \"resident_bytes\": %" PRIu64 "},\n", obtained,
-           stats->nursery_huge_bytes, stats->nursery_resident_bytes);
+    printf("\"%s\", \"huge_bytes\": %" PRIu64 ", \"resident_bytes\": %" PRIu64 "},\n", obtained, nursery->huge_bytes,
+           nursery->resident_bytes);
 }
 
 static void json_cradle(const measurement *result) {
   const figure *cradle = &result->figures[VARIANT_CRADLE];
   printf("  \"objects\": %" PRIu64 ",\n  \"seconds\": %.6f,\n", cradle->objects, cradle->seconds);
-  printf("  \"gigabytes\": %.6f,\n  \"gigabytes_per_second\": %.4f,\n", bytes_of(cradle) * 1e-9,
-         gb_a_second(cradle));
+  printf("  \"gigabytes\": %.6f,\n  \"gigabytes_per_second\": %.4f,\n", bytes_of(cradle) * 1e-9, gb_a_second(cradle));
   printf("  \"ns_per_allocation\": %.4f,\n", cradle->ns);
   printf("  \"minor_collections\": %" PRIu64 ",\n", result->stats.minor_collections);
-  printf("  \"gc_share\": %.6f,\n  \"mean_minor_ns\": %.1f,\n  \"empty_minor_ns\": %.1f,\n",
-         gc_share(result), mean_minor_ns(&result->stats), result->empty_minor_ns);
+  printf("  \"gc_share\": %.6f,\n  \"mean_minor_ns\": %.1f,\n  \"empty_minor_ns\": %.1f,\n", gc_share(result),
+         mean_minor_ns(&result->stats), result->empty_minor_ns);
   printf("  \"longest_minor_ns\": %" PRIu64 ",\n", result->stats.minor_max_ns);
   printf("  \"nursery_bytes\": %" PRIu64 ",\n", result->stats.nursery_bytes);
-  json_pages(&result->stats);
+  json_pages(&result->memory.nursery);
   printf("  \"offsets_ns\": ");
   json_offsets(cradle);
   printf(",\n  \"counters\": ");
@@ -195,8 +197,8 @@ static void json_peer(const measurement *result, variant which) {
 }
 
 void allocate_report_json(const allocate_options *options, const measurement *result) {
-  printf("{\n  \"format\": 1,\n  \"api\": \"%s\",\n  \"init\": %d,\n  \"runs\": %u,\n",
-         api_names[options->api], options->init, options->runs);
+  printf("{\n  \"format\": 1,\n  \"api\": \"%s\",\n  \"init\": %d,\n  \"runs\": %u,\n", api_names[options->api],
+         options->init, options->runs);
   if (measured(result, VARIANT_CRADLE)) json_cradle(result);
   if (measured(result, VARIANT_BARE)) json_bare(result);
   if (result->ratio_to_bare > 0)

@@ -14,8 +14,7 @@ static size_t round_up(size_t bytes) {
 }
 
 static char *map(size_t bytes, int flags) {
-  void *address =
-      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  void *address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   return address == MAP_FAILED ? NULL : address;
 }
 
@@ -23,8 +22,7 @@ static char *map(size_t bytes, int flags) {
 static char *map_transparent(size_t bytes, bool huge) {
   char *address = map(bytes + HUGE_PAGE_BYTES, 0);
   if (address == NULL) return NULL;
-  char *start =
-      (char *)(((uintptr_t)address + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1));
+  char *start = (char *)(((uintptr_t)address + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1));
   madvise(start, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return start;
 }

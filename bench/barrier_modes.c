@@ -1,5 +1,6 @@
-/* The write-barrier modes: loops of little but stores. Two more of the set are workloads of their own: "array" is store, and
- * "list" is list. The bare loops of those that allocate bump through a ring of the size of a nursery: nothing lives long.
+/* The write-barrier modes: loops of little but stores. Two more of the set are workloads of their own: "array" is
+ * store, and "list" is list. The bare loops of those that allocate bump through a ring of the size of a nursery:
+ * nothing lives long.
  */
 #include "bench/workloads.h"
 

@@ -3,8 +3,8 @@
 
 enum { MIN_DEPTH = 4 };
 
-/* The shadow stack's way: what must outlive a call that may collect is pushed before it and reloaded after it. The allocation
- * collects rarely, and only then is there something to push. */
+/* The shadow stack's way: what must outlive a call that may collect is pushed before it and reloaded after it. The
+ * allocation collects rarely, and only then is there something to push. */
 static tree *make(cradle_mutator *m, unsigned depth) CRADLE_MAY_COLLECT {
   if (depth == 0) return cradle_new(m, TYPE_TREE, sizeof(tree));
   cradle_push(m, make(m, depth - 1));

@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const counter_names[COUNTERS] = {"cycles", "instructions", "dtlb_load_misses",
-                                             "dtlb_store_misses"};
+const char *const counter_names[COUNTERS] = {"cycles", "instructions", "dtlb_load_misses", "dtlb_store_misses"};
 
 static void give_reason(counter *one, const char *reason) {
   one->fd = -1;
@@ -25,17 +24,15 @@ void counters_none(counters *set, const char *reason) {
 
 /* Generic names: libpfm4 knows them on every machine, also on those whose own events it does not
  * know. */
-static const char *const event_names[COUNTERS] = {"PERF_COUNT_HW_CPU_CYCLES",
-                                                  "PERF_COUNT_HW_INSTRUCTIONS",
+static const char *const event_names[COUNTERS] = {"PERF_COUNT_HW_CPU_CYCLES", "PERF_COUNT_HW_INSTRUCTIONS",
                                                   "PERF_COUNT_HW_CACHE_DTLB:READ:MISS",
                                                   "PERF_COUNT_HW_CACHE_DTLB:WRITE:MISS"};
 
 static void give_error(counter *one, int error) {
   char reason[sizeof(one->reason)];
-  const char *meaning = error == ENOENT ? "this machine shows no hardware counters"
-                        : error == EACCES || error == EPERM
-                            ? "not permitted, see perf_event_paranoid"
-                            : strerror(error);
+  const char *meaning = error == ENOENT                     ? "this machine shows no hardware counters"
+                        : error == EACCES || error == EPERM ? "not permitted, see perf_event_paranoid"
+                                                            : strerror(error);
   snprintf(reason, sizeof(reason), "perf_event_open: %s", meaning);
   give_reason(one, reason);
 }

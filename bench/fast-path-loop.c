@@ -17,8 +17,7 @@ static const cradle_type types[] = {
     [TYPE_UNUSED] = {.name = "unused", .size = 16}, [TYPE_NODE] = {.name = "node", .size = 16}};
 
 /* noinline: the loop is found by its name in a disassembly. */
-__attribute__((noinline)) static void allocate(cradle_mutator *mutator, uint64_t count)
-    CRADLE_MAY_COLLECT {
+__attribute__((noinline)) static void allocate(cradle_mutator *mutator, uint64_t count) CRADLE_MAY_COLLECT {
   for (uint64_t i = 0; i < count; i++) (void)cradle_new_uninitialized(mutator, TYPE_NODE, 16);
 }
 
@@ -46,8 +45,7 @@ int main(int argc, char **argv) {
   errno = 0;
   uint64_t count = argc == 2 ? strtoull(argv[1], &end, 10) : 0;
   if (end == NULL || *end != '\0' || end == argv[1] || errno != 0) {
-    fprintf(stderr,
-            "fast-path-loop: give one argument, the number of objects (a decimal number)\n");
+    fprintf(stderr, "fast-path-loop: give one argument, the number of objects (a decimal number)\n");
     return 2;
   }
   return run(count) ? 0 : 1;

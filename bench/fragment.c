@@ -1,6 +1,6 @@
-/* The fragmentation adversary: --live bytes of objects of 24 to 8192 bytes, of which a random nine tenths die. What stays
- * resident after a compacting collection (by hand: after the frees), by what lives, is the figure. Then the dead are made anew,
- * which finds out whether the holes can be used.
+/* The fragmentation adversary: --live bytes of objects of 24 to 8192 bytes, of which a random nine tenths die. What
+ * stays resident after a compacting collection (by hand: after the frees), by what lives, is the figure. Then the dead
+ * are made anew, which finds out whether the holes can be used.
  */
 #include "bench/workloads.h"
 

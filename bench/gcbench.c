@@ -1,6 +1,6 @@
-/* GCBench (Ellis, Kovac, Boehm): short-lived trees made from the root down and from the leaves up, beside a long-lived tree
- * and a long-lived array of numbers. The path to the leftmost leaf of each short-lived tree is walked, so that no compiler
- * can leave the trees out.
+/* GCBench (Ellis, Kovac, Boehm): short-lived trees made from the root down and from the leaves up, beside a long-lived
+ * tree and a long-lived array of numbers. The path to the leftmost leaf of each short-lived tree is walked, so that no
+ * compiler can leave the trees out.
  */
 #include "bench/workloads.h"
 
@@ -40,7 +40,8 @@ static void fill(const shape *s, bytes *numbers) {
   double *to = (double *)(void *)numbers->data;
   for (uint64_t i = 0; i < s->numbers / 2; i++) to[i] = number_at(s, i);
 }
-static uint64_t check_long_lived(workload_run *run, const shape *s, const gcbench_node *long_lived, const bytes *numbers) {
+static uint64_t check_long_lived(workload_run *run, const shape *s, const gcbench_node *long_lived,
+                                 const bytes *numbers) {
   const double *at = (const double *)(const void *)numbers->data;
   uint64_t nodes = tree_nodes(s->most);
   run->live_bytes = nodes * sizeof(gcbench_node) + s->numbers * sizeof(double) + sizeof(bytes);

@@ -34,7 +34,8 @@ void graph_fill(cradle_mutator *m, array **all, randomizer *r) {
   }
 }
 
-/* The element that is replaced lets go of what it holds: references to it may stay, and must not keep a history alive. */
+/* The element that is replaced lets go of what it holds: references to it may stay, and must not keep a history
+ * alive. */
 static void replace(cradle_mutator *m, array **all, randomizer *r) CRADLE_MAY_COLLECT {
   uint64_t place = random_place(*all, r);
   element *e = element_new(m, place, random_below(r, GRAPH_PAYLOAD_MOST + 1));

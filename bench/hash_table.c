@@ -1,5 +1,6 @@
-/* hash-table: a table of boxed keys that grows to --live bindings by doubling, and shrinks again to an eighth of them, SIZE
- * times. Both variants store through the barrier; objects made by hand have no barrier flag and pay one test for it.
+/* hash-table: a table of boxed keys that grows to --live bindings by doubling, and shrinks again to an eighth of them,
+ * SIZE times. Both variants store through the barrier; objects made by hand have no barrier flag and pay one test for
+ * it.
  */
 #include "bench/parts.h"
 

@@ -1,7 +1,7 @@
 /* How long a heap dump takes:  heap-dump [MIB] [PATH]   (1024 MiB; no path: the dump is not written anywhere)
  *
- * The heap holds records: a vector of eight items, each a pair with a string of 24 bytes and a link to a pair made before; so
- * most objects are small, which is the most work for each byte.
+ * The heap holds records: a vector of eight items, each a pair with a string of 24 bytes and a link to a pair made
+ * before; so most objects are small, which is the most work for each byte.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +25,15 @@ typedef struct array {
 
 static const cradle_type types[TYPES] = {
     [PAIR] = {.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest)},
-    [STRING] = {.name = "string", .size = sizeof(array), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
+    [STRING] = {.name = "string",
+                .size = sizeof(array),
+                .items = CRADLE_ITEMS_BYTES,
+                .item_size = 1,
                 .length_offset = offsetof(array, length)},
-    [VECTOR] = {.name = "vector", .size = sizeof(array), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+    [VECTOR] = {.name = "vector",
+                .size = sizeof(array),
+                .items = CRADLE_ITEMS_REFERENCES,
+                .item_size = 8,
                 .length_offset = offsetof(array, length)},
 };
 
@@ -90,7 +96,8 @@ static void measure(cradle_heap *heap, const array *records, const char *path) {
   if (cradle_heap_walk(heap, count_object, &objects) != CRADLE_WALK_COMPLETE) fail("the walk was not complete");
   printf("walk       %8.3f s  %llu objects\n", seconds_since(begin), (unsigned long long)objects);
   begin = now_ns();
-  if (cradle_referrers(heap, records->item[0], count_referrer, &referrers) != CRADLE_WALK_COMPLETE) fail("no referrers");
+  if (cradle_referrers(heap, records->item[0], count_referrer, &referrers) != CRADLE_WALK_COMPLETE)
+    fail("no referrers");
   printf("referrers  %8.3f s  %llu found\n", seconds_since(begin), (unsigned long long)referrers);
   begin = now_ns();
   if (path == NULL ? !cradle_heap_dump_to(heap, count_bytes, &bytes, &error) : !cradle_heap_dump(heap, path, &error))
@@ -114,8 +121,8 @@ int main(int argc, char **argv) {
   array *records = NULL;
   if (!cradle_global_root_add(heap, &records, CRADLE_KIND_REFERENCE)) fail("no memory");
   fill(m, &records, mib << 20);
-  cradle_stats stats;
-  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  cradle_statistics stats;
+  cradle_heap_statistics(heap, &stats, sizeof stats);
   printf("heap       %8.3f GiB in use\n", (double)stats.old_bytes / (1 << 30));
   measure(heap, records, argc > 2 ? argv[2] : NULL);
   cradle_mutator_free(m);

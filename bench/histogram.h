@@ -1,5 +1,6 @@
-/* A histogram of durations in the manner of HdrHistogram: 32 buckets to each power of two, so that a value read back is at
- * most one part in 32 above the one recorded. Fixed size, and recording never allocates. The maximum and the sum are exact.
+/* A histogram of durations in the manner of HdrHistogram: 32 buckets to each power of two, so that a value read back is
+ * at most one part in 32 above the one recorded. Fixed size, and recording never allocates. The maximum and the sum are
+ * exact.
  */
 #ifndef BENCH_HISTOGRAM_H
 #define BENCH_HISTOGRAM_H

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const huge_bench *const all[] = {&huge_touch, &huge_access, &huge_fault, &huge_pymalloc, &huge_nursery, &huge_graph};
+static const huge_bench *const all[] = {&huge_touch,    &huge_access,  &huge_fault,
+                                        &huge_pymalloc, &huge_nursery, &huge_graph};
 enum { BENCH_COUNT = sizeof all / sizeof all[0], RUNS_DEFAULT = 5 };
 
 static const char help[] =
@@ -120,14 +121,16 @@ static int run(const huge_bench *bench, const huge_settings *settings) {
 
 enum { LIST = 1, PAGES, CASE, MOST, RUNS, DIVIDE, ONCE, JSON, HELP };
 static const struct option long_options[] = {
-    {"list", no_argument, NULL, LIST},       {"pages", required_argument, NULL, PAGES},   {"case", required_argument, NULL, CASE},
-    {"most", required_argument, NULL, MOST}, {"runs", required_argument, NULL, RUNS},     {"divide", required_argument, NULL, DIVIDE},
-    {"once", no_argument, NULL, ONCE},       {"json", no_argument, NULL, JSON},           {"help", no_argument, NULL, HELP},
-    {NULL, 0, NULL, 0},
+    {"list", no_argument, NULL, LIST},       {"pages", required_argument, NULL, PAGES},
+    {"case", required_argument, NULL, CASE}, {"most", required_argument, NULL, MOST},
+    {"runs", required_argument, NULL, RUNS}, {"divide", required_argument, NULL, DIVIDE},
+    {"once", no_argument, NULL, ONCE},       {"json", no_argument, NULL, JSON},
+    {"help", no_argument, NULL, HELP},       {NULL, 0, NULL, 0},
 };
 
 int main(int argc, char **argv) {
-  huge_settings settings = {.runs = RUNS_DEFAULT, .divide = 1, .most_bytes = UINT64_MAX, .kinds = {true, true, true, true}};
+  huge_settings settings = {
+      .runs = RUNS_DEFAULT, .divide = 1, .most_bytes = UINT64_MAX, .kinds = {true, true, true, true}};
   bool listed = false;
   int option;
   while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -145,7 +148,8 @@ int main(int argc, char **argv) {
     }
   }
   if (listed && argc - optind <= 1) return list(argv[optind]), 0;
-  if (argc - optind != 1) bad_usage("arguments", optind < argc ? argv[argc - 1] : "none", "the name of one benchmark; --help tells more");
+  if (argc - optind != 1)
+    bad_usage("arguments", optind < argc ? argv[argc - 1] : "none", "the name of one benchmark; --help tells more");
   const huge_bench *bench = find(argv[optind]);
   if (settings.once) settings.runs = 1;
   check(bench, &settings);

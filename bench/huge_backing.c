@@ -147,7 +147,8 @@ static const char *pool_missing(const huge_case *which, huge_kind kind, bool may
   if (open >= needed) return NULL;
   if (kind == HUGE_GIGANTIC) return because("the pool of 1 GiB pages has %llu free, %llu are needed", open, needed);
   if (!may_grow || geteuid() != 0)
-    return because("the pool has %llu free pages, %llu are needed%s", open, needed, may_grow ? "; only root may add pages" : "");
+    return because("the pool has %llu free pages, %llu are needed%s", open, needed,
+                   may_grow ? "; only root may add pages" : "");
   return NULL;
 }
 
@@ -155,7 +156,8 @@ const char *huge_kind_missing(const huge_case *which, huge_kind kind, bool may_g
   uint64_t available = memory_line("MemAvailable");
   bool pooled = kind == HUGE_POOL || kind == HUGE_GIGANTIC;
   if (kind == HUGE_TRANSPARENT && page_bytes(kind) == 0) return "this system has no transparent huge pages";
-  if (kind == HUGE_TRANSPARENT && transparent_off()) return "transparent huge pages are off: " THP_FOLDER "enabled says never";
+  if (kind == HUGE_TRANSPARENT && transparent_off())
+    return "transparent huge pages are off: " THP_FOLDER "enabled says never";
   const char *missing = pooled ? pool_missing(which, kind, may_grow) : NULL;
   if (missing != NULL) return missing;
   if (available != 0 && available < needed_bytes(which) + SPARE_BYTES && !(pooled && pool_free(page_bytes(kind)) > 0))
@@ -185,8 +187,8 @@ static bool write_pool_size(int file, uint64_t pages) {
   return pwrite(file, text + at, sizeof text - at, 0) > 0;
 }
 
-/* Adds pages to the pool, or takes them away, and keeps count in pool_grown. Two of these programs do it one after the other,
- * and no signal comes between the change and the count. false with errno: it is refused. */
+/* Adds pages to the pool, or takes them away, and keeps count in pool_grown. Two of these programs do it one after the
+ * other, and no signal comes between the change and the count. false with errno: it is refused. */
 static bool change_pool(int64_t pages) {
   sigset_t all, before;
   sigfillset(&all);
@@ -237,8 +239,8 @@ const char *huge_pool_grow(const huge_case *which, huge_kind kind) {
   open = pool_free(page);
   if (open >= needed) return NULL;
   huge_pool_restore();
-  return because("after the system gave %lld pages the pool has %llu free, %llu are needed", given, (unsigned long long)open,
-                 (unsigned long long)needed);
+  return because("after the system gave %lld pages the pool has %llu free, %llu are needed", given,
+                 (unsigned long long)open, (unsigned long long)needed);
 }
 
 /* --- mappings --- */
@@ -286,8 +288,8 @@ void huge_warm_up(const huge_case *which, uint64_t divide) {
 /* --- heaps --- */
 
 void huge_heap_options(const huge_run *run, cradle_options *options) {
-  static const cradle_hugepages policies[HUGE_KINDS] = {CRADLE_HUGEPAGES_OFF, CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPAGES_HUGETLB,
-                                                        CRADLE_HUGEPAGES_1G};
+  static const cradle_hugepages policies[HUGE_KINDS] = {CRADLE_HUGEPAGES_OFF, CRADLE_HUGEPAGES_AUTO,
+                                                        CRADLE_HUGEPAGES_HUGETLB, CRADLE_HUGEPAGES_1G};
   cradle_options_init(options);
   options->hugepages_nursery = options->hugepages_arenas = policies[run->kind];
 }

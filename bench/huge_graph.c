@@ -1,8 +1,8 @@
 /* A large live graph: grown by the mutator, walked by it at random, marked and swept by the collector.
  *
- * The nodes are numbered in the order of their birth. The left one of node i is node next(i), where next runs through all of
- * them in one long cycle with no order in memory; the right one is the left one of node i - 1. So all are reachable from any,
- * and a step in either direction goes anywhere.
+ * The nodes are numbered in the order of their birth. The left one of node i is node next(i), where next runs through
+ * all of them in one long cycle with no order in memory; the right one is the left one of node i - 1. So all are
+ * reachable from any, and a step in either direction goes anywhere.
  */
 #include "bench/huge_pages.h"
 
@@ -27,7 +27,8 @@ static const cradle_type types[] = {
 };
 
 /* bytes: the nodes and, while they are linked, the list of them, an eighth as much. */
-#define GRAPH(text, mib) {.name = text, .bytes = (UINT64_C(mib) << 20) / 8 * 9, .heap = true, .size = UINT64_C(mib) << 20}
+#define GRAPH(text, mib) \
+  {.name = text, .bytes = (UINT64_C(mib) << 20) / 8 * 9, .heap = true, .size = UINT64_C(mib) << 20}
 static const huge_case cases[] = {GRAPH("256M", 256), GRAPH("2G", 2048)};
 
 /* A power of two, for which next() is one cycle. */
@@ -37,7 +38,8 @@ static uint64_t node_count(const huge_run *run) {
   return count;
 }
 
-/* A linear congruential generator with full period: its increment is odd and its factor one above a multiple of four. */
+/* A linear congruential generator with full period: its increment is odd and its factor one above a multiple of
+ * four. */
 static uint64_t next(uint64_t number, uint64_t count) {
   return (number * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407)) & (count - 1);
 }

@@ -1,5 +1,5 @@
-/* A list of references for the benchmarks: a spine of leaves, so that a store makes the collector look at one leaf again and
- * not at the whole list, as a VM with long lists would arrange it.
+/* A list of references for the benchmarks: a spine of leaves, so that a store makes the collector look at one leaf
+ * again and not at the whole list, as a VM with long lists would arrange it.
  */
 #ifndef BENCH_HUGE_LIST_H
 #define BENCH_HUGE_LIST_H
@@ -15,7 +15,10 @@ typedef struct huge_list {
 } huge_list;
 
 #define HUGE_LIST_TYPE \
-  {.name = "list", .size = sizeof(huge_list), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, \
+  {.name = "list", \
+   .size = sizeof(huge_list), \
+   .items = CRADLE_ITEMS_REFERENCES, \
+   .item_size = 8, \
    .length_offset = offsetof(huge_list, length)}
 
 /* Room for length items, all NULL. type is the id of HUGE_LIST_TYPE. */

@@ -25,7 +25,8 @@ void huge_phase_end(huge_run *run, int phase, uint64_t operations) {
   double ns = (double)(now_ns() - run->begin_ns), cpu_ns = (double)cpu_now_ns() - run->begin_cpu_ns;
   huge_phase *ended = &run->phases[phase];
   counters_stop(&run->counters);
-  *ended = (huge_phase){.operations = operations, .ns = ns, .cpu_ns = cpu_ns, .faults = huge_faults() - run->begin_faults};
+  *ended =
+      (huge_phase){.operations = operations, .ns = ns, .cpu_ns = cpu_ns, .faults = huge_faults() - run->begin_faults};
   for (int i = 0; i < COUNTERS; i++)
     if (!counter_read(&run->counters.counter[i], &ended->counts[i])) ended->counts[i] = -1;
   counters_close(&run->counters);
@@ -72,7 +73,8 @@ static void run_once(const huge_result *result, const huge_case *which, huge_kin
   huge_obtained(&run.resident_before, &run.huge_before);
   uint64_t value = bench->run(&run);
   huge_pool_restore();
-  if (sum->known && sum->value != value) huge_die("%s %s: checksums differ between kinds of pages", bench->name, which->name);
+  if (sum->known && sum->value != value)
+    huge_die("%s %s: checksums differ between kinds of pages", bench->name, which->name);
   *sum = (checksum){true, value};
   if (!count) return;
   for (int i = 0; i < HUGE_PHASES_MAX; i++) row->phases[i][row->runs] = run.phases[i];
@@ -116,7 +118,8 @@ static void measure_case(const huge_result *result, const huge_case *which) {
 static void note_counters(huge_result *result) {
   counters probe;
   counters_open(&probe);
-  for (int i = 0; i < COUNTERS; i++) memcpy(result->counter_reasons[i], probe.counter[i].reason, sizeof probe.counter[i].reason);
+  for (int i = 0; i < COUNTERS; i++)
+    memcpy(result->counter_reasons[i], probe.counter[i].reason, sizeof probe.counter[i].reason);
   counters_close(&probe);
 }
 
@@ -124,7 +127,8 @@ void huge_measure(const huge_bench *bench, const huge_settings *settings, huge_r
   *result = (huge_result){.bench = bench, .settings = settings};
   result->rows = calloc(bench->case_count, sizeof *result->rows);
   result->left_out = calloc(bench->case_count, sizeof *result->left_out);
-  if (result->rows == NULL || result->left_out == NULL) huge_die("no memory for the results of %zu cases", bench->case_count);
+  if (result->rows == NULL || result->left_out == NULL)
+    huge_die("no memory for the results of %zu cases", bench->case_count);
   note_counters(result);
   for (size_t i = 0; i < bench->case_count; i++) {
     const huge_case *which = &bench->cases[i];

@@ -1,14 +1,15 @@
-/* huge-pages: what huge pages bring on this machine. The benchmarks of the huge-page literature, each on every kind of page
- * that can be had, side by side in one run.
+/* huge-pages: what huge pages bring on this machine. The benchmarks of the huge-page literature, each on every kind of
+ * page that can be had, side by side in one run.
  *
- * A benchmark has cases (a size, an object mix) and phases (touch, walk, mark); one row of its result is a phase of a case on
- * one kind of page. A run does one case on one kind: it opens what it needs, brackets each phase with huge_phase_begin and
- * huge_phase_end, and says with huge_look when everything is in place, so that what the kernel gave can be read.
+ * A benchmark has cases (a size, an object mix) and phases (touch, walk, mark); one row of its result is a phase of a
+ * case on one kind of page. A run does one case on one kind: it opens what it needs, brackets each phase with
+ * huge_phase_begin and huge_phase_end, and says with huge_look when everything is in place, so that what the kernel
+ * gave can be read.
  *
  * Invariants
- *   [huge.1] The kinds alternate, one run on each in turn, another one first in each turn, and the first turn is dropped. As
- *            much memory as the run needs is touched and freed right before it: a host that takes freed memory back makes
- *            the next touch many times slower, which no page size explains.
+ *   [huge.1] The kinds alternate, one run on each in turn, another one first in each turn, and the first turn is
+ *            dropped. As much memory as the run needs is touched and freed right before it: a host that takes freed
+ *            memory back makes the next touch many times slower, which no page size explains.
  *   [huge.2] Every kind does the same work: the runs of a case return one checksum, or the program ends with an error.
  *   [huge.3] What was obtained is read from the kernel, never inferred from what was asked.
  *   [huge.4] The pool is grown by what a run lacks and shrunk by the same when the run ends, whatever the pool was.
@@ -42,8 +43,9 @@ typedef struct huge_case {
 typedef struct huge_phase {
   uint64_t operations; /* 0: the phase did not run */
   double ns;           /* all of it, or the median of its operations where each was timed */
-  double cpu_ns;       /* processor time of the process, which leaves out what other programs took; -1: not measured */
-  double faults;       /* page faults of the process */
+  /* processor time of the process, which leaves out what other programs took; -1: not measured */
+  double cpu_ns;
+  double faults; /* page faults of the process */
   double counts[COUNTERS];
 } huge_phase;
 
@@ -85,8 +87,8 @@ void huge_phase_probed(huge_run *run, int phase, uint64_t count, double faults);
 /* Reads what backs the memory that was added since the run began. */
 void huge_look(huge_run *run);
 
-/* A mapping of bytes on pages of the kind: whole huge pages of it, except for small. Ends the program with a message when it
- * is refused, for the driver has made sure that there is room. */
+/* A mapping of bytes on pages of the kind: whole huge pages of it, except for small. Ends the program with a message
+ * when it is refused, for the driver has made sure that there is room. */
 char *huge_map(huge_kind kind, size_t bytes);
 void huge_unmap(huge_kind kind, char *address, size_t bytes);
 /* Page faults of the process so far. */
@@ -97,7 +99,8 @@ void huge_heap_options(const huge_run *run, cradle_options *options);
 /* Starts a heap, or ends the program with a message. */
 cradle_heap *huge_heap_start(const cradle_options *options);
 
-/* An area of bytes, writable and untouched: a bare mapping, or one byte array of a Cradle heap where the case says so. */
+/* An area of bytes, writable and untouched: a bare mapping, or one byte array of a Cradle heap where the case says
+ * so. */
 typedef struct huge_area {
   char *bytes;
   size_t size;
@@ -118,7 +121,8 @@ static inline uint64_t huge_random(uint64_t *state) {
 
 /* --- for the driver --- */
 
-/* NULL, or why the case cannot run on the kind here, in words; valid until the next call. may_grow: the pool may be grown. */
+/* NULL, or why the case cannot run on the kind here, in words; valid until the next call. may_grow: the pool may be
+ * grown. */
 const char *huge_kind_missing(const huge_case *which, huge_kind kind, bool may_grow);
 /* Touches as much memory as a run of the case needs, divide times less, and frees it. */
 void huge_warm_up(const huge_case *which, uint64_t divide);
@@ -129,11 +133,11 @@ void huge_pool_restore(void);
 void huge_obtained(uint64_t *resident, uint64_t *huge);
 
 typedef struct huge_settings {
-  int runs;            /* that count */
+  int runs; /* that count */
   uint64_t divide, most_bytes;
   bool kinds[HUGE_KINDS];
-  const char *only;    /* one case; NULL: all */
-  bool json, once;     /* once: one run and nothing else, for timing the process from outside */
+  const char *only; /* one case; NULL: all */
+  bool json, once;  /* once: one run and nothing else, for timing the process from outside */
 } huge_settings;
 
 typedef struct huge_row {

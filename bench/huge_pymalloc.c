@@ -1,6 +1,6 @@
-/* The object mixes with which CPython measured huge pages behind its small-object allocator (its issue 144319), on a Cradle
- * heap: the same numbers of objects, sizes and lifetimes. An integer is an object of two words, a bytearray one object with
- * its bytes in it, and what CPython frees at once waits for a collection.
+/* The object mixes with which CPython measured huge pages behind its small-object allocator (its issue 144319), on a
+ * Cradle heap: the same numbers of objects, sizes and lifetimes. An integer is an object of two words, a bytearray one
+ * object with its bytes in it, and what CPython frees at once waits for a collection.
  */
 #include "bench/huge_pages.h"
 
@@ -138,7 +138,8 @@ static uint64_t random_walk(const huge_run *run, cradle_mutator *m) CRADLE_MAY_C
   huge_list *list = huge_list_new(m, LIST, count);
   CRADLE_ROOT(m, list);
   fill_with_bytes(m, list, 0, count, 1, 64);
-  for (uint64_t i = 0; i < steps; i++) sum += ((byte_array *)huge_list_get(list, huge_random(&state) % count))->bytes[0]++;
+  for (uint64_t i = 0; i < steps; i++)
+    sum += ((byte_array *)huge_list_get(list, huge_random(&state) % count))->bytes[0]++;
   return sum;
 }
 
@@ -181,9 +182,9 @@ static uint64_t (*const mixes[])(const huge_run *run, cradle_mutator *m) = {
 
 #define MIX(text, number, mib) {.name = text, .bytes = UINT64_C(mib) << 20, .heap = true, .variant = number}
 static const huge_case cases[] = {
-    MIX("list_of_tuples", 0, 256),  MIX("fragmentation", 1, 256), MIX("mixed_sizes", 2, 256),
-    MIX("bulk_small_alloc", 3, 256), MIX("class_instances", 4, 128), MIX("arena_pressure", 5, 1280),
-    MIX("random_walk", 6, 256),     MIX("small_object_churn", 7, 128), MIX("dict_churn", 8, 64),
+    MIX("list_of_tuples", 0, 256),   MIX("fragmentation", 1, 256),      MIX("mixed_sizes", 2, 256),
+    MIX("bulk_small_alloc", 3, 256), MIX("class_instances", 4, 128),    MIX("arena_pressure", 5, 1280),
+    MIX("random_walk", 6, 256),      MIX("small_object_churn", 7, 128), MIX("dict_churn", 8, 64),
 };
 
 /* Making the heap is part of the time, as a process that starts pays for it. */

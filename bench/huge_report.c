@@ -128,7 +128,8 @@ void huge_report_table(const huge_result *result) {
     for (int phase = 0; phase < HUGE_PHASES_MAX && bench->phases[phase] != NULL; phase++)
       for (int kind = 0; kind < HUGE_KINDS; kind++)
         if (measured(result, i, kind)) print_row(result, i, phase, kind);
-  printf("\nTimes are for one %s; processor: the processor's time, the median. huge: share of the resident memory that the\n"
+  printf("\nTimes are for one %s; processor: the processor's time, the median. huge: share of the resident memory that "
+         "the\n"
          "kernel backed with huge pages.\n",
          bench->operation);
   if (bench->probes != 0)
@@ -160,7 +161,8 @@ static void json_row(const huge_result *result, size_t which, int phase, int kin
   const huge_row *row = &result->rows[which][kind];
   summary own = summarize(row, phase);
   printf("    {\"case\": \"%s\", \"bytes\": %llu, \"heap\": %s, \"phase\": \"%s\", \"pages\": \"%s\"", one->name,
-         (unsigned long long)one->bytes, one->heap ? "true" : "false", result->bench->phases[phase], huge_kind_names[kind]);
+         (unsigned long long)one->bytes, one->heap ? "true" : "false", result->bench->phases[phase],
+         huge_kind_names[kind]);
   printf(", \"operations\": %llu, \"min_ns\": %.0f, \"median_ns\": %.0f, \"cpu_ns\": %.0f, \"faults\": %.0f",
          (unsigned long long)own.operations, own.min_ns, own.median_ns, own.cpu_ns, own.faults);
   json_numbers("runs_ns", row, phase, false);
@@ -181,8 +183,8 @@ static void json_skipped(const huge_result *result) {
     for (int kind = 0; kind < HUGE_KINDS; kind++) {
       const huge_row *row = &result->rows[i][kind];
       if (row->skipped == NULL) continue;
-      printf("%s\n    {\"case\": \"%s\", \"pages\": \"%s\", \"reason\": \"%s\"}", separator, result->bench->cases[i].name,
-             huge_kind_names[kind], row->skipped);
+      printf("%s\n    {\"case\": \"%s\", \"pages\": \"%s\", \"reason\": \"%s\"}", separator,
+             result->bench->cases[i].name, huge_kind_names[kind], row->skipped);
       separator = ",";
     }
 }
@@ -192,9 +194,10 @@ void huge_report_json(const huge_result *result) {
   const char *separator = "", *reason = result->counter_reasons[COUNTER_DTLB_LOADS];
   struct utsname system;
   uname(&system);
-  printf("{\n  \"benchmark\": \"%s\",\n  \"help\": \"%s\",\n  \"operation\": \"%s\",\n", bench->name, bench->help, bench->operation);
-  printf("  \"kernel\": \"%s %s %s\",\n  \"runs\": %d,\n  \"divide\": %llu,\n", system.sysname, system.release, system.machine,
-         result->settings->runs, (unsigned long long)result->settings->divide);
+  printf("{\n  \"benchmark\": \"%s\",\n  \"help\": \"%s\",\n  \"operation\": \"%s\",\n", bench->name, bench->help,
+         bench->operation);
+  printf("  \"kernel\": \"%s %s %s\",\n  \"runs\": %d,\n  \"divide\": %llu,\n", system.sysname, system.release,
+         system.machine, result->settings->runs, (unsigned long long)result->settings->divide);
   if (bench->probes != 0) reason = "not counted where each operation is timed";
   if (reason[0] == '\0')
     printf("  \"dtlb_reason\": null,\n");

@@ -3,8 +3,9 @@
  *     identity [TURNS]
  *
  * Each row is timed in turns of a million operations, the rows of a turn one after the other, collections included; the
- * figure is the median over the turns (default 9) of the thread's processor time. "an object" rows allocate the object, too:
- * the row above them is the allocation alone. The last rows are collections with a million entries beside the heap.
+ * figure is the median over the turns (default 9) of the thread's processor time. "an object" rows allocate the object,
+ * too: the row above them is the allocation alone. The last rows are collections with a million entries beside the
+ * heap.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +34,10 @@ static const cradle_type types[T_COUNT] = {
 typedef struct bench {
   cradle_heap *heap;
   cradle_mutator *m;
-  node *old;             /* an object of the old generation, rooted as a global */
-  cradle_handle handle;  /* open, for it */
+  node *old;            /* an object of the old generation, rooted as a global */
+  cradle_handle handle; /* open, for it */
   cradle_handle *handles;
-  uint64_t sum;          /* of what was computed, so that it is */
+  uint64_t sum; /* of what was computed, so that it is */
 } bench;
 
 static void allocate(bench *b) CRADLE_MAY_COLLECT {

@@ -1,11 +1,12 @@
 /* The runtime kit against C libraries with the same operations: kit [--quick]
  *
- * khash (in htslib's headers) and uthash with utarray keep malloc'ed memory that their user frees, in the time of the next
- * insertion; the kit's lists and maps are collected, in the time too. The containers are in variables that other functions see,
- * as a program's are. A list that one function has for itself is a case of its own: of a malloc'ed one the compiler then keeps the
- * length in a register. Each operation runs on a small container again and again, which stays in the caches, and on a large one.
- * The variants take turns; the figures are medians of the rounds, the ratios medians of the rounds' ratios. Before the rounds that
- * count come others, after which malloc and the heap have the memory that they need from the system.
+ * khash (in htslib's headers) and uthash with utarray keep malloc'ed memory that their user frees, in the time of the
+ * next insertion; the kit's lists and maps are collected, in the time too. The containers are in variables that other
+ * functions see, as a program's are. A list that one function has for itself is a case of its own: of a malloc'ed one
+ * the compiler then keeps the length in a register. Each operation runs on a small container again and again, which
+ * stays in the caches, and on a large one. The variants take turns; the figures are medians of the rounds, the ratios
+ * medians of the rounds' ratios. Before the rounds that count come others, after which malloc and the heap have the
+ * memory that they need from the system.
  */
 #include <cradle/cradle.h>
 #include <stdio.h>
@@ -51,7 +52,8 @@ static void start(void) {
   cradle_kit_init(&kit, mutator, 0);
 }
 
-/* The strings are made outside of the time, new ones for each size, so that insertion hashes them and lookup has their hash. */
+/* The strings are made outside of the time, new ones for each size, so that insertion hashes them and lookup has their
+ * hash. */
 CRADLE_MAY_COLLECT static void make_strings(const kit_work *w) {
   strings = cradle_array_new(&kit, w->size);
   for (size_t i = 0; i < w->size; i++) {
@@ -179,8 +181,8 @@ int main(int argc, char **argv) {
   }
   setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* it takes a while */
   start();
-  printf("%-20s%9s%11s%8s%11s%8s%11s%8s   ns an item; ratio: kit to the library\n", "", "items", "kit", "", "khash", "ratio",
-         "uthash", "ratio");
+  printf("%-20s%9s%11s%8s%11s%8s%11s%8s   ns an item; ratio: kit to the library\n", "", "items", "kit", "", "khash",
+         "ratio", "uthash", "ratio");
   for (size_t size = 1000; size <= 1000000; size *= 1000) {
     kit_work w = new_work(quick ? size / 100 : size);
     for (int which = 0; which < KIT_OPERATIONS; which++) {

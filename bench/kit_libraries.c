@@ -61,8 +61,8 @@ static size_t khash_find_names(const kit_work *w) {
   }
   return found;
 }
-const kit_variant kit_khash = {"khash",
-                               {NULL, NULL, khash_insert, khash_find, khash_miss, khash_insert_names, khash_find_names}};
+const kit_variant kit_khash = {
+    "khash", {NULL, NULL, khash_insert, khash_find, khash_miss, khash_insert_names, khash_find_names}};
 #else
 const kit_variant kit_khash = {"khash", {NULL}};
 #endif
@@ -101,8 +101,8 @@ static size_t utarray_append(const kit_work *w) {
   for (size_t i = 0; i < w->size; i++) utarray_push_back(array_of_all, &w->keys[i]);
   return 0;
 }
-/* No other function ever sees this array, which the compiler notices: it keeps the length in a register, and what the elements
- * are it knows. */
+/* No other function ever sees this array, which the compiler notices: it keeps the length in a register, and what the
+ * elements are it knows. */
 static size_t utarray_append_local(const kit_work *w) {
   UT_array *array;
   utarray_new(array, &word);

@@ -14,13 +14,13 @@ typedef struct kit_work {
   char (*names)[KIT_NAME_BYTES];
 } kit_work;
 
-/* The operations are run in this order, each several times: lookups find what insertions left. An insertion drops the container
- * that it made before. Lookups return how many keys were found, the others 0. */
+/* The operations are run in this order, each several times: lookups find what insertions left. An insertion drops the
+ * container that it made before. Lookups return how many keys were found, the others 0. */
 typedef size_t kit_operation(const kit_work *work);
 typedef struct kit_variant {
   const char *name;
-  kit_operation *operations[KIT_OPERATIONS]; /* append, append to a local one, insert, find, miss, insert and find names;
-                                              * NULL: it has none */
+  /* append, append to a local one, insert, find, miss, insert and find names; NULL: it has none */
+  kit_operation *operations[KIT_OPERATIONS];
 } kit_variant;
 
 extern const kit_variant kit_khash, kit_uthash;

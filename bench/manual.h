@@ -1,5 +1,5 @@
-/* Memory by hand, for the variants of the workloads that have no collector: a bump arena on transparent huge pages, freed
- * whole, which is the physical limit; or a peer's malloc and free behind two function pointers.
+/* Memory by hand, for the variants of the workloads that have no collector: a bump arena on transparent huge pages,
+ * freed whole, which is the physical limit; or a peer's malloc and free behind two function pointers.
  *
  *   [manual.1] An arena has no release, a peer no arena: free == end == NULL sends each of its allocations to the call.
  */

@@ -1,5 +1,5 @@
-/* medium: objects of 281 bytes to 128 KiB, small ones as likely as large ones in each octave; each of SIZE replaces a random
- * one of --slots. RPython sends each survivor of these sizes to malloc.
+/* medium: objects of 281 bytes to 128 KiB, small ones as likely as large ones in each octave; each of SIZE replaces a
+ * random one of --slots. RPython sends each survivor of these sizes to malloc.
  */
 #include "bench/parts.h"
 
@@ -18,7 +18,8 @@ static void stamp(bytes *b, uint64_t place) {
 static void check(const bytes *b, uint64_t place) {
   if (b == NULL) return;
   if (b->length < LEAST - sizeof(bytes) || b->length > MOST) workload_wrong("a medium object's length");
-  if (b->data[0] != (place & 0xff) || b->data[b->length - 1] != (place & 0xff)) workload_wrong("a medium object's contents");
+  if (b->data[0] != (place & 0xff) || b->data[b->length - 1] != (place & 0xff))
+    workload_wrong("a medium object's contents");
 }
 
 static uint64_t finish(workload_run *run, const array *all) {

@@ -1,4 +1,5 @@
-/* What decides about the heap's memory: what a populated nursery saves, what a fork costs, what goes back to the system.
+/* What decides about the heap's memory: what a populated nursery saves, what a fork costs, what goes back to the
+ * system.
  *
  *     memory first-touch    a nursery's first cycle, populated before it or not
  *     memory fork           a fork with a live heap of 1 GiB and what both processes pay afterwards
@@ -85,8 +86,7 @@ typedef struct setting {
   cradle_mutator *m;
 } setting;
 
-CRADLE_UNCHECKED_COLLECTION
-static setting open_heap(cradle_hugepages policy) {
+CRADLE_UNCHECKED_COLLECTION static setting open_heap(cradle_hugepages policy) {
   cradle_options options;
   cradle_error error;
   cradle_options_init(&options);
@@ -102,16 +102,14 @@ static setting open_heap(cradle_hugepages policy) {
   return s;
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void close_heap(setting *s) {
+CRADLE_UNCHECKED_COLLECTION static void close_heap(setting *s) {
   cradle_pop_many(s->m, 1);
   cradle_mutator_free(s->m);
   cradle_heap_free(s->heap);
 }
 
 /* Adds nodes to the list on the shadow stack, or makes garbage. */
-CRADLE_UNCHECKED_COLLECTION
-static void allocate(setting *s, size_t bytes, bool kept) {
+CRADLE_UNCHECKED_COLLECTION static void allocate(setting *s, size_t bytes, bool kept) {
   for (size_t made = 0; made < bytes; made += sizeof(node)) {
     node *fresh = cradle_new(s->m, 0, sizeof(node));
     if (!kept) continue;
@@ -135,8 +133,7 @@ static double since(uint64_t begin) {
 }
 
 /* The child's time comes through a pipe. It lives until its parent has written to what they share. */
-CRADLE_UNCHECKED_COLLECTION
-static void fork_once(setting *s, double column[FORK_COLUMNS]) {
+CRADLE_UNCHECKED_COLLECTION static void fork_once(setting *s, double column[FORK_COLUMNS]) {
   int up[2], down[2];
   char byte = 0;
   if (pipe(up) != 0 || pipe(down) != 0) fail("no pipe");
@@ -168,8 +165,7 @@ static void fork_once(setting *s, double column[FORK_COLUMNS]) {
   waitpid(child, NULL, 0);
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void forks(void) {
+CRADLE_UNCHECKED_COLLECTION static void forks(void) {
   static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_OFF, CRADLE_HUGEPAGES_AUTO};
   static const char *const names[] = {"base", "huge"};
   printf("A heap with 1 GiB of live objects forks: microseconds, least (median) of %d\n\n"
@@ -204,19 +200,19 @@ static void forks(void) {
 
 static void show(const setting *s, const char *when, uint64_t begin) {
   cradle_memory memory;
-  cradle_stats stats;
+  cradle_statistics stats;
   cradle_memory_report(s->heap, &memory, sizeof memory);
-  cradle_heap_stats(s->heap, &stats, sizeof stats, false);
+  cradle_heap_statistics(s->heap, &stats, sizeof stats);
   printf("| %s | %.1f | %ju | %ju | %ju | %ju |\n", when, (double)(now_ns() - begin) / 1e9,
          (uintmax_t)(memory.arenas.committed_bytes / MIB), (uintmax_t)(memory.arenas.resident_bytes / MIB),
          (uintmax_t)memory.arenas_given_back, (uintmax_t)stats.minor_collections);
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void give_back(void) {
+CRADLE_UNCHECKED_COLLECTION static void give_back(void) {
   setting s = open_heap(CRADLE_HUGEPAGES_AUTO);
   printf("A heap of 4 GiB drops to 100 MiB and goes on allocating\n\n"
-         "| when | s | committed, MiB | resident, MiB | arenas given back | minor collections |\n|---|---|---|---|---|---|\n");
+         "| when | s | committed, MiB | resident, MiB | arenas given back | minor collections "
+         "|\n|---|---|---|---|---|---|\n");
   uint64_t begin = now_ns();
   allocate(&s, 4 * GIB, true);
   show(&s, "4 GiB are live", begin);

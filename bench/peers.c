@@ -22,8 +22,7 @@ static void *open_library(const char *versioned, const char *plain) {
 static const char *open_mimalloc(peer *allocator) {
   void *library = open_library("libmimalloc.so.2", "libmimalloc.so");
   if (library == NULL) return "libmimalloc is not installed";
-  bool found = find(library, "mi_malloc", &allocator->allocate) &&
-               find(library, "mi_free", &allocator->release);
+  bool found = find(library, "mi_malloc", &allocator->allocate) && find(library, "mi_free", &allocator->release);
   return found ? NULL : "libmimalloc has no mi_malloc";
 }
 
@@ -40,8 +39,8 @@ static const char *open_boehm(peer *allocator) {
 /* libc's own, also when a library that the program was linked or started with took malloc over. */
 static const char *open_malloc(peer *allocator) {
   void *library = open_library("libc.so.6", "libc.so");
-  bool found = library != NULL && find(library, "malloc", &allocator->allocate) &&
-               find(library, "free", &allocator->release);
+  bool found =
+      library != NULL && find(library, "malloc", &allocator->allocate) && find(library, "free", &allocator->release);
   if (!found) *allocator = (peer){malloc, free};
   return NULL;
 }

@@ -23,8 +23,7 @@ typedef struct node {
 } node;
 static const cradle_type types[] = {{.name = "node", .size = sizeof(node)}};
 
-static const char *const rates[] = {NULL,  "16M", "4M", "1M", "512K", "256K",
-                                    "64K", "16K", "4K", "1K", "256",  "64"};
+static const char *const rates[] = {NULL, "16M", "4M", "1M", "512K", "256K", "64K", "16K", "4K", "1K", "256", "64"};
 enum { RATES = sizeof rates / sizeof rates[0] };
 
 typedef struct contender {
@@ -92,8 +91,7 @@ static void run(contender *contenders) {
       int which = (i + turn) % RATES; /* each comes after each, and each is first now and then */
       contenders[which].ns[turn] = time_turn(contenders[which].mutator);
     }
-    for (int i = 0; i < RATES; i++)
-      contenders[i].ratios[turn] = contenders[i].ns[turn] / contenders[0].ns[turn];
+    for (int i = 0; i < RATES; i++) contenders[i].ratios[turn] = contenders[i].ns[turn] / contenders[0].ns[turn];
   }
 }
 
@@ -101,10 +99,8 @@ static void read_arguments(stack *s, int argc, char **argv) {
   char *end = NULL;
   unsigned long depth = argc > 1 ? strtoul(argv[1], &end, 10) : 0;
   bool is_number = end == NULL || (*end == '\0' && end != argv[1]);
-  if (argc > 3 || !is_number || depth > CRADLE_FRAMES_MAX ||
-      (argc == 3 && strcmp(argv[2], "names") != 0)) {
-    fprintf(stderr, "usage: profile-cost [DEPTH [names]]   DEPTH: 0 to %d frames\n",
-            CRADLE_FRAMES_MAX);
+  if (argc > 3 || !is_number || depth > CRADLE_FRAMES_MAX || (argc == 3 && strcmp(argv[2], "names") != 0)) {
+    fprintf(stderr, "usage: profile-cost [DEPTH [names]]   DEPTH: 0 to %d frames\n", CRADLE_FRAMES_MAX);
     exit(2);
   }
   s->depth = depth;
@@ -123,8 +119,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < RATES; i++) {
     double ns = median_of(contenders[i].ns, TURNS);
     double ratio = median_of(contenders[i].ratios, TURNS);
-    printf("| %s | %.3f | %+.1f %% |\n", rates[i] == NULL ? "no profile" : rates[i], ns,
-           100 * (ratio - 1));
+    printf("| %s | %.3f | %+.1f %% |\n", rates[i] == NULL ? "no profile" : rates[i], ns, 100 * (ratio - 1));
   }
   for (int i = 0; i < RATES; i++) close_contender(&contenders[i]);
   return 0;

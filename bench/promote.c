@@ -1,7 +1,7 @@
-/* Promotion by itself: SIZE times, a list of --live cells is built in young memory and then moved out of it; only the moves are
- * timed. Cradle's move is a minor collection in which all survives. The other one is Cheney's algorithm in its barest form, on
- * objects of one size and one type: copy, leave the new address behind, scan the copies. Both write to memory that was not used
- * before, page faults included.
+/* Promotion by itself: SIZE times, a list of --live cells is built in young memory and then moved out of it; only the
+ * moves are timed. Cradle's move is a minor collection in which all survives. The other one is Cheney's algorithm in
+ * its barest form, on objects of one size and one type: copy, leave the new address behind, scan the copies. Both write
+ * to memory that was not used before, page faults included.
  */
 #include "bench/timing.h"
 #include "bench/workloads.h"

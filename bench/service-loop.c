@@ -1,6 +1,7 @@
-/* service-loop KIND N: allocates N objects of three words with a service, all of which die young, and has no other work; or, for
- * the kind minor, makes N minor collections of an empty nursery on a heap that never had a service. tests/test_service_cost.py
- * counts its instructions for N and 2 N: the difference is what one of them costs from allocation to death.
+/* service-loop KIND N: allocates N objects of three words with a service, all of which die young, and has no other
+ * work; or, for the kind minor, makes N minor collections of an empty nursery on a heap that never had a service.
+ * tests/test_service_cost.py counts its instructions for N and 2 N: the difference is what one of them costs from
+ * allocation to death.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -66,8 +67,9 @@ static const struct kind {
   void (*run)(cradle_mutator *m, uint32_t type, uint64_t count);
   uint32_t type;
 } kinds[] = {
-    {"minor", minors, T_PLAIN},        {"plain", plain, T_PLAIN},          {"weak", registered, T_WEAK},
-    {"ephemeron", registered, T_EPHEMERON}, {"destructor", registered, T_FILE}, {"finalizer", finalizers, T_FINAL},
+    {"minor", minors, T_PLAIN},         {"plain", plain, T_PLAIN},
+    {"weak", registered, T_WEAK},       {"ephemeron", registered, T_EPHEMERON},
+    {"destructor", registered, T_FILE}, {"finalizer", finalizers, T_FINAL},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -98,7 +100,8 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < KINDS && argc == 3; i++)
     if (strcmp(argv[1], kinds[i].name) == 0) kind = &kinds[i];
   if (end == NULL || *end != '\0' || end == argv[2] || errno != 0 || kind == NULL) {
-    fprintf(stderr, "service-loop: give a kind (minor, plain, weak, ephemeron, destructor or finalizer) and a number\n");
+    fprintf(stderr,
+            "service-loop: give a kind (minor, plain, weak, ephemeron, destructor or finalizer) and a number\n");
     return 2;
   }
   return run(kind, count) ? 0 : 1;

@@ -1,18 +1,18 @@
-/* What object services cost: nanoseconds an object, for weak references, ephemerons, weak sets, finalizers and destructors, dead
- * and alive, young and old, at two sizes, since it must not grow with the number.
+/* What object services cost: nanoseconds an object, for weak references, ephemerons, weak sets, finalizers and
+ * destructors, dead and alive, young and old, at two sizes, since it must not grow with the number.
  *
  *   young-dead   allocated, dead at its first minor collection: both together
  *   young-alive  allocated and promoted: both together
  *   old-alive    one major collection of as many, all alive
  *   old-dead     one major collection in which all die; for finalizers, with taking them out of the queue
  *
- * Each is told as it is, and how much more it is than for an object of the same size without a service, which is measured in
- * the same run right before: what an old object costs a major collection anyway is in both, and so is the array with a reference
- * to each that lives. Times are of the processor, so that other programs do not count.
+ * Each column prints two numbers: the time itself, and the difference to an object of the same size without a service,
+ * measured right before in the same run. Both include what any old object costs a major collection, and the array that
+ * keeps the live ones. Times are processor time, so that other programs do not count.
  *
  * The longest pauses, in milliseconds, are those of minor collections of the first two columns, and of one more major
- * collection of each sort, in increments of a millisecond. Of the chains each object leads to the one before it, the key of
- * an ephemeron to the value of the next: the worst order there is.
+ * collection of each sort, in increments of a millisecond. Of the chains each object leads to the one before it, the
+ * key of an ephemeron to the value of the next: the worst order there is.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -51,7 +51,10 @@ static const cradle_type types[T_COUNT] = {
     [T_EPHEMERON] = {.name = "ephemeron", .size = sizeof(thing), .ephemerons = CRADLE_SLOT(thing, first)},
     [T_FINAL] = {.name = "final", .size = sizeof(thing), .references = CRADLE_SLOT(thing, first), .finalizer = QUEUE},
     [T_FILE] = {.name = "file", .size = sizeof(thing), .destructor = destroy},
-    [T_ARRAY] = {.name = "array", .size = sizeof(array), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+    [T_ARRAY] = {.name = "array",
+                 .size = sizeof(array),
+                 .items = CRADLE_ITEMS_REFERENCES,
+                 .item_size = 8,
                  .length_offset = offsetof(array, length)},
 };
 
@@ -180,7 +183,8 @@ static uint64_t allocate(bench *b, const service *s, bool alive) CRADLE_MAY_COLL
   return cpu_now_ns() - begin;
 }
 
-/* Key i is ephemeron i + 1, whose value is ephemeron i: only the last is held, and the list of all goes the other way. */
+/* Key i is ephemeron i + 1, whose value is ephemeron i: only the last is held, and the list of all goes the other
+ * way. */
 static void link_chain(bench *b) CRADLE_MAY_COLLECT {
   for (uint64_t i = 0; i + 1 < b->count; i++) {
     thing *here = b->keep->item[i], *next = b->keep->item[i + 1];
@@ -291,7 +295,8 @@ static void print_json_row(const service *s, uint64_t count, const result *r) {
   printf("  {\"service\": \"%s\", \"count\": %llu", s->name, (unsigned long long)count);
   for (int fate = 0; fate < FATES; fate++)
     printf(", \"%s_ns\": %.2f, \"%s_more_ns\": %.2f", fate_names[fate], r->ns[fate], fate_names[fate], r->more[fate]);
-  for (int pause = 0; pause < PAUSES; pause++) printf(", \"%s_pause_ms\": %.3f", pause_names[pause], r->pause_ms[pause]);
+  for (int pause = 0; pause < PAUSES; pause++)
+    printf(", \"%s_pause_ms\": %.3f", pause_names[pause], r->pause_ms[pause]);
   printf("}");
 }
 
@@ -345,15 +350,14 @@ static void report(const arguments *with) {
 }
 
 static void usage(FILE *out) {
-  fprintf(out,
-          "usage: services [SERVICE...] [--count=N] [--runs=N] [--json]\n\n"
-          "Nanoseconds an object, for N (a million unless told) and a tenth as many objects,\n"
-          "and how many more than for an object without a service.\n\n"
-          "  SERVICE    plain, weak, ephemeron, ephemeron-chain, weak-set, finalizer,\n"
-          "             finalizer-chain or destructor; all of them by default\n"
-          "  --count=N  10 to 100000000\n"
-          "  --runs=N   medians of N runs; 1 to 99, 5 by default\n"
-          "  --json     one JSON object in place of the table\n");
+  fprintf(out, "usage: services [SERVICE...] [--count=N] [--runs=N] [--json]\n\n"
+               "Nanoseconds an object, for N (a million unless told) and a tenth as many objects,\n"
+               "and how many more than for an object without a service.\n\n"
+               "  SERVICE    plain, weak, ephemeron, ephemeron-chain, weak-set, finalizer,\n"
+               "             finalizer-chain or destructor; all of them by default\n"
+               "  --count=N  10 to 100000000\n"
+               "  --runs=N   medians of N runs; 1 to 99, 5 by default\n"
+               "  --json     one JSON object in place of the table\n");
 }
 
 static _Noreturn void refuse(const char *what, const char *accepted) {
@@ -365,7 +369,8 @@ static uint64_t number_of(const char *argument, const char *text, uint64_t least
   char *end = NULL;
   errno = 0;
   uint64_t number = strtoull(text, &end, 10);
-  if (end == text || *end != '\0' || errno != 0 || number < least || number > most || *text == '-') refuse(argument, accepted);
+  if (end == text || *end != '\0' || errno != 0 || number < least || number > most || *text == '-')
+    refuse(argument, accepted);
   return number;
 }
 

@@ -1,5 +1,5 @@
-/* soak: for --seconds, the structures of the other workloads turn by turn in one heap, beside a graph of --live bytes and an
- * array of medium objects that stay. Every piece checks itself, and the graph is checked whole between rounds.
+/* soak: for --seconds, the structures of the other workloads turn by turn in one heap, beside a graph of --live bytes
+ * and an array of medium objects that stay. Every piece checks itself, and the graph is checked whole between rounds.
  */
 #include "bench/graph.h"
 #include "bench/parts.h"

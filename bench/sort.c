@@ -1,5 +1,6 @@
-/* list-sort: a linked list of random numbers, built and merge-sorted in place SIZE times. The stores are between objects of
- * all ages. Both variants store through the barrier; objects made by hand have no barrier flag and pay one test for it.
+/* list-sort: a linked list of random numbers, built and merge-sorted in place SIZE times. The stores are between
+ * objects of all ages. Both variants store through the barrier; objects made by hand have no barrier flag and pay one
+ * test for it.
  */
 #include "bench/parts.h"
 

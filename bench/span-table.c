@@ -1,8 +1,8 @@
 /* The table of size classes of a live heap, and what the rules for spans give: span-table
  *
- * The heap holds one object of every class: what its spans take then is the floor that a program with few objects of many sizes
- * pays. Below it, the rules of Seastar's allocator
- * before and after its patch of 2017, on its own classes (four a doubling, 8 bytes to 16 KiB), against Cradle's.
+ * The heap holds one object of every class: what its spans take then is the floor that a program with few objects of
+ * many sizes pays. Below it, the rules of Seastar's allocator before and after its patch of 2017, on its own classes
+ * (four a doubling, 8 bytes to 16 KiB), against Cradle's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,8 @@ static void print_rows(const cradle_span_info *rows, size_t count) {
   for (size_t i = 0; i < count; i++)
     printf("%8u %8u %8u %8llu %10llu %10llu %6.1f%%\n", rows[i].object_bytes, rows[i].span_bytes, rows[i].span_objects,
            (unsigned long long)rows[i].spans, (unsigned long long)rows[i].used_bytes,
-           (unsigned long long)rows[i].memory_bytes, percent(rows[i].memory_bytes - rows[i].used_bytes, rows[i].memory_bytes));
+           (unsigned long long)rows[i].memory_bytes,
+           percent(rows[i].memory_bytes - rows[i].used_bytes, rows[i].memory_bytes));
 }
 
 static void fill(cradle_mutator *m, const cradle_span_info *rows, size_t count) CRADLE_MAY_COLLECT {
@@ -37,7 +38,10 @@ static void fill(cradle_mutator *m, const cradle_span_info *rows, size_t count) 
 }
 
 static size_t live_rows(cradle_span_info *rows) CRADLE_UNCHECKED_COLLECTION {
-  static const cradle_type type = {.name = "bytes", .size = sizeof(bytes), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
+  static const cradle_type type = {.name = "bytes",
+                                   .size = sizeof(bytes),
+                                   .items = CRADLE_ITEMS_BYTES,
+                                   .item_size = 1,
                                    .length_offset = offsetof(bytes, length)};
   cradle_options options;
   cradle_options_init(&options);
@@ -106,8 +110,8 @@ static rule_result ours(const cradle_span_info *rows, size_t count) {
 }
 
 static void print_rule(const char *name, const rule_result *result) {
-  printf("%-28s %8u %14.0f %9.2f%% %9.2f%%\n", name, result->classes, (double)result->one_span_each / 1024, result->worst_tail,
-         result->tails / result->classes);
+  printf("%-28s %8u %14.0f %9.2f%% %9.2f%%\n", name, result->classes, (double)result->one_span_each / 1024,
+         result->worst_tail, result->tails / result->classes);
 }
 
 int main(int argc, char **argv) {

@@ -1,8 +1,9 @@
 /* The old-to-young store test: each step makes an object and stores it into a random slot of an old array, or of an old
- * array of arrays. Only the stores are timed, the collections they cause included; the time a store is a figure of its own.
+ * array of arrays. Only the stores are timed, the collections they cause included; the time a store is a figure of its
+ * own.
  *
- * The bare loop of the arena makes the same stores with memory that costs nothing: it bumps through a ring of the size of a
- * nursery and overwrites what is stored. What the slots would hold is then made anew, outside the timed part.
+ * The bare loop of the arena makes the same stores with memory that costs nothing: it bumps through a ring of the size
+ * of a nursery and overwrites what is stored. What the slots would hold is then made anew, outside the timed part.
  */
 #include "bench/workloads.h"
 
@@ -79,8 +80,8 @@ static array *make_by_hand(manual *memory, const workload_run *run, bool chunked
   return all;
 }
 
-static inline __attribute__((always_inline)) void store_by_hand(manual *memory, array *all, bool chunked, uint64_t place,
-                                                                uint64_t number) {
+static inline __attribute__((always_inline)) void store_by_hand(manual *memory, array *all, bool chunked,
+                                                                uint64_t place, uint64_t number) {
   cell *fresh = manual_take(memory, sizeof(cell));
   *fresh = (cell){TYPE_CELL, NULL, number};
   void **slot = &holder_of(all, chunked, place)->slots[slot_of(chunked, place)];
@@ -91,7 +92,8 @@ static inline __attribute__((always_inline)) void store_by_hand(manual *memory, 
 static inline __attribute__((always_inline)) void store_all_by_hand(manual *memory, const workload_run *run, array *all,
                                                                     bool chunked) {
   randomizer r = RANDOMIZER_SEED;
-  for (uint64_t i = 0; i < run->with.size; i++) store_by_hand(memory, all, chunked, random_below(&r, run->with.slots), i);
+  for (uint64_t i = 0; i < run->with.size; i++)
+    store_by_hand(memory, all, chunked, random_below(&r, run->with.slots), i);
 }
 
 static inline __attribute__((always_inline)) void store_all_bare(manual *memory, const workload_run *run, array *all,

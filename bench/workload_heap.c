@@ -12,7 +12,9 @@
 #define VALUES_OF_TUPLE (UINT64_C(7) << (offsetof(tuple, items) / 8))
 static const cradle_type types[TYPE_COUNT] = {
     [TYPE_CELL] = {.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, next)},
-    [TYPE_TREE] = {.name = "tree", .size = sizeof(tree), .references = CRADLE_SLOT(tree, left) | CRADLE_SLOT(tree, right)},
+    [TYPE_TREE] = {.name = "tree",
+                   .size = sizeof(tree),
+                   .references = CRADLE_SLOT(tree, left) | CRADLE_SLOT(tree, right)},
     [TYPE_TUPLE] = {.name = "tuple", .size = sizeof(tuple), .values = VALUES_OF_TUPLE},
     [TYPE_ARRAY] = {.name = "array",
                     .size = sizeof(array),
@@ -47,7 +49,8 @@ static const cradle_type types[TYPE_COUNT] = {
 
 /* --- pauses --- */
 
-/* Every pause begins with a minor collection, where the processor's clock is read, and ends with an event of its own. */
+/* Every pause begins with a minor collection, where the processor's clock is read, and ends with an event of its
+ * own. */
 static void on_event(void *data, const cradle_event *event) {
   workload_run *run = data;
   if (event->kind == CRADLE_EVENT_MINOR_BEGIN && run->cpu_pauses != NULL && !run->in_pause) {
@@ -80,7 +83,7 @@ cradle_heap *workload_start(workload_run *run) {
 }
 
 void workload_end(workload_run *run, cradle_heap *heap, cradle_mutator *mutator) {
-  cradle_heap_stats(heap, &run->stats, sizeof run->stats, false);
+  cradle_heap_statistics(heap, &run->stats, sizeof run->stats);
   cradle_mutator_free(mutator);
   cradle_heap_free(heap);
 }
@@ -119,9 +122,9 @@ uint64_t workload_resident_bytes(void) {
 }
 
 uint64_t workload_measure_live(cradle_heap *heap, cradle_mutator *mutator) {
-  cradle_stats stats;
+  cradle_statistics stats;
   cradle_collect_full(mutator);
-  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  cradle_heap_statistics(heap, &stats, sizeof stats);
   return stats.old_bytes;
 }
 

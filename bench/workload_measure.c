@@ -23,8 +23,9 @@ static void open_memory(manual *memory, variant_id variant) {
   exit(1);
 }
 
-/* Touches and frees as much memory as the runs have used at most. The host of a virtual machine takes freed memory back, and
- * gives it again at a price of milliseconds for 2 MiB, which would otherwise fall to whichever variant comes first. */
+/* Touches and frees as much memory as the runs have used at most. The host of a virtual machine takes freed memory
+ * back, and gives it again at a price of milliseconds for 2 MiB, which would otherwise fall to whichever variant comes
+ * first. */
 static void have_memory_ready(size_t bytes) {
   if (bytes == 0) return;
   char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -52,7 +53,8 @@ static void run_here(const workload *work, variant_id variant, workload_run *run
 static void check_exit(const workload *work, variant_id variant, int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   if (WIFSIGNALED(status))
-    fprintf(stderr, "workloads: %s with %s: ended by signal %d\n", work->name, variant_names[variant], WTERMSIG(status));
+    fprintf(stderr, "workloads: %s with %s: ended by signal %d\n", work->name, variant_names[variant],
+            WTERMSIG(status));
   exit(1);
 }
 
@@ -95,13 +97,13 @@ static void take(variant_result *result, const workload_run *run, uint64_t peak,
 
 static void check_sum(const workload *work, variant_id variant, uint64_t expected, uint64_t got) {
   if (expected == got) return;
-  fprintf(stderr, "workloads: %s: checksums differ: %s found %llx, the first run %llx\n", work->name, variant_names[variant],
-          (unsigned long long)got, (unsigned long long)expected);
+  fprintf(stderr, "workloads: %s: checksums differ: %s found %llx, the first run %llx\n", work->name,
+          variant_names[variant], (unsigned long long)got, (unsigned long long)expected);
   exit(1);
 }
 
-/* Rounds, one variant after the other. When there are several, one more goes first and warms the machine up, and each run has
- * the memory ready that it may need. */
+/* Rounds, one variant after the other. When there are several, one more goes first and warms the machine up, and each
+ * run has the memory ready that it may need. */
 void workload_measure(const workload *work, const workload_run *run, variant_result results[VARIANTS]) {
   workload_run *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) {

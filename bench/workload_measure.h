@@ -22,7 +22,8 @@ typedef struct variant_result {
   workload_run last;
 } variant_result;
 
-/* Fills the results of the variants that are wanted. Ends the program with a message when a run fails or two disagree. */
+/* Fills the results of the variants that are wanted. Ends the program with a message when a run fails or two
+ * disagree. */
 void workload_measure(const workload *work, const workload_run *run, variant_result results[VARIANTS]);
 
 #endif

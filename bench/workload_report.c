@@ -32,11 +32,12 @@ static void print_pauses(const histogram *pauses) {
          (double)pauses->max * 1e-6);
 }
 
-static void print_collector(const cradle_stats *stats) {
+static void print_collector(const cradle_statistics *stats) {
   printf("collections          %llu minor, %llu major; nursery %llu bytes\n", (ull)stats->minor_collections,
          (ull)stats->major_collections, (ull)stats->nursery_bytes);
   printf("promoted             %llu objects, %llu bytes", (ull)stats->promoted_objects, (ull)stats->promoted_bytes);
-  if (stats->promoted_objects > 0) printf(", %.1f ns an object", (double)stats->minor_ns / (double)stats->promoted_objects);
+  if (stats->promoted_objects > 0)
+    printf(", %.1f ns an object", (double)stats->minor_ns / (double)stats->promoted_objects);
   putchar('\n');
 }
 
@@ -81,7 +82,7 @@ static void json_figures(const variant_result *r, const summary *s) {
 
 static void json_cradle(const variant_result *r, const summary *s) {
   const histogram *pauses = &r->pauses;
-  const cradle_stats *stats = &r->last.stats;
+  const cradle_statistics *stats = &r->last.stats;
   printf("\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"gc_share\": %.4f, \"pause_count\": %llu, \"pause_p50_ns\": %llu, "
          "\"pause_p99_ns\": %llu, "
          "\"pause_p999_ns\": %llu, \"pause_max_ns\": %llu, \"peak_resident_bytes\": %llu, "

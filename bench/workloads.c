@@ -9,12 +9,29 @@
 #include "bench/workload_report.h"
 
 static const workload *const all[] = {
-    &workload_binary_trees,     &workload_gcbench,         &workload_tuples,        &workload_store,
-    &workload_store_chunked,    &workload_promote,         &workload_list,          &workload_list_sort,
-    &workload_queue,            &workload_hash_table,      &workload_medium,        &workload_cache,
-    &workload_barrier_storeold, &workload_barrier_onecell, &workload_barrier_cells, &workload_barrier_graph,
-    &workload_barrier_bigarr,   &workload_barrier_str,     &workload_fragment,      &workload_pause,
-    &workload_weak_table,       &workload_large_array,     &workload_soak,
+    &workload_binary_trees,
+    &workload_gcbench,
+    &workload_tuples,
+    &workload_store,
+    &workload_store_chunked,
+    &workload_promote,
+    &workload_list,
+    &workload_list_sort,
+    &workload_queue,
+    &workload_hash_table,
+    &workload_medium,
+    &workload_cache,
+    &workload_barrier_storeold,
+    &workload_barrier_onecell,
+    &workload_barrier_cells,
+    &workload_barrier_graph,
+    &workload_barrier_bigarr,
+    &workload_barrier_str,
+    &workload_fragment,
+    &workload_pause,
+    &workload_weak_table,
+    &workload_large_array,
+    &workload_soak,
 };
 enum { WORKLOAD_COUNT = sizeof all / sizeof all[0] };
 
@@ -88,11 +105,12 @@ static void choose(const workload *work, const char *peers[], variant_result res
 }
 
 enum { PEERS_MAX = 8 };
-static const struct option options[] = {{"slots", required_argument, NULL, 's'},   {"live", required_argument, NULL, 'v'},
-                                        {"seconds", required_argument, NULL, 't'}, {"runs", required_argument, NULL, 'r'},
-                                        {"peer", required_argument, NULL, 'p'},    {"nursery", required_argument, NULL, 'n'},
-                                        {"small", no_argument, NULL, 'm'},         {"json", no_argument, NULL, 'j'},
-                                        {"list", no_argument, NULL, 'l'},          {NULL, 0, NULL, 0}};
+static const struct option options[] = {
+    {"slots", required_argument, NULL, 's'},   {"live", required_argument, NULL, 'v'},
+    {"seconds", required_argument, NULL, 't'}, {"runs", required_argument, NULL, 'r'},
+    {"peer", required_argument, NULL, 'p'},    {"nursery", required_argument, NULL, 'n'},
+    {"small", no_argument, NULL, 'm'},         {"json", no_argument, NULL, 'j'},
+    {"list", no_argument, NULL, 'l'},          {NULL, 0, NULL, 0}};
 
 int main(int argc, char **argv) {
   static workload_run run;
@@ -128,7 +146,8 @@ int main(int argc, char **argv) {
   override(work, &run.with.live, given.live, "--live");
   override(work, &run.with.seconds, given.seconds, "--seconds");
   override(work, &run.with.runs, given.runs, "--runs");
-  uint64_t least = work->size_least > 0 ? work->size_least : 1, most = work->size_most > 0 ? work->size_most : COUNT_MAX;
+  uint64_t least = work->size_least > 0 ? work->size_least : 1,
+           most = work->size_most > 0 ? work->size_most : COUNT_MAX;
   if (optind + 1 < argc && run.with.size == 0) bad_usage("the workload takes no SIZE", argv[optind + 1]);
   if (optind + 1 < argc) run.with.size = number(argv[optind + 1], "SIZE is out of range", least, most);
   choose(work, peers, results);

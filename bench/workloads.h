@@ -1,13 +1,14 @@
-/* The workload suite: programs with survivors, each run on a Cradle heap and, interleaved with it, with memory by hand: on
- * a C arena that bumps and frees everything at once (the physical limit) and, when asked for, on malloc or mimalloc.
+/* The workload suite: programs with survivors, each run on a Cradle heap and, interleaved with it, with memory by hand:
+ * on a C arena that bumps and frees everything at once (the physical limit) and, when asked for, on malloc or mimalloc.
  *
- *   [workloads.1] All variants of a workload do the same work and return the same checksum; the driver compares them, and
- *                 the runs of one variant with each other.
- *   [workloads.2] Each run is a process of its own, made by fork: its peak resident memory is its own, and nothing that one
- *                 run leaves behind helps or hurts the next.
- *   [workloads.3] A run makes its own heap or arena and frees it. That is timed, unless the workload narrows the timed part
- *                 with workload_timed_begin and workload_timed_end.
- *   [workloads.4] A workload that finds its own data damaged calls workload_wrong. None has to be compared to be checked.
+ *   [workloads.1] All variants of a workload do the same work and return the same checksum; the driver compares them,
+ *                 and the runs of one variant with each other.
+ *   [workloads.2] Each run is a process of its own, made by fork: its peak resident memory is its own, and nothing that
+ *                 one run leaves behind helps or hurts the next.
+ *   [workloads.3] A run makes its own heap or arena and frees it. That is timed, unless the workload narrows the timed
+ *                 part with workload_timed_begin and workload_timed_end.
+ *   [workloads.4] A workload that finds its own data damaged calls workload_wrong. None has to be compared to be
+ *                 checked.
  */
 #ifndef BENCH_WORKLOADS_H
 #define BENCH_WORKLOADS_H
@@ -40,11 +41,12 @@ typedef struct workload_run {
   uint64_t checksum;
   uint64_t begin_ns, end_ns;         /* of the timed part */
   uint64_t cpu_begin_ns, cpu_end_ns; /* of the timed part, as this thread's time on a processor */
-  uint64_t live_bytes;               /* bytes of the objects that the program holds at its fullest, headers included */
-  uint64_t resident_bytes;           /* at the end of the timed part */
-  cradle_stats stats;                /* of a Cradle variant, at its end */
-  histogram pauses;                  /* of a Cradle variant, in the timed part */
-  histogram *cpu_pauses; /* NULL, or where pauses are recorded as this thread's processor time, too */
+  /* bytes of the objects that the program holds at its fullest, headers included */
+  uint64_t live_bytes;
+  uint64_t resident_bytes; /* at the end of the timed part */
+  cradle_statistics stats; /* of a Cradle variant, at its end */
+  histogram pauses;        /* of a Cradle variant, in the timed part */
+  histogram *cpu_pauses;   /* NULL, or where pauses are recorded as this thread's processor time, too */
   uint64_t pause_cpu_begin_ns;
   bool in_pause;
   bool pauses_done; /* later ones do not count */
@@ -158,8 +160,8 @@ uint64_t cells_sum(const cell *list);
 array *array_by_hand(manual *memory, uint64_t length);
 bytes *bytes_by_hand(manual *memory, uint64_t length);
 
-/* Numbers that look random and are the same in each run: wyrand, whose steps wait for one addition only, so that it costs a
- * loop little. */
+/* Numbers that look random and are the same in each run: wyrand, whose steps wait for one addition only, so that it
+ * costs a loop little. */
 typedef struct randomizer {
   uint64_t state;
 } randomizer;

@@ -39,7 +39,8 @@ int main(void) {
   options.types = types;
   options.type_count = TYPE_COUNT;
   cradle_error error;
-  cradle_heap *heap = cradle_start(&options, &error); /* like cradle_heap_new, with the CRADLE_ variables and the log */
+  /* like cradle_heap_new, with the CRADLE_ variables and the log */
+  cradle_heap *heap = cradle_start(&options, &error);
   if (heap == NULL) {
     fprintf(stderr, "first-heap: %s\n", error.message);
     return 1;
@@ -57,8 +58,8 @@ int main(void) {
     cradle_store(m, kept, &kept->next, last);
     printf("sum: %lld\n", (long long)sum(kept));
   }
-  cradle_stats stats;
-  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  cradle_statistics stats;
+  cradle_heap_statistics(heap, &stats, sizeof stats);
   printf("%s\n", stats.minor_collections > 0 ? "the collector ran" : "the nursery was never full");
   cradle_mutator_free(m);
   cradle_heap_free(heap);

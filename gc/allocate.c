@@ -1,103 +1,48 @@
-/* The slow paths of allocation: when the nursery is used up, a stress mode or a request wants to be served, the object is
- * large, or memory runs out. */
+/* The slow paths of allocation: when the nursery is used up, a stress mode or a request wants to be served, the object
+ * is large, or memory runs out. */
+#include "gc/allocate.h"
+
+#include <inttypes.h>
 #include <string.h>
 
-#include "gc/check.h"
-#include "gc/heap.h"
-#include "gc/probes.h"
-#include "gc/registry.h"
-#include "gc/sanitize.h"
-#include "gc/visit.h"
-
+#include <cradle/mutator.h>
 #include <cradle/new.h>
 
-/* --- checks of what is asked for --- */
-
-void crd_text_type(crd_text *text, const cradle_heap *heap, uint32_t type) {
-  const char *name = type < heap->types.count ? heap->types.types[type].name : NULL;
-  crd_text_add(text, "type ");
-  crd_text_number(text, type);
-  if (name == NULL) return;
-  crd_text_add(text, " (");
-  crd_text_add(text, name);
-  crd_text_add(text, ")");
-}
-
-static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type) {
-  crd_text text = {.length = 0};
-  crd_text_add(&text, "allocation of type ");
-  crd_text_number(&text, type);
-  crd_text_add(&text, ", but the heap's types are 0 to ");
-  crd_text_number(&text, heap->types.count - (uint64_t)1);
-  if (heap->types.count == 0) text = (crd_text){.buffer = "allocation on a heap without types"};
-  crd_misuse(heap, text.buffer);
-}
-
-static CRADLE_COLD void wrong_size(cradle_heap *heap, uint32_t type, size_t size) {
-  crd_text text = {.length = 0};
-  crd_text_add(&text, "allocation of ");
-  crd_text_number(&text, size);
-  crd_text_add(&text, " bytes for ");
-  crd_text_type(&text, heap, type);
-  crd_text_add(&text, ", whose descriptor says ");
-  if (heap->types.types[type].items != CRADLE_ITEMS_NONE) crd_text_add(&text, "at least ");
-  crd_text_number(&text, heap->types.types[type].size);
-  crd_misuse(heap, text.buffer);
-}
-
-const crd_type *crd_check_type(cradle_heap *heap, uint32_t type) {
-  if (CRADLE_UNLIKELY(type >= heap->types.count)) unknown_type(heap, type);
-  return &heap->types.types[type];
-}
-
-static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type) {
-  crd_text text = {.length = 0};
-  crd_text_add(&text, "allocation of ");
-  crd_text_type(&text, heap, type);
-  crd_text_add(&text, ", which has weak slots, ephemerons, a finalizer, a destructor or an external size: only "
-                      "cradle_new_registered and its kin allocate such types");
-  crd_misuse(heap, text.buffer);
-}
-
-void crd_check_size(cradle_heap *heap, uint32_t type, size_t size) {
-  const crd_type *descriptor = crd_check_type(heap, type);
-  if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(heap, type);
-  bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
-  if (CRADLE_UNLIKELY(fixed ? cradle_object_bytes(size) != descriptor->size : size < descriptor->size))
-    wrong_size(heap, type, size);
-}
-
-void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size) {
-  crd_mutator_check(mutator, "cradle_new");
-  mutator->reserved_end = NULL;
-  crd_check_size(mutator->heap, type, size);
-}
-
-void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
-  if (cradle_top(mutator) == NULL) return; /* there is no room: in a callback, say */
-  crd_mutator_check_thread(mutator, "cradle_new_fast");
-  crd_check_size(mutator->heap, type, size);
-}
-
-void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size) {
-  cradle_mutator *mutator = reservation->mutator;
-  crd_mutator_check_thread(mutator, "cradle_new_reserved");
-  crd_check_size(mutator->heap, type, size);
-  if (mutator->reserved_end != reservation->end)
-    crd_misuse(mutator->heap, "cradle_new_reserved: the reservation is over (a call that may collect ended it)");
-  if (cradle_object_bytes(size) > (size_t)(reservation->end - reservation->free))
-    crd_misuse(mutator->heap, "cradle_new_reserved: the object goes beyond the reservation");
-}
+#include "gc/allocate_check.h"
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/probes.h"
+#include "gc/base/sanitizers.h"
+#include "gc/base/text.h"
+#include "gc/collect.h"
+#include "gc/death/registry.h"
+#include "gc/heap.h"
+#include "gc/instruments/sample.h"
+#include "gc/instruments/stress.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/old/large.h"
+#include "gc/old/major.h"
+#include "gc/old/size_class.h"
+#include "gc/old/span.h"
+#include "gc/young/nursery.h"
 
 /* --- room --- */
 
 /* Serves what lowered top. */
 static void serve(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
-  if (crd_stress_point(heap, place)) return;
+  switch (stress_is_on(heap) ? crd_stress_point(heap, place) : STRESS_NOTHING) {
+  case STRESS_COLLECT: crd_collect(heap, CRADLE_CAUSE_STRESS); return;
+  case STRESS_COLLECT_FULL: crd_collect_major(heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING); return;
+  case STRESS_NOTHING: break;
+  }
   if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST)) crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
 }
 
-/* Whether an object fits below limit, which free may have passed: one object may lie in the slack behind the nursery's end. */
+/* Whether an object fits below limit, which free may have passed: one object may lie in the slack behind the nursery's
+ * end. */
 static bool fits_below(const cradle_mutator *mutator, size_t bytes, const char *limit) {
   return mutator->free <= limit && bytes <= (size_t)(limit - mutator->free);
 }
@@ -118,7 +63,7 @@ static bool make_room(cradle_mutator *mutator, size_t bytes) CRADLE_MAY_COLLECT 
 }
 
 #ifdef CRD_VALGRIND
-/* What the inline part would have to include valgrind's header for. */
+/* Out of line so that cradle/new.h need not include valgrind's header. */
 void cradle_handed_out(const cradle_mutator *mutator, void *address, size_t size) {
   sanitize_handed_out(mutator->heap, address, size);
 }
@@ -126,17 +71,19 @@ void cradle_handed_out(const cradle_mutator *mutator, void *address, size_t size
 
 static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
   char *object = mutator->free;
+  ASSERT(bytes % 8 == 0 && bytes >= CRADLE_OBJECT_MIN_BYTES, "an object's size was not rounded");
+  ASSERT(mutator->free + bytes <= mutator->heap->nursery.slack_end, "[nursery.1] an object goes beyond the nursery");
   mutator->free = object + bytes;
   sanitize_handed_out(mutator->heap, object, bytes);
   memset(object, 0, bytes);
-  *(cradle_word *)object = type;
+  *words_of(object) = type;
   return object;
 }
 
 /* --- objects outside the nursery --- */
 
-/* What is allocated here fills no nursery, so it brings on collections itself: when a major one would be due, or, while a
- * major collection runs or none may begin, when it comes to a nursery's size. */
+/* What is allocated here fills no nursery, so it brings on collections itself: when a major one would be due, or, while
+ * a major collection runs or none may begin, when it comes to a nursery's size. */
 static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
   crd_major *major = &heap->major;
   major->large_bytes += bytes;
@@ -147,6 +94,7 @@ static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
 }
 
 static void *take_outside(cradle_heap *heap, size_t bytes, bool young) {
+  ASSERT(young || bytes >= CRADLE_OBJECT_MIN_BYTES, "an object's size was not rounded");
   crd_old *old = &heap->old;
   if (young || bytes > SMALL_MAX_BYTES) return crd_old_take_large(old, bytes, young, true, old->reserve);
   char *place = old_take_small(old, old_class_of(old, bytes), old->reserve);
@@ -167,8 +115,10 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
     object = take_outside(heap, bytes, young);
   }
   if (object == NULL) return NULL;
+  ASSERT(!heap_is_young(heap, address_of(object)), "a large or old object lies in the nursery");
   heap->stats.allocated_bytes += bytes;
-  object[0] = type | (young ? 0 : heap_old_flags(&heap->types.types[type], bytes));
+  object[0] = type;
+  if (!young) object_set_flags(object, type_old_flags(&heap->types.types[type], bytes));
   return object;
 }
 
@@ -189,14 +139,10 @@ void crd_out_of_memory(cradle_mutator *mutator, size_t size) {
     crd_misuse(NULL, "the out-of-memory handler returned; it must not");
   }
   crd_text text = {.length = 0};
-  crd_text_add(&text, "out of memory: ");
-  crd_text_number(&text, size);
-  crd_text_add(&text, " bytes asked for, ");
-  crd_text_number(&text, heap->old.used_bytes);
-  crd_text_add(&text, " in use, maximum heap ");
-  crd_text_number(&text, heap->options.heap_max_bytes);
-  if (heap->options.heap_max_bytes == 0) crd_text_add(&text, " (none)");
-  crd_out_of_memory_abort(text.buffer);
+  crd_text_format(&text, "out of memory: %zu bytes asked for, %" PRIu64 " in use, maximum heap %zu%s", size,
+                  heap->old.used_bytes, heap->options.heap_max_bytes,
+                  heap->options.heap_max_bytes == 0 ? " (none)" : "");
+  crd_abort("cradle: ", text.buffer);
 }
 
 static void *take_place(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
@@ -238,31 +184,18 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
     crd_out_of_memory(mutator, size);
   }
   char *start = mutator->free;
+  ASSERT(start + bytes <= mutator->heap->nursery.slack_end, "[nursery.1] a reservation goes beyond the nursery");
   mutator->free = mutator->reserved_end = start + bytes;
   sanitize_handed_out(mutator->heap, start, bytes);
   if (mutator->heap->sampling.interval != 0) crd_sample_slow(mutator, start, CRADLE_TYPE_ID_END, bytes);
   return (cradle_reservation){start, start + bytes, mutator};
 }
 
-/* The bytes of an array; 0: too many. */
-static size_t array_bytes(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
-  const crd_type *descriptor = crd_check_type(heap, type);
-  if (descriptor->items != CRADLE_ITEMS_NONE) return type_array_bytes(descriptor, length);
-  crd_text text = {.length = 0};
-  crd_text_add(&text, what);
-  crd_text_add(&text, ": the type's descriptor has no items");
-  crd_misuse(heap, text.buffer);
-}
-
-size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
-  size_t bytes = array_bytes(heap, type, length, what);
-  if (CRADLE_UNLIKELY(heap->types.types[type].registers != 0)) must_register(heap, type);
-  return bytes;
-}
-
 /* The new object, or NULL, with its length. */
 static void *with_length(const cradle_heap *heap, uint32_t type, cradle_word *object, size_t length) {
-  if (object != NULL) object[heap->types.types[type].length_offset / 8] = length;
+  const crd_type *descriptor = &heap->types.types[type];
+  ASSERT(descriptor->length_offset + 8 <= descriptor->size, "[type.1] the length lies outside of the fixed part");
+  if (object != NULL) object[descriptor->length_offset / 8] = length;
   return object;
 }
 
@@ -296,17 +229,13 @@ static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes
   cradle_word *object = fits ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
   if (object == NULL) return NULL;
   ASSERT(mutator->registered < mutator->registered_end, "a collection took the room to register an object");
-  *mutator->registered++ = (uintptr_t)object;
+  *mutator->registered++ = address_of(object);
   return object;
 }
 
 static size_t registered_bytes(cradle_mutator *mutator, uint32_t type, size_t size, const char *what) {
   crd_mutator_check(mutator, what);
-  const crd_type *descriptor = crd_check_type(mutator->heap, type);
-  bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
-  size_t bytes = size > SIZE_MAX / 2 ? size : cradle_object_bytes(size);
-  if (CRADLE_UNLIKELY(fixed ? bytes != descriptor->size : size < descriptor->size)) wrong_size(mutator->heap, type, size);
-  return bytes;
+  return crd_check_registered_size(mutator->heap, type, size);
 }
 
 void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
@@ -321,7 +250,7 @@ void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t 
 
 void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) {
   crd_mutator_check(mutator, "cradle_new_registered_array");
-  size_t bytes = array_bytes(mutator->heap, type, length, "cradle_new_registered_array");
+  size_t bytes = crd_check_registered_array(mutator->heap, type, length, "cradle_new_registered_array");
   return with_length(mutator->heap, type, bytes == 0 ? NULL : new_registered(mutator, type, bytes), length);
 }
 
@@ -336,6 +265,7 @@ void cradle_safepoint_slow(cradle_mutator *mutator) {
   PROBE1(safepoint_slow, mutator->heap);
   mutator->reserved_end = NULL;
   serve(mutator->heap, CRADLE_STRESS_SAFEPOINTS);
+  ASSERT(mutator->heap->state == HEAP_MUTATING, "[heap.4] a safepoint leaves something running");
   crd_nursery_set_top(mutator->heap);
 }
 

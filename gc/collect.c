@@ -1,53 +1,88 @@
 /* The order of collections, and their pauses. */
-#include "gc/heap.h"
-#include "gc/platform/pages.h"
-#include "gc/probes.h"
-#include "gc/services.h"
+#include "gc/collect.h"
 
-/* Used bytes beyond the threshold, or what was used when marking began, by this share of it and of the minimum: marking fell behind
- * what is promoted, and is finished at once. */
+#include <cradle/finalizer.h>
+#include <cradle/heap.h>
+
+#include "gc/base/check.h"
+#include "gc/base/probes.h"
+#include "gc/base/text.h"
+#include "gc/base/word_stack.h"
+#include "gc/death/finalizer.h"
+#include "gc/death/service_memory.h"
+#include "gc/event.h"
+#include "gc/heap.h"
+#include "gc/instruments/sample.h"
+#include "gc/instruments/verify.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/old/arena.h"
+#include "gc/old/arena_memory.h"
+#include "gc/old/compact.h"
+#include "gc/old/major.h"
+#include "gc/old/pacing.h"
+#include "gc/platform/pages.h"
+#include "gc/state.h"
+#include "gc/statistics.h"
+#include "gc/young/adapt.h"
+#include "gc/young/minor.h"
+#include "gc/young/nursery.h"
+
+/* Used bytes beyond the threshold, or what was used when marking began, by this share of it and of the minimum: marking
+ * fell behind what is promoted, and is finished at once. */
 #define OVERSHOOT_SHARE 4
-/* Arenas that one pause gives back at most, unless it is that of a full collection: each costs about 0.01 ms, or 0.13 ms of
- * base pages. */
+/* Arenas that one pause gives back at most, unless it is that of a full collection: each costs about 0.01 ms, or 0.13
+ * ms of base pages. */
 #define GIVEN_BACK_MOST 16
 /* A minor collection that promotes less than this, on average, is not worth having an arena ready. */
 #define PREPARE_MIN_BYTES ((uint64_t)64 << 10)
 
-uint64_t crd_unfilled_bytes(const cradle_heap *heap) {
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < heap->old.classes.count; i++)
-    bytes += (uint64_t)(heap->old.allocators[i].end - heap->old.allocators[i].free);
-  return bytes;
-}
-
-uint64_t crd_used_bytes(const cradle_heap *heap) {
-  return heap->old.used_bytes - crd_unfilled_bytes(heap) + nursery_filled(heap);
-}
-
-void crd_heap_enter(cradle_heap *heap, int state) {
-  heap->state = state;
-  crd_nursery_set_top(heap);
-}
-
-void crd_verify_if_asked(cradle_heap *heap) {
+static void verify_if_asked(cradle_heap *heap) {
   if (!heap->options.verify) return;
   crd_text text = {.length = 0};
-  if (!crd_verify(heap, &text)) crd_misuse(heap, text.buffer);
+  if (!crd_verify(heap, &text)) crd_misuse(heap, "%s", text.buffer);
 }
+
+/* --- what each collection begins and ends with --- */
+
+/* Returns when it began. The clock is asked as seldom as can be: an empty minor collection takes no longer than
+ * that. */
+static uint64_t begin_collecting(cradle_heap *heap) {
+  verify_if_asked(heap);
+  uint64_t begin = crd_platform_now_ns();
+  __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
+  (void)crd_state_enter(heap, HEAP_COLLECTING);
+  return begin;
+}
+
+static void end_collecting(cradle_heap *heap) {
+  ASSERT(heap->state == HEAP_COLLECTING, "[heap.4] a collection ends that did not begin");
+  ASSERT(word_stack_is_empty(&heap->remembered) && !heap->remember_all, "[minor.3] an old object is still remembered");
+  ASSERT(heap->old.young_large == PAGE_NONE, "a large object is still young after a minor collection");
+  ASSERT(heap->major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->mark_stack),
+         "the mark stack outlives marking");
+  crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
+  crd_state_leave(heap, HEAP_MUTATING);
+  verify_if_asked(heap);
+}
+
+/* --- minor collections --- */
 
 static void send_begin(cradle_heap *heap, cradle_event_kind kind, cradle_cause cause) {
   if (!event_wanted(heap)) return;
-  cradle_event event = {.kind = kind, .u.begin = {cause, crd_used_bytes(heap), heap->pacing.threshold}};
+  cradle_event event = {.kind = kind, .u.begin = {cause, heap_used_bytes(heap), heap->pacing.threshold}};
   crd_event_send(heap, &event);
 }
 
 static void count_minor(cradle_heap *heap, const cradle_event *event) {
-  cradle_stats *stats = &heap->stats;
+  cradle_statistics *stats = &heap->stats;
   uint64_t duration = event->u.minor.duration_ns;
   stats->minor_collections = event->u.minor.number;
+  stats->minor_causes[event->u.minor.cause]++;
   stats->minor_ns += duration;
   if (duration > stats->minor_max_ns) stats->minor_max_ns = duration;
   stats->allocated_bytes += event->u.minor.nursery_bytes;
+  stats->collected_bytes += event->u.minor.nursery_bytes;
   stats->promoted_objects += event->u.minor.promoted_objects;
   stats->moved_objects += event->u.minor.promoted_objects;
   stats->promoted_bytes += event->u.minor.promoted_bytes;
@@ -55,48 +90,72 @@ static void count_minor(cradle_heap *heap, const cradle_event *event) {
   stats->recorded_slots += event->u.minor.recorded;
 }
 
-/* begin: of the pause; the clock is asked as seldom as can be, since an empty nursery takes no longer than asking it. */
-static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin, cradle_event *event) CRADLE_MAY_COLLECT {
-  if (CRADLE_UNLIKELY(heap->options.verify)) {
-    crd_verify_if_asked(heap);
-    begin = crd_platform_now_ns();
-  }
+static bool is_short_of_reserve(const cradle_heap *heap) {
+  return heap->old.arenas.free_count < heap->old.reserve;
+}
+
+/* What was promoted took arenas of the promotion reserve. They are replaced before the increment and a compaction,
+ * which counts on them; where they are refused, hand_out lowers the nursery's end. */
+static void restore_reserve(cradle_heap *heap) {
+  if (is_short_of_reserve(heap)) (void)crd_arenas_ensure_free(&heap->old.arenas, heap->old.reserve);
+}
+
+/* Leaves the nursery empty; begin: of the pause. */
+static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin, cradle_event *event)
+    CRADLE_MAY_COLLECT {
   heap->last_cause = cause;
-  __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
-  crd_heap_enter(heap, HEAP_COLLECTING);
   *event = (cradle_event){.kind = CRADLE_EVENT_MINOR_END};
   event->u.minor.cause = cause;
   event->u.minor.number = heap->stats.minor_collections + 1;
   event->u.minor.nursery_bytes = nursery_filled(heap);
-  if (event_wanted(heap)) event->u.minor.used_before = crd_used_bytes(heap);
+  crd_statistics_used(heap);
+  if (event_wanted(heap)) event->u.minor.used_before = heap_used_bytes(heap);
   send_begin(heap, CRADLE_EVENT_MINOR_BEGIN, cause);
   PROBE2(minor_begin, heap, cause);
   crd_minor_run(heap, event);
   crd_sample_settle(heap);
-  heap->state = HEAP_MUTATING;
-  crd_nursery_reset(heap);
+  ASSERT(event->u.minor.promoted_bytes <= event->u.minor.nursery_bytes, "more was promoted than the nursery held");
+  crd_nursery_empty(heap);
+  restore_reserve(heap);
   if (event_wanted(heap)) {
-    event->u.minor.used_after = crd_used_bytes(heap);
+    event->u.minor.used_after = heap_used_bytes(heap);
     event->u.minor.pinned_objects = heap->pins.count;
   }
   event->u.minor.duration_ns = crd_platform_now_ns() - begin;
   count_minor(heap, event);
   PROBE3(minor_end, heap, event->u.minor.promoted_bytes, event->u.minor.duration_ns);
   crd_event_send(heap, event);
-  crd_verify_if_asked(heap);
+}
+
+/* Between a minor collection and an increment, so that the one is not blamed for the other. */
+static void verify_between(cradle_heap *heap) {
+  if (!heap->options.verify) return;
+  end_collecting(heap);
+  (void)crd_state_enter(heap, HEAP_COLLECTING);
+}
+
+/* The beginning of every pause; returns when it was. */
+static uint64_t begin_with_minor(cradle_heap *heap, cradle_cause cause, cradle_event *event) CRADLE_MAY_COLLECT {
+  uint64_t begin = begin_collecting(heap);
+  collect_minor(heap, cause, begin, event);
+  return begin;
 }
 
 void crd_collect_minor(cradle_heap *heap, cradle_cause cause) {
   cradle_event event;
-  collect_minor(heap, cause, crd_platform_now_ns(), &event);
+  (void)begin_with_minor(heap, cause, &event);
+  end_collecting(heap);
 }
 
 /* --- pauses --- */
 
 static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
+  ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a pause ends while something runs");
+  ASSERT(heap->old.reserve <= heap->old.arenas.free_count, "[heap.2] the promotion reserve is not there after a pause");
   crd_arenas_settle(&heap->old.arenas, heap->old.reserve, begin, GIVEN_BACK_MOST);
   uint64_t duration = crd_platform_now_ns() - begin;
   heap->stats.pauses++;
+  heap->stats.pause_ns += duration;
   if (duration > heap->stats.pause_max_ns) heap->stats.pause_max_ns = duration;
   PROBE3(pause_end, heap, cause, duration);
   if (event_wanted(heap))
@@ -131,38 +190,37 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
 
 /* Without a pause target all of it is one increment, at the threshold. */
 uint64_t crd_collect_due_at(const cradle_heap *heap) {
-  return heap->options.pause_ns == 0 ? heap->pacing.threshold : crd_pacing_trigger(&heap->pacing, collected_bytes(heap));
+  return heap->options.pause_ns == 0 ? heap->pacing.threshold
+                                     : crd_pacing_trigger(&heap->pacing, collected_bytes(heap));
 }
 
 /* After a minor collection of the same pause: begins a major collection when it is due, and does its next increment. */
 static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, uint64_t promoted) {
-  if (heap->majors_disabled != 0 && !heap->nursery.lowered) return;
+  if (heap->majors_disabled != 0 && !heap->nursery.lowered && !is_short_of_reserve(heap)) return;
+  ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
   bool begins = heap->major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0; /* then one always runs */
   if (begins && !stress && collected_bytes(heap) < crd_collect_due_at(heap)) return;
-  crd_heap_enter(heap, HEAP_COLLECTING);
   if (begins) crd_major_start(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   crd_budget budget = budget_of(heap, begin, promoted);
   do crd_major_step(heap, budget);
   while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE);
   if (heap->major.phase == MAJOR_IDLE && heap->options.pause_ns == 0) crd_compact_if_due(heap);
-  heap->state = HEAP_MUTATING;
-  crd_nursery_reset(heap);
-  crd_verify_if_asked(heap);
 }
 
-/* Has the arenas that the next minor collection is likely to fill ready, so that it meets no page fault: this is no part of
- * the pause, though the mutator waits for it. Programs that promote little are spared. */
+/* Has the arenas that the next minor collection is likely to fill ready, so that it meets no page fault: this is no
+ * part of the pause, though the mutator waits for it. Programs that promote little are spared. */
 static void prepare_arenas(cradle_heap *heap) {
   uint64_t promoted = heap->pacing.promoted_average;
   if (promoted < PREPARE_MIN_BYTES || heap->options.stress_period != 0) return;
   uint32_t wanted = (uint32_t)(2 * promoted / ARENA_BYTES) + 1;
   uint64_t begin = crd_platform_now_ns();
+  ASSERT(heap->state == HEAP_MUTATING, "arenas are populated in a pause");
   crd_arenas_prepare(&heap->old.arenas, wanted < heap->old.reserve ? wanted : heap->old.reserve);
   heap->stats.prepare_ns += crd_platform_now_ns() - begin;
 }
 
-/* What was allocated large since the last pause and lives. While no major collection runs, large objects bring on no pauses: there
- * would have been one for as much as a nursery holds. */
+/* What was allocated large since the last pause and lives. While no major collection runs, large objects bring on no
+ * pauses: there would have been one for as much as a nursery holds. */
 static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
   uint64_t large = heap->major.large_bytes, nursery = heap->nursery.bytes;
   large = large > freed ? large - freed : 0;
@@ -170,16 +228,15 @@ static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
 }
 
 void crd_collect(cradle_heap *heap, cradle_cause cause) {
-  uint64_t begin = crd_platform_now_ns();
   cradle_event minor;
-  collect_minor(heap, cause, begin, &minor);
-  size_t nursery = heap->nursery.bytes;
+  uint64_t begin = begin_with_minor(heap, cause, &minor);
+  verify_between(heap);
   crd_adapt_after_minor(heap, &minor);
-  if (heap->nursery.bytes != nursery) crd_nursery_reset(heap);
   uint64_t promoted = minor.u.minor.promoted_bytes, large = grown_large(heap, minor.u.minor.large_freed_bytes);
   crd_pacing_promoted(&heap->pacing, promoted, large);
   step_if_due(heap, cause, begin, promoted + large);
   heap->major.large_bytes = 0;
+  end_collecting(heap);
   pause_ended(heap, cause, begin);
   prepare_arenas(heap);
 }
@@ -187,57 +244,57 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
 /* --- complete major collections --- */
 
 static void finish(cradle_heap *heap) {
+  ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
   while (heap->major.phase != MAJOR_IDLE) crd_major_step(heap, whole());
 }
 
+/* Gives back what the depth asks for. */
+static void give_back(cradle_heap *heap, crd_depth depth) {
+  if (depth == DEPTH_MAJOR) return;
+  crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
+  crd_nursery_discard_rest(heap);
+  if (depth != DEPTH_COMPACTING) return;
+  crd_word_stack *const stacks[] = {&heap->remembered, &heap->recorded, &heap->mark_stack};
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+    crd_word_stack_discard(stacks[i], heap->hardware.page_bytes);
+  crd_services_discard(heap);
+  crd_arenas_discard_free(&heap->old.arenas);
+  crd_nursery_discard(heap);
+}
+
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) {
-  uint64_t begin = crd_platform_now_ns();
   cradle_event minor;
-  collect_minor(heap, CRADLE_CAUSE_MAJOR, begin, &minor);
-  crd_heap_enter(heap, HEAP_COLLECTING);
+  uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_MAJOR, &minor);
+  verify_between(heap);
   heap->last_cause = cause;
   finish(heap); /* one that runs may have marked what has died since */
   crd_major_start(heap, cause);
   finish(heap);
   if (depth == DEPTH_COMPACTING) crd_compact(heap, cause == CRADLE_CAUSE_STRESS);
-  if (cause == CRADLE_CAUSE_STRESS) depth = DEPTH_MAJOR; /* memory that is given back would not hold the poison in it */
-  if (depth != DEPTH_MAJOR) {
-    crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
-    crd_nursery_discard_rest(heap);
-  }
-  if (depth == DEPTH_COMPACTING) { /* all that holds nothing */
-    crd_word_stack *const stacks[] = {&heap->remembered, &heap->recorded, &heap->mark_stack};
-    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) crd_word_stack_discard(stacks[i], heap->hardware.page_bytes);
-    crd_registry_discard(heap);
-    crd_arenas_discard_free(&heap->old.arenas);
-    crd_nursery_discard(heap);
-  }
-  heap->state = HEAP_MUTATING;
-  crd_nursery_reset(heap);
-  crd_verify_if_asked(heap);
+  /* Under stress nothing is given back: memory that went would not hold the poison in it. */
+  if (cause != CRADLE_CAUSE_STRESS) give_back(heap, depth);
+  end_collecting(heap);
   pause_ended(heap, cause, begin);
 }
 
 void cradle_collect_minor(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_collect_minor");
-  uint64_t begin = crd_platform_now_ns();
+  cradle_heap *heap = mutator->heap;
   cradle_event minor;
-  collect_minor(mutator->heap, CRADLE_CAUSE_REQUEST, begin, &minor);
-  pause_ended(mutator->heap, CRADLE_CAUSE_REQUEST, begin);
+  uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_REQUEST, &minor);
+  end_collecting(heap);
+  pause_ended(heap, CRADLE_CAUSE_REQUEST, begin);
 }
 
 bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
   crd_mutator_check(mutator, "cradle_collect_step");
   cradle_heap *heap = mutator->heap;
-  uint64_t begin = crd_platform_now_ns();
   cradle_event minor;
-  collect_minor(heap, CRADLE_CAUSE_REQUEST, begin, &minor);
-  crd_heap_enter(heap, HEAP_COLLECTING);
+  uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_REQUEST, &minor);
+  verify_between(heap);
   if (heap->major.phase == MAJOR_IDLE) crd_major_start(heap, CRADLE_CAUSE_REQUEST);
   crd_major_step(heap, (crd_budget){UINT64_MAX, most_ns > UINT64_MAX - 1 - begin ? UINT64_MAX : begin + most_ns});
-  heap->state = HEAP_MUTATING;
-  crd_nursery_reset(heap);
-  crd_verify_if_asked(heap);
+  end_collecting(heap);
   pause_ended(heap, CRADLE_CAUSE_REQUEST, begin);
   return heap->major.phase == MAJOR_IDLE;
 }
@@ -257,14 +314,10 @@ void cradle_collect_compacting(cradle_mutator *mutator) {
   crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, DEPTH_COMPACTING);
 }
 
-void cradle_external_memory(cradle_mutator *mutator, int64_t bytes) {
-  cradle_heap *heap = mutator->heap;
-  crd_mutator_check_thread(mutator, "cradle_external_memory");
-  const crd_services *services = heap->services;
-  uint64_t told = heap->external_bytes - (services == NULL ? 0 : services->owned_bytes + services->pressure_bytes);
-  if (bytes < 0 && -(uint64_t)bytes > told)
-    crd_misuse(heap, "cradle_external_memory: more is taken away than was added");
-  if (bytes > 0 && (uint64_t)bytes > COUNTED_MAX_BYTES - told)
-    crd_misuse(heap, "cradle_external_memory: more than 1 EiB would be told of");
-  heap->external_bytes += (uint64_t)bytes;
+void cradle_finalizer_queue_all(cradle_mutator *mutator) {
+  crd_mutator_check(mutator, "cradle_finalizer_queue_all");
+  if (mutator->heap->services == NULL) return;
+  /* So that none runs, and all that is listed lives. */
+  crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, DEPTH_MAJOR);
+  crd_finalizers_queue_all(mutator->heap);
 }

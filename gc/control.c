@@ -1,8 +1,18 @@
-/* Control of a running heap: major collections held off, the maximum changed, hooks. */
+/* Control of a running heap: major collections held off, the maximum changed, empty memory given back. */
 #include <cradle/control.h>
+#include <cradle/heap.h>
 
-#include "gc/check.h"
+#include "gc/base/check.h"
+#include "gc/event.h"
 #include "gc/heap.h"
+#include "gc/maximum.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/old/arena.h"
+#include "gc/old/arena_memory.h"
+#include "gc/old/span.h"
+#include "gc/young/adapt.h"
+#include "gc/young/nursery.h"
 
 /* What a heap needs beside what lives in it: a little of the nursery and its promotion, as when it is made. */
 #define ROOM_MIN_ARENAS 2
@@ -26,26 +36,24 @@ static bool leaves(const cradle_heap *heap, size_t max, size_t arenas) {
   return arenas_in_use(&heap->old.arenas) + arenas <= crd_heap_arenas_within(heap, max);
 }
 
-/* Collects, the more thoroughly the longer it takes, until the maximum leaves room for the promotion of a whole nursery. */
+/* Collects, the more thoroughly the longer it takes, until the maximum leaves room for the promotion of a whole
+ * nursery. */
 static void make_fit(cradle_mutator *mutator, size_t max) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   cradle_collect_minor(mutator);
-  crd_arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
+  arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
   if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes))) cradle_collect_full(mutator);
-  crd_arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
+  arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
   if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes))) cradle_collect_compacting(mutator);
 }
 
 static bool refuse(const cradle_heap *heap, const char *why, cradle_error *error) {
-  crd_text text = {.length = 0};
-  crd_text_add(&text, "cradle_heap_set_max: ");
-  crd_text_add(&text, why);
-  crd_text_add(&text, "; at least ");
-  crd_text_number(&text, heap->nursery.bytes + (arenas_in_use(&heap->old.arenas) + (size_t)ROOM_MIN_ARENAS) * ARENA_BYTES);
-  return crd_fail(error, text.buffer);
+  size_t arenas = arenas_in_use(&heap->old.arenas) + (size_t)ROOM_MIN_ARENAS;
+  return crd_fail(error, "cradle_heap_set_max: %s; at least %zu", why, heap->nursery.bytes + arenas * ARENA_BYTES);
 }
 
 static void set_max(cradle_heap *heap, size_t max) {
+  ASSERT(max == 0 || max >= heap->nursery.bytes, "a maximum below the nursery");
   heap->options.heap_max_bytes = max;
   if (max != 0) crd_nursery_discard_rest(heap); /* of one that shrank before: the arenas may have it now */
   crd_heap_limit_arenas(heap);
@@ -53,45 +61,40 @@ static void set_max(cradle_heap *heap, size_t max) {
   if (most != 0 && heap->pacing.threshold > most) heap->pacing.threshold = most;
 }
 
+/* The empty nursery, as the new maximum allows. */
+static void hand_out(cradle_heap *heap) {
+  crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
+  crd_nursery_set_top(heap);
+}
+
 bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *error) {
   crd_mutator_check(mutator, "cradle_heap_set_max");
   cradle_heap *heap = mutator->heap;
   crd_arenas *arenas = &heap->old.arenas;
-  if (error != NULL) error->message[0] = '\0';
-  bool binds = crd_heap_arenas_within(heap, bytes) < arenas->capacity; /* or it is no less than there are addresses for */
-  if (binds && (arenas->committed_count > crd_heap_arenas_within(heap, bytes) || !leaves(heap, bytes, ROOM_MIN_ARENAS))) {
+  if (error != NULL) *error = (cradle_error){.option = NULL};
+  /* A maximum at or above the reserved addresses limits nothing. */
+  bool binds = crd_heap_arenas_within(heap, bytes) < arenas->capacity;
+  if (binds &&
+      (arenas->committed_count > crd_heap_arenas_within(heap, bytes) || !leaves(heap, bytes, ROOM_MIN_ARENAS))) {
     make_fit(mutator, bytes);
     if (!leaves(heap, bytes, ROOM_MIN_ARENAS))
       return refuse(heap, "smaller than what lives, the nursery and two arenas", error);
     uint32_t keep = (uint32_t)crd_heap_arenas_within(heap, bytes) - arenas_in_use(arenas);
     crd_arenas_release(arenas, keep, UINT32_MAX);
     if (arenas->free_count > keep) {
-      crd_nursery_reset(heap);
+      hand_out(heap);
       return refuse(heap, "the system did not take back what is empty", error);
     }
   }
   set_max(heap, bytes);
-  if (nursery_filled(heap) == 0) crd_nursery_reset(heap); /* the promotion reserve is another one [heap.2] */
+  if (nursery_filled(heap) == 0) hand_out(heap); /* the promotion reserve is another one [heap.2] */
   crd_event_arenas(heap, false);
   return true;
 }
 
-/* --- hooks --- */
-
-void cradle_hook_add(cradle_heap *heap, cradle_hook *hook) {
-  crd_heap_check_thread(heap, "cradle_hook_add");
-  if (hook->events == 0 || hook->function == NULL) crd_misuse(heap, "cradle_hook_add: the hook has no events or no function");
-  cradle_hook **end = &heap->hooks;
-  for (; *end != NULL; end = &(*end)->next)
-    if (*end == hook) crd_misuse(heap, "cradle_hook_add: the hook was added already");
-  hook->next = NULL;
-  *end = hook;
-}
-
-void cradle_hook_remove(cradle_heap *heap, cradle_hook *hook) {
-  crd_heap_check_thread(heap, "cradle_hook_remove");
-  cradle_hook **link = &heap->hooks;
-  while (*link != NULL && *link != hook) link = &(*link)->next;
-  if (*link == NULL) crd_misuse(heap, "cradle_hook_remove: the hook was not added");
-  *link = hook->next;
+uint64_t cradle_release_memory(cradle_heap *heap) {
+  crd_heap_check_thread(heap, "cradle_release_memory");
+  uint32_t gone = crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
+  crd_event_arenas(heap, false);
+  return gone * (uint64_t)ARENA_BYTES;
 }

@@ -1,23 +1,23 @@
+#include "gc/event.h"
+
+#include <cradle/event.h>
+#include <cradle/statistics.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
 #include "gc/heap.h"
+#include "gc/old/arena.h"
+#include "gc/old/size_class.h"
 #include "gc/platform/pages.h"
+#include "gc/state.h"
 
-static void tell(const cradle_heap *heap, const cradle_event *event) {
-  const cradle_listener *listener = &heap->options.listener;
-  if (listener->function != NULL) listener->function(listener->data, event);
-  for (const cradle_hook *hook = heap->hooks; hook != NULL; hook = hook->next)
-    if (hook->events & CRADLE_HOOK_EVENT(event->kind)) hook->function(hook->data, event);
-}
-
-/* Some events come when the mutator could allocate again; top is lowered for them, so that the program cannot. */
 void crd_event_send(cradle_heap *heap, cradle_event *event) {
   if (!event_wanted(heap)) return;
+  ASSERT(heap->state != HEAP_TELLING, "an event is sent from a listener");
   event->time_ns = crd_platform_now_ns();
-  int state = heap->state;
-  heap->state = HEAP_TELLING;
-  if (state == HEAP_MUTATING) crd_nursery_set_top(heap);
-  tell(heap, event);
-  heap->state = state;
-  if (state == HEAP_MUTATING) crd_nursery_set_top(heap);
+  crd_state before = crd_state_enter(heap, HEAP_TELLING);
+  heap->options.listener.function(heap->options.listener.data, event);
+  crd_state_leave(heap, before);
 }
 
 void crd_event_simple(cradle_heap *heap, cradle_event_kind kind) {
@@ -33,12 +33,21 @@ void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64
 
 void crd_event_arenas(cradle_heap *heap, bool measured) {
   const crd_arenas *arenas = &heap->old.arenas;
-  uint64_t taken = arenas->taken_total - heap->arenas_told[0], given_back = arenas->given_back_total - heap->arenas_told[1];
+  if (arenas->committed_count > heap->stats.arenas_peak) heap->stats.arenas_peak = arenas->committed_count;
+  uint64_t taken = arenas->taken_total - heap->arenas_told[0],
+           given_back = arenas->given_back_total - heap->arenas_told[1];
+  ASSERT(arenas->taken_total >= heap->arenas_told[0] && arenas->given_back_total >= heap->arenas_told[1],
+         "the totals of arenas went back");
   if (!event_wanted(heap) || (taken == 0 && given_back == 0 && !measured)) return;
   heap->arenas_told[0] = arenas->taken_total;
   heap->arenas_told[1] = arenas->given_back_total;
   crd_pages_backing backing = {0, 0};
-  bool known = measured && crd_pages_backing_of((void *)arenas->base, arenas->committed_end * ARENA_BYTES, &backing);
+  bool known = measured && crd_pages_backing_of(memory_at(arenas->base), arenas->committed_end * ARENA_BYTES, &backing);
+  if (known) {
+    heap->stats.pages_known = true;
+    heap->stats.resident_bytes = backing.resident_bytes;
+    heap->stats.huge_bytes = backing.huge_bytes;
+  }
   cradle_event event = {.kind = CRADLE_EVENT_ARENAS,
                         .u.arenas = {.taken = taken,
                                      .given_back = given_back,

@@ -1,33 +1,42 @@
 /* Forks: both processes go on with the heap.
  *
- * After a fork every page is shared, and a process that writes to one first copies it. A shared huge page is not copied but
- * split, base page by base page, and stays split. What is empty is therefore dropped before the fork: neither process has
- * anything to share there, and both get whole new pages when they touch it first. What is live is shared, and costs what
- * docs/design/pages.md measures. Pages of a reserved pool are shared, too, but a copy that the pool cannot
- * serve is a SIGBUS. */
+ * After a fork every page is shared, and a process that writes to one first copies it. A shared huge page is not copied
+ * but split, base page by base page, and stays split. What is empty is therefore dropped before the fork: neither
+ * process has anything to share there, and both get whole new pages when they touch it first. What is live is shared,
+ * and costs what docs/design/pages.md measures. Pages of a reserved pool are shared, too, but a copy that the pool
+ * cannot serve is a SIGBUS. */
+#include <cradle/heap.h>
+
+#include "gc/base/check.h"
+#include "gc/collect.h"
 #include "gc/heap.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/old/arena_memory.h"
+#include "gc/state.h"
+#include "gc/young/nursery.h"
 
 bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
-  if (error != NULL) error->message[0] = '\0';
+  if (error != NULL) *error = (cradle_error){.option = NULL};
   if (heap->mutator != NULL)
     crd_mutator_check(&heap->mutator->public, "cradle_fork_prepare");
   else
     heap_check(heap, "cradle_fork_prepare");
   if (heap->nursery.pool_bytes != 0 || heap->old.arenas.pool_count != 0)
-    return crd_fail(error, "fork: memory of the reserved huge-page pool is in use, and a process that writes to it after a fork "
-                           "dies when the pool is empty; use policy auto or off (hugepages_nursery, hugepages_arenas)");
+    return crd_fail(
+        error, "fork: memory of the reserved huge-page pool is in use, and a process that writes to it after a fork "
+               "dies when the pool is empty; use policy auto or off (hugepages_nursery, hugepages_arenas)");
   if (heap->mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
+  ASSERT(nursery_filled(heap) == 0, "the nursery is dropped while it holds objects");
   crd_nursery_discard(heap);
   crd_arenas_discard_free(&heap->old.arenas);
-  heap->state = HEAP_FORKING;
-  crd_nursery_set_top(heap);
+  (void)crd_state_enter(heap, HEAP_FORKING);
   return true;
 }
 
 static void go_on(cradle_heap *heap, const char *misuse) {
-  if (heap->state != HEAP_FORKING) crd_misuse(heap, misuse);
-  heap->state = HEAP_MUTATING;
-  crd_nursery_set_top(heap);
+  if (heap->state != HEAP_FORKING) crd_misuse(heap, "%s", misuse);
+  crd_state_leave(heap, HEAP_MUTATING);
 }
 
 void cradle_fork_parent(cradle_heap *heap) {

@@ -1,10 +1,18 @@
 /* Roots: registration, and the cold parts of the shadow stack and of scopes. */
-#include <stdlib.h>
+#include "gc/roots.h"
+
 #include <string.h>
 
-#include "gc/check.h"
+#include <cradle/object.h>
+#include <cradle/roots.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/grow.h"
+#include "gc/base/word_stack.h"
 #include "gc/heap.h"
-#include "gc/visit.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
 
 /* --- shadow stack --- */
 
@@ -12,40 +20,36 @@ void cradle_push_slow(cradle_mutator *mutator, cradle_word word) {
   crd_mutator_check_thread(mutator, "cradle_push");
   crd_word_stack *shadow = &mutator_of(mutator)->shadow;
   if (!crd_word_stack_grow(shadow)) {
-    crd_text text = {.length = 0};
-    crd_text_add(&text, "cradle_push: the shadow stack is full at ");
-    crd_text_number(&text, word_stack_committed(shadow));
-    crd_text_add(&text, " bytes (options.shadow_stack_bytes, or memory refused)");
-    crd_misuse(mutator->heap, text.buffer);
+    crd_misuse(mutator->heap,
+               "cradle_push: the shadow stack is full at %zu bytes (options.shadow_stack_bytes, or memory refused)",
+               word_stack_committed(shadow));
   }
   mutator->shadow_limit = shadow->limit;
+  ASSERT(mutator->shadow_top < mutator->shadow_limit, "[mutator.3] the shadow stack grew and has no room");
   *mutator->shadow_top++ = word;
 }
 
+static size_t shadow_words(const cradle_mutator *mutator) {
+  return (size_t)(mutator->shadow_top - mutator->shadow_base);
+}
+
 void cradle_pop_misuse(cradle_mutator *mutator, size_t count) {
-  crd_text text = {.length = 0};
-  crd_text_add(&text, "shadow stack: a pop of ");
-  crd_text_number(&text, count);
-  crd_text_add(&text, " words goes below its base; it holds ");
-  crd_text_number(&text, (uint64_t)(mutator->shadow_top - mutator->shadow_base));
-  crd_misuse(mutator->heap, text.buffer);
+  crd_misuse(mutator->heap, "shadow stack: a pop of %zu words goes below its base; it holds %zu", count,
+             shadow_words(mutator));
 }
 
 void cradle_peek_misuse(cradle_mutator *mutator, size_t index) {
-  crd_text text = {.length = 0};
-  crd_text_add(&text, "cradle_peek: there is no word ");
-  crd_text_number(&text, index);
-  crd_text_add(&text, " below the shadow stack's top; it holds ");
-  crd_text_number(&text, (uint64_t)(mutator->shadow_top - mutator->shadow_base));
-  crd_misuse(mutator->heap, text.buffer);
+  crd_misuse(mutator->heap, "cradle_peek: there is no word %zu below the shadow stack's top; it holds %zu", index,
+             shadow_words(mutator));
 }
 
 /* --- scopes --- */
 
 void cradle_scope_misuse(cradle_scoped_root *root) {
-  crd_misuse(root->mutator->heap,
-             "scoped roots: the scope that ends is not the innermost; scopes are unbalanced, or cradle_unwind is missing "
-             "after a longjmp");
+  crd_misuse(
+      root->mutator->heap,
+      "scoped roots: the scope that ends is not the innermost; scopes are unbalanced, or cradle_unwind is missing "
+      "after a longjmp");
 }
 
 static bool is_kind(cradle_kind kind) {
@@ -73,10 +77,6 @@ void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_range *range)
   *link = range->next;
 }
 
-void cradle_root_range_clear(void *from, void *to) {
-  memset(from, 0, (size_t)((char *)to - (char *)from));
-}
-
 /* --- global roots --- */
 
 static size_t find_global(const cradle_heap *heap, const void *address) {
@@ -85,21 +85,12 @@ static size_t find_global(const cradle_heap *heap, const void *address) {
   return at;
 }
 
-static bool grow_globals(cradle_heap *heap) {
-  size_t capacity = heap->global_capacity == 0 ? 16 : heap->global_capacity * 2;
-  crd_global_root *globals = realloc(heap->globals, capacity * sizeof *globals);
-  if (globals == NULL) return false;
-  heap->globals = globals;
-  heap->global_capacity = capacity;
-  return true;
-}
-
 bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
   heap_check(heap, "cradle_global_root_add");
-  if (address == NULL || (uintptr_t)address % 8 != 0 || !is_kind(kind))
+  if (address == NULL || address_of(address) % 8 != 0 || !is_kind(kind))
     crd_misuse(heap, "cradle_global_root_add: wants a variable's address, which is a multiple of 8, and a cradle_kind");
   if (find_global(heap, address) != 0) crd_misuse(heap, "cradle_global_root_add: the address is registered already");
-  if (heap->global_count == heap->global_capacity && !grow_globals(heap)) return false;
+  if (!GROW(heap->globals, heap->global_count, heap->global_capacity)) return false;
   heap->globals[heap->global_count++] = (crd_global_root){address, kind};
   return true;
 }
@@ -119,22 +110,20 @@ void cradle_root_callback_set(cradle_heap *heap, cradle_root_function function, 
   heap->root_callback_data = data;
 }
 
+/* A visitor knows no heap, so that the default handler reports this misuse. */
+static inline void check_reported(const void *slot, const char *what) {
+  if (CRADLE_UNLIKELY(slot == NULL || address_of(slot) % 8 != 0))
+    crd_misuse(NULL, "%s: wants the address of a slot, which is a multiple of 8, not %p", what, slot);
+}
+
 void cradle_visit_reference(cradle_visitor *visitor, void *slot) {
+  check_reported(slot, "cradle_visit_reference");
   visitor->words++;
   visitor->reference(visitor->context, slot);
 }
 
 void cradle_visit_value(cradle_visitor *visitor, void *slot) {
+  check_reported(slot, "cradle_visit_value");
   visitor->words++;
   visitor->value(visitor->context, slot);
-}
-
-void cradle_visit_references(cradle_visitor *visitor, void *slots, size_t count) {
-  visitor->words += count;
-  for (size_t i = 0; i < count; i++) visitor->reference(visitor->context, (cradle_word *)slots + i);
-}
-
-void cradle_visit_values(cradle_visitor *visitor, void *slots, size_t count) {
-  visitor->words += count;
-  for (size_t i = 0; i < count; i++) visitor->value(visitor->context, (cradle_word *)slots + i);
 }

@@ -26,8 +26,7 @@ static void table_put(crd_number_table *table, crd_number_slot slot) {
 /* Room for one more, with half of the slots empty. */
 static bool table_reserve(crd_number_table *table) {
   if (table->count < table->capacity / 2) return true;
-  crd_number_table bigger = {.capacity =
-                                 table->capacity == 0 ? FIRST_CAPACITY : 2 * table->capacity};
+  crd_number_table bigger = {.capacity = table->capacity == 0 ? FIRST_CAPACITY : 2 * table->capacity};
   bigger.slots = calloc(bigger.capacity, sizeof *bigger.slots);
   if (bigger.slots == NULL) return false;
   for (uint32_t i = 0; i < table->capacity; i++)
@@ -79,13 +78,11 @@ static bool copy_texts(crd_tree_frame *frame, const char *name, const char *file
   return false;
 }
 
-uint32_t crd_call_tree_add_frame(crd_call_tree *tree, const crd_frame_key *key, const char *name,
-                                 const char *file) {
+uint32_t crd_call_tree_add_frame(crd_call_tree *tree, const crd_frame_key *key, const char *name, const char *file) {
   crd_tree_frame frame = {.key = *key};
   void *frames = tree->frames;
-  bool reserved =
-      array_reserve(&frames, &tree->frame_capacity, tree->frame_count, sizeof frame) &&
-      table_reserve(&tree->frame_table);
+  bool reserved = array_reserve(&frames, &tree->frame_capacity, tree->frame_count, sizeof frame) &&
+                  table_reserve(&tree->frame_table);
   tree->frames = frames;
   if (!reserved || !copy_texts(&frame, name, file)) return CRD_CALL_TREE_NONE;
   tree->frames[tree->frame_count++] = frame;
@@ -95,8 +92,7 @@ uint32_t crd_call_tree_add_frame(crd_call_tree *tree, const crd_frame_key *key, 
 
 /* --- nodes --- */
 
-static uint32_t find_child(const crd_call_tree *tree, uint32_t parent, uint32_t frame,
-                           uint32_t hash) {
+static uint32_t find_child(const crd_call_tree *tree, uint32_t parent, uint32_t frame, uint32_t hash) {
   const crd_number_table *table = &tree->node_table;
   uint32_t mask = table->capacity - 1;
   if (table->capacity == 0) return CRD_CALL_TREE_NONE;
@@ -110,8 +106,7 @@ static uint32_t find_child(const crd_call_tree *tree, uint32_t parent, uint32_t 
 
 static uint32_t add_node(crd_call_tree *tree, uint32_t parent, uint32_t frame, uint32_t hash) {
   void *nodes = tree->nodes;
-  bool reserved = array_reserve(&nodes, &tree->node_capacity, tree->node_count,
-                                sizeof *tree->nodes) &&
+  bool reserved = array_reserve(&nodes, &tree->node_capacity, tree->node_count, sizeof *tree->nodes) &&
                   table_reserve(&tree->node_table);
   tree->nodes = nodes;
   if (!reserved) return CRD_CALL_TREE_NONE;

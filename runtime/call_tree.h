@@ -51,8 +51,7 @@ void crd_call_tree_fini(crd_call_tree *tree);
 /* The number of the frame with this key, or CRD_CALL_TREE_NONE. */
 uint32_t crd_call_tree_find_frame(const crd_call_tree *tree, const crd_frame_key *key);
 /* Adds a frame that find_frame did not find. name and file (may be NULL) are copied. */
-uint32_t crd_call_tree_add_frame(crd_call_tree *tree, const crd_frame_key *key, const char *name,
-                                 const char *file);
+uint32_t crd_call_tree_add_frame(crd_call_tree *tree, const crd_frame_key *key, const char *name, const char *file);
 /* The number of the node for the frame below parent, which is made if need be. */
 uint32_t crd_call_tree_child(crd_call_tree *tree, uint32_t parent, uint32_t frame);
 

@@ -2,7 +2,6 @@
 #include "runtime/event_table.h"
 
 #include <cradle/options.h>
-#include <cradle/statistics.h>
 
 #include <string.h>
 
@@ -64,13 +63,15 @@ static const char *thp_word(uint32_t mode) {
 #define FIELD(key, text, what, where) .name = key, .label = text, .type = what, .offset = where
 #define AT(member) offsetof(cradle_event, u.member)
 #define HARDWARE(member) offsetof(cradle_hardware, member)
-#define STATISTICS(member) offsetof(cradle_statistics, member)
+#define STATISTICS(member) offsetof(crd_figures, statistics.member)
+#define PAUSES(member) offsetof(crd_figures, pauses.member)
 
 static const crd_field hardware_fields[] = {
     {FIELD("l2_bytes", "L2cache = ", NUMBER, HARDWARE(l2_bytes))},
     {FIELD("l2_source", "L2cache from: ", WORD, HARDWARE(l2_source)), .word = source_word},
     {FIELD("l3_bytes", "L3cache = ", NUMBER, HARDWARE(l3_bytes))},
-    {FIELD("l3_source", "L3cache from: ", WORD, HARDWARE(l3_source)), .word = source_word, .only_with = HARDWARE(l3_bytes)},
+    {FIELD("l3_source", "L3cache from: ", WORD, HARDWARE(l3_source)), .word = source_word,
+     .only_with = HARDWARE(l3_bytes)},
     {FIELD("memory_bytes", "memory: ", NUMBER, HARDWARE(memory_bytes))},
     {FIELD("page_bytes", "page size: ", NUMBER, HARDWARE(page_bytes))},
     {FIELD("thp_page_bytes", "transparent huge page size: ", NUMBER, HARDWARE(thp_page_bytes))},
@@ -80,7 +81,8 @@ static const crd_field hardware_fields[] = {
 };
 
 static const crd_field heap_fields[] = {
-    {FIELD("address_space_bytes", "address space: ", NUMBER, AT(heap.arenas_bytes)), .only_with = AT(heap.arenas_bytes)},
+    {FIELD("address_space_bytes", "address space: ", NUMBER, AT(heap.arenas_bytes)),
+     .only_with = AT(heap.arenas_bytes)},
 };
 
 static const crd_field nursery_fields[] = {
@@ -158,8 +160,10 @@ static const crd_field arenas_fields[] = {
     {FIELD("given_back", "arenas given back: ", NUMBER, AT(arenas.given_back))},
     {FIELD("committed", "arenas committed: ", NUMBER, AT(arenas.committed)), .counter = "arenas committed"},
     {FIELD("in_use", ", in use: ", NUMBER, AT(arenas.in_use)), .counter = "arenas in use"},
-    {FIELD("pool_bytes", "of the huge-page pool, bytes: ", NUMBER, AT(arenas.pool_bytes)), .only_with = AT(arenas.pool_bytes)},
-    {FIELD("resident_bytes", "resident bytes: ", NUMBER, AT(arenas.resident_bytes)), .only_with = AT(arenas.resident_bytes)},
+    {FIELD("pool_bytes", "of the huge-page pool, bytes: ", NUMBER, AT(arenas.pool_bytes)),
+     .only_with = AT(arenas.pool_bytes)},
+    {FIELD("resident_bytes", "resident bytes: ", NUMBER, AT(arenas.resident_bytes)),
+     .only_with = AT(arenas.resident_bytes)},
     {FIELD("huge_bytes", ", on huge pages: ", NUMBER, AT(arenas.huge_bytes)), .only_with = AT(arenas.resident_bytes)},
 };
 
@@ -192,16 +196,16 @@ static const crd_field heap_end_fields[] = {
     {FIELD("compact_ns", "time in compactions: ", NS, STATISTICS(compact_ns))},
     {FIELD("pauses", "pauses: ", NUMBER, STATISTICS(pauses))},
     {FIELD("pause_ns", "time in pauses: ", NS, STATISTICS(pause_ns))},
-    {FIELD("pause_p50_ns", "pause p50: ", NS, STATISTICS(pause_p50_ns))},
-    {FIELD("pause_p90_ns", "pause p90: ", NS, STATISTICS(pause_p90_ns))},
-    {FIELD("pause_p99_ns", "pause p99: ", NS, STATISTICS(pause_p99_ns))},
-    {FIELD("pause_p999_ns", "pause p99.9: ", NS, STATISTICS(pause_p999_ns))},
-    {FIELD("pause_p9999_ns", "pause p99.99: ", NS, STATISTICS(pause_p9999_ns))},
+    {FIELD("pause_p50_ns", "pause p50: ", NS, PAUSES(p50_ns))},
+    {FIELD("pause_p90_ns", "pause p90: ", NS, PAUSES(p90_ns))},
+    {FIELD("pause_p99_ns", "pause p99: ", NS, PAUSES(p99_ns))},
+    {FIELD("pause_p999_ns", "pause p99.9: ", NS, PAUSES(p999_ns))},
+    {FIELD("pause_p9999_ns", "pause p99.99: ", NS, PAUSES(p9999_ns))},
     {FIELD("pause_max_ns", "longest pause: ", NS, STATISTICS(pause_max_ns))},
     {FIELD("gc_share", "share of time in pauses: ", SHARE, STATISTICS(gc_share))},
-    {FIELD("mmu_1ms", "mutator utilisation in 1 ms: ", SHARE, STATISTICS(mmu_1ms))},
-    {FIELD("mmu_10ms", "mutator utilisation in 10 ms: ", SHARE, STATISTICS(mmu_10ms))},
-    {FIELD("mmu_100ms", "mutator utilisation in 100 ms: ", SHARE, STATISTICS(mmu_100ms))},
+    {FIELD("mmu_1ms", "mutator utilisation in 1 ms: ", SHARE, PAUSES(mmu_1ms))},
+    {FIELD("mmu_10ms", "mutator utilisation in 10 ms: ", SHARE, PAUSES(mmu_10ms))},
+    {FIELD("mmu_100ms", "mutator utilisation in 100 ms: ", SHARE, PAUSES(mmu_100ms))},
     {FIELD("allocated_bytes", "allocated bytes: ", NUMBER, STATISTICS(allocated_bytes))},
     {FIELD("promoted_objects", "promoted objects: ", NUMBER, STATISTICS(promoted_objects))},
     {FIELD("promoted_bytes", "promoted bytes: ", NUMBER, STATISTICS(promoted_bytes))},
@@ -221,7 +225,7 @@ static const crd_field heap_end_fields[] = {
 const crd_event_row crd_event_rows[] = {
     {CRADLE_EVENT_HEAP_CREATED, BEGIN, CRD_SECTION_HARDWARE, CRD_BASE_HARDWARE, FIELDS(hardware_fields)},
     {CRADLE_EVENT_HEAP_CREATED, END, CRD_SECTION_HARDWARE, CRD_BASE_EVENT, FIELDS(heap_fields)},
-    {CRADLE_EVENT_HEAP_DESTROYED, INSTANT, CRD_SECTION_HEAP_END, CRD_BASE_STATISTICS, FIELDS(heap_end_fields)},
+    {CRADLE_EVENT_HEAP_DESTROYED, INSTANT, CRD_SECTION_HEAP_END, CRD_BASE_FIGURES, FIELDS(heap_end_fields)},
     {CRADLE_EVENT_NURSERY_SIZED, INSTANT, CRD_SECTION_NURSERY_SIZE, CRD_BASE_EVENT, FIELDS(nursery_fields)},
     {CRADLE_EVENT_MINOR_BEGIN, BEGIN, CRD_SECTION_MINOR, CRD_BASE_EVENT, FIELDS(minor_begin_fields)},
     {CRADLE_EVENT_ROOTS_BEGIN, BEGIN, CRD_SECTION_WALKROOTS, CRD_BASE_EVENT, NO_FIELDS},

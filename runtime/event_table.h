@@ -10,6 +10,8 @@
 #define CRADLE_RUNTIME_EVENT_TABLE_H
 
 #include <cradle/event.h>
+#include <cradle/pauses.h>
+#include <cradle/statistics.h>
 
 /* Sections nest in time; their names are what CRADLE_LOG selects by. */
 typedef enum crd_section {
@@ -43,9 +45,10 @@ typedef enum crd_field_type {
 } crd_field_type;
 
 typedef struct crd_field {
-  const char *name;  /* the key in JSON and in the trace; NULL: not there */
-  const char *label; /* what stands before the value in the text; NULL: not there. One that begins with a comma or a blank
-                      * goes on with the line of the field before it. */
+  const char *name; /* the key in JSON and in the trace; NULL: not there */
+  /* what stands before the value in the text; NULL: not there. One that begins with a comma or a blank goes on with the
+   * line of the field before it. */
+  const char *label;
   crd_field_type type;
   size_t offset; /* in what the row's base is */
   const char *(*word)(uint32_t value);
@@ -53,11 +56,17 @@ typedef struct crd_field {
   size_t only_with;    /* offset of a uint64_t: while that is 0, the field is left out; 0: never left out */
 } crd_field;
 
+/* What is known of a heap at its end. */
+typedef struct crd_figures {
+  cradle_statistics statistics;
+  cradle_pause_summary pauses;
+} crd_figures;
+
 /* What the offsets of a row's fields are in. */
 typedef enum crd_base {
-  CRD_BASE_EVENT,      /* the cradle_event */
-  CRD_BASE_HARDWARE,   /* the cradle_hardware that the event points to; where there is none, no field is written */
-  CRD_BASE_STATISTICS, /* the heap's cradle_statistics */
+  CRD_BASE_EVENT,    /* the cradle_event */
+  CRD_BASE_HARDWARE, /* the cradle_hardware that the event points to; where there is none, no field is written */
+  CRD_BASE_FIGURES,  /* the heap's crd_figures */
 } crd_base;
 
 typedef struct crd_event_row {

@@ -1,6 +1,7 @@
 #include "runtime/faults.h"
 
 #include <cradle/heap.h>
+#include <cradle/statistics.h>
 
 #include "runtime/report.h"
 
@@ -51,9 +52,10 @@ static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
 static bool installed[SIGNALS]; /* and not taken away: a handler that came later may still call ours */
 static struct sigaction before[SIGNALS];
-static pid_t reporting;          /* the process while a thread of it reports */
-static pthread_t reporter;       /* that thread */
-static uintptr_t reported_at[2]; /* address and program counter of the last report: a handler may return to the same fault */
+static pid_t reporting;    /* the process while a thread of it reports */
+static pthread_t reporter; /* that thread */
+static uintptr_t
+    reported_at[2]; /* address and program counter of the last report: a handler may return to the same fault */
 
 /* --- lines of text, without printf --- */
 
@@ -129,9 +131,9 @@ static void write_trigger(const crd_faults *faults, uint64_t collection, const c
 }
 
 static void write_stress(cradle_heap *heap) {
-  cradle_stats stats;
+  cradle_statistics stats;
   line text = {.length = 0};
-  cradle_heap_stats(heap, &stats, sizeof stats, false); /* which only reads */
+  cradle_heap_statistics(heap, &stats, sizeof stats); /* which only reads */
   if (stats.stress_number == 0) return;
   add(&text, "cradle: the last stress collection has number ");
   add_number(&text, stats.stress_number, 10);
@@ -141,15 +143,15 @@ static void write_stress(cradle_heap *heap) {
 
 /* --- the report --- */
 
-/* The registers of the faulting instruction; the program counter apart. An address that the processor does not accept, such as
- * poison, is not told otherwise. */
+/* The registers of the faulting instruction; the program counter apart. An address that the processor does not accept,
+ * such as poison, is not told otherwise. */
 typedef struct registers {
   uintptr_t of[32];
   size_t count;
   uintptr_t counter;
-  uintptr_t stack;  /* pointer */
-  uintptr_t link;   /* the address to return to right after a call, */
-  bool calls_push;  /* unless it lies at the stack pointer */
+  uintptr_t stack; /* pointer */
+  uintptr_t link;  /* the address to return to right after a call, */
+  bool calls_push; /* unless it lies at the stack pointer */
 } registers;
 
 static void read_registers(const ucontext_t *context, registers *found) {
@@ -207,8 +209,8 @@ static CRADLE_NOINLINE void write_explanation(const cradle_explanation *explanat
   write_line(&text);
 }
 
-/* Whether the program's stack is memory that the heap knows to be dead, where its last word or the next one is: an unwinder would
- * read it. scratch is overwritten. */
+/* Whether the program's stack is memory that the heap knows to be dead, where its last word or the next one is: an
+ * unwinder would read it. scratch is overwritten. */
 static bool runs_on_what_died(const crd_faults *faults, const registers *registers, cradle_explanation *scratch) {
   return cradle_explain_address(faults->heap, (void *)registers->stack, scratch) ||
          cradle_explain_address(faults->heap, (void *)(registers->stack - sizeof(void *)), scratch);
@@ -226,7 +228,8 @@ static void write_user(int number, const siginfo_t *info, const registers *regis
   }
 }
 
-/* Whether the signal stack that this runs on, if it does, has room for an unwinder. Not a part of its caller's frame. */
+/* Whether the signal stack that this runs on, if it does, has room for an unwinder. Not a part of its caller's
+ * frame. */
 static CRADLE_NOINLINE bool has_room(const ucontext_t *context) {
   uintptr_t base = (uintptr_t)context->uc_stack.ss_sp, here = (uintptr_t)__builtin_frame_address(0);
   return here - base >= context->uc_stack.ss_size || here - base >= UNWINDER_BYTES;
@@ -238,7 +241,8 @@ static CRADLE_NOINLINE void report(int number, const siginfo_t *info, const ucon
   read_registers(context, &registers);
   const crd_faults *faults = find(info, &registers, &explanation);
   if (faults == NULL) return;
-  if (reported_at[0] == (uintptr_t)info->si_addr && reported_at[1] == registers.counter && registers.counter != 0) return;
+  if (reported_at[0] == (uintptr_t)info->si_addr && reported_at[1] == registers.counter && registers.counter != 0)
+    return;
   reported_at[0] = (uintptr_t)info->si_addr, reported_at[1] = registers.counter;
   uint64_t collection = explanation.collection;
   write_explanation(&explanation);
@@ -262,7 +266,8 @@ static void die_by_default(int number, const siginfo_t *info) {
   struct sigaction action = {.sa_handler = SIG_DFL};
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, NULL);
-  if (info->si_code <= 0) raise(number); /* someone sent it: it comes when the handler returns; a fault comes by itself */
+  /* someone sent it: it comes when the handler returns; a fault comes by itself */
+  if (info->si_code <= 0) raise(number);
 }
 
 static void pass_on(int number, siginfo_t *info, void *context, const struct sigaction *to) {
@@ -284,13 +289,14 @@ static void wait_a_millisecond(void) {
   nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
-/* One thread at a time: the others wait, or their faults would end the process before it is told what was the first. Not where
- * this thread's own report faulted. A child of fork does not have the thread of its parent that reported. */
+/* One thread at a time: the others wait, or their faults would end the process before it is told what was the first.
+ * Not where this thread's own report faulted. A child of fork does not have the thread of its parent that reported. */
 static bool begin_report(void) {
   pid_t self = getpid();
   for (int i = 0; i < REPORT_MOST_MS; i++) {
     pid_t other = __atomic_load_n(&reporting, __ATOMIC_ACQUIRE);
-    if (other != self && __atomic_compare_exchange_n(&reporting, &other, self, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    if (other != self &&
+        __atomic_compare_exchange_n(&reporting, &other, self, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
       reporter = pthread_self();
       return true;
     }
@@ -307,7 +313,8 @@ static void end_report(void) {
 
 /* A heap that has left the list is asked no more then. */
 static void wait_for_report(void) {
-  for (int i = 0; i < REPORT_MOST_MS && __atomic_load_n(&reporting, __ATOMIC_SEQ_CST) == getpid(); i++) wait_a_millisecond();
+  for (int i = 0; i < REPORT_MOST_MS && __atomic_load_n(&reporting, __ATOMIC_SEQ_CST) == getpid(); i++)
+    wait_a_millisecond();
 }
 
 static void on_fault(int number, siginfo_t *info, void *context) {
@@ -326,17 +333,17 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   pass_on(number, info, context, &mine);
 }
 
-/* Calls what the handler calls: the first call of a shared library's function looks for it, which takes kilobytes of a stack that
- * may be a small signal stack then. */
+/* Calls what the handler calls: the first call of a shared library's function looks for it, which takes kilobytes of a
+ * stack that may be a small signal stack then. */
 static void warm_up(cradle_heap *heap) {
   int error = errno;
   void *frames[1];
   cradle_explanation explanation = {.text = ""};
-  cradle_stats stats;
+  cradle_statistics stats;
   line text = {.length = 0};
   (void)take_frames(frames, 1);
   write_frames(frames, 0);
-  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  cradle_heap_statistics(heap, &stats, sizeof stats);
   (void)cradle_explain_address(heap, NULL, &explanation);
   if (begin_report()) {
     crd_quiet quiet;
@@ -408,8 +415,8 @@ static void install_in_front(size_t i, const struct sigaction *current, bool own
   sigaction(signals[i], &action, NULL);
 }
 
-/* A handler that the program installed after ours may call it. Where there is none, nobody does; nor does the one that ours
- * calls, or the two would call each other without end. */
+/* A handler that the program installed after ours may call it. Where there is none, nobody does; nor does the one that
+ * ours calls, or the two would call each other without end. */
 static void install(bool own_stack_wanted) {
   for (size_t i = 0; i < SIGNALS; i++) {
     struct sigaction current;

@@ -1,5 +1,5 @@
-/* A heap dump to a file. The file is made at the first write, so that a call that is refused leaves nothing, and gets its name
- * when the dump is complete, so that none is ever cut short. */
+/* A heap dump to a file. The file is made at the first write, so that a call that is refused leaves nothing, and gets
+ * its name when the dump is complete, so that none is ever cut short. */
 #include <cradle/inspect.h>
 
 #include "runtime/report.h"

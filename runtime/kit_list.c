@@ -1,5 +1,5 @@
-/* Lists: an array with room at its end. The array that replaces a full one is twice as large, so that appending copies an item
- * once on average. */
+/* Lists: an array with room at its end. The array that replaces a full one is twice as large, so that appending copies
+ * an item once on average. */
 #include <cradle/kit.h>
 
 enum { ROOM_LEAST = 6, ROOM_SMALL_MOST = CRADLE_NURSERY_OBJECT_MAX_BYTES / 8 - 2 };
@@ -53,7 +53,7 @@ void cradle_list_reserve(const cradle_kit *kit, cradle_list *list, size_t capaci
   if (capacity > list->room) set_room(kit, list, capacity);
 }
 
-/* --- in the middle: many references change their slots at once, so the whole array is told to the barrier --- */
+/* --- in the middle: many references change their slots at once --- */
 
 void cradle_list_insert(const cradle_kit *kit, cradle_list *list, size_t index, uint64_t value) {
   assert(index <= list->length);
@@ -61,10 +61,9 @@ void cradle_list_insert(const cradle_kit *kit, cradle_list *list, size_t index, 
   CRADLE_ROOT_VALUE(kit->mutator, value);
   if (list->length == list->room) grow(kit, list);
   cradle_word *items = list->array->items;
-  memmove(items + index + 1, items + index, (list->length - index) * sizeof *items);
-  items[index] = value;
+  cradle_copy_slots(kit->mutator, list->array, items + index + 1, items + index, list->length - index);
+  cradle_kit_store(kit, list->array, &items[index], value);
   list->length++;
-  cradle_write_barrier(kit->mutator, list->array);
 }
 
 uint64_t cradle_list_remove(const cradle_kit *kit, cradle_list *list, size_t index) {
@@ -72,14 +71,14 @@ uint64_t cradle_list_remove(const cradle_kit *kit, cradle_list *list, size_t ind
   cradle_word *items = list->array->items;
   uint64_t value = items[index];
   list->length--;
-  memmove(items + index, items + index + 1, (list->length - index) * sizeof *items);
-  items[list->length] = 0;
-  cradle_write_barrier(kit->mutator, list->array);
+  cradle_copy_slots(kit->mutator, list->array, items + index, items + index + 1, list->length - index);
+  items[list->length] = 0; /* no reference any more: the barrier has nothing to know */
   return value;
 }
 
 void cradle_list_truncate(cradle_list *list, size_t length) {
   assert(length <= list->length);
-  if (length < list->length) memset(list->array->items + length, 0, (list->length - length) * sizeof *list->array->items);
+  if (length < list->length)
+    memset(list->array->items + length, 0, (list->length - length) * sizeof *list->array->items);
   list->length = length;
 }

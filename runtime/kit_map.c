@@ -1,12 +1,12 @@
-/* Maps, in the layout of Python's and RPython's dictionaries: the entries lie in an array in the order of insertion, and an
- * index, an open-addressing table of small numbers, says where.
+/* Maps, in the layout of Python's and RPython's dictionaries: the entries lie in an array in the order of insertion,
+ * and an index, an open-addressing table of small numbers, says where.
  *
- * Slots are twice the entries' room: an index is never more than half full of entries, and never full with removed ones, since
- * every slot that is not free was taken by an entry below `used`. A slot holds bits of its key's hash too, so that few entries
- * are looked at in vain.
+ * Slots are twice the entries' room: an index is never more than half full of entries, and never full with removed
+ * ones, since every slot that is not free was taken by an entry below `used`. A slot holds bits of its key's hash too,
+ * so that few entries are looked at in vain.
  *
- * The 32 bits of the hashes that the map uses lie behind the index, because hashes are no values. So growing asks no key for its
- * hash again.
+ * The 32 bits of the hashes that the map uses lie behind the index, because hashes are no values. So growing asks no
+ * key for its hash again.
  */
 #include <cradle/kit.h>
 
@@ -44,8 +44,10 @@ CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_map *map, uint64_t
   return there == key || (map->keys != NULL && map->keys->equal(kit, there, key));
 }
 
-/* The entry of a key and a slot that says so; or CRADLE_MAP_NONE, and the slot that an entry for the key takes: the first without one. */
-CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash, uint32_t *found) {
+/* The entry of a key and a slot that says so; or CRADLE_MAP_NONE, and the slot that an entry for the key takes: the
+ * first without one. */
+CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash,
+                            uint32_t *found) {
   const cradle_index *index = map->index;
   if (CRADLE_UNLIKELY(index == NULL)) return CRADLE_MAP_NONE;
   uint64_t mask = index->mask, used = map->used;
@@ -79,7 +81,8 @@ static uint32_t free_slot(const cradle_index *index, uint32_t hash) {
 
 /* --- room --- */
 
-/* Moves the entries that are there into arrays without holes. Everything of the two new objects is fresh: no barrier. */
+/* Moves the entries that are there into arrays without holes. Everything of the two new objects is fresh: no
+ * barrier. */
 static void move_entries(const cradle_map *map, cradle_array *entries, cradle_index *index) {
   const uint32_t *hashes = hashes_of(map->index);
   size_t moved = 0;
@@ -99,7 +102,8 @@ static void set_room(const cradle_kit *kit, cradle_map *map, size_t count) CRADL
   uint64_t slots = SLOTS_LEAST;
   while (slots / ROOM_SHARE < count) slots *= 2;
   size_t room = slots / ROOM_SHARE;
-  cradle_index *index = cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_INDEX, (slots + room) * sizeof *index->words);
+  cradle_index *index =
+      cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_INDEX, (slots + room) * sizeof *index->words);
   index->mask = slots - 1;
   CRADLE_ROOT(kit->mutator, index);
   cradle_array *entries = cradle_array_new(kit, 2 * room);
@@ -113,7 +117,8 @@ static bool is_full(const cradle_map *map) {
   return map->index == NULL || map->used == room_of(map->index);
 }
 
-CRADLE_INLINE void add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value, uint32_t hash, uint32_t slot) {
+CRADLE_INLINE void add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value, uint32_t hash,
+                       uint32_t slot) {
   cradle_word *items = &map->entries->items[2 * map->used];
   cradle_kit_store(kit, map->entries, &items[0], key);
   cradle_kit_store(kit, map->entries, &items[1], value);
@@ -122,7 +127,8 @@ CRADLE_INLINE void add(const cradle_kit *kit, cradle_map *map, uint64_t key, uin
   map->count++;
 }
 
-/* Half as much again as there are keys: a map of removed entries is not made larger, and one that has shrunk is made smaller. */
+/* Half as much again as there are keys: a map of removed entries is not made larger, and one that has shrunk is made
+ * smaller. */
 static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value,
                                          uint32_t hash) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, map);

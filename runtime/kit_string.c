@@ -14,7 +14,8 @@ uint64_t cradle_hash_bytes(const void *bytes, size_t length) {
   const unsigned char *at = bytes;
   uint64_t hash = length * CRADLE_HASH_ODD_1;
   size_t left = length;
-  for (; left > 16; left -= 16, at += 16) hash = cradle_hash_fold(load(at, 8) ^ hash, load(at + 8, 8) ^ CRADLE_HASH_ODD_2);
+  for (; left > 16; left -= 16, at += 16)
+    hash = cradle_hash_fold(load(at, 8) ^ hash, load(at + 8, 8) ^ CRADLE_HASH_ODD_2);
   uint64_t first = left > 8 ? load(at, 8) : load(at, left), second = left > 8 ? load(at + 8, left - 8) : 0;
   hash = cradle_hash_fold(first ^ hash, second ^ CRADLE_HASH_ODD_2);
   hash = cradle_hash_word(hash);

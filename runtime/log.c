@@ -1,10 +1,11 @@
-/* The log: which sections are wanted, in which form, and that they are balanced. What is said about them is in the event table,
- * how it is written in the sinks.
+/* The log: which sections are wanted, in which form, and that they are balanced. What is said about them is in the
+ * event table, how it is written in the sinks.
  *
  * There are thousands of minor collections a second; but for a full buffer, no system call is made on their path.
  */
 #include "runtime/log.h"
 
+#include <cradle/pauses.h>
 #include <cradle/statistics.h>
 
 #include "runtime/exit_list.h"
@@ -32,7 +33,7 @@ struct crd_log {
   uint8_t depth;           /* sections open, <= DEPTH_MAX */
   uint8_t open[DEPTH_MAX]; /* which */
   uint8_t written_depth;   /* of these, selected ones */
-  cradle_recorder *recorder;
+  cradle_pauses *pauses;
   crd_log_writer writer;
 };
 
@@ -87,21 +88,22 @@ static void end_all(crd_log *log) {
 
 /* --- events --- */
 
-static const void *base_of(crd_log *log, const crd_event_row *row, const cradle_event *event,
-                           cradle_statistics *statistics) {
+static const void *base_of(crd_log *log, const crd_event_row *row, const cradle_event *event, crd_figures *figures) {
   switch (row->base) {
   case CRD_BASE_EVENT: return event;
   case CRD_BASE_HARDWARE: return event->u.heap.hardware;
-  case CRD_BASE_STATISTICS:
-    return cradle_recorder_read(log->recorder, NULL, statistics, sizeof *statistics) ? statistics : NULL;
+  case CRD_BASE_FIGURES:
+    figures->statistics = *event->u.destroyed.statistics;
+    cradle_pauses_read(log->pauses, &figures->pauses, sizeof figures->pauses);
+    return figures;
   }
   return NULL;
 }
 
 static void write_row(crd_log *log, const crd_event_row *row, const cradle_event *event) {
-  cradle_statistics statistics;
+  crd_figures figures;
   crd_log_entry entry = {.section = row->section, .phase = row->phase};
-  if (log->writer.with_fields) entry.base = base_of(log, row, event, &statistics);
+  if (log->writer.with_fields) entry.base = base_of(log, row, event, &figures);
   if (entry.base != NULL) entry.fields = row->fields, entry.field_count = row->field_count;
   switch (row->phase) {
   case CRD_PHASE_BEGIN: begin_section(log, entry); return;
@@ -150,8 +152,8 @@ static void adopt_if_forked(crd_log *log) {
 }
 
 static void handle(crd_log *log, const cradle_event *event) {
-  cradle_listener recorder = cradle_recorder_listener(log->recorder);
-  recorder.function(recorder.data, event);
+  cradle_listener pauses = cradle_pauses_listener(log->pauses);
+  pauses.function(pauses.data, event);
   if (event->time_ns > log->writer.time_ns) log->writer.time_ns = event->time_ns;
   adopt_if_forked(log);
   if (!log->writer.file.stopped) write_event(log, event);
@@ -190,8 +192,8 @@ static uint32_t sections_with_prefix(const char *prefix, size_t length) {
   return selected;
 }
 
-/* The words end at the colon. Each is a form or the beginning of sections' names; an empty one begins all of them, and so does
- * none at all. */
+/* The words end at the colon. Each is a form or the beginning of sections' names; an empty one begins all of them, and
+ * so does none at all. */
 static void parse_words(crd_log *log, const char *words) {
   bool all = true;
   for (;; words++) {
@@ -233,15 +235,15 @@ static bool open_file(crd_log *log, const char *text) {
 static crd_log *log_new(cradle_listener next) {
   static uint64_t heaps; /* [log.3] */
   crd_log *log = calloc(1, sizeof *log);
-  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
-  if (log == NULL || recorder == NULL) {
+  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
+  if (log == NULL || pauses == NULL) {
     crd_report("CRADLE_LOG: no memory for the log");
-    cradle_recorder_free(recorder);
+    cradle_pauses_free(pauses);
     free(log);
     return NULL;
   }
   log->next = next;
-  log->recorder = recorder;
+  log->pauses = pauses;
   log->writer.heap = __atomic_add_fetch(&heaps, 1, __ATOMIC_RELAXED);
   log->at_exit.run = write_at_exit;
   return log;
@@ -252,7 +254,7 @@ crd_log *crd_log_open(const char *text, cradle_listener next) {
   crd_log *log = log_new(next);
   if (log == NULL) return NULL;
   if (!open_file(log, text)) {
-    cradle_recorder_free(log->recorder);
+    cradle_pauses_free(log->pauses);
     free(log);
     return NULL;
   }
@@ -273,6 +275,6 @@ void crd_log_close(crd_log *log) {
   crd_exit_list_remove(&log->at_exit);
   end_all(log);
   crd_log_file_close(&log->writer.file);
-  cradle_recorder_free(log->recorder);
+  cradle_pauses_free(log->pauses);
   free(log);
 }

@@ -140,8 +140,8 @@ void crd_log_file_head_written(crd_log_file *file) {
   crd_process_lock_release(&opening);
 }
 
-/* The lock is given back, because a child of fork that has inherited the descriptor would keep it. In the child it is not: it
- * is the parent's. */
+/* The lock is given back, because a child of fork that has inherited the descriptor would keep it. In the child it is
+ * not: it is the parent's. */
 static void close_descriptor(crd_log_file *file) {
   if (file->fd >= 0 && file->fd != STDERR_FILENO) {
     if (!crd_log_file_is_inherited(file)) flock(file->fd, LOCK_UN);

@@ -1,7 +1,7 @@
 /* Sinks: the forms that a log can have.
  *
- * [sink.1] A sink is told sections that are selected, and those balanced: each section that it is told to begin it is told to
- *          end, inner ones first (runtime/log.h sees to it).
+ * [sink.1] A sink is told sections that are selected, and those balanced: each section that it is told to begin it is
+ *          told to end, inner ones first (runtime/log.h sees to it).
  * [sink.2] A sink keeps nothing: what it writes depends on the row, the values and the writer alone.
  * [sink.3] Whatever a sink has written when the process dies can be read up to the last section that is whole.
  */

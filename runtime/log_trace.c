@@ -1,12 +1,12 @@
-/* The log as a Chrome trace, which Perfetto (ui.perfetto.dev) and chrome://tracing open: the array form of the Trace Event
- * Format, a line an event.
+/* The log as a Chrome trace, which Perfetto (ui.perfetto.dev) and chrome://tracing open: the array form of the Trace
+ * Event Format, a line an event.
  *
  *     [{"name":"process_name","ph":"M",...}
  *     ,{"name":"gc-minor","ph":"B","ts":34322342884.577,"pid":4711,"tid":1,"args":{"cause":"nursery full"}}
  *
- * A process is a heap's program, a thread is a heap. The format lets the closing bracket be left out, and so it is: a program
- * that aborts leaves the same file as one that ends, and several heaps can go on with it. Every line but the first begins with
- * the comma that separates it from the one before.
+ * A process is a heap's program, a thread is a heap. The format lets the closing bracket be left out, and so it is: a
+ * program that aborts leaves the same file as one that ends, and several heaps can go on with it. Every line but the
+ * first begins with the comma that separates it from the one before.
  */
 #include "runtime/log_put.h"
 #include "runtime/log_sink.h"
@@ -64,7 +64,8 @@ static void write_entry(crd_log_writer *writer, const crd_log_entry *entry) {
   put_counters(writer, entry);
 }
 
-static void put_metadata(crd_log_writer *writer, const char *before, const char *name, const char *value, uint64_t number) {
+static void put_metadata(crd_log_writer *writer, const char *before, const char *name, const char *value,
+                         uint64_t number) {
   put_start_after(writer, before, name, 'M');
   put(&writer->file, ",\"args\":{\"name\":\"");
   put(&writer->file, value);

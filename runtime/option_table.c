@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #define KIB ((uint64_t)1 << 10)
-#define MIB ((uint64_t)1 << 20)
-#define TIB ((uint64_t)1 << 40)
 /* A name this many edits away from a variable's is taken for a misspelling of it. */
 #define MISSPELLING_EDITS 3
 #define NAME_MAX_BYTES 64
 
-#define FIELD(name) offsetof(cradle_options, name)
+#define FIELD(name) {#name, offsetof(cradle_options, name)}
+#define ONE(name) {FIELD(name), NO_FIELD}
+#define NO_FIELD {NULL, 0}
+#define NONE {NO_FIELD, NO_FIELD}
 
 enum { CHOICE_PLACE, CHOICE_FAULTS, CHOICES };
 #define CHOICE_NAMES 3
@@ -29,75 +30,80 @@ static const struct {
                        [CRADLE_STRESS_ALLOCATIONS] = "allocations",
                        [CRADLE_STRESS_SAFEPOINTS] = "safepoints"},
                       "anywhere, allocations or safepoints"},
-    [CHOICE_FAULTS] = {{[CRADLE_FAULTS_LEFT] = "0", [CRADLE_FAULTS_REPORTED] = "1", [CRADLE_FAULTS_OWN_STACK] = "altstack"},
-                       "0, 1 or altstack"},
+    [CHOICE_FAULTS] =
+        {{[CRADLE_FAULTS_LEFT] = "0", [CRADLE_FAULTS_REPORTED] = "1", [CRADLE_FAULTS_OWN_STACK] = "altstack"},
+         "0, 1 or altstack"},
 };
 
 const crd_option crd_options[] = {
-    {"CRADLE_GC_NURSERY", CRD_OPTION_SIZE, FIELD(nursery_bytes), 0, CRADLE_NURSERY_MIN_BYTES,
-     CRADLE_NURSERY_MAX_BYTES, "4M", "chosen from the L2 cache",
-     "Size of the nursery, where objects are born."},
-    {"CRADLE_GC_MAJOR_COLLECT", CRD_OPTION_FACTOR, FIELD(major_factor), 0, 1, CRADLE_FACTOR_MAX, "1.82",
-     "1.82",
+    {"CRADLE_GC_NURSERY", CRD_OPTION_SIZE, ONE(nursery_bytes), CRADLE_NURSERY_MIN_BYTES, CRADLE_NURSERY_MAX_BYTES, "4M",
+     "chosen from the L2 cache", "Size of the nursery, where objects are born."},
+    {"CRADLE_GC_MAJOR_COLLECT", CRD_OPTION_FACTOR, ONE(major_factor), 1, CRADLE_FACTOR_MAX, "1.82", "1.82",
      "A major collection starts when the old generation is this factor above what last survived. "
      "Less saves memory, more saves time."},
-    {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, FIELD(major_growth), 0, 1, CRADLE_FACTOR_MAX, "1.4", "1.4",
-     "The most that the threshold may grow from one major collection to the next, unless so much survived that that one "
-     "would be due at once."},
-    {"CRADLE_GC_MIN", CRD_OPTION_SIZE, FIELD(major_min_bytes), 0, 0, 8 * TIB, "64M",
+    {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, ONE(major_growth), 1, CRADLE_FACTOR_MAX, "1.4", "1.4",
+     "The most that the threshold may grow from one major collection to the next, unless so much survived that that "
+     "one would be due at once."},
+    {"CRADLE_GC_MIN", CRD_OPTION_SIZE, ONE(major_min_bytes), 0, CRADLE_ADDRESS_MAX_BYTES, "64M",
      "8 nurseries of the first size", "No major collection starts below it. 0 is the default."},
-    {"CRADLE_GC_MAX", CRD_OPTION_SIZE, FIELD(heap_max_bytes), 0, 0, 8 * TIB, "2G",
+    {"CRADLE_GC_MAX", CRD_OPTION_SIZE, ONE(heap_max_bytes), 0, CRADLE_ADDRESS_MAX_BYTES, "2G",
      "no limit, or 3/4 of the cgroup's",
      "The most memory for objects, old generation and nursery together. 0 is the default."},
-    {"CRADLE_GC_MAX_DELTA", CRD_OPTION_SIZE, FIELD(major_max_delta), 0, 0, 8 * TIB, "512M",
-     "an eighth of the memory",
-     "The threshold is at most this far above what survived. 0 is the default."},
-    {"CRADLE_GC_PAUSE", CRD_OPTION_TIME, FIELD(pause_ns), 0, 0, UINT64_C(1000000000), "1ms", "2ms",
+    {"CRADLE_GC_MAX_DELTA", CRD_OPTION_SIZE, ONE(major_max_delta), 0, CRADLE_ADDRESS_MAX_BYTES, "512M",
+     "an eighth of the memory", "The threshold is at most this far above what survived. 0 is the default."},
+    {"CRADLE_GC_PAUSE", CRD_OPTION_TIME, ONE(pause_ns), 0, UINT64_C(1000000000), "1ms", "2ms",
      "Pause target: major collections run in increments, and the nursery is kept small enough, that "
      "pauses stay below it. 0: none, a major collection runs in one go."},
-    {"CRADLE_GC_NURSERY_FIXED", CRD_OPTION_BOOL, FIELD(nursery_fixed), 0, 0, 1, NULL, "0",
+    {"CRADLE_GC_NURSERY_FIXED", CRD_OPTION_BOOL, ONE(nursery_fixed), 0, 1, NULL, "0",
      "1: the size chosen from the L2 cache is not changed by what survives. One that CRADLE_GC_NURSERY "
      "gives never is."},
-    {"CRADLE_GC_RESERVE", CRD_OPTION_SIZE, FIELD(reserve_bytes), 0, 16 * MIB, 8 * TIB, "16G", "64G",
+    {"CRADLE_GC_RESERVE", CRD_OPTION_SIZE, ONE(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,
+     "16G", "64G",
      "Address space reserved for the old generation; no memory is used by it. Halved while the "
      "system refuses it."},
-    {"CRADLE_HUGEPAGES", CRD_OPTION_POLICY, FIELD(hugepages_nursery), FIELD(hugepages_arenas), 0, 0,
-     "nursery=auto,arenas=hugetlb", "auto",
-     "Pages behind the heap. auto: transparent huge pages; hugetlb: the reserved pool of 2 MiB pages first; 1g: the pool of "
-     "1 GiB pages before it; off: base pages. With a !, no heap is made when the pool refuses."},
-    {CRD_LOG_VARIABLE, CRD_OPTION_LOG, 0, 0, 0, 0, "gc:gc.log", "no log",
+    {"CRADLE_HUGEPAGES",
+     CRD_OPTION_POLICY,
+     {FIELD(hugepages_nursery), FIELD(hugepages_arenas)},
+     0,
+     0,
+     "nursery=auto,arenas=hugetlb",
+     "auto",
+     "Pages behind the heap. auto: transparent huge pages; hugetlb: the reserved pool of 2 MiB pages first; 1g: the "
+     "pool of 1 GiB pages before it; off: base pages. With a !, no heap is made when the pool refuses."},
+    {CRD_LOG_VARIABLE, CRD_OPTION_LOG, NONE, 0, 0, "gc:gc.log", "no log",
      "Writes a log of the collector's work; see docs/logging.md."},
-    {CRD_PAGES_FILE_VARIABLE, CRD_OPTION_FILE, 0, 0, 0, 0, "/run/app-%d.ranges", "none",
+    {CRD_PAGES_FILE_VARIABLE, CRD_OPTION_FILE, NONE, 0, 0, "/run/app-%d.ranges", "none",
      "Publishes the address ranges of the heaps in this file; see docs/huge-pages-policy.md."},
-    {CRD_PROFILE_VARIABLE, CRD_OPTION_FILE, 0, 0, 0, 0, "profile-%d.json", "no profile",
+    {CRD_PROFILE_VARIABLE, CRD_OPTION_FILE, NONE, 0, 0, "profile-%d.json", "no profile",
      "Writes a profile of what is allocated where; see docs/profiler.md."},
-    {"CRADLE_PROFILE_RATE", CRD_OPTION_SIZE, FIELD(sampler.interval_bytes), 0,
-     CRADLE_SAMPLE_MIN_BYTES, CRADLE_SAMPLE_MAX_BYTES, "512K", "512K",
+    {"CRADLE_PROFILE_RATE", CRD_OPTION_SIZE, ONE(sampler.interval_bytes), CRADLE_SAMPLE_MIN_BYTES,
+     CRADLE_SAMPLE_MAX_BYTES, "512K", "512K",
      "One sample in so many allocated bytes, for the profile and for a sampler of the program's."},
-    {CRD_STATS_VARIABLE, CRD_OPTION_SWITCH, 0, 0, 0, 1, NULL, "0",
+    {CRD_STATS_VARIABLE, CRD_OPTION_SWITCH, NONE, 0, 1, NULL, "0",
      "1: prints statistics of each heap on standard error when it ends; see docs/statistics.md."},
-    {"CRADLE_STRESS", CRD_OPTION_COUNT, FIELD(stress_period), 0, 0, UINT64_MAX, "1", "0",
+    {"CRADLE_STRESS", CRD_OPTION_COUNT, ONE(stress_period), 0, UINT64_MAX, "1", "0",
      "Collects at every n-th allocation that the library can see, to find references that are not "
      "rooted. 0: off."},
-    {"CRADLE_STRESS_MAJOR", CRD_OPTION_COUNT, FIELD(stress_major), 0, 0, UINT64_MAX, "10", "0",
+    {"CRADLE_STRESS_MAJOR", CRD_OPTION_COUNT, ONE(stress_major), 0, UINT64_MAX, "10", "0",
      "Makes every k-th of these collections a full and compacting one, in which every object moves. "
      "0: none."},
-    {"CRADLE_STRESS_SEED", CRD_OPTION_SEED, FIELD(stress_seed), 0, 0, UINT64_MAX, "42", "0",
+    {"CRADLE_STRESS_SEED", CRD_OPTION_SEED, ONE(stress_seed), 0, UINT64_MAX, "42", "0",
      "The distances between these collections are random from this seed, the given number on average. random: one "
      "seed is drawn for the process, and printed. 0: the distances are equal."},
-    {"CRADLE_STRESS_FIRST", CRD_OPTION_COUNT, FIELD(stress_first), 0, 0, UINT64_MAX, "100", "0",
+    {"CRADLE_STRESS_FIRST", CRD_OPTION_COUNT, ONE(stress_first), 0, UINT64_MAX, "100", "0",
      "Only these collections from this number on take place; the others are counted. 0: from the first."},
-    {"CRADLE_STRESS_LAST", CRD_OPTION_COUNT, FIELD(stress_last), 0, 0, UINT64_MAX, "100", "0",
+    {"CRADLE_STRESS_LAST", CRD_OPTION_COUNT, ONE(stress_last), 0, UINT64_MAX, "100", "0",
      "Only these collections up to this number take place. 0: no end."},
-    {"CRADLE_STRESS_AT", CRD_OPTION_CHOICE, FIELD(stress_at), 0, CHOICE_PLACE, 0, NULL, "anywhere",
+    {"CRADLE_STRESS_AT", CRD_OPTION_CHOICE, ONE(stress_at), CHOICE_PLACE, 0, NULL, "anywhere",
      "What n counts: allocations, safepoint polls, or both."},
-    {"CRADLE_QUARANTINE", CRD_OPTION_COUNT, FIELD(quarantine), 0, 0, CRADLE_QUARANTINE_MAX, "8", "0",
-     "Nursery memory that was emptied stays inaccessible until so many nurseries of other memory were used, and old memory "
-     "that a compacting collection emptied for at least 256 of its arenas: a stale reference faults, and is reported. 0: off."},
-    {"CRADLE_FAULTS", CRD_OPTION_CHOICE, FIELD(fault_report), 0, CHOICE_FAULTS, 0, NULL, "0; 1 with CRADLE_QUARANTINE",
-     "1: a fault at a stale reference is reported on standard error; see docs/debugging-a-missing-root.md. altstack: the "
-     "report is made on a signal stack of its own."},
-    {"CRADLE_VERIFY", CRD_OPTION_BOOL, FIELD(verify), 0, 0, 1, NULL, "0",
+    {"CRADLE_QUARANTINE", CRD_OPTION_COUNT, ONE(quarantine), 0, CRADLE_QUARANTINE_MAX, "8", "0",
+     "Nursery memory that was emptied stays inaccessible until so many nurseries of other memory were used, and old "
+     "memory that a compacting collection emptied for at least 256 of its arenas: a stale reference faults, and is "
+     "reported. 0: off."},
+    {"CRADLE_FAULTS", CRD_OPTION_CHOICE, ONE(fault_report), CHOICE_FAULTS, 0, NULL, "0; 1 with CRADLE_QUARANTINE",
+     "1: a fault at a stale reference is reported on standard error; see docs/debugging-a-missing-root.md. altstack: "
+     "the report is made on a signal stack of its own."},
+    {"CRADLE_VERIFY", CRD_OPTION_BOOL, ONE(verify), 0, 1, NULL, "0",
      "1: checks the whole heap before and after every collection."},
 };
 const size_t crd_option_count = sizeof crd_options / sizeof crd_options[0];
@@ -115,8 +121,7 @@ static const char *const policy_names[] = {
 
 const crd_option *crd_option_find(const char *name, size_t length) {
   for (size_t i = 0; i < crd_option_count; i++)
-    if (strlen(crd_options[i].name) == length && memcmp(crd_options[i].name, name, length) == 0)
-      return &crd_options[i];
+    if (strlen(crd_options[i].name) == length && memcmp(crd_options[i].name, name, length) == 0) return &crd_options[i];
   return NULL;
 }
 
@@ -140,6 +145,16 @@ static size_t edits_between(const char *a, size_t a_length, const char *b, size_
     }
   }
   return row[b_length];
+}
+
+const crd_option *crd_option_of(const char *name, size_t length, const crd_option_field **field) {
+  for (size_t i = 0; i < crd_option_count; i++)
+    for (size_t k = 0; k < CRD_OPTION_FIELDS; k++) {
+      *field = &crd_options[i].fields[k];
+      if ((*field)->name != NULL && strlen((*field)->name) == length && memcmp((*field)->name, name, length) == 0)
+        return &crd_options[i];
+    }
+  return NULL;
 }
 
 const crd_option *crd_option_nearest(const char *name, size_t length) {
@@ -212,7 +227,8 @@ static bool set_count(const crd_option *option, const char *text, void *field) {
   return true;
 }
 
-/* Any but 0 will do, and nobody guesses it. It is the process's, so that one setting repeats the run, whatever heaps it has. */
+/* Any but 0 will do, and nobody guesses it. It is the process's, so that one setting repeats the run, whatever heaps it
+ * has. */
 static uint64_t drawn_seed(void) {
   static uint64_t drawn; /* 0: not yet */
   struct timespec now;
@@ -295,8 +311,17 @@ static bool set_policies(const char *text, cradle_hugepages *nursery, cradle_hug
   return true;
 }
 
+size_t crd_option_bytes(const crd_option *option) {
+  switch (option->type) {
+  case CRD_OPTION_BOOL: return sizeof(bool);
+  case CRD_OPTION_CHOICE: return sizeof(int);
+  case CRD_OPTION_POLICY: return sizeof(cradle_hugepages);
+  default: return sizeof(uint64_t);
+  }
+}
+
 bool crd_option_set(const crd_option *option, const char *text, cradle_options *options) {
-  void *field = (char *)options + option->offset;
+  void *field = (char *)options + option->fields[0].offset;
   switch (option->type) {
   case CRD_OPTION_SIZE: return set_size(option, text, field);
   case CRD_OPTION_FACTOR: return set_factor(option, text, field);
@@ -306,7 +331,7 @@ bool crd_option_set(const crd_option *option, const char *text, cradle_options *
   case CRD_OPTION_SEED: return set_seed(option, text, field);
   case CRD_OPTION_CHOICE: return set_choice(option, text, field);
   case CRD_OPTION_POLICY:
-    return set_policies(text, field, (cradle_hugepages *)((char *)options + option->second_offset));
+    return set_policies(text, field, (cradle_hugepages *)((char *)options + option->fields[1].offset));
   case CRD_OPTION_SWITCH: return is_switch(option, text);
   case CRD_OPTION_LOG:
   case CRD_OPTION_FILE: return true;
@@ -319,23 +344,22 @@ bool crd_option_set(const crd_option *option, const char *text, cradle_options *
 static const char *unit_of(uint64_t *number) {
   static const char *const units[] = {"", "K", "M", "G", "T"};
   size_t i = 0;
-  for (; *number != 0 && *number % KIB == 0 && i + 1 < sizeof units / sizeof units[0]; i++)
-    *number /= KIB;
+  for (; *number != 0 && *number % KIB == 0 && i + 1 < sizeof units / sizeof units[0]; i++) *number /= KIB;
   return units[i];
 }
 
 static void size_accepted(uint64_t minimum, uint64_t maximum, char *words) {
   const char *minimum_unit = unit_of(&minimum), *maximum_unit = unit_of(&maximum);
-  snprintf(words, CRD_ACCEPTED_BYTES, "a size from %ju%s to %ju%s", (uintmax_t)minimum,
-           minimum_unit, (uintmax_t)maximum, maximum_unit);
+  snprintf(words, CRD_ACCEPTED_BYTES, "a size from %ju%s to %ju%s", (uintmax_t)minimum, minimum_unit,
+           (uintmax_t)maximum, maximum_unit);
 }
 
 void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES]) {
   switch (option->type) {
   case CRD_OPTION_SIZE: size_accepted(option->minimum, option->maximum, words); break;
   case CRD_OPTION_FACTOR:
-    snprintf(words, CRD_ACCEPTED_BYTES, "a number above %ju, at most %ju",
-             (uintmax_t)option->minimum, (uintmax_t)option->maximum);
+    snprintf(words, CRD_ACCEPTED_BYTES, "a number above %ju, at most %ju", (uintmax_t)option->minimum,
+             (uintmax_t)option->maximum);
     break;
   case CRD_OPTION_COUNT:
     strcpy(words, "a whole number");
@@ -347,7 +371,9 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
   case CRD_OPTION_BOOL: strcpy(words, "0 or 1"); break;
   case CRD_OPTION_SEED: strcpy(words, "a whole number or random"); break;
   case CRD_OPTION_CHOICE: strcpy(words, choices[option->minimum].accepted); break;
-  case CRD_OPTION_POLICY: strcpy(words, "auto, hugetlb, hugetlb!, 1g, 1g! or off, or such for nursery= and arenas="); break;
+  case CRD_OPTION_POLICY:
+    strcpy(words, "auto, hugetlb, hugetlb!, 1g, 1g! or off, or such for nursery= and arenas=");
+    break;
   case CRD_OPTION_FILE: strcpy(words, "FILE"); break;
   case CRD_OPTION_LOG: strcpy(words, "FILE, :FILE or WORD,WORD:FILE"); break;
   }

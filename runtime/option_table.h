@@ -1,8 +1,8 @@
 /* The option table: every CRADLE_ variable, a row each.
  *
- * [options.1] Whatever is known about a variable is in its row; parsing, the range check, messages
+ * [option_table.1] Whatever is known about a variable is in its row; parsing, the range check, messages
  *             and docs/environment.md are made from it, so that adding a variable is adding a row.
- * [options.2] Rows are applied in order: a row that overrides another one comes after it.
+ * [option_table.2] Rows are applied in order: a row that overrides another one comes after it.
  * [options.3] A value that is not accepted changes nothing.
  */
 #ifndef CRADLE_RUNTIME_OPTION_TABLE_H
@@ -24,14 +24,20 @@ typedef enum crd_option_type {
   CRD_OPTION_FILE,   /* no field: read when a heap starts (runtime/start.c) */
 } crd_option_type;
 
+/* A field of cradle_options, under the name that cradle_options_check gives it. */
+typedef struct crd_option_field {
+  const char *name; /* NULL: none */
+  size_t offset;
+} crd_option_field;
+#define CRD_OPTION_FIELDS 2
+
 typedef struct crd_option {
   const char *name;
   crd_option_type type;
-  size_t offset;             /* of the field in cradle_options */
-  size_t second_offset;      /* of the arenas' policy; 0: the row has one field */
-  uint64_t minimum, maximum; /* both accepted, but a factor must be above its minimum */
-  const char *example;       /* an accepted value; NULL: the accepted ones speak for themselves */
-  const char *initial;       /* the default, in words */
+  crd_option_field fields[CRD_OPTION_FIELDS]; /* what it sets; the second is the arenas' policy */
+  uint64_t minimum, maximum;                  /* both accepted, but a factor must be above its minimum */
+  const char *example;                        /* an accepted value; NULL: the accepted ones speak for themselves */
+  const char *initial;                        /* the default, in words */
   const char *help;
 } crd_option;
 
@@ -48,6 +54,11 @@ extern const size_t crd_option_count;
 const crd_option *crd_option_find(const char *name, size_t length);
 /* The row whose name looks most like it; NULL when none is near. */
 const crd_option *crd_option_nearest(const char *name, size_t length);
+/* The row that sets the field whose name is the first length bytes of name, and which of its fields that is; NULL:
+ * there is none. */
+const crd_option *crd_option_of(const char *name, size_t length, const crd_option_field **field);
+/* The size of each field of the row. */
+size_t crd_option_bytes(const crd_option *option);
 /* Puts what text says into the row's fields. false when it is not accepted. */
 bool crd_option_set(const crd_option *option, const char *text, cradle_options *options);
 /* What the row accepts, in words that follow "wants". */

@@ -51,8 +51,7 @@ static uint64_t hash_text(uint64_t hash, const char *text) {
   return hash;
 }
 
-static uint32_t frame_of(crd_call_tree *tree, const crd_frame_key *key, const char *name,
-                         const char *file) {
+static uint32_t frame_of(crd_call_tree *tree, const crd_frame_key *key, const char *name, const char *file) {
   uint32_t frame = crd_call_tree_find_frame(tree, key);
   if (frame != CRD_CALL_TREE_NONE) return frame;
   return crd_call_tree_add_frame(tree, key, name, file);
@@ -114,8 +113,7 @@ static uint32_t stack_node(crd_profile *profile, cradle_mutator *mutator) {
   crd_call_tree *tree = &profile->tree;
   uint32_t node = 0;
   if (profile->stack.frames == NULL) return node;
-  size_t count =
-      profile->stack.frames(profile->stack.data, mutator, profile->frames, CRADLE_FRAMES_MAX);
+  size_t count = profile->stack.frames(profile->stack.data, mutator, profile->frames, CRADLE_FRAMES_MAX);
   if (count > CRADLE_FRAMES_MAX) {
     count = CRADLE_FRAMES_MAX;
     node = below(tree, node, frame_of(tree, &cut, "(outer frames left out)", NULL));
@@ -124,8 +122,7 @@ static uint32_t stack_node(crd_profile *profile, cradle_mutator *mutator) {
   return node;
 }
 
-static uint64_t add_sample(crd_profile *profile, cradle_mutator *mutator,
-                           const cradle_sample *sample) {
+static uint64_t add_sample(crd_profile *profile, cradle_mutator *mutator, const cradle_sample *sample) {
   crd_call_tree *tree = &profile->tree;
   uint32_t node = stack_node(profile, mutator);
   node = below(tree, node, type_frame(tree, sample));
@@ -175,8 +172,8 @@ static bool open_file(crd_profile *profile) {
   if (profile->path != NULL)
     profile->fd = crd_above_standard(open(profile->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
   if (profile->fd >= 0) return true;
-  crd_report("CRADLE_PROFILE: %s: %s; there will be no profile",
-             profile->path != NULL ? profile->path : profile->name, strerror(errno));
+  crd_report("CRADLE_PROFILE: %s: %s; there will be no profile", profile->path != NULL ? profile->path : profile->name,
+             strerror(errno));
   return false;
 }
 
@@ -188,8 +185,8 @@ static bool may_write(crd_profile *profile) {
   return strstr(profile->name, "%d") != NULL && open_file(profile);
 }
 
-/* The file's text, which the caller frees. NULL: no memory. It is put together in memory: the buffer of a file, copied by a fork
- * of another thread, would be written by the child too. */
+/* The file's text, which the caller frees. NULL: no memory. It is put together in memory: the buffer of a file, copied
+ * by a fork of another thread, would be written by the child too. */
 static char *text_of_tree(const crd_profile *profile, size_t *length) {
   char *text = NULL;
   FILE *file = open_memstream(&text, length);
@@ -214,9 +211,7 @@ static void write_file(crd_profile *profile) {
   /* EINVAL: a device or a pipe, which holds nothing old. */
   bool failed = ftruncate(profile->fd, 0) != 0 && errno != EINVAL;
   failed |= !write_tree(profile);
-  if (failed)
-    crd_report("CRADLE_PROFILE: %s: %s; the profile is not complete", profile->path,
-               strerror(errno));
+  if (failed) crd_report("CRADLE_PROFILE: %s: %s; the profile is not complete", profile->path, strerror(errno));
 }
 
 static void write_once(crd_profile *profile) {
@@ -286,8 +281,8 @@ static crd_profile *make(const char *name) {
 crd_profile *crd_profile_open(const char *name, cradle_options *options) {
   if (name == NULL || *name == '\0') return NULL;
   if (options->sampler.sampled != NULL) {
-    crd_report("CRADLE_PROFILE=%.200s: the program samples its allocations itself; there will be "
-               "no profile",
+    crd_report("CRADLE_PROFILE=%.200s: the program samples its allocations itself; there will be no "
+               "profile",
                name);
     return NULL;
   }

@@ -7,6 +7,8 @@
  */
 #include "runtime/ranges.h"
 
+#include <cradle/statistics.h>
+
 #include "runtime/log_file.h"
 #include "runtime/option_table.h"
 #include "runtime/report.h"
@@ -27,9 +29,9 @@ typedef struct range {
 struct crd_ranges {
   crd_ranges *next_heap; /* in the process's list */
   cradle_listener next;
-  char *file_name;       /* as the user wrote it, with %d; owned */
-  pid_t owner;           /* the process that wrote the file last */
-  bool published;        /* it is in the list */
+  char *file_name; /* as the user wrote it, with %d; owned */
+  pid_t owner;     /* the process that wrote the file last */
+  bool published;  /* it is in the list */
   range regions[REGIONS];
 };
 
@@ -48,8 +50,8 @@ static void put_heap(FILE *file, const crd_ranges *ranges) {
   }
 }
 
-/* All heaps that publish in the file of that name, as text that the caller frees. NULL: no memory. It is put together in memory:
- * the buffer of a file, copied by a fork, would be written by the child too. */
+/* All heaps that publish in the file of that name, as text that the caller frees. NULL: no memory. It is put together
+ * in memory: the buffer of a file, copied by a fork, would be written by the child too. */
 static char *text_of_heaps(const char *file_name, size_t *length) {
   char *text = NULL;
   FILE *file = open_memstream(&text, length);

@@ -3,8 +3,8 @@
  * [report.1] The same line appears once in a process, however many heaps start in it. That needs a
  *            list of what was said, which is the process's and not a heap's: it is the only state
  *            here, and a lock guards it.
- * [report.2] A report is one line, and one write where there is room for it; else it waits for room, on a standard error that
- *            does not block too. Control characters in it are shown as '?'.
+ * [report.2] A report is one line, and one write where there is room for it; else it waits for room, on a standard
+ *            error that does not block too. Control characters in it are shown as '?'.
  */
 #ifndef CRADLE_RUNTIME_REPORT_H
 #define CRADLE_RUNTIME_REPORT_H
@@ -12,7 +12,6 @@
 #include <cradle/base.h>
 
 #include <signal.h>
-#include <sys/types.h>
 
 /* True the first time that the process asks about text. Runs from any thread. */
 bool crd_first_time(const char *text);
@@ -36,12 +35,12 @@ ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length);
 /* All of it, quietly. false: errno says why. */
 bool crd_write_all(int fd, const void *bytes, size_t length);
 
-/* fd, what open returned: moved to a free number where it is one of standard input, output and error, which the program has
- * closed and whose text would get into the file. Negative: it could not be opened or moved, and errno says why. */
+/* fd, what open returned: moved to a free number where it is one of standard input, output and error, which the program
+ * has closed and whose text would get into the file. Negative: it could not be opened or moved, and errno says why. */
 int crd_above_standard(int fd);
 
-/* A lock for a heap's own. It works in a child of fork, too, unless another thread held it at the fork: what that one was busy
- * with stays as it was. */
+/* A lock for a heap's own. It works in a child of fork, too, unless another thread held it at the fork: what that one
+ * was busy with stays as it was. */
 typedef struct crd_lock {
   pid_t holder; /* a process; 0: free */
 } crd_lock;

@@ -19,8 +19,7 @@ bool crd_parse_whole(const char **text, uint64_t *number) {
   uint64_t result = 0;
   const char *p = *text;
   for (; is_digit(*p); p++)
-    if (__builtin_mul_overflow(result, 10, &result) ||
-        __builtin_add_overflow(result, (uint64_t)(*p - '0'), &result))
+    if (__builtin_mul_overflow(result, 10, &result) || __builtin_add_overflow(result, (uint64_t)(*p - '0'), &result))
       return false;
   *text = p;
   *number = result;
@@ -64,9 +63,7 @@ static int unit_shift(const char *unit) {
   if (*unit == '\0' || crd_equal_in_any_case(unit, "B")) return 0;
   const char *letter = strchr(letters, to_upper(*unit));
   if (letter == NULL) return -1;
-  if (unit[1] != '\0' && !crd_equal_in_any_case(unit + 1, "B") &&
-      !crd_equal_in_any_case(unit + 1, "iB"))
-    return -1;
+  if (unit[1] != '\0' && !crd_equal_in_any_case(unit + 1, "B") && !crd_equal_in_any_case(unit + 1, "iB")) return -1;
   return 10 * (int)(letter - letters + 1);
 }
 

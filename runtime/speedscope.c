@@ -121,14 +121,11 @@ void crd_speedscope_write(FILE *file, const crd_call_tree *tree, const crd_profi
           "{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"cradle %d.%d.%d\",\n"
           "\"name\":\"allocation, process %" PRIu64 ", heap %" PRIu64 "\",\n"
           "\"activeProfileIndex\":0,\n",
-          CRADLE_VERSION_MAJOR, CRADLE_VERSION_MINOR, CRADLE_VERSION_PATCH, facts->process,
-          facts->heap);
+          CRADLE_VERSION_MAJOR, CRADLE_VERSION_MINOR, CRADLE_VERSION_PATCH, facts->process, facts->heap);
   fprintf(file,
-          "\"cradle\":{\"format\":%d,\"interval_bytes\":%" PRIu64 ",\"seed\":%" PRIu64
-          ",\"samples\":%" PRIu64 ",\"lost_samples\":%" PRIu64 ",\"unknown_fate_bytes\":%" PRIu64
-          "},\n",
-          FORMAT_VERSION, facts->interval_bytes, facts->seed, facts->samples, facts->lost,
-          unknown_bytes(tree));
+          "\"cradle\":{\"format\":%d,\"interval_bytes\":%" PRIu64 ",\"seed\":%" PRIu64 ",\"samples\":%" PRIu64
+          ",\"lost_samples\":%" PRIu64 ",\"unknown_fate_bytes\":%" PRIu64 "},\n",
+          FORMAT_VERSION, facts->interval_bytes, facts->seed, facts->samples, facts->lost, unknown_bytes(tree));
   put_frames(file, tree);
   fputs("\"profiles\":[\n", file);
   put_profile(file, tree, "allocated", offsetof(crd_tree_node, allocated));

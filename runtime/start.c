@@ -51,7 +51,7 @@ static listeners listen(cradle_options *options) {
 
 static void hand_over(const listeners *all, cradle_heap *heap) {
   if (all->log != NULL) crd_log_hand_over(all->log);
-  if (all->summary != NULL) crd_summary_hand_over(all->summary);
+  if (all->summary != NULL) crd_summary_hand_over(all->summary, heap);
   if (all->ranges != NULL) crd_ranges_publish(all->ranges, heap);
   if (all->profile != NULL) crd_profile_hand_over(all->profile);
   if (all->faults != NULL) crd_faults_hand_over(all->faults, heap);

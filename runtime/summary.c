@@ -1,6 +1,7 @@
 /* Statistics in words, a line a fact. */
 #include "runtime/summary.h"
 
+#include <cradle/pauses.h>
 #include <cradle/statistics.h>
 
 #include "runtime/exit_list.h"
@@ -18,9 +19,11 @@ struct crd_summary {
   crd_exit_entry at_exit; /* first */
   cradle_listener next;
   crd_lock lock; /* taken while an event is recorded: the end of the process may come on another thread */
-  cradle_recorder *recorder;
+  cradle_pauses *pauses;
+  const cradle_heap *heap; /* NULL: it is not there yet */
+  cradle_statistics now;   /* as the latest pause left the heap */
   pid_t owner;
-  bool handed_over, printed;
+  bool printed;
 };
 
 /* --- words --- */
@@ -95,13 +98,13 @@ static void add_major(page *to, const cradle_statistics *of) {
   add(to, "\n");
 }
 
-static void add_pauses(page *to, const cradle_statistics *of) {
+static void add_pauses(page *to, const cradle_statistics *of, const cradle_pause_summary *pauses) {
   add(to, "  pauses              %ju", (uintmax_t)of->pauses);
   const struct {
     const char *name;
     uint64_t ns;
-  } quantiles[] = {{"p50", of->pause_p50_ns},    {"p90", of->pause_p90_ns},      {"p99", of->pause_p99_ns},
-                   {"p99.9", of->pause_p999_ns}, {"p99.99", of->pause_p9999_ns}, {"max", of->pause_max_ns}};
+  } quantiles[] = {{"p50", pauses->p50_ns},    {"p90", pauses->p90_ns},      {"p99", pauses->p99_ns},
+                   {"p99.9", pauses->p999_ns}, {"p99.99", pauses->p9999_ns}, {"max", of->pause_max_ns}};
   for (size_t i = 0; of->pauses != 0 && i < sizeof quantiles / sizeof quantiles[0]; i++) {
     add(to, "%s %s ", i == 0 ? ":" : ",", quantiles[i].name);
     add_time(to, quantiles[i].ns);
@@ -109,8 +112,8 @@ static void add_pauses(page *to, const cradle_statistics *of) {
   add(to, "\n  time                ");
   add_time(to, of->wall_ns);
   add(to, ", %.2f %% of it in pauses\n", 100 * of->gc_share);
-  add(to, "  utilisation         %.1f %% at worst in 1 ms, %.1f %% in 10 ms, %.1f %% in 100 ms\n", 100 * of->mmu_1ms,
-      100 * of->mmu_10ms, 100 * of->mmu_100ms);
+  add(to, "  utilisation         %.1f %% at worst in 1 ms, %.1f %% in 10 ms, %.1f %% in 100 ms\n",
+      100 * pauses->mmu_1ms, 100 * pauses->mmu_10ms, 100 * pauses->mmu_100ms);
 }
 
 static void add_memory(page *to, const cradle_statistics *of) {
@@ -133,7 +136,7 @@ static void add_memory(page *to, const cradle_statistics *of) {
   }
   add(to, "\n  nursery             ");
   add_bytes(to, of->nursery_bytes);
-  add(to, "; arenas %ju, %ju at most\n", (uintmax_t)of->arenas, (uintmax_t)of->arenas_peak);
+  add(to, "; arenas %ju, %ju at most\n", (uintmax_t)of->arenas_committed, (uintmax_t)of->arenas_peak);
   add(to, "  huge pages          ");
   if (of->pages_known) {
     add(to, "%.1f %% of ", of->resident_bytes == 0 ? 0 : 100 * (double)of->huge_bytes / (double)of->resident_bytes);
@@ -146,16 +149,18 @@ static void add_memory(page *to, const cradle_statistics *of) {
 
 /* Under the lock, once: a heap may be freed after the end of the process has printed it. */
 static void print(crd_summary *summary) {
-  cradle_statistics now;
+  const cradle_statistics *now = &summary->now;
+  cradle_pause_summary pauses;
   page text = {.length = 0};
   if (summary->printed) return;
   summary->printed = true;
-  if (getpid() != summary->owner || !cradle_recorder_read(summary->recorder, NULL, &now, sizeof now)) return;
+  if (getpid() != summary->owner) return;
+  cradle_pauses_read(summary->pauses, &pauses, sizeof pauses);
   add(&text, "cradle: statistics of a heap, process %d\n", (int)getpid());
-  add_pauses(&text, &now);
-  add_minor(&text, &now);
-  add_major(&text, &now);
-  add_memory(&text, &now);
+  add_pauses(&text, now, &pauses);
+  add_minor(&text, now);
+  add_major(&text, now);
+  add_memory(&text, now);
   crd_write_all(STDERR_FILENO, text.text, text.length);
 }
 
@@ -165,17 +170,27 @@ static void print_at_exit(crd_exit_entry *entry) {
   crd_summary *summary = (crd_summary *)entry;
   /* An inherited one may be locked for a thread of the parent, which does not exist here. */
   if (getpid() != summary->owner || !crd_lock_try(&summary->lock)) return;
-  if (summary->handed_over) print(summary);
+  if (summary->heap != NULL) print(summary);
   crd_lock_release(&summary->lock);
+}
+
+static void record(crd_summary *summary, const cradle_event *event) {
+  cradle_listener pauses = cradle_pauses_listener(summary->pauses);
+  pauses.function(pauses.data, event);
+  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED) {
+    summary->now = *event->u.destroyed.statistics;
+    if (summary->heap != NULL) print(summary);
+  } else if (event->kind == CRADLE_EVENT_PAUSE && summary->heap != NULL) {
+    cradle_heap_statistics(summary->heap, &summary->now, sizeof summary->now);
+  }
 }
 
 static void listen(void *data, const cradle_event *event) {
   crd_summary *summary = data;
-  cradle_listener next = summary->next, recorder = cradle_recorder_listener(summary->recorder);
-  bool ends = event->kind == CRADLE_EVENT_HEAP_DESTROYED && summary->handed_over;
+  cradle_listener next = summary->next;
+  bool ends = event->kind == CRADLE_EVENT_HEAP_DESTROYED && summary->heap != NULL;
   crd_lock_take(&summary->lock);
-  recorder.function(recorder.data, event);
-  if (ends) print(summary);
+  record(summary, event);
   crd_lock_release(&summary->lock);
   if (ends) crd_summary_free(summary);
   if (next.function != NULL) next.function(next.data, event);
@@ -183,15 +198,15 @@ static void listen(void *data, const cradle_event *event) {
 
 crd_summary *crd_summary_new(cradle_listener next) {
   crd_summary *summary = calloc(1, sizeof *summary);
-  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
-  if (summary == NULL || recorder == NULL) {
+  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
+  if (summary == NULL || pauses == NULL) {
     crd_report("CRADLE_STATS: no memory for the statistics");
-    cradle_recorder_free(recorder);
+    cradle_pauses_free(pauses);
     free(summary);
     return NULL;
   }
   summary->next = next;
-  summary->recorder = recorder;
+  summary->pauses = pauses;
   summary->owner = getpid();
   summary->at_exit.run = print_at_exit;
   crd_exit_list_add(&summary->at_exit);
@@ -202,12 +217,13 @@ cradle_listener crd_summary_listener(crd_summary *summary) {
   return (cradle_listener){listen, summary};
 }
 
-void crd_summary_hand_over(crd_summary *summary) {
-  summary->handed_over = true;
+void crd_summary_hand_over(crd_summary *summary, const cradle_heap *heap) {
+  summary->heap = heap;
+  cradle_heap_statistics(heap, &summary->now, sizeof summary->now);
 }
 
 void crd_summary_free(crd_summary *summary) {
   crd_exit_list_remove(&summary->at_exit);
-  cradle_recorder_free(summary->recorder);
+  cradle_pauses_free(summary->pauses);
   free(summary);
 }

@@ -1,10 +1,11 @@
 /* Minimum mutator utilisation: the worst stretch of a given length, found while the program runs, in fixed memory.
  *
- * Pause time is kept in slots of 1/128 of the window. The worst window ends at the end of a pause (move it, and it can only
- * lose pause time), so the window is looked at there alone.
+ * Pause time is kept in slots of 1/128 of the window. The worst window ends at the end of a pause (move it, and it can
+ * only lose pause time), so the window is looked at there alone.
  *
  * [utilisation.1] sum is the total of the slots: the pause time since the beginning of the slot that held the window's
- *                 beginning. Therefore worst is at least the pause time of the worst window, and more by at most one slot.
+ *                 beginning. Therefore worst is at least the pause time of the worst window, and more by at most one
+ *                 slot.
  */
 #ifndef CRADLE_RUNTIME_UTILISATION_H
 #define CRADLE_RUNTIME_UTILISATION_H

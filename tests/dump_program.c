@@ -30,9 +30,15 @@ typedef struct vector {
 
 static const cradle_type types[TYPES] = {
     [PAIR] = {.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest)},
-    [STRING] = {.name = "string", .size = sizeof(string), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
+    [STRING] = {.name = "string",
+                .size = sizeof(string),
+                .items = CRADLE_ITEMS_BYTES,
+                .item_size = 1,
                 .length_offset = offsetof(string, length)},
-    [VECTOR] = {.name = "vector", .size = sizeof(vector), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+    [VECTOR] = {.name = "vector",
+                .size = sizeof(vector),
+                .items = CRADLE_ITEMS_REFERENCES,
+                .item_size = 8,
                 .length_offset = offsetof(vector, length)},
     [NAMELESS] = {.size = 16},
 };

@@ -1,8 +1,9 @@
 /* The model test with bytes in place of the random numbers: a fuzzer looks for bytes under which heap and model differ.
  *
- * The first four bytes choose nursery, stress mode, increments, verifier and quarantine, every operation takes one or more of the others, and
- * the run is over when they are used up. Two programs are made of this file: with libFuzzer or AFL++ (FUZZ_ENGINE: they have the
- * main function), which tools/fuzz builds and runs, and one that replays files, which is a test:
+ * The first four bytes choose nursery, stress mode, increments, verifier and quarantine, every operation takes one or
+ * more of the others, and the run is over when they are used up. Two programs are made of this file: with libFuzzer or
+ * AFL++ (FUZZ_ENGINE: they have the main function), which tools/fuzz builds and runs, and one that replays files, which
+ * is a test:
  *
  *     fuzz_heap FILE-OR-FOLDER...
  */
@@ -16,7 +17,8 @@
 
 #define BYTES_MOST 4096
 
-/* One machine for all, so that the same bytes are the same run everywhere, and it is not detected anew for each input. */
+/* One machine for all, so that the same bytes are the same run everywhere, and it is not detected anew for each
+ * input. */
 static const cradle_hardware *machine(void) {
   static cradle_hardware hardware = {.l2_bytes = (size_t)1 << 20, .memory_bytes = (size_t)8 << 30};
   hardware.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -33,25 +35,38 @@ static void op_refuse(world *w) {
 static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
   uint64_t which = below(w, 256);
   switch (which < 240 ? which % 24 : which - 240 + 24) {
-    case 24: case 25: case 26: op_secret(w); break;
-    case 27: case 28: case 29: op_take(w); break;
-    case 30: case 31: op_shorten(w); break;
-    case 0: case 1: case 2: case 3: op_allocate_into_root(w); break;
-    case 4: case 5: case 6: op_allocate_into_object(w); break;
-    case 7: case 8: case 9: op_store(w); break;
-    case 10: op_store_many(w); break;
-    case 11: op_drop(w); break;
-    case 12: op_push(w); break;
-    case 13: op_pop(w); break;
-    case 14: op_store_pair(w); break;
-    case 15: op_weak_set(w); break;
-    case 16: op_finalize(w, false); break;
-    case 17: op_copy(w); break;
-    case 18: case 19: identity_step(w); break;
-    case 20: look_while_clearing(w); break;
-    case 21: op_register(w); break;
-    case 22: op_refuse(w); break;
-    default: op_collect(w); break;
+  case 24:
+  case 25:
+  case 26: op_secret(w); break;
+  case 27:
+  case 28:
+  case 29: op_take(w); break;
+  case 30:
+  case 31: op_shorten(w); break;
+  case 0:
+  case 1:
+  case 2:
+  case 3: op_allocate_into_root(w); break;
+  case 4:
+  case 5:
+  case 6: op_allocate_into_object(w); break;
+  case 7:
+  case 8:
+  case 9: op_store(w); break;
+  case 10: op_store_many(w); break;
+  case 11: op_drop(w); break;
+  case 12: op_push(w); break;
+  case 13: op_pop(w); break;
+  case 14: op_store_pair(w); break;
+  case 15: op_weak_set(w); break;
+  case 16: op_finalize(w, false); break;
+  case 17: op_copy(w); break;
+  case 18:
+  case 19: identity_step(w); break;
+  case 20: look_while_clearing(w); break;
+  case 21: op_register(w); break;
+  case 22: op_refuse(w); break;
+  default: op_collect(w); break;
   }
 }
 
@@ -83,9 +98,11 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   system_reset();
   world w;
   cradle_options options;
-  choose_options(&options, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] / 4 % 4 == 3 ? 2 : 0, data[3] % 4 != 0);
+  choose_options(&options, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] / 4 % 4 == 3 ? 2 : 0,
+                 data[3] % 4 != 0);
   options.hardware = machine();
-  options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF; /* clearing one takes longer than most inputs */
+  /* clearing one takes longer than most inputs */
+  options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF;
   options.on_out_of_memory = end_step;
   options.handler_data = &w;
   open_world(&w, data[2] % 3, &options);

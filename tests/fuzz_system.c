@@ -68,7 +68,8 @@ static void *counting_mremap(void *from, size_t size, size_t new_size, int flags
 
 /* Not munmap: what was not given back would be lost to all inputs after this one. */
 bool crd_fault_should_fail(const char *call, int *error) {
-  if (refused == 0 || (strcmp(call, "mmap") != 0 && strcmp(call, "mprotect") != 0 && strcmp(call, "madvise") != 0)) return false;
+  if (refused == 0 || (strcmp(call, "mmap") != 0 && strcmp(call, "mprotect") != 0 && strcmp(call, "madvise") != 0))
+    return false;
   if (granted > 0) {
     granted--;
     return false;

@@ -1,6 +1,6 @@
-/* The system under a fuzzed heap: a clock that every reading moves on by the same time, so that an input is the same run each
- * time and a finding comes back, and memory that can be refused. It takes the place of the library's pages on Linux; elsewhere
- * time is the system's, nothing is refused, and nothing counted. */
+/* The system under a fuzzed heap: a clock that every reading moves on by the same time, so that an input is the same
+ * run each time and a finding comes back, and memory that can be refused. It takes the place of the library's pages on
+ * Linux; elsewhere time is the system's, nothing is refused, and nothing counted. */
 #ifndef TESTS_FUZZ_SYSTEM_H
 #define TESTS_FUZZ_SYSTEM_H
 

@@ -58,7 +58,8 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   values->item[1] = 42 << 3;
   global = old;
   cradle_push(m, young);
-  if (cradle_handle_new(m, young) == 0 || cradle_pin(m, large) == NULL || !cradle_prebuilt_add(heap, &prebuilt)) return 1;
+  if (cradle_handle_new(m, young) == 0 || cradle_pin(m, large) == NULL || !cradle_prebuilt_add(heap, &prebuilt))
+    return 1;
   (void)cradle_identity_hash(m, young);
   cradle_store(m, &prebuilt, &prebuilt.rest, young);
   stop_here(heap, old, young, large, values);

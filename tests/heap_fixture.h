@@ -1,4 +1,5 @@
-/* What the tests of the public interface share: a heap with a few types, and a misuse handler that lands in the test. */
+/* What the tests of the public interface share: a heap with a few types, and a misuse handler that lands in the
+ * test. */
 #ifndef TESTS_HEAP_FIXTURE_H
 #define TESTS_HEAP_FIXTURE_H
 
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -34,11 +37,20 @@ typedef struct values {
 
 static const cradle_type fixture_types[T_COUNT] = {
     [T_PAIR] = {.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest)},
-    [T_STRING] = {.name = "string", .size = sizeof(string), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
+    [T_STRING] = {.name = "string",
+                  .size = sizeof(string),
+                  .items = CRADLE_ITEMS_BYTES,
+                  .item_size = 1,
                   .length_offset = offsetof(string, length)},
-    [T_VECTOR] = {.name = "vector", .size = sizeof(vector), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+    [T_VECTOR] = {.name = "vector",
+                  .size = sizeof(vector),
+                  .items = CRADLE_ITEMS_REFERENCES,
+                  .item_size = 8,
                   .length_offset = offsetof(vector, length)},
-    [T_VALUES] = {.name = "values", .size = sizeof(values), .items = CRADLE_ITEMS_VALUES, .item_size = 8,
+    [T_VALUES] = {.name = "values",
+                  .size = sizeof(values),
+                  .items = CRADLE_ITEMS_VALUES,
+                  .item_size = 8,
                   .length_offset = offsetof(values, length)},
 };
 
@@ -50,7 +62,18 @@ typedef struct fixture {
   bool armed; /* landing is set */
   bool stressed;
   char message[300];
+  /* For heaps whose options have fixture_listen: what is told of events, and of which kinds (bit k: kind k). */
+  void (*listener)(void *data, const cradle_event *event);
+  void *listener_data;
+  uint32_t listens_to;
 } fixture;
+
+#define EVENT_BIT(kind) (UINT32_C(1) << (kind))
+
+static inline void fixture_listen(void *data, const cradle_event *event) {
+  const fixture *f = data;
+  if (f->listens_to & EVENT_BIT(event->kind)) f->listener(f->listener_data, event);
+}
 
 /* For misuse_messages.py. */
 static inline void fixture_log_misuse(const char *message) {
@@ -88,8 +111,7 @@ static inline void fixture_unstress(cradle_options *options) {
   options->quarantine = 0;
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static inline void fixture_open_with(fixture *f, const cradle_options *options) {
+CRADLE_UNCHECKED_COLLECTION static inline void fixture_open_with(fixture *f, const cradle_options *options) {
   cradle_error error;
   f->heap = cradle_heap_new(options, &error);
   if (f->heap == NULL) fail_msg("%s", error.message);
@@ -107,8 +129,7 @@ static inline void fixture_open(fixture *f) {
   fixture_open_with(f, &options);
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static inline void fixture_close(fixture *f) {
+CRADLE_UNCHECKED_COLLECTION static inline void fixture_close(fixture *f) {
   if (f->stressed) { /* heaps of garbage move nothing, which stress refuses */
     cradle_push(f->m, cradle_new(f->m, T_PAIR, sizeof(pair)));
     cradle_collect_minor(f->m);
@@ -118,28 +139,65 @@ static inline void fixture_close(fixture *f) {
   cradle_heap_free(f->heap);
 }
 
-static inline cradle_stats fixture_stats(fixture *f) {
-  cradle_stats stats;
-  cradle_heap_stats(f->heap, &stats, sizeof stats, false);
+static inline cradle_statistics fixture_stats(fixture *f) {
+  cradle_statistics stats;
+  cradle_heap_statistics(f->heap, &stats, sizeof stats);
   return stats;
+}
+
+static inline void assert_heap_sound(cradle_heap *heap) {
+  cradle_error error;
+  if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
+}
+
+/* The encoding of options that name none. */
+static inline cradle_encoding plain_encoding(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  return options.encoding;
+}
+
+static inline size_t set_count(cradle_weak_set *set) {
+  cradle_weak_cursor cursor = {0, 0};
+  size_t count = 0;
+  while (cradle_weak_set_next(set, &cursor) != NULL) count++;
+  return count;
 }
 
 /* True the first time; false when misuse was refused since. */
 #define FIXTURE_LANDS(f) ((f)->armed = true, setjmp((f)->landing) == 0)
 
 /* The statement must be refused with a message that has the words, and leave the heap sound. */
-#define ASSERT_MISUSE(f, words, ...)                                              \
-  do {                                                                            \
-    (f)->message[0] = '\0';                                                       \
-    if (FIXTURE_LANDS(f)) {                                                       \
-      __VA_ARGS__;                                                                \
-      fail_msg("not refused: %s", #__VA_ARGS__);                                  \
-    }                                                                             \
-    if (strstr((f)->message, (words)) == NULL)                                    \
-      fail_msg("the message is \"%s\", without \"%s\"", (f)->message, (words));   \
-    cradle_unwind((f)->m, &(f)->checkpoint);                                      \
-    cradle_error error_;                                                          \
-    if (!cradle_heap_verify((f)->heap, &error_)) fail_msg("%s", error_.message);  \
+#define ASSERT_MISUSE(f, words, ...) \
+  do { \
+    (f)->message[0] = '\0'; \
+    if (FIXTURE_LANDS(f)) { \
+      __VA_ARGS__; \
+      fail_msg("not refused: %s", #__VA_ARGS__); \
+    } \
+    if (strstr((f)->message, (words)) == NULL) \
+      fail_msg("the message is \"%s\", without \"%s\"", (f)->message, (words)); \
+    cradle_unwind((f)->m, &(f)->checkpoint); \
+    assert_heap_sound((f)->heap); \
   } while (0)
+
+/* The same of act(f->m) where no handler can go on, in the middle of a collection: a child process tries it. */
+CRADLE_UNCHECKED_COLLECTION static inline void assert_refused_in_child(fixture *f, void (*act)(cradle_mutator *),
+                                                                       const char *words) {
+  int status;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    if (FIXTURE_LANDS(f)) {
+      act(f->m);
+      _exit(1);
+    }
+    _exit(strstr(f->message, words) != NULL ? 0 : 2);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 1) fail_msg("not refused: %s", words);
+  if (WEXITSTATUS(status) != 0) fail_msg("refused without \"%s\"", words);
+}
 
 #endif

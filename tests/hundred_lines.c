@@ -1,5 +1,5 @@
-/* A stack machine in about a hundred lines, as a first user would write it: numbers and pairs, a value stack that is a root
- * range, programs that build linked structures and drop them. It prints the same whatever the collector does. */
+/* A stack machine in about a hundred lines, as a first user would write it: numbers and pairs, a value stack that is a
+ * root range, programs that build linked structures and drop them. It prints the same whatever the collector does. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,7 +18,9 @@ typedef struct object {
 enum { NUMBER, PAIR, TYPES };
 static const cradle_type types[TYPES] = {
     [NUMBER] = {.name = "number", .size = 16},
-    [PAIR] = {.name = "pair", .size = 24, .references = CRADLE_SLOT(object, as.pair.first) | CRADLE_SLOT(object, as.pair.rest)},
+    [PAIR] = {.name = "pair",
+              .size = 24,
+              .references = CRADLE_SLOT(object, as.pair.first) | CRADLE_SLOT(object, as.pair.rest)},
 };
 
 enum { STACK_MAX = 1 << 16 };

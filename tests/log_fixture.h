@@ -110,7 +110,10 @@ static inline void send_event(crd_log *log, cradle_event event) {
 }
 
 static inline void send_kind(crd_log *log, cradle_event_kind kind) {
-  send_event(log, (cradle_event){.kind = kind});
+  static const cradle_statistics last = {.minor_collections = 1, .minor_ns = 12345};
+  cradle_event event = {.kind = kind};
+  if (kind == CRADLE_EVENT_HEAP_DESTROYED) event.u.destroyed.statistics = &last;
+  send_event(log, event);
 }
 
 static inline void send_created(crd_log *log) {
@@ -125,13 +128,11 @@ static inline void send_created(crd_log *log) {
                                            .l2_source = CRADLE_SOURCE_SYSFS,
                                            .l3_source = CRADLE_SOURCE_SYSCONF};
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_HEAP_CREATED, .u.heap.hardware = &hardware});
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED,
-                                 .u.nursery = {524288, 0, "half of the L2 cache"}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {524288, 0, "half of the L2 cache"}});
 }
 
 static inline void send_minor(crd_log *log) {
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN,
-                                 .u.begin = {CRADLE_CAUSE_NURSERY_FULL, 5000, 9000}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN, .u.begin = {CRADLE_CAUSE_NURSERY_FULL, 5000, 9000}});
   send_kind(log, CRADLE_EVENT_ROOTS_BEGIN);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = 12});
   cradle_event end = {.kind = CRADLE_EVENT_MINOR_END};
@@ -148,14 +149,13 @@ static inline void send_minor(crd_log *log) {
 }
 
 static inline void send_major(crd_log *log) {
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN,
-                                 .u.begin = {CRADLE_CAUSE_THRESHOLD, 9500, 9000}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN, .u.begin = {CRADLE_CAUSE_THRESHOLD, 9500, 9000}});
   send_kind(log, CRADLE_EVENT_STEP_BEGIN);
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_STEP_END,
-                                 .u.step = {CRADLE_PHASE_MARKING, CRADLE_PHASE_SWEEPING, 100, 6400, 50, 3100, 2, 1999}});
   send_event(log,
-             (cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
-                            .u.major = {CRADLE_CAUSE_THRESHOLD, 1, 9500, 6400, 11648, 1999999500}});
+             (cradle_event){.kind = CRADLE_EVENT_STEP_END,
+                            .u.step = {CRADLE_PHASE_MARKING, CRADLE_PHASE_SWEEPING, 100, 6400, 50, 3100, 2, 1999}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
+                                 .u.major = {CRADLE_CAUSE_THRESHOLD, 1, 9500, 6400, 11648, 1999999500}});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {CRADLE_CAUSE_NURSERY_FULL, 23456}});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_ARENAS,
                                  .u.arenas = {.given_back = 2,

@@ -1,7 +1,7 @@
 /* One run of a heap, logged in all forms at once: log_forms FOLDER [abort].
  *
- * Writes FOLDER/text.log, json.log and trace.log. With abort, the process aborts half-way, after more than a buffer of each was
- * written. */
+ * Writes FOLDER/text.log, json.log and trace.log. With abort, the process aborts half-way, after more than a buffer of
+ * each was written. */
 #include <cradle/cradle.h>
 
 #include "runtime/log.h"

@@ -38,11 +38,9 @@ SNIPPETS = [
     ("an early return that leaves the region open", "not held on every path",
      "void f(cradle_mutator *m, int early) CRADLE_MAY_COLLECT { cradle_no_collect_begin(m); if (early) return; "
      "cradle_no_collect_end(m); }"),
-    ("a hook", None,
+    ("a listener", None,
      "void f(void *data, const cradle_event *e) { ++*(int *)data; (void)e; }"),
-    ("an allocation in a hook", "requires holding",
-     "void f(void *data, const cradle_event *e) { cradle_new((cradle_mutator *)data, 0, 16); (void)e; }"),
-    ("a hook of a function that is declared to collect, called by one that is not", "requires holding",
+    ("a listener of a function that is declared to collect, called by one that is not", "requires holding",
      "void f(void *data, const cradle_event *e) CRADLE_MAY_COLLECT; void g(const cradle_event *e) { f(0, e); }"),
     ("a new maximum that is not declared", "requires holding",
      "bool f(cradle_mutator *m) { return cradle_heap_set_max(m, 0, 0); }"),

@@ -1,13 +1,13 @@
 /* The random mutator: a graph on the heap and the same graph in plain memory, changed together and compared.
  *
- * The model knows what is reachable from the roots, ephemerons to a fixpoint, and what is kept: that, and what objects whose
- * finalizers are still to come lead to. A weak slot may be cleared when its object is not reachable, a pair when its key is
- * not kept; neither may hold another object; and after a full collection nothing is left of what is not kept. An object that
- * died in one weak slot is dead in all. Finalizers give each object once, dead, and before those that it leads to. Destructors run
- * once, on the dead, and on all when the heap is freed.
+ * The model knows what is reachable from the roots, ephemerons to a fixpoint, and what is kept: that, and what objects
+ * whose finalizers are still to come lead to. A weak slot may be cleared when its object is not reachable, a pair when
+ * its key is not kept; neither may hold another object; and after a full collection nothing is left of what is not
+ * kept. An object that died in one weak slot is dead in all. Finalizers give each object once, dead, and before those
+ * that it leads to. Destructors run once, on the dead, and on all when the heap is freed.
  *
- * This is the model and the comparison; tests/model_operations.h changes both. test_model.c does so with random numbers,
- * fuzz_heap.c with a fuzzer's bytes.
+ * This is the model and the comparison; tests/model_operations.h changes both. test_model.c does so with random
+ * numbers, fuzz_heap.c with a fuzzer's bytes.
  */
 #ifndef TESTS_MODEL_H
 #define TESTS_MODEL_H
@@ -47,7 +47,7 @@ typedef struct traced { /* its slots are reported by a callback */
 } traced;
 
 static void trace_traced(void *object, cradle_visitor *visitor) {
-  cradle_visit_references(visitor, ((traced *)object)->slot, NODE_SLOTS);
+  for (size_t i = 0; i < NODE_SLOTS; i++) cradle_visit_reference(visitor, &((traced *)object)->slot[i]);
 }
 
 static void destroy_file(void *file);
@@ -57,17 +57,32 @@ static size_t file_bytes(const void *file) {
 
 static const cradle_type types[T_COUNT] = {
     [T_NODE] = {.name = "node", .size = sizeof(node), .references = UINT64_C(7) << 2},
-    [T_BYTES] = {.name = "bytes", .size = sizeof(bytes), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
+    [T_BYTES] = {.name = "bytes",
+                 .size = sizeof(bytes),
+                 .items = CRADLE_ITEMS_BYTES,
+                 .item_size = 1,
                  .length_offset = offsetof(bytes, length)},
-    [T_ARRAY] = {.name = "array", .size = sizeof(array), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+    [T_ARRAY] = {.name = "array",
+                 .size = sizeof(array),
+                 .items = CRADLE_ITEMS_REFERENCES,
+                 .item_size = 8,
                  .length_offset = offsetof(array, length)},
     [T_TRACED] = {.name = "traced", .size = sizeof(traced), .trace = trace_traced},
     [T_FINAL] = {.name = "final", .size = sizeof(node), .references = UINT64_C(7) << 2, .finalizer = QUEUE},
-    [T_FILE] = {.name = "file", .size = sizeof(node), .references = UINT64_C(7) << 2, .destructor = destroy_file,
+    [T_FILE] = {.name = "file",
+                .size = sizeof(node),
+                .references = UINT64_C(7) << 2,
+                .destructor = destroy_file,
                 .external_size = file_bytes},
-    [T_WEAKS] = {.name = "weaks", .size = sizeof(array), .items = CRADLE_ITEMS_WEAK, .item_size = 8,
+    [T_WEAKS] = {.name = "weaks",
+                 .size = sizeof(array),
+                 .items = CRADLE_ITEMS_WEAK,
+                 .item_size = 8,
                  .length_offset = offsetof(array, length)},
-    [T_PAIRS] = {.name = "pairs", .size = sizeof(array), .items = CRADLE_ITEMS_EPHEMERONS, .item_size = 16,
+    [T_PAIRS] = {.name = "pairs",
+                 .size = sizeof(array),
+                 .items = CRADLE_ITEMS_EPHEMERONS,
+                 .item_size = 16,
                  .length_offset = offsetof(array, length)},
 };
 
@@ -76,16 +91,16 @@ static const cradle_type types[T_COUNT] = {
 typedef struct model_object {
   uint32_t type;
   uint64_t length;
-  uint32_t *slot; /* numbers */
-  uint64_t seen;  /* the comparison that reached it last */
-  uint64_t kept;  /* the comparison that found it kept */
-  uint64_t dead;  /* deliveries + 1 when a weak slot said so; 0: none did */
+  uint32_t *slot;                /* numbers */
+  uint64_t seen;                 /* the comparison that reached it last */
+  uint64_t kept;                 /* the comparison that found it kept */
+  uint64_t dead;                 /* deliveries + 1 when a weak slot said so; 0: none did */
   uint32_t destroyed, delivered; /* times */
-  bool is_final; /* it has a finalizer, by its type or because it was given one */
+  bool is_final;                 /* it has a finalizer, by its type or because it was given one */
   bool in_set;
-  bool revived; /* it died, and a finalizer brought it back: weak slots that are older are cleared, rightly */
-  uint32_t hash;  /* 0: not asked */
-  uint64_t id;    /* likewise */
+  bool revived;  /* it died, and a finalizer brought it back: weak slots that are older are cleared, rightly */
+  uint32_t hash; /* 0: not asked */
+  uint64_t id;   /* likewise */
 } model_object;
 
 typedef struct pair {
@@ -113,14 +128,14 @@ typedef struct world {
   view *view; /* NULL, or what the comparison adds each object to */
   size_t shadow_count;
   cradle_weak_set *set;
-  pairs holders;       /* of weak slots and ephemerons, that a comparison met */
-  uint32_t *finals;    /* objects with finalizers */
+  pairs holders;    /* of weak slots and ephemerons, that a comparison met */
+  uint32_t *finals; /* objects with finalizers */
   size_t final_count;
   uint64_t deliveries;
   cradle_out_of_memory_function out_of_memory; /* NULL, or what ends an operation whose allocation was refused */
-  bool was_refused;    /* memory: operations may end early, and finalizers come in any order */
-  bool has_finals;     /* every other seed; without them, pairs are walked over */
-  struct identity_world *identity; /* tests/model_identity.h */
+  bool was_refused;                            /* memory: operations may end early, and finalizers come in any order */
+  bool has_finals;                             /* every other seed; without them, pairs are walked over */
+  struct identity_world *identity;             /* tests/model_identity.h */
   void (*before_look)(void);
 } world;
 static world *the_world;
@@ -144,7 +159,8 @@ static uint64_t below(world *w, uint64_t end) {
 static uint64_t first_seed, looks_while_clearing;
 
 static void differ(const world *w, const char *what) {
-  printf("difference: %s; seed %llu, operation %llu\n", what, (unsigned long long)first_seed, (unsigned long long)w->op);
+  printf("difference: %s; seed %llu, operation %llu\n", what, (unsigned long long)first_seed,
+         (unsigned long long)w->op);
   fflush(stdout);
   if (w->choice != NULL) abort(); /* a fuzzer takes that for a finding */
   exit(1);
@@ -365,7 +381,8 @@ static void compare_holders(world *w, bool exact) {
       if (number == 0) continue;
       bool may_be_cleared = !is_reached(w, number) || (step == 1 && w->objects[number].revived);
       if (held == NULL && !may_be_cleared) differ(w, "a weak slot was cleared, and its object is reachable");
-      if (held != NULL && exact && !is_kept(w, number)) differ(w, "a weak slot holds a dead object after a full collection");
+      if (held != NULL && exact && !is_kept(w, number))
+        differ(w, "a weak slot holds a dead object after a full collection");
       if (step == 1) check_weak(w, held, number);
       if (real->item[i] != NULL) continue;
       if (step == 2 && is_kept(w, number)) differ(w, "a pair was cleared, and its key is kept");
@@ -397,7 +414,10 @@ static void compare_dead(world *w, bool exact) {
     if (found == NULL) model->in_set = false;
     in_set += model->in_set;
   }
-  if (exact && in_set != cradle_weak_set_count(w->set)) differ(w, "the weak set has another count");
+  cradle_weak_cursor cursor = {0, 0};
+  size_t entries = 0;
+  while (cradle_weak_set_next(w->set, &cursor) != NULL) entries++;
+  if (exact && in_set != entries) differ(w, "the weak set has another count");
 }
 
 static void compare(world *w, bool exact) {
@@ -437,7 +457,8 @@ static void look(world *w, bool exact) {
     all.kept += !is_reached(w, number) && w->objects[number].kept == w->comparisons;
   for (size_t i = 0; i < ROOT_SLOTS; i++) view_root(w, w->range[i], w->range_model[i]);
   for (size_t i = 0; i < ROOT_SLOTS; i++) view_root(w, w->global[i], w->global_model[i]);
-  for (size_t i = 0; i < w->shadow_count; i++) view_root(w, (void *)(uintptr_t)w->m->shadow_base[i], w->shadow_model[i]);
+  for (size_t i = 0; i < w->shadow_count; i++)
+    view_root(w, (void *)(uintptr_t)w->m->shadow_base[i], w->shadow_model[i]);
   identity_root root;
   for (size_t i = 0; identity_root_at(w, i, &root); i++)
     if (!identity_is_second_pin(w, i)) view_root(w, root.real, root.number);

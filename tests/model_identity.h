@@ -1,7 +1,8 @@
-/* The random mutator's part for identity, pins, handles and prebuilt objects; included by tests/model.h after its world.
+/* The random mutator's part for identity, pins, handles and prebuilt objects; included by tests/model.h after its
+ * world.
  *
- * Pins, handles and prebuilt objects are further roots of the model. A pin also has the address that must hold; objects that
- * were asked have a hash and an id to keep; and when an object is gone, so is its id.
+ * Pins, handles and prebuilt objects are further roots of the model. A pin also has the address that must hold; objects
+ * that were asked have a hash and an id to keep; and when an object is gone, so is its id.
  */
 enum { PINS_MAX = 200, HANDLES_MAX = 300, PREBUILTS = 20, IDS_MAX = 500 };
 
@@ -51,8 +52,8 @@ static void identity_close(world *w) CRADLE_MAY_COLLECT {
     met += model->seen == w->comparisons;
     if (!is_kept(w, own->ids[i]) && cradle_object_of_id(w->m, model->id) != NULL) differ(w, "a dead object has its id");
   }
-  cradle_stats stats;
-  cradle_heap_stats(w->heap, &stats, sizeof stats, false);
+  cradle_statistics stats;
+  cradle_heap_statistics(w->heap, &stats, sizeof stats);
   if (stats.handles != own->handle_count + 1 || stats.pinned_objects > own->pin_count || stats.ids < met)
     differ(w, "the statistics do not count the handles, pins or ids");
   while (own->pin_count > 0) cradle_unpin(w->m, own->pins[--own->pin_count].real);
@@ -85,7 +86,7 @@ static bool identity_root_at(world *w, size_t i, identity_root *root) {
   identity_world *own = w->identity;
   if (i < own->pin_count) {
     *root = (identity_root){own->pins[i].real, own->pins[i].number};
-    if (!cradle_is_pinned(root->real)) differ(w, "a pinned object is not");
+    if (!(*(const cradle_word *)root->real >> CRADLE_PINNED_BIT & 1)) differ(w, "a pinned object is not");
     return true;
   }
   i -= own->pin_count;
@@ -130,8 +131,9 @@ static void op_ask(world *w) {
   model->id = id;
 }
 
-/* What an id leads to, if it still leads anywhere, may be what no other root reaches. It gets a root of its own, where no other
- * operation finds it: whether it still lived is a matter of time, and the operations of a seed must be the same each time. Where there are finalizers, it may wait in a queue, with its weak slots cleared. */
+/* What an id leads to, if it still leads anywhere, may be what no other root reaches. It gets a root of its own, where
+ * no other operation finds it: whether it still lived is a matter of time, and the operations of a seed must be the
+ * same each time. Where there are finalizers, it may wait in a queue, with its weak slots cleared. */
 static void op_revive(world *w) {
   identity_world *own = w->identity;
   if (own->id_count == 0 || w->has_finals) return;
@@ -163,7 +165,8 @@ static void op_new_pinned(world *w) CRADLE_MAY_COLLECT {
   if (w->identity->pin_count == PINS_MAX) return;
   uint64_t length = below(w, 4) == 0 ? below(w, 9000) : below(w, 40);
   bool is_array = below(w, 2);
-  object *real = is_array ? cradle_new_pinned_array(w->m, T_ARRAY, length) : cradle_new_pinned(w->m, T_NODE, sizeof(node));
+  object *real =
+      is_array ? cradle_new_pinned_array(w->m, T_ARRAY, length) : cradle_new_pinned(w->m, T_NODE, sizeof(node));
   uint32_t number = model_new(w, is_array ? T_ARRAY : T_NODE, is_array ? length : NODE_SLOTS, is_array ? length : 0);
   real->identity = number;
   add_pin(w, real, number);
@@ -214,11 +217,18 @@ static void op_use(world *w) {
 
 static void identity_step(world *w) CRADLE_MAY_COLLECT {
   uint64_t which = below(w, 100);
-  if (which < 40) op_ask(w);
-  else if (which < 45) op_revive(w);
-  else if (which < 50) op_pin(w);
-  else if (which < 54) op_new_pinned(w);
-  else if (which < 65) op_unpin(w);
-  else if (which < 90) op_handle(w);
-  else op_use(w);
+  if (which < 40)
+    op_ask(w);
+  else if (which < 45)
+    op_revive(w);
+  else if (which < 50)
+    op_pin(w);
+  else if (which < 54)
+    op_new_pinned(w);
+  else if (which < 65)
+    op_unpin(w);
+  else if (which < 90)
+    op_handle(w);
+  else
+    op_use(w);
 }

@@ -23,7 +23,8 @@ static void **random_root(world *w, uint32_t *number) {
 static object *read_word(world *w, object *real, const model_object *model, uint64_t i) {
   void **slot = slot_at(real, model->type, i);
   if (model->type != T_WEAKS && model->type != T_PAIRS) return *slot;
-  if (model->type == T_PAIRS && w->has_finals) return NULL; /* a key may be dead already, and wait in a queue with its value */
+  /* a key may be dead already, and wait in a queue with its value */
+  if (model->type == T_PAIRS && w->has_finals) return NULL;
   if (model->type == T_PAIRS && i % 2 == 1) /* a value: its key must be none or alive */
     return model->slot[i - 1] == 0 || cradle_weak_get(w->m, slot - 1) != NULL ? *slot : NULL;
   object *held = cradle_weak_get(w->m, slot);
@@ -47,8 +48,9 @@ static object *random_object(world *w, uint32_t *number) {
   return real;
 }
 
-/* The longest word arrays have several of each piece in which a collection looks at them. With bytes instead of a seed that must
- * do: all collections and comparisons would be about one array otherwise. Bytes themselves cost nothing, and exceed an arena. */
+/* The longest word arrays have several of each piece in which a collection looks at them. With bytes instead of a seed
+ * that must do: all collections and comparisons would be about one array otherwise. Bytes themselves cost nothing, and
+ * exceed an arena. */
 static uint64_t longest(const world *w, uint32_t type) {
   if (w->choice == NULL) return 100000;
   return type == T_BYTES ? (uint64_t)3 << 20 : 10000;
@@ -56,14 +58,17 @@ static uint64_t longest(const world *w, uint32_t type) {
 
 static uint64_t random_length(world *w, uint32_t type) {
   switch (below(w, 100)) {
-    case 0: return below(w, longest(w, type));
-    case 1: case 2: case 3: return below(w, 6000);
-    default: return below(w, 40);
+  case 0: return below(w, longest(w, type));
+  case 1:
+  case 2:
+  case 3: return below(w, 6000);
+  default: return below(w, 40);
   }
 }
 
 static void list_final(world *w, uint32_t number) {
-  if ((w->final_count & (w->final_count - 1)) == 0) w->finals = realloc(w->finals, (2 * w->final_count + 1) * sizeof *w->finals);
+  if ((w->final_count & (w->final_count - 1)) == 0)
+    w->finals = realloc(w->finals, (2 * w->final_count + 1) * sizeof *w->finals);
   if (w->finals == NULL) abort();
   w->finals[w->final_count++] = number;
   w->objects[number].is_final = true;
@@ -75,7 +80,8 @@ static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   uint64_t length = type == T_BYTES || is_array(type) ? random_length(w, type) : 0;
   object *real;
   if (types[type].finalizer != 0 || types[type].destructor != NULL) {
-    real = below(w, 2) ? cradle_new_registered(w->m, type, sizeof(node)) : cradle_try_new_registered(w->m, type, sizeof(node));
+    real = below(w, 2) ? cradle_new_registered(w->m, type, sizeof(node))
+                       : cradle_try_new_registered(w->m, type, sizeof(node));
   } else if (type == T_WEAKS || type == T_PAIRS) {
     real = cradle_new_registered_array(w->m, type, length);
   } else if (type == T_BYTES || type == T_ARRAY) {
@@ -164,7 +170,8 @@ static void op_store_many(world *w) CRADLE_MAY_COLLECT {
 /* Pairs are more often stored whole, and often with a value that leads to the key. */
 static void op_store_pair(world *w) {
   uint32_t holder_number, key_number, value_number;
-  object *holder = random_object(w, &holder_number), *key = random_object(w, &key_number), *value = random_object(w, &value_number);
+  object *holder = random_object(w, &holder_number), *key = random_object(w, &key_number),
+         *value = random_object(w, &value_number);
   if (holder == NULL || key == NULL || value == NULL) return;
   model_object *model = &w->objects[holder_number];
   if (model->type != T_PAIRS || model->length == 0) return;
@@ -208,8 +215,8 @@ static bool leads_to(const world *w, uint32_t from, uint32_t to) {
   return false;
 }
 
-/* Nobody who is still to come may lead to the one that came, unless it leads back. Once something that leads to it has come
- * back, the program may have stored a reference to it anywhere. */
+/* Nobody who is still to come may lead to the one that came, unless it leads back. Once something that leads to it has
+ * come back, the program may have stored a reference to it anywhere. */
 static void check_order(world *w, uint32_t came) {
   if (w->objects[came].revived || w->was_refused) return;
   for (size_t tries = 0; tries < 8; tries++) {
@@ -232,7 +239,8 @@ static void revive(world *w, uint32_t number) {
     while (count + words_of(model) > capacity) stack = realloc(stack, (capacity *= 2) * sizeof *stack);
     if (stack == NULL) abort();
     for (uint64_t i = 0; i < words_of(model); i++)
-      if (model->slot[i] != 0 && (model->type != T_PAIRS || i % 2 == 1) && model->type != T_WEAKS) stack[count++] = model->slot[i];
+      if (model->slot[i] != 0 && (model->type != T_PAIRS || i % 2 == 1) && model->type != T_WEAKS)
+        stack[count++] = model->slot[i];
   }
   free(stack);
 }
@@ -245,7 +253,8 @@ static bool is_plain(const world *w, uint32_t number) {
   met[count++] = number;
   for (size_t next = 0; next < count; next++) {
     const model_object *model = &w->objects[met[next]];
-    bool is_known = model->type == T_NODE || model->type == T_BYTES || model->type == T_ARRAY || model->type == T_TRACED;
+    bool is_known =
+        model->type == T_NODE || model->type == T_BYTES || model->type == T_ARRAY || model->type == T_TRACED;
     if (!is_known || model->is_final || model->in_set || strong_of(model) > MOST) return false;
     for (uint64_t i = 0; i < strong_of(model); i++) {
       bool met_before = model->slot[i] == 0;
@@ -290,7 +299,8 @@ static void op_take(world *w) {
 }
 
 static object *new_node(world *w, uint32_t type, uint32_t *number) CRADLE_MAY_COLLECT {
-  object *real = type == T_FINAL ? cradle_new_registered(w->m, type, sizeof(node)) : cradle_new(w->m, type, sizeof(node));
+  object *real =
+      type == T_FINAL ? cradle_new_registered(w->m, type, sizeof(node)) : cradle_new(w->m, type, sizeof(node));
   *number = model_new(w, type, NODE_SLOTS, 0);
   real->identity = *number;
   if (type == T_FINAL) list_final(w, *number);
@@ -353,7 +363,8 @@ static void op_finalize(world *w, bool all) {
     if (real == NULL) return;
     uint32_t number = (uint32_t)real->identity;
     model_object *model = &w->objects[number];
-    if (!model->is_final || cradle_type_of(real) != model->type) differ(w, "a finalizer queue gave what has no finalizer");
+    if (!model->is_final || cradle_type_of(real) != model->type)
+      differ(w, "a finalizer queue gave what has no finalizer");
     if (model->delivered++ != 0) differ(w, "a finalizer queue gave an object twice");
     w->deliveries++;
     check_order(w, number);
@@ -394,7 +405,7 @@ static void op_copy(world *w) CRADLE_MAY_COLLECT {
   uint64_t into = below(w, w->objects[to_number].length - count + 1);
   void **target = &((array *)to)->item[into], **source = &((array *)from)->item[at];
   if (which == 0)
-    cradle_init_slots(w->m, to, target, source, count);
+    memcpy(target, source, count * sizeof *target); /* fresh: no barrier */
   else
     cradle_copy_slots(w->m, to, target, source, count);
   memmove(w->objects[to_number].slot + into, w->objects[from_number].slot + at, count * sizeof(uint32_t));
@@ -451,8 +462,8 @@ static void op_collect(world *w) CRADLE_MAY_COLLECT {
 
 /* Between marking and sweeping heaps are rarely met: then a look is due more often. */
 static void look_while_clearing(world *w) {
-  cradle_stats stats;
-  cradle_heap_stats(w->heap, &stats, sizeof stats, false);
+  cradle_statistics stats;
+  cradle_heap_statistics(w->heap, &stats, sizeof stats);
   if (stats.phase != CRADLE_PHASE_CLEARING) return;
   look(w, false);
   op_take(w);
@@ -461,7 +472,8 @@ static void look_while_clearing(world *w) {
 
 /* --- a run --- */
 
-static void choose_options(cradle_options *options, uint64_t seed, size_t nursery, uint64_t stress, size_t quarantine, bool verify) {
+static void choose_options(cradle_options *options, uint64_t seed, size_t nursery, uint64_t stress, size_t quarantine,
+                           bool verify) {
   cradle_options_init(options);
   options->types = types;
   options->type_count = T_COUNT;
@@ -477,7 +489,10 @@ static void choose_options(cradle_options *options, uint64_t seed, size_t nurser
 }
 
 static void open_world(world *w, uint64_t seed, const cradle_options *options) {
-  *w = (world){.seed = seed * 2654435761u + 88172645463325252u, .count = 1, .capacity = 64, .has_finals = seed % 2,
+  *w = (world){.seed = seed * 2654435761u + 88172645463325252u,
+               .count = 1,
+               .capacity = 64,
+               .has_finals = seed % 2,
                .out_of_memory = options->on_out_of_memory};
   first_seed = seed;
   w->objects = calloc(w->capacity, sizeof *w->objects);
@@ -497,7 +512,8 @@ static void free_model(world *w) {
   free(w->holders.at);
 }
 
-/* At the end: nothing is in the queue that is reachable, everything else with a finalizer comes, and every destructor ran. */
+/* At the end: nothing is in the queue that is reachable, everything else with a finalizer comes, and every destructor
+ * ran. */
 static void check_last(world *w) CRADLE_MAY_COLLECT {
   cradle_collect_full(w->m);
   compare(w, true);

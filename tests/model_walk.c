@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gc/dump.h"
+#include "gc/instruments/dump.h"
 
 /* Of each view the referrers of so many objects are looked for. */
 #define REFERRERS_ASKED 4
@@ -47,7 +47,7 @@ static bool take_info(void *data, const cradle_object_info *info) {
 }
 
 static int by_address(const void *a, const void *b) {
-  uintptr_t x = (uintptr_t) * (void *const *)a, y = (uintptr_t) * (void *const *)b;
+  uintptr_t x = (uintptr_t)*(void *const *)a, y = (uintptr_t)*(void *const *)b;
   return x < y ? -1 : x > y;
 }
 
@@ -56,7 +56,8 @@ static const cradle_object_info *info_at(const walked *all, const void *object) 
 }
 
 static const view_object *known_at(const view *sorted, const void *object) {
-  return sorted->count == 0 ? NULL : bsearch(&object, sorted->objects, sorted->count, sizeof *sorted->objects, by_address);
+  return sorted->count == 0 ? NULL
+                            : bsearch(&object, sorted->objects, sorted->count, sizeof *sorted->objects, by_address);
 }
 
 static const char *check_walk(const view *view, const walked *all, bool exact) {
@@ -79,8 +80,10 @@ static const char *check_walk(const view *view, const walked *all, bool exact) {
 static const char *check_address(cradle_heap *heap, const cradle_object_info *info, size_t offset) {
   cradle_address_info what;
   cradle_describe_address(heap, (char *)info->object + offset, &what);
-  if (info->is_young && !info->is_large) return what.kind == CRADLE_ADDRESS_NURSERY ? NULL : "a young object lies elsewhere";
-  if (what.kind != (offset == 0 ? CRADLE_ADDRESS_OBJECT : CRADLE_ADDRESS_INTERIOR)) return "an object's address is of another kind";
+  if (info->is_young && !info->is_large)
+    return what.kind == CRADLE_ADDRESS_NURSERY ? NULL : "a young object lies elsewhere";
+  if (what.kind != (offset == 0 ? CRADLE_ADDRESS_OBJECT : CRADLE_ADDRESS_INTERIOR))
+    return "an object's address is of another kind";
   if (what.offset != offset || what.object.object != info->object || what.object.bytes != info->bytes ||
       what.object.place_bytes != info->place_bytes || what.object.type != info->type ||
       what.object.is_young != info->is_young || what.object.is_large != info->is_large)
@@ -117,7 +120,8 @@ static bool take_referrer(void *data, const cradle_referrer *referrer) {
   a->from_known += known_at(a->view, referrer->object.object) != NULL;
   const cradle_object_info *info = info_at(a->all, referrer->object.object);
   if (info == NULL || info->bytes != referrer->object.bytes) a->fault = "a referrer is no object of the walk";
-  if (referrer->index != CRADLE_INDEX_OUTSIDE && (void *const *)referrer->object.object + referrer->index != referrer->slot)
+  if (referrer->index != CRADLE_INDEX_OUTSIDE &&
+      (void *const *)referrer->object.object + referrer->index != referrer->slot)
     a->fault = "a referrer's index is wrong";
   return true;
 }
@@ -130,7 +134,8 @@ static const char *check_referrers(const view *view, cradle_heap *heap, const wa
       for (uint64_t j = 0; j < view->objects[i].slot_count; j++)
         from_known += view->objects[i].slots[j * view->objects[i].slot_step] == a.object->number;
     for (size_t i = 0; i < view->root_count; i++) from_roots += view->roots[i] == a.object->number;
-    if (cradle_referrers(heap, a.object->object, take_referrer, &a) != CRADLE_WALK_COMPLETE) return "the referrers were not walked";
+    if (cradle_referrers(heap, a.object->object, take_referrer, &a) != CRADLE_WALK_COMPLETE)
+      return "the referrers were not walked";
     if (a.fault != NULL) return a.fault;
     if (a.from_roots != from_roots) return "another number of roots refers to an object";
     if (a.from_queues > 1 || a.from_queues > view->waiting) return "an object waits more than once for its finalizer";
@@ -172,17 +177,17 @@ static const char *read_chunks(dump_reader *reader, const blob *file) {
     at += sizeof chunk;
     if (chunk.bytes % 8 != 0 || file->count - at < chunk.bytes) return "a chunk of the dump is cut short";
     switch (chunk.tag) {
-      case DUMP_TYPES: reader->types++; break;
-      case DUMP_NAMES: break;
-      case DUMP_OBJECTS: take_bytes(&reader->objects, file->bytes + at, chunk.bytes); break;
-      case DUMP_REFERENCES: take_bytes(&reader->references, file->bytes + at, chunk.bytes); break;
-      case DUMP_ROOTS: take_bytes(&reader->roots, file->bytes + at, chunk.bytes); break;
-      case DUMP_END:
-        if (chunk.bytes != sizeof reader->totals) return "the dump's totals have another size";
-        memcpy(&reader->totals, file->bytes + at, sizeof reader->totals);
-        reader->ended = true;
-        break;
-      default: return "the dump has an unknown chunk";
+    case DUMP_TYPES: reader->types++; break;
+    case DUMP_NAMES: break;
+    case DUMP_OBJECTS: take_bytes(&reader->objects, file->bytes + at, chunk.bytes); break;
+    case DUMP_REFERENCES: take_bytes(&reader->references, file->bytes + at, chunk.bytes); break;
+    case DUMP_ROOTS: take_bytes(&reader->roots, file->bytes + at, chunk.bytes); break;
+    case DUMP_END:
+      if (chunk.bytes != sizeof reader->totals) return "the dump's totals have another size";
+      memcpy(&reader->totals, file->bytes + at, sizeof reader->totals);
+      reader->ended = true;
+      break;
+    default: return "the dump has an unknown chunk";
     }
     at += chunk.bytes;
   }
@@ -196,7 +201,7 @@ static void *address_at(const dump_reader *reader, uint64_t position) {
   return (void *)address;
 }
 
-static dump_wide_object object_at(const dump_reader *reader, uint64_t i) {
+static dump_wide_object dumped_object(const dump_reader *reader, uint64_t i) {
   dump_wide_object wide;
   dump_object narrow;
   if (reader->header.position_bytes == 8) {
@@ -224,7 +229,8 @@ static int by_number(const void *a, const void *b) {
 }
 
 static const view_object *with_number(const view *numbered, uint32_t number) {
-  return bsearch(&(view_object){.number = number}, numbered->objects, numbered->count, sizeof *numbered->objects, by_number);
+  return bsearch(&(view_object){.number = number}, numbered->objects, numbered->count, sizeof *numbered->objects,
+                 by_number);
 }
 
 /* The references of an object that the model knows, in the order of its slots. */
@@ -242,19 +248,22 @@ static const char *check_references(const view *sorted, const view *numbered, co
   return met == count ? NULL : "the dump has a reference too many";
 }
 
-static const char *check_dumped(const view *sorted, const view *numbered, const walked *all, const dump_reader *reader) {
+static const char *check_dumped(const view *sorted, const view *numbered, const walked *all,
+                                const dump_reader *reader) {
   const dump_totals *totals = &reader->totals;
   uint64_t first = 0, bytes = 0;
   if (totals->objects != all->count) return "the dump has another number of objects than the walk";
   for (uint64_t i = 0; i < totals->objects; i++) {
-    dump_wide_object object = object_at(reader, i);
+    dump_wide_object object = dumped_object(reader, i);
     void *address = address_at(reader, object.position);
     const cradle_object_info *info = info_at(all, address);
     if (info == NULL || object.words * 8 != info->bytes || (object.type_and_flags & 0xfffff) != info->type ||
-        !(object.type_and_flags & DUMP_YOUNG) == info->is_young || !(object.type_and_flags & DUMP_LARGE) == info->is_large)
+        !(object.type_and_flags & DUMP_YOUNG) == info->is_young ||
+        !(object.type_and_flags & DUMP_LARGE) == info->is_large)
       return "the dump has an object that the walk has not";
     const view_object *known = known_at(sorted, address);
-    const char *fault = known == NULL ? NULL : check_references(sorted, numbered, known, reader, first, object.references);
+    const char *fault =
+        known == NULL ? NULL : check_references(sorted, numbered, known, reader, first, object.references);
     for (uint64_t j = first; fault == NULL && j < first + object.references; j++)
       if (info_at(all, reference_at(reader, j)) == NULL) fault = "the dump has a reference to what the walk has not";
     if (fault != NULL) return fault;
@@ -291,7 +300,8 @@ const char *view_check(view *view, cradle_heap *heap, bool exact) {
   if (view->count != 0) memcpy(numbered.objects, view->objects, view->count * sizeof *view->objects);
   if (view->count != 0) qsort(numbered.objects, view->count, sizeof *numbered.objects, by_number);
   if (view->count != 0) qsort(view->objects, view->count, sizeof *view->objects, by_address);
-  const char *fault = cradle_heap_walk(heap, take_info, &all) == CRADLE_WALK_COMPLETE ? NULL : "the walk was not complete";
+  const char *fault =
+      cradle_heap_walk(heap, take_info, &all) == CRADLE_WALK_COMPLETE ? NULL : "the walk was not complete";
   if (all.count != 0) qsort(all.infos, all.count, sizeof *all.infos, by_address);
   if (fault == NULL) fault = check_walk(view, &all, exact);
   if (fault == NULL) fault = check_addresses(heap, &all);

@@ -28,8 +28,9 @@ typedef struct view {
 void view_add(view *view, view_object object);
 void view_add_root(view *view, uint32_t number);
 void view_free(view *view);
-/* NULL, or what differs. exact: what is neither reachable nor kept is gone, so that nothing else may be found. A slot may hold
- * what is not in the view: an object outside of the heap, which is not told, or the value of a dead pair, which may be. */
+/* NULL, or what differs. exact: what is neither reachable nor kept is gone, so that nothing else may be found. A slot
+ * may hold what is not in the view: an object outside of the heap, which is not told, or the value of a dead pair,
+ * which may be. */
 const char *view_check(view *view, cradle_heap *heap, bool exact);
 
 #endif

@@ -4,18 +4,24 @@
 
 #include "tests/heap_fixture.h"
 
+#include "gc/collect.h"
 #include "gc/heap.h"
 
 static inline pair *new_pair(fixture *f) CRADLE_MAY_COLLECT {
   return cradle_new(f->m, T_PAIR, sizeof(pair));
 }
 
-/* Every young object is promoted, a major collection goes through all its increments, and every old object that may move does. */
+/* Every young object is promoted, a major collection goes through all its increments, and every old object that may
+ * move does. */
 static inline void everything_moves(fixture *f) CRADLE_MAY_COLLECT {
   cradle_collect_minor(f->m);
   while (!cradle_collect_step(f->m, 0)) continue;
   cradle_collect_compacting(f->m);
   crd_collect_major(f->heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
+}
+
+static inline bool is_pinned(const void *object) {
+  return *(const cradle_word *)object >> CRADLE_PINNED_BIT & 1;
 }
 
 /* The last note of the heap that has the word in it. */

@@ -1,5 +1,5 @@
-/* A stand-in for a program with a Cradle heap, for the test of tools/cradle-pages: it maps an aligned region, touches a part of
- * it, publishes ranges in the file that CRADLE_PAGES_FILE names, and waits until its standard input ends.
+/* A stand-in for a program with a Cradle heap, for the test of tools/cradle-pages: it maps an aligned region, touches a
+ * part of it, publishes ranges in the file that CRADLE_PAGES_FILE names, and waits until its standard input ends.
  *
  *   pages_publisher huge|small|silent
  */
@@ -48,7 +48,8 @@ int main(int argc, char **argv) {
   madvise(base, RESERVED, strcmp(argv[1], "huge") == 0 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   memset(base, 1, TOUCHED);
   if (strcmp(argv[1], "silent") != 0) {
-    prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, base, RESERVED, "cradle arenas"); /* EINVAL where the kernel keeps no names */
+    prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, base, RESERVED,
+          "cradle arenas"); /* EINVAL where the kernel keeps no names */
     publish(base);
   }
   puts("ready");

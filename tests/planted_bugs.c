@@ -1,12 +1,12 @@
-/* Mistakes that embedders make, planted on purpose: each is one function, and tests/planted_bugs.py runs each of them under each
- * instrument and says which one catches it, at which line, and after how many allocations.
+/* Mistakes that embedders make, planted on purpose: each is one function, and tests/planted_bugs.py runs each of them
+ * under each instrument and says which one catches it, at which line, and after how many allocations.
  *
  *   planted_bugs            lists them: a name, a tab, what is wrong
  *   planted_bugs NAME       makes the mistake again and again
  *
- * The line with the mistake is marked "mistake", the lines at which an instrument may stop the program "stops". What stops it is
- * told with a stack, whose frames the script turns into lines. Exit status: 0 nothing was noticed, 1 the program's results were
- * wrong, 3 a fault, 4 misuse, 5 an abort. */
+ * The line with the mistake is marked "mistake", the lines at which an instrument may stop the program "stops". What
+ * stops it is told with a stack, whose frames the script turns into lines. Exit status: 0 nothing was noticed, 1 the
+ * program's results were wrong, 3 a fault, 4 misuse, 5 an abort. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -71,7 +71,8 @@ static void write_all(const char *words) {
 
 static void tell(const char *what, const char *message, const void *counter) {
   char line[400];
-  snprintf(line, sizeof line, "planted: %s after %llu allocations: %s\n", what, (unsigned long long)allocations, message);
+  snprintf(line, sizeof line, "planted: %s after %llu allocations: %s\n", what, (unsigned long long)allocations,
+           message);
   write_all(line);
 #ifdef __GLIBC__
   void *frames[32];
@@ -181,7 +182,8 @@ static NOINLINE void join(pair *first, pair *second) {
   CHECK(first->number == 1 && second->number == 2); /* stops: in missing_root_argument */
 }
 static NOINLINE void missing_root_argument(void) {
-  join(new_pair(1), new_pair(2)); /* mistake: whichever is made first is not rooted while the other one is made; stops */
+  /* mistake: whichever is made first is not rooted while the other one is made; stops */
+  join(new_pair(1), new_pair(2));
 }
 
 static NOINLINE uint64_t count_things(void) {
@@ -189,7 +191,7 @@ static NOINLINE uint64_t count_things(void) {
 }
 static NOINLINE void missing_root_nested(void) {
   pair *kept = new_pair(1);
-  uint64_t number = count_things(); /* mistake: kept is not rooted, and nobody sees that count_things allocates */
+  uint64_t number = count_things();  /* mistake: kept is not rooted, and nobody sees that count_things allocates */
   CHECK(kept->number + number == 8); /* stops */
 }
 
@@ -213,14 +215,14 @@ static NOINLINE void missing_root_global(void) {
 /* What is old dies in major collections only, and moves in compacting ones. */
 static NOINLINE void missing_root_old(void) {
   pair *old = old_pairs();
-  work(); /* mistake: old is not rooted */
+  work();                        /* mistake: old is not rooted */
   CHECK(old->rest->number == 2); /* stops */
 }
 
 static NOINLINE void missing_root_copy(void) {
   pair *kept = old_pairs(), *copy = kept;
   CRADLE_ROOT(m, kept);
-  work(); /* mistake: kept is rooted, its copy is not */
+  work();                                              /* mistake: kept is rooted, its copy is not */
   CHECK(copy->rest->number == 2 && kept->number == 1); /* stops */
 }
 
@@ -235,7 +237,7 @@ static NOINLINE text *new_much_text(void) {
 
 static NOINLINE void missing_root_large(void) {
   text *much = new_much_text();
-  work(); /* mistake: much is not rooted */
+  work();                             /* mistake: much is not rooted */
   CHECK(much->byte[MUCH / 2] == 'x'); /* stops */
 }
 
@@ -244,7 +246,7 @@ static NOINLINE void missing_root_large_old(void) {
   cradle_collect_minor(m);
   text *much = cradle_pop(m);
   for (int i = 0; i < 10; i++) work(); /* mistake: much is not rooted */
-  CHECK(much->byte[MUCH / 2] == 'x'); /* stops */
+  CHECK(much->byte[MUCH / 2] == 'x');  /* stops */
 }
 
 /* --- a barrier is missing --- */
@@ -252,8 +254,8 @@ static NOINLINE void missing_root_large_old(void) {
 static NOINLINE void missing_barrier_field(void) {
   pair *old = old_pair();
   CRADLE_ROOT(m, old);
-  old->first = new_pair(2); /* mistake */
-  work(); /* stops */
+  old->first = new_pair(2);       /* mistake */
+  work();                         /* stops */
   CHECK(old->first->number == 2); /* stops */
 }
 
@@ -262,8 +264,8 @@ static NOINLINE void missing_barrier_item(void) {
   CRADLE_ROOT(m, table);
   cradle_collect_minor(m);
   pair *item = new_pair(2);
-  table->item[17] = item; /* mistake */
-  work(); /* stops */
+  table->item[17] = item;              /* mistake */
+  work();                              /* stops */
   CHECK(table->item[17]->number == 2); /* stops */
 }
 
@@ -277,7 +279,7 @@ static NOINLINE void missing_barrier_copy(void) {
   cradle_store(m, other, &other->item[3], item);
   memcpy(table->item, other->item, 20 * sizeof *table->item); /* mistake: no barrier behind it */
   other = NULL;
-  work(); /* stops */
+  work();                             /* stops */
   CHECK(table->item[3]->number == 2); /* stops */
 }
 
@@ -285,9 +287,9 @@ static NOINLINE void header_overwritten(void) {
   pair *old = old_pair();
   CRADLE_ROOT(m, old);
   *old = (pair){.number = 1}; /* mistake: the header, too, in which the barrier's flag is */
-  pair *item = new_pair(2); /* stops */
+  pair *item = new_pair(2);   /* stops */
   cradle_store(m, old, &old->first, item);
-  work(); /* stops */
+  work();                         /* stops */
   CHECK(old->first->number == 2); /* stops */
 }
 
@@ -404,7 +406,8 @@ static NOINLINE void pop_of_anothers_root(void) {
 }
 
 static void *vm_stack[64], **vm_base = vm_stack, **vm_top = vm_stack;
-static cradle_root_range vm_range = {.base = (void *const *)&vm_base, .top = (void *const *)&vm_top, .name = "vm stack"};
+static cradle_root_range vm_range = {
+    .base = (void *const *)&vm_base, .top = (void *const *)&vm_top, .name = "vm stack"};
 static void add_vm_stack(void) {
   static bool added;
   if (!added) cradle_root_range_add(m, &vm_range);
@@ -489,15 +492,15 @@ static NOINLINE void allocation_in_a_destructor(void) {
 
 static pair *registry; /* a global root */
 static void enter_in_destructor(owner *dead) {
-  cradle_store(m, registry, &registry->first, dead->inside); /* mistake: what it refers to may be gone, or elsewhere; stops */
+  cradle_store(m, registry, &registry->first, dead->inside); /* mistake: it may be gone, or elsewhere; stops */
 }
 static NOINLINE void store_in_a_destructor(void) {
   if (registry == NULL) {
     registry = old_pair();
     if (!cradle_global_root_add(heap, &registry, CRADLE_KIND_REFERENCE)) exit(2);
   }
-  make_garbage_owner(enter_in_destructor); /* stops */
-  work();                                  /* stops */
+  make_garbage_owner(enter_in_destructor);                        /* stops */
+  work();                                                         /* stops */
   CHECK(registry->first == NULL || registry->first->number == 5); /* stops */
 }
 
@@ -508,8 +511,8 @@ static void save_in_destructor(owner *dead) {
 static NOINLINE void resurrection_in_a_destructor(void) {
   static bool is_registered;
   if (!is_registered) is_registered = cradle_global_root_add(heap, &saved, CRADLE_KIND_REFERENCE);
-  make_garbage_owner(save_in_destructor); /* stops */
-  work();                                 /* stops */
+  make_garbage_owner(save_in_destructor);     /* stops */
+  work();                                     /* stops */
   CHECK(saved == NULL || saved->number == 5); /* stops */
 }
 
@@ -541,7 +544,7 @@ static NOINLINE void finalized_object_not_rooted(void) {
   cradle_collect_minor(m);
   pair *dead = cradle_finalizer_next(m, 1);
   if (dead == NULL) return;
-  work();                           /* mistake: dead is alive again, and not rooted */
+  work();                          /* mistake: dead is alive again, and not rooted */
   CHECK(dead->first->number == 6); /* stops */
 }
 
@@ -579,7 +582,7 @@ static NOINLINE void reference_of_another_heap(void) {
 
 static void *allocate_elsewhere(void *data) {
   (void)data;
-  for (int i = 0; i < ROUNDS; i++) CHECK(new_pair(1)->number == 1); /* mistake: the mutator is another thread's; stops */
+  for (int i = 0; i < ROUNDS; i++) CHECK(new_pair(1)->number == 1); /* mistake: another thread's mutator; stops */
   return NULL;
 }
 static NOINLINE void another_thread(void) {
@@ -637,20 +640,33 @@ static const struct {
 #define BUGS (sizeof bugs / sizeof *bugs)
 
 static const cradle_type types[] = {
-    [T_PAIR] = {.name = "T_PAIR", .size = sizeof(pair), .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest)},
-    [T_VECTOR] = {.name = "T_VECTOR", .size = sizeof(vector), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+    [T_PAIR] = {.name = "T_PAIR",
+                .size = sizeof(pair),
+                .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest)},
+    [T_VECTOR] = {.name = "T_VECTOR",
+                  .size = sizeof(vector),
+                  .items = CRADLE_ITEMS_REFERENCES,
+                  .item_size = 8,
                   .length_offset = offsetof(vector, length)},
-    [T_TEXT] = {.name = "T_TEXT", .size = sizeof(text), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
+    [T_TEXT] = {.name = "T_TEXT",
+                .size = sizeof(text),
+                .items = CRADLE_ITEMS_BYTES,
+                .item_size = 1,
                 .length_offset = offsetof(text, length)},
     [T_BOX] = {.name = "T_BOX", .size = sizeof(box)},
     [T_FORGETFUL] = {.name = "T_FORGETFUL", .size = sizeof(pair), .references = CRADLE_SLOT(pair, first)},
-    [T_EAGER] = {.name = "T_EAGER", .size = sizeof(pair),
+    [T_EAGER] = {.name = "T_EAGER",
+                 .size = sizeof(pair),
                  .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest) | CRADLE_SLOT(pair, number)},
     [T_TRACED] = {.name = "T_TRACED", .size = sizeof(traced), .trace = eager_trace},
-    [T_OWNER] = {.name = "T_OWNER", .size = sizeof(owner), .references = CRADLE_SLOT(owner, inside),
+    [T_OWNER] = {.name = "T_OWNER",
+                 .size = sizeof(owner),
+                 .references = CRADLE_SLOT(owner, inside),
                  .destructor = destroy_owner},
-    [T_FINALIZED] = {.name = "T_FINALIZED", .size = sizeof(pair),
-                     .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest), .finalizer = 1},
+    [T_FINALIZED] = {.name = "T_FINALIZED",
+                     .size = sizeof(pair),
+                     .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest),
+                     .finalizer = 1},
 };
 
 static void handle(int number, void (*function)(int, siginfo_t *, void *)) {
@@ -685,7 +701,8 @@ static int run(void (*bug)(void)) {
   other_mutator = cradle_mutator_new(other_heap);
   if (m == NULL || other_mutator == NULL) return 2;
   work();
-  int rounds = getenv("CRADLE_STRESS_MAJOR") == NULL ? ROUNDS : ROUNDS / 10; /* with it each allocation moves the whole heap */
+  int rounds =
+      getenv("CRADLE_STRESS_MAJOR") == NULL ? ROUNDS : ROUNDS / 10; /* with it each allocation moves the whole heap */
   for (int i = 0; i < rounds && !wrong; i++) bug();
   tell(wrong ? "wrong results" : "nothing noticed", "", NULL);
   return wrong ? 1 : 0;

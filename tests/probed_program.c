@@ -1,5 +1,5 @@
-/* What tests/test_probe_arguments.py runs in gdb: it meets every static probe, and says for each which arguments it must have
- * had, as the events and its own calls tell. */
+/* What tests/test_probe_arguments.py runs in gdb: it meets every static probe, and says for each which arguments it
+ * must have had, as the events and its own calls tell. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -23,22 +23,24 @@ static cradle_heap *heap;
 static void say_event(void *data, const cradle_event *event) {
   (void)data;
   switch (event->kind) {
-    case CRADLE_EVENT_MINOR_BEGIN: SAY("minor_begin", " %d", event->u.begin.cause); break;
-    case CRADLE_EVENT_MINOR_END:
-      SAY("minor_end", " %" PRIu64 " %" PRIu64, event->u.minor.promoted_bytes, event->u.minor.duration_ns);
-      break;
-    case CRADLE_EVENT_MAJOR_BEGIN: SAY("major_begin", " %d", event->u.begin.cause); break;
-    case CRADLE_EVENT_STEP_END:
-      SAY("step_begin", " %d", event->u.step.from);
-      SAY("step_end", " %d %d %" PRIu64, event->u.step.from, event->u.step.to, event->u.step.marked_bytes);
-      break;
-    case CRADLE_EVENT_MAJOR_END:
-      SAY("major_end", " %" PRIu64 " %" PRIu64, event->u.major.used_after, event->u.major.duration_ns);
-      break;
-    case CRADLE_EVENT_COMPACT_BEGIN: SAY("compact_begin", "%s", ""); break;
-    case CRADLE_EVENT_COMPACT_END: SAY("compact_end", " %" PRIu64 " %" PRIu64, event->u.compact.bytes, event->u.compact.duration_ns); break;
-    case CRADLE_EVENT_PAUSE: SAY("pause_end", " %d %" PRIu64, event->u.pause.cause, event->u.pause.duration_ns); break;
-    default: break;
+  case CRADLE_EVENT_MINOR_BEGIN: SAY("minor_begin", " %d", event->u.begin.cause); break;
+  case CRADLE_EVENT_MINOR_END:
+    SAY("minor_end", " %" PRIu64 " %" PRIu64, event->u.minor.promoted_bytes, event->u.minor.duration_ns);
+    break;
+  case CRADLE_EVENT_MAJOR_BEGIN: SAY("major_begin", " %d", event->u.begin.cause); break;
+  case CRADLE_EVENT_STEP_END:
+    SAY("step_begin", " %d", event->u.step.from);
+    SAY("step_end", " %d %d %" PRIu64, event->u.step.from, event->u.step.to, event->u.step.marked_bytes);
+    break;
+  case CRADLE_EVENT_MAJOR_END:
+    SAY("major_end", " %" PRIu64 " %" PRIu64, event->u.major.used_after, event->u.major.duration_ns);
+    break;
+  case CRADLE_EVENT_COMPACT_BEGIN: SAY("compact_begin", "%s", ""); break;
+  case CRADLE_EVENT_COMPACT_END:
+    SAY("compact_end", " %" PRIu64 " %" PRIu64, event->u.compact.bytes, event->u.compact.duration_ns);
+    break;
+  case CRADLE_EVENT_PAUSE: SAY("pause_end", " %d %" PRIu64, event->u.pause.cause, event->u.pause.duration_ns); break;
+  default: break;
   }
 }
 

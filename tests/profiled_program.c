@@ -2,7 +2,8 @@
  *
  *     profiled_program MODE
  *
- * It prints the bytes that each of its functions allocates, as a JSON object, and leaves the profile to CRADLE_PROFILE. */
+ * It prints the bytes that each of its functions allocates, as a JSON object, and leaves the profile to
+ * CRADLE_PROFILE. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -128,8 +129,8 @@ CRADLE_MAY_COLLECT static void run(program *p, int rounds) {
 }
 
 static void print_shares(const program *p, int rounds) {
-  printf("{\"parse\": %ju, \"eval\": %ju, \"read_file\": %ju, \"main\": %ju, \"kept\": %ju}\n", (uintmax_t)p->parse_bytes,
-         (uintmax_t)p->eval_bytes, (uintmax_t)p->read_bytes, (uintmax_t)rounds * 48,
+  printf("{\"parse\": %ju, \"eval\": %ju, \"read_file\": %ju, \"main\": %ju, \"kept\": %ju}\n",
+         (uintmax_t)p->parse_bytes, (uintmax_t)p->eval_bytes, (uintmax_t)p->read_bytes, (uintmax_t)rounds * 48,
          (uintmax_t)p->live_bytes);
 }
 

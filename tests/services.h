@@ -9,8 +9,8 @@ enum {
   T_WEAKS,          /* an array of them */
   T_EPHEMERON,
   T_EPHEMERONS,
-  T_FINAL,          /* with a finalizer, and a reference */
-  T_FILE,           /* with a destructor and an external size */
+  T_FINAL, /* with a finalizer, and a reference */
+  T_FILE,  /* with a destructor and an external size */
   T_SERVICES,
 };
 enum { QUEUE = 1, OTHER_QUEUE = 2 };
@@ -29,7 +29,9 @@ typedef struct ephemeron {
 } ephemeron;
 typedef struct ephemerons {
   uint64_t header, length;
-  struct { void *key, *value; } item[];
+  struct {
+    void *key, *value;
+  } item[];
 } ephemerons;
 typedef struct final {
   uint64_t header, number;
@@ -51,11 +53,20 @@ static inline size_t file_bytes(const void *object) {
 
 static const cradle_type service_types[] = {
     {.name = "weak", .size = sizeof(weak), .weak = CRADLE_SLOT(weak, to)},
-    {.name = "weaks", .size = sizeof(weaks), .items = CRADLE_ITEMS_WEAK, .item_size = 8, .length_offset = offsetof(weaks, length)},
+    {.name = "weaks",
+     .size = sizeof(weaks),
+     .items = CRADLE_ITEMS_WEAK,
+     .item_size = 8,
+     .length_offset = offsetof(weaks, length)},
     {.name = "ephemeron", .size = sizeof(ephemeron), .ephemerons = CRADLE_SLOT(ephemeron, key)},
-    {.name = "ephemerons", .size = sizeof(ephemerons), .items = CRADLE_ITEMS_EPHEMERONS, .item_size = 16,
+    {.name = "ephemerons",
+     .size = sizeof(ephemerons),
+     .items = CRADLE_ITEMS_EPHEMERONS,
+     .item_size = 16,
      .length_offset = offsetof(ephemerons, length)},
-    {.name = "final", .size = sizeof(final), .finalizer = QUEUE,
+    {.name = "final",
+     .size = sizeof(final),
+     .finalizer = QUEUE,
      .references = CRADLE_SLOT(final, to) | CRADLE_SLOT(final, other)},
     {.name = "file", .size = sizeof(file), .destructor = close_file, .external_size = file_bytes},
 };
@@ -67,7 +78,8 @@ static inline void services_open_with(fixture *f, void (*change)(cradle_options 
   options.pause_ns = 1;
   if (change != NULL) change(&options);
   fixture_open_with(f, &options);
-  for (uint32_t i = 0; i < T_SERVICES - T_COUNT; i++) assert_int_equal(cradle_type_add(f->heap, &service_types[i]), T_COUNT + i);
+  for (uint32_t i = 0; i < T_SERVICES - T_COUNT; i++)
+    assert_int_equal(cradle_type_add(f->heap, &service_types[i]), T_COUNT + i);
 }
 static inline void services_open(fixture *f) {
   services_open_with(f, NULL);
@@ -110,17 +122,15 @@ static inline file *new_file(fixture *f, int *closed, size_t bytes) CRADLE_MAY_C
 /* The ways in which something dies: in a minor collection, in a major one in one go, and in the smallest increments. */
 enum { BY_MINOR, BY_MAJOR, BY_STEPS, WAYS };
 static inline void collect_by(fixture *f, int way) CRADLE_MAY_COLLECT {
-  cradle_error error;
   if (way == BY_MINOR) cradle_collect_minor(f->m);
   if (way == BY_MAJOR || f->stressed) cradle_collect_major(f->m); /* under stress nothing stays young */
   if (way == BY_STEPS) /* one may run already, and have marked what has died since */
     for (int i = 0; i < 2; i++)
-      while (!cradle_collect_step(f->m, 0))
-        if (!cradle_heap_verify(f->heap, &error)) fail_msg("%s", error.message);
-  if (!cradle_heap_verify(f->heap, &error)) fail_msg("%s", error.message);
+      while (!cradle_collect_step(f->m, 0)) assert_heap_sound(f->heap);
+  assert_heap_sound(f->heap);
 }
-/* Makes what lives old, unless a minor collection is to decide. Under stress some is old already, and what a queued object leads to
- * would not be found dead by the minor collection that finds the object dead. */
+/* Makes what lives old, unless a minor collection is to decide. Under stress some is old already, and what a queued
+ * object leads to would not be found dead by the minor collection that finds the object dead. */
 static inline void age_for(fixture *f, int way) CRADLE_MAY_COLLECT {
   if (way != BY_MINOR || f->stressed) cradle_collect_minor(f->m);
 }

@@ -11,7 +11,7 @@
 #include <cradle/cradle.h>
 
 #include "gc/heap.h"
-#include "gc/sanitize.h"
+#include "gc/base/sanitizers.h"
 
 #define MIB ((size_t)1 << 20)
 /* What the heap is told to start from, so that the machine's caches do not matter. */
@@ -59,7 +59,8 @@ static int close_heap(void **state) {
   return 0;
 }
 
-/* So many collections of so many bytes, of which so many in a thousand survive, and which take as long as is expected. */
+/* So many collections of so many bytes, of which so many in a thousand survive, and which take as long as is
+ * expected. */
 static void collect_of(int count, size_t filled, unsigned per_mille) {
   for (int i = 0; i < count; i++) {
     cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
@@ -157,8 +158,7 @@ static void in_a_maximum_heap_the_rest_goes_back(void **state) {
 }
 
 /* A maximum that comes later finds a nursery that has shrunk before. */
-CRADLE_UNCHECKED_COLLECTION
-static void a_maximum_that_comes_later_has_the_rest_go_back(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void a_maximum_that_comes_later_has_the_rest_go_back(void **state) {
   (void)state;
   cradle_error error;
   cradle_mutator *mutator = cradle_mutator_new(heap);
@@ -171,6 +171,31 @@ static void a_maximum_that_comes_later_has_the_rest_go_back(void **state) {
   cradle_mutator_free(mutator);
   assert_true(set);
   assert_int_equal(last, 0);
+}
+
+/* A chosen size leaves room in a maximum heap and in a quarantine, and does not grow beyond it. */
+static void a_chosen_size_has_its_share(void **state) {
+  (void)state;
+  const char *reason;
+  cradle_hardware machine = {.page_bytes = 4096, .l2_bytes = MIB};
+  cradle_options options;
+  cradle_options_init(&options);
+  assert_int_equal(crd_nursery_choose(&options, &machine, &reason), 4 * MIB);
+  options.heap_max_bytes = 32 * MIB;
+  assert_int_equal(crd_nursery_choose(&options, &machine, &reason), 4 * MIB);
+  options.heap_max_bytes = 8 * MIB + 1;
+  assert_int_equal(crd_nursery_choose(&options, &machine, &reason), MIB);
+  assert_non_null(strstr(reason, "its share of the maximum heap"));
+  options.heap_max_bytes = 0;
+  options.quarantine = CRADLE_QUARANTINE_MAX;
+  assert_int_equal(crd_nursery_choose(&options, &machine, &reason), 4 * MIB);
+  machine.l2_bytes = SIZE_MAX;
+  size_t chosen = crd_nursery_choose(&options, &machine, &reason);
+  assert_true(chosen >= 8 * MIB && chosen * (options.quarantine + 2) <= CRADLE_QUARANTINE_MAX_BYTES);
+  heap->options.heap_max_bytes = 8 * BASE;
+  crd_adapt_init(heap);
+  assert_int_equal(heap->adapt.max, BASE);
+  heap->options.heap_max_bytes = 0;
 }
 
 static void a_size_that_is_asked_for_stays(void **state) {
@@ -356,7 +381,8 @@ static void halving_that_does_not_shorten_is_undone(void **state) {
   }
 }
 
-/* A promoted byte may take a good deal longer in the smaller nursery: what is common to all collections is shared by fewer. */
+/* A promoted byte may take a good deal longer in the smaller nursery: what is common to all collections is shared by
+ * fewer. */
 static void halving_that_shortens_somewhat_stays(void **state) {
   (void)state;
   heap->options.pause_ns = 2 * MIB;
@@ -426,6 +452,7 @@ static void while_marking_a_part_is_handed_out(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(bounds_come_from_the_caches),
+      TEST(a_chosen_size_has_its_share),
       TEST(a_size_that_is_asked_for_stays),
       TEST(it_stays_within_the_maximum_heap),
       cmocka_unit_test(pages_of_the_pool_are_kept),

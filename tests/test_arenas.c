@@ -1,5 +1,5 @@
-/* The arenas by themselves: where runs are taken, when memory goes back, what a machine's page sizes make of a policy. Time is
- * the test's own. */
+/* The arenas by themselves: where runs are taken, when memory goes back, what a machine's page sizes make of a policy.
+ * Time is the test's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gc/arena.h"
+#include "gc/instruments/closed_runs.h"
+#include "gc/old/arena_memory.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 
@@ -36,6 +37,7 @@ static void open_arenas(crd_arenas *arenas, size_t reserve) {
 
 static void close_arenas(crd_arenas *arenas) {
   assert_null(crd_arenas_check(arenas));
+  crd_closed_runs_fini(arenas);
   crd_arenas_fini(arenas);
 }
 
@@ -186,7 +188,8 @@ static void a_bound_spreads_what_goes_back(void **state) {
   close_arenas(&arenas);
 }
 
-/* Loads that rise and fall with any period: no arena goes back twice within a second, and short periods give nothing back. */
+/* Loads that rise and fall with any period: no arena goes back twice within a second, and short periods give nothing
+ * back. */
 static void a_sawtooth_does_not_give_and_take_within_a_second(void **state) {
   (void)state;
   static const uint64_t periods[] = {100, 300, 700, 1000, 1500, 1900, 2500, 3000, 3900, 4100, 7000, 12000};
@@ -227,13 +230,14 @@ static void released_places_are_used_again(void **state) {
   close_arenas(&arenas);
 }
 
-/* With a quarantine what was given back is not used again before the commits have gone round, and nothing is used up by that. */
+/* With a quarantine what was given back is not used again before the commits have gone round, and nothing is used up by
+ * that. */
 static void commits_go_round(void **state) {
   (void)state;
   enum { LEAST = 200 };
   static crd_arenas arenas;
   open_arenas(&arenas, 1024 * ARENA_BYTES);
-  arenas.rotating = true;
+  assert_true(crd_closed_runs_init(&arenas, 4096));
   uint32_t given_back[1500];
   use(&arenas, 3);
   for (uint32_t i = 0; i < 1500; i++) {
@@ -243,7 +247,8 @@ static void commits_go_round(void **state) {
     crd_arenas_quarantine(&arenas, given_back[i], 1, 1);
     assert_int_equal(arenas.states[given_back[i]], ARENA_RESERVED);
     assert_false(arenas_are_committed(&arenas, arenas_page_address(&arenas, page)));
-    for (uint32_t before = i > LEAST ? i - LEAST : 0; before < i; before++) assert_int_not_equal(given_back[before], given_back[i]);
+    for (uint32_t before = i > LEAST ? i - LEAST : 0; before < i; before++)
+      assert_int_not_equal(given_back[before], given_back[i]);
   }
   assert_int_equal(arenas.committed_count, 4);
   assert_null(crd_arenas_check(&arenas));
@@ -260,7 +265,7 @@ static void rounds_end_with_the_reservation(void **state) {
   (void)state;
   static crd_arenas arenas;
   open_arenas(&arenas, 8 * ARENA_BYTES);
-  arenas.rotating = true;
+  assert_true(crd_closed_runs_init(&arenas, 4096));
   for (uint32_t i = 0; i < 20; i++) {
     uint32_t page = take(&arenas, ARENA_PAGES);
     assert_int_equal(page / ARENA_PAGES, i % 8);
@@ -412,6 +417,7 @@ static crd_backing backing_on(cradle_hugepages policy, size_t page, size_t thp, 
   return crd_backing_choose(policy, &hardware);
 }
 
+/* [backing.1], and [backing.2] where the size of transparent huge pages is not known. */
 static void huge_pages_larger_than_an_arena_are_not_asked_for(void **state) {
   (void)state;
   const size_t k = 1024, m = k * k;
@@ -434,7 +440,8 @@ static void huge_pages_larger_than_an_arena_are_not_asked_for(void **state) {
 static void what_speaks_against_huge_pages(void **state) {
   (void)state;
   cradle_hardware hardware = {.page_bytes = 4096, .thp_page_bytes = (size_t)2 << 20};
-  crd_backing backing = crd_backing_choose(CRADLE_HUGEPAGES_AUTO, &hardware), off = crd_backing_choose(CRADLE_HUGEPAGES_OFF, &hardware);
+  crd_backing backing = crd_backing_choose(CRADLE_HUGEPAGES_AUTO, &hardware),
+              off = crd_backing_choose(CRADLE_HUGEPAGES_OFF, &hardware);
   for (int mode = CRADLE_THP_UNKNOWN; mode <= CRADLE_THP_ALWAYS; mode++) {
     hardware.thp_mode = (cradle_thp_mode)mode;
     const char *doubt = crd_backing_doubt(&backing, &hardware);
@@ -443,7 +450,8 @@ static void what_speaks_against_huge_pages(void **state) {
   }
   hardware.thp_page_bytes = (size_t)32 << 20;
   backing = crd_backing_choose(CRADLE_HUGEPAGES_AUTO, &hardware);
-  assert_string_equal(crd_backing_doubt(&backing, &hardware), "the system's transparent huge pages are larger than an arena: base pages");
+  assert_string_equal(crd_backing_doubt(&backing, &hardware),
+                      "the system's transparent huge pages are larger than an arena: base pages");
 }
 
 /* --- little address space --- */

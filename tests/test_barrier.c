@@ -1,19 +1,11 @@
 /* The write barrier: an old object keeps what is stored into it alive, and a store without the barrier is found. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <cradle/cradle.h>
+#include "tests/nodes.h"
+
 #include <string.h>
 
 #define KIB ((size_t)1 << 10)
 #define TAG 3
 
-typedef struct node {
-  uint64_t header, number;
-  struct node *next;
-} node;
 typedef struct array {
   uint64_t header, length;
   uint64_t items[];
@@ -21,9 +13,9 @@ typedef struct array {
 typedef struct cell {
   uint64_t header, value;
 } cell;
-enum { NODE, REFERENCES, VALUES, CELL, TYPES };
+enum { REFERENCES = NODE + 1, VALUES, CELL, TYPES };
 static const cradle_type types[TYPES] = {
-    [NODE] = {.name = "node", .size = sizeof(node), .references = CRADLE_SLOT(node, next)},
+    [NODE] = NODE_TYPE,
     [REFERENCES] = {.name = "references",
                     .size = sizeof(array),
                     .items = CRADLE_ITEMS_REFERENCES,
@@ -37,14 +29,6 @@ static const cradle_type types[TYPES] = {
     [CELL] = {.name = "cell", .size = sizeof(cell), .values = CRADLE_SLOT(cell, value)},
 };
 
-static cradle_heap *heap;
-static cradle_mutator *mutator;
-
-static void on_misuse(void *data, const char *message) {
-  (void)data;
-  fail_msg("misuse: %s", message);
-}
-
 CRADLE_UNCHECKED_COLLECTION static int open_heap(void **state) {
   (void)state;
   cradle_options options;
@@ -53,40 +37,15 @@ CRADLE_UNCHECKED_COLLECTION static int open_heap(void **state) {
   options.type_count = TYPES;
   options.encoding = cradle_encoding_low_tags(1 << TAG);
   options.nursery_bytes = 32 * KIB;
-  options.on_misuse = on_misuse;
-  heap = cradle_heap_new(&options, NULL);
-  mutator = heap == NULL ? NULL : cradle_mutator_new(heap);
-  return mutator == NULL;
-}
-CRADLE_UNCHECKED_COLLECTION static int close_heap(void **state) {
-  (void)state;
-  cradle_mutator_free(mutator);
-  cradle_heap_free(heap);
-  return 0;
+  options.on_misuse = fail_of_misuse;
+  return start_heap(&options);
 }
 
-CRADLE_MAY_COLLECT static node *new_node(uint64_t number) {
-  node *made = cradle_new(mutator, NODE, sizeof(node));
-  made->number = number;
-  return made;
-}
-static cradle_stats read_stats(void) {
-  cradle_stats stats;
-  cradle_heap_stats(heap, &stats, sizeof stats, false);
-  return stats;
-}
-static void assert_sound(void) {
-  cradle_error error;
-  if (!cradle_heap_verify(heap, &error)) fail_msg("verify: %s", error.message);
-}
 static bool is_flagged(const void *object) {
   return ((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK;
 }
-static node *node_at(uint64_t word) {
-  return (node *)(uintptr_t)word;
-}
 
-/* [object.3] through an object's life. */
+/* [heap.3] through an object's life. */
 CRADLE_MAY_COLLECT static void the_flag_is_on_old_objects_not_remembered(void **state) {
   (void)state;
   node *holder = new_node(1);
@@ -298,14 +257,10 @@ CRADLE_MAY_COLLECT static void a_store_without_the_barrier_is_found(void **state
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_HEAP(the_flag_is_on_old_objects_not_remembered),
-      IN_HEAP(old_objects_are_remembered_once),
-      IN_HEAP(many_old_objects_hold_young_ones),
-      IN_HEAP(arrays_hold_what_is_stored),
-      IN_HEAP(values_are_stored_with_their_tag),
-      IN_HEAP(what_is_overwritten_dies),
-      IN_HEAP(two_old_objects_share_a_young_one),
-      IN_HEAP(an_old_object_holds_a_young_large_one),
+      IN_HEAP(the_flag_is_on_old_objects_not_remembered), IN_HEAP(old_objects_are_remembered_once),
+      IN_HEAP(many_old_objects_hold_young_ones),          IN_HEAP(arrays_hold_what_is_stored),
+      IN_HEAP(values_are_stored_with_their_tag),          IN_HEAP(what_is_overwritten_dies),
+      IN_HEAP(two_old_objects_share_a_young_one),         IN_HEAP(an_old_object_holds_a_young_large_one),
       IN_HEAP(a_store_without_the_barrier_is_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

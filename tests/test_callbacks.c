@@ -1,6 +1,6 @@
-/* What a callback does with its heap is refused, call by call, in a trace callback, a root callback, a destructor, an external size,
- * a weak set's swept function, a hook and a walk. No handler can go on from the middle of a collection, so a child process tries
- * each. */
+/* What a callback does with its heap is refused, call by call, in a trace callback, a root callback, a destructor, an
+ * external size, a weak set's swept function, a listener and a walk. No handler can go on from the middle of a
+ * collection, so a child process tries each. */
 #include "tests/heap_fixture.h"
 
 #include <sys/wait.h>
@@ -10,7 +10,7 @@ static fixture f;
 static vector *kept; /* old, with its barrier flag set */
 static cradle_weak_set *set;
 static uint64_t outside[4]; /* not registered with the heap */
-static void (*act)(void); /* what callbacks do; NULL: nothing */
+static void (*act)(void);   /* what callbacks do; NULL: nothing */
 
 /* --- what they do --- */
 
@@ -68,8 +68,7 @@ static void push(void) {
   while (f.m->shadow_top != f.m->shadow_limit) f.m->shadow_top++;
   cradle_push(f.m, NULL);
 }
-CRADLE_UNCHECKED_COLLECTION
-static void allocate(void) {
+CRADLE_UNCHECKED_COLLECTION static void allocate(void) {
   if (cradle_new_fast(f.m, T_PAIR, sizeof(pair)) != NULL) return; /* not refused, but it has no room */
   (void)cradle_new(f.m, T_PAIR, sizeof(pair));
 }
@@ -127,7 +126,7 @@ static void acting_swept(void *data, size_t removed) {
   (void)data, (void)removed;
   do_it();
 }
-static void acting_hook(void *data, const cradle_event *event) {
+static void acting_listener(void *data, const cradle_event *event) {
   (void)data, (void)event;
   do_it();
 }
@@ -144,8 +143,8 @@ static void walk_the_heap(cradle_mutator *m) {
 }
 
 /* Whether the call, from whichever callback is there, ends in a message with the words. */
-CRADLE_UNCHECKED_COLLECTION
-static void assert_refused(const char *who, size_t i, collection collect, const char *words) {
+CRADLE_UNCHECKED_COLLECTION static void assert_refused(const char *who, size_t i, collection collect,
+                                                       const char *words) {
   char wanted[200];
   snprintf(wanted, sizeof wanted, "%s: %s", acts[i].name, words);
   pid_t child = fork();
@@ -161,15 +160,16 @@ static void assert_refused(const char *who, size_t i, collection collect, const 
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    fail_msg("%s in %s: status %#x (0x100 not refused, 0x200 without \"%s\", 0x300 not called)", acts[i].name, who, status, wanted);
+    fail_msg("%s in %s: status %#x (0x100 not refused, 0x200 without \"%s\", 0x300 not called)", acts[i].name, who,
+             status, wanted);
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void open_fixture(void) {
+CRADLE_UNCHECKED_COLLECTION static void open_fixture(void) {
   cradle_options options;
   fixture_options(&f, &options);
   fixture_unstress(&options);
   options.verify = false; /* it calls the callbacks, too */
+  options.listener = (cradle_listener){fixture_listen, &f};
   fixture_open_with(&f, &options);
   kept = cradle_new_array(f.m, T_VECTOR, 4);
   assert_true(cradle_global_root_add(f.heap, &kept, CRADLE_KIND_REFERENCE));
@@ -188,8 +188,8 @@ static const collection collections[] = {cradle_collect_minor, cradle_collect_ma
 #define EACH_ACT(i) for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
 
 /* With a young and with an old object, in each kind of collection that calls its type's callback then. */
-CRADLE_UNCHECKED_COLLECTION
-static void refused_with_type(const char *who, const cradle_type *type, bool dies, const char *words) {
+CRADLE_UNCHECKED_COLLECTION static void refused_with_type(const char *who, const cradle_type *type, bool dies,
+                                                          const char *words) {
   open_fixture();
   uint32_t id = cradle_type_add(f.heap, type);
   for (int old = 0; old < 2; old++) {
@@ -225,57 +225,55 @@ static void free_all(cradle_mutator *m) {
   cradle_heap_free(f.heap);
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void in_destructors_of_a_heap_that_is_freed(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void in_destructors_of_a_heap_that_is_freed(void **state) {
   (void)state;
   open_fixture();
   uint32_t id = cradle_type_add(f.heap, &(cradle_type){.name = "doomed", .size = 16, .destructor = acting_destructor});
   void *object = cradle_new_registered(f.m, id, 16);
   assert_true(cradle_global_root_add(f.heap, &object, CRADLE_KIND_REFERENCE));
   EACH_ACT(i)
-    if (acts[i].of_heap) assert_refused("a destructor at the end", i, free_all, "called from a destructor");
+  if (acts[i].of_heap) assert_refused("a destructor at the end", i, free_all, "called from a destructor");
   cradle_global_root_remove(f.heap, &object);
   close_fixture();
 }
 
 static void in_external_sizes(void **state) {
   (void)state;
-  refused_with_type("an external size", &(cradle_type){.name = "sized", .size = 16, .external_size = acting_size}, false,
-                    "called from a destructor, an external-size callback");
+  refused_with_type("an external size", &(cradle_type){.name = "sized", .size = 16, .external_size = acting_size},
+                    false, "called from a destructor, an external-size callback");
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void in_root_callbacks(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void in_root_callbacks(void **state) {
   (void)state;
   open_fixture();
   cradle_root_callback_set(f.heap, acting_root, NULL);
   EACH_COLLECTION(way)
-    EACH_ACT(i) assert_refused("a root callback", i, collections[way], "called from a callback while a collection runs");
+  EACH_ACT(i) assert_refused("a root callback", i, collections[way], "called from a callback while a collection runs");
   cradle_root_callback_set(f.heap, NULL, NULL);
   close_fixture();
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void in_swept_functions(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void in_swept_functions(void **state) {
   (void)state;
   open_fixture();
   assert_true(cradle_weak_set_add(set, 1, cradle_new(f.m, T_PAIR, sizeof(pair))));
   EACH_COLLECTION(way)
-    EACH_ACT(i) assert_refused("a swept function", i, collections[way], "called from a destructor, an external-size callback or a weak "
-                                                                        "set's swept function");
+  EACH_ACT(i)
+  assert_refused("a swept function", i, collections[way],
+                 "called from a destructor, an external-size callback or a weak "
+                 "set's swept function");
   close_fixture();
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void in_hooks(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void in_listeners(void **state) {
   (void)state;
   open_fixture();
+  f.listener = acting_listener;
   for (int kind = CRADLE_EVENT_MINOR_BEGIN; kind <= CRADLE_EVENT_PAUSE; kind++) {
-    cradle_hook hook = {.function = acting_hook, .events = CRADLE_HOOK_EVENT(kind)};
-    cradle_hook_add(f.heap, &hook);
-    EACH_ACT(i) assert_refused("a hook", i, cradle_collect_compacting, "called from a listener or a hook");
-    cradle_hook_remove(f.heap, &hook);
+    f.listens_to = EVENT_BIT(kind);
+    EACH_ACT(i) assert_refused("a listener", i, cradle_collect_compacting, "called from a listener");
   }
+  f.listens_to = 0;
   close_fixture();
 }
 
@@ -288,10 +286,10 @@ static void in_walks(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(in_trace_callbacks), cmocka_unit_test(in_root_callbacks),  cmocka_unit_test(in_destructors),
-      cmocka_unit_test(in_external_sizes),  cmocka_unit_test(in_swept_functions), cmocka_unit_test(in_hooks),
-      cmocka_unit_test(in_walks),
-      cmocka_unit_test(in_destructors_of_a_heap_that_is_freed),
+      cmocka_unit_test(in_trace_callbacks), cmocka_unit_test(in_root_callbacks),
+      cmocka_unit_test(in_destructors),     cmocka_unit_test(in_external_sizes),
+      cmocka_unit_test(in_swept_functions), cmocka_unit_test(in_listeners),
+      cmocka_unit_test(in_walks),           cmocka_unit_test(in_destructors_of_a_heap_that_is_freed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "gc/heap.h"
+#include "gc/instruments/closed_runs.h"
+#include "gc/old/arena_memory.h"
 #include "gc/platform/hardware.h"
 
 #define MIB ((size_t)1 << 20)
@@ -54,8 +56,7 @@ static size_t length_of(size_t bytes) {
   return bytes - sizeof(string);
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static char *dead(size_t bytes, bool old) {
+CRADLE_UNCHECKED_COLLECTION static char *dead(size_t bytes, bool old) {
   string *text = cradle_new_array(f.m, T_STRING, length_of(bytes));
   memset(text->byte, 'x', length_of(bytes));
   cradle_push(f.m, text);
@@ -141,9 +142,9 @@ static void so_are_the_runs(void **state) {
   for (size_t i = 0; i < 200; i++) {
     const char *text = dead(10 * PAGE, i % 3 == 0);
     assert_false(can_be_read(text));
-    assert_true(f.heap->old.arenas.closed_pages <= 64 * 10);
+    assert_true(f.heap->old.arenas.closed_runs->pages <= 64 * 10);
   }
-  assert_int_equal(f.heap->old.arenas.closed_pages, 64 * 10);
+  assert_int_equal(f.heap->old.arenas.closed_runs->pages, 64 * 10);
   assert_in_range(fixture_stats(&f).arenas_in_use, 2, 3);
   fixture_close(&f);
 }
@@ -170,7 +171,7 @@ static uint32_t closed_run(crd_arenas *arenas, uint32_t pages) {
   bool clean;
   uint32_t page = crd_arenas_take(arenas, pages, 0, &clean);
   assert_int_not_equal(page, PAGE_NONE);
-  crd_arenas_close(arenas, (crd_closed_run){.page = page, .pages = pages}, 0);
+  arenas->closing->large_died(arenas, (crd_dead_large){.page = page, .pages = pages}, 0);
   assert_false(can_be_read((void *)arenas_page_address(arenas, page)));
   return page;
 }
@@ -185,6 +186,20 @@ static void open_arenas(size_t page_bytes, size_t reserved) {
   crd_hardware_detect(&hardware);
   hardware.page_bytes = page_bytes;
   assert_true(crd_arenas_init(&arenas, &options, &hardware));
+  assert_true(crd_closed_runs_init(&arenas, page_bytes));
+}
+
+static void close_arenas(void) {
+  crd_closed_runs_fini(&arenas);
+  crd_arenas_fini(&arenas);
+}
+
+/* The arenas and the ring, recounted. */
+static void assert_sound(void) {
+  uint32_t closed_pages;
+  assert_null(crd_arenas_check(&arenas));
+  assert_null(arenas.closing->check(&arenas, &closed_pages));
+  assert_int_equal(closed_pages, arenas.closed_runs->pages);
 }
 
 static void what_is_closed_makes_room_in_the_arenas(void **state) {
@@ -194,28 +209,28 @@ static void what_is_closed_makes_room_in_the_arenas(void **state) {
   arenas.limit = 2;
   closed_run(&arenas, 300);
   uint32_t second = closed_run(&arenas, 300);
-  assert_null(crd_arenas_closed_at(&arenas, arenas_page_address(&arenas, second + 300)));
-  assert_null(crd_arenas_closed_at(&arenas, arenas_page_address(&arenas, second) - 1));
-  assert_int_equal(arenas.closed_pages, 600);
+  assert_null(crd_closed_runs_at(&arenas, arenas_page_address(&arenas, second + 300)));
+  assert_null(crd_closed_runs_at(&arenas, arenas_page_address(&arenas, second) - 1));
+  assert_int_equal(arenas.closed_runs->pages, 600);
   assert_int_equal(arenas.free_count, 0);
   assert_true(crd_arenas_ensure_free(&arenas, 1)); /* the oldest one */
   assert_int_equal(arenas.free_count, 1);
-  assert_int_equal(arenas.closed_pages, 300);
-  assert_non_null(crd_arenas_closed_at(&arenas, arenas_page_address(&arenas, second)));
+  assert_int_equal(arenas.closed_runs->pages, 300);
+  assert_non_null(crd_closed_runs_at(&arenas, arenas_page_address(&arenas, second)));
   assert_false(can_be_read((void *)arenas_page_address(&arenas, second)));
   closed_run(&arenas, 300);
   uint32_t page = crd_arenas_take(&arenas, 600, 0, &clean); /* both */
   assert_int_not_equal(page, PAGE_NONE);
   assert_false(clean);
-  assert_int_equal(arenas.closed_pages, 0);
+  assert_int_equal(arenas.closed_runs->pages, 0);
   assert_true(can_be_read((void *)arenas_page_address(&arenas, page + 599)));
   assert_int_equal(crd_arenas_take(&arenas, 600, 0, &clean), PAGE_NONE);
-  assert_null(crd_arenas_check(&arenas));
-  crd_arenas_fini(&arenas);
+  assert_sound();
+  close_arenas();
 }
 
-/* The next object of the same size lies elsewhere, so that a stale reference to the last one faults for long; not without end, as
- * the metadata follows. */
+/* The next object of the same size lies elsewhere, so that a stale reference to the last one faults for long; not
+ * without end, as the metadata follows. */
 static void what_is_longer_than_an_arena_goes_round(void **state) {
   (void)state;
   open_quarantined(0);
@@ -244,11 +259,11 @@ static void what_is_closed_is_no_room_for_long_ones(void **state) {
   for (uint32_t i = 1; i < 10; i++) assert_true(crd_arenas_ensure_free(&arenas, i));
   uint32_t long_one = crd_arenas_take(&arenas, 21 * ARENA_PAGES, 0, &clean);
   assert_int_not_equal(long_one, PAGE_NONE);
-  assert_int_equal(arenas.closed_pages, 300);
+  assert_int_equal(arenas.closed_runs->pages, 300);
   assert_false(can_be_read((void *)arenas_page_address(&arenas, page)));
   assert_in_range(arenas.committed_count, 22, 30);
-  assert_null(crd_arenas_check(&arenas));
-  crd_arenas_fini(&arenas);
+  assert_sound();
+  close_arenas();
 }
 
 /* What died in a place is not told any more when something else was there. */
@@ -258,37 +273,72 @@ static void what_was_used_again_is_forgotten(void **state) {
   open_arenas(PAGE, 8);
   uint32_t first = closed_run(&arenas, 5 * ARENA_PAGES), page, count = 0;
   uintptr_t address = arenas_page_address(&arenas, first);
-  assert_int_equal(crd_arenas_closed_at(&arenas, address + 5 * ARENA_BYTES - 1)->page, first);
-  crd_arenas_forget_closed(&arenas, first + 4 * ARENA_PAGES, 1);
-  assert_null(crd_arenas_closed_at(&arenas, address + 4 * ARENA_BYTES));
-  assert_int_equal(crd_arenas_closed_at(&arenas, address + 4 * ARENA_BYTES - 1)->page, first);
+  assert_int_equal(crd_closed_runs_at(&arenas, address + 5 * ARENA_BYTES - 1)->object.page, first);
+  arenas.closing->pages_taken(&arenas, first + 4 * ARENA_PAGES, 1);
+  assert_null(crd_closed_runs_at(&arenas, address + 4 * ARENA_BYTES));
+  assert_int_equal(crd_closed_runs_at(&arenas, address + 4 * ARENA_BYTES - 1)->object.page, first);
   do {
     page = crd_arenas_take(&arenas, ARENA_PAGES, 0, &clean);
     assert_int_not_equal(page, PAGE_NONE);
-    assert_null(crd_arenas_closed_at(&arenas, arenas_page_address(&arenas, page)));
+    assert_null(crd_closed_runs_at(&arenas, arenas_page_address(&arenas, page)));
     count++;
   } while (page != first + 2 * ARENA_PAGES);
   assert_in_range(count, 1, 8);
   crd_arenas_give_back(&arenas, page, ARENA_PAGES);
   crd_arenas_quarantine(&arenas, page / ARENA_PAGES, 1, 0);
   assert_false(can_be_read((void *)(address + 2 * ARENA_BYTES)));
-  assert_null(crd_arenas_closed_at(&arenas, address + 2 * ARENA_BYTES));
-  crd_arenas_fini(&arenas);
+  assert_null(crd_closed_runs_at(&arenas, address + 2 * ARENA_BYTES));
+  close_arenas();
 
   open_arenas(PAGE, 8); /* the same of a part of an arena */
   arenas.limit = 1;
   first = closed_run(&arenas, 300);
   address = arenas_page_address(&arenas, first);
-  assert_int_equal(crd_arenas_closed_at(&arenas, address + 299 * PAGE)->page, first);
-  assert_true(crd_arenas_open_oldest(&arenas));
+  assert_int_equal(crd_closed_runs_at(&arenas, address + 299 * PAGE)->object.page, first);
+  assert_true(arenas_make_room(&arenas));
   page = crd_arenas_take(&arenas, 100, 0, &clean);
   assert_int_equal(page, first);
   crd_arenas_give_back(&arenas, page, 100);
   crd_arenas_quarantine(&arenas, page / ARENA_PAGES, 1, 0);
   assert_false(can_be_read((void *)address));
-  assert_null(crd_arenas_closed_at(&arenas, address));
-  assert_null(crd_arenas_closed_at(&arenas, address + 299 * PAGE));
-  crd_arenas_fini(&arenas);
+  assert_null(crd_closed_runs_at(&arenas, address));
+  assert_null(crd_closed_runs_at(&arenas, address + 299 * PAGE));
+  close_arenas();
+}
+
+static void assert_fault(const char *words) {
+  uint32_t closed_pages;
+  const char *fault = arenas.closing->check(&arenas, &closed_pages);
+  if (fault == NULL || strstr(fault, words) == NULL)
+    fail_msg("\"%s\", without \"%s\"", fault == NULL ? "no fault" : fault, words);
+}
+
+static void the_check_names_what_is_broken(void **state) {
+  (void)state;
+  bool clean;
+  open_arenas(PAGE, 8);
+  uint32_t first = closed_run(&arenas, 300), second = closed_run(&arenas, 100);
+  crd_closed_run *run = &arenas.closed_runs->runs[0];
+  assert_sound();
+  arenas.closed_runs->pages++;
+  assert_fault("the count of closed pages does not match their runs [closed.1]");
+  arenas.closed_runs->pages--;
+  arenas_page(&arenas, first + 299)->state = PAGE_SMALL;
+  assert_fault("a closed page is not taken, or a span's [closed.1]");
+  arenas_page(&arenas, first + 299)->state = PAGE_FREE;
+  run->object.pages = 512; /* to the end of the arena, where the second run and free pages are */
+  assert_fault("[closed.1]");
+  run->object.pages = 300;
+  assert_true(arenas_make_room(&arenas));
+  uint32_t page = crd_arenas_take(&arenas, 10, 0, &clean);
+  assert_in_range(page, first, first + 299);
+  assert_sound();
+  run->unused = 300;
+  assert_fault("a dead object's page was taken and not forgotten [closed.2]");
+  run->unused = page - first;
+  assert_sound();
+  assert_int_not_equal(second, first);
+  close_arenas();
 }
 
 /* An arena that a run is the end of goes back, and not the next one. */
@@ -300,12 +350,12 @@ static void what_ends_an_arena_is_retired_in_it(void **state) {
   assert_int_equal(last, first + 212);
   assert_true(crd_arenas_ensure_free(&arenas, 1));
   crd_arenas_give_back(&arenas, first, 212);
-  crd_arenas_retire_closed(&arenas, 1);
+  arenas_retire_closed(&arenas, 1);
   assert_false(can_be_read((void *)arenas_page_address(&arenas, first)));
-  assert_int_equal(crd_arenas_closed_at(&arenas, arenas_page_address(&arenas, last))->page, last);
+  assert_int_equal(crd_closed_runs_at(&arenas, arenas_page_address(&arenas, last))->object.page, last);
   assert_true(can_be_read((void *)arenas_page_address(&arenas, (first / ARENA_PAGES + 1) * ARENA_PAGES)));
-  assert_null(crd_arenas_check(&arenas));
-  crd_arenas_fini(&arenas);
+  assert_sound();
+  close_arenas();
 }
 
 /* Larger base pages hold other objects, too: what cannot be closed is used again at once. */
@@ -315,13 +365,13 @@ static void larger_base_pages_are_not_closed(void **state) {
   open_arenas(4 * PAGE, 8);
   uint32_t page = crd_arenas_take(&arenas, 303, 0, &clean);
   uint32_t beside = crd_arenas_take(&arenas, 1, 0, &clean);
-  crd_arenas_close(&arenas, (crd_closed_run){.page = page, .pages = 303}, 0);
+  arenas.closing->large_died(&arenas, (crd_dead_large){.page = page, .pages = 303}, 0);
   assert_true(can_be_read((void *)arenas_page_address(&arenas, page)));
   assert_true(can_be_read((void *)arenas_page_address(&arenas, beside)));
-  assert_int_equal(arenas.closed_pages, 0);
+  assert_int_equal(arenas.closed_runs->pages, 0);
   assert_int_equal(crd_arenas_take(&arenas, 303, 0, &clean), page);
   assert_false(clean);
-  crd_arenas_fini(&arenas);
+  close_arenas();
 }
 
 static size_t most_resident(void) {
@@ -331,8 +381,7 @@ static size_t most_resident(void) {
 }
 
 /* Poison does not bring the pages of a sparse object in. */
-CRADLE_UNCHECKED_COLLECTION
-static void what_was_never_touched_is_not_either(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void what_was_never_touched_is_not_either(void **state) {
   (void)state;
   for (int old = 0; old < 2; old++)
     for (int stressed = 0; stressed < 2; stressed++) {
@@ -359,7 +408,7 @@ static void what_leaves_the_ring_stays_inaccessible(void **state) {
   const char *texts[40];
   for (size_t i = 0; i < 40; i++) texts[i] = dead(400 * PAGE, false); /* two of them lie in no arena together */
   for (size_t i = 0; i < 40; i++) assert_false(can_be_read(texts[i]));
-  assert_in_range(f.heap->old.arenas.closed_pages, 2000, 8 * ARENA_PAGES);
+  assert_in_range(f.heap->old.arenas.closed_runs->pages, 2000, 8 * ARENA_PAGES);
   assert_in_range(fixture_stats(&f).arenas_committed, 0, 14);
   fixture_close(&f);
 }
@@ -387,7 +436,8 @@ static void what_is_closed_may_be_compacted(void **state) {
   fixture_close(&f);
 }
 
-/* What holds nothing and stays committed is not dropped, before a fork neither: of small objects, too, the poison is seen. */
+/* What holds nothing and stays committed is not dropped, before a fork neither: of small objects, too, the poison is
+ * seen. */
 static void what_stays_committed_is_poison(void **state) {
   (void)state;
   for (int forks = 0; forks < 2; forks++) {
@@ -451,6 +501,7 @@ int main(void) {
       cmocka_unit_test(what_is_longer_than_an_arena_goes_round),
       cmocka_unit_test(what_is_closed_is_no_room_for_long_ones),
       cmocka_unit_test(what_was_used_again_is_forgotten),
+      cmocka_unit_test(the_check_names_what_is_broken),
       cmocka_unit_test(what_ends_an_arena_is_retired_in_it),
       cmocka_unit_test(larger_base_pages_are_not_closed),
       cmocka_unit_test(what_was_never_touched_is_not_either),

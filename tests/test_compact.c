@@ -1,8 +1,10 @@
-/* Compaction by itself: which arenas it empties, in which order, and what it leaves alone. The heap is a row of arenas full of
- * objects of one size, of which each keeps as many as the test says. */
+/* Compaction by itself: which arenas it empties, in which order, and what it leaves alone. The heap is a row of arenas
+ * full of objects of one size, of which each keeps as many as the test says. */
 #include "tests/heap_fixture.h"
 
 #include "gc/heap.h"
+#include "gc/old/arena_memory.h"
+#include "gc/state.h"
 #include "gc/platform/pages.h"
 
 #define KIB 1024
@@ -85,23 +87,22 @@ static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
 }
 
 /* As many arenas as there are numbers, the first at the lowest address, each with so many KiB of objects. */
-#define SHAPE(...)                                              \
-  do {                                                          \
-    static const uint32_t live_kib_[] = {__VA_ARGS__};          \
-    fill((uint32_t)(sizeof live_kib_ / sizeof *live_kib_), 0);  \
-    thin_out(live_kib_);                                        \
+#define SHAPE(...) \
+  do { \
+    static const uint32_t live_kib_[] = {__VA_ARGS__}; \
+    fill((uint32_t)(sizeof live_kib_ / sizeof *live_kib_), 0); \
+    thin_out(live_kib_); \
   } while (0)
 
 /* As a full collection does it, with no object but those of the old generation. */
 static void compact_with(bool all) {
-  cradle_error error;
-  cradle_stats before = fixture_stats(&f);
-  crd_heap_enter(f.heap, HEAP_COLLECTING);
+  cradle_statistics before = fixture_stats(&f);
+  (void)crd_state_enter(f.heap, HEAP_COLLECTING);
   crd_compact(f.heap, all);
-  f.heap->state = HEAP_MUTATING;
-  crd_nursery_reset(f.heap);
-  if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
-  cradle_stats after = fixture_stats(&f);
+  crd_nursery_hand_out(f.heap, crd_adapt_hand_out(f.heap));
+  crd_state_leave(f.heap, HEAP_MUTATING);
+  assert_heap_sound(f.heap);
+  cradle_statistics after = fixture_stats(&f);
   assert_int_equal(after.compactions - before.compactions, 1);
   assert_int_equal(after.moved_old_objects - before.moved_old_objects, compaction.u.compact.objects);
   assert_int_equal(after.moved_old_bytes - before.moved_old_bytes, compaction.u.compact.bytes);
@@ -122,7 +123,8 @@ static void assert_moved(const char *arenas) {
     assert_int_equal(object->length, CONTENTS_BYTES);
     assert_int_equal((unsigned char)object->byte[CONTENTS_BYTES - 1], i % 251);
     bool moves = arenas[arena_of(addresses[i])] == 'm';
-    if ((object != addresses[i]) != moves) fail_msg("an object of arena %u %s", arena_of(addresses[i]), moves ? "stayed" : "moved");
+    if ((object != addresses[i]) != moves)
+      fail_msg("an object of arena %u %s", arena_of(addresses[i]), moves ? "stayed" : "moved");
     moved += moves;
   }
   assert_int_equal(compaction.u.compact.objects, moved);
@@ -173,7 +175,7 @@ static void arenas_without_anything_are_passed_over(void **state) {
 
 static void dense_arenas_stay(void **state) {
   (void)state;
-  SHAPE(1660, 1660, 1660, 1600); /* 81 %, 78 % */
+  SHAPE(1660, 1660, 1660, 1600);                               /* 81 %, 78 % */
   assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 3)); /* holes enough for all of them */
   compact();
   assert_moved("...m");
@@ -257,8 +259,8 @@ static void the_ends_of_spans_are_no_holes(void **state) {
   assert_left("..m");
 }
 
-/* Nor are places of another size: two arenas, of which each has room for all that is in the other, and none in the rest. The
- * pages around it have room for what does not fit elsewhere. */
+/* Nor are places of another size: two arenas, of which each has room for all that is in the other, and none in the
+ * rest. The pages around it have room for what does not fit elsewhere. */
 static void places_of_another_size_are_no_holes(void **state) {
   (void)state;
   enum { PAIRS = 2 * ARENA_BYTES / sizeof(pair) / 4 * 3 };
@@ -302,7 +304,8 @@ static void only_free(uint32_t count) {
   assert_int_equal(arenas->free_count, count);
 }
 
-/* Holes do not count where every object is to move, since none of what is in use is to stay; the last free arena does. */
+/* Holes do not count where every object is to move, since none of what is in use is to stay; the last free arena
+ * does. */
 static void everything_moves_where_there_is_room_for_it(void **state) {
   (void)state;
   SHAPE(600, 600);
@@ -479,10 +482,10 @@ static void it_is_due_when_a_quarter_more_is_held_than_will_be_used(void **state
 
 static uint64_t compactions_in(int times) {
   uint64_t before = fixture_stats(&f).compactions;
-  crd_heap_enter(f.heap, HEAP_COLLECTING);
+  (void)crd_state_enter(f.heap, HEAP_COLLECTING);
   for (int i = 0; i < times; i++) crd_compact_if_due(f.heap);
-  f.heap->state = HEAP_MUTATING;
-  crd_nursery_reset(f.heap);
+  crd_nursery_hand_out(f.heap, crd_adapt_hand_out(f.heap));
+  crd_state_leave(f.heap, HEAP_MUTATING);
   return fixture_stats(&f).compactions - before;
 }
 
@@ -510,7 +513,7 @@ static void in_vain_it_is_tried_more_and_more_rarely(void **state) {
   for (int i = 0; i < MOST_ARENAS; i++) cradle_unpin(f.m, pinned[i]);
   assert_int_equal(compactions_in(1), 1);
   assert_false(crd_compact_is_due(f.heap));
-  assert_int_equal(f.heap->compact_backoff, 1);
+  assert_int_equal(f.heap->compaction.backoff, 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_heap, close_heap)

@@ -1,32 +1,17 @@
-/* Control of a running heap: major collections held off, the maximum changed, hooks, and callbacks that misbehave. */
-#include "tests/heap_fixture.h"
-
-#include <sys/wait.h>
-#include <unistd.h>
+/* Control of a running heap: major collections held off, the maximum changed, and callbacks that misbehave. */
+#include "tests/one_heap.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 
-static fixture f;
-
-static int open_fixture(void **state) {
-  (void)state;
-  cradle_options options;
-  fixture_options(&f, &options);
-  options.verify = false;
-  options.major_min_bytes = f.stressed ? MIB / 4 : MIB;
-  fixture_open_with(&f, &options);
-  return 0;
+static void choose(cradle_options *options) {
+  options->verify = false;
+  options->major_min_bytes = f.stressed ? MIB / 4 : MIB;
+  options->listener = (cradle_listener){fixture_listen, &f};
 }
 
-static int close_fixture(void **state) {
-  (void)state;
-  fixture_close(&f);
-  return 0;
-}
-
-/* Keeps bytes of pairs alive for two minor collections, and drops them. Under stress, where each allocation costs a thousand
- * times as much, an eighth of the bytes. */
+/* Keeps bytes of pairs alive for two minor collections, and drops them. Under stress, where each allocation costs a
+ * thousand times as much, an eighth of the bytes. */
 static void churn(size_t bytes) {
   if (f.stressed) bytes /= 8;
   pair *list = NULL;
@@ -47,7 +32,7 @@ static void no_major_begins_while_disabled(void **state) {
   cradle_major_enable(f.m);
   churn(8 * MIB);
   for (int i = 0; i < 100; i++) (void)cradle_new_array(f.m, T_STRING, 100 * KIB);
-  cradle_stats stats = fixture_stats(&f);
+  cradle_statistics stats = fixture_stats(&f);
   assert_int_equal(stats.major_collections, 0);
   assert_int_equal(stats.major_steps, 0);
   assert_true(stats.minor_collections > 10);
@@ -68,7 +53,7 @@ static void no_stress_major_while_disabled(void **state) {
   fixture_open_with(&stressed, &options);
   cradle_major_disable(stressed.m);
   for (int i = 0; i < 100; i++) cradle_push(stressed.m, cradle_new(stressed.m, T_PAIR, sizeof(pair)));
-  cradle_stats stats = fixture_stats(&stressed);
+  cradle_statistics stats = fixture_stats(&stressed);
   assert_int_equal(stats.minor_collections, 100);
   assert_int_equal(stats.major_collections, 0);
   assert_int_equal(stats.major_steps, 0);
@@ -111,8 +96,7 @@ static void a_running_one_waits(void **state) {
   churn(MIB / 4);
   assert_int_equal(fixture_stats(&f).phase, CRADLE_PHASE_MARKING);
   assert_int_equal(fixture_stats(&f).major_steps, steps);
-  cradle_error error;
-  if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+  assert_heap_sound(f.heap);
   cradle_major_enable(f.m);
   churn(8 * MIB);
   assert_true(fixture_stats(&f).major_steps > steps);
@@ -180,7 +164,7 @@ static void what_is_dead_goes_first(void **state) {
     cradle_push(f.m, scattered[i]);
   }
   assert_true(cradle_heap_set_max(f.m, 10 * MIB, NULL));
-  cradle_stats stats = fixture_stats(&f);
+  cradle_statistics stats = fixture_stats(&f);
   assert_true(stats.arenas_committed * stats.arena_bytes <= 10 * MIB);
   assert_null(cradle_try_new_array(f.m, T_STRING, 10 * MIB));
   churn(20 * MIB);
@@ -194,7 +178,7 @@ static void it_bounds_the_threshold_and_what_is_kept(void **state) {
   string *text = cradle_new_array(f.m, T_STRING, 20 * MIB);
   CRADLE_ROOT(f.m, text);
   for (int i = 0; i < 20; i++) cradle_collect_full(f.m); /* it grows by a share each time */
-  cradle_stats before = fixture_stats(&f);
+  cradle_statistics before = fixture_stats(&f);
   assert_true(before.threshold_bytes > 28 * MIB);
   assert_true(cradle_heap_set_max(f.m, 0, NULL));
   assert_true(cradle_heap_set_max(f.m, 100 * MIB, NULL));
@@ -204,8 +188,8 @@ static void it_bounds_the_threshold_and_what_is_kept(void **state) {
   assert_true(cradle_heap_set_max(f.m, 0, NULL));
   text = NULL;
   cradle_collect_major(f.m);
-  cradle_stats after = fixture_stats(&f);
-  if (getenv("CRADLE_QUARANTINE") == NULL) /* with one, what is empty goes at once */
+  cradle_statistics after = fixture_stats(&f);
+  if (getenv("CRADLE_QUARANTINE") == NULL)                              /* with one, what is empty goes at once */
     assert_true(after.arenas_committed * after.arena_bytes > 10 * MIB); /* empty, and kept for what comes */
   assert_true(cradle_heap_set_max(f.m, 10 * MIB, NULL));
   assert_true(fixture_stats(&f).arenas_committed * after.arena_bytes <= 10 * MIB);
@@ -224,81 +208,9 @@ static void it_can_be_raised_and_lifted(void **state) {
   assert_int_equal(fixture_stats(&f).heap_max_bytes, 0);
   assert_non_null(cradle_try_new_array(f.m, T_STRING, 60 * MIB));
   assert_false(cradle_heap_set_max(f.m, 1, NULL));
-  ASSERT_MISUSE(&f, "cradle_heap_set_max: may collect, but a no-collection region is open", cradle_no_collect_begin(f.m);
+  ASSERT_MISUSE(&f, "cradle_heap_set_max: may collect, but a no-collection region is open",
+                cradle_no_collect_begin(f.m);
                 (void)!cradle_heap_set_max(f.m, 0, NULL));
-}
-
-/* --- hooks --- */
-
-typedef struct counter {
-  cradle_hook hook;
-  uint64_t seen[32];
-  int last; /* kind */
-  const struct counter *before;
-} counter;
-
-static void count(void *data, const cradle_event *event) {
-  counter *c = data;
-  c->seen[event->kind]++;
-  c->last = (int)event->kind;
-  if (c->before != NULL) assert_int_equal(c->before->last, event->kind);
-}
-
-static void add_counter(counter *c, uint32_t events, const counter *before) {
-  *c = (counter){.hook = {.function = count, .data = c, .events = events}, .before = before};
-  cradle_hook_add(f.heap, &c->hook);
-}
-
-static void hooks_see_each_kind_of_collection(void **state) {
-  (void)state;
-  static counter all, second, minors;
-  add_counter(&all, CRADLE_HOOK_MINOR | CRADLE_HOOK_MAJOR | CRADLE_HOOK_STEP | CRADLE_HOOK_COMPACT, NULL);
-  add_counter(&second, CRADLE_HOOK_MINOR | CRADLE_HOOK_MAJOR | CRADLE_HOOK_STEP | CRADLE_HOOK_COMPACT, &all);
-  add_counter(&minors, CRADLE_HOOK_EVENT(CRADLE_EVENT_MINOR_BEGIN), NULL);
-  cradle_stats before = fixture_stats(&f);
-  churn(4 * MIB);
-  cradle_collect_compacting(f.m);
-  cradle_stats stats = fixture_stats(&f);
-  assert_int_equal(all.seen[CRADLE_EVENT_MINOR_BEGIN], stats.minor_collections - before.minor_collections);
-  assert_int_equal(all.seen[CRADLE_EVENT_MINOR_END], all.seen[CRADLE_EVENT_MINOR_BEGIN]);
-  assert_int_equal(all.seen[CRADLE_EVENT_MAJOR_END], stats.major_collections - before.major_collections);
-  assert_int_equal(all.seen[CRADLE_EVENT_MAJOR_END], all.seen[CRADLE_EVENT_MAJOR_BEGIN]);
-  assert_int_equal(all.seen[CRADLE_EVENT_STEP_END], stats.major_steps - before.major_steps);
-  assert_int_equal(all.seen[CRADLE_EVENT_STEP_END], all.seen[CRADLE_EVENT_STEP_BEGIN]);
-  assert_int_equal(all.seen[CRADLE_EVENT_COMPACT_BEGIN], stats.compactions - before.compactions);
-  assert_int_equal(all.seen[CRADLE_EVENT_COMPACT_END], all.seen[CRADLE_EVENT_COMPACT_BEGIN]);
-  assert_true(all.seen[CRADLE_EVENT_COMPACT_END] > 0);
-  assert_int_equal(all.seen[CRADLE_EVENT_PAUSE], 0);
-  assert_memory_equal(all.seen, second.seen, sizeof all.seen);
-  assert_int_equal(minors.seen[CRADLE_EVENT_MINOR_BEGIN], all.seen[CRADLE_EVENT_MINOR_BEGIN]);
-  assert_int_equal(minors.seen[CRADLE_EVENT_MINOR_END], 0);
-  cradle_hook_remove(f.heap, &all.hook);
-  second.before = NULL;
-  uint64_t minor_before = second.seen[CRADLE_EVENT_MINOR_END];
-  cradle_collect_minor(f.m);
-  assert_int_equal(all.seen[CRADLE_EVENT_MINOR_END], minor_before);
-  assert_int_equal(second.seen[CRADLE_EVENT_MINOR_END], minor_before + 1);
-  cradle_hook_remove(f.heap, &minors.hook);
-  cradle_hook_remove(f.heap, &second.hook);
-  cradle_collect_minor(f.m);
-  assert_int_equal(second.seen[CRADLE_EVENT_MINOR_END], minor_before + 1);
-}
-
-static void hooks_come_after_the_listener(void **state) {
-  (void)state;
-  static counter heard, hooked;
-  memset(&heard, 0, sizeof heard);
-  fixture with;
-  cradle_options options;
-  fixture_options(&with, &options);
-  options.listener = (cradle_listener){count, &heard};
-  fixture_open_with(&with, &options);
-  hooked = (counter){.hook = {.function = count, .data = &hooked, .events = UINT32_MAX}, .before = &heard};
-  cradle_hook_add(with.heap, &hooked.hook);
-  cradle_collect_full(with.m);
-  fixture_close(&with);
-  assert_int_equal(hooked.last, CRADLE_EVENT_HEAP_DESTROYED);
-  assert_true(hooked.seen[CRADLE_EVENT_PAUSE] > 0);
 }
 
 /* A reservation that is full of what lives: no maximum that does not bind asks for room. */
@@ -313,7 +225,8 @@ static void it_can_be_lifted_where_all_addresses_are_used(void **state) {
   options.reserve_bytes = (size_t)16 << 20;
   fixture_open_with(&full, &options);
   size_t count = 0;
-  for (void *large; (large = cradle_try_new_array(full.m, T_STRING, (size_t)1 << 20)) != NULL; count++) cradle_push(full.m, large);
+  for (void *large; (large = cradle_try_new_array(full.m, T_STRING, (size_t)1 << 20)) != NULL; count++)
+    cradle_push(full.m, large);
   for (void *small; (small = cradle_try_new_array(full.m, T_STRING, 8000)) != NULL; count++) cradle_push(full.m, small);
   uint64_t before = fixture_stats(&full).major_collections;
   assert_true(cradle_heap_set_max(full.m, (size_t)1 << 40, &error));
@@ -325,7 +238,8 @@ static void it_can_be_lifted_where_all_addresses_are_used(void **state) {
   fixture_close(&full);
 }
 
-/* Memory outside of the heap counts for the pacing and not for the maximum: more of it than that is no reason to collect all the time. */
+/* Memory outside of the heap counts for the pacing and not for the maximum: more of it than that is no reason to
+ * collect all the time. */
 static void external_memory_above_the_maximum(void **state) {
   (void)state;
   fixture small;
@@ -342,30 +256,14 @@ static void external_memory_above_the_maximum(void **state) {
     cradle_external_memory(small.m, 100 * MIB);
     if (later) assert_true(cradle_heap_set_max(small.m, 32 * MIB, &error));
     for (int i = 0; i < 20; i++) cradle_collect_major(small.m); /* the threshold grows by a factor each time */
-    cradle_stats before = fixture_stats(&small);
+    cradle_statistics before = fixture_stats(&small);
     for (int i = 0; i < 300000; i++) (void)cradle_new(small.m, T_PAIR, sizeof(pair));
-    cradle_stats after = fixture_stats(&small);
+    cradle_statistics after = fixture_stats(&small);
     assert_true(after.minor_collections - before.minor_collections > 20);
     assert_true(after.major_collections - before.major_collections < 3);
     cradle_external_memory(small.m, -100 * (int64_t)MIB);
     fixture_close(&small);
   }
-}
-
-static void hooks_that_are_not(void **state) {
-  (void)state;
-  counter c = {.hook = {.function = count, .data = &c, .events = 0}};
-  ASSERT_MISUSE(&f, "cradle_hook_add: the hook has no events", cradle_hook_add(f.heap, &c.hook));
-  ASSERT_MISUSE(&f, "cradle_hook_remove: the hook was not added", cradle_hook_remove(f.heap, &c.hook));
-  c.hook.events = CRADLE_HOOK_MINOR;
-  cradle_hook_add(f.heap, &c.hook);
-  ASSERT_MISUSE(&f, "cradle_hook_add: the hook was added already", cradle_hook_add(f.heap, &c.hook));
-  fixture other;
-  fixture_open(&other);
-  ASSERT_MISUSE(&other, "cradle_hook_remove: the hook was not added", cradle_hook_remove(other.heap, &c.hook));
-  fixture_close(&other);
-  cradle_hook_remove(f.heap, &c.hook);
-  ASSERT_MISUSE(&f, "cradle_hook_remove: the hook was not added", cradle_hook_remove(f.heap, &c.hook));
 }
 
 static void ask_for_a_safepoint(void *data, const cradle_event *event) {
@@ -374,17 +272,16 @@ static void ask_for_a_safepoint(void *data, const cradle_event *event) {
   *(int *)data -= 1;
 }
 
-static void a_hook_may_ask_for_a_safepoint(void **state) {
+static void a_listener_may_ask_for_a_safepoint(void **state) {
   (void)state;
   int times = 1;
-  cradle_hook hook = {.function = ask_for_a_safepoint, .data = &times,
-                      .events = CRADLE_HOOK_EVENT(CRADLE_EVENT_MINOR_END)};
-  cradle_hook_add(f.heap, &hook);
+  f.listener = ask_for_a_safepoint, f.listener_data = &times;
+  f.listens_to = EVENT_BIT(CRADLE_EVENT_MINOR_END);
   cradle_collect_minor(f.m);
   uint64_t before = fixture_stats(&f).minor_collections;
   cradle_safepoint(f.m);
   assert_int_equal(fixture_stats(&f).minor_collections, before + 1);
-  cradle_hook_remove(f.heap, &hook);
+  f.listens_to = 0;
 }
 
 /* --- more than the address space holds --- */
@@ -395,12 +292,12 @@ typedef struct heard_notes {
 
 static void hear_notes(void *data, const cradle_event *event) {
   heard_notes *notes = data;
-  if (event->kind == CRADLE_EVENT_NOTE) strncat(notes->text, event->u.note.text, sizeof notes->text - strlen(notes->text) - 1);
+  if (event->kind == CRADLE_EVENT_NOTE)
+    strncat(notes->text, event->u.note.text, sizeof notes->text - strlen(notes->text) - 1);
 }
 
 /* What cannot be had is said, and the statistics have what there is. */
-CRADLE_UNCHECKED_COLLECTION
-static void sizes_beyond_the_address_space(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void sizes_beyond_the_address_space(void **state) {
   (void)state;
   fixture small;
   heard_notes notes = {""};
@@ -412,44 +309,39 @@ static void sizes_beyond_the_address_space(void **state) {
   options.heap_max_bytes = 1024 * MIB;
   options.listener = (cradle_listener){hear_notes, &notes};
   fixture_open_with(&small, &options);
-  assert_non_null(strstr(notes.text, "the maximum heap cannot be reached: the address space for the old generation is smaller"));
+  assert_non_null(
+      strstr(notes.text, "the maximum heap cannot be reached: the address space for the old generation is smaller"));
   assert_non_null(strstr(notes.text, "the nursery's end is lowered"));
   uint64_t nursery = fixture_stats(&small).nursery_bytes, filled = 0;
   assert_in_range(nursery, MIB, 16 * MIB);
-  for (; fixture_stats(&small).minor_collections == 0; filled += sizeof(pair)) (void)cradle_new(small.m, T_PAIR, sizeof(pair));
+  for (; fixture_stats(&small).minor_collections == 0; filled += sizeof(pair))
+    (void)cradle_new(small.m, T_PAIR, sizeof(pair));
   assert_in_range(filled, nursery / 2, nursery + 2 * sizeof(pair)); /* less of it is handed out for the pauses */
   fixture_close(&small);
 }
 
-/* --- callbacks that use the heap: no handler can go on from the middle of a collection, so a child process tries each --- */
+/* --- callbacks that use the heap: no handler can go on from the middle of a collection, so a child process tries each
+ * --- */
 
-CRADLE_UNCHECKED_COLLECTION
-static void allocating_hook(void *data, const cradle_event *event) {
+CRADLE_UNCHECKED_COLLECTION static void allocating_listener(void *data, const cradle_event *event) {
   (void)data, (void)event;
   (void)cradle_new(f.m, T_PAIR, sizeof(pair));
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void collecting_hook(void *data, const cradle_event *event) {
+CRADLE_UNCHECKED_COLLECTION static void collecting_listener(void *data, const cradle_event *event) {
   (void)data, (void)event;
   cradle_collect_minor(f.m);
 }
 
-static void typing_hook(void *data, const cradle_event *event) {
+static void typing_listener(void *data, const cradle_event *event) {
   (void)data, (void)event;
   uint32_t late = cradle_type_add(f.heap, &(cradle_type){.name = "late", .size = 16});
   fail_msg("type %u was added", late);
 }
 
-static void removing_hook(void *data, const cradle_event *event) {
-  (void)event;
-  cradle_hook_remove(f.heap, data);
-}
-
 static bool armed; /* the trace callback allocates from now on */
 
-CRADLE_UNCHECKED_COLLECTION
-static void allocating_trace(void *object, cradle_visitor *visitor) {
+CRADLE_UNCHECKED_COLLECTION static void allocating_trace(void *object, cradle_visitor *visitor) {
   cradle_visit_reference(visitor, (void **)object + 1);
   if (armed) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
 }
@@ -459,56 +351,29 @@ static void arm(void *data, const cradle_event *event) {
   armed = true;
 }
 
-/* Whether collect, in a child, ends with misuse that has the words. */
-CRADLE_UNCHECKED_COLLECTION
-static void refused_in_child(void (*collect)(cradle_mutator *), const char *words) {
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) {
-    if (FIXTURE_LANDS(&f)) {
-      collect(f.m);
-      _exit(1);
-    }
-    _exit(strstr(f.message, words) != NULL ? 0 : 2);
-  }
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status));
-  if (WEXITSTATUS(status) == 1) fail_msg("not refused: %s", words);
-  if (WEXITSTATUS(status) == 2) fail_msg("refused without \"%s\"", words);
-}
-
-/* Destructors run while hooks are told of the collection around them: each is refused with its own words. */
+/* Destructors run while a listener is told of the collection around them: each is refused with its own words. */
 static bool destructors_allocate; /* in child processes only */
-CRADLE_UNCHECKED_COLLECTION
-static void destroy_doomed(void *object) {
+CRADLE_UNCHECKED_COLLECTION static void destroy_doomed(void *object) {
   (void)object;
   if (destructors_allocate) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
 }
 
-static void nothing_hook(void *data, const cradle_event *event) {
-  (void)data, (void)event;
-}
-
-static void hooks_and_destructors(void **state) {
+static void listeners_and_destructors(void **state) {
   (void)state;
   uint32_t doomed = cradle_type_add(f.heap, &(cradle_type){.name = "doomed", .size = 16, .destructor = destroy_doomed});
-  cradle_hook hook = {.function = nothing_hook, .events = UINT32_MAX};
-  cradle_hook_add(f.heap, &hook);
+  f.listener = allocating_listener;
   for (int old = 0; old < 2; old++) {
     void *object = cradle_new_registered(f.m, doomed, 16);
     CRADLE_ROOT(f.m, object);
     if (old) cradle_collect_full(f.m);
     object = NULL;
     destructors_allocate = true;
-    refused_in_child(cradle_collect_compacting, "cradle_new: called from a destructor");
-    hook.function = allocating_hook;
-    hook.events = old ? CRADLE_HOOK_EVENT(CRADLE_EVENT_MAJOR_BEGIN) : CRADLE_HOOK_MINOR;
-    refused_in_child(cradle_collect_compacting, "cradle_new: called from a listener or a hook");
+    assert_refused_in_child(&f, cradle_collect_compacting, "cradle_new: called from a destructor");
+    f.listens_to = EVENT_BIT(old ? CRADLE_EVENT_MAJOR_BEGIN : CRADLE_EVENT_MINOR_BEGIN);
+    assert_refused_in_child(&f, cradle_collect_compacting, "cradle_new: called from a listener");
+    f.listens_to = 0;
     destructors_allocate = false;
-    hook = (cradle_hook){.next = hook.next, .function = nothing_hook, .events = UINT32_MAX};
   }
-  cradle_hook_remove(f.heap, &hook);
 }
 
 static bool walk_again(void *data, const cradle_object_info *info) {
@@ -526,29 +391,11 @@ static void walks_do_not_nest(void **state) {
   static void *kept;
   kept = cradle_new(f.m, T_PAIR, sizeof(pair));
   assert_true(cradle_global_root_add(f.heap, &kept, CRADLE_KIND_REFERENCE));
-  refused_in_child(walk_in_a_walk, "cradle_heap_walk: called from a callback of a heap walk");
+  assert_refused_in_child(&f, walk_in_a_walk, "cradle_heap_walk: called from a callback of a heap walk");
   cradle_global_root_remove(f.heap, &kept);
 }
 
-static void hooks_that_use_the_heap(void **state) {
-  (void)state;
-  for (int kind = CRADLE_EVENT_MINOR_BEGIN; kind <= CRADLE_EVENT_PAUSE; kind++) {
-    cradle_hook hook = {.function = allocating_hook, .events = CRADLE_HOOK_EVENT(kind)};
-    cradle_hook_add(f.heap, &hook);
-    refused_in_child(cradle_collect_compacting, "cradle_new: called from a listener or a hook");
-    hook.function = collecting_hook;
-    refused_in_child(cradle_collect_compacting, "cradle_collect_minor: called from a listener or a hook");
-    hook.function = typing_hook;
-    refused_in_child(cradle_collect_compacting, "cradle_type_add: called from a listener or a hook");
-    hook.function = removing_hook;
-    hook.data = &hook;
-    refused_in_child(cradle_collect_compacting, "cradle_hook_remove: called from a listener or a hook");
-    cradle_hook_remove(f.heap, &hook);
-  }
-}
-
-CRADLE_UNCHECKED_COLLECTION
-static void free_heap(cradle_mutator *m) {
+CRADLE_UNCHECKED_COLLECTION static void free_heap(cradle_mutator *m) {
   cradle_push(m, cradle_new(m, T_PAIR, sizeof(pair))); /* a stressed run that moves nothing is refused */
   cradle_collect_minor(m);
   (void)cradle_pop(m);
@@ -556,13 +403,20 @@ static void free_heap(cradle_mutator *m) {
   cradle_heap_free(f.heap);
 }
 
-/* When there is no mutator any more, too. */
-static void hooks_as_the_heap_is_freed(void **state) {
+static void listeners_that_use_the_heap(void **state) {
   (void)state;
-  cradle_hook hook = {.function = removing_hook, .data = &hook, .events = CRADLE_HOOK_EVENT(CRADLE_EVENT_HEAP_DESTROYED)};
-  cradle_hook_add(f.heap, &hook);
-  refused_in_child(free_heap, "cradle_hook_remove: called from a listener or a hook");
-  cradle_hook_remove(f.heap, &hook);
+  for (int kind = CRADLE_EVENT_MINOR_BEGIN; kind <= CRADLE_EVENT_PAUSE; kind++) {
+    f.listens_to = EVENT_BIT(kind);
+    f.listener = allocating_listener;
+    assert_refused_in_child(&f, cradle_collect_compacting, "cradle_new: called from a listener");
+    f.listener = collecting_listener;
+    assert_refused_in_child(&f, cradle_collect_compacting, "cradle_collect_minor: called from a listener");
+    f.listener = typing_listener;
+    assert_refused_in_child(&f, cradle_collect_compacting, "cradle_type_add: called from a listener");
+  }
+  f.listens_to = EVENT_BIT(CRADLE_EVENT_HEAP_DESTROYED); /* when there is no mutator any more, too */
+  assert_refused_in_child(&f, free_heap, "cradle_type_add: called from a listener");
+  f.listens_to = 0;
 }
 
 static int roots_visited, room_found;
@@ -588,37 +442,39 @@ static void no_room_for_a_root_callback(void **state) {
 /* In the marking of a major collection, which comes after the minor one has made the nursery usable again, too. */
 static void trace_callbacks_that_allocate(void **state) {
   (void)state;
-  static const cradle_event_kind kinds[] = {CRADLE_EVENT_MINOR_BEGIN, CRADLE_EVENT_MAJOR_BEGIN, CRADLE_EVENT_COMPACT_BEGIN};
+  static const cradle_event_kind kinds[] = {CRADLE_EVENT_MINOR_BEGIN, CRADLE_EVENT_MAJOR_BEGIN,
+                                            CRADLE_EVENT_COMPACT_BEGIN};
   uint32_t type = cradle_type_add(f.heap, &(cradle_type){.name = "traced", .size = 16, .trace = allocating_trace});
   void *traced = cradle_new(f.m, type, 16);
   CRADLE_ROOT(f.m, traced);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    cradle_hook hook = {.function = arm, .events = CRADLE_HOOK_EVENT(kinds[i])};
-    cradle_hook_add(f.heap, &hook);
-    refused_in_child(cradle_collect_compacting, "called from a callback while a collection runs");
-    cradle_hook_remove(f.heap, &hook);
+    f.listener = arm;
+    f.listens_to = EVENT_BIT(kinds[i]);
+    assert_refused_in_child(&f, cradle_collect_compacting, "called from a callback while a collection runs");
+    f.listens_to = 0;
     if (i == 0) cradle_collect_minor(f.m);
   }
 }
 
-#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(no_major_begins_while_disabled),
-      WITH_FIXTURE(no_stress_major_while_disabled), WITH_FIXTURE(large_objects_while_disabled),
-      WITH_FIXTURE(a_running_one_waits),            WITH_FIXTURE(requests_are_served_while_disabled),
-      WITH_FIXTURE(the_maximum_collects_although_disabled), WITH_FIXTURE(enable_without_disable),
-      WITH_FIXTURE(below_what_lives_is_refused),    WITH_FIXTURE(what_is_dead_goes_first),
+      WITH_FIXTURE(no_stress_major_while_disabled),
+      WITH_FIXTURE(large_objects_while_disabled),
+      WITH_FIXTURE(a_running_one_waits),
+      WITH_FIXTURE(requests_are_served_while_disabled),
+      WITH_FIXTURE(the_maximum_collects_although_disabled),
+      WITH_FIXTURE(enable_without_disable),
+      WITH_FIXTURE(below_what_lives_is_refused),
+      WITH_FIXTURE(what_is_dead_goes_first),
       WITH_FIXTURE(it_bounds_the_threshold_and_what_is_kept),
-      WITH_FIXTURE(it_can_be_raised_and_lifted),    WITH_FIXTURE(hooks_see_each_kind_of_collection),
-      WITH_FIXTURE(hooks_come_after_the_listener),  WITH_FIXTURE(hooks_that_are_not),
+      WITH_FIXTURE(it_can_be_raised_and_lifted),
       WITH_FIXTURE(external_memory_above_the_maximum),
       WITH_FIXTURE(it_can_be_lifted_where_all_addresses_are_used),
-      WITH_FIXTURE(a_hook_may_ask_for_a_safepoint), WITH_FIXTURE(hooks_that_use_the_heap),
-      WITH_FIXTURE(hooks_as_the_heap_is_freed),
+      WITH_FIXTURE(a_listener_may_ask_for_a_safepoint),
+      WITH_FIXTURE(listeners_that_use_the_heap),
       WITH_FIXTURE(no_room_for_a_root_callback),
-      WITH_FIXTURE(hooks_and_destructors),
+      WITH_FIXTURE(listeners_and_destructors),
       cmocka_unit_test(sizes_beyond_the_address_space),
       WITH_FIXTURE(walks_do_not_nest),
       WITH_FIXTURE(trace_callbacks_that_allocate),

@@ -1,5 +1,5 @@
-/* Heaps that are broken on purpose, one way at a time and then at random: the verifier names what is broken, where it is, and the
- * last collection. */
+/* Heaps that are broken on purpose, one way at a time and then at random: the verifier names what is broken, where it
+ * is, and the last collection. */
 #include "tests/services.h"
 
 #include "gc/heap.h"
@@ -12,7 +12,8 @@ static void open_heap(void) {
   options.verify = false; /* the tests say when */
   fixture_unstress(&options);
   fixture_open_with(&f, &options);
-  for (uint32_t i = 0; i < T_SERVICES - T_COUNT; i++) assert_int_equal(cradle_type_add(f.heap, &service_types[i]), T_COUNT + i);
+  for (uint32_t i = 0; i < T_SERVICES - T_COUNT; i++)
+    assert_int_equal(cradle_type_add(f.heap, &service_types[i]), T_COUNT + i);
 }
 
 /* The message must have the words in this order, and the last collection. */
@@ -25,13 +26,13 @@ static void assert_broken(const char *words, const char *then) {
 }
 
 /* Writes the word, expects the message, and takes the word back. */
-#define ASSERT_BREAKS(place, word, words, then)                 \
-  do {                                                          \
-    uint64_t *place_ = (uint64_t *)(place), was_ = *place_;     \
-    *place_ = (word);                                           \
-    assert_broken((words), (then));                             \
-    *place_ = was_;                                             \
-    cradle_error error_;                                        \
+#define ASSERT_BREAKS(place, word, words, then) \
+  do { \
+    uint64_t *place_ = (uint64_t *)(place), was_ = *place_; \
+    *place_ = (word); \
+    assert_broken((words), (then)); \
+    *place_ = was_; \
+    cradle_error error_; \
     if (!cradle_heap_verify(f.heap, &error_)) fail_msg("%s", error_.message); \
   } while (0)
 
@@ -52,7 +53,8 @@ static void handles_and_weak_sets_are_named(void **state) {
   assert_true(cradle_weak_set_add(set, 1, (void *)(uintptr_t)*cradle_peek(f.m, 0)));
   cradle_collect_minor(f.m);
   crd_handle_entry *entry = &f.heap->handles.entries[0];
-  ASSERT_BREAKS(&entry->word, entry->word + 8, "stale reference into the old generation, where no object is: ", "in a handle at ");
+  ASSERT_BREAKS(&entry->word, entry->word + 8,
+                "stale reference into the old generation, where no object is: ", "in a handle at ");
   uint64_t word = *cradle_peek(f.m, 0);
   assert_true(cradle_weak_set_remove(set, 1, (void *)(uintptr_t)word));
   assert_true(cradle_weak_set_add(set, 1, (void *)(uintptr_t)(word + 8)));
@@ -70,8 +72,8 @@ static void after_a_fault_nothing_is_looked_up(void **state) {
   cradle_push(f.m, cradle_new_array(f.m, T_STRING, (size_t)1 << 20));
   cradle_handle handle = cradle_handle_new(f.m, (void *)(uintptr_t)*cradle_peek(f.m, 0));
   uintptr_t unused = f.heap->old.arenas.base + f.heap->old.arenas.bytes - 4096;
-  ASSERT_BREAKS(&f.heap->handles.entries[0].word, unused, "stale reference into the old generation, where no object is: ",
-                "in a handle at ");
+  ASSERT_BREAKS(&f.heap->handles.entries[0].word, unused,
+                "stale reference into the old generation, where no object is: ", "in a handle at ");
   cradle_handle_free(f.m, handle);
   cradle_pop(f.m);
   fixture_close(&f);
@@ -107,8 +109,10 @@ static void flags_that_cannot_be_are_named(void **state) {
   values *v = (values *)(uintptr_t)*cradle_peek(f.m, 1);
   ASSERT_BREAKS(&p->header, p->header & ~HEADER_BARRIER_FLAG,
                 "is not remembered (was its header overwritten?) [heap.3]: type 0 (pair) at ", hex(p));
-  ASSERT_BREAKS(&p->header, p->header | HEADER_ID_FLAG, "has the flag of an id, but no id [identity.1]: type 0 (pair) at ", hex(p));
-  ASSERT_BREAKS(&p->header, p->header | HEADER_PINNED_FLAG, "has the pinned flag, but no pin [pin.1]: type 0 (pair) at ", hex(p));
+  ASSERT_BREAKS(&p->header, p->header | HEADER_ID_FLAG,
+                "has the flag of an id, but no id [identity.1]: type 0 (pair) at ", hex(p));
+  ASSERT_BREAKS(&p->header, p->header | HEADER_PINNED_FLAG,
+                "has the pinned flag, but no pin [pin.1]: type 0 (pair) at ", hex(p));
   ASSERT_BREAKS(&p->header, p->header | HEADER_WEAK_FLAG, "broken header 0x1100000000: ", hex(p));
   ASSERT_BREAKS(&p->header, p->header | HEADER_SLOTS_FLAG, "broken header 0x300000000: ", hex(p));
   assert_true(v->header & HEADER_SLOTS_FLAG);
@@ -123,6 +127,23 @@ static void flags_that_cannot_be_are_named(void **state) {
   f.heap->remembered.top[-1] = (uintptr_t)p;
   assert_broken("an object is remembered twice [heap.3]: type 0 (pair) at ", hex(p));
   f.heap->remembered.top--;
+  cradle_pop_many(f.m, 2);
+  fixture_close(&f);
+}
+
+/* [header.1] [header.2] */
+static void flags_depend_on_the_place(void **state) {
+  (void)state;
+  open_heap();
+  cradle_push(f.m, new_pair(&f, NULL));
+  cradle_collect_minor(f.m);
+  cradle_push(f.m, new_pair(&f, NULL));
+  pair *old = (pair *)(uintptr_t)*cradle_peek(f.m, 1), *young = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
+  ASSERT_BREAKS(&old->header, (uintptr_t)young | HEADER_FORWARDED, "broken header 0x8000", hex(old));
+  ASSERT_BREAKS(&young->header, (uintptr_t)old | HEADER_FORWARDED, "broken header 0x8000", "shadow stack, word 1 at ");
+  const uint64_t flags[] = {HEADER_BARRIER_FLAG, HEADER_WATCHED_FLAG, HEADER_PINNED_FLAG};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    ASSERT_BREAKS(&young->header, young->header | flags[i], "broken header 0x", "as an old object has");
   cradle_pop_many(f.m, 2);
   fixture_close(&f);
 }
@@ -193,10 +214,10 @@ static void a_prebuilt_array_does_not_grow(void **state) {
   ASSERT_BREAKS(&last[1], 2, "wrong length or size of type 2 (vector) at ", hex(last));
   cradle_prebuilt_remove(f.heap, last);
   ASSERT_BREAKS(&array[1], 4, "wrong length or size of type 2 (vector) at ", hex(array));
-  ASSERT_BREAKS(&first[0], T_STRING | HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG, "broken header 0x300000001 at ", hex(first));
+  ASSERT_BREAKS(&first[0], T_STRING | HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG, "broken header 0x300000001 at ",
+                hex(first));
   array[1] = 2;
-  cradle_error error;
-  if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+  assert_heap_sound(f.heap);
   array[1] = 3;
   fixture_close(&f);
 }
@@ -350,6 +371,7 @@ int main(void) {
       cmocka_unit_test(after_a_fault_nothing_is_looked_up),
       cmocka_unit_test(numbers_are_no_references),
       cmocka_unit_test(flags_that_cannot_be_are_named),
+      cmocka_unit_test(flags_depend_on_the_place),
       cmocka_unit_test(objects_fit_their_places),
       cmocka_unit_test(a_broken_object_is_named_with_its_holder),
       cmocka_unit_test(young_objects_do_not_overlap),

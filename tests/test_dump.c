@@ -1,6 +1,6 @@
-/* Heap dumps: what cannot be written, what is refused, and who else writes. tests/model_walk.c compares their contents with whole
- * random heaps, and tests/test_cradle_heap.py reads them. */
-#include "tests/heap_fixture.h"
+/* Heap dumps: what cannot be written, what is refused, and who else writes. tests/model_walk.c compares their contents
+ * with whole random heaps, and tests/test_cradle_heap.py reads them. */
+#include "tests/one_heap.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,23 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static fixture f;
-
-CRADLE_UNCHECKED_COLLECTION
-static int open_fixture(void **state) {
-  (void)state;
-  cradle_options options;
-  fixture_options(&f, &options);
-  options.verify = false; /* the tests say when */
-  fixture_open_with(&f, &options);
-  return 0;
-}
-
-CRADLE_UNCHECKED_COLLECTION
-static int close_fixture(void **state) {
-  (void)state;
-  fixture_close(&f);
-  return 0;
+static void choose(cradle_options *options) {
+  options->verify = false; /* the tests say when */
 }
 
 static pair *new_pair(void) {
@@ -127,40 +112,30 @@ static void two_dumps_to_one_file(void **state) {
   assert_int_equal(rmdir(dump_folder), 0); /* nothing else is in it */
 }
 
-/* Allocates at the write of the number that data counts down. */
-CRADLE_UNCHECKED_COLLECTION
-static bool write_and_allocate(void *data, const void *bytes, size_t count) {
-  (void)bytes, (void)count;
-  size_t *left = data;
-  if (--*left == 0) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+/* Allocates at the write of this number. */
+static size_t writes_left;
+CRADLE_UNCHECKED_COLLECTION static bool write_and_allocate(void *data, const void *bytes, size_t count) {
+  (void)data, (void)bytes, (void)count;
+  if (--writes_left == 0) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
   return true;
+}
+static void dump(cradle_mutator *m) {
+  (void)m;
+  (void)cradle_heap_dump_to(f.heap, write_and_allocate, NULL, NULL);
 }
 
 /* All that is written is, from the head to the totals. */
 static void a_dumps_writes_that_use_the_heap(void **state) {
   (void)state;
-  cradle_error error;
   pair *object = new_pair();
   CRADLE_ROOT(f.m, object);
-  size_t writes = SIZE_MAX;
-  assert_true(cradle_heap_dump_to(f.heap, write_and_allocate, &writes, &error));
-  writes = SIZE_MAX - writes;
+  writes_left = SIZE_MAX;
+  assert_true(cradle_heap_dump_to(f.heap, write_and_allocate, NULL, NULL));
+  size_t writes = SIZE_MAX - writes_left;
   assert_true(writes > 4);
   for (size_t i = 1; i <= writes; i++) {
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-      size_t left = i;
-      if (FIXTURE_LANDS(&f)) {
-        (void)cradle_heap_dump_to(f.heap, write_and_allocate, &left, &error);
-        _exit(1);
-      }
-      _exit(strstr(f.message, "cradle_new: called from a callback of a heap walk") != NULL ? 0 : 2);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    writes_left = i;
+    assert_refused_in_child(&f, dump, "cradle_new: called from a callback of a heap walk");
   }
 }
 
@@ -199,8 +174,7 @@ static void a_dump_is_never_a_standard_stream(void **state) {
 }
 
 /* Nothing is left open, nor a file begun. */
-CRADLE_UNCHECKED_COLLECTION
-static void a_dump_that_is_refused(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void a_dump_that_is_refused(void **state) {
   (void)state;
   char folder[] = "/tmp/cradle-dump-XXXXXX", path[64];
   cradle_error error;
@@ -250,16 +224,11 @@ static void a_dump_for_which_no_descriptor_is_left(void **state) {
   assert_int_equal(rmdir(folder), 0);
 }
 
-#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(a_dump_that_cannot_be_written),
-      WITH_FIXTURE(two_dumps_to_one_file),
-      WITH_FIXTURE(a_dumps_writes_that_use_the_heap),
-      WITH_FIXTURE(a_dump_that_is_refused),
-      WITH_FIXTURE(a_dump_is_never_a_standard_stream),
-      WITH_FIXTURE(a_dump_for_which_no_descriptor_is_left),
+      WITH_FIXTURE(a_dump_that_cannot_be_written),     WITH_FIXTURE(two_dumps_to_one_file),
+      WITH_FIXTURE(a_dumps_writes_that_use_the_heap),  WITH_FIXTURE(a_dump_that_is_refused),
+      WITH_FIXTURE(a_dump_is_never_a_standard_stream), WITH_FIXTURE(a_dump_for_which_no_descriptor_is_left),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

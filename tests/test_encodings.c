@@ -1,15 +1,15 @@
 /* Value encodings: references are followed and updated, immediates and tag bits are kept to the bit. */
 #include "tests/heap_fixture.h"
 
-#include "gc/value.h"
+#include "gc/object/value.h"
 
 typedef uint64_t (*box_function)(const void *object);
 
 typedef struct layout {
   const char *name;
   cradle_encoding encoding;
-  box_function box[4];        /* ways to make a reference, with its tag or type */
-  uint64_t immediates[12];    /* words that must never be taken for references */
+  box_function box[4];     /* ways to make a reference, with its tag or type */
+  uint64_t immediates[12]; /* words that must never be taken for references */
   size_t immediate_count;
 } layout;
 
@@ -49,24 +49,34 @@ static uint64_t box_luajit_userdata(const void *object) {
 #define INFINITE UINT64_C(0x7ff0000000000000)
 
 static void known_layouts(layout *layouts) {
-  layouts[0] = (layout){"plain", cradle_encoding_plain(), {box_plain}, {0}, 1};
+  layouts[0] = (layout){"plain", plain_encoding(), {box_plain}, {0}, 1};
   layouts[1] = (layout){"tag 0", cradle_encoding_low_tags(0x01), {box_plain}, {0, 1, 0x7fff3, ~UINT64_C(0), 0xe}, 5};
   layouts[2] = (layout){"tag 3", cradle_encoding_low_tags(0x08), {box_tag_3}, {0, 3, 8, 0x7fff8, DOUBLE_ONE | 1}, 5};
-  layouts[3] = (layout){"tags 0, 3, 6", cradle_encoding_low_tags(0x49), {box_plain, box_tag_3, box_tag_6},
-                        {0, 3, 6, 1, 0x7fff2, ~UINT64_C(0)}, 6};
-  layouts[4] = (layout){"clox", cradle_encoding_nan_boxing(CLOX_SIGN | CLOX_QNAN, CLOX_SIGN | CLOX_QNAN), {box_clox},
-                        {0, CLOX_QNAN | 1, CLOX_QNAN | 2, CLOX_QNAN | 3, DOUBLE_ONE, DENORMAL, INFINITE, CLOX_SIGN | DOUBLE_ONE,
-                         CLOX_SIGN | INFINITE, UINT64_C(0x7ff8000000000000)},
+  layouts[3] = (layout){"tags 0, 3, 6",
+                        cradle_encoding_low_tags(0x49),
+                        {box_plain, box_tag_3, box_tag_6},
+                        {0, 3, 6, 1, 0x7fff2, ~UINT64_C(0)},
+                        6};
+  layouts[4] = (layout){"clox",
+                        cradle_encoding_nan_boxing(CLOX_SIGN | CLOX_QNAN, CLOX_SIGN | CLOX_QNAN),
+                        {box_clox},
+                        {0, CLOX_QNAN | 1, CLOX_QNAN | 2, CLOX_QNAN | 3, DOUBLE_ONE, DENORMAL, INFINITE,
+                         CLOX_SIGN | DOUBLE_ONE, CLOX_SIGN | INFINITE, UINT64_C(0x7ff8000000000000)},
                         10};
   /* JavaScriptCore: cells have neither the number tag (the upper 15 bits) nor the other tag (2) */
-  layouts[5] = (layout){"JavaScriptCore", cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), 0), {box_plain},
-                        {0, 2, 6, 7, 0xa, UINT64_C(0xfffe000000000001), DOUBLE_ONE + (UINT64_C(1) << 49),
-                         INFINITE + (UINT64_C(1) << 49)},
-                        8};
-  layouts[6] = (layout){"LuaJIT", {.pairs = {{UINT64_C(0x1ffff) << 47, UINT64_C(0x1fff3) << 47},  /* ~12 */
-                                             {UINT64_C(0x1fffc) << 47, UINT64_C(0x1fff4) << 47},  /* ~11 .. ~8 */
-                                             {UINT64_C(0x1fffc) << 47, UINT64_C(0x1fff8) << 47}}, /* ~7 .. ~4 */
-                                   .pair_count = 3, .tag_set = 0x01, .payload_mask = (UINT64_C(1) << 47) - 1},
+  layouts[5] = (layout){
+      "JavaScriptCore",
+      cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), 0),
+      {box_plain},
+      {0, 2, 6, 7, 0xa, UINT64_C(0xfffe000000000001), DOUBLE_ONE + (UINT64_C(1) << 49), INFINITE + (UINT64_C(1) << 49)},
+      8};
+  layouts[6] = (layout){"LuaJIT",
+                        {.pairs = {{UINT64_C(0x1ffff) << 47, UINT64_C(0x1fff3) << 47},  /* ~12 */
+                                   {UINT64_C(0x1fffc) << 47, UINT64_C(0x1fff4) << 47},  /* ~11 .. ~8 */
+                                   {UINT64_C(0x1fffc) << 47, UINT64_C(0x1fff8) << 47}}, /* ~7 .. ~4 */
+                         .pair_count = 3,
+                         .tag_set = 0x01,
+                         .payload_mask = (UINT64_C(1) << 47) - 1},
                         {box_luajit_string, box_luajit_function, box_luajit_userdata},
                         {0, ~UINT64_C(0), ~UINT64_C(1) << 47, ~UINT64_C(2) << 47, (~UINT64_C(3) << 47) | 0x1000,
                          (~UINT64_C(13) << 47) | 8, DOUBLE_ONE, DENORMAL, CLOX_SIGN | DOUBLE_ONE},
@@ -76,7 +86,8 @@ enum { LAYOUTS = 7 };
 
 /* --- the test --- */
 
-/* Immediates that would be the addresses of young objects but for their tag, in a layout whose only tag of references is 0. */
+/* Immediates that would be the addresses of young objects but for their tag, in a layout whose only tag of references
+ * is 0. */
 static void tagged_words_that_look_like_addresses(void **state) {
   (void)state;
   fixture f;
@@ -99,7 +110,7 @@ static void tagged_words_that_look_like_addresses(void **state) {
   fixture_close(&f);
 }
 
-static uint64_t address_of(const layout *l, uint64_t value) {
+static uint64_t address_in(const layout *l, uint64_t value) {
   return value & l->encoding.payload_mask;
 }
 
@@ -120,7 +131,7 @@ static void check(const layout *l, const values *holder) {
     if (holder->item[i] != l->immediates[i]) fail_msg("%s: immediate %zu changed", l->name, i);
   for (size_t i = 0; i < 4 && l->box[i] != NULL; i++) {
     uint64_t value = holder->item[l->immediate_count + i];
-    const string *text = (const string *)(uintptr_t)(address_of(l, value) & ~UINT64_C(7));
+    const string *text = (const string *)(uintptr_t)(address_in(l, value) & ~UINT64_C(7));
     if (value != l->box[i](text)) fail_msg("%s: tag bits changed", l->name);
     if (cradle_type_of(text) != T_STRING || text->length != 8 + i || text->byte[0] != (char)('a' + i))
       fail_msg("%s: reference %zu leads elsewhere", l->name, i);
@@ -131,12 +142,12 @@ static void collect_and_check(fixture *f, const layout *l) {
   uint64_t rooted = l->box[0](cradle_new_array(f->m, T_VALUES, 16));
   CRADLE_ROOT_VALUE(f->m, rooted);
   for (int round = 0; round < 4; round++) {
-    fill(f, l, (values *)(uintptr_t)(address_of(l, rooted) & ~UINT64_C(7)));
+    fill(f, l, (values *)(uintptr_t)(address_in(l, rooted) & ~UINT64_C(7)));
     for (size_t i = 0; i < l->immediate_count; i++) cradle_push_word(f->m, l->immediates[i]);
     cradle_collect_minor(f->m);
     if (round % 2) cradle_collect_full(f->m);
     for (size_t i = l->immediate_count; i-- > 0;) assert_int_equal(cradle_pop_word(f->m), l->immediates[i]);
-    check(l, (const values *)(uintptr_t)(address_of(l, rooted) & ~UINT64_C(7)));
+    check(l, (const values *)(uintptr_t)(address_in(l, rooted) & ~UINT64_C(7)));
   }
   assert_true(fixture_stats(f).moved_objects >= 4);
 }
@@ -173,7 +184,7 @@ static uint64_t new_large(fixture *f, const layout *l, size_t way, char byte) {
 }
 
 static void check_large(const layout *l, uint64_t value, char byte) {
-  const string *text = (const string *)(uintptr_t)(address_of(l, value) & ~UINT64_C(7));
+  const string *text = (const string *)(uintptr_t)(address_in(l, value) & ~UINT64_C(7));
   if (cradle_type_of(text) != T_STRING || text->length != LARGE_BYTES || text->byte[0] != byte ||
       text->byte[LARGE_BYTES - 1] != byte)
     fail_msg("%s: a large object that only a value refers to is gone", l->name);
@@ -203,16 +214,17 @@ enum { CHAIN = 100 };
 
 static values *last_of_chain(const layout *l, uint64_t first) {
   uint64_t value = first;
-  for (int i = 0; i < CHAIN; i++) value = ((values *)(uintptr_t)(address_of(l, value) & ~UINT64_C(7)))->item[0];
-  return (values *)(uintptr_t)(address_of(l, value) & ~UINT64_C(7));
+  for (int i = 0; i < CHAIN; i++) value = ((values *)(uintptr_t)(address_in(l, value) & ~UINT64_C(7)))->item[0];
+  return (values *)(uintptr_t)(address_in(l, value) & ~UINT64_C(7));
 }
 
-/* The end of a chain, which marking has not come to, is moved from its item to the stack, which marking has looked at. */
+/* The end of a chain, which marking has not come to, is moved from its item to the stack, which marking has looked
+ * at. */
 static void taken_while_marking(fixture *f, const layout *l) {
   cradle_push_word(f->m, new_large(f, l, 0, 'e'));
   for (int i = 0; i <= CHAIN; i++) {
     values *holder = cradle_new_array(f->m, T_VALUES, 1);
-    cradle_init_value(f->m, holder, &holder->item[0], *cradle_peek(f->m, 0));
+    holder->item[0] = *cradle_peek(f->m, 0);
     *cradle_peek(f->m, 0) = l->box[0](holder);
   }
   cradle_collect_full(f->m);
@@ -246,14 +258,14 @@ static void old_and_large_objects_that_only_values_refer_to(void **state) {
 /* Plain words are followed without a look at the encoding, so exactly the plain encoding may count as such. */
 static void only_plain_is_plain(void **state) {
   (void)state;
-  cradle_encoding encoding = cradle_encoding_plain();
+  cradle_encoding encoding = plain_encoding();
   assert_true(crd_encoding_is_plain(&encoding));
   encoding.pair_count = 2;
   assert_false(crd_encoding_is_plain(&encoding));
-  encoding = cradle_encoding_plain();
+  encoding = plain_encoding();
   encoding.pairs[0].mask = 1;
   assert_false(crd_encoding_is_plain(&encoding));
-  encoding = cradle_encoding_plain();
+  encoding = plain_encoding();
   encoding.tag_set = 0x03;
   assert_false(crd_encoding_is_plain(&encoding));
   encoding = cradle_encoding_low_tags(0x01);
@@ -262,7 +274,7 @@ static void only_plain_is_plain(void **state) {
 
 static void constructors_leave_out_what_is_no_address(void **state) {
   (void)state;
-  assert_true(cradle_encoding_plain().payload_mask == ~UINT64_C(0));
+  assert_true(plain_encoding().payload_mask == ~UINT64_C(0));
   assert_true(cradle_encoding_low_tags(0x08).payload_mask == ~UINT64_C(7));
   cradle_encoding boxing = cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), UINT64_C(0x8000000000000000));
   assert_true(boxing.payload_mask == UINT64_C(0x0001fffffffffff8));

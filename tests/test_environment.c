@@ -1,5 +1,5 @@
-/* The environment: sizes, the option table, what is reported and how often. tests/list_options.py compares the table with
- * docs/environment.md. */
+/* The environment: sizes, the option table, what is reported and how often. tests/list_options.py compares the table
+ * with docs/environment.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 
 #include <cradle/options.h>
 #include <cradle/runtime.h>
+#include <cradle/statistics.h>
 
 #include <locale.h>
 #include <stdio.h>
@@ -16,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 
 /* --- sizes --- */
 
@@ -53,10 +53,9 @@ static void sizes_are_read(void **state) {
 }
 
 static void other_text_is_no_size(void **state) {
-  static const char *const texts[] = {"",     " ",   "KB",  "B",   "-1",   "+1",   "-4M",   " 4M",
-                                      "4M ",  "4 ",  "4MM", "4Mi", "4iB",  "12Q",  "1e400", "1e3",
-                                      "0x10", "1.",  "1.M", ".",   ".K",   "1..5", "1.5",   "0.5",
-                                      "1,5M", "inf", "nan", "1 2", "4K\n", "4P",   "4 M B"};
+  static const char *const texts[] = {"",    " ",   "KB",   "B",     "-1",  "+1",   "-4M",  " 4M", "4M ",  "4 ", "4MM",
+                                      "4Mi", "4iB", "12Q",  "1e400", "1e3", "0x10", "1.",   "1.M", ".",    ".K", "1..5",
+                                      "1.5", "0.5", "1,5M", "inf",   "nan", "1 2",  "4K\n", "4P",  "4 M B"};
   (void)state;
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) assert_no_size(texts[i]);
   assert_no_size(NULL);
@@ -93,25 +92,36 @@ static void forget_all(void) {
   forget_unknown();
 }
 
-/* Overlays fresh options with the environment; what is written on standard error goes into said. */
-static int overlay(cradle_options *options, char *said, size_t size) {
+/* Of each test, which begins without any variable and with fresh options. */
+static cradle_options options;
+static char said[4096];
+
+static int begin(void **state) {
+  (void)state;
+  forget_all();
+  cradle_options_init(&options);
+  return 0;
+}
+
+/* Overlays the options with the environment; what is written on standard error goes into said. */
+static int overlay(void) {
   int ends[2], kept = dup(STDERR_FILENO);
   assert_int_equal(pipe(ends), 0);
   fflush(stderr);
   dup2(ends[1], STDERR_FILENO);
-  int reports = cradle_options_from_environment(options);
+  int reports = cradle_options_from_environment(&options);
   dup2(kept, STDERR_FILENO);
   close(kept);
   close(ends[1]);
-  ssize_t length = read(ends[0], said, size - 1);
+  ssize_t length = read(ends[0], said, sizeof said - 1);
   said[length > 0 ? length : 0] = '\0';
   close(ends[0]);
   return reports;
 }
 
-static int overlay_fresh(cradle_options *options, char *said, size_t size) {
-  cradle_options_init(options);
-  return overlay(options, said, size);
+static int overlay_fresh(void) {
+  cradle_options_init(&options);
+  return overlay();
 }
 
 static void assert_heap_starts(const cradle_options *options) {
@@ -136,7 +146,8 @@ static void assert_same_choices(const cradle_options *a, const cradle_options *b
   assert_int_equal(a->stress_period, b->stress_period);
   assert_int_equal(a->stress_major, b->stress_major);
   assert_int_equal(a->verify, b->verify);
-  assert_true(a->stress_seed == b->stress_seed && a->stress_first == b->stress_first && a->stress_last == b->stress_last);
+  assert_true(a->stress_seed == b->stress_seed && a->stress_first == b->stress_first &&
+              a->stress_last == b->stress_last);
   assert_int_equal(a->stress_at, b->stress_at);
   assert_int_equal(a->quarantine, b->quarantine);
   assert_int_equal(a->fault_report, b->fault_report);
@@ -144,10 +155,7 @@ static void assert_same_choices(const cradle_options *a, const cradle_options *b
 }
 
 static void values_reach_the_options(void **state) {
-  cradle_options options;
-  char said[4096];
   (void)state;
-  forget_all();
   setenv("CRADLE_GC_NURSERY", "1.5MB", 1);
   setenv("CRADLE_GC_MAJOR_COLLECT", "2.25", 1);
   setenv("CRADLE_GC_GROWTH", "3", 1);
@@ -167,7 +175,7 @@ static void values_reach_the_options(void **state) {
   setenv("CRADLE_STRESS_AT", "Safepoints", 1);
   setenv("CRADLE_QUARANTINE", "8", 1);
   setenv("CRADLE_FAULTS", "altstack", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(overlay_fresh(), 0);
   assert_string_equal(said, "");
   assert_int_equal(options.nursery_bytes, 1536 << 10);
   assert_true(options.major_factor == 2.25 && options.major_growth == 3.0);
@@ -199,14 +207,13 @@ static void instruments_that_cannot_be(void **state) {
              {"CRADLE_STRESS_AT", "everywhere", "wants anywhere, allocations or safepoints"},
              {"CRADLE_QUARANTINE", "5000", "wants a whole number up to 4096"},
              {"CRADLE_FAULTS", "yes", "wants 0, 1 or altstack"}};
-  cradle_options options, fresh;
-  char said[4096];
+  cradle_options fresh;
   (void)state;
   cradle_options_init(&fresh);
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     forget_all();
     setenv(bad[i].name, bad[i].value, 1);
-    assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+    assert_int_equal(overlay_fresh(), 1);
     if (strstr(said, bad[i].name) == NULL || strstr(said, bad[i].wants) == NULL) fail_msg("%s was said", said);
     assert_same_choices(&options, &fresh);
   }
@@ -214,72 +221,69 @@ static void instruments_that_cannot_be(void **state) {
 
 /* Once, and every heap has it: set, it repeats the run. */
 static void a_drawn_seed_is_printed(void **state) {
-  cradle_options options, again;
-  char said[4096], wanted[80];
+  char wanted[80];
   (void)state;
-  forget_all();
   setenv("CRADLE_STRESS", "10", 1);
   setenv("CRADLE_STRESS_SEED", "random", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(overlay_fresh(), 0);
   assert_true(options.stress_seed != 0);
   snprintf(wanted, sizeof wanted, "CRADLE_STRESS_SEED=%ju was drawn", (uintmax_t)options.stress_seed);
   assert_non_null(strstr(said, wanted));
-  assert_int_equal(overlay_fresh(&again, said, sizeof said), 0);
-  assert_int_equal(again.stress_seed, options.stress_seed);
+  uint64_t seed = options.stress_seed;
+  assert_int_equal(overlay_fresh(), 0);
+  assert_true(options.stress_seed == seed);
   assert_string_equal(said, "");
 }
 
 static void contradicting_instruments_are_settled(void **state) {
-  cradle_options options;
-  char said[4096];
   (void)state;
-  forget_all();
   setenv("CRADLE_STRESS_SEED", "2", 1);
   setenv("CRADLE_STRESS_FIRST", "3", 1);
   setenv("CRADLE_STRESS_AT", "allocations", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 3);
+  assert_int_equal(overlay_fresh(), 3);
   assert_non_null(strstr(said, "CRADLE_STRESS_SEED=2: does nothing without CRADLE_STRESS"));
   assert_true(options.stress_seed == 0 && options.stress_first == 0 && options.stress_at == CRADLE_STRESS_ANYWHERE);
   forget_all();
   setenv("CRADLE_STRESS", "1", 1);
   setenv("CRADLE_STRESS_FIRST", "30", 1);
   setenv("CRADLE_STRESS_LAST", "20", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
-  assert_non_null(strstr(said, "CRADLE_STRESS_LAST=20: no collection lies between"));
-  assert_true(options.stress_period == 1 && options.stress_first == 0 && options.stress_last == 0);
+  assert_int_equal(overlay_fresh(), 1);
+  assert_non_null(strstr(said,
+                         "CRADLE_STRESS_LAST=20: below CRADLE_STRESS_FIRST, so that no collection would take place; "
+                         "put aside"));
+  assert_true(options.stress_period == 1 && options.stress_first == 30 && options.stress_last == 0);
   forget_all();
   setenv("CRADLE_QUARANTINE", "3", 1);
   setenv("CRADLE_HUGEPAGES", "hugetlb!", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
-  assert_non_null(strstr(said, "CRADLE_QUARANTINE needs base pages"));
-  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_OFF);
+  assert_int_equal(overlay_fresh(), 1);
+  assert_non_null(strstr(said,
+                         "CRADLE_HUGEPAGES=hugetlb!: must be auto or off with CRADLE_QUARANTINE, which needs base "
+                         "pages; put aside"));
+  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_AUTO);
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB_STRICT);
   assert_int_equal(options.fault_report, CRADLE_FAULTS_REPORTED);
 }
 
 /* What would keep the program from starting: more address space than a quarantine may take. */
 static void a_quarantine_of_large_nurseries_is_lowered(void **state) {
-  cradle_options options;
-  char said[4096];
-  (void)state;
-  forget_all();
   setenv("CRADLE_QUARANTINE", "4096", 1);
   setenv("CRADLE_GC_NURSERY", "1G", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
-  assert_non_null(strstr(said, "CRADLE_QUARANTINE=4096: above 64 GiB with nurseries of 1073741824 bytes; lowered to 62"));
+  assert_int_equal(overlay_fresh(), 1);
+  assert_non_null(strstr(
+      said, "CRADLE_QUARANTINE=4096: above 64 GiB with nurseries of CRADLE_GC_NURSERY; at most 62; that is used"));
   assert_int_equal(options.quarantine, 62);
   setenv("CRADLE_QUARANTINE", "62", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(overlay_fresh(), 0);
   assert_int_equal(options.quarantine, 62);
   setenv("CRADLE_QUARANTINE", "4096", 1);
   setenv("CRADLE_GC_NURSERY", "4K", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(overlay_fresh(), 0);
   setenv("CRADLE_GC_NURSERY", "687194767", 1); /* a hundred fit, but not when each has whole pages */
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_int_equal(overlay_fresh(), 1);
   assert_int_equal(options.quarantine, 97);
-  unsetenv("CRADLE_GC_NURSERY"); /* with any that may be chosen */
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
-  assert_non_null(strstr(said, "CRADLE_QUARANTINE=4096: above 64 GiB with nurseries of up to 33554432 bytes; lowered to 2046"));
+  unsetenv("CRADLE_GC_NURSERY"); /* the heap chooses one that fits */
+  assert_int_equal(overlay_fresh(), 0);
+  assert_int_equal(options.quarantine, 4096);
   cradle_hardware large = {.page_bytes = 4096, .l2_bytes = (size_t)64 << 20};
   options.hardware = &large;
   const size_t ring = (size_t)65 << 30;
@@ -288,22 +292,24 @@ static void a_quarantine_of_large_nurseries_is_lowered(void **state) {
     munmap(room, ring);
     cradle_heap *heap = cradle_heap_new(&options, NULL);
     assert_non_null(heap);
+    cradle_statistics stats;
+    cradle_heap_statistics(heap, &stats, sizeof stats);
+    assert_in_range(stats.nursery_bytes, 8 << 20, 16 << 20);
     cradle_heap_free(heap);
   } else {
     puts("no 65 GiB of addresses: the largest quarantine is not opened");
   }
-  forget_all();
-  cradle_options_init(&options); /* the program's, with the user's nursery */
+  begin(state); /* the program's, with the user's nursery */
   options.quarantine = 4096;
   setenv("CRADLE_GC_NURSERY", "1G", 1);
-  assert_int_equal(overlay(&options, said, sizeof said), 1);
-  assert_non_null(strstr(said, "CRADLE_GC_NURSERY=1G: above 64 GiB for a quarantine of 4096 nurseries; that is lowered to 62"));
+  assert_int_equal(overlay(), 1);
+  assert_non_null(strstr(
+      said, "the program's quarantine: above 64 GiB with nurseries of CRADLE_GC_NURSERY; at most 62; that is used"));
   assert_int_equal(options.quarantine, 62);
-  forget_all();
-  cradle_options_init(&options); /* all the program's: heap creation refuses it */
+  begin(state); /* all the program's: heap creation refuses it */
   options.quarantine = 4096;
   options.nursery_bytes = (size_t)1 << 30;
-  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_int_equal(overlay(), 0);
   assert_int_equal(options.quarantine, 4096);
 }
 
@@ -311,33 +317,29 @@ static void times_have_units(void **state) {
   static const struct {
     const char *value;
     uint64_t ns;
-  } good[] = {{"0", 0}, {"0ms", 0}, {"250us", 250000}, {"0.5ms", 500000}, {"1 MS", 1000000}, {"7ns", 7}, {"1s", 1000000000}};
-  cradle_options options;
-  char said[4096];
+  } good[] = {{"0", 0},          {"0ms", 0}, {"250us", 250000}, {"0.5ms", 500000},
+              {"1 MS", 1000000}, {"7ns", 7}, {"1s", 1000000000}};
   (void)state;
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
     forget_all();
     setenv("CRADLE_GC_PAUSE", good[i].value, 1);
-    assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+    assert_int_equal(overlay_fresh(), 0);
     assert_int_equal(options.pause_ns, good[i].ns);
   }
 }
 
 static void policies_are_for_both_regions_or_for_each(void **state) {
-  cradle_options options;
-  char said[4096];
   (void)state;
-  forget_all();
   setenv("CRADLE_HUGEPAGES", "HugeTLB", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(overlay_fresh(), 0);
   assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_HUGETLB);
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB);
   setenv("CRADLE_HUGEPAGES", "nursery=OFF,arenas=1g!", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(overlay_fresh(), 0);
   assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_OFF);
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_1G_STRICT);
   setenv("CRADLE_HUGEPAGES", "arenas=hugetlb!", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(overlay_fresh(), 0);
   assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_AUTO); /* not named, not changed */
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB_STRICT);
 }
@@ -345,8 +347,6 @@ static void policies_are_for_both_regions_or_for_each(void **state) {
 /* As docs/environment.md has them. */
 static void the_defaults_are_those_of_the_page(void **state) {
   (void)state;
-  cradle_options options;
-  cradle_options_init(&options);
   assert_int_equal(options.nursery_bytes, 0);
   assert_true(options.major_factor > 1.8199 && options.major_factor < 1.8201);
   assert_true(options.major_growth > 1.3999 && options.major_growth < 1.4001);
@@ -362,14 +362,12 @@ static void the_defaults_are_those_of_the_page(void **state) {
 }
 
 static void nothing_set_changes_nothing(void **state) {
-  cradle_options options, untouched;
-  char said[4096];
+  cradle_options untouched;
   (void)state;
-  forget_all();
   setenv("CRADLE_GC_NURSERY", "", 1);
   setenv("CRADLE_LOG", "gc:gc.log", 1);
   cradle_options_init(&untouched);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(overlay_fresh(), 0);
   assert_same_choices(&options, &untouched);
   assert_string_equal(said, "");
 }
@@ -414,14 +412,13 @@ static void bad_values_are_ignored(void **state) {
       {"CRADLE_VERIFY", "2"},
       {"CRADLE_VERIFY", "yes"},
   };
-  cradle_options options, untouched;
-  char said[4096];
+  cradle_options untouched;
   (void)state;
   cradle_options_init(&untouched);
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     forget_all();
     setenv(bad[i].name, bad[i].value, 1);
-    int reports = overlay_fresh(&options, said, sizeof said);
+    int reports = overlay_fresh();
     if (reports != 1) fail_msg("%s=%s: %d reports", bad[i].name, bad[i].value, reports);
     assert_same_choices(&options, &untouched);
     assert_non_null(strstr(said, bad[i].name));
@@ -430,27 +427,22 @@ static void bad_values_are_ignored(void **state) {
 }
 
 static void the_report_says_what_is_accepted(void **state) {
-  cradle_options options;
-  char said[4096];
   (void)state;
-  forget_all();
   setenv("CRADLE_GC_NURSERY", "12Q", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_int_equal(overlay_fresh(), 1);
   assert_string_equal(said, "cradle: CRADLE_GC_NURSERY=12Q: not accepted; "
                             "wants a size from 4K to 1G (such as 4M)\n");
   setenv("CRADLE_GC_NURSERY", "two\nlines", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_int_equal(overlay_fresh(), 1);
   assert_non_null(strstr(said, "two?lines"));
   assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
 }
 
 static void unknown_names_are_reported(void **state) {
-  cradle_options options;
-  char said[4096], long_name[400] = "CRADLE_";
+  char long_name[400] = "CRADLE_";
   (void)state;
-  forget_all();
   setenv("CRADLE_GC_NURSRY", "4M", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_int_equal(overlay_fresh(), 1);
   unsetenv("CRADLE_GC_NURSRY");
   assert_string_equal(said, "cradle: CRADLE_GC_NURSRY: unknown; did you mean CRADLE_GC_NURSERY? "
                             "(docs/environment.md lists all)\n");
@@ -458,7 +450,7 @@ static void unknown_names_are_reported(void **state) {
   setenv("CRADLE_UNHEARD_OF", "1", 1);
   memset(long_name + 7, 'X', sizeof long_name - 8);
   setenv(long_name, "1", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 2);
+  assert_int_equal(overlay_fresh(), 2);
   unsetenv("CRADLE_UNHEARD_OF");
   unsetenv(long_name);
   assert_non_null(strstr(said, "CRADLE_UNHEARD_OF: unknown (docs/environment.md lists all)\n"));
@@ -466,43 +458,35 @@ static void unknown_names_are_reported(void **state) {
 }
 
 static void each_report_is_made_once(void **state) {
-  cradle_options options;
-  char said[4096];
   (void)state;
-  forget_all();
   setenv("CRADLE_GC_MAX", "lots", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(overlay_fresh(), 1);
+  assert_int_equal(overlay_fresh(), 0);
   assert_string_equal(said, "");
   setenv("CRADLE_GC_MAX", "more", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_int_equal(overlay_fresh(), 1);
 }
 
 static void contradictions_are_settled(void **state) {
-  cradle_options options;
-  char said[4096];
   (void)state;
-  forget_all();
   setenv("CRADLE_GC_MIN", "2G", 1);
   setenv("CRADLE_GC_MAX", "1G", 1);
   setenv("CRADLE_STRESS_MAJOR", "3", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 2);
+  assert_int_equal(overlay_fresh(), 2);
   assert_int_equal(options.major_min_bytes, (size_t)1 << 30);
   assert_int_equal(options.stress_major, 0);
 }
 
 static void the_users_word_wins_over_the_embedders(void **state) {
-  cradle_options options;
-  char said[4096];
   (void)state;
-  forget_all();
-  cradle_options_init(&options);
   options.major_min_bytes = (size_t)2 << 30;
   options.stress_period = options.stress_major = 5;
   setenv("CRADLE_GC_MAX", "1G", 1);
   setenv("CRADLE_STRESS", "0", 1);
-  assert_int_equal(overlay(&options, said, sizeof said), 1);
-  assert_string_equal(said, "cradle: CRADLE_GC_MAX=1G: below the program's major_min_bytes of 2147483648, which is lowered to it\n");
+  assert_int_equal(overlay(), 2);
+  assert_string_equal(said,
+                      "cradle: the program's major_min_bytes: above CRADLE_GC_MAX; at most 1073741824; that is used\n"
+                      "cradle: the program's stress_major: does nothing without CRADLE_STRESS; put aside\n");
   assert_int_equal(options.major_min_bytes, (size_t)1 << 30);
   assert_int_equal(options.stress_major, 0);
 }
@@ -514,32 +498,35 @@ static void what_the_address_space_is_too_small_for(void **state) {
     size_t programs_max, programs_reserve, programs_nursery;
     const char *says; /* NULL: nothing */
   } cases[] = {
-      {"1G", "16M", NULL, 0, 0, 0, "CRADLE_GC_MAX=1G: the old generation has address space for 16777216 bytes only (CRADLE_GC_RESERVE)"},
-      {"100G", NULL, NULL, 0, 0, 0, "CRADLE_GC_MAX=100G: the old generation has address space for 68719476736 bytes only"},
-      {NULL, "16M", NULL, (size_t)1 << 30, 0, 0,
-       "CRADLE_GC_RESERVE=16M: too little address space for the program's maximum heap of 1073741824 bytes"},
-      {"2G", NULL, NULL, 0, (size_t)16 << 20, 0, "CRADLE_GC_MAX=2G: the old generation has"},
+      {"1G", "16M", NULL, 0, 0, 0,
+       "CRADLE_GC_MAX=1G: cannot be reached: the old generation has fewer addresses, CRADLE_GC_RESERVE; at most "
+       "16777216\n"},
+      {"100G", NULL, NULL, 0, 0, 0,
+       "CRADLE_GC_MAX=100G: cannot be reached: the old generation has fewer addresses, CRADLE_GC_RESERVE; at most "
+       "68719476736\n"},
+      {NULL, "16M", NULL, (size_t)1 << 30, 0, 0, "the program's heap_max_bytes: cannot be reached"},
+      {"2G", NULL, NULL, 0, (size_t)16 << 20, 0,
+       "CRADLE_GC_MAX=2G: cannot be reached: the old generation has fewer addresses, the program's reserve_bytes "
+       "(CRADLE_GC_RESERVE)"},
       {"64M", "64M", NULL, 0, 0, 0, NULL},
-      {"66M", "64M", "2M", 0, 0, 0, NULL}, /* beside the nursery */
+      {"66M", "64M", "2M", 0, 0, 0, NULL},                            /* beside the nursery */
       {NULL, NULL, NULL, (size_t)1 << 30, (size_t)16 << 20, 0, NULL}, /* the program's own; the log says it */
-      {NULL, "16M", "1G", 0, 0, 0, "CRADLE_GC_NURSERY=1G: more than half of the old generation's address space of 16777216 bytes"},
+      {NULL, "16M", "1G", 0, 0, 0,
+       "CRADLE_GC_NURSERY=1G: more than half of the old generation's addresses, CRADLE_GC_RESERVE; less of it may be "
+       "handed out"},
       {NULL, "16M", "8M", 0, 0, 0, NULL},
-      {NULL, "16M", NULL, 0, 0, (size_t)9 << 20, "CRADLE_GC_RESERVE=16M: less than twice the program's nursery of 9437184 bytes"},
+      {NULL, "16M", NULL, 0, 0, (size_t)9 << 20, "the program's nursery_bytes: more than half"},
       {NULL, NULL, NULL, 0, (size_t)16 << 20, (size_t)9 << 20, NULL},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    cradle_options options;
-    char said[4096];
-    forget_all();
-    cradle_options_init(&options);
+    begin(state);
     options.heap_max_bytes = cases[i].programs_max;
     options.nursery_bytes = cases[i].programs_nursery;
     if (cases[i].programs_reserve != 0) options.reserve_bytes = cases[i].programs_reserve;
     if (cases[i].max != NULL) setenv("CRADLE_GC_MAX", cases[i].max, 1);
     if (cases[i].reserve != NULL) setenv("CRADLE_GC_RESERVE", cases[i].reserve, 1);
     if (cases[i].nursery != NULL) setenv("CRADLE_GC_NURSERY", cases[i].nursery, 1);
-    int reports = overlay(&options, said, sizeof said);
+    int reports = overlay();
     if (reports != (cases[i].says != NULL)) fail_msg("case %zu: %d reports: %s", i, reports, said);
     if (cases[i].says != NULL && strstr(said, cases[i].says) == NULL) fail_msg("case %zu: %s", i, said);
     if (cases[i].max != NULL) assert_true(options.heap_max_bytes >= (size_t)64 << 20);
@@ -554,31 +541,30 @@ static void a_maximum_has_room_for_nursery_and_arenas(void **state) {
     size_t programs_max, programs_nursery, max_after, nursery_after;
     const char *says; /* NULL: nothing */
   } cases[] = {
-      {"4K", NULL, 0, 0, 5 * MIB, 5 * MIB / 8, "CRADLE_GC_MAX=4K: too small for the nursery and two arenas; raised to 5242880"},
-      {"5242878", NULL, 0, 0, 5 * MIB, 5 * MIB / 8, "CRADLE_GC_MAX=5242878: too small for the nursery and two arenas; raised to"},
-      {"5M", NULL, 0, 0, 5 * MIB, 5 * MIB / 8, NULL},
-      {"37748735", NULL, 0, 0, 36 * MIB - 1, 9 * MIB / 2 - 1, NULL},
-      {"36M", NULL, 0, 0, 36 * MIB, 0, NULL}, /* every nursery that the heap may choose */
-      {"8M", "16M", 0, 0, 20 * MIB, 16 * MIB, "CRADLE_GC_MAX=8M: too small for the nursery and two arenas; raised to 20971520"},
-      {"7M", NULL, 0, 16 * MIB, 20 * MIB, 16 * MIB, "CRADLE_GC_MAX=7M: too small for the nursery and two arenas; raised to 20971520"},
+      {"4K", NULL, 0, 0, 5 * MIB, 0,
+       "CRADLE_GC_MAX=4K: too small for the nursery and two arenas; at least 5242880; that is used"},
+      {"5242878", NULL, 0, 0, 5 * MIB, 0, "CRADLE_GC_MAX=5242878: too small for the nursery and two arenas"},
+      {"5M", NULL, 0, 0, 5 * MIB, 0, NULL}, /* the heap chooses a nursery that fits */
+      {"4K", "16M", 0, 0, 20 * MIB, 16 * MIB, "CRADLE_GC_MAX=4K: too small for the nursery and two arenas; at least"},
+      {"8M", "16M", 0, 0, 8 * MIB, 0,
+       "CRADLE_GC_NURSERY=16M: leaves no room for two arenas in CRADLE_GC_MAX; put aside"},
+      {"7M", NULL, 0, 16 * MIB, 7 * MIB, 0,
+       "the program's nursery_bytes: leaves no room for two arenas in CRADLE_GC_MAX; put aside"},
       {"20M", "16M", 0, 0, 20 * MIB, 16 * MIB, NULL},
       {"5M", "1048569", 0, 0, 5 * MIB, MIB - 7, NULL}, /* which is rounded up to whole words */
-      {"5242879", "1048569", 0, 0, 5 * MIB, MIB - 7, "CRADLE_GC_MAX=5242879: too small"},
+      {"5242879", "1048569", 0, 0, 5 * MIB, 0, "CRADLE_GC_NURSERY=1048569: leaves no room"},
       {NULL, "64M", 64 * MIB, 0, 64 * MIB, 0,
-       "CRADLE_GC_NURSERY=64M: leaves no room for two arenas in the program's maximum heap of 67108864 bytes; put aside"},
+       "CRADLE_GC_NURSERY=64M: leaves no room for two arenas in the program's heap_max_bytes (CRADLE_GC_MAX); put "
+       "aside"},
       {NULL, "60M", 64 * MIB, 0, 64 * MIB, 60 * MIB, NULL},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    cradle_options options;
-    char said[4096];
-    forget_all();
-    cradle_options_init(&options);
+    begin(state);
     options.heap_max_bytes = cases[i].programs_max;
     options.nursery_bytes = cases[i].programs_nursery;
     if (cases[i].max != NULL) setenv("CRADLE_GC_MAX", cases[i].max, 1);
     if (cases[i].nursery_wanted != NULL) setenv("CRADLE_GC_NURSERY", cases[i].nursery_wanted, 1);
-    overlay(&options, said, sizeof said);
+    overlay();
     if (options.heap_max_bytes != cases[i].max_after || options.nursery_bytes != cases[i].nursery_after)
       fail_msg("case %zu: maximum %zu, nursery %zu", i, options.heap_max_bytes, options.nursery_bytes);
     bool is_said = cases[i].says == NULL ? said[0] == '\0' : strstr(said, cases[i].says) != NULL;
@@ -588,13 +574,10 @@ static void a_maximum_has_room_for_nursery_and_arenas(void **state) {
 }
 
 static void a_minimum_is_lowered_to_the_maximum_that_is_raised(void **state) {
-  cradle_options options;
-  char said[4096];
   (void)state;
-  forget_all();
   setenv("CRADLE_GC_MAX", "1", 1);
   setenv("CRADLE_GC_MIN", "5M", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 1);
+  assert_int_equal(overlay_fresh(), 1);
   assert_int_equal(options.major_min_bytes, (size_t)5 << 20);
   assert_heap_starts(&options);
 }
@@ -610,79 +593,67 @@ static uintptr_t free_gigabyte(void) {
 
 /* The user's pages where the program's own options have no place for them. */
 static void pages_that_the_program_has_no_place_for(void **state) {
-  cradle_options options;
-  char said[4096];
-  (void)state;
-  forget_all();
-  cradle_options_init(&options);
   options.quarantine = 4;
   setenv("CRADLE_HUGEPAGES", "hugetlb", 1);
-  assert_int_equal(overlay(&options, said, sizeof said), 1);
-  assert_non_null(strstr(said, "CRADLE_HUGEPAGES=hugetlb: the program's quarantine needs base pages for the nursery, and gets them"));
-  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_OFF);
+  assert_int_equal(overlay(), 1);
+  assert_non_null(strstr(said, "CRADLE_HUGEPAGES=hugetlb: must be auto or off with the program's quarantine "
+                               "(CRADLE_QUARANTINE), which needs base pages; put aside"));
+  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_AUTO);
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB);
   assert_int_equal(options.fault_report, CRADLE_FAULTS_LEFT);
   assert_heap_starts(&options);
-  forget_all();
-  cradle_options_init(&options); /* the program's own contradiction */
+  begin(state); /* the program's own contradiction */
   options.quarantine = 4;
   options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB;
-  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_int_equal(overlay(), 0);
   assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_HUGETLB);
   uintptr_t base = free_gigabyte();
   cradle_options_init(&options);
   options.base_address = (void *)(base + ((uintptr_t)2 << 20));
   options.reserve_bytes = (size_t)64 << 20;
   setenv("CRADLE_HUGEPAGES", "arenas=1g", 1);
-  assert_int_equal(overlay(&options, said, sizeof said), 1);
-  assert_non_null(strstr(said, "CRADLE_HUGEPAGES=arenas=1g: the program's base_address is no multiple of 1 GiB"));
-  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB);
+  assert_int_equal(overlay(), 1);
+  assert_non_null(strstr(said, "CRADLE_HUGEPAGES=arenas=1g: pages of 1 GiB need a base_address that is a multiple of 1 "
+                               "GiB; put aside"));
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_AUTO);
   assert_heap_starts(&options);
   cradle_options_init(&options);
   options.base_address = (void *)(base + ((uintptr_t)2 << 20));
   setenv("CRADLE_HUGEPAGES", "1g!", 1);
-  assert_int_equal(overlay(&options, said, sizeof said), 1);
-  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB_STRICT);
+  assert_int_equal(overlay(), 1);
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_AUTO);
   cradle_options_init(&options);
   options.base_address = (void *)base;
-  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_int_equal(overlay(), 0);
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_1G_STRICT);
 }
 
 static void contradictions_of_the_embedder_stay(void **state) {
-  cradle_options options;
-  char said[4096];
   (void)state;
-  forget_all();
-  cradle_options_init(&options);
   options.major_min_bytes = 2000;
   options.heap_max_bytes = 1000;
   options.stress_major = 5;
-  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_int_equal(overlay(), 0);
   assert_int_equal(options.major_min_bytes, 2000);
   assert_int_equal(options.stress_major, 5);
 }
 
 static void options_of_another_version_are_left_alone(void **state) {
-  cradle_options options, before;
-  char said[4096];
+  cradle_options before;
   (void)state;
-  forget_all();
   setenv("CRADLE_GC_NURSERY", "1M", 1);
   cradle_options_init(&options);
   options.size -= 8;
   before = options;
-  assert_int_equal(overlay(&options, said, sizeof said), 0);
+  assert_int_equal(overlay(), 0);
   assert_same_choices(&options, &before);
 }
 
 static void numbers_do_not_depend_on_the_locale(void **state) {
-  cradle_options options;
-  char said[4096];
   (void)state;
-  forget_all();
   if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL) print_message("no locale with a decimal comma\n");
   setenv("CRADLE_GC_MAJOR_COLLECT", "1.5", 1);
-  assert_int_equal(overlay_fresh(&options, said, sizeof said), 0);
+  assert_int_equal(overlay_fresh(), 0);
   assert_true(options.major_factor == 1.5);
   assert_size("1.5K", 1536);
   setlocale(LC_ALL, "C");
@@ -702,34 +673,36 @@ static void rows_are_complete(void **state) {
   cradle_options_list(row_is_complete, NULL);
 }
 
+#define TEST(name) cmocka_unit_test_setup(name, begin)
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sizes_are_read),
-      cmocka_unit_test(other_text_is_no_size),
-      cmocka_unit_test(overflow_is_no_size),
-      cmocka_unit_test(values_reach_the_options),
-      cmocka_unit_test(instruments_that_cannot_be),
-      cmocka_unit_test(a_drawn_seed_is_printed),
-      cmocka_unit_test(contradicting_instruments_are_settled),
-      cmocka_unit_test(a_quarantine_of_large_nurseries_is_lowered),
-      cmocka_unit_test(times_have_units),
-      cmocka_unit_test(policies_are_for_both_regions_or_for_each),
-      cmocka_unit_test(the_defaults_are_those_of_the_page),
-      cmocka_unit_test(nothing_set_changes_nothing),
-      cmocka_unit_test(bad_values_are_ignored),
-      cmocka_unit_test(the_report_says_what_is_accepted),
-      cmocka_unit_test(unknown_names_are_reported),
-      cmocka_unit_test(each_report_is_made_once),
-      cmocka_unit_test(contradictions_are_settled),
-      cmocka_unit_test(the_users_word_wins_over_the_embedders),
-      cmocka_unit_test(what_the_address_space_is_too_small_for),
-      cmocka_unit_test(a_maximum_has_room_for_nursery_and_arenas),
-      cmocka_unit_test(a_minimum_is_lowered_to_the_maximum_that_is_raised),
-      cmocka_unit_test(pages_that_the_program_has_no_place_for),
-      cmocka_unit_test(contradictions_of_the_embedder_stay),
-      cmocka_unit_test(options_of_another_version_are_left_alone),
-      cmocka_unit_test(numbers_do_not_depend_on_the_locale),
-      cmocka_unit_test(rows_are_complete),
+      TEST(sizes_are_read),
+      TEST(other_text_is_no_size),
+      TEST(overflow_is_no_size),
+      TEST(values_reach_the_options),
+      TEST(instruments_that_cannot_be),
+      TEST(a_drawn_seed_is_printed),
+      TEST(contradicting_instruments_are_settled),
+      TEST(a_quarantine_of_large_nurseries_is_lowered),
+      TEST(times_have_units),
+      TEST(policies_are_for_both_regions_or_for_each),
+      TEST(the_defaults_are_those_of_the_page),
+      TEST(nothing_set_changes_nothing),
+      TEST(bad_values_are_ignored),
+      TEST(the_report_says_what_is_accepted),
+      TEST(unknown_names_are_reported),
+      TEST(each_report_is_made_once),
+      TEST(contradictions_are_settled),
+      TEST(the_users_word_wins_over_the_embedders),
+      TEST(what_the_address_space_is_too_small_for),
+      TEST(a_maximum_has_room_for_nursery_and_arenas),
+      TEST(a_minimum_is_lowered_to_the_maximum_that_is_raised),
+      TEST(pages_that_the_program_has_no_place_for),
+      TEST(contradictions_of_the_embedder_stay),
+      TEST(options_of_another_version_are_left_alone),
+      TEST(numbers_do_not_depend_on_the_locale),
+      TEST(rows_are_complete),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Ephemerons: a value lives with its key. test_watching.c stores into them while marking. */
 #include "tests/services.h"
 
-#include "gc/services.h"
+#include "gc/death/services.h"
 
 static void a_value_lives_with_its_key(void **state) {
   (void)state;
@@ -178,8 +178,7 @@ static void pairs_that_change_while_marking(void **state) {
       cradle_store(f.m, table, &table->item[i].value, value);
     }
     uint64_t random = 1;
-    for (int round = 0; round < 30; round++)
-      do {
+    for (int round = 0; round < 30; round++) do {
         for (int n = 0; n < 3; n++) {
           random = random * 6364136223846793005u + 1442695040888963407u;
           size_t i = random >> 33 & 0xffff, j = random >> 49;
@@ -194,8 +193,7 @@ static void pairs_that_change_while_marking(void **state) {
           cradle_store(f.m, spare, &spare->key, NULL);
           cradle_store(f.m, spare, &spare->value, NULL);
         }
-        cradle_error error;
-        if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+        assert_heap_sound(f.heap);
       } while (!cradle_collect_step(f.m, 0));
     for (size_t i = 0; i < COUNT; i++) {
       assert_int_equal(cradle_type_of(table->item[i].key), T_PAIR);
@@ -236,8 +234,7 @@ static void values_that_change_their_holder_while_marking(void **state) {
         }
         shift++;
       } while (!cradle_collect_step(f.m, 0));
-      cradle_error error;
-      if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+      assert_heap_sound(f.heap);
     }
     for (size_t i = 0; i < count; i++) {
       ephemeron *e = holders->item[i];
@@ -372,8 +369,7 @@ static void a_pair_that_is_cut_off_while_its_key_comes_back(void **state) {
         cut++;
       }
       poll(&f, 400);
-      cradle_error error;
-      if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+      assert_heap_sound(f.heap);
       assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 1);
     }
     fixture_close(&f);

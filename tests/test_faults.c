@@ -1,5 +1,5 @@
-/* Reports of faults, and manners among signal handlers. Each case is a child that faults; its standard error and its end are
- * looked at. */
+/* Reports of faults, and manners among signal handlers. Each case is a child that faults; its standard error and its
+ * end are looked at. */
 #include "tests/heap_fixture.h"
 
 #include <fcntl.h>
@@ -46,8 +46,7 @@ __attribute__((no_sanitize("address"), no_sanitize("undefined"), noinline)) stat
   return (uintptr_t)*(pair *const volatile *)&object->rest;
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static pair *stale(void) {
+CRADLE_UNCHECKED_COLLECTION static pair *stale(void) {
   pair *object = cradle_new(m, T_PAIR, sizeof(pair));
   cradle_push(m, object);
   cradle_collect_minor(m);
@@ -161,8 +160,7 @@ static void yield(void) {
   if (lives) use((pair *)(void *)beside);
   put("came back\n");
 }
-CRADLE_UNCHECKED_COLLECTION
-static void runs_on_an_object(void) {
+CRADLE_UNCHECKED_COLLECTION static void runs_on_an_object(void) {
   static char room[65536];
   enum { STACK_BYTES = 256 << 10 };
   struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -538,8 +536,7 @@ static void the_stack_outlives_a_heap_that_ends_elsewhere(void) {
 }
 
 /* The reference is read from an object that has gone, and so is poison; the processor tells no address. */
-CRADLE_UNCHECKED_COLLECTION
-static void die_of_poison(void) {
+CRADLE_UNCHECKED_COLLECTION static void die_of_poison(void) {
   start(CRADLE_FAULTS_REPORTED, 1, 0);
   cradle_push(m, cradle_new(m, T_PAIR, sizeof(pair)));
   cradle_collect_minor(m);
@@ -575,11 +572,13 @@ static int end_of(void (*child)(void)) {
 }
 
 static void assert_died_by(int status, int number) {
-  if (!WIFSIGNALED(status) || WTERMSIG(status) != number) fail_msg("the child ended with status %#x, having said: %s", status, said);
+  if (!WIFSIGNALED(status) || WTERMSIG(status) != number)
+    fail_msg("the child ended with status %#x, having said: %s", status, said);
 }
 
 static void assert_exit(int status, int code) {
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != code) fail_msg("the child ended with status %#x, having said: %s", status, said);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != code)
+    fail_msg("the child ended with status %#x, having said: %s", status, said);
 }
 
 static size_t times(const char *words) {

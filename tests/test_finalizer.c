@@ -1,9 +1,6 @@
 /* Finalizers, destructors and external sizes. */
 #include "tests/services.h"
 
-#include "gc/platform/pages.h"
-#include "gc/services.h"
-
 /* --- finalizers --- */
 
 static void a_dead_object_comes_back_once(void **state) {
@@ -93,7 +90,8 @@ static void it_can_be_registered_again(void **state) {
 /* Drains the queue; the numbers that come out are written to order. */
 static size_t drain(fixture *f, uint64_t *order, size_t most) {
   size_t count = 0;
-  for (final *object; (object = cradle_finalizer_next(f->m, QUEUE)) != NULL && count < most;) order[count++] = object->number;
+  for (final *object; (object = cradle_finalizer_next(f->m, QUEUE)) != NULL && count < most;)
+    order[count++] = object->number;
   return count;
 }
 
@@ -101,7 +99,8 @@ static size_t drain(fixture *f, uint64_t *order, size_t most) {
 typedef struct edge {
   size_t from, to;
 } edge;
-static void order_of(fixture *f, int way, size_t count, const edge *edges, size_t edge_count, uint64_t *order) CRADLE_MAY_COLLECT {
+static void order_of(fixture *f, int way, size_t count, const edge *edges, size_t edge_count, uint64_t *order)
+    CRADLE_MAY_COLLECT {
   vector *all = cradle_new_array(f->m, T_VECTOR, count);
   CRADLE_ROOT(f->m, all);
   for (size_t i = 0; i < count; i++) {
@@ -127,13 +126,13 @@ static void referrers_come_first(void **state) {
     size_t edge_count;
     uint64_t order[6];
   } cases[] = {
-      {4, {{0, 0}}, 0, {0, 1, 2, 3}},                              /* unrelated: registration order */
-      {3, {{2, 1}, {1, 0}}, 2, {2, 1, 0}},                         /* a chain, the last registered leads */
+      {4, {{0, 0}}, 0, {0, 1, 2, 3}},      /* unrelated: registration order */
+      {3, {{2, 1}, {1, 0}}, 2, {2, 1, 0}}, /* a chain, the last registered leads */
       {3, {{0, 1}, {1, 2}}, 2, {0, 1, 2}},
-      {4, {{3, 1}, {3, 0}, {1, 2}, {0, 2}}, 4, {3, 1, 0, 2}},      /* a diamond: as the slots have them */
-      {2, {{0, 1}, {1, 0}}, 2, {0, 1}},                            /* cycles: registration order */
+      {4, {{3, 1}, {3, 0}, {1, 2}, {0, 2}}, 4, {3, 1, 0, 2}}, /* a diamond: as the slots have them */
+      {2, {{0, 1}, {1, 0}}, 2, {0, 1}},                       /* cycles: registration order */
       {3, {{0, 2}, {2, 1}, {1, 0}}, 3, {0, 1, 2}},
-      {3, {{0, 2}, {2, 1}, {1, 2}}, 3, {0, 1, 2}},                 /* entered at its last member */
+      {3, {{0, 2}, {2, 1}, {1, 2}}, 3, {0, 1, 2}},                               /* entered at its last member */
       {5, {{4, 3}, {3, 4}, {3, 1}, {1, 2}, {2, 1}, {2, 0}}, 6, {3, 4, 1, 2, 0}}, /* two cycles and an end */
       {1, {{0, 0}}, 1, {0}},
   };
@@ -183,8 +182,10 @@ static void random_graphs_come_in_order(void **state) {
     for (size_t i = 0; i < COUNT; i++)
       for (size_t j = i + 1; j < COUNT; j++) {
         size_t earlier = order[i], later = order[j];
-        if (reaches[later][earlier] && !reaches[earlier][later]) fail_msg("%zu came before %zu, which leads to it", earlier, later);
-        if (reaches[later][earlier] && earlier > later) fail_msg("a cycle out of registration order: %zu, %zu", earlier, later);
+        if (reaches[later][earlier] && !reaches[earlier][later])
+          fail_msg("%zu came before %zu, which leads to it", earlier, later);
+        if (reaches[later][earlier] && earlier > later)
+          fail_msg("a cycle out of registration order: %zu, %zu", earlier, later);
       }
     fixture_close(&f);
   }
@@ -211,7 +212,7 @@ static void a_finalizer_may_allocate_resurrect_and_longjmp(void **state) {
       CRADLE_ROOT(f.m, object);
       done++;
       for (int n = 0; n < 300; n++) (void)new_pair(&f, NULL); /* it collects on the way */
-      (void)new_final(&f, 1000, NULL);                         /* and dies with work for another one */
+      (void)new_final(&f, 1000, NULL);                        /* and dies with work for another one */
       cradle_store(f.m, saved, &saved->item[object->number % 100], object);
       if (object->number % 3 == 0) longjmp(landing, 1);
       if (done > 400) break;
@@ -277,60 +278,6 @@ static void many_in_several_queues(void **state) {
   fixture_close(&f);
 }
 
-static void large_nursery(cradle_options *options) {
-  options->nursery_bytes = 64 << 20;
-}
-
-/* SIZE_MAX where the system does not tell. */
-static size_t resident_in(const crd_word_stack *stack) {
-  crd_pages_backing backing;
-  return crd_pages_backing_of(stack->base, word_stack_committed(stack), &backing) ? backing.resident_bytes : SIZE_MAX;
-}
-
-/* The stacks that finalizers use. */
-static size_t resident_in_all(const fixture *f) {
-  const crd_services *s = f->heap->services;
-  const crd_word_stack *stacks[] = {&s->fresh,           &s->lists[REGISTERED_FINALIZER].words, &s->queues[QUEUE - 1].words,
-                                    &s->minor.candidates, &s->minor.ordered,                     &s->major.candidates,
-                                    &s->major.ordered};
-  size_t bytes = 0;
-  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) bytes += resident_in(stacks[i]);
-  return bytes;
-}
-
-/* What lists and queues held once is not resident for ever, and what they hold stays. */
-static void lists_give_their_memory_back(void **state) {
-  (void)state;
-  fixture f;
-  services_open_with(&f, large_nursery);
-  if (!f.stressed) {
-    enum { COUNT = 200000, KEPT = 1000, WAITING = 500 };
-    vector *keep = cradle_new_array(f.m, T_VECTOR, KEPT);
-    CRADLE_ROOT(f.m, keep);
-    for (size_t i = 0; i < COUNT; i++) {
-      final *object = new_final(&f, i, NULL);
-      if (i < KEPT) cradle_store(f.m, keep, &keep->item[i], object);
-    }
-    cradle_collect_minor(f.m);
-    const crd_word_stack *candidates = &f.heap->services->minor.candidates;
-    size_t full = resident_in_all(&f);
-    bool told = resident_in(candidates) != SIZE_MAX;
-    cradle_collect_major(f.m);
-    if (told) assert_int_equal(resident_in(candidates), 0); /* more than a mebibyte goes with each major collection */
-    for (size_t i = 0; i < COUNT - KEPT - WAITING; i++) assert_non_null(cradle_finalizer_next(f.m, QUEUE));
-    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAITING);
-    cradle_collect_compacting(f.m);
-    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAITING);
-    while (cradle_finalizer_next(f.m, QUEUE) != NULL) continue;
-    cradle_collect_compacting(f.m);
-    if (told) assert_in_range(resident_in_all(&f), 0, full / 32);
-    keep = NULL;
-    cradle_collect_compacting(f.m);
-    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), KEPT);
-  }
-  fixture_close(&f);
-}
-
 static void all_are_queued_at_the_end_of_a_program(void **state) {
   (void)state;
   fixture f;
@@ -379,64 +326,6 @@ static void a_destructor_runs_once(void **state) {
     assert_int_equal(closed, 1);
     assert_int_equal(kept, 1); /* when the heap is freed */
   }
-}
-
-/* An object that owns memory which its trace callback reads. */
-typedef struct owner {
-  uint64_t header;
-  void **memory;
-} owner;
-static int traced_destroyed;
-
-static void free_memory(void *object) {
-  owner *o = object;
-  free(o->memory);
-  o->memory = NULL;
-}
-static void trace_memory(void *object, cradle_visitor *visitor) {
-  owner *o = object;
-  if (o->memory != NULL)
-    cradle_visit_reference(visitor, o->memory);
-  else
-    traced_destroyed++;
-}
-
-/* Neither the verifier nor a minor collection that looks at all old objects traces what has been destroyed. */
-static void what_was_destroyed_is_not_traced(void **state) {
-  (void)state;
-  enum { OWNERS = 1000 };
-  fixture f;
-  services_open(&f);
-  uint32_t type = cradle_type_add(f.heap, &(cradle_type){.name = "owner", .size = sizeof(owner), .trace = trace_memory,
-                                                         .destructor = free_memory});
-  {
-    vector *owners = cradle_new_array(f.m, T_VECTOR, OWNERS);
-    CRADLE_ROOT(f.m, owners);
-    for (size_t i = 0; i < OWNERS; i++) {
-      void **memory = calloc(1, sizeof *memory);
-      assert_non_null(memory);
-      owner *o = cradle_new_registered(f.m, type, sizeof(owner));
-      o->memory = memory;
-      cradle_store(f.m, owners, &owners->item[i], o);
-    }
-    cradle_collect_minor(f.m);
-    owners = NULL;
-    traced_destroyed = 0;
-    const crd_services *services = f.heap->services;
-    bool complete = false, between = false;
-    while (!complete) {
-      complete = cradle_collect_step(f.m, 0);
-      if (f.heap->major.phase != MAJOR_CLEARING || services->stage != STAGE_DESTRUCTORS) continue;
-      cradle_error error;
-      if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
-      f.heap->remember_all = true;
-      cradle_collect_minor(f.m);
-      between = true;
-    }
-    assert_true(between || f.stressed);
-    assert_int_equal(traced_destroyed, 0);
-  }
-  fixture_close(&f);
 }
 
 /* Freed while a major collection is anywhere: each destructor runs once all the same. */
@@ -495,8 +384,7 @@ static jmp_buf out;
 enum { ALLOCATES, COLLECTS, READS_WEAK_SETS, LEAVES };
 static int crime;
 
-CRADLE_UNCHECKED_COLLECTION
-static void commit_a_crime(void *object) {
+CRADLE_UNCHECKED_COLLECTION static void commit_a_crime(void *object) {
   (void)object;
   if (victim == NULL) return;
   fixture *f = victim;
@@ -507,8 +395,8 @@ static void commit_a_crime(void *object) {
   if (crime == LEAVES) longjmp(out, 1);
 }
 
-/* Refused with a message. The heap is in the middle of a collection then, and fit for nothing: the handler of a real program ends
- * it, and this test leaves it where it is. */
+/* Refused with a message. The heap is in the middle of a collection then, and fit for nothing: the handler of a real
+ * program ends it, and this test leaves it where it is. */
 static void a_destructor_that_uses_the_heap_is_refused(void **state) {
   (void)state;
   for (crime = ALLOCATES; crime <= LEAVES; crime++)
@@ -516,7 +404,8 @@ static void a_destructor_that_uses_the_heap_is_refused(void **state) {
       static fixture left[(LEAVES + 1) * BY_STEPS];
       fixture *f = &left[crime * BY_STEPS + way];
       services_open(f);
-      uint32_t type = cradle_type_add(f->heap, &(cradle_type){.name = "criminal", .size = 16, .destructor = commit_a_crime});
+      uint32_t type =
+          cradle_type_add(f->heap, &(cradle_type){.name = "criminal", .size = 16, .destructor = commit_a_crime});
       victim = NULL;
       (void)cradle_new_registered(f->m, type, 16);
       age_for(f, way);
@@ -575,7 +464,8 @@ static void what_objects_own_is_not_taken_away(void **state) {
   fixture_close(&f);
 }
 
-/* Callbacks that answer nonsense count as the most that is counted, and nothing of it stays when the objects are gone. */
+/* Callbacks that answer nonsense count as the most that is counted, and nothing of it stays when the objects are
+ * gone. */
 static void external_sizes_do_not_wrap_around(void **state) {
   (void)state;
   const uint64_t most = UINT64_C(1) << 60;
@@ -617,15 +507,16 @@ static void pressure_brings_collections_forward(void **state) {
       (void)new_file(&f, &closed, 20000);
       cradle_external_pressure(f.m, 20000);
     }
-    assert_true(fixture_stats(&f).minor_collections >= minors + 50); /* the nursery of 64 KiB is worth three buffers */
+    /* the nursery of 64 KiB is worth three buffers */
+    assert_true(fixture_stats(&f).minor_collections >= minors + 50);
     assert_true(closed >= 290);
     assert_true(fixture_stats(&f).external_bytes <= 100000);
   }
   fixture_close(&f);
 }
 
-/* Between two increments its header may say where it is in the order instead of its flags: nobody gets to see it then, and the
- * verifier knows, also where something dead leads to it. */
+/* Between two increments its header may say where it is in the order instead of its flags: nobody gets to see it then,
+ * and the verifier knows, also where something dead leads to it. */
 static void what_is_on_its_way_back_is_not_seen(void **state) {
   (void)state;
   enum { LENGTH = 3000 };
@@ -646,8 +537,7 @@ static void what_is_on_its_way_back_is_not_seen(void **state) {
     chain = dead = NULL;
     uint64_t steps = 0, clearing = 0;
     while (!cradle_collect_step(f.m, 0) || steps == 0) {
-      cradle_error error;
-      if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+      assert_heap_sound(f.heap);
       steps++;
       if (fixture_stats(&f).phase != CRADLE_PHASE_CLEARING) continue;
       clearing++;
@@ -664,46 +554,6 @@ static void what_is_on_its_way_back_is_not_seen(void **state) {
     int length = 0;
     for (const pair *p = object->to; p != NULL; p = p->first) length++;
     assert_int_equal(length, LENGTH);
-  }
-  fixture_close(&f);
-}
-
-/* When the time is over as soon as it is looked at, an increment does as many of them as there are between two looks. */
-static void many_finalizers_are_due_over_many_increments(void **state) {
-  (void)state;
-  enum { DUE = 20 * PACE_ENTRIES };
-  fixture f;
-  services_open(&f);
-  {
-    vector *due = cradle_new_array(f.m, T_VECTOR, DUE);
-    CRADLE_ROOT(f.m, due);
-    for (size_t i = 0; i < DUE; i++) {
-      final *object = new_final(&f, i, new_pair(&f, NULL)); /* which leads on to what is dead: their order matters */
-      cradle_store(f.m, due, &due->item[i], object);
-    }
-    cradle_collect_major(f.m);
-    due = NULL;
-    const crd_services *services = f.heap->services;
-    const crd_death *death = &services->major;
-    size_t candidate = 0, watched = 0, waiting = 0, steps[STAGE_NONE + 1] = {0};
-    while (!cradle_collect_step(f.m, 0) || waiting == 0) {
-      size_t done = candidate > death->candidate ? candidate - death->candidate : death->candidate - candidate;
-      steps[services->stage]++;
-      if (services->stage >= STAGE_FIND && services->stage <= STAGE_QUEUE) {
-        assert_true(done <= PACE_ENTRIES);
-        assert_true(death->watched - watched <= PACE_ENTRIES);
-      }
-      assert_true(cradle_finalizer_waiting(f.m, QUEUE) - waiting <= PACE_ENTRIES);
-      candidate = death->candidate;
-      watched = death->watched;
-      waiting = cradle_finalizer_waiting(f.m, QUEUE);
-    }
-    assert_int_equal(waiting, DUE);
-    if (!f.stressed) { /* which does increments of its own between these */
-      assert_true(steps[STAGE_FIND] >= DUE / PACE_ENTRIES);
-      assert_true(steps[STAGE_REACH] >= 2 * DUE / PACE_ENTRIES); /* watched, then reached */
-      assert_true(steps[STAGE_QUEUE] >= DUE / PACE_ENTRIES);
-    }
   }
   fixture_close(&f);
 }
@@ -753,10 +603,8 @@ int main(void) {
       cmocka_unit_test(a_finalizer_may_allocate_resurrect_and_longjmp),
       cmocka_unit_test(what_it_leads_to_is_marked),
       cmocka_unit_test(many_in_several_queues),
-      cmocka_unit_test(lists_give_their_memory_back),
       cmocka_unit_test(all_are_queued_at_the_end_of_a_program),
       cmocka_unit_test(a_destructor_runs_once),
-      cmocka_unit_test(what_was_destroyed_is_not_traced),
       cmocka_unit_test(a_heap_that_is_freed_half_way),
       cmocka_unit_test(what_a_finalizer_brings_back_is_not_destroyed),
       cmocka_unit_test(a_destructor_that_uses_the_heap_is_refused),
@@ -765,7 +613,6 @@ int main(void) {
       cmocka_unit_test(what_objects_own_is_not_taken_away),
       cmocka_unit_test(pressure_brings_collections_forward),
       cmocka_unit_test(what_is_on_its_way_back_is_not_seen),
-      cmocka_unit_test(many_finalizers_are_due_over_many_increments),
       cmocka_unit_test(misuse_of_finalizers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

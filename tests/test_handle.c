@@ -1,23 +1,12 @@
 /* Handles: they hold and find their objects, are used up in no order, and say what is wrong with a stale one. */
 #include "tests/moving.h"
+#include "tests/one_heap.h"
 
-static fixture f;
 static heard_note note = {.about = "handles"};
 
-static int open_fixture(void **state) {
-  (void)state;
-  cradle_options options;
-  fixture_options(&f, &options);
-  options.listener = (cradle_listener){hear_note, &note};
+static void choose(cradle_options *options) {
+  options->listener = (cradle_listener){hear_note, &note};
   note.text[0] = '\0';
-  fixture_open_with(&f, &options);
-  return 0;
-}
-
-static int close_fixture(void **state) {
-  (void)state;
-  fixture_close(&f);
-  return 0;
 }
 
 static string *new_numbered(size_t number) CRADLE_MAY_COLLECT {
@@ -72,7 +61,8 @@ static void a_handle_can_be_pointed_elsewhere(void **state) {
   cradle_handle_free(f.m, handle);
 }
 
-/* Opened, freed and pointed elsewhere at random, with collections and increments of marking between, against an array. */
+/* Opened, freed and pointed elsewhere at random, with collections and increments of marking between, against an
+ * array. */
 static void handles_at_random(void **state) {
   (void)state;
   enum { COUNT = 3000, STEPS = 40000 };
@@ -142,13 +132,14 @@ static void a_number_is_not_given_out_again(void **state) {
   assert_int_equal(f.heap->handles.used, 1); /* all the same entry */
 }
 
-/* Freed handles of young objects leave their entries to others before any collection; those that are open stay listed. */
+/* Freed handles of young objects leave their entries to others before any collection; those that are open stay
+ * listed. */
 static void freed_entries_serve_without_a_collection(void **state) {
   (void)state;
   enum { KEPT = 16, ROUNDS = 10000 };
   cradle_handle kept[KEPT], first = 0;
   string *s = new_numbered(0);
-  assert_true(cradle_immortal(f.m, s));
+  cradle_handle holder = cradle_handle_new(f.m, s);
   for (size_t i = 0; i < ROUNDS; i++) {
     cradle_handle handle = cradle_handle_new(f.m, s);
     if (i == 0) first = handle;
@@ -166,6 +157,7 @@ static void freed_entries_serve_without_a_collection(void **state) {
   for (size_t i = 0; i < 200; i++) assert_int_equal(number_of(cradle_handle_get(f.m, more[i])), i);
   for (size_t i = 0; i < KEPT; i++) cradle_handle_free(f.m, kept[i]);
   for (size_t i = 0; i < 200; i++) cradle_handle_free(f.m, more[i]);
+  cradle_handle_free(f.m, holder);
 }
 
 /* An entry whose generations are used up stays out of use. */
@@ -189,10 +181,8 @@ static void without_room_there_is_no_handle(void **state) {
   pair *p = cradle_new(f.m, T_PAIR, sizeof(pair));
   f.heap->handles.used = f.heap->handles.capacity = UINT32_MAX;
   cradle_handle handle = cradle_handle_new(f.m, p);
-  bool immortal = cradle_immortal(f.m, p);
   f.heap->handles.used = f.heap->handles.capacity = 0;
   assert_int_equal(handle, 0);
-  assert_false(immortal);
   assert_int_equal(fixture_stats(&f).handles, 0);
 }
 
@@ -214,7 +204,6 @@ static void misuse_is_named(void **state) {
   ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, open + (UINT64_C(2) << 32)));
   ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (uint32_t)open));
   assert_int_equal(number_of(cradle_handle_get(f.m, open)), 2);
-  ASSERT_MISUSE(&f, "cradle_immortal: the object is NULL", assert_true(cradle_immortal(f.m, NULL)));
   cradle_handle_free(f.m, open);
   cradle_handle_free(f.m, again);
 }
@@ -227,29 +216,10 @@ static void open_handles_at_the_heaps_end_are_told(void **state) {
   options.listener = (cradle_listener){hear_note, &note};
   fixture_open_with(&ending, &options);
   for (int i = 0; i < 3; i++) assert_int_not_equal(cradle_handle_new(ending.m, NULL), 0);
-  assert_true(cradle_immortal(ending.m, cradle_new(ending.m, T_PAIR, sizeof(pair))));
   note.text[0] = '\0';
   fixture_close(&ending);
   assert_string_equal(note.text, "handles are still open as their heap is freed");
   assert_int_equal(note.got, 3);
-}
-
-static void an_immortal_object_lives_as_long_as_the_heap(void **state) {
-  (void)state;
-  for (size_t i = 0; i < 100; i++) assert_true(cradle_immortal(f.m, new_numbered(i)));
-  vector *large = cradle_new_array(f.m, T_VECTOR, 10000);
-  CRADLE_ROOT(f.m, large);
-  assert_true(cradle_immortal(f.m, large));
-  pair *child = cradle_new(f.m, T_PAIR, sizeof(pair));
-  cradle_store(f.m, large, &large->item[5000], child);
-  uint64_t large_id = cradle_id(f.m, large);
-  large = NULL;
-  for (int round = 0; round < 3; round++) everything_moves(&f);
-  large = cradle_object_of_id(f.m, large_id);
-  assert_non_null(large);
-  assert_int_equal(cradle_type_of(large->item[5000]), T_PAIR);
-  assert_true(fixture_stats(&f).old_bytes >= 100 * 24 + 80000);
-  assert_int_equal(fixture_stats(&f).handles, 0); /* nobody forgot to free one */
 }
 
 static void the_verifier_finds_handles_that_are_wrong(void **state) {
@@ -272,22 +242,19 @@ static void the_verifier_finds_handles_that_are_wrong(void **state) {
   cradle_handle_free(f.m, handle);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(a_handle_holds_and_finds_its_object),
-      TEST(a_handle_can_be_pointed_elsewhere),
-      TEST(handles_at_random),
-      TEST(a_handle_behind_where_marking_is),
-      TEST(a_number_is_not_given_out_again),
-      TEST(freed_entries_serve_without_a_collection),
-      TEST(generations_do_not_begin_again),
-      TEST(without_room_there_is_no_handle),
-      TEST(misuse_is_named),
-      TEST(open_handles_at_the_heaps_end_are_told),
-      TEST(an_immortal_object_lives_as_long_as_the_heap),
-      TEST(the_verifier_finds_handles_that_are_wrong),
+      WITH_FIXTURE(a_handle_holds_and_finds_its_object),
+      WITH_FIXTURE(a_handle_can_be_pointed_elsewhere),
+      WITH_FIXTURE(handles_at_random),
+      WITH_FIXTURE(a_handle_behind_where_marking_is),
+      WITH_FIXTURE(a_number_is_not_given_out_again),
+      WITH_FIXTURE(freed_entries_serve_without_a_collection),
+      WITH_FIXTURE(generations_do_not_begin_again),
+      WITH_FIXTURE(without_room_there_is_no_handle),
+      WITH_FIXTURE(misuse_is_named),
+      WITH_FIXTURE(open_handles_at_the_heaps_end_are_told),
+      WITH_FIXTURE(the_verifier_finds_handles_that_are_wrong),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,8 +45,7 @@ static void put(const char *name, const char *text) {
   fclose(file);
 }
 
-static void put_cache(unsigned cpu, unsigned index, const char *level, const char *type,
-                      const char *size) {
+static void put_cache(unsigned cpu, unsigned index, const char *level, const char *type, const char *size) {
   const char *names[] = {"level", "type", "size"}, *texts[] = {level, type, size};
   for (size_t i = 0; i < 3; i++) {
     char path[256];
@@ -179,6 +178,7 @@ static void garbled_levels_and_types_tell_nothing(void **state) {
 
 /* --- nothing there --- */
 
+/* [hardware.1] */
 static void empty_tree_gives_defaults(void **state) {
   (void)state;
   cradle_hardware hardware = detect();
@@ -269,9 +269,8 @@ static void process_that_disabled_thp_except_advised_has_madvise(void **state) {
 
 static void meminfo_tells_the_pool(void **state) {
   (void)state;
-  put("proc/meminfo",
-      "MemTotal:       16384 kB\nHugePages_Total:      12\nHugePages_Free:        7\n"
-      "Hugepagesize:       2048 kB\nHugetlb:           24576 kB\n");
+  put("proc/meminfo", "MemTotal:       16384 kB\nHugePages_Total:      12\nHugePages_Free:        7\n"
+                      "Hugepagesize:       2048 kB\nHugetlb:           24576 kB\n");
   cradle_hardware hardware = detect();
   assert_int_equal(hardware.pool_page_bytes, 2 * MIB);
   assert_int_equal(hardware.pool_pages_free, 7);

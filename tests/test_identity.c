@@ -1,18 +1,9 @@
 /* Identity hashes and ids: stable over every kind of move, distinct, gone with the dead. */
 #include "tests/moving.h"
+#include "tests/one_heap.h"
 
-static fixture f;
-
-static int open_fixture(void **state) {
-  (void)state;
-  fixture_open(&f);
-  return 0;
-}
-
-static int close_fixture(void **state) {
-  (void)state;
-  fixture_close(&f);
-  return 0;
+static void choose(cradle_options *options) {
+  (void)options;
 }
 
 /* A vector of so many pairs, on top of the shadow stack. */
@@ -184,14 +175,15 @@ static void the_dead_have_no_id_before_they_are_swept(void **state) {
   cradle_pop(f.m);
 }
 
-/* Between marking and sweeping what marking did not reach is dead; what a finalizer leads to is so until it is brought back. */
+/* Between marking and sweeping what marking did not reach is dead; what a finalizer leads to is so until it is brought
+ * back. */
 static void the_dead_have_no_id_while_some_come_back(void **state) {
   (void)state;
   enum { COUNT = 1000, GIVEN_UP = 100 };
   static uint64_t ids[COUNT];
   static uint32_t hashes[COUNT];
-  uint32_t type =
-      cradle_type_add(f.heap, &(cradle_type){.name = "final", .size = 16, .references = UINT64_C(1) << 1, .finalizer = 1});
+  uint32_t type = cradle_type_add(
+      f.heap, &(cradle_type){.name = "final", .size = 16, .references = UINT64_C(1) << 1, .finalizer = 1});
   void **final = cradle_new_registered(f.m, type, 16);
   CRADLE_ROOT(f.m, final);
   for (size_t i = 0; i < COUNT; i++) { /* a chain: it comes back an object at a time */
@@ -351,23 +343,21 @@ static void an_address_map_is_a_map(void **state) {
   crd_address_map_fini(&map);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(a_hash_survives_every_move),
-      TEST(a_hashed_object_is_like_any_other),
-      TEST(the_first_hashes_differ_and_repeat_in_the_next_run),
-      TEST(a_hash_is_never_zero),
-      TEST(an_id_belongs_to_one_object_for_life),
-      TEST(the_dead_have_no_id),
-      TEST(the_dead_have_no_id_before_they_are_swept),
-      TEST(the_dead_have_no_id_while_some_come_back),
-      TEST(an_object_found_by_its_id_while_marking_lives),
-      TEST(ids_that_never_were),
-      TEST(an_id_never_comes_back),
-      TEST(without_room_there_is_no_id),
-      TEST(the_verifier_finds_ids_that_are_wrong),
+      WITH_FIXTURE(a_hash_survives_every_move),
+      WITH_FIXTURE(a_hashed_object_is_like_any_other),
+      WITH_FIXTURE(the_first_hashes_differ_and_repeat_in_the_next_run),
+      WITH_FIXTURE(a_hash_is_never_zero),
+      WITH_FIXTURE(an_id_belongs_to_one_object_for_life),
+      WITH_FIXTURE(the_dead_have_no_id),
+      WITH_FIXTURE(the_dead_have_no_id_before_they_are_swept),
+      WITH_FIXTURE(the_dead_have_no_id_while_some_come_back),
+      WITH_FIXTURE(an_object_found_by_its_id_while_marking_lives),
+      WITH_FIXTURE(ids_that_never_were),
+      WITH_FIXTURE(an_id_never_comes_back),
+      WITH_FIXTURE(without_room_there_is_no_id),
+      WITH_FIXTURE(the_verifier_finds_ids_that_are_wrong),
       cmocka_unit_test(an_address_map_is_a_map),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Stress modes, the quarantine, what a heap says about an address, and the verifier's words for a heap that was broken on
- * purpose. */
+/* Stress modes, the quarantine, what a heap says about an address, and the verifier's words for a heap that was broken
+ * on purpose. */
 #include "tests/heap_fixture.h"
 
 #include "gc/heap.h"
@@ -24,8 +24,8 @@ static pair *new_pair(void) {
 
 #define POINTS 1000
 /* At which of so many allocations collections took place. */
-CRADLE_UNCHECKED_COLLECTION
-static size_t collected_at(uint64_t period, uint64_t seed, uint64_t first, uint64_t last, bool at[POINTS]) {
+CRADLE_UNCHECKED_COLLECTION static size_t collected_at(uint64_t period, uint64_t seed, uint64_t first, uint64_t last,
+                                                       bool at[POINTS]) {
   cradle_options options;
   plain_options(&options);
   options.stress_period = period;
@@ -55,8 +55,7 @@ static void every_nth_allocation(void **state) {
 }
 
 /* Code that takes the fast path alone must meet the collections as well: it is refused, and comes to cradle_new. */
-CRADLE_UNCHECKED_COLLECTION
-static void the_fast_path_alone_is_refused(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void the_fast_path_alone_is_refused(void **state) {
   (void)state;
   cradle_options options;
   plain_options(&options);
@@ -130,8 +129,7 @@ static void bounds_leave_the_one_collection(void **state) {
   }
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void only_at_safepoints(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void only_at_safepoints(void **state) {
   (void)state;
   cradle_options options;
   plain_options(&options);
@@ -148,8 +146,7 @@ static void only_at_safepoints(void **state) {
 }
 
 /* Each collection does an increment of a major one, and every k-th moves the old objects, and leaves poison behind. */
-CRADLE_UNCHECKED_COLLECTION
-static void every_increment_and_every_old_object(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void every_increment_and_every_old_object(void **state) {
   (void)state;
   cradle_options options;
   plain_options(&options);
@@ -164,9 +161,10 @@ static void every_increment_and_every_old_object(void **state) {
     for (size_t i = 0; i < 10; i++) (void)new_pair();
     assert_true(fixture_stats(&f).major_steps >= before + 10);
     assert_true(*cradle_peek(f.m, 0) != was);
-    for (size_t word = 0; word < sizeof(pair) / 8; word++) assert_true(((cradle_word *)(uintptr_t)was)[word] == POISON_COMPACTED);
+    for (size_t word = 0; word < sizeof(pair) / 8; word++)
+      assert_true(((cradle_word *)(uintptr_t)was)[word] == POISON_COMPACTED);
   }
-  cradle_stats stats = fixture_stats(&f);
+  cradle_statistics stats = fixture_stats(&f);
   assert_int_equal(stats.moved_objects, 1);
   assert_int_equal(stats.moved_old_objects, 5);
   cradle_pop(f.m);
@@ -174,8 +172,7 @@ static void every_increment_and_every_old_object(void **state) {
 }
 
 /* Not for the fixture: its misuse handler must land while the heap goes on to exist. */
-CRADLE_UNCHECKED_COLLECTION
-static void a_run_that_moves_nothing_fails(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void a_run_that_moves_nothing_fails(void **state) {
   (void)state;
   cradle_options options;
   plain_options(&options);
@@ -188,15 +185,15 @@ static void a_run_that_moves_nothing_fails(void **state) {
     cradle_heap_free(f.heap);
     fail_msg("not refused");
   }
-  assert_string_equal(f.message, "stress: the run proves nothing, its 9 collections, 3 of them full, moved 0 young and 0 old objects");
+  assert_string_equal(
+      f.message, "stress: the run proves nothing, its 9 collections, 3 of them full, moved 0 young and 0 old objects");
   f.m = cradle_mutator_new(f.heap);
   f.stressed = true; /* which makes the fixture move an object */
   fixture_close(&f);
 }
 
 /* A distance that no allocation reached, or points that the program has none of; with a bound it may be meant. */
-CRADLE_UNCHECKED_COLLECTION
-static void a_run_without_a_stress_collection_fails(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void a_run_without_a_stress_collection_fails(void **state) {
   (void)state;
   cradle_options options;
   plain_options(&options);
@@ -208,7 +205,8 @@ static void a_run_without_a_stress_collection_fails(void **state) {
     cradle_heap_free(f.heap);
     fail_msg("not refused");
   }
-  assert_string_equal(f.message, "stress: the run proves nothing, its 0 collections, 0 of them full, moved 0 young and 0 old objects");
+  assert_string_equal(
+      f.message, "stress: the run proves nothing, its 0 collections, 0 of them full, moved 0 young and 0 old objects");
   f.m = cradle_mutator_new(f.heap);
   fixture_close(&f);
   options.stress_first = 5;
@@ -242,12 +240,11 @@ static void assert_explained(const void *address, const char *wanted) {
   if (strcmp(explained(address), wanted) != 0) fail_msg("explained as \"%s\", not \"%s\"", explained(address), wanted);
 }
 
-#define TEXT(name, ...)  \
-  char name[256];        \
+#define TEXT(name, ...) \
+  char name[256]; \
   snprintf(name, sizeof name, __VA_ARGS__)
 
-CRADLE_UNCHECKED_COLLECTION
-static void what_moved_and_what_died_is_known(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void what_moved_and_what_died_is_known(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
   pair *dies = new_pair();
@@ -263,11 +260,11 @@ static void what_moved_and_what_died_is_known(void **state) {
   assert_ptr_not_equal(now, moves);
   TEXT(died, "stale reference to a pair (object at %p, died in minor collection 1), at its word 2", (void *)dies);
   assert_explained(&dies->rest, died);
-  TEXT(moved, "stale reference to a pair (object at %p, moved by minor collection 1 to %p), at its word 0", (void *)moves,
-       (void *)now);
+  TEXT(moved, "stale reference to a pair (object at %p, moved by minor collection 1 to %p), at its word 0",
+       (void *)moves, (void *)now);
   assert_explained(moves, moved);
-  TEXT(inside, "stale reference to a string (object at %p, moved by minor collection 1 to %p), at its word 6", (void *)array,
-       (void *)array_now);
+  TEXT(inside, "stale reference to a string (object at %p, moved by minor collection 1 to %p), at its word 6",
+       (void *)array, (void *)array_now);
   assert_explained(&array->byte[39], inside);
   TEXT(end, "stale reference to a pair (object at %p, died in minor collection 1), at its word 1", (void *)last);
   assert_explained(&last->first, end);
@@ -279,8 +276,7 @@ static void what_moved_and_what_died_is_known(void **state) {
   fixture_close(&f);
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void a_type_without_a_name_has_its_number(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void a_type_without_a_name_has_its_number(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
   cradle_type nameless = fixture_types[T_PAIR];
@@ -288,14 +284,14 @@ static void a_type_without_a_name_has_its_number(void **state) {
   assert_int_equal(cradle_type_add(f.heap, &nameless), T_COUNT);
   pair *dies = cradle_new(f.m, T_COUNT, sizeof(pair));
   cradle_collect_minor(f.m);
-  TEXT(died, "stale reference to a type %d (object at %p, died in minor collection 1), at its word 0", T_COUNT, (void *)dies);
+  TEXT(died, "stale reference to a type %d (object at %p, died in minor collection 1), at its word 0", T_COUNT,
+       (void *)dies);
   assert_explained(dies, died);
   fixture_close(&f);
 }
 
 /* What is carved out of a reservation is known; what is not, is not taken for objects. */
-CRADLE_UNCHECKED_COLLECTION
-static void reservations_are_walked(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void reservations_are_walked(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
   cradle_reservation room = cradle_reserve(f.m, 1000);
@@ -312,8 +308,7 @@ static void reservations_are_walked(void **state) {
 }
 
 /* What a full stress collection moved or freed is inaccessible from then on, for many of them, with little memory. */
-CRADLE_UNCHECKED_COLLECTION
-static void what_was_old_is_inaccessible(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void what_was_old_is_inaccessible(void **state) {
   (void)state;
   enum { COLLECTIONS = 100 };
   cradle_options options;
@@ -333,8 +328,8 @@ static void what_was_old_is_inaccessible(void **state) {
     assert_int_equal(fixture_stats(&f).moved_old_objects, moved + 2);
     for (size_t before = 0; before <= i; before++)
       for (size_t j = 0; j < 2; j++)
-        assert_explained(was[before][j],
-                         "stale reference into the old generation, where no memory is: all that was there, if anything was, has moved or died");
+        assert_explained(was[before][j], "stale reference into the old generation, where no memory is: all that was "
+                                         "there, if anything was, has moved or died");
   }
   assert_true(fixture_stats(&f).arenas_committed <= 8);
   cradle_pop_many(f.m, 2);
@@ -342,8 +337,7 @@ static void what_was_old_is_inaccessible(void **state) {
 }
 
 /* A page stays closed until as much as was asked for has been allocated since, and opens when its turn comes. */
-CRADLE_UNCHECKED_COLLECTION
-static void pages_come_back_in_turn(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void pages_come_back_in_turn(void **state) {
   (void)state;
   for (size_t nurseries = 1; nurseries <= 5; nurseries += 2)
     for (uint64_t stress = 0; stress <= 1; stress++) {
@@ -363,15 +357,15 @@ static void pages_come_back_in_turn(void **state) {
       }
       assert_true(collections < 100000);
       assert_true(pages + (stress != 0 ? 0 : 16) >= at_least); /* [quarantine.1] */
-      assert_true((char *)first >= f.heap->nursery.start || (char *)first < f.heap->quarantine.base + f.heap->nursery.reserved_bytes);
+      assert_true((char *)first >= f.heap->nursery.start ||
+                  (char *)first < f.heap->quarantine.base + f.heap->nursery.reserved_bytes);
       cradle_pop(f.m);
       fixture_close(&f);
     }
 }
 
 /* [quarantine.1] [quarantine.2] The window can be used whole, wherever it is, and holds poison until it is. */
-CRADLE_UNCHECKED_COLLECTION
-static void the_window_is_open(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void the_window_is_open(void **state) {
   (void)state;
   open_quarantine(3, (size_t)16 << 10, 0);
   cradle_push(f.m, NULL);
@@ -388,7 +382,9 @@ static void the_window_is_open(void **state) {
     cradle_collect_minor(f.m);
     for (size_t page = 0; page < f.heap->nursery.reserved_bytes / f.heap->quarantine.page_bytes; page++)
       assert_int_equal(f.heap->quarantine.closed_by[(size_t)(f.heap->nursery.start - f.heap->quarantine.base) /
-                                                        f.heap->quarantine.page_bytes + page], 0);
+                                                        f.heap->quarantine.page_bytes +
+                                                    page],
+                       0);
   }
   cradle_memory memory;
   cradle_memory_report(f.heap, &memory, sizeof memory);
@@ -398,9 +394,36 @@ static void the_window_is_open(void **state) {
   fixture_close(&f);
 }
 
+/* The verifier looks at the ring, too. */
+CRADLE_UNCHECKED_COLLECTION static void the_ring_is_verified(void **state) {
+  (void)state;
+  open_quarantine(2, (size_t)16 << 10, 0);
+  (void)new_pair();
+  cradle_collect_minor(f.m);
+  (void)new_pair();
+  crd_quarantine *quarantine = &f.heap->quarantine;
+  size_t page = (size_t)(f.heap->nursery.start - quarantine->base) / quarantine->page_bytes;
+  cradle_error error;
+  quarantine->closed_by[page] = 1;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(
+      strstr(error.message, "a page of the nursery is closed [quarantine.1]; last collection: 1 (request)"));
+  quarantine->closed_by[page] = 0;
+  uint64_t *starts = &quarantine->starts[page * quarantine->page_bytes / 512];
+  *starts = 1;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "an object is noted on a page that is not closed [quarantine.3]"));
+  *starts = 0;
+  quarantine->base += 8;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "the nursery is not a window of the quarantine's pages [quarantine.1]"));
+  quarantine->base -= 8;
+  assert_true(cradle_heap_verify(f.heap, &error));
+  fixture_close(&f);
+}
+
 /* Of memory that was reserved and not carved, before the first object, nothing is known but the collection. */
-CRADLE_UNCHECKED_COLLECTION
-static void where_no_object_was(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void where_no_object_was(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
   cradle_reservation room = cradle_reserve(f.m, 64);
@@ -411,9 +434,9 @@ static void where_no_object_was(void **state) {
   fixture_close(&f);
 }
 
-/* Words of the nursery that look like a header, but are none: nothing is read behind the window, where the next page is closed. */
-CRADLE_UNCHECKED_COLLECTION
-static void nothing_is_read_behind_the_window(void **state) {
+/* Words of the nursery that look like a header, but are none: nothing is read behind the window, where the next page is
+ * closed. */
+CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
   cradle_push(f.m, new_pair());
@@ -469,7 +492,8 @@ static void assert_unsound(const char *words, const char *where) {
   if (cradle_heap_verify(f.heap, &error)) fail_msg("the verifier found nothing, where \"%s\" was planted", words);
   if (strstr(error.message, words) == NULL || strstr(error.message, where) == NULL)
     fail_msg("the message is \"%s\", without \"%s\" and \"%s\"", error.message, words, where);
-  if (strstr(error.message, "; last collection: 1 (") == NULL) fail_msg("\"%s\" does not name the collection", error.message);
+  if (strstr(error.message, "; last collection: 1 (") == NULL)
+    fail_msg("\"%s\" does not name the collection", error.message);
 }
 
 static int open_verified(void **state) {
@@ -481,8 +505,7 @@ static int open_verified(void **state) {
 }
 static int close_verified(void **state) {
   (void)state;
-  cradle_error error;
-  if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+  assert_heap_sound(f.heap);
   fixture_close(&f);
   return 0;
 }
@@ -543,8 +566,12 @@ static void trace_beside(void *object, cradle_visitor *visitor) {
 static void slots_that_are_no_items_are_named(void **state) {
   (void)state;
   uint32_t types[] = {
-      cradle_type_add(f.heap, &(cradle_type){.name = "mixed", .size = 24, .references = UINT64_C(1) << 2, .item_size = 8,
-                                             .items = CRADLE_ITEMS_REFERENCES, .length_offset = 8}),
+      cradle_type_add(f.heap, &(cradle_type){.name = "mixed",
+                                             .size = 24,
+                                             .references = UINT64_C(1) << 2,
+                                             .item_size = 8,
+                                             .items = CRADLE_ITEMS_REFERENCES,
+                                             .length_offset = 8}),
       cradle_type_add(f.heap, &(cradle_type){.name = "traced", .size = 16, .trace = trace_beside}),
   };
   cradle_push(f.m, cradle_new_array(f.m, types[0], 5));
@@ -560,7 +587,8 @@ static void slots_that_are_no_items_are_named(void **state) {
   assert_unsound("no reference: 0x15 in", item);
   mixed[3] = NULL;
   beside = (void *)21;
-  TEXT(outside, "in a slot that the trace callback visits at %p of type %u (traced) at %p; last", (void *)&beside, types[1], traced);
+  TEXT(outside, "in a slot that the trace callback visits at %p of type %u (traced) at %p; last", (void *)&beside,
+       types[1], traced);
   assert_unsound("no reference: 0x15 in", outside);
   beside = NULL;
   cradle_pop_many(f.m, 2);
@@ -574,7 +602,8 @@ static void a_missing_barrier_is_named(void **state) {
   f.heap->stats.minor_collections = 1; /* so that the message is the same one */
   holder->item[4] = new_pair();
   TEXT(where, "in word 6 (item 4) of type 2 (vector) at %p", (void *)holder);
-  assert_unsound("missing write barrier: an old object that is not remembered refers to a young one: 0x", where);
+  assert_unsound("missing write barrier: an old object that is not remembered refers to a young one [heap.1]: 0x",
+                 where);
   holder->item[4] = NULL;
   cradle_pop(f.m);
 }
@@ -585,8 +614,7 @@ static void visit_foreign(void *data, cradle_visitor *visitor) {
   cradle_visit_reference(visitor, &foreign[1]);
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void roots_are_named(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void roots_are_named(void **state) {
   (void)state;
   void *bad = (void *)21, *local = NULL, *global = NULL, *words[4] = {NULL}, **base = words, **top = words + 4;
   cradle_collect_minor(f.m);
@@ -622,8 +650,7 @@ static void roots_are_named(void **state) {
 }
 
 /* While it moves, the quarantine knows more than that nothing is there. */
-CRADLE_UNCHECKED_COLLECTION
-static void a_stale_slot_is_found(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void a_stale_slot_is_found(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
   pair *stale = new_pair();
@@ -654,6 +681,7 @@ int main(void) {
       cmocka_unit_test(what_was_old_is_inaccessible),
       cmocka_unit_test(pages_come_back_in_turn),
       cmocka_unit_test(the_window_is_open),
+      cmocka_unit_test(the_ring_is_verified),
       cmocka_unit_test(nothing_is_read_behind_the_window),
       cmocka_unit_test(where_no_object_was),
       cmocka_unit_test(poison_says_why),

@@ -1,5 +1,5 @@
-/* The runtime kit against models, in three encodings of values: random operations on strings, lists, maps and symbols, with the
- * collector working in between. */
+/* The runtime kit against models, in three encodings of values: random operations on strings, lists, maps and symbols,
+ * with the collector working in between. */
 #include "tests/heap_fixture.h"
 
 #include <inttypes.h>
@@ -29,7 +29,7 @@ enum { ENCODINGS = 3 };
 #define NAN_BITS UINT64_C(0xfffc000000000000)
 static cradle_encoding encoding_of(int which) {
   return which == 0   ? cradle_encoding_low_tags(0x01)
-         : which == 1 ? cradle_encoding_plain()
+         : which == 1 ? plain_encoding()
                       : cradle_encoding_nan_boxing(NAN_BITS, NAN_BITS);
 }
 static uint64_t reference(const kit_fixture *k, const void *object) {
@@ -39,8 +39,7 @@ static void *object_of(const kit_fixture *k, uint64_t value) {
   return cradle_value_object(&k->kit.encoding, value);
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void open_kit(kit_fixture *k, int which, size_t heap_max) {
+CRADLE_UNCHECKED_COLLECTION static void open_kit(kit_fixture *k, int which, size_t heap_max) {
   cradle_options options;
   fixture_options(&k->f, &options);
   options.encoding = encoding_of(which);
@@ -52,11 +51,11 @@ static void open_kit(kit_fixture *k, int which, size_t heap_max) {
   k->has_immediates = which != 1;
 }
 
-#define FOR_EACH_ENCODING(k, test)                  \
+#define FOR_EACH_ENCODING(k, test) \
   for (int which = 0; which < ENCODINGS; which++) { \
-    open_kit(&(k), which, 0);                       \
-    test(&(k));                                     \
-    fixture_close(&(k).f);                          \
+    open_kit(&(k), which, 0); \
+    test(&(k)); \
+    fixture_close(&(k).f); \
   }
 
 /* --- strings --- */
@@ -90,7 +89,8 @@ static void strings_of_one(kit_fixture *k) {
     right = cradle_string_new(&k->kit, other, length_2);
     joined = cradle_string_join(&k->kit, left, right);
     int order = memcmp(one, other, length < length_2 ? length : length_2);
-    assert_int_equal(sign(cradle_string_compare(left, right)), order != 0 ? sign(order) : sign((int)length - (int)length_2));
+    assert_int_equal(sign(cradle_string_compare(left, right)),
+                     order != 0 ? sign(order) : sign((int)length - (int)length_2));
     memcpy(one + length, other, length_2);
     check_text(joined, one, length + length_2);
     size_t end = below(k, length + length_2 + 1), start = below(k, end + 1);
@@ -115,7 +115,8 @@ static void long_and_empty_strings(void **state) {
   for (size_t i = 0; i < sizeof text; i++) text[i] = (char)next(&k);
   check_text(cradle_string_new(&k.kit, NULL, 0), text, 0);
   check_text(cradle_string_new(&k.kit, text, sizeof text), text, sizeof text);
-  for (size_t length = 32700; length < 32800; length += 7) check_text(cradle_string_new(&k.kit, text, length), text, length);
+  for (size_t length = 32700; length < 32800; length += 7)
+    check_text(cradle_string_new(&k.kit, text, length), text, length);
   const cradle_string *blank = cradle_string_blank(&k.kit, 77);
   for (size_t i = 0; i < 77; i++) assert_int_equal(blank->bytes[i], 0);
   fixture_close(&k.f);
@@ -265,7 +266,8 @@ static cradle_weak_set *new_symbols(kit_fixture *k, size_t *removed) {
   return symbols;
 }
 
-/* All kinds of keys: immediates with the zero word among them, strings, symbols, and objects without a hash of their own. */
+/* All kinds of keys: immediates with the zero word among them, strings, symbols, and objects without a hash of their
+ * own. */
 CRADLE_MAY_COLLECT static uint64_t new_key(kit_fixture *k, cradle_weak_set *symbols, size_t number) {
   char name[32];
   int length = snprintf(name, sizeof name, "key %zu", number);
@@ -309,7 +311,8 @@ static void check_order(const kit_fixture *k, const cradle_map *map, const map_m
   assert_int_equal(count, model->count);
 }
 
-CRADLE_MAY_COLLECT static void map_step(kit_fixture *k, cradle_map *map, map_model *model, cradle_array *keys, size_t i) {
+CRADLE_MAY_COLLECT static void map_step(kit_fixture *k, cradle_map *map, map_model *model, cradle_array *keys,
+                                        size_t i) {
   CRADLE_ROOT(k->f.m, map);
   CRADLE_ROOT(k->f.m, keys);
   if (below(k, 3) > 0) {
@@ -479,7 +482,8 @@ static void identities_of_one(kit_fixture *k) {
   cradle_collect_compacting(k->f.m);
   assert_true(address != objects->items[0]);
   assert_memory_equal(words, map->index->words, bytes);
-  for (size_t i = 0; i < count; i++) assert_int_equal(cradle_map_get(&k->kit, map, objects->items[i], 0), objects->items[i]);
+  for (size_t i = 0; i < count; i++)
+    assert_int_equal(cradle_map_get(&k->kit, map, objects->items[i], 0), objects->items[i]);
   size_t met = 1;
   qsort(hashes, count, sizeof *hashes, compare_halves);
   for (size_t i = 1; i < count; i++) met += hashes[i] != hashes[i - 1];
@@ -493,13 +497,13 @@ static void objects_keep_their_hash_when_they_move(void **state) {
   FOR_EACH_ENCODING(k, identities_of_one);
 }
 
-/* What the kit takes for an immediate is one, whatever the encoding; and with one pattern and one tag the reverse holds, but for
- * words without an address. */
+/* What the kit takes for an immediate is one, whatever the encoding; and with one pattern and one tag the reverse
+ * holds, but for words without an address. */
 static void immediates_are_told_from_references(void **state) {
   (void)state;
   static kit_fixture k;
   enum { PAIRS = 6 };
-  cradle_encoding encodings[PAIRS] = {cradle_encoding_plain(), cradle_encoding_low_tags(0x02),
+  cradle_encoding encodings[PAIRS] = {plain_encoding(), cradle_encoding_low_tags(0x02),
                                       cradle_encoding_nan_boxing(NAN_BITS, NAN_BITS), cradle_encoding_low_tags(0x82)};
   encodings[4] = cradle_encoding_nan_boxing(NAN_BITS, NAN_BITS);
   encodings[4].pairs[1].mask = NAN_BITS;
@@ -618,7 +622,7 @@ static void symbols_of_one(kit_fixture *k) {
     else
       assert_ptr_equal(object_of(k, met->items[number]), symbol);
   }
-  assert_int_equal(cradle_weak_set_count(symbols), names);
+  assert_int_equal(set_count(symbols), names);
   cradle_weak_set_free(symbols);
 }
 
@@ -634,8 +638,8 @@ static size_t long_name(char *name, uint64_t number) {
   return LONG_NAME - 32 + (size_t)snprintf(name + LONG_NAME - 32, 32, "%llu", (unsigned long long)number);
 }
 
-/* Every eighth symbol is held. The others are gone after a collection, with their names; interned again, they are new ones, without
- * the value that the old ones had. */
+/* Every eighth symbol is held. The others are gone after a collection, with their names; interned again, they are new
+ * ones, without the value that the old ones had. */
 static void dropped_symbols_of_one(kit_fixture *k) {
   uint64_t names = (uint64_t)times(k, 4000), held = (names + 7) / 8;
   size_t removed = 0;
@@ -649,7 +653,7 @@ static void dropped_symbols_of_one(kit_fixture *k) {
     if (i % 8 == 0) cradle_store_value(k->f.m, met, &met->items[i / 8], reference(k, symbol));
   }
   cradle_collect_full(k->f.m);
-  assert_int_equal(cradle_weak_set_count(symbols), held);
+  assert_int_equal(set_count(symbols), held);
   assert_int_equal(removed, names - held);
   assert_true(fixture_stats(&k->f).old_bytes < held * (LONG_NAME + 200) + 20000);
   for (uint64_t i = 0; i < names; i++) {

@@ -11,15 +11,13 @@ static void everything_is_logged(void **state) {
   assert_int_equal(read_sections(text), 12);
   assert_int_equal(strncmp(text, "[", 1), 0);
   assert_has(text, "] {cradle-log\nheap: ");
-  assert_has(text,
-             "\nCradle log, format 1\n1 tick = 1 ns of CLOCK_MONOTONIC\ntick ");
+  assert_has(text, "\nCradle log, format 1\n1 tick = 1 ns of CLOCK_MONOTONIC\ntick ");
   assert_has(text, " seconds since 1970\nprocess ");
   assert_has(text, "L2cache = 1048576\nL2cache from: sysfs\nL3cache = 33554432\n"
                    "L3cache from: sysconf\nmemory: 68719476736\npage size: 4096\n"
                    "transparent huge page size: 2097152\ntransparent huge pages: madvise\n"
                    "pool page size: 2097152, free pages: 7\n");
-  assert_has(text,
-             "nursery size: 524288\nprevious nursery size: 0\nreason: half of the L2 cache\n");
+  assert_has(text, "nursery size: 524288\nprevious nursery size: 0\nreason: half of the L2 cache\n");
   assert_has(text, "used: 9500 => 6400\nnext major collection threshold: 11648\n"
                    "time taken: 1.999999500\n");
   assert_has(text, "cause: nursery full\ntime taken: 0.000023456\n");
@@ -141,8 +139,8 @@ static void standard_error_is_written_at_each_section(void **state) {
   free(text);
 }
 
-/* What lies in a section is written with it, so that heaps on several threads do not mix; where it alone is selected, at its
- * own end. */
+/* What lies in a section is written with it, so that heaps on several threads do not mix; where it alone is selected,
+ * at its own end. */
 static void roots_then_look(void *data) {
   long *grown = data;
   for (int i = 0; i < 2; i++) {
@@ -258,10 +256,13 @@ static void a_heap_that_cannot_be_made_frees_its_log(void **state) {
   assert_null(start(fresh_name(".log"), &options, &error));
   assert_has(error.message, "nursery_bytes");
   cradle_options_init(&options);
-  options.heap_max_bytes = 4096; /* and after it */
+  const cradle_hardware no_pool = {.page_bytes = 4096};
+  options.hardware = &no_pool; /* and after it */
+  options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB_STRICT;
   const char *path = fresh_name(".log");
   assert_null(start(path, &options, &error));
-  assert_has(error.message, "heap_max_bytes");
+  assert_has(error.message, "hugepages_nursery: strict");
+  assert_string_equal(error.option, "hugepages_nursery");
   char *text = must_read(path);
   read_sections(text);
   assert_has(text, "{gc-heap-end\n");

@@ -32,7 +32,7 @@ static void an_unwritable_path_is_told_once(void **state) {
 
 static void a_missing_name_is_told(void **state) {
   (void)state;
-  char *text = errors_of(open_and_live, (char *)(uintptr_t) "gc:");
+  char *text = errors_of(open_and_live, (char *)(uintptr_t)"gc:");
   assert_string_equal(text, "cradle: CRADLE_LOG=gc:: names no file; there will be no log\n");
   free(text);
 }
@@ -60,8 +60,7 @@ static void a_full_disk_stops_the_log_only(void **state) {
   int events = 0;
   (void)state;
   char *text = errors_of(fill_disk, &events);
-  assert_string_equal(text,
-                      "cradle: CRADLE_LOG: /dev/full: No space left on device; the log stops\n");
+  assert_string_equal(text, "cradle: CRADLE_LOG: /dev/full: No space left on device; the log stops\n");
   assert_int_equal(events, 4000 + 14);
   free(text);
 }
@@ -356,7 +355,7 @@ static void fork_on_stderr(void *data) {
 
 /* Its sections would be taken for its parent's. */
 static void a_child_has_its_own_label_on_standard_error(void **state) {
-  char label[60], *text = errors_of(fork_on_stderr, (char *)(uintptr_t) ":");
+  char label[60], *text = errors_of(fork_on_stderr, (char *)(uintptr_t)":");
   (void)state;
   assert_int_equal(read_sections(text), 6);
   const char *childs = strstr(strstr(text, "{cradle-log") + 1, "{cradle-log\nheap: ");
@@ -366,7 +365,7 @@ static void a_child_has_its_own_label_on_standard_error(void **state) {
   assert_non_null(strstr(childs, "{gc-minor\nheap: "));
   assert_int_equal(strncmp(strstr(childs, "{gc-minor\nheap: ") + 16, label, strlen(label)), 0);
   free(text);
-  text = errors_of(fork_on_stderr, (char *)(uintptr_t) "trace:");
+  text = errors_of(fork_on_stderr, (char *)(uintptr_t)"trace:");
   assert_int_equal(count_of(text, "\"process_name\""), 2);
   assert_int_equal(strncmp(strchr(text, '\n'), "\n,{", 3), 0);
   assert_int_equal(count_of(text, "\n,{"), count_of(text, "\n") - 1);

@@ -8,9 +8,10 @@ static void prefixes_select_in_every_form(void **state) {
   (void)state;
   char *json = log_of_life("json,gc-collect-step,gc-note:");
   assert_int_equal(count_of(json, "\n"), 1 + 2 + 1);
-  assert_has(json, "\"event\":\"gc-collect-step\",\"phase\":\"end\",\"from\":\"marking\",\"marked_objects\":100,"
-                   "\"marked_bytes\":6400,\"freed_objects\":50,\"freed_bytes\":3100,\"freed_spans\":2,\"to\":\"sweeping\","
-                   "\"time_ns\":1999}\n");
+  assert_has(json,
+             "\"event\":\"gc-collect-step\",\"phase\":\"end\",\"from\":\"marking\",\"marked_objects\":100,"
+             "\"marked_bytes\":6400,\"freed_objects\":50,\"freed_bytes\":3100,\"freed_spans\":2,\"to\":\"sweeping\","
+             "\"time_ns\":1999}\n");
   assert_has(json, "\"event\":\"gc-note\",\"text\":\"a note\",\"wanted\":8,\"got\":4}\n");
   free(json);
   char *trace = log_of_life("gc-collect-step,trace:");
@@ -177,7 +178,7 @@ static void live_on_a_full_disk(void *data) {
 
 static void a_full_disk_stops_the_trace_only(void **state) {
   (void)state;
-  char *said = errors_of(live_on_a_full_disk, (char *)(uintptr_t) "trace:/dev/full");
+  char *said = errors_of(live_on_a_full_disk, (char *)(uintptr_t)"trace:/dev/full");
   assert_true(count_of(said, "\n") <= 1); /* the same words were said before */
   free(said);
 }

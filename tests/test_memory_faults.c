@@ -1,6 +1,6 @@
-/* A whole heap, of which every system call fails in turn. The Linux pages are compiled into this test with their seam open and
- * stand in for the library's; ordinary memory stands in for the reserved pool, a variable for the clock, and the seam sees to
- * it that addresses and sizes suit a base page larger than this machine's. */
+/* A whole heap, of which every system call fails in turn. The Linux pages are compiled into this test with their seam
+ * open and stand in for the library's; ordinary memory stands in for the reserved pool, a variable for the clock, and
+ * the seam sees to it that addresses and sizes suit a base page larger than this machine's. */
 #if defined(__linux__)
 
 #include "tests/heap_fixture.h"
@@ -14,11 +14,13 @@
 #include <unistd.h>
 
 #include "gc/heap.h"
+#include "gc/instruments/closed_runs.h"
+#include "gc/old/arena_memory.h"
 
 /* --- the seam --- */
 
-static size_t unit_bytes;      /* the base page that calls must suit */
-static unsigned unsuited;      /* calls that did not */
+static size_t unit_bytes; /* the base page that calls must suit */
+static unsigned unsuited; /* calls that did not */
 static uint64_t clock_ns = 1;
 
 static void suit(const void *address, size_t size) {
@@ -126,8 +128,7 @@ static void life_options(fixture *f, cradle_options *options, cradle_hugepages p
 }
 
 /* A list of vectors, the word on the shadow stack; false when memory ran out. */
-CRADLE_UNCHECKED_COLLECTION
-static bool grow(cradle_mutator *m, size_t bytes) {
+CRADLE_UNCHECKED_COLLECTION static bool grow(cradle_mutator *m, size_t bytes) {
   for (size_t made = 0; made < bytes; made += 1024) {
     vector *fresh = cradle_try_new_array(m, T_VECTOR, 1024 / 8 - 2);
     if (fresh == NULL) return false;
@@ -149,10 +150,9 @@ static void assert_sound(cradle_heap *heap) {
 }
 
 /* Takes and gives memory in every way; whatever is refused, it goes on. */
-CRADLE_UNCHECKED_COLLECTION
-static void use(fixture *f) {
+CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
   cradle_memory memory;
-  cradle_stats stats;
+  cradle_statistics stats;
   (void)grow(f->m, 3 * MIB);
   assert_sound(f->heap);
   *cradle_peek(f->m, 0) = 0;
@@ -167,7 +167,7 @@ static void use(fixture *f) {
   clock_ns += 3000000000u;
   cradle_collect_minor(f->m);
   cradle_memory_report(f->heap, &memory, sizeof memory);
-  cradle_heap_stats(f->heap, &stats, sizeof stats, true);
+  cradle_heap_statistics(f->heap, &stats, sizeof stats);
   size_t before = length(f->m);
   if (cradle_fork_prepare(f->heap, NULL)) cradle_fork_parent(f->heap);
   assert_int_equal(length(f->m), before);
@@ -177,8 +177,7 @@ static void use(fixture *f) {
 }
 
 /* Returns whether there was a heap. Healed, it must work as if nothing had been. */
-CRADLE_UNCHECKED_COLLECTION
-static bool live(cradle_hugepages policy) {
+CRADLE_UNCHECKED_COLLECTION static bool live(cradle_hugepages policy) {
   fixture f = {.armed = false};
   cradle_options options;
   cradle_error error;
@@ -235,8 +234,8 @@ static unsigned run(cradle_hugepages policy, const char *only, unsigned first, u
     grown = fault.leaks ? 0 : address_space() - before;
   }
   if (grown != 0)
-    fail_msg("%s, call %u, then every %u: the process is %ld pages larger", only != NULL ? only : "any call", first, every,
-             (long)grown);
+    fail_msg("%s, call %u, then every %u: the process is %ld pages larger", only != NULL ? only : "any call", first,
+             every, (long)grown);
   return fault.count;
 }
 
@@ -251,12 +250,12 @@ static int warm_up(void **state) {
 
 /* --- tests --- */
 
-static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPAGES_HUGETLB, CRADLE_HUGEPAGES_HUGETLB_STRICT,
-                                            CRADLE_HUGEPAGES_OFF};
+static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPAGES_HUGETLB,
+                                            CRADLE_HUGEPAGES_HUGETLB_STRICT, CRADLE_HUGEPAGES_OFF};
 #define POLICIES (sizeof policies / sizeof *policies)
 
-/* 1 with the argument --every-call; the suite takes a sample, which is another one for each policy, and a smaller one where
- * each run takes several times as long. */
+/* 1 with the argument --every-call; the suite takes a sample, which is another one for each policy, and a smaller one
+ * where each run takes several times as long. */
 #ifdef CRADLE_ASAN
 static unsigned stride = 15;
 #else
@@ -285,7 +284,7 @@ static void every_nth_call_fails(void **state) {
 static void a_call_fails_from_some_time_on(void **state) {
   (void)state;
   static const char *const calls[] = {"mmap", "mprotect", "mremap", "madvise",      "munmap",
-                                    "open", "ioctl",    "prctl",  "clock_gettime"};
+                                      "open", "ioctl",    "prctl",  "clock_gettime"};
   for (size_t p = 0; p < 2; p++)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
       unsigned times = run(policies[p], calls[i], 0, 0);
@@ -343,17 +342,16 @@ static void a_full_ring_bears_refusals(void **state) {
     (void)cradle_try_new_array(f.m, T_STRING, (40 + i % 9) << 10);
     cradle_collect_minor(f.m);
     assert_sound(f.heap);
-    if (i == 99 || i == 299) assert_int_equal(arenas->run_count, 64);
+    if (i == 99 || i == 299) assert_int_equal(arenas->closed_runs->count, 64);
   }
-  while (arenas->closed_pages > 0) assert_true(crd_arenas_open_oldest(&f.heap->old.arenas));
+  while (arenas->closed_runs->pages > 0) assert_true(arenas_make_room(&f.heap->old.arenas));
   assert_sound(f.heap);
   fixture_close(&f);
   nurseries = 0;
 }
 
 /* A 1 GiB page is one piece: its arenas come together and go together, or fall back. */
-CRADLE_UNCHECKED_COLLECTION
-static void gigantic_pages_come_and_go_whole(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void gigantic_pages_come_and_go_whole(void **state) {
   (void)state;
   fixture f = {.armed = false};
   cradle_options options;
@@ -383,8 +381,7 @@ static void gigantic_pages_come_and_go_whole(void **state) {
 }
 
 /* The heap by its clock: what it no longer uses goes back after four seconds of collections. */
-CRADLE_UNCHECKED_COLLECTION
-static void a_heap_gives_back_by_its_clock(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void a_heap_gives_back_by_its_clock(void **state) {
   (void)state;
   fixture f = {.armed = false};
   cradle_options options;
@@ -421,10 +418,16 @@ static void close_file(void *file) {
 }
 
 static const cradle_type registered_types[] = {
-    {.name = "weak pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, rest), .weak = CRADLE_SLOT(pair, first)},
+    {.name = "weak pair",
+     .size = sizeof(pair),
+     .references = CRADLE_SLOT(pair, rest),
+     .weak = CRADLE_SLOT(pair, first)},
     {.name = "final", .size = sizeof(pair), .references = CRADLE_SLOT(pair, first), .finalizer = 1},
     {.name = "file", .size = sizeof(pair), .destructor = close_file},
-    {.name = "table", .size = sizeof(vector), .items = CRADLE_ITEMS_EPHEMERONS, .item_size = 16,
+    {.name = "table",
+     .size = sizeof(vector),
+     .items = CRADLE_ITEMS_EPHEMERONS,
+     .item_size = 16,
      .length_offset = offsetof(vector, length)},
 };
 
@@ -435,8 +438,7 @@ static void registered_options(fixture *f, cradle_options *options) {
 }
 
 /* An object of each type, as many times; how many files came. */
-CRADLE_UNCHECKED_COLLECTION
-static uint64_t register_all(cradle_mutator *m, unsigned times) {
+CRADLE_UNCHECKED_COLLECTION static uint64_t register_all(cradle_mutator *m, unsigned times) {
   uint64_t files = 0;
   for (unsigned i = 0; i < times; i++) {
     for (uint32_t type = 0; type < 3; type++)
@@ -446,9 +448,9 @@ static uint64_t register_all(cradle_mutator *m, unsigned times) {
   return files;
 }
 
-/* Finalizers of which each leads to the one before it, the first time they are collected; false: an object was refused. */
-CRADLE_UNCHECKED_COLLECTION
-static bool finalizers_come_in_order(cradle_mutator *m) {
+/* Finalizers of which each leads to the one before it, the first time they are collected; false: an object was
+ * refused. */
+CRADLE_UNCHECKED_COLLECTION static bool finalizers_come_in_order(cradle_mutator *m) {
   enum { LINKS = 5 };
   bool made = true;
   cradle_push(m, NULL);
@@ -463,13 +465,13 @@ static bool finalizers_come_in_order(cradle_mutator *m) {
   cradle_pop(m);
   cradle_collect_minor(m);
   uintptr_t next = LINKS;
-  for (const pair *final; (final = cradle_finalizer_next(m, 1)) != NULL;) assert_int_equal((uintptr_t)final->rest, --next);
+  for (const pair *final; (final = cradle_finalizer_next(m, 1)) != NULL;)
+    assert_int_equal((uintptr_t) final->rest, --next);
   return made && next == 0;
 }
 
 /* Addresses for the lists, the first time there is an object for them. */
-CRADLE_UNCHECKED_COLLECTION
-static void one_refusal_costs_neither_object_nor_order(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void one_refusal_costs_neither_object_nor_order(void **state) {
   (void)state;
   for (unsigned n = 1, calls = n; n <= calls; n++) {
     fixture f = {.armed = false};
@@ -487,8 +489,7 @@ static void one_refusal_costs_neither_object_nor_order(void **state) {
 }
 
 /* A nursery holds more objects than a list has room for, and all are dead. */
-CRADLE_UNCHECKED_COLLECTION
-static void the_dead_leave_the_list(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void the_dead_leave_the_list(void **state) {
   (void)state;
   fixture f = {.armed = false};
   cradle_options options;
@@ -501,8 +502,7 @@ static void the_dead_leave_the_list(void **state) {
 }
 
 /* The lists of registered objects: whichever is refused, and whatever is collected before there is memory again. */
-CRADLE_UNCHECKED_COLLECTION
-static void lists_are_refused(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void lists_are_refused(void **state) {
   (void)state;
   for (unsigned n = 1, calls = n; n <= calls; n++) {
     fixture f = {.armed = false};

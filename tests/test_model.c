@@ -1,7 +1,7 @@
 /* The model test, with random numbers from a seed.
  *
- * Arguments: --seed N --ops N --nursery BYTES --stress N --verify 1. Without arguments several seeds and nursery sizes are run. The first
- * difference ends the program with the seed and the number of the operation, which replay it.
+ * Arguments: --seed N --ops N --nursery BYTES --stress N --verify 1. Without arguments several seeds and nursery sizes
+ * are run. The first difference ends the program with the seed and the number of the operation, which replay it.
  */
 #include "tests/model_operations.h"
 
@@ -12,22 +12,38 @@ static void step(world *w) CRADLE_MAY_COLLECT {
     return;
   }
   uint64_t which = below(w, 1000);
-  if (which < 300) op_allocate_into_root(w);
-  else if (which < 600) op_allocate_into_object(w);
-  else if (which < 800) op_store(w);
-  else if (which < 810) op_store_many(w);
-  else if (which < 822) op_store_pair(w);
-  else if (which < 832) op_weak_set(w);
-  else if (which < 836) op_finalize(w, false);
-  else if (which < 838) op_register(w);
-  else if (which < 842) op_secret(w);
-  else if (which < 844) op_shorten(w);
-  else if (which < 856) op_copy(w);
-  else if (which < 880) op_drop(w);
-  else if (which < 940) op_push(w);
-  else if (which < 995) op_pop(w);
-  else if (w->op % 64 == 0) look(w, false);
-  else op_collect(w);
+  if (which < 300)
+    op_allocate_into_root(w);
+  else if (which < 600)
+    op_allocate_into_object(w);
+  else if (which < 800)
+    op_store(w);
+  else if (which < 810)
+    op_store_many(w);
+  else if (which < 822)
+    op_store_pair(w);
+  else if (which < 832)
+    op_weak_set(w);
+  else if (which < 836)
+    op_finalize(w, false);
+  else if (which < 838)
+    op_register(w);
+  else if (which < 842)
+    op_secret(w);
+  else if (which < 844)
+    op_shorten(w);
+  else if (which < 856)
+    op_copy(w);
+  else if (which < 880)
+    op_drop(w);
+  else if (which < 940)
+    op_push(w);
+  else if (which < 995)
+    op_pop(w);
+  else if (w->op % 64 == 0)
+    look(w, false);
+  else
+    op_collect(w);
 }
 
 static uint64_t moved_old, recorded; /* in all runs */
@@ -40,8 +56,8 @@ static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress
   start_mutator(&w);
   for (w.op = 0; w.op < ops; w.op++) step(&w);
   check_last(&w);
-  cradle_stats stats;
-  cradle_heap_stats(w.heap, &stats, sizeof stats, false);
+  cradle_statistics stats;
+  cradle_heap_statistics(w.heap, &stats, sizeof stats);
   if (stats.moved_objects == 0 || stats.major_collections == 0) differ(&w, "the run moved nothing or marked nothing");
   moved_old += stats.moved_old_objects;
   recorded += stats.recorded_slots;
@@ -59,7 +75,8 @@ int main(int argc, char **argv) {
   uint64_t ops = argument(argc, argv, "--ops", 60000), moved = 0;
   if (argc > 1 && argument(argc, argv, "--seed", 0) != 0) {
     moved = run(argument(argc, argv, "--seed", 1), ops, argument(argc, argv, "--nursery", 65536),
-                argument(argc, argv, "--stress", 0), argument(argc, argv, "--quarantine", 0), argument(argc, argv, "--verify", 0) != 0);
+                argument(argc, argv, "--stress", 0), argument(argc, argv, "--quarantine", 0),
+                argument(argc, argv, "--verify", 0) != 0);
   } else {
     static const size_t nurseries[] = {4096, 5000, 16384, 65536, 262144, 1 << 20, 4 << 20};
     for (size_t i = 0; i < sizeof nurseries / sizeof *nurseries; i++)

@@ -14,23 +14,23 @@ typedef struct seen {
 static void count_event(void *data, const cradle_event *event) {
   seen *s = data;
   switch (event->kind) {
-    case CRADLE_EVENT_STEP_BEGIN: s->inside++; break;
-    case CRADLE_EVENT_STEP_END:
-      s->inside--;
-      s->steps++;
-      if (event->u.step.duration_ns > s->longest_step_ns) s->longest_step_ns = event->u.step.duration_ns;
-      break;
-    case CRADLE_EVENT_MINOR_BEGIN: s->inside++; break;
-    case CRADLE_EVENT_MINOR_END: s->inside--, s->minors++; break;
-    case CRADLE_EVENT_COMPACT_BEGIN: s->inside++; break;
-    case CRADLE_EVENT_COMPACT_END: s->inside--, s->compactions++; break;
-    case CRADLE_EVENT_MAJOR_END: s->majors++; break;
-    case CRADLE_EVENT_NURSERY_SIZED: s->nursery_sizes++; break;
-    case CRADLE_EVENT_PAUSE:
-      s->pauses++;
-      if (s->inside != 0) s->crossed = true;
-      break;
-    default: break;
+  case CRADLE_EVENT_STEP_BEGIN: s->inside++; break;
+  case CRADLE_EVENT_STEP_END:
+    s->inside--;
+    s->steps++;
+    if (event->u.step.duration_ns > s->longest_step_ns) s->longest_step_ns = event->u.step.duration_ns;
+    break;
+  case CRADLE_EVENT_MINOR_BEGIN: s->inside++; break;
+  case CRADLE_EVENT_MINOR_END: s->inside--, s->minors++; break;
+  case CRADLE_EVENT_COMPACT_BEGIN: s->inside++; break;
+  case CRADLE_EVENT_COMPACT_END: s->inside--, s->compactions++; break;
+  case CRADLE_EVENT_MAJOR_END: s->majors++; break;
+  case CRADLE_EVENT_NURSERY_SIZED: s->nursery_sizes++; break;
+  case CRADLE_EVENT_PAUSE:
+    s->pauses++;
+    if (s->inside != 0) s->crossed = true;
+    break;
+  default: break;
   }
 }
 
@@ -45,8 +45,7 @@ static void open_old(fixture *f, seen *s, void (*change)(cradle_options *)) {
 }
 
 static void verify(fixture *f) {
-  cradle_error error;
-  if (!cradle_heap_verify(f->heap, &error)) fail_msg("%s", error.message);
+  assert_heap_sound(f->heap);
 }
 
 static pair *push_pair(fixture *f, pair *rest, pair *first) CRADLE_MAY_COLLECT {
@@ -105,8 +104,8 @@ static void a_collection_in_steps_frees_what_one_in_one_go_does(void **state) {
   fixture_close(&f);
 }
 
-/* Between increments the list is taken apart and put together again somewhere else, so that marking meets it neither here nor
- * there unless every store is seen. */
+/* Between increments the list is taken apart and put together again somewhere else, so that marking meets it neither
+ * here nor there unless every store is seen. */
 static void what_moves_about_while_marking_is_not_lost(void **state) {
   (void)state;
   fixture f;
@@ -191,7 +190,7 @@ static void a_program_that_only_allocates_runs_them(void **state) {
         list = make_list(&f, many(&f, 200000));
       }
       assert_true(s.majors >= 2);
-      cradle_stats stats = fixture_stats(&f);
+      cradle_statistics stats = fixture_stats(&f);
       assert_true(stats.old_bytes < 60 * MIB);
       assert_int_equal(list_length(list), many(&f, 200000));
       if (!with_target && !f.stressed) assert_int_equal(s.steps, 2 * s.majors); /* all of marking, all of sweeping */
@@ -214,7 +213,7 @@ static void a_list_of_ten_million_is_marked_in_bounded_memory(void **state) {
     pair *list = make_list(&f, 10000000);
     CRADLE_ROOT(f.m, list);
     cradle_collect_full(f.m);
-    cradle_stats stats = fixture_stats(&f);
+    cradle_statistics stats = fixture_stats(&f);
     uint64_t others = stats.committed_bytes - stats.arenas_committed * stats.arena_bytes - stats.metadata_bytes;
     assert_true(others < 40 * MIB); /* the nursery, the shadow stack, the mark stack and the rest */
     assert_int_equal(list_length(list), 10000000);
@@ -263,7 +262,8 @@ static void without_quarantine(cradle_options *options) {
   options->quarantine = 0;
 }
 
-/* Its memory, too: young in a minor collection, old in a major one. What is shorter than 32 MiB stays for the next a while. */
+/* Its memory, too: young in a minor collection, old in a major one. What is shorter than 32 MiB stays for the next a
+ * while. */
 static void an_array_of_a_gibibyte_goes_at_once(void **state) {
   (void)state;
   fixture f;
@@ -283,7 +283,7 @@ static void an_array_of_a_gibibyte_goes_at_once(void **state) {
         cradle_collect_major(f.m);
       else
         cradle_collect_minor(f.m);
-      cradle_stats stats = fixture_stats(&f);
+      cradle_statistics stats = fixture_stats(&f);
       assert_int_equal(stats.large_bytes, 0);
       assert_true(stats.committed_bytes < 64 * MIB);
     }
@@ -375,8 +375,9 @@ static void the_nursery_grows_and_shrinks_below_the_maximum(void **state) {
   uint64_t largest = 0;
   if (!f.stressed) {
     for (int round = 0; round < 400; round++) {
-      (void)make_list(&f, 60000); /* at a collection, a share of the last one lives: the larger the nursery, the smaller */
-      cradle_stats stats = fixture_stats(&f);
+      /* at a collection, a share of the last one lives: the larger the nursery, the smaller */
+      (void)make_list(&f, 60000);
+      cradle_statistics stats = fixture_stats(&f);
       if (stats.nursery_bytes > largest) largest = stats.nursery_bytes;
       assert_true(stats.nursery_bytes + stats.arenas_committed * stats.arena_bytes <= 48 * MIB);
     }
@@ -400,18 +401,19 @@ static void only_the_slots_of_a_large_array_are_looked_at(void **state) {
     vector *array = cradle_new_array(f.m, T_VECTOR, 100000);
     CRADLE_ROOT(f.m, array);
     cradle_collect_minor(f.m);
-    cradle_stats before = fixture_stats(&f);
+    cradle_statistics before = fixture_stats(&f);
     for (uint64_t i = 0; i < 500; i++) {
       pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
       cradle_store(f.m, array, &array->item[i % 50 * 1000], p); /* each slot ten times */
     }
     cradle_collect_minor(f.m);
-    cradle_stats after = fixture_stats(&f);
+    cradle_statistics after = fixture_stats(&f);
     assert_int_equal(after.remembered_objects, before.remembered_objects);
     if (!f.stressed) assert_int_equal(after.recorded_slots - before.recorded_slots, 500);
     for (uint64_t i = 0; i < 50; i++) assert_int_equal(cradle_type_of(array->item[i * 1000]), T_PAIR);
     verify(&f);
-    array->item[7] = cradle_new(f.m, T_PAIR, sizeof(pair)); /* a plain store, and the barrier that is not told the slot */
+    /* a plain store, and the barrier that is not told the slot */
+    array->item[7] = cradle_new(f.m, T_PAIR, sizeof(pair));
     cradle_write_barrier(f.m, array);
     verify(&f);
     cradle_store(f.m, array, &array->item[8], array->item[7]);
@@ -442,7 +444,7 @@ static void so_it_is_with_arrays_in_spans(void **state) {
       cradle_store(f.m, arrays, &arrays->item[i], array);
     }
     cradle_collect_minor(f.m);
-    cradle_stats before = fixture_stats(&f);
+    cradle_statistics before = fixture_stats(&f);
     for (uint64_t i = 0; i < ARRAYS * STORES; i++) {
       pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
       vector *array = arrays->item[i % ARRAYS];
@@ -450,7 +452,7 @@ static void so_it_is_with_arrays_in_spans(void **state) {
     }
     verify(&f);
     cradle_collect_minor(f.m);
-    cradle_stats after = fixture_stats(&f);
+    cradle_statistics after = fixture_stats(&f);
     if (!f.stressed) {
       assert_int_equal(after.remembered_objects - before.remembered_objects, 1);
       assert_int_equal(after.recorded_slots - before.recorded_slots, (ARRAYS - 1) * STORES);
@@ -482,11 +484,11 @@ static void an_array_that_is_stored_into_all_over_is_remembered(void **state) {
     CRADLE_ROOT(f.m, array);
     cradle_collect_minor(f.m);
     for (int round = 0; round < 3; round++) { /* the count begins anew after each collection */
-      cradle_stats before = fixture_stats(&f);
+      cradle_statistics before = fixture_stats(&f);
       pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
       for (uint64_t i = 0; i < 100000; i++) cradle_store(f.m, array, &array->item[i % 10000], p);
       cradle_collect_minor(f.m);
-      cradle_stats after = fixture_stats(&f);
+      cradle_statistics after = fixture_stats(&f);
       assert_in_range(after.recorded_slots - before.recorded_slots, 4500, 5500);
       assert_int_equal(after.remembered_objects - before.remembered_objects, 1);
       for (uint64_t i = 1; i < 10000; i++) assert_ptr_equal(array->item[i], array->item[0]);
@@ -567,9 +569,9 @@ static void compaction_gives_back_what_scattered_survivors_hold(void **state) {
     long_one->byte[5 * MIB - 1] = 'y';
     fragment(&f, &keep, count);
     cradle_collect_full(f.m);
-    cradle_stats before = fixture_stats(&f);
+    cradle_statistics before = fixture_stats(&f);
     cradle_collect_compacting(f.m);
-    cradle_stats after = fixture_stats(&f);
+    cradle_statistics after = fixture_stats(&f);
     assert_true(after.moved_old_objects > before.moved_old_objects);
     assert_int_equal(after.old_bytes, before.old_bytes);
     if (!f.stressed) {

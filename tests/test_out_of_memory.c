@@ -22,8 +22,7 @@ static void small_options(fixture *f, cradle_options *options) {
   options->on_out_of_memory = land;
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static size_t fill_with_pairs(fixture *f, pair *volatile *list) {
+CRADLE_UNCHECKED_COLLECTION static size_t fill_with_pairs(fixture *f, pair *volatile *list) {
   volatile size_t count = 0;
   if (setjmp(landing) != 0) {
     cradle_unwind(f->m, &f->checkpoint);
@@ -49,8 +48,7 @@ static void the_handler_is_called_and_the_heap_goes_on(void **state) {
     /* Twelve of sixteen MiB at least were for the program; the rest is the nursery and what promotion needs. */
     assert_true(count * sizeof(pair) > ((size_t)10 << 20));
     assert_int_equal(refused_size, sizeof(pair));
-    cradle_error error;
-    if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+    assert_heap_sound(f.heap);
     assert_null(cradle_try_new_array(f.m, T_STRING, (size_t)15 << 20));
     cradle_collect_full(f.m); /* the list is not rooted any more */
     assert_true(fixture_stats(&f).old_bytes < 4096);
@@ -94,7 +92,8 @@ static void lengths_that_overflow_are_refused(void **state) {
   cradle_options options;
   small_options(&f, &options);
   fixture_open_with(&f, &options);
-  static const size_t lengths[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 8, SIZE_MAX / 8 - 1, (size_t)1 << 61, (size_t)1 << 50};
+  static const size_t lengths[] = {SIZE_MAX,         SIZE_MAX / 2,    SIZE_MAX / 8,
+                                   SIZE_MAX / 8 - 1, (size_t)1 << 61, (size_t)1 << 50};
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
     assert_null(cradle_try_new_array(f.m, T_VECTOR, lengths[i]));
     assert_null(cradle_try_new_array(f.m, T_STRING, lengths[i]));
@@ -125,8 +124,7 @@ static int in_child(int (*function)(void)) {
   return WEXITSTATUS(status);
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static int fill_under(int resource, rlim_t limit) {
+CRADLE_UNCHECKED_COLLECTION static int fill_under(int resource, rlim_t limit) {
   struct rlimit wanted = {limit, limit};
   if (setrlimit(resource, &wanted) != 0) return 10;
   static fixture f;

@@ -1,65 +1,26 @@
 /* Pages of the running system, with either backend: what they promise about alignment, contents,
  * memory given back, refusals and figures. What a backend or machine cannot do is skipped by name.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
-
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-
-#define MIB ((size_t)1 << 20)
-#define HUGE_BYTES (2 * MIB)
-#define POOL_FILE "/proc/sys/vm/nr_hugepages"
 
 static size_t page_bytes;
 
 /* --- asking the kernel --- */
 
-/* The kernel's own reads and writes tell of access without a fault. */
-static bool is_readable(const void *address) {
-  int ends[2];
-  assert_int_equal(pipe(ends), 0);
-  bool readable = write(ends[1], address, 1) == 1;
-  close(ends[0]);
-  close(ends[1]);
-  return readable;
-}
-
+/* The kernel's own write tells of access without a fault. */
 static bool is_writable(void *address) {
   int zero = open("/dev/zero", O_RDONLY);
   bool writable = read(zero, address, 1) == 1;
   close(zero);
   return writable;
-}
-
-static bool is_hole(void *address, size_t size) {
-  for (size_t at = 0; at < size; at += page_bytes) {
-    void *probe = mmap((char *)address + at, page_bytes, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (probe == MAP_FAILED) continue;
-    munmap(probe, page_bytes);
-    if (probe == (char *)address + at) return true;
-  }
-  return false;
 }
 
 /* Field 0 is the size of the address space, 1 what is resident, 5 the data; in bytes. */
@@ -88,30 +49,6 @@ static bool mapping_flags(const void *address, char *flags, size_t size) {
   fclose(file);
   return found;
 }
-
-static size_t meminfo(const char *name) {
-  char line[256];
-  size_t number = 0;
-  FILE *file = fopen("/proc/meminfo", "r");
-  if (file == NULL) return 0;
-  while (fgets(line, sizeof line, file) != NULL)
-    if (strncmp(line, name, strlen(name)) == 0) number = strtoul(line + strlen(name), NULL, 10);
-  fclose(file);
-  return number;
-}
-
-/* The exit status of a child that runs the function; a child is needed where a limit stays. */
-static int status_of_child(int (*function)(void)) {
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) _exit(function());
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status));
-  return WEXITSTATUS(status);
-}
-
-#define SKIP(reason) (print_message("skipped: %s\n", reason), skip())
 
 static char *reserve(size_t size) {
   char *base = crd_pages_reserve(size, HUGE_BYTES, NULL);
@@ -308,35 +245,13 @@ static void pool_of_a_wrong_unit_is_refused(void **state) {
   assert_true(crd_pages_unreserve(base, 2 * HUGE_BYTES));
 }
 
-static bool set_pool(size_t pages) {
-  FILE *file = fopen(POOL_FILE, "w");
-  if (file == NULL) return false;
-  bool written = fprintf(file, "%zu\n", pages) > 0;
-  return fclose(file) == 0 && written;
-}
-
-/* As it was before the first of these tests: one that fails keeps pages of the pool, which are counted until the program ends. */
-static int remember_pool(void **state) {
-  static size_t total = SIZE_MAX;
-  if (total == SIZE_MAX) total = meminfo("HugePages_Total:");
-  *state = &total;
-  return 0;
-}
-
-static int restore_pool(void **state) {
-  if (meminfo("HugePages_Total:") != *(size_t *)*state) set_pool(*(size_t *)*state);
-  return 0;
-}
-
 static bool extend_pool(size_t total, size_t pages) {
-  return meminfo("Hugepagesize:") == 2048 && set_pool(total + pages) &&
-         meminfo("HugePages_Free:") >= pages;
+  return meminfo("Hugepagesize:") == 2048 && put(POOL_FILE, total + pages) && meminfo("HugePages_Free:") >= pages;
 }
 
 static bool has_figures(void) {
   crd_pages_backing backing;
-  return crd_pages_backing_of((void *)((uintptr_t)&page_bytes & ~(page_bytes - 1)), page_bytes,
-                              &backing);
+  return crd_pages_backing_of((void *)((uintptr_t)&page_bytes & ~(page_bytes - 1)), page_bytes, &backing);
 }
 
 static void assert_backing(const char *base, size_t size, size_t resident, size_t huge) {
@@ -499,8 +414,7 @@ int main(void) {
       cmocka_unit_test(refused_commit_leaves_the_range_as_it_was),
       cmocka_unit_test(refused_pool_leaves_no_hole),
       cmocka_unit_test(pool_of_a_wrong_unit_is_refused),
-      cmocka_unit_test_setup_teardown(pool_pages_come_into_place_and_go_back, remember_pool,
-                                      restore_pool),
+      cmocka_unit_test_setup_teardown(pool_pages_come_into_place_and_go_back, remember_pool, restore_pool),
       cmocka_unit_test(backing_counts_resident_pages),
       cmocka_unit_test(pages_that_were_only_read_are_not_resident),
       cmocka_unit_test(populated_pages_are_resident),

@@ -3,29 +3,17 @@
  * the pool's steps run on a machine that has none. */
 #if defined(__linux__)
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <sys/mman.h>
+#include "tests/machine.h"
 
 #undef MAP_HUGETLB
 #define MAP_HUGETLB 0
 #define CRADLE_FAULT_INJECTION 1
 #include "gc/platform/pages_linux.c"
 
-#define HUGE_BYTES ((size_t)2 << 20)
-
 /* --- the injector --- */
 
-static const char *const calls[] = {"mmap",    "munmap", "mprotect", "mremap",
-                                    "madvise", "prctl",  "ioctl",    "open",
-                                    "close",   "read",   "write",    "clock_gettime"};
+static const char *const calls[] = {"mmap",  "munmap", "mprotect", "mremap", "madvise", "prctl",
+                                    "ioctl", "open",   "close",    "read",   "write",   "clock_gettime"};
 #define CALLS (sizeof calls / sizeof *calls)
 
 static struct {
@@ -79,26 +67,6 @@ static int no_fault(void **state) {
 
 static size_t page_bytes(void) {
   return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static bool is_hole(char *address, size_t size) {
-  for (size_t at = 0; at < size; at += page_bytes()) {
-    void *probe = mmap(address + at, page_bytes(), PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (probe == MAP_FAILED) continue;
-    munmap(probe, page_bytes());
-    if (probe == address + at) return true;
-  }
-  return false;
-}
-
-static bool is_readable(const void *address) {
-  int ends[2];
-  assert_int_equal(pipe(ends), 0);
-  bool readable = write(ends[1], address, 1) == 1;
-  close(ends[0]);
-  close(ends[1]);
-  return readable;
 }
 
 static char *reserve(size_t size) {

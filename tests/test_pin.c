@@ -1,25 +1,14 @@
 /* Pins: addresses hold, counts nest, compaction goes around them, and interior pointers are served. */
 #include "tests/moving.h"
+#include "tests/one_heap.h"
 
 #include <unistd.h>
 
-static fixture f;
 static heard_note note = {.about = "pinned"};
 
-static int open_fixture(void **state) {
-  (void)state;
-  cradle_options options;
-  fixture_options(&f, &options);
-  options.listener = (cradle_listener){hear_note, &note};
+static void choose(cradle_options *options) {
+  options->listener = (cradle_listener){hear_note, &note};
   note.text[0] = '\0';
-  fixture_open_with(&f, &options);
-  return 0;
-}
-
-static int close_fixture(void **state) {
-  (void)state;
-  fixture_close(&f);
-  return 0;
 }
 
 static void a_pinned_object_lives_where_it_is(void **state) {
@@ -28,14 +17,14 @@ static void a_pinned_object_lives_where_it_is(void **state) {
   cradle_push(f.m, child);
   pair *p = new_pair(&f);
   p->first = cradle_pop(f.m);
-  assert_false(cradle_is_pinned(p));
+  assert_false(is_pinned(p));
   p = cradle_pin(f.m, p);
-  assert_true(cradle_is_pinned(p));
+  assert_true(is_pinned(p));
   assert_false(heap_is_young(f.heap, (uintptr_t)p));
   assert_int_equal(fixture_stats(&f).pinned_objects, 1);
   for (int round = 0; round < 3; round++) {
     everything_moves(&f);
-    assert_true(cradle_is_pinned(p));
+    assert_true(is_pinned(p));
     assert_int_equal(cradle_type_of(p), T_PAIR);
     assert_int_equal(cradle_type_of(p->first), T_PAIR); /* it holds its referents alive, which may move */
     pair *next = new_pair(&f);
@@ -56,10 +45,10 @@ static void pins_nest(void **state) {
   assert_int_equal(fixture_stats(&f).pinned_objects, 1);
   for (int pins = 3; pins > 0; pins--) {
     everything_moves(&f);
-    assert_true(cradle_is_pinned(p));
+    assert_true(is_pinned(p));
     cradle_unpin(f.m, p);
   }
-  assert_false(cradle_is_pinned(p));
+  assert_false(is_pinned(p));
   ASSERT_MISUSE(&f, "is not pinned", cradle_unpin(f.m, p));
 }
 
@@ -181,7 +170,7 @@ static void pins_that_come_and_go_while_marking(void **state) {
     } while (!cradle_collect_step(f.m, 0));
     for (size_t i = 0; i < count; i++) {
       assert_int_equal(cradle_type_of(pinned[i]), T_PAIR);
-      assert_true(cradle_is_pinned(pinned[i]));
+      assert_true(is_pinned(pinned[i]));
       if (pinned[i]->first != NULL) assert_int_equal(cradle_type_of(pinned[i]->first), T_PAIR);
     }
   }
@@ -227,7 +216,8 @@ static void allocated_pinned(void **state) {
   for (size_t i = 0; i < 60; i++) {
     for (size_t k = 0; k < buffers[i]->length; k += 1 + buffers[i]->length / 100)
       assert_int_equal(buffers[i]->byte[k], i);
-    for (size_t k = 0; k < vectors[i]->length; k += 1 + i) assert_int_equal(cradle_type_of(vectors[i]->item[k]), T_PAIR);
+    for (size_t k = 0; k < vectors[i]->length; k += 1 + i)
+      assert_int_equal(cradle_type_of(vectors[i]->item[k]), T_PAIR);
     cradle_unpin(f.m, buffers[i]);
     cradle_unpin(f.m, vectors[i]);
   }
@@ -271,8 +261,7 @@ static void at_the_maximum_the_handler_is_called(void **state) {
   cradle_unwind(small.m, &checkpoint);
   assert_int_equal(refused_size, (size_t)1 << 20);
   assert_in_range(count, 3, 15);
-  cradle_error error;
-  if (!cradle_heap_verify(small.heap, &error)) fail_msg("%s", error.message);
+  assert_heap_sound(small.heap);
   assert_int_equal(fixture_stats(&small).pinned_objects, count);
   fixture_close(&small);
 }
@@ -284,7 +273,8 @@ static void misuse_is_named(void **state) {
   ASSERT_MISUSE(&f, "the object is NULL", assert_null(cradle_pin(f.m, NULL)));
   ASSERT_MISUSE(&f, "is not pinned", cradle_unpin(f.m, NULL));
   ASSERT_MISUSE(&f, "descriptor says 24", (void)cradle_new_pinned(f.m, T_PAIR, 16));
-  ASSERT_MISUSE(&f, "cradle_new_pinned_array: the type's descriptor has no items", (void)cradle_new_pinned_array(f.m, T_PAIR, 1));
+  ASSERT_MISUSE(&f, "cradle_new_pinned_array: the type's descriptor has no items",
+                (void)cradle_new_pinned_array(f.m, T_PAIR, 1));
   cradle_no_collect_begin(f.m);
   ASSERT_MISUSE(&f, "cradle_pin: may collect, but a no-collection region is open", assert_null(cradle_pin(f.m, p)));
 }
@@ -348,9 +338,10 @@ typedef struct upvalue {
 } upvalue;
 
 static uint32_t add_upvalue_type(void) {
-  return cradle_type_add(f.heap, &(cradle_type){.name = "upvalue",
-                                                .size = sizeof(upvalue),
-                                                .references = CRADLE_SLOT(upvalue, stack) | CRADLE_SLOT(upvalue, value)});
+  return cradle_type_add(f.heap,
+                         &(cradle_type){.name = "upvalue",
+                                        .size = sizeof(upvalue),
+                                        .references = CRADLE_SLOT(upvalue, stack) | CRADLE_SLOT(upvalue, value)});
 }
 
 static void **upvalue_slot(upvalue *u) {
@@ -411,27 +402,25 @@ static void a_pointer_into_a_pinned_holder(void **state) {
   cradle_unpin(f.m, stack);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(a_pinned_object_lives_where_it_is),
-      TEST(pins_nest),
-      TEST(pinning_a_young_object_is_one_minor_collection),
-      TEST(a_large_object_is_pinned_where_it_is),
-      TEST(many_pins_and_the_rest_moves),
-      TEST(a_pin_made_while_marking_holds),
-      TEST(pins_that_come_and_go_while_marking),
-      TEST(a_buffer_for_a_system_call),
-      TEST(allocated_pinned),
-      TEST(pinned_allocation_collects),
-      TEST(at_the_maximum_the_handler_is_called),
-      TEST(misuse_is_named),
-      TEST(without_room_there_is_no_pin),
-      TEST(a_pin_at_the_heaps_end_is_told),
-      TEST(the_verifier_finds_pins_that_are_wrong),
-      TEST(an_open_upvalue_is_a_holder_and_an_index),
-      TEST(a_pointer_into_a_pinned_holder),
+      WITH_FIXTURE(a_pinned_object_lives_where_it_is),
+      WITH_FIXTURE(pins_nest),
+      WITH_FIXTURE(pinning_a_young_object_is_one_minor_collection),
+      WITH_FIXTURE(a_large_object_is_pinned_where_it_is),
+      WITH_FIXTURE(many_pins_and_the_rest_moves),
+      WITH_FIXTURE(a_pin_made_while_marking_holds),
+      WITH_FIXTURE(pins_that_come_and_go_while_marking),
+      WITH_FIXTURE(a_buffer_for_a_system_call),
+      WITH_FIXTURE(allocated_pinned),
+      WITH_FIXTURE(pinned_allocation_collects),
+      WITH_FIXTURE(at_the_maximum_the_handler_is_called),
+      WITH_FIXTURE(misuse_is_named),
+      WITH_FIXTURE(without_room_there_is_no_pin),
+      WITH_FIXTURE(a_pin_at_the_heaps_end_is_told),
+      WITH_FIXTURE(the_verifier_finds_pins_that_are_wrong),
+      WITH_FIXTURE(an_open_upvalue_is_a_holder_and_an_index),
+      WITH_FIXTURE(a_pointer_into_a_pinned_holder),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

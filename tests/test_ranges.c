@@ -53,8 +53,8 @@ static cradle_heap *start(cradle_listener listener) {
 }
 
 static void put_region(char *text, const cradle_region *region) {
-  sprintf(text + strlen(text), "%jx-%jx %s\n", (uintmax_t)region->start, (uintmax_t)(region->start + region->reserved_bytes),
-          region->name);
+  sprintf(text + strlen(text), "%jx-%jx %s\n", (uintmax_t)region->start,
+          (uintmax_t)(region->start + region->reserved_bytes), region->name);
 }
 
 /* What the file must say of a heap. */
@@ -109,8 +109,7 @@ static void the_file_follows_the_heaps(void **state) {
   assert_int_equal(files_in_folder(), 1); /* nothing half-written is left */
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void a_child_has_a_file_of_its_own(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void a_child_has_a_file_of_its_own(void **state) {
   (void)state;
   char path[128], text[2000], expected[2000] = "cradle-ranges 1\n", mine[128];
   path_in(path, sizeof path, "%d.ranges");
@@ -139,8 +138,7 @@ static void *start_and_free(void *nothing) {
 }
 
 /* Another thread stands in the middle of publishing, because the file that it writes is a pipe that nobody reads. */
-CRADLE_UNCHECKED_COLLECTION
-static void a_child_goes_on_though_its_parent_was_publishing(void **state) {
+CRADLE_UNCHECKED_COLLECTION static void a_child_goes_on_though_its_parent_was_publishing(void **state) {
   (void)state;
   char path[128], text[2000], pipe[128];
   pthread_t publisher;

@@ -1,5 +1,5 @@
-/* Sampling: which allocations are reported, with what weight, and what is told about their fate. All of it is exact or counted
- * in allocated bytes; nothing is timed. */
+/* Sampling: which allocations are reported, with what weight, and what is told about their fate. All of it is exact or
+ * counted in allocated bytes; nothing is timed. */
 #include "tests/heap_fixture.h"
 
 #include <sys/wait.h>
@@ -52,8 +52,7 @@ static void open_sampled(size_t nursery_bytes, size_t interval, uint64_t seed) {
 }
 
 static void close_sampled(void) {
-  cradle_error error;
-  if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+  assert_heap_sound(f.heap);
   fixture_close(&f);
   assert_int_equal(record.settled, record.count);
 }
@@ -95,8 +94,8 @@ CRADLE_UNCHECKED_COLLECTION static void check_shares(size_t nursery_bytes, size_
     double share = (double)bytes[i] / (double)total, found = (double)record.weight_by_site[i] / (double)weights;
     double tolerance = share < 0.2 ? 0.01 : share * 0.05;
     if (found < share - tolerance || found > share + tolerance)
-      fail_msg("nursery %zu, interval %zu, seed %zu, site %d: %.4f of the bytes, %.4f of the weights", nursery_bytes, interval,
-               (size_t)seed, i, share, found);
+      fail_msg("nursery %zu, interval %zu, seed %zu, site %d: %.4f of the bytes, %.4f of the weights", nursery_bytes,
+               interval, (size_t)seed, i, share, found);
   }
   close_sampled();
 }
@@ -121,7 +120,8 @@ CRADLE_UNCHECKED_COLLECTION static void points_are_spread(void **state) {
     (void)cradle_new_array(f.m, T_STRING, 0);
     hits[i % WORDS] += record.count - before;
   }
-  for (int i = 0; i < WORDS; i++) assert_in_range(hits[i], ROUNDS / WORDS / WORDS * 9 / 10, ROUNDS / WORDS / WORDS * 12 / 10);
+  for (int i = 0; i < WORDS; i++)
+    assert_in_range(hits[i], ROUNDS / WORDS / WORDS * 9 / 10, ROUNDS / WORDS / WORDS * 12 / 10);
   close_sampled();
 }
 
@@ -150,7 +150,8 @@ CRADLE_UNCHECKED_COLLECTION static void samples_name_the_object(void **state) {
   open_sampled(64 * KIB, 4 * KIB, 3);
   for (int i = 0; i < 20000; i++) {
     size_t before = record.count;
-    void *object = i % 3 == 0 ? cradle_try_new(f.m, T_PAIR, sizeof(pair)) : cradle_new_array(f.m, T_VECTOR, (size_t)i % 50);
+    void *object =
+        i % 3 == 0 ? cradle_try_new(f.m, T_PAIR, sizeof(pair)) : cradle_new_array(f.m, T_VECTOR, (size_t)i % 50);
     if (record.count == before) continue;
     const cradle_sample *sample = &record.samples[before];
     assert_int_equal(record.count, before + 1);
@@ -244,10 +245,9 @@ CRADLE_UNCHECKED_COLLECTION static void refused_memory_makes_fates_unknown(void 
   (void)state;
   open_sampled(64 * KIB, 64, 5);
   crd_sampling saved = f.heap->sampling;
-  f.heap->sampling.open_count = f.heap->sampling.open_capacity = PTRDIFF_MAX / sizeof(cradle_sample);
+  f.heap->sampling.open_count = f.heap->sampling.open_capacity = UINT32_MAX;
   size_t before = record.count;
-  for (int i = 0; i < 4 && record.count == before; i++)
-    crd_sample_slow(f.m, f.m->free, T_PAIR, 64);
+  for (int i = 0; i < 4 && record.count == before; i++) crd_sample_slow(f.m, f.m->free, T_PAIR, 64);
   assert_int_equal(record.count, before + 1);
   assert_int_equal(record.settled, before + 1);
   assert_int_equal(record.weight_by_fate[T_PAIR][CRADLE_FATE_UNKNOWN], record.samples[before].weight_bytes);
@@ -273,6 +273,32 @@ CRADLE_UNCHECKED_COLLECTION static void top_is_the_next_point_or_the_end(void **
   if (!f.stressed) assert_ptr_equal(f.m->top, f.heap->nursery.end);
   assert_true(f.heap->sampling.point == UINTPTR_MAX);
   fixture_close(&f);
+}
+
+static void assert_unsound(const char *words) {
+  cradle_error error;
+  if (cradle_heap_verify(f.heap, &error)) fail_msg("the verifier found nothing, where \"%s\" was planted", words);
+  if (strstr(error.message, words) == NULL) fail_msg("the message is \"%s\", without \"%s\"", error.message, words);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void points_and_open_samples_are_verified(void **state) {
+  (void)state;
+  open_sampled(64 * KIB, 64, 3);
+  crd_sampling *sampling = &f.heap->sampling;
+  for (int i = 0; i < 10 || sampling->open_count == 0; i++) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+  uintptr_t point = sampling->point;
+  sampling->point = (uintptr_t)f.m->free - 8;
+  assert_unsound("an object passed the sample point unseen [sample.1]");
+  sampling->point = point;
+  char *top = f.m->top;
+  f.m->top = (char *)point + 8;
+  if (f.m->top <= f.heap->nursery.end) assert_unsound("top is above the sample point [sample.2]");
+  f.m->top = top;
+  const void *object = sampling->open[0].object;
+  sampling->open[0].object = f.m->free;
+  assert_unsound("a sample is open, but its object is not new [sample.3]");
+  sampling->open[0].object = object;
+  close_sampled();
 }
 
 CRADLE_UNCHECKED_COLLECTION static void requests_are_served(void **state) {
@@ -320,32 +346,24 @@ CRADLE_UNCHECKED_COLLECTION static void regions_without_collections_stay_shut(vo
   close_sampled();
 }
 
-CRADLE_UNCHECKED_COLLECTION static uint64_t allocating(void *data, cradle_mutator *mutator, const cradle_sample *sample) {
+CRADLE_UNCHECKED_COLLECTION static uint64_t allocating(void *data, cradle_mutator *mutator,
+                                                       const cradle_sample *sample) {
   (void)data, (void)sample;
   (void)cradle_new(mutator, T_PAIR, sizeof(pair));
   return 0;
 }
 
-/* In a child process: no handler can go on from the middle of an allocation. */
+CRADLE_UNCHECKED_COLLECTION static void allocate_some(cradle_mutator *m) {
+  for (int i = 0; i < 100; i++) (void)cradle_new(m, T_PAIR, sizeof(pair));
+}
+
 CRADLE_UNCHECKED_COLLECTION static void an_allocating_sampler_is_refused(void **state) {
   (void)state;
   cradle_options options;
   fixture_options(&f, &options);
   options.sampler = (cradle_sampler){64, 0, allocating, NULL, NULL};
   fixture_open_with(&f, &options);
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) {
-    if (FIXTURE_LANDS(&f)) {
-      for (int i = 0; i < 100; i++) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
-      _exit(1);
-    }
-    _exit(strstr(f.message, "from a sampler's callback") != NULL ? 0 : 2);
-  }
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
+  assert_refused_in_child(&f, allocate_some, "from a sampler's callback");
   fixture_close(&f);
 }
 
@@ -395,7 +413,8 @@ static void assert_refused(cradle_sampler sampler, const char *words) {
 
 static void bad_samplers_are_refused(void **state) {
   (void)state;
-  assert_refused((cradle_sampler){0, 0, on_sampled, NULL, NULL}, "sampler.interval_bytes: accepted are 64 bytes to 1 TiB");
+  assert_refused((cradle_sampler){0, 0, on_sampled, NULL, NULL},
+                 "sampler.interval_bytes: accepted are 64 bytes to 1 TiB");
   assert_refused((cradle_sampler){63, 0, on_sampled, NULL, NULL}, "sampler.interval_bytes");
   assert_refused((cradle_sampler){CRADLE_SAMPLE_MAX_BYTES + 1, 0, on_sampled, NULL, NULL}, "sampler.interval_bytes");
   assert_refused((cradle_sampler){KIB, 0, NULL, on_settled, NULL}, "no sampled function");
@@ -414,6 +433,7 @@ int main(void) {
       cmocka_unit_test(reservations_are_sampled_whole),
       cmocka_unit_test(refused_memory_makes_fates_unknown),
       cmocka_unit_test(top_is_the_next_point_or_the_end),
+      cmocka_unit_test(points_and_open_samples_are_verified),
       cmocka_unit_test(requests_are_served),
       cmocka_unit_test(a_request_while_sampling_is_not_lost),
       cmocka_unit_test(regions_without_collections_stay_shut),

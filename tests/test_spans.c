@@ -1,5 +1,5 @@
-/* The spans of the old generation by themselves: runs of free places, bits, large objects, what is an object, and that the check
- * names what is broken. */
+/* The spans of the old generation by themselves: runs of free places, bits, large objects, what is an object, and that
+ * the check names what is broken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include "gc/platform/hardware.h"
-#include "gc/span.h"
+#include "gc/old/span_check.h"
+#include "gc/old/span_walk.h"
+#include "gc/old/sweep.h"
 
 static crd_old *old;
 
@@ -55,8 +57,8 @@ static char *take_some(size_t bytes, uint32_t count) {
 
 /* --- runs of free places --- */
 
-/* Takes all of a span, leaves it the places whose number divided by `of` leaves less than `kept`, and takes the others again: each
- * place that is free once, in the order of addresses, and none that is not. */
+/* Takes all of a span, leaves it the places whose number divided by `of` leaves less than `kept`, and takes the others
+ * again: each place that is free once, in the order of addresses, and none that is not. */
 static void take_again(size_t bytes, uint32_t of, uint32_t kept) {
   uint32_t size_class = old_class_of(old, bytes);
   const crd_size_class *class = &old->classes.of[size_class];
@@ -71,7 +73,8 @@ static void take_again(size_t bytes, uint32_t of, uint32_t kept) {
   for (uint32_t i = 0; i < class->objects; i++) {
     if (i % of < kept) continue;
     assert_ptr_equal(old_take_small(old, size_class, 0), first + i * class->bytes);
-    assert_in_range(old->used_bytes, (live + 1) * class->bytes, class->objects * class->bytes); /* whole runs are counted */
+    /* whole runs are counted */
+    assert_in_range(old->used_bytes, (live + 1) * class->bytes, class->objects * class->bytes);
     live++;
   }
   crd_old_retire(old);
@@ -224,15 +227,16 @@ static void a_walk_visits_every_object(void **state) {
 
 static void assert_fault(const char *words) {
   const char *fault = crd_old_check(old);
-  if (fault == NULL || strstr(fault, words) == NULL) fail_msg("\"%s\", without \"%s\"", fault == NULL ? "no fault" : fault, words);
+  if (fault == NULL || strstr(fault, words) == NULL)
+    fail_msg("\"%s\", without \"%s\"", fault == NULL ? "no fault" : fault, words);
 }
 
 #define ASSERT_BROKEN_BY(change, undo, words) \
-  do {                                        \
-    change;                                   \
-    assert_fault(words);                      \
-    undo;                                     \
-    assert_null(crd_old_check(old));          \
+  do { \
+    change; \
+    assert_fault(words); \
+    undo; \
+    assert_null(crd_old_check(old)); \
   } while (0)
 
 static void the_check_names_what_is_broken(void **state) {
@@ -256,6 +260,14 @@ static void the_check_names_what_is_broken(void **state) {
   ASSERT_BROKEN_BY(*list = page_of(other), *list = page_of(object), "another class [span.3]");
   ASSERT_BROKEN_BY(*least_list = page_of(object), *least_list = page_of(other), "another class [span.3]");
   ASSERT_BROKEN_BY(*least_list = page_of(large), *least_list = page_of(other), "another class [span.3]");
+  ASSERT_BROKEN_BY(*list = PAGE_NONE, *list = page_of(object), "not in its partial list [span.3]");
+  ASSERT_BROKEN_BY(entry->next = page_of(object), entry->next = PAGE_NONE, "twice [span.3]");
+  ASSERT_BROKEN_BY(old->allocators[size_class].span = page_of(object), old->allocators[size_class].span = PAGE_NONE,
+                   "its allocator's span [span.3]");
+  ASSERT_BROKEN_BY(old->young_large = page_of(large), old->young_large = PAGE_NONE, "has another one");
+  ASSERT_BROKEN_BY(entry_of(large)->state = PAGE_LARGE_YOUNG, entry_of(large)->state = PAGE_LARGE,
+                   "not in its list [large.1]");
+  ASSERT_BROKEN_BY(old->large_bytes -= PAGE_BYTES, old->large_bytes += PAGE_BYTES, "[large.2]");
   ASSERT_BROKEN_BY(entry->epoch--, entry->epoch++, "[span.6]");
   ASSERT_BROKEN_BY(old->class_used[size_class] += 8, old->class_used[size_class] -= 8, "a size class's counts");
   ASSERT_BROKEN_BY(old->class_used[0] += 8, old->class_used[0] -= 8, "a size class's counts");
@@ -291,14 +303,10 @@ static void the_reserve_is_what_promotion_can_need(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(every_free_place_is_found_in_order),
-      TEST(what_is_retired_has_only_the_bits_of_its_objects),
-      TEST(a_large_object_is_as_it_was_asked_for),
-      TEST(young_large_objects_are_listed),
-      TEST(an_object_begins_where_its_bit_is),
-      TEST(a_walk_visits_every_object),
-      TEST(the_check_names_what_is_broken),
-      TEST(the_reserve_is_what_promotion_can_need),
+      TEST(every_free_place_is_found_in_order),    TEST(what_is_retired_has_only_the_bits_of_its_objects),
+      TEST(a_large_object_is_as_it_was_asked_for), TEST(young_large_objects_are_listed),
+      TEST(an_object_begins_where_its_bit_is),     TEST(a_walk_visits_every_object),
+      TEST(the_check_names_what_is_broken),        TEST(the_reserve_is_what_promotion_can_need),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* Services when the collector's own memory is refused: what lives and dies is the same, and only the order of finalizers is lost.
- * The stacks and the table are taken from the collector through its inside. */
+/* Services when the collector's own memory is refused: what lives and dies is the same, and only the order of
+ * finalizers is lost. The stacks and the table are taken from the collector through its inside. */
 #include "tests/services.h"
 
-#include "gc/services.h"
+#include "gc/death/services.h"
 
 /* Weak sets of this program's own, to which memory can be refused. */
 static bool refusing_realloc, refusing_calloc;
@@ -14,7 +14,8 @@ static void *may_calloc(size_t count, size_t bytes) {
 }
 #define realloc may_realloc
 #define calloc may_calloc
-#include "gc/weak_set.c"
+#include "gc/base/grow.c"
+#include "gc/death/weak_set.c"
 #undef realloc
 #undef calloc
 
@@ -26,8 +27,8 @@ typedef struct starved {
 static void stacks_of(fixture *f, crd_word_stack **stacks) {
   crd_death *deaths[] = {&f->heap->services->minor, &f->heap->services->major};
   for (size_t i = 0; i < 2; i++) {
-    crd_word_stack *of[STACKS] = {&deaths[i]->watch.buckets, &deaths[i]->slots, &deaths[i]->open, &deaths[i]->path,
-                                  &deaths[i]->members};
+    crd_word_stack *of[STACKS] = {&deaths[i]->watch.buckets, &deaths[i]->reach.slots, &deaths[i]->reach.open,
+                                  &deaths[i]->reach.path, &deaths[i]->reach.members};
     memcpy(stacks + i * STACKS, of, sizeof of);
   }
 }
@@ -161,8 +162,9 @@ static bool take(fixture *f, ephemeron *e, pair **taken) CRADLE_MAY_COLLECT {
   return true;
 }
 
-/* Two dead objects with finalizers lead to each other, over chains that take many increments, and are keys of ephemerons that live.
- * A key may be seen while it is on its way back; then what it leads to stays, whatever the program does with it. */
+/* Two dead objects with finalizers lead to each other, over chains that take many increments, and are keys of
+ * ephemerons that live. A key may be seen while it is on its way back; then what it leads to stays, whatever the
+ * program does with it. */
 static void a_key_is_seen_with_all_that_it_leads_to(void **state) {
   (void)state;
   for (unsigned which = 0; which < 1u << STACKS; which++) {
@@ -224,9 +226,9 @@ static void count_notes(void *data, const cradle_event *event) {
   if (event->kind == CRADLE_EVENT_NOTE && strstr(event->u.note.text, "registration order") != NULL) ++*notes;
 }
 
-/* A pair that a dead object with a finalizer leads to could not be watched: its value is reached at the end only. So nothing is
- * seen from then on until then; and the order is not known, which a note says. Objects come back last registered first: the
- * pair's holder, its key, and one that takes long. */
+/* A pair that a dead object with a finalizer leads to could not be watched: its value is reached at the end only. So
+ * nothing is seen from then on until then; and the order is not known, which a note says. Objects come back last
+ * registered first: the pair's holder, its key, and one that takes long. */
 static void a_value_is_seen_when_it_is_reached(void **state) {
   (void)state;
   fixture f;
@@ -257,11 +259,11 @@ static void a_value_is_seen_when_it_is_reached(void **state) {
     }
     const crd_services *services = f.heap->services;
     bool complete = false;
-    while (!complete && !(f.heap->major.phase == MAJOR_CLEARING && services->stage == STAGE_REACH && services->major.watched == 3))
+    while (!complete && !(f.heap->major.phase == MAJOR_CLEARING && services->stage == STAGE_REACH &&
+                          services->major.candidates.watched == 3))
       complete = cradle_collect_step(f.m, 0);
     assert_false(complete);
-    cradle_hook hook = {.function = count_notes, .data = &notes, .events = UINT32_MAX};
-    cradle_hook_add(f.heap, &hook);
+    f.heap->options.listener = (cradle_listener){count_notes, &notes};
     starve(&f, 1, &s);
     while (!complete) {
       complete = cradle_collect_step(f.m, 0);
@@ -273,16 +275,16 @@ static void a_value_is_seen_when_it_is_reached(void **state) {
       cradle_store(f.m, holder, &holder->value, NULL);
     }
     feed(&f, &s);
-    cradle_hook_remove(f.heap, &hook);
+    f.heap->options.listener.function = NULL;
     assert_int_equal(notes, 1);
-    cradle_error error;
-    if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+    assert_heap_sound(f.heap);
     if (value != NULL) assert_int_equal(cradle_type_of(value->first), T_PAIR);
   }
   fixture_close(&f);
 }
 
-/* A key that is rooted while marking, after its pair was looked at and could not be watched: another pass finds the value. */
+/* A key that is rooted while marking, after its pair was looked at and could not be watched: another pass finds the
+ * value. */
 static void a_key_that_is_rooted_late_keeps_its_value(void **state) {
   (void)state;
   enum { MORE = 100 };
@@ -318,14 +320,14 @@ static void a_key_that_is_rooted_late_keeps_its_value(void **state) {
         assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 0);
         assert_int_equal(cradle_type_of(e->value), T_FINAL);
       }
-      cradle_error error;
-      if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+      assert_heap_sound(f.heap);
     }
     fixture_close(&f);
   }
 }
 
-/* The slots stack has too little room, and has it again: an object that went to tracing has its finalizer all the same. */
+/* The slots stack has too little room, and has it again: an object that went to tracing has its finalizer all the
+ * same. */
 static void a_stack_that_is_full_for_a_while_loses_no_finalizer(void **state) {
   (void)state;
   enum { WIDE = 2000 };
@@ -343,7 +345,7 @@ static void a_stack_that_is_full_for_a_while_loses_no_finalizer(void **state) {
     cradle_store(f.m, wide, &wide->item[WIDE - 1], last);
     cradle_store(f.m, first, &first->to, wide);
     cradle_collect_minor(f.m);
-    crd_word_stack *slots = &f.heap->services->major.slots;
+    crd_word_stack *slots = &f.heap->services->major.reach.slots;
     cradle_word *limit = slots->limit, *end = slots->end;
     assert_true(slots->base + WIDE / 2 < limit);
     slots->limit = slots->base + WIDE / 2;
@@ -471,8 +473,8 @@ static uint64_t number_in(const string *s) {
   return number;
 }
 
-/* All are kept on the shadow stack. Places and the list of young ones are full, and the list cannot grow: an iteration does not
- * notice the addition. */
+/* All are kept on the shadow stack. Places and the list of young ones are full, and the list cannot grow: an iteration
+ * does not notice the addition. */
 static void an_addition_that_is_refused_changes_nothing(void **state) {
   (void)state;
   fixture f;
@@ -513,7 +515,7 @@ static void a_set_that_emptied_becomes_smaller(void **state) {
   assert_true(large > 10000);
   cradle_pop_many(f.m, 10000 - 20);
   cradle_collect_major(f.m);
-  assert_int_equal(cradle_weak_set_count(set), 20);
+  assert_int_equal(set->count, 20);
   refusing_calloc = true;
   add_numbered(&f, set, 20);
   assert_int_equal(set->capacity, large);

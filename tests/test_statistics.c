@@ -1,5 +1,5 @@
-/* Statistics: the histogram against sorted values, utilisation against every window, pauses, a heap's own counts, and
- * the summary. */
+/* Statistics: the histogram against sorted values, utilisation against every window, pauses, a heap's own counts
+ * against its events, and the summary. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +96,8 @@ static void utilisation_is_at_most_a_slot_too_low(void **state) {
       crd_utilisation_add(&utilisation, begin, end);
       time = end;
     }
-    double exact = 1 - (double)worst_window(busy, LENGTH, WINDOW) / WINDOW, found = crd_utilisation_minimum(&utilisation);
+    double exact = 1 - (double)worst_window(busy, LENGTH, WINDOW) / WINDOW,
+           found = crd_utilisation_minimum(&utilisation);
     if (found > exact + 1e-9 || found < exact - 1.0 / CRD_UTILISATION_PARTS - 1e-9)
       fail_msg("round %d: %f, exactly %f", round, found, exact);
   }
@@ -111,119 +112,32 @@ static void a_pause_as_long_as_the_window_leaves_nothing(void **state) {
   assert_true(crd_utilisation_minimum(&utilisation) == 0);
 }
 
-/* --- the recorder --- */
+/* --- pauses --- */
 
-static void send(cradle_recorder *recorder, uint64_t time_ns, cradle_event event) {
-  cradle_listener listener = cradle_recorder_listener(recorder);
-  event.time_ns = time_ns;
+static void send_pause(cradle_pauses *pauses, uint64_t begin, uint64_t end) {
+  cradle_listener listener = cradle_pauses_listener(pauses);
+  const cradle_event event = {
+      .kind = CRADLE_EVENT_PAUSE, .time_ns = end, .u.pause = {CRADLE_CAUSE_NURSERY_FULL, end - begin}};
   listener.function(listener.data, &event);
 }
 
-static void send_minor(cradle_recorder *recorder, uint64_t begin, uint64_t end, cradle_cause cause) {
-  cradle_event last = {.kind = CRADLE_EVENT_MINOR_END};
-  last.u.minor.cause = cause;
-  last.u.minor.nursery_bytes = 1000;
-  last.u.minor.promoted_bytes = 100;
-  last.u.minor.duration_ns = end - begin;
-  send(recorder, begin, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN, .u.begin.cause = cause});
-  send(recorder, end, last);
-}
-
-static void send_step(cradle_recorder *recorder, uint64_t begin, uint64_t end) {
-  send(recorder, begin, (cradle_event){.kind = CRADLE_EVENT_STEP_BEGIN});
-  send(recorder, end, (cradle_event){.kind = CRADLE_EVENT_STEP_END, .u.step.duration_ns = end - begin});
-}
-
-static void send_major_end(cradle_recorder *recorder, uint64_t time) {
-  cradle_event event = {.kind = CRADLE_EVENT_MAJOR_END};
-  event.u.major.cause = CRADLE_CAUSE_THRESHOLD;
-  event.u.major.used_after = 777;
-  send(recorder, time, event);
-}
-
-static void send_pause(cradle_recorder *recorder, uint64_t begin, uint64_t end) {
-  send(recorder, end, (cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {CRADLE_CAUSE_NURSERY_FULL, end - begin}});
-}
-
-static cradle_statistics read_all(const cradle_recorder *recorder) {
-  cradle_statistics now;
-  assert_true(cradle_recorder_read(recorder, NULL, &now, sizeof now));
-  return now;
-}
-
 static void pauses_are_what_their_events_say(void **state) {
-  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
   (void)state;
-  send_minor(recorder, 1000000, 1010000, CRADLE_CAUSE_NURSERY_FULL);
-  send_step(recorder, 1012000, 1060000);
-  send_pause(recorder, 1000000, 1061000);
-  send_minor(recorder, 2000000, 2001000, CRADLE_CAUSE_MAJOR);
-  send_step(recorder, 2002000, 2010000);
-  send_major_end(recorder, 2010000);
-  send_pause(recorder, 2000000, 2039000);
-  send_pause(recorder, 2038000, 2040000); /* as read from a clock a little before the last one's end */
-  cradle_statistics now = read_all(recorder);
-  assert_int_equal(now.pauses, 3);
-  assert_int_equal(now.pause_max_ns, 61000);
-  assert_int_equal(now.pause_ns, 102000);
-  assert_int_equal(now.minor_collections, 2);
-  assert_int_equal(now.minor_ns, 11000);
-  assert_int_equal(now.minor_causes[CRADLE_CAUSE_NURSERY_FULL], 1);
-  assert_int_equal(now.minor_causes[CRADLE_CAUSE_MAJOR], 1);
-  assert_int_equal(now.major_collections, 1);
-  assert_int_equal(now.major_causes[CRADLE_CAUSE_THRESHOLD], 1);
-  assert_int_equal(now.major_steps, 2);
-  assert_int_equal(now.major_ns, 56000);
-  assert_int_equal(now.major_max_ns, 48000);
-  assert_int_equal(now.allocated_bytes, 2000);
-  assert_int_equal(now.live_bytes, 777);
-  assert_int_equal(now.wall_ns, 1040000);
-  assert_true(now.survival > 0.0999 && now.survival < 0.1001);
-  assert_true(now.mmu_1ms > 0.92 && now.mmu_1ms <= 0.939);
-  cradle_recorder_free(recorder);
-}
-
-/* What sweeping frees between two minor collections is not mistaken for less that was allocated. */
-static void allocated_bytes_know_of_sweeping(void **state) {
-  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
-  cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END}, step = {.kind = CRADLE_EVENT_STEP_END};
-  (void)state;
-  minor.u.minor.used_after = 9000;
-  send(recorder, 10, minor);
-  step.u.step.freed_bytes = 4000;
-  send(recorder, 20, step);
-  minor.u.minor.used_before = 8000; /* a large object of 3000 bytes */
-  send(recorder, 30, minor);
-  assert_int_equal(read_all(recorder).allocated_bytes, 3000);
-  cradle_recorder_free(recorder);
-}
-
-static void the_last_measure_of_the_pages_stays(void **state) {
-  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
-  cradle_event arenas = {.kind = CRADLE_EVENT_ARENAS, .u.arenas = {.committed = 3}};
-  (void)state;
-  send(recorder, 10, arenas);
-  assert_false(read_all(recorder).pages_known);
-  arenas.u.arenas.measured = 1;
-  arenas.u.arenas.resident_bytes = 6000;
-  arenas.u.arenas.huge_bytes = 4000;
-  send(recorder, 20, arenas);
-  arenas.u.arenas.measured = 0;
-  arenas.u.arenas.resident_bytes = arenas.u.arenas.huge_bytes = 0;
-  send(recorder, 30, arenas);
-  cradle_statistics now = read_all(recorder);
-  assert_true(now.pages_known);
-  assert_int_equal(now.resident_bytes, 6000);
-  assert_int_equal(now.huge_bytes, 4000);
-  cradle_recorder_free(recorder);
-}
-
-static void another_version_is_refused(void **state) {
-  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){0});
-  cradle_statistics now;
-  (void)state;
-  assert_false(cradle_recorder_read(recorder, NULL, &now, sizeof now - 8));
-  cradle_recorder_free(recorder);
+  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
+  cradle_pause_summary summary;
+  cradle_pauses_read(pauses, &summary, sizeof summary);
+  assert_int_equal(summary.p9999_ns, 0);
+  assert_true(summary.mmu_1ms == 1 && summary.mmu_100ms == 1);
+  send_pause(pauses, 1000000, 1061000);
+  send_pause(pauses, 2000000, 2039000);
+  send_pause(pauses, 2038000, 2040000); /* as read from a clock a little before the last one's end */
+  cradle_pauses_read(pauses, &summary, sizeof summary);
+  assert_in_range(summary.p50_ns, 39000, 39000 + 39000 / 32);
+  assert_int_equal(summary.p90_ns, 61000);
+  assert_int_equal(summary.p9999_ns, 61000);
+  assert_true(summary.mmu_1ms > 0.92 && summary.mmu_1ms <= 0.939);
+  assert_true(summary.mmu_10ms > summary.mmu_1ms && summary.mmu_100ms > summary.mmu_10ms);
+  cradle_pauses_free(pauses);
 }
 
 /* --- a heap --- */
@@ -238,11 +152,6 @@ static const cradle_type types[TYPE_COUNT] = {
     [T_LARGE] = {.name = "large", .size = 300000},
 };
 
-static void count_event(void *data, const cradle_event *event) {
-  (void)event;
-  ++*(int *)data;
-}
-
 static void allocate(cradle_mutator *m) {
   node *list = NULL;
   CRADLE_ROOT(m, list);
@@ -255,46 +164,175 @@ static void allocate(cradle_mutator *m) {
   cradle_collect_full(m);
 }
 
-static void a_heaps_statistics_are_its_own(void **state) {
-  cradle_options options;
-  int events = 0;
+/* What the events of a heap come to. */
+typedef struct told {
+  cradle_statistics sums;
+  cradle_statistics last; /* of the event that ends the heap */
+  cradle_pauses *pauses;
+} told;
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+  return a > b ? a : b;
+}
+
+static void add_event(void *data, const cradle_event *event) {
+  told *all = data;
+  cradle_statistics *sums = &all->sums;
+  switch (event->kind) {
+  case CRADLE_EVENT_MINOR_END:
+    sums->minor_collections++;
+    sums->minor_causes[event->u.minor.cause]++;
+    sums->minor_ns += event->u.minor.duration_ns;
+    sums->minor_max_ns = larger(sums->minor_max_ns, event->u.minor.duration_ns);
+    sums->collected_bytes += event->u.minor.nursery_bytes;
+    sums->promoted_objects += event->u.minor.promoted_objects;
+    sums->promoted_bytes += event->u.minor.promoted_bytes;
+    sums->used_peak_bytes = larger(sums->used_peak_bytes, event->u.minor.used_before);
+    break;
+  case CRADLE_EVENT_STEP_END:
+    sums->major_steps++;
+    sums->major_ns += event->u.step.duration_ns;
+    sums->major_max_ns = larger(sums->major_max_ns, event->u.step.duration_ns);
+    break;
+  case CRADLE_EVENT_MAJOR_END:
+    sums->major_collections++;
+    sums->major_causes[event->u.major.cause]++;
+    sums->live_bytes = event->u.major.used_after;
+    sums->live_peak_bytes = larger(sums->live_peak_bytes, event->u.major.used_after);
+    break;
+  case CRADLE_EVENT_PAUSE:
+    sums->pauses++;
+    sums->pause_ns += event->u.pause.duration_ns;
+    sums->pause_max_ns = larger(sums->pause_max_ns, event->u.pause.duration_ns);
+    break;
+  case CRADLE_EVENT_ARENAS:
+    sums->arenas_peak = larger(sums->arenas_peak, event->u.arenas.committed);
+    if (!event->u.arenas.measured) break;
+    sums->pages_known = true;
+    sums->resident_bytes = event->u.arenas.resident_bytes;
+    sums->huge_bytes = event->u.arenas.huge_bytes;
+    break;
+  case CRADLE_EVENT_HEAP_DESTROYED: all->last = *event->u.destroyed.statistics; break;
+  default: break;
+  }
+}
+
+static cradle_statistics statistics_of(const cradle_heap *of) {
+  cradle_statistics now;
+  cradle_heap_statistics(of, &now, sizeof now);
+  return now;
+}
+
+static void assert_told(const cradle_statistics *now, const cradle_statistics *sums) {
+  assert_int_equal(now->minor_collections, sums->minor_collections);
+  assert_int_equal(now->major_collections, sums->major_collections);
+  assert_memory_equal(now->minor_causes, sums->minor_causes, sizeof now->minor_causes);
+  assert_memory_equal(now->major_causes, sums->major_causes, sizeof now->major_causes);
+  assert_int_equal(now->minor_ns, sums->minor_ns);
+  assert_int_equal(now->minor_max_ns, sums->minor_max_ns);
+  assert_int_equal(now->major_steps, sums->major_steps);
+  assert_int_equal(now->major_ns, sums->major_ns);
+  assert_int_equal(now->major_max_ns, sums->major_max_ns);
+  assert_int_equal(now->pauses, sums->pauses);
+  assert_int_equal(now->pause_ns, sums->pause_ns);
+  assert_int_equal(now->pause_max_ns, sums->pause_max_ns);
+  assert_int_equal(now->collected_bytes, sums->collected_bytes);
+  assert_int_equal(now->promoted_objects, sums->promoted_objects);
+  assert_int_equal(now->promoted_bytes, sums->promoted_bytes);
+  assert_int_equal(now->live_bytes, sums->live_bytes);
+  assert_int_equal(now->live_peak_bytes, sums->live_peak_bytes);
+  assert_in_range(now->used_peak_bytes, sums->used_peak_bytes, sums->used_peak_bytes + 400000);
+  assert_int_equal(now->arenas_peak, sums->arenas_peak);
+  assert_int_equal(now->pages_known, sums->pages_known);
+  assert_int_equal(now->resident_bytes, sums->resident_bytes);
+  assert_int_equal(now->huge_bytes, sums->huge_bytes);
+}
+
+static void the_statistics_are_what_the_events_come_to(void **state) {
   (void)state;
+  told all = {.sums = {.wall_ns = 0}};
+  cradle_options options;
+  cradle_pause_summary summary;
   cradle_options_init(&options);
   options.types = types;
   options.type_count = TYPE_COUNT;
   options.nursery_bytes = 100000;
-  cradle_recorder *recorder = cradle_recorder_new((cradle_listener){count_event, &events});
-  options.listener = cradle_recorder_listener(recorder);
+  all.pauses = cradle_pauses_new((cradle_listener){add_event, &all});
+  options.listener = cradle_pauses_listener(all.pauses);
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   cradle_mutator *m = cradle_mutator_new(heap);
   allocate(m);
-  cradle_stats stats;
-  cradle_statistics now;
-  cradle_heap_stats(heap, &stats, sizeof stats, true);
-  assert_true(cradle_recorder_read(recorder, heap, &now, sizeof now));
-  assert_int_equal(now.minor_collections, stats.minor_collections);
-  assert_int_equal(now.major_collections, stats.major_collections);
-  assert_int_equal(now.minor_ns, stats.minor_ns);
-  assert_int_equal(now.minor_max_ns, stats.minor_max_ns);
-  assert_int_equal(now.major_steps, stats.major_steps);
-  assert_int_equal(now.major_ns, stats.major_ns);
-  assert_int_equal(now.major_max_ns, stats.major_max_ns);
-  assert_int_equal(now.pauses, stats.pauses);
-  assert_int_equal(now.pause_max_ns, stats.pause_max_ns);
-  assert_int_equal(now.promoted_objects, stats.promoted_objects);
-  assert_int_equal(now.promoted_bytes, stats.promoted_bytes);
-  /* Large objects are counted with their rounding to pages here. */
-  assert_in_range(now.allocated_bytes, stats.allocated_bytes, stats.allocated_bytes + 7 * 8192);
+  cradle_statistics now = statistics_of(heap);
+  assert_told(&now, &all.sums);
+  assert_true(now.minor_collections > 30 && now.major_collections > 0 && now.major_steps > 0);
+  assert_int_equal(now.minor_causes[CRADLE_CAUSE_MAJOR], 1);
+  assert_true(now.allocated_bytes >= now.collected_bytes + 7 * 300000);
   assert_true(now.used_peak_bytes >= now.used_bytes && now.used_peak_bytes >= now.live_peak_bytes);
   assert_int_equal(now.used_bytes, now.live_bytes);
-  assert_int_equal(now.nursery_bytes, stats.nursery_bytes);
-  assert_int_equal(now.pages_known, stats.pages_known);
-  if (now.pages_known) assert_true(now.resident_bytes > 0 && now.huge_bytes <= now.resident_bytes);
+  assert_int_equal(now.nursery_bytes, 100000);
+  assert_true(now.survival > 0.3 && now.survival < 0.4);
   assert_true(now.pause_max_ns <= now.pause_ns && now.pause_ns <= now.wall_ns);
-  assert_true(events > 100);
+  assert_true(now.gc_share > 0 && now.gc_share < 1);
+  if (now.pages_known) assert_true(now.resident_bytes > 0 && now.huge_bytes <= now.resident_bytes);
+  cradle_pauses_read(all.pauses, &summary, sizeof summary);
+  assert_true(summary.p50_ns <= summary.p90_ns && summary.p9999_ns <= now.pause_max_ns);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
-  cradle_recorder_free(recorder);
+  assert_told(&all.last, &all.sums);
+  assert_int_equal(all.last.minor_collections, now.minor_collections + 1);
+  assert_true(all.last.wall_ns > now.wall_ns);
+  cradle_pauses_free(all.pauses);
+}
+
+/* Nobody listens: the kernel is not asked. */
+static void a_heap_that_nobody_listens_to_is_counted_too(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = types;
+  options.type_count = TYPE_COUNT;
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  allocate(m);
+  cradle_statistics now = statistics_of(heap);
+  assert_true(now.pauses > 0 && now.pause_ns > 0 && now.used_peak_bytes > 0 && now.live_bytes > 0);
+  assert_int_equal(now.major_causes[CRADLE_CAUSE_REQUEST], 1);
+  assert_true(now.arenas_peak >= now.arenas_committed);
+  assert_false(now.pages_known);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+/* A program that was compiled with other headers passes the size of its own structure. */
+#define ASSERT_SIZES(structure, read, source) \
+  do { \
+    structure whole; \
+    union { \
+      structure part; \
+      unsigned char bytes[sizeof(structure) + 16]; \
+    } other; \
+    read((source), &whole, sizeof whole); \
+    memset(other.bytes, 0xaa, sizeof other); \
+    read((source), &other.part, 24); \
+    assert_memory_equal(other.bytes + 8, (unsigned char *)&whole + 8, 16); \
+    for (size_t i = 24; i < sizeof other; i++) assert_int_equal(other.bytes[i], 0xaa); \
+    read((source), &other.part, sizeof other); \
+    assert_memory_equal(other.bytes + 8, (unsigned char *)&whole + 8, 16); \
+    for (size_t i = sizeof(structure); i < sizeof other; i++) assert_int_equal(other.bytes[i], 0); \
+  } while (0)
+
+static void structures_of_other_sizes_are_filled(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_options_init(&options);
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
+  send_pause(pauses, 1000000, 1061000);
+  ASSERT_SIZES(cradle_statistics, cradle_heap_statistics, heap);
+  ASSERT_SIZES(cradle_memory, cradle_memory_report, heap);
+  ASSERT_SIZES(cradle_pause_summary, cradle_pauses_read, pauses);
+  cradle_pauses_free(pauses);
+  cradle_heap_free(heap);
 }
 
 /* --- CRADLE_STATS --- */
@@ -360,7 +398,8 @@ static void the_summary_is_printed_once(void **state) {
     assert_non_null(strstr(text, "p99.99"));
     assert_non_null(strstr(text, "1 request"));
     assert_non_null(strstr(text, "utilisation"));
-    if (end == FREED && strstr(text, "huge pages          not known") == NULL) assert_non_null(strstr(text, " resident in arenas\n"));
+    if (end == FREED && strstr(text, "huge pages          not known") == NULL)
+      assert_non_null(strstr(text, " resident in arenas\n"));
   }
 }
 
@@ -436,7 +475,7 @@ static void what_is_printed_waits_for_room(void **state) {
   usleep(100000);
   assert_int_equal(summaries_in(full_pipe_end(&stream, thread)), 1);
   full_pipe_begin(&stream, O_NONBLOCK);
-  pthread_create(&thread, NULL, report_it, (char *)(uintptr_t) "said");
+  pthread_create(&thread, NULL, report_it, (char *)(uintptr_t)"said");
   usleep(100000);
   assert_string_equal(full_pipe_end(&stream, thread), "cradle: said\n");
 }
@@ -481,10 +520,9 @@ int main(void) {
       cmocka_unit_test(utilisation_is_at_most_a_slot_too_low),
       cmocka_unit_test(a_pause_as_long_as_the_window_leaves_nothing),
       cmocka_unit_test(pauses_are_what_their_events_say),
-      cmocka_unit_test(allocated_bytes_know_of_sweeping),
-      cmocka_unit_test(the_last_measure_of_the_pages_stays),
-      cmocka_unit_test(another_version_is_refused),
-      cmocka_unit_test(a_heaps_statistics_are_its_own),
+      cmocka_unit_test(the_statistics_are_what_the_events_come_to),
+      cmocka_unit_test(a_heap_that_nobody_listens_to_is_counted_too),
+      cmocka_unit_test(structures_of_other_sizes_are_filled),
       cmocka_unit_test(the_summary_is_printed_once),
       cmocka_unit_test(what_is_printed_waits_for_room),
       cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),

@@ -1,6 +1,6 @@
-/* Many heaps in many threads: each thread makes, uses and frees heaps of its own while the others do the same; a mutator is
- * handed from thread to thread; and one thread asks the mutator of another for a safepoint. Built with ThreadSanitizer, it
- * shows that heaps share nothing. A lost request hangs it, which the time limit of the test ends.
+/* Many heaps in many threads: each thread makes, uses and frees heaps of its own while the others do the same; a
+ * mutator is handed from thread to thread; and one thread asks the mutator of another for a safepoint. Built with
+ * ThreadSanitizer, it shows that heaps share nothing. A lost request hangs it, which the time limit of the test ends.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +21,10 @@ typedef struct array {
 } array;
 static const cradle_type types[T_COUNT] = {
     [T_PAIR] = {.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, next)},
-    [T_ARRAY] = {.name = "array", .size = sizeof(array), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+    [T_ARRAY] = {.name = "array",
+                 .size = sizeof(array),
+                 .items = CRADLE_ITEMS_REFERENCES,
+                 .item_size = 8,
                  .length_offset = offsetof(array, length)},
     [T_WEAK] = {.name = "weak", .size = 16, .weak = 1 << 1},
 };
@@ -46,7 +49,7 @@ static cradle_heap *new_heap(void) {
   options.type_count = T_COUNT;
   options.nursery_bytes = 64 << 10;
   options.heap_max_bytes = (size_t)64 << 20;
-  cradle_error error = {""};
+  cradle_error error = {.message = ""};
   return checked(cradle_heap_new(&options, &error), error.message);
 }
 
@@ -124,8 +127,8 @@ typedef struct asked {
 enum { POLLS, ALLOCATES, REGISTERS, WAYS }; /* each serves a request */
 
 static uint64_t minors(cradle_heap *heap) {
-  cradle_stats stats;
-  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  cradle_statistics stats;
+  cradle_heap_statistics(heap, &stats, sizeof stats);
   return stats.minor_collections;
 }
 

@@ -1,33 +1,25 @@
-/* The collector's parts by themselves: size classes, spans, arenas, pacing, encodings' arithmetic, word stacks. */
+/* The collector's parts by themselves: size classes, spans, arenas, pacing and marking. What they stand on is in
+ * tests/test_base.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <cradle/cradle.h>
 
+#include "gc/collect.h"
 #include "gc/heap.h"
+#include "gc/old/arena_memory.h"
+#include "gc/old/mark.h"
+#include "gc/old/span_check.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 
 /* --- size classes --- */
-
-static void texts_are_cut_where_they_are_full(void **state) {
-  (void)state;
-  crd_text text = {.length = 0};
-  crd_text_number(&text, UINT64_MAX);
-  crd_text_hex(&text, UINT64_MAX);
-  crd_text_number(&text, 0);
-  assert_string_equal(text.buffer, "184467440737095516150xffffffffffffffff0");
-  for (int i = 0; i < 100; i++) crd_text_add(&text, "seven..");
-  assert_int_equal(text.length, sizeof text.buffer - 1);
-  assert_int_equal(strlen(text.buffer), text.length);
-}
 
 static void every_size_has_a_class_that_wastes_at_most_an_eighth(void **state) {
   (void)state;
@@ -51,7 +43,7 @@ static void powers_of_two_with_a_header_are_bounds(void **state) {
   for (uint32_t power = 256; power <= 8192; power *= 2)
     assert_int_equal(classes.of[classes.by_words[(power + 8) / 8]].bytes, power + 8);
   assert_true(classes.span_bytes_total < ((uint32_t)2 << 20)); /* [size_class.2] */
-  assert_int_equal(classes.by_words[0], 0); /* what is shorter than an object */
+  assert_int_equal(classes.by_words[0], 0);                    /* what is shorter than an object */
   assert_int_equal(classes.by_words[1], 0);
   for (uint32_t c = 0; c < classes.count; c++) assert_in_range(classes.of[c].pages, SPAN_MIN_PAGES, SPAN_MAX_PAGES);
 }
@@ -93,7 +85,8 @@ static void worst_promotion(size_t nursery, size_t object_bytes) {
   old->arenas.limit = crd_old_arenas_for(old, nursery);
   size_t filled = 0;
   for (uint32_t i = 0; i < old->classes.count && filled + old->classes.of[i].bytes <= nursery; i++) {
-    assert_true(crd_old_refill(old, i, 0)); /* one span of every class, as long as the nursery holds one object of each */
+    /* one span of every class, as long as the nursery holds one object of each */
+    assert_true(crd_old_refill(old, i, 0));
     filled += old->classes.of[i].bytes;
   }
   for (; filled + object_bytes <= nursery; filled += object_bytes) {
@@ -244,7 +237,7 @@ static void a_sweep_goes_on_behind_a_span_opened_across_it(void **state) {
   crd_swept swept = {0, 0, 0};
   for (int span = 0; span < 4; span++)
     if (span != 1) old_mark(old, (uintptr_t)first[span]);
-  sweep(old, &swept); /* the second is free now */
+  sweep(old, &swept);   /* the second is free now */
   crd_sweep_begin(old); /* and all are dead */
   assert_false(crd_sweep_some(old, &page, (crd_remains){0}, 0, &swept));
   assert_int_equal(page, pages); /* the first is free, too: the sweep stopped between them */
@@ -315,7 +308,8 @@ static void increments_are_over_at_the_threshold(void **state) {
   uint64_t trigger = crd_pacing_trigger(&pacing, (uint64_t)300 << 20);
   assert_in_range(trigger, (uint64_t)320 << 20, (uint64_t)328 << 20); /* 77 increments, 1 MiB promoted before each */
   for (int i = 0; i < 200; i++) crd_pacing_promoted(&pacing, 0, (uint64_t)64 << 20);
-  assert_int_equal(crd_pacing_trigger(&pacing, (uint64_t)300 << 20), (uint64_t)300 << 20); /* at most half the way before */
+  /* at most half the way before */
+  assert_int_equal(crd_pacing_trigger(&pacing, (uint64_t)300 << 20), (uint64_t)300 << 20);
   /* From the trigger on, a collection of increments of the size asked for ends before the threshold. */
   uint64_t used = trigger, unmarked = trigger;
   while (unmarked > 0) {
@@ -325,7 +319,8 @@ static void increments_are_over_at_the_threshold(void **state) {
     unmarked = marked < unmarked ? unmarked - marked : 0;
   }
   assert_true(used <= pacing.threshold);
-  assert_true(crd_pacing_increment(&pacing, promoted, pacing.threshold + 1, 777777777) >= 777777777); /* late: all of it */
+  /* late: all of it */
+  assert_true(crd_pacing_increment(&pacing, promoted, pacing.threshold + 1, 777777777) >= 777777777);
 }
 
 static void pacing_takes_what_the_options_say(void **state) {
@@ -376,7 +371,8 @@ static void pacing_of_the_largest_numbers(void **state) {
   for (int i = 0; i < 1000; i++) crd_pacing_marked(&pacing, 0);
   pacing.threshold = (uint64_t)4 << 60;
   pacing.survived = (uint64_t)2 << 60;
-  assert_int_equal(crd_pacing_trigger(&pacing, most), (uint64_t)3 << 60); /* half the way before, as with any such promotion */
+  /* half the way before, as with any such promotion */
+  assert_int_equal(crd_pacing_trigger(&pacing, most), (uint64_t)3 << 60);
   options.major_min_bytes = SIZE_MAX;
   crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
   assert_int_equal(pacing.threshold, COUNTED_MAX_BYTES);
@@ -390,13 +386,16 @@ static void an_increment_marks_its_share_of_the_way(void **state) {
   const uint64_t mib = (uint64_t)1 << 20;
   crd_pacing pacing = {.threshold = 400 * mib};
   assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 300 * mib, 800 * mib), 100 * mib);
-  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 300 * mib, 80 * mib), 20 * mib); /* twice what was promoted */
+  /* twice what was promoted */
+  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 300 * mib, 80 * mib), 20 * mib);
   assert_int_equal(crd_pacing_increment(&pacing, 0, 300 * mib, 80 * mib), mib);
-  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 390 * mib, 80 * mib), 80 * mib); /* no more room: the rest */
+  /* no more room: the rest */
+  assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 390 * mib, 80 * mib), 80 * mib);
   assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 400 * mib, 80 * mib), 80 * mib);
 }
 
-/* The rest of the pause, less an eighth for what follows; a quarter at least, and past the threshold all of the target. */
+/* The rest of the pause, less an eighth for what follows; a quarter at least, and past the threshold all of the
+ * target. */
 static void an_increment_ends_with_the_pause_or_a_little_later(void **state) {
   (void)state;
   crd_pacing pacing = {.threshold = 1000};
@@ -406,55 +405,7 @@ static void an_increment_ends_with_the_pause_or_a_little_later(void **state) {
   assert_int_equal(crd_pacing_deadline(&pacing, 1001, 50000, 50400, 2000), 52400);
 }
 
-/* --- mark stack overflow, word stacks --- */
-
-static void a_word_stack_grows_to_its_end_and_says_so(void **state) {
-  (void)state;
-  crd_word_stack stack;
-  assert_true(crd_word_stack_init(&stack, 200000, 4096, "test"));
-  size_t count = 0;
-  while (word_stack_push(&stack, count)) count++;
-  assert_int_equal(count, 200704 / 8);
-  for (size_t i = 0; i < count; i++) assert_int_equal(stack.base[i], i);
-  assert_false(word_stack_push(&stack, 1));
-  crd_word_stack_fini(&stack);
-}
-
-/* What the address space has no room for is halved until it has, in whole pages. */
-static void what_a_word_stack_held_is_dropped(void **state) {
-  (void)state;
-  enum { WORDS = 100000, KEPT = 1000 };
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  crd_word_stack stack;
-  crd_pages_backing backing;
-  assert_true(crd_word_stack_init(&stack, WORDS * 8, page, "test"));
-  for (size_t i = 0; i < WORDS; i++) assert_true(word_stack_push(&stack, i));
-  stack.top = stack.base + KEPT;
-  size_t committed = word_stack_committed(&stack);
-  crd_word_stack_discard(&stack, page);
-  if (crd_pages_backing_of(stack.base, committed, &backing))
-    assert_int_equal(backing.resident_bytes, (KEPT * 8 + page - 1) / page * page);
-  assert_int_equal(word_stack_committed(&stack), committed);
-  for (size_t i = 0; i < KEPT; i++) assert_int_equal(stack.base[i], i);
-  for (size_t i = KEPT; i < WORDS; i++) assert_true(word_stack_push(&stack, i));
-  assert_int_equal(stack.base[WORDS - 1], WORDS - 1);
-  crd_word_stack_fini(&stack);
-}
-
-static void a_word_stack_takes_what_the_address_space_has(void **state) {
-  (void)state;
-  const size_t page = 4096, pages = ((size_t)1 << 50) - 1;
-  crd_word_stack stack;
-  assert_true(crd_word_stack_init(&stack, pages * page, page, "test"));
-  size_t bytes = (size_t)((char *)stack.end - (char *)stack.base);
-  assert_int_equal(bytes % page, 0);
-  size_t halved = pages * page;
-  while (halved > bytes) halved = halved / 2 & ~(page - 1);
-  assert_int_equal(bytes, halved);
-  assert_true(word_stack_push(&stack, 7));
-  crd_word_stack_fini(&stack);
-  assert_null(stack.base);
-}
+/* --- mark stack overflow --- */
 
 typedef struct fan {
   uint64_t header, length;
@@ -462,7 +413,10 @@ typedef struct fan {
 } fan;
 
 static cradle_heap *fan_heap(cradle_mutator **m) {
-  static const cradle_type type = {.name = "fan", .size = sizeof(fan), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
+  static const cradle_type type = {.name = "fan",
+                                   .size = sizeof(fan),
+                                   .items = CRADLE_ITEMS_REFERENCES,
+                                   .item_size = 8,
                                    .length_offset = offsetof(fan, length)};
   cradle_options options;
   cradle_options_init(&options);
@@ -496,7 +450,8 @@ static void marking_with_a_full_stack_finds_everything(void **state) {
   (void)state;
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
-  assert_true(word_stack_committed(&heap->mark_stack) >= 8192 * 8); /* before it is needed: that much is always there */
+  /* before it is needed: that much is always there */
+  assert_true(word_stack_committed(&heap->mark_stack) >= 8192 * 8);
   crd_word_stack_fini(&heap->mark_stack);
   assert_true(crd_word_stack_init(&heap->mark_stack, 4096, 4096, "test")); /* 512 entries */
   {
@@ -507,17 +462,19 @@ static void marking_with_a_full_stack_finds_everything(void **state) {
     cradle_collect_full(m);
     assert_int_equal(count_fan(root), 1 + 700 + 490000);
     cradle_error error;
-    if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message); /* what was missed is freed, and referred to */
+    if (!cradle_heap_verify(heap, &error))
+      fail_msg("%s", error.message); /* what was missed is freed, and referred to */
   }
   cradle_collect_full(m);
-  cradle_stats stats;
-  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  cradle_statistics stats;
+  cradle_heap_statistics(heap, &stats, sizeof stats);
   assert_int_equal(stats.old_bytes, 0);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
 }
 
-/* Between the increments that look for what a full stack lost, the verifier does not take it for a missing write barrier. */
+/* Between the increments that look for what a full stack lost, the verifier does not take it for a missing write
+ * barrier. */
 static void a_search_under_way_is_no_mistake(void **state) {
   (void)state;
   enum { LISTS = 700 }; /* more than the stack has entries */
@@ -598,8 +555,8 @@ static void marking_counts_each_byte_once(void **state) {
   cradle_heap_free(heap);
 }
 
-/* From the average follows how early the next major collection begins. A full collection that was asked for marks everything at
- * once, which says nothing about what the increments of the next one will get done. */
+/* From the average follows how early the next major collection begins. A full collection that was asked for marks
+ * everything at once, which says nothing about what the increments of the next one will get done. */
 static void only_increments_with_a_deadline_count_in_the_average(void **state) {
   (void)state;
   enum { LENGTH = 4 << 20 }; /* 32 MiB: far from the average that a heap begins with */
@@ -681,8 +638,8 @@ static void large_objects_that_die_young_call_for_no_major_collection(void **sta
   cradle_heap *heap = fan_heap(&m);
   heap->pacing.threshold = heap->pacing.min = 1 << 20;
   for (int i = 0; i < 50; i++) (void)cradle_new_array(m, 0, (3 << 20) / 8);
-  cradle_stats stats;
-  cradle_heap_stats(heap, &stats, sizeof stats, false);
+  cradle_statistics stats;
+  cradle_heap_statistics(heap, &stats, sizeof stats);
   assert_true(stats.major_collections <= 2);
   assert_true(stats.old_bytes <= (size_t)8 << 20);
   cradle_mutator_free(m);
@@ -766,7 +723,7 @@ static void the_verifier_sees_what_is_broken(void **state) {
     cradle_collect_minor(m);
     assert_true(cradle_heap_verify(heap, &error));
     fan *saved = root->item[1], *young = cradle_new_array(m, 0, 0);
-    CRADLE_ROOT(m, young); /* waits on the mark stack while old objects are looked at */
+    CRADLE_ROOT(m, young);                      /* waits on the mark stack while old objects are looked at */
     root->item[1] = (fan *)((char *)saved + 8); /* no object starts there */
     assert_false(cradle_heap_verify(heap, &error));
     assert_non_null(strstr(error.message, "stale reference"));
@@ -797,7 +754,6 @@ static void the_verifier_sees_what_is_broken(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(texts_are_cut_where_they_are_full),
       cmocka_unit_test(every_size_has_a_class_that_wastes_at_most_an_eighth),
       cmocka_unit_test(powers_of_two_with_a_header_are_bounds),
       cmocka_unit_test(reserve_and_nursery_size_agree),
@@ -813,9 +769,6 @@ int main(void) {
       cmocka_unit_test(pacing_of_the_largest_numbers),
       cmocka_unit_test(an_increment_marks_its_share_of_the_way),
       cmocka_unit_test(an_increment_ends_with_the_pause_or_a_little_later),
-      cmocka_unit_test(what_a_word_stack_held_is_dropped),
-      cmocka_unit_test(a_word_stack_takes_what_the_address_space_has),
-      cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),
       cmocka_unit_test(marking_with_a_full_stack_finds_everything),
       cmocka_unit_test(a_search_under_way_is_no_mistake),
       cmocka_unit_test(marking_counts_each_byte_once),

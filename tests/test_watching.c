@@ -1,8 +1,8 @@
-/* Ephemerons whose table is stored into while a major collection marks: the collection sees what was stored, does not watch the same
- * keys again and again, and comes to its end. */
+/* Ephemerons whose table is stored into while a major collection marks: the collection sees what was stored, does not
+ * watch the same keys again and again, and comes to its end. */
 #include "tests/services.h"
 
-#include "gc/services.h"
+#include "gc/death/services.h"
 
 /* More than are scanned in three of the smallest increments. */
 enum { PAIRS = 60000 };
@@ -20,8 +20,7 @@ static void no_verifier(cradle_options *options) {
   options->nursery_bytes = (size_t)1 << 20;
 }
 
-CRADLE_UNCHECKED_COLLECTION
-static void scene_open(scene *s) {
+CRADLE_UNCHECKED_COLLECTION static void scene_open(scene *s) {
   *s = (scene){.table = NULL};
   services_open_with(&s->f, no_verifier);
   cradle_mutator *m = s->f.m;
@@ -43,8 +42,7 @@ static void scene_open(scene *s) {
 }
 
 static void scene_close(scene *s) {
-  cradle_error error;
-  if (!cradle_heap_verify(s->f.heap, &error)) fail_msg("%s", error.message);
+  assert_heap_sound(s->f.heap);
   cradle_global_root_remove(s->f.heap, &s->table);
   cradle_global_root_remove(s->f.heap, &s->keys);
   cradle_global_root_remove(s->f.heap, &s->values);
@@ -55,7 +53,8 @@ static const crd_services *services_of(const scene *s) {
   return s->f.heap->services;
 }
 
-/* Until the keys of half the pairs are watched: half of the table has been scanned, and nothing else leads to its keys. */
+/* Until the keys of half the pairs are watched: half of the table has been scanned, and nothing else leads to its
+ * keys. */
 static void step_until_half_is_watched(scene *s) {
   s->keys = NULL;
   while (watch_count(&services_of(s)->major.watch) < PAIRS / 2) assert_false(cradle_collect_step(s->f.m, 0));
@@ -74,7 +73,7 @@ static void a_table_that_is_stored_into_is_watched_once(void **state) {
     cradle_collect_minor(s.f.m);
   }
   assert_int_equal(watch_count(&services_of(&s)->major.watch), watched);
-  assert_int_equal(services_of(&s)->noted.top - services_of(&s)->noted.base, 1);
+  assert_int_equal(services_of(&s)->scan.noted.top - services_of(&s)->scan.noted.base, 1);
   cradle_major_enable(s.f.m);
   size_t most = 0;
   for (bool complete = false; !complete;) {
@@ -99,14 +98,15 @@ static void marking_ends_though_each_increment_is_followed_by_a_store(void **sta
     (void)cradle_collect_step(s.f.m, 0);
     assert_true(++increments < 100);
   }
-  assert_in_range(services_of(&s)->rounds, 4, 10); /* the last one at once */
+  assert_in_range(services_of(&s)->scan.rounds, 4, 10); /* the last one at once */
   assert_true(watch_count(&services_of(&s)->major.watch) <= PAIRS);
   cradle_collect_full(s.f.m); /* into which nothing is stored */
-  assert_int_equal(services_of(&s)->rounds, 0);
+  assert_int_equal(services_of(&s)->scan.rounds, 0);
   scene_close(&s);
 }
 
-/* Pair 0, which was scanned, gets a key that lives and is marked, and pair 1's value, which nothing else refers to any more. */
+/* Pair 0, which was scanned, gets a key that lives and is marked, and pair 1's value, which nothing else refers to any
+ * more. */
 static void give_value_to(scene *s, pair *living) {
   void *value = s->table->item[1].value;
   cradle_store(s->f.m, s->table, &s->table->item[0].key, living);
@@ -152,7 +152,7 @@ static void what_was_stored_is_seen_without_memory(void **state) {
     cradle_collect_minor(s.f.m);
     cradle_store(s.f.m, s.values, &s.values->item[1], NULL);
     step_until_half_is_watched(&s);
-    crd_word_stack *noted = &s.f.heap->services->noted, saved = *noted;
+    crd_word_stack *noted = &s.f.heap->services->scan.noted, saved = *noted;
     noted->limit = noted->end = noted->base;
     give_value_to(&s, living);
     while (!cradle_collect_step(s.f.m, 0)) assert_ptr_equal(noted->top, noted->base);
@@ -163,7 +163,8 @@ static void what_was_stored_is_seen_without_memory(void **state) {
   scene_close(&s);
 }
 
-/* Many small holders, all of them stored into again and again, and objects with weak slots only, which have nothing to scan. */
+/* Many small holders, all of them stored into again and again, and objects with weak slots only, which have nothing to
+ * scan. */
 static void each_holder_is_noted_once(void **state) {
   (void)state;
   enum { HOLDERS = 20000 };
@@ -203,7 +204,7 @@ static void each_holder_is_noted_once(void **state) {
       }
       cradle_collect_minor(f.m);
       assert_in_range(watch_count(&services->major.watch), HOLDERS / 2, HOLDERS);
-      assert_int_equal(services->noted.top - services->noted.base, HOLDERS);
+      assert_int_equal(services->scan.noted.top - services->scan.noted.base, HOLDERS);
     }
     while (f.heap->major.phase != MAJOR_IDLE) (void)cradle_collect_step(f.m, 0);
     for (size_t i = 0; i < HOLDERS; i++) {
@@ -211,8 +212,7 @@ static void each_holder_is_noted_once(void **state) {
       assert_ptr_equal(e->key, living);
       assert_int_equal(cradle_type_of(e->value), T_PAIR);
     }
-    cradle_error error;
-    if (!cradle_heap_verify(f.heap, &error)) fail_msg("%s", error.message);
+    assert_heap_sound(f.heap);
   }
   fixture_close(&f);
 }
@@ -238,6 +238,37 @@ static void many_pairs_of_one_key(void **state) {
   scene_close(&s);
 }
 
+/* A holder that marking has not reached: it is not noted when it is stored into, and dies with what it alone leads
+ * to. */
+CRADLE_UNCHECKED_COLLECTION static void a_dead_holder_that_is_stored_into_keeps_nothing(void **state) {
+  (void)state;
+  scene s;
+  scene_open(&s);
+  {
+    pair *key = new_pair(&s.f, NULL);
+    CRADLE_ROOT(s.f.m, key);
+    ephemeron *holder = new_ephemeron(&s.f, key, NULL);
+    CRADLE_ROOT(s.f.m, holder);
+    pair *value = new_pair(&s.f, NULL);
+    cradle_store(s.f.m, holder, &holder->value, value);
+    weak *to_value = new_weak(&s.f, holder->value);
+    CRADLE_ROOT(s.f.m, to_value);
+    weak *to_holder = new_weak(&s.f, holder);
+    CRADLE_ROOT(s.f.m, to_holder);
+    cradle_collect_minor(s.f.m);
+    holder = NULL;
+    step_until_half_is_watched(&s);
+    ephemeron *dead = cradle_weak_get(s.f.m, &to_holder->to);
+    cradle_store(s.f.m, dead, &dead->value, dead->value);
+    cradle_collect_minor(s.f.m);
+    assert_ptr_equal(services_of(&s)->scan.noted.top, services_of(&s)->scan.noted.base);
+    while (!cradle_collect_step(s.f.m, 0)) continue;
+    assert_null(cradle_weak_get(s.f.m, &to_holder->to));
+    assert_null(cradle_weak_get(s.f.m, &to_value->to));
+  }
+  scene_close(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_table_that_is_stored_into_is_watched_once),
@@ -246,6 +277,7 @@ int main(void) {
       cmocka_unit_test(what_was_stored_is_seen_without_memory),
       cmocka_unit_test(each_holder_is_noted_once),
       cmocka_unit_test(many_pairs_of_one_key),
+      cmocka_unit_test(a_dead_holder_that_is_stored_into_keeps_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

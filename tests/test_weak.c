@@ -1,8 +1,6 @@
 /* Weak slots, and what all objects with services have in common. */
 #include "tests/services.h"
 
-#include "gc/services.h"
-
 static void a_weak_slot_follows_the_living_and_forgets_the_dead(void **state) {
   (void)state;
   for (int way = 0; way < WAYS; way++) {
@@ -94,7 +92,8 @@ static void an_old_holder_of_a_young_object(void **state) {
   }
 }
 
-/* The same with many at once: small holders are looked at whole, and no slot of a large one is taken for a strong one. */
+/* The same with many at once: small holders are looked at whole, and no slot of a large one is taken for a strong
+ * one. */
 static void a_bulk_copy_into_weak_slots_and_pairs(void **state) {
   (void)state;
   static const size_t lengths[] = {10, 6000};
@@ -268,8 +267,8 @@ static void weak_slots_in_the_encoding(void **state) {
   fixture_options(&f, &options);
   options.encoding = cradle_encoding_low_tags(1u << 1 | 1u << 3);
   fixture_open_with(&f, &options);
-  uint32_t type = cradle_type_add(f.heap, &(cradle_type){.name = "weak value", .size = 32, .weak = 2, .ephemerons = 4,
-                                                        .weak_values = true});
+  uint32_t type = cradle_type_add(
+      f.heap, &(cradle_type){.name = "weak value", .size = 32, .weak = 2, .ephemerons = 4, .weak_values = true});
   {
     uint64_t *holder = cradle_new_registered(f.m, type, 32);
     CRADLE_ROOT(f.m, holder);
@@ -306,8 +305,8 @@ typedef struct table {
   uint64_t item[];
 } table;
 
-/* Weak slots and pairs in the fixed part of a large old array, whose items are of another kind: it is looked at as a whole, and not
- * the slot as one of its items. */
+/* Weak slots and pairs in the fixed part of a large old array, whose items are of another kind: it is looked at as a
+ * whole, and not the slot as one of its items. */
 static void arrays_with_fixed_slots_of_another_kind(void **state) {
   (void)state;
   static const uint64_t pattern = UINT64_C(0xfffc) << 48;
@@ -319,9 +318,13 @@ static void arrays_with_fixed_slots_of_another_kind(void **state) {
       options.encoding = cradle_encoding_nan_boxing(UINT64_C(0xffff) << 48, pattern);
       fixture_open_with(&f, &options);
       uint64_t slot = CRADLE_SLOT(table, cache);
-      cradle_type type = {.name = "table", .size = sizeof(table), .item_size = 8, .length_offset = offsetof(table, length),
+      cradle_type type = {.name = "table",
+                          .size = sizeof(table),
+                          .item_size = 8,
+                          .length_offset = offsetof(table, length),
                           .items = values ? CRADLE_ITEMS_VALUES : CRADLE_ITEMS_REFERENCES,
-                          .weak = pairs ? 0 : slot, .ephemerons = pairs ? slot : 0,
+                          .weak = pairs ? 0 : slot,
+                          .ephemerons = pairs ? slot : 0,
                           .weak_values = !values};
       uint32_t number = cradle_type_add(f.heap, &type);
       {
@@ -348,49 +351,6 @@ static void arrays_with_fixed_slots_of_another_kind(void **state) {
       }
       fixture_close(&f);
     }
-}
-
-/* An array becomes shorter while a major collection is in the middle of it: what lies behind it is not looked at. */
-static void an_array_becomes_shorter_between_increments(void **state) {
-  (void)state;
-  enum { WORDS = 20000 };
-  static const struct {
-    uint32_t type;
-    size_t items; /* one more than an increment looks at */
-    int phase;
-  } ways[] = {{T_WEAKS, 131073, MAJOR_CLEARING}, {T_EPHEMERONS, 16385, MAJOR_MARKING}};
-  for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
-    fixture f;
-    services_open(&f);
-    if (!f.stressed) {
-      uint32_t words = cradle_type_add(f.heap, &(cradle_type){.name = "words", .size = sizeof(values), .item_size = 8,
-                                                              .items = CRADLE_ITEMS_BYTES, .length_offset = offsetof(values, length)});
-      weaks *w = NULL;
-      values *next = NULL;
-      CRADLE_ROOT(f.m, w);
-      CRADLE_ROOT(f.m, next);
-      w = cradle_new_registered_array(f.m, ways[way].type, ways[way].items);
-      next = cradle_new_array(f.m, words, WORDS);
-      pair *dead = new_pair(&f, NULL);
-      CRADLE_ROOT(f.m, dead);
-      weak *to_dead = new_weak(&f, dead);
-      CRADLE_ROOT(f.m, to_dead);
-      cradle_collect_full(f.m);
-      uint64_t plain[] = {ways[way].type == T_WEAKS ? (uintptr_t)dead : 0, (uintptr_t)dead}; /* a pair without a key would keep it */
-      for (size_t i = 0; i < WORDS; i++) next->item[i] = plain[i % 2];
-      dead = NULL;
-      const crd_services *services = f.heap->services;
-      bool complete = false;
-      while (!complete && !(f.heap->major.phase == ways[way].phase && services->major.item + 1 == ways[way].items))
-        complete = cradle_collect_step(f.m, 0);
-      assert_false(complete);
-      w->length = 10;
-      while (!cradle_collect_step(f.m, 0)) continue;
-      for (size_t i = 0; i < WORDS; i++) assert_true(next->item[i] == plain[i % 2]);
-      assert_null(cradle_weak_get(f.m, &to_dead->to));
-    }
-    fixture_close(&f);
-  }
 }
 
 static void an_array_that_is_too_long_is_none(void **state) {
@@ -423,13 +383,17 @@ static void misuse_of_weak_things(void **state) {
     ASSERT_MISUSE(&f, "no items", cradle_new_registered_array(f.m, T_WEAK, 3));
     cradle_no_collect_begin(f.m);
     ASSERT_MISUSE(&f, "no-collection region", cradle_new_registered(f.m, T_WEAK, sizeof(weak)));
-    ASSERT_MISUSE(&f, "item_size of ephemerons must be 16",
-                  (void)!cradle_type_add(f.heap, &(cradle_type){.size = 16, .items = CRADLE_ITEMS_EPHEMERONS, .item_size = 8,
-                                                         .length_offset = 8}));
-    ASSERT_MISUSE(&f, "a word cannot be two", (void)!cradle_type_add(f.heap, &(cradle_type){.size = 32, .weak = 4, .ephemerons = 2}));
+    ASSERT_MISUSE(
+        &f, "item_size of ephemerons must be 16",
+        (void)!cradle_type_add(
+            f.heap, &(cradle_type){.size = 16, .items = CRADLE_ITEMS_EPHEMERONS, .item_size = 8, .length_offset = 8}));
+    ASSERT_MISUSE(&f, "a word cannot be two",
+                  (void)!cradle_type_add(f.heap, &(cradle_type){.size = 32, .weak = 4, .ephemerons = 2}));
     ASSERT_MISUSE(&f, "beyond size", (void)!cradle_type_add(f.heap, &(cradle_type){.size = 16, .ephemerons = 2}));
-    ASSERT_MISUSE(&f, "lies beyond word 63", (void)!cradle_type_add(f.heap, &(cradle_type){.size = 512, .ephemerons = UINT64_C(1) << 63}));
-    ASSERT_MISUSE(&f, "finalizer is no queue", (void)!cradle_type_add(f.heap, &(cradle_type){.size = 16, .finalizer = 8}));
+    ASSERT_MISUSE(&f, "lies beyond word 63",
+                  (void)!cradle_type_add(f.heap, &(cradle_type){.size = 512, .ephemerons = UINT64_C(1) << 63}));
+    ASSERT_MISUSE(&f, "finalizer is no queue",
+                  (void)!cradle_type_add(f.heap, &(cradle_type){.size = 16, .finalizer = 8}));
     ASSERT_MISUSE(&f, "NULL is no object", (void)!cradle_weak_set_add(set, 1, NULL));
     pair *p = new_pair(&f, NULL);
     CRADLE_ROOT(f.m, p);
@@ -518,7 +482,6 @@ int main(void) {
       cmocka_unit_test(slots_of_what_a_finalizer_brings_back_are_cleared_too),
       cmocka_unit_test(weak_slots_in_the_encoding),
       cmocka_unit_test(arrays_with_fixed_slots_of_another_kind),
-      cmocka_unit_test(an_array_becomes_shorter_between_increments),
       cmocka_unit_test(an_array_that_is_too_long_is_none),
       cmocka_unit_test(misuse_of_weak_things),
       cmocka_unit_test(an_unregistered_holder_is_found),

@@ -51,11 +51,11 @@ static void an_intern_table(void **state) {
         assert_ptr_equal(intern(&f, set, text), s);
       }
       age_for(&f, way);
-      assert_int_equal(cradle_weak_set_count(set), COUNT);
+      assert_int_equal(set_count(set), COUNT);
       for (size_t i = 0; i < COUNT; i += 2) cradle_store(f.m, keep, &keep->item[i], NULL);
       collect_by(&f, way);
       if (way == BY_MINOR) cradle_collect_major(f.m); /* some were promoted when the nursery was full */
-      assert_int_equal(cradle_weak_set_count(set), COUNT / 2);
+      assert_int_equal(set_count(set), COUNT / 2);
       assert_int_equal(told.removed, COUNT / 2);
       if (way == BY_MAJOR && !f.stressed) assert_int_equal(told.calls, 1);
       for (size_t i = 0; i < COUNT; i++) {
@@ -105,7 +105,7 @@ static void a_set_that_is_used_without_collections(void **state) {
     assert_true(allocated_bytes() < before + ((size_t)1 << 20));
     assert_true(cradle_weak_set_add(set, 42, p));
     cradle_collect_minor(f.m);
-    assert_int_equal(cradle_weak_set_count(set), 1);
+    assert_int_equal(set_count(set), 1);
     cradle_weak_set_free(set);
   }
   fixture_close(&f);
@@ -123,8 +123,7 @@ static void a_set_in_use_while_it_is_cleared(void **state) {
     size_t next = 0;
     vector *keep = cradle_new_array(f.m, T_VECTOR, KEPT);
     CRADLE_ROOT(f.m, keep);
-    for (int round = 0; round < 8; round++)
-      do {
+    for (int round = 0; round < 8; round++) do {
         for (int n = 0; n < 20; n++, next++) {
           snprintf(text, sizeof text, "%zu", next);
           string *s = intern(&f, set, text);
@@ -143,7 +142,7 @@ static void a_set_in_use_while_it_is_cleared(void **state) {
       } while (!cradle_collect_step(f.m, 0));
     cradle_weak_set_free(other);
     cradle_collect_major(f.m);
-    assert_true(cradle_weak_set_count(set) <= KEPT);
+    assert_true(set_count(set) <= KEPT);
   }
   cradle_weak_set_free(set);
   fixture_close(&f);

@@ -1,8 +1,8 @@
 /* A small Lisp as a user of the library would write it: pairs, strings, symbols, closures and tagged integers; a value
  * stack that the collector reads as a root range, scoped roots in the C functions, one global root.
  *
- * Its programs build, change and drop lists, trees and texts, and print checksums that do not depend on when the collector
- * works: CRADLE_GC_NURSERY, CRADLE_STRESS and CRADLE_VERIFY may be anything.
+ * Its programs build, change and drop lists, trees and texts, and print checksums that do not depend on when the
+ * collector works: CRADLE_GC_NURSERY, CRADLE_STRESS and CRADLE_VERIFY may be anything.
  */
 #include <cradle/cradle.h>
 #include <ctype.h>
@@ -23,7 +23,21 @@ static int64_t number(value v) {
 }
 
 typedef enum name {
-  DEFINE, LAMBDA, IF, CONS, FIRST, REST, SETFIRST, ADD, SUBTRACT, LESS, IS_PAIR, TEXT, JOIN, COLLECT, NAMES
+  DEFINE,
+  LAMBDA,
+  IF,
+  CONS,
+  FIRST,
+  REST,
+  SETFIRST,
+  ADD,
+  SUBTRACT,
+  LESS,
+  IS_PAIR,
+  TEXT,
+  JOIN,
+  COLLECT,
+  NAMES
 } name;
 static const char *const names[NAMES] = {"define", "lambda", "if", "cons",  "first", "rest", "set-first!",
                                          "+",      "-",      "<",  "pair?", "text",  "join", "collect"};
@@ -48,9 +62,7 @@ typedef struct closure {
   value parameters, body, scope;
 } closure;
 static const cradle_type types[TYPES] = {
-    [PAIR] = {.name = "pair",
-              .size = sizeof(pair),
-              .values = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest)},
+    [PAIR] = {.name = "pair", .size = sizeof(pair), .values = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest)},
     [STRING] = {.name = "string",
                 .size = sizeof(string),
                 .items = CRADLE_ITEMS_BYTES,
@@ -239,10 +251,12 @@ CRADLE_MAY_COLLECT static value eval(vm *vm, value form, value scope) {
     if (is_a(form, SYMBOL)) return lookup(scope, form);
     if (!is_a(form, PAIR)) return form;
     value head = first(form);
-    if (TAG(head) == 2 && number(head) == LAMBDA) return new_closure(vm, first(rest(form)), first(rest(rest(form))), scope);
+    if (TAG(head) == 2 && number(head) == LAMBDA)
+      return new_closure(vm, first(rest(form)), first(rest(rest(form))), scope);
     if (TAG(head) == 2 && number(head) == DEFINE) {
       value result = eval(vm, first(rest(rest(form))), scope);
-      cradle_store_value(vm->mutator, object(first(rest(form))), &((symbol *)object(first(rest(form))))->global, result);
+      cradle_store_value(vm->mutator, object(first(rest(form))), &((symbol *)object(first(rest(form))))->global,
+                         result);
       return NIL;
     }
     if (TAG(head) == 2 && number(head) == IF) {
@@ -324,8 +338,8 @@ int main(void) {
   static vm vm;
   start(&vm);
   run(&vm);
-  cradle_stats stats;
-  cradle_heap_stats(vm.heap, &stats, sizeof stats, false);
+  cradle_statistics stats;
+  cradle_heap_statistics(vm.heap, &stats, sizeof stats);
   if (stats.moved_objects == 0) die("nothing moved");
   cradle_root_range_remove(vm.mutator, &vm.range);
   cradle_mutator_free(vm.mutator);

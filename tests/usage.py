@@ -22,6 +22,8 @@ def main():
         ([*bare_python, tools / "cradle-heap", "--help"], 0, "usage: cradle-heap"),
         ([*bare_python, tools / "cradle-heap", "--no-such-option"], 2, "usage: cradle-heap"),
         ([*bare_python, tools / "cradle-heap", "dump"], 1, "cradle-heap needs numpy"),
+        ([*bare_python, tools / "include-graph", "--help"], 0, "usage: include-graph"),
+        ([*bare_python, tools / "include-graph", "--files", "attic"], 2, "no such room: attic"),
     ]
     for span_table in sys.argv[2:]:
         cases += [

@@ -1,4 +1,5 @@
-/* A process whose exit status says whether somebody waited for a lock: who waits yields. For one source of a program. */
+/* A process whose exit status says whether somebody waited for a lock: who waits yields. For one source of a
+ * program. */
 #ifndef TESTS_YIELDS_H
 #define TESTS_YIELDS_H
 

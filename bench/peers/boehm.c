@@ -1,5 +1,5 @@
-/* Four workloads of the suite on Boehm's collector: boehm NAME SIZE SLOTS RUNS prints a line of seconds and checksum for
- * each run. */
+/* Four workloads of the suite on Boehm's collector: boehm NAME SIZE SLOTS RUNS prints a line of seconds and checksum
+ * for each run. */
 #include <gc.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-/* apply itself is done by the evaluator, in the place of the call; only when it is passed to a procedure is it called. */
+/* apply itself is done by the evaluator, in the place of the call; only when it is passed to a procedure is it
+ * called. */
 value apply_row(scheme *s, size_t count, value *args) {
   int64_t length = list_length(args[count - 1]);
   if (length < 0) fail(s, args[count - 1], "apply wants a list as its last argument, not");

@@ -74,11 +74,12 @@ void fail_interrupted(scheme *s) {
 
 #define ROOM_LEAST_BYTES ((uint64_t)4 << 20)
 
-/* A sixteenth more of the maximum heap, so that there is room to handle the error and to drop what holds the memory. Not for an
- * object that is larger than that: there is room for smaller ones. Without a maximum the system has refused, and nothing helps. */
+/* A sixteenth more of the maximum heap, so that there is room to handle the error and to drop what holds the memory.
+ * Not for an object that is larger than that: there is room for smaller ones. Without a maximum the system has refused,
+ * and nothing helps. */
 CRADLE_MAY_COLLECT static void raise_max(scheme *s) {
-  cradle_stats now;
-  cradle_heap_stats(s->heap, &now, sizeof now, false);
+  cradle_statistics now;
+  cradle_heap_statistics(s->heap, &now, sizeof now);
   uint64_t max = now.heap_max_bytes, more = max / 16 > ROOM_LEAST_BYTES ? max / 16 : ROOM_LEAST_BYTES;
   if (max == 0 || s->refused_bytes > more || !cradle_heap_set_max(s->m, max + more, NULL)) return;
   if (s->usual_max_bytes == 0) s->usual_max_bytes = max;
@@ -98,8 +99,7 @@ void restore_max_or_raise(scheme *s) {
   if (!restore_max(s) && s->refused_bytes != 0) raise_max(s);
 }
 
-CRADLE_UNCHECKED_COLLECTION
-void memory_ran_out(void *data, cradle_mutator *m, size_t size) {
+CRADLE_UNCHECKED_COLLECTION void memory_ran_out(void *data, cradle_mutator *m, size_t size) {
   (void)m;
   scheme *s = data;
   if (s->memory_error == 0) {

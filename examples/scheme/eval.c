@@ -1,7 +1,8 @@
 /* Running code: a recursive function over the nodes, in which a call in tail position is a turn of the loop.
  *
- * Rooting: eval_slow roots its node and its environment, once for all that it does; the procedure and the arguments of a call are
- * pushed on the shadow stack as they are computed. What is read from a rooted variable is read again after every call.
+ * Rooting: eval_slow roots its node and its environment, once for all that it does; the procedure and the arguments of
+ * a call are pushed on the shadow stack as they are computed. What is read from a rooted variable is read again after
+ * every call.
  */
 #include "scheme.h"
 
@@ -17,8 +18,8 @@ CRADLE_MAY_COLLECT static value rest_of(scheme *s, size_t count, size_t required
   return rest;
 }
 
-/* The environment of a call of a closure, which is in a root. The arguments are the count words on top of the shadow stack and stay
- * there. */
+/* The environment of a call of a closure, which is in a root. The arguments are the count words on top of the shadow
+ * stack and stay there. */
 CRADLE_MAY_COLLECT static frame *bind(scheme *s, const cradle_word *function, size_t count) {
   check_interrupt(s);
   const lambda *l = ((const closure *)object_of(*function))->lambda;
@@ -30,7 +31,8 @@ CRADLE_MAY_COLLECT static frame *bind(scheme *s, const cradle_word *function, si
   frame *made = cradle_new_uninitialized(s->m, T_FRAME, sizeof(frame) + slots * sizeof(value));
   size_t filled = 0;
   if (CRADLE_UNLIKELY(has_rest)) made->slots[required] = cradle_pop_word(s->m);
-  for (const cradle_word *args = s->m->shadow_top - count; filled < required; filled++) made->slots[filled] = args[filled];
+  for (const cradle_word *args = s->m->shadow_top - count; filled < required; filled++)
+    made->slots[filled] = args[filled];
   for (filled += has_rest; filled < slots; filled++) made->slots[filled] = UNBOUND;
   made->length = slots;
   made->outer = ((const closure *)object_of(*function))->outer;
@@ -101,8 +103,8 @@ CRADLE_MAY_COLLECT static value apply_other(scheme *s, value procedure, size_t c
   }
 }
 
-/* Replaces (apply procedure x ... list), which is on the shadow stack with count arguments, by the call that it means; returns
- * the count of its arguments. */
+/* Replaces (apply procedure x ... list), which is on the shadow stack with count arguments, by the call that it means;
+ * returns the count of its arguments. */
 CRADLE_MAY_COLLECT static size_t spread(scheme *s, size_t count) {
   value list = *cradle_peek(s->m, 0);
   int64_t more = list_length(list);
@@ -305,8 +307,9 @@ void escape_leave(scheme *s, escape *e) {
 }
 
 escape *find_escape(const scheme *s, value continuation_or_number) {
-  uint64_t number = is_fixnum(continuation_or_number) ? (uint64_t)fixnum_of(continuation_or_number)
-                                                      : ((const continuation *)object_of(continuation_or_number))->number;
+  uint64_t number = is_fixnum(continuation_or_number)
+                        ? (uint64_t)fixnum_of(continuation_or_number)
+                        : ((const continuation *)object_of(continuation_or_number))->number;
   escape *e = s->escapes;
   while (e != NULL && e->number != number) e = e->outer;
   return e;
@@ -318,8 +321,8 @@ void escape_to(scheme *s, escape *to, value transfer) {
   longjmp(to->landing, 1);
 }
 
-/* The procedures of dynamic-wind run here and not before the longjmp: there may have been no room left for them. What one of them
- * raises may come here again, to the same escape; the procedures that are left run then. */
+/* The procedures of dynamic-wind run here and not before the longjmp: there may have been no room left for them. What
+ * one of them raises may come here again, to the same escape; the procedures that are left run then. */
 value escape_land(scheme *s, escape *e) {
   cradle_unwind(s->m, &e->checkpoint);
   value transfer = s->transfer;

@@ -45,11 +45,13 @@ enum { HISTORY_LINES = 1000 };
 static const char *history_path(void) {
   static char path[4096];
   const char *home = getenv("HOME");
-  if (home == NULL || (size_t)snprintf(path, sizeof path, "%s/.cradle_scheme_history", home) >= sizeof path) return NULL;
+  if (home == NULL || (size_t)snprintf(path, sizeof path, "%s/.cradle_scheme_history", home) >= sizeof path)
+    return NULL;
   return path;
 }
 
-/* libedit drops the bytes that are no characters in the thread's locale. Without a locale of UTF-8 there is no editing. */
+/* libedit drops the bytes that are no characters in the thread's locale. Without a locale of UTF-8 there is no
+ * editing. */
 static locale_t utf8;
 static bool edits;
 

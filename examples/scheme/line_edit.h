@@ -7,7 +7,8 @@
 /* prompts: input is a terminal. */
 void edit_begin(bool prompts);
 void edit_end(void);
-/* A line without its end, from malloc; NULL at the end of input, or when a signal came first. prompt NULL: there is none. */
+/* A line without its end, from malloc; NULL at the end of input, or when a signal came first. prompt NULL: there is
+ * none. */
 char *edit_line(const char *prompt);
 
 #endif

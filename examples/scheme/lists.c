@@ -50,8 +50,7 @@ static bool vectors_equal(scheme *s, const cradle_array *left, const cradle_arra
 }
 
 /* Collects only to fail: nothing is used after that. */
-CRADLE_UNCHECKED_COLLECTION
-bool is_equal(scheme *s, value left, value right) {
+CRADLE_UNCHECKED_COLLECTION bool is_equal(scheme *s, value left, value right) {
   check_stack(s);
   for (; is_pair(left) && is_pair(right); left = cdr(left), right = cdr(right))
     if (left == right)
@@ -99,10 +98,10 @@ CRADLE_MAY_COLLECT static value follow(scheme *s, value v, const char *path) {
   }
   return v;
 }
-#define DEFINE_PATH(name, path)                                                \
+#define DEFINE_PATH(name, path) \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
-    (void)count;                                                               \
-    return follow(s, args[0], path);                                           \
+    (void)count; \
+    return follow(s, args[0], path); \
   }
 DEFINE_PATH(caar_row, "aa")
 DEFINE_PATH(cadr_row, "da")
@@ -247,11 +246,11 @@ CRADLE_MAY_COLLECT static value not_row(scheme *s, size_t count, value *args) {
   (void)s, (void)count;
   return boolean(args[0] == FALSE);
 }
-#define DEFINE_TEST(name, test)                                                \
+#define DEFINE_TEST(name, test) \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
-    (void)s, (void)count;                                                      \
-    value v = args[0];                                                         \
-    return boolean(test);                                                      \
+    (void)s, (void)count; \
+    value v = args[0]; \
+    return boolean(test); \
   }
 DEFINE_TEST(is_null_row, v == NIL)
 DEFINE_TEST(is_pair_row, is_pair(v))
@@ -307,7 +306,8 @@ CRADLE_MAY_COLLECT static value vector_fill_row(scheme *s, size_t count, value *
 CRADLE_MAY_COLLECT static value vector_to_list_row(scheme *s, size_t count, value *args) {
   (void)count;
   value list = NIL;
-  for (size_t i = check_vector(s, args[0])->length; i > 0; i--) list = cons(s, check_vector(s, args[0])->items[i - 1], list);
+  for (size_t i = check_vector(s, args[0])->length; i > 0; i--)
+    list = cons(s, check_vector(s, args[0])->items[i - 1], list);
   return list;
 }
 value list_to_vector_row(scheme *s, size_t count, value *args) {

@@ -1,4 +1,5 @@
-/* scheme [--gc-stats] [--stack=SIZE] [--help] [FILE...]: runs the files, or reads from the prompt (or standard input) without any. */
+/* scheme [--gc-stats] [--stack=SIZE] [--help] [FILE...]: runs the files, or reads from the prompt (or standard input)
+ * without any. */
 #include "scheme.h"
 
 #include <errno.h>
@@ -79,11 +80,12 @@ static const cradle_type types[T_COUNT] = {
                   .size = sizeof(lambda),
                   .references = CRADLE_SLOT(lambda, body),
                   .values = CRADLE_SLOT(lambda, name)},
-#define SEQUENCE_ROW(what)                                                                    \
-  {                                                                                           \
-    .name = what, .size = sizeof(sequence), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, \
-    .length_offset = offsetof(sequence, length)                                               \
-  }
+#define SEQUENCE_ROW(what) \
+  {.name = what, \
+   .size = sizeof(sequence), \
+   .items = CRADLE_ITEMS_REFERENCES, \
+   .item_size = 8, \
+   .length_offset = offsetof(sequence, length)}
     [T_SEQUENCE] = SEQUENCE_ROW("sequence"),
     [T_AND] = SEQUENCE_ROW("and"),
     [T_OR] = SEQUENCE_ROW("or"),
@@ -116,8 +118,7 @@ CRADLE_UNCHECKED_COLLECTION static void stop(scheme *s) {
 }
 
 static bool start(scheme *s, size_t stack_bytes) CRADLE_GRANTS_COLLECTION;
-CRADLE_UNCHECKED_COLLECTION
-static bool start(scheme *s, size_t stack_bytes) {
+CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
   cradle_options options;
   cradle_options_init(&options);
   options.types = types;
@@ -160,8 +161,8 @@ static bool start(scheme *s, size_t stack_bytes) {
 }
 
 static void print_statistics(scheme *s) {
-  cradle_stats t;
-  cradle_heap_stats(s->heap, &t, sizeof t, false);
+  cradle_statistics t;
+  cradle_heap_statistics(s->heap, &t, sizeof t);
   fprintf(stderr,
           "minor collections  %llu in %.3f s, the longest %.3f ms\n"
           "major collections  %llu in %.3f s\n"
@@ -268,7 +269,8 @@ typedef struct arguments {
   int status;
 } arguments;
 
-/* Runs in a thread of its own, whose stack is as large as the user wants: the evaluator recurses where the program does. */
+/* Runs in a thread of its own, whose stack is as large as the user wants: the evaluator recurses where the program
+ * does. */
 CRADLE_UNCHECKED_COLLECTION static void *run_all(void *data) {
   arguments *a = data;
   scheme s = {.exit_status = 0};
@@ -314,7 +316,8 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--help") == 0)
       return print_usage(stdout), 0;
     else if (strncmp(argv[i], "--stack=", 8) == 0) {
-      if (!cradle_parse_size(argv[i] + 8, &a.stack_bytes) || a.stack_bytes < STACK_LEAST_BYTES) return bad_usage(argv[i]);
+      if (!cradle_parse_size(argv[i] + 8, &a.stack_bytes) || a.stack_bytes < STACK_LEAST_BYTES)
+        return bad_usage(argv[i]);
     } else if (argv[i][0] == '-' && argv[i][1] != '\0')
       return bad_usage(argv[i]);
     else {

@@ -1,5 +1,5 @@
-/* Numbers: whole numbers of 61 bits in the value itself, floating-point numbers as objects. A whole result that does not fit is a
- * floating-point number. */
+/* Numbers: whole numbers of 61 bits in the value itself, floating-point numbers as objects. A whole result that does
+ * not fit is a floating-point number. */
 #include "scheme.h"
 
 #include <math.h>
@@ -111,12 +111,13 @@ CRADLE_MAY_COLLECT static value modulo_row(scheme *s, size_t count, value *args)
 
 /* --- order --- */
 
-#define DEFINE_ORDER(name, sign)                                                                                        \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) {                                          \
-    if (count == 2 && is_fixnum(args[0]) && is_fixnum(args[1])) return boolean((int64_t)args[0] sign(int64_t) args[1]); \
-    bool holds = true;                                                                                                  \
-    for (size_t i = 0; i + 1 < count; i++) holds &= number_of(s, args[i]) sign number_of(s, args[i + 1]);               \
-    return boolean(holds);                                                                                              \
+#define DEFINE_ORDER(name, sign) \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
+    if (count == 2 && is_fixnum(args[0]) && is_fixnum(args[1])) \
+      return boolean((int64_t)args[0] sign(int64_t) args[1]); \
+    bool holds = true; \
+    for (size_t i = 0; i + 1 < count; i++) holds &= number_of(s, args[i]) sign number_of(s, args[i + 1]); \
+    return boolean(holds); \
   }
 DEFINE_ORDER(equal_number_row, ==)
 DEFINE_ORDER(less_row, <)
@@ -139,11 +140,11 @@ CRADLE_MAY_COLLECT static value min_row(scheme *s, size_t count, value *args) {
 
 /* --- one number --- */
 
-#define DEFINE_TEST(name, test)                                                \
+#define DEFINE_TEST(name, test) \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
-    (void)count;                                                               \
-    double number = number_of(s, args[0]);                                     \
-    return boolean(test);                                                      \
+    (void)count; \
+    double number = number_of(s, args[0]); \
+    return boolean(test); \
   }
 DEFINE_TEST(is_zero_row, number == 0)
 DEFINE_TEST(is_positive_row, number > 0)
@@ -156,7 +157,8 @@ CRADLE_MAY_COLLECT static value is_number_row(scheme *s, size_t count, value *ar
 }
 CRADLE_MAY_COLLECT static value is_rational_row(scheme *s, size_t count, value *args) {
   (void)s, (void)count;
-  return boolean(is_fixnum(args[0]) || (is_a(args[0], T_FLONUM) && isfinite(((const flonum *)object_of(args[0]))->number)));
+  return boolean(is_fixnum(args[0]) ||
+                 (is_a(args[0], T_FLONUM) && isfinite(((const flonum *)object_of(args[0]))->number)));
 }
 CRADLE_MAY_COLLECT static value is_integer_row(scheme *s, size_t count, value *args) {
   (void)s, (void)count;
@@ -173,11 +175,11 @@ CRADLE_MAY_COLLECT static value is_inexact_row(scheme *s, size_t count, value *a
   return boolean(!is_fixnum(args[0]));
 }
 
-#define DEFINE_REAL(name, expression)                                          \
+#define DEFINE_REAL(name, expression) \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
-    (void)count;                                                               \
-    double number = number_of(s, args[0]);                                     \
-    return new_flonum(s, expression);                                          \
+    (void)count; \
+    double number = number_of(s, args[0]); \
+    return new_flonum(s, expression); \
   }
 DEFINE_REAL(to_inexact_row, number)
 DEFINE_REAL(sin_row, sin(number))
@@ -188,11 +190,11 @@ DEFINE_REAL(acos_row, acos(number))
 DEFINE_REAL(exp_row, exp(number))
 DEFINE_REAL(log_row, log(number))
 
-#define DEFINE_ROUND(name, function)                                           \
+#define DEFINE_ROUND(name, function) \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
-    (void)count;                                                               \
-    if (is_fixnum(args[0])) return args[0];                                    \
-    return new_flonum(s, function(number_of(s, args[0])));                     \
+    (void)count; \
+    if (is_fixnum(args[0])) return args[0]; \
+    return new_flonum(s, function(number_of(s, args[0]))); \
   }
 DEFINE_ROUND(floor_row, floor)
 DEFINE_ROUND(ceiling_row, ceil)

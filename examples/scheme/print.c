@@ -10,7 +10,8 @@ static void print_deep(scheme *s, FILE *to, value v, bool as_written, int depth)
 static const struct {
   uint32_t code;
   const char *name;
-} character_names[] = {{' ', "space"}, {'\n', "newline"}, {'\t', "tab"}, {'\r', "return"}, {0, "null"}, {127, "delete"}};
+} character_names[] = {{' ', "space"},   {'\n', "newline"}, {'\t', "tab"},
+                       {'\r', "return"}, {0, "null"},       {127, "delete"}};
 
 static void print_character(FILE *to, uint32_t code, bool as_written) {
   char bytes[4];
@@ -108,11 +109,14 @@ static void print_object(scheme *s, FILE *to, value v, bool as_written, int dept
     fputc(')', to);
     break;
   case T_VALUES:
-    print_items(s, to, ((const values *)object_of(v))->items, ((const values *)object_of(v))->length, as_written, depth);
+    print_items(s, to, ((const values *)object_of(v))->items, ((const values *)object_of(v))->length, as_written,
+                depth);
     break;
   case T_CLOSURE: print_named(s, to, "procedure", ((const closure *)object_of(v))->lambda->name, depth); break;
   case T_PRIMITIVE: fprintf(to, "#<procedure %s>", ((const primitive *)object_of(v))->row->name); break;
-  case T_RECORD_PROCEDURE: print_named(s, to, "procedure", ((const record_procedure *)object_of(v))->name, depth); break;
+  case T_RECORD_PROCEDURE:
+    print_named(s, to, "procedure", ((const record_procedure *)object_of(v))->name, depth);
+    break;
   case T_RECORD: print_record(s, to, object_of(v), depth); break;
   case T_CONTINUATION: fputs("#<continuation>", to); break;
   case T_TABLE: fprintf(to, "#<hash-table %llu>", (unsigned long long)((const cradle_map *)object_of(v))->count); break;

@@ -175,7 +175,8 @@ CRADLE_MAY_COLLECT static value read_character(scheme *s) {
   static const struct {
     const char *name;
     uint32_t code;
-  } names[] = {{"space", ' '}, {"newline", '\n'}, {"tab", '\t'}, {"return", '\r'}, {"null", 0}, {"nul", 0}, {"delete", 127}};
+  } names[] = {{"space", ' '}, {"newline", '\n'}, {"tab", '\t'},  {"return", '\r'},
+               {"null", 0},    {"nul", 0},        {"delete", 127}};
   source *from = s->source;
   if (from->at == from->end) fail_end(s, here(from));
   const char *start = from->at;
@@ -204,7 +205,8 @@ CRADLE_MAY_COLLECT static value read_atom(scheme *s) {
   const char *start = from->at;
   while (from->at < from->end && !is_delimiter(*from->at)) from->at++;
   size_t length = (size_t)(from->at - start);
-  if (length == 2 && start[0] == '#' && strchr("tTfF", start[1]) != NULL) return boolean(start[1] == 't' || start[1] == 'T');
+  if (length == 2 && start[0] == '#' && strchr("tTfF", start[1]) != NULL)
+    return boolean(start[1] == 't' || start[1] == 'T');
   value number = parse_number(s, start, length, 10);
   if (number == NOT_GIVEN) fail_at(s, here(from), new_string(s, start, length), "syntax: there are no fractions:");
   if (number != FALSE) return number;

@@ -1,13 +1,14 @@
 /* A Scheme on Cradle: R5RS's usual procedures, closures, tail calls, hash tables, records, errors with line numbers.
  *
- *   read.c     text to data            syntax.c   data to code, a tree of nodes     eval.c     running code, procedures, escapes
+ *   read.c     text to data syntax.c data to code, a tree of nodes eval.c running code, procedures, escapes
  *   print.c    data to text            error.c    errors, and memory running out    main.c     files, the prompt
  *   numbers.c, number_text.c, lists.c, walks.c, text.c, tables.c, control.c: the procedures
  *
  * What to look at when you embed the collector yourself:
  *   - a value is a word with low tag bits; the collector is told so in one line (main.c) and follows nothing but tag 0;
  *   - everything lives in the heap and moves: data, environments and the code, too;
- *   - arguments of calls lie on the shadow stack, so that a procedure written in C finds args[i] up to date after any call;
+ *   - arguments of calls lie on the shadow stack, so that a procedure written in C finds args[i] up to date after any
+ *     call;
  *   - other locals that are needed after a call that may collect are rooted, with CRADLE_ROOT and CRADLE_ROOT_VALUE;
  *   - errors longjmp, and what they leave is put right by cradle_unwind in one place (escape_land in eval.c).
  */
@@ -86,7 +87,8 @@ typedef struct flonum {
   uint64_t header;
   double number;
 } flonum;
-typedef struct frame { /* an environment: the variables of one call of a lambda expression, those of its lets included */
+typedef struct
+    frame { /* an environment: the variables of one call of a lambda expression, those of its lets included */
   uint64_t header;
   struct frame *outer;
   uint64_t length;
@@ -104,7 +106,7 @@ typedef struct error {
 } error;
 typedef struct promise {
   uint64_t header;
-  value content;    /* a procedure, or the value */
+  value content; /* a procedure, or the value */
   uint64_t is_done;
 } promise;
 typedef struct record_type {
@@ -166,7 +168,7 @@ typedef struct conditional {
 typedef struct lambda {
   node header;
   node *body;
-  value name; /* a symbol, or FALSE */
+  value name;               /* a symbol, or FALSE */
   uint32_t required, slots; /* parameters without the rest; slots of a frame */
   bool has_rest;
 } lambda;
@@ -208,8 +210,8 @@ typedef struct escape {
   jmp_buf landing;
   cradle_checkpoint checkpoint;
   struct escape *outer;
-  uint64_t number;          /* of the continuation that leads here */
-  value handlers, winders;  /* of the scheme when it was made; main.c's root callback visits them */
+  uint64_t number;         /* of the continuation that leads here */
+  value handlers, winders; /* of the scheme when it was made; main.c's root callback visits them */
   struct source *source;
 } escape;
 typedef struct continuation {
@@ -230,21 +232,24 @@ struct scheme {
   cradle_mutator *m;
   cradle_kit kit;
   cradle_weak_set *symbols;
-  cradle_list *globals;    /* symbols with a value; this and the rest of the structure up to memory_error are global roots */
-  cradle_list *files;      /* names of the texts that were read */
-  value handlers;          /* list of procedures, and numbers of escapes, that wait for raised objects; innermost first, and the
-                              number of the outermost escape in the place of () */
-  value winders;           /* list of dynamic-winds, innermost first: pairs of the "after" procedure and its handlers */
-  value transfer;          /* the value that an escape carries */
-  value memory_error;      /* made before it is needed */
-  escape *escapes;         /* the innermost */
+  /* symbols with a value; this and the rest of the structure up to memory_error are global roots */
+  cradle_list *globals;
+  cradle_list *files; /* names of the texts that were read */
+  /* list of procedures, and numbers of escapes, that wait for raised objects; innermost first, and the number of the
+   * outermost escape in the place of () */
+  value handlers;
+  /* list of dynamic-winds, innermost first: pairs of the "after" procedure and its handlers */
+  value winders;
+  value transfer;     /* the value that an escape carries */
+  value memory_error; /* made before it is needed */
+  escape *escapes;    /* the innermost */
   uint64_t escape_count;
-  source *source;          /* the innermost text */
-  uint64_t where;          /* of the call that is being made */
-  size_t usual_max_bytes;  /* the maximum heap, while memory_ran_out has raised it; else 0 */
-  bool tries_usual_max;    /* nobody has tried to put it back since */
-  size_t refused_bytes;    /* what was asked for when memory ran out last, since it was raised; 0: it has not */
-  char *stack_limit;       /* C's stack must not go below */
+  source *source;           /* the innermost text */
+  uint64_t where;           /* of the call that is being made */
+  size_t usual_max_bytes;   /* the maximum heap, while memory_ran_out has raised it; else 0 */
+  bool tries_usual_max;     /* nobody has tried to put it back since */
+  size_t refused_bytes;     /* what was asked for when memory ran out last, since it was raised; 0: it has not */
+  char *stack_limit;        /* C's stack must not go below */
   cradle_word *shadow_most; /* nor the shadow stack above, by more than a call's arguments */
   bool wants_exit;
   int exit_status;
@@ -326,8 +331,8 @@ value parse_number(scheme *s, const char *text, size_t length, int base) CRADLE_
 void number_to_text(value number, int base, char text[72]);
 value new_string(scheme *s, const char *bytes, size_t length) CRADLE_MAY_COLLECT;
 value symbol(scheme *s, const char *name) CRADLE_MAY_COLLECT;
-/* Gives a symbol without a value its first one, as a global variable. From then on the symbol lives as long as the interpreter: text
- * that names it may yet be read. */
+/* Gives a symbol without a value its first one, as a global variable. From then on the symbol lives as long as the
+ * interpreter: text that names it may yet be read. */
 void define_global(scheme *s, cradle_symbol *symbol, value content) CRADLE_MAY_COLLECT;
 /* Bytes of a character in UTF-8, 1 to 4; and the character at text, which is valid UTF-8. */
 size_t put_utf8(char *to, uint32_t code);
@@ -353,12 +358,13 @@ void print(scheme *s, FILE *to, value v, bool as_written);
 
 /* The message is a format of printf's; the irritant, unless it is NOT_GIVEN, is written after it. */
 _Noreturn void fail(scheme *s, value irritant, const char *format, ...) CRADLE_MAY_COLLECT
-    __attribute__((format(printf, 3, 4)));
+__attribute__((format(printf, 3, 4)));
 _Noreturn void fail_at(scheme *s, uint64_t where, value irritant, const char *format, ...) CRADLE_MAY_COLLECT
-    __attribute__((format(printf, 4, 5)));
+__attribute__((format(printf, 4, 5)));
 _Noreturn void fail_type(scheme *s, value culprit, const char *wanted) CRADLE_MAY_COLLECT;
 void memory_ran_out(void *data, cradle_mutator *m, size_t size);
-/* Puts the maximum heap back that memory_ran_out has raised, if what lives fits again. Collects when it does not seem so. */
+/* Puts the maximum heap back that memory_ran_out has raised, if what lives fits again. Collects when it does not seem
+ * so. */
 bool restore_max(scheme *s) CRADLE_MAY_COLLECT;
 /* The same before a line of the prompt, which needs room in any case. */
 void restore_max_or_raise(scheme *s) CRADLE_MAY_COLLECT;
@@ -378,7 +384,8 @@ node *compile(scheme *s, value datum) CRADLE_MAY_COLLECT;
 
 /* --- eval.c --- */
 
-/* Set by the prompt's signal handler: what runs is to end. It is looked at in each call of a closure, and with the stack. */
+/* Set by the prompt's signal handler: what runs is to end. It is looked at in each call of a closure, and with the
+ * stack. */
 extern volatile sig_atomic_t is_interrupted;
 _Noreturn void fail_interrupted(scheme *s) CRADLE_MAY_COLLECT;
 static inline void check_interrupt(scheme *s) CRADLE_MAY_COLLECT {
@@ -396,8 +403,9 @@ value run(scheme *s, node *code) CRADLE_MAY_COLLECT;
 value apply(scheme *s, value procedure, size_t count) CRADLE_MAY_COLLECT;
 value apply_1(scheme *s, value procedure, value argument) CRADLE_MAY_COLLECT;
 bool is_procedure(value v);
-/* escape_init, then setjmp(e->landing): 0, and escape_leave when what may escape has returned; else escape_land, which puts the
- * state right and returns what was carried. Roots of the same C function are opened before, or in a block of their own. */
+/* escape_init, then setjmp(e->landing): 0, and escape_leave when what may escape has returned; else escape_land, which
+ * puts the state right and returns what was carried. Roots of the same C function are opened before, or in a block of
+ * their own. */
 void escape_init(scheme *s, escape *e);
 void escape_leave(scheme *s, escape *e);
 value escape_land(scheme *s, escape *e) CRADLE_MAY_COLLECT;
@@ -408,8 +416,8 @@ _Noreturn void raise_value(scheme *s, value raised) CRADLE_MAY_COLLECT;
 static inline value innermost_handler(value handlers) {
   return is_pair(handlers) ? car(handlers) : handlers;
 }
-/* The handlers without the guards in front that have been left: by an escape that still has "after" procedures to run. The last
- * part, which is the outermost escape's, stays. */
+/* The handlers without the guards in front that have been left: by an escape that still has "after" procedures to run.
+ * The last part, which is the outermost escape's, stays. */
 value living_handlers(const scheme *s, value handlers);
 /* The most arguments of a call. */
 #define ARGUMENTS_MAX 100000
@@ -419,8 +427,8 @@ value living_handlers(const scheme *s, value handlers);
 void define_primitives(scheme *s, const primitive_row *rows, size_t count) CRADLE_MAY_COLLECT;
 extern const primitive_row number_rows[], number_text_rows[], list_rows[], walk_rows[], text_rows[], table_rows[],
     control_rows[];
-extern const size_t number_row_count, number_text_row_count, list_row_count, walk_row_count, text_row_count, table_row_count,
-    control_row_count;
+extern const size_t number_row_count, number_text_row_count, list_row_count, walk_row_count, text_row_count,
+    table_row_count, control_row_count;
 /* What syntax.c puts into code by itself. */
 value apply_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
 value cons_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;

@@ -1,6 +1,7 @@
-/* From data to code. Variables are found here, not while running: a local one by the number of frames to go out and the slot, a
- * global one in its symbol. The variables of let, letrec, internal definitions and the like have slots in the frame of the lambda
- * expression around them, which makes a let as cheap as a store; it runs at most once for each frame, because loops are calls.
+/* From data to code. Variables are found here, not while running: a local one by the number of frames to go out and the
+ * slot, a global one in its symbol. The variables of let, letrec, internal definitions and the like have slots in the
+ * frame of the lambda expression around them, which makes a let as cheap as a store; it runs at most once for each
+ * frame, because loops are calls.
  */
 #include "syntax.h"
 
@@ -147,7 +148,8 @@ node *compile_lambda(scheme *s, scope *outer, value name, value parameters, valu
   CRADLE_ROOT_VALUE(s->m, in.names);
   check_form(s, body, 1, -1, where);
   uint32_t required = 0;
-  for (; is_pair(parameters); parameters = cdr(parameters), required++) add_distinct(s, &in, car(parameters), NIL, where);
+  for (; is_pair(parameters); parameters = cdr(parameters), required++)
+    add_distinct(s, &in, car(parameters), NIL, where);
   bool has_rest = parameters != NIL;
   if (has_rest) add_distinct(s, &in, parameters, NIL, where);
   node *code = compile_body(s, &in, body, where);
@@ -354,7 +356,8 @@ CRADLE_MAY_COLLECT static node *form_let(scheme *s, scope *in, value form, uint6
 }
 
 /* let*, and with is_recursive letrec and letrec*. */
-CRADLE_MAY_COLLECT static node *compile_sequential_let(scheme *s, scope *in, value form, uint64_t where, bool is_recursive) {
+CRADLE_MAY_COLLECT static node *compile_sequential_let(scheme *s, scope *in, value form, uint64_t where,
+                                                       bool is_recursive) {
   check_form(s, form, 3, -1, where);
   CRADLE_ROOT_VALUE(s->m, form);
   value names = in->names, binding = car(cdr(form));

@@ -13,12 +13,13 @@ typedef struct scope {
 
 /* where is the line that errors are told at. */
 typedef node *form_function(scheme *s, scope *in, value form, uint64_t where);
-form_function form_cond, form_case, form_do, form_let_values, form_let_star_values, form_quasiquote, form_delay, form_guard,
-    form_record_type;
+form_function form_cond, form_case, form_do, form_let_values, form_let_star_values, form_quasiquote, form_delay,
+    form_guard, form_record_type;
 
 node *compile_form(scheme *s, scope *in, value datum, uint64_t where) CRADLE_MAY_COLLECT;
 node *compile_sequence(scheme *s, scope *in, value forms, uint32_t type, uint64_t where) CRADLE_MAY_COLLECT;
-node *compile_lambda(scheme *s, scope *outer, value name, value parameters, value body, uint64_t where) CRADLE_MAY_COLLECT;
+node *compile_lambda(scheme *s, scope *outer, value name, value parameters, value body, uint64_t where)
+    CRADLE_MAY_COLLECT;
 
 node *new_constant(scheme *s, value content) CRADLE_MAY_COLLECT;
 node *new_primitive(scheme *s, primitive_function *function) CRADLE_MAY_COLLECT;

@@ -1,4 +1,5 @@
-/* The derived forms: cond, case, do, let-values, quasiquote, delay, guard, define-record-type. Part of syntax.c's job, by its functions. */
+/* The derived forms: cond, case, do, let-values, quasiquote, delay, guard, define-record-type. Part of syntax.c's job,
+ * by its functions. */
 #include "syntax.h"
 
 /* A variable's name that no program can write. */
@@ -158,7 +159,8 @@ CRADLE_MAY_COLLECT node *form_do(scheme *s, scope *in, value form, uint64_t wher
   return compile_form(s, in, built, where);
 }
 
-/* --- several values: let*-values as calls of call-with-values, let-values as a let*-values of other names with a let in it --- */
+/* --- several values: let*-values as calls of call-with-values, let-values as a let*-values of other names with a let
+ * in it --- */
 
 CRADLE_MAY_COLLECT static void check_bindings(scheme *s, value form, uint64_t where) {
   check_form(s, form, 3, -1, where);
@@ -254,8 +256,8 @@ CRADLE_MAY_COLLECT static node *compile_template_pair(scheme *s, scope *in, valu
   if (is_form(in, template, "unquote") || is_form(in, template, "unquote-splicing")) depth--;
   if (is_form(in, template, "quasiquote")) depth++;
   bool splices = depth == 1 && is_form(in, car(template), "unquote-splicing") && list_length(car(template)) == 2;
-  node *first =
-      splices ? compile_form(s, in, car(cdr(car(template))), where) : compile_template(s, in, car(template), depth, where);
+  node *first = splices ? compile_form(s, in, car(cdr(car(template))), where)
+                        : compile_template(s, in, car(template), depth, where);
   CRADLE_ROOT(s->m, first);
   node *rest = compile_template(s, in, cdr(template), depth, where);
   return cons_nodes(s, splices ? append_row : cons_row, first, rest, where);

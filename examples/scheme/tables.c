@@ -89,7 +89,8 @@ CRADLE_MAY_COLLECT static value table_clear_row(scheme *s, size_t count, value *
   cradle_map_clear(check_table(s, args[0]));
   return UNSPECIFIED;
 }
-/* (hash-table-update! table key change [default]): default is a procedure without arguments, or for update!/default the value. */
+/* (hash-table-update! table key change [default]): default is a procedure without arguments, or for update!/default the
+ * value. */
 CRADLE_MAY_COLLECT static value table_update_row(scheme *s, size_t count, value *args) {
   value before =
       count < 4 ? table_ref_row(s, 2, args) : cradle_map_get(&s->kit, check_table(s, args[0]), args[1], NOT_GIVEN);

@@ -1,5 +1,5 @@
-/* Characters, strings and symbols. Strings are the kit's: immutable bytes, here always valid UTF-8. Indices count characters; in
- * a string that is ASCII up to the index, that is a matter of bytes. */
+/* Characters, strings and symbols. Strings are the kit's: immutable bytes, here always valid UTF-8. Indices count
+ * characters; in a string that is ASCII up to the index, that is a matter of bytes. */
 #include "scheme.h"
 
 #include <ctype.h>
@@ -95,11 +95,11 @@ CRADLE_MAY_COLLECT static void check_range(scheme *s, size_t count, const value 
 
 /* --- characters --- */
 
-#define DEFINE_OF_CHARACTER(name, result)                                      \
+#define DEFINE_OF_CHARACTER(name, result) \
   CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
-    (void)count;                                                               \
-    uint32_t code = check_character(s, args[0]);                               \
-    return result;                                                             \
+    (void)count; \
+    uint32_t code = check_character(s, args[0]); \
+    return result; \
   }
 DEFINE_OF_CHARACTER(char_to_integer_row, fixnum(code))
 DEFINE_OF_CHARACTER(char_upcase_row, character(code < 128 ? (uint32_t)toupper((int)code) : code))
@@ -138,11 +138,11 @@ static int order_strings_ci(scheme *s, value left, value right) CRADLE_MAY_COLLE
   }
   return (one->length > other->length) - (one->length < other->length);
 }
-#define DEFINE_ORDER(name, order, sign)                                                    \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) {             \
-    bool holds = true;                                                                     \
+#define DEFINE_ORDER(name, order, sign) \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
+    bool holds = true; \
     for (size_t i = 0; i + 1 < count; i++) holds &= order(s, args[i], args[i + 1]) sign 0; \
-    return boolean(holds);                                                                 \
+    return boolean(holds); \
   }
 DEFINE_ORDER(char_equal_row, order_characters, ==)
 DEFINE_ORDER(char_less_row, order_characters, <)

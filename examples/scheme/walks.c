@@ -1,11 +1,13 @@
-/* Procedures that go through lists, vectors and strings and call a procedure for each element: map and its kin, sort. */
+/* Procedures that go through lists, vectors and strings and call a procedure for each element: map and its kin,
+ * sort. */
 #include "scheme.h"
 
 enum { WALKED_MAX = 4 }; /* lists, vectors or strings at once */
 
 /* --- going through lists --- */
 
-/* Pushes the next element of each list from args[1] on, and steps it on; false: one has ended. lists is on the shadow stack. */
+/* Pushes the next element of each list from args[1] on, and steps it on; false: one has ended. lists is on the shadow
+ * stack. */
 CRADLE_MAY_COLLECT static bool push_next(scheme *s, size_t lists, value *list) {
   for (size_t i = 0; i < lists; i++)
     if (!is_pair(list[i])) return false;
@@ -98,7 +100,8 @@ CRADLE_MAY_COLLECT static value vector_for_each_row(scheme *s, size_t count, val
   return UNSPECIFIED;
 }
 
-/* Pushes the characters that begin at the bytes at[i] of the strings from args[1] on, and steps on; false: one has ended. */
+/* Pushes the characters that begin at the bytes at[i] of the strings from args[1] on, and steps on; false: one has
+ * ended. */
 CRADLE_MAY_COLLECT static bool push_characters(scheme *s, size_t count, const value *args, size_t *at) {
   for (size_t i = 1; i < count; i++)
     if (at[i] >= ((const cradle_string *)object_of(args[i]))->length) return false;

@@ -48,8 +48,8 @@ static inline closure *new_closure(vm *vm, const prototype *prototype, size_t ba
   made->upvalue_count = count;
   for (size_t i = 0; i < count; i++) {
     captured from = prototype->upvalues[i];
-    made->upvalues[i] =
-        from.is_local ? find_open(vm, &room, base + from.index) : to_closure(stack_base(vm)[base])->upvalues[from.index];
+    made->upvalues[i] = from.is_local ? find_open(vm, &room, base + from.index)
+                                      : to_closure(stack_base(vm)[base])->upvalues[from.index];
   }
   return made;
 }

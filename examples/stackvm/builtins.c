@@ -1,5 +1,5 @@
-/* The functions that every program has. Their arguments are on the value stack and stay there until they return, so they are
- * rooted; arguments[i] is read again after whatever may collect. No builtin pushes. */
+/* The functions that every program has. Their arguments are on the value stack and stay there until they return, so
+ * they are rooted; arguments[i] is read again after whatever may collect. No builtin pushes. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -176,7 +176,7 @@ CRADLE_MAY_COLLECT static value builtin_keys(vm *vm, value *arguments, int count
   // cradle-rootcheck: ok an append with room does not collect
   for (size_t e = cradle_map_next(map, 0); e != CRADLE_MAP_NONE; e = cradle_map_next(map, e + 1))
     cradle_list_append(&vm->kit, keys, cradle_map_key_at(map, e)); // cradle-rootcheck: ok there is room
-  return object(keys); // cradle-rootcheck: ok there was room
+  return object(keys);                                             // cradle-rootcheck: ok there was room
 }
 
 static int compare_numbers(const void *left, const void *right) {
@@ -225,7 +225,8 @@ CRADLE_MAY_COLLECT static value builtin_slice(vm *vm, value *arguments, int coun
 
 /* Where the second string first is in the first one, from a byte on; or nil. */
 static value builtin_find(vm *vm, value *arguments, int count) {
-  const cradle_string *text = string_argument(vm, "find", arguments, 0), *sought = string_argument(vm, "find", arguments, 1);
+  const cradle_string *text = string_argument(vm, "find", arguments, 0),
+                      *sought = string_argument(vm, "find", arguments, 1);
   size_t start = count > 2 ? index_argument(vm, "find", arguments, 2, text->length) : 0;
   for (; start + sought->length <= text->length; start++)
     if (memcmp(text->bytes + start, sought->bytes, sought->length) == 0) return number((double)start);

@@ -1,8 +1,8 @@
 /* Code: what the compiler makes of a function, and the instructions it is made of.
  *
- * A prototype lies outside of the heap, because code does not move; its constants are in vm->constants, a root range, and an
- * instruction names them by a number of 16 bits. Prototypes live as long as the VM, except those of a program that did not
- * compile.
+ * A prototype lies outside of the heap, because code does not move; its constants are in vm->constants, a root range,
+ * and an instruction names them by a number of 16 bits. Prototypes live as long as the VM, except those of a program
+ * that did not compile.
  */
 #ifndef STACKVM_CODE_H
 #define STACKVM_CODE_H
@@ -15,67 +15,67 @@
  *
  * Operands of one byte are variables or counts, those of two bytes (low byte first) constants, globals, caches and
  * distances. The comments show the stack before and after. */
-#define INSTRUCTIONS(I)                                                                                    \
-  I(CONSTANT, 2, 1)       /* -> constant */                                                                \
-  I(NIL, 0, 1)                                                                                             \
-  I(FALSE, 0, 1)                                                                                           \
-  I(TRUE, 0, 1)                                                                                            \
-  I(POP, 0, -1)                                                                                            \
-  I(SHOW, 0, -1)          /* prints what is not nil */                                                     \
-  I(DUP, 0, 1)            /* a -> a a */                                                                   \
-  I(DUP2, 0, 2)           /* a b -> a b a b */                                                             \
-  I(GET_LOCAL, 1, 1)                                                                                       \
-  I(SET_LOCAL, 1, -1)                                                                                      \
-  I(GET_LOCALS, 2, 2)     /* two GET_LOCAL */                                                              \
-  I(GET_UPVALUE, 1, 1)                                                                                     \
-  I(SET_UPVALUE, 1, -1)                                                                                    \
-  I(GET_GLOBAL, 2, 1)                                                                                      \
-  I(SET_GLOBAL, 2, -1)                                                                                     \
-  I(DEFINE_GLOBAL, 2, -1)                                                                                  \
-  I(GET_FIELD, 4, 0)      /* object -> value; name, cache */                                               \
-  I(SET_FIELD, 4, -2)     /* object value -> */                                                            \
-  I(GET_SUPER, 2, -1)     /* this parent -> method bound to this; name */                                  \
-  I(GET_INDEX, 0, -1)     /* object key -> value */                                                        \
-  I(INDEX_LOCALS, 2, 1)   /* GET_LOCALS, GET_INDEX */                                                      \
-  I(SET_INDEX, 0, -3)     /* object key value -> */                                                        \
-  I(ADD, 0, -1)                                                                                            \
-  I(SUBTRACT, 0, -1)                                                                                       \
-  I(ADD_LOCAL, 1, 0)      /* GET_LOCAL, ADD; and so on */                                                  \
-  I(SUBTRACT_LOCAL, 1, 0)                                                                                  \
-  I(ADD_CONSTANT, 2, 0)                                                                                    \
-  I(SUBTRACT_CONSTANT, 2, 0)                                                                               \
-  I(MULTIPLY, 0, -1)                                                                                       \
-  I(DIVIDE, 0, -1)                                                                                         \
-  I(MODULO, 0, -1)                                                                                         \
-  I(NEGATE, 0, 0)                                                                                          \
-  I(NOT, 0, 0)                                                                                             \
-  I(EQUAL, 0, -1)                                                                                          \
-  I(UNEQUAL, 0, -1)                                                                                        \
-  I(LESS, 0, -1)                                                                                           \
-  I(LESS_EQUAL, 0, -1)                                                                                     \
-  I(GREATER, 0, -1)                                                                                        \
-  I(GREATER_EQUAL, 0, -1)                                                                                  \
-  I(JUMP, 2, 0)           /* forwards */                                                                   \
-  I(LOOP, 2, 0)           /* backwards */                                                                  \
-  I(JUMP_IF_FALSE, 2, -1)                                                                                  \
-  I(AND, 2, -1)           /* a -> a, jumping, when it is false; else a -> */                               \
-  I(OR, 2, -1)            /* a -> a, jumping, when it is true; else a -> */                                \
-  I(CALL, 1, 0)           /* callee arguments -> result */                                                 \
-  I(INVOKE, 5, -1)        /* object object arguments -> result; name, cache, count */                      \
-  I(RETURN, 0, -1)                                                                                         \
-  I(CLOSURE, 2, 1)        /* -> closure; number of a prototype */                                          \
-  I(CLOSE_UPVALUE, 0, -1)                                                                                  \
-  I(LIST, 1, 1)           /* items -> list */                                                              \
-  I(EXTEND_LIST, 1, 0)    /* list items -> list */                                                         \
-  I(MAP, 1, 1)            /* keys and values -> map; pairs */                                              \
-  I(EXTEND_MAP, 1, 0)     /* map keys and values -> map */                                                 \
-  I(CLASS, 2, 1)          /* -> class; name */                                                             \
-  I(INHERIT, 0, -1)       /* parent class -> parent */                                                     \
-  I(METHOD, 2, -1)        /* class closure -> class; name */                                               \
-  I(NEXT_KEY, 3, 1)       /* -> key, or jumps; local that holds the collection, before a counter */        \
-  I(NEXT_PAIR, 3, 2)      /* -> key value, or jumps */                                                     \
-  I(TRY, 2, 0)            /* errors from here on go to the distance, with the error on the stack */        \
-  I(END_TRY, 0, 0)                                                                                         \
+#define INSTRUCTIONS(I) \
+  I(CONSTANT, 2, 1) /* -> constant */ \
+  I(NIL, 0, 1) \
+  I(FALSE, 0, 1) \
+  I(TRUE, 0, 1) \
+  I(POP, 0, -1) \
+  I(SHOW, 0, -1) /* prints what is not nil */ \
+  I(DUP, 0, 1)   /* a -> a a */ \
+  I(DUP2, 0, 2)  /* a b -> a b a b */ \
+  I(GET_LOCAL, 1, 1) \
+  I(SET_LOCAL, 1, -1) \
+  I(GET_LOCALS, 2, 2) /* two GET_LOCAL */ \
+  I(GET_UPVALUE, 1, 1) \
+  I(SET_UPVALUE, 1, -1) \
+  I(GET_GLOBAL, 2, 1) \
+  I(SET_GLOBAL, 2, -1) \
+  I(DEFINE_GLOBAL, 2, -1) \
+  I(GET_FIELD, 4, 0)    /* object -> value; name, cache */ \
+  I(SET_FIELD, 4, -2)   /* object value -> */ \
+  I(GET_SUPER, 2, -1)   /* this parent -> method bound to this; name */ \
+  I(GET_INDEX, 0, -1)   /* object key -> value */ \
+  I(INDEX_LOCALS, 2, 1) /* GET_LOCALS, GET_INDEX */ \
+  I(SET_INDEX, 0, -3)   /* object key value -> */ \
+  I(ADD, 0, -1) \
+  I(SUBTRACT, 0, -1) \
+  I(ADD_LOCAL, 1, 0) /* GET_LOCAL, ADD; and so on */ \
+  I(SUBTRACT_LOCAL, 1, 0) \
+  I(ADD_CONSTANT, 2, 0) \
+  I(SUBTRACT_CONSTANT, 2, 0) \
+  I(MULTIPLY, 0, -1) \
+  I(DIVIDE, 0, -1) \
+  I(MODULO, 0, -1) \
+  I(NEGATE, 0, 0) \
+  I(NOT, 0, 0) \
+  I(EQUAL, 0, -1) \
+  I(UNEQUAL, 0, -1) \
+  I(LESS, 0, -1) \
+  I(LESS_EQUAL, 0, -1) \
+  I(GREATER, 0, -1) \
+  I(GREATER_EQUAL, 0, -1) \
+  I(JUMP, 2, 0) /* forwards */ \
+  I(LOOP, 2, 0) /* backwards */ \
+  I(JUMP_IF_FALSE, 2, -1) \
+  I(AND, 2, -1)    /* a -> a, jumping, when it is false; else a -> */ \
+  I(OR, 2, -1)     /* a -> a, jumping, when it is true; else a -> */ \
+  I(CALL, 1, 0)    /* callee arguments -> result */ \
+  I(INVOKE, 5, -1) /* object object arguments -> result; name, cache, count */ \
+  I(RETURN, 0, -1) \
+  I(CLOSURE, 2, 1) /* -> closure; number of a prototype */ \
+  I(CLOSE_UPVALUE, 0, -1) \
+  I(LIST, 1, 1)        /* items -> list */ \
+  I(EXTEND_LIST, 1, 0) /* list items -> list */ \
+  I(MAP, 1, 1)         /* keys and values -> map; pairs */ \
+  I(EXTEND_MAP, 1, 0)  /* map keys and values -> map */ \
+  I(CLASS, 2, 1)       /* -> class; name */ \
+  I(INHERIT, 0, -1)    /* parent class -> parent */ \
+  I(METHOD, 2, -1)     /* class closure -> class; name */ \
+  I(NEXT_KEY, 3, 1)    /* -> key, or jumps; local that holds the collection, before a counter */ \
+  I(NEXT_PAIR, 3, 2)   /* -> key value, or jumps */ \
+  I(TRY, 2, 0)         /* errors from here on go to the distance, with the error on the stack */ \
+  I(END_TRY, 0, 0) \
   I(THROW, 0, -1)
 
 typedef enum instruction {

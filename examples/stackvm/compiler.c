@@ -75,7 +75,8 @@ static void compile_parameters(compiler *c) {
     expect(c, TOKEN_NAME, "a parameter's name");
     add_local(c, c->previous.start, c->previous.length);
     function->height++;
-    if (++function->prototype->arity > ARGUMENTS_MAX) fail_at(c, &c->previous, "a function has more than 200 parameters");
+    if (++function->prototype->arity > ARGUMENTS_MAX)
+      fail_at(c, &c->previous, "a function has more than 200 parameters");
     if (!accept(c, TOKEN_COMMA)) break;
   }
   function->prototype->stack_need = function->height;

@@ -34,12 +34,9 @@ static void change_height(compiler *c, int effect) {
 static const struct {
   uint8_t first, second, both;
 } fusions[] = {
-    {DO_GET_LOCAL, DO_GET_LOCAL, DO_GET_LOCALS},
-    {DO_GET_LOCALS, DO_GET_INDEX, DO_INDEX_LOCALS},
-    {DO_GET_LOCAL, DO_ADD, DO_ADD_LOCAL},
-    {DO_GET_LOCAL, DO_SUBTRACT, DO_SUBTRACT_LOCAL},
-    {DO_CONSTANT, DO_ADD, DO_ADD_CONSTANT},
-    {DO_CONSTANT, DO_SUBTRACT, DO_SUBTRACT_CONSTANT},
+    {DO_GET_LOCAL, DO_GET_LOCAL, DO_GET_LOCALS}, {DO_GET_LOCALS, DO_GET_INDEX, DO_INDEX_LOCALS},
+    {DO_GET_LOCAL, DO_ADD, DO_ADD_LOCAL},        {DO_GET_LOCAL, DO_SUBTRACT, DO_SUBTRACT_LOCAL},
+    {DO_CONSTANT, DO_ADD, DO_ADD_CONSTANT},      {DO_CONSTANT, DO_SUBTRACT, DO_SUBTRACT_CONSTANT},
 };
 
 /* Makes the last instruction and this one one, unless a jump may lead between them. */
@@ -192,7 +189,8 @@ void add_local(compiler *c, const char *name, size_t length) {
   for (int i = function->local_count - 1; i >= 0 && function->locals[i].depth == function->depth; i--)
     if (length > 0 && function->locals[i].length == length && memcmp(function->locals[i].name, name, length) == 0)
       fail_at(c, &c->previous, "this block has a variable of that name");
-  if (function->local_count == LOCALS_MAX) fail_at(c, &c->previous, "a function has more than 250 variables at one place");
+  if (function->local_count == LOCALS_MAX)
+    fail_at(c, &c->previous, "a function has more than 250 variables at one place");
   function->locals[function->local_count++] = (local){name, length, function->depth, false};
 }
 
@@ -229,7 +227,8 @@ static int capture(compiler *c, function_state *function, unsigned index, bool i
   return (int)prototype->upvalue_count++;
 }
 
-/* The upvalue that the name is in a function, captured through all functions between; -1 when no function around has it. */
+/* The upvalue that the name is in a function, captured through all functions between; -1 when no function around has
+ * it. */
 static int find_upvalue(compiler *c, function_state *function, const token *name) {
   if (function->outer == NULL) return -1;
   int index = find_local(function->outer, name);

@@ -1,12 +1,13 @@
 /* Expressions, by precedence climbing.
  *
- * What an assignment assigns to is compiled as an expression first. Its last instruction, a GET of some kind, is held back
- * (struct operand) until the next token tells whether it is to be a SET. */
+ * What an assignment assigns to is compiled as an expression first. Its last instruction, a GET of some kind, is held
+ * back (struct operand) until the next token tells whether it is to be a SET. */
 #include "compiler.h"
 
 typedef enum place_kind { PLACE_NONE, PLACE_VARIABLE, PLACE_FIELD, PLACE_INDEX } place_kind;
 
-/* A value that is on the stack (PLACE_NONE), or a place: its object, and key, are on the stack, its GET is not emitted. */
+/* A value that is on the stack (PLACE_NONE), or a place: its object, and key, are on the stack, its GET is not
+ * emitted. */
 typedef struct operand {
   place_kind kind;
   variable variable;

@@ -1,9 +1,9 @@
 /* The interpreter's loop.
  *
- * It keeps the frame, the next instruction, the first slot and the top of the value stack in locals. SAVE puts them where
- * the collector and the error messages look; it precedes every call that may collect, raise or look at the stack. LOAD
- * takes them from there after calls that may have changed the frame or moved the stack, RELOAD_TOP after those that only
- * push and pop.
+ * It keeps the frame, the next instruction, the first slot and the top of the value stack in locals. SAVE puts them
+ * where the collector and the error messages look; it precedes every call that may collect, raise or look at the stack.
+ * LOAD takes them from there after calls that may have changed the frame or moved the stack, RELOAD_TOP after those
+ * that only push and pop.
  */
 #include "allocate.h"
 #include "operate.h"
@@ -12,10 +12,8 @@
 #pragma GCC diagnostic ignored "-Wpedantic"
 
 #define SAVE() (frame->next = next, vm->stack.top = top)
-#define LOAD()                                      \
-  (frame = &vm->frames[vm->frame_count - 1],        \
-   next = frame->next,                              \
-   base = stack_base(vm) + frame->base,             \
+#define LOAD() \
+  (frame = &vm->frames[vm->frame_count - 1], next = frame->next, base = stack_base(vm) + frame->base, \
    top = stack_top(vm))
 #define RELOAD_TOP() (top = stack_top(vm))
 
@@ -27,58 +25,58 @@
 #define CASE(name) do_##name
 #define NEXT() goto *labels[*next++]
 
-#define ARITHMETIC(name, operator)                                              \
-  CASE(name) : {                                                                \
-    value a = top[-2], b = top[-1];                                             \
-    if (CRADLE_LIKELY(are_numbers(a, b))) {                                     \
-      top--;                                                                    \
-      top[-1] = number(to_double(a) operator to_double(b));                     \
-      NEXT();                                                                   \
-    }                                                                           \
-    SAVE();                                                                     \
-    operate_arithmetic(vm, DO_##name);                                          \
-    RELOAD_TOP();                                                               \
-    NEXT();                                                                     \
+#define ARITHMETIC(name, operator) \
+  CASE(name) : { \
+    value a = top[-2], b = top[-1]; \
+    if (CRADLE_LIKELY(are_numbers(a, b))) { \
+      top--; \
+      top[-1] = number(to_double(a) operator to_double(b)); \
+      NEXT(); \
+    } \
+    SAVE(); \
+    operate_arithmetic(vm, DO_##name); \
+    RELOAD_TOP(); \
+    NEXT(); \
   }
 
 /* The same with a right operand that is not on the stack. */
-#define ARITHMETIC_WITH(name, operand, operator, slowly)                        \
-  CASE(name) : {                                                                \
-    value a = top[-1], b = operand;                                             \
-    if (CRADLE_LIKELY(are_numbers(a, b))) {                                     \
-      top[-1] = number(to_double(a) operator to_double(b));                     \
-      NEXT();                                                                   \
-    }                                                                           \
-    PUSH(b);                                                                    \
-    SAVE();                                                                     \
-    slowly;                                                                     \
-    RELOAD_TOP();                                                               \
-    NEXT();                                                                     \
+#define ARITHMETIC_WITH(name, operand, operator, slowly) \
+  CASE(name) : { \
+    value a = top[-1], b = operand; \
+    if (CRADLE_LIKELY(are_numbers(a, b))) { \
+      top[-1] = number(to_double(a) operator to_double(b)); \
+      NEXT(); \
+    } \
+    PUSH(b); \
+    SAVE(); \
+    slowly; \
+    RELOAD_TOP(); \
+    NEXT(); \
   }
 
 /* A comparison and the branch on it, which mostly follows, are done at once. */
-#define BRANCH(condition)                                                       \
-  do {                                                                          \
-    bool holds = (condition);                                                   \
-    top -= 2;                                                                   \
-    if (CRADLE_LIKELY(*next == DO_JUMP_IF_FALSE)) {                             \
-      next++;                                                                   \
-      unsigned distance = WORD();                                               \
-      if (!holds) next += distance;                                             \
-      NEXT();                                                                   \
-    }                                                                           \
-    PUSH(boolean(holds));                                                       \
-    NEXT();                                                                     \
+#define BRANCH(condition) \
+  do { \
+    bool holds = (condition); \
+    top -= 2; \
+    if (CRADLE_LIKELY(*next == DO_JUMP_IF_FALSE)) { \
+      next++; \
+      unsigned distance = WORD(); \
+      if (!holds) next += distance; \
+      NEXT(); \
+    } \
+    PUSH(boolean(holds)); \
+    NEXT(); \
   } while (0)
 
-#define COMPARISON(name, operator)                                              \
-  CASE(name) : {                                                                \
-    value a = top[-2], b = top[-1];                                             \
+#define COMPARISON(name, operator) \
+  CASE(name) : { \
+    value a = top[-2], b = top[-1]; \
     if (CRADLE_LIKELY(are_numbers(a, b))) BRANCH(to_double(a) operator to_double(b)); \
-    SAVE();                                                                     \
-    operate_compare(vm, DO_##name);                                             \
-    RELOAD_TOP();                                                               \
-    NEXT();                                                                     \
+    SAVE(); \
+    operate_compare(vm, DO_##name); \
+    RELOAD_TOP(); \
+    NEXT(); \
   }
 
 /* The field that the cache knows of the instance v, or NULL. */
@@ -90,7 +88,8 @@ static inline value *cached_field(value v, const inline_cache *cache) {
 }
 /* The method that the cache knows of it, or NULL. */
 static inline closure *cached_method(value v, const inline_cache *cache) {
-  if (!is_a(v, T_INSTANCE) || to_instance(v)->class->id != cache->class_id || !(cache->member & MEMBER_METHOD)) return NULL;
+  if (!is_a(v, T_INSTANCE) || to_instance(v)->class->id != cache->class_id || !(cache->member & MEMBER_METHOD))
+    return NULL;
   return to_closure(cradle_list_get(to_instance(v)->class->methods, cache->member & ~MEMBER_METHOD));
 }
 /* The item of a list at a whole number within it, or NULL. */

@@ -93,7 +93,8 @@ static token number(lexer *lexer, token token) {
       return wrong(lexer, token, "a number's exponent has no digits");
     skip_digits(lexer);
   }
-  if (lexer->next < lexer->end && is_name_part(*lexer->next)) return wrong(lexer, token, "a name cannot begin with a digit");
+  if (lexer->next < lexer->end && is_name_part(*lexer->next))
+    return wrong(lexer, token, "a name cannot begin with a digit");
   if (lexer->next - token.start > 300) return wrong(lexer, token, "a number has more than 300 characters");
   return finish(lexer, token, TOKEN_NUMBER);
 }
@@ -143,7 +144,8 @@ static int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The byte that the escape at *from, after its backslash, means; *from goes on behind it. -1: there is no such escape. */
+/* The byte that the escape at *from, after its backslash, means; *from goes on behind it. -1: there is no such
+ * escape. */
 static int escaped(const char **from, const char *end) {
   static const char letters[] = "nrt0\"\\", meanings[] = "\n\r\t\0\"\\";
   char letter = *(*from)++;

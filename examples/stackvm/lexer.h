@@ -8,17 +8,19 @@
 #include <stdint.h>
 
 /* name, its text when it is a keyword or operator */
-#define TOKENS(T)                                                                                                       \
-  T(END, NULL) T(NUMBER, NULL) T(STRING, NULL) T(NAME, NULL)                                                            \
-  T(BREAK, "break") T(CATCH, "catch") T(CLASS, "class") T(CONTINUE, "continue") T(ELSE, "else") T(FALSE, "false")       \
-  T(FN, "fn") T(FOR, "for") T(IF, "if") T(IN, "in") T(LET, "let") T(NIL, "nil") T(RETURN, "return")                     \
-  T(SUPER, "super") T(THIS, "this") T(THROW, "throw") T(TRUE, "true") T(TRY, "try") T(WHILE, "while")                   \
-  T(PLUS_SET, "+=") T(MINUS_SET, "-=") T(STAR_SET, "*=") T(SLASH_SET, "/=") T(PERCENT_SET, "%=")                        \
-  T(EQUAL, "==") T(UNEQUAL, "!=") T(LESS_EQUAL, "<=") T(GREATER_EQUAL, ">=") T(AND, "&&") T(OR, "||")                   \
-  T(LEFT_PAREN, "(") T(RIGHT_PAREN, ")") T(LEFT_BRACKET, "[") T(RIGHT_BRACKET, "]") T(LEFT_BRACE, "{")                  \
-  T(RIGHT_BRACE, "}") T(COMMA, ",") T(DOT, ".") T(SEMICOLON, ";") T(COLON, ":") T(QUESTION, "?") T(SET, "=")            \
-  T(PLUS, "+") T(MINUS, "-") T(STAR, "*") T(SLASH, "/") T(PERCENT, "%") T(LESS, "<") T(GREATER, ">") T(NOT, "!")        \
+/* clang-format off */
+#define TOKENS(T) \
+  T(END, NULL) T(NUMBER, NULL) T(STRING, NULL) T(NAME, NULL) \
+  T(BREAK, "break") T(CATCH, "catch") T(CLASS, "class") T(CONTINUE, "continue") T(ELSE, "else") T(FALSE, "false") \
+  T(FN, "fn") T(FOR, "for") T(IF, "if") T(IN, "in") T(LET, "let") T(NIL, "nil") T(RETURN, "return") \
+  T(SUPER, "super") T(THIS, "this") T(THROW, "throw") T(TRUE, "true") T(TRY, "try") T(WHILE, "while") \
+  T(PLUS_SET, "+=") T(MINUS_SET, "-=") T(STAR_SET, "*=") T(SLASH_SET, "/=") T(PERCENT_SET, "%=") \
+  T(EQUAL, "==") T(UNEQUAL, "!=") T(LESS_EQUAL, "<=") T(GREATER_EQUAL, ">=") T(AND, "&&") T(OR, "||") \
+  T(LEFT_PAREN, "(") T(RIGHT_PAREN, ")") T(LEFT_BRACKET, "[") T(RIGHT_BRACKET, "]") T(LEFT_BRACE, "{") \
+  T(RIGHT_BRACE, "}") T(COMMA, ",") T(DOT, ".") T(SEMICOLON, ";") T(COLON, ":") T(QUESTION, "?") T(SET, "=") \
+  T(PLUS, "+") T(MINUS, "-") T(STAR, "*") T(SLASH, "/") T(PERCENT, "%") T(LESS, "<") T(GREATER, ">") T(NOT, "!") \
   T(WRONG, NULL) /* message says why */
+/* clang-format on */
 
 typedef enum token_kind {
 #define T(name, text) TOKEN_##name,

@@ -68,7 +68,7 @@ CRADLE_MAY_COLLECT static bool run_file(vm *vm, const char *path) {
   return is_done;
 }
 
-/* Adds a line of standard input, with its end. false: there is none. */
+/* Appends the next line of standard input with its newline. false at the end of the input. */
 static bool read_line(buffer *into, bool is_terminal, const char *prompt) {
   size_t before = into->length;
   if (is_terminal) fputs(prompt, stdout);
@@ -83,7 +83,8 @@ CRADLE_MAY_COLLECT static bool run_lines(vm *vm) {
   buffer text = {.length = 0};
   bool is_terminal = isatty(STDIN_FILENO), at_end = false, all_done = true;
   while (read_line(&text, is_terminal, at_end ? ". " : "> ")) {
-    source source = {.file = "stdin", .text = text.text, .length = text.length, .is_interactive = true, .at_end = &at_end};
+    source source = {
+        .file = "stdin", .text = text.text, .length = text.length, .is_interactive = true, .at_end = &at_end};
     bool is_done = run_source(vm, &source);
     if (at_end) continue;
     all_done = all_done && is_done;
@@ -112,7 +113,8 @@ static double peak_bytes(void) {
   unsigned long long kib = 0;
   char line[128];
   FILE *status = fopen("/proc/self/status", "r");
-  while (status != NULL && fgets(line, sizeof line, status) != NULL && sscanf(line, "VmHWM: %llu kB", &kib) != 1) continue;
+  while (status != NULL && fgets(line, sizeof line, status) != NULL && sscanf(line, "VmHWM: %llu kB", &kib) != 1)
+    continue;
   if (status != NULL) fclose(status);
   struct rusage used;
   if (kib == 0 && getrusage(RUSAGE_SELF, &used) == 0) kib = (unsigned long long)used.ru_maxrss;
@@ -120,8 +122,8 @@ static double peak_bytes(void) {
 }
 
 static void print_stats(const vm *vm, uint64_t elapsed_ns) {
-  cradle_stats stats;
-  cradle_heap_stats(vm->heap, &stats, sizeof stats, false);
+  cradle_statistics stats;
+  cradle_heap_statistics(vm->heap, &stats, sizeof stats);
   uint64_t collector_ns = stats.minor_ns + stats.major_ns + stats.compact_ns;
   fflush(stdout);
   fprintf(stderr, "gc: %llu minor collections, %llu major\n", (unsigned long long)stats.minor_collections,

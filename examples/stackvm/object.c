@@ -87,8 +87,10 @@ void inherit(vm *vm, class *into, class *parent) {
   into->init = parent->init;
   for (size_t i = 0; i < parent->methods->length; i++)
     cradle_list_append(&vm->kit, into->methods, cradle_list_get(parent->methods, i));
-  for (size_t e = cradle_map_next(parent->members, 0); e != CRADLE_MAP_NONE; e = cradle_map_next(parent->members, e + 1))
-    cradle_map_set(&vm->kit, into->members, cradle_map_key_at(parent->members, e), cradle_map_value_at(parent->members, e));
+  for (size_t e = cradle_map_next(parent->members, 0); e != CRADLE_MAP_NONE;
+       e = cradle_map_next(parent->members, e + 1))
+    cradle_map_set(&vm->kit, into->members, cradle_map_key_at(parent->members, e),
+                   cradle_map_value_at(parent->members, e));
 }
 
 void add_method(vm *vm, class *into, cradle_string *name, closure *method) {

@@ -1,11 +1,12 @@
 /* The objects of the heap. Strings, lists and maps are the runtime kit's (cradle/kit.h); the rest is here.
  *
- *   [object.1] A closure's upvalues and an instance's fields are objects of their own, so that closures share variables and
- *              an instance stays the same object when it gets more fields.
- *   [object.2] An upvalue is open while the variable is on the value stack: slot is its index there. The stack may be moved
- *              by growing, so there is no pointer into it. Once closed, slot is CLOSED and the variable is in the upvalue.
- *   [object.3] All instances of a class number their fields alike: class->members maps a name to its number. A field that
- *              an instance lacks is UNDEFINED or beyond the end of its fields.
+ *   [object.1] A closure's upvalues and an instance's fields are objects of their own, so that closures share variables
+ *              and an instance stays the same object when it gets more fields.
+ *   [object.2] An upvalue is open while the variable is on the value stack: slot is its index there. The stack may be
+ *              moved by growing, so there is no pointer into it. Once closed, slot is CLOSED and the variable is in the
+ *              upvalue.
+ *   [object.3] All instances of a class number their fields alike: class->members maps a name to its number. A field
+ *              that an instance lacks is UNDEFINED or beyond the end of its fields.
  *   [object.4] A member keeps its number from the first instance on, so that inline caches hold class id and number.
  */
 #ifndef STACKVM_OBJECT_H

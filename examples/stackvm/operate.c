@@ -132,8 +132,8 @@ _Noreturn static void raise_no_member(vm *vm, value of, value name) {
   const cradle_string *text = to_string(name);
   if (is_a(of, T_INSTANCE)) {
     const cradle_string *class_name = to_instance(of)->class->name;
-    raise_error(vm, "%.*s has no field or method \"%.*s\"", (int)class_name->length, class_name->bytes, (int)text->length,
-                text->bytes);
+    raise_error(vm, "%.*s has no field or method \"%.*s\"", (int)class_name->length, class_name->bytes,
+                (int)text->length, text->bytes);
   }
   raise_error(vm, "%s has no field \"%.*s\"", kind_name(of), (int)text->length, text->bytes);
 }

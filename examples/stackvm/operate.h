@@ -27,8 +27,8 @@ void extend_map(vm *vm, size_t count) CRADLE_MAY_COLLECT;
 void make_class(vm *vm, value name) CRADLE_MAY_COLLECT;
 void operate_inherit(vm *vm) CRADLE_MAY_COLLECT;
 
-/* The next key of the collection in a stack slot, and its item with pair, pushed; the slot above it is the counter. false:
- * there is none. */
+/* The next key of the collection in a stack slot, and its item with pair, pushed; the slot above it is the counter.
+ * false after the last key. */
 bool next_item(vm *vm, size_t slot, bool pair) CRADLE_MAY_COLLECT;
 
 _Noreturn void raise_undefined(vm *vm, unsigned global);

@@ -1,5 +1,6 @@
-/* The text of values. Lists and maps are written out to a certain depth, are not begun again inside of themselves, and not begun
- * inside of others once the text is long: a few lists that hold each other many times over would be a text without end. */
+/* The text of values. Lists and maps are written out to a certain depth, are not begun again inside of themselves, and
+ * not begun inside of others once the text is long: a few lists that hold each other many times over would be a text
+ * without end. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -5,7 +5,8 @@
  * with bit 50 set from operands without it, so a computed NaN stays a number. The zero word is the number 0, as the
  * collector wants it: cleared memory holds values.
  *
- * The collector gets the encoding as data (options.encoding in vm.c): cradle_encoding_nan_boxing(REFERENCE, REFERENCE). */
+ * The collector gets the encoding as data (options.encoding in vm.c): cradle_encoding_nan_boxing(REFERENCE,
+ * REFERENCE). */
 #ifndef STACKVM_VALUE_H
 #define STACKVM_VALUE_H
 

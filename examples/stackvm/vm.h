@@ -1,9 +1,9 @@
 /* The virtual machine: its heap, its stacks, and how errors leave.
  *
- *   [vm.1] The words of the value stack from base to top are current values at every call that may collect: whoever keeps
- *          the top elsewhere (the interpreter's loop) stores it first.
- *   [vm.2] A running function's callee is in the first slot of its frame, a method's receiver in the second, so the value
- *          stack alone keeps all that runs alive.
+ *   [vm.1] The words of the value stack from base to top are current values at every call that may collect: whoever
+ *          keeps the top elsewhere (the interpreter's loop) stores it first.
+ *   [vm.2] A running function's callee is in the first slot of its frame, a method's receiver in the second, so the
+ *          value stack alone keeps all that runs alive.
  *   [vm.3] Open upvalues are in vm->open_upvalues, highest slot first, one for each variable.
  *   [vm.4] Errors leave by longjmp to the innermost protect() and run no cleanup in between: C functions here hold no
  *          memory of malloc's over a call that may raise or collect.
@@ -93,8 +93,8 @@ typedef void (*protected_function)(vm *vm, void *data);
 bool protect(vm *vm, protected_function function, void *data) CRADLE_MAY_COLLECT;
 /* The value that a handler gets for the error on its way. */
 value take_error(vm *vm) CRADLE_MAY_COLLECT;
-/* To be called before a program, or the next line of the prompt, is run: puts the maximum heap back that was raised when memory ran
- * out, if enough is free again, and lets it be raised once. */
+/* To be called before a program, or the next line of the prompt, is run: puts the maximum heap back that was raised
+ * when memory ran out, if enough is free again, and lets it be raised once. */
 void settle_heap_max(vm *vm) CRADLE_MAY_COLLECT;
 /* Prints the error on its way with the functions it left. */
 void report_error(vm *vm);

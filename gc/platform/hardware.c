@@ -71,8 +71,7 @@ static bool read_file(const path *p, char *buffer, size_t size) {
   if (file < 0) return false;
   size_t held = 0;
   ssize_t got;
-  while (held < size - 1 && (got = read(file, buffer + held, size - 1 - held)) > 0)
-    held += (size_t)got;
+  while (held < size - 1 && (got = read(file, buffer + held, size - 1 - held)) > 0) held += (size_t)got;
   close(file);
   buffer[held] = '\0';
   return held > 0;
@@ -122,7 +121,8 @@ static void lower(size_t *bytes, size_t to) {
   if (to != 0 && (*bytes == 0 || to < *bytes)) *bytes = to;
 }
 
-/* Takes the cache in the folder, if it holds data at a level of interest. false: there is none. */
+/* Notes the cache that the folder describes, if it holds data at a level of interest. false if there is no such
+ * folder. */
 static bool add_cache(const path *folder, caches *seen) {
   char level[16], type[32];
   path level_file = path_under(folder, "/level"), type_file = path_under(folder, "/type");
@@ -132,8 +132,7 @@ static bool add_cache(const path *folder, caches *seen) {
   if (!ends_line(level[1]) || (level[0] != '2' && level[0] != '3')) return true;
   if (!read_file(&type_file, type, sizeof type)) return true;
   if (strcmp(type, "Data\n") != 0 && strcmp(type, "Unified\n") != 0) return true;
-  if (read_bytes(&size_file, &bytes))
-    lower(level[0] == '2' ? &seen->l2_bytes : &seen->l3_bytes, bytes);
+  if (read_bytes(&size_file, &bytes)) lower(level[0] == '2' ? &seen->l2_bytes : &seen->l3_bytes, bytes);
   return true;
 }
 
@@ -219,8 +218,7 @@ static void detect_pool(cradle_hardware *hardware, const char *root) {
   if (!read_file(&file, text, sizeof text)) return;
   size_t kib = meminfo(text, "Hugepagesize:", " kB\n");
   if (kib <= SIZE_MAX >> 10) hardware->pool_page_bytes = power_of_two_or_0(kib << 10);
-  if (hardware->pool_page_bytes != 0)
-    hardware->pool_pages_free = meminfo(text, "HugePages_Free:", "\n");
+  if (hardware->pool_page_bytes != 0) hardware->pool_pages_free = meminfo(text, "HugePages_Free:", "\n");
 }
 
 /* --- memory --- */

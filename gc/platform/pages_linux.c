@@ -16,8 +16,7 @@
  * fails now, and with which error. */
 #ifdef CRADLE_FAULT_INJECTION
 bool crd_fault_should_fail(const char *call, int *error);
-#define CALL(name, failure, ...) \
-  (crd_fault_should_fail(#name, &errno) ? (failure) : name(__VA_ARGS__))
+#define CALL(name, failure, ...) (crd_fault_should_fail(#name, &errno) ? (failure) : name(__VA_ARGS__))
 #else
 #define CALL(name, failure, ...) name(__VA_ARGS__)
 #endif
@@ -242,16 +241,15 @@ static bool scan_pagemap(uintptr_t start, uintptr_t end, crd_pages_backing *back
 /* --- the same from smaps, a line at a time --- */
 
 typedef struct smaps_walk {
-  uintptr_t start, end;    /* asked for */
-  size_t mapping, overlap; /* bytes of the mapping that the lines describe, and of its part in the
-                              range; overlap <= mapping */
+  uintptr_t start, end; /* asked for */
+  /* bytes of the mapping that the lines describe, and of its part in the range; overlap <= mapping */
+  size_t mapping, overlap;
   crd_pages_backing *backing;
 } smaps_walk;
 
 static const char *parse_number(const char *text, unsigned base, uint64_t *number) {
   for (*number = 0;; text++) {
-    unsigned digit =
-        *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10 : (unsigned)(*text - '0');
+    unsigned digit = *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10 : (unsigned)(*text - '0');
     if (digit >= base) return text;
     *number = *number * base + digit;
   }

@@ -1,11 +1,15 @@
-/* The write barrier: after every store of a reference or value into an object that is not provably just allocated (no call
- * that may collect since), call it. It tests one flag byte of the object and branches rarely. Nothing here collects.
+/* The write barrier: after every store of a reference or value into an object that is not provably just allocated (no
+ * call that may collect since), call it. It tests one flag byte of the object and branches rarely. Nothing here
+ * collects.
  *
- * Callbacks must not store: the collection that called them may have looked at the object already. With the object's flag set, as
- * every old one has it then that the collection has come to, the store is refused with a message (a copy after its words were
- * copied). The inline test alone cannot refuse. It lets a store pass into an object that the collection has still to look at,
- * which does no harm, and into one that has moved and that the callback knows by its old address: that store is lost, or
- * overwrites what the collector keeps there. With CRADLE_CHECKED every store from a callback is refused.
+ * An object that was just allocated takes plain stores, whatever its size, until the next call that may collect. Only
+ * objects of cradle_new_pinned and prebuilt ones need the barrier from the start.
+ *
+ * Callbacks must not store: the collection that called them may have looked at the object already. Once the collection
+ * has visited an old object, its flag is set and a store into it is refused. (cradle_copy_slots refuses after copying.)
+ * Two stores get past the inline test. One into an object that the collection has not visited yet does no harm. One
+ * into an object that has moved, which the callback knows by its old address, is lost or overwrites what the collector
+ * keeps there. With CRADLE_CHECKED every store from a callback is refused.
  */
 #ifndef CRADLE_BARRIER_H
 #define CRADLE_BARRIER_H
@@ -27,17 +31,18 @@ CRADLE_API void cradle_check_store(cradle_mutator *mutator);
 /* With CRADLE_CHECKED: the same, and misuse unless the slot is a word of object, whose type has no trace callback. */
 CRADLE_API void cradle_check_slot(cradle_mutator *mutator, const void *object, const void *slot);
 
-/* Tells the collector that something was stored into object. After the store, and before the next call that may collect. */
+/* Tells the collector that something was stored into object. After the store, and before the next call that may
+ * collect. */
 CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
   if (CRADLE_CHECKED) cradle_check_store(mutator);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
     cradle_write_barrier_slow(mutator, object);
 }
 
-/* Stores a value in the heap's encoding into a slot of object, with the barrier. slot is the address of a field or item of
- * object. Prefer it to a plain store and cradle_write_barrier: an old array above 1 KiB is then not looked at as a
- * whole by the next minor collection, only where it was stored into. Allocate before the call, not in its arguments: C may
- * compute object and slot first, and the allocation may move the object then. */
+/* Stores a value in the heap's encoding into a slot of object, with the barrier. slot is the address of a field or item
+ * of object. Prefer it to a plain store and cradle_write_barrier: an old array above 1 KiB is then not looked at as a
+ * whole by the next minor collection, only where it was stored into. Allocate before the call, not in its arguments: C
+ * may compute object and slot first, and the allocation may move the object then. */
 CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, void *slot, uint64_t value) {
   if (CRADLE_CHECKED) cradle_check_slot(mutator, object, slot);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
@@ -56,42 +61,20 @@ CRADLE_INLINE void cradle_store(cradle_mutator *mutator, void *object, void *slo
 CRADLE_API void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count);
 /* With CRADLE_CHECKED: the same for count slots. */
 CRADLE_API void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *slots, size_t count);
-/* With CRADLE_CHECKED: the same, and misuse if object is old. */
-CRADLE_API void cradle_check_fresh(cradle_mutator *mutator, const void *object, const void *slots, size_t count);
 
-/* Copies count neighbouring slots to slots of object, with one barrier for all. to is the address of the first, from that of
- * the first to be copied, which may be slots of any object, of the same one (the ranges may overlap, as with memmove), or
- * words that the program holds; both hold references, or both values. They may be copied into weak slots and pairs, but not from
- * them: what a weak slot holds may be dead, and cradle_weak_get says so. Costs the memmove and one test of the object's flag;
- * when the flag is set, for an old array above 1 KiB a look at each copied word besides: those that the next minor
- * collection must look at are recorded one by one, unless they are more than half of the array. */
+/* Copies count neighbouring slots to slots of object, with one barrier for all. to is the address of the first, from
+ * that of the first to be copied, which may be slots of any object, of the same one (the ranges may overlap, as with
+ * memmove), or words that the program holds; both hold references, or both values. They may be copied into weak slots
+ * and pairs, but not from them: what a weak slot holds may be dead, and cradle_weak_get says so. Costs the memmove and
+ * one test of the object's flag; when the flag is set, for an old array above 1 KiB a look at each copied word besides:
+ * those that the next minor collection must look at are recorded one by one, unless they are more than half of the
+ * array. */
 CRADLE_INLINE void cradle_copy_slots(cradle_mutator *mutator, void *object, void *to, const void *from, size_t count) {
   if (CRADLE_CHECKED) cradle_check_slots(mutator, object, to, count);
   if (count == 0) return;
   memmove(to, from, count * 8);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
     cradle_copy_slots_slow(mutator, object, to, count);
-}
-
-/* --- initialising stores --- */
-
-/* Stores into an object that no call that may collect has come after: no barrier is needed, and none is there; the cost is the
- * store's. It holds for every object but those of cradle_new_pinned, which are born old, and prebuilt ones: large ones are
- * allocated outside the nursery, but young like the others until the next collection. It ends with the next call that may
- * collect, for objects allocated before it: from then on a store without the barrier loses what it refers to. CRADLE_CHECKED
- * finds such a store. */
-CRADLE_INLINE void cradle_init_value(cradle_mutator *mutator, void *object, void *slot, uint64_t value) {
-  if (CRADLE_CHECKED) cradle_check_fresh(mutator, object, slot, 1);
-  *(cradle_word *)slot = value;
-}
-/* The same with a reference. */
-CRADLE_INLINE void cradle_init_slot(cradle_mutator *mutator, void *object, void *slot, const void *reference) {
-  cradle_init_value(mutator, object, slot, (cradle_word)(uintptr_t)reference);
-}
-/* The same with count neighbouring slots, as cradle_copy_slots copies them. */
-CRADLE_INLINE void cradle_init_slots(cradle_mutator *mutator, void *object, void *to, const void *from, size_t count) {
-  if (CRADLE_CHECKED) cradle_check_fresh(mutator, object, to, count);
-  if (count != 0) memmove(to, from, count * 8);
 }
 
 CRADLE_END_DECLS

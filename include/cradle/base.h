@@ -1,7 +1,8 @@
 /* The base of the public headers: version, export and inlining macros, and the annotations that say which functions may
  * collect.
  *
- * No macro changes the layout of a structure: an embedder's debug build and a release build of the library fit together.
+ * No macro changes the layout of a structure: an embedder's debug build and a release build of the library fit
+ * together.
  */
 #ifndef CRADLE_BASE_H
 #define CRADLE_BASE_H
@@ -42,8 +43,8 @@
 #define CRADLE_NOINLINE __attribute__((__noinline__))
 #define CRADLE_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define CRADLE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-/* 1 in an embedder's translation unit: the inline functions that allocate, store, and read the shadow stack check each use, and
- * tell misuse with a message. */
+/* 1 in an embedder's translation unit: the inline functions that allocate, store, and read the shadow stack check each
+ * use, and tell misuse with a message. */
 #ifndef CRADLE_CHECKED
 #define CRADLE_CHECKED 0
 #endif
@@ -55,9 +56,10 @@
 typedef uint64_t __attribute__((__may_alias__)) cradle_word;
 typedef uint32_t __attribute__((__may_alias__)) cradle_half_word;
 
-/* Annotations for clang's -Wthread-safety, in plain C; they are nothing for other compilers. The permission to collect is
- * modelled as a capability: cradle_mutator_new grants it, a function marked CRADLE_MAY_COLLECT can only be called with it,
- * and a no-collection region (cradle_no_collect_begin) takes it away. Mark your own functions that allocate. */
+/* Annotations for clang's -Wthread-safety, in plain C; they are nothing for other compilers. The permission to collect
+ * is modelled as a capability: cradle_mutator_new grants it, a function marked CRADLE_MAY_COLLECT can only be called
+ * with it, and a no-collection region (cradle_no_collect_begin) takes it away. Mark your own functions that
+ * allocate. */
 #if defined(__clang__)
 #define CRADLE_ATTRIBUTE(x) __attribute__((x))
 #else
@@ -82,10 +84,18 @@ extern struct cradle_permission cradle_collection;
 
 CRADLE_BEGIN_DECLS
 
-/* A heap (cradle/heap.h), a thread's view of it (cradle/mutator.h), and what slots are reported to (cradle/object.h). */
+/* A heap (cradle/heap.h), a thread's view of it (cradle/mutator.h), and what slots are reported to
+ * (cradle/object.h). */
 typedef struct cradle_heap cradle_heap;
 typedef struct cradle_mutator cradle_mutator;
 typedef struct cradle_visitor cradle_visitor;
+
+/* What went wrong. */
+typedef struct cradle_error {
+  char message[256];  /* names the thing that is wrong and what is accepted; empty after success */
+  const char *option; /* the field of cradle_options that is at fault, such as "nursery_bytes"; NULL: none is */
+  uint64_t accepted;  /* of a field with a number: the nearest value that would do; 0: there is none */
+} cradle_error;
 
 /* The library's version in the form of CRADLE_VERSION. Does not collect. */
 CRADLE_API uint32_t cradle_version(void);

@@ -1,4 +1,5 @@
-/* Cradle: a precise, moving, generational garbage collector for language runtimes written in C. This header is all of it. */
+/* Cradle: a precise, moving, generational garbage collector for language runtimes written in C. This header is all of
+ * it. */
 #ifndef CRADLE_H
 #define CRADLE_H
 
@@ -16,6 +17,7 @@
 #include <cradle/new.h>
 #include <cradle/object.h>
 #include <cradle/options.h>
+#include <cradle/pauses.h>
 #include <cradle/pin.h>
 #include <cradle/prebuilt.h>
 #include <cradle/profile.h>

@@ -1,8 +1,15 @@
-/* Events: what the collector tells while it works. The collector has no log and no counters of its own beyond the snapshot
- * in cradle/heap.h; a listener turns events into them.
+/* Events: what the collector tells while it works. The collector has no log, and no figures but those of
+ * cradle/statistics.h; a listener turns events into them.
  *
- * Events come in pairs or alone, in the order of what happens, on the mutator's thread. A listener must not allocate,
- * store references or call the library about this heap. Unknown kinds must be ignored: new ones may come.
+ * Events come in pairs or alone, in the order of what happens, on the mutator's thread. Unknown kinds must be ignored:
+ * new ones may come.
+ *
+ * A listener is called in the middle of the collector's work: it must not allocate, store references or call the
+ * library about this heap (but for cradle/statistics.h, until the heap is destroyed), and objects may move between one
+ * event and the next. clang's -Wthread-safety refuses a call
+ * that may collect in a listener (which has no permission to, and must not be declared CRADLE_MAY_COLLECT); at run time
+ * such a call is misuse with a message. A listener may set variables of the program's and call
+ * cradle_safepoint_request. A VM whose users add callbacks of their own calls them from its listener.
  */
 #ifndef CRADLE_EVENT_H
 #define CRADLE_EVENT_H
@@ -12,25 +19,28 @@
 CRADLE_BEGIN_DECLS
 
 struct cradle_hardware;
+struct cradle_statistics;
 
 typedef enum cradle_event_kind {
   CRADLE_EVENT_HEAP_CREATED = 1, /* .heap */
-  CRADLE_EVENT_HEAP_DESTROYED,   /* nothing; the last event of a heap */
+  CRADLE_EVENT_HEAP_DESTROYED,   /* .destroyed: the last event of a heap */
   CRADLE_EVENT_NURSERY_SIZED,    /* .nursery */
   CRADLE_EVENT_MINOR_BEGIN,      /* .begin */
   CRADLE_EVENT_ROOTS_BEGIN,      /* within a minor collection: scanning the roots */
   CRADLE_EVENT_ROOTS_END,        /* .roots */
   CRADLE_EVENT_MINOR_END,        /* .minor */
-  CRADLE_EVENT_MAJOR_BEGIN,      /* .begin: a major collection begins; minor collections and others come before its end */
-  CRADLE_EVENT_STEP_BEGIN,       /* an increment of it */
-  CRADLE_EVENT_STEP_END,         /* .step */
-  CRADLE_EVENT_MAJOR_END,        /* .major: it is complete */
+  /* .begin: a major collection begins; minor collections and others come before its end */
+  CRADLE_EVENT_MAJOR_BEGIN,
+  CRADLE_EVENT_STEP_BEGIN, /* an increment of it */
+  CRADLE_EVENT_STEP_END,   /* .step */
+  CRADLE_EVENT_MAJOR_END,  /* .major: it is complete */
   CRADLE_EVENT_COMPACT_BEGIN,
-  CRADLE_EVENT_COMPACT_END,      /* .compact */
-  CRADLE_EVENT_PAUSE,            /* .pause: the mutator goes on; everything since it stopped is in its duration */
-  CRADLE_EVENT_ARENAS,           /* .arenas: arenas were taken from or given back to the system */
-  CRADLE_EVENT_SPANS,            /* .spans: after a major collection, for each size class in use, the smallest first */
-  CRADLE_EVENT_NOTE,             /* .note: something was lowered, refused or fell back, in words */
+  CRADLE_EVENT_COMPACT_END, /* .compact */
+  CRADLE_EVENT_PAUSE,       /* .pause: the mutator goes on; everything since it stopped is in its duration */
+  CRADLE_EVENT_ARENAS,      /* .arenas: arenas were taken from or given back to the system */
+  /* .spans: after a major collection, for each size class in use, the smallest first */
+  CRADLE_EVENT_SPANS,
+  CRADLE_EVENT_NOTE, /* .note: something was lowered, refused or fell back, in words */
 } cradle_event_kind;
 
 typedef enum cradle_cause {
@@ -54,7 +64,8 @@ typedef enum cradle_phase {
   CRADLE_PHASE_IDLE = 0, /* none runs */
   CRADLE_PHASE_MARKING,
   CRADLE_PHASE_SWEEPING,
-  CRADLE_PHASE_CLEARING, /* between the two, on heaps with weak slots, finalizers and the like: docs/order-of-death.md */
+  /* between the two, on heaps with weak slots, finalizers and the like: docs/order-of-death.md */
+  CRADLE_PHASE_CLEARING,
 } cradle_phase;
 /* The phase in words; never NULL. */
 CRADLE_API const char *cradle_phase_name(cradle_phase phase);
@@ -70,6 +81,9 @@ typedef struct cradle_event {
       uint64_t arenas_bytes; /* address space reserved for the old generation */
     } heap;
     struct {
+      const struct cradle_statistics *statistics; /* as the heap came to its end (cradle/statistics.h) */
+    } destroyed;
+    struct {
       uint64_t bytes;    /* nursery size now */
       uint64_t previous; /* 0: the first */
       const char *reason;
@@ -84,13 +98,13 @@ typedef struct cradle_event {
     } roots;
     struct {
       cradle_cause cause;
-      uint64_t number; /* from 1 */
-      uint64_t nursery_bytes;    /* filled when it began */
+      uint64_t number;        /* from 1 */
+      uint64_t nursery_bytes; /* filled when it began */
       uint64_t promoted_objects, promoted_bytes;
       uint64_t remembered; /* objects of the remembered set that were traced */
       uint64_t recorded;   /* slots of large arrays that were looked at */
       uint64_t large_freed_bytes;
-      uint64_t pinned_objects; /* pinned now */
+      uint64_t pinned_objects;          /* pinned now */
       uint64_t used_before, used_after; /* bytes, nursery included */
       uint64_t duration_ns;
     } minor;
@@ -104,13 +118,13 @@ typedef struct cradle_event {
       cradle_cause cause;
       uint64_t number;
       uint64_t used_before, used_after; /* before the sweep, and at the end */
-      uint64_t threshold_bytes; /* of the next one */
-      uint64_t duration_ns;     /* of its increments together */
+      uint64_t threshold_bytes;         /* of the next one */
+      uint64_t duration_ns;             /* of its increments together */
     } major;
     struct {
-      uint64_t objects, bytes;    /* moved */
+      uint64_t objects, bytes; /* moved */
       uint64_t arenas_emptied;
-      uint64_t arenas_in_use;     /* before */
+      uint64_t arenas_in_use; /* before */
       uint64_t duration_ns;
     } compact;
     struct {
@@ -121,15 +135,16 @@ typedef struct cradle_event {
       uint64_t taken, given_back; /* arenas, by this event */
       uint64_t committed, in_use; /* arenas, now */
       uint32_t asked;             /* policy, a cradle_hugepages */
-      uint32_t measured;          /* 1: the kernel was asked for the two below (after major collections); 0: they are 0 */
+      /* 1: the kernel was asked for the two below (after major collections); 0: they are 0 */
+      uint32_t measured;
       uint64_t resident_bytes, huge_bytes;
-      uint64_t pool_bytes;        /* committed from a reserved pool of huge pages */
+      uint64_t pool_bytes; /* committed from a reserved pool of huge pages */
     } arenas;
     struct {
-      uint64_t object_bytes;         /* largest object of the class */
-      uint64_t span_bytes, objects;  /* a span's size, and how many objects it holds */
+      uint64_t object_bytes;        /* largest object of the class */
+      uint64_t span_bytes, objects; /* a span's size, and how many objects it holds */
       uint64_t spans, used_bytes, memory_bytes;
-      uint64_t waste_percent;        /* share of memory_bytes that is not in objects, rounded */
+      uint64_t waste_percent; /* share of memory_bytes that is not in objects, rounded */
     } spans;
     struct {
       const char *text;

@@ -1,13 +1,14 @@
 /* Handles: numbers for objects, for foreign code that keeps a reference where no collector can see it.
  *
- * A handle holds its object alive and finds it wherever it has moved to. It is a 64-bit number, never 0, that can be stored
- * anywhere, passed through void pointers and other languages, and compared. The number of a freed handle is not given out
- * again, so that its use is found. Up to 2^31 can be open; each costs 16 bytes. A minor collection looks at those that were
- * pointed at young objects since the last one, marking at all of them, in increments.
+ * A handle holds its object alive and finds it wherever it has moved to. It is a 64-bit number, never 0, that can be
+ * stored anywhere, passed through void pointers and other languages, and compared. The number of a freed handle is not
+ * given out again, so that its use is found. Up to 2^31 can be open; each costs 16 bytes. A minor collection looks at
+ * those that were pointed at young objects since the last one, marking at all of them, in increments.
  *
- * At the heap's destruction the handles that are still open go with it. A note says so, and tells listeners how many they were.
+ * At the heap's destruction the handles that are still open go with it. A note says so, and tells listeners how many
+ * they were.
  *
- * Every function but cradle_handle_new makes misuse of a handle that was freed or is none of this heap. Nothing here
+ * Every function but cradle_handle_new reports misuse for a freed handle or one from another heap. Nothing here
  * collects.
  */
 #ifndef CRADLE_HANDLE_H
@@ -27,10 +28,6 @@ CRADLE_API void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle
 /* Makes it a handle for another object, or for NULL. */
 CRADLE_API void cradle_handle_set(cradle_mutator *mutator, cradle_handle handle, void *object);
 CRADLE_API void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle);
-
-/* Makes the object immortal: it lives as long as the heap, and so does all that it refers to. It may still move. Costs what a
- * handle costs; asking twice costs twice. false when memory was refused. */
-CRADLE_API CRADLE_RESULT_MATTERS bool cradle_immortal(cradle_mutator *mutator, void *object);
 
 CRADLE_END_DECLS
 

@@ -1,23 +1,25 @@
-/* Looking into the heap: every live object, who refers to one, what lies at an address, and a dump for tools/cradle-heap.
+/* Looking into the heap: every live object, who refers to one, what lies at an address, and a dump for
+ * tools/cradle-heap.
  *
- * Nothing here collects or moves an object: the pointers that a debugger or a VM's own memory tool holds stay what they are.
- * The walks look at the heap as a collection would, so the same must hold as at one: roots are rooted, and every slot of an
- * object is written. They are:
+ * Nothing here collects or moves an object: the pointers that a debugger or a VM's own memory tool holds stay what they
+ * are. The walks look at the heap as a collection would, so the same must hold as at one: roots are rooted, and every
+ * slot of an object is written. They are:
  *
  *   live    the young objects that a minor collection would keep now, and the old ones that are not known to be dead
  *   dead    old objects that the running major collection did not reach, from the end of its marking on
  *
- * Weak slots are not references: nobody is told to hold an object by one. The value of an ephemeron is told as a reference of its
- * holder, whatever its key. An object that a finalizer brings back is dead until all that it leads to is back, and its queue is a
- * root then; a young one that only its finalizer would bring back is not found. Prebuilt objects are roots, not objects of the
- * heap: references to them are not told.
+ * Weak slots are not references: nobody is told to hold an object by one. The value of an ephemeron is told as a
+ * reference of its holder, whatever its key. An object that a finalizer brings back is dead until all that it leads to
+ * is back, and its queue is a root then; a young one that only its finalizer would bring back is not found. Prebuilt
+ * objects are roots, not objects of the heap: references to them are not told.
  *
- * Old objects that died since the last marking are among the live until the next one finds out; after cradle_collect_full there
- * are none. Young objects are found by following references, not by going through the nursery, where the holes of reservations
- * that were not filled look like whatever was there before. Objects that only a C variable refers to are not found.
+ * Old objects that died since the last marking are among the live until the next one finds out; after
+ * cradle_collect_full there are none. Young objects are found by following references, not by going through the
+ * nursery, where the holes of reservations that were not filled look like whatever was there before. Objects that only
+ * a C variable refers to are not found.
  *
- * In the callbacks the heap must not be used: allocation, stores and calls about this heap are refused or undefined, but for
- * cradle_describe_address and cradle_type_of.
+ * In the callbacks the heap must not be used: allocation, stores and calls about this heap are refused or undefined,
+ * but for cradle_describe_address and cradle_type_of.
  */
 #ifndef CRADLE_INSPECT_H
 #define CRADLE_INSPECT_H
@@ -33,7 +35,7 @@ typedef struct cradle_object_info {
   uint64_t place_bytes;  /* what it takes: the size class or the pages; of young objects, bytes */
   uint32_t type;
   bool is_young;
-  bool is_large;         /* has pages of its own */
+  bool is_large; /* has pages of its own */
 } cradle_object_info;
 
 typedef enum cradle_walk_result {
@@ -47,9 +49,9 @@ typedef enum cradle_walk_result {
 /* false ends the walk. */
 typedef bool (*cradle_walk_function)(void *data, const cradle_object_info *object);
 
-/* Calls function once for every live object: the old ones in the order of their addresses, then the young ones. Costs a look at
- * each old object's header, and while the nursery is not empty at all slots; needs a bit for each word of the nursery, and a
- * word for each young object that waits. Does not collect. */
+/* Calls function once for every live object: the old ones in the order of their addresses, then the young ones. Costs a
+ * look at each old object's header, and while the nursery is not empty at all slots; needs a bit for each word of the
+ * nursery, and a word for each young object that waits. Does not collect. */
 CRADLE_API cradle_walk_result cradle_heap_walk(cradle_heap *heap, cradle_walk_function function, void *data);
 
 /* --- who refers to an object --- */
@@ -61,14 +63,11 @@ typedef enum cradle_holder {
   CRADLE_HOLDER_ROOT_RANGE,
   CRADLE_HOLDER_GLOBAL_ROOT,
   CRADLE_HOLDER_OTHER_ROOT, /* reported by the root callback */
-  CRADLE_HOLDER_HANDLE,     /* or an immortal object's entry */
+  CRADLE_HOLDER_HANDLE,
   CRADLE_HOLDER_PIN,
   CRADLE_HOLDER_PREBUILT,        /* a slot of a prebuilt object */
   CRADLE_HOLDER_FINALIZER_QUEUE, /* the object waits in it */
 } cradle_holder;
-/* In words; never NULL. */
-CRADLE_API const char *cradle_holder_name(cradle_holder holder);
-
 /* The slot lies outside of its object: a trace callback reported it. */
 #define CRADLE_INDEX_OUTSIDE UINT64_MAX
 
@@ -76,37 +75,35 @@ typedef struct cradle_referrer {
   cradle_holder holder;
   cradle_kind kind;          /* what the slot holds; CRADLE_KIND_REFERENCE for values of the plain encoding, too */
   cradle_object_info object; /* the holder, if it is an object or a prebuilt one */
-  const char *name;          /* a root range's name; else cradle_holder_name */
-  uint64_t index;            /* of an object and a prebuilt one, the word of the slot (1: the first after the header) or
-                                CRADLE_INDEX_OUTSIDE; of the shadow stack and a range, the word from its base; of the scoped
-                                roots, 0 for the innermost; of the global roots, their order; of handles, the low half of the
-                                handle; of pins, their order; of finalizer queues, the queue; of others, the order in which
-                                they were reported */
-  const void *slot;          /* its address */
+  const char *name;          /* a root range's name; else the kind of holder in words */
+  /* of an object and a prebuilt one, the word of the slot (1: the first after the header) or CRADLE_INDEX_OUTSIDE; of
+   * the shadow stack and a range, the word from its base; of the scoped roots, 0 for the innermost; of the global
+   * roots, their order; of handles, the low half of the handle; of pins, their order; of finalizer queues, the queue;
+   * of others, the order in which they were reported */
+  uint64_t index;
+  const void *slot; /* its address */
 } cradle_referrer;
 
 /* false ends the walk. */
 typedef bool (*cradle_referrer_function)(void *data, const cradle_referrer *referrer);
 
-/* Calls function for every slot of a root or of a live object that refers to object, roots first. An object that holds it twice
- * is reported twice. Costs a look at every root and every slot of the heap. Does not collect. */
+/* Calls function for every slot of a root or of a live object that refers to object, roots first. An object that holds
+ * it twice is reported twice. Costs a look at every root and every slot of the heap. Does not collect. */
 CRADLE_API cradle_walk_result cradle_referrers(cradle_heap *heap, const void *object, cradle_referrer_function function,
                                                void *data);
 
 /* --- what lies at an address --- */
 
 typedef enum cradle_address_kind {
-  CRADLE_ADDRESS_OUTSIDE = 0,  /* not in this heap */
-  CRADLE_ADDRESS_OBJECT,       /* where an old object starts */
-  CRADLE_ADDRESS_INTERIOR,     /* inside one */
-  CRADLE_ADDRESS_DEAD,         /* in an old object that is known to be dead and not swept yet */
-  CRADLE_ADDRESS_FREE,         /* in the old generation, where no object is */
-  CRADLE_ADDRESS_NURSERY,      /* in its filled part: an object, alive or dead, or a hole; cradle_heap_walk tells which live */
+  CRADLE_ADDRESS_OUTSIDE = 0, /* not in this heap */
+  CRADLE_ADDRESS_OBJECT,      /* where an old object starts */
+  CRADLE_ADDRESS_INTERIOR,    /* inside one */
+  CRADLE_ADDRESS_DEAD,        /* in an old object that is known to be dead and not swept yet */
+  CRADLE_ADDRESS_FREE,        /* in the old generation, where no object is */
+  /* in its filled part: an object, alive or dead, or a hole; cradle_heap_walk tells which live */
+  CRADLE_ADDRESS_NURSERY,
   CRADLE_ADDRESS_NURSERY_FREE, /* in the part that is not filled */
 } cradle_address_kind;
-/* In words; never NULL. */
-CRADLE_API const char *cradle_address_name(cradle_address_kind kind);
-
 typedef struct cradle_address_info {
   cradle_address_kind kind;
   cradle_object_info object; /* of the kinds OBJECT, INTERIOR and DEAD */
@@ -114,8 +111,8 @@ typedef struct cradle_address_info {
 } cradle_address_info;
 
 /* Says what lies at an address, in constant time, but for a look at an entry for each page of a large object before the
- * address. It changes nothing and may be called at any moment, in callbacks and from a signal handler of the heap's thread too
- * (in the middle of a collection the answer may be the one before or after). Does not collect. */
+ * address. It changes nothing and may be called at any moment, in callbacks and from a signal handler of the heap's
+ * thread too (in the middle of a collection the answer may be the one before or after). Does not collect. */
 CRADLE_API void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info);
 
 /* --- dump --- */
@@ -124,12 +121,13 @@ CRADLE_API void cradle_describe_address(const cradle_heap *heap, const void *add
 typedef bool (*cradle_write_function)(void *data, const void *bytes, size_t count);
 
 /* Writes every live object with its type and size, every reference from one to another and from the roots, but no other
- * contents. The form is in docs/heap-dump.md; about 16 bytes an object and 4 a reference. tools/cradle-heap reads it. Costs a
- * look at all slots and 1 MiB of memory. false: writing failed or memory was refused; error says which. Does not collect. */
+ * contents. The form is in docs/heap-dump.md; about 16 bytes an object and 4 a reference. tools/cradle-heap reads it.
+ * Costs a look at all slots and 1 MiB of memory. false: writing failed or memory was refused; error says which. Does
+ * not collect. */
 CRADLE_API bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error);
-/* The same to a file, which is written as PATH.partial.PROCESS.NUMBER and gets its name, and replaces what had it, when it is
- * complete; of several at once, the one that is complete last. error names it. A process that is killed meanwhile leaves the
- * partial file behind. */
+/* The same to a file, which is written as PATH.partial.PROCESS.NUMBER and gets its name, and replaces what had it, when
+ * it is complete; of several at once, the one that is complete last. error names it. A process that is killed meanwhile
+ * leaves the partial file behind. */
 CRADLE_API bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error);
 
 CRADLE_END_DECLS

@@ -1,15 +1,16 @@
-/* The runtime kit: strings, growable lists, ordered hash maps and symbols, which every language runtime needs. It is written
- * on the public interface alone, so that runtime/kit_*.c is also an example of its use. docs/kit.md is the user's page.
+/* The runtime kit: strings, growable lists, ordered hash maps and symbols, which every language runtime needs. It is
+ * written on the public interface alone, so that runtime/kit_*.c is also an example of its use. docs/kit.md is the
+ * user's page.
  *
- * The kit's objects are objects of the heap like the program's own: they are held in slots and roots, and they move. Their
- * contents are values in the heap's encoding (cradle_options.encoding), whichever it is; with plain references a list is a
- * list of references. The structures are public so that reading is inline; write them through the functions
+ * The kit's objects are objects of the heap like the program's own: they are held in slots and roots, and they move.
+ * Their contents are values in the heap's encoding (cradle_options.encoding), whichever it is; with plain references a
+ * list is a list of references. The structures are public so that reading is inline; write them through the functions
  * only, but for a symbol's value and the items of an array, which take cradle_store_value.
  *
- *   [kit.1] A function that may collect says so. It roots its own arguments; the caller's variables are stale after it, as
- *           after any call that may collect. Everything else here does not collect and needs nothing rooted.
- *   [kit.2] Before a call that may collect changes an object, it has all the memory it wants: an out-of-memory handler that
- *           longjmps finds the object as it was.
+ *   [kit.1] A function that may collect says so. It roots its own arguments; the caller's variables are stale after it,
+ *           as after any call that may collect. Everything else here does not collect and needs nothing rooted.
+ *   [kit.2] Before a call that may collect changes an object, it has all the memory it wants: an out-of-memory handler
+ *           that longjmps finds the object as it was.
  *   [kit.3] No bit of a value is reserved: every word can be a key, a value or an item, the zero word included.
  */
 #ifndef CRADLE_KIT_H
@@ -33,8 +34,8 @@ CRADLE_BEGIN_DECLS
 
 /* --- the kit and its types --- */
 
-/* The kit's types have consecutive ids from a first one on. Either they are rows of the program's own table, which makes
- * T_STRING in this example a constant for type tests and switches:
+/* The kit's types have consecutive ids from a first one on. Either they are rows of the program's own table, which
+ * makes T_STRING in this example a constant for type tests and switches:
  *
  *     enum { T_PAIR, T_KIT, T_STRING = T_KIT + CRADLE_KIT_STRING, T_COUNT = T_KIT + CRADLE_KIT_TYPES };
  *     static const cradle_type types[T_COUNT] = {[T_PAIR] = {...}, CRADLE_KIT_ROWS(T_KIT)};
@@ -93,8 +94,9 @@ CRADLE_INLINE uint64_t cradle_hash_word(uint64_t word) {
 }
 /* A hash of bytes, never 0. It is no defence against keys that are chosen to collide. */
 CRADLE_API uint64_t cradle_hash_bytes(const void *bytes, size_t length);
-/* The hash that goes with identity, for hash functions of the program's own: two values that are the same word have it in
- * common wherever the object lies. Strings and symbols are hashed by their bytes, other objects by cradle_identity_hash. */
+/* The hash that goes with identity, for hash functions of the program's own: two values that are the same word have it
+ * in common wherever the object lies. Strings and symbols are hashed by their bytes, other objects by
+ * cradle_identity_hash. */
 CRADLE_API uint64_t cradle_hash_identity(const cradle_kit *kit, uint64_t value);
 
 /* --- strings: immutable bytes --- */
@@ -110,11 +112,11 @@ typedef struct cradle_string {
 CRADLE_API cradle_string *cradle_string_new(const cradle_kit *kit, const char *bytes, size_t length) CRADLE_MAY_COLLECT;
 /* A string of zero bytes that its maker fills in before anyone else sees it. */
 CRADLE_API cradle_string *cradle_string_blank(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
-CRADLE_API cradle_string *cradle_string_join(const cradle_kit *kit, cradle_string *left,
-                                             cradle_string *right) CRADLE_MAY_COLLECT;
+CRADLE_API cradle_string *cradle_string_join(const cradle_kit *kit, cradle_string *left, cradle_string *right)
+    CRADLE_MAY_COLLECT;
 /* The bytes [start, end) of a string; start <= end <= its length. */
-CRADLE_API cradle_string *cradle_string_slice(const cradle_kit *kit, cradle_string *string, size_t start,
-                                              size_t end) CRADLE_MAY_COLLECT;
+CRADLE_API cradle_string *cradle_string_slice(const cradle_kit *kit, cradle_string *string, size_t start, size_t end)
+    CRADLE_MAY_COLLECT;
 /* Below, at or above 0 as left sorts before, with or after right: bytes are compared as unsigned numbers. */
 CRADLE_API int cradle_string_compare(const cradle_string *left, const cradle_string *right);
 
@@ -147,8 +149,8 @@ typedef struct cradle_list {
 
 /* An empty list; room for capacity items is made now. */
 CRADLE_API cradle_list *cradle_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_NOINLINE void cradle_list_append_slow(const cradle_kit *kit, cradle_list *list,
-                                                        uint64_t value) CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_NOINLINE void cradle_list_append_slow(const cradle_kit *kit, cradle_list *list, uint64_t value)
+    CRADLE_MAY_COLLECT;
 CRADLE_INLINE void cradle_list_append(const cradle_kit *kit, cradle_list *list, uint64_t value) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(list->length == list->room)) {
     cradle_list_append_slow(kit, list, value);
@@ -174,8 +176,8 @@ CRADLE_INLINE uint64_t cradle_list_pop(cradle_list *list) {
   return value;
 }
 /* Puts value before the item at index; index <= list->length. */
-CRADLE_API void cradle_list_insert(const cradle_kit *kit, cradle_list *list, size_t index,
-                                   uint64_t value) CRADLE_MAY_COLLECT;
+CRADLE_API void cradle_list_insert(const cradle_kit *kit, cradle_list *list, size_t index, uint64_t value)
+    CRADLE_MAY_COLLECT;
 /* Takes the item at index out and returns it; later ones move down. */
 CRADLE_API uint64_t cradle_list_remove(const cradle_kit *kit, cradle_list *list, size_t index);
 /* Drops all items from length on; length <= list->length. The room stays. */
@@ -185,8 +187,8 @@ CRADLE_API void cradle_list_reserve(const cradle_kit *kit, cradle_list *list, si
 
 /* --- maps: from values to values, in the order of insertion --- */
 
-/* When two keys are one. The functions must not collect and must not change the map; equal keys have equal hashes, always. The
- * hash may be of any quality: the kit mixes it. The structure must live as long as the maps that use it. */
+/* When two keys are one. The functions must not collect and must not change the map; equal keys have equal hashes,
+ * always. The hash may be of any quality: the kit mixes it. The structure must live as long as the maps that use it. */
 typedef struct cradle_keys {
   uint64_t (*hash)(const cradle_kit *kit, uint64_t key);
   bool (*equal)(const cradle_kit *kit, uint64_t left, uint64_t right);
@@ -199,9 +201,9 @@ CRADLE_API extern const cradle_keys cradle_keys_strings;
 #define CRADLE_MAP_NONE SIZE_MAX
 
 /* A map's index: open addressing, half full at most, colliding keys in the next slot. A slot is CRADLE_MAP_FREE,
- * CRADLE_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives a number up
- * to the mask only where the bits above the mask agree. Where the key there is another one, the number is that of any entry, of
- * one that was removed, or of none. */
+ * CRADLE_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives a
+ * number up to the mask only where the bits above the mask agree. If the keys differ, the number is meaningless; check
+ * it against `used`. */
 typedef struct cradle_index {
   uint64_t header;
   uint64_t length;  /* bytes of the words */
@@ -226,8 +228,8 @@ typedef struct cradle_map {
 CRADLE_API cradle_map *cradle_map_new(const cradle_kit *kit, const cradle_keys *keys) CRADLE_MAY_COLLECT;
 /* The partner of the inline function. */
 CRADLE_API CRADLE_NOINLINE size_t cradle_map_find_slow(const cradle_kit *kit, const cradle_map *map, uint64_t key);
-/* The entry of a key, or CRADLE_MAP_NONE. An entry keeps its number until a key that was not in the map is set. Inline are
- * immediates that are compared by identity. */
+/* The entry of a key, or CRADLE_MAP_NONE. An entry keeps its number until a key that was not in the map is set. Inline
+ * are immediates that are compared by identity. */
 CRADLE_INLINE size_t cradle_map_find(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
   const cradle_index *index = map->index;
   if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key)) return cradle_map_find_slow(kit, map, key);
@@ -237,7 +239,8 @@ CRADLE_INLINE size_t cradle_map_find(const cradle_kit *kit, const cradle_map *ma
   for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
     uint32_t word = index->words[slot];
     if (word == CRADLE_MAP_FREE) return CRADLE_MAP_NONE;
-    uint64_t entry = word ^ hash; /* of another hash, perhaps; a removed entry looks like the zero word, but for its hash */
+    /* of another hash, perhaps; a removed entry looks like the zero word, but for its hash */
+    uint64_t entry = word ^ hash;
     if (entry < used && entries[2 * entry] == key && (key != 0 || index->words[mask + 1 + entry] == hash)) return entry;
   }
 }
@@ -278,48 +281,50 @@ typedef struct cradle_symbol {
 } cradle_symbol;
 
 /* A table of symbols is a weak set (cradle/weak_set.h) that holds nothing else: cradle_weak_set_new makes it,
- * cradle_weak_set_free frees it. A symbol that nothing refers to but its table dies, with its value; a later one of that name is
- * another. A program that finds its variables by name holds the symbols that it gave values. */
+ * cradle_weak_set_free frees it. A symbol that nothing refers to but its table dies, with its value; a later one of
+ * that name is another. A program that finds its variables by name holds the symbols that it gave values. */
 
 /* The symbol with that name, which lies outside of the heap; made if there is none. */
 CRADLE_API cradle_symbol *cradle_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
                                         size_t length) CRADLE_MAY_COLLECT;
-/* The same with a string, which becomes the symbol's name. A program that wants one string for each content, compared by
- * address, takes the name of the symbol. */
-CRADLE_API cradle_symbol *cradle_intern_string(const cradle_kit *kit, cradle_weak_set *symbols,
-                                               cradle_string *name) CRADLE_MAY_COLLECT;
+/* The same with a string, which becomes the symbol's name. A program that wants one string for each content, compared
+ * by address, takes the name of the symbol. */
+CRADLE_API cradle_symbol *cradle_intern_string(const cradle_kit *kit, cradle_weak_set *symbols, cradle_string *name)
+    CRADLE_MAY_COLLECT;
 /* The symbol with that name, or NULL. */
 CRADLE_API cradle_symbol *cradle_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length);
 
 /* --- the rows of the type table --- */
 
+/* clang-format off */ /* which takes the rows for Objective-C */
 /* The rows themselves, as initialisers of an array of cradle_type; first: the id of CRADLE_KIT_STRING. */
-#define CRADLE_KIT_ROWS(first)                                                                                           \
-  [(first) + CRADLE_KIT_STRING] = {.name = "string",                                                                     \
-                                   .size = sizeof(cradle_string),                                                        \
-                                   .items = CRADLE_ITEMS_BYTES,                                                          \
-                                   .item_size = 1,                                                                       \
-                                   .length_offset = offsetof(cradle_string, length)},                                    \
-  [(first) + CRADLE_KIT_ARRAY] = {.name = "array",                                                                       \
-                                  .size = sizeof(cradle_array),                                                          \
-                                  .items = CRADLE_ITEMS_VALUES,                                                          \
-                                  .item_size = 8,                                                                        \
-                                  .length_offset = offsetof(cradle_array, length)},                                      \
-  [(first) + CRADLE_KIT_LIST] = {.name = "list",                                                                         \
-                                 .size = sizeof(cradle_list),                                                            \
-                                 .references = CRADLE_SLOT(cradle_list, array)},                                         \
-  [(first) + CRADLE_KIT_MAP] = {.name = "map",                                                                           \
-                                .size = sizeof(cradle_map),                                                              \
-                                .references = CRADLE_SLOT(cradle_map, entries) | CRADLE_SLOT(cradle_map, index)},        \
-  [(first) + CRADLE_KIT_INDEX] = {.name = "map index",                                                                   \
-                                  .size = sizeof(cradle_index),                                                          \
-                                  .items = CRADLE_ITEMS_BYTES,                                                           \
-                                  .item_size = 1,                                                                        \
-                                  .length_offset = offsetof(cradle_index, length)},                                      \
-  [(first) + CRADLE_KIT_SYMBOL] = {.name = "symbol",                                                                     \
-                                   .size = sizeof(cradle_symbol),                                                        \
-                                   .references = CRADLE_SLOT(cradle_symbol, name),                                       \
+#define CRADLE_KIT_ROWS(first) \
+  [(first) + CRADLE_KIT_STRING] = {.name = "string", \
+                                   .size = sizeof(cradle_string), \
+                                   .items = CRADLE_ITEMS_BYTES, \
+                                   .item_size = 1, \
+                                   .length_offset = offsetof(cradle_string, length)}, \
+  [(first) + CRADLE_KIT_ARRAY] = {.name = "array", \
+                                  .size = sizeof(cradle_array), \
+                                  .items = CRADLE_ITEMS_VALUES, \
+                                  .item_size = 8, \
+                                  .length_offset = offsetof(cradle_array, length)}, \
+  [(first) + CRADLE_KIT_LIST] = {.name = "list", \
+                                 .size = sizeof(cradle_list), \
+                                 .references = CRADLE_SLOT(cradle_list, array)}, \
+  [(first) + CRADLE_KIT_MAP] = {.name = "map", \
+                                .size = sizeof(cradle_map), \
+                                .references = CRADLE_SLOT(cradle_map, entries) | CRADLE_SLOT(cradle_map, index)}, \
+  [(first) + CRADLE_KIT_INDEX] = {.name = "map index", \
+                                  .size = sizeof(cradle_index), \
+                                  .items = CRADLE_ITEMS_BYTES, \
+                                  .item_size = 1, \
+                                  .length_offset = offsetof(cradle_index, length)}, \
+  [(first) + CRADLE_KIT_SYMBOL] = {.name = "symbol", \
+                                   .size = sizeof(cradle_symbol), \
+                                   .references = CRADLE_SLOT(cradle_symbol, name), \
                                    .values = CRADLE_SLOT(cradle_symbol, value)}
+/* clang-format on */
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop

@@ -4,11 +4,12 @@
  * scoped_roots, registered and reserved_end may be written from outside, and only as the headers do it.
  *
  * Invariants
- *   [mutator.1] free <= end of the nursery, or of the slack behind it, in which the last object may lie; both are 8-byte
- *               aligned; [free, end) is unused.
- *   [mutator.2] top <= end. It is lower, down to 0, when the collector wants the next allocation to take the slow path: a
- *               request from another thread, a stress mode, a no-collection region; and it is not above the next sample
- *               point. Only the slow path raises it.
+ *   [mutator.1] free <= end of the nursery, or of the slack behind it, in which the last object may lie; both are
+ *               8-byte aligned; [free, end) is unused.
+ *   [mutator.2] top <= end. It is lower, down to 0, when the collector wants the next allocation to take the slow path:
+ *               a request from another thread, a stress mode, a no-collection region, or a callback that must not
+ *               allocate; and it is not above the next sample point. Only calls into the library by the mutator's own
+ *               thread raise it.
  *   [mutator.3] shadow_base <= shadow_top <= shadow_limit, in words; [shadow_base, shadow_top) are roots.
  *   [mutator.4] registered <= registered_end: so many objects can be registered, and none of the collector's lists will
  *               overflow when they are looked at.
@@ -39,9 +40,9 @@ struct cradle_mutator {
   char *reserved_end;               /* end of the open reservation, as far as checked code knows, or NULL */
   uint64_t no_collect_depth;        /* open no-collection regions */
   cradle_heap *heap;
-  uint64_t weak_guard;              /* not 0: weak slots may still hold references to the dead; see cradle/weak.h */
-  cradle_word *registered;          /* where cradle_new_registered enters the next object */
-  cradle_word *registered_end;      /* how far it goes before it asks for room */
+  uint64_t weak_guard;         /* not 0: weak slots may still hold references to the dead; see cradle/weak.h */
+  cradle_word *registered;     /* where cradle_new_registered enters the next object */
+  cradle_word *registered_end; /* how far it goes before it asks for room */
 };
 
 /* For generated code. */
@@ -50,12 +51,12 @@ struct cradle_mutator {
 #define CRADLE_MUTATOR_SHADOW_TOP_OFFSET 16
 #define CRADLE_MUTATOR_SHADOW_LIMIT_OFFSET 24
 
-/* Makes the heap's mutator, attached to the calling thread. A heap has one mutator at a time in this version; asking for a
- * second one is misuse. NULL when memory runs out, that is, when the system refuses the shadow stack's first pages. Does not
- * collect. */
+/* Makes the heap's mutator, attached to the calling thread. A heap has one mutator at a time in this version; asking
+ * for a second one is misuse. NULL when memory runs out, that is, when the system refuses the shadow stack's first
+ * pages. Does not collect. */
 CRADLE_API cradle_mutator *cradle_mutator_new(cradle_heap *heap) CRADLE_GRANTS_COLLECTION;
-/* Empties the nursery with a minor collection (objects that only this mutator's roots held are dropped with them) and ends
- * the mutator. Its shadow stack must be empty and no scoped root open. NULL is ignored. */
+/* Empties the nursery with a minor collection (objects that only this mutator's roots held are dropped with them) and
+ * ends the mutator. Its shadow stack must be empty and no scoped root open. NULL is ignored. */
 CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 /* Hands a mutator to another thread: detach on the old one, attach on the new one, with a happens-before edge of the
  * embedder's between them (a lock, a join). Does not collect. */
@@ -68,8 +69,9 @@ CRADLE_API void cradle_safepoint_slow(cradle_mutator *mutator) CRADLE_MAY_COLLEC
 CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(__atomic_load_n(&mutator->top, __ATOMIC_RELAXED) == NULL)) cradle_safepoint_slow(mutator);
 }
-/* Asks for a minor collection at the mutator's next safepoint (allocation slow path or poll). The one function here that
- * any thread may call; the mutator must not be freed meanwhile. Requests are merged, none is lost. Does not collect itself. */
+/* Asks for a minor collection at the mutator's next safepoint (allocation slow path or poll). The one function here
+ * that any thread may call; the mutator must not be freed meanwhile. Requests are merged, none is lost. Does not
+ * collect itself. */
 CRADLE_API void cradle_safepoint_request(cradle_mutator *mutator);
 
 /* A region in which nothing may collect: allocation, polls and explicit collections are misuse until the matching end.

@@ -1,7 +1,7 @@
 /* Allocation: the fast path. Every function here may collect unless it says otherwise.
  *
- * In a loop, cradle_new_uninitialized of a constant size compiles to: load free, add, compare with top, branch, store the
- * header, store free. docs/design/fast-path.md shows the machine code and its cost; a test counts its instructions.
+ * In a loop, cradle_new_uninitialized of a constant size compiles to: load free, add, compare with top, branch, store
+ * the header, store free. docs/design/fast-path.md shows the machine code and its cost; a test counts its instructions.
  *
  * Sizes are bytes, rounded up to a multiple of 8; 0 and anything below CRADLE_OBJECT_MIN_BYTES become that minimum. The
  * type's descriptor must give the same size. The slow path checks type and size against the descriptor; compile with
@@ -14,11 +14,12 @@
 
 #include <cradle/mutator.h>
 
-/* Largest object that is allocated in the nursery, and largest reservation, whatever the nursery's size. Larger objects are
- * allocated in the old generation by the slow path. */
+/* Largest object that is allocated in the nursery, and largest reservation, whatever the nursery's size. Larger objects
+ * are allocated in the old generation by the slow path. */
 #define CRADLE_NURSERY_OBJECT_MAX_BYTES ((size_t)32 << 10)
 
-/* The unused nursery is poisoned when library and caller are built with AddressSanitizer, or both with CRADLE_VALGRIND=1. */
+/* The unused nursery is poisoned when library and caller are built with AddressSanitizer, or both with
+ * CRADLE_VALGRIND=1. */
 #if defined(__SANITIZE_ADDRESS__)
 #define CRADLE_ASAN 1
 #elif defined(__has_feature)
@@ -47,8 +48,9 @@ CRADLE_API void cradle_handed_out(const cradle_mutator *mutator, void *address, 
 #define CRADLE_UNPOISON(mutator, address, size) ((void)0)
 #endif
 
-/* top as the fast path reads it. Another thread may lower it meanwhile (cradle_safepoint_request). A plain read of an aligned
- * word sees the old or the new one, and is folded into the comparison; ThreadSanitizer wants to be told that it is meant. */
+/* top as the fast path reads it. Another thread may lower it meanwhile (cradle_safepoint_request). A plain read of an
+ * aligned word sees the old or the new one, and is folded into the comparison; ThreadSanitizer wants to be told that it
+ * is meant. */
 CRADLE_INLINE const char *cradle_top(const cradle_mutator *mutator) {
 #ifdef CRADLE_TSAN
   return __atomic_load_n(&mutator->top, __ATOMIC_RELAXED);
@@ -65,12 +67,14 @@ typedef struct cradle_reservation {
 
 /* The partners of the inline functions. Like them they return zeroed memory with its header, or do not return. */
 CRADLE_API CRADLE_COLD void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size,
-                                                              bool may_fail) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type,
-                                                            size_t size) CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size)
+    CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, bool may_fail)
+    CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size)
+    CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size)
+    CRADLE_MAY_COLLECT;
 CRADLE_API void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size);
 CRADLE_API void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size);
 CRADLE_API void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size);
@@ -81,8 +85,9 @@ CRADLE_INLINE size_t cradle_object_bytes(size_t size) {
   return rounded < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : rounded;
 }
 
-/* An object whose words after the header have undefined contents: the caller writes every slot before its next call that may
- * collect. size is as above and at most CRADLE_NURSERY_OBJECT_MAX_BYTES for the fast path; larger objects come zeroed. */
+/* An object whose words after the header have undefined contents: the caller writes every slot before its next call
+ * that may collect. size is as above and at most CRADLE_NURSERY_OBJECT_MAX_BYTES for the fast path; larger objects come
+ * zeroed. */
 CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   size_t bytes = cradle_object_bytes(size);
   if (CRADLE_CHECKED) cradle_check_new(mutator, type, size);
@@ -96,9 +101,10 @@ CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t t
   return object;
 }
 
-/* The fast path alone, for code that would rather root its references when a collection comes than before each allocation:
- * NULL when there is no room without a call, and the caller then roots what it needs and calls cradle_new. Size and contents
- * as above. In a callback of the collector and in a no-collection region there is never room. Does not collect. */
+/* The fast path alone, for code that would rather root its references when a collection comes than before each
+ * allocation: NULL when there is no room without a call, and the caller then roots what it needs and calls cradle_new.
+ * Size and contents as above. In a callback of the collector and in a no-collection region there is never room. Does
+ * not collect. */
 CRADLE_INLINE void *cradle_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
   size_t bytes = cradle_object_bytes(size);
   if (CRADLE_CHECKED) cradle_check_new_fast(mutator, type, size);
@@ -112,8 +118,9 @@ CRADLE_INLINE void *cradle_new_fast(cradle_mutator *mutator, uint32_t type, size
   return object;
 }
 
-/* An object with every word after the header zero. With a constant size the zeroing is inline, and the compiler drops the
- * stores that the caller overwrites. When memory runs out the out-of-memory handler is called; NULL is never returned. */
+/* An object with every word after the header zero. With a constant size the zeroing is inline, and the compiler drops
+ * the stores that the caller overwrites. When memory runs out the out-of-memory handler is called; NULL is never
+ * returned. */
 CRADLE_INLINE void *cradle_new(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   size_t bytes = cradle_object_bytes(size);
   char *object = (char *)cradle_new_uninitialized(mutator, type, size);
@@ -141,8 +148,8 @@ CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_
 CRADLE_API void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 CRADLE_API void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 
-/* Enters a place for an object of a type with services among those that the next minor collection looks at. NULL: the slow path
- * has to see to it. */
+/* Enters a place for an object of a type with services among those that the next minor collection looks at. NULL: the
+ * slow path has to see to it. */
 CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t type, size_t size) {
   if (CRADLE_CHECKED || CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
   size_t bytes = cradle_object_bytes(size);
@@ -157,10 +164,10 @@ CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t ty
   return object;
 }
 
-/* An object of a type with weak slots, ephemerons, a finalizer, a destructor or an external size (any other type will do), fixed
- * or with items: zeroed, and registered, so that the collector knows of it while it is young and when it dies. About five
- * instructions more than cradle_new. Such types must not be allocated otherwise: the slow path and CRADLE_CHECKED refuse it.
- * When memory runs out the handler is called, or NULL returned by the try variants. */
+/* An object of a type with weak slots, ephemerons, a finalizer, a destructor or an external size (any other type will
+ * do), fixed or with items: zeroed, and registered, so that the collector knows of it while it is young and when it
+ * dies. About five instructions more than cradle_new. Such types must not be allocated otherwise: the slow path and
+ * CRADLE_CHECKED refuse it. When memory runs out the handler is called, or NULL returned by the try variants. */
 CRADLE_INLINE void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   char *object = cradle_registered_place(mutator, type, size);
   if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_registered_slow(mutator, type, size);
@@ -175,12 +182,13 @@ CRADLE_INLINE void *cradle_try_new_registered(cradle_mutator *mutator, uint32_t 
 }
 /* The same with items: length is stored. */
 CRADLE_API void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
-CRADLE_API void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
+CRADLE_API void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length)
+    CRADLE_MAY_COLLECT;
 
-/* Room for objects of size bytes in all (at most CRADLE_NURSERY_OBJECT_MAX_BYTES; more is misuse) behind one check. The objects
- * are carved with cradle_new_reserved until the next call that may collect ends the reservation; what is not carved by then
- * is lost until the nursery is emptied, and legal. Keep the reservation in a local variable: the compiler then holds it in a
- * register. When memory runs out the handler is called. */
+/* Room for objects of size bytes in all (at most CRADLE_NURSERY_OBJECT_MAX_BYTES; more is misuse) behind one check. The
+ * objects are carved with cradle_new_reserved until the next call that may collect ends the reservation; what is not
+ * carved by then is lost until the nursery is emptied, and legal. Keep the reservation in a local variable: the
+ * compiler then holds it in a register. When memory runs out the handler is called. */
 CRADLE_INLINE cradle_reservation cradle_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_reserve_slow(mutator, size, false);
   cradle_reservation reservation = {mutator->free, mutator->free + ((size + 7) & ~(size_t)7), mutator};
@@ -200,8 +208,8 @@ CRADLE_INLINE cradle_reservation cradle_try_reserve(cradle_mutator *mutator, siz
   CRADLE_UNPOISON(mutator, reservation.free, (size_t)(reservation.end - reservation.free));
   return reservation;
 }
-/* Carves an object with undefined contents after the header out of the reservation, without a check. The sum of the rounded
- * sizes must stay within the reservation; with CRADLE_CHECKED that is checked. Does not collect. */
+/* Carves an object with undefined contents after the header out of the reservation, without a check. The sum of the
+ * rounded sizes must stay within the reservation; with CRADLE_CHECKED that is checked. Does not collect. */
 CRADLE_INLINE void *cradle_new_reserved(cradle_reservation *reservation, uint32_t type, size_t size) {
   if (CRADLE_CHECKED) cradle_check_reserved(reservation, type, size);
   char *object = reservation->free;

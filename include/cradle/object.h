@@ -4,10 +4,11 @@
  * heap's type table and by custom the embedder's own enum constant; the high 32 bits are flags of the collector.
  *
  * Invariants
- *   [object.1] Sizes are multiples of 8, at least CRADLE_OBJECT_MIN_BYTES. Allocation rounds a size up to a multiple of 8.
- *   [object.2] An object comes with its flags zero, so that allocation stores one constant; only cradle_new_pinned sets some.
- *              While it is young only what belongs to its identity can be added (cradle/identity.h): a test of a header for
- *              a type compares the low half.
+ *   [object.1] Sizes are multiples of 8, at least CRADLE_OBJECT_MIN_BYTES. Allocation rounds a size up to a multiple of
+ *              8.
+ *   [object.2] An object comes with its flags zero, so that allocation stores one constant; only cradle_new_pinned sets
+ *              some. While it is young only what belongs to its identity can be added (cradle/identity.h): a test of a
+ *              header for a type compares the low half.
  *   [object.3] The barrier flag is set exactly on old objects that are not remembered.
  *   [object.4] The all-zero word is never a reference.
  */
@@ -22,8 +23,8 @@
 /* Type ids are below this bound. */
 #define CRADLE_TYPE_ID_END (1u << 20)
 
-/* For generated code: the byte of an object that holds the barrier flag, and the flag's mask in that byte. A store into an
- * object must be followed by a call of cradle_write_barrier_slow when (byte & mask) != 0. */
+/* For generated code: the byte of an object that holds the barrier flag, and the flag's mask in that byte. A store into
+ * an object must be followed by a call of cradle_write_barrier_slow when (byte & mask) != 0. */
 #define CRADLE_BARRIER_OFFSET 4
 #define CRADLE_BARRIER_MASK 0x01
 
@@ -46,10 +47,10 @@ typedef enum cradle_items {
 
 /* Reports the slots of an object that no declaration covers, such as those in a malloc'ed buffer that the object owns,
  * with the cradle_visit functions. It may run at any collection, must report the same slots each time for unchanged
- * contents, and must not allocate, store references or call anything else of this library. clang's -Wthread-safety refuses a call
- * that may collect in it, unless it is declared CRADLE_MAY_COLLECT: it must not be. Through the pointer nobody sees that mark, and
- * it would only silence the check. Such a call at run time is misuse with a message either way. The same holds for root
- * callbacks, destructors and external sizes. */
+ * contents, and must not allocate, store references or call anything else of this library. clang's -Wthread-safety
+ * refuses a call that may collect in it, unless it is declared CRADLE_MAY_COLLECT: it must not be. Through the pointer
+ * nobody sees that mark, and it would only silence the check. Such a call at run time is misuse with a message either
+ * way. The same holds for root callbacks, destructors and external sizes. */
 typedef void (*cradle_trace_function)(void *object, cradle_visitor *visitor);
 
 /* Frees what a dead object owns outside the heap; see cradle/finalizer.h. */
@@ -57,24 +58,26 @@ typedef void (*cradle_destructor_function)(void *object);
 /* Bytes that a live object owns outside the heap; see cradle/finalizer.h. */
 typedef size_t (*cradle_external_size_function)(const void *object);
 
-/* A type descriptor. The zero value of a field means "none of it". The collector copies the descriptor; the name must stay
- * valid as long as the heap. */
+/* A type descriptor. The zero value of a field means "none of it". The collector copies the descriptor; the name must
+ * stay valid as long as the heap. */
 typedef struct cradle_type {
-  const char *name;            /* for logs and messages; NULL prints as "type N" */
-  size_t size;                 /* bytes of a fixed-size object, or of the part before the items; header included */
-  uint64_t references;         /* bit i: word i of the object is a slot with a plain reference; bit 0 is the header */
-  uint64_t values;             /* bit i: word i is a slot with a value in the heap's encoding */
-  cradle_items items;          /* what follows the fixed part */
-  uint32_t item_size;          /* bytes of an item; 8 for references, values and weak slots, 16 for ephemerons */
-  uint32_t length_offset;      /* where the number of items is: a uint64_t at this byte offset of the fixed part; the program may
-                                  make it smaller, never larger */
+  const char *name;    /* for logs and messages; NULL prints as "type N" */
+  size_t size;         /* bytes of a fixed-size object, or of the part before the items; header included */
+  uint64_t references; /* bit i: word i of the object is a slot with a plain reference; bit 0 is the header */
+  uint64_t values;     /* bit i: word i is a slot with a value in the heap's encoding */
+  cradle_items items;  /* what follows the fixed part */
+  uint32_t item_size;  /* bytes of an item; 8 for references, values and weak slots, 16 for ephemerons */
+  /* where the number of items is: a uint64_t at this byte offset of the fixed part; the program may make it smaller,
+   * never larger */
+  uint32_t length_offset;
   cradle_trace_function trace; /* for slots that the fields above cannot describe, visited in addition to them */
 
   /* Objects of a type with any of these, or with weak or ephemeron items, come from cradle_new_registered. */
   uint64_t weak;       /* bit i: word i is a weak slot; see cradle/weak.h */
   uint64_t ephemerons; /* bit i: words i and i + 1 are an ephemeron's key and value */
   bool weak_values;    /* weak slots, keys and ephemeron values are in the heap's encoding; else plain references */
-  uint32_t finalizer;  /* 1 to CRADLE_FINALIZER_QUEUES: dead objects come back in this queue; see cradle/finalizer.h */
+  /* 1 to CRADLE_FINALIZER_QUEUES: dead objects come back in this queue; see cradle/finalizer.h */
+  uint32_t finalizer;
   cradle_destructor_function destructor;
   cradle_external_size_function external_size;
 } cradle_type;
@@ -97,11 +100,10 @@ typedef struct cradle_encoding {
   uint64_t payload_mask;
 } cradle_encoding;
 
-/* Plain references with NULL. */
-CRADLE_API cradle_encoding cradle_encoding_plain(void);
 /* Low-bit tags: words whose low three bits are in tag_set (bit t: tag t) are references. */
 CRADLE_API cradle_encoding cradle_encoding_low_tags(uint8_t tag_set);
-/* NaN-boxing with one pattern: references are the words with (v & mask) == pattern; the address is in the other bits. */
+/* NaN-boxing with one pattern: references are the words with (v & mask) == pattern; the address is in the other
+ * bits. */
 CRADLE_API cradle_encoding cradle_encoding_nan_boxing(uint64_t mask, uint64_t pattern);
 
 /* The object that a value refers to, or NULL when it is an immediate. */
@@ -114,13 +116,12 @@ CRADLE_INLINE void *cradle_value_object(const cradle_encoding *encoding, uint64_
   return NULL;
 }
 
-/* Visiting: a trace callback or root callback reports its slots with these. slot may be anywhere, aligned to 8 bytes; the
- * collector may rewrite it, after the callback has returned, too: it must stay where it is until the collection ends, so that no
- * local variable may be told. They do not collect. */
+/* Visiting: a trace callback or root callback reports its slots with these. slot may be anywhere, aligned to 8 bytes;
+ * the collector may rewrite it even after the callback has returned. The slot must stay in place until the collection
+ * ends; never report a local variable. A slot that is NULL or not aligned is
+ * misuse, which the default handler reports. They do not collect. */
 CRADLE_API void cradle_visit_reference(cradle_visitor *visitor, void *slot);
 CRADLE_API void cradle_visit_value(cradle_visitor *visitor, void *slot);
-CRADLE_API void cradle_visit_references(cradle_visitor *visitor, void *slots, size_t count);
-CRADLE_API void cradle_visit_values(cradle_visitor *visitor, void *slots, size_t count);
 
 CRADLE_END_DECLS
 

@@ -1,9 +1,9 @@
 /* Options: everything a heap can be told when it is made. cradle_options_init sets the defaults; the runtime's
  * cradle_options_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
  *
- * Sizes are bytes. A contradiction (a minimum above the maximum, an encoding that is none, a machine that cannot be) fails heap
- * creation with a message that names the field. Where the address space is smaller than what was asked for, the heap makes do with
- * it and sends a note (cradle/event.h).
+ * Sizes are bytes. A contradiction (a minimum above the maximum, an encoding that is none, a machine that cannot be)
+ * fails heap creation with a message that names the field; cradle_options_check tells it before. Where the address
+ * space is smaller than what was asked for, the heap makes do with it and sends a note (cradle/event.h).
  */
 #ifndef CRADLE_OPTIONS_H
 #define CRADLE_OPTIONS_H
@@ -20,6 +20,10 @@ CRADLE_BEGIN_DECLS
 #define CRADLE_NURSERY_MAX_BYTES ((size_t)1 << 30)
 /* The largest that is chosen where none is given. */
 #define CRADLE_NURSERY_CHOSEN_MAX_BYTES ((size_t)32 << 20)
+
+/* The address space that the old generation may have. */
+#define CRADLE_RESERVE_MIN_BYTES ((size_t)16 << 20)
+#define CRADLE_ADDRESS_MAX_BYTES ((size_t)8 << 40)
 
 /* The most that the two factors of the threshold may be. */
 #define CRADLE_FACTOR_MAX 1000
@@ -45,15 +49,16 @@ typedef enum cradle_thp_mode {
 } cradle_thp_mode;
 
 typedef struct cradle_hardware {
-  size_t page_bytes;           /* base page */
-  size_t thp_page_bytes;       /* transparent huge page; 0: none */
-  size_t pool_page_bytes;      /* default page of the reserved pool; 0: none */
-  size_t pool_pages_free;      /* free pages of that pool when it was read */
-  cradle_thp_mode thp_mode;    /* /sys/kernel/mm/transparent_hugepage/enabled; NEVER too when the process disabled them */
-  size_t l2_bytes;             /* smallest L2 over the CPUs the process may run on; default 1 MiB */
-  size_t l3_bytes;             /* smallest L3 likewise; 0: unknown or none */
-  size_t memory_bytes;         /* physical memory, or the cgroup's limit if smaller; 0: unknown */
-  size_t group_bytes;          /* the cgroup's limit of memory when it is below physical memory; 0: there is none */
+  size_t page_bytes;      /* base page */
+  size_t thp_page_bytes;  /* transparent huge page; 0: none */
+  size_t pool_page_bytes; /* default page of the reserved pool; 0: none */
+  size_t pool_pages_free; /* free pages of that pool when it was read */
+  /* /sys/kernel/mm/transparent_hugepage/enabled; NEVER too when the process disabled them */
+  cradle_thp_mode thp_mode;
+  size_t l2_bytes;     /* smallest L2 over the CPUs the process may run on; default 1 MiB */
+  size_t l3_bytes;     /* smallest L3 likewise; 0: unknown or none */
+  size_t memory_bytes; /* physical memory, or the cgroup's limit if smaller; 0: unknown */
+  size_t group_bytes;  /* the cgroup's limit of memory when it is below physical memory; 0: there is none */
   cradle_source l2_source, l3_source;
 } cradle_hardware;
 
@@ -62,8 +67,9 @@ typedef enum cradle_hugepages {
   CRADLE_HUGEPAGES_HUGETLB,  /* the reserved 2 MiB pool, each piece falling back to auto */
   CRADLE_HUGEPAGES_1G,       /* the reserved 1 GiB pool for the arenas, falling back to hugetlb */
   CRADLE_HUGEPAGES_OFF,      /* base pages */
-  CRADLE_HUGEPAGES_HUGETLB_STRICT, /* as HUGETLB, but heap creation fails when the pool refuses what the heap starts with */
-  CRADLE_HUGEPAGES_1G_STRICT,      /* the same for 1G; what comes after creation falls back */
+  /* as HUGETLB, but heap creation fails when the pool refuses what the heap starts with */
+  CRADLE_HUGEPAGES_HUGETLB_STRICT,
+  CRADLE_HUGEPAGES_1G_STRICT, /* the same for 1G; what comes after creation falls back */
 } cradle_hugepages;
 
 /* What roots and slots of a given place hold. */
@@ -76,25 +82,26 @@ typedef enum cradle_kind {
 typedef enum cradle_stress {
   CRADLE_STRESS_ANYWHERE = 0, /* allocations and safepoint polls */
   CRADLE_STRESS_ALLOCATIONS,
-  CRADLE_STRESS_SAFEPOINTS,   /* cradle_safepoint only */
+  CRADLE_STRESS_SAFEPOINTS, /* cradle_safepoint only */
 } cradle_stress;
 
 /* Whether cradle_start reports faults at stale references and poison (docs/debugging-a-missing-root.md). */
 typedef enum cradle_fault_report {
-  CRADLE_FAULTS_LEFT = 0,  /* no signal handler is installed */
-  CRADLE_FAULTS_REPORTED,  /* one is, which passes every fault on to the one before it */
-  CRADLE_FAULTS_OWN_STACK, /* and the thread that starts the heap gets a signal stack, unless it has one; its 64 KiB stay when the
-                              heap is freed on another thread */
+  CRADLE_FAULTS_LEFT = 0, /* no signal handler is installed */
+  CRADLE_FAULTS_REPORTED, /* one is, which passes every fault on to the one before it */
+  /* and the thread that starts the heap gets a signal stack, unless it has one; its 64 KiB stay when the heap is freed
+   * on another thread */
+  CRADLE_FAULTS_OWN_STACK,
 } cradle_fault_report;
 
-/* Called when the embedder misused the library: message says what was done and to what. The default writes it to standard
- * error and aborts. A handler may longjmp away (the call that was refused did nothing, unless it says otherwise); if it returns,
- * the library aborts. Nothing may longjmp out of a callback of the library (of a collection, a walk, a dump, an event): the
- * heap is in the middle of its work, and every use of it is refused from then on. */
+/* Called when the embedder misused the library: message says what was done and to what. The default writes it to
+ * standard error and aborts. A handler may longjmp away (the call that was refused did nothing, unless it says
+ * otherwise); if it returns, the library aborts. Nothing may longjmp out of a callback of the library (of a collection,
+ * a walk, a dump, an event): the heap is in the middle of its work, and every use of it is refused from then on. */
 typedef void (*cradle_misuse_function)(void *data, const char *message);
 /* Called when an allocation of size bytes (SIZE_MAX: of a length whose size overflows) cannot be satisfied after a full
- * collection. The heap is consistent, so a handler may longjmp out. The default writes a message and aborts; if a handler
- * returns, the library does that too. */
+ * collection. The heap is consistent, so a handler may longjmp out. The default writes a message and aborts; if a
+ * handler returns, the library does that too. */
 typedef void (*cradle_out_of_memory_function)(void *data, cradle_mutator *mutator, size_t size);
 
 typedef struct cradle_options {
@@ -111,53 +118,67 @@ typedef struct cradle_options {
   bool nursery_fixed;        /* with nursery_bytes 0: the chosen size is not changed */
   size_t reserve_bytes;      /* address space for the old generation; halved while the system refuses */
   size_t shadow_stack_bytes; /* most that the shadow stack may grow to; 4 KiB to 8 TiB */
-  void *base_address;        /* of the old generation, for reproducible debugging: a multiple of 2 MiB (of 1 GiB with such pages), and
-                                free, or the heap is refused; NULL: anywhere */
+  /* of the old generation, for reproducible debugging: a multiple of 2 MiB (of 1 GiB with such pages), and free, or the
+   * heap is refused; NULL: anywhere */
+  void *base_address;
 
-  double major_factor;     /* a major collection is to be over when old and external bytes are this factor above what last
-                              survived; above 1, at most 1000, like the next */
-  double major_growth;     /* most that the threshold may grow from one major collection to the next, a factor, unless so much
-                              survived that the next would be due at once */
-  size_t major_min_bytes;  /* no major collection below it; 0: 8 base nurseries */
-  size_t major_max_delta;  /* the threshold is at most this far above what survived; 0: an eighth of the memory */
-  size_t heap_max_bytes;   /* arenas, large objects, nursery and its promotion reserve together; 0: no limit, or three quarters
-                              of hardware.group_bytes, because a cgroup that is full kills */
+  /* a major collection is to be over when old and external bytes are this factor above what last survived; above 1, at
+   * most 1000, like the next */
+  double major_factor;
+  /* most that the threshold may grow from one major collection to the next, a factor, unless so much survived that the
+   * next would be due at once */
+  double major_growth;
+  size_t major_min_bytes; /* no major collection below it; 0: 8 base nurseries */
+  size_t major_max_delta; /* the threshold is at most this far above what survived; 0: an eighth of the memory */
+  /* arenas, large objects, nursery and its promotion reserve together; 0: no limit, or three quarters of
+   * hardware.group_bytes, because a cgroup that is full kills */
+  size_t heap_max_bytes;
 
-  uint64_t pause_ns;       /* pause target: major collections run in increments, and a nursery that was not given a size
-                              shrinks, so that pauses stay below; 0: none, a major collection runs in one go */
+  /* pause target: major collections run in increments, and a nursery that was not given a size shrinks, so that pauses
+   * stay below; 0: none, a major collection runs in one go */
+  uint64_t pause_ns;
 
   cradle_hugepages hugepages_nursery;
   cradle_hugepages hugepages_arenas;
 
-  uint64_t stress_period; /* a minor collection at every n-th allocation that the library can see (all are seen then, but those
-                             out of a reservation), and an increment of a major one that always runs; 0: off */
-  uint64_t stress_major;  /* under stress, every k-th collection is full and compacting; 0: none */
-  uint64_t stress_seed;   /* under stress, the distances between collections are random: 1 to 2 * stress_period - 1 */
-  uint64_t stress_first;  /* under stress, only collections with these numbers (from 1) take place; the others are counted. */
-  uint64_t stress_last;   /*   0: no bound. docs/debugging-a-missing-root.md finds one failing collection with them */
+  /* a minor collection at every n-th allocation that the library can see (all are seen then, but those out of a
+   * reservation), and an increment of a major one that always runs; 0: off */
+  uint64_t stress_period;
+  uint64_t stress_major; /* under stress, every k-th collection is full and compacting; 0: none */
+  uint64_t stress_seed;  /* under stress, the distances between collections are random: 1 to 2 * stress_period - 1 */
+  /* under stress, only collections with these numbers (from 1) take place; the others are counted. */
+  uint64_t stress_first;
+  uint64_t stress_last;    /*   0: no bound. docs/debugging-a-missing-root.md finds one failing collection with them */
   cradle_stress stress_at; /* under stress, what n counts */
-  bool verify;            /* check the whole heap before and after every collection */
-  size_t quarantine;      /* what minor collections emptied becomes inaccessible; memory of at least so many nurseries
-                             stays so, on base pages and not counted in heap_max_bytes. So does the address space of arenas
-                             that compaction emptied, until commits have gone round, and at most 16 MiB of pages of large
-                             objects that died, until the heap needs them. 0: off */
+  bool verify;             /* check the whole heap before and after every collection */
+  /* what minor collections emptied becomes inaccessible; memory of at least so many nurseries stays so, on base pages
+   * and not counted in heap_max_bytes. So does the address space of arenas that compaction emptied, until commits have
+   * gone round, and at most 16 MiB of pages of large objects that died, until the heap needs them. 0: off */
+  size_t quarantine;
 
   cradle_fault_report fault_report; /* for cradle_start */
 
   const cradle_hardware *hardware; /* the machine, when it is known, all of it; NULL: detect it */
   cradle_listener listener;        /* receives the events; function NULL: nobody */
   cradle_sampler sampler;          /* receives samples of what is allocated; sampled NULL: nobody */
-  cradle_stack stack;              /* the program's stack, for the profiler of cradle/runtime.h; frames NULL: not known */
+  /* the program's stack, for the profiler of cradle/runtime.h; frames NULL: not known */
+  cradle_stack stack;
 
   cradle_misuse_function on_misuse;               /* NULL: the default */
   cradle_out_of_memory_function on_out_of_memory; /* NULL: the default */
   void *handler_data;                             /* first argument of both */
 } cradle_options;
 
-/* Sets every field to its default. Does not fail. Call it through the macro, which passes what the embedder compiled. */
+/* Sets every field to its default. Does not fail. Call it through the macro, which passes what the embedder
+ * compiled. */
 CRADLE_API void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t size, size_t type_size);
 #define cradle_options_init(options) \
   cradle_options_init_sized((options), CRADLE_VERSION, sizeof(cradle_options), sizeof(cradle_type))
+
+/* Whether the options agree with each other and with this library; heap creation asks first of all. false: error,
+ * unless NULL, names the field that has to change, and why; the message reads "nursery_bytes: accepted are ...". true:
+ * error's message is empty, or says of an accepted field that it cannot be had in full. Does not collect. */
+CRADLE_API bool cradle_options_check(const cradle_options *options, cradle_error *error);
 
 CRADLE_END_DECLS
 

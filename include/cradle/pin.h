@@ -1,14 +1,15 @@
 /* Pins: addresses that hold, over a system call or a foreign call.
  *
- * A pinned object does not move and does not die until it has been unpinned as often as it was pinned. Pins are made on old
- * objects: a young one is promoted first, by a minor collection, so that the nursery stays one piece. A buffer that is to be
- * pinned anyway is better allocated so (cradle_new_pinned): it is old from the start, and no collection is needed.
+ * A pinned object does not move and does not die until it has been unpinned as often as it was pinned. Pins are made on
+ * old objects: a young one is promoted first, by a minor collection, so that the nursery stays one piece. A buffer that
+ * is to be pinned anyway is better allocated so (cradle_new_pinned): it is old from the start, and no collection is
+ * needed.
  *
- * Up to 2^31 objects can be pinned. A pin costs about 50 bytes beside the heap and nothing in minor collections; marking
- * visits pinned objects in increments; compaction leaves them where they are, and their arenas in use.
+ * Up to 2^31 objects can be pinned. A pin costs about 50 bytes beside the heap and nothing in minor collections;
+ * marking visits pinned objects in increments; compaction leaves them where they are, and their arenas in use.
  *
- * Objects that are still pinned when the heap is freed are freed like all others. A note says so, and tells listeners how many
- * they were.
+ * Objects that are still pinned when the heap is freed are freed like all others. A note says so, and tells listeners
+ * how many they were.
  */
 #ifndef CRADLE_PIN_H
 #define CRADLE_PIN_H
@@ -20,21 +21,16 @@ CRADLE_BEGIN_DECLS
 /* For generated code: the header's bit that says that an object is pinned. */
 #define CRADLE_PINNED_BIT 37
 
-/* Pins the object and returns its address, which holds until as many calls of cradle_unpin. May collect when the object is
- * young: object itself is taken care of, other references must be rooted as ever. NULL when memory for the pin was refused:
- * then nothing was done, nor collected. A NULL object is misuse. */
+/* Pins the object and returns its address, which holds until as many calls of cradle_unpin. May collect when the object
+ * is young: object itself is taken care of, other references must be rooted as ever. NULL when memory for the pin was
+ * refused: then nothing was done, nor collected. A NULL object is misuse. */
 CRADLE_API CRADLE_RESULT_MATTERS void *cradle_pin(cradle_mutator *mutator, void *object) CRADLE_MAY_COLLECT;
 /* Takes one pin back. An object that is not pinned is misuse. Does not collect. */
 CRADLE_API void cradle_unpin(cradle_mutator *mutator, void *object);
 
-/* Whether the object is pinned now. Does not collect. */
-CRADLE_INLINE bool cradle_is_pinned(const void *object) {
-  return *(const cradle_word *)object >> CRADLE_PINNED_BIT & 1;
-}
-
-/* A zeroed object that is old and pinned from the start; and a variable-size one of length items. size as in cradle_new. When
- * memory runs out the handler is called, as there. References are stored with the barrier from the start: cradle_init_slot is
- * for young objects. They may collect. */
+/* A zeroed object that is old and pinned from the start; and a variable-size one of length items. size as in
+ * cradle_new. When memory runs out the handler is called, as there. References are stored with the barrier from the
+ * start: store with cradle_store. They may collect. */
 CRADLE_API void *cradle_new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
 CRADLE_API void *cradle_new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 

@@ -1,7 +1,7 @@
 /* The program's stack, for the allocation profiler (docs/profiler.md). The collector does not use it.
  *
- * The profiler runs in heaps made by cradle_start (cradle/runtime.h) when the user sets CRADLE_PROFILE. Without a stack it tells
- * types and sizes only; with cradle_options.stack it tells where in the program they are allocated.
+ * The profiler runs in heaps made by cradle_start (cradle/runtime.h) when the user sets CRADLE_PROFILE. Without a stack
+ * it tells types and sizes only; with cradle_options.stack it tells where in the program they are allocated.
  */
 #ifndef CRADLE_PROFILE_H
 #define CRADLE_PROFILE_H
@@ -18,13 +18,15 @@ typedef struct cradle_frame {
   const char *name; /* of the function; NULL: the id in its place */
   const char *file; /* where it is; NULL: unknown */
   uint32_t line;    /* that is being run, or of the definition, from 1; 0: unknown */
-  uint64_t id;      /* not 0: tells functions apart, and is faster than comparing names; the same function has the same id as
-                       long as the heap lives, so the address of an object that may move will not do. 0: names and files do */
+  /* not 0: tells functions apart, and is faster than comparing names; the same function has the same id as long as the
+   * heap lives, so the address of an object that may move will not do. 0: names and files do */
+  uint64_t id;
 } cradle_frame;
 
 typedef struct cradle_stack {
-  /* Fills in up to capacity frames, the innermost first, and returns how many the stack has, which may be more. Runs within
-   * an allocation of the mutator's: it must not call the library about this heap, and reads its objects as they lie. */
+  /* Fills in up to capacity frames, the innermost first, and returns how many the stack has, which may be more. Runs
+   * within an allocation of the mutator's: it must not call the library about this heap, and reads its objects as they
+   * lie. */
   size_t (*frames)(void *data, cradle_mutator *mutator, cradle_frame *frames, size_t capacity);
   void *data;
 } cradle_stack;

@@ -1,9 +1,9 @@
 /* Roots: how the collector learns which references the program itself holds.
  *
- * A reference in a C local, register or global that is not rooted is stale after the next call that may collect. There are
- * five ways to root one; all are updated when objects move. No function here collects. None is for callbacks, in the middle of a
- * collection: registrations are refused there with a message; the inline push, pop and scopes cannot ask, and the collection
- * may or may not see what they leave behind.
+ * A reference in a C local, register or global that is not rooted is stale after the next call that may collect. There
+ * are five ways to root one; all are updated when objects move. No function here collects. None is for callbacks, in
+ * the middle of a collection: registrations are refused there with a message; the inline push, pop and scopes cannot
+ * ask, and the collection may or may not see what they leave behind.
  *
  *   shadow stack    push before the call, reload after it: for generated code and careful VMs; cheapest
  *   scoped roots    CRADLE_ROOT(mutator, variable): for C written by hand; released at the end of the scope
@@ -48,18 +48,19 @@ CRADLE_INLINE void cradle_pop_many(cradle_mutator *mutator, size_t count) {
   if (CRADLE_UNLIKELY((size_t)(mutator->shadow_top - mutator->shadow_base) < count)) cradle_pop_misuse(mutator, count);
   mutator->shadow_top -= count;
 }
-/* The word that lies index words below the top: 0 is the last one pushed. Below the base it is misuse, which only CRADLE_CHECKED
- * finds. */
+/* The word that lies index words below the top: 0 is the last one pushed. Below the base it is misuse, which only
+ * CRADLE_CHECKED finds. */
 CRADLE_INLINE cradle_word *cradle_peek(cradle_mutator *mutator, size_t index) {
-  if (CRADLE_CHECKED && index >= (size_t)(mutator->shadow_top - mutator->shadow_base)) cradle_peek_misuse(mutator, index);
+  if (CRADLE_CHECKED && index >= (size_t)(mutator->shadow_top - mutator->shadow_base))
+    cradle_peek_misuse(mutator, index);
   return mutator->shadow_top - 1 - index;
 }
 
 /* --- unwinding --- */
 
 /* What a setjmp must save and a longjmp restore: the shadow stack's top, the chain of scoped roots and the depth of
- * no-collection regions. A longjmp runs no cleanup, so call cradle_unwind right after it lands; the collector's checks find
- * it missing in builds with assertions. Rooted locals of the setjmp frame must be volatile. */
+ * no-collection regions. A longjmp runs no cleanup, so call cradle_unwind right after it lands; the collector's checks
+ * find it missing in builds with assertions. Rooted locals of the setjmp frame must be volatile. */
 typedef struct cradle_checkpoint {
   size_t shadow_depth;
   cradle_scoped_root *scoped_roots;
@@ -87,13 +88,14 @@ CRADLE_INLINE void cradle_scope_close(cradle_scoped_root *root) {
 /* A name of its own for each root. */
 #define CRADLE_JOIN_(a, b) a##b
 #define CRADLE_JOIN(a, b) CRADLE_JOIN_(a, b)
-#define CRADLE_SCOPED_(mutator, variable, kind, name)                                                                   \
-  cradle_scoped_root name __attribute__((__cleanup__(cradle_scope_close))) =                                            \
-      cradle_scope_describe((mutator), (void *)(uintptr_t)&(variable), (kind));                                         \
+#define CRADLE_SCOPED_(mutator, variable, kind, name) \
+  cradle_scoped_root name __attribute__((__cleanup__(cradle_scope_close))) = \
+      cradle_scope_describe((mutator), (void *)(uintptr_t)&(variable), (kind)); \
   cradle_scope_open(&name)
-/* Roots a local pointer variable, which holds a valid reference or NULL now and from here on, until the end of the scope. One root
- * a source line: the line is in its name, and a second one there does not compile. In a switch a case that roots has braces of its
- * own: a jump over the root into its scope would end one that was never begun, and gcc does not say so. */
+/* Roots a local pointer variable, which holds a valid reference or NULL now and from here on, until the end of the
+ * scope. One root a source line: the line is in its name, and a second one there does not compile. In a switch a case
+ * that roots has braces of its own: a jump over the root into its scope would end one that was never begun, and gcc
+ * does not say so. */
 #define CRADLE_ROOT(mutator, variable) \
   CRADLE_SCOPED_(mutator, variable, CRADLE_KIND_REFERENCE, CRADLE_JOIN(cradle_root_, __LINE__))
 /* The same for a local 8-byte variable with a value in the heap's encoding. */
@@ -102,10 +104,10 @@ CRADLE_INLINE void cradle_scope_close(cradle_scoped_root *root) {
 
 /* --- root ranges --- */
 
-/* A VM's value stack: the words from *base up to, not including, *top, both variables of the embedder's that the collector
- * reads at every collection, so that the stack may grow and be reallocated. The words hold current values or zero. The
- * structure is the embedder's and stays in place while it is registered; several ranges may be (one a coroutine). Adding one looks
- * through those that are there, and removing one through those that were added later. */
+/* A VM's value stack: the words from *base up to, not including, *top, both variables of the embedder's that the
+ * collector reads at every collection, so that the stack may grow and be reallocated. The words hold current values or
+ * zero. The structure is the embedder's and stays in place while it is registered; several ranges may be (one a
+ * coroutine). Adding one looks through those that are there, and removing one through those that were added later. */
 typedef struct cradle_root_range {
   struct cradle_root_range *next; /* the collector's */
   void *const *base;
@@ -113,22 +115,22 @@ typedef struct cradle_root_range {
   cradle_kind kind;
   const char *name; /* for messages; NULL: "root range" */
 } cradle_root_range;
-CRADLE_API void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range); /* misuse: twice, or incomplete */
+CRADLE_API void cradle_root_range_add(cradle_mutator *mutator,
+                                      cradle_root_range *range); /* misuse: twice, or incomplete */
 CRADLE_API void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_range *range);
-/* Zeroes [from, to) before a frame is entered, so that stale words are never roots. */
-CRADLE_API void cradle_root_range_clear(void *from, void *to);
 
 /* --- global roots --- */
 
-/* Registers an 8-byte variable by address until it is removed or the heap is freed. The same address twice, one that is NULL or no
- * multiple of 8, a kind that is none, and removing what is not registered, are misuse. false when memory for the registration runs out. */
+/* Registers an 8-byte variable by address until it is removed or the heap is freed. The same address twice, one that is
+ * NULL or no multiple of 8, a kind that is none, and removing what is not registered, are misuse. false when memory for
+ * the registration runs out. */
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
 CRADLE_API void cradle_global_root_remove(cradle_heap *heap, void *address);
 
 /* --- root callback --- */
 
-/* Called at every collection to report further roots with the cradle_visit functions; same rules as a trace callback. One a
- * heap; NULL takes it away. */
+/* Called at every collection to report further roots with the cradle_visit functions; same rules as a trace callback.
+ * One a heap; NULL takes it away. */
 typedef void (*cradle_root_function)(void *data, cradle_visitor *visitor);
 CRADLE_API void cradle_root_callback_set(cradle_heap *heap, cradle_root_function function, void *data);
 

@@ -10,18 +10,18 @@
 
 CRADLE_BEGIN_DECLS
 
-/* Overlays options with the CRADLE_ variables. A bad value or an unknown CRADLE_ name is reported once, on standard error,
- * with what is accepted, and is otherwise ignored; returns the number of such reports. options must have been initialised.
- * Reads the environment; call it before other threads change it. */
+/* Overlays options with the CRADLE_ variables. A bad value or an unknown CRADLE_ name is reported once, on standard
+ * error, with what is accepted, and is otherwise ignored; returns the number of such reports. options must have been
+ * initialised. Reads the environment; call it before other threads change it. */
 CRADLE_API int cradle_options_from_environment(cradle_options *options);
 
-/* Makes a heap from options overlaid with the environment, and attaches what that asks for: a log, statistics at the end,
- * published ranges, a profile, reports of faults. A listener in the options still gets every event. Fails like cradle_heap_new.
- * Free it with cradle_heap_free, which ends all of that. */
+/* Makes a heap from options overlaid with the environment, and attaches what that asks for: a log, statistics at the
+ * end, published ranges, a profile, reports of faults. A listener in the options still gets every event. Fails like
+ * cradle_heap_new. Free it with cradle_heap_free, which ends all of that. */
 CRADLE_API cradle_heap *cradle_start(const cradle_options *options, cradle_error *error);
 
-/* Reads a size such as 4M, 1.6GB, 65536 or 32 KiB: a number and an optional unit of 1024 steps (K, M, G, T, each also with
- * B or iB; case does not matter). false when text is not one or exceeds SIZE_MAX; *bytes is then unchanged. */
+/* Reads a size such as 4M, 1.6GB, 65536 or 32 KiB: a number and an optional unit of 1024 steps (K, M, G, T, each also
+ * with B or iB; case does not matter). false when text is not one or exceeds SIZE_MAX; *bytes is then unchanged. */
 CRADLE_API bool cradle_parse_size(const char *text, size_t *bytes);
 
 /* Calls function for each row of the option table, in its order: the source of docs/environment.md. */

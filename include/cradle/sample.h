@@ -1,12 +1,13 @@
 /* Sampling: one allocation in so many bytes is reported, with its type, its size and what became of it.
  *
- * The collector lowers the nursery's top to the next sample point, so that the fast path finds it by the check it makes anyway:
- * between samples, and without a sampler, an allocation costs what it always did. The idea is that of the allocation sampling
- * in VMProf and RPython. runtime's profiler (docs/profiler.md) is a client of this header, and a program may be one itself.
+ * The collector lowers the nursery's top to the next sample point, so that the fast path finds it by the check it makes
+ * anyway: between samples, and without a sampler, an allocation costs what it always did. The idea is that of the
+ * allocation sampling in VMProf and RPython. runtime's profiler (docs/profiler.md) is a client of this header, and a
+ * program may be one itself.
  *
- * Which bytes are sampled: the bytes that a heap allocates, in their order, are cut into stretches of interval_bytes, and one
- * word at random in each stretch is a sample point. So each byte has the same chance whatever the size of its object, an object
- * may hold several points, and a loop whose period divides the interval is not in step with it.
+ * Which bytes are sampled: the bytes that a heap allocates, in their order, are cut into stretches of interval_bytes,
+ * and one word at random in each stretch is a sample point. So each byte has the same chance whatever the size of its
+ * object, an object may hold several points, and a loop whose period divides the interval is not in step with it.
  */
 #ifndef CRADLE_SAMPLE_H
 #define CRADLE_SAMPLE_H
@@ -36,9 +37,10 @@ typedef enum cradle_fate {
   CRADLE_FATE_UNKNOWN, /* a reservation, or there was no memory to remember the sample */
 } cradle_fate;
 
-/* Both functions run on the mutator's thread, must not call the library about this heap and must not longjmp. sampled runs
- * within the allocation, where no collection happens, so that it may look at the program's stack; settled runs at the end of the
- * minor collection that decides, and for an unknown fate perhaps before it. sampled's result is the sample's tag there. */
+/* Both functions run on the mutator's thread, must not call the library about this heap and must not longjmp. sampled
+ * runs within the allocation, where no collection happens, so that it may look at the program's stack; settled runs at
+ * the end of the minor collection that decides, and for an unknown fate perhaps before it. sampled's result is the
+ * sample's tag there. */
 typedef struct cradle_sampler {
   size_t interval_bytes; /* CRADLE_SAMPLE_MIN_BYTES to CRADLE_SAMPLE_MAX_BYTES, rounded up to a multiple of 8 */
   uint64_t seed;         /* of the points; equal seeds and equal allocations give equal samples */

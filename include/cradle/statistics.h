@@ -1,81 +1,119 @@
-/* Statistics of a heap's collections: counts, rates, and how long the program stood still. (How much memory a heap has now is
- * in cradle_stats, cradle/heap.h.)
+/* Statistics: what a heap's collector has done, what the heap holds now, and what its memory is.
  *
- * A recorder listens to the heap's events:
- *
- *     cradle_recorder *recorder = cradle_recorder_new(options.listener);
- *     options.listener = cradle_recorder_listener(recorder);
- *     cradle_heap *heap = cradle_start(&options, &error);
- *     ...
  *     cradle_statistics now;
- *     cradle_recorder_read(recorder, heap, &now, sizeof now);
+ *     cradle_heap_statistics(heap, &now, sizeof now);
  *
- * CRADLE_STATS=1 in the environment of a program that uses cradle_start prints the same when the heap ends, with no line of
- * code.
+ * CRADLE_STATS=1 in the environment of a program that uses cradle_start prints these figures when the heap ends, with
+ * those of cradle/pauses.h, with no line of code.
  *
- * A pause is a time in which the program did not run: a minor collection and all that follows it at once. Pauses are
- * kept in a histogram of fixed size whose buckets are 3 % wide (the idea of HdrHistogram, by Gil Tene), so that a quantile is
- * at most that much too long and never too short; the longest is exact.
- *
- * Minimum mutator utilisation (Cheng and Blelloch, 2001) is the smallest share of any stretch of the given length that the
- * program had for itself: 0.9 at 10 ms says that in every 10 ms it ran for 9 at least. It is at most 1 % too low and
- * never too high. Time before the heap was made counts as the program's.
+ * The functions here only read. They may be called in callbacks of the collector, too; there, in the middle of a
+ * collection, the answer may be the one before or after. None of them collects.
  */
 #ifndef CRADLE_STATISTICS_H
 #define CRADLE_STATISTICS_H
 
-#include <cradle/heap.h>
+#include <cradle/options.h>
 
 CRADLE_BEGIN_DECLS
 
 /* Room for causes to come: the arrays by cause are indexed by cradle_cause. */
 #define CRADLE_CAUSE_LIMIT 16
 
+/* Bytes and nanoseconds; counts since the heap was made. New fields come at the end. */
 typedef struct cradle_statistics {
-  uint64_t wall_ns; /* from when the heap was made to its latest event */
+  uint64_t wall_ns; /* since the heap was made */
 
+  /* --- collections --- */
   uint64_t minor_collections, major_collections;
-  uint64_t major_steps, compactions;       /* increments of major collections */
-  uint64_t minor_ns, major_ns, compact_ns; /* the minor collection before an increment is not counted in major_ns */
-  uint64_t minor_max_ns, major_max_ns;     /* the longest minor collection, the longest increment */
+  uint64_t major_steps, compactions;         /* increments of major collections */
   uint64_t minor_causes[CRADLE_CAUSE_LIMIT]; /* collections by cause */
   uint64_t major_causes[CRADLE_CAUSE_LIMIT];
+  uint64_t minor_ns, major_ns, compact_ns; /* the minor collection before an increment is not counted in major_ns */
+  uint64_t minor_max_ns, major_max_ns;     /* the longest minor collection, the longest increment */
+  /* stops of the mutator, a minor collection and what followed it at once: how many, their sum, the longest */
+  uint64_t pauses, pause_ns, pause_max_ns;
+  double gc_share;     /* pause_ns of wall_ns, 0 to 1 */
+  uint64_t prepare_ns; /* having arenas ready after pauses: page faults, mostly; no part of pauses */
 
-  uint64_t pauses, pause_ns; /* how many, and their sum */
-  uint64_t pause_p50_ns, pause_p90_ns, pause_p99_ns, pause_p999_ns, pause_p9999_ns, pause_max_ns;
-  double gc_share;                         /* pause_ns of wall_ns, 0 to 1 */
-  double mmu_1ms, mmu_10ms, mmu_100ms;     /* minimum mutator utilisation, 0 to 1 */
-
-  uint64_t allocated_bytes;                /* until the last collection */
-  uint64_t collected_bytes;                /* of nurseries: what minor collections found in them */
+  /* --- objects --- */
+  uint64_t allocated_bytes; /* nursery bytes handed out and large objects */
+  uint64_t collected_bytes; /* of nurseries: what minor collections found in them */
   uint64_t promoted_objects, promoted_bytes;
-  double survival;                         /* promoted_bytes of collected_bytes, 0 to 1 */
+  double survival;                             /* promoted_bytes of collected_bytes, 0 to 1 */
+  uint64_t remembered_objects;                 /* traced by minor collections, in all */
+  uint64_t recorded_slots;                     /* of large arrays, likewise */
+  uint64_t moved_objects;                      /* objects that a minor collection moved, in all */
+  uint64_t moved_old_objects, moved_old_bytes; /* those that a compacting collection moved */
+  uint64_t stress_number;                      /* of the last stress collection; those that were left out count, too */
 
-  uint64_t nursery_bytes;                  /* size now */
-  uint64_t used_bytes, used_peak_bytes;    /* as collections saw it: old generation and nursery's filled part */
+  /* --- now --- */
+  cradle_phase phase;                      /* of the major collection */
+  bool pages_known;                        /* resident_bytes and huge_bytes, below, are known */
+  uint64_t pinned_objects;                 /* several pins of one object count once */
+  uint64_t handles, ids, prebuilt_objects; /* open handles, objects with an id, registered prebuilt objects */
+  uint64_t nursery_bytes;                  /* its size; less than was asked for where not all of it could be promoted */
+  uint64_t used_bytes, used_peak_bytes;    /* old generation and the nursery's filled part; the most at a collection */
   uint64_t live_bytes, live_peak_bytes;    /* what major collections left; 0 before the first */
-  uint64_t arenas, arenas_peak;            /* committed, of 2 MiB each */
-
-  /* In memory, and the part of it on huge pages: of nursery and arenas now where the heap is given; else of the arenas after the
-   * last major collection or, once the heap is freed, just before. */
+  uint64_t old_bytes;                      /* in objects of the old generation, rounding to size classes included */
+  uint64_t large_bytes;                    /* of these in page runs */
+  uint64_t external_bytes;                 /* owned outside the heap: told, or asked of old objects by external_size */
+  uint64_t threshold_bytes; /* old and external bytes at which the next major collection ought to be over */
+  uint64_t heap_max_bytes;  /* the maximum heap, a cgroup's included; 0: none */
+  uint64_t arena_bytes;     /* each arena is so large */
+  uint64_t arenas_committed, arenas_in_use, arenas_peak; /* arenas; the most that were committed after a pause */
+  uint64_t metadata_bytes;                               /* committed for bitmaps and page tables */
+  /* arenas, nursery, metadata, shadow stack, buffers; what services, weak sets, handles, ids, pins and prebuilt objects
+   * take beside the heap */
+  uint64_t committed_bytes;
+  /* of the arenas, and of these on huge pages: as the kernel said when a listener was last told, which is after each
+   * major collection and before the heap is freed. cradle_memory_report asks it now. */
   uint64_t resident_bytes, huge_bytes;
-  bool pages_known;                        /* false: the system does not tell the two above, or was not asked yet */
 } cradle_statistics;
+/* Fills *statistics, of which size is the sizeof. A program that was compiled with a shorter structure gets what that
+ * has, one that was compiled with a longer one gets zeros behind what the library knows. */
+CRADLE_API void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size);
 
-/* Listens to a heap and counts. */
-typedef struct cradle_recorder cradle_recorder;
+/* The table of size classes of a live heap: one row a class of small objects, smallest first. */
+typedef struct cradle_span_info {
+  uint32_t object_bytes; /* largest object of the class */
+  uint32_t span_bytes, span_objects;
+  uint64_t spans;
+  uint64_t used_bytes;   /* in objects; dead ones count until they are swept */
+  uint64_t memory_bytes; /* of the spans */
+} cradle_span_info;
+/* Fills up to count rows; returns how many classes there are. */
+CRADLE_API size_t cradle_heap_spans(const cradle_heap *heap, cradle_span_info *rows, size_t count);
 
-/* A recorder for one heap; every event is passed on to next (whose function may be NULL). NULL when memory runs out. Free
- * it after its heap. */
-CRADLE_API cradle_recorder *cradle_recorder_new(cradle_listener next);
-CRADLE_API void cradle_recorder_free(cradle_recorder *recorder);
-/* What the heap's options must be given. */
-CRADLE_API cradle_listener cradle_recorder_listener(cradle_recorder *recorder);
-/* Fills *statistics with what was recorded until now; size is sizeof(cradle_statistics), and false is returned when the library
- * was built with another one. With a heap, asks the kernel which pages are behind it, about 0.1 ms a GiB; heap may be NULL.
- * Call it on the heap's thread. Does not collect. */
-CRADLE_API bool cradle_recorder_read(const cradle_recorder *recorder, cradle_heap *heap, cradle_statistics *statistics,
-                                     size_t size);
+/* --- what the kernel says of the heap's memory --- */
+
+/* What backs a region, as the kernel says. */
+typedef enum cradle_backing {
+  CRADLE_BACKING_UNKNOWN = 0, /* the system does not tell */
+  CRADLE_BACKING_NOTHING,     /* nothing of it is resident */
+  CRADLE_BACKING_BASE,        /* base pages only; the smaller sizes of transparent huge pages count as these */
+  CRADLE_BACKING_PARTLY_HUGE,
+  CRADLE_BACKING_HUGE, /* all that is resident */
+} cradle_backing;
+
+typedef struct cradle_region {
+  const char *name;         /* "cradle nursery", as in /proc/PID/maps where the kernel has names for mappings */
+  uintptr_t start;          /* address */
+  uint64_t reserved_bytes;  /* address space */
+  uint64_t committed_bytes; /* accessible */
+  uint64_t pool_bytes;      /* of these from a reserved pool of huge pages */
+  cradle_hugepages asked;
+  cradle_backing obtained;
+  uint64_t resident_bytes, huge_bytes; /* huge_bytes <= resident_bytes; pages of a pool count in both */
+} cradle_region;
+
+typedef struct cradle_memory {
+  cradle_region nursery, arenas, metadata;
+  uint64_t arenas_taken, arenas_given_back; /* from and to the system, in all */
+  uint64_t pool_refusals;                   /* arenas for which the pool had no page */
+} cradle_memory;
+/* Fills *memory as cradle_heap_statistics fills its structure: what each region was asked to be and what the kernel
+ * says it is, about 0.1 ms a GiB of huge pages and 1 ms of base pages. */
+CRADLE_API void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t size);
 
 CRADLE_END_DECLS
 

@@ -1,5 +1,5 @@
-/* The smallest program that uses the library: it prints the version that it runs with, and fails when the headers it was
- * compiled with are of another. */
+/* The smallest program that uses the library: it prints the version that it runs with, and fails when the headers it
+ * was compiled with are of another. */
 #include <cradle/cradle.h>
 
 #include <stdio.h>

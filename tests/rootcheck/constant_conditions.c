@@ -1,10 +1,10 @@
-/* Loops whose condition is a constant: do ... while (0), which macros are made of, comes round once, and while (1) ends by a
- * break only. */
+/* Loops whose condition is a constant: do ... while (0), which macros are made of, comes round once, and while (1) ends
+ * by a break only. */
 #include "program.h"
 
-#define CHECK(condition)        \
-  do {                          \
-    if (!(condition)) abort();  \
+#define CHECK(condition) \
+  do { \
+    if (!(condition)) abort(); \
   } while (0)
 
 void in_a_macro(cradle_mutator *m, pair *a) {

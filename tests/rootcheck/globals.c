@@ -14,13 +14,13 @@ void forgotten_ones(cradle_mutator *m) {
   forgotten = NULL;
   if (forgotten == NULL) forgotten = make(m); // expect: global 'forgotten'
   forgotten = make(m);
-  forgotten_too = forgotten; // expect: global 'forgotten_too'
+  forgotten_too = forgotten;                        // expect: global 'forgotten_too'
   of_no_type = cradle_new(m, T_PAIR, sizeof(pair)); // expect: global 'of_no_type'
   value v = make_value(m);
   CRADLE_ROOT_VALUE(m, v);
   forgotten_value = v; // expect: global 'forgotten_value'
   pair *item = make(m);
-  forgotten_items[2] = item; // expect: global 'forgotten_items'
+  forgotten_items[2] = item;            // expect: global 'forgotten_items'
   forgotten_structure.inside = make(m); // expect: global 'forgotten_structure'
 }
 

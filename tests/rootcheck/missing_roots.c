@@ -58,7 +58,9 @@ void after_a_loop_of_a_macro(cradle_mutator *m, pair *list, int64_t *total) {
 }
 void in_a_loop_of_a_macro(cradle_mutator *m, int times) {
   pair *a = make(m);
-  TIMES(times) { make(m); }
+  TIMES(times) {
+    make(m);
+  }
   use(a); // expect: stale 'a'
 }
 void before_a_loop_of_a_macro(cradle_mutator *m, pair *a) {
@@ -209,8 +211,7 @@ void handed_by_address(cradle_mutator *m) {
 void in_a_switch(cradle_mutator *m, pair *a, int which) {
   switch (which) {
   case 1: use(a); break;
-  case 2:
-    make(m); // falls through
+  case 2: make(m);       // falls through
   case 3: use(a); break; // expect: stale 'a'
   default: break;
   }

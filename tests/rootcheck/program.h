@@ -1,6 +1,6 @@
-/* What the files here share: a pair, a string, and functions that allocate. They are read by tools/cradle-rootcheck, not run.
- * A comment with expect, a kind of finding and a word of its text stands on the line where it must be found; where there is
- * none, nothing may be found. */
+/* What the files here share: a pair, a string, and functions that allocate. They are read by tools/cradle-rootcheck,
+ * not run. A comment with expect, a kind of finding and a word of its text stands on the line where it must be found;
+ * where there is none, nothing may be found. */
 #include <cradle/cradle.h>
 #include <stdlib.h>
 

@@ -23,7 +23,7 @@ Page = collections.namedtuple("Page", "state head pages size_class epoch")
 
 
 class Internals:
-    """All that this file knows about the inside of the collector; gc/heap.h, gc/arena.h and gc/type_table.h say the same."""
+    """All that this file knows about the inside of the collector; gc/heap.h, gc/old/arena.h and gc/object/type_table.h say the same."""
 
     PAGE_BYTES = 4096
     ARENA_BYTES = 2 << 20
@@ -36,7 +36,7 @@ class Internals:
     HASH_SHIFT, HASH_MASK = 39, 0xffffff
     FORWARDED = 1 << 63
     HEAP_STATES = ["the program runs", "a collection runs", "the verifier runs", "a fork is under way",
-                   "a sampler runs", "a destructor runs", "a listener or hook runs", "the program walks it"]
+                   "a sampler runs", "a destructor runs", "a listener runs", "the program walks it"]
     MAJOR_PHASES = ["none runs", "marking", "sweeping", "clearing"]
     ITEMS_REFERENCES, ITEMS_VALUES = 2, 3
     KIND_VALUE = 1

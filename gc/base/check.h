@@ -1,0 +1,38 @@
+/* Checks in three tiers.
+ *
+ *   crd_misuse          what the embedder did wrong: always on, on cold paths (gc/misuse.h)
+ *   ASSERT              the collector's own invariants, in builds with assertions; other builds compile the condition
+ *                       and do not evaluate it
+ *   *_check, verify     a whole structure at a time (gc/instruments/verify.c)
+ */
+#ifndef CRADLE_GC_BASE_CHECK_H
+#define CRADLE_GC_BASE_CHECK_H
+
+#include <cradle/base.h>
+
+#ifndef CRADLE_ASSERTIONS
+#define CRADLE_ASSERTIONS 0
+#endif
+
+#define ASSERT(condition, message) \
+  do { \
+    if (CRADLE_ASSERTIONS && CRADLE_UNLIKELY(!(condition))) \
+      crd_assertion_failed(__FILE__ ":" CRD_STRING(__LINE__) ": " message " [" #condition "]"); \
+  } while (0)
+#define CRD_STRING_(x) #x
+#define CRD_STRING(x) CRD_STRING_(x)
+
+#define CRD_ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* A bound that only much data comes to. The fuzz target is built with small ones, so that some hundred bytes of input
+ * do. */
+#ifndef CRADLE_SMALL_LIMITS
+#define CRADLE_SMALL_LIMITS 0
+#endif
+#define LIMIT(usual, small) (CRADLE_SMALL_LIMITS ? (small) : (usual))
+
+CRADLE_COLD _Noreturn void crd_assertion_failed(const char *message);
+/* Writes both to standard error, one after the other, and aborts. */
+CRADLE_COLD _Noreturn void crd_abort(const char *kind, const char *message);
+
+#endif

@@ -1,0 +1,25 @@
+/* Messages, put together in a buffer of the caller's. Nothing here allocates or locks, so signal handlers may use it.
+ * Of libc only memcpy and strlen are called, which runtime/faults.c calls before any fault: the first call of a
+ * function of a shared library looks for it, and that takes kilobytes of what may be a small signal stack.
+ *
+ *   [text.1] length < sizeof buffer, and buffer[length] is the terminating zero. What does not fit is cut.
+ *   [text.2] A format has only the conversions that are named below.
+ */
+#ifndef CRADLE_GC_BASE_TEXT_H
+#define CRADLE_GC_BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+typedef struct crd_text {
+  char buffer[256];
+  size_t length;
+} crd_text;
+
+/* Appends as printf does, with these conversions: %s, %u and %x (with # for the 0x, with l, ll or z for the length), %p
+ * and %%. */
+void crd_text_format(crd_text *text, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
+void crd_text_format_list(crd_text *text, const char *format, va_list arguments)
+    __attribute__((__format__(__printf__, 2, 0)));
+
+#endif

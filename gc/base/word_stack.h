@@ -1,0 +1,56 @@
+/* A stack of words in address space of its own: it grows in place, by committing more, and never moves.
+ *
+ * The shadow stack, the remembered set and the mark stack are such stacks. While a mutator runs, the top of its shadow
+ * stack is the one in the mutator.
+ *
+ *   [word_stack.1] base <= top <= limit <= end, and [base, limit) is committed. A stack without memory is all NULL: it
+ *                  is empty and refuses every word.
+ */
+#ifndef CRADLE_GC_BASE_WORD_STACK_H
+#define CRADLE_GC_BASE_WORD_STACK_H
+
+#include <cradle/base.h>
+
+#include "gc/base/check.h"
+
+typedef struct crd_word_stack {
+  cradle_word *base, *top, *limit, *end;
+} crd_word_stack;
+
+/* Reserves room for size bytes (halved while the system refuses, down to a page) and commits none. false: no address
+ * space. */
+bool crd_word_stack_init(crd_word_stack *stack, size_t size, size_t page_bytes, const char *name);
+void crd_word_stack_fini(crd_word_stack *stack);
+/* Commits more, at least doubling. false when the end is reached or memory refused: nothing changed. */
+bool crd_word_stack_grow(crd_word_stack *stack);
+/* Drops the pages above the top and keeps them committed: what was full once is not resident for ever. */
+void crd_word_stack_discard(crd_word_stack *stack, size_t page_bytes);
+
+static inline bool word_stack_is_sound(const crd_word_stack *stack) {
+  return stack->base <= stack->top && stack->top <= stack->limit && stack->limit <= stack->end;
+}
+static inline size_t word_stack_committed(const crd_word_stack *stack) {
+  return (size_t)((char *)stack->limit - (char *)stack->base);
+}
+
+static inline size_t word_stack_count(const crd_word_stack *stack) {
+  return (size_t)(stack->top - stack->base);
+}
+static inline bool word_stack_is_empty(const crd_word_stack *stack) {
+  return stack->top == stack->base;
+}
+
+/* false: full, and nothing was pushed. */
+static inline bool word_stack_push(crd_word_stack *stack, cradle_word word) {
+  ASSERT(word_stack_is_sound(stack), "[word_stack.1] a push behind what is committed, or below the base");
+  if (CRADLE_UNLIKELY(stack->top == stack->limit) && !crd_word_stack_grow(stack)) return false;
+  *stack->top++ = word;
+  return true;
+}
+/* There is one. */
+static inline cradle_word word_stack_pop(crd_word_stack *stack) {
+  ASSERT(!word_stack_is_empty(stack), "[word_stack.1] a pop below the base");
+  return *--stack->top;
+}
+
+#endif

@@ -1,0 +1,295 @@
+#include "gc/death/ephemeron.h"
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/word_stack.h"
+#include "gc/death/list.h"
+#include "gc/death/reach.h"
+#include "gc/death/services.h"
+#include "gc/death/waiting.h"
+#include "gc/heap.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/old/major.h"
+#include "gc/old/mark.h"
+#include "gc/old/span.h"
+#include "gc/young/minor.h"
+
+/* Holders, or pieces of large ones, that are scanned between two turns of marking. */
+#define SCAN_PIECES LIMIT(16, 2)
+/* So often those that were stored into meanwhile are scanned in pieces. */
+#define ROUNDS_MOST 3
+
+static crd_list *list_of(const crd_death *death) {
+  return &death->heap->services->lists[REGISTERED_EPHEMERON];
+}
+
+static bool is_holder(const cradle_heap *heap, const cradle_word *object) {
+  return heap_type(heap, object[0])->registers >> REGISTERED_EPHEMERON & 1;
+}
+
+/* --- pairs --- */
+
+typedef void (*pair_function)(crd_death *death, bool values, cradle_word *pair);
+
+/* Calls visit for the pairs of a holder: of a large array for the next piece, when pieces are wanted. false: there is
+ * more. */
+static inline bool each_pair(crd_death *death, cradle_word *holder, bool in_pieces, pair_function visit) {
+  const crd_type_services *services = heap_services_of(death->heap, holder[0]);
+  for (uint64_t bitmap = services->ephemerons; bitmap != 0; bitmap &= bitmap - 1)
+    visit(death, services->values, holder + __builtin_ctzll(bitmap));
+  if (services->items != CRADLE_ITEMS_EPHEMERONS) return true;
+  const crd_type *type = heap_type(death->heap, holder[0]);
+  uint64_t length = type_length(type, holder);
+  crd_piece piece = death_next_piece(death, length, in_pieces);
+  cradle_word *items = holder + type->size / 8;
+  for (uint64_t i = piece.first; i < piece.last; i++) visit(death, services->values, items + 2 * i);
+  return piece.last == length;
+}
+
+/* A key is watched once for each of its pairs, nearly. It has not been reached, so its header is where the pair
+ * says. */
+static void watch_key(crd_death *death, uintptr_t key, cradle_word *pair, bool values) {
+  if (death->reach.incomplete) return;
+  cradle_word what = waiting_pair(pair, values);
+  if (header_is_watched(*object_at(key)) && crd_watch_knows(&death->watch, key, what)) return;
+  if (crd_watch_add(&death->watch, key, what))
+    object_set_watched(object_at(key));
+  else
+    death->reach.incomplete = true;
+}
+
+static void scan_pair(crd_death *death, bool values, cradle_word *pair) {
+  uintptr_t key = heap_address_in(death->heap, values, pair[0]);
+  if (key != 0 && death_find(death, key) == 0)
+    watch_key(death, key, pair, values);
+  else
+    crd_reach_slot(death, values, pair + 1, true);
+}
+
+void crd_ephemerons_scan(crd_death *death, cradle_word *holder) {
+  ASSERT(death_find(death, address_of(holder)) == address_of(holder), "a holder is scanned that was not reached");
+  each_pair(death, holder, false, scan_pair);
+}
+
+/* The key of a reached holder that has not been reached is dead. The others are followed; their values have been. */
+static void clear_pair(crd_death *death, bool values, cradle_word *pair) {
+  if (death_judge(death, values, pair)) pair[1] = 0;
+  ASSERT(death_is_judged(death, values, pair[1]), "[ephemeron.1] the value of a living key was not reached");
+}
+
+static void clear_holder(crd_death *death, cradle_word *holder) {
+  each_pair(death, holder, false, clear_pair);
+}
+
+/* --- minor collections --- */
+
+/* Scans the promoted young holders; unless again is set, only those that have not been. */
+static void scan_young(crd_death *death, bool again) {
+  const crd_list *list = list_of(death);
+  for (cradle_word *entry = list->young; entry < list->words.top; entry++) {
+    if (!again && entry_is_scanned(*entry)) continue;
+    uintptr_t place = death_find(death, entry_address(*entry));
+    if (place == 0) continue;
+    entry_set_scanned(entry);
+    crd_ephemerons_scan(death, object_at(place));
+  }
+}
+
+static void scan_stored(crd_death *death) {
+  crd_list_each_stored(death, REGISTERED_EPHEMERON, crd_ephemerons_scan);
+}
+
+/* Keys that fast tracing has reached since they were watched. */
+static void wake_reached(crd_death *death) {
+  for (size_t i = 0; i < watch_count(&death->watch); i++) {
+    uintptr_t key = watch_object(&death->watch, i), place = key == 0 ? 0 : death_find(death, key);
+    if (place != 0) crd_reach_wake(death, object_at(place), key);
+  }
+}
+
+bool crd_ephemerons_reach(crd_death *death) {
+  crd_reach *reach = &death->reach;
+  reach_begin(reach);
+  if (list_is_empty(list_of(death))) return false;
+  scan_young(death, false);
+  scan_stored(death);
+  if (!reach->progress) return false; /* so no key has been reached since, and no holder */
+  crd_minor_trace(death->minor);
+  reach->by_stack = true; /* from here on, what is reached is asked for the flags */
+  scan_young(death, false);
+  wake_reached(death);
+  (void)crd_reach_run(death, NULL);
+  reach->by_stack = false;
+  crd_ephemerons_complete(death);
+  return true;
+}
+
+static void pass_until_nothing_is_reached(crd_death *death) {
+  crd_reach *reach = &death->reach;
+  do {
+    reach->progress = false;
+    scan_young(death, true);
+    scan_stored(death);
+    crd_minor_trace(death->minor);
+  } while (reach->progress);
+}
+
+void crd_ephemerons_clear(crd_death *death) {
+  crd_list *list = list_of(death);
+  if (list_is_empty(list)) return;
+  crd_list_each_stored(death, REGISTERED_EPHEMERON, clear_holder);
+  cradle_word *to = list->young;
+  for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
+    uintptr_t place = death_find(death, entry_address(*entry));
+    if (place == 0) continue;
+    clear_holder(death, object_at(place));
+    *to++ = death_settle(place);
+  }
+  list_keep(list, to);
+}
+
+/* --- holders that are stored into while a major collection marks --- */
+
+/* Noted, each once: a table that is stored into again and again would be scanned each time. That a marked object has
+ * the watched flag says that it is; one that has it because it waits to be traced is scanned then. */
+static void note(crd_death *death, cradle_word *holder) {
+  const cradle_heap *heap = death->heap;
+  if (!is_holder(heap, holder)) return;
+  if (header_is_watched(holder[0]) || !old_is_marked(&heap->old, address_of(holder))) return;
+  if (word_stack_push(&heap->services->scan.noted, address_of(holder)))
+    object_set_watched(holder);
+  else
+    crd_ephemerons_scan(death, holder);
+}
+
+void crd_ephemerons_stored(cradle_heap *heap) {
+  crd_death *death = &heap->services->major;
+  death->stored = heap->services->minor.stored;
+  crd_list_each_stored(death, REGISTERED_EPHEMERON, note);
+  /* What the minor collection marked may be keys. */
+  if (heap->mark_stack.top != heap->mark_stack.base || heap->major.overflowed) death->reach.progress = true;
+}
+
+/* When nothing else is left to mark: in pieces, like the first scan. What is stored into meanwhile is noted again; in
+ * the end it is scanned at once, or the program could put off the end of marking for ever. Returns whether there is
+ * more to do now. */
+static bool scan_noted(crd_death *death) {
+  const cradle_heap *heap = death->heap;
+  crd_scan *scan = &heap->services->scan;
+  crd_word_stack *holders = &death->reach.slots;
+  if (scan->noted.top == scan->noted.base) return false;
+  bool at_once = ++scan->rounds > ROUNDS_MOST;
+  while (scan->noted.top > scan->noted.base) {
+    cradle_word *holder = object_at(*--scan->noted.top);
+    ASSERT(old_is_marked(&heap->old, address_of(holder)), "[ephemeron.2] a holder is noted that is not marked");
+    object_clear_watched(holder);
+    if (at_once || !word_stack_push(holders, address_of(holder))) crd_ephemerons_scan(death, holder);
+  }
+  return holders->top > holders->base || heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed;
+}
+
+/* --- major collections: marking --- */
+
+/* Holders that are traced late wait on the slots stack, so that large ones are scanned in pieces. */
+void crd_ephemerons_traced(cradle_heap *heap, cradle_word *object) {
+  crd_death *death = &heap->services->major;
+  ASSERT(old_is_marked(&heap->old, address_of(object)), "an object is traced that is not marked");
+  if (header_is_watched(object[0])) crd_reach_wake(death, object, address_of(object));
+  if (!header_is_weak(object[0]) || !is_holder(heap, object)) return;
+  if (!word_stack_push(&death->reach.slots, address_of(object))) crd_ephemerons_scan(death, object);
+}
+
+static void start_watching(crd_services *services) {
+  crd_death *death = &services->major;
+  crd_scan *scan = &services->scan;
+  ASSERT(death->reach.slots.top == death->reach.slots.base && watch_count(&death->watch) == 0,
+         "[services.4] watching starts with what another collection left");
+  death->heap->major.watching = true;
+  reach_begin(&death->reach);
+  death->item = 0;
+  scan->next = services->lists[REGISTERED_EPHEMERON].words.base;
+  scan->holder = NULL;
+  scan->noted.top = scan->noted.base;
+  scan->rounds = 0;
+}
+
+/* The holder to scan: the one under way, or one on the stack, or the next marked one of the list. NULL: there is
+ * none. */
+static cradle_word *next_holder(crd_death *death) {
+  crd_scan *scan = &death->heap->services->scan;
+  crd_word_stack *holders = &death->reach.slots;
+  if (scan->holder != NULL) return scan->holder;
+  if (holders->top > holders->base) return object_at(*--holders->top);
+  while (scan->next < list_of(death)->young) {
+    uintptr_t address = *scan->next++;
+    if (old_is_marked(&death->heap->old, address)) return object_at(address);
+  }
+  return NULL;
+}
+
+/* Scans some holders, or pieces of large ones. */
+static void scan_some(crd_death *death, uint64_t *bytes) {
+  crd_scan *scan = &death->heap->services->scan;
+  for (int pieces = 0; pieces < SCAN_PIECES; pieces++) {
+    cradle_word *holder = next_holder(death);
+    if (holder == NULL) break;
+    scan->holder = each_pair(death, holder, true, scan_pair) ? NULL : holder;
+    size_t size = type_object_bytes(heap_type(death->heap, holder[0]), holder);
+    *bytes += size < 16 * SERVICE_PIECE_ITEMS ? size : 16 * SERVICE_PIECE_ITEMS;
+  }
+}
+
+bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
+  crd_services *services = heap->services;
+  const crd_list *list = &services->lists[REGISTERED_EPHEMERON];
+  crd_death *death = &services->major;
+  crd_scan *scan = &services->scan;
+  ASSERT(list->young == list->words.top && list_is_whole(list), "[services.1] marking scans a list that is in use");
+  if (list_is_empty(list)) return false;
+  if (!heap->major.watching) start_watching(services);
+  scan_some(death, bytes);
+  if (scan->holder != NULL || scan->next < list->young || death->reach.slots.top > death->reach.slots.base) return true;
+  if (heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed) return true;
+  if (scan_noted(death)) return true;
+  if (!death->reach.incomplete || !death->reach.progress) return false;
+  death->reach.progress = false;
+  scan->next = list->words.base;
+  return true;
+}
+
+/* --- major collections: clearing --- */
+
+static void mark_until_nothing_is_reached(crd_death *death) {
+  cradle_heap *heap = death->heap;
+  crd_scan *scan = &heap->services->scan;
+  ASSERT(scan->holder == NULL && scan->noted.top == scan->noted.base, "holders that marking left would be scanned");
+  bool watching = heap->major.watching;
+  scan->next = list_of(death)->words.base;
+  heap->major.watching = true;
+  death->reach.progress = false;
+  while (!crd_mark_some(heap, (crd_budget){UINT64_MAX, UINT64_MAX})) continue;
+  heap->major.watching = watching;
+}
+
+crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry) {
+  if (!old_is_marked(&death->heap->old, *entry)) {
+    death->item = 0;
+    return ENTRY_DROP;
+  }
+  return each_pair(death, object_at(*entry), true, clear_pair) ? ENTRY_KEEP : ENTRY_AGAIN;
+}
+
+/* --- both --- */
+
+void crd_ephemerons_complete(crd_death *death) {
+  ASSERT(!death->reach.by_stack && death->reach.slots.top == death->reach.slots.base,
+         "passes while slots wait on the stack");
+  if (!death->reach.incomplete) return;
+  /* From a key that is not watched nothing led to its value. */
+  if (death->reach.ordering) crd_reach_give_up_order(death);
+  if (death->is_minor)
+    pass_until_nothing_is_reached(death);
+  else
+    mark_until_nothing_is_reached(death);
+}

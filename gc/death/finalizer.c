@@ -1,0 +1,237 @@
+#include "gc/death/finalizer.h"
+
+#include <cradle/finalizer.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/word_stack.h"
+#include "gc/death/list.h"
+#include "gc/death/reach.h"
+#include "gc/death/registry.h"
+#include "gc/death/services.h"
+#include "gc/death/waiting.h"
+#include "gc/heap.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/object/visit.h"
+#include "gc/old/arena.h"
+#include "gc/old/mark.h"
+#include "gc/old/span.h"
+
+/* The queue that an entry of the list or a candidate is for. */
+static crd_queue *queue_for(crd_services *services, cradle_word entry) {
+  ASSERT(entry_queue(entry) != 0, "an object without a finalizer is in the list of finalizers");
+  return &services->queues[entry_queue(entry) - 1];
+}
+
+static void put(crd_queue *queue, uintptr_t address) {
+  ASSERT(queue->words.top < queue->words.limit, "[services.3] a finalizer queue is full");
+  *queue->words.top++ = address;
+}
+
+/* --- finding --- */
+
+typedef struct look {
+  const crd_death *death;
+  bool leads_on;
+} look;
+
+static inline void look_at(look *at, bool value, cradle_word word) {
+  uintptr_t address = heap_address_in(at->death->heap, value, word);
+  if (address != 0 && death_find(at->death, address) == 0) at->leads_on = true;
+}
+static inline void look_at_reference(void *at, cradle_word *slot) {
+  look_at(at, false, *slot);
+}
+static inline void look_at_value(void *at, cradle_word *slot) {
+  look_at(at, true, *slot);
+}
+
+/* Whether reaching a dead object may reach more. Arrays and callbacks are not asked, nor what ephemerons hold. */
+static bool leads_on(const crd_death *death, cradle_word *object) {
+  const crd_type *type = heap_type(death->heap, object[0]);
+  bool is_plain =
+      type->items < CRADLE_ITEMS_REFERENCES && type->trace == NULL && !(type->registers >> REGISTERED_EPHEMERON & 1);
+  if (!is_plain || header_is_watched(object[0])) return true;
+  look at = {death, false};
+  visit_bitmap(object, type->references, look_at_reference, &at);
+  visit_bitmap(object, type->values, look_at_value, &at);
+  return at.leads_on;
+}
+
+static void begin_candidates(crd_death *death) {
+  crd_candidates *candidates = &death->candidates;
+  ASSERT(candidates->next == 0, "[finalizer.2] candidates of the last collection were not queued");
+  crd_reach_set_ordering(death, false);
+  death->reach.unordered = false;
+  candidates->watched = 0;
+  candidates->ordered.top = candidates->ordered.base;
+}
+
+static void add_candidate(crd_death *death, cradle_word entry) {
+  crd_word_stack *entries = &death->candidates.entries;
+  if (entries->top == entries->base) begin_candidates(death);
+  ASSERT(entries->top < entries->limit, "[services.3] more candidates than there is room for");
+  *entries->top++ = entry;
+  if (!death->reach.ordering) crd_reach_set_ordering(death, leads_on(death, entry_object(entry)));
+  death->candidates.next = candidates_count(&death->candidates);
+}
+
+bool crd_finalizers_find(crd_death *death) {
+  crd_list *list = &death->heap->services->lists[REGISTERED_FINALIZER];
+  cradle_word *to = list->young;
+  for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
+    uintptr_t place = death_find(death, entry_address(*entry));
+    if (place != 0)
+      *to++ = entry_of(place, entry_queue(*entry));
+    else
+      add_candidate(death, *entry);
+  }
+  list_keep(list, to);
+  return candidates_count(&death->candidates) != 0;
+}
+
+crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry) {
+  if (old_is_marked(&death->heap->old, entry_address(*entry))) return ENTRY_KEEP;
+  add_candidate(death, *entry);
+  return ENTRY_DROP;
+}
+
+/* --- reaching --- */
+
+/* A candidate that cannot be watched costs the order. */
+static void watch(crd_death *death, cradle_word number) {
+  cradle_word *object = entry_object(death->candidates.entries.base[number]);
+  ASSERT(death_find(death, address_of(object)) == 0, "a candidate was reached before all of them are watched");
+  if (number <= UINT32_MAX && crd_watch_add(&death->watch, address_of(object), waiting_candidate(number)))
+    object_set_watched(object);
+  else
+    crd_reach_give_up_order(death);
+}
+
+static bool watch_all(crd_death *death, crd_pace *pace) {
+  crd_candidates *candidates = &death->candidates;
+  while (death->reach.ordering && candidates->watched < candidates_count(candidates)) {
+    watch(death, candidates->watched++);
+    if (pace_is_over(pace)) return false;
+  }
+  return true;
+}
+
+/* From the last registered to the first. */
+static bool reach_all(crd_death *death, crd_pace *pace) {
+  crd_candidates *candidates = &death->candidates;
+  death->reach.by_stack = true;
+  for (;;) {
+    if (!crd_reach_run(death, pace)) return false;
+    if (candidates->next == 0) break;
+    uintptr_t address = entry_address(candidates->entries.base[--candidates->next]);
+    if (death_find(death, address) == 0) crd_reach_object(death, address);
+    if (crd_reach_pauses(death, pace)) return false;
+  }
+  death->reach.by_stack = false;
+  return true;
+}
+
+bool crd_finalizers_reach(crd_death *death, crd_pace *pace) {
+  return watch_all(death, pace) && reach_all(death, pace);
+}
+
+/* --- queues --- */
+
+static void queue_candidate(crd_death *death, cradle_word candidate) {
+  uintptr_t place = death_find(death, entry_address(candidate));
+  ASSERT(place != 0, "a candidate is queued that was not reached");
+  put(queue_for(death->heap->services, candidate), place);
+}
+
+static bool queue_in_order(crd_death *death, crd_pace *pace) {
+  crd_candidates *candidates = &death->candidates;
+  crd_word_stack *ordered = &candidates->ordered;
+  ASSERT((size_t)(ordered->top - ordered->base) + candidates->next == candidates_count(candidates),
+         "[finalizer.1] a candidate has no place in the order");
+  while (ordered->top > ordered->base) {
+    queue_candidate(death, candidates->entries.base[*--ordered->top]);
+    candidates->next++;
+    if (pace_is_over(pace)) return false;
+  }
+  return true;
+}
+
+/* None leads to another, or the order was given up. */
+static bool queue_as_registered(crd_death *death, crd_pace *pace) {
+  crd_candidates *candidates = &death->candidates;
+  while (candidates->next < candidates_count(candidates)) {
+    queue_candidate(death, candidates->entries.base[candidates->next++]);
+    if (pace_is_over(pace)) return false;
+  }
+  return true;
+}
+
+bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
+  if (!(death->reach.ordering ? queue_in_order(death, pace) : queue_as_registered(death, pace))) return false;
+  crd_candidates *candidates = &death->candidates;
+  candidates->entries.top = candidates->entries.base;
+  candidates->ordered.top = candidates->ordered.base;
+  candidates->next = 0;
+  crd_reach_set_ordering(death, false);
+  return true;
+}
+
+void crd_finalizers_mark_queues(cradle_heap *heap) {
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) {
+    const crd_queue *queue = &heap->services->queues[i];
+    for (const cradle_word *word = queue->head; word < queue->words.top; word++) {
+      ASSERT(!heap_is_young(heap, *word), "a young object waits in a finalizer queue");
+      crd_mark_address(heap, *word);
+    }
+  }
+}
+
+void crd_finalizers_queue_all(cradle_heap *heap) {
+  crd_list *list = &heap->services->lists[REGISTERED_FINALIZER];
+  ASSERT(list_is_whole(list) && list->young == list->words.top, "[services.1] the list of finalizers is in use");
+  while (list->words.top > list->words.base) {
+    cradle_word entry = *--list->words.top;
+    put(queue_for(heap->services, entry), entry_address(entry));
+  }
+  list->young = list->words.top;
+}
+
+/* --- the public functions --- */
+
+static crd_queue *queue_of(cradle_mutator *mutator, const char *what, uint32_t number) {
+  crd_mutator_check_thread(mutator, what);
+  if (number == 0 || number > CRADLE_FINALIZER_QUEUES)
+    crd_misuse(mutator->heap, "%s: no queue %u; they are 1 to 7", what, number);
+  return mutator->heap->services == NULL ? NULL : &mutator->heap->services->queues[number - 1];
+}
+
+bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue) {
+  (void)queue_of(mutator, "cradle_finalizer_register", queue);
+  cradle_heap *heap = mutator->heap;
+  uintptr_t address = address_of(object);
+  if (!heap_is_young(heap, address) && !arenas_contain(&heap->old.arenas, address))
+    crd_misuse(heap, "cradle_finalizer_register: the object is not in this heap");
+  bool listed = heap->services != NULL && heap->services->kinds >> REGISTERED_FINALIZER & 1;
+  if ((!listed || mutator->registered == mutator->registered_end) &&
+      !crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER))
+    return false;
+  *mutator->registered++ = entry_of(address, queue);
+  return true;
+}
+
+void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {
+  crd_queue *queue = queue_of(mutator, "cradle_finalizer_next", number);
+  if (queue == NULL || queue->head == queue->words.top) return NULL;
+  cradle_word *object = object_at(*queue->head++);
+  if (queue->head == queue->words.top) queue->head = queue->words.top = queue->words.base;
+  return object;
+}
+
+size_t cradle_finalizer_waiting(cradle_mutator *mutator, uint32_t number) {
+  const crd_queue *queue = queue_of(mutator, "cradle_finalizer_waiting", number);
+  return queue == NULL ? 0 : (size_t)(queue->words.top - queue->head);
+}

@@ -1,0 +1,75 @@
+#include "gc/death/list.h"
+
+#include "gc/death/services.h"
+#include "gc/heap.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/old/span.h"
+#include "gc/platform/pages.h"
+
+void crd_list_each_stored(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder)) {
+  const crd_list *list = &death->heap->services->lists[kind];
+  if (list_is_empty(list)) return;
+  if (death->stored.all) {
+    for (const cradle_word *entry = list->words.base; entry < list->young; entry++)
+      if (list_has(list, entry)) visit(death, object_at(*entry));
+    return;
+  }
+  for (const cradle_word *entry = death->stored.from; entry < death->stored.end; entry++) {
+    cradle_word *object = object_at(*entry);
+    if (header_is_weak(object[0])) visit(death, object);
+  }
+}
+
+bool crd_pace_is_over_slow(crd_pace *pace) {
+  pace->countdown = PACE_ENTRIES;
+  return pace->budget.bytes == 0 ||
+         (pace->budget.deadline_ns != UINT64_MAX && crd_platform_now_ns() >= pace->budget.deadline_ns);
+}
+
+bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pace *pace) {
+  crd_list *list = &death->heap->services->lists[kind];
+  if (list->words.base == NULL) return true;
+  ASSERT(list->young == list->words.top, "[services.1] a pass while objects are young");
+  while (list->next < list->young) {
+    crd_verdict verdict = judge(death, list->next);
+    if (verdict == ENTRY_KEEP) *list->kept++ = *list->next;
+    if (verdict != ENTRY_AGAIN) list->next++;
+    if (pace_is_over(pace)) return false;
+  }
+  list->words.top = list->young = list->kept;
+  list->kept = list->next = list->words.base;
+  return true;
+}
+
+/* --- visiting and checks --- */
+
+void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_service_function visit, void *context) {
+  for (cradle_word *word = from; word < to; word++) {
+    cradle_word bits = *word & ENTRY_BITS;
+    *word = entry_address(*word);
+    visit(context, false, word);
+    *word |= bits;
+  }
+}
+
+bool crd_list_is_object(const cradle_heap *heap, uintptr_t address) {
+  if (!heap_is_young(heap, address)) return crd_old_is_object(&heap->old, address);
+  return heap->mutator != NULL && address < address_of(heap->mutator->public.free);
+}
+
+const char *crd_list_check(const cradle_heap *heap, int kind, uintptr_t *at) {
+  const crd_list *list = &heap->services->lists[kind];
+  for (const cradle_word *entry = list->words.base; entry < list->words.top; entry++) {
+    if (!list_has(list, entry)) continue;
+    uintptr_t address = *at = entry_address(*entry);
+    if (!crd_list_is_object(heap, address)) return "a list of registered objects holds what is no object [services.1]";
+    if (heap_is_young(heap, address)) return "an entry of a list is young [services.1]";
+    cradle_word header = *object_at(address);
+    if (kind != REGISTERED_FINALIZER && !(heap_type(heap, header)->registers >> kind & 1))
+      return "an object is registered in a list that its type does not have [services.1]";
+    if (kind <= REGISTERED_EPHEMERON && !header_is_weak(header) && !heap_has_open(heap, object_at(address)))
+      return "a registered object lacks the weak flag [services.2]";
+  }
+  return NULL;
+}

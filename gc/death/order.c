@@ -1,0 +1,141 @@
+#include "gc/death/order.h"
+
+#include "gc/base/check.h"
+#include "gc/death/destructor.h"
+#include "gc/death/ephemeron.h"
+#include "gc/death/finalizer.h"
+#include "gc/death/list.h"
+#include "gc/death/reach.h"
+#include "gc/death/registry.h"
+#include "gc/death/service_memory.h"
+#include "gc/death/services.h"
+#include "gc/death/waiting.h"
+#include "gc/death/weak.h"
+#include "gc/death/weak_set.h"
+#include "gc/death_calls.h"
+#include "gc/heap.h"
+#include "gc/object/type_table.h"
+#include "gc/old/major.h"
+
+/* --- minor collections --- */
+
+/* Whether nothing is left on the stacks of a collection that is over [services.4]. */
+static bool is_done(const crd_death *death) {
+  const crd_reach *reach = &death->reach;
+  return reach->slots.top == reach->slots.base && reach->open.top == reach->open.base &&
+         reach->path.top == reach->path.base && reach->members.top == reach->members.base &&
+         candidates_count(&death->candidates) == 0 && death->item == 0;
+}
+
+static void run_minor(cradle_heap *heap, crd_minor *minor, crd_stored stored) {
+  crd_death *death = &heap->services->minor;
+  ASSERT(is_done(death), "[services.4] a minor collection begins with what another one left");
+  death->minor = minor;
+  death->stored = stored;
+  crd_registry_distribute(death);
+  bool keeps = crd_ephemerons_reach(death);  /* 2 */
+  bool revives = crd_finalizers_find(death); /* 4: whether there will be any */
+  if (keeps || revives) crd_registry_distribute_rest(death);
+  crd_weak_clear(death, revives); /* 3 */
+  crd_weak_sets_clear(death);     /* 3 */
+  if (revives) {
+    (void)crd_finalizers_reach(death, NULL); /* 4 */
+    crd_ephemerons_complete(death);          /* 5 */
+    (void)crd_finalizers_queue(death, NULL); /* 4 */
+  }
+  crd_ephemerons_clear(death);  /* 6 */
+  crd_destructors_minor(death); /* 7 */
+  crd_weak_settle(death);
+  crd_weak_sets_tell(heap); /* 8 */
+  crd_watch_clear(&death->watch);
+  crd_registry_allow(heap);
+  ASSERT(is_done(death), "[services.4] a minor collection leaves something to do");
+}
+
+static void minor_ended(cradle_heap *heap) {
+  if (heap->major.phase == MAJOR_MARKING && heap->major.watching) crd_ephemerons_stored(heap);
+}
+
+/* --- major collections --- */
+
+static void mark_starts(cradle_heap *heap) {
+  heap->major.watching = false;
+  reach_begin(&heap->services->major.reach);
+  crd_finalizers_mark_queues(heap);
+}
+
+static void set_guard(cradle_heap *heap) {
+  if (heap->mutator != NULL) heap->mutator->public.weak_guard = crd_death_guards(heap);
+}
+
+static void begin_clearing(cradle_heap *heap) {
+  crd_services *services = heap->services;
+  ASSERT(services->stage == STAGE_NONE, "[order.1] clearing begins while it is under way");
+  ASSERT(is_done(&services->major), "[services.4] marking left something to do");
+  heap->major.watching = false;
+  services->stage = STAGE_WEAK;
+  crd_weak_sets_begin(heap);
+  set_guard(heap);
+}
+
+/* One increment of a stage; true: it is over. */
+static bool advance(crd_services *services, crd_pace *pace) {
+  crd_death *death = &services->major;
+  switch (services->stage) {
+  case STAGE_WEAK: return crd_list_pass(death, REGISTERED_WEAK, crd_weak_clear_entry, pace);
+  case STAGE_SETS: return crd_weak_sets_pass(death, pace);
+  case STAGE_FIND: return crd_list_pass(death, REGISTERED_FINALIZER, crd_finalizers_find_entry, pace);
+  case STAGE_REACH: return crd_finalizers_reach(death, pace);
+  case STAGE_QUEUE: return crd_finalizers_queue(death, pace);
+  case STAGE_EPHEMERONS: return crd_list_pass(death, REGISTERED_EPHEMERON, crd_ephemerons_clear_entry, pace);
+  case STAGE_HOLDERS: return crd_list_pass(death, REGISTERED_WEAK, crd_weak_settle_entry, pace);
+  case STAGE_DESTRUCTORS: return crd_list_pass(death, REGISTERED_DESTRUCTOR, crd_destructors_entry, pace);
+  case STAGE_TRIM: return crd_services_trim(death, pace);
+  case STAGE_NONE: return true;
+  }
+  return true;
+}
+
+/* What is done once between two stages. */
+static void enter(cradle_heap *heap, crd_stage stage) {
+  crd_services *services = heap->services;
+  services->stage = stage;
+  if (stage == STAGE_QUEUE) crd_ephemerons_complete(&services->major); /* 5 */
+  if (stage == STAGE_HOLDERS) set_guard(heap);
+  if (stage == STAGE_DESTRUCTORS) crd_destructors_begin(heap);
+  if (stage != STAGE_TRIM) return;
+  crd_destructors_end(heap);
+  crd_weak_sets_tell(heap); /* 8 */
+}
+
+static bool clear_some(cradle_heap *heap, const crd_budget *budget) {
+  crd_services *services = heap->services;
+  crd_pace pace = {*budget, budget->bytes == 0 ? STEP_ENTRIES : PACE_ENTRIES};
+  ASSERT(heap->major.phase == MAJOR_CLEARING, "[order.1] clearing outside of its phase");
+  ASSERT(heap->mutator == NULL || !heap->mutator->public.weak_guard == !crd_death_guards(heap),
+         "[order.2] the guard is not where the stage wants it");
+  while (services->stage != STAGE_NONE) {
+    if (!advance(services, &pace)) return false;
+    enter(heap, (crd_stage)(services->stage + 1));
+  }
+  ASSERT(is_done(&services->major), "[services.4] a major collection leaves something to do");
+  ASSERT(!heap->has_open_headers, "[reach.3] headers are open, and no order is looked for");
+  return true;
+}
+
+bool crd_death_guards(const cradle_heap *heap) {
+  return heap->services != NULL && heap->services->stage < STAGE_HOLDERS;
+}
+
+const crd_death_calls *crd_order_calls(void) {
+  static const crd_death_calls calls = {.minor = run_minor,
+                                        .minor_ended = minor_ended,
+                                        .mark_queues = mark_starts,
+                                        .mark_more = crd_ephemerons_mark_more,
+                                        .traced = crd_ephemerons_traced,
+                                        .begin = begin_clearing,
+                                        .clear = clear_some,
+                                        .each_slot = crd_registry_each_slot,
+                                        .each_word = crd_registry_each_word};
+  return &calls;
+}

@@ -1,0 +1,223 @@
+#include "gc/death/registry.h"
+
+#include <stdlib.h>
+
+#include <cradle/finalizer.h>
+
+#include "gc/base/check.h"
+#include "gc/base/word_stack.h"
+#include "gc/death/destructor.h"
+#include "gc/death/finalizer.h"
+#include "gc/death/list.h"
+#include "gc/death/order.h"
+#include "gc/death/service_memory.h"
+#include "gc/death/services.h"
+#include "gc/death/weak_set.h"
+#include "gc/death_calls.h"
+#include "gc/heap.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/old/major.h"
+#include "gc/old/span.h"
+
+/* --- registration --- */
+
+static crd_services *services_of(cradle_heap *heap) {
+  if (heap->services != NULL) return heap->services;
+  crd_services *services = calloc(1, sizeof *services);
+  if (services == NULL) return NULL;
+  services->stage = STAGE_NONE;
+  services->minor.heap = services->major.heap = heap;
+  services->minor.is_minor = true;
+  heap->death = crd_order_calls();
+  return heap->services = services;
+}
+
+bool crd_registry_open(cradle_heap *heap) {
+  return services_of(heap) != NULL;
+}
+
+void crd_registry_close(cradle_heap *heap) {
+  if (heap->mutator != NULL) heap->mutator->public.registered_end = heap->mutator->public.registered;
+}
+
+/* A kind that was refused room is one that has none. */
+void crd_registry_allow(cradle_heap *heap) {
+  if (heap->mutator == NULL || heap->mutator->public.registered == NULL) return;
+  const crd_services *services = heap->services;
+  unsigned kinds = services->kinds | heap->types.registers;
+  size_t room = (size_t)(services->fresh.limit - services->fresh.base);
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
+    const crd_word_stack *words = &services->lists[kind].words;
+    size_t free_words = (size_t)(words->limit - words->top);
+    if (kinds >> kind & 1 && free_words < room) room = free_words;
+  }
+  if (kinds >> REGISTERED_FINALIZER & 1 && services->finalizer_room < room) room = services->finalizer_room;
+  heap->mutator->public.registered_end = services->fresh.base + room;
+}
+
+/* What is fresh has its room already; of the lists, that is used in the next minor collection. */
+bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
+  crd_services *services = services_of(heap);
+  if (services == NULL) return false;
+  cradle_mutator *mutator = &heap->mutator->public;
+  services->fresh.top = mutator->registered != NULL ? mutator->registered : services->fresh.base;
+  if (!crd_services_room(heap, &services->fresh, 1)) return false;
+  /* No room yet, if a list is refused now. */
+  if (mutator->registered == NULL) mutator->registered = mutator->registered_end = services->fresh.base;
+  kinds |= services->kinds | heap->types.registers;
+  size_t needed = (size_t)(services->fresh.top - services->fresh.base) + 1;
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++)
+    if (kinds >> kind & 1 && !crd_services_list_room(heap, kind, needed)) return false;
+  crd_services_reach_room(heap, &services->minor);
+  crd_services_reach_room(heap, &services->major);
+  (void)crd_services_room(heap, &services->scan.noted, 1);
+  services->kinds = kinds;
+  crd_registry_allow(heap);
+  ASSERT(mutator->registered < mutator->registered_end, "[services.3] there is no room for what room was made for");
+  return true;
+}
+
+crd_word_stack crd_registry_fresh(const cradle_heap *heap) {
+  if (heap->services == NULL || heap->mutator == NULL || heap->mutator->public.registered == NULL)
+    return (crd_word_stack){0};
+  crd_word_stack fresh = heap->services->fresh;
+  fresh.top = heap->mutator->public.registered;
+  return fresh;
+}
+
+void crd_registry_fini(cradle_heap *heap) {
+  crd_services *services = heap->services;
+  if (services == NULL) return;
+  crd_destructors_fini(heap);
+  crd_services_free_stacks(services);
+  free(services);
+  heap->services = NULL;
+  heap->death = NULL;
+}
+
+/* --- distribution --- */
+
+static inline void enter(crd_services *services, int kind, cradle_word entry) {
+  crd_word_stack *words = &services->lists[kind].words;
+  ASSERT(words->top < words->limit, "[services.3] a list of registered objects is full");
+  *words->top++ = entry;
+  if (kind != REGISTERED_FINALIZER) return;
+  ASSERT(services->finalizer_room > 0, "[services.3] a finalizer is listed for which there is no room");
+  services->finalizer_room--;
+}
+
+/* An entry stays the address that the object had; the phases find out where it is. */
+static void distribute(const cradle_heap *heap, cradle_word entry) {
+  crd_services *services = heap->services;
+  if (entry_queue(entry) != 0) { /* not for what its type has */
+    enter(services, REGISTERED_FINALIZER, entry);
+    return;
+  }
+  cradle_word header = *object_at(entry);
+  if (header_is_forwarded(header)) header = *object_at(header_forwarded_to(header));
+  const crd_type *type = heap_type(heap, header);
+  for (unsigned kinds = type->registers; kinds != 0; kinds &= kinds - 1) {
+    int kind = __builtin_ctz(kinds);
+    enter(services, kind, kind == REGISTERED_FINALIZER ? entry_of(entry, type->queue) : entry);
+  }
+}
+
+/* Most objects are dead here, and nobody looks at their weak slots and destructors unless they come back. */
+void crd_registry_distribute(crd_death *death) {
+  const cradle_heap *heap = death->heap;
+  crd_unlisted *unlisted = &death->unlisted;
+  crd_word_stack fresh = crd_registry_fresh(heap);
+  cradle_word *to = fresh.base;
+  *unlisted = (crd_unlisted){to, to, 0};
+  if (fresh.base == NULL) return;
+  ASSERT(fresh.top >= fresh.base && fresh.top <= fresh.limit,
+         "[services.3] more objects were registered than there was room for");
+  for (const cradle_word *entry = to; entry < fresh.top; entry++) {
+    cradle_word header = *entry_object(*entry);
+    bool is_dead = !header_is_forwarded(header) && entry_queue(*entry) == 0 && heap_is_young(heap, *entry);
+    unsigned kinds = is_dead ? heap_type(heap, header)->registers : REGISTERED_REVIVING;
+    if (kinds & REGISTERED_REVIVING) {
+      distribute(heap, *entry);
+    } else {
+      *to++ = *entry;
+      unlisted->kinds |= kinds;
+    }
+  }
+  unlisted->end = to;
+  heap->mutator->public.registered = fresh.base;
+}
+
+void crd_registry_distribute_rest(crd_death *death) {
+  crd_unlisted *unlisted = &death->unlisted;
+  for (const cradle_word *entry = unlisted->from; entry < unlisted->end; entry++) distribute(death->heap, *entry);
+  unlisted->end = unlisted->from;
+}
+
+/* --- visiting --- */
+
+void crd_registry_each_word(cradle_heap *heap, crd_service_function visit, void *context) {
+  crd_services *services = heap->services;
+  ASSERT(heap->major.phase == MAJOR_IDLE, "a pass over a list is under way, or candidates wait");
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++)
+    crd_list_each_word(services->lists[kind].words.base, services->lists[kind].words.top, visit, context);
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++)
+    crd_list_each_word(services->queues[i].head, services->queues[i].words.top, visit, context);
+  crd_weak_sets_each(heap, visit, context);
+}
+
+void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_service_function visit, void *context) {
+  const crd_type *type = heap_type(heap, object[0]);
+  const crd_type_services *services = heap_services_of(heap, object[0]);
+  uint64_t bitmap = services->weak | services->ephemerons | services->ephemerons << 1;
+  for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, services->values, object + __builtin_ctzll(bitmap));
+  if (services->items == CRADLE_ITEMS_NONE) return;
+  cradle_word *items = object + type->size / 8;
+  uint64_t words = type_length(type, object) * (services->items == CRADLE_ITEMS_EPHEMERONS ? 2 : 1);
+  for (uint64_t i = 0; i < words; i++) visit(context, services->values, items + i);
+}
+
+void crd_registry_each_value(cradle_heap *heap, cradle_word *object, crd_service_function visit, void *context) {
+  const crd_type *type = heap_type(heap, object[0]);
+  const crd_type_services *services = heap_services_of(heap, object[0]);
+  for (uint64_t bitmap = services->ephemerons; bitmap != 0; bitmap &= bitmap - 1)
+    visit(context, services->values, object + __builtin_ctzll(bitmap) + 1);
+  if (services->items != CRADLE_ITEMS_EPHEMERONS) return;
+  cradle_word *items = object + type->size / 8;
+  uint64_t pairs = type_length(type, object);
+  for (uint64_t i = 0; i < pairs; i++) visit(context, services->values, items + 2 * i + 1);
+}
+
+void crd_registry_each_waiting(cradle_heap *heap, void (*visit)(void *context, uint32_t queue, cradle_word *word),
+                               void *context) {
+  for (uint32_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) {
+    const crd_queue *queue = &heap->services->queues[i];
+    for (cradle_word *word = queue->head; word < queue->words.top; word++) visit(context, i + 1, word);
+  }
+}
+
+/* --- checks --- */
+
+static const char *check_fresh(const cradle_heap *heap, uintptr_t *at) {
+  crd_word_stack fresh = crd_registry_fresh(heap);
+  for (const cradle_word *entry = fresh.base; entry < fresh.top; entry++) {
+    *at = entry_address(*entry);
+    if (!crd_list_is_object(heap, *at))
+      return "what is no object was registered since the last minor collection [services.1]";
+  }
+  return NULL;
+}
+
+const char *crd_registry_check(const cradle_heap *heap, uintptr_t *at) {
+  const crd_services *services = heap->services;
+  if (services == NULL) return NULL;
+  const char *fault = check_fresh(heap, at);
+  for (int kind = 0; kind < REGISTERED_KINDS && fault == NULL; kind++) fault = crd_list_check(heap, kind, at);
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES && fault == NULL; i++)
+    for (const cradle_word *word = services->queues[i].head; word < services->queues[i].words.top && fault == NULL;
+         word++) {
+      *at = *word;
+      if (!crd_old_is_object(&heap->old, *at)) fault = "a finalizer queue holds what is no object";
+    }
+  return fault;
+}

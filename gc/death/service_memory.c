@@ -1,0 +1,220 @@
+#include "gc/death/service_memory.h"
+
+#include <string.h>
+
+#include <cradle/finalizer.h>
+
+#include "gc/base/check.h"
+#include "gc/base/word_stack.h"
+#include "gc/death/finalizer.h"
+#include "gc/death/list.h"
+#include "gc/death/reach.h"
+#include "gc/death/services.h"
+#include "gc/death/waiting.h"
+#include "gc/death/weak_set.h"
+#include "gc/heap.h"
+#include "gc/object/type_table.h"
+#include "gc/old/major.h"
+#include "gc/platform/pages.h"
+
+/* Address space for a list: room for an eighth as many entries as the old generation could have words, at most 256
+ * Mi. */
+#define LIST_SHARE 8
+#define LIST_MAX_BYTES ((size_t)2 << 30)
+#define LIST_MIN_BYTES ((size_t)64 << 10)
+/* About so many lists there are, or tables. */
+#define LISTS 32
+/* To get a stack, while others take addresses, too. */
+#define ATTEMPTS 4
+/* A stack that grew larger than this gives its pages back after a major collection. */
+#define KEPT_BYTES ((size_t)LIMIT(1 << 20, 4 << 10))
+/* So much of it at once, which takes some 0.1 ms. */
+#define TRIM_BYTES ((size_t)LIMIT(1 << 20, 4 << 10))
+/* Finalizers that can be registered before room for them is looked at again, at least. */
+#define FINALIZER_ROOM_MIN LIMIT(1024, 2)
+
+/* --- room --- */
+
+/* How large all lists can be. Where there are not enough addresses, half of what there is room for: the rest of the
+ * process has some, too. 0: nothing is to be had now. */
+static size_t list_bytes(const cradle_heap *heap) {
+  crd_services *services = heap->services;
+  size_t most = heap->options.reserve_bytes / LIST_SHARE, bytes = most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES;
+  bool refused = false;
+  for (; services->list_bytes == 0 && bytes >= LIST_MIN_BYTES; bytes /= 2, refused = true) {
+    void *probe = crd_pages_reserve(LISTS * bytes, heap->hardware.page_bytes, NULL);
+    if (probe == NULL) continue;
+    (void)crd_pages_unreserve(probe, LISTS * bytes);
+    services->list_bytes = refused ? bytes / 2 : bytes;
+  }
+  return services->list_bytes;
+}
+
+/* A stack that came out smaller than asked would stay small for good, so probe again. */
+static bool init_stack(const cradle_heap *heap, crd_word_stack *stack) {
+  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    size_t bytes = list_bytes(heap);
+    if (bytes == 0 || !crd_word_stack_init(stack, bytes, heap->hardware.page_bytes, "cradle services")) return false;
+    if ((size_t)((char *)stack->end - (char *)stack->base) >= bytes) return true;
+    crd_word_stack_fini(stack);
+    heap->services->list_bytes = 0;
+  }
+  return false;
+}
+
+bool crd_services_room(const cradle_heap *heap, crd_word_stack *stack, size_t words) {
+  if (stack->base == NULL && !init_stack(heap, stack)) return false;
+  while ((size_t)(stack->limit - stack->top) < words)
+    if (!crd_word_stack_grow(stack)) return false;
+  return true;
+}
+
+void crd_services_reach_room(cradle_heap *heap, crd_death *death) {
+  (void)crd_watch_init(&death->watch, list_bytes(heap), heap->hardware.page_bytes);
+  crd_reach *reach = &death->reach;
+  crd_word_stack *stacks[] = {&reach->slots, &reach->open, &reach->path, &reach->members};
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)crd_services_room(heap, stacks[i], 1);
+}
+
+/* When its first pages are refused it has an address without memory: an empty list all the same, and the next object
+ * tries again. */
+static bool init_list(cradle_heap *heap, crd_list *list) {
+  bool ready = crd_services_room(heap, &list->words, 1);
+  list->kept = list->next = list->young = list->words.base;
+  return ready;
+}
+
+static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) {
+  size_t waiting = (size_t)(queue->words.top - queue->head);
+  if (queue->head != queue->words.base) {
+    memmove(queue->words.base, queue->head, waiting * sizeof *queue->head);
+    queue->words.top = queue->words.base + waiting;
+  }
+  bool ready = crd_services_room(heap, &queue->words, count);
+  queue->head = queue->words.base; /* that of a queue without memory, too */
+  return ready;
+}
+
+/* Room for so many finalizers more than are listed, wherever they may go [services.3]. */
+static bool finalizer_room_for(cradle_heap *heap, size_t more) {
+  crd_services *services = heap->services;
+  const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
+  size_t all = (size_t)(list->top - list->base) + candidates_count(&services->major.candidates) + more;
+  crd_candidates *candidates[] = {&services->minor.candidates, &services->major.candidates};
+  for (size_t i = 0; i < 2; i++)
+    if (!crd_services_room(heap, &candidates[i]->entries, all) ||
+        !crd_services_room(heap, &candidates[i]->ordered, all))
+      return false;
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++)
+    if (!queue_room(heap, &services->queues[i], all)) return false;
+  services->finalizer_room = more;
+  return true;
+}
+
+/* With room for as many as are listed again, or for as many of them as is to be had. */
+static bool finalizer_room(cradle_heap *heap, size_t needed) {
+  if (heap->services->finalizer_room >= needed) return true;
+  const crd_word_stack *list = &heap->services->lists[REGISTERED_FINALIZER].words;
+  size_t listed = (size_t)(list->top - list->base), again = listed < FINALIZER_ROOM_MIN ? FINALIZER_ROOM_MIN : listed;
+  while (again > 0 && !finalizer_room_for(heap, needed + again)) again /= 2;
+  return again > 0 || finalizer_room_for(heap, needed);
+}
+
+bool crd_services_list_room(cradle_heap *heap, int kind, size_t needed) {
+  crd_list *list = &heap->services->lists[kind];
+  if (word_stack_committed(&list->words) == 0 && !init_list(heap, list)) return false;
+  if (!crd_services_room(heap, &list->words, needed)) return false;
+  return kind != REGISTERED_FINALIZER || finalizer_room(heap, needed);
+}
+
+/* --- all stacks --- */
+
+enum { DEATH_STACKS = 8 };
+
+static void stacks_of(crd_death *death, crd_word_stack **stacks) {
+  crd_word_stack *of[DEATH_STACKS] = {&death->reach.slots,   &death->reach.open,         &death->reach.path,
+                                      &death->reach.members, &death->candidates.entries, &death->candidates.ordered,
+                                      &death->watch.entries, &death->watch.buckets};
+  memcpy(stacks, of, sizeof of);
+}
+
+static void each_stack(crd_services *services, void (*visit)(void *context, crd_word_stack *stack), void *context) {
+  crd_word_stack *stacks[2 * DEATH_STACKS];
+  stacks_of(&services->major, stacks);
+  stacks_of(&services->minor, stacks + DEATH_STACKS);
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) visit(context, stacks[i]);
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++) visit(context, &services->lists[kind].words);
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) visit(context, &services->queues[i].words);
+  visit(context, &services->fresh);
+  visit(context, &services->scan.noted);
+}
+
+/* --- giving back --- */
+
+/* Whether dropping what a stack holds loses nothing: the buckets of a watch table without entries are zeros. */
+static bool is_spare(const crd_services *services, const crd_word_stack *stack) {
+  if (stack == &services->major.watch.buckets) return watch_count(&services->major.watch) == 0;
+  if (stack == &services->minor.watch.buckets) return watch_count(&services->minor.watch) == 0;
+  return stack->top == stack->base;
+}
+
+/* Gives a stack's pages back; whether all of them are. */
+static bool trim_stack(crd_trim *trim, const crd_word_stack *stack, crd_pace *pace) {
+  size_t committed = word_stack_committed(stack);
+  while (committed > KEPT_BYTES && trim->bytes < committed) {
+    size_t rest = committed - trim->bytes, piece = rest < TRIM_BYTES ? rest : TRIM_BYTES;
+    (void)crd_pages_discard((char *)stack->base + trim->bytes, piece);
+    trim->bytes += piece;
+    pace->countdown = 1; /* each piece takes long enough to look at the clock */
+    if (pace_is_over(pace)) return false;
+  }
+  return true;
+}
+
+bool crd_services_trim(crd_death *death, crd_pace *pace) {
+  crd_services *services = death->heap->services;
+  crd_trim *trim = &services->trim;
+  crd_word_stack *stacks[2 * DEATH_STACKS];
+  stacks_of(death, stacks);
+  stacks_of(&services->minor, stacks + DEATH_STACKS); /* empty outside of minor collections */
+  crd_watch_clear(&death->watch);
+  for (; trim->stacks < sizeof stacks / sizeof *stacks; trim->stacks++, trim->bytes = 0) {
+    ASSERT(is_spare(services, stacks[trim->stacks]), "[services.4] a stack that is given back is in use");
+    if (!trim_stack(trim, stacks[trim->stacks], pace)) return false;
+  }
+  trim->stacks = 0;
+  return true;
+}
+
+static void discard_stack(void *context, crd_word_stack *stack) {
+  if (stack->base != NULL) crd_word_stack_discard(stack, ((const cradle_heap *)context)->hardware.page_bytes);
+}
+
+void crd_services_discard(cradle_heap *heap) {
+  crd_services *services = heap->services;
+  if (services == NULL) return;
+  ASSERT(heap->major.phase == MAJOR_IDLE, "[services.4] stacks are given back while a collection uses them");
+  cradle_word *registered = heap->mutator->public.registered;
+  if (registered != NULL) services->fresh.top = registered;
+  each_stack(services, discard_stack, heap);
+}
+
+static void add_committed(void *bytes, crd_word_stack *stack) {
+  *(size_t *)bytes += word_stack_committed(stack);
+}
+
+size_t crd_services_committed(const cradle_heap *heap) {
+  if (heap->services == NULL) return 0;
+  size_t bytes = crd_weak_sets_bytes(&heap->services->sets);
+  each_stack(heap->services, add_committed, &bytes);
+  return bytes;
+}
+
+static void fini_stack(void *context, crd_word_stack *stack) {
+  (void)context;
+  crd_word_stack_fini(stack);
+}
+
+void crd_services_free_stacks(crd_services *services) {
+  each_stack(services, fini_stack, NULL);
+}

@@ -1,0 +1,140 @@
+/* Object services: weak slots, ephemerons, weak sets, finalizers, destructors and external sizes. What their modules
+ * share.
+ *
+ * Objects with services are registered when they are allocated: each is in one list for each of its kinds of service.
+ * So a minor collection looks at the young ones and those that were stored into, a major collection at all, and a heap
+ * without any has no lists at all.
+ *
+ * The order of death is the same in both collections, and gc/death/order.c reads as it: everything that roots reach;
+ * ephemerons, to a fixpoint; weak slots and weak sets are cleared; what finalizers bring back is queued and reached;
+ * ephemerons again; ephemerons with dead keys are cleared; destructors. A minor collection does it in one go, a major
+ * one in increments between marking and sweeping. The mutator cannot meet a dead object meanwhile: it reads weak slots
+ * with the guard up.
+ *
+ *   [services.1] Of a list, [base, kept) and [next, young) are old objects. [young, top) are those registered since the
+ *                last minor collection; it is empty outside of one. kept == next == base unless a pass of the major
+ *                collection over the list is under way. What is fresh are objects, young ones or, registered for a
+ *                finalizer alone, any.
+ *   [services.2] An old object is in the weak or in the ephemeron list if and only if it has the weak flag.
+ *   [services.3] Each list has room for all that fresh may hold, up to registered_end. For every registered finalizer
+ *                there is room in its queue and in both collections' candidates: a collection cannot fail there. What
+ *                else takes memory (watch tables, the stacks of reach) has a way without it: passes over all ephemerons
+ *                until nothing changes, and registration order.
+ *   [services.4] Between collections the stacks of minor.reach and minor.candidates are empty; so are those of major
+ *                unless a major collection marks or clears.
+ */
+#ifndef CRADLE_GC_DEATH_SERVICES_H
+#define CRADLE_GC_DEATH_SERVICES_H
+
+#include <cradle/finalizer.h>
+
+#include "gc/death/destructor.h"
+#include "gc/death/ephemeron.h"
+#include "gc/death/finalizer.h"
+#include "gc/death/list.h"
+#include "gc/death/order.h"
+#include "gc/death/reach.h"
+#include "gc/death/registry.h"
+#include "gc/death/service_memory.h"
+#include "gc/death/waiting.h"
+#include "gc/death/weak_set.h"
+#include "gc/heap.h"
+
+/* One collection's way through the order of death. There is one for minor and one for major collections, since minor
+ * ones run between the increments of major ones. */
+struct crd_death {
+  cradle_heap *heap;
+  bool is_minor;
+  crd_minor *minor;      /* minor: the collection */
+  crd_stored stored;     /* what the minor collection, or the last one before this increment, found remembered */
+  crd_unlisted unlisted; /* minor */
+  uint64_t item;         /* major: of the large array that is looked at in pieces, where to go on; 0 between arrays */
+  crd_watch watch;
+  crd_reach reach;
+  crd_candidates candidates;
+};
+
+typedef struct crd_services {
+  size_t list_bytes;    /* of address space, for each stack; 0: not known yet */
+  crd_word_stack fresh; /* [base, registered of the mutator) was registered since the last minor collection */
+  crd_list lists[REGISTERED_KINDS];
+  unsigned kinds; /* the lists that are there */
+  crd_queue queues[CRADLE_FINALIZER_QUEUES];
+  size_t finalizer_room; /* finalizers that may be listed, since there is room for them everywhere */
+  crd_death minor, major;
+  crd_stage stage; /* of the major collection */
+  crd_scan scan;   /* of the major collection */
+  crd_trim trim;   /* of the major collection */
+  crd_weak_sets sets;
+  crd_owned owned;
+} crd_services;
+
+static inline const crd_type_services *heap_services_of(const cradle_heap *heap, uint64_t header) {
+  return &heap->types.services[header_type(header)];
+}
+
+/* --- what a collection knows --- */
+
+/* Where an object is now, or 0 while it has not been reached. What the collection does not judge is reached. */
+static inline uintptr_t death_find(const crd_death *death, uintptr_t address) {
+  const cradle_heap *heap = death->heap;
+  const crd_arenas *arenas = &heap->old.arenas;
+  if (!death->is_minor) return !arenas_contain(arenas, address) || old_is_marked(&heap->old, address) ? address : 0;
+  if (CRADLE_LIKELY(heap_is_young(heap, address))) {
+    cradle_word header = *object_at(address);
+    return header_is_forwarded(header) ? header_forwarded_to(header) : 0;
+  }
+  if (CRADLE_LIKELY(heap->old.young_large == PAGE_NONE)) return address;
+  return old_is_young_large(&heap->old, address) ? 0 : address;
+}
+
+static inline void service_redirect(const cradle_heap *heap, bool value, cradle_word *slot, uintptr_t address) {
+  *slot = value ? value_moved(&heap->encoding, *slot, address) : address;
+}
+
+/* A slot that does not keep its object alive: follows it, or becomes zero. Returns whether it died. */
+static inline bool death_judge(const crd_death *death, bool value, cradle_word *slot) {
+  uintptr_t address = heap_address_in(death->heap, value, *slot);
+  if (address == 0) return false;
+  uintptr_t place = death_find(death, address);
+  if (place == address) return false;
+  if (place == 0)
+    *slot = 0;
+  else
+    service_redirect(death->heap, value, slot, place);
+  return place == 0;
+}
+/* Whether a slot leads to nothing, or to an object that was reached, where that is now. */
+static inline bool death_is_judged(const crd_death *death, bool value, cradle_word word) {
+  uintptr_t address = heap_address_in(death->heap, value, word);
+  return address == 0 || death_find(death, address) == address;
+}
+
+/* The entry of a young object with weak slots or ephemerons that survived: it is old from now on [services.2]. */
+static inline cradle_word death_settle(uintptr_t place) {
+  object_set_weak(object_at(place));
+  return place;
+}
+
+/* --- pieces of large arrays --- */
+
+/* Items of a large array that are looked at in one go. */
+#define SERVICE_PIECE_ITEMS LIMIT(1024, 4)
+
+typedef struct crd_piece {
+  uint64_t first, last; /* items [first, last) */
+} crd_piece;
+
+/* The items of an array to look at now: all of them, or in pieces the next ones, which end at its length when they
+ * are the last. */
+static inline crd_piece death_next_piece(crd_death *death, uint64_t length, bool in_pieces) {
+  if (!in_pieces) return (crd_piece){0, length};
+  ASSERT(!death->is_minor, "a minor collection looks at an array in pieces");
+  crd_piece piece = {death->item, length};
+  if (piece.first > length) piece.first = length; /* the program has made it shorter since */
+  if (length - piece.first > SERVICE_PIECE_ITEMS) piece.last = piece.first + SERVICE_PIECE_ITEMS;
+  death->item = piece.last < length ? piece.last : 0;
+  return piece;
+}
+
+#endif

@@ -1,0 +1,119 @@
+#include "gc/death/waiting.h"
+
+#include <string.h>
+
+#include "gc/base/check.h"
+#include "gc/base/word_stack.h"
+
+#define FIRST_BUCKETS ((size_t)LIMIT(256, 4))
+/* Entries that are looked at before one is taken to be new. */
+#define KNOWN_LOOKS LIMIT(16, 2)
+
+/* Words of an entry. */
+enum { OBJECT, WHAT, NEXT };
+
+static cradle_word *entry_at(const crd_watch *watch, cradle_word number) {
+  ASSERT(number > 0 && number <= watch_count(watch), "[watch.2] a bucket leads to no entry");
+  return watch->entries.base + WATCH_ENTRY_WORDS * (number - 1);
+}
+
+static cradle_word *bucket_of(const crd_watch *watch, uintptr_t object) {
+  size_t hash = (size_t)(((uint64_t)object * UINT64_C(0x9e3779b97f4a7c15)) >> 20);
+  size_t bucket = hash & (2 * watch->full - 1);
+  if (bucket >= watch->full + watch->split) bucket -= watch->full;
+  ASSERT(bucket < (size_t)(watch->buckets.top - watch->buckets.base), "[watch.1] a hash leads to no bucket");
+  return &watch->buckets.base[bucket];
+}
+
+/* --- memory --- */
+
+static void empty(crd_watch *watch) {
+  watch->entries.top = watch->entries.base;
+  watch->full = FIRST_BUCKETS;
+  watch->split = 0;
+  watch->buckets.top = watch->buckets.base + FIRST_BUCKETS;
+  memset(watch->buckets.base, 0, FIRST_BUCKETS * sizeof *watch->buckets.base);
+}
+
+bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes) {
+  if (watch->buckets.limit != watch->buckets.base) return true;
+  if (watch->entries.base == NULL && !crd_word_stack_init(&watch->entries, max_bytes, page_bytes, "cradle services"))
+    return false;
+  if (watch->buckets.base == NULL && !crd_word_stack_init(&watch->buckets, max_bytes, page_bytes, "cradle services"))
+    return false;
+  if (!crd_word_stack_grow(&watch->buckets)) return false;
+  empty(watch);
+  return true;
+}
+
+void crd_watch_clear(crd_watch *watch) {
+  if (watch->entries.top != watch->entries.base) empty(watch);
+}
+
+/* --- entries --- */
+
+/* Adds a bucket and divides one among the two. Without memory the chains get longer, and that is all. */
+static void split_one(crd_watch *watch) {
+  ASSERT((size_t)(watch->buckets.top - watch->buckets.base) == watch->full + watch->split && watch->split < watch->full,
+         "[watch.1] the buckets are not as many as they were split into");
+  if (!word_stack_push(&watch->buckets, 0)) return;
+  cradle_word number = watch->buckets.base[watch->split];
+  watch->buckets.base[watch->split++] = 0;
+  while (number != 0) {
+    cradle_word *entry = entry_at(watch, number), next = entry[NEXT];
+    cradle_word *bucket = bucket_of(watch, entry[OBJECT]);
+    if (entry[OBJECT] != 0) { /* what was taken is left out */
+      entry[NEXT] = *bucket;
+      *bucket = number;
+    }
+    number = next;
+  }
+  if (watch->split == watch->full) {
+    watch->full *= 2;
+    watch->split = 0;
+  }
+}
+
+bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
+  ASSERT(object != 0 && what != 0, "[watch.2] nothing is waited for, or for nothing");
+  if (watch->buckets.limit == watch->buckets.base) return false;
+  cradle_word *before = watch->entries.top;
+  if (!word_stack_push(&watch->entries, object) || !word_stack_push(&watch->entries, what) ||
+      !word_stack_push(&watch->entries, 0)) {
+    watch->entries.top = before;
+    return false;
+  }
+  cradle_word *bucket = bucket_of(watch, object);
+  before[NEXT] = *bucket;
+  *bucket = watch_count(watch);
+  if (watch_count(watch) > watch->full + watch->split) split_one(watch);
+  return true;
+}
+
+bool crd_watch_knows(const crd_watch *watch, uintptr_t object, cradle_word what) {
+  if (watch->entries.top == watch->entries.base) return false;
+  cradle_word number = *bucket_of(watch, object);
+  for (int looks = 0; number != 0 && looks < KNOWN_LOOKS; looks++) {
+    const cradle_word *entry = entry_at(watch, number);
+    if (entry[OBJECT] == object && entry[WHAT] == what) return true;
+    number = entry[NEXT];
+  }
+  return false;
+}
+
+bool crd_watch_take(crd_watch *watch, uintptr_t object, cradle_word *what) {
+  if (watch->entries.top == watch->entries.base) return false;
+  for (cradle_word *link = bucket_of(watch, object); *link != 0;) {
+    cradle_word *entry = entry_at(watch, *link);
+    if (entry[OBJECT] != object) {
+      link = &entry[NEXT];
+      continue;
+    }
+    ASSERT(entry[NEXT] != *link, "[watch.2] a bucket leads back to an entry that was seen");
+    *link = entry[NEXT];
+    *what = entry[WHAT];
+    entry[OBJECT] = 0;
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,71 @@
+/* The watch table: for objects that have not been reached, what is to be done when they are.
+ *
+ * An object that is waited for has the watched flag in its header, so that a tracing phase asks here only then. Entries
+ * for one object are as many as were added. Adding may fail, when memory is refused.
+ *
+ * It is a hash table that grows by one bucket with each entry (Litwin, Linear hashing, 1980), in memory that grows in
+ * place, so that no addition takes longer than others.
+ *
+ *   [watch.1] There are `full` buckets, a power of two, and split more, split < full; those from full on hold what was
+ *             in the first ones and has the next bit of its hash set.
+ *   [watch.2] Each bucket is a chain of entries; every entry that was not taken is in one of them, once. No entry is
+ *             for the object 0 or for nothing.
+ */
+#ifndef CRADLE_GC_DEATH_WAITING_H
+#define CRADLE_GC_DEATH_WAITING_H
+
+#include "gc/base/word_stack.h"
+#include "gc/object/value.h"
+
+typedef struct crd_watch {
+  crd_word_stack entries; /* three words each: object (0: taken), what, the next in its bucket plus one */
+  crd_word_stack buckets; /* the first entry plus one, or 0 */
+  size_t full, split;
+} crd_watch;
+
+/* --- what waits --- */
+
+/* An ephemeron's value: the slot entry of its key, which lies before it. Or a candidate for a finalizer: its number. */
+
+#define WAITING_CANDIDATE 4
+#define WAITING_SHIFT 3
+
+static inline cradle_word waiting_pair(const cradle_word *key, bool value) {
+  return slot_entry(key, value);
+}
+static inline cradle_word waiting_candidate(cradle_word number) {
+  return number << WAITING_SHIFT | WAITING_CANDIDATE;
+}
+static inline bool waiting_is_candidate(cradle_word what) {
+  return what & WAITING_CANDIDATE;
+}
+static inline cradle_word waiting_candidate_number(cradle_word what) {
+  return what >> WAITING_SHIFT;
+}
+
+/* --- the table --- */
+
+/* Gets address space, halved while it is refused. Again: nothing, or what was refused before. false: additions will
+ * fail. Who has the table gives its stacks back. */
+bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes);
+
+/* false: memory was refused, nothing was added. */
+bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what);
+/* Whether that was added and has not been taken. It looks at some entries only: of an object that is watched for many
+ * things at once, some may be added twice. */
+bool crd_watch_knows(const crd_watch *watch, uintptr_t object, cradle_word what);
+/* Removes one entry of the object and stores it in *what. false if the object has no entry left. */
+bool crd_watch_take(crd_watch *watch, uintptr_t object, cradle_word *what);
+/* Empties it. */
+void crd_watch_clear(crd_watch *watch);
+
+/* The objects of entries 0 to count - 1; 0 when an entry was taken. */
+#define WATCH_ENTRY_WORDS 3
+static inline size_t watch_count(const crd_watch *watch) {
+  return (size_t)(watch->entries.top - watch->entries.base) / WATCH_ENTRY_WORDS;
+}
+static inline uintptr_t watch_object(const crd_watch *watch, size_t i) {
+  return watch->entries.base[WATCH_ENTRY_WORDS * i];
+}
+
+#endif

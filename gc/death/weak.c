@@ -1,0 +1,111 @@
+#include "gc/death/weak.h"
+
+#include <cradle/weak.h>
+
+#include "gc/base/check.h"
+#include "gc/death/list.h"
+#include "gc/death/services.h"
+#include "gc/heap.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/old/arena.h"
+#include "gc/old/large.h"
+#include "gc/old/span.h"
+
+static crd_list *list_of(const crd_death *death) {
+  return &death->heap->services->lists[REGISTERED_WEAK];
+}
+
+/* Looks at the weak slots of a holder; in a major collection, of a large array at one piece. false: there is more. */
+static bool judge_holder(crd_death *death, cradle_word *holder) {
+  const crd_type_services *services = heap_services_of(death->heap, holder[0]);
+  for (uint64_t bitmap = services->weak; bitmap != 0; bitmap &= bitmap - 1)
+    death_judge(death, services->values, holder + __builtin_ctzll(bitmap));
+  if (services->items != CRADLE_ITEMS_WEAK) return true;
+  const crd_type *type = heap_type(death->heap, holder[0]);
+  uint64_t length = type_length(type, holder);
+  crd_piece piece = death_next_piece(death, length, !death->is_minor);
+  cradle_word *items = holder + type->size / 8;
+  for (uint64_t i = piece.first; i < piece.last; i++) death_judge(death, services->values, items + i);
+  return piece.last == length;
+}
+
+/* Whether a holder is as the clearing leaves it [weak.1]. */
+static bool is_judged(const crd_death *death, const cradle_word *holder) {
+  const crd_type_services *services = heap_services_of(death->heap, holder[0]);
+  for (uint64_t bitmap = services->weak; bitmap != 0; bitmap &= bitmap - 1)
+    if (!death_is_judged(death, services->values, holder[__builtin_ctzll(bitmap)])) return false;
+  if (services->items != CRADLE_ITEMS_WEAK) return true;
+  const crd_type *type = heap_type(death->heap, holder[0]);
+  const cradle_word *items = holder + type->size / 8;
+  for (uint64_t i = 0; i < type_length(type, holder); i++)
+    if (!death_is_judged(death, services->values, items[i])) return false;
+  return true;
+}
+
+/* --- minor collections --- */
+
+static void judge_stored(crd_death *death, cradle_word *holder) {
+  (void)judge_holder(death, holder);
+}
+
+/* The slots of a dead holder are judged where it lies, and who is to be kept is decided later. */
+void crd_weak_clear(crd_death *death, bool dead_too) {
+  crd_list *list = list_of(death);
+  if (list_is_empty(list)) return;
+  crd_list_each_stored(death, REGISTERED_WEAK, judge_stored);
+  cradle_word *to = list->young;
+  for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
+    uintptr_t place = death_find(death, *entry);
+    if (place == 0 && !dead_too) continue;
+    judge_holder(death, object_at(place != 0 ? place : *entry));
+    *to++ = dead_too ? *entry : death_settle(place);
+  }
+  list->words.top = to;
+  if (!dead_too) list->young = to;
+}
+
+void crd_weak_settle(crd_death *death) {
+  crd_list *list = list_of(death);
+  cradle_word *to = list->young;
+  for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
+    uintptr_t place = death_find(death, *entry);
+    if (place == 0) continue;
+    ASSERT(is_judged(death, object_at(place)), "[weak.1] a holder that came back has a slot that leads to the dead");
+    *to++ = death_settle(place);
+  }
+  list_keep(list, to);
+}
+
+/* --- major collections --- */
+
+/* A dead holder stays in the list while finalizers may bring it back. */
+crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry) {
+  ASSERT(!heap_holds_young(death->heap, *entry), "[services.1] an entry of a list is young");
+  if (list_is_empty(&death->heap->services->lists[REGISTERED_FINALIZER]) && !old_is_marked(&death->heap->old, *entry)) {
+    death->item = 0;
+    return ENTRY_DROP;
+  }
+  return judge_holder(death, object_at(*entry)) ? ENTRY_KEEP : ENTRY_AGAIN;
+}
+
+crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry) {
+  if (!old_is_marked(&death->heap->old, *entry)) return ENTRY_DROP;
+  ASSERT(is_judged(death, object_at(*entry)), "[weak.1] a weak slot leads to an object that was found dead");
+  return ENTRY_KEEP;
+}
+
+/* --- readers --- */
+
+/* What a finalizer brings back is alive when all that it leads to is, too: until then its header is open. */
+bool crd_weak_is_dead(const cradle_heap *heap, uintptr_t address) {
+  if (!arenas_contain(&heap->old.arenas, address)) return false;
+  if (old_is_marked(&heap->old, address)) return heap_has_open(heap, object_at(address));
+  return !old_is_young_large(&heap->old, address);
+}
+
+bool cradle_weak_is_dead(cradle_mutator *mutator, uint64_t word, bool value) {
+  const cradle_heap *heap = mutator->heap;
+  uintptr_t address = heap_address_in(heap, value && !heap->plain_encoding, word);
+  return address != 0 && crd_weak_is_dead(heap, address);
+}

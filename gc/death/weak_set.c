@@ -1,0 +1,271 @@
+#include "gc/death/weak_set.h"
+
+#include <stdlib.h>
+
+#include <cradle/weak_set.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/grow.h"
+#include "gc/death/list.h"
+#include "gc/death/registry.h"
+#include "gc/death/services.h"
+#include "gc/death/weak.h"
+#include "gc/death_calls.h"
+#include "gc/heap.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/state.h"
+
+#define FIRST_CAPACITY 64
+/* A set of which a smaller share is taken is rebuilt by the next addition. */
+#define EMPTY_SHARE 16
+#define PLACE_FREE 0
+#define PLACE_FREED 1
+/* Places that are looked at as one piece. */
+#define PIECE_PLACES LIMIT(256, 8)
+
+typedef struct place {
+  uint64_t hash;
+  cradle_word object;
+} place;
+
+struct cradle_weak_set {
+  cradle_heap *heap;
+  struct cradle_weak_set *next;
+  cradle_weak_swept_function swept;
+  void *data;
+  place *places;
+  size_t capacity, count, used;
+  size_t *young;
+  uint32_t young_count, young_capacity;
+  size_t cleared;   /* places that the major collection has looked at */
+  size_t removed;   /* by collections, and not told yet */
+  uint64_t changes; /* made by the program */
+};
+
+static bool holds(const place *at) {
+  return at->object > PLACE_FREED;
+}
+
+/* --- memory --- */
+
+static bool guard_is_up(const cradle_heap *heap) {
+  return heap->mutator != NULL && heap->mutator->public.weak_guard != 0;
+}
+
+static place *free_place(cradle_weak_set *set, uint64_t hash) {
+  ASSERT(set->count < set->capacity, "[weak_set.1] no place is free");
+  size_t at = hash & (set->capacity - 1);
+  while (holds(&set->places[at])) at = (at + 1) & (set->capacity - 1);
+  return &set->places[at];
+}
+
+static void fill(cradle_weak_set *set, uint64_t hash, cradle_word object) {
+  place *at = free_place(set, hash);
+  set->used += at->object == PLACE_FREE;
+  set->count++;
+  *at = (place){hash, object};
+  ASSERT(set->used <= set->capacity / 4 * 3, "[weak_set.1] a set is too full for short probes");
+  if (!heap_holds_young(set->heap, object)) return;
+  ASSERT(set->young_count < set->young_capacity, "[weak_set.2] no room to list a place with a young object");
+  set->young[set->young_count++] = (size_t)(at - set->places);
+}
+
+/* The list of young places has shrunk with the set: there is room for another one. */
+static void trim_young(cradle_weak_set *set) {
+  if (set->young_capacity <= set->capacity) return;
+  size_t *young = realloc(set->young, set->capacity * sizeof *young);
+  if (young == NULL) return;
+  set->young = young;
+  set->young_capacity = (uint32_t)set->capacity;
+}
+
+/* Rebuilds the set so that it is at most 3/8 full. */
+static bool rebuild(cradle_weak_set *set) {
+  size_t capacity = FIRST_CAPACITY;
+  while (capacity / 8 * 3 < set->count) capacity *= 2;
+  place *old = set->places, *places = calloc(capacity, sizeof *places);
+  size_t old_capacity = set->capacity;
+  bool guarded = guard_is_up(set->heap);
+  if (places == NULL) return false;
+  set->places = places;
+  set->capacity = capacity;
+  set->count = set->used = set->young_count = 0;
+  set->cleared = SIZE_MAX;
+  for (size_t i = 0; i < old_capacity; i++) {
+    if (!holds(&old[i])) continue;
+    if (guarded && crd_weak_is_dead(set->heap, old[i].object))
+      set->removed++;
+    else
+      fill(set, old[i].hash, old[i].object);
+  }
+  free(old);
+  if (capacity < old_capacity) trim_young(set);
+  return true;
+}
+
+/* --- life --- */
+
+cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
+  crd_mutator_check_thread(mutator, "cradle_weak_set_new");
+  cradle_heap *heap = mutator->heap;
+  cradle_weak_set *set = calloc(1, sizeof *set);
+  if (set == NULL) return NULL;
+  *set = (cradle_weak_set){.heap = heap, .swept = swept, .data = data};
+  if (!crd_registry_open(heap) || !rebuild(set)) {
+    free(set);
+    return NULL;
+  }
+  set->next = heap->services->sets.first;
+  heap->services->sets.first = set;
+  return set;
+}
+
+static void check(const cradle_weak_set *set, const char *what) {
+  if (set->heap->mutator == NULL) crd_misuse(set->heap, "cradle_weak_set: the heap has no mutator");
+  crd_mutator_check_thread(&set->heap->mutator->public, what);
+}
+
+void cradle_weak_set_free(cradle_weak_set *set) {
+  if (set == NULL) return;
+  crd_weak_sets *sets = &set->heap->services->sets;
+  heap_check(set->heap, "cradle_weak_set_free");
+  if (set->heap->mutator != NULL) check(set, "cradle_weak_set_free");
+  if (sets->clearing == set) sets->clearing = set->next;
+  cradle_weak_set **link = &sets->first;
+  while (*link != set) link = &(*link)->next;
+  *link = set->next;
+  free(set->places);
+  free(set->young);
+  free(set);
+}
+
+/* --- use --- */
+
+void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal, const void *key) {
+  check(set, "cradle_weak_set_find");
+  bool guarded = guard_is_up(set->heap);
+  for (size_t at = hash & (set->capacity - 1);; at = (at + 1) & (set->capacity - 1)) {
+    const place *here = &set->places[at];
+    if (here->object == PLACE_FREE) return NULL;
+    if (!holds(here) || here->hash != hash) continue;
+    void *object = memory_at(here->object);
+    if (guarded && crd_weak_is_dead(set->heap, here->object)) continue;
+    if (equal(object, key)) return object;
+  }
+}
+
+bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
+  check(set, "cradle_weak_set_add");
+  if (object == NULL) crd_misuse(set->heap, "cradle_weak_set_add: NULL is no object");
+  /* Entries of young that no place holds any more go when there are as many as places. */
+  bool full = set->used >= set->capacity / 4 * 3 || set->young_count >= set->capacity;
+  /* One that emptied becomes smaller, if memory for that is granted; not in a collection, since the program may be
+   * iterating. */
+  bool emptied = set->capacity > FIRST_CAPACITY && set->count < set->capacity / EMPTY_SHARE;
+  /* Room comes first: rebuilding needs no more of it, and an addition that is refused must not change the order. */
+  if (!GROW(set->young, set->young_count, set->young_capacity) || ((full || emptied) && !rebuild(set) && full))
+    return false;
+  fill(set, hash, address_of(object));
+  set->changes++;
+  return true;
+}
+
+static void empty(cradle_weak_set *set, place *at) {
+  ASSERT(at->object != PLACE_FREED && set->count > 0, "[weak_set.1] a place is emptied twice");
+  at->object = PLACE_FREED;
+  set->count--;
+}
+
+bool cradle_weak_set_remove(cradle_weak_set *set, uint64_t hash, const void *object) {
+  check(set, "cradle_weak_set_remove");
+  for (size_t at = hash & (set->capacity - 1);; at = (at + 1) & (set->capacity - 1)) {
+    place *here = &set->places[at];
+    if (here->object == PLACE_FREE) return false;
+    if (here->object != address_of(object) || object == NULL) continue;
+    empty(set, here);
+    set->changes++;
+    return true;
+  }
+}
+
+void *cradle_weak_set_next(cradle_weak_set *set, cradle_weak_cursor *cursor) {
+  check(set, "cradle_weak_set_next");
+  if (cursor->changes == 0) *cursor = (cradle_weak_cursor){0, set->changes + 1};
+  if (cursor->changes != set->changes + 1)
+    crd_misuse(set->heap, "cradle_weak_set_next: the set was changed by the program since the iteration began");
+  bool guarded = guard_is_up(set->heap);
+  while (cursor->place < set->capacity) {
+    const place *here = &set->places[cursor->place++];
+    if (holds(here) && !(guarded && crd_weak_is_dead(set->heap, here->object))) return memory_at(here->object);
+  }
+  return NULL;
+}
+
+/* --- collections --- */
+
+static void judge(const crd_death *death, cradle_weak_set *set, place *at) {
+  if (!holds(at) || !death_judge(death, false, &at->object)) return;
+  empty(set, at);
+  set->removed++;
+}
+
+void crd_weak_sets_clear(crd_death *death) {
+  for (cradle_weak_set *set = death->heap->services->sets.first; set != NULL; set = set->next) {
+    for (size_t i = 0; i < set->young_count; i++) {
+      ASSERT(set->young[i] < set->capacity, "[weak_set.2] a place is listed that the set does not have");
+      judge(death, set, &set->places[set->young[i]]);
+    }
+    set->young_count = 0;
+  }
+}
+
+void crd_weak_sets_begin(cradle_heap *heap) {
+  crd_weak_sets *sets = &heap->services->sets;
+  sets->clearing = sets->first;
+  for (cradle_weak_set *set = sets->first; set != NULL; set = set->next) set->cleared = 0;
+}
+
+bool crd_weak_sets_pass(crd_death *death, crd_pace *pace) {
+  crd_weak_sets *sets = &death->heap->services->sets;
+  while (sets->clearing != NULL) {
+    cradle_weak_set *set = sets->clearing;
+    for (size_t i = 0; i < PIECE_PLACES && set->cleared < set->capacity; i++) {
+      place *at = &set->places[set->cleared++];
+      ASSERT(!holds(at) || !heap_holds_young(death->heap, at->object),
+             "[weak_set.2] a place held a young object and was not listed");
+      judge(death, set, at);
+    }
+    if (set->cleared >= set->capacity) sets->clearing = set->next;
+    if (pace_is_over(pace)) return false;
+  }
+  return true;
+}
+
+void crd_weak_sets_tell(cradle_heap *heap) {
+  crd_state before = crd_state_enter(heap, HEAP_DESTROYING);
+  for (cradle_weak_set *set = heap->services->sets.first; set != NULL; set = set->next) {
+    size_t removed = set->removed;
+    set->removed = 0;
+    if (removed != 0 && set->swept != NULL) set->swept(set->data, removed);
+  }
+  crd_state_leave(heap, before);
+}
+
+bool crd_weak_sets_exist(const cradle_heap *heap) {
+  return heap->services != NULL && heap->services->sets.first != NULL;
+}
+
+size_t crd_weak_sets_bytes(const crd_weak_sets *sets) {
+  size_t bytes = 0;
+  for (const cradle_weak_set *set = sets->first; set != NULL; set = set->next)
+    bytes += set->capacity * sizeof *set->places + set->young_capacity * sizeof *set->young;
+  return bytes;
+}
+
+void crd_weak_sets_each(cradle_heap *heap, crd_service_function visit, void *context) {
+  for (cradle_weak_set *set = heap->services->sets.first; set != NULL; set = set->next)
+    for (size_t i = 0; i < set->capacity; i++)
+      if (holds(&set->places[i])) visit(context, false, &set->places[i].object);
+}

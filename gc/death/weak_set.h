@@ -1,0 +1,35 @@
+/* Weak sets: open addressing in malloc'ed memory, linear probing, powers of two.
+ *
+ * The places that were filled with young objects since the last minor collection are listed, so that it looks at no
+ * others. A major collection clears a set place after place; a set that is rebuilt meanwhile leaves the dead behind by
+ * itself.
+ *
+ *   [weak_set.1] A place is free (0), was freed (1) or holds an object. count are held; used are held or were freed;
+ *                used is at most 3/4 of the capacity.
+ *   [weak_set.2] Every place that holds a young object is listed in young, with others perhaps.
+ */
+#ifndef CRADLE_GC_DEATH_WEAK_SET_H
+#define CRADLE_GC_DEATH_WEAK_SET_H
+
+#include "gc/death/list.h"
+#include "gc/death_calls.h"
+
+typedef struct crd_weak_sets {
+  struct cradle_weak_set *first;    /* a list of all */
+  struct cradle_weak_set *clearing; /* where the major collection goes on, or NULL */
+} crd_weak_sets;
+
+/* Takes what died out of the sets: in a minor collection, and in increments of a major one. */
+void crd_weak_sets_clear(crd_death *death);
+void crd_weak_sets_begin(cradle_heap *heap);
+bool crd_weak_sets_pass(crd_death *death, crd_pace *pace);
+/* Calls the functions of the sets that lost something. */
+void crd_weak_sets_tell(cradle_heap *heap);
+
+/* Whether the heap has any. */
+bool crd_weak_sets_exist(const cradle_heap *heap);
+size_t crd_weak_sets_bytes(const crd_weak_sets *sets);
+/* Calls visit with the word of every object in a set. */
+void crd_weak_sets_each(cradle_heap *heap, crd_service_function visit, void *context);
+
+#endif

@@ -1,0 +1,45 @@
+/* The order of death, as the collections below it call it: a small table of functions, so that young/ and old/ need not
+ * know death/. The first object with services puts it into heap->death (gc/death/registry.c); NULL: there never was
+ * one, and nothing of it is called. */
+#ifndef CRADLE_GC_DEATH_CALLS_H
+#define CRADLE_GC_DEATH_CALLS_H
+
+#include <cradle/base.h>
+
+typedef struct crd_minor crd_minor;
+struct crd_budget;
+
+/* A weak slot, a key or a value of an ephemeron, or a word of a list. value: it holds a value in the heap's
+ * encoding. */
+typedef void (*crd_service_function)(void *context, bool value, cradle_word *slot);
+
+/* The old objects that a minor collection found remembered: [from, end), or all when all is set. */
+typedef struct crd_stored {
+  const cradle_word *from, *end;
+  bool all;
+} crd_stored;
+
+typedef struct crd_death_calls {
+  /* In a minor collection, when all that roots lead to is promoted. */
+  void (*minor)(cradle_heap *heap, crd_minor *minor, crd_stored stored);
+  /* When that minor collection is over. */
+  void (*minor_ended)(cradle_heap *heap);
+
+  /* When marking starts: marks the objects that wait in queues. */
+  void (*mark_queues)(cradle_heap *heap);
+  /* When the mark stack is empty: marks what ephemerons keep. false: there is nothing more. */
+  bool (*mark_more)(cradle_heap *heap, uint64_t *bytes);
+  /* While heap->major.watching, when an object with the weak or the watched flag is traced. */
+  void (*traced)(cradle_heap *heap, cradle_word *object);
+  /* When marking is over. */
+  void (*begin)(cradle_heap *heap);
+  /* The next increment of clearing; true: it was the last. */
+  bool (*clear)(cradle_heap *heap, const struct crd_budget *budget);
+
+  /* Compaction: every word that leads to an object without keeping it alive as slots do; those of an object with the
+   * weak flag, and all others. */
+  void (*each_slot)(cradle_heap *heap, cradle_word *object, crd_service_function visit, void *context);
+  void (*each_word)(cradle_heap *heap, crd_service_function visit, void *context);
+} crd_death_calls;
+
+#endif

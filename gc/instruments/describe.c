@@ -1,0 +1,83 @@
+#include "gc/instruments/describe.h"
+
+#include <cradle/inspect.h>
+
+#include "gc/base/address.h"
+#include "gc/base/bits.h"
+#include "gc/base/check.h"
+#include "gc/heap.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/old/arena.h"
+#include "gc/old/span.h"
+
+cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object) {
+  ASSERT(header_type(object[0]) < heap->types.count, "what is described is no object");
+  const crd_type *type = heap_type(heap, object[0]);
+  uintptr_t address = address_of(object);
+  cradle_object_info info = {.object = memory_at(address),
+                             .type_name = type->name,
+                             .bytes = type_object_bytes(type, object),
+                             .type = header_type(object[0]),
+                             .is_young = heap_is_young(heap, address)};
+  info.place_bytes = info.bytes;
+  if (info.is_young || !arenas_contain(&heap->old.arenas, address)) return info;
+  const crd_page *page = old_span_of(&heap->old, address);
+  info.is_large = page->state != PAGE_SMALL;
+  info.is_young = page->state == PAGE_LARGE_YOUNG || page->state == PAGE_LARGE_REACHED;
+  info.place_bytes = info.is_large ? (uint64_t)page->pages << PAGE_SHIFT : heap->old.classes.of[page->size_class].bytes;
+  return info;
+}
+
+/* --- what lies at an address --- */
+
+/* The start of the place that holds the address, in the span whose first page is given. */
+static uintptr_t place_of(const crd_old *old, const crd_page *span, uint32_t page, uintptr_t address) {
+  uintptr_t start = arenas_page_address(&old->arenas, page);
+  if (span->state != PAGE_SMALL) return start;
+  return start + (address - start) / old->classes.of[span->size_class].bytes * old->classes.of[span->size_class].bytes;
+}
+
+/* The first page of the span that the address is in, or PAGE_NONE. Of a large object only the first page has an entry:
+ * a page that is taken and has none belongs to the next one below. */
+static uint32_t span_of(const crd_old *old, uintptr_t address) {
+  const crd_arenas *arenas = &old->arenas;
+  uint32_t page = arenas_page_number(arenas, address), in_arena = page % ARENA_PAGES;
+  if (arenas->states[page / ARENA_PAGES] != ARENA_USED) return PAGE_NONE;
+  if (bitmap_has(arenas_of(arenas, address)->free_map, in_arena)) return PAGE_NONE;
+  while (page > 0 && arenas_page(arenas, page)->state == PAGE_FREE) page--;
+  const crd_page *entry = arenas_page(arenas, page);
+  if (entry->state == PAGE_FREE) return PAGE_NONE;
+  ASSERT(entry->head <= page, "a page's span begins behind it");
+  return entry->state == PAGE_INSIDE ? entry->head : page;
+}
+
+static void describe_old(const cradle_heap *heap, uintptr_t address, cradle_address_info *info) {
+  const crd_old *old = &heap->old;
+  info->kind = CRADLE_ADDRESS_FREE;
+  uint32_t page = span_of(old, address);
+  if (page == PAGE_NONE) return;
+  const crd_page *span = arenas_page(&old->arenas, page);
+  uintptr_t place = place_of(old, span, page, address);
+  const crd_arena *arena = arenas_of(&old->arenas, place);
+  const cradle_word *object = object_at(place);
+  if (!(arena->allocated[arena_bit_word(place)] & arena_bit_mask(place)) || old_is_unfilled(old, span, place)) return;
+  if (header_type(object[0]) >= heap->types.count) return;
+  if (header_is_forwarded(object[0]) && !heap_has_open(heap, object)) return;
+  cradle_object_info found = crd_object_info(heap, object);
+  if (address - place >= found.bytes) return;
+  info->object = found;
+  info->offset = address - place;
+  info->kind = info->offset == 0 ? CRADLE_ADDRESS_OBJECT : CRADLE_ADDRESS_INTERIOR;
+  if (heap_is_known_dead(heap, place) || heap_has_open(heap, object)) info->kind = CRADLE_ADDRESS_DEAD;
+}
+
+void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info) {
+  uintptr_t where = address_of(address);
+  *info = (cradle_address_info){.kind = CRADLE_ADDRESS_OUTSIDE};
+  if (heap_is_young(heap, where))
+    info->kind = where - address_of(heap->nursery.start) < nursery_filled(heap) ? CRADLE_ADDRESS_NURSERY
+                                                                                : CRADLE_ADDRESS_NURSERY_FREE;
+  else if (arenas_contain(&heap->old.arenas, where))
+    describe_old(heap, where, info);
+}

@@ -1,0 +1,215 @@
+/* The heap dump: one walk, whose objects, references and roots go into three buffers, each written as a chunk when it
+ * is full. */
+#include "gc/instruments/dump.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <cradle/inspect.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/text.h"
+#include "gc/heap.h"
+#include "gc/instruments/referrers.h"
+#include "gc/instruments/walk.h"
+#include "gc/misuse.h"
+#include "gc/old/arena.h"
+
+#define BUFFER_BYTES ((size_t)256 << 10)
+#define NARROW_WORDS (UINT64_C(1) << 32)
+
+typedef struct dump_buffer {
+  dump_chunk chunk;
+  char *bytes; /* BUFFER_BYTES of them */
+} dump_buffer;
+
+typedef struct dump_context {
+  cradle_heap *heap;
+  crd_walker walker;
+  cradle_write_function write;
+  void *data;
+  bool failed; /* write said no */
+  dump_header header;
+  dump_totals totals;
+  dump_buffer objects, references, roots;
+  crd_root_names names;
+  cradle_object_info object; /* the one whose references are told; object NULL: none */
+  uint64_t count;            /* of them */
+} dump_context;
+
+/* --- writing --- */
+
+static void put(dump_context *context, const void *bytes, size_t count) {
+  if (!context->failed && count != 0 && !context->write(context->data, bytes, count)) context->failed = true;
+  if (context->failed) context->walker.stopped = true;
+}
+
+static const char zeros[8];
+
+static void flush(dump_context *context, dump_buffer *buffer) {
+  if (buffer->chunk.bytes == 0) return;
+  uint32_t filled = buffer->chunk.bytes, padding = -filled & 7;
+  ASSERT(filled + padding <= BUFFER_BYTES, "a chunk is longer than its buffer");
+  buffer->chunk.bytes += padding;
+  put(context, &buffer->chunk, sizeof buffer->chunk);
+  put(context, buffer->bytes, filled);
+  put(context, zeros, padding);
+  buffer->chunk.bytes = 0;
+}
+
+static void add(dump_context *context, dump_buffer *buffer, const void *record, uint32_t bytes) {
+  ASSERT(bytes <= BUFFER_BYTES && buffer->chunk.bytes <= BUFFER_BYTES, "a record is larger than a buffer");
+  if (buffer->chunk.bytes + bytes > BUFFER_BYTES) flush(context, buffer);
+  memcpy(buffer->bytes + buffer->chunk.bytes, record, bytes);
+  buffer->chunk.bytes += bytes;
+}
+
+/* A chunk for each name: number, length, and the name padded with zeros. */
+static void put_name(dump_context *context, uint32_t tag, uint32_t number, const char *name) {
+  uint32_t head[2] = {number, name == NULL ? 0 : (uint32_t)strlen(name)}, padding = -head[1] & 7;
+  dump_chunk chunk = {tag, (uint32_t)sizeof head + head[1] + padding};
+  put(context, &chunk, sizeof chunk);
+  put(context, head, sizeof head);
+  put(context, name, head[1]);
+  put(context, zeros, padding);
+}
+
+static void put_names(dump_context *context) {
+  const cradle_heap *heap = context->heap;
+  for (uint32_t i = 0; i < heap->types.count; i++) put_name(context, DUMP_TYPES, i, heap->types.types[i].name);
+  const cradle_root_range *range = heap->mutator == NULL ? NULL : heap->mutator->ranges;
+  for (uint32_t i = 0; range != NULL; range = range->next, i++) put_name(context, DUMP_NAMES, i, range->name);
+}
+
+/* --- what the walk tells --- */
+
+static uint64_t position_of(const dump_context *context, uintptr_t address) {
+  const dump_header *header = &context->header;
+  if (heap_is_young(context->heap, address)) return header->old_words + (address - header->nursery_base) / 8;
+  return (address - header->old_base) / 8;
+}
+
+static void add_position(dump_context *context, dump_buffer *buffer, uint64_t position) {
+  uint32_t narrow = (uint32_t)position;
+  if (context->header.position_bytes == 4)
+    add(context, buffer, &narrow, sizeof narrow);
+  else
+    add(context, buffer, &position, sizeof position);
+}
+
+/* The object whose references have all been told. */
+static void end_object(dump_context *context) {
+  const cradle_object_info *info = &context->object;
+  if (info->object == NULL) return;
+  uint64_t position = position_of(context, address_of(info->object)), words = info->bytes / 8;
+  ASSERT(info->type < DUMP_YOUNG, "a type id reaches into the flags");
+  ASSERT(position + words <= context->header.words, "[dump.1] an object leads out of the dump");
+  ASSERT(context->count <= UINT32_MAX || context->header.position_bytes == 8, "[dump.1] a count does not fit");
+  uint32_t type = info->type | (info->is_young ? DUMP_YOUNG : 0) | (info->is_large ? DUMP_LARGE : 0);
+  dump_object narrow = {(uint32_t)position, type, (uint32_t)words, (uint32_t)context->count};
+  dump_wide_object wide = {position, words, context->count, type, 0};
+  if (context->header.position_bytes == 4)
+    add(context, &context->objects, &narrow, sizeof narrow);
+  else
+    add(context, &context->objects, &wide, sizeof wide);
+  context->totals.objects++;
+  context->totals.bytes += info->bytes;
+  context->totals.references += context->count;
+  context->count = 0;
+}
+
+static void tell_object(void *data, const cradle_object_info *info) {
+  dump_context *context = data;
+  end_object(context);
+  context->object = *info;
+}
+
+static void tell_root(dump_context *context, const cradle_word *slot, uint64_t position) {
+  cradle_referrer referrer = {.slot = slot};
+  uint32_t range;
+  crd_root_name(&context->names, &referrer, &range);
+  dump_root root = {position, referrer.index, (uint32_t)referrer.holder, range};
+  add(context, &context->roots, &root, sizeof root);
+  context->totals.roots++;
+}
+
+static void tell_slot(void *data, const cradle_word *holder, const cradle_word *slot, cradle_kind kind,
+                      uintptr_t address) {
+  dump_context *context = data;
+  (void)kind;
+  uint64_t position = position_of(context, address);
+  ASSERT(position < context->header.words, "[dump.1] a reference leads out of the dump");
+  ASSERT(holder == NULL || holder == context->object.object, "[dump.2] a slot is told after another object");
+  if (holder == NULL) {
+    tell_root(context, slot, position);
+  } else {
+    add_position(context, &context->references, position);
+    context->count++;
+  }
+}
+
+/* --- the whole --- */
+
+static dump_header header_of(const cradle_heap *heap, uint32_t position_bytes) {
+  dump_header header = {.version = DUMP_VERSION,
+                        .position_bytes = position_bytes,
+                        .old_base = heap->old.arenas.base,
+                        .nursery_base = address_of(heap->nursery.start),
+                        .old_words = heap->old.arenas.used_end * ARENA_BYTES / 8,
+                        .minor_collections = heap->stats.minor_collections,
+                        .major_collections = heap->stats.major_collections};
+  memcpy(header.magic, DUMP_MAGIC, sizeof header.magic);
+  header.words = header.old_words + nursery_filled(heap) / 8;
+  if (position_bytes == 0) header.position_bytes = header.words <= NARROW_WORDS ? 4 : 8;
+  return header;
+}
+
+static cradle_walk_result dump(dump_context *context) {
+  put(context, &context->header, sizeof context->header);
+  put_names(context);
+  cradle_walk_result result = crd_walk(context->heap, &context->walker);
+  end_object(context);
+  flush(context, &context->roots);
+  flush(context, &context->objects);
+  flush(context, &context->references);
+  dump_chunk end = {DUMP_END, sizeof context->totals};
+  put(context, &end, sizeof end);
+  put(context, &context->totals, sizeof context->totals);
+  return result;
+}
+
+bool crd_dump(cradle_heap *heap, uint32_t position_bytes, cradle_write_function write, void *data, crd_text *text) {
+  crd_walk_begin(heap, "cradle_heap_dump");
+  dump_context context = {.heap = heap,
+                          .walker = {.object = tell_object, .slot = tell_slot, .data = &context},
+                          .write = write,
+                          .data = data,
+                          .header = header_of(heap, position_bytes),
+                          .objects.chunk.tag = DUMP_OBJECTS,
+                          .references.chunk.tag = DUMP_REFERENCES,
+                          .roots.chunk.tag = DUMP_ROOTS,
+                          .names = crd_root_names_begin(heap, &context.walker)};
+  char *buffers = malloc(3 * BUFFER_BYTES);
+  cradle_walk_result result = CRADLE_WALK_NO_MEMORY;
+  if (buffers != NULL) {
+    context.objects.bytes = buffers;
+    context.references.bytes = buffers + BUFFER_BYTES;
+    context.roots.bytes = buffers + 2 * BUFFER_BYTES;
+    result = dump(&context);
+    free(buffers);
+  }
+  crd_walk_end(heap);
+  if (context.failed)
+    crd_text_format(text, "the dump could not be written");
+  else if (result == CRADLE_WALK_NO_MEMORY)
+    crd_text_format(text, "memory for the dump was refused");
+  return text->length == 0;
+}
+
+bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error) {
+  crd_text text = {.length = 0};
+  crd_dump(heap, 0, write, data, &text);
+  (void)crd_fail(error, "%s", text.buffer); /* empty after success */
+  return text.length == 0;
+}

@@ -1,0 +1,69 @@
+/* The heap dump's form; docs/heap-dump.md describes it. All numbers are little-endian.
+ *
+ *   [dump.1] A position is below the header's words. With positions of 4 bytes every one fits, and so does every count
+ *            of words and of references.
+ *   [dump.2] The references of an object follow those of the object before it, in the objects' order.
+ */
+#ifndef CRADLE_GC_INSTRUMENTS_DUMP_H
+#define CRADLE_GC_INSTRUMENTS_DUMP_H
+
+#include <cradle/inspect.h>
+
+#include "gc/base/text.h"
+
+#define DUMP_MAGIC "CRADLEHD"
+#define DUMP_VERSION 1
+#define DUMP_YOUNG (UINT32_C(1) << 24)
+#define DUMP_LARGE (UINT32_C(1) << 25)
+
+/* Four letters as the four bytes of a number. */
+#define DUMP_TAG(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define DUMP_TYPES DUMP_TAG('T', 'Y', 'P', 'E')
+#define DUMP_NAMES DUMP_TAG('N', 'A', 'M', 'E')
+#define DUMP_ROOTS DUMP_TAG('R', 'O', 'O', 'T')
+#define DUMP_OBJECTS DUMP_TAG('O', 'B', 'J', 'S')
+#define DUMP_REFERENCES DUMP_TAG('R', 'E', 'F', 'S')
+#define DUMP_END DUMP_TAG('E', 'N', 'D', ' ')
+
+typedef struct dump_header {
+  char magic[8];
+  uint32_t version;
+  uint32_t position_bytes;   /* 4 or 8 */
+  uint64_t old_base;         /* address of position 0 */
+  uint64_t nursery_base;     /* address of position old_words */
+  uint64_t old_words, words; /* positions are below words */
+  uint64_t minor_collections, major_collections;
+} dump_header;
+
+typedef struct dump_chunk {
+  uint32_t tag, bytes; /* of what follows, a multiple of 8 */
+} dump_chunk;
+
+typedef struct dump_root {
+  uint64_t position, index;
+  uint32_t holder; /* cradle_holder */
+  uint32_t name;   /* of a root range: its number in the names */
+} dump_root;
+
+typedef struct dump_object {
+  uint32_t position, type_and_flags, words, references;
+} dump_object;
+
+typedef struct dump_wide_object {
+  uint64_t position, words, references;
+  uint32_t type_and_flags, reserved;
+} dump_wide_object;
+
+typedef struct dump_totals {
+  uint64_t objects, references, roots, bytes;
+} dump_totals;
+
+_Static_assert(sizeof(dump_header) == 64, "the file's header");
+_Static_assert(sizeof(dump_chunk) == 8 && sizeof(dump_root) == 24 && sizeof(dump_object) == 16 &&
+                   sizeof(dump_wide_object) == 32 && sizeof(dump_totals) == 32,
+               "the file's records");
+
+/* Writes the dump with positions of so many bytes, 0: as few as do; text gets what went wrong. */
+bool crd_dump(cradle_heap *heap, uint32_t position_bytes, cradle_write_function write, void *data, crd_text *text);
+
+#endif

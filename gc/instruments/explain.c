@@ -1,0 +1,109 @@
+#include "gc/instruments/explain.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <cradle/heap.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/text.h"
+#include "gc/heap.h"
+#include "gc/instruments/closed_runs.h"
+#include "gc/instruments/quarantine.h"
+#include "gc/object/poison.h"
+#include "gc/old/arena.h"
+
+static const struct {
+  uint64_t poison;
+  const char *cause;
+} poisons[] = {
+    {POISON_SWEPT, "an old object that died and was swept"},
+    {POISON_NURSERY, "a nursery object that moved or died, or a new object's slot that was never written"},
+    {POISON_UNUSED, "a new object's slot that was never written, or nursery memory that was never handed out"},
+    {POISON_COMPACTED, "an old object that a compacting collection moved"},
+};
+
+/* Pointers into an object are a little above the word that was taken for its address. */
+#define POISON_REACH 4096
+
+const char *crd_poison_cause(uint64_t word) {
+  for (size_t i = 0; i < sizeof poisons / sizeof *poisons; i++)
+    if (word - poisons[i].poison < POISON_REACH) return poisons[i].cause;
+  return NULL;
+}
+
+static void add_stale(crd_text *text, const cradle_heap *heap, uint32_t type) {
+  const char *name = type < heap->types.count ? heap->types.types[type].name : NULL;
+  if (name != NULL)
+    crd_text_format(text, "stale reference to a %s", name);
+  else
+    crd_text_format(text, "stale reference to a type %u", type);
+}
+
+/* From the object's first byte on, in words. */
+static uint64_t words_into(uintptr_t object, uintptr_t address) {
+  ASSERT(object <= address, "an address lies before the object that it is said to be in");
+  return (address - object) / sizeof(cradle_word);
+}
+
+static void add_quarantined(crd_text *text, const cradle_heap *heap, const crd_quarantined *found, uintptr_t address) {
+  add_stale(text, heap, found->type);
+  crd_text_format(text, " (object at %p, %s minor collection %" PRIu64, (const void *)found->object,
+                  found->moved_to != 0 ? "moved by" : "died in", found->collection);
+  if (found->moved_to != 0) crd_text_format(text, " to %#" PRIxPTR, found->moved_to);
+  crd_text_format(text, "), at its word %" PRIu64, words_into(address_of(found->object), address));
+}
+
+static void add_closed(crd_text *text, const cradle_heap *heap, const crd_closed_run *run, uintptr_t address) {
+  uintptr_t object = arenas_page_address(&heap->old.arenas, run->object.page);
+  add_stale(text, heap, run->object.type);
+  crd_text_format(text, " (large object at %#" PRIxPTR ", %s minor collection %" PRIu64 "), at its word %" PRIu64,
+                  object, run->object.swept ? "died; swept after" : "died in", run->object.collection,
+                  words_into(object, address));
+}
+
+/* --- what each part of the heap knows; false: nothing --- */
+
+static bool explain_poison(crd_text *text, uintptr_t address) {
+  const char *cause = crd_poison_cause(address);
+  if (cause == NULL) return false;
+  crd_text_format(text, "poison %#" PRIxPTR " was used as a reference: it was read from %s", address, cause);
+  return true;
+}
+
+static bool explain_old(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
+  const crd_closed_run *closed = crd_closed_runs_at(&heap->old.arenas, address);
+  if (closed != NULL) {
+    *collection = closed->object.collection;
+    add_closed(text, heap, closed, address);
+    return true;
+  }
+  if (!arenas_contain(&heap->old.arenas, address) || arenas_are_committed(&heap->old.arenas, address)) return false;
+  crd_text_format(text, "stale reference into the old generation, where no memory is: all that was there, if anything "
+                        "was, has moved or died");
+  return true;
+}
+
+static bool explain_young(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
+  crd_quarantined found;
+  if (!crd_quarantine_find(heap, address, &found)) return false;
+  *collection = found.collection;
+  if (found.object != NULL)
+    add_quarantined(text, heap, &found, address);
+  else
+    crd_text_format(text,
+                    "stale reference into the nursery that minor collection %" PRIu64 " emptied, where no object was",
+                    found.collection);
+  return true;
+}
+
+bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation) {
+  crd_text text = {.length = 0};
+  uintptr_t where = address_of(address);
+  explanation->collection = 0;
+  bool known = explain_poison(&text, where) || explain_old(&text, heap, where, &explanation->collection) ||
+               explain_young(&text, heap, where, &explanation->collection);
+  memcpy(explanation->text, text.buffer, sizeof explanation->text);
+  return known;
+}

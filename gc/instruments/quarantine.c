@@ -1,0 +1,192 @@
+#include "gc/instruments/quarantine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gc/base/address.h"
+#include "gc/base/bits.h"
+#include "gc/base/check.h"
+#include "gc/base/sanitizers.h"
+#include "gc/event.h"
+#include "gc/heap.h"
+#include "gc/object/header.h"
+#include "gc/object/poison.h"
+#include "gc/object/type_table.h"
+#include "gc/old/arena.h"
+#include "gc/old/span.h"
+#include "gc/platform/pages.h"
+#include "gc/young/nursery.h"
+
+static size_t page_of(const crd_quarantine *quarantine, uintptr_t address) {
+  ASSERT(address - address_of(quarantine->base) <= quarantine->bytes, "[quarantine.1] an address outside of the ring");
+  return (address - address_of(quarantine->base)) / quarantine->page_bytes;
+}
+
+static char *page_end(const crd_quarantine *quarantine, char *address) {
+  size_t offset = (size_t)(address - quarantine->base) + quarantine->page_bytes - 1;
+  return quarantine->base + offset / quarantine->page_bytes * quarantine->page_bytes;
+}
+
+/* --- opening and closing pages --- */
+
+/* Makes [from, to) ready to be handed out. */
+static bool open_pages(crd_quarantine *quarantine, char *from, char *to) {
+  if (from >= to) return true;
+  if (!crd_pages_protect(from, (size_t)(to - from), true)) return false;
+  sanitize_used(from, (size_t)(to - from));
+  memset(quarantine->closed_by + page_of(quarantine, address_of(from)), 0,
+         (size_t)(to - from) / quarantine->page_bytes * 8);
+  memset(quarantine->starts + (from - quarantine->base) / 512, 0, (size_t)(to - from) / 64);
+  poison_words(words_of(from), (size_t)(to - from) / sizeof(cradle_word), POISON_UNUSED);
+  sanitize_unused(from, (size_t)(to - from));
+  return true;
+}
+
+/* Where the object is now whose place in the nursery begins with this header, or NULL when it is none. */
+static const cradle_word *object_now(const cradle_heap *heap, const cradle_word *object) {
+  const cradle_word *now = object;
+  if (header_is_forwarded(object[0])) {
+    uintptr_t copy = header_forwarded_to(object[0]);
+    if (!crd_old_is_object(&heap->old, copy)) return NULL; /* poison, say */
+    now = object_at(copy);
+  }
+  return header_type(now[0]) < heap->types.count ? now : NULL;
+}
+
+/* Notes where the objects in [from, to) start. Words that are no header were reserved and not carved, or are the rest
+ * of an array that became shorter; a walk that a wrong size or such a word leads astray ends, and reads nothing
+ * beyond. */
+static void note_starts(const cradle_heap *heap, cradle_word *from, cradle_word *to) {
+  const crd_quarantine *quarantine = &heap->quarantine;
+  size_t bytes;
+  for (cradle_word *object = from; object < to; object += bytes / 8) {
+    const cradle_word *now = object_now(heap, object);
+    bytes = 8;
+    if (now == NULL) continue;
+    const crd_type *type = heap_type(heap, now[0]);
+    size_t room = (size_t)(to - object) * 8;
+    bytes = type->size <= room ? type_object_bytes(type, now) : 0;
+    if (bytes == 0 || bytes > room) return;
+    size_t word = (size_t)(object - words_of(quarantine->base));
+    bitmap_set(quarantine->starts, word);
+    if (now != object) object[1] = header_type(now[0]);
+  }
+}
+
+static void close_pages(cradle_heap *heap, char *from, char *filled) {
+  crd_quarantine *quarantine = &heap->quarantine;
+  char *to = page_end(quarantine, filled);
+  sanitize_known(from, (size_t)(filled - from));
+  note_starts(heap, words_of(from), words_of(filled));
+  for (size_t page = page_of(quarantine, address_of(from)); page < page_of(quarantine, address_of(to)); page++) {
+    ASSERT(quarantine->closed_by[page] == 0, "[quarantine.1] a page is closed twice");
+    quarantine->closed_by[page] = heap->stats.minor_collections + 1; /* which is not counted yet */
+  }
+  sanitize_unused(from, (size_t)(to - from));
+  if (!crd_pages_protect(from, (size_t)(to - from), false) && !quarantine->refused) {
+    quarantine->refused = true;
+    crd_event_note(heap, "quarantine: the system refuses to protect pages; what moved stays accessible", 0, 0);
+  }
+}
+
+/* --- the ring --- */
+
+char *crd_quarantine_init(cradle_heap *heap, size_t window) {
+  crd_quarantine *quarantine = &heap->quarantine;
+  size_t page = heap->hardware.page_bytes, count;
+  window = align_up(window, page);
+  if (__builtin_mul_overflow(window, heap->options.quarantine + 2, &count) || count > CRADLE_QUARANTINE_MAX_BYTES)
+    return NULL;
+  char *base = crd_pages_reserve(count, page < ARENA_BYTES ? ARENA_BYTES : page, NULL);
+  if (base == NULL) return NULL;
+  *quarantine = (crd_quarantine){.base = base, .bytes = count, .page_bytes = page};
+  crd_pages_advise_huge(base, count, false);
+  quarantine->starts = calloc(count / 512, sizeof *quarantine->starts);
+  quarantine->closed_by = calloc(count / page, sizeof *quarantine->closed_by);
+  if (quarantine->starts == NULL || quarantine->closed_by == NULL || !crd_pages_commit(base, count) ||
+      !open_pages(quarantine, base, base + window)) {
+    crd_quarantine_fini(heap);
+    return NULL;
+  }
+  crd_pages_name(base, count, NURSERY_NAME);
+  return base;
+}
+
+void crd_quarantine_fini(cradle_heap *heap) {
+  crd_quarantine *quarantine = &heap->quarantine;
+  free(quarantine->starts);
+  free(quarantine->closed_by);
+  sanitize_used(quarantine->base, quarantine->bytes);
+  crd_pages_unreserve(quarantine->base, quarantine->bytes);
+  quarantine->base = NULL;
+}
+
+bool crd_quarantine_advance(cradle_heap *heap, char *filled) {
+  crd_quarantine *quarantine = &heap->quarantine;
+  size_t window = heap->nursery.reserved_bytes;
+  char *from = heap->nursery.start, *next = page_end(quarantine, filled), *clean = from + window;
+  ASSERT(filled > from && filled <= clean, "[quarantine.1] what was filled is not in the window");
+  ASSERT(page_end(quarantine, from) == from, "[quarantine.1] the window begins inside a page");
+  if ((size_t)(quarantine->base + quarantine->bytes - next) < window) next = clean = quarantine->base;
+  if (!open_pages(quarantine, clean, next + window)) {
+    crd_event_note(heap, "quarantine: the system refuses to open pages; the nursery stays where it is", 0, 0);
+    return false;
+  }
+  close_pages(heap, from, filled);
+  heap->nursery.start = next;
+  return true;
+}
+
+/* --- what an address was --- */
+
+/* The start of the object that an address on a closed page lies in, or NULL. */
+static cradle_word *object_around(const crd_quarantine *quarantine, uintptr_t address) {
+  size_t word = (address - address_of(quarantine->base)) / 8;
+  size_t at = word / 64;
+  uint64_t bits = quarantine->starts[at] & (~UINT64_C(0) >> (63 - word % 64));
+  while (bits == 0 && at > 0) bits = quarantine->starts[--at];
+  if (bits == 0) return NULL;
+  return words_of(quarantine->base) + at * 64 + (63 - (size_t)__builtin_clzll(bits));
+}
+
+static void open_for_reading(const crd_quarantine *quarantine, const cradle_word *object, bool accessible) {
+  char *page = quarantine->base + page_of(quarantine, address_of(object)) * quarantine->page_bytes;
+  size_t bytes = quarantine->page_bytes;
+  if (address_of(object + 2) > address_of(page + bytes)) bytes *= 2; /* the second word lies on the next page */
+  if (accessible) sanitize_known(page, bytes);
+  (void)crd_pages_protect(page, bytes, accessible);
+  if (!accessible) sanitize_unused(page, bytes);
+}
+
+bool crd_quarantine_find(const cradle_heap *heap, uintptr_t address, crd_quarantined *found) {
+  const crd_quarantine *quarantine = &heap->quarantine;
+  *found = (crd_quarantined){.object = NULL};
+  if (quarantine->base == NULL || address - address_of(quarantine->base) >= quarantine->bytes) return false;
+  found->collection = quarantine->closed_by[page_of(quarantine, address)];
+  if (found->collection == 0) return false;
+  cradle_word *object = object_around(quarantine, address);
+  if (object == NULL || quarantine->closed_by[page_of(quarantine, address_of(object))] != found->collection)
+    return true;
+  found->object = object;
+  open_for_reading(quarantine, object, true);
+  found->moved_to = header_is_forwarded(object[0]) ? header_forwarded_to(object[0]) : 0;
+  found->type = header_type(found->moved_to != 0 ? object[1] : object[0]);
+  open_for_reading(quarantine, object, false);
+  return true;
+}
+
+/* --- check --- */
+
+const char *crd_quarantine_check(const cradle_heap *heap) {
+  const crd_quarantine *quarantine = &heap->quarantine;
+  if (!quarantine_is_on(heap)) return NULL;
+  uintptr_t start = address_of(heap->nursery.start), window = heap->nursery.reserved_bytes;
+  uintptr_t offset = start - address_of(quarantine->base);
+  if (offset > quarantine->bytes || window > quarantine->bytes - offset || offset % quarantine->page_bytes != 0)
+    return "the nursery is not a window of the quarantine's pages [quarantine.1]";
+  for (size_t page = page_of(quarantine, start); page < page_of(quarantine, start + window); page++)
+    if (quarantine->closed_by[page] != 0) return "a page of the nursery is closed [quarantine.1]";
+  for (size_t i = offset / 512; i < (offset + window) / 512; i++)
+    if (quarantine->starts[i] != 0) return "an object is noted on a page that is not closed [quarantine.3]";
+  return NULL;
+}

@@ -1,0 +1,141 @@
+#include "gc/instruments/referrers.h"
+
+#include <cradle/inspect.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/heap.h"
+#include "gc/instruments/describe.h"
+#include "gc/instruments/walk.h"
+#include "gc/object/header.h"
+
+static const char *name_of(cradle_holder holder) {
+  switch (holder) {
+  case CRADLE_HOLDER_OBJECT: return "object";
+  case CRADLE_HOLDER_SHADOW_STACK: return "shadow stack";
+  case CRADLE_HOLDER_SCOPED_ROOT: return "scoped root";
+  case CRADLE_HOLDER_ROOT_RANGE: return "root range";
+  case CRADLE_HOLDER_GLOBAL_ROOT: return "global root";
+  case CRADLE_HOLDER_OTHER_ROOT: return "other root";
+  case CRADLE_HOLDER_HANDLE: return "handle";
+  case CRADLE_HOLDER_PIN: return "pin";
+  case CRADLE_HOLDER_PREBUILT: return "prebuilt object";
+  case CRADLE_HOLDER_FINALIZER_QUEUE: return "finalizer queue";
+  }
+  return "unknown holder";
+}
+
+crd_root_names crd_root_names_begin(const cradle_heap *heap, const crd_walker *walker) {
+  return (crd_root_names){
+      .heap = heap, .walker = walker, .scope = heap->mutator == NULL ? NULL : heap->mutator->public.scoped_roots};
+}
+
+static void set_root(cradle_referrer *referrer, cradle_holder holder, uint64_t index) {
+  referrer->holder = holder;
+  referrer->name = name_of(holder);
+  referrer->index = index;
+}
+
+static void name_object(const cradle_heap *heap, cradle_holder kind, const cradle_word *holder,
+                        cradle_referrer *referrer) {
+  const cradle_word *slot = referrer->slot;
+  referrer->object = crd_object_info(heap, holder);
+  bool inside = slot > holder && slot < holder + referrer->object.bytes / 8;
+  set_root(referrer, kind, inside ? (uint64_t)(slot - holder) : CRADLE_INDEX_OUTSIDE);
+}
+
+/* Moves on to the scoped root that the slot is; when it is none, they are over. */
+static bool is_next_scope(crd_root_names *names, const void *slot) {
+  while (names->scope != NULL && names->scope->address != slot) {
+    names->scope = names->scope->previous;
+    names->scopes++;
+  }
+  return names->scope != NULL;
+}
+
+static bool is_next_global(crd_root_names *names, const void *slot) {
+  const cradle_heap *heap = names->heap;
+  while (names->global < heap->global_count && (const void *)heap->globals[names->global].address != slot)
+    names->global++;
+  return names->global < heap->global_count;
+}
+
+static bool is_in_range(const cradle_root_range *range, const void *slot) {
+  return address_of(slot) >= address_of(*range->base) && address_of(slot) < address_of(*range->top);
+}
+
+static bool name_mutator_root(crd_root_names *names, cradle_referrer *referrer, uint32_t *number) {
+  const crd_mutator *mutator = names->heap->mutator;
+  const cradle_word *slot = referrer->slot;
+  if (slot >= mutator->public.shadow_base && slot < mutator->public.shadow_top) {
+    set_root(referrer, CRADLE_HOLDER_SHADOW_STACK, (uint64_t)(slot - mutator->public.shadow_base));
+    return true;
+  }
+  if (is_next_scope(names, slot)) {
+    set_root(referrer, CRADLE_HOLDER_SCOPED_ROOT, names->scopes);
+    return true;
+  }
+  for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next, ++*number) {
+    if (!is_in_range(range, slot)) continue;
+    set_root(referrer, CRADLE_HOLDER_ROOT_RANGE, (uint64_t)(slot - words_of(*range->base)));
+    if (range->name != NULL) referrer->name = range->name;
+    return true;
+  }
+  *number = 0;
+  return false;
+}
+
+void crd_root_name(crd_root_names *names, cradle_referrer *referrer, uint32_t *range) {
+  const crd_walker *walker = names->walker;
+  ASSERT(referrer->slot != NULL, "a root without a slot");
+  ASSERT(walker->root != CRADLE_HOLDER_PREBUILT || walker->prebuilt != NULL, "the walker does not say which object");
+  *range = 0;
+  if (walker->root == CRADLE_HOLDER_PREBUILT) {
+    name_object(names->heap, walker->root, walker->prebuilt, referrer);
+    return;
+  }
+  if (walker->root != CRADLE_HOLDER_OBJECT) {
+    set_root(referrer, walker->root, walker->index);
+    return;
+  }
+  if (names->heap->mutator != NULL && name_mutator_root(names, referrer, range)) return;
+  if (is_next_global(names, referrer->slot))
+    set_root(referrer, CRADLE_HOLDER_GLOBAL_ROOT, names->global);
+  else
+    set_root(referrer, CRADLE_HOLDER_OTHER_ROOT, names->others++);
+}
+
+typedef struct referrer_context {
+  crd_walker walker;
+  crd_root_names names;
+  uintptr_t wanted;
+  cradle_referrer_function function;
+  void *data;
+} referrer_context;
+
+static void each_referrer(void *data, const cradle_word *holder, const cradle_word *slot, cradle_kind kind,
+                          uintptr_t address) {
+  referrer_context *context = data;
+  ASSERT(!context->walker.stopped, "a slot is told after the walk was stopped");
+  if (address != context->wanted) return;
+  cradle_referrer referrer = {.kind = kind, .slot = slot};
+  uint32_t range;
+  if (holder != NULL)
+    name_object(context->names.heap, CRADLE_HOLDER_OBJECT, holder, &referrer);
+  else
+    crd_root_name(&context->names, &referrer, &range);
+  if (!context->function(context->data, &referrer)) context->walker.stopped = true;
+}
+
+cradle_walk_result cradle_referrers(cradle_heap *heap, const void *object, cradle_referrer_function function,
+                                    void *data) {
+  crd_walk_begin(heap, "cradle_referrers");
+  referrer_context context = {.walker = {.slot = each_referrer, .data = &context},
+                              .names = crd_root_names_begin(heap, &context.walker),
+                              .wanted = address_of(object),
+                              .function = function,
+                              .data = data};
+  cradle_walk_result result = crd_walk(heap, &context.walker);
+  crd_walk_end(heap);
+  return result;
+}

@@ -1,0 +1,149 @@
+#include "gc/instruments/sample.h"
+
+#include <stdlib.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/grow.h"
+#include "gc/base/probes.h"
+#include "gc/base/random.h"
+#include "gc/heap.h"
+#include "gc/object/header.h"
+#include "gc/old/arena.h"
+#include "gc/state.h"
+#include "gc/young/nursery.h"
+
+/* --- the points --- */
+
+/* A word of a stretch, as bytes from its start. */
+static uint64_t next_offset(crd_sampling *sampling) {
+  return random_next(&sampling->random) % (sampling->interval / 8) * 8;
+}
+
+/* Given the distance to the next point, counts the points in so many bytes from here, and moves the distance on to the
+ * first point behind them. A long run passes most of its stretches at once: each holds one point wherever that lies. */
+static uint64_t points_in(crd_sampling *sampling, uint64_t *distance, uint64_t bytes) {
+  uint64_t points = 0, interval = sampling->interval;
+  if (bytes > *distance && (bytes - *distance) / interval > 2) {
+    points = (bytes - *distance) / interval - 1;
+    *distance += points * interval;
+  }
+  while (*distance < bytes) {
+    uint64_t offset = next_offset(sampling);
+    points++;
+    *distance += sampling->stretch_end + offset;
+    sampling->stretch_end = interval - offset;
+  }
+  *distance -= bytes;
+  ASSERT(sampling->stretch_end >= 8 && sampling->stretch_end <= interval, "a point lies outside of its stretch");
+  return points;
+}
+
+void crd_sampling_init(cradle_heap *heap) {
+  crd_sampling *sampling = &heap->sampling;
+  sampling->point = UINTPTR_MAX;
+  if (heap->options.sampler.sampled == NULL) return;
+  sampling->interval = (heap->options.sampler.interval_bytes + 7) & ~(uint64_t)7;
+  sampling->random = heap->options.sampler.seed;
+  uint64_t offset = next_offset(sampling);
+  sampling->point = address_of(heap->nursery.start) + offset;
+  sampling->stretch_end = sampling->interval - offset;
+}
+
+void crd_sampling_fini(cradle_heap *heap) {
+  free(heap->sampling.open);
+}
+
+void crd_sample_rewind(crd_sampling *sampling, size_t bytes) {
+  if (sampling->interval != 0) sampling->point -= bytes;
+}
+
+/* --- samples --- */
+
+static bool keep_open(crd_sampling *sampling, const cradle_sample *sample) {
+  if (!GROW(sampling->open, sampling->open_count, sampling->open_capacity)) return false;
+  sampling->open[sampling->open_count++] = *sample;
+  return true;
+}
+
+static void settle(const cradle_heap *heap, const cradle_sample *sample, cradle_fate fate) {
+  const cradle_sampler *sampler = &heap->options.sampler;
+  if (sampler->settled != NULL) sampler->settled(sampler->data, sample, fate);
+}
+
+/* The callbacks run with the state set and top lowered, so that an allocation of theirs is refused. */
+static void take(cradle_mutator *mutator, cradle_sample *sample) {
+  cradle_heap *heap = mutator->heap;
+  const cradle_sampler *sampler = &heap->options.sampler;
+  PROBE3(sample, heap, sample->type, sample->weight_bytes);
+  crd_state before = crd_state_enter(heap, HEAP_SAMPLING);
+  sample->tag = sampler->sampled(sampler->data, mutator, sample);
+  if (sample->type == CRADLE_TYPE_ID_END || !keep_open(&heap->sampling, sample))
+    settle(heap, sample, CRADLE_FATE_UNKNOWN);
+  crd_state_leave(heap, before);
+}
+
+void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_t bytes) {
+  cradle_heap *heap = mutator->heap;
+  crd_sampling *sampling = &heap->sampling;
+  bool young = heap_is_young(heap, address_of(object));
+  uintptr_t from = young ? address_of(object) : address_of(mutator->free);
+  ASSERT(from <= sampling->point, "[sample.1] an object was allocated over the point, and nobody saw it");
+  uint64_t distance = sampling->point - from;
+  uint64_t points = points_in(sampling, &distance, bytes);
+  sampling->point = address_of(mutator->free) + distance;
+  if (points != 0) {
+    cradle_sample sample = {.object = object,
+                            .type_name = type < heap->types.count ? heap->types.types[type].name : NULL,
+                            .bytes = bytes,
+                            .weight_bytes = points * sampling->interval,
+                            .type = type,
+                            .is_large = !young};
+    take(mutator, &sample);
+  }
+  crd_nursery_set_top(heap);
+}
+
+/* --- fates --- */
+
+/* A large object stays where it is, as one does that was allocated pinned, and its page tells: that of one that died is
+ * free. */
+static bool survived(const cradle_heap *heap, const cradle_sample *sample) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  uintptr_t address = address_of(sample->object);
+  if (!sample->is_large) return header_is_forwarded(object_at(address)[0]);
+  return arenas_page(arenas, arenas_page_number(arenas, address))->state != PAGE_FREE;
+}
+
+void crd_sample_settle(cradle_heap *heap) {
+  crd_sampling *sampling = &heap->sampling;
+  ASSERT(heap->state == HEAP_COLLECTING, "[sample.3] fates are told while the objects may still be used");
+  for (size_t i = 0; i < sampling->open_count; i++) {
+    const cradle_sample *sample = &sampling->open[i];
+    settle(heap, sample, survived(heap, sample) ? CRADLE_FATE_SURVIVED : CRADLE_FATE_DIED);
+  }
+  sampling->open_count = 0;
+}
+
+/* --- check --- */
+
+static bool is_open_for(const cradle_heap *heap, const cradle_sample *sample) {
+  uintptr_t address = address_of(sample->object);
+  if (!sample->is_large) return address - address_of(heap->nursery.start) < nursery_filled(heap);
+  return arenas_contain(&heap->old.arenas, address) && survived(heap, sample);
+}
+
+/* Another thread may lower top to NULL at any moment. */
+const char *crd_sampling_check(const cradle_heap *heap) {
+  const crd_sampling *sampling = &heap->sampling;
+  if (sampling->interval == 0 && sampling->point != UINTPTR_MAX)
+    return "there is a sample point without a sampler [sample.1]";
+  if (heap->mutator == NULL) return NULL;
+  const cradle_mutator *m = &heap->mutator->public;
+  if (address_of(m->free) > sampling->point) return "an object passed the sample point unseen [sample.1]";
+  if (address_of(__atomic_load_n(&m->top, __ATOMIC_RELAXED)) > sampling->point)
+    return "top is above the sample point [sample.2]";
+  for (size_t i = 0; i < sampling->open_count; i++)
+    if (!is_open_for(heap, &sampling->open[i])) return "a sample is open, but its object is not new [sample.3]";
+  return NULL;
+}

@@ -1,0 +1,67 @@
+#include "gc/instruments/stress.h"
+
+#include <inttypes.h>
+
+#include "gc/base/check.h"
+#include "gc/base/random.h"
+#include "gc/event.h"
+#include "gc/heap.h"
+#include "gc/misuse.h"
+
+static void wind_up(cradle_heap *heap) {
+  uint64_t period = heap->options.stress_period, distances = period > UINT64_MAX / 2 ? UINT64_MAX : 2 * period - 1;
+  heap->stress.countdown = heap->options.stress_seed == 0 ? period : 1 + random_next(&heap->stress.random) % distances;
+  ASSERT(heap->stress.countdown >= 1, "[stress.1] there is no next point");
+}
+
+void crd_stress_init(cradle_heap *heap) {
+  if (!stress_is_on(heap)) return;
+  heap->stress.random = heap->options.stress_seed;
+  wind_up(heap);
+}
+
+static bool is_chosen(const cradle_heap *heap, uint64_t number) {
+  const cradle_options *options = &heap->options;
+  return number >= options->stress_first && (options->stress_last == 0 || number <= options->stress_last);
+}
+
+/* What this collection is to be. */
+static crd_stress_demand demand(cradle_heap *heap) {
+  crd_stress *stress = &heap->stress;
+  uint64_t number = ++stress->number;
+  wind_up(heap);
+  if (!is_chosen(heap, number)) return STRESS_NOTHING;
+  stress->collections++;
+  bool full = heap->options.stress_major != 0 && number % heap->options.stress_major == 0 && heap->majors_disabled == 0;
+  stress->majors += full;
+  ASSERT(stress->majors <= stress->collections && stress->collections <= number, "[stress.2] a collection is lost");
+  return full ? STRESS_COLLECT_FULL : STRESS_COLLECT;
+}
+
+crd_stress_demand crd_stress_point(cradle_heap *heap, cradle_stress place) {
+  cradle_stress at = heap->options.stress_at;
+  ASSERT(stress_is_on(heap), "a point of a heap without stress");
+  ASSERT(place != CRADLE_STRESS_ANYWHERE, "a point lies at one place");
+  ASSERT(heap->stress.countdown >= 1, "[stress.1] the last collection did not say when the next one is due");
+  if ((at != CRADLE_STRESS_ANYWHERE && at != place) || --heap->stress.countdown != 0) return STRESS_NOTHING;
+  return demand(heap);
+}
+
+/* Only a run that was free to collect everywhere is judged, once, and only of a heap that was used. What moved nothing
+ * had no live object where it collected, or came to no point where it would have: most often its points lie where the
+ * program does no work. */
+void crd_stress_judge(cradle_heap *heap) {
+  const crd_stress *stress = &heap->stress;
+  const cradle_statistics *stats = &heap->stats;
+  bool bounded = heap->options.stress_first > 1 || heap->options.stress_last != 0;
+  if (!stress_is_on(heap) || stats->allocated_bytes == 0 || stress->judged) return;
+  heap->stress.judged = true;
+  if (stress->number < heap->options.stress_first)
+    crd_event_note(heap, "stress: the run ends before the collection that stress_first says", stress->number,
+                   heap->options.stress_first);
+  if (bounded || stats->moved_objects != 0 || stats->moved_old_objects != 0) return;
+  crd_misuse(heap,
+             "stress: the run proves nothing, its %" PRIu64 " collections, %" PRIu64 " of them full, moved %" PRIu64
+             " young and %" PRIu64 " old objects",
+             stress->collections, stress->majors, stats->moved_objects, stats->moved_old_objects);
+}

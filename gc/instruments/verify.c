@@ -1,0 +1,87 @@
+#include "gc/instruments/verify.h"
+
+#include <cradle/heap.h>
+
+#include "gc/base/check.h"
+#include "gc/base/text.h"
+#include "gc/base/word_stack.h"
+#include "gc/death/registry.h"
+#include "gc/event.h"
+#include "gc/heap.h"
+#include "gc/instruments/sorted_words.h"
+#include "gc/instruments/verification.h"
+#include "gc/instruments/verify_bounds.h"
+#include "gc/instruments/verify_objects.h"
+#include "gc/instruments/verify_tables.h"
+#include "gc/instruments/young_set.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/state.h"
+
+/* false: memory was refused. */
+static bool prepare(crd_verification *verification) {
+  const cradle_heap *heap = verification->heap;
+  verify_sets *sets = &verification->sets;
+  crd_word_stack fresh = crd_registry_fresh(heap);
+  return young_set_init(&verification->young.seen, heap) &&
+         sorted_words_init(&sets->recorded, &heap->recorded, false) &&
+         sorted_words_init(&sets->remembered, &heap->remembered, false) &&
+         sorted_words_init(&sets->grey, &heap->mark_stack, true) && sorted_words_init(&sets->registered, &fresh, false);
+}
+
+static void forget(crd_verification *verification) {
+  verify_sets *sets = &verification->sets;
+  young_set_fini(&verification->young.seen);
+  sorted_words_fini(&sets->recorded);
+  sorted_words_fini(&sets->remembered);
+  sorted_words_fini(&sets->grey);
+  sorted_words_fini(&sets->registered);
+}
+
+static void verify_all(crd_verification *verification) {
+  crd_verify_spans(verification);
+  if (!verify_failed(verification)) crd_verify_objects(verification);
+  if (!verify_failed(verification)) crd_verify_tables(verification);
+}
+
+static void verify_prepared(crd_verification *verification) {
+  cradle_heap *heap = verification->heap;
+  verify_young *young = &verification->young;
+  crd_state before = crd_state_enter(heap, HEAP_VERIFYING);
+  ASSERT(heap->mutator == NULL || __atomic_load_n(&heap->mutator->public.top, __ATOMIC_RELAXED) == NULL,
+         "[state.1] the mutator may allocate while its heap is verified");
+  young->waiting = &heap->mark_stack;
+  young->waiting_base = heap->mark_stack.top;
+  verify_all(verification);
+  ASSERT(young->waiting->top >= young->waiting_base, "[verification.2] a verification takes from marking");
+  ASSERT(verify_failed(verification) || young->waiting->top == young->waiting_base,
+         "[verification.1] a young object was found and not looked into");
+  young->waiting->top = young->waiting_base; /* a fault leaves some */
+  crd_state_leave(heap, before);
+}
+
+bool crd_verify(cradle_heap *heap, crd_text *text) {
+  crd_verification verification = {.heap = heap, .text = text};
+  ASSERT(heap->state == HEAP_MUTATING, "a heap is verified in the middle of what it does");
+  ASSERT(text->length == 0, "[verification.1] a verification begins with a fault");
+  crd_verify_bounds(&verification);
+  if (verify_failed(&verification)) return false;
+  bool prepared = prepare(&verification);
+  if (prepared) verify_prepared(&verification);
+  forget(&verification);
+  if (!prepared)
+    crd_event_note(heap, "the heap was not verified: no memory for it", nursery_filled(heap) / 64, 0);
+  else if (verification.young.incomplete)
+    crd_event_note(heap, "the heap was verified in part: no memory for all of it", 0, 0);
+  return !verify_failed(&verification);
+}
+
+bool cradle_heap_verify(cradle_heap *heap, cradle_error *error) {
+  crd_text text = {.length = 0};
+  heap_check(heap, "cradle_heap_verify");
+  if (crd_verify(heap, &text)) {
+    if (error != NULL) error->message[0] = '\0';
+    return true;
+  }
+  return crd_fail(error, "%s", text.buffer);
+}

@@ -1,0 +1,93 @@
+#include "gc/instruments/verify_bounds.h"
+
+#include "gc/base/address.h"
+#include "gc/base/word_stack.h"
+#include "gc/heap.h"
+#include "gc/instruments/quarantine.h"
+#include "gc/instruments/sample.h"
+#include "gc/instruments/verification.h"
+#include "gc/instruments/verify_words.h"
+#include "gc/old/arena.h"
+#include "gc/old/major.h"
+#include "gc/old/size_class.h"
+#include "gc/old/span.h"
+#include "gc/young/nursery.h"
+
+/* Each check returns NULL, or what is wrong. */
+
+static bool has_order(const crd_word_stack *stack) {
+  return stack->base <= stack->top && stack->top <= stack->limit && stack->limit <= stack->end;
+}
+
+static const char *check_stacks(const cradle_heap *heap) {
+  if (!has_order(&heap->remembered)) return "the remembered set's bounds are out of order [word_stack.1]";
+  if (!has_order(&heap->recorded)) return "the bounds of the recorded slots are out of order [word_stack.1]";
+  if (!has_order(&heap->mark_stack)) return "the mark stack's bounds are out of order [word_stack.1]";
+  bool traces = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING;
+  if (!traces && !word_stack_is_empty(&heap->mark_stack)) return "the mark stack holds objects while nothing marks";
+  return NULL;
+}
+
+static const char *check_nursery(const cradle_heap *heap) {
+  const crd_nursery *nursery = &heap->nursery;
+  if (nursery->end < nursery->start || nursery->slack_end < nursery->end ||
+      (size_t)(nursery->slack_end - nursery->start) > nursery->committed_bytes)
+    return "the nursery's bounds are out of order [nursery.1]";
+  if (heap->mutator == NULL) return NULL;
+  const char *free = heap->mutator->public.free;
+  if (free < nursery->start || free > nursery->slack_end) return "free lies outside of the nursery [nursery.1]";
+  return address_of(free) % 8 == 0 ? NULL : "free is not aligned";
+}
+
+/* What slack_end promises can be promoted. */
+static const char *check_reserve(const cradle_heap *heap) {
+  size_t bytes = (size_t)(heap->nursery.slack_end - heap->nursery.start);
+  if (heap->old.arenas.free_count < heap->old.reserve) return "arenas of the promotion reserve are not FREE [heap.2]";
+  if (bytes != 0 && crd_old_arenas_for(&heap->old, bytes) > heap->old.reserve)
+    return "the promotion reserve is too small for the nursery [nursery.2]";
+  return NULL;
+}
+
+/* Another thread may lower top to NULL at any moment. */
+static const char *check_mutator(const cradle_heap *heap) {
+  if (heap->mutator == NULL) return NULL;
+  const cradle_mutator *m = &heap->mutator->public;
+  if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->nursery.end) return "top is above the nursery's end";
+  if (m->shadow_top < m->shadow_base || m->shadow_top > m->shadow_limit)
+    return "the shadow stack's top lies outside of it [mutator.3]";
+  if (m->registered > m->registered_end) return "more objects are registered than there is room for";
+  return NULL;
+}
+
+static const char *check_allocator(const crd_old *old, const crd_allocator *allocator, const crd_size_class *class) {
+  if (allocator->span == PAGE_NONE)
+    return allocator->free == NULL && allocator->end == NULL ? NULL : "an allocator has a run, but no span [span.1]";
+  uintptr_t start = arenas_page_address(&old->arenas, allocator->span), free = address_of(allocator->free);
+  uintptr_t end = address_of(allocator->end), span_end = start + (size_t)class->objects * class->bytes;
+  if (start > free || free > end || end > span_end) return "an allocator's run lies outside of its span [span.1]";
+  if ((free - start) % class->bytes != 0 || (end - start) % class->bytes != 0)
+    return "an allocator's run begins or ends inside a place [span.1]";
+  return NULL;
+}
+
+static const char *check_allocators(const cradle_heap *heap) {
+  const crd_old *old = &heap->old;
+  bool marks = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING;
+  if (old->born_marked != marks) return "new old objects are marked while nothing marks, or the reverse [span.7]";
+  for (uint32_t i = 0; i < old->classes.count; i++) {
+    const char *fault = check_allocator(old, &old->allocators[i], &old->classes.of[i]);
+    if (fault != NULL) return fault;
+  }
+  return NULL;
+}
+
+void crd_verify_bounds(crd_verification *verification) {
+  const cradle_heap *heap = verification->heap;
+  static const char *(*const checks[])(const cradle_heap *) = {
+      check_stacks,     check_nursery,      check_reserve,       check_mutator,
+      check_allocators, crd_sampling_check, crd_quarantine_check};
+  for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+    const char *fault = checks[i](heap);
+    if (fault != NULL) crd_fault_at(verification, fault, 0);
+  }
+}

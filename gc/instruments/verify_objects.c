@@ -1,0 +1,369 @@
+#include "gc/instruments/verify_objects.h"
+
+#include <inttypes.h>
+
+#include "gc/base/address.h"
+#include "gc/base/address_map.h"
+#include "gc/base/check.h"
+#include "gc/base/text.h"
+#include "gc/base/word_stack.h"
+#include "gc/death/registry.h"
+#include "gc/death/weak_set.h"
+#include "gc/heap.h"
+#include "gc/instruments/explain.h"
+#include "gc/instruments/quarantine.h"
+#include "gc/instruments/sorted_words.h"
+#include "gc/instruments/verification.h"
+#include "gc/instruments/verify_words.h"
+#include "gc/instruments/young_set.h"
+#include "gc/misuse.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/object/value.h"
+#include "gc/object/visit.h"
+#include "gc/old/arena.h"
+#include "gc/old/major.h"
+#include "gc/old/span.h"
+#include "gc/old/span_walk.h"
+#include "gc/roots.h"
+#include "gc/tables/identity.h"
+#include "gc/tables/prebuilt.h"
+
+/* No object lies below: systems leave the first pages out, so that NULL and what is near it fault. */
+#define LOWEST_ADDRESS 4096
+/* None has these bits, but a number of floating point has. On 64-bit Arm the program may have tags of its own there. */
+#ifdef __aarch64__
+#define NO_ADDRESS_BITS UINT64_C(0)
+#else
+#define NO_ADDRESS_BITS (UINT64_C(0xff) << 56)
+#endif
+
+/* --- headers --- */
+
+/* A large array has both of its type's flags, and keeps them when it becomes shorter [heap.3]. */
+static bool has_array_flags_of(cradle_word header, const crd_type *type) {
+  uint64_t wanted = type_old_flags(type, SIZE_MAX);
+  return header_records_slots(header) == header_records_slots(wanted) &&
+         header_holds_values(header) == header_holds_values(wanted);
+}
+
+/* flags: those that may be set, which depends on where the object is [header.2]. */
+static bool is_possible_header(const cradle_heap *heap, cradle_word header, uint64_t flags) {
+  if (header_type(header) >= heap->types.count || (header_flags(header) & ~flags) != 0) return false;
+  const crd_type *type = heap_type(heap, header);
+  if (header_is_weak(header) && !(type->registers & REGISTERED_WEAKLY)) return false;
+  return !header_has(header, HEADER_ARRAY_FLAGS) || has_array_flags_of(header, type);
+}
+
+/* Whether an object of so many bytes can be in a place of so many. Arrays may have become shorter. */
+static bool is_possible_size(const cradle_heap *heap, const cradle_word *object, size_t bytes, size_t room) {
+  const crd_type *type = heap_type(heap, object[0]);
+  if (bytes == 0 || bytes > room) return false;
+  if (type->items != CRADLE_ITEMS_NONE || !arenas_contain(&heap->old.arenas, address_of(object))) return true;
+  return type->class_bytes != 0 ? type->class_bytes == room : room - bytes < PAGE_BYTES;
+}
+
+static bool can_be_read(const cradle_heap *heap, const cradle_word *object, size_t room, uint64_t flags) {
+  return is_possible_header(heap, object[0], flags) &&
+         heap_type(heap, object[0])->size <= room && /* so the length can be read */
+         is_possible_size(heap, object, type_object_bytes(heap_type(heap, object[0]), object), room);
+}
+
+/* What the header says of the object that is kept elsewhere and is not there, or NULL. */
+static const char *missing_beside(const crd_verification *verification, const cradle_word *object, uint64_t flags) {
+  const cradle_heap *heap = verification->heap;
+  const crd_type *type = heap_type(heap, object[0]);
+  if (header_has_id(object[0]) && !crd_ids_know(heap, object))
+    return "an object has the flag of an id, but no id [identity.1]";
+  if (header_is_pinned(object[0]) &&
+      crd_address_map_get(&heap->pins.by_address, address_of(object)) == ADDRESS_MAP_NONE)
+    return "an object has the pinned flag, but no pin [pin.1]";
+  if (!header_has_barrier(flags)) return NULL;
+  if (!header_has_barrier(object[0]) && !heap->remember_all &&
+      !sorted_words_contain(&verification->sets.remembered, address_of(object)))
+    return "an old object has not the barrier flag, but is not remembered (was its header overwritten?) [heap.3]";
+  bool is_large_array = header_records_slots(flags & type_old_flags(type, type_object_bytes(type, object)));
+  if (is_large_array && !header_records_slots(object[0])) return "a large array has not the flags of one [heap.3]";
+  return NULL;
+}
+
+/* slot: what led to the object, or NULL. */
+static void fault_of_header(crd_verification *verification, const cradle_word *object, uint64_t flags,
+                            const cradle_word *slot) {
+  const cradle_heap *heap = verification->heap;
+  crd_text what = {.length = 0};
+  if (is_possible_header(heap, object[0], flags)) {
+    crd_text_format(&what, "wrong length or size of %s", crd_name_type(heap, header_type(object[0])).buffer);
+  } else {
+    const char *cause = crd_poison_cause(object[0]);
+    crd_text_format(&what, "broken header %#" PRIx64, object[0]);
+    if (cause != NULL) crd_text_format(&what, ", of %s", cause);
+    if (is_possible_header(heap, object[0], HEADER_OLD_FLAGS))
+      crd_text_format(&what, ", as an old object has (copied with one?)");
+  }
+  if (slot == NULL) crd_text_format(&what, " at %p", (const void *)object);
+  crd_fault(verification, what.buffer, slot);
+}
+
+/* Whether the object can be looked into. */
+static bool verify_header(crd_verification *verification, const cradle_word *object, size_t room, uint64_t flags,
+                          const cradle_word *slot) {
+  if (!can_be_read(verification->heap, object, room, flags)) {
+    fault_of_header(verification, object, flags, slot);
+    return false;
+  }
+  const char *missing = missing_beside(verification, object, flags);
+  if (missing != NULL) crd_fault_of(verification, missing, object, slot);
+  return true;
+}
+
+/* --- places --- */
+
+static size_t young_room(const cradle_heap *heap, uintptr_t object) {
+  return address_of(heap->mutator->public.free) - object;
+}
+
+/* What an old object may take up, and which flags it may have. */
+typedef struct old_place {
+  size_t room;
+  uint64_t flags;
+  bool is_young;
+} old_place;
+
+static old_place place_of(const cradle_heap *heap, const cradle_word *object) {
+  const crd_page *page = old_span_of(&heap->old, address_of(object));
+  old_place place = {.is_young = page->state == PAGE_LARGE_YOUNG};
+  place.room =
+      page->state == PAGE_SMALL ? heap->old.classes.of[page->size_class].bytes : (size_t)page->pages << PAGE_SHIFT;
+  place.flags = place.is_young ? HEADER_YOUNG_FLAGS : HEADER_OLD_FLAGS;
+  return place;
+}
+
+/* --- references --- */
+
+/* Whether the next minor collection will look at the slot of the old holder. */
+static bool is_remembered(const crd_verification *verification, const cradle_word *slot) {
+  cradle_word header = verification->holder.object[0];
+  if (!header_has_barrier(header)) return true;
+  return header_records_slots(header) && sorted_words_contain(&verification->sets.recorded, address_of(slot));
+}
+
+/* The old holder refers to a young object, and no barrier said so. */
+static void fault_of_barrier(crd_verification *verification, const char *young, const cradle_word *slot) {
+  crd_text what = {.length = 0};
+  crd_text_format(&what, "missing write barrier: an old object that is not remembered refers to %s [%s]", young,
+                  header_records_slots(verification->holder.object[0]) ? "heap.5" : "heap.1");
+  crd_fault(verification, what.buffer, slot);
+}
+
+static void found_young(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
+  cradle_heap *heap = verification->heap;
+  verify_young *young = &verification->young;
+  if (address - young->seen.start >= young->seen.bytes || address % 8 != 0) {
+    crd_fault(verification, "stale reference into the nursery, where no object is", slot);
+    return;
+  }
+  if (verification->holder.is_old && !is_remembered(verification, slot))
+    fault_of_barrier(verification, "a young one", slot);
+  if (!young_set_add(&young->seen, address)) return;
+  const cradle_word *object = object_at(address);
+  if (!verify_header(verification, object, young_room(heap, address), HEADER_YOUNG_FLAGS, slot)) return;
+  if (!word_stack_push(young->waiting, address)) young->incomplete = true;
+}
+
+static void found_old(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
+  const cradle_heap *heap = verification->heap;
+  const verify_holder *holder = &verification->holder;
+  const cradle_word *object = object_at(address);
+  if (!crd_old_is_object(&heap->old, address)) {
+    crd_fault(verification, "stale reference into the old generation, where no object is", slot);
+    return;
+  }
+  /* A cell is open only while its object is dead, and so is then whoever refers to it. */
+  if (heap_has_open(heap, object)) return;
+  old_place place = place_of(heap, object);
+  if (!verify_header(verification, object, place.room, place.flags, slot)) return;
+  if (place.is_young && holder->is_old && !is_remembered(verification, slot))
+    fault_of_barrier(verification, "a young large one", slot);
+  if (!place.is_young && holder->is_traced && !old_is_marked(&heap->old, address) && !is_remembered(verification, slot))
+    crd_fault(verification,
+              "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]", slot);
+}
+
+static bool may_hold_tags(const crd_verification *verification) {
+  const cradle_word *holder = verification->holder.object;
+  return holder != NULL && heap_type(verification->heap, holder[0])->folded;
+}
+
+/* An address outside of the heap is an object that the program made itself, or of another heap; but some can be
+ * neither. */
+static void found_outside(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
+  crd_quarantined quarantined;
+  const char *cause = crd_poison_cause(address);
+  if (address == 0) return;
+  if (cause != NULL) {
+    crd_text what = {.length = 0};
+    crd_text_format(&what, "poison, of %s", cause);
+    crd_fault(verification, what.buffer, slot);
+  } else if (crd_quarantine_find(verification->heap, address, &quarantined)) {
+    crd_fault(verification, "stale reference to what an earlier collection moved or freed", slot);
+  } else if (address % 8 != 0 ? !may_hold_tags(verification)
+                              : address < LOWEST_ADDRESS || (address & NO_ADDRESS_BITS) != 0) {
+    crd_fault(verification, "no reference", slot);
+  }
+}
+
+static void verify_address(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
+  if (verify_failed(verification)) return;
+  bool young = heap_is_young(verification->heap, address);
+  bool old = arenas_contain(&verification->heap->old.arenas, address);
+  if (verification->holder.is_unwritten && (young || old))
+    crd_fault(verification,
+              "missing write barrier: a prebuilt object that was never remembered refers into the heap [prebuilt.1]",
+              slot);
+  else if (young)
+    found_young(verification, address, slot);
+  else if (old)
+    found_old(verification, address, slot);
+  else
+    found_outside(verification, address, slot);
+}
+
+static void verify_reference(void *data, cradle_word *slot) {
+  verify_address(data, *slot, slot);
+}
+
+static void verify_value(void *data, cradle_word *slot) {
+  crd_verification *verification = data;
+  const cradle_encoding *encoding = &verification->heap->encoding;
+  if (value_is_reference(encoding, *slot)) verify_address(verification, value_address(encoding, *slot), slot);
+}
+
+/* Weak slots and ephemerons hold no stale references, whether what they refer to is reached or not. */
+static void verify_service(void *data, bool value, cradle_word *slot) {
+  crd_verification *verification = data;
+  bool traced = verification->holder.is_traced;
+  verification->holder.is_traced = false;
+  (value ? verify_value : verify_reference)(verification, slot);
+  verification->holder.is_traced = traced;
+}
+
+/* --- objects --- */
+
+/* Of the old, those with weak slots or ephemerons can be told: they have the weak flag. */
+static bool is_registered(const crd_verification *verification, const cradle_word *object, unsigned registers) {
+  if (heap_holds_young(verification->heap, address_of(object)))
+    return sorted_words_contain(&verification->sets.registered, address_of(object));
+  return !(registers & REGISTERED_WEAKLY) || header_is_weak(object[0]);
+}
+
+static void verify_slots(crd_verification *verification, verify_holder holder) {
+  cradle_heap *heap = verification->heap;
+  cradle_word *object = holder.object;
+  verification->holder = holder;
+  unsigned registers = heap_type(heap, object[0])->registers;
+  if (CRADLE_UNLIKELY(registers != 0)) {
+    if (!is_registered(verification, object, registers))
+      crd_fault(verification, "an object of a type with services was not allocated by cradle_new_registered", object);
+    crd_registry_each_slot(heap, object, verify_service, verification);
+  }
+  visit_object(heap_type(heap, object[0]), object, verify_reference, verify_value, verification);
+}
+
+/* Whether marking has been at an old object, and will not come to it again. */
+static bool is_traced(const crd_verification *verification, const cradle_word *object) {
+  const cradle_heap *heap = verification->heap;
+  const crd_major *major = &heap->major;
+  if (major->phase != MAJOR_MARKING || major->overflowed || major->rescan_page != PAGE_NONE) return false;
+  return old_is_marked(&heap->old, address_of(object)) &&
+         !sorted_words_contain(&verification->sets.grey, address_of(object));
+}
+
+static void verify_old_object(void *data, cradle_word *object) {
+  crd_verification *verification = data;
+  const cradle_heap *heap = verification->heap;
+  if (verify_failed(verification) || heap_has_open(heap, object)) return;
+  old_place place = place_of(heap, object);
+  if (!can_be_read(heap, object, place.room, place.flags) ||
+      missing_beside(verification, object, place.flags) != NULL) {
+    if (verification->broken == NULL) verification->broken = object; /* its holder may come yet */
+    return;
+  }
+  if (heap_is_known_dead(heap, address_of(object))) return;
+  verify_slots(verification, (verify_holder){.object = object,
+                                             .is_old = !place.is_young,
+                                             .is_traced = !place.is_young && is_traced(verification, object)});
+}
+
+/* Nobody holds it. */
+static void verify_broken(crd_verification *verification) {
+  if (verify_failed(verification) || verification->broken == NULL) return;
+  old_place place = place_of(verification->heap, verification->broken);
+  (void)verify_header(verification, verification->broken, place.room, place.flags, NULL);
+}
+
+/* While marking, what the first written ones refer to is marked [prebuilt.3]. */
+static void verify_prebuilts(crd_verification *verification) {
+  const cradle_heap *heap = verification->heap;
+  const crd_prebuilts *prebuilts = &heap->prebuilts;
+  for (uint32_t i = 0; i < prebuilts->count && !verify_failed(verification); i++) {
+    cradle_word *object = prebuilts->objects[i];
+    if (!verify_header(verification, object, prebuilts->bytes[i], HEADER_PREBUILT_FLAGS, NULL)) return;
+    bool is_traced = heap->major.phase == MAJOR_MARKING && i < prebuilts->marked_at;
+    verify_slots(verification, (verify_holder){.object = object,
+                                               .is_old = true,
+                                               .is_traced = is_traced,
+                                               .is_unwritten = i >= prebuilts->written});
+  }
+}
+
+static void verify_young_objects(crd_verification *verification) {
+  const verify_young *young = &verification->young;
+  while (young->waiting->top > young->waiting_base && !verify_failed(verification))
+    verify_slots(verification, (verify_holder){.object = object_at(*--young->waiting->top)});
+}
+
+/* Young objects lie one after another: where two overlap, one is too long, or a reference leads into it. */
+static void verify_neighbours(crd_verification *verification) {
+  const cradle_heap *heap = verification->heap;
+  const young_set *seen = &verification->young.seen;
+  const cradle_word *start = object_at(seen->start), *last = NULL;
+  for (size_t i = 0; i < young_set_length(seen) && !verify_failed(verification); i++)
+    for (uint64_t word = seen->bits[i]; word != 0; word &= word - 1) {
+      const cradle_word *object = start + i * 64 + (uint32_t)__builtin_ctzll(word);
+      if (last != NULL && object < last + type_object_bytes(heap_type(heap, last[0]), last) / 8) {
+        crd_text what = {.length = 0};
+        crd_text_format(&what, "the young object at %p lies inside another", (const void *)object);
+        crd_fault_of(verification, what.buffer, last, NULL);
+      }
+      last = object;
+    }
+}
+
+/* --- roots --- */
+
+static void verify_roots(crd_verification *verification) {
+  cradle_heap *heap = verification->heap;
+  verification->holder = (verify_holder){.root = "a root of the root callback"};
+  visit_roots(heap, verify_reference, verify_value, verification);
+  verification->holder = (verify_holder){.root = "a handle"};
+  visit_handles(heap, 0, heap->handles.used, verify_reference, verification);
+}
+
+static void verify_weak_sets(crd_verification *verification) {
+  verification->holder = (verify_holder){.root = "a weak set"};
+  crd_weak_sets_each(verification->heap, verify_service, verification);
+}
+
+void crd_verify_objects(crd_verification *verification) {
+  cradle_heap *heap = verification->heap;
+  ASSERT(!verify_failed(verification), "[verification.1] objects are looked at in a heap that is broken");
+  verify_roots(verification);
+  if (!verify_failed(verification)) crd_old_each(&heap->old, false, verify_old_object, verification);
+  verify_prebuilts(verification);
+  verify_young_objects(verification);
+  verify_broken(verification);
+  if (!verify_failed(verification) && heap->services != NULL) verify_weak_sets(verification);
+  verify_young_objects(verification);
+  if (!verify_failed(verification)) verify_neighbours(verification);
+}

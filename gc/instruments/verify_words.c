@@ -1,0 +1,136 @@
+#include "gc/instruments/verify_words.h"
+
+#include <inttypes.h>
+
+#include <cradle/event.h>
+
+#include "gc/base/check.h"
+#include "gc/base/text.h"
+#include "gc/heap.h"
+#include "gc/instruments/verification.h"
+#include "gc/misuse.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+
+static void describe(crd_verification *verification, const cradle_word *object) {
+  crd_text_format(verification->text, "%s at %p", crd_name_type(verification->heap, header_type(object[0])).buffer,
+                  (const void *)object);
+}
+
+/* --- where a slot is --- */
+
+static void describe_range(crd_text *text, const cradle_root_range *range) {
+  crd_text_format(text, "root range %s", range->name != NULL ? range->name : "without a name");
+}
+
+static bool describe_range_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
+  for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next) {
+    const cradle_word *base = *range->base, *top = *range->top;
+    if (slot < base || slot >= top) continue;
+    describe_range(text, range);
+    crd_text_format(text, ", index %zu", (size_t)(slot - base));
+    return true;
+  }
+  return false;
+}
+
+static bool describe_mutator_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
+  const cradle_mutator *m = &mutator->public;
+  if (slot >= m->shadow_base && slot < m->shadow_top) {
+    crd_text_format(text, "shadow stack, word %zu", (size_t)(slot - m->shadow_base));
+    return true;
+  }
+  for (const cradle_scoped_root *root = m->scoped_roots; root != NULL; root = root->previous)
+    if (root->address == slot) {
+      crd_text_format(text, "a scoped root");
+      return true;
+    }
+  return describe_range_slot(text, mutator, slot);
+}
+
+static const char *name_root(const crd_verification *verification, const cradle_word *slot) {
+  const cradle_heap *heap = verification->heap;
+  for (size_t i = 0; i < heap->global_count; i++)
+    if (heap->globals[i].address == slot) return "the global root";
+  ASSERT(verification->holder.root != NULL, "a root that nothing names");
+  return verification->holder.root;
+}
+
+static void describe_root(const crd_verification *verification, const cradle_word *slot) {
+  crd_text *text = verification->text;
+  const crd_mutator *mutator = verification->heap->mutator;
+  if (mutator == NULL || !describe_mutator_slot(text, mutator, slot))
+    crd_text_format(text, "%s", name_root(verification, slot));
+  crd_text_format(text, " at %p", (const void *)slot);
+}
+
+/* "word 5 (item 2) of type 3 (vector) at 0x..." */
+static void describe_slot(crd_verification *verification, const cradle_word *slot) {
+  crd_text *text = verification->text;
+  const cradle_word *holder = verification->holder.object;
+  if (holder == NULL) {
+    describe_root(verification, slot);
+    return;
+  }
+  const crd_type *type = heap_type(verification->heap, holder[0]);
+  size_t word = (size_t)(slot - holder), fixed = type->size / 8;
+  if (slot < holder || word >= type_object_bytes(type, holder) / 8) {
+    crd_text_format(text, "a slot that the trace callback visits at %p", (const void *)slot);
+  } else {
+    crd_text_format(text, "word %zu", word);
+    if (type->items >= CRADLE_ITEMS_REFERENCES && word >= fixed) crd_text_format(text, " (item %zu)", word - fixed);
+  }
+  crd_text_format(text, " of ");
+  describe(verification, holder);
+}
+
+static void add_last_collection(crd_verification *verification) {
+  const cradle_heap *heap = verification->heap;
+  crd_text *text = verification->text;
+  if (heap->stats.minor_collections == 0) {
+    crd_text_format(text, "; last collection: none yet");
+    return;
+  }
+  crd_text_format(text, "; last collection: %" PRIu64 " (%s", heap->stats.minor_collections,
+                  cradle_cause_name(heap->last_cause));
+  if (stress_is_on(heap)) crd_text_format(text, " %" PRIu64, heap->stress.number);
+  crd_text_format(text, ")");
+}
+
+/* --- the faults --- */
+
+void crd_fault(crd_verification *verification, const char *what, const cradle_word *slot) {
+  if (verify_failed(verification)) return;
+  crd_text_format(verification->text, "%s", what);
+  if (slot != NULL) {
+    crd_text_format(verification->text, ": %#" PRIx64 " in ", *slot);
+    describe_slot(verification, slot);
+  }
+  add_last_collection(verification);
+}
+
+void crd_fault_at(crd_verification *verification, const char *what, uintptr_t address) {
+  if (verify_failed(verification)) return;
+  crd_text_format(verification->text, "%s", what);
+  if (address != 0) crd_text_format(verification->text, ": %#" PRIxPTR, address);
+  add_last_collection(verification);
+}
+
+void crd_fault_of(crd_verification *verification, const char *what, const cradle_word *object,
+                  const cradle_word *slot) {
+  if (verify_failed(verification)) return;
+  crd_text_format(verification->text, "%s: ", what);
+  describe(verification, object);
+  if (slot != NULL) {
+    crd_text_format(verification->text, " in ");
+    describe_slot(verification, slot);
+  }
+  add_last_collection(verification);
+}
+
+void crd_fault_of_range(crd_verification *verification, const cradle_root_range *range) {
+  if (verify_failed(verification)) return;
+  crd_text_format(verification->text, "a root range ends before it begins: ");
+  describe_range(verification->text, range);
+  add_last_collection(verification);
+}

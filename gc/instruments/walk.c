@@ -1,0 +1,240 @@
+#include "gc/instruments/walk.h"
+
+#include <cradle/inspect.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/word_stack.h"
+#include "gc/death/registry.h"
+#include "gc/heap.h"
+#include "gc/instruments/describe.h"
+#include "gc/instruments/young_set.h"
+#include "gc/mutator.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/object/value.h"
+#include "gc/object/visit.h"
+#include "gc/old/arena.h"
+#include "gc/old/major.h"
+#include "gc/old/span.h"
+#include "gc/old/span_walk.h"
+#include "gc/roots.h"
+#include "gc/state.h"
+#include "gc/tables/handle.h"
+#include "gc/tables/pin.h"
+#include "gc/tables/prebuilt.h"
+
+typedef struct walk_context {
+  cradle_heap *heap;
+  crd_walker *walker;
+  young_set seen;
+  cradle_word *waiting;      /* the mark stack's top when the walk began */
+  const cradle_word *holder; /* NULL: a root */
+  bool incomplete;
+} walk_context;
+
+/* --- finding --- */
+
+static void wait(walk_context *context, uintptr_t address) {
+  if (!word_stack_push(&context->heap->mark_stack, address)) context->incomplete = true;
+}
+
+static void found(walk_context *context, uintptr_t address) {
+  cradle_heap *heap = context->heap;
+  if (heap_is_young(heap, address)) {
+    if (young_set_add(&context->seen, address)) wait(context, address);
+  } else if (heap->old.young_large != PAGE_NONE &&
+             heap->old.arenas.states[(address - heap->old.arenas.base) >> ARENA_SHIFT] == ARENA_USED) {
+    crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address));
+    if (page->state != PAGE_LARGE_YOUNG) return;
+    page->state = PAGE_LARGE_REACHED;
+    wait(context, address);
+  }
+}
+
+/* While the dead are found, an object that a finalizer brings back may still refer to one that it has not brought back
+ * yet, and the value of a pair be as dead as its key: what is dead so far is not told, nor what is back without all
+ * that it leads to. */
+static bool is_dead_so_far(const cradle_heap *heap, uintptr_t address) {
+  return heap_is_known_dead(heap, address) || heap_has_open(heap, object_at(address));
+}
+
+static inline void walk_address(walk_context *context, cradle_word *slot, cradle_kind kind, uintptr_t address) {
+  cradle_heap *heap = context->heap;
+  bool young = address - address_of(heap->nursery.start) < nursery_filled(heap);
+  if (!young && !arenas_contain(&heap->old.arenas, address)) return;
+  if (!young && heap->major.phase == MAJOR_CLEARING && is_dead_so_far(heap, address)) return;
+  found(context, address);
+  crd_walker *walker = context->walker;
+  if (walker->slot != NULL && !walker->stopped) walker->slot(walker->data, context->holder, slot, kind, address);
+}
+
+static inline void walk_reference(void *data, cradle_word *slot) {
+  if (*slot != 0) walk_address(data, slot, CRADLE_KIND_REFERENCE, *slot);
+}
+
+static inline void walk_value(void *data, cradle_word *slot) {
+  walk_context *context = data;
+  const cradle_encoding *encoding = &context->heap->encoding;
+  if (value_is_reference(encoding, *slot))
+    walk_address(context, slot, CRADLE_KIND_VALUE, value_address(encoding, *slot));
+}
+
+static void walk_pair_value(void *data, bool value, cradle_word *slot) {
+  (value ? walk_value : walk_reference)(data, slot);
+}
+
+static void walk_object(walk_context *context, cradle_word *object, bool slots) {
+  crd_walker *walker = context->walker;
+  if (walker->stopped || heap_has_open(context->heap, object)) return;
+  ASSERT(header_type(object[0]) < context->heap->types.count && !header_is_forwarded(object[0]),
+         "[header.1] a walk comes to what is no object");
+  if (walker->object != NULL) {
+    cradle_object_info info = crd_object_info(context->heap, object);
+    walker->object(walker->data, &info);
+  }
+  const crd_type *type = heap_type(context->heap, object[0]);
+  if (!slots || walker->stopped) return;
+  context->holder = object;
+  if (type->has_slots) visit_object(type, object, walk_reference, walk_value, context);
+  if (CRADLE_UNLIKELY(type->registers >> REGISTERED_EPHEMERON & 1))
+    crd_registry_each_value(context->heap, object, walk_pair_value, context);
+}
+
+/* --- roots --- */
+
+static void walk_handles(walk_context *context) {
+  const crd_handles *handles = &context->heap->handles;
+  context->walker->root = CRADLE_HOLDER_HANDLE;
+  for (uint32_t i = 0; i < handles->used; i++) {
+    context->walker->index = i;
+    if (handle_is_open(&handles->entries[i])) walk_reference(context, &handles->entries[i].word);
+  }
+}
+
+static void walk_pins(walk_context *context) {
+  const crd_pins *pins = &context->heap->pins;
+  context->walker->root = CRADLE_HOLDER_PIN;
+  for (uint32_t i = 0; i < pins->count; i++) {
+    context->walker->index = i;
+    walk_reference(context, words_of(&pins->pins[i].address));
+  }
+}
+
+static void walk_prebuilts(walk_context *context) {
+  const crd_prebuilts *prebuilts = &context->heap->prebuilts;
+  context->walker->root = CRADLE_HOLDER_PREBUILT;
+  for (uint32_t i = 0; i < prebuilts->written; i++) {
+    cradle_word *object = prebuilts->objects[i];
+    context->walker->prebuilt = object;
+    visit_object(heap_type(context->heap, object[0]), object, walk_reference, walk_value, context);
+  }
+}
+
+static void walk_waiting(void *data, uint32_t queue, cradle_word *word) {
+  walk_context *context = data;
+  context->walker->root = CRADLE_HOLDER_FINALIZER_QUEUE;
+  context->walker->index = queue;
+  walk_reference(context, word);
+}
+
+static void walk_roots(walk_context *context) {
+  cradle_heap *heap = context->heap;
+  context->holder = NULL;
+  visit_roots(heap, walk_reference, walk_value, context);
+  walk_handles(context);
+  walk_pins(context);
+  walk_prebuilts(context);
+  if (heap->services != NULL) crd_registry_each_waiting(heap, walk_waiting, context);
+  context->walker->root = CRADLE_HOLDER_OBJECT;
+}
+
+/* --- the walk --- */
+
+static void old_with_slots(void *data, cradle_word *object) {
+  walk_object(data, object, true);
+}
+
+static void old_alone(void *data, cradle_word *object) {
+  walk_object(data, object, false);
+}
+
+static void walk_old(walk_context *context, bool slots) {
+  const crd_old *old = &context->heap->old;
+  for (uint32_t page = crd_old_next_span(old, 0), pages; page != PAGE_NONE && !context->walker->stopped;
+       page = crd_old_next_span(old, page + pages)) {
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    pages = entry->pages;
+    if (entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED) continue;
+    crd_old_each_in(old, page, context->heap->major.phase == MAJOR_CLEARING, slots ? old_with_slots : old_alone,
+                    context);
+  }
+}
+
+static void walk_young(walk_context *context) {
+  crd_word_stack *stack = &context->heap->mark_stack;
+  while (stack->top > context->waiting && !context->walker->stopped)
+    walk_object(context, object_at(*--stack->top), true);
+}
+
+static void walk_all(walk_context *context) {
+  cradle_heap *heap = context->heap;
+  bool has_young = nursery_filled(heap) != 0 || heap->old.young_large != PAGE_NONE;
+  crd_old_retire(&heap->old);
+  if (has_young || context->walker->slot != NULL) walk_roots(context);
+  walk_old(context, has_young || context->walker->slot != NULL);
+  walk_young(context);
+}
+
+static void restore(walk_context *context) {
+  const crd_old *old = &context->heap->old;
+  ASSERT(context->heap->mark_stack.top >= context->waiting, "[walk.1] a walk takes from marking");
+  context->heap->mark_stack.top = context->waiting;
+  for (uint32_t page = old->young_large; page != PAGE_NONE; page = arenas_page(&old->arenas, page)->next) {
+    crd_page *entry = arenas_page(&old->arenas, page);
+    ASSERT(entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED,
+           "[walk.1] the list has an old object");
+    entry->state = PAGE_LARGE_YOUNG;
+  }
+}
+
+void crd_walk_begin(cradle_heap *heap, const char *what) {
+  crd_heap_check_thread(heap, what);
+  (void)crd_state_enter(heap, HEAP_WALKING);
+}
+
+void crd_walk_end(cradle_heap *heap) {
+  crd_state_leave(heap, HEAP_MUTATING);
+}
+
+cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker) {
+  walk_context context = {.heap = heap, .walker = walker, .waiting = heap->mark_stack.top};
+  ASSERT(heap->state == HEAP_WALKING, "a walk that was not begun");
+  if (!young_set_init(&context.seen, heap)) return CRADLE_WALK_NO_MEMORY;
+  walk_all(&context);
+  restore(&context);
+  young_set_fini(&context.seen);
+  if (walker->stopped) return CRADLE_WALK_STOPPED;
+  return context.incomplete ? CRADLE_WALK_NO_MEMORY : CRADLE_WALK_COMPLETE;
+}
+
+/* --- every object --- */
+
+typedef struct each_context {
+  crd_walker walker;
+  cradle_walk_function function;
+  void *data;
+} each_context;
+
+static void each_object(void *data, const cradle_object_info *info) {
+  each_context *each = data;
+  if (!each->function(each->data, info)) each->walker.stopped = true;
+}
+
+cradle_walk_result cradle_heap_walk(cradle_heap *heap, cradle_walk_function function, void *data) {
+  each_context each = {.walker = {.object = each_object, .data = &each}, .function = function, .data = data};
+  crd_walk_begin(heap, "cradle_heap_walk");
+  cradle_walk_result result = crd_walk(heap, &each.walker);
+  crd_walk_end(heap);
+  return result;
+}

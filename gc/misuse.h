@@ -1,0 +1,22 @@
+/* What the embedder is told when a call is refused: misuse, which does not return, and errors, which do. */
+#ifndef CRADLE_GC_MISUSE_H
+#define CRADLE_GC_MISUSE_H
+
+#include <cradle/heap.h>
+
+#define CRD_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
+
+/* Hands the message to the heap's misuse handler (the default one when heap is NULL) and aborts if that returns. The
+ * conversions are those of gc/base/text.h. */
+CRADLE_COLD _Noreturn void crd_misuse(cradle_heap *heap, const char *format, ...) CRD_PRINTF(2, 3);
+
+/* Fills *error, unless error is NULL, and returns false. */
+bool crd_fail(cradle_error *error, const char *format, ...) CRD_PRINTF(2, 3);
+
+/* A type in a message: "type 3 (vector)". */
+typedef struct crd_type_words {
+  char buffer[128];
+} crd_type_words;
+crd_type_words crd_name_type(const cradle_heap *heap, uint32_t type);
+
+#endif

@@ -1,0 +1,199 @@
+/* The header: the word that every object begins with, all 64 bits of it. Nothing outside this file masks or shifts one.
+ *
+ *    63 62                              39  38  37 36 35 34 33 32 31                             0
+ *   +--+----------------------------------+---+---+--+--+--+--+--+--------------------------------+
+ *   |F |          identity hash           |ID |PIN|WK|WA|VA|SL|BA|            type id             |
+ *   +--+----------------------------------+---+---+--+--+--+--+--+--------------------------------+
+ *
+ *   bits      what it says                                    who sets and clears it
+ *   0..31     type id, the embedder's constant                the allocation writes it; it never changes
+ *   32  BA    the object is old and not remembered: a store   set when the object becomes old, or is registered as
+ *             into it takes the barrier's slow path           prebuilt; the slow path clears it, and the next minor
+ *             (gc/young/remember.c)                           collection sets it again; public, for generated code
+ *   33  SL    a large old array: stores are recorded slot     set when the object becomes old; never cleared, even if
+ *             by slot                                         the array is made shorter
+ *   34  VA    and its slots hold values                       the same
+ *   35  WA    watched: not reached yet, and something waits   gc/death/ in a collection, until the object is reached or
+ *             for it to be reached (gc/death/waiting.h); or   the holder is scanned again; an object that dies keeps
+ *             a marked holder of ephemerons that was stored   it
+ *             into since (gc/death/ephemeron.c)
+ *   36  WK    old and with weak slots or ephemerons           gc/death/ in the minor collection in which the object
+ *                                                             becomes old; never cleared
+ *   37  PIN   the object does not move (gc/tables/pin.h)      the first pin sets it, the last unpin clears it; public
+ *   38  ID    it has an id (gc/tables/identity.h)             the first cradle_id; never cleared
+ *   39..62    identity hash, or 0                             the first cradle_identity_hash; never changes; public
+ *   63  F     forwarded: the object has moved, and all other  a minor collection, in the nursery; compaction, in the
+ *             bits are its new address                        place left behind
+ *
+ * A prebuilt object has no flags but BA, PIN and ID, and its removal clears them and the hash.
+ *
+ *   [header.1] A forwarded header never changes: nobody sets a flag in a place that an object has left. Outside a
+ *              collection no reference leads to such a place.
+ *   [header.2] Outside a collection a young object's header has nothing above the type id but ID and hash.
+ *
+ * While the order of death looks for what finalizers bring back (gc/death/reach.c), a header can be *open*: bit 63 is
+ * set and bits 36..62 are the object's place among the open ones. The header itself is kept there until the object
+ * closes. An increment may end meanwhile, so open headers outlast a collection's pause; their objects are old, and no
+ * program can reach them.
+ */
+#ifndef CRADLE_GC_OBJECT_HEADER_H
+#define CRADLE_GC_OBJECT_HEADER_H
+
+#include <cradle/identity.h>
+#include <cradle/object.h>
+#include <cradle/pin.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+
+#define HEADER_BARRIER_FLAG ((uint64_t)CRADLE_BARRIER_MASK << (8 * CRADLE_BARRIER_OFFSET))
+#define HEADER_SLOTS_FLAG (HEADER_BARRIER_FLAG << 1)
+#define HEADER_VALUES_FLAG (HEADER_BARRIER_FLAG << 2)
+#define HEADER_WATCHED_FLAG (HEADER_BARRIER_FLAG << 3)
+#define HEADER_WEAK_FLAG (HEADER_BARRIER_FLAG << 4)
+#define HEADER_PINNED_FLAG (UINT64_C(1) << CRADLE_PINNED_BIT)
+#define HEADER_ID_FLAG (UINT64_C(1) << 38)
+#define HEADER_HASH ((uint64_t)CRADLE_HASH_MASK << CRADLE_HASH_SHIFT)
+#define HEADER_FORWARDED (UINT64_C(1) << 63)
+/* The type id and the flags stay readable below the place of an open header. */
+#define HEADER_OPEN_SHIFT 36
+#define HEADER_OPEN_PLACES (UINT64_C(1) << (63 - HEADER_OPEN_SHIFT))
+
+/* What objects may have, for the verifier: the flags of large old arrays, of young, of old, and of prebuilt objects. */
+#define HEADER_ARRAY_FLAGS (HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
+#define HEADER_YOUNG_FLAGS (HEADER_ID_FLAG | HEADER_HASH)
+#define HEADER_OLD_FLAGS \
+  (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_WATCHED_FLAG | HEADER_WEAK_FLAG | HEADER_PINNED_FLAG | \
+   HEADER_YOUNG_FLAGS)
+/* What only an old object can have. */
+#define HEADER_OLD_ONLY_FLAGS (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_PINNED_FLAG)
+#define HEADER_PREBUILT_FLAGS (HEADER_BARRIER_FLAG | HEADER_PINNED_FLAG | HEADER_ID_FLAG | HEADER_HASH)
+
+_Static_assert(CRADLE_HASH_SHIFT == 39 && CRADLE_HASH_MASK == 0xffffff, "the hash lies between the id flag and bit 63");
+_Static_assert(CRADLE_BARRIER_OFFSET == 4 && CRADLE_BARRIER_MASK == 1,
+               "the barrier's flag is the first above the type id");
+
+/* --- objects and addresses --- */
+
+/* The object at an address, or at the one that a word holds. */
+static inline cradle_word *object_at(uintptr_t address) {
+  return (cradle_word *)memory_at(address);
+}
+/* Words of memory, as an object or a part of one. */
+static inline cradle_word *words_of(void *memory) {
+  return (cradle_word *)memory;
+}
+
+/* --- what a header says --- */
+
+static inline uint32_t header_type(uint64_t header) {
+  return (uint32_t)header;
+}
+static inline uint64_t header_flags(uint64_t header) {
+  return header & ~(uint64_t)UINT32_MAX;
+}
+/* Whether the header has any of the flags. */
+static inline bool header_has(uint64_t header, uint64_t flags) {
+  return (header & flags) != 0;
+}
+static inline bool header_has_barrier(uint64_t header) {
+  return header_has(header, HEADER_BARRIER_FLAG);
+}
+static inline bool header_records_slots(uint64_t header) {
+  return header_has(header, HEADER_SLOTS_FLAG);
+}
+static inline bool header_holds_values(uint64_t header) {
+  return header_has(header, HEADER_VALUES_FLAG);
+}
+static inline bool header_is_watched(uint64_t header) {
+  return header_has(header, HEADER_WATCHED_FLAG);
+}
+static inline bool header_is_weak(uint64_t header) {
+  return header_has(header, HEADER_WEAK_FLAG);
+}
+static inline bool header_is_pinned(uint64_t header) {
+  return header_has(header, HEADER_PINNED_FLAG);
+}
+static inline bool header_has_id(uint64_t header) {
+  return header_has(header, HEADER_ID_FLAG);
+}
+static inline bool header_has_hash(uint64_t header) {
+  return header_has(header, HEADER_HASH);
+}
+static inline bool header_is_forwarded(uint64_t header) {
+  return header_has(header, HEADER_FORWARDED);
+}
+/* Where the object of a forwarded header is now. */
+static inline uintptr_t header_forwarded_to(uint64_t header) {
+  ASSERT(header_is_forwarded(header), "[header.1] the object has not moved");
+  return (uintptr_t)(header & ~HEADER_FORWARDED);
+}
+
+/* --- changes --- */
+
+static inline void object_set_flags(cradle_word *object, uint64_t flags) {
+  ASSERT(!header_is_forwarded(*object), "[header.1] a flag is set where an object has moved away");
+  *object |= flags;
+}
+static inline void object_clear_flags(cradle_word *object, uint64_t flags) {
+  ASSERT(!header_is_forwarded(*object), "[header.1] a flag is cleared where an object has moved away");
+  *object &= ~flags;
+}
+static inline void object_set_barrier(cradle_word *object) {
+  object_set_flags(object, HEADER_BARRIER_FLAG);
+}
+static inline void object_clear_barrier(cradle_word *object) {
+  object_clear_flags(object, HEADER_BARRIER_FLAG);
+}
+static inline void object_set_watched(cradle_word *object) {
+  object_set_flags(object, HEADER_WATCHED_FLAG);
+}
+static inline void object_clear_watched(cradle_word *object) {
+  object_clear_flags(object, HEADER_WATCHED_FLAG);
+}
+static inline void object_set_weak(cradle_word *object) {
+  object_set_flags(object, HEADER_WEAK_FLAG);
+}
+static inline void object_set_pinned(cradle_word *object) {
+  object_set_flags(object, HEADER_PINNED_FLAG);
+}
+static inline void object_clear_pinned(cradle_word *object) {
+  object_clear_flags(object, HEADER_PINNED_FLAG);
+}
+static inline void object_set_id(cradle_word *object) {
+  object_set_flags(object, HEADER_ID_FLAG);
+}
+static inline void object_set_hash(cradle_word *object, uint32_t hash) {
+  ASSERT(!header_has_hash(*object), "an identity hash changes");
+  ASSERT(hash != 0 && hash <= CRADLE_HASH_MASK, "an identity hash is none, or reaches into the other bits");
+  object_set_flags(object, (uint64_t)hash << CRADLE_HASH_SHIFT);
+}
+/* Leaves the new address behind. */
+static inline void object_forward(cradle_word *object, const cradle_word *place) {
+  ASSERT(!header_is_forwarded(*object), "[header.1] an object moves from where it is not any more");
+  ASSERT(!header_is_pinned(*object), "a pinned object moves");
+  *object = address_of(place) | HEADER_FORWARDED;
+}
+
+/* --- open headers (gc/death/reach.c) --- */
+
+static inline bool header_is_open(uint64_t header) {
+  return header_has(header, HEADER_FORWARDED);
+}
+static inline uint64_t header_open_place(uint64_t header) {
+  ASSERT(header_is_open(header), "the place of a header that is not open");
+  return (header & ~HEADER_FORWARDED) >> HEADER_OPEN_SHIFT;
+}
+/* The place replaces the flags from the weak one on; those below, and the type id, stay. */
+static inline void object_open(cradle_word *object, uint64_t place) {
+  ASSERT(!header_is_open(*object), "a header is opened twice");
+  ASSERT(place < HEADER_OPEN_PLACES, "the place of an open header reaches into bit 63");
+  *object = HEADER_FORWARDED | place << HEADER_OPEN_SHIFT | (*object & ((UINT64_C(1) << HEADER_OPEN_SHIFT) - 1));
+}
+/* Puts the header back that the object had before it was opened. */
+static inline void object_close(cradle_word *object, uint64_t header) {
+  ASSERT(header_is_open(*object), "a header is closed that is not open");
+  *object = header;
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* The type table: descriptors as the collector reads them.
+ *
+ *   [type.1] Every entry was checked when it was added: slots lie inside the size, the items' layout is possible.
+ *   [type.2] With the plain encoding, value slots are folded into reference slots, so that the collector has one kind.
+ *   [type.3] Entries never change or go; the array may move when it grows, and only then.
+ *   [type.4] The size class of a small fixed-size type holds its objects.
+ */
+#ifndef CRADLE_GC_OBJECT_TYPE_TABLE_H
+#define CRADLE_GC_OBJECT_TYPE_TABLE_H
+
+#include <cradle/object.h>
+
+#include "gc/base/bits.h"
+#include "gc/base/check.h"
+#include "gc/object/header.h"
+
+/* The lists of objects with services (gc/death/registry.h). A type's registers field has bit k set when its objects are
+ * in list k. */
+enum { REGISTERED_WEAK, REGISTERED_EPHEMERON, REGISTERED_FINALIZER, REGISTERED_DESTRUCTOR, REGISTERED_KINDS };
+/* The lists whose objects have the weak flag. */
+#define REGISTERED_WEAKLY (1u << REGISTERED_WEAK | 1u << REGISTERED_EPHEMERON)
+/* The lists whose objects, dead themselves, may bring others back. */
+#define REGISTERED_REVIVING (1u << REGISTERED_EPHEMERON | 1u << REGISTERED_FINALIZER)
+
+/* Stores into arrays with no slots but their items are recorded slot by slot above this size: up to it, looking at all
+ * of one costs less than recording. */
+#define SLOTS_MIN_BYTES ((size_t)LIMIT(1024, 64))
+
+typedef struct crd_type {
+  uint64_t references, values; /* bitmaps of words */
+  uint64_t sole;               /* the slots, when all are fixed ones and of one sort; else 0 */
+  uint32_t size;               /* bytes of the fixed part, a multiple of 8 for fixed-size types */
+  uint32_t item_size;
+  uint32_t length_offset;
+  uint32_t class_bytes; /* of a fixed-size small object's size class; 0 for other types */
+  uint8_t size_class;   /* the class */
+  uint8_t items;        /* cradle_items */
+  uint8_t has_slots;    /* anything to trace */
+  uint8_t registers;    /* bit k: objects are registered in list k */
+  uint8_t queue;        /* of its finalizer; 0: none */
+  uint8_t sole_values;  /* that sort is values */
+  uint8_t folded;       /* [type.2]: some reference slots were declared as values, and hold tagged words too */
+  cradle_trace_function trace;
+  const char *name;
+} crd_type;
+
+_Static_assert(sizeof(crd_type) == 64, "a line, so that an index is a shift");
+
+/* What only the services need: weak slots, ephemerons, finalizers, destructors, external sizes. Tracing sees weak items
+ * as bytes. */
+typedef struct crd_type_services {
+  uint64_t weak, ephemerons; /* bitmaps of words */
+  uint8_t items;             /* CRADLE_ITEMS_WEAK, CRADLE_ITEMS_EPHEMERONS, or NONE */
+  bool values;               /* these words hold values in the encoding */
+  cradle_destructor_function destructor;
+  cradle_external_size_function external_size;
+} crd_type_services;
+
+typedef struct crd_type_table {
+  crd_type *types;
+  crd_type_services *services; /* as many */
+  uint32_t count, capacity;
+  unsigned registers; /* of all types together */
+} crd_type_table;
+
+/* NULL when the descriptor is sound, else what is wrong with it. */
+const char *crd_type_fault(const cradle_type *type);
+/* Adds a sound descriptor; its size class is set by the caller (gc/types.c). NULL when memory runs out. */
+crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding);
+void crd_type_table_fini(crd_type_table *table);
+
+/* Bytes of a variable-size object with length items, rounded to 8, or 0 when that overflows. */
+static inline size_t type_array_bytes(const crd_type *type, uint64_t length) {
+  size_t items, bytes;
+  if (__builtin_mul_overflow(length, type->item_size, &items) ||
+      __builtin_add_overflow(items, type->size + 7u, &bytes) || bytes > (SIZE_MAX >> 1))
+    return 0;
+  bytes = align_down(bytes, 8);
+  return bytes < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : bytes;
+}
+
+static inline uint64_t type_length(const crd_type *type, const cradle_word *object) {
+  ASSERT(type->items != CRADLE_ITEMS_NONE, "the length of what has no items");
+  return object[type->length_offset / 8];
+}
+
+/* Bytes that an object occupies, as its descriptor and its length say. */
+static inline size_t type_object_bytes(const crd_type *type, const cradle_word *object) {
+  if (type->items == CRADLE_ITEMS_NONE) return type->size;
+  return type_array_bytes(type, type_length(type, object));
+}
+
+/* The flags with which an object of so many bytes becomes old. */
+static inline uint64_t type_old_flags(const crd_type *type, size_t bytes) {
+  bool only_items = type->items >= CRADLE_ITEMS_REFERENCES && type->references == 0 && type->values == 0 &&
+                    type->trace == NULL && !(type->registers & REGISTERED_WEAKLY);
+  if (!only_items || bytes <= SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
+  return HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | (type->items == CRADLE_ITEMS_VALUES ? HEADER_VALUES_FLAG : 0);
+}
+
+#endif

@@ -1,0 +1,54 @@
+#include "gc/object/value.h"
+
+#include <cradle/object.h>
+
+/* Bits 3 to 46: where the address of an 8-byte aligned object in a 47-bit address space is. */
+#define ADDRESS_BITS UINT64_C(0x00007ffffffffff8)
+#define TAG_BITS UINT64_C(7)
+
+/* The one encoding without immediates: the payload is the whole word, so that a word with a tag is a mistake and need
+ * not be looked for. Low tags of which only 0 is a reference are another encoding. */
+cradle_encoding crd_encoding_plain(void) {
+  cradle_encoding encoding = {.pairs = {{0, 0}}, .pair_count = 1, .tag_set = 0x01, .payload_mask = ~UINT64_C(0)};
+  return encoding;
+}
+
+cradle_encoding cradle_encoding_low_tags(uint8_t tag_set) {
+  cradle_encoding encoding = {.pairs = {{0, 0}}, .pair_count = 1, .tag_set = tag_set, .payload_mask = ~TAG_BITS};
+  return encoding;
+}
+
+cradle_encoding cradle_encoding_nan_boxing(uint64_t mask, uint64_t pattern) {
+  cradle_encoding encoding = {
+      .pairs = {{mask, pattern}}, .pair_count = 1, .tag_set = 0x01, .payload_mask = ~(mask | TAG_BITS)};
+  return encoding;
+}
+
+bool crd_encoding_is_plain(const cradle_encoding *encoding) {
+  return encoding->pair_count == 1 && encoding->pairs[0].mask == 0 && encoding->tag_set == 0x01 &&
+         encoding->payload_mask == ~UINT64_C(0);
+}
+
+static const char *pair_fault(const cradle_encoding *encoding, uint32_t i) {
+  uint64_t mask = encoding->pairs[i].mask;
+  if (encoding->pairs[i].pattern & ~mask) return "a pattern has bits outside its mask";
+  if (mask & ADDRESS_BITS) return "a mask covers address bits (3 to 46)";
+  if (mask & encoding->payload_mask) return "payload_mask and a mask overlap";
+  for (unsigned tag = 0; tag < 8; tag++)
+    if ((encoding->tag_set >> tag & 1) && (tag & mask & TAG_BITS) == (encoding->pairs[i].pattern & TAG_BITS))
+      return NULL;
+  return "tag_set and a pattern exclude each other";
+}
+
+const char *crd_encoding_fault(const cradle_encoding *encoding) {
+  if (encoding->pair_count == 0 || encoding->pair_count > CRADLE_ENCODING_PAIRS_MAX) return "pair_count must be 1 to 4";
+  if (encoding->tag_set == 0) return "tag_set is empty";
+  if ((encoding->payload_mask & ADDRESS_BITS) != ADDRESS_BITS) return "payload_mask must have bits 3 to 46 set";
+  if ((encoding->payload_mask & TAG_BITS) && encoding->tag_set != 0x01)
+    return "payload_mask must leave out the tag bits when tag_set has a tag other than 0";
+  for (uint32_t i = 0; i < encoding->pair_count; i++) {
+    const char *fault = pair_fault(encoding, i);
+    if (fault != NULL) return fault;
+  }
+  return NULL;
+}

@@ -1,0 +1,53 @@
+/* Values and references: the one-word types of the collector's inside, and the encoding's arithmetic.
+ *
+ *   [value.1] An encoding was checked when its heap was made: its payload mask has all bits that an address can have.
+ *   [value.2] A slot lies at a multiple of 8: bit 0 of its address is free.
+ */
+#ifndef CRADLE_GC_OBJECT_VALUE_H
+#define CRADLE_GC_OBJECT_VALUE_H
+
+#include <cradle/object.h>
+
+#include "gc/base/check.h"
+#include "gc/object/header.h"
+
+static inline bool value_is_reference(const cradle_encoding *encoding, uint64_t value) {
+  if ((value & encoding->payload_mask) == 0 || !((encoding->tag_set >> (value & 7)) & 1)) return false;
+  for (uint32_t i = 0; i < encoding->pair_count; i++)
+    if ((value & encoding->pairs[i].mask) == encoding->pairs[i].pattern) return true;
+  return false;
+}
+
+static inline uintptr_t value_address(const cradle_encoding *encoding, uint64_t value) {
+  return value & encoding->payload_mask;
+}
+
+static inline uint64_t value_moved(const cradle_encoding *encoding, uint64_t value, uintptr_t address) {
+  ASSERT(value_is_reference(encoding, value), "an immediate follows an object that moved");
+  ASSERT((address & ~encoding->payload_mask) == 0, "[value.1] an address reaches into a value's tag");
+  return (value & ~encoding->payload_mask) | address;
+}
+
+/* The encoding of options that name none: plain references with NULL. */
+cradle_encoding crd_encoding_plain(void);
+/* Whether values are plain references, so that both kinds of slots are one. */
+bool crd_encoding_is_plain(const cradle_encoding *encoding);
+/* NULL when the encoding is sound, else what is wrong with it. */
+const char *crd_encoding_fault(const cradle_encoding *encoding);
+
+/* --- slot entries: the address of a slot, and in bit 0 whether it holds a value, not a plain reference --- */
+
+#define SLOT_HOLDS_VALUE 1
+
+static inline cradle_word slot_entry(const cradle_word *slot, bool value) {
+  ASSERT(address_of(slot) % 8 == 0, "[value.2] the address of a slot has its lowest bits set");
+  return address_of(slot) | (value ? SLOT_HOLDS_VALUE : 0);
+}
+static inline cradle_word *slot_of_entry(cradle_word entry) {
+  return object_at(entry & ~(cradle_word)SLOT_HOLDS_VALUE);
+}
+static inline bool slot_entry_holds_value(cradle_word entry) {
+  return entry & SLOT_HOLDS_VALUE;
+}
+
+#endif

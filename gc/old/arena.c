@@ -1,0 +1,318 @@
+#include "gc/old/arena.h"
+
+#include <string.h>
+
+#include "gc/base/bits.h"
+#include "gc/base/check.h"
+#include "gc/old/arena_memory.h"
+
+/* Arenas of a list whose longest run may be too short are looked at so often before the next list, which always
+ * fits. */
+#define LIST_TRIES 8
+
+_Static_assert(sizeof(crd_arena) == 80 * 1024, "metadata of an arena: 80 KiB");
+_Static_assert(sizeof(crd_page) == 24, "page entry: 24 bytes");
+
+/* --- lists --- */
+
+static uint32_t bucket_of(uint32_t pages) {
+  return 31 - (uint32_t)__builtin_clz(pages);
+}
+
+static uint32_t *list_of(crd_arenas *arenas, const crd_arena *arena) {
+  return &arenas->lists[bucket_of(arena->free_pages)][bucket_of(arena->longest)];
+}
+
+static void unlink_arena(crd_arenas *arenas, uint32_t index) {
+  crd_arena *arena = &arenas->meta[index];
+  if (arena->longest == 0) return;
+  uint32_t *head = list_of(arenas, arena);
+  ASSERT(arena->previous != ARENA_NONE ? arenas->meta[arena->previous].next == index : *head == index,
+         "[arena.4] an arena leaves a list that it is not in");
+  if (arena->next != ARENA_NONE) arenas->meta[arena->next].previous = arena->previous;
+  if (arena->previous != ARENA_NONE)
+    arenas->meta[arena->previous].next = arena->next;
+  else
+    *head = arena->next;
+  if (*head == ARENA_NONE) arenas->listed[bucket_of(arena->free_pages)] &= (uint16_t)~(1u << bucket_of(arena->longest));
+}
+
+static void link_arena(crd_arenas *arenas, uint32_t index) {
+  crd_arena *arena = &arenas->meta[index];
+  if (arena->longest == 0) return;
+  uint32_t *head = list_of(arenas, arena);
+  ASSERT(arenas->states[index] == ARENA_USED, "[arena.4] an arena that is not in use enters a list");
+  ASSERT(*head != index, "[arena.4] an arena enters a list twice");
+  arena->previous = ARENA_NONE;
+  arena->next = *head;
+  if (*head != ARENA_NONE) arenas->meta[*head].previous = index;
+  *head = index;
+  arenas->listed[bucket_of(arena->free_pages)] |= (uint16_t)(1u << bucket_of(arena->longest));
+}
+
+void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index) {
+  unlink_arena(arenas, index);
+}
+
+void crd_arenas_restore(crd_arenas *arenas, uint32_t index) {
+  link_arena(arenas, index);
+}
+
+/* --- the maps of an arena --- */
+
+/* First page at or after from whose bit is (not) set, or 512. */
+static uint32_t map_find(const uint64_t *map, uint32_t from, bool set) {
+  while (from < ARENA_PAGES) {
+    uint64_t word = (set ? map[from / 64] : ~map[from / 64]) >> (from % 64);
+    if (word != 0) return from + (uint32_t)__builtin_ctzll(word);
+    from = (from / 64 + 1) * 64;
+  }
+  return ARENA_PAGES;
+}
+
+static void map_write(uint64_t *map, uint32_t from, uint32_t count, bool set) {
+  for (uint32_t page = from; page < from + count; page++) {
+    if (set)
+      bitmap_set(map, page);
+    else
+      bitmap_clear(map, page);
+  }
+}
+
+static uint32_t map_longest(const uint64_t *map) {
+  uint32_t longest = 0, from = 0;
+  while ((from = map_find(map, from, true)) < ARENA_PAGES) {
+    uint32_t end = map_find(map, from, false);
+    if (end - from > longest) longest = end - from;
+    from = end;
+  }
+  return longest;
+}
+
+static uint32_t map_first_fit(const uint64_t *map, uint32_t count) {
+  uint32_t from = 0;
+  while ((from = map_find(map, from, true)) < ARENA_PAGES) {
+    uint32_t end = map_find(map, from, false);
+    if (end - from >= count) return from;
+    from = end;
+  }
+  return ARENA_PAGES;
+}
+
+/* --- taking and giving back runs --- */
+
+/* [arena.5] of a run of pages in one arena. */
+static bool is_cleared(const crd_arena *arena, uint32_t first, uint32_t count) {
+  const uint32_t words = PAGE_BYTES / 8 / 64;
+  for (uint32_t page = first; page < first + count; page++) {
+    uint64_t bits = 0;
+    for (uint32_t i = page * words; i < (page + 1) * words; i++) bits |= arena->marks[i] | arena->allocated[i];
+    if (bits != 0 || arena->pages[page].state != PAGE_FREE || arena->pages[page].pages != 0) return false;
+  }
+  return true;
+}
+
+static void occupy(crd_arenas *arenas, uint32_t index, uint32_t first, uint32_t count, bool *clean) {
+  crd_arena *arena = &arenas->meta[index];
+  ASSERT(first + count <= ARENA_PAGES, "[arena.6] a run leaves its arena");
+  ASSERT(map_find(arena->free_map, first, false) >= first + count, "[arena.4] a page is taken twice");
+  ASSERT(is_cleared(arena, first, count), "[arena.5] a page that is taken has bits or an entry from before");
+  if (arenas->closing != NULL) arenas->closing->pages_taken(arenas, index * ARENA_PAGES + first, count);
+  if (map_find(arena->dirty_map, first, true) < first + count) *clean = false;
+  map_write(arena->free_map, first, count, false);
+  map_write(arena->dirty_map, first, count, true);
+  arena->free_pages = (uint16_t)(arena->free_pages - count);
+  arena->longest = (uint16_t)map_longest(arena->free_map);
+}
+
+/* Makes a FREE arena USED, with all its pages free and in no list yet. */
+static void open_arena(crd_arenas *arenas, uint32_t index) {
+  crd_arena *arena = &arenas->meta[index];
+  ASSERT(arenas->states[index] == ARENA_FREE && arenas->free_count > 0,
+         "[arena.1] an arena is opened that is not FREE");
+  memset(arena->free_map, 0xff, sizeof arena->free_map);
+  arena->free_pages = arena->longest = ARENA_PAGES;
+  arenas->states[index] = ARENA_USED;
+  arenas->origins[index] |= ARENA_TOUCHED;
+  arenas->free_count--;
+  if (arenas_in_use(arenas) > arenas->demand.peak) arenas->demand.peak = arenas_in_use(arenas);
+  if (index >= arenas->used_end) arenas->used_end = index + 1;
+}
+
+/* The reverse, out of its list already. */
+static void close_arena(crd_arenas *arenas, uint32_t index) {
+  ASSERT(arenas->states[index] == ARENA_USED, "[arena.1] an arena becomes FREE that was not in use");
+  arenas->meta[index].longest = arenas->meta[index].free_pages = 0;
+  arenas->states[index] = ARENA_FREE;
+  arenas->free_count++;
+  if (index < arenas->free_hint) arenas->free_hint = index;
+  while (arenas->used_end > 0 && arenas->states[arenas->used_end - 1] != ARENA_USED) arenas->used_end--;
+}
+
+static uint32_t lowest_free(crd_arenas *arenas) {
+  uint32_t index = arenas->free_hint;
+  while (index < arenas->capacity && arenas->states[index] != ARENA_FREE) index++;
+  arenas->free_hint = index;
+  return index;
+}
+
+static uint32_t find_in_list(const crd_arenas *arenas, uint32_t index, uint32_t count, uint32_t most) {
+  for (uint32_t tries = 0; index != ARENA_NONE && tries < most; tries++) {
+    if (arenas->meta[index].longest >= count) return index;
+    index = arenas->meta[index].next;
+  }
+  return ARENA_NONE;
+}
+
+/* The fullest arena in use, by the logarithm of its free pages, that has count of them in a row; among such the one
+ * with the shortest longest run. Or ARENA_NONE. */
+static uint32_t find_used(const crd_arenas *arenas, uint32_t count, uint32_t most) {
+  uint32_t shortest = bucket_of(count);
+  for (uint32_t room = shortest; room < ARENA_BUCKETS; room++) {
+    uint32_t listed = arenas->listed[room] >> shortest << shortest;
+    for (; listed != 0; listed &= listed - 1) {
+      uint32_t index = find_in_list(arenas, arenas->lists[room][__builtin_ctz(listed)], count, most);
+      if (index != ARENA_NONE) return index;
+    }
+  }
+  return ARENA_NONE;
+}
+
+static uint32_t take_in(crd_arenas *arenas, uint32_t index, uint32_t count, bool *clean) {
+  unlink_arena(arenas, index);
+  uint32_t first = map_first_fit(arenas->meta[index].free_map, count);
+  occupy(arenas, index, first, count, clean);
+  link_arena(arenas, index);
+  return index * ARENA_PAGES + first;
+}
+
+static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
+  uint32_t index = find_used(arenas, count, LIST_TRIES);
+  if (index == ARENA_NONE && crd_arenas_ensure_free(arenas, keep + 1)) {
+    index = lowest_free(arenas);
+    open_arena(arenas, index);
+    link_arena(arenas, index);
+  }
+  if (index == ARENA_NONE) index = find_used(arenas, count, UINT32_MAX); /* before memory is out, all of them */
+  return index == ARENA_NONE ? PAGE_NONE : take_in(arenas, index, count, clean);
+}
+
+/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE; committed: that are all FREE.
+ * Where one was reserved, its commit would make another one that is FREE a surplus, which goes back and comes again. */
+static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_t end, uint32_t count, bool committed) {
+  uint32_t found = 0;
+  for (uint32_t i = from; i < end; i++) {
+    bool fits = arenas->states[i] == ARENA_FREE || (!committed && arenas->states[i] == ARENA_RESERVED);
+    found = fits ? found + 1 : 0;
+    if (found == count) return i + 1 - count;
+  }
+  return ARENA_NONE;
+}
+
+/* With a quarantine they go round as single arenas do, unless the limit is so near that FREE ones must be among
+ * them. */
+static uint32_t find_reserved_neighbours(const crd_arenas *arenas, uint32_t count) {
+  bool goes_round = arenas_go_round(arenas) && arenas->committed_count + count <= arenas->limit;
+  uint32_t end = crd_arenas_round_end(arenas, count), first = ARENA_NONE;
+  if (goes_round) first = find_neighbours(arenas, arenas->reserved_hint, end, count, false);
+  return first != ARENA_NONE ? first : find_neighbours(arenas, 0, arenas->capacity, count, false);
+}
+
+static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
+  uint32_t arenas_needed = (count + ARENA_PAGES - 1) / ARENA_PAGES;
+  uint32_t first = find_neighbours(arenas, 0, arenas->committed_end, arenas_needed, true);
+  if (first == ARENA_NONE) {
+    first = find_reserved_neighbours(arenas, arenas_needed);
+    if (first == ARENA_NONE || !crd_arenas_commit_at(arenas, first, arenas_needed)) return PAGE_NONE;
+    if (arenas_go_round(arenas)) arenas->reserved_hint = first + arenas_needed;
+  }
+  /* The neighbours are among the FREE ones now; keep others must be. */
+  if (!crd_arenas_ensure_free(arenas, keep + arenas_needed)) return PAGE_NONE;
+  for (uint32_t i = 0; i < arenas_needed; i++, count -= ARENA_PAGES) {
+    open_arena(arenas, first + i);
+    occupy(arenas, first + i, 0, count < ARENA_PAGES ? count : ARENA_PAGES, clean);
+    link_arena(arenas, first + i);
+  }
+  return first * ARENA_PAGES;
+}
+
+uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
+  ASSERT(count > 0, "an empty run");
+  for (;;) {
+    *clean = true;
+    uint32_t page =
+        count <= ARENA_PAGES ? take_small(arenas, count, keep, clean) : take_big(arenas, count, keep, clean);
+    if (page != PAGE_NONE || !arenas_make_room(arenas)) return page;
+  }
+}
+
+void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count) {
+  for (uint32_t part; count > 0; page += part, count -= part) {
+    uint32_t index = page / ARENA_PAGES, first = page % ARENA_PAGES;
+    crd_arena *arena = &arenas->meta[index];
+    part = count < ARENA_PAGES - first ? count : ARENA_PAGES - first;
+    ASSERT(part == count || first == 0, "[arena.6] a run goes on beyond the arena in which it begins");
+    ASSERT(map_find(arena->free_map, first, true) >= first + part, "[arena.4] a page is given back twice");
+    ASSERT(is_cleared(arena, first, part), "[arena.5] a page is given back with bits or an entry");
+    unlink_arena(arenas, index);
+    map_write(arena->free_map, first, part, true);
+    arena->free_pages = (uint16_t)(arena->free_pages + part);
+    arena->longest = (uint16_t)map_longest(arena->free_map);
+    if (arena->free_pages == ARENA_PAGES)
+      close_arena(arenas, index);
+    else
+      link_arena(arenas, index);
+  }
+}
+
+/* --- check --- */
+
+static const char *check_used(const crd_arena *arena) {
+  uint32_t free_pages = 0;
+  for (uint32_t page = 0; page < ARENA_PAGES; page++) free_pages += bitmap_has(arena->free_map, page);
+  if (free_pages != arena->free_pages || map_longest(arena->free_map) != arena->longest)
+    return "an arena's free pages do not match its map [arena.4]";
+  return NULL;
+}
+
+static uint32_t count_listed(const crd_arenas *arenas, uint32_t most) {
+  uint32_t listed = 0;
+  for (int room = 0; room < ARENA_BUCKETS; room++)
+    for (int longest = 0; longest < ARENA_BUCKETS; longest++)
+      for (uint32_t i = arenas->lists[room][longest]; i != ARENA_NONE && listed <= most; i = arenas->meta[i].next)
+        listed++;
+  return listed;
+}
+
+/* That nothing is committed at or above committed_end follows from the counts. */
+static const char *check_bounds(const crd_arenas *arenas) {
+  bool goes_round = arenas_go_round(arenas);
+  if (!goes_round && arenas->reserved_hint > arenas->committed_end)
+    return "an arena is reserved below the hint [arena.3]";
+  for (uint32_t i = 0; i < arenas->committed_end; i++) {
+    if (i < arenas->free_hint && arenas->states[i] == ARENA_FREE) return "an arena is FREE below the hint [arena.3]";
+    if (i < arenas->reserved_hint && !goes_round && arenas->states[i] == ARENA_RESERVED)
+      return "an arena is reserved below the hint [arena.3]";
+    if (i >= arenas->used_end && arenas->states[i] == ARENA_USED) return "an arena is in use at the end [arena.3]";
+  }
+  return NULL;
+}
+
+const char *crd_arenas_check(const crd_arenas *arenas) {
+  uint32_t free_count = 0, used = 0, with_room = 0, from_pool = 0;
+  for (uint32_t i = 0; i < arenas->committed_end; i++) {
+    if (arenas->states[i] == ARENA_FREE) free_count++;
+    if (arenas->states[i] == ARENA_RESERVED && arenas->origins[i] != 0) return "a reserved arena has an origin";
+    if (arenas->origins[i] & ARENA_FROM_POOL) from_pool++;
+    if (arenas->states[i] != ARENA_USED) continue;
+    used++;
+    const char *fault = check_used(&arenas->meta[i]);
+    if (fault != NULL) return fault;
+    if (arenas->meta[i].longest > 0) with_room++;
+  }
+  if (free_count != arenas->free_count || free_count + used != arenas->committed_count)
+    return "arena counts do not match their states [arena.2]";
+  if (from_pool != arenas->pool_count) return "the count of arenas from the pool does not match their origins";
+  if (count_listed(arenas, used) != with_room) return "the arenas' lists lost or doubled an arena [arena.4]";
+  return check_bounds(arenas);
+}

@@ -1,0 +1,375 @@
+#include "gc/old/arena_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gc/base/address.h"
+#include "gc/base/bits.h"
+#include "gc/base/check.h"
+#include "gc/old/arena.h"
+#include "gc/old/backing.h"
+#include "gc/platform/pages.h"
+
+#define RESERVE_MIN_ARENAS 8
+#define GIGANTIC_ARENAS ((uint32_t)(GIGANTIC_BYTES >> ARENA_SHIFT))
+/* After a refusal the pool is left alone for so many commits: asking costs a system call each time. */
+#define POOL_SKIP 8
+/* With a quarantine commits go round through so many arenas more than are committed. */
+#define ROUND_ARENAS 256
+#define DEMAND_EPOCH_NS UINT64_C(2000000000)
+/* The largest base page of the machines that have one smaller than an arena. */
+#define BASE_PAGE_MAX_BYTES ((size_t)64 << 10)
+
+static void *arena_at(const crd_arenas *arenas, uint32_t index) {
+  return memory_at(arenas->base + ((size_t)index << ARENA_SHIFT));
+}
+
+/* --- the reservation --- */
+
+static size_t meta_bytes_for(size_t bytes) {
+  size_t meta_bytes = (bytes >> ARENA_SHIFT) * sizeof(crd_arena);
+  return align_up(meta_bytes, ARENA_BYTES);
+}
+
+static bool reserve(crd_arenas *arenas, size_t bytes, size_t alignment, void *hint) {
+  void *base = crd_pages_reserve(bytes, alignment, hint);
+  if (base == NULL) return false;
+  void *meta = crd_pages_reserve(meta_bytes_for(bytes), ARENA_BYTES, NULL);
+  if (meta == NULL) {
+    crd_pages_unreserve(base, bytes);
+    return false;
+  }
+  arenas->base = address_of(base);
+  arenas->bytes = bytes;
+  arenas->meta = meta;
+  arenas->meta_bytes = meta_bytes_for(bytes);
+  arenas->capacity = (uint32_t)(bytes >> ARENA_SHIFT);
+  return true;
+}
+
+static void unreserve(crd_arenas *arenas) {
+  if (arenas->base != 0) crd_pages_unreserve(memory_at(arenas->base), arenas->bytes);
+  if (arenas->meta != NULL) crd_pages_unreserve(arenas->meta, arenas->meta_bytes);
+  arenas->base = 0;
+  arenas->meta = NULL;
+}
+
+/* A system that refuses the wish gets the half of what it would give: the rest of the process wants address space,
+ * too. */
+static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, size_t alignment, void *hint) {
+  size_t least = RESERVE_MIN_ARENAS * ARENA_BYTES;
+  if (bytes < least) bytes = least;
+  if (reserve(arenas, bytes, alignment, hint)) return true;
+  do {
+    bytes = (bytes / 2) & ~(ARENA_BYTES - 1);
+    if (bytes < least) return false;
+  } while (!reserve(arenas, bytes, alignment, hint));
+  if (bytes < 2 * least) return true;
+  unreserve(arenas);
+  return reserve(arenas, (bytes / 2) & ~(ARENA_BYTES - 1), alignment, hint);
+}
+
+static void advise(const crd_backing *backing, void *address, size_t bytes, const char *name) {
+  crd_pages_advise_huge(address, bytes, backing->transparent);
+  crd_pages_name(address, bytes, name);
+}
+
+bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cradle_hardware *hardware) {
+  memset(arenas, 0, sizeof *arenas);
+  memset(arenas->lists, 0xff, sizeof arenas->lists); /* ARENA_NONE */
+  arenas->backing = crd_backing_choose(options->hugepages_arenas, hardware);
+  cradle_hugepages meta_policy =
+      options->hugepages_arenas == CRADLE_HUGEPAGES_OFF ? CRADLE_HUGEPAGES_OFF : CRADLE_HUGEPAGES_AUTO;
+  arenas->meta_backing = crd_backing_choose(meta_policy, hardware);
+  size_t bytes = align_up(options->reserve_bytes, ARENA_BYTES);
+  size_t alignment = arenas->backing.gigantic ? GIGANTIC_BYTES : ARENA_BYTES;
+  if (!reserve_what_is_given(arenas, bytes, alignment, options->base_address)) return false;
+  arenas->limit = arenas->capacity;
+  arenas->states = calloc(arenas->capacity, 2);
+  if (arenas->states == NULL) {
+    crd_arenas_fini(arenas);
+    return false;
+  }
+  arenas->origins = arenas->states + arenas->capacity;
+  advise(&arenas->backing, memory_at(arenas->base), arenas->bytes, ARENAS_NAME);
+  advise(&arenas->meta_backing, arenas->meta, arenas->meta_bytes, METADATA_NAME);
+  return true;
+}
+
+void crd_arenas_fini(crd_arenas *arenas) {
+  ASSERT(arenas->closing == NULL, "closed pages outlive their arenas");
+  unreserve(arenas);
+  free(arenas->states);
+  memset(arenas, 0, sizeof *arenas);
+}
+
+/* --- committing --- */
+
+static bool commit_meta(crd_arenas *arenas, uint32_t end) {
+  size_t wanted = align_up(end * sizeof(crd_arena), ARENA_BYTES);
+  if (wanted <= arenas->meta_committed) return true;
+  char *from = (char *)arenas->meta + arenas->meta_committed;
+  if (!crd_pages_commit(from, wanted - arenas->meta_committed)) return false;
+  arenas->meta_committed = wanted;
+  return true;
+}
+
+static void count_committed(crd_arenas *arenas, uint32_t first, uint32_t count, uint8_t origin) {
+  ASSERT(arenas->states[first] == ARENA_RESERVED && arenas->states[first + count - 1] == ARENA_RESERVED,
+         "[arena.1] an arena is committed twice");
+  ASSERT(arenas->committed_count + count <= arenas->limit, "[arena.2] more is committed than the limit allows");
+  ASSERT((first + count) * sizeof(crd_arena) <= arenas->meta_committed,
+         "[arena_memory.1] an arena is committed before its metadata");
+  memset(arenas->states + first, ARENA_FREE, count);
+  memset(arenas->origins + first, origin, count);
+  arenas->free_count += count;
+  arenas->committed_count += count;
+  arenas->taken_total += count;
+  if (origin & ARENA_FROM_POOL) arenas->pool_count += count;
+  if (first < arenas->free_hint) arenas->free_hint = first;
+  if (first + count > arenas->committed_end) arenas->committed_end = first + count;
+}
+
+static bool may_commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
+  return arenas->committed_count + count <= arenas->limit && commit_meta(arenas, first + count);
+}
+
+/* One arena from the pool; a refusal is remembered. */
+static bool commit_pool(crd_arenas *arenas, uint32_t index) {
+  if (!arenas->backing.pool) return false;
+  arenas->pool_refusals++;
+  if (arenas->backing.pool_page_bytes == 0) return false;
+  if (arenas->pool_skip > 0) {
+    arenas->pool_skip--;
+    return false;
+  }
+  arenas->pool_skip = POOL_SKIP;
+  if (!crd_pages_commit_pool(arena_at(arenas, index), ARENA_BYTES, arenas->backing.pool_page_bytes)) {
+    /* The failed attempt may have replaced the mapping, and its advice with it. */
+    advise(&arenas->backing, arena_at(arenas, index), ARENA_BYTES, ARENAS_NAME);
+    return false;
+  }
+  arenas->pool_skip = 0;
+  arenas->pool_refusals--;
+  count_committed(arenas, index, 1, ARENA_FROM_POOL | ARENA_TOUCHED);
+  return true;
+}
+
+static bool commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
+  if (!may_commit(arenas, first, count)) return false;
+  if (count == 1 && commit_pool(arenas, first)) return true;
+  if (!crd_pages_commit(arena_at(arenas, first), count * ARENA_BYTES)) return false;
+  count_committed(arenas, first, count, 0);
+  return true;
+}
+
+/* The 1 GiB page of which the arena is the first, if there is one and all its arenas are to be had. */
+static bool commit_gigantic(crd_arenas *arenas, uint32_t first) {
+  if (!arenas->backing.gigantic || first % GIGANTIC_ARENAS != 0) return false;
+  if (first + GIGANTIC_ARENAS > arenas->capacity || !may_commit(arenas, first, GIGANTIC_ARENAS)) return false;
+  for (uint32_t i = 0; i < GIGANTIC_ARENAS; i++)
+    if (arenas->states[first + i] != ARENA_RESERVED) return false;
+  if (!crd_pages_commit_pool(arena_at(arenas, first), GIGANTIC_BYTES, GIGANTIC_BYTES)) {
+    advise(&arenas->backing, arena_at(arenas, first), GIGANTIC_BYTES, ARENAS_NAME);
+    return false;
+  }
+  count_committed(arenas, first, GIGANTIC_ARENAS, ARENA_FROM_POOL | ARENA_FROM_GIGANTIC | ARENA_TOUCHED);
+  return true;
+}
+
+/* Reserved arenas from first on that one system call can commit. */
+static uint32_t reserved_run(const crd_arenas *arenas, uint32_t first, uint32_t most) {
+  uint32_t count = 0, end = first + most < arenas->capacity ? first + most : arenas->capacity;
+  if (arenas->backing.pool) return 1;
+  while (first + count < end && arenas->states[first + count] == ARENA_RESERVED) count++;
+  return count;
+}
+
+uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count) {
+  uint32_t round = arenas->committed_count + ROUND_ARENAS + count;
+  return arenas_go_round(arenas) && round < arenas->capacity ? round : arenas->capacity;
+}
+
+/* The next RESERVED arena to commit, or the capacity where there is none. */
+static uint32_t next_reserved(crd_arenas *arenas) {
+  uint32_t first = arenas->reserved_hint, end = crd_arenas_round_end(arenas, 0);
+  while (first < end && arenas->states[first] != ARENA_RESERVED) first++;
+  if (first >= end && arenas_go_round(arenas))
+    for (first = 0; first < end && arenas->states[first] != ARENA_RESERVED;) first++;
+  arenas->reserved_hint = arenas_go_round(arenas) ? first + 1 : first;
+  return first;
+}
+
+static bool commit_some(crd_arenas *arenas, uint32_t wanted) {
+  uint32_t first = next_reserved(arenas);
+  if (first == arenas->capacity) return false;
+  if (commit_gigantic(arenas, first)) return true;
+  uint32_t count = reserved_run(arenas, first, wanted);
+  return commit(arenas, first, count) || (count > 1 && commit(arenas, first, 1));
+}
+
+bool crd_arenas_ensure_free(crd_arenas *arenas, uint32_t count) {
+  while (arenas->free_count < count)
+    if (!commit_some(arenas, count - arenas->free_count) && !arenas_make_room(arenas)) return false;
+  return true;
+}
+
+bool crd_arenas_commit_at(crd_arenas *arenas, uint32_t first, uint32_t count) {
+  for (uint32_t end = first + count, run; first < end; first += run) {
+    run = 1;
+    if (arenas->states[first] != ARENA_RESERVED) continue;
+    run = reserved_run(arenas, first, end - first);
+    if (!commit(arenas, first, run)) return false;
+  }
+  return true;
+}
+
+/* Of the metadata whole base pages, of whichever size: it is committed in larger pieces. */
+static bool populate_meta(crd_arenas *arenas, uint32_t index) {
+  uintptr_t from = address_of(&arenas->meta[index]) & ~(BASE_PAGE_MAX_BYTES - 1);
+  uintptr_t to = (address_of(&arenas->meta[index + 1]) + BASE_PAGE_MAX_BYTES - 1) & ~(BASE_PAGE_MAX_BYTES - 1);
+  return crd_pages_populate(memory_at(from), to - from);
+}
+
+static bool populate(crd_arenas *arenas, uint32_t index) {
+  if (arenas->origins[index] & ARENA_TOUCHED) return true;
+  if (!populate_meta(arenas, index)) return false;
+  if (!crd_pages_populate(arena_at(arenas, index), ARENA_BYTES)) return false;
+  arenas->origins[index] |= ARENA_TOUCHED;
+  return true;
+}
+
+uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count) {
+  uint32_t ready = 0;
+  (void)crd_arenas_ensure_free(arenas, count); /* what has come is prepared */
+  for (uint32_t i = arenas->free_hint; i < arenas->committed_end && ready < count; i++) {
+    if (arenas->states[i] != ARENA_FREE) continue;
+    if (!populate(arenas, i)) break;
+    ready++;
+  }
+  return ready;
+}
+
+/* --- giving back --- */
+
+static void forget(crd_arenas *arenas, uint32_t index) {
+  bool from_pool = arenas->origins[index] & ARENA_FROM_POOL;
+  ASSERT(arenas->states[index] == ARENA_FREE && arenas->free_count > 0, "[arena.1] an arena goes that is not FREE");
+  ASSERT(!from_pool || arenas->pool_count > 0, "[arena_memory.2] more arenas of the pool go than came");
+  memset(arenas->meta[index].dirty_map, 0, sizeof arenas->meta[index].dirty_map);
+  if (from_pool) arenas->pool_count--;
+  arenas->states[index] = ARENA_RESERVED;
+  arenas->origins[index] = 0;
+  arenas->free_count--;
+  arenas->committed_count--;
+  arenas->given_back_total++;
+  if (index < arenas->reserved_hint && !arenas_go_round(arenas)) arenas->reserved_hint = index;
+}
+
+/* Drops the metadata of arenas that have gone, by the pieces in which it is committed, huge pages at best: those of
+ * which no arena is left. It reads as zero afterwards, as [arena.5] has it. Refused, it stays. */
+static void discard_meta(crd_arenas *arenas, uint32_t first, uint32_t count) {
+  size_t end = (first + count) * sizeof(crd_arena);
+  for (size_t piece = first * sizeof(crd_arena) / ARENA_BYTES * ARENA_BYTES; piece < end; piece += ARENA_BYTES) {
+    uint32_t at = (uint32_t)(piece / sizeof(crd_arena)),
+             last = (uint32_t)((piece + ARENA_BYTES - 1) / sizeof(crd_arena));
+    while (at <= last && (at >= arenas->capacity || arenas->states[at] == ARENA_RESERVED)) at++;
+    if (at > last) (void)crd_pages_discard((char *)arenas->meta + piece, ARENA_BYTES);
+  }
+}
+
+/* A refusal (the map count, above all) leaves the arenas committed and cached. */
+static bool release_run(crd_arenas *arenas, uint32_t first, uint32_t count) {
+  ASSERT(!(arenas->origins[first] & ARENA_FROM_GIGANTIC) || (first % GIGANTIC_ARENAS == 0 && count == GIGANTIC_ARENAS),
+         "[arena_memory.3] a part of a 1 GiB page goes");
+  if (!crd_pages_release(arena_at(arenas, first), count * ARENA_BYTES)) return false;
+  /* The new mapping has neither advice nor name. With both, the kernel merges it with its neighbours again. */
+  advise(&arenas->backing, arena_at(arenas, first), count * ARENA_BYTES, ARENAS_NAME);
+  for (uint32_t i = 0; i < count; i++) forget(arenas, first + i);
+  ASSERT(arenas->taken_total - arenas->given_back_total == arenas->committed_count,
+         "[arena.2] the totals do not differ by what is committed");
+  discard_meta(arenas, first, count);
+  return true;
+}
+
+/* How many FREE arenas end before end and can go in one call, at most so many; *pass is how many to go past
+ * otherwise. */
+static uint32_t free_run(const crd_arenas *arenas, uint32_t end, uint32_t most, uint32_t *pass) {
+  bool gigantic = arenas->origins[end - 1] & ARENA_FROM_GIGANTIC;
+  uint32_t begin = gigantic ? (end - 1) / GIGANTIC_ARENAS * GIGANTIC_ARENAS : 0, count = 0;
+  while (end - count > begin && (gigantic || count < most) && arenas->states[end - count - 1] == ARENA_FREE &&
+         !(arenas->origins[end - count - 1] & ARENA_FROM_GIGANTIC) == !gigantic)
+    count++;
+  *pass = gigantic ? end - begin : count == 0 ? 1 : count;
+  return gigantic && (count != GIGANTIC_ARENAS || count > most) ? 0 : count;
+}
+
+static uint32_t release_between(crd_arenas *arenas, uint32_t first, uint32_t end, uint32_t keep, uint32_t most) {
+  uint32_t surplus = arenas->free_count > keep ? arenas->free_count - keep : 0, gone = 0;
+  if (surplus > most) surplus = most;
+  for (uint32_t pass; end > first && surplus > 0; end -= pass) {
+    uint32_t count = free_run(arenas, end, surplus < end - first ? surplus : end - first, &pass);
+    if (count == 0) continue;
+    surplus -= count; /* also of what is refused: each is asked for once */
+    if (release_run(arenas, end - count, count)) gone += count;
+  }
+  while (arenas->committed_end > 0 && arenas->states[arenas->committed_end - 1] == ARENA_RESERVED)
+    arenas->committed_end--;
+  return gone;
+}
+
+uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most) {
+  return release_between(arenas, 0, arenas->committed_end, keep, most);
+}
+
+uint32_t crd_arenas_release_at(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep) {
+  return release_between(arenas, first, first + count, keep, count);
+}
+
+void crd_arenas_quarantine(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep) {
+  uint32_t emptied = 0;
+  for (uint32_t i = first; i < first + count; i++) emptied += arenas->states[i] == ARENA_FREE;
+  if (emptied == 0) return;
+  (void)crd_arenas_ensure_free(arenas, keep + emptied); /* as many as there are */
+  (void)crd_arenas_release_at(arenas, first, count, keep);
+}
+
+/* Arenas that the recent past had in use beyond those that are now. */
+static uint32_t recently_wanted(crd_arenas *arenas, uint64_t now_ns) {
+  crd_arena_demand *demand = &arenas->demand;
+  uint32_t in_use = arenas_in_use(arenas);
+  if (demand->epoch_ns == 0) demand->epoch_ns = now_ns;
+  if (now_ns - demand->epoch_ns >= DEMAND_EPOCH_NS) {
+    demand->previous = demand->peak;
+    demand->peak = in_use;
+    demand->epoch_ns = now_ns;
+  }
+  ASSERT(demand->peak >= in_use, "[arena_memory.4] the peak missed arenas in use");
+  uint32_t most = demand->peak > demand->previous ? demand->peak : demand->previous;
+  return most > in_use ? most - in_use : 0;
+}
+
+uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, uint32_t most) {
+  uint32_t wanted = recently_wanted(arenas, now_ns);
+  return crd_arenas_release(arenas, keep + wanted, most);
+}
+
+/* Not of the pool: see discard in gc/young/nursery.c. */
+static bool can_discard(const crd_arenas *arenas, uint32_t index) {
+  return arenas->states[index] == ARENA_FREE && !(arenas->origins[index] & ARENA_FROM_POOL);
+}
+
+void crd_arenas_discard_free(crd_arenas *arenas) {
+  if (arenas_go_round(arenas)) return;
+  for (uint32_t end = arenas->committed_end, count; end > 0; end -= count) {
+    for (count = 0; count < end && can_discard(arenas, end - count - 1); count++) {}
+    if (count == 0) {
+      count = 1;
+    } else if (crd_pages_discard(arena_at(arenas, end - count), count * ARENA_BYTES)) {
+      for (uint32_t i = end - count; i < end; i++) {
+        memset(arenas->meta[i].dirty_map, 0, sizeof arenas->meta[i].dirty_map);
+        arenas->origins[i] &= (uint8_t)~ARENA_TOUCHED;
+      }
+    }
+  }
+}

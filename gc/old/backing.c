@@ -1,0 +1,32 @@
+#include "gc/old/backing.h"
+
+#include "gc/base/check.h"
+#include "gc/old/arena.h"
+
+/* A table of the last level is one base page of 8-byte entries, and a huge page is what it maps. */
+static size_t transparent_bytes(const cradle_hardware *hardware) {
+  if (hardware->thp_page_bytes != 0) return hardware->thp_page_bytes;
+  return hardware->page_bytes / 8 * hardware->page_bytes;
+}
+
+static bool fits_arena(size_t page_bytes) {
+  return page_bytes != 0 && ARENA_BYTES % page_bytes == 0;
+}
+
+crd_backing crd_backing_choose(cradle_hugepages policy, const cradle_hardware *hardware) {
+  crd_backing backing = {.asked = policy};
+  backing.strict = policy == CRADLE_HUGEPAGES_HUGETLB_STRICT || policy == CRADLE_HUGEPAGES_1G_STRICT;
+  backing.gigantic = policy == CRADLE_HUGEPAGES_1G || policy == CRADLE_HUGEPAGES_1G_STRICT;
+  backing.pool = backing.gigantic || policy == CRADLE_HUGEPAGES_HUGETLB || policy == CRADLE_HUGEPAGES_HUGETLB_STRICT;
+  backing.transparent = policy != CRADLE_HUGEPAGES_OFF && fits_arena(transparent_bytes(hardware));
+  if (backing.pool && fits_arena(hardware->pool_page_bytes)) backing.pool_page_bytes = hardware->pool_page_bytes;
+  ASSERT(backing.pool_page_bytes <= ARENA_BYTES, "[backing.1] a pool's page is larger than an arena");
+  return backing;
+}
+
+const char *crd_backing_doubt(const crd_backing *backing, const cradle_hardware *hardware) {
+  if (backing->asked == CRADLE_HUGEPAGES_OFF) return NULL;
+  if (!backing->transparent) return "the system's transparent huge pages are larger than an arena: base pages";
+  if (hardware->thp_mode == CRADLE_THP_NEVER) return "transparent huge pages are disabled (mode never): base pages";
+  return NULL;
+}

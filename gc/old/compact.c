@@ -1,0 +1,400 @@
+#include "gc/old/compact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/probes.h"
+#include "gc/base/word_stack.h"
+#include "gc/event.h"
+#include "gc/heap.h"
+#include "gc/object/header.h"
+#include "gc/object/poison.h"
+#include "gc/object/type_table.h"
+#include "gc/object/value.h"
+#include "gc/object/visit.h"
+#include "gc/old/arena.h"
+#include "gc/old/arena_memory.h"
+#include "gc/old/large.h"
+#include "gc/old/major.h"
+#include "gc/old/size_class.h"
+#include "gc/old/span.h"
+#include "gc/old/span_walk.h"
+#include "gc/platform/pages.h"
+#include "gc/roots.h"
+#include "gc/tables/identity.h"
+
+/* An arena with more live bytes than this share is not worth moving, in percent. */
+#define SPARSE_PERCENT 80
+#define SORT_STEP_BYTES ((uint32_t)512 << 10)
+#define NEVER_EMPTY ((uint32_t)ARENA_BYTES + 1)
+/* Of the free pages, what is counted on in percent: not every run is as long as a span. */
+#define PAGES_PERCENT 95
+/* Compaction is due when the arenas in use hold so many percent of what will be used before the next major collection
+ * is over, and so many arenas could go. Less is no waste: it would be taken again. */
+#define DUE_PERCENT 125
+#define DUE_ARENAS 16
+/* Major collections that call for a compaction and do not get it, at most, after one that left as much to do. */
+#define WAIT_MOST 64
+
+/* Places, or objects that look for one: free or taken places of each class, and pages, free or of large objects. */
+typedef struct compact_tally {
+  int64_t places[SIZE_CLASS_MAX];
+  int64_t pages;
+} compact_tally;
+
+typedef struct compact_context {
+  cradle_heap *heap;
+  compact_tally room, moving; /* in the arenas that are not chosen; out of those that are */
+  uint8_t *chosen;            /* one an arena: it is to be emptied */
+  uint32_t *order;            /* arenas in use, sparsest first */
+  uint32_t *live;             /* bytes, one an arena; NEVER_EMPTY for one that cannot be emptied */
+  uint32_t count;             /* of arenas in use */
+  uint64_t objects, bytes;
+  uint32_t emptied;
+} compact_context;
+
+/* --- choosing --- */
+
+static bool is_in(uint32_t page, uint32_t arena) {
+  return page != PAGE_NONE && page / ARENA_PAGES == arena;
+}
+
+static uint32_t count_taken(const crd_old *old, uint32_t page) {
+  span_bits bits = old_bits_of(old, page, arenas_page(&old->arenas, page)->pages);
+  uint32_t taken = 0;
+  for (uint32_t i = 0; i < bits.words; i++) taken += (uint32_t)__builtin_popcountll(bits.allocated[i]);
+  return taken;
+}
+
+/* Bytes that live in an arena; the places that are taken are noted in its spans. */
+static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
+  uint32_t live = 0, covered = 0;
+  for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES), pages; is_in(page, arena);
+       page = crd_old_next_span(old, page + pages)) {
+    crd_page *entry = arenas_page(&old->arenas, page);
+    pages = entry->pages;
+    covered += pages;
+    if (pages > ARENA_PAGES) return NEVER_EMPTY;
+    if (entry->state != PAGE_SMALL) {
+      live += pages * PAGE_BYTES;
+      continue;
+    }
+    entry->taken = count_taken(old, page);
+    ASSERT(entry->taken > 0, "[compact.1] a sweep has left an empty span");
+    ASSERT(!old_is_unswept(old, entry), "[compact.1] a span waits to be swept");
+    live += entry->taken * old->classes.of[entry->size_class].bytes;
+  }
+  /* Pages that are taken by no span that begins here: the rest of an object longer than an arena. */
+  return covered + old->arenas.meta[arena].free_pages == ARENA_PAGES ? live : NEVER_EMPTY;
+}
+
+/* Sorts the arenas in use by what lives in them, in steps of 512 KiB, and those of a step from the last address to the
+ * first: so the low ones fill, and the metadata of the high ones can go, too. */
+static void sort_arenas(compact_context *context) {
+  const crd_arenas *arenas = &context->heap->old.arenas;
+  uint32_t starts[ARENA_BYTES / SORT_STEP_BYTES + 2] = {0};
+  for (uint32_t i = 0; i < arenas->used_end; i++)
+    if (arenas->states[i] == ARENA_USED) starts[context->live[i] / SORT_STEP_BYTES + 1]++;
+  for (size_t i = 1; i < sizeof starts / sizeof *starts; i++) starts[i] += starts[i - 1];
+  for (uint32_t i = arenas->used_end; i-- > 0;)
+    if (arenas->states[i] == ARENA_USED) context->order[starts[context->live[i] / SORT_STEP_BYTES]++] = i;
+}
+
+/* An arena with a pinned object will not be empty, whatever is moved out of it. */
+static void keep_pinned(compact_context *context) {
+  const cradle_heap *heap = context->heap;
+  for (uint32_t i = 0; i < heap->pins.count; i++) {
+    uintptr_t address = heap->pins.pins[i].address;
+    if (arenas_contain(&heap->old.arenas, address))
+      context->live[arenas_index(&heap->old.arenas, address)] = NEVER_EMPTY;
+  }
+}
+
+/* The free places of an arena that is kept are room; sign -1 takes them back. */
+static void keep(compact_context *context, uint32_t arena, int sign) {
+  const crd_old *old = &context->heap->old;
+  context->room.pages += sign * old->arenas.meta[arena].free_pages;
+  for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES); is_in(page, arena);
+       page = crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages)) {
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    if (entry->state == PAGE_SMALL)
+      context->room.places[entry->size_class] +=
+          sign * (int64_t)(old->classes.of[entry->size_class].objects - entry->taken);
+  }
+}
+
+/* The objects of an arena that is to be emptied look for places; sign -1: they do not. */
+static void move(compact_context *context, uint32_t arena, int sign) {
+  const crd_old *old = &context->heap->old;
+  for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES); is_in(page, arena);
+       page = crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages)) {
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    if (entry->state == PAGE_SMALL)
+      context->moving.places[entry->size_class] += sign * (int64_t)entry->taken;
+    else
+      context->moving.pages += sign * (int64_t)entry->pages;
+  }
+}
+
+/* Whether what moves finds places: those of its class, and spans in free pages. */
+static bool fits(const compact_context *context) {
+  const crd_size_classes *classes = &context->heap->old.classes;
+  int64_t pages = context->moving.pages;
+  for (uint32_t i = 0; i < classes->count; i++) {
+    int64_t more = context->moving.places[i] - context->room.places[i];
+    if (more > 0) pages += (more + classes->of[i].objects - 1) / classes->of[i].objects * classes->of[i].pages;
+  }
+  return pages <= context->room.pages * PAGES_PERCENT / 100;
+}
+
+static void choose(compact_context *context, bool all) {
+  const crd_arenas *arenas = &context->heap->old.arenas;
+  for (uint32_t i = 0; i < arenas->used_end; i++) {
+    if (arenas->states[i] != ARENA_USED) continue;
+    context->live[i] = live_bytes(&context->heap->old, i);
+    if (!all) keep(context, i, 1);
+    context->count++;
+  }
+  context->room.pages += (int64_t)arenas->free_count * ARENA_PAGES;
+  if (!all) keep_pinned(context);
+  sort_arenas(context);
+  for (uint32_t i = 0; i < context->count; i++) {
+    uint32_t arena = context->order[i], live = context->live[arena];
+    if (live == NEVER_EMPTY) continue;
+    if (!all && live > ARENA_BYTES / 100 * SPARSE_PERCENT) continue; /* a lower one of the same step may be sparser */
+    if (!all) keep(context, arena, -1);
+    move(context, arena, 1);
+    context->chosen[arena] = fits(context);
+    if (context->chosen[arena]) continue;
+    move(context, arena, -1); /* what is in the next one may fit */
+    if (!all) keep(context, arena, 1);
+  }
+}
+
+/* Takes the chosen arenas out of the lists from which places are taken. */
+static void withdraw(compact_context *context) {
+  crd_old *old = &context->heap->old;
+  for (uint32_t i = 0; i < old->classes.count; i++) {
+    uint32_t *link = &old->allocators[i].partial;
+    while (*link != PAGE_NONE) {
+      crd_page *entry = arenas_page(&old->arenas, *link);
+      if (context->chosen[*link / ARENA_PAGES])
+        *link = entry->next;
+      else
+        link = &entry->next;
+    }
+  }
+  for (uint32_t i = 0; i < context->count; i++)
+    if (context->chosen[context->order[i]]) crd_arenas_withdraw(&old->arenas, context->order[i]);
+}
+
+/* --- evacuating --- */
+
+/* Whether the arena that an address lies in is to be emptied. */
+static inline bool is_chosen(const compact_context *context, uintptr_t address) {
+  return context->chosen[arenas_index(&context->heap->old.arenas, address)];
+}
+
+static void evacuate_object(void *data, cradle_word *object) {
+  compact_context *context = data;
+  cradle_heap *heap = context->heap;
+  ASSERT(!header_is_forwarded(object[0]), "[compact.3] an object moves twice");
+  if (header_is_pinned(object[0])) return;
+  ASSERT(!old_is_marked(&heap->old, address_of(object)), "[compact.1] an object is marked");
+  const crd_page *page = old_span_of(&heap->old, address_of(object));
+  size_t bytes = type_object_bytes(heap_type(heap, object[0]), object);
+  void *place = page->state == PAGE_SMALL ? old_take_small(&heap->old, page->size_class, 0)
+                                          : crd_old_take_large(&heap->old, bytes, false, false, 0);
+  if (place == NULL) return;
+  ASSERT(!is_chosen(context, address_of(place)), "[compact.2] an object moves into an arena that is to be emptied");
+  memcpy(place, object, bytes);
+  object_forward(object, place);
+  context->objects++;
+  context->bytes += bytes;
+}
+
+static void evacuate(compact_context *context) {
+  crd_old *old = &context->heap->old;
+  for (uint32_t i = 0; i < context->count; i++) {
+    uint32_t arena = context->order[i];
+    if (!context->chosen[arena]) continue;
+    for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES), pages; is_in(page, arena);
+         page = crd_old_next_span(old, page + pages)) {
+      pages = arenas_page(&old->arenas, page)->pages;
+      crd_old_each_in(old, page, false, evacuate_object, context);
+    }
+  }
+}
+
+/* --- redirecting --- */
+
+/* Where the object at an address is now. */
+static inline uintptr_t moved(const compact_context *context, uintptr_t address) {
+  const crd_arenas *arenas = &context->heap->old.arenas;
+  if (!arenas_contain(arenas, address) || !is_chosen(context, address)) return address;
+  cradle_word header = *object_at(address);
+  return header_is_forwarded(header) ? header_forwarded_to(header) : address;
+}
+
+static inline void redirect_reference(void *data, cradle_word *slot) {
+  uintptr_t address = moved(data, *slot);
+  if (address != *slot) *slot = address;
+}
+
+static inline void redirect_value(void *data, cradle_word *slot) {
+  const compact_context *context = data;
+  const cradle_encoding *encoding = &context->heap->encoding;
+  if (value_is_reference(encoding, *slot))
+    *slot = value_moved(encoding, *slot, moved(context, value_address(encoding, *slot)));
+}
+
+static void redirect_service(void *data, bool value, cradle_word *slot) {
+  if (value)
+    redirect_value(data, slot);
+  else
+    redirect_reference(data, slot);
+}
+
+static void redirect_object(void *data, cradle_word *object) {
+  compact_context *context = data;
+  if (header_is_forwarded(object[0])) return;
+  if (CRADLE_UNLIKELY(header_is_weak(object[0])))
+    context->heap->death->each_slot(context->heap, object, redirect_service, context);
+  visit_object(heap_type(context->heap, object[0]), object, redirect_reference, redirect_value, context);
+}
+
+static void redirect(compact_context *context) {
+  cradle_heap *heap = context->heap;
+  crd_old_retire(&heap->old);
+  visit_roots(heap, redirect_reference, redirect_value, context);
+  visit_handles(heap, 0, heap->handles.used, redirect_reference, context);
+  visit_prebuilts(heap, 0, heap->prebuilts.written, redirect_reference, redirect_value, context);
+  crd_ids_follow(heap);
+  crd_old_each(&heap->old, false, redirect_object, context);
+  if (heap->death != NULL) heap->death->each_word(heap, redirect_service, context);
+}
+
+/* --- releasing --- */
+
+/* Frees the places of a small span whose objects have moved; the span too, if nothing stayed. */
+static void release_small(compact_context *context, uint32_t page) {
+  cradle_heap *heap = context->heap;
+  crd_old *old = &heap->old;
+  crd_page *entry = arenas_page(&old->arenas, page);
+  const crd_size_class *class = &old->classes.of[entry->size_class];
+  span_bits bits = old_bits_of(old, page, entry->pages);
+  uint64_t stayed = 0, gone = 0;
+  for (uint32_t i = 0; i < bits.words; i++)
+    for (uint64_t word = bits.allocated[i]; word != 0; word &= word - 1) {
+      cradle_word *object = old_page_start(old, page) + i * 64 + (uint32_t)__builtin_ctzll(word);
+      if (!header_is_forwarded(object[0])) {
+        stayed++;
+        continue;
+      }
+      ASSERT(old_is_allocated(old, header_forwarded_to(object[0])), "[compact.3] an object has moved to where none is");
+      bits.allocated[i] &= ~(word & -word);
+      gone++;
+      if (heap_poisons(heap)) poison_words(object, class->words, POISON_COMPACTED);
+    }
+  old->used_bytes -= gone * class->bytes;
+  old->class_used[entry->size_class] -= gone * class->bytes;
+  if (stayed == 0) {
+    crd_old_free_span(old, page);
+  } else if (stayed < class->objects) {
+    old_list_partial(old, page);
+  }
+}
+
+static void release_large(compact_context *context, uint32_t page) {
+  crd_old *old = &context->heap->old;
+  size_t bytes = (size_t)arenas_page(&old->arenas, page)->pages << PAGE_SHIFT;
+  if (heap_poisons(context->heap)) poison_words(old_page_start(old, page), bytes / 8, POISON_COMPACTED);
+  crd_old_free_large(old, page);
+}
+
+static void release(compact_context *context) {
+  crd_old *old = &context->heap->old;
+  for (uint32_t i = 0; i < context->count; i++) {
+    uint32_t arena = context->order[i];
+    if (!context->chosen[arena]) continue;
+    crd_arenas_restore(&old->arenas, arena);
+    for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES), pages; is_in(page, arena);
+         page = crd_old_next_span(old, page + pages)) {
+      pages = arenas_page(&old->arenas, page)->pages;
+      if (arenas_page(&old->arenas, page)->state == PAGE_SMALL)
+        release_small(context, page);
+      else if (header_is_forwarded(*old_page_start(old, page)))
+        release_large(context, page);
+    }
+    if (old->arenas.states[arena] != ARENA_FREE) continue;
+    context->emptied++;
+    if (arenas_go_round(&old->arenas)) crd_arenas_quarantine(&old->arenas, arena, 1, old->reserve);
+  }
+}
+
+/* --- the whole --- */
+
+static void run(compact_context *context, bool all) {
+  cradle_heap *heap = context->heap;
+  uint64_t begin = crd_platform_now_ns();
+  crd_event_simple(heap, CRADLE_EVENT_COMPACT_BEGIN);
+  PROBE1(compact_begin, heap);
+  crd_old_retire(&heap->old);
+  arenas_retire_closed(&heap->old.arenas, heap->old.reserve); /* else their arenas could not be emptied */
+  choose(context, all);
+  withdraw(context);
+  evacuate(context);
+  redirect(context);
+  release(context);
+  uint64_t duration = crd_platform_now_ns() - begin;
+  PROBE3(compact_end, heap, context->bytes, duration);
+  heap->stats.compactions++;
+  heap->stats.compact_ns += duration;
+  heap->stats.moved_old_objects += context->objects;
+  heap->stats.moved_old_bytes += context->bytes;
+  crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_COMPACT_END,
+                                       .u.compact = {context->objects, context->bytes, context->emptied, context->count,
+                                                     duration}});
+}
+
+void crd_compact(cradle_heap *heap, bool all) {
+  ASSERT(heap->major.phase == MAJOR_IDLE, "[compact.1] a compaction while a major collection runs");
+  ASSERT(nursery_filled(heap) == 0 && heap->old.young_large == PAGE_NONE, "[compact.1] the nursery is not empty");
+  ASSERT(word_stack_is_empty(&heap->remembered) && !heap->remember_all && word_stack_is_empty(&heap->recorded),
+         "[compact.1] an object is remembered, or a slot recorded");
+  uint32_t arenas = heap->old.arenas.used_end;
+  compact_context context = {.heap = heap};
+  context.chosen = calloc(heap->old.arenas.capacity, 1);
+  context.order = calloc(arenas + 1, sizeof *context.order);
+  context.live = calloc(arenas + 1, sizeof *context.live);
+  if (context.chosen != NULL && context.order != NULL && context.live != NULL)
+    run(&context, all);
+  else
+    crd_event_note(heap, "no compaction: memory for its tables was refused", arenas, 0);
+  free(context.chosen);
+  free(context.order);
+  free(context.live);
+}
+
+bool crd_compact_is_due(const cradle_heap *heap) {
+  uint64_t used = heap->old.used_bytes, held = (uint64_t)arenas_in_use(&heap->old.arenas) * ARENA_BYTES;
+  uint64_t threshold = heap->pacing.threshold, external = heap->external_bytes;
+  uint64_t wanted = threshold > used + external ? threshold - external : used;
+  return held / DUE_PERCENT > wanted / 100 && held > wanted + DUE_ARENAS * ARENA_BYTES;
+}
+
+void crd_compact_if_due(cradle_heap *heap) {
+  if (!crd_compact_is_due(heap)) return;
+  if (heap->compaction.left > 0) {
+    heap->compaction.left--;
+    return;
+  }
+  crd_compact(heap, false);
+  ASSERT(heap->compaction.backoff >= 1 && heap->compaction.backoff <= WAIT_MOST, "compaction waits too long, or never");
+  heap->compaction.left = crd_compact_is_due(heap) ? heap->compaction.backoff : 0;
+  heap->compaction.backoff = heap->compaction.left == 0          ? 1
+                             : heap->compaction.left < WAIT_MOST ? heap->compaction.left * 2
+                                                                 : WAIT_MOST;
+}

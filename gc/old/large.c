@@ -1,0 +1,92 @@
+#include "gc/old/large.h"
+
+#include <string.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/object/header.h"
+#include "gc/object/poison.h"
+#include "gc/old/arena.h"
+#include "gc/old/arena_memory.h"
+#include "gc/old/span.h"
+
+/* A large object of more pages takes its arenas with it when it goes: 32 MiB. */
+#define RETURNED_PAGES (16 * ARENA_PAGES)
+
+void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep) {
+  size_t pages = (bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
+  if (pages > old->arenas.bytes >> PAGE_SHIFT) return NULL;
+  bool clean;
+  uint32_t page = crd_arenas_take(&old->arenas, (uint32_t)pages, keep, &clean);
+  if (page == PAGE_NONE) return NULL;
+  uintptr_t address = arenas_page_address(&old->arenas, page);
+  crd_page *entry = arenas_page(&old->arenas, page);
+  ASSERT(!old_is_marked(old, address), "[span.4] a mark bit is set where nothing was");
+  *entry = (crd_page){.pages = (uint32_t)pages,
+                      .head = page,
+                      .next = PAGE_NONE,
+                      .state = young ? PAGE_LARGE_YOUNG : PAGE_LARGE,
+                      .epoch = old->epoch};
+  arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] |= arena_bit_mask(address);
+  if (old->born_marked && !young) old_mark(old, address);
+  old->used_bytes += pages << PAGE_SHIFT;
+  old->large_bytes += pages << PAGE_SHIFT;
+  if (young) {
+    entry->next = old->young_large;
+    old->young_large = page;
+  }
+  if (zeroed && !clean) memset(memory_at(address), 0, bytes);
+  return memory_at(address);
+}
+
+/* Its pages are taken and no span's then. Returns their number. */
+static uint32_t take_out_large(crd_old *old, uint32_t page) {
+  crd_page *entry = arenas_page(&old->arenas, page);
+  uintptr_t address = arenas_page_address(&old->arenas, page);
+  uint32_t pages = entry->pages;
+  ASSERT(entry->state >= PAGE_LARGE && entry->head == page, "what is freed is no large object");
+  ASSERT(!old_is_marked(old, address), "[span.4] a large object is freed that is marked");
+  ASSERT(old->large_bytes >= (uint64_t)pages << PAGE_SHIFT && old->used_bytes >= old->large_bytes,
+         "[large.2] more bytes of large objects are freed than were taken");
+  arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] &= ~arena_bit_mask(address);
+  *entry = (crd_page){.state = PAGE_FREE};
+  old->used_bytes -= (uint64_t)pages << PAGE_SHIFT;
+  old->large_bytes -= (uint64_t)pages << PAGE_SHIFT;
+  return pages;
+}
+
+void crd_old_free_large(crd_old *old, uint32_t page) {
+  uint32_t pages = take_out_large(old, page);
+  crd_arenas_give_back(&old->arenas, page, pages);
+  if (pages > RETURNED_PAGES)
+    (void)crd_arenas_release_at(&old->arenas, page / ARENA_PAGES, (pages + ARENA_PAGES - 1) / ARENA_PAGES,
+                                old->reserve);
+}
+
+/* But for arenas that were given back, where writing would fault; of a sparse object, it would have brought the pages
+ * in. */
+static void poison_pages(const crd_old *old, uint32_t page, uint32_t pages, cradle_word poison) {
+  for (uint32_t end = page + pages; page < end; page++) {
+    cradle_word *words = old_page_start(old, page);
+    if (arenas_are_committed(&old->arenas, address_of(words))) poison_words(words, PAGE_BYTES / 8, poison);
+  }
+}
+
+void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains) {
+  if (CRADLE_LIKELY(remains.poison == 0)) {
+    crd_old_free_large(old, page); /* and nobody touches the dead */
+    return;
+  }
+  uint32_t pages = arenas_page(&old->arenas, page)->pages, type = header_type(*old_page_start(old, page));
+  uint32_t tail = pages % ARENA_PAGES, whole = pages - tail;
+  poison_pages(old, page + whole, tail, remains.poison); /* while it is not closed */
+  if (old->arenas.closing == NULL) {
+    crd_old_free_large(old, page);
+  } else {
+    (void)take_out_large(old, page);
+    crd_dead_large dead = {
+        .page = page, .pages = pages, .type = type, .swept = remains.swept, .collection = remains.collection};
+    old->arenas.closing->large_died(&old->arenas, dead, old->reserve);
+  }
+  poison_pages(old, page, whole, remains.poison); /* what was not given back */
+}

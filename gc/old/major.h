@@ -1,0 +1,57 @@
+/* The major collection, in increments: its phase, what it has done, and what an increment may do.
+ *
+ *   idle     no major collection runs
+ *   marking  it began right after a minor collection, with the roots; each increment, too, comes right after a minor
+ *            collection; when nothing is left to trace, marking is over
+ *   clearing the order of death (gc/death/order.c); left out on heaps without weak slots, finalizers and the like
+ *   sweeping first the ids of dead objects are dropped, then it goes span after span; the last increment ends the
+ *            collection: the next threshold is set
+ *
+ *   [major.1] The phases follow each other as above: idle, marking, clearing or at once sweeping, sweeping, idle.
+ *   [major.2] The caller of a step has just emptied the nursery, and nothing is allocated until the step is over.
+ *   [major.3] Objects are born marked from the beginning of marking to that of sweeping [span.7]; the mark stack holds
+ *             something in marking and clearing only; overflowed and rescan_page are set in these two only.
+ */
+#ifndef CRADLE_GC_OLD_MAJOR_H
+#define CRADLE_GC_OLD_MAJOR_H
+
+#include <cradle/event.h>
+
+#include "gc/old/sweep.h"
+
+typedef enum crd_major_phase { MAJOR_IDLE = 0, MAJOR_MARKING, MAJOR_SWEEPING, MAJOR_CLEARING } crd_major_phase;
+
+/* The figures are those of the collection that runs, and after it of the last one until the next begins. */
+typedef struct crd_major {
+  crd_major_phase phase;
+  cradle_cause cause;
+  bool overflowed;      /* the mark stack was full: some marked object is not traced and not on the stack */
+  bool watching;        /* traced objects with the weak or the watched flag are shown to the order of death */
+  uint32_t rescan_page; /* where looking for such objects goes on, or PAGE_NONE: it is not under way [mark.4] */
+  uint32_t purge_id;    /* sweeping: of the ids, where dropping those of dead objects goes on */
+  uint32_t sweep_page;  /* sweeping: where it goes on, when all ids are looked at */
+  uint32_t behind;      /* increments that could not mark what they should, less those that could; 0 to BEHIND_MOST */
+  uint64_t objects, bytes;     /* marked by tracing; they grow in marking and clearing */
+  uint64_t used_at_start;      /* bytes that were in use when it began */
+  uint64_t collected_at_start; /* the same with external memory; >= used_at_start */
+  uint64_t used_before_sweep;  /* bytes in use when sweeping began; 0 before; >= swept.freed_bytes */
+  crd_swept swept;             /* all 0 until sweeping begins */
+  uint64_t work_ns;            /* time spent on it */
+  uint64_t large_bytes;        /* allocated large since the last pause that might have had an increment */
+} crd_major;
+
+/* The most that crd_major.behind counts. */
+#define BEHIND_MOST 8
+
+/* What an increment may do: it stops when it has done so much work, or when the time has come. Zero and zero is the
+ * smallest increment: a few objects, or one span. */
+typedef struct crd_budget {
+  uint64_t bytes;       /* to mark */
+  uint64_t deadline_ns; /* UINT64_MAX: none */
+} crd_budget;
+
+/* The first increment of a new major collection, and the next one of the running; right after a minor collection. */
+void crd_major_start(cradle_heap *heap, cradle_cause cause);
+void crd_major_step(cradle_heap *heap, crd_budget budget);
+
+#endif

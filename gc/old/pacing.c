@@ -1,0 +1,108 @@
+#include "gc/old/pacing.h"
+
+#include "gc/base/check.h"
+
+/* The minimum is so many base nurseries. */
+#define MIN_NURSERIES 8
+/* However much survived, the next collection is not due before this share of the minimum was promoted. */
+#define ROOM_SHARE 4
+#define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
+/* Averages move by this share of the distance to a new value. */
+#define AVERAGE_SHARE 8
+/* An increment marks at least so many times what was promoted, and a quarter more than the way that is left asks
+ * for. */
+#define MARK_PER_PROMOTED 2
+#define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
+#define MARK_MIN_BYTES ((uint64_t)1 << 20)
+/* Of the pause target, an eighth is kept for what follows the increment. The increment has a quarter at least, however
+ * long the minor collection was, so that marking advances; past the threshold all of the target, so that it ends. */
+#define AFTERWARDS_SHARE 8
+#define INCREMENT_SHARE 4
+
+static uint64_t smaller(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+  return a > b ? a : b;
+}
+
+void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware,
+                     size_t nursery_bytes) {
+  uint64_t memory_delta = hardware->memory_bytes != 0 ? hardware->memory_bytes / 8 : UNKNOWN_MEMORY_DELTA;
+  uint64_t min = options->major_min_bytes != 0 ? options->major_min_bytes : MIN_NURSERIES * (uint64_t)nursery_bytes;
+  pacing->min = smaller(min, COUNTED_MAX_BYTES);
+  pacing->max_delta =
+      smaller(options->major_max_delta != 0 ? options->major_max_delta : memory_delta, COUNTED_MAX_BYTES);
+  pacing->factor = options->major_factor;
+  pacing->growth = options->major_growth;
+  pacing->threshold = pacing->min;
+  pacing->survived = pacing->promoted_average = pacing->grown_average = 0;
+  pacing->marked_average = MARKED_AVERAGE_FIRST;
+  if (options->heap_max_bytes != 0 && pacing->threshold > options->heap_max_bytes)
+    pacing->threshold = options->heap_max_bytes;
+  ASSERT(pacing->factor > 1 && pacing->growth > 1, "a factor that lets no heap grow");
+}
+
+static uint64_t scaled(uint64_t bytes, double factor) {
+  double result = (double)bytes * factor;
+  return result >= 9e18 ? (uint64_t)9e18 : (uint64_t)result;
+}
+
+/* What is promoted during a marking is born marked, and in a heap that no longer grows as much dies meanwhile: about
+ * half of that had been marked by then and floats to the next collection. It lengthens no threshold, but takes at most
+ * half of its room. */
+static uint64_t floating(const crd_pacing *pacing, uint64_t survived, uint64_t born_marked) {
+  return smaller(born_marked / 2, scaled(survived, (pacing->factor - 1) / pacing->factor / 2));
+}
+
+void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t born_marked_bytes,
+                       uint64_t heap_max_bytes) {
+  ASSERT(survived_bytes < 4 * (COUNTED_MAX_BYTES - 1), "[pacing.3] more bytes are counted than any machine has");
+  uint64_t threshold = scaled(survived_bytes - floating(pacing, survived_bytes, born_marked_bytes), pacing->factor);
+  threshold = smaller(threshold, survived_bytes + pacing->max_delta);
+  uint64_t grown = larger(scaled(pacing->threshold, pacing->growth), survived_bytes + pacing->min / ROOM_SHARE);
+  threshold = smaller(threshold, grown);
+  threshold = larger(threshold, pacing->min);
+  if (heap_max_bytes != 0) threshold = smaller(threshold, heap_max_bytes);
+  ASSERT(threshold >= pacing->min || threshold == heap_max_bytes, "[pacing.1] the threshold is below the minimum");
+  pacing->threshold = threshold;
+  pacing->survived = survived_bytes;
+}
+
+uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {
+  if (pacing->threshold <= pacing->survived) return pacing->threshold;
+  uint64_t increments = used_bytes / larger(pacing->marked_average, 1) + 2;
+  uint64_t grown = scaled(pacing->grown_average, (double)increments);
+  uint64_t trigger = pacing->threshold - smaller(grown, (pacing->threshold - pacing->survived) / 2);
+  ASSERT(trigger <= pacing->threshold && trigger >= pacing->survived,
+         "[pacing.2] a collection begins too late or early");
+  return trigger;
+}
+
+uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
+                              uint64_t unmarked_bytes) {
+  uint64_t least = larger(promoted_bytes * MARK_PER_PROMOTED, MARK_MIN_BYTES);
+  uint64_t room = pacing->threshold > used_bytes ? pacing->threshold - used_bytes : 0;
+  if (room <= promoted_bytes) return larger(least, unmarked_bytes);
+  return larger(least, scaled(unmarked_bytes, 1.25 * (double)promoted_bytes / (double)room));
+}
+
+uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint64_t begin_ns, uint64_t now_ns,
+                             uint64_t target_ns) {
+  uint64_t least = used_bytes > pacing->threshold ? target_ns : target_ns / INCREMENT_SHARE;
+  return larger(begin_ns + target_ns - target_ns / AFTERWARDS_SHARE, now_ns + least);
+}
+
+static void move_average(uint64_t *average, uint64_t value) {
+  *average += value / AVERAGE_SHARE - *average / AVERAGE_SHARE;
+}
+
+void crd_pacing_promoted(crd_pacing *pacing, uint64_t promoted_bytes, uint64_t large_bytes) {
+  move_average(&pacing->promoted_average, promoted_bytes);
+  move_average(&pacing->grown_average, promoted_bytes + large_bytes);
+}
+
+void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes) {
+  move_average(&pacing->marked_average, bytes);
+}

@@ -1,0 +1,220 @@
+#include "gc/old/span.h"
+
+#include "gc/base/address.h"
+#include "gc/base/bits.h"
+#include "gc/base/check.h"
+#include "gc/old/arena.h"
+#include "gc/old/arena_memory.h"
+#include "gc/old/size_class.h"
+
+/* Pages that may stay unused at the end of an arena because no span fits. */
+#define ARENA_TAIL_BYTES ((size_t)SPAN_MAX_PAGES * PAGE_BYTES)
+#define ARENA_PROMOTABLE_BYTES (ARENA_BYTES - ARENA_TAIL_BYTES)
+
+bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware) {
+  crd_size_classes_init(&old->classes);
+  for (uint32_t i = 0; i < SIZE_CLASS_MAX; i++) old->allocators[i] = (crd_allocator){NULL, NULL, PAGE_NONE, PAGE_NONE};
+  old->young_large = PAGE_NONE;
+  return crd_arenas_init(&old->arenas, options, hardware);
+}
+
+void crd_old_fini(crd_old *old) {
+  crd_arenas_fini(&old->arenas);
+}
+
+/* The worst promotion: every byte of the nursery in objects just above the small ones, whose page runs are half again
+ * as long (8,208 bytes take three pages), and one span of every class opened besides. */
+uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes) {
+  size_t bytes = nursery_bytes + nursery_bytes / 2 + old->classes.span_bytes_total;
+  return (uint32_t)((bytes + ARENA_PROMOTABLE_BYTES - 1) / ARENA_PROMOTABLE_BYTES);
+}
+
+size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas) {
+  size_t bytes = arenas * ARENA_PROMOTABLE_BYTES;
+  if (bytes <= old->classes.span_bytes_total) return 0;
+  return ((bytes - old->classes.span_bytes_total) / 3 * 2) & ~(size_t)7;
+}
+
+/* --- bitmaps of a span --- */
+
+/* Index in words of the first free place at or after from (an object start), or limit. */
+static uint32_t find_free(const uint64_t *allocated, const crd_size_class *class, uint32_t from, uint32_t limit) {
+  if (class->words >= 64) {
+    while (from < limit && bitmap_has(allocated, from)) from += class->words;
+    return from < limit ? from : limit;
+  }
+  uint64_t above = ~UINT64_C(0) << (from % 64);
+  for (uint32_t i = from / 64; i * 64 < limit; i++, above = ~UINT64_C(0)) {
+    uint64_t places = ~allocated[i] & size_class_starts(class, i) & above;
+    if (places == 0) continue;
+    uint32_t found = i * 64 + (uint32_t)__builtin_ctzll(places);
+    return found < limit ? found : limit;
+  }
+  return limit;
+}
+
+/* Index in words of the first taken place at or after from, or limit. */
+static uint32_t find_taken(const uint64_t *allocated, uint32_t from, uint32_t limit) {
+  uint64_t above = ~UINT64_C(0) << (from % 64);
+  for (uint32_t i = from / 64; i * 64 < limit; i++, above = ~UINT64_C(0)) {
+    if ((allocated[i] & above) == 0) continue;
+    uint32_t found = i * 64 + (uint32_t)__builtin_ctzll(allocated[i] & above);
+    return found < limit ? found : limit;
+  }
+  return limit;
+}
+
+/* Sets or clears the bits of the places in [from, to). */
+static void write_bits(uint64_t *allocated, const crd_size_class *class, uint32_t from, uint32_t to, bool set) {
+  for (uint32_t i = from / 64; i * 64 < to; i++) {
+    uint64_t places = size_class_starts(class, i);
+    if (i == from / 64) places &= ~UINT64_C(0) << (from % 64);
+    if (i == to / 64) places &= ~(~UINT64_C(0) << (to % 64));
+    if (set)
+      allocated[i] |= places;
+    else
+      allocated[i] &= ~places;
+  }
+}
+
+/* --- the allocator of a class --- */
+
+static char *span_address(const crd_old *old, uint32_t page) {
+  return memory_at(arenas_page_address(&old->arenas, page));
+}
+
+/* Index in words of a place in a span of the class. */
+static uint32_t word_in(const crd_size_class *class, const char *base, const char *place) {
+  ASSERT(place >= base && place <= base + (size_t)class->objects * class->bytes,
+         "[span.1] a place outside of its span");
+  return (uint32_t)(place - base) / 8;
+}
+
+/* [span.4] of a span while no major collection marks. */
+static bool has_marks(span_bits bits) {
+  uint64_t marks = 0;
+  for (uint32_t i = 0; i < bits.words; i++) marks |= bits.marks[i];
+  return marks != 0;
+}
+
+static void count_used(crd_old *old, uint32_t size_class, int64_t bytes) {
+  ASSERT(bytes >= 0 || old->class_used[size_class] >= (uint64_t)-bytes, "[span.5] a class's used bytes go below zero");
+  old->used_bytes += (uint64_t)bytes;
+  old->class_used[size_class] += (uint64_t)bytes;
+}
+
+/* The next run of free places of the allocator's span at or after word from. */
+static bool next_run(crd_old *old, uint32_t size_class, uint32_t from) {
+  const crd_size_class *class = &old->classes.of[size_class];
+  crd_allocator *allocator = &old->allocators[size_class];
+  const crd_page *entry = arenas_page(&old->arenas, allocator->span);
+  ASSERT(entry->state == PAGE_SMALL && entry->size_class == size_class,
+         "[span.3] an allocator has another class's span");
+  ASSERT(!old_is_unswept(old, entry), "[span.6] an allocator has a span that waits to be swept");
+  span_bits bits = old_bits_of(old, allocator->span, class->pages);
+  uint32_t limit = class->objects * class->words;
+  uint32_t start = from < limit ? find_free(bits.allocated, class, from, limit) : limit;
+  if (start == limit) return false;
+  uint32_t end = find_taken(bits.allocated, start, limit);
+  ASSERT(start < end && (end - start) % class->words == 0, "[span.1] a run that is no row of places");
+  ASSERT(old->born_marked || !has_marks(bits), "[span.4] a mark bit is set while nothing marks");
+  write_bits(bits.allocated, class, start, end, true);
+  if (old->born_marked) write_bits(bits.marks, class, start, end, true);
+  allocator->free = span_address(old, allocator->span) + start * 8;
+  allocator->end = span_address(old, allocator->span) + end * 8;
+  count_used(old, size_class, (int64_t)(end - start) * 8);
+  return true;
+}
+
+static void enter_pages(crd_old *old, uint32_t page, const crd_size_class *class, uint32_t size_class) {
+  ASSERT(page % ARENA_PAGES + class->pages <= ARENA_PAGES, "[arena.6] a span leaves its arena");
+  for (uint32_t i = 0; i < class->pages; i++) {
+    crd_page *entry = arenas_page(&old->arenas, page + i);
+    entry->head = page;
+    entry->state = i == 0 ? PAGE_SMALL : PAGE_INSIDE;
+  }
+  crd_page *head = arenas_page(&old->arenas, page);
+  head->pages = class->pages;
+  head->size_class = (uint8_t)size_class;
+  head->next = PAGE_NONE;
+  head->epoch = old->epoch;
+  old->class_spans[size_class]++;
+}
+
+static bool open_span(crd_old *old, uint32_t size_class, uint32_t keep) {
+  const crd_size_class *class = &old->classes.of[size_class];
+  bool clean;
+  uint32_t page = crd_arenas_take(&old->arenas, class->pages, keep, &clean);
+  if (page == PAGE_NONE) return false;
+  enter_pages(old, page, class, size_class);
+  old->allocators[size_class].span = page;
+  return next_run(old, size_class, 0);
+}
+
+bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
+  crd_allocator *allocator = &old->allocators[size_class];
+  ASSERT(allocator->free == allocator->end, "[span.1] the run is not used up");
+  if (allocator->span != PAGE_NONE) {
+    uint32_t from = word_in(&old->classes.of[size_class], span_address(old, allocator->span), allocator->end);
+    if (next_run(old, size_class, from)) return true;
+    allocator->span = PAGE_NONE;
+    allocator->free = allocator->end = NULL;
+  }
+  while (allocator->partial != PAGE_NONE) {
+    allocator->span = allocator->partial;
+    allocator->partial = arenas_page(&old->arenas, allocator->span)->next;
+    if (next_run(old, size_class, 0)) return true;
+    allocator->span = PAGE_NONE;
+  }
+  return open_span(old, size_class, keep);
+}
+
+static void retire(crd_old *old, uint32_t size_class) {
+  const crd_size_class *class = &old->classes.of[size_class];
+  crd_allocator *allocator = &old->allocators[size_class];
+  if (allocator->span == PAGE_NONE) return;
+  span_bits bits = old_bits_of(old, allocator->span, class->pages);
+  const char *base = span_address(old, allocator->span);
+  ASSERT(allocator->free <= allocator->end, "[span.1] an allocator went past the end of its run");
+  uint32_t page = allocator->span;
+  uint32_t from = word_in(class, base, allocator->free), to = word_in(class, base, allocator->end);
+  write_bits(bits.allocated, class, from, to, false);
+  if (old->born_marked) write_bits(bits.marks, class, from, to, false);
+  count_used(old, size_class, allocator->free - allocator->end);
+  allocator->span = PAGE_NONE;
+  allocator->free = allocator->end = NULL;
+  old_list_partial(old, page);
+}
+
+void crd_old_retire(crd_old *old) {
+  for (uint32_t i = 0; i < old->classes.count; i++) retire(old, i);
+}
+
+uint64_t crd_old_unfilled_bytes(const crd_old *old) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < old->classes.count; i++)
+    bytes += (uint64_t)(old->allocators[i].end - old->allocators[i].free);
+  return bytes;
+}
+
+void crd_old_free_span(crd_old *old, uint32_t page) {
+  uint32_t pages = arenas_page(&old->arenas, page)->pages, size_class = arenas_page(&old->arenas, page)->size_class;
+  ASSERT(arenas_page(&old->arenas, page)->state == PAGE_SMALL, "what is freed is no span of small objects");
+  ASSERT(old->allocators[size_class].span != page && old->allocators[size_class].partial != page,
+         "[span.3] a span is freed that is an allocator's or listed");
+  ASSERT(old->class_spans[size_class] > 0, "[span.5] more spans of a class are freed than were opened");
+  old->class_spans[size_class]--;
+  for (uint32_t i = 0; i < pages; i++) *arenas_page(&old->arenas, page + i) = (crd_page){.state = PAGE_FREE};
+  crd_arenas_give_back(&old->arenas, page, pages);
+}
+
+/* --- questions --- */
+
+bool crd_old_is_object(const crd_old *old, uintptr_t address) {
+  if (!arenas_contain(&old->arenas, address) || address % 8 != 0) return false;
+  if (old->arenas.states[arenas_index(&old->arenas, address)] != ARENA_USED) return false;
+  const crd_page *page = arenas_page(&old->arenas, arenas_page_number(&old->arenas, address));
+  if (page->state == PAGE_FREE) return false;
+  if (old_is_unswept(old, arenas_page(&old->arenas, page->head))) return old_is_marked(old, address);
+  return old_is_allocated(old, address);
+}

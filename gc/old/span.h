@@ -1,0 +1,144 @@
+/* Spans: the runs of pages that hold the old generation's objects.
+ *
+ * Most hold small objects of one size class, from the first byte on. A span's allocation bits say which places
+ * are taken; the allocator of a class owns one run of free neighbouring places at a time and bumps through it, so that
+ * promotion into a fresh span is a plain bump. The bits of the whole run are set when it is taken and those of the
+ * unused rest are cleared when the allocator is retired, which every heap walk and sweep begins with.
+ *
+ * A large object is a span, too: the one object of its run of pages (gc/old/large.h). All spans are walked by
+ * gc/old/span_walk.h, swept by gc/old/sweep.h and recounted for the verifier by gc/old/span_check.h.
+ *
+ *   [span.1] free <= end of an allocator, a multiple of the object size apart, inside one span.
+ *   [span.2] With the allocators retired, an allocation bit is set exactly on the places that hold an object.
+ *   [span.3] A small span with room that was swept is in its class's partial list or is its allocator's, and in one of
+ *            them only.
+ *   [span.4] Mark bits are set on places with an allocation bit only, and on none while no major collection runs.
+ *   [span.5] used_bytes counts the places whose allocation bit is set, and the pages of large objects.
+ *   [span.6] A span whose epoch is not that of the generation waits to be swept: its live objects are the marked ones.
+ *            It is one epoch behind, because a sweep leaves no span behind. Such spans exist only while a major
+ *            collection sweeps, and no allocator owns or will be given one.
+ *   [span.7] While a major collection marks, born_marked is set: what is allocated gets its mark bit with its
+ *            allocation bit. It ends when the sweep begins.
+ */
+#ifndef CRADLE_GC_OLD_SPAN_H
+#define CRADLE_GC_OLD_SPAN_H
+
+#include "gc/base/check.h"
+#include "gc/object/header.h"
+#include "gc/old/arena.h"
+#include "gc/old/size_class.h"
+
+typedef struct crd_allocator {
+  char *free, *end; /* the run, or NULL */
+  uint32_t span;    /* its first page, or PAGE_NONE */
+  uint32_t partial; /* list of swept spans with room */
+} crd_allocator;
+
+typedef struct crd_old {
+  crd_arenas arenas;
+  crd_size_classes classes;
+  crd_allocator allocators[SIZE_CLASS_MAX];
+  uint64_t used_bytes;                  /* [span.5] */
+  uint64_t large_bytes;                 /* those of large objects [large.2]; <= used_bytes */
+  uint64_t class_used[SIZE_CLASS_MAX];  /* bytes of used_bytes, by size class */
+  uint32_t class_spans[SIZE_CLASS_MAX]; /* spans, by size class */
+  uint32_t young_large;                 /* list of young large objects [large.1], or PAGE_NONE */
+  uint32_t reserve;                     /* arenas that must stay FREE outside a minor collection */
+  bool born_marked;                     /* [span.7] */
+  uint8_t epoch;                        /* of the last sweep that began [span.6]; wraps around */
+} crd_old;
+
+bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware);
+void crd_old_fini(crd_old *old);
+
+/* Arenas that must be FREE so that a nursery of so many bytes can be promoted whatever it holds, and the reverse. */
+uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes);
+size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas);
+
+/* Gets the class's allocator a run that is not empty. keep arenas stay FREE. false: no memory. */
+bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep);
+void crd_old_retire(crd_old *old);
+/* Bytes of the runs that allocators own and have not filled; used_bytes counts them. */
+uint64_t crd_old_unfilled_bytes(const crd_old *old);
+
+/* Gives the pages of an empty small span back. */
+void crd_old_free_span(crd_old *old, uint32_t page);
+
+/* Whether an object starts at address, as far as the allocation bits tell (allocators retired). */
+bool crd_old_is_object(const crd_old *old, uintptr_t address);
+
+static inline uint32_t old_class_of(const crd_old *old, size_t bytes) {
+  return old->classes.by_words[bytes / 8];
+}
+
+/* A place for an object of the class, with whatever was in it. keep arenas stay FREE. NULL: no memory. */
+static inline char *old_take_small(crd_old *old, uint32_t size_class, uint32_t keep) {
+  crd_allocator *allocator = &old->allocators[size_class];
+  if (allocator->free == allocator->end && !crd_old_refill(old, size_class, keep)) return NULL;
+  char *place = allocator->free;
+  allocator->free = place + old->classes.of[size_class].bytes;
+  return place;
+}
+
+/* The bitmap words of a span; bit 0 of word 0 is its first word of memory. Of an object of more than an arena, the
+ * first page's, where its only bit is. */
+typedef struct span_bits {
+  uint64_t *marks, *allocated;
+  uint32_t words;
+} span_bits;
+static inline span_bits old_bits_of(const crd_old *old, uint32_t page, uint32_t pages) {
+  crd_arena *arena = &old->arenas.meta[page / ARENA_PAGES];
+  uint32_t first = page % ARENA_PAGES * (PAGE_BYTES / 8 / 64);
+  return (span_bits){arena->marks + first, arena->allocated + first,
+                     (pages < ARENA_PAGES ? pages : 1) * (PAGE_BYTES / 8 / 64)};
+}
+static inline cradle_word *old_page_start(const crd_old *old, uint32_t page) {
+  return object_at(arenas_page_address(&old->arenas, page));
+}
+/* The entry of the first page of the span that an object is in. */
+static inline const crd_page *old_span_of(const crd_old *old, uintptr_t object) {
+  return arenas_page(&old->arenas, arenas_page(&old->arenas, arenas_page_number(&old->arenas, object))->head);
+}
+/* Whether a place of the span is in the run that its allocator has not filled yet, whose allocation bits are set
+ * ahead. */
+static inline bool old_is_unfilled(const crd_old *old, const crd_page *span, uintptr_t place) {
+  if (span->state != PAGE_SMALL) return false;
+  const crd_allocator *allocator = &old->allocators[span->size_class];
+  return place >= address_of(allocator->free) && place < address_of(allocator->end);
+}
+static inline bool old_is_unswept(const crd_old *old, const crd_page *span) {
+  return span->epoch != old->epoch;
+}
+static inline bool old_is_marked(const crd_old *old, uintptr_t address) {
+  return (arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] & arena_bit_mask(address)) != 0;
+}
+/* Whether an object begins at an address in the generation, or its allocator owns the place. */
+static inline bool old_is_allocated(const crd_old *old, uintptr_t address) {
+  return (arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] & arena_bit_mask(address)) != 0;
+}
+static inline void old_mark(const crd_old *old, uintptr_t address) {
+  ASSERT(old_is_allocated(old, address), "[span.4] what is marked is no object");
+  arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] |= arena_bit_mask(address);
+}
+static inline bool old_mark_test_and_set(const crd_old *old, uintptr_t address) {
+  uint64_t *word = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
+  uint64_t mask = arena_bit_mask(address);
+  ASSERT(old_is_allocated(old, address), "[span.4] what is marked is no object");
+  if (*word & mask) return true;
+  *word |= mask;
+  return false;
+}
+
+/* Enters a swept span with room into the list of its class. */
+static inline void old_list_partial(crd_old *old, uint32_t page) {
+  crd_page *entry = arenas_page(&old->arenas, page);
+  crd_allocator *allocator = &old->allocators[entry->size_class];
+  ASSERT(entry->state == PAGE_SMALL, "[span.3] what enters a partial list is no span of small objects");
+  ASSERT(!old_is_unswept(old, entry), "[span.6] a span that waits to be swept enters a partial list");
+  ASSERT(allocator->span != page, "[span.3] an allocator's span enters a partial list");
+  ASSERT(allocator->partial != page, "[span.3] a span enters its partial list twice");
+  entry->next = allocator->partial;
+  allocator->partial = page;
+}
+
+#endif

@@ -1,0 +1,125 @@
+#include "gc/old/span_check.h"
+
+#include "gc/old/arena.h"
+#include "gc/old/size_class.h"
+#include "gc/old/span.h"
+#include "gc/old/span_walk.h"
+
+/* What a recount finds. */
+typedef struct recount {
+  uint64_t used, large, class_used[SIZE_CLASS_MAX]; /* bytes */
+  uint32_t class_spans[SIZE_CLASS_MAX];
+  uint32_t with_room[SIZE_CLASS_MAX]; /* swept spans with a free place that are not their allocator's */
+  uint64_t pages;                     /* of spans */
+  uint32_t closed_pages;              /* of no span, and taken all the same */
+  uint32_t young_large;               /* objects */
+  bool marking;                       /* mark bits may be set */
+} recount;
+
+/* Where objects may start in bitmap word i of a span. class NULL: of a large object, which starts the span. */
+static uint64_t possible_starts(const crd_size_class *class, uint32_t i) {
+  return class != NULL ? size_class_starts(class, i) : i == 0;
+}
+
+static const char *check_bits(span_bits bits, const crd_size_class *class, bool marks, uint64_t *objects) {
+  for (uint32_t i = 0; i < bits.words; i++) {
+    if (bits.allocated[i] & ~possible_starts(class, i)) return "an allocation bit lies off an object's start [span.2]";
+    if (bits.marks[i] & ~(marks ? bits.allocated[i] : 0)) return "a mark bit is set where none may be [span.4]";
+    *objects += (uint64_t)__builtin_popcountll(bits.allocated[i]);
+  }
+  return NULL;
+}
+
+/* Whether a small span with so many objects must be in its partial list. */
+static bool has_room(const crd_old *old, uint32_t page, uint64_t objects) {
+  const crd_page *entry = arenas_page(&old->arenas, page);
+  return objects < old->classes.of[entry->size_class].objects && !old_is_unswept(old, entry) &&
+         old->allocators[entry->size_class].span != page;
+}
+
+static const char *check_span(const crd_old *old, uint32_t page, recount *counted) {
+  const crd_page *entry = arenas_page(&old->arenas, page);
+  const crd_size_class *class = entry->state == PAGE_SMALL ? &old->classes.of[entry->size_class] : NULL;
+  if ((class != NULL && entry->pages != class->pages) || entry->head != page)
+    return "a span's page entry does not match its class";
+  counted->pages += entry->pages;
+  uint64_t objects = 0;
+  bool marks = counted->marking || old_is_unswept(old, entry);
+  const char *fault = check_bits(old_bits_of(old, page, entry->pages), class, marks, &objects);
+  if (fault != NULL) return fault;
+  if (class == NULL) {
+    counted->used += (uint64_t)entry->pages << PAGE_SHIFT;
+    counted->large += (uint64_t)entry->pages << PAGE_SHIFT;
+    counted->young_large += entry->state != PAGE_LARGE;
+    return objects == 1 ? NULL : "a large object has no allocation bit [span.2]";
+  }
+  counted->used += objects * class->bytes;
+  counted->class_used[entry->size_class] += objects * class->bytes;
+  counted->class_spans[entry->size_class]++;
+  counted->with_room[entry->size_class] += has_room(old, page, objects);
+  return NULL;
+}
+
+static uint64_t count_objects(const crd_old *old, uint32_t page) {
+  span_bits bits = old_bits_of(old, page, arenas_page(&old->arenas, page)->pages);
+  uint64_t objects = 0;
+  for (uint32_t i = 0; i < bits.words; i++) objects += (uint64_t)__builtin_popcountll(bits.allocated[i]);
+  return objects;
+}
+
+static const char *check_partial(const crd_old *old, uint32_t size_class, const recount *counted) {
+  uint32_t listed = 0, with_room = 0;
+  for (uint32_t page = old->allocators[size_class].partial; page != PAGE_NONE;
+       page = arenas_page(&old->arenas, page)->next) {
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    if (entry->state != PAGE_SMALL || entry->size_class != size_class)
+      return "a partial list holds a span of another class [span.3]";
+    if (old_is_unswept(old, entry)) return "a partial list holds a span that has not been swept [span.6]";
+    if (page == old->allocators[size_class].span) return "a partial list holds its allocator's span [span.3]";
+    if (++listed > counted->class_spans[size_class]) return "a partial list has a span twice [span.3]";
+    with_room += has_room(old, page, count_objects(old, page));
+  }
+  return with_room == counted->with_room[size_class] ? NULL : "a span with room is not in its partial list [span.3]";
+}
+
+static const char *check_young_large(const crd_old *old, const recount *counted) {
+  uint32_t listed = 0;
+  for (uint32_t page = old->young_large; page != PAGE_NONE; page = arenas_page(&old->arenas, page)->next)
+    if (arenas_page(&old->arenas, page)->state < PAGE_LARGE_YOUNG || ++listed > counted->young_large)
+      return "the list of young large objects has another one, or one twice [large.1]";
+  return listed == counted->young_large ? NULL : "a young large object is not in its list [large.1]";
+}
+
+static const char *check_lists(const crd_old *old, const recount *counted) {
+  const char *fault = NULL;
+  for (uint32_t i = 0; i < old->classes.count && fault == NULL; i++) fault = check_partial(old, i, counted);
+  return fault != NULL ? fault : check_young_large(old, counted);
+}
+
+static const char *check_counts(const crd_old *old, const recount *counted) {
+  uint64_t taken = 0;
+  for (uint32_t i = 0; i < old->arenas.used_end; i++)
+    if (old->arenas.states[i] == ARENA_USED) taken += ARENA_PAGES - old->arenas.meta[i].free_pages;
+  if (taken != counted->pages + counted->closed_pages)
+    return "pages are taken that are no span's and not closed [closed.1]";
+  for (uint32_t i = 0; i < old->classes.count; i++)
+    if (old->class_used[i] != counted->class_used[i] || old->class_spans[i] != counted->class_spans[i])
+      return "a size class's counts do not match its spans [span.5]";
+  if (counted->large != old->large_bytes) return "the bytes of large objects do not match their pages [large.2]";
+  return counted->used == old->used_bytes ? NULL : "used bytes do not match the allocation bits [span.5]";
+}
+
+const char *crd_old_check(const crd_old *old) {
+  recount counted = {.marking = old->born_marked};
+  const char *fault = NULL;
+  for (uint32_t page = crd_old_next_span(old, 0), pages; page != PAGE_NONE && fault == NULL;
+       page = crd_old_next_span(old, page + pages)) {
+    pages = arenas_page(&old->arenas, page)->pages;
+    fault = check_span(old, page, &counted);
+  }
+  const crd_arenas *arenas = &old->arenas;
+  if (fault == NULL) fault = crd_arenas_check(arenas);
+  if (fault == NULL && arenas->closing != NULL) fault = arenas->closing->check(arenas, &counted.closed_pages);
+  if (fault == NULL) fault = check_counts(old, &counted);
+  return fault != NULL ? fault : check_lists(old, &counted);
+}

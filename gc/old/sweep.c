@@ -1,0 +1,114 @@
+#include "gc/old/sweep.h"
+
+#include "gc/base/check.h"
+#include "gc/object/poison.h"
+#include "gc/old/arena.h"
+#include "gc/old/large.h"
+#include "gc/old/size_class.h"
+#include "gc/old/span.h"
+#include "gc/old/span_walk.h"
+#include "gc/platform/pages.h"
+
+/* Spans between two looks at the clock. */
+#define CLOCK_SPANS LIMIT(32, 2)
+
+static void poison_dead(const crd_old *old, uint32_t page, span_bits bits, uint32_t words, cradle_word poison) {
+  for (uint32_t i = 0; i < bits.words; i++)
+    for (uint64_t dead = bits.allocated[i] & ~bits.marks[i]; dead != 0; dead &= dead - 1)
+      poison_words(old_page_start(old, page) + i * 64 + (uint32_t)__builtin_ctzll(dead), words, poison);
+}
+
+/* Whether any span waits to be swept. */
+static bool has_waiting(const crd_old *old) {
+  for (uint32_t page = crd_old_next_span(old, 0), pages; page != PAGE_NONE;
+       page = crd_old_next_span(old, page + pages)) {
+    pages = arenas_page(&old->arenas, page)->pages;
+    if (old_is_unswept(old, arenas_page(&old->arenas, page))) return true;
+  }
+  return false;
+}
+
+/* Whether a span is the one epoch behind that it must be [span.6]. */
+static bool is_due(const crd_old *old, const crd_page *span) {
+  return (uint8_t)(span->epoch + 1) == old->epoch;
+}
+
+static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swept *swept) {
+  crd_page *entry = arenas_page(&old->arenas, page);
+  const crd_size_class *class = &old->classes.of[entry->size_class];
+  span_bits bits = old_bits_of(old, page, entry->pages);
+  uint32_t before = 0, live = 0;
+  ASSERT(is_due(old, entry), "[span.6] a span missed a sweep, or is swept twice");
+  ASSERT(old->allocators[entry->size_class].span != page, "[span.6] an allocator has a span that waits to be swept");
+  if (poison != 0) poison_dead(old, page, bits, class->words, poison);
+  for (uint32_t i = 0; i < bits.words; i++) {
+    ASSERT((bits.marks[i] & ~bits.allocated[i]) == 0, "[span.4] a mark bit is set where no object is");
+    before += (uint32_t)__builtin_popcountll(bits.allocated[i]);
+    live += (uint32_t)__builtin_popcountll(bits.marks[i]);
+    bits.allocated[i] = bits.marks[i];
+    bits.marks[i] = 0;
+  }
+  uint64_t freed = (uint64_t)(before - live) * class->bytes;
+  swept->freed_objects += before - live;
+  swept->freed_bytes += freed;
+  ASSERT(live <= before && before <= class->objects, "[span.2] a span has more objects than places");
+  ASSERT(old->class_used[entry->size_class] >= freed, "[span.5] a class's used bytes go below zero");
+  old->used_bytes -= freed;
+  old->class_used[entry->size_class] -= freed;
+  entry->epoch = old->epoch;
+  if (live == 0) {
+    swept->freed_spans++;
+    crd_old_free_span(old, page);
+  } else if (live < class->objects) {
+    old_list_partial(old, page);
+  }
+}
+
+static void sweep_large(crd_old *old, uint32_t page, crd_remains remains, crd_swept *swept) {
+  uintptr_t address = arenas_page_address(&old->arenas, page);
+  uint64_t *marks = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
+  crd_page *entry = arenas_page(&old->arenas, page);
+  ASSERT(is_due(old, entry), "[span.6] a span missed a sweep, or is swept twice");
+  ASSERT(entry->state == PAGE_LARGE, "[sweep.1] a young large object is swept");
+  entry->epoch = old->epoch;
+  if (*marks & arena_bit_mask(address)) {
+    *marks &= ~arena_bit_mask(address);
+    return;
+  }
+  swept->freed_objects++;
+  swept->freed_spans++;
+  swept->freed_bytes += (uint64_t)entry->pages << PAGE_SHIFT;
+  crd_old_bury_large(old, page, remains);
+}
+
+void crd_sweep_begin(crd_old *old) {
+  ASSERT(old->young_large == PAGE_NONE, "[sweep.1] a sweep begins while large objects are young");
+  ASSERT(!has_waiting(old), "[sweep.2] a sweep begins before the last one is over");
+  crd_old_retire(old);
+  for (uint32_t i = 0; i < old->classes.count; i++) old->allocators[i].partial = PAGE_NONE;
+  old->born_marked = false;
+  old->epoch++;
+}
+
+bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t deadline_ns, crd_swept *swept) {
+  int countdown = deadline_ns == 0 ? 1 : CLOCK_SPANS;
+  for (;;) {
+    *page = crd_old_next_span(old, *page);
+    if (*page == PAGE_NONE) {
+      ASSERT(!has_waiting(old), "[sweep.2] a sweep leaves a span behind");
+      return true;
+    }
+    crd_page *entry = arenas_page(&old->arenas, *page);
+    uint32_t pages = entry->pages;
+    if (old_is_unswept(old, entry)) {
+      if (entry->state == PAGE_SMALL)
+        sweep_small(old, *page, remains.poison, swept);
+      else
+        sweep_large(old, *page, remains, swept);
+    }
+    *page += pages;
+    if (--countdown > 0) continue;
+    countdown = CLOCK_SPANS;
+    if (deadline_ns != UINT64_MAX && crd_platform_now_ns() >= deadline_ns) return false;
+  }
+}

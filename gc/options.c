@@ -1,0 +1,271 @@
+/* The options: their defaults, and what may be wrong with them.
+ *
+ *   [options.1] A fault names one field, the one that has to change. Where two fields contradict each other, it is the
+ *               one that is of no use without the other, or that the maximum heap has no room for.
+ *   [options.2] With the number in accepted, where there is one, the field is not at fault any more.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include <cradle/options.h>
+
+#include "gc/base/address.h"
+#include "gc/misuse.h"
+#include "gc/object/type_table.h"
+#include "gc/object/value.h"
+#include "gc/old/arena.h"
+#include "gc/old/backing.h"
+
+#define RESERVE_DEFAULT_BYTES ((size_t)64 << 30)
+#define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
+#define SHADOW_STACK_MIN_BYTES ((size_t)4 << 10)
+#define PAUSE_DEFAULT_NS UINT64_C(2000000)
+#define PAGE_MIN_BYTES ((size_t)4 << 10)
+/* The machine may not be known yet: nurseries of a quarantine are taken to have whole pages of the largest size. */
+#define PAGE_MAX_BYTES ((size_t)64 << 10)
+/* A maximum heap has room for two arenas beside the nursery; the least has room for one that the heap chooses, too. */
+#define ROOM_BYTES (2 * ARENA_BYTES)
+#define HEAP_MIN_BYTES ((size_t)5 << 20)
+
+void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t size, size_t type_size) {
+  memset(options, 0, size);
+  options->version = version;
+  options->size = (uint32_t)size;
+  if (size != sizeof *options) return; /* another version's structure: heap creation will say so */
+  options->type_size = type_size;
+  options->encoding = crd_encoding_plain();
+  options->reserve_bytes = RESERVE_DEFAULT_BYTES;
+  options->shadow_stack_bytes = SHADOW_STACK_DEFAULT_BYTES;
+  options->major_factor = 1.82;
+  options->major_growth = 1.4;
+  options->pause_ns = PAUSE_DEFAULT_NS;
+  options->sampler.interval_bytes = CRADLE_SAMPLE_DEFAULT_BYTES;
+}
+
+typedef struct fault {
+  const char *option; /* NULL: there is none */
+  const char *why;
+  uint64_t accepted;  /* as in cradle_error */
+  const char *before; /* what stands before that number in the message; NULL: it is not in it */
+} fault;
+static const fault NONE = {.option = NULL};
+
+/* --- each field by itself --- */
+
+static fault version_fault(const cradle_options *options) {
+  if (options == NULL) return (fault){"options", "NULL", 0, NULL};
+  if (options->version / 100 != CRADLE_VERSION / 100 || options->size != sizeof *options)
+    return (fault){"options", "made by another version of the headers than this library, or not by cradle_options_init",
+                   0, NULL};
+  if (options->type_count != 0 && options->types == NULL)
+    return (fault){"types", "NULL, but type_count is not 0", 0, NULL};
+  if (options->type_size != sizeof(cradle_type))
+    return (fault){"type_size", "cradle_type of another version of the headers", 0, NULL};
+  return NONE;
+}
+
+#define FIELD(name) #name, offsetof(cradle_options, name)
+
+static const struct {
+  const char *option;
+  size_t offset;
+  uint64_t least, most;
+  bool or_zero;
+  const char *why;
+} numbers[] = {
+    {FIELD(nursery_bytes), CRADLE_NURSERY_MIN_BYTES, CRADLE_NURSERY_MAX_BYTES, true,
+     "accepted are 4 KiB to 1 GiB, or 0 for a size from the L2 cache"},
+    {FIELD(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES, false, "accepted are 16 MiB to 8 TiB"},
+    {FIELD(shadow_stack_bytes), SHADOW_STACK_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES, false, "accepted are 4 KiB to 8 TiB"},
+    {FIELD(quarantine), 1, CRADLE_QUARANTINE_MAX, true, "accepted are 1 to 4096 nurseries, or 0 for none"},
+};
+
+static fault number_fault(const cradle_options *options) {
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    uint64_t number;
+    memcpy(&number, (const char *)options + numbers[i].offset, sizeof number);
+    if ((number == 0 && numbers[i].or_zero) || (number >= numbers[i].least && number <= numbers[i].most)) continue;
+    return (fault){numbers[i].option, numbers[i].why, number < numbers[i].least ? numbers[i].least : numbers[i].most,
+                   NULL};
+  }
+  return NONE;
+}
+
+static const struct {
+  const char *option;
+  size_t offset;
+  unsigned last;
+  const char *why;
+} enumerations[] = {
+    {FIELD(hugepages_nursery), CRADLE_HUGEPAGES_1G_STRICT, "no cradle_hugepages"},
+    {FIELD(hugepages_arenas), CRADLE_HUGEPAGES_1G_STRICT, "no cradle_hugepages"},
+    {FIELD(shadow_stack), CRADLE_KIND_VALUE, "no cradle_kind"},
+    {FIELD(fault_report), CRADLE_FAULTS_OWN_STACK, "no cradle_fault_report"},
+    {FIELD(stress_at), CRADLE_STRESS_SAFEPOINTS, "no cradle_stress"},
+};
+
+static fault enumeration_fault(const cradle_options *options) {
+  for (size_t i = 0; i < sizeof enumerations / sizeof *enumerations; i++) {
+    unsigned value;
+    memcpy(&value, (const char *)options + enumerations[i].offset, sizeof value);
+    if (value > enumerations[i].last) return (fault){enumerations[i].option, enumerations[i].why, 0, NULL};
+  }
+  return NONE;
+}
+
+static bool is_factor(double factor) {
+  return factor > 1.0 && factor <= CRADLE_FACTOR_MAX;
+}
+
+static fault factor_fault(const cradle_options *options) {
+  static const char why[] = "accepted are numbers above 1, at most 1000";
+  if (!is_factor(options->major_factor)) return (fault){"major_factor", why, 0, NULL};
+  if (!is_factor(options->major_growth)) return (fault){"major_growth", why, 0, NULL};
+  return NONE;
+}
+
+static fault sampler_fault(const cradle_options *options) {
+  const cradle_sampler *sampler = &options->sampler;
+  if (sampler->sampled == NULL && sampler->settled != NULL)
+    return (fault){"sampler", "settled, but no sampled function", 0, NULL};
+  if (sampler->sampled != NULL &&
+      (sampler->interval_bytes < CRADLE_SAMPLE_MIN_BYTES || sampler->interval_bytes > CRADLE_SAMPLE_MAX_BYTES))
+    return (fault){"sampler.interval_bytes", "accepted are 64 bytes to 1 TiB", 0, NULL};
+  return NONE;
+}
+
+/* 0 is none. */
+static bool is_page_or_none(size_t bytes, const cradle_hardware *hardware) {
+  return bytes == 0 || (bytes >= hardware->page_bytes && (bytes & (bytes - 1)) == 0);
+}
+
+static fault hardware_fault(const cradle_options *options) {
+  const cradle_hardware *hardware = options->hardware;
+  if (hardware == NULL) return NONE;
+  static const char why[] = "accepted are powers of two from page_bytes on, or 0";
+  size_t page = hardware->page_bytes;
+  if (page < PAGE_MIN_BYTES || page > ARENA_BYTES || (page & (page - 1)) != 0)
+    return (fault){"hardware.page_bytes", "accepted are powers of two from 4 KiB to 2 MiB", 0, NULL};
+  if (!is_page_or_none(hardware->thp_page_bytes, hardware)) return (fault){"hardware.thp_page_bytes", why, 0, NULL};
+  if (!is_page_or_none(hardware->pool_page_bytes, hardware)) return (fault){"hardware.pool_page_bytes", why, 0, NULL};
+  if ((unsigned)hardware->thp_mode > CRADLE_THP_ALWAYS)
+    return (fault){"hardware.thp_mode", "no cradle_thp_mode", 0, NULL};
+  return NONE;
+}
+
+static fault encoding_fault(const cradle_options *options) {
+  const char *why = crd_encoding_fault(&options->encoding);
+  return why == NULL ? NONE : (fault){"encoding", why, 0, NULL};
+}
+
+/* --- fields that contradict each other --- */
+
+static size_t whole_words(size_t bytes) {
+  return (bytes + 7) & ~(size_t)7;
+}
+
+static fault maximum_fault(const cradle_options *options) {
+  size_t max = options->heap_max_bytes, nursery = options->nursery_bytes;
+  if (max == 0) return NONE;
+  size_t least = nursery == 0 ? HEAP_MIN_BYTES : whole_words(nursery) + ROOM_BYTES;
+  if (max < ROOM_BYTES + CRADLE_NURSERY_MIN_BYTES || (nursery == 0 && max < least))
+    return (fault){"heap_max_bytes", "too small for the nursery and two arenas", least, "; at least "};
+  if (max < least) return (fault){"nursery_bytes", "leaves no room for two arenas in heap_max_bytes", 0, NULL};
+  if (options->major_min_bytes > max) return (fault){"major_min_bytes", "above heap_max_bytes", max, "; at most "};
+  return NONE;
+}
+
+static fault stress_fault(const cradle_options *options) {
+  static const char why[] = "does nothing without stress_period";
+  if (options->stress_period == 0) {
+    if (options->stress_major != 0) return (fault){"stress_major", why, 0, NULL};
+    if (options->stress_seed != 0) return (fault){"stress_seed", why, 0, NULL};
+    if (options->stress_first != 0) return (fault){"stress_first", why, 0, NULL};
+    if (options->stress_last != 0) return (fault){"stress_last", why, 0, NULL};
+    if (options->stress_at != CRADLE_STRESS_ANYWHERE) return (fault){"stress_at", why, 0, NULL};
+  }
+  if (options->stress_last != 0 && options->stress_first > options->stress_last)
+    return (fault){"stress_last", "below stress_first, so that no collection would take place", 0, NULL};
+  return NONE;
+}
+
+/* How many nurseries of so many bytes, beside the two that are in use, have room in the addresses of a quarantine. */
+static size_t quarantine_most(size_t nursery) {
+  size_t pages = nursery / PAGE_MAX_BYTES + (nursery % PAGE_MAX_BYTES != 0);
+  return CRADLE_QUARANTINE_MAX_BYTES / PAGE_MAX_BYTES / pages - 2;
+}
+
+static fault quarantine_fault(const cradle_options *options) {
+  cradle_hugepages pages = options->hugepages_nursery;
+  if (options->quarantine == 0) return NONE;
+  if (pages != CRADLE_HUGEPAGES_AUTO && pages != CRADLE_HUGEPAGES_OFF)
+    return (fault){"hugepages_nursery", "must be auto or off with quarantine, which needs base pages", 0, NULL};
+  if (options->nursery_bytes == 0 || options->quarantine <= quarantine_most(options->nursery_bytes)) return NONE;
+  return (fault){"quarantine", "above 64 GiB with nurseries of nursery_bytes", quarantine_most(options->nursery_bytes),
+                 "; at most "};
+}
+
+static fault base_fault(const cradle_options *options) {
+  uintptr_t base = address_of(options->base_address);
+  cradle_hugepages pages = options->hugepages_arenas;
+  bool gigantic = pages == CRADLE_HUGEPAGES_1G || pages == CRADLE_HUGEPAGES_1G_STRICT;
+  if (base % ARENA_BYTES != 0) return (fault){"base_address", "no multiple of 2 MiB", 0, NULL};
+  if (gigantic && base % GIGANTIC_BYTES != 0)
+    return (fault){"hugepages_arenas", "pages of 1 GiB need a base_address that is a multiple of 1 GiB", 0, NULL};
+  return NONE;
+}
+
+/* --- what is accepted and cannot be had in full --- */
+
+static fault doubt_about(const cradle_options *options) {
+  size_t max = options->heap_max_bytes, nursery = options->nursery_bytes, reserve = options->reserve_bytes;
+  if (max > nursery && max - nursery > reserve)
+    return (fault){"heap_max_bytes", "cannot be reached: the old generation has fewer addresses, reserve_bytes",
+                   reserve + nursery, "; at most "};
+  if (nursery > reserve / 2)
+    return (fault){"nursery_bytes",
+                   "more than half of the old generation's addresses, reserve_bytes; less of it may be handed out", 0,
+                   NULL};
+  return NONE;
+}
+
+/* --- the whole --- */
+
+static void tell(cradle_error *error, const fault *what) {
+  if (what->before == NULL)
+    (void)crd_fail(error, "%s: %s", what->option, what->why);
+  else
+    (void)crd_fail(error, "%s: %s%s%" PRIu64, what->option, what->why, what->before, what->accepted);
+  if (error == NULL) return;
+  error->option = what->option;
+  error->accepted = what->accepted;
+}
+
+static bool check_types(const cradle_options *options, cradle_error *error) {
+  for (size_t i = 0; i < options->type_count; i++) {
+    const char *why = crd_type_fault(&options->types[i]);
+    if (why == NULL) continue;
+    (void)crd_fail(error, "types[%zu]: %s", i, why);
+    if (error != NULL) error->option = "types";
+    return false;
+  }
+  return true;
+}
+
+bool cradle_options_check(const cradle_options *options, cradle_error *error) {
+  static fault (*const rules[])(const cradle_options *options) = {
+      version_fault,  number_fault,  enumeration_fault, factor_fault, sampler_fault,    hardware_fault,
+      encoding_fault, maximum_fault, stress_fault,      base_fault,   quarantine_fault,
+  };
+  if (error != NULL) *error = (cradle_error){.message = ""};
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    fault found = rules[i](options);
+    if (found.option == NULL) continue;
+    tell(error, &found);
+    return false;
+  }
+  if (!check_types(options, error)) return false;
+  fault doubt = doubt_about(options);
+  if (doubt.option != NULL) tell(error, &doubt);
+  return true;
+}

@@ -1,0 +1,32 @@
+#include "gc/state.h"
+
+#include "gc/base/check.h"
+#include "gc/heap.h"
+#include "gc/young/nursery.h"
+
+#define TO(state) (1u << HEAP_##state)
+
+/* The states that may begin while the one of the index runs. */
+static const unsigned may_begin[HEAP_STATES] = {
+    [HEAP_MUTATING] =
+        TO(COLLECTING) | TO(VERIFYING) | TO(FORKING) | TO(SAMPLING) | TO(DESTROYING) | TO(TELLING) | TO(WALKING),
+    [HEAP_COLLECTING] = TO(DESTROYING) | TO(TELLING),
+};
+
+static void change(cradle_heap *heap, crd_state state) {
+  bool asks_for_top = (heap->state == HEAP_MUTATING) != (state == HEAP_MUTATING);
+  heap->state = state;
+  if (asks_for_top) crd_nursery_set_top(heap);
+}
+
+crd_state crd_state_enter(cradle_heap *heap, crd_state state) {
+  crd_state before = heap->state;
+  ASSERT(may_begin[before] >> state & 1, "[heap.4] a state begins where it cannot");
+  change(heap, state);
+  return before;
+}
+
+void crd_state_leave(cradle_heap *heap, crd_state before) {
+  ASSERT(may_begin[before] >> heap->state & 1, "[heap.4] a state ends that did not begin");
+  change(heap, before);
+}

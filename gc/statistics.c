@@ -1,0 +1,168 @@
+/* Statistics: the snapshot, the table of size classes, and what the kernel says of the heap's memory. */
+#include "gc/statistics.h"
+
+#include <string.h>
+
+#include <cradle/statistics.h>
+
+#include "gc/base/address.h"
+#include "gc/base/address_map.h"
+#include "gc/base/word_stack.h"
+#include "gc/death/service_memory.h"
+#include "gc/heap.h"
+#include "gc/old/arena.h"
+#include "gc/old/arena_memory.h"
+#include "gc/old/size_class.h"
+#include "gc/old/span.h"
+#include "gc/platform/pages.h"
+#include "gc/tables/handle.h"
+#include "gc/tables/identity.h"
+#include "gc/tables/pin.h"
+#include "gc/tables/prebuilt.h"
+#include "gc/young/nursery.h"
+
+/* To a caller whose structure may be shorter or longer than this library's. */
+static void hand_out(void *to, size_t size, const void *from, size_t known) {
+  memcpy(to, from, size < known ? size : known);
+  if (size > known) memset((char *)to + known, 0, size - known);
+}
+
+/* --- what is counted as it happens --- */
+
+/* The sum that includes what allocators have not filled is looked at first: it is quick, and seldom above the peak. */
+void crd_statistics_used(cradle_heap *heap) {
+  cradle_statistics *stats = &heap->stats;
+  if (heap->old.used_bytes + nursery_filled(heap) <= stats->used_peak_bytes) return;
+  uint64_t used = heap_used_bytes(heap);
+  if (used > stats->used_peak_bytes) stats->used_peak_bytes = used;
+}
+
+void crd_statistics_major(cradle_heap *heap) {
+  cradle_statistics *stats = &heap->stats;
+  stats->major_collections++;
+  stats->major_causes[heap->major.cause]++;
+  stats->live_bytes = heap_used_bytes(heap);
+  if (stats->live_bytes > stats->live_peak_bytes) stats->live_peak_bytes = stats->live_bytes;
+}
+
+/* --- the snapshot --- */
+
+static size_t map_bytes(const crd_address_map *map) {
+  return map->capacity * sizeof *map->entries;
+}
+
+/* What is kept beside the objects. */
+static size_t table_bytes(const cradle_heap *heap) {
+  const crd_handles *handles = &heap->handles;
+  const crd_ids *ids = &heap->ids;
+  const crd_pins *pins = &heap->pins;
+  const crd_prebuilts *prebuilts = &heap->prebuilts;
+  return handles->capacity * sizeof *handles->entries + ids->capacity * sizeof *ids->entries +
+         pins->capacity * sizeof *pins->pins +
+         prebuilts->capacity * (sizeof *prebuilts->objects + sizeof *prebuilts->bytes) + map_bytes(&ids->by_address) +
+         map_bytes(&pins->by_address) + map_bytes(&prebuilts->by_address);
+}
+
+static size_t committed_bytes(const cradle_heap *heap) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  return arenas->committed_count * ARENA_BYTES + arenas->meta_committed + heap->nursery.committed_bytes +
+         word_stack_committed(&heap->remembered) + word_stack_committed(&heap->recorded) +
+         word_stack_committed(&heap->mark_stack) + crd_services_committed(heap) + table_bytes(heap) +
+         (quarantine_is_on(heap) ? heap->quarantine.bytes - heap->nursery.committed_bytes : 0) +
+         (heap->mutator != NULL ? word_stack_committed(&heap->mutator->shadow) : 0);
+}
+
+static double share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : (double)part / (double)whole;
+}
+
+void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  cradle_statistics now = heap->stats;
+  now.wall_ns = crd_platform_now_ns() - heap->created_ns;
+  now.gc_share = share(now.pause_ns, now.wall_ns);
+  now.survival = share(now.promoted_bytes, now.collected_bytes);
+  now.allocated_bytes += nursery_filled(heap);
+  now.stress_number = heap->stress.number;
+  now.phase = (cradle_phase)heap->major.phase;
+  now.pinned_objects = heap->pins.count;
+  now.handles = heap->handles.open_count;
+  now.ids = heap->ids.by_address.count;
+  now.prebuilt_objects = heap->prebuilts.count;
+  now.nursery_bytes =
+      heap->nursery.lowered ? (size_t)(heap->nursery.slack_end - heap->nursery.start) : heap->nursery.bytes;
+  now.used_bytes = heap_used_bytes(heap);
+  if (now.used_bytes > now.used_peak_bytes) now.used_peak_bytes = now.used_bytes;
+  now.old_bytes = heap->old.used_bytes - crd_old_unfilled_bytes(&heap->old);
+  now.large_bytes = heap->old.large_bytes;
+  now.external_bytes = heap->external_bytes;
+  now.threshold_bytes = heap->pacing.threshold;
+  now.heap_max_bytes = heap->options.heap_max_bytes;
+  now.arena_bytes = ARENA_BYTES;
+  now.arenas_committed = arenas->committed_count;
+  now.arenas_in_use = arenas_in_use(arenas);
+  now.metadata_bytes = arenas->meta_committed;
+  now.committed_bytes = committed_bytes(heap);
+  hand_out(statistics, size, &now, sizeof now);
+}
+
+size_t cradle_heap_spans(const cradle_heap *heap, cradle_span_info *rows, size_t count) {
+  const crd_old *old = &heap->old;
+  for (uint32_t i = 0; i < old->classes.count && i < count; i++) {
+    const crd_size_class *class = &old->classes.of[i];
+    const crd_allocator *allocator = &old->allocators[i];
+    uint64_t used = old->class_used[i] - (uint64_t)(allocator->end - allocator->free);
+    rows[i] = (cradle_span_info){.object_bytes = class->bytes,
+                                 .span_bytes = class->pages * PAGE_BYTES,
+                                 .span_objects = class->objects,
+                                 .spans = old->class_spans[i],
+                                 .used_bytes = used,
+                                 .memory_bytes = (uint64_t)old->class_spans[i] * class->pages * PAGE_BYTES};
+  }
+  return old->classes.count;
+}
+
+/* --- memory --- */
+
+static cradle_backing judge(bool known, const crd_pages_backing *backing) {
+  if (!known) return CRADLE_BACKING_UNKNOWN;
+  if (backing->resident_bytes == 0) return CRADLE_BACKING_NOTHING;
+  if (backing->huge_bytes == 0) return CRADLE_BACKING_BASE;
+  return backing->huge_bytes < backing->resident_bytes ? CRADLE_BACKING_PARTLY_HUGE : CRADLE_BACKING_HUGE;
+}
+
+/* Nothing at or above extent is committed; bytes is how much below it is. */
+static cradle_region region_of(const char *name, const void *start, size_t reserved, size_t extent, size_t bytes,
+                               cradle_hugepages asked) {
+  crd_pages_backing backing = {0, 0};
+  bool known = extent == 0 || crd_pages_backing_of(start, extent, &backing);
+  return (cradle_region){.name = name,
+                         .start = address_of(start),
+                         .reserved_bytes = reserved,
+                         .committed_bytes = bytes,
+                         .asked = asked,
+                         .obtained = judge(known, &backing),
+                         .resident_bytes = known ? backing.resident_bytes : 0,
+                         .huge_bytes = known ? backing.huge_bytes : 0};
+}
+
+void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t size) {
+  const crd_nursery *nursery = &heap->nursery;
+  const crd_arenas *arenas = &heap->old.arenas;
+  cradle_memory now;
+  now.nursery = region_of(NURSERY_NAME, nursery->start, nursery->reserved_bytes, nursery->committed_bytes,
+                          nursery->committed_bytes, nursery->backing.asked);
+  if (quarantine_is_on(heap))
+    now.nursery = region_of(NURSERY_NAME, heap->quarantine.base, heap->quarantine.bytes, heap->quarantine.bytes,
+                            heap->quarantine.bytes, CRADLE_HUGEPAGES_OFF);
+  now.nursery.pool_bytes = nursery->pool_bytes;
+  now.arenas = region_of(ARENAS_NAME, memory_at(arenas->base), arenas->bytes, arenas->committed_end * ARENA_BYTES,
+                         arenas->committed_count * ARENA_BYTES, arenas->backing.asked);
+  now.arenas.pool_bytes = arenas->pool_count * ARENA_BYTES;
+  now.metadata = region_of(METADATA_NAME, arenas->meta, arenas->meta_bytes, arenas->meta_committed,
+                           arenas->meta_committed, arenas->meta_backing.asked);
+  now.arenas_taken = arenas->taken_total;
+  now.arenas_given_back = arenas->given_back_total;
+  now.pool_refusals = arenas->pool_refusals;
+  hand_out(memory, size, &now, sizeof now);
+}

@@ -1,0 +1,184 @@
+#include "gc/tables/handle.h"
+
+#include <stdlib.h>
+
+#include <cradle/handle.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/grow.h"
+#include "gc/heap.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/object/header.h"
+#include "gc/old/arena.h"
+#include "gc/old/major.h"
+#include "gc/old/mark.h"
+#include "gc/old/span.h"
+
+/* Of a free entry: opening it would be the last time. */
+#define HANDLE_LAST_GENERATION (UINT32_MAX - 1)
+
+void crd_handles_init(crd_handles *handles) {
+  *handles = (crd_handles){.free = HANDLE_LIST_END, .young = HANDLE_LIST_END};
+}
+
+void crd_handles_fini(crd_handles *handles) {
+  free(handles->entries);
+}
+
+/* Points an open entry at an object, and tells those who have to know before they see the table next. */
+static void point(cradle_heap *heap, uint32_t index, void *object) {
+  crd_handle_entry *entry = &heap->handles.entries[index];
+  ASSERT(handle_is_open(entry), "[handle.1] a free entry is given a reference");
+  entry->word = address_of(object);
+  if (heap_holds_young(heap, entry->word)) {
+    if (entry->link != 0) return;
+    entry->link = heap->handles.young;
+    heap->handles.young = index + 1;
+  } else if (heap->major.phase == MAJOR_MARKING) {
+    crd_mark_address(heap, entry->word);
+  }
+}
+
+/* An entry whose generations are used up stays free for ever [handle.1]. */
+static void list_free(crd_handles *handles, uint32_t index) {
+  crd_handle_entry *entry = &handles->entries[index];
+  ASSERT(!handle_is_open(entry) && entry->word == 0, "[handle.3] an open entry is listed as free");
+  ASSERT(handles->free != index + 1, "[handle.3] an entry is listed as free twice");
+  entry->link = 0;
+  if (entry->generation == HANDLE_LAST_GENERATION) return;
+  entry->link = handles->free;
+  handles->free = index + 1;
+}
+
+/* The free list is empty, and so is the table's room: free entries are in the young list, and wait for a collection
+ * that handles alone do not bring on. When they are most of the table, taking them out costs no more than opening them
+ * did. */
+static void reclaim_young(crd_handles *handles) {
+  if (handles->used <= 2 * (uint64_t)handles->open_count) return;
+  for (uint32_t *link = &handles->young; *link != HANDLE_LIST_END;) {
+    ASSERT(*link != 0 && *link <= handles->used, "[handle.2] the young list leads out of the table");
+    uint32_t index = *link - 1;
+    crd_handle_entry *entry = &handles->entries[index];
+    if (handle_is_open(entry)) {
+      link = &entry->link;
+    } else {
+      *link = entry->link;
+      list_free(handles, index);
+    }
+  }
+}
+
+/* Opens an entry for the object. Its index, or HANDLE_LIST_END: memory was refused. */
+static uint32_t open_entry(cradle_heap *heap, void *object) {
+  crd_handles *handles = &heap->handles;
+  if (handles->free == HANDLE_LIST_END && handles->used == handles->capacity) reclaim_young(handles);
+  uint32_t index = handles->free - 1;
+  if (handles->free != HANDLE_LIST_END) {
+    handles->free = handles->entries[index].link;
+    handles->entries[index].link = 0;
+  } else {
+    if (!GROW(handles->entries, handles->used, handles->capacity)) return HANDLE_LIST_END;
+    ASSERT(handles->marked_at <= handles->used, "[handle.4] marking is beyond the last entry");
+    if (handles->marked_at == handles->used) handles->marked_at++; /* or marking might never be over */
+    index = handles->used++;
+    handles->entries[index] = (crd_handle_entry){0, 0, 0};
+  }
+  ASSERT(!handle_is_open(&handles->entries[index]), "[handle.1] an entry is opened that is open");
+  handles->entries[index].generation++;
+  point(heap, index, object);
+  return index;
+}
+
+cradle_word *crd_handles_next_young(crd_handles *handles) {
+  while (handles->young != HANDLE_LIST_END) {
+    ASSERT(handles->young != 0 && handles->young <= handles->used, "[handle.2] the young list leads out of the table");
+    uint32_t index = handles->young - 1;
+    crd_handle_entry *entry = &handles->entries[index];
+    handles->young = entry->link;
+    entry->link = 0;
+    if (handle_is_open(entry)) return &entry->word;
+    list_free(handles, index);
+  }
+  return NULL;
+}
+
+static CRADLE_COLD _Noreturn void handle_misuse(cradle_heap *heap, const char *what, cradle_handle handle) {
+  uint32_t index = (uint32_t)handle;
+  bool was_open =
+      index < heap->handles.used && (handle >> 32 & 1) && handle >> 32 < heap->handles.entries[index].generation;
+  crd_misuse(heap, "%s: the handle %#lx%s", what, (unsigned long)handle,
+             was_open ? " was freed" : " is none of this heap");
+}
+
+/* The index of an open handle; misuse if it is none. */
+static inline uint32_t check_handle(cradle_mutator *mutator, const char *what, cradle_handle handle) {
+  const crd_handles *handles = &mutator->heap->handles;
+  uint32_t index = (uint32_t)handle;
+  crd_mutator_check_thread(mutator, what);
+  if (CRADLE_UNLIKELY(index >= handles->used || handles->entries[index].generation != handle >> 32 ||
+                      !handle_is_open(&handles->entries[index])))
+    handle_misuse(mutator->heap, what, handle);
+  return index;
+}
+
+cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
+  cradle_heap *heap = mutator->heap;
+  crd_mutator_check_thread(mutator, "cradle_handle_new");
+  uint32_t index = open_entry(heap, object);
+  if (index == HANDLE_LIST_END) return 0;
+  heap->handles.open_count++;
+  return (cradle_handle)heap->handles.entries[index].generation << 32 | index;
+}
+
+void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle) {
+  uint32_t index = check_handle(mutator, "cradle_handle_get", handle);
+  return object_at(mutator->heap->handles.entries[index].word);
+}
+
+void cradle_handle_set(cradle_mutator *mutator, cradle_handle handle, void *object) {
+  point(mutator->heap, check_handle(mutator, "cradle_handle_set", handle), object);
+}
+
+void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle) {
+  crd_handles *handles = &mutator->heap->handles;
+  uint32_t index = check_handle(mutator, "cradle_handle_free", handle);
+  handles->entries[index].word = 0;
+  handles->entries[index].generation++;
+  ASSERT(handles->open_count > 0, "more handles are freed than are open");
+  handles->open_count--;
+  if (handles->entries[index].link == 0) list_free(handles, index);
+}
+
+/* --- checks --- */
+
+static const char *check_open(const cradle_heap *heap, uint32_t index) {
+  const crd_handle_entry *entry = &heap->handles.entries[index];
+  if (heap_holds_young(heap, entry->word))
+    return entry->link == 0 ? "a handle of a young object is in no list [handle.2]" : NULL;
+  bool passed = heap->major.phase == MAJOR_MARKING && index < heap->handles.marked_at;
+  if (passed && arenas_contain(&heap->old.arenas, entry->word) && !old_is_marked(&heap->old, entry->word))
+    return "a handle that marking has passed refers to an unmarked object [handle.4]";
+  return NULL;
+}
+
+static const char *check_free(const crd_handle_entry *entry) {
+  if (entry->word != 0) return "a free handle holds a reference [handle.1]";
+  if (entry->link == 0 && entry->generation < HANDLE_LAST_GENERATION) return "a free handle is in no list [handle.3]";
+  return NULL;
+}
+
+const char *crd_handles_check(const cradle_heap *heap, uintptr_t *at) {
+  const crd_handles *handles = &heap->handles;
+  uint32_t open = 0;
+  for (uint32_t i = 0; i < handles->used; i++) {
+    const crd_handle_entry *entry = &handles->entries[i];
+    *at = entry->word;
+    open += handle_is_open(entry);
+    const char *fault = handle_is_open(entry) ? check_open(heap, i) : check_free(entry);
+    if (fault != NULL) return fault;
+  }
+  *at = 0;
+  return open == handles->open_count ? NULL : "open handles are counted wrong";
+}

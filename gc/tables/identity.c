@@ -1,0 +1,225 @@
+#include "gc/tables/identity.h"
+
+#include <stdlib.h>
+
+#include <cradle/identity.h>
+
+#include "gc/base/address.h"
+#include "gc/base/address_map.h"
+#include "gc/base/check.h"
+#include "gc/base/grow.h"
+#include "gc/heap.h"
+#include "gc/mutator.h"
+#include "gc/object/header.h"
+#include "gc/old/arena.h"
+#include "gc/old/major.h"
+#include "gc/old/span.h"
+#include "gc/platform/pages.h"
+
+/* Entries between two looks at the clock. */
+#define CLOCK_ENTRIES LIMIT(256, 4)
+
+/* --- the identity hash --- */
+
+/* One-to-one on 24 bits, and 0 to 0: odd factors, and shifts that a fold undoes. */
+static uint32_t mix(uint32_t count) {
+  uint32_t hash = count * 0x9e3779u & CRADLE_HASH_MASK;
+  hash ^= hash >> 12;
+  hash = hash * 0x85ebcbu & CRADLE_HASH_MASK;
+  return hash ^ hash >> 11;
+}
+
+uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object) {
+  cradle_heap *heap = mutator->heap;
+  cradle_word *header = object;
+  heap_check(heap, "cradle_identity_hash");
+  ASSERT(!header_has_hash(*header), "the object has its hash already");
+  ASSERT(header_type(*header) < heap->types.count, "the identity hash of what is no object");
+  uint32_t hash;
+  do hash = mix((uint32_t)++heap->ids.hashes & CRADLE_HASH_MASK);
+  while (hash == 0);
+  object_set_hash(header, hash);
+  return hash;
+}
+
+/* --- entries --- */
+
+void crd_ids_init(crd_ids *ids) {
+  *ids = (crd_ids){.free = ID_LIST_END, .young = ID_LIST_END};
+}
+
+void crd_ids_fini(crd_ids *ids) {
+  crd_address_map_fini(&ids->by_address);
+  free(ids->entries);
+}
+
+/* A free entry's index; there is one. */
+static uint32_t take_entry(crd_ids *ids) {
+  if (ids->free == ID_LIST_END) {
+    ASSERT(ids->used < ids->capacity, "no room was made for an id");
+    ids->entries[ids->used] = (crd_id_entry){.generation = 0};
+    return ids->used++;
+  }
+  uint32_t index = ids->free - 1;
+  ASSERT(index < ids->used && ids->entries[index].address == 0, "[identity.4] the free list holds a taken entry");
+  ids->free = ids->entries[index].link;
+  return index;
+}
+
+/* An entry whose generations are used up stays free for ever. */
+static void drop_entry(crd_ids *ids, uint32_t index) {
+  crd_id_entry *entry = &ids->entries[index];
+  ASSERT(entry->address != 0, "[identity.1] a free entry is dropped");
+  ASSERT(entry->link == 0, "[identity.2] a dropped entry stays in the young list");
+  crd_address_map_remove(&ids->by_address, entry->address);
+  entry->address = 0;
+  if (entry->generation == UINT32_MAX) return;
+  entry->generation++;
+  entry->link = ids->free;
+  ids->free = index + 1;
+}
+
+/* The entry of an object that has the flag. */
+static uint32_t index_of(const crd_ids *ids, const cradle_word *object) {
+  uint32_t index = crd_address_map_get(&ids->by_address, address_of(object));
+  ASSERT(index < ids->used, "[identity.1] an object has the flag of an id, but no entry");
+  return index;
+}
+
+void crd_ids_drop(cradle_heap *heap, const cradle_word *object) {
+  if (header_has_id(*object)) drop_entry(&heap->ids, index_of(&heap->ids, object));
+}
+
+static uint64_t id_of(const crd_ids *ids, uint32_t index) {
+  return (uint64_t)ids->entries[index].generation << 32 | (index + 1);
+}
+
+uint64_t cradle_id(cradle_mutator *mutator, void *object) {
+  cradle_heap *heap = mutator->heap;
+  crd_ids *ids = &heap->ids;
+  cradle_word *header = object;
+  crd_mutator_check_thread(mutator, "cradle_id");
+  if (header_has_id(*header)) return id_of(ids, index_of(ids, header));
+  if (!crd_address_map_reserve(&ids->by_address)) return 0;
+  if (ids->free == ID_LIST_END && !GROW(ids->entries, ids->used, ids->capacity)) return 0;
+  uint32_t index = take_entry(ids);
+  crd_id_entry *entry = &ids->entries[index];
+  entry->address = address_of(object);
+  entry->link = 0;
+  if (heap_holds_young(heap, entry->address)) {
+    entry->link = ids->young;
+    ids->young = index + 1;
+  }
+  crd_address_map_insert(&ids->by_address, entry->address, index);
+  object_set_id(header);
+  return id_of(ids, index);
+}
+
+/* --- dead objects --- */
+
+/* What a finalizer brings back is not alive before its header has its flags again; prebuilt objects live. */
+static bool is_alive(const cradle_heap *heap, uintptr_t address) {
+  if (!arenas_contain(&heap->old.arenas, address)) return true;
+  return !heap_is_known_dead(heap, address) && !heap_has_open(heap, object_at(address));
+}
+
+void *cradle_object_of_id(cradle_mutator *mutator, uint64_t id) {
+  cradle_heap *heap = mutator->heap;
+  crd_mutator_check_thread(mutator, "cradle_object_of_id");
+  uint32_t index = (uint32_t)id - 1;
+  if (index >= heap->ids.used) return NULL;
+  const crd_id_entry *entry = &heap->ids.entries[index];
+  if (entry->address == 0 || entry->generation != id >> 32 || !is_alive(heap, entry->address)) return NULL;
+  ASSERT(header_has_id(*object_at(entry->address)), "[identity.1] an id belongs to an object without the flag");
+  return object_at(entry->address);
+}
+
+/* --- collections --- */
+
+/* Where the young object of an entry is after the minor collection, or 0. Its header is intact if it is dead. */
+static uintptr_t promoted(const cradle_heap *heap, uintptr_t address) {
+  cradle_word header = *object_at(address);
+  if (heap_is_young(heap, address)) return header_is_forwarded(header) ? header_forwarded_to(header) : 0;
+  return heap_holds_young(heap, address) ? 0 : address;
+}
+
+void crd_ids_after_minor(cradle_heap *heap) {
+  crd_ids *ids = &heap->ids;
+  while (ids->young != ID_LIST_END) {
+    ASSERT(ids->young != 0 && ids->young <= ids->used, "[identity.2] the young list leads out of the table");
+    uint32_t index = ids->young - 1;
+    crd_id_entry *entry = &ids->entries[index];
+    ids->young = entry->link;
+    entry->link = 0;
+    uintptr_t address = promoted(heap, entry->address);
+    if (address == 0) {
+      drop_entry(ids, index);
+    } else if (address != entry->address) {
+      crd_address_map_remove(&ids->by_address, entry->address);
+      crd_address_map_insert(&ids->by_address, address, index);
+      entry->address = address;
+    }
+    ASSERT(address == 0 || header_has_id(*object_at(address)), "[identity.1] a copy lost the flag of its id");
+  }
+}
+
+bool crd_ids_purge(cradle_heap *heap, uint32_t *at, uint64_t deadline_ns) {
+  crd_ids *ids = &heap->ids;
+  ASSERT(heap->major.phase == MAJOR_SWEEPING, "[identity.3] ids go before it is known who is dead");
+  ASSERT(*at <= ids->used, "[identity.3] more entries were looked at than there are");
+  while (*at < ids->used) {
+    uint32_t last = ids->used - *at < CLOCK_ENTRIES ? ids->used : *at + CLOCK_ENTRIES;
+    for (; *at < last; (*at)++)
+      if (ids->entries[*at].address != 0 && !is_alive(heap, ids->entries[*at].address)) drop_entry(ids, *at);
+    if (deadline_ns != UINT64_MAX && crd_platform_now_ns() >= deadline_ns) return *at == ids->used;
+  }
+  return true;
+}
+
+void crd_ids_follow(cradle_heap *heap) {
+  crd_ids *ids = &heap->ids;
+  ASSERT(ids->young == ID_LIST_END, "[identity.2] objects move in the old generation while ids are young");
+  crd_address_map_clear(&ids->by_address);
+  for (uint32_t i = 0; i < ids->used; i++) {
+    crd_id_entry *entry = &ids->entries[i];
+    if (entry->address == 0) continue;
+    cradle_word header = *object_at(entry->address);
+    if (header_is_forwarded(header)) entry->address = header_forwarded_to(header);
+    crd_address_map_insert(&ids->by_address, entry->address, i);
+  }
+}
+
+/* --- checks --- */
+
+bool crd_ids_know(const cradle_heap *heap, const cradle_word *object) {
+  return crd_address_map_get(&heap->ids.by_address, address_of(object)) != ADDRESS_MAP_NONE;
+}
+
+static const char *check_entry(const cradle_heap *heap, uint32_t index) {
+  const crd_id_entry *entry = &heap->ids.entries[index];
+  if (entry->address == 0)
+    return entry->link == 0 && entry->generation != UINT32_MAX ? "a free id is in no list [identity.4]" : NULL;
+  if (crd_address_map_get(&heap->ids.by_address, entry->address) != index)
+    return "an id is not found by its object's address";
+  if (!is_alive(heap, entry->address)) return NULL;
+  if (arenas_contain(&heap->old.arenas, entry->address) && !crd_old_is_object(&heap->old, entry->address))
+    return "an id belongs to what is no object [identity.1]";
+  if (!header_has_id(*object_at(entry->address))) return "an id belongs to an object without the flag [identity.1]";
+  if (heap_holds_young(heap, entry->address) && entry->link == 0)
+    return "a young object's id is in no list [identity.2]";
+  return NULL;
+}
+
+const char *crd_ids_check(const cradle_heap *heap, uintptr_t *at) {
+  const char *fault = NULL;
+  size_t taken = 0;
+  for (uint32_t i = 0; i < heap->ids.used && fault == NULL; i++) {
+    fault = check_entry(heap, i);
+    *at = heap->ids.entries[i].address;
+    taken += heap->ids.entries[i].address != 0;
+  }
+  if (fault != NULL) return fault;
+  *at = 0;
+  if (taken != heap->ids.by_address.count) return "the ids and their map disagree";
+  return crd_address_map_check(&heap->ids.by_address);
+}

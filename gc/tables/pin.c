@@ -1,0 +1,90 @@
+#include "gc/tables/pin.h"
+
+#include <stdlib.h>
+
+#include <cradle/pin.h>
+
+#include "gc/base/address.h"
+#include "gc/base/address_map.h"
+#include "gc/base/check.h"
+#include "gc/base/grow.h"
+#include "gc/heap.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/object/header.h"
+#include "gc/old/arena.h"
+#include "gc/old/major.h"
+#include "gc/old/mark.h"
+#include "gc/old/span.h"
+#include "gc/tables/prebuilt.h"
+
+void crd_pins_fini(crd_pins *pins) {
+  crd_address_map_fini(&pins->by_address);
+  free(pins->pins);
+}
+
+bool crd_pins_reserve(crd_pins *pins) {
+  return crd_address_map_reserve(&pins->by_address) && GROW(pins->pins, pins->count, pins->capacity);
+}
+
+/* While marking the object is marked here. If the cursor is already at the end, it moves past the new pin, too:
+ * otherwise a program that keeps pinning could keep marking from finishing. */
+void crd_pin_add(cradle_heap *heap, cradle_word *object) {
+  crd_pins *pins = &heap->pins;
+  ASSERT(!heap_holds_young(heap, address_of(object)), "[pin.2] a young object is pinned");
+  ASSERT(!header_is_pinned(*object), "[pin.1] an object gets a second entry");
+  ASSERT(pins->count < pins->capacity, "no room was made for a pin");
+  ASSERT(pins->marked_at <= pins->count, "[pin.3] marking is beyond the last pin");
+  crd_address_map_insert(&pins->by_address, address_of(object), pins->count);
+  if (pins->marked_at == pins->count) pins->marked_at++;
+  pins->pins[pins->count++] = (crd_pin){address_of(object), 1};
+  object_set_pinned(object);
+  if (heap->major.phase == MAJOR_MARKING) crd_mark_address(heap, address_of(object));
+}
+
+/* The last pin takes the place of the one that goes; marking must not miss it for that [pin.3]. */
+static void take_out(cradle_heap *heap, uint32_t index) {
+  crd_pins *pins = &heap->pins;
+  ASSERT(index < pins->count && pins->pins[index].count == 0, "[pin.1] a pin goes that somebody holds");
+  crd_pin last = pins->pins[--pins->count];
+  crd_address_map_remove(&pins->by_address, pins->pins[index].address);
+  if (index != pins->count) {
+    pins->pins[index] = last;
+    crd_address_map_find(&pins->by_address, last.address)->number = index;
+  }
+  if (heap->major.phase == MAJOR_MARKING && index < pins->marked_at) crd_mark_address(heap, last.address);
+  if (pins->marked_at > pins->count) pins->marked_at = pins->count;
+}
+
+void cradle_unpin(cradle_mutator *mutator, void *object) {
+  cradle_heap *heap = mutator->heap;
+  crd_mutator_check_thread(mutator, "cradle_unpin");
+  uint32_t index = crd_address_map_get(&heap->pins.by_address, address_of(object));
+  if (index == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_unpin: the object at %p is not pinned (any more)", object);
+  ASSERT(heap->pins.pins[index].count > 0, "[pin.1] a pin that nobody holds");
+  if (--heap->pins.pins[index].count != 0) return;
+  take_out(heap, index);
+  object_clear_pinned(words_of(object));
+}
+
+/* --- checks --- */
+
+const char *crd_pins_check(const cradle_heap *heap, uintptr_t *at) {
+  const crd_pins *pins = &heap->pins;
+  *at = 0;
+  if (pins->by_address.count != pins->count) return "the pins and their map disagree";
+  for (uint32_t i = 0; i < pins->count; i++) {
+    uintptr_t address = *at = pins->pins[i].address;
+    if (crd_address_map_get(&pins->by_address, address) != i) return "a pin is not found by its object's address";
+    if (pins->pins[i].count == 0) return "a pin that nobody holds [pin.1]";
+    if (heap_holds_young(heap, address)) return "a young object is pinned [pin.2]";
+    if (!crd_old_is_object(&heap->old, address) && !prebuilt_is(&heap->prebuilts, object_at(address)))
+      return "a pinned object is gone [pin.2]";
+    if (!header_is_pinned(*object_at(address))) return "a pinned object has not the flag [pin.1]";
+    bool passed = heap->major.phase == MAJOR_MARKING && i < pins->marked_at;
+    if (passed && arenas_contain(&heap->old.arenas, address) && !old_is_marked(&heap->old, address))
+      return "a pinned object that marking has passed is not marked [pin.3]";
+  }
+  *at = 0;
+  return crd_address_map_check(&pins->by_address);
+}

@@ -1,0 +1,173 @@
+#include "gc/tables/prebuilt.h"
+
+#include <stdlib.h>
+
+#include <cradle/prebuilt.h>
+
+#include "gc/base/address.h"
+#include "gc/base/address_map.h"
+#include "gc/base/check.h"
+#include "gc/base/grow.h"
+#include "gc/base/word_stack.h"
+#include "gc/heap.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/object/value.h"
+#include "gc/object/visit.h"
+#include "gc/old/arena.h"
+#include "gc/tables/identity.h"
+#include "gc/young/remember.h"
+
+static bool reserve(crd_prebuilts *prebuilts) {
+  uint32_t capacity = prebuilts->capacity;
+  return crd_address_map_reserve(&prebuilts->by_address) && GROW(prebuilts->objects, prebuilts->count, capacity) &&
+         GROW(prebuilts->bytes, prebuilts->count, prebuilts->capacity);
+}
+
+static bool bounds_hold(const crd_prebuilts *prebuilts) {
+  return prebuilts->marked_at <= prebuilts->written && prebuilts->written <= prebuilts->count &&
+         prebuilts->count == prebuilts->by_address.count;
+}
+
+static void put_at(crd_prebuilts *prebuilts, uint32_t index, cradle_word *object, size_t bytes) {
+  prebuilts->objects[index] = object;
+  prebuilts->bytes[index] = bytes;
+  crd_address_map_find(&prebuilts->by_address, address_of(object))->number = index;
+}
+
+void crd_prebuilt_written(cradle_heap *heap, cradle_word *object) {
+  crd_prebuilts *prebuilts = &heap->prebuilts;
+  uint32_t index = crd_address_map_get(&prebuilts->by_address, address_of(object));
+  ASSERT(index != ADDRESS_MAP_NONE, "a barrier on what is neither in the heap nor prebuilt");
+  ASSERT(!header_has_barrier(*object), "[prebuilt.2] a prebuilt object is remembered with its barrier flag set");
+  ASSERT(bounds_hold(prebuilts), "[prebuilt.3] more are written than there are, or marked than written");
+  if (index < prebuilts->written) return;
+  if (prebuilts->marked_at == prebuilts->written) prebuilts->marked_at++; /* the next minor collection marks for it */
+  size_t bytes = prebuilts->bytes[index];
+  put_at(prebuilts, index, prebuilts->objects[prebuilts->written], prebuilts->bytes[prebuilts->written]);
+  put_at(prebuilts, prebuilts->written++, object, bytes);
+}
+
+/* --- slots that lead into the heap --- */
+
+typedef struct slot_search {
+  const cradle_heap *heap;
+  bool clear; /* make them zero */
+  bool found;
+} slot_search;
+
+static void search_address(slot_search *search, uintptr_t address, cradle_word *slot) {
+  if (!heap_is_young(search->heap, address) && !arenas_contain(&search->heap->old.arenas, address)) return;
+  search->found = true;
+  if (search->clear) *slot = 0;
+}
+
+static void search_reference(void *data, cradle_word *slot) {
+  search_address(data, *slot, slot);
+}
+
+static void search_value(void *data, cradle_word *slot) {
+  slot_search *search = data;
+  const cradle_encoding *encoding = &search->heap->encoding;
+  if (value_is_reference(encoding, *slot)) search_address(search, value_address(encoding, *slot), slot);
+}
+
+static bool search_slots(slot_search search, cradle_word *object) {
+  visit_object(heap_type(search.heap, object[0]), object, search_reference, search_value, &search);
+  return search.found;
+}
+
+/* --- registration --- */
+
+static const char *fault_of(const cradle_heap *heap, const cradle_word *object) {
+  uintptr_t address = address_of(object);
+  if (object == NULL || address % CRADLE_OBJECT_ALIGNMENT != 0) return "the object is NULL or not aligned to 8 bytes";
+  if (heap_is_young(heap, address) || arenas_contain(&heap->old.arenas, address)) return "the object lies in the heap";
+  if (prebuilt_is(&heap->prebuilts, object)) return "the object is registered already";
+  if (object[0] >= heap->types.count)
+    return "the header is not a type id of the heap alone (or the object is registered with another heap)";
+  if (heap_type(heap, object[0])->registers != 0)
+    return "the type has weak slots, ephemerons, a finalizer, a destructor or an external size, which only objects of "
+           "the heap have";
+  return NULL;
+}
+
+bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
+  crd_prebuilts *prebuilts = &heap->prebuilts;
+  cradle_word *header = object;
+  heap_check(heap, "cradle_prebuilt_add");
+  const char *fault = fault_of(heap, object);
+  if (fault != NULL) crd_misuse(heap, "cradle_prebuilt_add: %s", fault);
+  if (!reserve(prebuilts)) return false;
+  crd_address_map_insert(&prebuilts->by_address, address_of(object), prebuilts->count);
+  prebuilts->bytes[prebuilts->count] = type_object_bytes(heap_type(heap, *header), header);
+  prebuilts->objects[prebuilts->count++] = object;
+  object_set_barrier(header);
+  if (search_slots((slot_search){.heap = heap}, object)) crd_remember(heap, object);
+  return true;
+}
+
+/* Makes plain memory of it: nothing of the heap's is left in it. */
+static void release(const cradle_heap *heap, cradle_word *object) {
+  (void)search_slots((slot_search){.heap = heap, .clear = true}, object);
+  *object = header_type(*object);
+}
+
+static void forget_remembered(crd_word_stack *remembered, const cradle_word *object) {
+  cradle_word *entry = remembered->base;
+  while (entry < remembered->top && object_at(*entry) != object) entry++;
+  if (entry < remembered->top) *entry = word_stack_pop(remembered);
+}
+
+/* The last of the written takes the place of the one that goes. Where marking has been already it is remembered, so
+ * that the next minor collection marks what it refers to. Returns the place that became free. */
+static uint32_t replace_written(cradle_heap *heap, uint32_t index) {
+  crd_prebuilts *prebuilts = &heap->prebuilts;
+  cradle_word *last = prebuilts->objects[--prebuilts->written];
+  if (prebuilts->marked_at > prebuilts->written) prebuilts->marked_at = prebuilts->written;
+  if (index != prebuilts->written) {
+    put_at(prebuilts, index, last, prebuilts->bytes[prebuilts->written]);
+    if (index < prebuilts->marked_at && header_has_barrier(*last)) crd_remember(heap, last);
+  }
+  return prebuilts->written;
+}
+
+void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
+  crd_prebuilts *prebuilts = &heap->prebuilts;
+  heap_check(heap, "cradle_prebuilt_remove");
+  uint32_t index = crd_address_map_get(&prebuilts->by_address, address_of(object));
+  if (index == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_prebuilt_remove: the object is not registered");
+  if (header_is_pinned(*words_of(object))) crd_misuse(heap, "cradle_prebuilt_remove: the object is pinned");
+  forget_remembered(&heap->remembered, object);
+  crd_ids_drop(heap, object);
+  if (index < prebuilts->written) index = replace_written(heap, index);
+  if (index != --prebuilts->count)
+    put_at(prebuilts, index, prebuilts->objects[prebuilts->count], prebuilts->bytes[prebuilts->count]);
+  crd_address_map_remove(&prebuilts->by_address, address_of(object));
+  ASSERT(bounds_hold(prebuilts), "[prebuilt.3] more are written than there are, or marked than written");
+  release(heap, object);
+}
+
+void crd_prebuilts_fini(cradle_heap *heap) {
+  crd_prebuilts *prebuilts = &heap->prebuilts;
+  for (uint32_t i = 0; i < prebuilts->count; i++) release(heap, prebuilts->objects[i]);
+  crd_address_map_fini(&prebuilts->by_address);
+  free(prebuilts->objects);
+  free(prebuilts->bytes);
+}
+
+/* --- checks --- */
+
+const char *crd_prebuilts_check(const cradle_heap *heap, uintptr_t *at) {
+  const crd_prebuilts *prebuilts = &heap->prebuilts;
+  *at = 0;
+  if (!bounds_hold(prebuilts)) return "the prebuilt objects are counted wrong";
+  for (uint32_t i = 0; i < prebuilts->count; i++) {
+    *at = address_of(prebuilts->objects[i]);
+    if (crd_address_map_get(&prebuilts->by_address, *at) != i) return "a prebuilt object is not found by its address";
+  }
+  *at = 0;
+  return crd_address_map_check(&prebuilts->by_address);
+}

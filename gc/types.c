@@ -1,0 +1,40 @@
+#include "gc/types.h"
+
+#include <cradle/heap.h>
+
+#include "gc/base/check.h"
+#include "gc/death/registry.h"
+#include "gc/heap.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/object/type_table.h"
+#include "gc/old/size_class.h"
+#include "gc/old/span.h"
+
+/* A sound descriptor. false: memory was refused. */
+static bool add(cradle_heap *heap, const cradle_type *type) {
+  crd_type *entry = crd_type_table_add(&heap->types, type, heap->plain_encoding);
+  if (entry == NULL) return false;
+  if (entry->items != CRADLE_ITEMS_NONE || entry->size > SMALL_MAX_BYTES) return true;
+  entry->size_class = (uint8_t)old_class_of(&heap->old, entry->size);
+  entry->class_bytes = heap->old.classes.of[entry->size_class].bytes;
+  ASSERT(entry->class_bytes >= entry->size, "[type.4] objects of a type do not fit their size class");
+  return true;
+}
+
+bool crd_types_init(cradle_heap *heap) {
+  for (size_t i = 0; i < heap->options.type_count; i++)
+    if (!add(heap, &heap->options.types[i])) return false;
+  return true;
+}
+
+uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
+  heap_check(heap, "cradle_type_add");
+  const char *fault = crd_type_fault(type);
+  if (fault != NULL) crd_misuse(heap, "%s", fault);
+  uint32_t id = heap->types.count;
+  crd_registry_close(heap);
+  bool added = add(heap, type);
+  ASSERT(heap->types.count == id + added, "[type.3] an id was not given to the type that was added");
+  return added ? id : CRADLE_TYPE_ID_END;
+}

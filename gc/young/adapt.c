@@ -1,0 +1,193 @@
+#include "gc/young/adapt.h"
+
+#include "gc/base/check.h"
+#include "gc/heap.h"
+#include "gc/old/major.h"
+#include "gc/young/nursery.h"
+
+#define TRIAL_COLLECTIONS 4
+/* Shares of what is allocated that survives: above the first a trial is worth it, below the second the nursery may
+ * shrink. */
+#define SURVIVAL_HIGH 0.03
+#define SURVIVAL_LOW 0.005
+/* A trial succeeds when the share falls below so much of what it was. */
+#define TRIAL_SUCCESS 0.9
+/* Halving it for the pauses has failed when a promoted byte takes so many times as long: a collection then takes three
+ * quarters of the time for half the bytes. */
+#define SHRINK_FAILURE 1.5
+#define WAIT_FIRST 16
+#define WAIT_MOST 4096
+/* The share of the pause target that a minor collection may be expected to take before the nursery shrinks, the share
+ * below which it may grow, and the share beside an increment of marking, for which only a part of the nursery is handed
+ * out. */
+#define PAUSE_SHARE_MOST 0.9
+#define PAUSE_SHARE_GROW 0.6
+#define PAUSE_SHARE_MARKING 0.25
+/* Time a promoted byte takes: the value before anything was measured, the shares by which a longer and a shorter sample
+ * move the average, and the most that a sample counts, as a multiple of the average. A collection that other programs
+ * interrupted is no news; one that was quick is. */
+#define RATE_FIRST 0.25
+#define RATE_SHARE_UP (1.0 / 32)
+#define RATE_SHARE_DOWN 0.25
+#define RATE_CLIP 1.5
+#define RATE_NONE 1e9
+#define SURVIVAL_SHARE 0.25
+/* Bounds of the size: the base over so much, and this share of the L3, or so many bases where it is unknown. */
+#define MIN_SHARE 32
+#define MIN_BYTES ((size_t)128 << 10)
+#define L3_SHARE 2
+#define UNKNOWN_L3_BASES 4
+#define MAX_BYTES CRADLE_NURSERY_CHOSEN_MAX_BYTES
+
+void crd_adapt_init(cradle_heap *heap) {
+  crd_adapt *adapt = &heap->adapt;
+  size_t base = heap->nursery.bytes;
+  size_t max = heap->hardware.l3_bytes != 0 ? heap->hardware.l3_bytes / L3_SHARE : base * UNKNOWN_L3_BASES;
+  adapt->fixed = heap->options.nursery_bytes != 0 || heap->options.nursery_fixed || heap->options.quarantine != 0;
+  adapt->base = base;
+  adapt->min = base / MIN_SHARE > MIN_BYTES ? base / MIN_SHARE : MIN_BYTES;
+  adapt->max = max < MAX_BYTES ? max : MAX_BYTES;
+  bool has_its_share = base == crd_nursery_most(&heap->options);
+  if (adapt->fixed || has_its_share || adapt->max < base) adapt->max = base;
+  if (adapt->min > base) adapt->min = base;
+  adapt->backoff = adapt->shrink_backoff = WAIT_FIRST;
+  adapt->ns_per_promoted_byte = RATE_FIRST;
+  adapt->least_rate = RATE_NONE;
+  ASSERT(adapt->min <= adapt->base && adapt->base <= adapt->max, "[adapt.1]");
+}
+
+static void begin_count(crd_adapt *adapt) {
+  adapt->promoted = adapt->allocated = 0;
+  adapt->collections = 0;
+  adapt->least_rate = RATE_NONE;
+}
+
+static void note_rate(crd_adapt *adapt, const cradle_event *minor) {
+  if (minor->u.minor.promoted_bytes < MIN_BYTES / 16) return;
+  double sample = (double)minor->u.minor.duration_ns / (double)minor->u.minor.promoted_bytes;
+  if (sample < adapt->least_rate) adapt->least_rate = sample;
+  double *rate = &adapt->ns_per_promoted_byte;
+  if (sample > RATE_CLIP * *rate) sample = RATE_CLIP * *rate;
+  *rate += (sample - *rate) * (sample > *rate ? RATE_SHARE_UP : RATE_SHARE_DOWN);
+}
+
+/* How long a minor collection of a nursery of so many bytes may be expected to take when this share survives. */
+static double expected_ns(const crd_adapt *adapt, double survival, size_t bytes) {
+  return adapt->ns_per_promoted_byte * survival * (double)bytes;
+}
+
+size_t crd_adapt_hand_out(const cradle_heap *heap) {
+  const crd_adapt *adapt = &heap->adapt;
+  size_t bytes = heap->nursery.bytes;
+  if (heap->options.pause_ns == 0 || heap->major.phase != MAJOR_MARKING) return bytes;
+  double most = (double)heap->options.pause_ns * PAUSE_SHARE_MARKING;
+  bool shortens = !adapt->fixed && adapt->shrink_wait == 0;
+  while (shortens && bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;
+  for (uint32_t cut = heap->major.behind; cut > 0 && bytes / 2 >= adapt->min; cut--) bytes /= 2;
+  return bytes & ~(size_t)7;
+}
+
+static void wait_longer(uint32_t *wait, uint32_t *backoff) {
+  *wait = *backoff;
+  if (*backoff < WAIT_MOST) *backoff *= 2;
+}
+
+static void end_trial(cradle_heap *heap, double survival) {
+  crd_adapt *adapt = &heap->adapt;
+  size_t before = adapt->size_before;
+  adapt->size_before = 0;
+  if (survival < adapt->rate_before * TRIAL_SUCCESS) {
+    adapt->backoff = WAIT_FIRST;
+    return;
+  }
+  wait_longer(&adapt->wait, &adapt->backoff);
+  crd_nursery_resize(heap, before, "back: as much survives the larger one");
+}
+
+static void begin_trial(cradle_heap *heap, double survival) {
+  crd_adapt *adapt = &heap->adapt;
+  size_t before = heap->nursery.bytes;
+  if (!crd_nursery_resize(heap, before * 2, "trial: much survives")) {
+    adapt->wait = adapt->backoff;
+    return;
+  }
+  ASSERT(adapt->shrunk_from == 0, "[adapt.2] a trial begins while another runs");
+  adapt->size_before = before;
+  adapt->rate_before = survival;
+}
+
+static void decide(cradle_heap *heap, double survival) {
+  crd_adapt *adapt = &heap->adapt;
+  double target = (double)heap->options.pause_ns;
+  size_t bytes = heap->nursery.bytes;
+  bool in_time = target == 0 || expected_ns(adapt, survival, bytes * 2) < target * PAUSE_SHARE_GROW;
+  if (adapt->size_before != 0) end_trial(heap, survival);
+  if (heap->nursery.bytes != bytes) return;
+  if (adapt->wait > TRIAL_COLLECTIONS) {
+    adapt->wait -= TRIAL_COLLECTIONS;
+    return;
+  }
+  if (bytes < adapt->base && in_time) {
+    crd_nursery_resize(heap, bytes * 2, "towards the base again: pauses allow it");
+  } else if (survival > SURVIVAL_HIGH && bytes * 2 <= adapt->max && in_time) {
+    begin_trial(heap, survival);
+  } else if (survival < SURVIVAL_LOW && bytes > adapt->base) {
+    wait_longer(&adapt->wait, &adapt->backoff);
+    if (crd_nursery_resize(heap, bytes / 2, "little survives")) crd_nursery_discard_rest(heap);
+  }
+}
+
+/* --- for the pauses --- */
+
+static bool takes_too_long(const cradle_heap *heap, double survival) {
+  double most = (double)heap->options.pause_ns * PAUSE_SHARE_MOST;
+  return most != 0 && expected_ns(&heap->adapt, survival, heap->nursery.bytes) > most;
+}
+
+static void begin_shrinking(cradle_heap *heap) {
+  crd_adapt *adapt = &heap->adapt;
+  adapt->size_before = 0;
+  ASSERT(adapt->shrunk_from == 0, "[adapt.2] a trial begins while another runs");
+  adapt->shrunk_from = heap->nursery.bytes;
+  adapt->least_before = adapt->least_rate;
+  wait_longer(&adapt->wait, &adapt->backoff);
+  crd_nursery_resize(heap, heap->nursery.bytes / 2, "a minor collection takes too much of the pause target");
+}
+
+/* Whether the smaller size stays. */
+static bool end_shrinking(cradle_heap *heap) {
+  crd_adapt *adapt = &heap->adapt;
+  size_t before = adapt->shrunk_from;
+  adapt->shrunk_from = 0;
+  if (adapt->least_rate < SHRINK_FAILURE * adapt->least_before) {
+    adapt->shrink_backoff = WAIT_FIRST;
+    return true;
+  }
+  wait_longer(&adapt->shrink_wait, &adapt->shrink_backoff);
+  crd_nursery_resize(heap, before, "back: a collection of the smaller one takes as long");
+  return false;
+}
+
+void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
+  crd_adapt *adapt = &heap->adapt;
+  if (adapt->fixed) return;
+  ASSERT(heap->nursery.bytes >= adapt->min && heap->nursery.bytes <= adapt->max, "[adapt.1] the nursery's size");
+  note_rate(adapt, minor);
+  uint64_t filled = minor->u.minor.nursery_bytes;
+  if (filled < adapt->min / 4 * 3) return;
+  adapt->survival += ((double)minor->u.minor.promoted_bytes / (double)filled - adapt->survival) * SURVIVAL_SHARE;
+  if (adapt->shrink_wait > 0) adapt->shrink_wait--;
+  if (filled < heap->nursery.bytes / 4 * 3) return;
+  adapt->promoted += minor->u.minor.promoted_bytes;
+  adapt->allocated += filled;
+  adapt->collections++;
+  double survival = (double)adapt->promoted / (double)adapt->allocated;
+  bool may_shrink = adapt->shrunk_from == 0 && adapt->shrink_wait == 0 && heap->nursery.bytes / 2 >= adapt->min;
+  if (may_shrink && takes_too_long(heap, survival)) {
+    begin_shrinking(heap);
+    begin_count(adapt);
+  } else if (adapt->collections >= TRIAL_COLLECTIONS) {
+    if (adapt->shrunk_from == 0 || end_shrinking(heap)) decide(heap, survival);
+    begin_count(adapt);
+  }
+}

@@ -1,0 +1,49 @@
+/* The adaptive nursery: its size follows what survives.
+ *
+ * What a program allocates can die before the nursery is full or outlive it. Where a larger nursery lets more of it
+ * die, the collector has less to promote, and that is worth more than the cache misses it costs, up to half the L3;
+ * where all survives anyhow, or all dies, the size from the L2 is as good as any. Which of them it is only a trial
+ * tells:
+ *
+ *   grow     when a notable share survives, the size is doubled for a few collections; if then a clearly smaller share
+ *            survives, it stays and the next doubling is tried; if not, it goes back, and the next trial waits, each
+ *            time longer
+ *   shrink   when hardly anything survives, and when a minor collection takes too much of the pause target; the latter
+ *            is a trial as well: what takes the time may be roots and remembered objects, which a smaller nursery meets
+ *            more often
+ *
+ * Growth is decided by counts of bytes alone, so that runs repeat; only the pause target looks at the clock.
+ *
+ *   [adapt.1] min <= base <= max, and the nursery's size lies between min and max unless it is fixed.
+ *   [adapt.2] At most one trial runs: size_before or shrunk_from is 0.
+ */
+#ifndef CRADLE_GC_YOUNG_ADAPT_H
+#define CRADLE_GC_YOUNG_ADAPT_H
+
+#include <cradle/event.h>
+
+/* What the adaptive nursery knows. */
+typedef struct crd_adapt {
+  bool fixed;
+  size_t base, min, max;        /* sizes in bytes */
+  double ns_per_promoted_byte;  /* of recent minor collections */
+  double survival;              /* share of what was allocated that they promoted */
+  uint64_t promoted, allocated; /* bytes, in the running trial or since the last decision */
+  uint32_t collections;         /* since then */
+  double rate_before;           /* promoted / allocated at the size before the trial */
+  size_t size_before;           /* 0: no trial runs */
+  uint32_t wait, backoff;       /* collections until the next trial, and how many the next failure sets */
+  double least_rate;            /* ns a promoted byte, of the quickest collection since the last decision */
+  size_t shrunk_from;           /* the size before it was halved for the pauses, which is on trial; 0: it is not */
+  double least_before;          /* least_rate at that size */
+  uint32_t shrink_wait, shrink_backoff; /* collections until it may be halved for the pauses again, and as above */
+} crd_adapt;
+
+void crd_adapt_init(cradle_heap *heap);
+/* After a minor collection: decides about the size. */
+void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor);
+/* How much of the nursery to hand out, so that a minor collection and an increment of marking fit the pause target, and
+ * that increments come more often when they fall behind. */
+size_t crd_adapt_hand_out(const cradle_heap *heap);
+
+#endif

@@ -1,0 +1,240 @@
+#include "gc/young/nursery.h"
+
+#include <string.h>
+
+#include <cradle/new.h>
+
+#include "gc/base/address.h"
+#include "gc/base/bits.h"
+#include "gc/base/check.h"
+#include "gc/base/sanitizers.h"
+#include "gc/event.h"
+#include "gc/heap.h"
+#include "gc/instruments/quarantine.h"
+#include "gc/instruments/sample.h"
+#include "gc/maximum.h"
+#include "gc/object/header.h"
+#include "gc/object/poison.h"
+#include "gc/old/arena.h"
+#include "gc/old/arena_memory.h"
+#include "gc/old/backing.h"
+#include "gc/old/span.h"
+#include "gc/platform/pages.h"
+
+#define HUGE_BYTES ARENA_BYTES
+#define L2_MULTIPLE 4
+#define CHOSEN_MIN_BYTES ((size_t)256 << 10)
+#define MAXIMUM_SHARE 8
+/* So that halving it stays exact for as long as the nursery may be halved. */
+#define SHARE_STEP_BYTES ((size_t)4 << 10)
+/* A nursery smaller than this has slack behind its end, so that the largest nursery object always fits an empty one. */
+#define FULL_MIN_BYTES (2 * CRADLE_NURSERY_OBJECT_MAX_BYTES)
+
+size_t crd_nursery_most(const cradle_options *options) {
+  size_t most = CRADLE_NURSERY_CHOSEN_MAX_BYTES, max = options->heap_max_bytes;
+  if (max != 0 && max / MAXIMUM_SHARE < most) most = align_down(max / MAXIMUM_SHARE, SHARE_STEP_BYTES);
+  if (options->quarantine == 0) return most;
+  size_t each = CRADLE_QUARANTINE_MAX_BYTES / (options->quarantine + 2) & ~(ARENA_BYTES - 1); /* whole pages */
+  return each < most ? each : most;
+}
+
+size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason) {
+  *reason = "asked for";
+  if (options->nursery_bytes != 0) return (options->nursery_bytes + 7) & ~(size_t)7;
+  bool is_cut = hardware->l2_bytes > CRADLE_NURSERY_CHOSEN_MAX_BYTES / L2_MULTIPLE;
+  size_t bytes = is_cut ? CRADLE_NURSERY_CHOSEN_MAX_BYTES : hardware->l2_bytes * L2_MULTIPLE;
+  *reason = is_cut ? "4 x L2, cut to 32 MiB" : "4 x L2";
+  if (bytes < CHOSEN_MIN_BYTES) bytes = CHOSEN_MIN_BYTES, *reason = "4 x L2, raised to 256 KiB";
+  size_t most = crd_nursery_most(options);
+  if (bytes > most) bytes = most, *reason = "4 x L2, cut to its share of the maximum heap or of the quarantine";
+  return bytes & ~(size_t)7;
+}
+
+/* From the pool if that was asked for and all of the nursery was had from it so far. */
+static bool commit(crd_nursery *nursery, void *base, size_t bytes) {
+  ASSERT(bytes != 0 && bytes % HUGE_BYTES == 0 && address_of(base) % HUGE_BYTES == 0,
+         "[pages.1] a part of a huge page is committed");
+  size_t pool_page = nursery->backing.pool_page_bytes;
+  bool pool = pool_page != 0 && nursery->pool_bytes == nursery->committed_bytes;
+  if (pool && crd_pages_commit_pool(base, bytes, pool_page)) {
+    nursery->pool_bytes += bytes;
+  } else {
+    if (pool) crd_pages_advise_huge(base, bytes, nursery->backing.transparent); /* the mapping may be another one */
+    if (!crd_pages_commit(base, bytes)) return false;
+  }
+  nursery->committed_bytes += bytes;
+  return true;
+}
+
+static size_t huge_multiple(size_t bytes) {
+  return align_up(bytes, HUGE_BYTES);
+}
+
+/* Bytes that are handed out at most, slack included. */
+static size_t full_bytes(size_t bytes) {
+  return bytes < FULL_MIN_BYTES ? FULL_MIN_BYTES : bytes;
+}
+
+/* The window that moves through the quarantine. */
+static bool init_quarantined(cradle_heap *heap, size_t bytes) {
+  crd_nursery *nursery = &heap->nursery;
+  char *base = crd_quarantine_init(heap, full_bytes(bytes));
+  if (base == NULL) return false;
+  nursery->backing = crd_backing_choose(CRADLE_HUGEPAGES_OFF, &heap->hardware);
+  nursery->start = nursery->end = nursery->slack_end = base;
+  nursery->bytes = bytes;
+  nursery->reserved_bytes = nursery->committed_bytes = heap->quarantine.bytes / (heap->options.quarantine + 2);
+  sanitize_pool_begin(heap);
+  return true;
+}
+
+/* Nothing is populated: a page comes when it is touched first, whole. docs/design/pages.md says why. */
+bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
+  if (heap->options.quarantine != 0) return init_quarantined(heap, bytes);
+  crd_nursery *nursery = &heap->nursery;
+  size_t committed = huge_multiple(full_bytes(bytes)), reserved = huge_multiple(full_bytes(max));
+  char *base = crd_pages_reserve(reserved, HUGE_BYTES, NULL);
+  if (base == NULL && reserved > committed) base = crd_pages_reserve(reserved = committed, HUGE_BYTES, NULL);
+  if (base == NULL) return false;
+  nursery->backing = crd_backing_choose(heap->options.hugepages_nursery, &heap->hardware);
+  crd_pages_advise_huge(base, reserved, nursery->backing.transparent);
+  if (!commit(nursery, base, committed)) {
+    crd_pages_unreserve(base, reserved);
+    return false;
+  }
+  crd_pages_name(base, reserved, NURSERY_NAME);
+  nursery->start = nursery->end = nursery->slack_end = base;
+  nursery->bytes = bytes;
+  nursery->reserved_bytes = reserved;
+  sanitize_unused(base, committed);
+  sanitize_pool_begin(heap);
+  return true;
+}
+
+bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
+  crd_nursery *nursery = &heap->nursery;
+  ASSERT(nursery_filled(heap) == 0, "[nursery.3] a nursery that is not empty changes its size");
+  size_t wanted = huge_multiple(full_bytes(bytes)), committed = nursery->committed_bytes, before = nursery->bytes;
+  if (wanted > nursery->reserved_bytes || (bytes > before && !crd_heap_nursery_fits(heap, bytes))) return false;
+  if (wanted > committed) {
+    if (nursery->backing.strict || !commit(nursery, nursery->start + committed, wanted - committed)) return false;
+    sanitize_unused(nursery->start + committed, wanted - committed);
+  }
+  nursery->bytes = bytes;
+  /* What the nursery gives up counts for the arenas now. */
+  if (bytes < before && heap->options.heap_max_bytes != 0) crd_nursery_discard_rest(heap);
+  crd_heap_limit_arenas(heap);
+  if (event_wanted(heap))
+    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {bytes, before, reason}});
+  return true;
+}
+
+/* A page of a reserved pool that was dropped is not sure to come back (before Linux 6.10 its reservation is gone):
+ * touching the place again would kill the process. So the pool's pages stay. */
+static void discard(const crd_nursery *nursery, size_t from) {
+  if (from < nursery->pool_bytes) from = nursery->pool_bytes;
+  if (from >= nursery->committed_bytes) return;
+  (void)crd_pages_discard(nursery->start + from, nursery->committed_bytes - from); /* refused: the old pages serve */
+}
+
+void crd_nursery_discard_rest(cradle_heap *heap) {
+  crd_nursery *nursery = &heap->nursery;
+  size_t used = quarantine_is_on(heap) ? nursery->committed_bytes : huge_multiple(full_bytes(nursery->bytes));
+  discard(nursery, used);
+}
+
+void crd_nursery_fini(cradle_heap *heap) {
+  crd_nursery *nursery = &heap->nursery;
+  if (nursery->start == NULL) return;
+  sanitize_pool_end(heap);
+  if (quarantine_is_on(heap)) {
+    crd_quarantine_fini(heap);
+    return;
+  }
+  sanitize_used(nursery->start, nursery->committed_bytes);
+  crd_pages_unreserve(nursery->start, nursery->reserved_bytes);
+  nursery->start = NULL;
+}
+
+void crd_nursery_discard(cradle_heap *heap) {
+  if (quarantine_is_on(heap)) return; /* what it keeps is asked for later */
+  discard(&heap->nursery, 0);
+}
+
+/* How many bytes can be handed out so that all of them can be promoted [heap.2]. */
+static size_t secure(cradle_heap *heap) {
+  crd_old *old = &heap->old;
+  size_t full = full_bytes(heap->nursery.bytes);
+  uint32_t wanted = crd_old_arenas_for(old, full);
+  if (crd_arenas_ensure_free(&old->arenas, wanted)) {
+    old->reserve = wanted;
+    return full;
+  }
+  size_t bytes = crd_old_nursery_for(old, old->arenas.free_count);
+  if (bytes > full) bytes = full;
+  old->reserve = bytes == 0 ? 0 : crd_old_arenas_for(old, bytes);
+  ASSERT(old->reserve <= old->arenas.free_count, "[nursery.2] the promotion reserve is not there");
+  return bytes;
+}
+
+/* The pool of huge pages runs dry once; that the arenas fall back is said once. */
+static void note_pool(cradle_heap *heap) {
+  uint32_t refused = heap->old.arenas.pool_refusals;
+  if (CRADLE_LIKELY(refused == 0) || heap->pool_noted) return;
+  heap->pool_noted = true;
+  crd_event_note(heap, "the huge-page pool refused arenas: transparent huge pages instead", refused, 0);
+}
+
+/* What was filled is closed, or used again. */
+void crd_nursery_empty(cradle_heap *heap) {
+  if (heap->mutator == NULL) return;
+  cradle_mutator *mutator = &heap->mutator->public;
+  crd_nursery *nursery = &heap->nursery;
+  char *start = nursery->start, *filled = mutator->free;
+  ASSERT(start <= filled && filled <= nursery->slack_end, "[nursery.1] free lies outside of what was handed out");
+  if (filled != start && !(quarantine_is_on(heap) && crd_quarantine_advance(heap, filled))) {
+    if (stress_is_on(heap)) poison_words(words_of(start), (size_t)(filled - start) / 8, POISON_NURSERY);
+    sanitize_unused(start, (size_t)(filled - start));
+  }
+  if (CRADLE_UNLIKELY(nursery->start != start)) { /* the window of a quarantine has moved */
+    nursery->end += nursery->start - start;
+    nursery->slack_end += nursery->start - start;
+  }
+  crd_sample_rewind(&heap->sampling, address_of(filled) - address_of(nursery->start)); /* below zero: forward */
+  mutator->free = nursery->start;
+  mutator->reserved_end = NULL;
+  sanitize_pool_emptied(heap);
+}
+
+void crd_nursery_hand_out(cradle_heap *heap, size_t most) {
+  crd_nursery *nursery = &heap->nursery;
+  ASSERT(nursery_filled(heap) == 0, "[nursery.3] a nursery that is not empty is handed out");
+  bool was_lowered = nursery->lowered;
+  size_t bytes = secure(heap);
+  note_pool(heap);
+  nursery->slack_end = nursery->start + bytes;
+  nursery->end = bytes < most ? nursery->slack_end : nursery->start + most;
+  nursery->lowered = bytes < nursery->bytes;
+  if (nursery->lowered && !was_lowered)
+    crd_event_note(heap, "the promotion reserve was refused: the nursery's end is lowered", nursery->bytes, bytes);
+  ASSERT(nursery->start <= nursery->end && nursery->end <= nursery->slack_end &&
+             nursery->slack_end <= nursery->start + nursery->committed_bytes,
+         "[nursery.1]");
+}
+
+static char *lowest_of(char *end, uintptr_t point) {
+  return point < address_of(end) ? (char *)memory_at(point) : end;
+}
+
+void crd_nursery_set_top(cradle_heap *heap) {
+  if (heap->mutator == NULL) return;
+  cradle_mutator *mutator = &heap->mutator->public;
+  if (heap->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || stress_is_on(heap)) {
+    __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
+    return;
+  }
+  __atomic_store_n(&mutator->top, lowest_of(heap->nursery.end, heap->sampling.point), __ATOMIC_SEQ_CST);
+  /* A request stores its flag before it lowers top: whichever store of top came last, the flag is seen. */
+  if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST))
+    __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,54 @@
+/* The nursery: one block that is handed out by bumping free, emptied as a whole, and never unmapped in between.
+ *
+ * Its size follows the L2 cache: four times the L2, between 256 KiB and 32 MiB, and at most an eighth of the maximum
+ * heap; gc/young/adapt.c changes it from there. docs/design/nursery.md holds the measurements behind the rule.
+ *
+ *   [nursery.1] start <= free of the mutator <= slack_end, and start <= end <= slack_end <= start + committed_bytes.
+ *   [nursery.2] What lies below slack_end can be promoted whatever it holds: old.reserve arenas are enough for it, and
+ *               they are FREE [heap.2].
+ *   [nursery.3] Its size changes, and it is handed out, only while it is empty.
+ */
+#ifndef CRADLE_GC_YOUNG_NURSERY_H
+#define CRADLE_GC_YOUNG_NURSERY_H
+
+#include <cradle/options.h>
+
+#include "gc/old/backing.h"
+
+#define NURSERY_NAME "cradle nursery"
+
+typedef struct crd_nursery {
+  /* [start, end) is handed out: less of it while a major collection marks, or when the promotion reserve is refused */
+  char *start, *end;
+  char *slack_end;        /* one object or reservation of the largest size may reach over end, up to here */
+  size_t bytes;           /* the size chosen; end - start is at most that */
+  size_t reserved_bytes;  /* of address space: room for the largest size; addresses in it are young */
+  size_t committed_bytes; /* of it: as much as the largest size so far */
+  bool lowered;           /* the promotion reserve was refused in part */
+  crd_backing backing;    /* which pages were asked for */
+  size_t pool_bytes;      /* of the committed, the first so many are from the reserved pool */
+} crd_nursery;
+
+/* The largest that is chosen where the options give no size. */
+size_t crd_nursery_most(const cradle_options *options);
+size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason);
+/* Reserves room for a nursery of up to max bytes and commits one of so many. */
+bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max);
+void crd_nursery_fini(cradle_heap *heap);
+/* Changes the size of an empty nursery, from the next hand_out on. false: memory was refused, nothing changed. What a
+ * smaller one does not use stays, for the next trial, until discard_rest drops its contents; with a maximum heap it
+ * does so at once. */
+bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason);
+void crd_nursery_discard_rest(cradle_heap *heap);
+/* Drops the contents of an empty nursery, so that its next use finds fresh pages; it stays committed. */
+void crd_nursery_discard(cradle_heap *heap);
+/* Empties it after a minor collection: nothing is handed out before hand_out. */
+void crd_nursery_empty(cradle_heap *heap);
+/* Secures the promotion reserve of the empty nursery, and hands out most bytes, or as much as that allows.
+ * The mutator's top follows when the state is left, or by set_top. */
+void crd_nursery_hand_out(cradle_heap *heap, size_t most);
+/* Sets top from what is asked of the mutator: its end or the next sample point, or NULL for the slow path at the next
+ * allocation. */
+void crd_nursery_set_top(cradle_heap *heap);
+
+#endif

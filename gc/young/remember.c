@@ -1,0 +1,138 @@
+#include "gc/young/remember.h"
+
+#include <cradle/barrier.h>
+#include <cradle/object.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/base/probes.h"
+#include "gc/base/word_stack.h"
+#include "gc/heap.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/object/value.h"
+#include "gc/old/arena.h"
+#include "gc/old/major.h"
+#include "gc/tables/prebuilt.h"
+
+/* The share of an array's slots that is recorded before all of it is remembered. */
+#define RECORDED_SHARE 2
+
+void crd_remember(cradle_heap *heap, cradle_word *object) {
+  ASSERT(header_has_barrier(*object), "[remember.1] an object is remembered twice");
+  ASSERT(!heap_is_young(heap, address_of(object)), "[header.2] a young object has the barrier flag");
+  object_clear_barrier(object);
+  if (CRADLE_UNLIKELY(heap->prebuilts.count != 0) && !arenas_contain(&heap->old.arenas, address_of(object)))
+    crd_prebuilt_written(heap, object);
+  if (!word_stack_push(&heap->remembered, address_of(object))) heap->remember_all = true;
+}
+
+void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
+  cradle_heap *heap = mutator->heap;
+  heap_check(heap, "cradle_write_barrier"); /* [heap.4] */
+  PROBE2(barrier_slow, heap, object);
+  crd_remember(heap, object);
+}
+
+static CRADLE_NOINLINE uint32_t budget_of(const cradle_heap *heap, const cradle_word *array) {
+  return (uint32_t)(type_object_bytes(heap_type(heap, *array), array) / 8 / RECORDED_SHARE);
+}
+
+/* How many more slots of the array may be recorded before the next minor collection. A large array's page entry counts;
+ * for others, which share pages, a few counters do: arrays that share one are only remembered as wholes the sooner. */
+static inline uint32_t *may_record(cradle_heap *heap, const cradle_word *array) {
+  uintptr_t address = address_of(array);
+  ASSERT(arenas_contain(&heap->old.arenas, address), "[remember.2] slots of an object outside the arenas are recorded");
+  crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address));
+  crd_record_budget *shared = &heap->budgets[address / SLOTS_MIN_BYTES % RECORD_BUDGETS];
+  bool large = page->state == PAGE_LARGE;
+  uint32_t *at = large ? &page->recorded_at : &shared->recorded_at, *left = large ? &page->record_left : &shared->left;
+  uint32_t now = (uint32_t)heap->stats.minor_collections;
+  if (CRADLE_UNLIKELY(*at != now)) {
+    *at = now;
+    *left = budget_of(heap, array);
+  }
+  return left;
+}
+
+static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value) {
+  return word_stack_push(&heap->recorded, slot_entry(slot, value));
+}
+
+void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
+  cradle_heap *heap = mutator->heap;
+  heap_check(heap, "cradle_store"); /* [heap.4] */
+  cradle_word header = *words_of(object);
+  PROBE2(barrier_slow, heap, object);
+  ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
+  *words_of(slot) = word;
+  bool value = header_holds_values(header);
+  if (CRADLE_LIKELY(header_records_slots(header))) {
+    if (!heap_holds_young(heap, heap_address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
+    uint32_t *most = may_record(heap, object);
+    if (*most > 0 && record(heap, slot, value)) {
+      --*most;
+      return;
+    }
+  }
+  crd_remember(heap, object);
+}
+
+/* Records those of the slots that need it. false: some do, and are too many, or memory was refused. */
+static bool record_slots(cradle_heap *heap, const cradle_word *array, bool value, const cradle_word *slots,
+                         size_t count) {
+  uint32_t *most = may_record(heap, array);
+  bool marking = heap->major.phase == MAJOR_MARKING, few = count <= *most;
+  for (size_t i = 0; i < count; i++) {
+    uintptr_t address = heap_address_in(heap, value, slots[i]);
+    if (address == 0 || (!marking && !heap_holds_young(heap, address))) continue;
+    if (!few || !record(heap, &slots[i], value)) return false;
+    --*most;
+  }
+  return true;
+}
+
+void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count) {
+  cradle_heap *heap = mutator->heap;
+  heap_check(heap, "cradle_copy_slots"); /* [heap.4] */
+  cradle_word header = *words_of(object);
+  PROBE2(barrier_slow, heap, object);
+  ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
+  bool recorded = header_records_slots(header) && record_slots(heap, object, header_holds_values(header), slots, count);
+  if (!recorded) crd_remember(heap, object);
+}
+
+/* --- checks of what an embedder compiled with CRADLE_CHECKED does --- */
+
+void cradle_check_store(cradle_mutator *mutator) {
+  crd_mutator_check_thread(mutator, "cradle_write_barrier");
+}
+
+/* what: the public function; fault: what is wrong with the object. */
+static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const char *fault, const void *object) {
+  crd_misuse(heap, "%s%s%s at %p", what, fault, crd_name_type(heap, cradle_type_of(object)).buffer, object);
+}
+
+static void check_slots(cradle_mutator *mutator, const char *what, const void *object, const void *slots,
+                        size_t count) {
+  cradle_heap *heap = mutator->heap;
+  crd_mutator_check_thread(mutator, what);
+  if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
+  if (cradle_type_of(object) >= heap->types.count) slots_misuse(heap, what, ": no object, but ", object);
+  const crd_type *type = heap_type(heap, cradle_type_of(object));
+  if (type->trace != NULL) return; /* its slots may be anywhere */
+  size_t bytes = type_object_bytes(type, object);
+  size_t offset = address_of(slots) - address_of(object);
+  if (count != 0 && (offset % 8 != 0 || offset < 8 || offset > bytes || count > (bytes - offset) / 8))
+    slots_misuse(heap, what, ": the slots go beyond the object: ", object);
+}
+
+void cradle_check_slot(cradle_mutator *mutator, const void *object, const void *slot) {
+  check_slots(mutator, "cradle_store", object, slot, 1);
+}
+
+void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *slots, size_t count) {
+  check_slots(mutator, "cradle_copy_slots", object, slots, count);
+}

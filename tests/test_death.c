@@ -1,0 +1,246 @@
+/* The order of death from the inside: its stages between increments, and the memory of its lists. */
+#include "tests/services.h"
+
+#include "gc/platform/pages.h"
+#include "gc/death/services.h"
+
+static void large_nursery(cradle_options *options) {
+  options->nursery_bytes = 64 << 20;
+}
+
+/* SIZE_MAX where the system does not tell. */
+static size_t resident_in(const crd_word_stack *stack) {
+  crd_pages_backing backing;
+  return crd_pages_backing_of(stack->base, word_stack_committed(stack), &backing) ? backing.resident_bytes : SIZE_MAX;
+}
+
+/* The stacks that finalizers use. */
+static size_t resident_in_all(const fixture *f) {
+  const crd_services *s = f->heap->services;
+  const crd_word_stack *stacks[] = {&s->fresh,
+                                    &s->lists[REGISTERED_FINALIZER].words,
+                                    &s->queues[QUEUE - 1].words,
+                                    &s->minor.candidates.entries,
+                                    &s->minor.candidates.ordered,
+                                    &s->major.candidates.entries,
+                                    &s->major.candidates.ordered};
+  size_t bytes = 0;
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) bytes += resident_in(stacks[i]);
+  return bytes;
+}
+
+/* What lists and queues held once is not resident for ever, and what they hold stays. */
+static void lists_give_their_memory_back(void **state) {
+  (void)state;
+  fixture f;
+  services_open_with(&f, large_nursery);
+  if (!f.stressed) {
+    enum { COUNT = 200000, KEPT = 1000, WAITING = 500 };
+    vector *keep = cradle_new_array(f.m, T_VECTOR, KEPT);
+    CRADLE_ROOT(f.m, keep);
+    for (size_t i = 0; i < COUNT; i++) {
+      final *object = new_final(&f, i, NULL);
+      if (i < KEPT) cradle_store(f.m, keep, &keep->item[i], object);
+    }
+    cradle_collect_minor(f.m);
+    const crd_word_stack *candidates = &f.heap->services->minor.candidates.entries;
+    size_t full = resident_in_all(&f);
+    bool told = resident_in(candidates) != SIZE_MAX;
+    cradle_collect_major(f.m);
+    if (told) assert_int_equal(resident_in(candidates), 0); /* more than a mebibyte goes with each major collection */
+    for (size_t i = 0; i < COUNT - KEPT - WAITING; i++) assert_non_null(cradle_finalizer_next(f.m, QUEUE));
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAITING);
+    cradle_collect_compacting(f.m);
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAITING);
+    while (cradle_finalizer_next(f.m, QUEUE) != NULL) continue;
+    cradle_collect_compacting(f.m);
+    if (told) assert_in_range(resident_in_all(&f), 0, full / 32);
+    keep = NULL;
+    cradle_collect_compacting(f.m);
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), KEPT);
+  }
+  fixture_close(&f);
+}
+
+/* When the time is over as soon as it is looked at, an increment does as many of them as there are between two
+ * looks. */
+static void many_finalizers_are_due_over_many_increments(void **state) {
+  (void)state;
+  enum { DUE = 20 * PACE_ENTRIES };
+  fixture f;
+  services_open(&f);
+  {
+    vector *due = cradle_new_array(f.m, T_VECTOR, DUE);
+    CRADLE_ROOT(f.m, due);
+    for (size_t i = 0; i < DUE; i++) {
+      final *object = new_final(&f, i, new_pair(&f, NULL)); /* which leads on to what is dead: their order matters */
+      cradle_store(f.m, due, &due->item[i], object);
+    }
+    cradle_collect_major(f.m);
+    due = NULL;
+    const crd_services *services = f.heap->services;
+    const crd_candidates *candidates = &services->major.candidates;
+    size_t candidate = 0, watched = 0, waiting = 0, steps[STAGE_NONE + 1] = {0};
+    while (!cradle_collect_step(f.m, 0) || waiting == 0) {
+      size_t done = candidate > candidates->next ? candidate - candidates->next : candidates->next - candidate;
+      steps[services->stage]++;
+      if (services->stage >= STAGE_FIND && services->stage <= STAGE_QUEUE) {
+        assert_true(done <= PACE_ENTRIES);
+        assert_true(candidates->watched - watched <= PACE_ENTRIES);
+      }
+      assert_true(cradle_finalizer_waiting(f.m, QUEUE) - waiting <= PACE_ENTRIES);
+      candidate = candidates->next;
+      watched = candidates->watched;
+      waiting = cradle_finalizer_waiting(f.m, QUEUE);
+    }
+    assert_int_equal(waiting, DUE);
+    if (!f.stressed) { /* which does increments of its own between these */
+      assert_true(steps[STAGE_FIND] >= DUE / PACE_ENTRIES);
+      assert_true(steps[STAGE_REACH] >= 2 * DUE / PACE_ENTRIES); /* watched, then reached */
+      assert_true(steps[STAGE_QUEUE] >= DUE / PACE_ENTRIES);
+    }
+  }
+  fixture_close(&f);
+}
+
+/* An object that owns memory which its trace callback reads. */
+typedef struct owner {
+  uint64_t header;
+  void **memory;
+} owner;
+static int traced_destroyed;
+
+static void free_memory(void *object) {
+  owner *o = object;
+  free(o->memory);
+  o->memory = NULL;
+}
+static void trace_memory(void *object, cradle_visitor *visitor) {
+  owner *o = object;
+  if (o->memory != NULL)
+    cradle_visit_reference(visitor, o->memory);
+  else
+    traced_destroyed++;
+}
+
+/* Neither the verifier nor a minor collection that looks at all old objects traces what has been destroyed. */
+static void what_was_destroyed_is_not_traced(void **state) {
+  (void)state;
+  enum { OWNERS = 1000 };
+  fixture f;
+  services_open(&f);
+  uint32_t type = cradle_type_add(
+      f.heap, &(cradle_type){.name = "owner", .size = sizeof(owner), .trace = trace_memory, .destructor = free_memory});
+  {
+    vector *owners = cradle_new_array(f.m, T_VECTOR, OWNERS);
+    CRADLE_ROOT(f.m, owners);
+    for (size_t i = 0; i < OWNERS; i++) {
+      void **memory = calloc(1, sizeof *memory);
+      assert_non_null(memory);
+      owner *o = cradle_new_registered(f.m, type, sizeof(owner));
+      o->memory = memory;
+      cradle_store(f.m, owners, &owners->item[i], o);
+    }
+    cradle_collect_minor(f.m);
+    owners = NULL;
+    traced_destroyed = 0;
+    const crd_services *services = f.heap->services;
+    bool complete = false, between = false;
+    while (!complete) {
+      complete = cradle_collect_step(f.m, 0);
+      if (f.heap->major.phase != MAJOR_CLEARING || services->stage != STAGE_DESTRUCTORS) continue;
+      assert_heap_sound(f.heap);
+      f.heap->remember_all = true;
+      cradle_collect_minor(f.m);
+      between = true;
+    }
+    assert_true(between || f.stressed);
+    assert_int_equal(traced_destroyed, 0);
+  }
+  fixture_close(&f);
+}
+
+/* While the order of finalizers is looked for, headers of old objects are open. A minor collection that looks at all
+ * old objects passes them by. */
+static void open_headers_are_passed_by(void **state) {
+  (void)state;
+  enum { DUE = 20 * PACE_ENTRIES };
+  fixture f;
+  services_open(&f);
+  {
+    final *last = NULL;
+    CRADLE_ROOT(f.m, last);
+    for (size_t i = 0; i < DUE; i++) last = new_final(&f, i, last); /* each leads to the one before */
+    cradle_collect_major(f.m);
+    last = NULL;
+    bool between = false;
+    while (!cradle_collect_step(f.m, 0) || cradle_finalizer_waiting(f.m, QUEUE) == 0) {
+      if (!f.heap->has_open_headers) continue;
+      f.heap->remember_all = true;
+      cradle_collect_minor(f.m);
+      between = true;
+    }
+    assert_true(between || f.stressed);
+    assert_heap_sound(f.heap);
+    for (size_t i = DUE; i-- > 0;) assert_non_null(cradle_finalizer_next(f.m, QUEUE));
+  }
+  fixture_close(&f);
+}
+
+/* An array becomes shorter while a major collection is in the middle of it: what lies behind it is not looked at. */
+static void an_array_becomes_shorter_between_increments(void **state) {
+  (void)state;
+  enum { WORDS = 20000 };
+  static const struct {
+    uint32_t type;
+    size_t items; /* one more than an increment looks at */
+    crd_major_phase phase;
+  } ways[] = {{T_WEAKS, 131073, MAJOR_CLEARING}, {T_EPHEMERONS, 16385, MAJOR_MARKING}};
+  for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
+    fixture f;
+    services_open(&f);
+    if (!f.stressed) {
+      uint32_t words = cradle_type_add(f.heap, &(cradle_type){.name = "words",
+                                                              .size = sizeof(values),
+                                                              .item_size = 8,
+                                                              .items = CRADLE_ITEMS_BYTES,
+                                                              .length_offset = offsetof(values, length)});
+      weaks *w = NULL;
+      values *next = NULL;
+      CRADLE_ROOT(f.m, w);
+      CRADLE_ROOT(f.m, next);
+      w = cradle_new_registered_array(f.m, ways[way].type, ways[way].items);
+      next = cradle_new_array(f.m, words, WORDS);
+      pair *dead = new_pair(&f, NULL);
+      CRADLE_ROOT(f.m, dead);
+      weak *to_dead = new_weak(&f, dead);
+      CRADLE_ROOT(f.m, to_dead);
+      cradle_collect_full(f.m);
+      /* a pair without a key would keep it */
+      uint64_t plain[] = {ways[way].type == T_WEAKS ? (uintptr_t)dead : 0, (uintptr_t)dead};
+      for (size_t i = 0; i < WORDS; i++) next->item[i] = plain[i % 2];
+      dead = NULL;
+      const crd_services *services = f.heap->services;
+      bool complete = false;
+      while (!complete && !(f.heap->major.phase == ways[way].phase && services->major.item + 1 == ways[way].items))
+        complete = cradle_collect_step(f.m, 0);
+      assert_false(complete);
+      w->length = 10;
+      while (!cradle_collect_step(f.m, 0)) continue;
+      for (size_t i = 0; i < WORDS; i++) assert_true(next->item[i] == plain[i % 2]);
+      assert_null(cradle_weak_get(f.m, &to_dead->to));
+    }
+    fixture_close(&f);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(lists_give_their_memory_back),
+      cmocka_unit_test(many_finalizers_are_due_over_many_increments),
+      cmocka_unit_test(what_was_destroyed_is_not_traced),
+      cmocka_unit_test(open_headers_are_passed_by),
+      cmocka_unit_test(an_array_becomes_shorter_between_increments),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -64,6 +64,7 @@ static void *counting_mremap(void *from, size_t size, size_t new_size, int flags
 #define munmap counting_munmap
 #define mremap counting_mremap
 #define CRADLE_FAULT_INJECTION 1
+#include "gc/platform/pages.c"
 #include "gc/platform/pages_linux.c"
 
 /* Not munmap: what was not given back would be lost to all inputs after this one. */

@@ -63,6 +63,7 @@ static int seam_clock_gettime(clockid_t clock, struct timespec *now) {
 #define madvise seam_madvise
 #define clock_gettime seam_clock_gettime
 #define CRADLE_FAULT_INJECTION 1
+#include "gc/platform/pages.c"
 #include "gc/platform/pages_linux.c"
 #undef mmap
 #undef munmap

@@ -8,6 +8,7 @@
 #undef MAP_HUGETLB
 #define MAP_HUGETLB 0
 #define CRADLE_FAULT_INJECTION 1
+#include "gc/platform/pages.c"
 #include "gc/platform/pages_linux.c"
 
 /* --- the injector --- */

@@ -1,30 +1,18 @@
-/* Pages on Linux. Every system call goes through CALL, so that a test can make any of them fail. */
+/* Pages on Linux: the pool of huge pages, advice, and what the kernel gave. */
 #include "gc/platform/pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
-/* A test defines CRADLE_FAULT_INJECTION and the function, which says whether the call of that name
- * fails now, and with which error. */
-#ifdef CRADLE_FAULT_INJECTION
-bool crd_fault_should_fail(const char *call, int *error);
-#define CALL(name, failure, ...) (crd_fault_should_fail(#name, &errno) ? (failure) : name(__VA_ARGS__))
-#else
-#define CALL(name, failure, ...) name(__VA_ARGS__)
-#endif
+#include "gc/platform/calls.h"
 
 /* Constants that older C library headers lack. */
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -36,73 +24,7 @@ bool crd_fault_should_fail(const char *call, int *error);
 #define PR_SET_VMA_ANON_NAME 0
 #endif
 
-#define RESERVED_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
-
-static void *map(void *address, size_t size, int protection, int flags) {
-  void *mapped = CALL(mmap, MAP_FAILED, address, size, protection, flags, -1, 0);
-  return mapped == MAP_FAILED ? NULL : mapped;
-}
-
-static bool unmap(void *address, size_t size) {
-  return size == 0 || CALL(munmap, -1, address, size) == 0;
-}
-
-/* --- reservations --- */
-
-/* Takes the address or nothing; what lies there already stays. */
-static void *reserve_at(void *hint, size_t size) {
-  void *mapped = map(hint, size, PROT_NONE, RESERVED_FLAGS | MAP_FIXED_NOREPLACE);
-  if (mapped == NULL || mapped == hint) return mapped;
-  unmap(mapped, size); /* a kernel that takes the address for a wish */
-  return NULL;
-}
-
-static void *reserve_aligned(size_t size, size_t alignment) {
-  if (size > SIZE_MAX - alignment) return NULL;
-  char *mapped = map(NULL, size + alignment, PROT_NONE, RESERVED_FLAGS);
-  if (mapped == NULL) return NULL;
-  char *aligned = (char *)(((uintptr_t)mapped + alignment - 1) & ~(uintptr_t)(alignment - 1));
-  /* Trimming that fails leaves a little address space behind, which costs only itself. */
-  unmap(mapped, (size_t)(aligned - mapped));
-  unmap(aligned + size, (size_t)(mapped + alignment - aligned));
-  return aligned;
-}
-
-void *crd_pages_reserve(size_t size, size_t alignment, void *hint) {
-  if ((uintptr_t)hint % alignment != 0) return NULL;
-  int saved = errno;
-  void *address = hint != NULL ? reserve_at(hint, size) : reserve_aligned(size, alignment);
-  errno = saved;
-  return address;
-}
-
-bool crd_pages_unreserve(void *address, size_t size) {
-  int saved = errno;
-  bool done = unmap(address, size);
-  errno = saved;
-  return done;
-}
-
-/* --- commit and release --- */
-
-static bool protect(void *address, size_t size, int protection) {
-  int saved = errno;
-  bool done = CALL(mprotect, -1, address, size, protection) == 0;
-  errno = saved;
-  return done;
-}
-
-/* mprotect goes one mapping at a time and stops at the first that is refused, so that a range of
- * several mappings can be left with access to its first part. */
-bool crd_pages_commit(void *address, size_t size) {
-  if (protect(address, size, PROT_READ | PROT_WRITE)) return true;
-  protect(address, size, PROT_NONE);
-  return false;
-}
-
-bool crd_pages_protect(void *address, size_t size, bool accessible) {
-  return protect(address, size, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
-}
+/* --- the pool of huge pages --- */
 
 static bool populate(void *address, size_t size) {
   return CALL(madvise, -1, address, size, MADV_POPULATE_WRITE) == 0;
@@ -119,19 +41,20 @@ static bool fits_pool_pages(const void *address, size_t size, size_t page_bytes)
 static void *map_pool(size_t size, size_t pool_page_bytes) {
   unsigned page_size = (unsigned)__builtin_ctzll(pool_page_bytes) << MAP_HUGE_SHIFT;
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (int)page_size;
-  void *mapped = map(NULL, size, PROT_READ | PROT_WRITE, flags);
-  if (mapped == NULL || populate(mapped, size)) return mapped;
-  unmap(mapped, size);
+  void *mapped = CALL(mmap, MAP_FAILED, NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (mapped == MAP_FAILED) return NULL;
+  if (populate(mapped, size)) return mapped;
+  crd_pages_unreserve(mapped, size);
   return NULL;
 }
 
-/* mremap unmaps its target before it looks at everything else: an old kernel that cannot move pool
- * pages, or one that runs out of mappings half-way, refuses with the target gone. */
+/* mremap unmaps its target before it looks at everything else: an old kernel that cannot move pool pages, or one that
+ * runs out of mappings half-way, refuses with the target gone. */
 static bool move_into(void *mapped, size_t size, void *address) {
   int flags = MREMAP_MAYMOVE | MREMAP_FIXED;
   if (CALL(mremap, MAP_FAILED, mapped, size, size, flags, address) != MAP_FAILED) return true;
-  unmap(mapped, size);
-  (void)reserve_at(address, size);
+  crd_pages_unreserve(mapped, size);
+  (void)crd_pages_reserve(size, 1, address);
   return false;
 }
 
@@ -144,14 +67,7 @@ bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
   return done;
 }
 
-/* Mapping over the range is the one way that gives back contents, commit charge and pool pages
- * together. */
-bool crd_pages_release(void *address, size_t size) {
-  int saved = errno;
-  bool done = map(address, size, PROT_NONE, RESERVED_FLAGS | MAP_FIXED) != NULL;
-  errno = saved;
-  return done;
-}
+/* --- advice --- */
 
 bool crd_pages_discard(void *address, size_t size) {
   int saved = errno;
@@ -159,8 +75,6 @@ bool crd_pages_discard(void *address, size_t size) {
   errno = saved;
   return done;
 }
-
-/* --- advice --- */
 
 void crd_pages_advise_huge(void *address, size_t size, bool wanted) {
   int saved = errno;
@@ -335,31 +249,4 @@ bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *b
   }
   errno = saved;
   return known;
-}
-
-/* --- words and time --- */
-
-void crd_platform_last_words(const char *text, size_t length) {
-  int saved = errno;
-  sigset_t refusals;
-  sigemptyset(&refusals);
-  sigaddset(&refusals, SIGPIPE);
-  sigaddset(&refusals, SIGXFSZ);
-  (void)pthread_sigmask(SIG_BLOCK, &refusals, NULL);
-  while (length > 0) {
-    ssize_t written = CALL(write, -1, STDERR_FILENO, text, length);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) break;
-    text += written;
-    length -= (size_t)written;
-  }
-  errno = saved;
-}
-
-unsigned long long crd_platform_now_ns(void) {
-  struct timespec now = {0, 0};
-  int saved = errno;
-  (void)CALL(clock_gettime, -1, CLOCK_MONOTONIC, &now);
-  errno = saved;
-  return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
 }

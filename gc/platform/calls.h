@@ -1,0 +1,31 @@
+/* How the platform makes system calls: through CALL, so that a test can make any of them fail. Such a test defines
+ * CRADLE_FAULT_INJECTION and the function, which says whether the call of that name fails now, and with which error. */
+#ifndef CRADLE_GC_PLATFORM_CALLS_H
+#define CRADLE_GC_PLATFORM_CALLS_H
+
+#include <sys/mman.h>
+
+#ifdef CRADLE_FAULT_INJECTION
+#include <stdbool.h>
+
+bool crd_fault_should_fail(const char *call, int *error);
+#define CALL(name, failure, ...) (crd_fault_should_fail(#name, &errno) ? (failure) : name(__VA_ARGS__))
+#else
+#define CALL(name, failure, ...) name(__VA_ARGS__)
+#endif
+
+/* Constants that older C library headers and other systems lack. Without the first, an address is a wish. */
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0
+#endif
+#ifndef MAP_ANONYMOUS
+#define MAP_ANONYMOUS MAP_ANON
+#endif
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0
+#endif
+
+/* Of a mapping whose memory is not charged before it is used. */
+#define RESERVED_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
+
+#endif

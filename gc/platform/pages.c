@@ -1,0 +1,102 @@
+/* What every POSIX system does alike: reservations, access, last words and the clock. The rest of gc/platform/pages.h is
+ * in the file of the system. */
+#include "gc/platform/pages.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gc/platform/calls.h"
+
+static void *map_reserved(void *address, size_t size, int flags) {
+  void *mapped = CALL(mmap, MAP_FAILED, address, size, PROT_NONE, RESERVED_FLAGS | flags, -1, 0);
+  return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+static bool unmap(void *address, size_t size) {
+  return size == 0 || CALL(munmap, -1, address, size) == 0;
+}
+
+/* Takes the address or nothing; what lies there already stays. */
+static void *reserve_at(void *hint, size_t size) {
+  void *mapped = map_reserved(hint, size, MAP_FIXED_NOREPLACE);
+  if (mapped == NULL || mapped == hint) return mapped;
+  unmap(mapped, size); /* the system took the address for a wish */
+  return NULL;
+}
+
+static void *reserve_aligned(size_t size, size_t alignment) {
+  if (size > SIZE_MAX - alignment) return NULL;
+  char *mapped = map_reserved(NULL, size + alignment, 0);
+  if (mapped == NULL) return NULL;
+  char *aligned = (char *)(((uintptr_t)mapped + alignment - 1) & ~(uintptr_t)(alignment - 1));
+  /* Trimming that fails leaves a little address space behind, which costs only itself. */
+  unmap(mapped, (size_t)(aligned - mapped));
+  unmap(aligned + size, (size_t)(mapped + alignment - aligned));
+  return aligned;
+}
+
+void *crd_pages_reserve(size_t size, size_t alignment, void *hint) {
+  if ((uintptr_t)hint % alignment != 0) return NULL;
+  int saved = errno;
+  void *address = hint != NULL ? reserve_at(hint, size) : reserve_aligned(size, alignment);
+  errno = saved;
+  return address;
+}
+
+bool crd_pages_unreserve(void *address, size_t size) {
+  int saved = errno;
+  bool done = unmap(address, size);
+  errno = saved;
+  return done;
+}
+
+/* Mapping over the range is the one way that gives back contents, commit charge and pool pages together. */
+bool crd_pages_release(void *address, size_t size) {
+  int saved = errno;
+  bool done = map_reserved(address, size, MAP_FIXED) != NULL;
+  errno = saved;
+  return done;
+}
+
+bool crd_pages_protect(void *address, size_t size, bool accessible) {
+  int saved = errno;
+  bool done = CALL(mprotect, -1, address, size, accessible ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+  errno = saved;
+  return done;
+}
+
+/* mprotect goes one mapping at a time and stops at the first that is refused, so that a range of several mappings can
+ * be left with access to its first part. */
+bool crd_pages_commit(void *address, size_t size) {
+  if (crd_pages_protect(address, size, true)) return true;
+  crd_pages_protect(address, size, false);
+  return false;
+}
+
+void crd_platform_last_words(const char *text, size_t length) {
+  int saved = errno;
+  sigset_t refusals;
+  sigemptyset(&refusals);
+  sigaddset(&refusals, SIGPIPE);
+  sigaddset(&refusals, SIGXFSZ);
+  (void)pthread_sigmask(SIG_BLOCK, &refusals, NULL);
+  while (length > 0) {
+    ssize_t written = CALL(write, -1, STDERR_FILENO, text, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    text += written;
+    length -= (size_t)written;
+  }
+  errno = saved;
+}
+
+unsigned long long crd_platform_now_ns(void) {
+  struct timespec now = {0, 0};
+  int saved = errno;
+  (void)CALL(clock_gettime, -1, CLOCK_MONOTONIC, &now);
+  errno = saved;
+  return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
+}

@@ -86,6 +86,7 @@ static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
  * a major collection runs or none may begin, when it comes to a nursery's size. */
 static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
   crd_major *major = &heap->major;
+  if (collection_is_off(heap)) return;
   major->large_bytes += bytes;
   bool may_begin = major->phase == MAJOR_IDLE && heap->majors_disabled == 0;
   if (may_begin ? heap->old.used_bytes + heap->external_bytes + bytes >= crd_collect_due_at(heap)

@@ -1,6 +1,8 @@
 /* The order of collections, and their pauses. */
 #include "gc/collect.h"
 
+#include <inttypes.h>
+
 #include <cradle/finalizer.h>
 #include <cradle/heap.h>
 
@@ -45,9 +47,20 @@ static void verify_if_asked(cradle_heap *heap) {
 
 /* --- what each collection begins and ends with --- */
 
+/* Where collection is off, the program ends here. */
+static CRADLE_COLD void refuse(cradle_heap *heap) {
+  crd_misuse(
+      heap,
+      "a collection is needed, or asked for, and collection is off (CRADLE_GC=off, options.gc): the nursery holds "
+      "%" PRIu64 " of its %zu bytes, and large objects %" PRIu64 "; until the roots are in, CRADLE_GC_NURSERY or "
+      "CRADLE_GC_MAX gives more room",
+      nursery_filled(heap), heap->nursery.bytes, heap->old.used_bytes);
+}
+
 /* Returns when it began. The clock is asked as seldom as can be: an empty minor collection takes no longer than
  * that. */
 static uint64_t begin_collecting(cradle_heap *heap) {
+  if (collection_is_off(heap)) refuse(heap);
   verify_if_asked(heap);
   uint64_t begin = crd_platform_now_ns();
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);

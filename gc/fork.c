@@ -26,9 +26,11 @@ bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
     return crd_fail(
         error, "fork: memory of the reserved huge-page pool is in use, and a process that writes to it after a fork "
                "dies when the pool is empty; use policy auto or off (hugepages_nursery, hugepages_arenas)");
-  if (heap->mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
-  ASSERT(nursery_filled(heap) == 0, "the nursery is dropped while it holds objects");
-  crd_nursery_discard(heap);
+  if (!collection_is_off(heap)) {
+    if (heap->mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
+    ASSERT(nursery_filled(heap) == 0, "the nursery is dropped while it holds objects");
+    crd_nursery_discard(heap);
+  }
   crd_arenas_discard_free(&heap->old.arenas);
   (void)crd_state_enter(heap, HEAP_FORKING);
   return true;

@@ -41,6 +41,8 @@
 /* More stores than this into large arrays between two minor collections: the arrays are looked at as a whole. */
 #define RECORDED_MAX_BYTES ((size_t)32 << 20)
 #define MARK_STACK_MAX_BYTES ((size_t)64 << 20)
+/* A heap that collects nothing gets a nursery of at least so much, or none. */
+#define NURSERY_HALVED_MIN_BYTES ((size_t)1 << 20)
 
 uint32_t cradle_version(void) {
   return CRADLE_VERSION;
@@ -121,7 +123,11 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   size_t bytes = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
   heap->nursery.bytes = bytes;
   crd_adapt_init(heap);
-  if (!crd_nursery_init(heap, bytes, heap->adapt.max))
+  bool ready = crd_nursery_init(heap, bytes, collection_is_off(heap) ? bytes : heap->adapt.max);
+  for (; !ready && collection_is_off(heap) && heap->options.nursery_bytes == 0 && bytes > NURSERY_HALVED_MIN_BYTES;
+       ready = crd_nursery_init(heap, bytes, bytes))
+    heap->nursery.bytes = bytes /= 2;
+  if (!ready)
     return heap->options.quarantine == 0
                ? crd_fail(error, "memory for the nursery was refused")
                : crd_fail(error, "memory for the nurseries of the quarantine was refused, or above 64 GiB");

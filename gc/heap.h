@@ -2,7 +2,8 @@
  *
  *   [heap.1] Outside a collection every old object without the slots flag that refers to a young one is remembered, or
  *            remember_all is set.
- *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold.
+ *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold; none
+ *            where nothing is collected.
  *   [heap.3] An old object's barrier flag is set exactly when it is not remembered. An old array with no slots but its
  *            items, above SLOTS_MIN_BYTES, has and keeps the slots flag, and the values flag if it holds values.
  *   [heap.4] state says what runs now (gc/state.h); no allocation and no barrier happens unless it is HEAP_MUTATING.
@@ -161,8 +162,12 @@ static inline bool heap_has_open(const cradle_heap *heap, const cradle_word *obj
 
 /* --- which parts are on --- */
 
+static inline bool collection_is_off(const cradle_heap *heap) {
+  return CRADLE_UNLIKELY(heap->options.gc == CRADLE_GC_OFF);
+}
 static inline uint64_t nursery_filled(const cradle_heap *heap) {
-  return heap->mutator == NULL ? 0 : (uint64_t)(heap->mutator->public.free - heap->nursery.start);
+  return heap->mutator == NULL ? heap->nursery.kept_bytes
+                               : (uint64_t)(heap->mutator->public.free - heap->nursery.start);
 }
 /* Bytes in objects: old ones, with their rounding to size classes, and the filled nursery. */
 static inline uint64_t heap_used_bytes(const cradle_heap *heap) {

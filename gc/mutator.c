@@ -11,6 +11,7 @@
 #include "gc/base/word_stack.h"
 #include "gc/collect.h"
 #include "gc/death/order.h"
+#include "gc/death/registry.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/young/nursery.h"
@@ -102,7 +103,7 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   mutator->thread = &thread_mark;
   mutator->public.heap = heap;
   mutator->public.weak_guard = crd_death_guards(heap);
-  mutator->public.free = heap->nursery.start;
+  mutator->public.free = heap->nursery.start + heap->nursery.kept_bytes;
   mutator->public.shadow_base = mutator->public.shadow_top = mutator->shadow.base;
   mutator->public.shadow_limit = mutator->shadow.limit;
   ASSERT(mutator->public.shadow_base < mutator->public.shadow_limit, "[mutator.3] a shadow stack without memory");
@@ -118,8 +119,13 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   if (mutator->shadow_top != mutator->shadow_base)
     entry_misuse(mutator->heap, "cradle_mutator_free", "the shadow stack is not empty");
   if (mutator->scoped_roots != NULL) entry_misuse(mutator->heap, "cradle_mutator_free", "a scoped root is still open");
-  crd_collect_minor(heap, CRADLE_CAUSE_DETACH);
-  ASSERT(nursery_filled(heap) == 0, "a mutator goes while there are young objects");
+  if (collection_is_off(heap)) {
+    heap->nursery.kept_bytes = nursery_filled(heap);
+    crd_registry_list_fresh(heap);
+  } else {
+    crd_collect_minor(heap, CRADLE_CAUSE_DETACH);
+    ASSERT(nursery_filled(heap) == 0, "a mutator goes while there are young objects");
+  }
   heap->mutator = NULL;
   crd_word_stack_fini(&mutator_of(mutator)->shadow);
   free(mutator);

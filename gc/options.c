@@ -97,6 +97,7 @@ static const struct {
   unsigned last;
   const char *why;
 } enumerations[] = {
+    {FIELD(gc), CRADLE_GC_OFF, "no cradle_gc"},
     {FIELD(hugepages_nursery), CRADLE_HUGEPAGES_1G_STRICT, "no cradle_hugepages"},
     {FIELD(hugepages_arenas), CRADLE_HUGEPAGES_1G_STRICT, "no cradle_hugepages"},
     {FIELD(shadow_stack), CRADLE_KIND_VALUE, "no cradle_kind"},
@@ -172,6 +173,14 @@ static fault maximum_fault(const cradle_options *options) {
     return (fault){"heap_max_bytes", "too small for the nursery and two arenas", least, "; at least "};
   if (max < least) return (fault){"nursery_bytes", "leaves no room for two arenas in heap_max_bytes", 0, NULL};
   if (options->major_min_bytes > max) return (fault){"major_min_bytes", "above heap_max_bytes", max, "; at most "};
+  return NONE;
+}
+
+static fault collection_fault(const cradle_options *options) {
+  static const char why[] = "needs collections, which gc turns off";
+  if (options->gc != CRADLE_GC_OFF) return NONE;
+  if (options->stress_period != 0) return (fault){"stress_period", why, 0, NULL};
+  if (options->quarantine != 0) return (fault){"quarantine", why, 0, NULL};
   return NONE;
 }
 
@@ -254,8 +263,8 @@ static bool check_types(const cradle_options *options, cradle_error *error) {
 
 bool cradle_options_check(const cradle_options *options, cradle_error *error) {
   static fault (*const rules[])(const cradle_options *options) = {
-      version_fault,  number_fault,  enumeration_fault, factor_fault, sampler_fault,    hardware_fault,
-      encoding_fault, maximum_fault, stress_fault,      base_fault,   quarantine_fault,
+      version_fault,  number_fault,  enumeration_fault, factor_fault, sampler_fault, hardware_fault,
+      encoding_fault, maximum_fault, collection_fault,  stress_fault, base_fault,    quarantine_fault,
   };
   if (error != NULL) *error = (cradle_error){.message = ""};
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {

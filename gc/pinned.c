@@ -17,6 +17,7 @@ void *cradle_pin(cradle_mutator *mutator, void *object) {
   cradle_heap *heap = mutator->heap;
   crd_mutator_check(mutator, "cradle_pin");
   if (object == NULL) crd_misuse(heap, "cradle_pin: the object is NULL");
+  if (collection_is_off(heap) && heap_holds_young(heap, address_of(object))) return object;
   if (!crd_pins_reserve(&heap->pins)) return NULL;
   CRADLE_ROOT(mutator, object);
   if (heap_holds_young(heap, address_of(object))) crd_collect(heap, CRADLE_CAUSE_PIN);

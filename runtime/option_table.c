@@ -20,12 +20,13 @@
 #define NO_FIELD {NULL, 0}
 #define NONE {NO_FIELD, NO_FIELD}
 
-enum { CHOICE_PLACE, CHOICE_FAULTS, CHOICES };
+enum { CHOICE_GC, CHOICE_PLACE, CHOICE_FAULTS, CHOICES };
 #define CHOICE_NAMES 3
 static const struct {
   const char *names[CHOICE_NAMES];
   const char *accepted;
 } choices[CHOICES] = {
+    [CHOICE_GC] = {{[CRADLE_GC_ON] = "on", [CRADLE_GC_OFF] = "off"}, "on or off"},
     [CHOICE_PLACE] = {{[CRADLE_STRESS_ANYWHERE] = "anywhere",
                        [CRADLE_STRESS_ALLOCATIONS] = "allocations",
                        [CRADLE_STRESS_SAFEPOINTS] = "safepoints"},
@@ -36,6 +37,9 @@ static const struct {
 };
 
 const crd_option crd_options[] = {
+    {"CRADLE_GC", CRD_OPTION_CHOICE, ONE(gc), CHOICE_GC, 0, "off", "on",
+     "off: nothing is collected, so that a program runs before its roots are in; where a collection would begin, it "
+     "stops with a message."},
     {"CRADLE_GC_NURSERY", CRD_OPTION_SIZE, ONE(nursery_bytes), CRADLE_NURSERY_MIN_BYTES, CRADLE_NURSERY_MAX_BYTES, "4M",
      "chosen from the L2 cache", "Size of the nursery, where objects are born."},
     {"CRADLE_GC_MAJOR_COLLECT", CRD_OPTION_FACTOR, ONE(major_factor), 1, CRADLE_FACTOR_MAX, "1.82", "1.82",
@@ -250,7 +254,8 @@ static bool set_seed(const crd_option *option, const char *text, void *field) {
 /* The minimum says which choice; the field is an enumeration. */
 static bool set_choice(const crd_option *option, const char *text, void *field) {
   for (int i = 0; i < CHOICE_NAMES; i++) {
-    if (!crd_equal_in_any_case(text, choices[option->minimum].names[i])) continue;
+    const char *name = choices[option->minimum].names[i];
+    if (name == NULL || !crd_equal_in_any_case(text, name)) continue;
     *(int *)field = i;
     return true;
   }

@@ -112,5 +112,5 @@ void cradle_external_pressure(cradle_mutator *mutator, size_t bytes) {
   crd_owned *owned = &heap->services->owned;
   uint64_t pressure = counted(owned->pressure_bytes, bytes);
   recount(heap, &owned->pressure_bytes, pressure);
-  if (pressure >= heap->nursery.bytes) cradle_safepoint_request(mutator);
+  if (pressure >= heap->nursery.bytes && !collection_is_off(heap)) cradle_safepoint_request(mutator);
 }

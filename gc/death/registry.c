@@ -148,6 +148,13 @@ void crd_registry_distribute(crd_death *death) {
   heap->mutator->public.registered = fresh.base;
 }
 
+void crd_registry_list_fresh(cradle_heap *heap) {
+  crd_word_stack fresh = crd_registry_fresh(heap);
+  if (fresh.base == NULL) return;
+  for (const cradle_word *entry = fresh.base; entry < fresh.top; entry++) distribute(heap, *entry);
+  heap->mutator->public.registered = fresh.base;
+}
+
 void crd_registry_distribute_rest(crd_death *death) {
   crd_unlisted *unlisted = &death->unlisted;
   for (const cradle_word *entry = unlisted->from; entry < unlisted->end; entry++) distribute(death->heap, *entry);

@@ -19,6 +19,8 @@ bool crd_registry_make_room(cradle_heap *heap, unsigned kinds);
 void crd_registry_close(cradle_heap *heap);
 /* The objects registered since the last minor collection; empty: none. */
 crd_word_stack crd_registry_fresh(const cradle_heap *heap);
+/* Of a heap that collects nothing, before its mutator goes: moves all that was registered to its lists. */
+void crd_registry_list_fresh(cradle_heap *heap);
 /* Runs the destructors that are left, and frees everything. */
 void crd_registry_fini(cradle_heap *heap);
 

@@ -43,7 +43,7 @@ static const char *check_nursery(const cradle_heap *heap) {
 static const char *check_reserve(const cradle_heap *heap) {
   size_t bytes = (size_t)(heap->nursery.slack_end - heap->nursery.start);
   if (heap->old.arenas.free_count < heap->old.reserve) return "arenas of the promotion reserve are not FREE [heap.2]";
-  if (bytes != 0 && crd_old_arenas_for(&heap->old, bytes) > heap->old.reserve)
+  if (bytes != 0 && !collection_is_off(heap) && crd_old_arenas_for(&heap->old, bytes) > heap->old.reserve)
     return "the promotion reserve is too small for the nursery [nursery.2]";
   return NULL;
 }

@@ -253,7 +253,8 @@ static void verify_service(void *data, bool value, cradle_word *slot) {
 /* Of the old, those with weak slots or ephemerons can be told: they have the weak flag. */
 static bool is_registered(const crd_verification *verification, const cradle_word *object, unsigned registers) {
   if (heap_holds_young(verification->heap, address_of(object)))
-    return sorted_words_contain(&verification->sets.registered, address_of(object));
+    return collection_is_off(verification->heap) ||
+           sorted_words_contain(&verification->sets.registered, address_of(object));
   return !(registers & REGISTERED_WEAKLY) || header_is_weak(object[0]);
 }
 

@@ -59,6 +59,7 @@ static void take_out(cradle_heap *heap, uint32_t index) {
 void cradle_unpin(cradle_mutator *mutator, void *object) {
   cradle_heap *heap = mutator->heap;
   crd_mutator_check_thread(mutator, "cradle_unpin");
+  if (collection_is_off(heap) && heap_holds_young(heap, address_of(object))) return;
   uint32_t index = crd_address_map_get(&heap->pins.by_address, address_of(object));
   if (index == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_unpin: the object at %p is not pinned (any more)", object);
   ASSERT(heap->pins.pins[index].count > 0, "[pin.1] a pin that nobody holds");

@@ -27,6 +27,8 @@
 #define MAXIMUM_SHARE 8
 /* So that halving it stays exact for as long as the nursery may be halved. */
 #define SHARE_STEP_BYTES ((size_t)4 << 10)
+/* So that each half of it, which is taken if all of it is refused, is a size as well. */
+#define UNCOLLECTED_STEP_BYTES ((size_t)64 << 10)
 /* A nursery smaller than this has slack behind its end, so that the largest nursery object always fits an empty one. */
 #define FULL_MIN_BYTES (2 * CRADLE_NURSERY_OBJECT_MAX_BYTES)
 
@@ -38,9 +40,17 @@ size_t crd_nursery_most(const cradle_options *options) {
   return each < most ? each : most;
 }
 
+/* All that will ever be allocated, but for large objects. */
+static size_t choose_uncollected(const cradle_options *options, const cradle_hardware *hardware, const char **reason) {
+  size_t room = options->heap_max_bytes != 0 ? options->heap_max_bytes : hardware->memory_bytes;
+  *reason = "collection is off";
+  return room == 0 ? CRADLE_NURSERY_MAX_BYTES : align_down(room / 4 * 3, UNCOLLECTED_STEP_BYTES);
+}
+
 size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason) {
   *reason = "asked for";
   if (options->nursery_bytes != 0) return (options->nursery_bytes + 7) & ~(size_t)7;
+  if (options->gc == CRADLE_GC_OFF) return choose_uncollected(options, hardware, reason);
   bool is_cut = hardware->l2_bytes > CRADLE_NURSERY_CHOSEN_MAX_BYTES / L2_MULTIPLE;
   size_t bytes = is_cut ? CRADLE_NURSERY_CHOSEN_MAX_BYTES : hardware->l2_bytes * L2_MULTIPLE;
   *reason = is_cut ? "4 x L2, cut to 32 MiB" : "4 x L2";
@@ -165,6 +175,7 @@ void crd_nursery_discard(cradle_heap *heap) {
 static size_t secure(cradle_heap *heap) {
   crd_old *old = &heap->old;
   size_t full = full_bytes(heap->nursery.bytes);
+  if (collection_is_off(heap)) return full;
   uint32_t wanted = crd_old_arenas_for(old, full);
   if (crd_arenas_ensure_free(&old->arenas, wanted)) {
     old->reserve = wanted;

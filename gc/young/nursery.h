@@ -5,7 +5,7 @@
  *
  *   [nursery.1] start <= free of the mutator <= slack_end, and start <= end <= slack_end <= start + committed_bytes.
  *   [nursery.2] What lies below slack_end can be promoted whatever it holds: old.reserve arenas are enough for it, and
- *               they are FREE [heap.2].
+ *               they are FREE [heap.2]. Nothing is promoted where collection is off.
  *   [nursery.3] Its size changes, and it is handed out, only while it is empty.
  */
 #ifndef CRADLE_GC_YOUNG_NURSERY_H
@@ -24,6 +24,7 @@ typedef struct crd_nursery {
   size_t bytes;           /* the size chosen; end - start is at most that */
   size_t reserved_bytes;  /* of address space: room for the largest size; addresses in it are young */
   size_t committed_bytes; /* of it: as much as the largest size so far */
+  size_t kept_bytes;      /* between two mutators, of a heap that collects nothing: filled */
   bool lowered;           /* the promotion reserve was refused in part */
   crd_backing backing;    /* which pages were asked for */
   size_t pool_bytes;      /* of the committed, the first so many are from the reserved pool */

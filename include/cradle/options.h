@@ -85,6 +85,14 @@ typedef enum cradle_stress {
   CRADLE_STRESS_SAFEPOINTS, /* cradle_safepoint only */
 } cradle_stress;
 
+/* Whether anything is collected. */
+typedef enum cradle_gc {
+  CRADLE_GC_ON = 0,
+  /* Nothing is, so that nothing moves or dies, and a program runs before its roots are in. Where a collection would
+   * begin, or the program asks for one, misuse is reported. Objects with a destructor are destroyed with the heap. */
+  CRADLE_GC_OFF,
+} cradle_gc;
+
 /* Whether cradle_start reports faults at stale references and poison (docs/debugging-a-missing-root.md). */
 typedef enum cradle_fault_report {
   CRADLE_FAULTS_LEFT = 0, /* no signal handler is installed */
@@ -114,7 +122,11 @@ typedef struct cradle_options {
   cradle_encoding encoding; /* of values; plain references by default */
   cradle_kind shadow_stack; /* what the words of the shadow stack are; references by default */
 
-  size_t nursery_bytes;      /* fixed at this size; 0: chosen from the L2 cache, and changed by what survives */
+  cradle_gc gc; /* on by default */
+
+  /* fixed at this size; 0: chosen from the L2 cache, and changed by what survives; with CRADLE_GC_OFF three quarters
+   * of the maximum heap or, without one, of the memory */
+  size_t nursery_bytes;
   bool nursery_fixed;        /* with nursery_bytes 0: the chosen size is not changed */
   size_t reserve_bytes;      /* address space for the old generation; halved while the system refuses */
   size_t shadow_stack_bytes; /* most that the shadow stack may grow to; 4 KiB to 8 TiB */

@@ -31,12 +31,24 @@
 
 /* --- room --- */
 
+static void serve_stress(cradle_heap *heap, crd_stress_demand demand) CRADLE_MAY_COLLECT {
+  uint64_t spent = heap->stress.spent_ns;
+  heap->stress.serving = true;
+  if (demand == STRESS_COLLECT_FULL)
+    crd_collect_major(heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
+  else
+    crd_collect(heap, CRADLE_CAUSE_STRESS);
+  heap->stress.serving = false;
+  crd_stress_served(heap, spent);
+  crd_nursery_set_top(heap);
+}
+
 /* Serves what lowered top. */
 static void serve(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
-  switch (stress_is_on(heap) ? crd_stress_point(heap, place) : STRESS_NOTHING) {
-  case STRESS_COLLECT: crd_collect(heap, CRADLE_CAUSE_STRESS); return;
-  case STRESS_COLLECT_FULL: crd_collect_major(heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING); return;
-  case STRESS_NOTHING: break;
+  crd_stress_demand demand = stress_is_on(heap) ? crd_stress_point(heap, place) : STRESS_NOTHING;
+  if (demand != STRESS_NOTHING) {
+    serve_stress(heap, demand);
+    return;
   }
   if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST)) crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
 }

@@ -15,6 +15,7 @@
 #include "gc/event.h"
 #include "gc/heap.h"
 #include "gc/instruments/sample.h"
+#include "gc/instruments/stress.h"
 #include "gc/instruments/verify.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
@@ -39,8 +40,13 @@
 /* A minor collection that promotes less than this, on average, is not worth having an arena ready. */
 #define PREPARE_MIN_BYTES ((uint64_t)64 << 10)
 
+/* Where the time of a stress run is bounded, only its own collections are verified. */
+static bool is_verified(const cradle_heap *heap) {
+  return CRADLE_UNLIKELY(heap->options.verify) && (heap->options.stress_times == 0 || heap->stress.serving);
+}
+
 static void verify_if_asked(cradle_heap *heap) {
-  if (!heap->options.verify) return;
+  if (!is_verified(heap)) return;
   crd_text text = {.length = 0};
   if (!crd_verify(heap, &text)) crd_misuse(heap, "%s", text.buffer);
 }
@@ -142,7 +148,7 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin,
 
 /* Between a minor collection and an increment, so that the one is not blamed for the other. */
 static void verify_between(cradle_heap *heap) {
-  if (!heap->options.verify) return;
+  if (!is_verified(heap)) return;
   end_collecting(heap);
   (void)crd_state_enter(heap, HEAP_COLLECTING);
 }
@@ -242,7 +248,7 @@ static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
 
 void crd_collect(cradle_heap *heap, cradle_cause cause) {
   cradle_event minor;
-  uint64_t begin = begin_with_minor(heap, cause, &minor);
+  uint64_t entered = stress_is_on(heap) ? crd_platform_now_ns() : 0, begin = begin_with_minor(heap, cause, &minor);
   verify_between(heap);
   crd_adapt_after_minor(heap, &minor);
   uint64_t promoted = minor.u.minor.promoted_bytes, large = grown_large(heap, minor.u.minor.large_freed_bytes);
@@ -252,6 +258,7 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
   end_collecting(heap);
   pause_ended(heap, cause, begin);
   prepare_arenas(heap);
+  crd_stress_spend(heap, entered);
 }
 
 /* --- complete major collections --- */
@@ -277,6 +284,7 @@ static void give_back(cradle_heap *heap, crd_depth depth) {
 
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) {
   cradle_event minor;
+  uint64_t entered = stress_is_on(heap) ? crd_platform_now_ns() : 0;
   uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_MAJOR, &minor);
   verify_between(heap);
   heap->last_cause = cause;
@@ -288,6 +296,7 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) {
   if (cause != CRADLE_CAUSE_STRESS) give_back(heap, depth);
   end_collecting(heap);
   pause_ended(heap, cause, begin);
+  crd_stress_spend(heap, entered);
 }
 
 void cradle_collect_minor(cradle_mutator *mutator) {

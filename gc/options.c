@@ -77,6 +77,7 @@ static const struct {
      "accepted are 4 KiB to 1 GiB, or 0 for a size from the L2 cache"},
     {FIELD(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES, false, "accepted are 16 MiB to 8 TiB"},
     {FIELD(shadow_stack_bytes), SHADOW_STACK_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES, false, "accepted are 4 KiB to 8 TiB"},
+    {FIELD(stress_times), 2, 1000, true, "accepted are 2 to 1000, or 0 for no bound"},
     {FIELD(quarantine), 1, CRADLE_QUARANTINE_MAX, true, "accepted are 1 to 4096 nurseries, or 0 for none"},
 };
 
@@ -192,6 +193,8 @@ static fault stress_fault(const cradle_options *options) {
     if (options->stress_first != 0) return (fault){"stress_first", why, 0, NULL};
     if (options->stress_last != 0) return (fault){"stress_last", why, 0, NULL};
     if (options->stress_at != CRADLE_STRESS_ANYWHERE) return (fault){"stress_at", why, 0, NULL};
+    if (options->stress_times != 0) return (fault){"stress_times", why, 0, NULL};
+    if (options->stress_strict) return (fault){"stress_strict", why, 0, NULL};
   }
   if (options->stress_last != 0 && options->stress_first > options->stress_last)
     return (fault){"stress_last", "below stress_first, so that no collection would take place", 0, NULL};

@@ -142,7 +142,8 @@ static int settle(overlaid *all) {
 
 /* A quarantine that the user asks for comes with its report. */
 static void report_faults_of_quarantine(const cradle_options *before, cradle_options *options) {
-  if (options->quarantine != 0 && value_of("CRADLE_QUARANTINE") != NULL && value_of("CRADLE_FAULTS") == NULL &&
+  bool asked = value_of("CRADLE_QUARANTINE") != NULL || before->quarantine == 0;
+  if (options->quarantine != 0 && asked && value_of("CRADLE_FAULTS") == NULL &&
       before->fault_report == CRADLE_FAULTS_LEFT)
     options->fault_report = CRADLE_FAULTS_REPORTED;
 }

@@ -46,8 +46,8 @@ const crd_option crd_options[] = {
      "A major collection starts when the old generation is this factor above what last survived. "
      "Less saves memory, more saves time."},
     {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, ONE(major_growth), 1, CRADLE_FACTOR_MAX, "1.4", "1.4",
-     "The most that the threshold may grow from one major collection to the next, unless so much survived that that "
-     "one would be due at once."},
+     "The most that the threshold may grow from one major collection to the next, unless that would trigger the next "
+     "collection immediately."},
     {"CRADLE_GC_MIN", CRD_OPTION_SIZE, ONE(major_min_bytes), 0, CRADLE_ADDRESS_MAX_BYTES, "64M",
      "8 nurseries of the first size", "No major collection starts below it. 0 is the default."},
     {"CRADLE_GC_MAX", CRD_OPTION_SIZE, ONE(heap_max_bytes), 0, CRADLE_ADDRESS_MAX_BYTES, "2G",
@@ -85,9 +85,11 @@ const crd_option crd_options[] = {
      "One sample in so many allocated bytes, for the profile and for a sampler of the program's."},
     {CRD_STATS_VARIABLE, CRD_OPTION_SWITCH, NONE, 0, 1, NULL, "0",
      "1: prints statistics of each heap on standard error when it ends; see docs/statistics.md."},
-    {"CRADLE_STRESS", CRD_OPTION_COUNT, ONE(stress_period), 0, UINT64_MAX, "1", "0",
-     "Collects at every n-th allocation that the library can see, to find references that are not "
-     "rooted. 0: off."},
+    {"CRADLE_STRESS", CRD_OPTION_STRESS, ONE(stress_period), 0, UINT64_MAX, "auto", "0",
+     "Collects at every n-th allocation that the library can see, to find references that are not rooted. auto: what "
+     "finds most of them, in at most about 20 times the program's own time and half a second: 1, with "
+     "CRADLE_STRESS_MAJOR=2, CRADLE_STRESS_TIMES=10, CRADLE_QUARANTINE=8 and CRADLE_VERIFY=1 unless they are set. 0: "
+     "off."},
     {"CRADLE_STRESS_MAJOR", CRD_OPTION_COUNT, ONE(stress_major), 0, UINT64_MAX, "10", "0",
      "Makes every k-th of these collections a full and compacting one, in which every object moves. "
      "0: none."},
@@ -100,6 +102,11 @@ const crd_option crd_options[] = {
      "Only these collections up to this number take place. 0: no end."},
     {"CRADLE_STRESS_AT", CRD_OPTION_CHOICE, ONE(stress_at), CHOICE_PLACE, 0, NULL, "anywhere",
      "What n counts: allocations, safepoint polls, or both."},
+    {"CRADLE_STRESS_TIMES", CRD_OPTION_COUNT, ONE(stress_times), 0, 1000, "20", "0",
+     "These collections are spread so that the program takes at most about so many times its own time; 2 to 1000. "
+     "0: all take place."},
+    {"CRADLE_STRESS_STRICT", CRD_OPTION_BOOL, ONE(stress_strict), 0, 1, NULL, "0",
+     "1: a run in which these collections moved nothing ends with an abort, and not only a warning."},
     {"CRADLE_QUARANTINE", CRD_OPTION_COUNT, ONE(quarantine), 0, CRADLE_QUARANTINE_MAX, "8", "0",
      "Nursery memory that was emptied stays inaccessible until so many nurseries of other memory were used, and old "
      "memory that a compacting collection emptied for at least 256 of its arenas: a stale reference faults, and is "
@@ -231,6 +238,22 @@ static bool set_count(const crd_option *option, const char *text, void *field) {
   return true;
 }
 
+#define AUTO_MAJOR 2
+#define AUTO_TIMES 10
+#define AUTO_QUARANTINE 8
+
+/* The rows of the other fields come later: what they are set to stays. */
+static bool set_stress(const crd_option *option, const char *text, cradle_options *options) {
+  if (!crd_equal_in_any_case(text, "auto")) return set_count(option, text, &options->stress_period);
+  options->stress_period = 1;
+  if (options->gc == CRADLE_GC_OFF) return true; /* it is put aside, and nothing else is to be */
+  options->stress_major = AUTO_MAJOR;
+  options->stress_times = AUTO_TIMES;
+  if (options->quarantine == 0) options->quarantine = AUTO_QUARANTINE;
+  options->verify = true;
+  return true;
+}
+
 /* Any but 0 will do, and nobody guesses it. It is the process's, so that one setting repeats the run, whatever heaps it
  * has. */
 static uint64_t drawn_seed(void) {
@@ -331,6 +354,7 @@ bool crd_option_set(const crd_option *option, const char *text, cradle_options *
   case CRD_OPTION_SIZE: return set_size(option, text, field);
   case CRD_OPTION_FACTOR: return set_factor(option, text, field);
   case CRD_OPTION_COUNT: return set_count(option, text, field);
+  case CRD_OPTION_STRESS: return set_stress(option, text, options);
   case CRD_OPTION_TIME: return set_time(option, text, field);
   case CRD_OPTION_BOOL: return set_bool(option, text, field);
   case CRD_OPTION_SEED: return set_seed(option, text, field);
@@ -371,6 +395,7 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
     if (option->maximum != UINT64_MAX)
       snprintf(words, CRD_ACCEPTED_BYTES, "a whole number up to %ju", (uintmax_t)option->maximum);
     break;
+  case CRD_OPTION_STRESS: strcpy(words, "a whole number or auto"); break;
   case CRD_OPTION_TIME: strcpy(words, "a time from 0 to 1s with its unit (ns, us, ms, s)"); break;
   case CRD_OPTION_SWITCH:
   case CRD_OPTION_BOOL: strcpy(words, "0 or 1"); break;

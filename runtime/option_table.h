@@ -14,6 +14,7 @@ typedef enum crd_option_type {
   CRD_OPTION_SIZE,   /* bytes; the field is a size_t */
   CRD_OPTION_FACTOR, /* a decimal above the minimum; the field is a double */
   CRD_OPTION_COUNT,  /* the field is a uint64_t */
+  CRD_OPTION_STRESS, /* a count, or auto, which sets other fields, too; the field is a uint64_t */
   CRD_OPTION_TIME,   /* the field is a uint64_t in nanoseconds */
   CRD_OPTION_BOOL,   /* 0 or 1; the field is a bool */
   CRD_OPTION_SEED,   /* a count, or random; the field is a uint64_t */

@@ -6,6 +6,7 @@
 #include "runtime/option_table.h"
 #include "runtime/profile.h"
 #include "runtime/ranges.h"
+#include "runtime/stress_report.h"
 #include "runtime/summary.h"
 
 #include <stdlib.h>
@@ -34,6 +35,7 @@ typedef struct listeners {
   crd_ranges *ranges;
   crd_profile *profile;
   crd_faults *faults;
+  crd_stress_report *stress;
 } listeners;
 
 static listeners listen(cradle_options *options) {
@@ -42,6 +44,8 @@ static listeners listen(cradle_options *options) {
   if (all.log != NULL) options->listener = crd_log_listener(all.log);
   if (statistics_wanted()) all.summary = crd_summary_new(options->listener);
   if (all.summary != NULL) options->listener = crd_summary_listener(all.summary);
+  if (options->stress_period != 0) all.stress = crd_stress_report_new(options->listener);
+  if (all.stress != NULL) options->listener = crd_stress_report_listener(all.stress);
   all.ranges = crd_ranges_open(file_wanted(CRD_PAGES_FILE_VARIABLE), options->listener);
   if (all.ranges != NULL) options->listener = crd_ranges_listener(all.ranges);
   all.profile = crd_profile_open(file_wanted(CRD_PROFILE_VARIABLE), options); /* which makes it listen and sample */
@@ -52,6 +56,7 @@ static listeners listen(cradle_options *options) {
 static void hand_over(const listeners *all, cradle_heap *heap) {
   if (all->log != NULL) crd_log_hand_over(all->log);
   if (all->summary != NULL) crd_summary_hand_over(all->summary, heap);
+  if (all->stress != NULL) crd_stress_report_hand_over(all->stress);
   if (all->ranges != NULL) crd_ranges_publish(all->ranges, heap);
   if (all->profile != NULL) crd_profile_hand_over(all->profile);
   if (all->faults != NULL) crd_faults_hand_over(all->faults, heap);
@@ -61,6 +66,7 @@ static void close_all(const listeners *all) {
   if (all->faults != NULL) crd_faults_close(all->faults);
   if (all->profile != NULL) crd_profile_close(all->profile);
   if (all->ranges != NULL) crd_ranges_close(all->ranges);
+  if (all->stress != NULL) crd_stress_report_free(all->stress);
   if (all->summary != NULL) crd_summary_free(all->summary);
   if (all->log != NULL) crd_log_close(all->log);
 }

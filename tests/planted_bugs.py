@@ -28,6 +28,7 @@ INSTRUMENTS = {
     "stress": {"CRADLE_STRESS": "1"},
     "quarantine, verifier": {"CRADLE_QUARANTINE": "4", "CRADLE_VERIFY": "1"},
     "stress, quarantine, verifier": {"CRADLE_STRESS": "1", "CRADLE_QUARANTINE": "4", "CRADLE_VERIFY": "1"},
+    "CRADLE_STRESS=auto": {"CRADLE_STRESS": "auto"},
     "full stress, quarantine, verifier": {"CRADLE_STRESS": "1", "CRADLE_STRESS_MAJOR": "1", "CRADLE_QUARANTINE": "4",
                                           "CRADLE_VERIFY": "1"},
 }

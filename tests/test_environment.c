@@ -173,6 +173,8 @@ static void values_reach_the_options(void **state) {
   setenv("CRADLE_STRESS_FIRST", "7", 1);
   setenv("CRADLE_STRESS_LAST", "9", 1);
   setenv("CRADLE_STRESS_AT", "Safepoints", 1);
+  setenv("CRADLE_STRESS_TIMES", "30", 1);
+  setenv("CRADLE_STRESS_STRICT", "1", 1);
   setenv("CRADLE_QUARANTINE", "8", 1);
   setenv("CRADLE_FAULTS", "altstack", 1);
   assert_int_equal(overlay_fresh(), 0);
@@ -193,8 +195,44 @@ static void values_reach_the_options(void **state) {
   assert_int_equal(options.stress_first, 7);
   assert_int_equal(options.stress_last, 9);
   assert_int_equal(options.stress_at, CRADLE_STRESS_SAFEPOINTS);
+  assert_int_equal(options.stress_times, 30);
+  assert_true(options.stress_strict);
   assert_int_equal(options.quarantine, 8);
   assert_int_equal(options.fault_report, CRADLE_FAULTS_OWN_STACK);
+  forget_all();
+  setenv("CRADLE_GC", "Off", 1);
+  assert_int_equal(overlay_fresh(), 0);
+  assert_int_equal(options.gc, CRADLE_GC_OFF);
+}
+
+/* One variable for the first look; the others have their say all the same. */
+static void stress_chooses_by_itself(void **state) {
+  (void)state;
+  setenv("CRADLE_STRESS", "auto", 1);
+  assert_int_equal(overlay_fresh(), 0);
+  assert_int_equal(options.stress_period, 1);
+  assert_int_equal(options.stress_major, 2);
+  assert_int_equal(options.stress_times, 10);
+  assert_int_equal(options.quarantine, 8);
+  assert_true(options.verify);
+  assert_int_equal(options.fault_report, CRADLE_FAULTS_REPORTED);
+  setenv("CRADLE_STRESS_MAJOR", "5", 1);
+  setenv("CRADLE_STRESS_TIMES", "0", 1);
+  setenv("CRADLE_QUARANTINE", "0", 1);
+  setenv("CRADLE_VERIFY", "0", 1);
+  assert_int_equal(overlay_fresh(), 0);
+  assert_int_equal(options.stress_major, 5);
+  assert_int_equal(options.stress_times, 0);
+  assert_int_equal(options.quarantine, 0);
+  assert_false(options.verify);
+  assert_int_equal(options.fault_report, CRADLE_FAULTS_LEFT);
+  forget_all();
+  setenv("CRADLE_STRESS", "auto", 1);
+  setenv("CRADLE_GC", "off", 1);
+  assert_int_equal(overlay_fresh(), 1);
+  assert_non_null(strstr(said, "CRADLE_STRESS=auto: needs collections, which CRADLE_GC turns off; put aside"));
+  assert_int_equal(options.gc, CRADLE_GC_OFF);
+  assert_true(options.stress_period == 0 && options.stress_major == 0 && options.quarantine == 0);
 }
 
 static void instruments_that_cannot_be(void **state) {
@@ -205,6 +243,9 @@ static void instruments_that_cannot_be(void **state) {
              {"CRADLE_STRESS_SEED", "18446744073709551616", "wants a whole number or random"},
              {"CRADLE_STRESS_FIRST", "1.5", "wants a whole number"},
              {"CRADLE_STRESS_AT", "everywhere", "wants anywhere, allocations or safepoints"},
+             {"CRADLE_STRESS_TIMES", "1001", "wants a whole number up to 1000"},
+             {"CRADLE_STRESS", "often", "wants a whole number or auto (such as auto)"},
+             {"CRADLE_GC", "no", "wants on or off (such as off)"},
              {"CRADLE_QUARANTINE", "5000", "wants a whole number up to 4096"},
              {"CRADLE_FAULTS", "yes", "wants 0, 1 or altstack"}};
   cradle_options fresh;
@@ -683,6 +724,7 @@ int main(void) {
       TEST(values_reach_the_options),
       TEST(instruments_that_cannot_be),
       TEST(a_drawn_seed_is_printed),
+      TEST(stress_chooses_by_itself),
       TEST(contradicting_instruments_are_settled),
       TEST(a_quarantine_of_large_nurseries_is_lowered),
       TEST(times_have_units),

@@ -178,6 +178,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_run_that_moves_nothing_fails(void **st
   plain_options(&options);
   options.stress_period = 1;
   options.stress_major = 3;
+  options.stress_strict = true;
   fixture_open_with(&f, &options);
   for (size_t i = 0; i < 9; i++) (void)new_pair();
   cradle_mutator_free(f.m);
@@ -198,6 +199,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_run_without_a_stress_collection_fails(
   cradle_options options;
   plain_options(&options);
   options.stress_period = 1000;
+  options.stress_strict = true;
   fixture_open_with(&f, &options);
   for (size_t i = 0; i < 9; i++) (void)new_pair();
   cradle_mutator_free(f.m);
@@ -217,6 +219,63 @@ CRADLE_UNCHECKED_COLLECTION static void a_run_without_a_stress_collection_fails(
   options.stress_first = 0;
   fixture_open_with(&f, &options); /* nothing is allocated */
   f.stressed = false;
+  fixture_close(&f);
+}
+
+static int proves_nothing;
+
+static void hear_note(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind != CRADLE_EVENT_NOTE) return;
+  assert_string_equal(event->u.note.text, "stress: nothing moved, so that the run proves nothing");
+  proves_nothing++;
+}
+
+/* Unless strictness is asked for. */
+CRADLE_UNCHECKED_COLLECTION static void a_run_that_moves_nothing_is_noted(void **state) {
+  (void)state;
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 1;
+  options.listener = (cradle_listener){hear_note, NULL};
+  proves_nothing = 0;
+  fixture_open_with(&f, &options);
+  (void)new_pair();
+  f.stressed = false;
+  fixture_close(&f);
+  assert_int_equal(proves_nothing, 1);
+}
+
+/* Within a bound on the time, later collections lie far apart, and the program allocates on the fast path between them.
+ * What they find is the same: each full one moves every old object. */
+CRADLE_UNCHECKED_COLLECTION static void collections_within_a_bound(void **state) {
+  (void)state;
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 1;
+  options.stress_major = 1;
+  options.stress_times = 2;
+  fixture_open_with(&f, &options);
+  cradle_push(f.m, NULL);
+  *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
+  uint64_t allocations = 0;
+  while (f.heap->stress.point == 0) {
+    (void)new_pair();
+    allocations++;
+  }
+  assert_true(f.heap->stress.spent_ns > 0);
+  assert_int_equal(f.heap->stress.number, allocations + 1);
+  uint64_t number = f.heap->stress.number, moved = fixture_stats(&f).moved_old_objects, unseen = 0;
+  while (f.heap->stress.number < number + 20) {
+    uint64_t before = f.heap->stress.number;
+    (void)new_pair();
+    unseen += f.heap->stress.number == before;
+    assert_true(f.m->top == NULL || (uintptr_t)f.m->top <= f.heap->stress.point);
+  }
+  assert_true(unseen > 20);
+  assert_int_equal(fixture_stats(&f).moved_old_objects, moved + 20);
+  assert_heap_sound(f.heap);
+  cradle_pop(f.m);
   fixture_close(&f);
 }
 
@@ -675,6 +734,8 @@ int main(void) {
       cmocka_unit_test(every_increment_and_every_old_object),
       cmocka_unit_test(a_run_that_moves_nothing_fails),
       cmocka_unit_test(a_run_without_a_stress_collection_fails),
+      cmocka_unit_test(a_run_that_moves_nothing_is_noted),
+      cmocka_unit_test(collections_within_a_bound),
       cmocka_unit_test(what_moved_and_what_died_is_known),
       cmocka_unit_test(reservations_are_walked),
       cmocka_unit_test(a_type_without_a_name_has_its_number),

@@ -9,8 +9,13 @@
  * While stress is on a major collection always runs, and each collection does its smallest increment; every
  * stress_major-th is full and moves every old object. Freed and moved objects are poisoned at once.
  *
+ * With stress_times, what collections cost is kept within that many times what the program takes by itself: after the
+ * first of them, the next lies so many allocated bytes ahead as the last one's time has to be paid for, and the
+ * program allocates on the fast path until then. Such runs do not repeat exactly.
+ *
  *   [stress.1] While stress is on, countdown is at least 1: so many points are left up to the next collection.
  *   [stress.2] majors <= collections <= number.
+ *   [stress.3] A mutator's top is never above point: what the program allocates up to it is not looked at.
  */
 #ifndef CRADLE_GC_INSTRUMENTS_STRESS_H
 #define CRADLE_GC_INSTRUMENTS_STRESS_H
@@ -24,6 +29,9 @@ typedef struct crd_stress {
   uint64_t number;      /* of the last collection, those that were left out counted */
   uint64_t collections; /* that took place */
   uint64_t majors;      /* of these, full ones */
+  uintptr_t point;      /* 0: each allocation is looked at; without stress the highest address */
+  uint64_t spent_ns;    /* on collections and what they verify, others than of stress included */
+  bool serving;         /* a stress collection runs */
   bool judged;
 } crd_stress;
 
@@ -31,7 +39,14 @@ void crd_stress_init(cradle_heap *heap);
 /* Whether this allocation or safepoint is one at which the stress mode, which is on, wants a collection. */
 typedef enum crd_stress_demand { STRESS_NOTHING, STRESS_COLLECT, STRESS_COLLECT_FULL } crd_stress_demand;
 crd_stress_demand crd_stress_point(cradle_heap *heap, cradle_stress place);
-/* Misuse if stress collections moved nothing: they could not have found anything. */
+/* A collection, its verification included, that began at begin_ns is over. */
+void crd_stress_spend(cradle_heap *heap, uint64_t begin_ns);
+/* A stress collection is over, before which so much was spent: sets the point of the next one. The mutator's top
+ * follows by crd_nursery_set_top. */
+void crd_stress_served(cradle_heap *heap, uint64_t spent_before_ns);
+/* The nursery's free goes back to its start, over so many bytes. */
+void crd_stress_rewind(crd_stress *stress, size_t bytes);
+/* Says if stress collections moved nothing: they could not have found anything. */
 void crd_stress_judge(cradle_heap *heap);
 
 #endif

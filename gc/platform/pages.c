@@ -1,5 +1,5 @@
-/* What every POSIX system does alike: reservations, access, last words and the clock. The rest of gc/platform/pages.h is
- * in the file of the system. */
+/* What every POSIX system does alike: reservations, access, last words and the clock. The rest of gc/platform/pages.h
+ * is in the file of the system. */
 #include "gc/platform/pages.h"
 
 #include <errno.h>

@@ -12,6 +12,7 @@
 #include "gc/heap.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"
+#include "gc/instruments/stress.h"
 #include "gc/maximum.h"
 #include "gc/object/header.h"
 #include "gc/object/poison.h"
@@ -211,6 +212,7 @@ void crd_nursery_empty(cradle_heap *heap) {
     nursery->end += nursery->start - start;
     nursery->slack_end += nursery->start - start;
   }
+  crd_stress_rewind(&heap->stress, address_of(filled) - address_of(nursery->start));
   crd_sample_rewind(&heap->sampling, address_of(filled) - address_of(nursery->start)); /* below zero: forward */
   mutator->free = nursery->start;
   mutator->reserved_end = NULL;
@@ -240,11 +242,12 @@ static char *lowest_of(char *end, uintptr_t point) {
 void crd_nursery_set_top(cradle_heap *heap) {
   if (heap->mutator == NULL) return;
   cradle_mutator *mutator = &heap->mutator->public;
-  if (heap->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || stress_is_on(heap)) {
+  uintptr_t point = heap->stress.point < heap->sampling.point ? heap->stress.point : heap->sampling.point;
+  if (heap->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || heap->stress.point == 0) {
     __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
     return;
   }
-  __atomic_store_n(&mutator->top, lowest_of(heap->nursery.end, heap->sampling.point), __ATOMIC_SEQ_CST);
+  __atomic_store_n(&mutator->top, lowest_of(heap->nursery.end, point), __ATOMIC_SEQ_CST);
   /* A request stores its flag before it lowers top: whichever store of top came last, the flag is seen. */
   if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST))
     __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);

@@ -162,7 +162,13 @@ typedef struct cradle_options {
   uint64_t stress_first;
   uint64_t stress_last;    /*   0: no bound. docs/debugging-a-missing-root.md finds one failing collection with them */
   cradle_stress stress_at; /* under stress, what n counts */
-  bool verify;             /* check the whole heap before and after every collection */
+  /* under stress, collections lie so many bytes apart, after the first third of a second of them, that the program
+   * takes at most about so many times its own time; 2 to 1000; 0: each takes place */
+  uint64_t stress_times;
+  /* under stress, a heap that was used and of which nothing moved is misuse when it ends; else a note says so */
+  bool stress_strict;
+  bool
+      verify; /* check the whole heap before and after every collection; with stress_times, of each stress collection */
   /* what minor collections emptied becomes inaccessible; memory of at least so many nurseries stays so, on base pages
    * and not counted in heap_max_bytes. So does the address space of arenas that compaction emptied, until commits have
    * gone round, and at most 16 MiB of pages of large objects that died, until the heap needs them. 0: off */

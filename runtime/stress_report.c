@@ -1,0 +1,70 @@
+#include "runtime/stress_report.h"
+
+#include "runtime/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The first line of progress comes after so long, the next after twice as long, and so on. */
+#define FIRST_PROGRESS_S 2
+
+struct crd_stress_report {
+  cradle_listener next;
+  uint64_t collections;
+  time_t begin, progress_due; /* seconds of the monotonic clock */
+  bool on_terminal;
+  bool handed_over;
+};
+
+static time_t seconds_now(void) {
+  struct timespec now = {0, 0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+static void count_collection(crd_stress_report *report) {
+  report->collections++;
+  if (!report->on_terminal) return;
+  time_t now = seconds_now();
+  if (now < report->progress_due) return;
+  crd_report("stress: %" PRIu64 " collections in %jd s", report->collections, (intmax_t)(now - report->begin));
+  report->progress_due = now + (now - report->begin);
+}
+
+static void hear(void *data, const cradle_event *event) {
+  crd_stress_report *report = data;
+  cradle_listener next = report->next;
+  if (event->kind == CRADLE_EVENT_PAUSE && event->u.pause.cause == CRADLE_CAUSE_STRESS) count_collection(report);
+  if (event->kind == CRADLE_EVENT_NOTE && strncmp(event->u.note.text, "stress:", strlen("stress:")) == 0)
+    crd_report("%s (CRADLE_STRESS)", event->u.note.text);
+  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && report->handed_over) crd_stress_report_free(report);
+  if (next.function != NULL) next.function(next.data, event);
+}
+
+crd_stress_report *crd_stress_report_new(cradle_listener next) {
+  crd_stress_report *report = calloc(1, sizeof *report);
+  if (report == NULL) {
+    crd_report("CRADLE_STRESS: no memory to report on it");
+    return NULL;
+  }
+  report->next = next;
+  report->begin = seconds_now();
+  report->progress_due = report->begin + FIRST_PROGRESS_S;
+  report->on_terminal = isatty(STDERR_FILENO) == 1;
+  return report;
+}
+
+cradle_listener crd_stress_report_listener(crd_stress_report *report) {
+  return (cradle_listener){hear, report};
+}
+
+void crd_stress_report_hand_over(crd_stress_report *report) {
+  report->handed_over = true;
+}
+
+void crd_stress_report_free(crd_stress_report *report) {
+  free(report);
+}

@@ -274,13 +274,23 @@ static const char *check_dumped(const view *sorted, const view *numbered, const 
   return totals->roots == sorted->root_count + sorted->waiting ? NULL : "the dump has another number of roots";
 }
 
-/* The position_bytes of a small heap are 4; 8 is for heaps beyond 32 GiB and written here all the same. */
+static bool dump_narrow(cradle_heap *heap, blob *file) {
+  return cradle_heap_dump_to(heap, take_bytes, file, NULL);
+}
+
+#ifndef MODEL_PUBLIC
+/* The positions of a small heap have 4 bytes; these are for heaps beyond 32 GiB, and written here all the same. */
+static bool dump_wide(cradle_heap *heap, blob *file) {
+  crd_text text = {.length = 0};
+  return crd_dump(heap, 8, take_bytes, file, &text);
+}
+#endif
+
 static const char *check_dump(const view *sorted, const view *numbered, cradle_heap *heap, const walked *all,
-                              uint32_t position_bytes) {
+                              bool (*dump)(cradle_heap *heap, blob *file)) {
   blob file = {0};
   dump_reader reader = {0};
-  crd_text text = {.length = 0};
-  const char *fault = crd_dump(heap, position_bytes, take_bytes, &file, &text) ? NULL : "the dump failed";
+  const char *fault = dump(heap, &file) ? NULL : "the dump failed";
   if (fault == NULL) fault = read_chunks(&reader, &file);
   if (fault == NULL) fault = check_dumped(sorted, numbered, all, &reader);
   free(file.bytes);
@@ -306,8 +316,10 @@ const char *view_check(view *view, cradle_heap *heap, bool exact) {
   if (fault == NULL) fault = check_walk(view, &all, exact);
   if (fault == NULL) fault = check_addresses(heap, &all);
   if (fault == NULL) fault = check_referrers(view, heap, &all);
-  if (fault == NULL) fault = check_dump(view, &numbered, heap, &all, 4);
-  if (fault == NULL) fault = check_dump(view, &numbered, heap, &all, 8);
+  if (fault == NULL) fault = check_dump(view, &numbered, heap, &all, dump_narrow);
+#ifndef MODEL_PUBLIC /* what is compiled with cradle.c has nothing but the public functions */
+  if (fault == NULL) fault = check_dump(view, &numbered, heap, &all, dump_wide);
+#endif
   free(numbered.objects);
   free(all.infos);
   return fault;

@@ -193,21 +193,28 @@ def check_consumer(arguments, program, environment):
 # --- names ---
 
 
+NM = shutil.which(os.environ.get("NM", "nm"))
+
+
+def check_names(library, allowed):
+    if NM is None:
+        print(f"nm is not installed: the names in {library.name} are not checked")
+        return
+    words = ["-D"] if ".so" in library.name else []
+    listing = run([NM, *words, "--defined-only", "--extern-only", "--format=posix", library])
+    names = {line.split()[0] for line in listing.splitlines() if len(line.split()) > 1}
+    # sys/sdt.h defines it in whatever has static probes: weak, hidden, and shared by all of them.
+    strangers = sorted(name for name in names - {"_.stapsdt.base"} if not name.startswith(allowed))
+    expect(not strangers, f"{library.name}: names without a prefix: {', '.join(strangers)}")
+    expect("cradle_version" in names, f"{library.name}: cradle_version is missing")
+    print(f"{library.name}: {len(names)} names")
+
+
 def symbols(arguments):
-    nm = shutil.which(os.environ.get("NM", "nm"))
-    if nm is None:
+    if NM is None:
         return SKIPPED
     for library in arguments.libraries:
-        shared = ".so" in library.name
-        words = ["-D"] if shared else []
-        listing = run([nm, *words, "--defined-only", "--extern-only", "--format=posix", library])
-        names = {line.split()[0] for line in listing.splitlines() if len(line.split()) > 1}
-        allowed = ("cradle_",) if shared else ("cradle_", "crd_")
-        # sys/sdt.h defines it in whatever has static probes: weak, hidden, and shared by all of them.
-        strangers = sorted(name for name in names - {"_.stapsdt.base"} if not name.startswith(allowed))
-        expect(not strangers, f"{library.name}: names without a prefix: {', '.join(strangers)}")
-        expect("cradle_version" in names, f"{library.name}: cradle_version is missing")
-        print(f"{library.name}: {len(names)} names")
+        check_names(library, ("cradle_",) if ".so" in library.name else ("cradle_", "crd_"))
     return 0
 
 
@@ -286,8 +293,9 @@ def two_files(arguments):
     for flags in (["-O3"], ["-O3", "-fno-strict-aliasing"], ["-O3", "-DCRADLE_PLATFORM_POSIX=1"]):
         words = [*compiler, "-std=c11", *WARNINGS, *flags, "-I", folder]
         run([*words, "-c", folder / "cradle" / "cradle.c", "-o", library])
+        check_names(library, ("cradle_",))
         # What reads dumps is made from the tree, since it knows their format from gc/.
-        tree = ["-I", arguments.source, "-I", arguments.source / "include"]
+        tree = ["-DMODEL_PUBLIC", "-I", arguments.source, "-I", arguments.source / "include"]
         run([*compiler, "-std=c11", *WARNINGS, *flags, *tree, "-c", HERE.parent / "model_walk.c", "-o", folder / "model_walk.o"])
         run([*words, folder / "vm.c", library, "-o", folder / "vm"])
         run([*words, HERE.parent / "hundred_lines.c", library, "-o", folder / "hundred_lines"])

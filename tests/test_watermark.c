@@ -7,6 +7,9 @@
 
 #include <signal.h>
 
+#include "gc/heap.h"
+#include "gc/old/mark.h"
+
 #define DEPTH 2000
 /* More than what a pop looks ahead. */
 #define FEW 64
@@ -256,7 +259,7 @@ CRADLE_MAY_COLLECT static void large_young_objects_are_seen(void **state) {
 
 /* Marking began when a vector held the object; then the object moves to a deep word alone. */
 CRADLE_MAY_COLLECT static void marking_sees_a_word_written_meanwhile(bool by_peek) {
-  enum { HELD = 4000 };
+  enum { HELD = 20000 }; /* more than an increment marks */
   push_numbers(0, DEPTH);
   vector *holder = cradle_new_array(f.m, T_VECTOR, HELD);
   CRADLE_ROOT(f.m, holder);
@@ -274,6 +277,7 @@ CRADLE_MAY_COLLECT static void marking_sees_a_word_written_meanwhile(bool by_pee
       *cradle_peek(f.m, DEPTH - 1 - i) = held;
     else
       f.m->shadow_base[i] = held;
+    assert_true(by_peek || !old_is_marked(&f.heap->old, (uintptr_t)held));
     cradle_store(f.m, holder, &holder->item[from], NULL);
   }
   while (!cradle_collect_step(f.m, 0)) continue;

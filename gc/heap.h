@@ -62,8 +62,11 @@ typedef struct crd_global_root {
 typedef struct crd_mutator {
   cradle_mutator public; /* first */
   crd_word_stack shadow;
+  crd_word_stack scoped; /* its first word is 0 [mutator.7] */
   cradle_root_range *ranges;
-  const void *thread; /* mark of the thread it is attached to, or NULL */
+  const void *thread;   /* mark of the thread it is attached to, or NULL */
+  uint64_t open_scopes; /* of a mutator that was freed: scopes that are still to end */
+  cradle_word no_root;  /* likewise: 0, the last word of its stack of scoped roots, which is empty */
 } crd_mutator;
 
 struct cradle_heap {

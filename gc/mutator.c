@@ -14,12 +14,15 @@
 #include "gc/death/registry.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
+#include "gc/roots.h"
 #include "gc/young/nursery.h"
 
 _Static_assert(offsetof(cradle_mutator, free) == CRADLE_MUTATOR_FREE_OFFSET, "published offset");
 _Static_assert(offsetof(cradle_mutator, top) == CRADLE_MUTATOR_TOP_OFFSET, "published offset");
 _Static_assert(offsetof(cradle_mutator, shadow_top) == CRADLE_MUTATOR_SHADOW_TOP_OFFSET, "published offset");
 _Static_assert(offsetof(cradle_mutator, shadow_limit) == CRADLE_MUTATOR_SHADOW_LIMIT_OFFSET, "published offset");
+_Static_assert(offsetof(cradle_mutator, shadow_watermark) == CRADLE_MUTATOR_SHADOW_WATERMARK_OFFSET,
+               "published offset");
 
 /* A thread is known by the address of a variable of its own: no call, and nothing to clean up. */
 static _Thread_local char thread_mark __attribute__((tls_model("initial-exec")));
@@ -30,23 +33,35 @@ static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *wh
 
 /* Anything this close below the current frame is on the same stack. */
 #define SAME_STACK_BYTES ((size_t)16 << 10)
+/* Or so close, but not in every program: a coroutine's stack may lie there. */
+#define SAME_STACK_MAYBE_BYTES ((size_t)1 << 20)
 
-/* Whether a scoped root can be one: a longjmp leaves those of frames that are gone, where other calls write. */
-static bool is_scope(const cradle_mutator *mutator, const cradle_scoped_root *root, size_t reach) {
-  uintptr_t here = address_of(__builtin_frame_address(0)), at = address_of(root);
-  if (at < here && here - at <= reach) return false;
-  return root->mutator == mutator && root->kind <= CRADLE_KIND_VALUE && root->previous != root;
-}
-
-/* A scoped root that lies deeper in the stack than the running function is left over. Frames of other stacks are not
- * told apart, so only builds with assertions look far; the verifier and stress look nearby. */
+/* A scoped root whose variable lies deeper in the stack than the running function is left over from a frame that a
+ * longjmp left, where other calls write. Frames of other stacks are not told apart, so only builds with assertions look
+ * far; the verifier and stress look nearby. */
 static void check_scopes(cradle_mutator *mutator, const char *what) {
   const cradle_options *options = &mutator->heap->options;
   if (!CRADLE_ASSERTIONS && !options->verify && options->stress_period == 0) return;
-  for (const cradle_scoped_root *root = mutator->scoped_roots; root != NULL; root = root->previous)
-    if (!is_scope(mutator, root, CRADLE_ASSERTIONS ? SIZE_MAX : SAME_STACK_BYTES))
-      entry_misuse(mutator->heap, what,
-                   "a scoped root of a frame that is gone is still open: cradle_unwind is missing after a longjmp");
+  uintptr_t here = address_of(__builtin_frame_address(0));
+  uintptr_t reach = CRADLE_ASSERTIONS ? SAME_STACK_MAYBE_BYTES : SAME_STACK_BYTES;
+  for (const cradle_word *at = mutator->scoped_top; at > mutator->scoped_base;) {
+    crd_scoped_root root = scoped_root_next(&at);
+    uintptr_t variable = address_of(root.variable);
+    if (variable >= here || here - variable > reach) continue;
+    crd_misuse(mutator->heap,
+               "%s: a scoped root of a frame that is gone is still open%s%s: cradle_checkpoint_restore is missing "
+               "after a longjmp",
+               what, root.name == NULL ? "" : ": ", root.name == NULL ? "" : root.name);
+  }
+}
+
+/* Code that lowers the top by itself must lower the watermark with it; that it did not shows here by luck, and in the
+ * verifier. */
+static void check_watermark(cradle_mutator *mutator, const char *what) {
+  if (CRADLE_UNLIKELY(mutator->shadow_top < mutator->shadow_watermark))
+    entry_misuse(mutator->heap, what,
+                 "the shadow stack's top is below its watermark: code that writes shadow_top lowers shadow_watermark, "
+                 "too [mutator.6]");
 }
 
 /* What the heap is busy with when it is not the program's turn. */
@@ -84,7 +99,29 @@ void crd_mutator_check(cradle_mutator *mutator, const char *what) {
   crd_mutator_check_thread(mutator, what);
   if (CRADLE_UNLIKELY(mutator->no_collect_depth != 0))
     entry_misuse(mutator->heap, what, "may collect, but a no-collection region is open (cradle_no_collect_begin)");
+  check_watermark(mutator, what);
   check_scopes(mutator, what);
+}
+
+/* The stacks' words are zero at first, the first of the scoped roots, too. */
+static bool open_stacks(const cradle_heap *heap, crd_mutator *mutator) {
+  cradle_mutator *m = &mutator->public;
+  size_t bytes = heap->options.shadow_stack_bytes, page_bytes = heap->hardware.page_bytes;
+  if (!crd_word_stack_init(&mutator->shadow, bytes, page_bytes, "cradle shadow stack") ||
+      !crd_word_stack_init(&mutator->scoped, bytes, page_bytes, "cradle scoped roots") ||
+      !crd_word_stack_grow(&mutator->shadow) || !crd_word_stack_grow(&mutator->scoped))
+    return false;
+  m->shadow_base = m->shadow_watermark = m->shadow_top = mutator->shadow.base;
+  m->shadow_limit = mutator->shadow.limit;
+  m->scoped_base = m->scoped_top = mutator->scoped.base + 1;
+  m->scoped_limit = mutator->scoped.limit;
+  ASSERT(m->shadow_base < m->shadow_limit && m->scoped_base < m->scoped_limit, "[mutator.3] a stack without memory");
+  return true;
+}
+
+static void close_stacks(crd_mutator *mutator) {
+  crd_word_stack_fini(&mutator->shadow);
+  crd_word_stack_fini(&mutator->scoped);
 }
 
 CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
@@ -93,10 +130,8 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
     crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; this version has one a heap");
   crd_mutator *mutator = calloc(1, sizeof *mutator);
   if (mutator == NULL) return NULL;
-  if (!crd_word_stack_init(&mutator->shadow, heap->options.shadow_stack_bytes, heap->hardware.page_bytes,
-                           "cradle shadow stack") ||
-      !crd_word_stack_grow(&mutator->shadow)) {
-    crd_word_stack_fini(&mutator->shadow);
+  if (!open_stacks(heap, mutator)) {
+    close_stacks(mutator);
     free(mutator);
     return NULL;
   }
@@ -104,12 +139,22 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   mutator->public.heap = heap;
   mutator->public.weak_guard = crd_death_guards(heap);
   mutator->public.free = heap->nursery.start + heap->nursery.kept_bytes;
-  mutator->public.shadow_base = mutator->public.shadow_top = mutator->shadow.base;
-  mutator->public.shadow_limit = mutator->shadow.limit;
-  ASSERT(mutator->public.shadow_base < mutator->public.shadow_limit, "[mutator.3] a shadow stack without memory");
   heap->mutator = mutator;
   crd_nursery_set_top(heap);
   return &mutator->public;
+}
+
+/* Ends a mutator in whose scoped roots' scopes the program still is: their ends read the mutator, find no root of
+ * theirs, and the last frees it (cradle_scope_close_slow). Nothing of the heap is looked at then. */
+static void leave_to_scopes(crd_mutator *mutator, uint64_t scopes) {
+  *mutator = (crd_mutator){.open_scopes = scopes};
+  mutator->public.scoped_top = mutator->public.scoped_limit = &mutator->no_root + 1;
+}
+
+static uint64_t count_scopes(const cradle_mutator *mutator) {
+  uint64_t count = 0;
+  for (const cradle_word *at = mutator->scoped_top; at > mutator->scoped_base; count++) (void)scoped_root_next(&at);
+  return count;
 }
 
 CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
@@ -118,7 +163,6 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_mutator_free");
   if (mutator->shadow_top != mutator->shadow_base)
     entry_misuse(mutator->heap, "cradle_mutator_free", "the shadow stack is not empty");
-  if (mutator->scoped_roots != NULL) entry_misuse(mutator->heap, "cradle_mutator_free", "a scoped root is still open");
   if (collection_is_off(heap)) {
     heap->nursery.kept_bytes = nursery_filled(heap);
     crd_registry_list_fresh(heap);
@@ -127,8 +171,12 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
     ASSERT(nursery_filled(heap) == 0, "a mutator goes while there are young objects");
   }
   heap->mutator = NULL;
-  crd_word_stack_fini(&mutator_of(mutator)->shadow);
-  free(mutator);
+  uint64_t scopes = count_scopes(mutator);
+  close_stacks(mutator_of(mutator));
+  if (scopes > 0)
+    leave_to_scopes(mutator_of(mutator), scopes);
+  else
+    free(mutator);
 }
 
 CRADLE_UNCHECKED_COLLECTION void cradle_mutator_detach(cradle_mutator *mutator) {
@@ -156,19 +204,24 @@ CRADLE_UNCHECKED_COLLECTION void cradle_no_collect_end(cradle_mutator *mutator) 
   crd_nursery_set_top(mutator->heap);
 }
 
-cradle_checkpoint cradle_save(const cradle_mutator *mutator) {
+cradle_checkpoint cradle_checkpoint_save(const cradle_mutator *mutator) {
   return (cradle_checkpoint){.shadow_depth = (size_t)(mutator->shadow_top - mutator->shadow_base),
-                             .scoped_roots = mutator->scoped_roots,
+                             .scoped_depth = (size_t)(mutator->scoped_top - mutator->scoped_base),
                              .no_collect_depth = mutator->no_collect_depth};
 }
 
-void cradle_unwind(cradle_mutator *mutator, const cradle_checkpoint *checkpoint) {
-  crd_mutator_check_thread(mutator, "cradle_unwind");
+/* Words that are left were not written meanwhile unless the watermark was lowered for it, so that it need only be
+ * lowered to the top. */
+void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_checkpoint *checkpoint) {
+  static const char name[] = "cradle_checkpoint_restore";
+  crd_mutator_check_thread(mutator, name);
   if (checkpoint->shadow_depth > (size_t)(mutator->shadow_top - mutator->shadow_base))
-    entry_misuse(mutator->heap, "cradle_unwind", "the shadow stack is lower than at the checkpoint already");
+    entry_misuse(mutator->heap, name, "the shadow stack is lower than at the checkpoint already");
+  if (checkpoint->scoped_depth > (size_t)(mutator->scoped_top - mutator->scoped_base))
+    entry_misuse(mutator->heap, name, "scopes of the checkpoint have ended already");
   mutator->shadow_top = mutator->shadow_base + checkpoint->shadow_depth;
-  ASSERT(mutator->shadow_top <= mutator->shadow_limit, "[mutator.3] a checkpoint lies above the shadow stack");
-  mutator->scoped_roots = checkpoint->scoped_roots;
+  if (mutator->shadow_watermark > mutator->shadow_top) mutator->shadow_watermark = mutator->shadow_top;
+  mutator->scoped_top = mutator->scoped_base + checkpoint->scoped_depth;
   mutator->no_collect_depth = checkpoint->no_collect_depth;
   crd_nursery_set_top(mutator->heap);
 }

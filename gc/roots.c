@@ -1,6 +1,7 @@
 /* Roots: registration, and the cold parts of the shadow stack and of scopes. */
 #include "gc/roots.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <cradle/object.h>
@@ -33,23 +34,69 @@ static size_t shadow_words(const cradle_mutator *mutator) {
   return (size_t)(mutator->shadow_top - mutator->shadow_base);
 }
 
-void cradle_pop_misuse(cradle_mutator *mutator, size_t count) {
-  crd_misuse(mutator->heap, "shadow stack: a pop of %zu words goes below its base; it holds %zu", count,
-             shadow_words(mutator));
+/* Words below what is popped that the watermark is lowered by, too: a program that pops many one by one comes here
+ * seldom, and the next collection looks at no more than these in vain. */
+#define POPPED_AHEAD 32
+
+void cradle_pop_slow(cradle_mutator *mutator, size_t count) {
+  size_t depth = shadow_words(mutator);
+  if (count > depth)
+    crd_misuse(mutator->heap, "shadow stack: a pop of %zu words goes below its base; it holds %zu", count, depth);
+  size_t left = depth - count;
+  mutator->shadow_watermark = mutator->shadow_base + (left > POPPED_AHEAD ? left - POPPED_AHEAD : 0);
 }
 
-void cradle_peek_misuse(cradle_mutator *mutator, size_t index) {
-  crd_misuse(mutator->heap, "cradle_peek: there is no word %zu below the shadow stack's top; it holds %zu", index,
-             shadow_words(mutator));
+void cradle_peek_slow(cradle_mutator *mutator, size_t index) {
+  size_t depth = shadow_words(mutator);
+  if (index >= depth)
+    crd_misuse(mutator->heap, "cradle_peek: there is no word %zu below the shadow stack's top; it holds %zu", index,
+               depth);
+  mutator->shadow_watermark = mutator->shadow_top - 1 - index;
 }
 
 /* --- scopes --- */
 
-void cradle_scope_misuse(cradle_scoped_root *root) {
-  crd_misuse(
-      root->mutator->heap,
-      "scoped roots: the scope that ends is not the innermost; scopes are unbalanced, or cradle_unwind is missing "
-      "after a longjmp");
+static CRADLE_COLD _Noreturn void scoped_roots_are_full(cradle_mutator *mutator, const char *name) {
+  if (mutator->heap == NULL)
+    crd_misuse(NULL, "CRADLE_ROOT: the mutator was freed; root%s%s before cradle_mutator_free", *name ? " " : "", name);
+  crd_misuse(mutator->heap,
+             "CRADLE_ROOT%s%s: the stack of scoped roots is full at %zu bytes (options.shadow_stack_bytes, or memory "
+             "refused)",
+             *name ? ": " : "", name, word_stack_committed(&mutator_of(mutator)->scoped));
+}
+
+void cradle_scope_open_slow(cradle_mutator *mutator, cradle_word variable, const char *name) {
+  bool named = variable & CRADLE_SCOPED_NAMED;
+  crd_word_stack *scoped = &mutator_of(mutator)->scoped;
+  if (mutator->heap == NULL || !crd_word_stack_grow(scoped)) scoped_roots_are_full(mutator, named ? name : "");
+  mutator->scoped_limit = scoped->limit;
+  ASSERT(mutator->scoped_top + 1 < mutator->scoped_limit, "[mutator.7] the scoped roots grew and have no room");
+  if (named) *mutator->scoped_top++ = address_of(name);
+  *mutator->scoped_top++ = variable;
+}
+
+/* The words of a freed mutator hold no root, so that each of its scopes comes here. */
+static void close_after_the_mutator(crd_mutator *mutator) {
+  ASSERT(mutator->open_scopes > 0, "[mutator.7] a freed mutator is kept for scopes that have ended");
+  if (--mutator->open_scopes == 0) free(mutator);
+}
+
+void cradle_scope_close_slow(cradle_mutator *mutator, cradle_word variable) {
+  if (mutator->heap == NULL) {
+    close_after_the_mutator(mutator_of(mutator));
+    return;
+  }
+  const cradle_word *at = mutator->scoped_top;
+  crd_scoped_root innermost = {.name = NULL};
+  if (at > mutator->scoped_base) innermost = scoped_root_next(&at);
+  crd_misuse(mutator->heap,
+             "scoped roots: the scope that ends, of the variable at %p, is not the innermost, which is %s%s; scopes "
+             "are unbalanced, or cradle_checkpoint_restore is missing after a longjmp",
+             memory_at(variable & ~(CRADLE_SCOPED_VALUE | CRADLE_SCOPED_NAMED)),
+             innermost.variable == NULL ? "none"
+             : innermost.name == NULL   ? "another"
+                                        : "",
+             innermost.name == NULL ? "" : innermost.name);
 }
 
 static bool is_kind(cradle_kind kind) {

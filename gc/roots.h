@@ -14,15 +14,52 @@ CRD_ALWAYS_INLINE uint64_t visit_range(cradle_root_range *range, crd_slot_functi
   return (uint64_t)(top - base);
 }
 
-/* The roots of a mutator: shadow stack, scoped roots, ranges. Returns the words looked at. */
-CRD_ALWAYS_INLINE uint64_t visit_mutator_roots(cradle_heap *heap, crd_mutator *mutator, crd_slot_function reference,
-                                               crd_slot_function value, void *context) {
+/* Scoped roots are prefetched so many words ahead: their variables lie in frames all over the C stack. */
+#define SCOPED_AHEAD 16
+
+typedef struct crd_scoped_root {
+  cradle_word *variable;
+  cradle_kind kind;
+  const char *name; /* "list (reader.c:12)", or NULL: the program was not compiled with CRADLE_CHECKED */
+} crd_scoped_root;
+
+/* The scoped root whose last word is the one below *at, which moves on to the next further out [mutator.7]. */
+CRD_ALWAYS_INLINE crd_scoped_root scoped_root_next(const cradle_word **at) {
+  cradle_word word = *--*at;
+  crd_scoped_root root = {.variable = object_at(word & ~(CRADLE_SCOPED_VALUE | CRADLE_SCOPED_NAMED)),
+                          .kind = word & CRADLE_SCOPED_VALUE ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE};
+  if (CRADLE_UNLIKELY(word & CRADLE_SCOPED_NAMED)) root.name = memory_at(*--*at);
+  return root;
+}
+
+/* From the innermost, in one pass over the stack of their addresses. */
+CRD_ALWAYS_INLINE uint64_t visit_scoped_roots(const cradle_mutator *m, crd_slot_function reference,
+                                              crd_slot_function value, void *context) {
+  uint64_t words = 0;
+  ASSERT(m->scoped_base <= m->scoped_top && m->scoped_top <= m->scoped_limit,
+         "[mutator.7] the top of the scoped roots");
+  for (const cradle_word *at = m->scoped_top, *base = m->scoped_base; at > base; words++) {
+    const cradle_word *ahead = at - base > SCOPED_AHEAD ? at - SCOPED_AHEAD - 1 : base;
+    __builtin_prefetch(memory_at(*ahead));
+    crd_scoped_root root = scoped_root_next(&at);
+    if (root.kind == CRADLE_KIND_VALUE)
+      value(context, root.variable);
+    else
+      reference(context, root.variable);
+  }
+  return words;
+}
+
+/* The roots of a mutator: shadow stack from a word on, scoped roots, ranges. Returns the words looked at. */
+CRD_ALWAYS_INLINE uint64_t visit_mutator_roots(cradle_heap *heap, crd_mutator *mutator, cradle_word *from,
+                                               crd_slot_function reference, crd_slot_function value, void *context) {
   cradle_mutator *m = &mutator->public;
-  ASSERT(m->shadow_base <= m->shadow_top && m->shadow_top <= m->shadow_limit, "[mutator.3] the shadow stack's top");
-  uint64_t words = (uint64_t)(m->shadow_top - m->shadow_base);
-  visit_kind(m->shadow_base, m->shadow_top, heap->options.shadow_stack, reference, value, context);
-  for (cradle_scoped_root *root = m->scoped_roots; root != NULL; root = root->previous, words++)
-    (root->kind == CRADLE_KIND_VALUE ? value : reference)(context, root->address);
+  ASSERT(m->shadow_base <= m->shadow_watermark && m->shadow_watermark <= m->shadow_top &&
+             m->shadow_top <= m->shadow_limit,
+         "[mutator.3] the shadow stack's watermark and top");
+  uint64_t words = (uint64_t)(m->shadow_top - from);
+  visit_kind(from, m->shadow_top, heap->options.shadow_stack, reference, value, context);
+  words += visit_scoped_roots(m, reference, value, context);
   for (cradle_root_range *range = mutator->ranges; range != NULL; range = range->next)
     words += visit_range(range, reference, value, context);
   return words;
@@ -45,11 +82,16 @@ CRD_ALWAYS_INLINE void visit_prebuilts(cradle_heap *heap, uint32_t first, uint32
 }
 
 /* The roots that every phase looks at at once: the mutator's, the global ones, and those of the root callback. Handles,
- * pins, prebuilt objects and finalizer queues come besides. Returns the words looked at. */
-CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
-                                       void *context) {
+ * pins, prebuilt objects and finalizer queues come besides. changed: without the words of the shadow stack below the
+ * watermark, which refer to nothing young [mutator.6]. Returns the words looked at. */
+CRD_ALWAYS_INLINE uint64_t visit_roots_if(cradle_heap *heap, bool changed, crd_slot_function reference,
+                                          crd_slot_function value, void *context) {
   uint64_t words = heap->global_count;
-  if (heap->mutator != NULL) words += visit_mutator_roots(heap, heap->mutator, reference, value, context);
+  crd_mutator *mutator = heap->mutator;
+  if (mutator != NULL) {
+    cradle_word *from = changed ? mutator->public.shadow_watermark : mutator->public.shadow_base;
+    words += visit_mutator_roots(heap, mutator, from, reference, value, context);
+  }
   for (size_t i = 0; i < heap->global_count; i++)
     (heap->globals[i].kind == CRADLE_KIND_VALUE ? value : reference)(context, heap->globals[i].address);
   if (heap->root_callback != NULL) {
@@ -58,6 +100,24 @@ CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function refe
     words += visitor.words;
   }
   return words;
+}
+CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
+                                       void *context) {
+  return visit_roots_if(heap, false, reference, value, context);
+}
+/* For minor collections: the words of the shadow stack that are there now count as unchanged afterwards. */
+CRD_ALWAYS_INLINE uint64_t visit_changed_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
+                                               void *context) {
+  uint64_t words = visit_roots_if(heap, true, reference, value, context);
+  if (heap->mutator != NULL) heap->mutator->public.shadow_watermark = heap->mutator->public.shadow_top;
+  return words;
+}
+/* The words that this leaves out. */
+CRD_ALWAYS_INLINE void visit_unchanged_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
+                                             void *context) {
+  if (heap->mutator == NULL) return;
+  cradle_mutator *m = &heap->mutator->public;
+  visit_kind(m->shadow_base, m->shadow_watermark, heap->options.shadow_stack, reference, value, context);
 }
 
 #endif

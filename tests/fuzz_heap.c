@@ -41,8 +41,8 @@ static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
   case 27:
   case 28:
   case 29: op_take(w); break;
-  case 30:
-  case 31: op_shorten(w); break;
+  case 30: op_shorten(w); break;
+  case 31: op_poke(w); break;
   case 0:
   case 1:
   case 2:
@@ -82,11 +82,11 @@ static void end_step(void *data, cradle_mutator *m, size_t size) {
 static void fuzz_steps(world *w) CRADLE_MAY_COLLECT {
   cradle_checkpoint checkpoint;
   for (; w->choice < w->choices_end; w->op++) {
-    checkpoint = cradle_save(w->m);
+    checkpoint = cradle_checkpoint_save(w->m);
     if (setjmp(step_end) == 0)
       fuzz_step(w);
     else
-      cradle_unwind(w->m, &checkpoint);
+      cradle_checkpoint_restore(w->m, &checkpoint);
   }
 }
 

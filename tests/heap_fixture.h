@@ -117,7 +117,7 @@ CRADLE_UNCHECKED_COLLECTION static inline void fixture_open_with(fixture *f, con
   if (f->heap == NULL) fail_msg("%s", error.message);
   f->m = cradle_mutator_new(f->heap);
   assert_non_null(f->m);
-  f->checkpoint = cradle_save(f->m);
+  f->checkpoint = cradle_checkpoint_save(f->m);
   f->message[0] = '\0';
   f->armed = false;
   f->stressed = options->stress_period != 0;
@@ -177,7 +177,7 @@ static inline size_t set_count(cradle_weak_set *set) {
     } \
     if (strstr((f)->message, (words)) == NULL) \
       fail_msg("the message is \"%s\", without \"%s\"", (f)->message, (words)); \
-    cradle_unwind((f)->m, &(f)->checkpoint); \
+    cradle_checkpoint_restore((f)->m, &(f)->checkpoint); \
     assert_heap_sound((f)->heap); \
   } while (0)
 

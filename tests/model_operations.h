@@ -422,7 +422,17 @@ static void op_drop(world *w) {
     if (root == &w->global[i]) w->global_model[i] = 0;
   }
   for (size_t i = 0; i < w->shadow_count; i++)
-    if (root == (void **)&w->m->shadow_base[i]) w->shadow_model[i] = 0;
+    if (root == (void **)&w->m->shadow_base[i]) w->shadow_model[i] = 0; /* no barrier: nothing is referred to */
+}
+
+/* A word anywhere in the shadow stack comes to hold another object, which may be young. */
+static void op_poke(world *w) {
+  uint32_t number = 0;
+  if (w->shadow_count == 0) return;
+  size_t i = below(w, w->shadow_count);
+  object *real = random_object(w, &number);
+  *cradle_peek(w->m, w->shadow_count - 1 - i) = (cradle_word)(uintptr_t)real;
+  w->shadow_model[i] = real == NULL ? 0 : number;
 }
 
 static void op_push(world *w) {
@@ -436,7 +446,16 @@ static void op_push(world *w) {
 static void op_pop(world *w) {
   size_t count = below(w, 8);
   if (count > w->shadow_count) count = w->shadow_count;
-  cradle_pop_many(w->m, count);
+  uint64_t way = below(w, 3);
+  if (way == 0) { /* as after a longjmp */
+    cradle_checkpoint lower = cradle_checkpoint_save(w->m);
+    lower.shadow_depth -= count;
+    cradle_checkpoint_restore(w->m, &lower);
+  } else if (way == 1) {
+    for (size_t i = 0; i < count; i++) (void)cradle_pop(w->m);
+  } else {
+    cradle_pop_many(w->m, count);
+  }
   w->shadow_count -= count;
 }
 

@@ -366,10 +366,10 @@ static NOINLINE void jump_out(void) {
   work();
   longjmp(landing, 1);
 }
-static NOINLINE void longjmp_without_unwind(void) {
+static NOINLINE void longjmp_without_restore(void) {
   pair *volatile outer = new_pair(1);
   CRADLE_ROOT(m, outer);
-  if (setjmp(landing) == 0) jump_out(); /* mistake: no cradle_unwind after it */
+  if (setjmp(landing) == 0) jump_out(); /* mistake: no cradle_checkpoint_restore after it */
   work();                               /* stops */
   CHECK(outer->number == 1);
 } /* stops */
@@ -521,12 +521,12 @@ static void jump_from_destructor(owner *dead) {
   longjmp(landing, 1); /* mistake: the collection is left half done */
 }
 static NOINLINE void longjmp_out_of_a_destructor(void) {
-  cradle_checkpoint here = cradle_save(m);
+  cradle_checkpoint here = cradle_checkpoint_save(m);
   if (setjmp(landing) == 0) {
     make_garbage_owner(jump_from_destructor);
     work();
   }
-  cradle_unwind(m, &here); /* stops */
+  cradle_checkpoint_restore(m, &here); /* stops */
   work();
 }
 
@@ -617,7 +617,7 @@ static const struct {
     {"type_out_of_range", type_out_of_range, "an object of a type that does not exist"},
     {"slot_not_written", slot_not_written, "a slot of an uninitialised object is not written"},
     {"wrong_tag", wrong_tag, "a tagged number where a reference belongs"},
-    {"longjmp_without_unwind", longjmp_without_unwind, "a longjmp out of a scope with roots, without cradle_unwind"},
+    {"longjmp_without_restore", longjmp_without_restore, "a longjmp out of a scope with roots, and nothing restored"},
     {"stale_interior_pointer", stale_interior_pointer, "a store through a slot's address, taken before an allocation"},
     {"pop_below_the_base", pop_below_the_base, "a pop of an empty shadow stack"},
     {"pop_of_anothers_root", pop_of_anothers_root, "a function pops a word too many"},

@@ -111,6 +111,26 @@ static void it_stays_within_the_maximum_heap(void **state) {
   assert_int_equal(heap->nursery.bytes, MOST);
 }
 
+/* They cost each collection the same, so it grows without a trial, and stays while they are there. */
+static void many_roots_make_it_larger(void **state) {
+  (void)state;
+  heap->adapt.root_words = BASE / 256;
+  collect(5 * DECISION, 0);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  heap->adapt.root_words = BASE / 256 + 1;
+  collect(DECISION, 0);
+  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  assert_string_equal(reason, "many roots");
+  collect(50 * DECISION, 0); /* hardly anything survives */
+  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  heap->adapt.root_words = 1000000;
+  collect(10 * DECISION, 0);
+  assert_int_equal(heap->nursery.bytes, MOST);
+  heap->adapt.root_words = 10;
+  collect(100 * DECISION, 0);
+  assert_int_equal(heap->nursery.bytes, BASE);
+}
+
 /* The pool that had pages for the first nursery has none when it grows: those it had are kept all the same. */
 static void pages_of_the_pool_are_kept(void **state) {
   (void)state;
@@ -455,6 +475,7 @@ int main(void) {
       TEST(a_chosen_size_has_its_share),
       TEST(a_size_that_is_asked_for_stays),
       TEST(it_stays_within_the_maximum_heap),
+      TEST(many_roots_make_it_larger),
       cmocka_unit_test(pages_of_the_pool_are_kept),
       TEST(in_a_maximum_heap_the_rest_goes_back),
       TEST(a_maximum_that_comes_later_has_the_rest_go_back),

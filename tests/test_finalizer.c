@@ -201,11 +201,11 @@ static void a_finalizer_may_allocate_resurrect_and_longjmp(void **state) {
     for (size_t i = 0; i < 100; i++) (void)new_final(&f, i, NULL);
     cradle_collect_major(f.m);
     volatile size_t done = 0;
-    cradle_checkpoint before = cradle_save(f.m);
+    cradle_checkpoint before = cradle_checkpoint_save(f.m);
     jmp_buf landing;
     while (cradle_finalizer_waiting(f.m, QUEUE) != 0) {
       if (setjmp(landing) != 0) {
-        cradle_unwind(f.m, &before);
+        cradle_checkpoint_restore(f.m, &before);
         continue;
       }
       final *object = cradle_finalizer_next(f.m, QUEUE);
@@ -487,7 +487,7 @@ static void external_sizes_do_not_wrap_around(void **state) {
     object = NULL;
     cradle_collect_major(f.m);
     assert_int_equal(fixture_stats(&f).external_bytes, 10 + 77);
-    f.checkpoint = cradle_save(f.m);
+    f.checkpoint = cradle_checkpoint_save(f.m);
     ASSERT_MISUSE(&f, "more is taken away than was added", cradle_external_memory(f.m, -78));
     cradle_external_memory(f.m, -77);
     assert_int_equal(fixture_stats(&f).external_bytes, 10);
@@ -565,7 +565,7 @@ static void misuse_of_finalizers(void **state) {
   {
     pair *p = new_pair(&f, NULL);
     CRADLE_ROOT(f.m, p);
-    cradle_checkpoint rooted = cradle_save(f.m);
+    cradle_checkpoint rooted = cradle_checkpoint_save(f.m);
     f.checkpoint = rooted;
     ASSERT_MISUSE(&f, "cradle_finalizer_next: no queue 0; they are 1 to 7", cradle_finalizer_next(f.m, 0));
     (void)new_weak(&f, NULL); /* from now on there is a fast path */

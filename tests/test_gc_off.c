@@ -126,7 +126,7 @@ static void another_mutator_goes_on(void **state) {
   cradle_mutator_free(f.m);
   assert_true(heap_used_bytes(f.heap) >= sizeof(pair) + 100 * sizeof(file));
   f.m = cradle_mutator_new(f.heap);
-  f.checkpoint = cradle_save(f.m);
+  f.checkpoint = cradle_checkpoint_save(f.m);
   pair *second = cradle_new(f.m, T_PAIR, sizeof(pair));
   assert_ptr_equal(cradle_handle_get(f.m, handle), first);
   assert_ptr_not_equal(second, first);

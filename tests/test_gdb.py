@@ -36,7 +36,7 @@ EXPECTED = [
     r"item 9999: pair at 0x",
     r"0x[0-9a-f]+ is not in the heap",
     r"0x[0-9a-f]+ is in the nursery, but in no object",
-    r"global root 0x[0-9a-f]+\nscoped root, variable at 0x[0-9a-f]+\n0x[0-9a-f]+: vector, .*: item 9999\n"
+    r"global root 0x[0-9a-f]+\nscoped root without a name, variable at 0x[0-9a-f]+\n0x[0-9a-f]+: vector, .*: item 9999\n"
     r"0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+: word 1\n4 references to 0x[0-9a-f]+: pair, 24 bytes, old\n",
     r"handle 0x100000000\nprebuilt object 0x[0-9a-f]+, word 2\nshadow stack, word 0 from the bottom\n"
     r"0x[0-9a-f]+: values, 40 bytes, young: item 0\n4 references to",

@@ -680,7 +680,7 @@ CRADLE_UNCHECKED_COLLECTION static void roots_are_named(void **state) {
   {
     CRADLE_ROOT(f.m, local);
     local = bad;
-    assert_unsound("no reference: 0x15", "in a scoped root at");
+    assert_unsound("no reference: 0x15", "in scoped root without a name at");
     local = NULL;
   }
   cradle_root_range range = {.base = (void *const *)&base, .top = (void *const *)&top, .name = "value stack"};

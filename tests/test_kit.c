@@ -706,7 +706,7 @@ static void what_memory_fails_stays_whole(void **state) {
     list = NULL, map = NULL;
     list = cradle_list_new(&k.kit, 0);
     map = cradle_map_new(&k.kit, NULL);
-    cradle_checkpoint checkpoint = cradle_save(k.f.m);
+    cradle_checkpoint checkpoint = cradle_checkpoint_save(k.f.m);
     done = 0;
     if (setjmp(k.out_of_memory) == 0)
       for (;; done++) {
@@ -715,7 +715,7 @@ static void what_memory_fails_stays_whole(void **state) {
         else
           cradle_list_append(&k.kit, list, done << 3 | 1);
       }
-    cradle_unwind(k.f.m, &checkpoint);
+    cradle_checkpoint_restore(k.f.m, &checkpoint);
     assert_true(done > 100000);
     assert_int_equal(fills_map ? map->count : list->length, done);
     for (uint64_t i = 0; i < done; i++)
@@ -725,11 +725,11 @@ static void what_memory_fails_stays_whole(void **state) {
       fail_msg("a map that is too large");
     }
     assert_true(refused_bytes == SIZE_MAX);
-    cradle_unwind(k.f.m, &checkpoint);
+    cradle_checkpoint_restore(k.f.m, &checkpoint);
   }
   /* Up to the most keys a map grows by less than half, instead of asking for more than there can be. */
   for (size_t count = CRADLE_MAP_MAX - 1; count <= CRADLE_MAP_MAX; count++) {
-    cradle_checkpoint checkpoint = cradle_save(k.f.m);
+    cradle_checkpoint checkpoint = cradle_checkpoint_save(k.f.m);
     map = cradle_map_new(&k.kit, NULL);
     cradle_map_reserve(&k.kit, map, 1);
     map->count = count, map->used = (map->index->mask + 1) / 2; /* it is full, and holds so many, it says */
@@ -737,7 +737,7 @@ static void what_memory_fails_stays_whole(void **state) {
       cradle_map_set(&k.kit, map, 1, 1);
       fail_msg("a map that is too large");
     }
-    cradle_unwind(k.f.m, &checkpoint);
+    cradle_checkpoint_restore(k.f.m, &checkpoint);
     assert_true((refused_bytes == SIZE_MAX) == (count == CRADLE_MAP_MAX));
     map = NULL;
   }

@@ -116,7 +116,7 @@ static void open_heap(fixture *f, cradle_options *options) {
   options->handler_data = f;
   fixture_open_with(f, options);
   cradle_push(f->m, NULL);
-  f->checkpoint = cradle_save(f->m);
+  f->checkpoint = cradle_checkpoint_save(f->m);
 }
 
 static void close_heap(fixture *f) {

@@ -92,11 +92,10 @@ static void the_shadow_stack_above_its_limit(void **state) {
 static void scopes_that_do_not_nest(void **state) {
   (void)state;
   pair *a = NULL, *b = NULL;
-  cradle_scoped_root outer = cradle_scope_describe(f.m, &a, CRADLE_KIND_REFERENCE);
-  cradle_scope_open(&outer);
-  cradle_scoped_root inner = cradle_scope_describe(f.m, &b, CRADLE_KIND_REFERENCE);
-  cradle_scope_open(&inner);
-  ASSERT_MISUSE(&f, "not the innermost", cradle_scope_close(&outer));
+  cradle_scope outer = cradle_scope_open(f.m, &a, CRADLE_KIND_REFERENCE, NULL);
+  cradle_scope inner = cradle_scope_open(f.m, &b, CRADLE_KIND_REFERENCE, NULL);
+  ASSERT_MISUSE(&f, "is not the innermost, which is another;", cradle_scope_close(&outer)); /* which unwinds both */
+  ASSERT_MISUSE(&f, "is not the innermost, which is none;", cradle_scope_close(&inner));
 }
 
 static void roots_that_are_none_or_not_registered(void **state) {
@@ -135,10 +134,6 @@ static void mutators_too_many_or_in_use(void **state) {
   ASSERT_MISUSE(&f, "mutator has not been freed", cradle_heap_free(f.heap));
   cradle_push(f.m, NULL);
   ASSERT_MISUSE(&f, "the shadow stack is not empty", cradle_mutator_free(f.m));
-  pair *local = NULL;
-  cradle_scoped_root root = cradle_scope_describe(f.m, &local, CRADLE_KIND_REFERENCE);
-  cradle_scope_open(&root);
-  ASSERT_MISUSE(&f, "a scoped root is still open", cradle_mutator_free(f.m));
   ASSERT_MISUSE(&f, "attached to a thread already", cradle_mutator_attach(f.m));
 }
 
@@ -248,9 +243,15 @@ static void forks_without_their_calls(void **state) {
 static void unwinding_upwards(void **state) {
   (void)state;
   cradle_push(f.m, NULL);
-  cradle_checkpoint higher = cradle_save(f.m);
+  cradle_checkpoint higher = cradle_checkpoint_save(f.m);
   cradle_pop(f.m);
-  ASSERT_MISUSE(&f, "the shadow stack is lower than at the checkpoint already", cradle_unwind(f.m, &higher));
+  ASSERT_MISUSE(&f, "the shadow stack is lower than at the checkpoint already",
+                cradle_checkpoint_restore(f.m, &higher));
+  pair *local = NULL;
+  cradle_scope scope = cradle_scope_open(f.m, &local, CRADLE_KIND_REFERENCE, NULL);
+  higher = cradle_checkpoint_save(f.m);
+  cradle_scope_close(&scope);
+  ASSERT_MISUSE(&f, "scopes of the checkpoint have ended already", cradle_checkpoint_restore(f.m, &higher));
 }
 
 static void a_heap_without_types(void **state) {
@@ -270,9 +271,8 @@ CRADLE_UNCHECKED_COLLECTION __attribute__((noinline)) static void leave_a_scope_
   char room[512];
   memset(room, 1, sizeof room);
   pair *local = cradle_new(f.m, T_PAIR, sizeof(pair));
-  cradle_scoped_root root = cradle_scope_describe(f.m, &local, CRADLE_KIND_REFERENCE);
-  cradle_scope_open(&root);
-  __asm__ volatile("" ::"r"(room), "r"(&root) : "memory");
+  (void)cradle_scope_open(f.m, &local, CRADLE_KIND_REFERENCE, NULL);
+  __asm__ volatile("" ::"r"(room) : "memory");
   longjmp(landing, 1);
 }
 

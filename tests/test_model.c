@@ -38,8 +38,10 @@ static void step(world *w) CRADLE_MAY_COLLECT {
     op_drop(w);
   else if (which < 940)
     op_push(w);
-  else if (which < 995)
+  else if (which < 975)
     op_pop(w);
+  else if (which < 995)
+    op_poke(w);
   else if (w->op % 64 == 0)
     look(w, false);
   else

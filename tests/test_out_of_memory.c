@@ -25,7 +25,7 @@ static void small_options(fixture *f, cradle_options *options) {
 CRADLE_UNCHECKED_COLLECTION static size_t fill_with_pairs(fixture *f, pair *volatile *list) {
   volatile size_t count = 0;
   if (setjmp(landing) != 0) {
-    cradle_unwind(f->m, &f->checkpoint);
+    cradle_checkpoint_restore(f->m, &f->checkpoint);
     return count;
   }
   for (;; count++) {

@@ -251,14 +251,14 @@ static void at_the_maximum_the_handler_is_called(void **state) {
   options.on_out_of_memory = out_of_memory;
   fixture_open_with(&small, &options);
   volatile int count = 0;
-  cradle_checkpoint checkpoint = cradle_save(small.m);
+  cradle_checkpoint checkpoint = cradle_checkpoint_save(small.m);
   if (setjmp(memory_landing) == 0) /* what wraps around when it is rounded */
     fail_msg("%p", cradle_new_pinned(small.m, T_STRING, SIZE_MAX));
-  cradle_unwind(small.m, &checkpoint);
+  cradle_checkpoint_restore(small.m, &checkpoint);
   assert_int_equal(refused_size, SIZE_MAX);
   if (setjmp(memory_landing) == 0)
     for (;; count++) (void)cradle_new_pinned_array(small.m, T_STRING, ((size_t)1 << 20) - sizeof(string));
-  cradle_unwind(small.m, &checkpoint);
+  cradle_checkpoint_restore(small.m, &checkpoint);
   assert_int_equal(refused_size, (size_t)1 << 20);
   assert_in_range(count, 3, 15);
   assert_heap_sound(small.heap);

@@ -196,11 +196,11 @@ CRADLE_UNCHECKED_COLLECTION static void descend(jmp_buf landing, int depth) {
 
 CRADLE_UNCHECKED_COLLECTION static void leave_by_longjmp(int depth) {
   jmp_buf landing;
-  cradle_checkpoint checkpoint = cradle_save(mutator);
+  cradle_checkpoint checkpoint = cradle_checkpoint_save(mutator);
   if (setjmp(landing) == 0)
     descend(landing, depth);
   else
-    cradle_unwind(mutator, &checkpoint);
+    cradle_checkpoint_restore(mutator, &checkpoint);
 }
 
 CRADLE_MAY_COLLECT static void unwinding_restores_all(void **state) {
@@ -209,9 +209,9 @@ CRADLE_MAY_COLLECT static void unwinding_restores_all(void **state) {
   CRADLE_ROOT(mutator, outer);
   cradle_push(mutator, outer);
   for (int depth = 0; depth < 200; depth += 9) {
-    const cradle_scoped_root *scoped_roots = mutator->scoped_roots;
+    const cradle_word *scoped_top = mutator->scoped_top;
     leave_by_longjmp(depth);
-    assert_ptr_equal(mutator->scoped_roots, scoped_roots);
+    assert_ptr_equal(mutator->scoped_top, scoped_top);
     assert_int_equal(mutator->no_collect_depth, 0);
     assert_int_equal(mutator->shadow_top - mutator->shadow_base, 1);
     overwrite_nursery();
@@ -228,12 +228,12 @@ CRADLE_UNCHECKED_COLLECTION static void volatile_locals_are_roots(void **state) 
   jmp_buf landing;
   node *volatile kept = new_node(1);
   CRADLE_ROOT(mutator, kept);
-  cradle_checkpoint checkpoint = cradle_save(mutator);
+  cradle_checkpoint checkpoint = cradle_checkpoint_save(mutator);
   if (setjmp(landing) == 0) {
     kept = new_node(2);
     descend(landing, 20);
   }
-  cradle_unwind(mutator, &checkpoint);
+  cradle_checkpoint_restore(mutator, &checkpoint);
   overwrite_nursery();
   assert_int_equal(kept->number, 2);
 }
@@ -276,7 +276,7 @@ CRADLE_MAY_COLLECT static void scopes_nest_and_return_early(void **state) {
     for (uint64_t way = 0; way < 5; way++) {
       const node *result = early_return(way);
       assert_int_equal(result->number, expected[way]);
-      assert_null(mutator->scoped_roots);
+      assert_ptr_equal(mutator->scoped_top, mutator->scoped_base);
     }
   }
   assert_true(moved_objects() > 100);
@@ -293,7 +293,7 @@ CRADLE_MAY_COLLECT static uint64_t depth_first(uint64_t depth) {
 CRADLE_MAY_COLLECT static void scopes_recurse(void **state) {
   (void)state;
   assert_int_equal(depth_first(3000), 3000 * 3001 / 2);
-  assert_null(mutator->scoped_roots);
+  assert_ptr_equal(mutator->scoped_top, mutator->scoped_base);
   assert_int_equal(live_bytes(), 0);
 }
 

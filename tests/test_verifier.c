@@ -79,6 +79,10 @@ static void the_mutator_keeps_its_bounds(void **state) {
   (void)state;
   PLANT(f.m->shadow_top, f.m->shadow_limit + 1, "the shadow stack's top lies outside of it [mutator.3]");
   PLANT(f.m->shadow_top, f.m->shadow_base - 1, "the shadow stack's top lies outside of it [mutator.3]");
+  PLANT(f.m->shadow_watermark, f.m->shadow_top + 1, "the shadow stack's watermark lies outside of it [mutator.3]");
+  PLANT(f.m->shadow_watermark, f.m->shadow_base - 1, "the shadow stack's watermark lies outside of it [mutator.3]");
+  PLANT(f.m->scoped_top, f.m->scoped_limit + 1, "the top of the scoped roots lies outside of their stack [mutator.7]");
+  PLANT(f.m->scoped_base[-1], 8, "the top of the scoped roots lies outside of their stack [mutator.7]");
   PLANT(f.m->registered, f.m->registered_end + 1, "more objects are registered than there is room for");
 }
 

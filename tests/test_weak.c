@@ -402,12 +402,12 @@ static void misuse_of_weak_things(void **state) {
     assert_ptr_equal(cradle_weak_set_next(set, &cursor), p);
     cradle_collect_minor(f.m); /* allowed */
     assert_true(cradle_weak_set_remove(set, 1, p));
-    cradle_checkpoint before = cradle_save(f.m);
+    cradle_checkpoint before = cradle_checkpoint_save(f.m);
     if (FIXTURE_LANDS(&f)) {
       cradle_weak_set_next(set, &cursor);
       fail_msg("an iteration went on after a removal");
     }
-    cradle_unwind(f.m, &before);
+    cradle_checkpoint_restore(f.m, &before);
     assert_non_null(strstr(f.message, "changed by the program since the iteration began"));
   }
   cradle_mutator_free(f.m);

@@ -8,7 +8,7 @@
 
 /* apply itself is done by the evaluator, in the place of the call; only when it is passed to a procedure is it
  * called. */
-value apply_row(scheme *s, size_t count, value *args) {
+value apply_row(scheme *s, size_t count, const value *args) {
   int64_t length = list_length(args[count - 1]);
   if (length < 0) fail(s, args[count - 1], "apply wants a list as its last argument, not");
   if (length > ARGUMENTS_MAX) fail(s, NOT_GIVEN, "more than %d arguments", ARGUMENTS_MAX);
@@ -19,7 +19,7 @@ value apply_row(scheme *s, size_t count, value *args) {
 
 /* --- continuations: a way out of what is being done, as long as it is being done --- */
 
-CRADLE_MAY_COLLECT static value call_cc_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value call_cc_row(scheme *s, size_t count, const value *args) {
   (void)count;
   escape here;
   escape_init(s, &here);
@@ -31,7 +31,7 @@ CRADLE_MAY_COLLECT static value call_cc_row(scheme *s, size_t count, value *args
   return result;
 }
 
-CRADLE_MAY_COLLECT static value dynamic_wind_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value dynamic_wind_row(scheme *s, size_t count, const value *args) {
   (void)count;
   apply(s, args[0], 0);
   value winder = cons(s, args[2], s->handlers);
@@ -45,13 +45,13 @@ CRADLE_MAY_COLLECT static value dynamic_wind_row(scheme *s, size_t count, value 
 
 /* --- several values --- */
 
-CRADLE_MAY_COLLECT static value values_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value values_row(scheme *s, size_t count, const value *args) {
   if (count == 1) return args[0];
   values *made = cradle_new_array(s->m, T_VALUES, count);
   for (size_t i = 0; i < count; i++) made->items[i] = args[i];
   return value_of(made);
 }
-value call_with_values_row(scheme *s, size_t count, value *args) {
+value call_with_values_row(scheme *s, size_t count, const value *args) {
   (void)count;
   value result = apply(s, args[0], 0);
   if (!is_a(result, T_VALUES)) return apply_1(s, args[1], result);
@@ -62,11 +62,11 @@ value call_with_values_row(scheme *s, size_t count, value *args) {
 
 /* --- errors --- */
 
-value raise_row(scheme *s, size_t count, value *args) {
+value raise_row(scheme *s, size_t count, const value *args) {
   (void)count;
   raise_value(s, args[0]);
 }
-CRADLE_MAY_COLLECT static value raise_continuable_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value raise_continuable_row(scheme *s, size_t count, const value *args) {
   (void)count;
   value handlers = living_handlers(s, s->handlers);
   CRADLE_ROOT_VALUE(s->m, handlers);
@@ -76,7 +76,7 @@ CRADLE_MAY_COLLECT static value raise_continuable_row(scheme *s, size_t count, v
   s->handlers = handlers;
   return result;
 }
-CRADLE_MAY_COLLECT static value with_exception_handler_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value with_exception_handler_row(scheme *s, size_t count, const value *args) {
   (void)count;
   value handlers = s->handlers;
   CRADLE_ROOT_VALUE(s->m, handlers);
@@ -85,7 +85,7 @@ CRADLE_MAY_COLLECT static value with_exception_handler_row(scheme *s, size_t cou
   s->handlers = handlers;
   return result;
 }
-CRADLE_MAY_COLLECT static value error_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value error_row(scheme *s, size_t count, const value *args) {
   value irritants = NIL;
   for (size_t i = count; i > 1; i--) irritants = cons(s, args[i - 1], irritants);
   CRADLE_ROOT_VALUE(s->m, irritants);
@@ -95,16 +95,16 @@ CRADLE_MAY_COLLECT static value error_row(scheme *s, size_t count, value *args) 
   made->where = s->where;
   raise_value(s, value_of(made));
 }
-CRADLE_MAY_COLLECT static value is_error_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value is_error_row(scheme *s, size_t count, const value *args) {
   (void)s, (void)count;
   return boolean(is_a(args[0], T_ERROR));
 }
-CRADLE_MAY_COLLECT static value error_message_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value error_message_row(scheme *s, size_t count, const value *args) {
   (void)count;
   check_type(s, args[0], T_ERROR, "an error");
   return ((const error *)object_of(args[0]))->message;
 }
-CRADLE_MAY_COLLECT static value error_irritants_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value error_irritants_row(scheme *s, size_t count, const value *args) {
   (void)count;
   check_type(s, args[0], T_ERROR, "an error");
   return ((const error *)object_of(args[0]))->irritants;
@@ -112,13 +112,13 @@ CRADLE_MAY_COLLECT static value error_irritants_row(scheme *s, size_t count, val
 
 /* --- promises --- */
 
-value make_promise_row(scheme *s, size_t count, value *args) {
+value make_promise_row(scheme *s, size_t count, const value *args) {
   (void)count;
   promise *made = cradle_new(s->m, T_PROMISE, sizeof(promise));
   made->content = args[0];
   return value_of(made);
 }
-CRADLE_MAY_COLLECT static value force_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value force_row(scheme *s, size_t count, const value *args) {
   (void)count;
   if (!is_a(args[0], T_PROMISE)) return args[0];
   promise *p = object_of(args[0]);
@@ -133,23 +133,23 @@ CRADLE_MAY_COLLECT static value force_row(scheme *s, size_t count, value *args) 
 
 /* --- the world --- */
 
-CRADLE_MAY_COLLECT static value display_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value display_row(scheme *s, size_t count, const value *args) {
   (void)count;
   print(s, stdout, args[0], false);
   return UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value write_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value write_row(scheme *s, size_t count, const value *args) {
   (void)count;
   print(s, stdout, args[0], true);
   return UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value write_char_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value write_char_row(scheme *s, size_t count, const value *args) {
   (void)count;
   if (!is_character(args[0])) fail_type(s, args[0], "a character");
   print(s, stdout, args[0], false);
   return UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value newline_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value newline_row(scheme *s, size_t count, const value *args) {
   (void)s, (void)count, (void)args;
   putchar('\n');
   return UNSPECIFIED;
@@ -198,7 +198,7 @@ void load(scheme *s, const char *path) {
   run_source(s, false);
 }
 
-CRADLE_MAY_COLLECT static value load_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value load_row(scheme *s, size_t count, const value *args) {
   (void)count;
   check_type(s, args[0], T_STRING, "a string");
   const cradle_string *name = object_of(args[0]);
@@ -207,22 +207,22 @@ CRADLE_MAY_COLLECT static value load_row(scheme *s, size_t count, value *args) {
   load(s, path);
   return UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value eval_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value eval_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return run(s, compile(s, args[0]));
 }
-CRADLE_MAY_COLLECT static value exit_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value exit_row(scheme *s, size_t count, const value *args) {
   s->exit_status = count == 0 || args[0] == TRUE ? 0 : is_fixnum(args[0]) ? (int)(fixnum_of(args[0]) & 0xff) : 1;
   s->wants_exit = true;
   escape *outermost = s->escapes;
   while (outermost->outer != NULL) outermost = outermost->outer;
   escape_to(s, outermost, EXIT);
 }
-CRADLE_MAY_COLLECT static value run_time_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value run_time_row(scheme *s, size_t count, const value *args) {
   (void)count, (void)args;
   return new_flonum(s, (double)clock() / CLOCKS_PER_SEC);
 }
-CRADLE_MAY_COLLECT static value gc_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value gc_row(scheme *s, size_t count, const value *args) {
   (void)count, (void)args;
   cradle_collect_full(s->m);
   return UNSPECIFIED;

@@ -52,7 +52,7 @@ bool is_procedure(value v) {
   return type == T_CLOSURE || type == T_PRIMITIVE || type == T_CONTINUATION || type == T_RECORD_PROCEDURE;
 }
 
-CRADLE_MAY_COLLECT static value apply_record(scheme *s, value procedure, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value apply_record(scheme *s, value procedure, size_t count, const value *args) {
   CRADLE_ROOT_VALUE(s->m, procedure);
   const record_procedure *p = object_of(procedure);
   size_t wanted = p->operation == RECORD_MAKE ? (size_t)list_length(p->argument) : p->operation == RECORD_SET ? 2 : 1;
@@ -83,7 +83,7 @@ static bool is_apply(value v) {
 
 /* Calls what is no closure. The arguments are on top of the shadow stack and stay there. */
 CRADLE_MAY_COLLECT static value apply_other(scheme *s, value procedure, size_t count) {
-  value *args = (value *)(s->m->shadow_top - count);
+  const value *args = (const value *)(s->m->shadow_top - count);
   if (CRADLE_LIKELY(is_a(procedure, T_PRIMITIVE))) {
     const primitive_row *row = ((const primitive *)object_of(procedure))->row;
     if (CRADLE_UNLIKELY(count < (size_t)row->least || (row->most >= 0 && count > (size_t)row->most)))
@@ -110,7 +110,7 @@ CRADLE_MAY_COLLECT static size_t spread(scheme *s, size_t count) {
   int64_t more = list_length(list);
   if (more < 0) fail(s, list, "apply wants a list as its last argument, not");
   if (more > ARGUMENTS_MAX) fail(s, NOT_GIVEN, "more than %d arguments", ARGUMENTS_MAX);
-  cradle_word *words = s->m->shadow_top - count - 1;
+  cradle_word *words = cradle_peek(s->m, count); /* it writes them: a pointer below the top would not say so */
   for (size_t i = 0; i < count; i++) words[i] = words[i + 1];
   cradle_pop_many(s->m, 2);
   for (; list != NIL; list = cdr(list)) cradle_push_word(s->m, car(list));
@@ -292,7 +292,7 @@ value apply_1(scheme *s, value procedure, value argument) {
 /* --- escapes --- */
 
 void escape_init(scheme *s, escape *e) {
-  e->checkpoint = cradle_save(s->m);
+  e->checkpoint = cradle_checkpoint_save(s->m);
   e->number = ++s->escape_count;
   e->handlers = s->handlers;
   e->winders = s->winders;
@@ -324,7 +324,7 @@ void escape_to(scheme *s, escape *to, value transfer) {
 /* The procedures of dynamic-wind run here and not before the longjmp: there may have been no room left for them. What
  * one of them raises may come here again, to the same escape; the procedures that are left run then. */
 value escape_land(scheme *s, escape *e) {
-  cradle_unwind(s->m, &e->checkpoint);
+  cradle_checkpoint_restore(s->m, &e->checkpoint);
   value transfer = s->transfer;
   CRADLE_ROOT_VALUE(s->m, transfer);
   s->transfer = UNSPECIFIED;

@@ -73,19 +73,19 @@ CRADLE_MAY_COLLECT static size_t check_list(scheme *s, value v) {
   return (size_t)length;
 }
 
-value cons_row(scheme *s, size_t count, value *args) {
+value cons_row(scheme *s, size_t count, const value *args) {
   (void)count;
   pair *made = cradle_new_uninitialized(s->m, T_PAIR, sizeof(pair));
   made->car = args[0];
   made->cdr = args[1];
   return value_of(made);
 }
-CRADLE_MAY_COLLECT static value car_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value car_row(scheme *s, size_t count, const value *args) {
   (void)count;
   check_pair(s, args[0]);
   return car(args[0]);
 }
-CRADLE_MAY_COLLECT static value cdr_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value cdr_row(scheme *s, size_t count, const value *args) {
   (void)count;
   check_pair(s, args[0]);
   return cdr(args[0]);
@@ -99,7 +99,7 @@ CRADLE_MAY_COLLECT static value follow(scheme *s, value v, const char *path) {
   return v;
 }
 #define DEFINE_PATH(name, path) \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, const value *args) { \
     (void)count; \
     return follow(s, args[0], path); \
   }
@@ -131,13 +131,13 @@ DEFINE_PATH(cddaar_row, "aadd")
 DEFINE_PATH(cddadr_row, "dadd")
 DEFINE_PATH(cdddar_row, "addd")
 DEFINE_PATH(cddddr_row, "dddd")
-CRADLE_MAY_COLLECT static value set_car_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value set_car_row(scheme *s, size_t count, const value *args) {
   (void)count;
   check_pair(s, args[0]);
   cradle_store_value(s->m, pair_of(args[0]), &pair_of(args[0])->car, args[1]);
   return UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value set_cdr_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value set_cdr_row(scheme *s, size_t count, const value *args) {
   (void)count;
   check_pair(s, args[0]);
   cradle_store_value(s->m, pair_of(args[0]), &pair_of(args[0])->cdr, args[1]);
@@ -146,12 +146,12 @@ CRADLE_MAY_COLLECT static value set_cdr_row(scheme *s, size_t count, value *args
 
 /* --- procedures: lists --- */
 
-CRADLE_MAY_COLLECT static value list_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value list_row(scheme *s, size_t count, const value *args) {
   value list = NIL;
   for (size_t i = count; i > 0; i--) list = cons(s, args[i - 1], list);
   return list;
 }
-CRADLE_MAY_COLLECT static value length_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value length_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return fixnum((int64_t)check_list(s, args[0]));
 }
@@ -160,12 +160,12 @@ CRADLE_MAY_COLLECT static value reversed(scheme *s, value list, value tail) {
   for (; list != NIL; list = cdr(list)) tail = cons(s, car(list), tail);
   return tail;
 }
-CRADLE_MAY_COLLECT static value reverse_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value reverse_row(scheme *s, size_t count, const value *args) {
   (void)count;
   check_list(s, args[0]);
   return reversed(s, args[0], NIL);
 }
-value append_row(scheme *s, size_t count, value *args) {
+value append_row(scheme *s, size_t count, const value *args) {
   value tail = count > 0 ? args[count - 1] : NIL;
   CRADLE_ROOT_VALUE(s->m, tail);
   for (size_t i = count; i-- > 1;) {
@@ -175,7 +175,7 @@ value append_row(scheme *s, size_t count, value *args) {
   }
   return tail;
 }
-CRADLE_MAY_COLLECT static value list_tail_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value list_tail_row(scheme *s, size_t count, const value *args) {
   (void)count;
   value list = args[0];
   for (size_t i = index_of(s, args[1], SIZE_MAX); i > 0; i--) {
@@ -184,7 +184,7 @@ CRADLE_MAY_COLLECT static value list_tail_row(scheme *s, size_t count, value *ar
   }
   return list;
 }
-CRADLE_MAY_COLLECT static value list_ref_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value list_ref_row(scheme *s, size_t count, const value *args) {
   value tail = list_tail_row(s, count, args);
   if (!is_pair(tail)) fail(s, args[1], "index out of the list:");
   return car(tail);
@@ -195,14 +195,14 @@ static bool same_eqv(scheme *s, value left, value right) {
   (void)s;
   return is_eqv(left, right);
 }
-static value member_by(scheme *s, value *args, same_function *same) CRADLE_MAY_COLLECT {
+static value member_by(scheme *s, const value *args, same_function *same) CRADLE_MAY_COLLECT {
   value list = args[1];
   for (; is_pair(list); list = cdr(list))
     if (same(s, args[0], car(list))) return list;
   if (list != NIL) fail_type(s, args[1], "a list");
   return FALSE;
 }
-static value assoc_by(scheme *s, value *args, same_function *same) CRADLE_MAY_COLLECT {
+static value assoc_by(scheme *s, const value *args, same_function *same) CRADLE_MAY_COLLECT {
   value list = args[1];
   for (; is_pair(list); list = cdr(list)) {
     check_pair(s, car(list));
@@ -211,43 +211,43 @@ static value assoc_by(scheme *s, value *args, same_function *same) CRADLE_MAY_CO
   if (list != NIL) fail_type(s, args[1], "a list");
   return FALSE;
 }
-value memv_row(scheme *s, size_t count, value *args) {
+value memv_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return member_by(s, args, same_eqv);
 }
-CRADLE_MAY_COLLECT static value member_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value member_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return member_by(s, args, is_equal);
 }
-CRADLE_MAY_COLLECT static value assv_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value assv_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return assoc_by(s, args, same_eqv);
 }
-CRADLE_MAY_COLLECT static value assoc_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value assoc_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return assoc_by(s, args, is_equal);
 }
 
 /* --- procedures: kinds and sameness --- */
 
-CRADLE_MAY_COLLECT static value eqv_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value eqv_row(scheme *s, size_t count, const value *args) {
   (void)s, (void)count;
   return boolean(is_eqv(args[0], args[1]));
 }
-CRADLE_MAY_COLLECT static value eq_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value eq_row(scheme *s, size_t count, const value *args) {
   (void)s, (void)count;
   return boolean(args[0] == args[1]);
 }
-CRADLE_MAY_COLLECT static value equal_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value equal_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return boolean(is_equal(s, args[0], args[1]));
 }
-CRADLE_MAY_COLLECT static value not_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value not_row(scheme *s, size_t count, const value *args) {
   (void)s, (void)count;
   return boolean(args[0] == FALSE);
 }
 #define DEFINE_TEST(name, test) \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, const value *args) { \
     (void)s, (void)count; \
     value v = args[0]; \
     return boolean(test); \
@@ -272,45 +272,45 @@ CRADLE_MAY_COLLECT static cradle_array *check_vector(scheme *s, value v) {
 static void fill(scheme *s, cradle_array *vector, value with) {
   for (size_t i = 0; i < vector->length; i++) cradle_store_value(s->m, vector, &vector->items[i], with);
 }
-CRADLE_MAY_COLLECT static value make_vector_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value make_vector_row(scheme *s, size_t count, const value *args) {
   cradle_array *made = cradle_array_new(&s->kit, index_of(s, args[0], SIZE_MAX));
   fill(s, made, count > 1 ? args[1] : FALSE);
   return value_of(made);
 }
-CRADLE_MAY_COLLECT static value vector_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value vector_row(scheme *s, size_t count, const value *args) {
   cradle_array *made = cradle_array_new(&s->kit, count);
   for (size_t i = 0; i < count; i++) made->items[i] = args[i];
   return value_of(made);
 }
-CRADLE_MAY_COLLECT static value vector_length_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value vector_length_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return fixnum((int64_t)check_vector(s, args[0])->length);
 }
-CRADLE_MAY_COLLECT static value vector_ref_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value vector_ref_row(scheme *s, size_t count, const value *args) {
   (void)count;
   const cradle_array *vector = check_vector(s, args[0]);
   return vector->items[index_of(s, args[1], vector->length)];
 }
-CRADLE_MAY_COLLECT static value vector_set_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value vector_set_row(scheme *s, size_t count, const value *args) {
   (void)count;
   cradle_array *vector = check_vector(s, args[0]);
   size_t index = index_of(s, args[1], vector->length);
   cradle_store_value(s->m, vector, &vector->items[index], args[2]);
   return UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value vector_fill_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value vector_fill_row(scheme *s, size_t count, const value *args) {
   (void)count;
   fill(s, check_vector(s, args[0]), args[1]);
   return UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value vector_to_list_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value vector_to_list_row(scheme *s, size_t count, const value *args) {
   (void)count;
   value list = NIL;
   for (size_t i = check_vector(s, args[0])->length; i > 0; i--)
     list = cons(s, check_vector(s, args[0])->items[i - 1], list);
   return list;
 }
-value list_to_vector_row(scheme *s, size_t count, value *args) {
+value list_to_vector_row(scheme *s, size_t count, const value *args) {
   (void)count;
   cradle_array *made = cradle_array_new(&s->kit, check_list(s, args[0]));
   value list = args[0];

@@ -145,14 +145,14 @@ CRADLE_MAY_COLLECT static int base_of(scheme *s, size_t count, const value *args
   if (base < 2) fail(s, args[1], "a base from 2 to 36 expected, not");
   return (int)base;
 }
-CRADLE_MAY_COLLECT static value number_to_string_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value number_to_string_row(scheme *s, size_t count, const value *args) {
   char text[72];
   int base = base_of(s, count, args);
   if (!is_number(args[0])) fail_type(s, args[0], "a number");
   number_to_text(args[0], base, text);
   return new_string(s, text, strlen(text));
 }
-CRADLE_MAY_COLLECT static value string_to_number_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value string_to_number_row(scheme *s, size_t count, const value *args) {
   int base = base_of(s, count, args);
   check_type(s, args[0], T_STRING, "a string");
   const cradle_string *string = object_of(args[0]);

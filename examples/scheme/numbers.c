@@ -68,17 +68,17 @@ CRADLE_MAY_COLLECT static value fold(scheme *s, size_t count, const value *args,
   for (size_t i = 0; i < count; i++) result = with(s, result, args[i]);
   return result;
 }
-CRADLE_MAY_COLLECT static value add_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value add_row(scheme *s, size_t count, const value *args) {
   return count == 2 ? add(s, args[0], args[1]) : fold(s, count, args, fixnum(0), add);
 }
-CRADLE_MAY_COLLECT static value multiply_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value multiply_row(scheme *s, size_t count, const value *args) {
   return count == 2 ? multiply(s, args[0], args[1]) : fold(s, count, args, fixnum(1), multiply);
 }
-CRADLE_MAY_COLLECT static value subtract_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value subtract_row(scheme *s, size_t count, const value *args) {
   if (count == 1) return subtract(s, fixnum(0), args[0]);
   return count == 2 ? subtract(s, args[0], args[1]) : fold(s, count - 1, args + 1, args[0], subtract);
 }
-CRADLE_MAY_COLLECT static value divide_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value divide_row(scheme *s, size_t count, const value *args) {
   return count == 1 ? divide(s, fixnum(1), args[0]) : fold(s, count - 1, args + 1, args[0], divide);
 }
 
@@ -89,17 +89,17 @@ CRADLE_MAY_COLLECT static bool check_division(scheme *s, const value *args) {
   if (number_of(s, args[1]) == 0) fail(s, args[0], "division by zero:");
   return is_fixnum(args[0]) && is_fixnum(args[1]);
 }
-CRADLE_MAY_COLLECT static value quotient_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value quotient_row(scheme *s, size_t count, const value *args) {
   (void)count;
   if (check_division(s, args)) return new_integer(s, fixnum_of(args[0]) / fixnum_of(args[1]));
   return new_flonum(s, trunc(number_of(s, args[0]) / number_of(s, args[1])));
 }
-CRADLE_MAY_COLLECT static value remainder_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value remainder_row(scheme *s, size_t count, const value *args) {
   (void)count;
   if (check_division(s, args)) return fixnum(fixnum_of(args[0]) % fixnum_of(args[1]));
   return new_flonum(s, fmod(number_of(s, args[0]), number_of(s, args[1])));
 }
-CRADLE_MAY_COLLECT static value modulo_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value modulo_row(scheme *s, size_t count, const value *args) {
   (void)count;
   if (check_division(s, args)) {
     int64_t divisor = fixnum_of(args[1]), rest = fixnum_of(args[0]) % divisor;
@@ -112,7 +112,7 @@ CRADLE_MAY_COLLECT static value modulo_row(scheme *s, size_t count, value *args)
 /* --- order --- */
 
 #define DEFINE_ORDER(name, sign) \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, const value *args) { \
     if (count == 2 && is_fixnum(args[0]) && is_fixnum(args[1])) \
       return boolean((int64_t)args[0] sign(int64_t) args[1]); \
     bool holds = true; \
@@ -125,13 +125,13 @@ DEFINE_ORDER(greater_row, >)
 DEFINE_ORDER(at_most_row, <=)
 DEFINE_ORDER(at_least_row, >=)
 
-CRADLE_MAY_COLLECT static value max_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value max_row(scheme *s, size_t count, const value *args) {
   size_t best = 0;
   for (size_t i = 0; i < count; i++)
     if (number_of(s, args[i]) > number_of(s, args[best])) best = i;
   return args[best];
 }
-CRADLE_MAY_COLLECT static value min_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value min_row(scheme *s, size_t count, const value *args) {
   size_t best = 0;
   for (size_t i = 0; i < count; i++)
     if (number_of(s, args[i]) < number_of(s, args[best])) best = i;
@@ -141,7 +141,7 @@ CRADLE_MAY_COLLECT static value min_row(scheme *s, size_t count, value *args) {
 /* --- one number --- */
 
 #define DEFINE_TEST(name, test) \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, const value *args) { \
     (void)count; \
     double number = number_of(s, args[0]); \
     return boolean(test); \
@@ -151,32 +151,32 @@ DEFINE_TEST(is_positive_row, number > 0)
 DEFINE_TEST(is_negative_row, number < 0)
 DEFINE_TEST(is_odd_row, fmod(number, 2) != 0)
 DEFINE_TEST(is_even_row, fmod(number, 2) == 0)
-CRADLE_MAY_COLLECT static value is_number_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value is_number_row(scheme *s, size_t count, const value *args) {
   (void)s, (void)count;
   return boolean(is_number(args[0]));
 }
-CRADLE_MAY_COLLECT static value is_rational_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value is_rational_row(scheme *s, size_t count, const value *args) {
   (void)s, (void)count;
   return boolean(is_fixnum(args[0]) ||
                  (is_a(args[0], T_FLONUM) && isfinite(((const flonum *)object_of(args[0]))->number)));
 }
-CRADLE_MAY_COLLECT static value is_integer_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value is_integer_row(scheme *s, size_t count, const value *args) {
   (void)s, (void)count;
   return boolean(is_integer(args[0]));
 }
-CRADLE_MAY_COLLECT static value is_exact_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value is_exact_row(scheme *s, size_t count, const value *args) {
   (void)count;
   number_of(s, args[0]);
   return boolean(is_fixnum(args[0]));
 }
-CRADLE_MAY_COLLECT static value is_inexact_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value is_inexact_row(scheme *s, size_t count, const value *args) {
   (void)count;
   number_of(s, args[0]);
   return boolean(!is_fixnum(args[0]));
 }
 
 #define DEFINE_REAL(name, expression) \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, const value *args) { \
     (void)count; \
     double number = number_of(s, args[0]); \
     return new_flonum(s, expression); \
@@ -191,7 +191,7 @@ DEFINE_REAL(exp_row, exp(number))
 DEFINE_REAL(log_row, log(number))
 
 #define DEFINE_ROUND(name, function) \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, const value *args) { \
     (void)count; \
     if (is_fixnum(args[0])) return args[0]; \
     return new_flonum(s, function(number_of(s, args[0]))); \
@@ -200,28 +200,28 @@ DEFINE_ROUND(floor_row, floor)
 DEFINE_ROUND(ceiling_row, ceil)
 DEFINE_ROUND(truncate_row, trunc)
 DEFINE_ROUND(round_row, rint)
-CRADLE_MAY_COLLECT static value atan_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value atan_row(scheme *s, size_t count, const value *args) {
   double first = number_of(s, args[0]);
   return new_flonum(s, count == 2 ? atan2(first, number_of(s, args[1])) : atan(first));
 }
-CRADLE_MAY_COLLECT static value sqrt_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value sqrt_row(scheme *s, size_t count, const value *args) {
   (void)count;
   double root = sqrt(number_of(s, args[0]));
   return whole(s, root, is_fixnum(args[0]) && root == floor(root));
 }
-CRADLE_MAY_COLLECT static value expt_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value expt_row(scheme *s, size_t count, const value *args) {
   (void)count;
   double power = pow(number_of(s, args[0]), number_of(s, args[1]));
   return whole(s, power, is_fixnum(args[0]) && is_fixnum(args[1]) && power == floor(power) && fabs(power) < 0x1p53);
 }
-CRADLE_MAY_COLLECT static value to_exact_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value to_exact_row(scheme *s, size_t count, const value *args) {
   (void)count;
   double number = number_of(s, args[0]);
   if (!is_integer(args[0]) || number > (double)FIXNUM_MAX || number < (double)FIXNUM_MIN)
     fail_type(s, args[0], "a whole number of 61 bits");
   return is_fixnum(args[0]) ? args[0] : fixnum((int64_t)number);
 }
-CRADLE_MAY_COLLECT static value abs_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value abs_row(scheme *s, size_t count, const value *args) {
   (void)count;
   double number = number_of(s, args[0]);
   return number < 0 ? subtract(s, fixnum(0), args[0]) : args[0];
@@ -246,10 +246,10 @@ CRADLE_MAY_COLLECT static value lcm(scheme *s, value left, value right) {
   // cradle-rootcheck: ok gcd has refused what is no fixnum
   return multiply(s, fixnum(part < 0 ? -part : part), fixnum_of(right) < 0 ? fixnum(-fixnum_of(right)) : right);
 }
-CRADLE_MAY_COLLECT static value gcd_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value gcd_row(scheme *s, size_t count, const value *args) {
   return fold(s, count, args, fixnum(0), gcd);
 }
-CRADLE_MAY_COLLECT static value lcm_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value lcm_row(scheme *s, size_t count, const value *args) {
   return fold(s, count, args, fixnum(1), lcm);
 }
 

@@ -10,7 +10,8 @@
  *   - arguments of calls lie on the shadow stack, so that a procedure written in C finds args[i] up to date after any
  *     call;
  *   - other locals that are needed after a call that may collect are rooted, with CRADLE_ROOT and CRADLE_ROOT_VALUE;
- *   - errors longjmp, and what they leave is put right by cradle_unwind in one place (escape_land in eval.c).
+ *   - errors longjmp, and what they leave is put right by cradle_checkpoint_restore in one place (escape_land in
+ *     eval.c).
  */
 #ifndef SCHEME_H
 #define SCHEME_H
@@ -193,8 +194,9 @@ typedef struct closure {
 } closure;
 
 typedef struct scheme scheme;
-/* args are on the shadow stack: args[0] .. args[count - 1] are current after any call. */
-typedef value primitive_function(scheme *s, size_t count, value *args);
+/* args are on the shadow stack: args[0] .. args[count - 1] are current after any call. They are const because a write
+ * there would need cradle_peek: collections leave words out that nobody announced to write. */
+typedef value primitive_function(scheme *s, size_t count, const value *args);
 typedef struct primitive_row {
   const char *name;
   primitive_function *function;
@@ -430,14 +432,14 @@ extern const primitive_row number_rows[], number_text_rows[], list_rows[], walk_
 extern const size_t number_row_count, number_text_row_count, list_row_count, walk_row_count, text_row_count,
     table_row_count, control_row_count;
 /* What syntax.c puts into code by itself. */
-value apply_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
-value cons_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
-value append_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
-value list_to_vector_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
-value memv_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
-value call_with_values_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
-value make_promise_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
-value raise_row(scheme *s, size_t count, value *args) CRADLE_MAY_COLLECT;
+value apply_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
+value cons_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
+value append_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
+value list_to_vector_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
+value memv_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
+value call_with_values_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
+value make_promise_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
+value raise_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
 extern const cradle_keys equal_keys, eqv_keys;
 /* Reads and runs the innermost source, and closes it; with prints, each value is printed. */
 void run_source(scheme *s, bool prints) CRADLE_MAY_COLLECT;

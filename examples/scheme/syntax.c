@@ -320,7 +320,7 @@ CRADLE_MAY_COLLECT static node *compile_named_let(scheme *s, scope *in, value fo
   code = new_set(s, in, name, code, true, where);
   call = new_reference(s, in, name, where);
   cradle_push(s->m, call); /* behind the arguments; it belongs before them */
-  cradle_word *words = s->m->shadow_top - count - 1, procedure = words[count];
+  cradle_word *words = cradle_peek(s->m, count), procedure = words[count];
   for (size_t i = count; i > 0; i--) words[i] = words[i - 1];
   words[0] = procedure;
   call = new_sequence(s, T_CALL, count + 1, where);

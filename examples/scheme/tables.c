@@ -44,54 +44,54 @@ CRADLE_MAY_COLLECT static cradle_map *check_table(scheme *s, value v) {
   check_type(s, v, T_TABLE, "a hash table");
   return object_of(v);
 }
-CRADLE_MAY_COLLECT static value make_equal_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value make_equal_row(scheme *s, size_t count, const value *args) {
   (void)count, (void)args;
   return value_of(cradle_map_new(&s->kit, &equal_keys));
 }
-CRADLE_MAY_COLLECT static value make_eqv_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value make_eqv_row(scheme *s, size_t count, const value *args) {
   (void)count, (void)args;
   return value_of(cradle_map_new(&s->kit, &eqv_keys));
 }
-CRADLE_MAY_COLLECT static value is_table_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value is_table_row(scheme *s, size_t count, const value *args) {
   (void)s, (void)count;
   return boolean(is_a(args[0], T_TABLE));
 }
-CRADLE_MAY_COLLECT static value table_set_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_set_row(scheme *s, size_t count, const value *args) {
   (void)count;
   cradle_map_set(&s->kit, check_table(s, args[0]), args[1], args[2]);
   return UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value table_ref_default_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_ref_default_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return cradle_map_get(&s->kit, check_table(s, args[0]), args[1], args[2]);
 }
-CRADLE_MAY_COLLECT static value table_ref_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_ref_row(scheme *s, size_t count, const value *args) {
   value found = cradle_map_get(&s->kit, check_table(s, args[0]), args[1], NOT_GIVEN);
   if (found != NOT_GIVEN) return found;
   if (count < 3) fail(s, args[1], "the table has no key");
   return apply(s, args[2], 0);
 }
-CRADLE_MAY_COLLECT static value table_contains_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_contains_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return boolean(cradle_map_find(&s->kit, check_table(s, args[0]), args[1]) != CRADLE_MAP_NONE);
 }
-CRADLE_MAY_COLLECT static value table_delete_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_delete_row(scheme *s, size_t count, const value *args) {
   (void)count;
   cradle_map_remove(&s->kit, check_table(s, args[0]), args[1]);
   return UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value table_count_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_count_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return fixnum((int64_t)check_table(s, args[0])->count);
 }
-CRADLE_MAY_COLLECT static value table_clear_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_clear_row(scheme *s, size_t count, const value *args) {
   (void)count;
   cradle_map_clear(check_table(s, args[0]));
   return UNSPECIFIED;
 }
 /* (hash-table-update! table key change [default]): default is a procedure without arguments, or for update!/default the
  * value. */
-CRADLE_MAY_COLLECT static value table_update_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_update_row(scheme *s, size_t count, const value *args) {
   value before =
       count < 4 ? table_ref_row(s, 2, args) : cradle_map_get(&s->kit, check_table(s, args[0]), args[1], NOT_GIVEN);
   if (before == NOT_GIVEN) before = apply(s, args[3], 0);
@@ -99,7 +99,7 @@ CRADLE_MAY_COLLECT static value table_update_row(scheme *s, size_t count, value 
   cradle_map_set(&s->kit, check_table(s, args[0]), args[1], after);
   return UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value table_update_default_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_update_default_row(scheme *s, size_t count, const value *args) {
   (void)count;
   value before = cradle_map_get(&s->kit, check_table(s, args[0]), args[1], args[3]);
   value after = apply_1(s, args[2], before);
@@ -108,7 +108,7 @@ CRADLE_MAY_COLLECT static value table_update_default_row(scheme *s, size_t count
 }
 
 typedef enum listed { KEYS, VALUES, BOTH } listed;
-CRADLE_MAY_COLLECT static value list_table(scheme *s, value *args, listed what) {
+CRADLE_MAY_COLLECT static value list_table(scheme *s, const value *args, listed what) {
   value list = NIL;
   CRADLE_ROOT_VALUE(s->m, list);
   const cradle_map *table = check_table(s, args[0]);
@@ -120,20 +120,20 @@ CRADLE_MAY_COLLECT static value list_table(scheme *s, value *args, listed what) 
   }
   return reverse_in_place(s, list, NIL);
 }
-CRADLE_MAY_COLLECT static value table_keys_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_keys_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return list_table(s, args, KEYS);
 }
-CRADLE_MAY_COLLECT static value table_values_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_values_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return list_table(s, args, VALUES);
 }
-CRADLE_MAY_COLLECT static value table_to_alist_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_to_alist_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return list_table(s, args, BOTH);
 }
 /* Of what is in the table when it begins: the procedure may change the table. */
-CRADLE_MAY_COLLECT static value table_walk_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_walk_row(scheme *s, size_t count, const value *args) {
   (void)count;
   for (value list = list_table(s, args, BOTH); list != NIL;) {
     CRADLE_ROOT_VALUE(s->m, list);
@@ -144,7 +144,7 @@ CRADLE_MAY_COLLECT static value table_walk_row(scheme *s, size_t count, value *a
   }
   return UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value table_copy_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value table_copy_row(scheme *s, size_t count, const value *args) {
   (void)count;
   const cradle_map *table = check_table(s, args[0]);
   cradle_map *copy = cradle_map_new(&s->kit, table->keys);

@@ -96,7 +96,7 @@ CRADLE_MAY_COLLECT static void check_range(scheme *s, size_t count, const value 
 /* --- characters --- */
 
 #define DEFINE_OF_CHARACTER(name, result) \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, const value *args) { \
     (void)count; \
     uint32_t code = check_character(s, args[0]); \
     return result; \
@@ -109,7 +109,7 @@ DEFINE_OF_CHARACTER(is_numeric_row, boolean(code < 128 && isdigit((int)code)))
 DEFINE_OF_CHARACTER(is_whitespace_row, boolean(code < 128 && isspace((int)code)))
 DEFINE_OF_CHARACTER(is_upper_row, boolean(code < 128 && isupper((int)code)))
 DEFINE_OF_CHARACTER(is_lower_row, boolean(code < 128 && islower((int)code)))
-CRADLE_MAY_COLLECT static value integer_to_char_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value integer_to_char_row(scheme *s, size_t count, const value *args) {
   (void)count;
   uint32_t code = (uint32_t)index_of(s, args[0], 0x110000);
   if (code >= 0xd800 && code < 0xe000) fail(s, args[0], "no character has the number");
@@ -139,7 +139,7 @@ static int order_strings_ci(scheme *s, value left, value right) CRADLE_MAY_COLLE
   return (one->length > other->length) - (one->length < other->length);
 }
 #define DEFINE_ORDER(name, order, sign) \
-  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, value *args) { \
+  CRADLE_MAY_COLLECT static value name(scheme *s, size_t count, const value *args) { \
     bool holds = true; \
     for (size_t i = 0; i + 1 < count; i++) holds &= order(s, args[i], args[i + 1]) sign 0; \
     return boolean(holds); \
@@ -167,24 +167,24 @@ DEFINE_ORDER(string_at_least_ci_row, order_strings_ci, >=)
 
 /* --- strings --- */
 
-CRADLE_MAY_COLLECT static value string_length_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value string_length_row(scheme *s, size_t count, const value *args) {
   (void)count;
   const cradle_string *string = check_string(s, args[0]);
   return fixnum((int64_t)count_characters(string->bytes, string->length));
 }
-CRADLE_MAY_COLLECT static value string_ref_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value string_ref_row(scheme *s, size_t count, const value *args) {
   (void)count;
   const cradle_string *string = check_string(s, args[0]);
   size_t at = byte_of(string, index_of(s, args[1], SIZE_MAX)), bytes;
   if (at >= string->length) fail(s, args[1], "index out of the string:");
   return character(get_utf8(string->bytes + at, &bytes));
 }
-CRADLE_MAY_COLLECT static value substring_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value substring_row(scheme *s, size_t count, const value *args) {
   size_t start, end;
   check_range(s, count, args, 1, &start, &end);
   return value_of(cradle_string_slice(&s->kit, object_of(args[0]), start, end));
 }
-CRADLE_MAY_COLLECT static value string_append_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value string_append_row(scheme *s, size_t count, const value *args) {
   size_t length = 0;
   for (size_t i = 0; i < count; i++) length += check_string(s, args[i])->length;
   cradle_string *made = cradle_string_blank(&s->kit, length);
@@ -196,7 +196,7 @@ CRADLE_MAY_COLLECT static value string_append_row(scheme *s, size_t count, value
   }
   return value_of(made);
 }
-CRADLE_MAY_COLLECT static value string_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value string_row(scheme *s, size_t count, const value *args) {
   size_t length = 0;
   char bytes[4];
   for (size_t i = 0; i < count; i++) length += put_utf8(bytes, check_character(s, args[i]));
@@ -205,7 +205,7 @@ CRADLE_MAY_COLLECT static value string_row(scheme *s, size_t count, value *args)
   for (size_t i = 0; i < count; i++) at += put_utf8(at, character_of(args[i]));
   return value_of(made);
 }
-CRADLE_MAY_COLLECT static value make_string_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value make_string_row(scheme *s, size_t count, const value *args) {
   char bytes[4] = " ";
   size_t times = index_of(s, args[0], SIZE_MAX), width = count > 1 ? put_utf8(bytes, check_character(s, args[1])) : 1;
   if (times > SIZE_MAX / 4 - 1) times = SIZE_MAX / 4; /* out of memory */
@@ -213,7 +213,7 @@ CRADLE_MAY_COLLECT static value make_string_row(scheme *s, size_t count, value *
   for (size_t i = 0; i < times; i++) memcpy(made->bytes + i * width, bytes, width);
   return value_of(made);
 }
-CRADLE_MAY_COLLECT static value string_to_list_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value string_to_list_row(scheme *s, size_t count, const value *args) {
   size_t start, end;
   check_range(s, count, args, 1, &start, &end);
   value list = NIL;
@@ -225,7 +225,7 @@ CRADLE_MAY_COLLECT static value string_to_list_row(scheme *s, size_t count, valu
   }
   return list;
 }
-CRADLE_MAY_COLLECT static value list_to_string_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value list_to_string_row(scheme *s, size_t count, const value *args) {
   (void)count;
   size_t length = 0;
   char bytes[4];
@@ -237,7 +237,7 @@ CRADLE_MAY_COLLECT static value list_to_string_row(scheme *s, size_t count, valu
   return value_of(made);
 }
 /* The index of the first place where the second string begins in the first, or #f. */
-CRADLE_MAY_COLLECT static value string_search_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value string_search_row(scheme *s, size_t count, const value *args) {
   (void)count;
   const cradle_string *string = check_string(s, args[0]), *part = check_string(s, args[1]);
   for (size_t at = 0; at + part->length <= string->length; at++)
@@ -255,22 +255,22 @@ CRADLE_MAY_COLLECT static value change_case(scheme *s, value v, int (*change)(in
   }
   return value_of(made);
 }
-CRADLE_MAY_COLLECT static value string_upcase_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value string_upcase_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return change_case(s, args[0], toupper);
 }
-CRADLE_MAY_COLLECT static value string_downcase_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value string_downcase_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return change_case(s, args[0], tolower);
 }
 
 /* --- symbols --- */
 
-CRADLE_MAY_COLLECT static value symbol_to_string_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value symbol_to_string_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return value_of(check_symbol(s, args[0])->name);
 }
-CRADLE_MAY_COLLECT static value string_to_symbol_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value string_to_symbol_row(scheme *s, size_t count, const value *args) {
   (void)count;
   return value_of(cradle_intern_string(&s->kit, s->symbols, check_string(s, args[0])));
 }

@@ -21,7 +21,7 @@ typedef struct list_walk {
   value list[WALKED_MAX];
 } list_walk;
 /* map and for-each: results are listed, or dropped. */
-CRADLE_MAY_COLLECT static value walk(scheme *s, size_t count, value *args, bool collects) {
+CRADLE_MAY_COLLECT static value walk(scheme *s, size_t count, const value *args, bool collects) {
   list_walk at = {{NIL, NIL, NIL, NIL}};
   value results = NIL;
   CRADLE_ROOT_VALUE(s->m, results);
@@ -36,14 +36,14 @@ CRADLE_MAY_COLLECT static value walk(scheme *s, size_t count, value *args, bool 
   }
   return collects ? reverse_in_place(s, results, NIL) : UNSPECIFIED;
 }
-CRADLE_MAY_COLLECT static value map_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value map_row(scheme *s, size_t count, const value *args) {
   return walk(s, count, args, true);
 }
-CRADLE_MAY_COLLECT static value for_each_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value for_each_row(scheme *s, size_t count, const value *args) {
   return walk(s, count, args, false);
 }
 
-CRADLE_MAY_COLLECT static value filter_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value filter_row(scheme *s, size_t count, const value *args) {
   (void)count;
   value results = NIL, list = args[1];
   CRADLE_ROOT_VALUE(s->m, results);
@@ -53,7 +53,7 @@ CRADLE_MAY_COLLECT static value filter_row(scheme *s, size_t count, value *args)
   return reverse_in_place(s, results, NIL);
 }
 /* (fold-left procedure start list) */
-CRADLE_MAY_COLLECT static value fold_left_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value fold_left_row(scheme *s, size_t count, const value *args) {
   (void)count;
   value result = args[1], list = args[2];
   CRADLE_ROOT_VALUE(s->m, list);
@@ -84,7 +84,7 @@ CRADLE_MAY_COLLECT static size_t check_vectors(scheme *s, size_t count, const va
   }
   return least;
 }
-CRADLE_MAY_COLLECT static value vector_map_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value vector_map_row(scheme *s, size_t count, const value *args) {
   cradle_array *made = cradle_array_new(&s->kit, check_vectors(s, count, args));
   CRADLE_ROOT(s->m, made);
   for (size_t i = 0; i < made->length; i++) made->items[i] = FALSE;
@@ -94,7 +94,7 @@ CRADLE_MAY_COLLECT static value vector_map_row(scheme *s, size_t count, value *a
   }
   return value_of(made);
 }
-CRADLE_MAY_COLLECT static value vector_for_each_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value vector_for_each_row(scheme *s, size_t count, const value *args) {
   check_vectors(s, count, args);
   for (size_t i = 0; push_items(s, count, args, i); i++) apply(s, args[0], count - 1);
   return UNSPECIFIED;
@@ -113,7 +113,7 @@ CRADLE_MAY_COLLECT static bool push_characters(scheme *s, size_t count, const va
   }
   return true;
 }
-CRADLE_MAY_COLLECT static value string_for_each_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value string_for_each_row(scheme *s, size_t count, const value *args) {
   size_t at[WALKED_MAX + 1] = {0};
   for (size_t i = 1; i < count; i++) check_type(s, args[i], T_STRING, "a string");
   while (push_characters(s, count, args, at)) apply(s, args[0], count - 1);
@@ -152,7 +152,7 @@ CRADLE_MAY_COLLECT static value sort_list(scheme *s, value list, int64_t length,
   return merge(s, left, right, less);
 }
 /* (sort list less) */
-CRADLE_MAY_COLLECT static value sort_row(scheme *s, size_t count, value *args) {
+CRADLE_MAY_COLLECT static value sort_row(scheme *s, size_t count, const value *args) {
   (void)count;
   int64_t length = list_length(args[0]);
   if (length < 0) fail_type(s, args[0], "a list");

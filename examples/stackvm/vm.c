@@ -132,13 +132,13 @@ void settle_heap_max(vm *vm) {
 }
 
 bool protect(vm *vm, protected_function function, void *data) {
-  protection protection = {.outer = vm->protection, .checkpoint = cradle_save(vm->mutator)};
+  protection protection = {.outer = vm->protection, .checkpoint = cradle_checkpoint_save(vm->mutator)};
   vm->protection = &protection;
   bool is_whole = setjmp(protection.landing) == 0;
   if (is_whole)
     function(vm, data);
   else
-    cradle_unwind(vm->mutator, &protection.checkpoint);
+    cradle_checkpoint_restore(vm->mutator, &protection.checkpoint);
   if (vm->is_out_of_memory) raise_heap_max(vm);
   vm->protection = protection.outer;
   return is_whole;

@@ -8,6 +8,7 @@
 #include "gc/instruments/describe.h"
 #include "gc/instruments/walk.h"
 #include "gc/object/header.h"
+#include "gc/roots.h"
 
 static const char *name_of(cradle_holder holder) {
   switch (holder) {
@@ -27,7 +28,7 @@ static const char *name_of(cradle_holder holder) {
 
 crd_root_names crd_root_names_begin(const cradle_heap *heap, const crd_walker *walker) {
   return (crd_root_names){
-      .heap = heap, .walker = walker, .scope = heap->mutator == NULL ? NULL : heap->mutator->public.scoped_roots};
+      .heap = heap, .walker = walker, .scope = heap->mutator == NULL ? NULL : heap->mutator->public.scoped_top};
 }
 
 static void set_root(cradle_referrer *referrer, cradle_holder holder, uint64_t index) {
@@ -44,13 +45,21 @@ static void name_object(const cradle_heap *heap, cradle_holder kind, const cradl
   set_root(referrer, kind, inside ? (uint64_t)(slot - holder) : CRADLE_INDEX_OUTSIDE);
 }
 
-/* Moves on to the scoped root that the slot is; when it is none, they are over. */
-static bool is_next_scope(crd_root_names *names, const void *slot) {
-  while (names->scope != NULL && names->scope->address != slot) {
-    names->scope = names->scope->previous;
+/* Moves on to the scoped root that the slot is; when it is none, they are over. A variable may be rooted twice, and is
+ * told twice, so that it is looked at again the next time. */
+static bool name_scope(crd_root_names *names, cradle_referrer *referrer) {
+  while (names->scope > names->heap->mutator->public.scoped_base) {
+    const cradle_word *next = names->scope;
+    crd_scoped_root root = scoped_root_next(&next);
+    if (root.variable == referrer->slot) {
+      set_root(referrer, CRADLE_HOLDER_SCOPED_ROOT, names->scopes);
+      if (root.name != NULL) referrer->name = root.name;
+      return true;
+    }
+    names->scope = next;
     names->scopes++;
   }
-  return names->scope != NULL;
+  return false;
 }
 
 static bool is_next_global(crd_root_names *names, const void *slot) {
@@ -71,10 +80,7 @@ static bool name_mutator_root(crd_root_names *names, cradle_referrer *referrer, 
     set_root(referrer, CRADLE_HOLDER_SHADOW_STACK, (uint64_t)(slot - mutator->public.shadow_base));
     return true;
   }
-  if (is_next_scope(names, slot)) {
-    set_root(referrer, CRADLE_HOLDER_SCOPED_ROOT, names->scopes);
-    return true;
-  }
+  if (name_scope(names, referrer)) return true;
   for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next, ++*number) {
     if (!is_in_range(range, slot)) continue;
     set_root(referrer, CRADLE_HOLDER_ROOT_RANGE, (uint64_t)(slot - words_of(*range->base)));

@@ -10,7 +10,7 @@
 typedef struct crd_root_names {
   const cradle_heap *heap;
   const crd_walker *walker;
-  const cradle_scoped_root *scope; /* the next that is expected */
+  const cradle_word *scope; /* the scoped roots that are still expected end here; NULL: there is no mutator */
   uint64_t scopes, global, others;
 } crd_root_names;
 crd_root_names crd_root_names_begin(const cradle_heap *heap, const crd_walker *walker);

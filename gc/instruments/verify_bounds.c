@@ -55,6 +55,10 @@ static const char *check_mutator(const cradle_heap *heap) {
   if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->nursery.end) return "top is above the nursery's end";
   if (m->shadow_top < m->shadow_base || m->shadow_top > m->shadow_limit)
     return "the shadow stack's top lies outside of it [mutator.3]";
+  if (m->shadow_watermark < m->shadow_base || m->shadow_watermark > m->shadow_top)
+    return "the shadow stack's watermark lies outside of it [mutator.3]";
+  if (m->scoped_top < m->scoped_base || m->scoped_top > m->scoped_limit || m->scoped_base[-1] != 0)
+    return "the top of the scoped roots lies outside of their stack [mutator.7]";
   if (m->registered > m->registered_end) return "more objects are registered than there is room for";
   return NULL;
 }

@@ -343,9 +343,34 @@ static void verify_neighbours(crd_verification *verification) {
 
 /* --- roots --- */
 
+/* A word of the shadow stack that the next minor collection leaves out, and marking, too, until it ends. */
+static void verify_unchanged(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
+  const cradle_heap *heap = verification->heap;
+  if (heap_holds_young(heap, address))
+    crd_fault(verification,
+              "a word of the shadow stack that counts as unchanged refers to a young object: it was written other than "
+              "through cradle_peek, or below a top that was lowered without the watermark [mutator.6]",
+              slot);
+  else if (heap->major.phase == MAJOR_MARKING && heap_is_old(heap, address) && !old_is_marked(&heap->old, address))
+    crd_fault(verification,
+              "a word of the shadow stack that counts as unchanged refers to an object that marking has not seen: it "
+              "was written other than through cradle_peek [mutator.6]",
+              slot);
+}
+
+static void verify_unchanged_reference(void *data, cradle_word *slot) {
+  verify_unchanged(data, *slot, slot);
+}
+
+static void verify_unchanged_value(void *data, cradle_word *slot) {
+  crd_verification *verification = data;
+  verify_unchanged(verification, heap_address_in(verification->heap, true, *slot), slot);
+}
+
 static void verify_roots(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   verification->holder = (verify_holder){.root = "a root of the root callback"};
+  visit_unchanged_roots(heap, verify_unchanged_reference, verify_unchanged_value, verification);
   visit_roots(heap, verify_reference, verify_value, verification);
   verification->holder = (verify_holder){.root = "a handle"};
   visit_handles(heap, 0, heap->handles.used, verify_reference, verification);

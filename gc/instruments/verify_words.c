@@ -11,6 +11,7 @@
 #include "gc/misuse.h"
 #include "gc/object/header.h"
 #include "gc/object/type_table.h"
+#include "gc/roots.h"
 
 static void describe(crd_verification *verification, const cradle_word *object) {
   crd_text_format(verification->text, "%s at %p", crd_name_type(verification->heap, header_type(object[0])).buffer,
@@ -40,11 +41,12 @@ static bool describe_mutator_slot(crd_text *text, const crd_mutator *mutator, co
     crd_text_format(text, "shadow stack, word %zu", (size_t)(slot - m->shadow_base));
     return true;
   }
-  for (const cradle_scoped_root *root = m->scoped_roots; root != NULL; root = root->previous)
-    if (root->address == slot) {
-      crd_text_format(text, "a scoped root");
-      return true;
-    }
+  for (const cradle_word *at = m->scoped_top; at > m->scoped_base;) {
+    crd_scoped_root root = scoped_root_next(&at);
+    if (root.variable != slot) continue;
+    crd_text_format(text, "scoped root %s", root.name != NULL ? root.name : "without a name");
+    return true;
+  }
   return describe_range_slot(text, mutator, slot);
 }
 

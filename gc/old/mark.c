@@ -151,6 +151,13 @@ static bool mark_tables(mark_context *context) {
   return true;
 }
 
+/* What minor collections left out while marking went on was marked when it began; that all of it is looked at once more
+ * costs little, and a word that was written unnoticed keeps its object alive. Returns whether something is grey now. */
+static bool mark_unchanged_roots(mark_context *context) {
+  visit_unchanged_roots(context->heap, mark_reference, mark_value, context);
+  return !word_stack_is_empty(context->stack) || context->heap->major.overflowed;
+}
+
 static void trace_again(void *data, cradle_word *object) {
   mark_context *context = data;
   mark_trace(context, object, context->heap->major.watching);
@@ -202,7 +209,8 @@ bool crd_mark_some(cradle_heap *heap, crd_budget budget) {
     context.countdown = budget.bytes == 0 ? STEP_OBJECTS : CLOCK_OBJECTS;
     if (drain(&context))
       complete = !mark_tables(&context) && !rescan_span(&context) &&
-                 (heap->death == NULL || !heap->death->mark_more(heap, &context.bytes));
+                 (heap->death == NULL || !heap->death->mark_more(heap, &context.bytes)) &&
+                 !mark_unchanged_roots(&context);
   } while (!complete && !is_spent(&context, budget));
   ASSERT(!complete || (word_stack_is_empty(&heap->mark_stack) && !heap->major.overflowed &&
                        heap->major.rescan_page == PAGE_NONE),

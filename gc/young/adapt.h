@@ -8,6 +8,8 @@
  *   grow     when a notable share survives, the size is doubled for a few collections; if then a clearly smaller share
  *            survives, it stays and the next doubling is tried; if not, it goes back, and the next trial waits, each
  *            time longer
+ *            also while many roots are looked at in every collection, whatever the nursery's size: doubling it halves
+ *            their cost for sure, and needs no trial
  *   shrink   when hardly anything survives, and when a minor collection takes too much of the pause target; the latter
  *            is a trial as well: what takes the time may be roots and remembered objects, which a smaller nursery meets
  *            more often
@@ -30,6 +32,7 @@ typedef struct crd_adapt {
   double survival;              /* share of what was allocated that they promoted */
   uint64_t promoted, allocated; /* bytes, in the running trial or since the last decision */
   uint32_t collections;         /* since then */
+  uint64_t root_words;          /* that the last collection looked at */
   double rate_before;           /* promoted / allocated at the size before the trial */
   size_t size_before;           /* 0: no trial runs */
   uint32_t wait, backoff;       /* collections until the next trial, and how many the next failure sets */

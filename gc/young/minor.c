@@ -449,10 +449,11 @@ static crd_minor begin(cradle_heap *heap) {
 static void trace_roots(crd_minor *context) {
   cradle_heap *heap = context->heap;
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
-  uint64_t root_words = visit_roots(heap, minor_reference, minor_value, context);
+  uint64_t root_words = visit_changed_roots(heap, minor_reference, minor_value, context);
   if (CRADLE_UNLIKELY(heap->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(context);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
+  heap->adapt.root_words = root_words;
   trace_pending(context);
 }
 

@@ -75,7 +75,9 @@ typedef struct cradle_referrer {
   cradle_holder holder;
   cradle_kind kind;          /* what the slot holds; CRADLE_KIND_REFERENCE for values of the plain encoding, too */
   cradle_object_info object; /* the holder, if it is an object or a prebuilt one */
-  const char *name;          /* a root range's name; else the kind of holder in words */
+  /* a root range's name; a scoped root's, "list (reader.c:12)", where the program was compiled with CRADLE_CHECKED;
+   * else the kind of holder in words */
+  const char *name;
   /* of an object and a prebuilt one, the word of the slot (1: the first after the header) or CRADLE_INDEX_OUTSIDE; of
    * the shadow stack and a range, the word from its base; of the scoped roots, 0 for the innermost; of the global
    * roots, their order; of handles, the low half of the handle; of pins, their order; of finalizer queues, the queue;

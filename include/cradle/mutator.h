@@ -1,7 +1,7 @@
 /* The mutator: one thread's view of a heap, with its nursery and its shadow stack.
  *
  * The structure is public so that allocation, roots and generated code can be inline. Only free, top, shadow_top,
- * scoped_roots, registered and reserved_end may be written from outside, and only as the headers do it.
+ * shadow_watermark, scoped_top, registered and reserved_end may be written from outside, and only as the headers do it.
  *
  * Invariants
  *   [mutator.1] free <= end of the nursery, or of the slack behind it, in which the last object may lie; both are
@@ -10,10 +10,19 @@
  *               a request from another thread, a stress mode, a no-collection region, or a callback that must not
  *               allocate; and it is not above the next sample point. Only calls into the library by the mutator's own
  *               thread raise it.
- *   [mutator.3] shadow_base <= shadow_top <= shadow_limit, in words; [shadow_base, shadow_top) are roots.
+ *   [mutator.3] shadow_base <= shadow_watermark <= shadow_top <= shadow_limit; [shadow_base, shadow_top) are roots.
  *   [mutator.4] registered <= registered_end: so many objects can be registered, and none of the collector's lists will
  *               overflow when they are looked at.
  *   [mutator.5] A mutator is used by the thread it is attached to.
+ *   [mutator.6] No word below shadow_watermark refers to a young object. A minor collection has looked at each of them,
+ *               which promoted what they refer to, and none was written since. So minor collections leave them out, and
+ *               deep recursion costs only what changed. A collection raises the watermark to the top; whoever pops or
+ *               may write a word below it lowers it first. It tells nothing of scoped roots, which any function that
+ *               has their address may write.
+ *   [mutator.7] scoped_base <= scoped_top <= scoped_limit. [scoped_base, scoped_top) are the open scoped roots, the
+ *               innermost last: of each the address of its variable, with flags in the low bits (CRADLE_SCOPED_VALUE
+ *               and CRADLE_SCOPED_NAMED), and below that word, if it says so, the address of its name. The word below
+ *               scoped_base is 0, which is no root.
  */
 #ifndef CRADLE_MUTATOR_H
 #define CRADLE_MUTATOR_H
@@ -23,26 +32,22 @@
 
 CRADLE_BEGIN_DECLS
 
-typedef struct cradle_scoped_root {
-  struct cradle_scoped_root *previous;
-  void *address; /* of the local variable */
-  cradle_mutator *mutator;
-  uint64_t kind; /* a cradle_kind */
-} cradle_scoped_root;
-
 struct cradle_mutator {
-  char *free;                       /* next free byte of the nursery */
-  char *top;                        /* allocation beyond it takes the slow path */
-  cradle_word *shadow_top;          /* next free word of the shadow stack */
-  cradle_word *shadow_limit;        /* end of what is committed of it */
-  cradle_word *shadow_base;         /* its first word */
-  cradle_scoped_root *scoped_roots; /* the innermost scoped root, or NULL */
-  char *reserved_end;               /* end of the open reservation, as far as checked code knows, or NULL */
-  uint64_t no_collect_depth;        /* open no-collection regions */
+  char *free;                    /* next free byte of the nursery */
+  char *top;                     /* allocation beyond it takes the slow path */
+  cradle_word *shadow_top;       /* next free word of the shadow stack */
+  cradle_word *shadow_limit;     /* end of what is committed of it */
+  cradle_word *shadow_watermark; /* words below it are as the last collection left them */
+  cradle_word *scoped_top;       /* next free word of the stack of scoped roots */
+  cradle_word *scoped_limit;     /* end of what is committed of it */
+  char *reserved_end;            /* end of the open reservation, as far as checked code knows, or NULL */
+  uint64_t no_collect_depth;     /* open no-collection regions */
   cradle_heap *heap;
   uint64_t weak_guard;         /* not 0: weak slots may still hold references to the dead; see cradle/weak.h */
   cradle_word *registered;     /* where cradle_new_registered enters the next object */
   cradle_word *registered_end; /* how far it goes before it asks for room */
+  cradle_word *shadow_base;    /* the shadow stack's first word */
+  cradle_word *scoped_base;    /* that of the scoped roots */
 };
 
 /* For generated code. */
@@ -50,13 +55,16 @@ struct cradle_mutator {
 #define CRADLE_MUTATOR_TOP_OFFSET 8
 #define CRADLE_MUTATOR_SHADOW_TOP_OFFSET 16
 #define CRADLE_MUTATOR_SHADOW_LIMIT_OFFSET 24
+#define CRADLE_MUTATOR_SHADOW_WATERMARK_OFFSET 32
 
 /* Makes the heap's mutator, attached to the calling thread. A heap has one mutator at a time in this version; asking
- * for a second one is misuse. NULL when memory runs out, that is, when the system refuses the shadow stack's first
- * pages. Does not collect. */
+ * for a second one is misuse. NULL when memory runs out, that is, when the system refuses the first pages of the shadow
+ * stack or of the scoped roots. Does not collect. */
 CRADLE_API cradle_mutator *cradle_mutator_new(cradle_heap *heap) CRADLE_GRANTS_COLLECTION;
 /* Empties the nursery with a minor collection (objects that only this mutator's roots held are dropped with them) and
- * ends the mutator. Its shadow stack must be empty and no scoped root open. NULL is ignored. */
+ * ends the mutator. Its shadow stack must be empty. Scoped roots may be open, as those of main are: they are roots no
+ * longer, and the end of their scopes, which may come after that of the heap, is harmless. (Of such a mutator some 200
+ * bytes stay allocated until the last of these scopes ends.) NULL is ignored. */
 CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 /* Hands a mutator to another thread: detach on the old one, attach on the new one, with a happens-before edge of the
  * embedder's between them (a lock, a join). Does not collect. */

@@ -129,7 +129,7 @@ typedef struct cradle_options {
   size_t nursery_bytes;
   bool nursery_fixed;        /* with nursery_bytes 0: the chosen size is not changed */
   size_t reserve_bytes;      /* address space for the old generation; halved while the system refuses */
-  size_t shadow_stack_bytes; /* most that the shadow stack may grow to; 4 KiB to 8 TiB */
+  size_t shadow_stack_bytes; /* most that the shadow stack, and that of scoped roots, may grow to; 4 KiB to 8 TiB */
   /* of the old generation, for reproducible debugging: a multiple of 2 MiB (of 1 GiB with such pages), and free, or the
    * heap is refused; NULL: anywhere */
   void *base_address;

@@ -22,8 +22,10 @@ CRADLE_BEGIN_DECLS
 
 /* Commits more of the stack; beyond options.shadow_stack_bytes it is misuse with a message, never silent. */
 CRADLE_API CRADLE_COLD void cradle_push_slow(cradle_mutator *mutator, cradle_word word);
-CRADLE_API CRADLE_COLD void cradle_pop_misuse(cradle_mutator *mutator, size_t count);
-CRADLE_API CRADLE_COLD void cradle_peek_misuse(cradle_mutator *mutator, size_t index); /* with CRADLE_CHECKED */
+/* Lowers the watermark for count words that are popped next, or misuse: the stack holds less. */
+CRADLE_API CRADLE_COLD void cradle_pop_slow(cradle_mutator *mutator, size_t count);
+/* Lowers the watermark below the word at index, which may be written next, or misuse: there is no such word. */
+CRADLE_API CRADLE_COLD void cradle_peek_slow(cradle_mutator *mutator, size_t index);
 
 /* Pushes or pops a word, or a reference. Popping from an empty stack is misuse. */
 CRADLE_INLINE void cradle_push_word(cradle_mutator *mutator, cradle_word word) {
@@ -36,8 +38,9 @@ CRADLE_INLINE void cradle_push_word(cradle_mutator *mutator, cradle_word word) {
 CRADLE_INLINE void cradle_push(cradle_mutator *mutator, const void *reference) {
   cradle_push_word(mutator, (cradle_word)(uintptr_t)reference);
 }
+/* One comparison finds both an empty stack and a word that the last collection has seen [mutator.6]. */
 CRADLE_INLINE cradle_word cradle_pop_word(cradle_mutator *mutator) {
-  if (CRADLE_UNLIKELY(mutator->shadow_top == mutator->shadow_base)) cradle_pop_misuse(mutator, 1);
+  if (CRADLE_UNLIKELY(mutator->shadow_top == mutator->shadow_watermark)) cradle_pop_slow(mutator, 1);
   return *--mutator->shadow_top;
 }
 CRADLE_INLINE void *cradle_pop(cradle_mutator *mutator) {
@@ -45,62 +48,129 @@ CRADLE_INLINE void *cradle_pop(cradle_mutator *mutator) {
 }
 /* Drops count words; below the base it is misuse. */
 CRADLE_INLINE void cradle_pop_many(cradle_mutator *mutator, size_t count) {
-  if (CRADLE_UNLIKELY((size_t)(mutator->shadow_top - mutator->shadow_base) < count)) cradle_pop_misuse(mutator, count);
+  if (CRADLE_UNLIKELY((size_t)(mutator->shadow_top - mutator->shadow_watermark) < count))
+    cradle_pop_slow(mutator, count);
   mutator->shadow_top -= count;
 }
-/* The word that lies index words below the top: 0 is the last one pushed. Below the base it is misuse, which only
- * CRADLE_CHECKED finds. */
+/* The word that lies index words below the top, to be read or written: 0 is the last one pushed. Below the base it is
+ * misuse. Write through the address only until the next call that may collect: a collection takes the words that it
+ * leaves for unchanged until they are popped or looked up anew. */
 CRADLE_INLINE cradle_word *cradle_peek(cradle_mutator *mutator, size_t index) {
-  if (CRADLE_CHECKED && index >= (size_t)(mutator->shadow_top - mutator->shadow_base))
-    cradle_peek_misuse(mutator, index);
+  if (CRADLE_UNLIKELY(index >= (size_t)(mutator->shadow_top - mutator->shadow_watermark)))
+    cradle_peek_slow(mutator, index);
   return mutator->shadow_top - 1 - index;
 }
 
-/* --- unwinding --- */
+/* --- longjmp --- */
 
-/* What a setjmp must save and a longjmp restore: the shadow stack's top, the chain of scoped roots and the depth of
- * no-collection regions. A longjmp runs no cleanup, so call cradle_unwind right after it lands; the collector's checks
- * find it missing in builds with assertions. Rooted locals of the setjmp frame must be volatile. */
+/* What a setjmp must save and a longjmp restore: how deep the shadow stack, the scoped roots and the no-collection
+ * regions are. A longjmp runs no cleanup, so restore right after it lands; the collector's checks find it missing in
+ * builds with assertions, and the end of a scope finds it in all. Rooted locals of the setjmp frame must be volatile.
+ * Neither function collects. Restoring what is deeper than the stacks are now is misuse. */
 typedef struct cradle_checkpoint {
-  size_t shadow_depth;
-  cradle_scoped_root *scoped_roots;
+  size_t shadow_depth, scoped_depth; /* words */
   uint64_t no_collect_depth;
 } cradle_checkpoint;
-CRADLE_API cradle_checkpoint cradle_save(const cradle_mutator *mutator);
-CRADLE_API void cradle_unwind(cradle_mutator *mutator, const cradle_checkpoint *checkpoint);
+CRADLE_API cradle_checkpoint cradle_checkpoint_save(const cradle_mutator *mutator);
+CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_checkpoint *checkpoint);
 
 /* --- scoped roots --- */
 
-/* Closing a scope that is not the innermost is misuse. */
-CRADLE_API CRADLE_COLD void cradle_scope_misuse(cradle_scoped_root *root);
-CRADLE_INLINE cradle_scoped_root cradle_scope_describe(cradle_mutator *mutator, void *address, cradle_kind kind) {
-  cradle_scoped_root root = {mutator->scoped_roots, address, mutator, (uint64_t)kind};
-  return root;
+/* In the low bits of a variable's address on the stack of scoped roots: it holds a value, not a reference; the word
+ * below is the address of the root's name, which code that is compiled with CRADLE_CHECKED pushes. */
+#define CRADLE_SCOPED_VALUE ((cradle_word)1)
+#define CRADLE_SCOPED_NAMED ((cradle_word)2)
+
+/* An open scope, which is the program's part of a scoped root. */
+typedef struct cradle_scope {
+  cradle_mutator *mutator;
+  cradle_word variable; /* its address and the flags, as on the stack */
+} cradle_scope;
+
+/* Commits more of the stack; where that is refused, or the mutator was freed, it is misuse with a message. */
+CRADLE_API CRADLE_COLD void cradle_scope_open_slow(cradle_mutator *mutator, cradle_word variable, const char *name);
+/* Closing a scope that is not the innermost is misuse, unless the mutator was freed. */
+CRADLE_API CRADLE_COLD void cradle_scope_close_slow(cradle_mutator *mutator, cradle_word variable);
+
+/* What CRADLE_ROOT does: pushes the variable's address, and takes it off at the end of the scope, where it must be the
+ * last. name: what CRADLE_CHECKED code gives, else ignored. Neither collects. */
+CRADLE_INLINE cradle_scope cradle_scope_open(cradle_mutator *mutator, void *address, cradle_kind kind,
+                                             const char *name) {
+  cradle_word flags =
+      (kind == CRADLE_KIND_VALUE ? CRADLE_SCOPED_VALUE : 0) | (CRADLE_CHECKED ? CRADLE_SCOPED_NAMED : 0);
+  cradle_scope scope = {mutator, (cradle_word)(uintptr_t)address | flags};
+  cradle_word *top = mutator->scoped_top + (CRADLE_CHECKED ? 2 : 1);
+  if (CRADLE_UNLIKELY(top > mutator->scoped_limit)) {
+    cradle_scope_open_slow(mutator, scope.variable, name);
+    return scope;
+  }
+  if (CRADLE_CHECKED) top[-2] = (cradle_word)(uintptr_t)name;
+  top[-1] = scope.variable;
+  mutator->scoped_top = top;
+  return scope;
 }
-CRADLE_INLINE void cradle_scope_open(cradle_scoped_root *root) {
-  root->mutator->scoped_roots = root;
-}
-CRADLE_INLINE void cradle_scope_close(cradle_scoped_root *root) {
-  if (CRADLE_UNLIKELY(root->mutator->scoped_roots != root)) cradle_scope_misuse(root);
-  root->mutator->scoped_roots = root->previous;
+/* The same scope's end. */
+CRADLE_INLINE void cradle_scope_close(const cradle_scope *scope) {
+  cradle_word *top = scope->mutator->scoped_top;
+  if (CRADLE_UNLIKELY(top[-1] != scope->variable)) {
+    cradle_scope_close_slow(scope->mutator, scope->variable);
+    return;
+  }
+  scope->mutator->scoped_top = top - (CRADLE_CHECKED ? 2 : 1);
 }
 
 /* A name of its own for each root. */
 #define CRADLE_JOIN_(a, b) a##b
 #define CRADLE_JOIN(a, b) CRADLE_JOIN_(a, b)
-#define CRADLE_SCOPED_(mutator, variable, kind, name) \
-  cradle_scoped_root name __attribute__((__cleanup__(cradle_scope_close))) = \
-      cradle_scope_describe((mutator), (void *)(uintptr_t)&(variable), (kind)); \
-  cradle_scope_open(&name)
+/* "list (reader.c:12)" for messages. */
+#define CRADLE_TEXT_(line) #line
+#define CRADLE_TEXT(line) CRADLE_TEXT_(line)
+#define CRADLE_SCOPE_NAME_(text) (CRADLE_CHECKED ? text " (" __FILE__ ":" CRADLE_TEXT(__LINE__) ")" : (const char *)0)
+#define CRADLE_SCOPED_(mutator, variable, kind, text, name) \
+  cradle_scope name __attribute__((__cleanup__(cradle_scope_close), __unused__)) = \
+      cradle_scope_open((mutator), (void *)(uintptr_t)&(variable), (kind), CRADLE_SCOPE_NAME_(text))
+/* Whether an expression is a pointer variable. In C, 5 is the class of pointers and of arrays, but these become another
+ * type when they are used. */
+#ifdef __cplusplus
+extern "C++" {
+template <class type> struct cradle_is_pointer {
+  enum { yes = 0 };
+};
+template <class type> struct cradle_is_pointer<type *> {
+  enum { yes = 1 };
+};
+template <class type> struct cradle_is_pointer<type *const> {
+  enum { yes = 1 };
+};
+template <class type> struct cradle_is_pointer<type *volatile> {
+  enum { yes = 1 };
+};
+template <class type> struct cradle_is_pointer<type *const volatile> {
+  enum { yes = 1 };
+};
+}
+#define CRADLE_STATIC_ASSERT_ static_assert
+#define CRADLE_IS_POINTER_(variable) (cradle_is_pointer<__typeof__(variable)>::yes)
+#else
+#define CRADLE_STATIC_ASSERT_ _Static_assert
+#define CRADLE_IS_POINTER_(variable) \
+  (__builtin_classify_type(variable) == 5 && \
+   __builtin_types_compatible_p(__typeof__(variable), __typeof__(1 ? (variable) : (variable))))
+#endif
+#define CRADLE_IS_WORD_(variable) (sizeof(variable) == 8 && __alignof__(variable) >= 8)
+
 /* Roots a local pointer variable, which holds a valid reference or NULL now and from here on, until the end of the
- * scope. One root a source line: the line is in its name, and a second one there does not compile. In a switch a case
- * that roots has braces of its own: a jump over the root into its scope would end one that was never begun, and gcc
- * does not say so. */
+ * scope. What is no pointer does not compile. The stack of these roots grows as far as options.shadow_stack_bytes;
+ * beyond, it is misuse with a message. In a switch a case that roots has braces of its own: a jump over the root into
+ * its scope would end one that was never begun, and gcc does not say so. */
 #define CRADLE_ROOT(mutator, variable) \
-  CRADLE_SCOPED_(mutator, variable, CRADLE_KIND_REFERENCE, CRADLE_JOIN(cradle_root_, __LINE__))
+  CRADLE_STATIC_ASSERT_(CRADLE_IS_POINTER_(variable), "CRADLE_ROOT: " #variable " is not a pointer variable"); \
+  CRADLE_SCOPED_(mutator, variable, CRADLE_KIND_REFERENCE, #variable, CRADLE_JOIN(cradle_root_, __COUNTER__))
 /* The same for a local 8-byte variable with a value in the heap's encoding. */
 #define CRADLE_ROOT_VALUE(mutator, variable) \
-  CRADLE_SCOPED_(mutator, variable, CRADLE_KIND_VALUE, CRADLE_JOIN(cradle_root_, __LINE__))
+  CRADLE_STATIC_ASSERT_(CRADLE_IS_WORD_(variable), \
+                        "CRADLE_ROOT_VALUE: " #variable " is not an 8-byte variable at a multiple of 8"); \
+  CRADLE_SCOPED_(mutator, variable, CRADLE_KIND_VALUE, #variable, CRADLE_JOIN(cradle_root_, __COUNTER__))
 
 /* --- root ranges --- */
 

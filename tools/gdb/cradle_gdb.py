@@ -40,6 +40,7 @@ class Internals:
     MAJOR_PHASES = ["none runs", "marking", "sweeping", "clearing"]
     ITEMS_REFERENCES, ITEMS_VALUES = 2, 3
     KIND_VALUE = 1
+    SCOPED_VALUE, SCOPED_NAMED = 1, 2
 
     def __init__(self, heap):
         self.heap = heap
@@ -282,11 +283,16 @@ class Heap:
         for address in range(base, top, 8):
             is_value = int(options["shadow_stack"]) == Internals.KIND_VALUE
             yield (f"shadow stack, word {(address - base) // 8} from the bottom",) + self.slot(address, is_value)[1:]
-        scoped = public["scoped_roots"]
-        while int(scoped):
-            yield (f"scoped root, variable at {int(scoped['address']):#x}",) + \
-                self.slot(int(scoped["address"]), int(scoped["kind"]) == 1)[1:]
-            scoped = scoped["previous"]
+        at, base = int(public["scoped_top"]), int(public["scoped_base"])
+        while at > base:
+            at -= 8
+            word, name = self.word_at(at), None
+            if word & Internals.SCOPED_NAMED:
+                at -= 8
+                name = gdb.Value(self.word_at(at)).cast(gdb.lookup_type("char").pointer()).string()
+            variable = word & ~(Internals.SCOPED_VALUE | Internals.SCOPED_NAMED)
+            yield (f"scoped root {name or 'without a name'}, variable at {variable:#x}",) + \
+                self.slot(variable, bool(word & Internals.SCOPED_VALUE))[1:]
         root_range = mutator["ranges"]
         while int(root_range):
             name = root_range["name"].string() if int(root_range["name"]) else "root range"

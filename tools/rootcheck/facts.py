@@ -14,7 +14,7 @@ from . import syntax
 from .summary import summarize
 
 MARK = "cradle_may_collect"
-DESCRIBE = "cradle_scope_describe"
+OPEN_SCOPE = "cradle_scope_open"
 GLOBAL_ROOT = "cradle_global_root_add"
 POPS = {"cradle_pop", "cradle_pop_word"}
 VALUE_KIND = "CRADLE_KIND_VALUE"
@@ -96,7 +96,7 @@ class Facts:
 
     def _note_call(self, call, target):
         arguments = syntax.arguments(call)
-        if target is None or target.spelling != DESCRIBE or len(arguments) != 3:
+        if target is None or target.spelling != OPEN_SCOPE or len(arguments) != 4:
             return
         address = arguments[1].without_casts()
         if address.operator != syntax.ADDRESS_OF:
@@ -237,7 +237,7 @@ class Facts:
             return target is None or target.get_usr() not in self.functions
         parameter = function.parameters[index]
         for node in function.nodes:
-            if node.kind == CursorKind.CALL_EXPR and node.name == DESCRIBE:
+            if node.kind == CursorKind.CALL_EXPR and node.name == OPEN_SCOPE:
                 if any(inner.declared() == parameter for inner in syntax.arguments(node)[1].walk()
                        if inner.kind == CursorKind.DECL_REF_EXPR):
                     return True

@@ -210,7 +210,7 @@ class Flow(Walk):
         if node.children and syntax.callee(node) is None:
             self.expression(node.children[0])
         arguments = syntax.arguments(node)
-        if node.name == facts_module.DESCRIBE and len(arguments) == 3:
+        if node.name == facts_module.OPEN_SCOPE and len(arguments) == 4:
             self.root(arguments[1])
             return
         self.in_any_order(node, arguments)

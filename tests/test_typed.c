@@ -105,7 +105,7 @@ static void objects_of_a_fixed_size(void **state) {
   while (cradle_finalizer_next(f.m, 1) != NULL) continue;
 }
 
-/* Every length up to where memset zeroes: header, length and zeros, and the neighbour on each side keeps what it has. */
+/* Every length that is zeroed inline, and more: header, length and zeros, and the neighbour keeps what it has. */
 static void arrays_of_every_length(void **state) {
   (void)state;
   soil_nursery();
@@ -198,8 +198,8 @@ static void carved_arrays(void **state) {
   (void)state;
   soil_nursery();
   for (size_t count = 0; count < 40; count++) {
-    cradle_reservation room =
-        cradle_reserve(f.m, sizeof(pair) + CRADLE_ARRAY_BYTES(vector, item, count) + CRADLE_ARRAY_BYTES(string, byte, 3));
+    cradle_reservation room = cradle_reserve(f.m, sizeof(pair) + CRADLE_ARRAY_BYTES(vector, item, count) +
+                                                      CRADLE_ARRAY_BYTES(string, byte, 3));
     pair *p = CRADLE_NEW_RESERVED(&room, pair, T_PAIR);
     vector *v = CRADLE_NEW_RESERVED_ARRAY(&room, vector, T_VECTOR, item, length, count);
     string *text = CRADLE_NEW_RESERVED_ARRAY(&room, string, T_STRING, byte, length, 3);
@@ -234,7 +234,8 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
   (void)state;
   if (f.stressed) return;
   (void)CRADLE_NEW(f.m, pair, T_PAIR);
-  ASSERT_MISUSE(&f, "allocation of 16 bytes for type 0 (pair), whose descriptor says 24", CRADLE_NEW(f.m, file, T_PAIR));
+  ASSERT_MISUSE(&f, "allocation of 16 bytes for type 0 (pair), whose descriptor says 24",
+                CRADLE_NEW(f.m, file, T_PAIR));
   ASSERT_MISUSE(&f, "whose descriptor says 24", CRADLE_TRY_NEW(f.m, file, T_PAIR));
   ASSERT_MISUSE(&f, "whose descriptor says 24", CRADLE_NEW_UNINITIALIZED(f.m, file, T_PAIR));
   ASSERT_MISUSE(&f, "whose descriptor says 16", CRADLE_NEW_REGISTERED(f.m, pair, T_FILE));
@@ -252,7 +253,8 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
                 CRADLE_NEW_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, 8));
   ASSERT_MISUSE(&f, "the heap's types are 0 to", CRADLE_NEW_ARRAY(f.m, string, 77, byte, length, 8));
   /* The layout is compared for its length's place alone, too. */
-  ASSERT_MISUSE(&f, "its length at 16", (void)cradle_new_items(f.m, T_STRING, cradle_array_layout_of(16, 1, 16), 4, false));
+  ASSERT_MISUSE(&f, "its length at 16",
+                (void)cradle_new_items(f.m, T_STRING, cradle_array_layout_of(16, 1, 16), 4, false));
 }
 
 /* [nursery.4] The first thousand allocations take the slow path, and later one in each MiB does. */
@@ -287,7 +289,8 @@ static void a_large_nursery_is_looked_at_before_its_end(void **state) {
   size_t passed = 0;
   for (int look = 0; look < 8; look++) {
     string *text;
-    while ((text = CRADLE_NEW_ARRAY_FAST(f.m, string, T_STRING, byte, length, KIB)) != NULL) passed += sizeof *text + KIB;
+    while ((text = CRADLE_NEW_ARRAY_FAST(f.m, string, T_STRING, byte, length, KIB)) != NULL)
+      passed += sizeof *text + KIB;
     (void)CRADLE_NEW_ARRAY(f.m, string, T_STRING, byte, length, KIB);
     assert_in_range(passed, (size_t)(look + 1) * KIB * (KIB - 2), (size_t)(look + 1) * KIB * KIB);
   }

@@ -7,8 +7,8 @@
  *   [nursery.2] What lies below slack_end can be promoted whatever it holds: old.reserve arenas are enough for it, and
  *               they are FREE [heap.2].
  *   [nursery.3] Its size changes, and it is handed out, only while it is empty.
- *   [nursery.4] free <= look, and the mutator's top is not above look: the allocation that reaches over it takes the slow
- *               path, which compares its size with the type's descriptor, whether the nursery is full or not.
+ *   [nursery.4] free <= look, and the mutator's top is not above look: the allocation that reaches over it takes the
+ *               slow path, which compares its size with the type's descriptor, whether the nursery is full or not.
  */
 #ifndef CRADLE_GC_YOUNG_NURSERY_H
 #define CRADLE_GC_YOUNG_NURSERY_H
@@ -53,8 +53,8 @@ void crd_nursery_empty(cradle_heap *heap);
 void crd_nursery_hand_out(cradle_heap *heap, size_t most);
 /* An allocation or a reservation came from the slow path, where it was looked at: sets the place of the next look. */
 void crd_nursery_looked(cradle_heap *heap);
-/* Sets top from what is asked of the mutator: its end, the next look or the next sample point, or NULL for the slow path
- * at the next allocation. */
+/* Sets top from what is asked of the mutator: its end, the next look or the next sample point, or NULL for the slow
+ * path at the next allocation. */
 void crd_nursery_set_top(cradle_heap *heap);
 
 #endif

@@ -84,8 +84,7 @@ CRADLE_INLINE void *cradle_new_items(cradle_mutator *mutator, uint32_t type, cra
     cradle_check_new(mutator, type, size);
   }
   char *object = mutator->free, *next = object + bytes;
-  if (CRADLE_UNLIKELY(next > cradle_top(mutator)))
-    return cradle_new_items_slow(mutator, type, layout, count, may_fail);
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_items_slow(mutator, type, layout, count, may_fail);
   CRADLE_UNPOISON(mutator, object, bytes);
   cradle_zero_object(object, bytes);
   cradle_label_items(object, type, layout, count);
@@ -126,8 +125,7 @@ CRADLE_INLINE void *cradle_new_registered_items(cradle_mutator *mutator, uint32_
     return cradle_new_registered_items_slow(mutator, type, layout, count, may_fail);
   size_t size = layout.size + count * layout.item_size;
   char *object = cradle_registered_place(mutator, type, size);
-  if (CRADLE_UNLIKELY(object == NULL))
-    return cradle_new_registered_items_slow(mutator, type, layout, count, may_fail);
+  if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_registered_items_slow(mutator, type, layout, count, may_fail);
   cradle_zero_object(object, cradle_object_bytes(size));
   cradle_label_items(object, type, layout, count);
   return object;

@@ -12,8 +12,9 @@
  *
  * The type's descriptor must say what the structure says: its size is sizeof(structure), its item_size that of one
  * item, its length_offset that of the length. This is checked. The slow path compares the structure with the
- * descriptor, which a heap's first 1,000 allocations all take, and after these at least one in each MiB, in every build. With CRADLE_CHECKED=1 every allocation is compared. Objects that are
- * carved out of a reservation have no slow path, so that only CRADLE_CHECKED=1 compares them.
+ * descriptor, and a heap's first 1,000 allocations all take it, after these at least one in each MiB, in every build.
+ * With CRADLE_CHECKED=1 every allocation is compared. Objects that are carved out of a reservation have no slow path,
+ * so that only CRADLE_CHECKED=1 compares them.
  *
  * What an object looks like at first, what happens when memory runs out and which macro may collect is as told for the
  * functions of cradle/new.h, one for each macro. Arguments are evaluated once.
@@ -27,7 +28,11 @@
 #ifdef __cplusplus
 #define CRADLE_REQUIRE_(condition, why) (0 * sizeof(char[(condition) ? 1 : -1]))
 #else
-#define CRADLE_REQUIRE_(condition, why) (0 * sizeof(struct { char nothing; _Static_assert(condition, why); }))
+#define CRADLE_REQUIRE_(condition, why) \
+  (0 * sizeof(struct { \
+     char nothing; \
+     _Static_assert(condition, why); \
+   }))
 #endif
 #define CRADLE_SIZE_(structure) \
   (sizeof(structure) + CRADLE_REQUIRE_(__alignof__(structure) <= CRADLE_OBJECT_ALIGNMENT, "objects are aligned to 8"))

@@ -1,4 +1,5 @@
-/* Typed allocation: what the macros of cradle/typed.h make, and what they say to a structure that is not its type's. */
+/* Typed allocation: what the macros of cradle/typed.h make, and what they say to a structure that is not its type's.
+ * Built twice, the second time with CRADLE_CHECKED. */
 #include "tests/heap_fixture.h"
 
 #include <cradle/typed.h>
@@ -235,26 +236,28 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
   if (f.stressed) return;
   (void)CRADLE_NEW(f.m, pair, T_PAIR);
   ASSERT_MISUSE(&f, "allocation of 16 bytes for type 0 (pair), whose descriptor says 24",
-                CRADLE_NEW(f.m, file, T_PAIR));
-  ASSERT_MISUSE(&f, "whose descriptor says 24", CRADLE_TRY_NEW(f.m, file, T_PAIR));
-  ASSERT_MISUSE(&f, "whose descriptor says 24", CRADLE_NEW_UNINITIALIZED(f.m, file, T_PAIR));
-  ASSERT_MISUSE(&f, "whose descriptor says 16", CRADLE_NEW_REGISTERED(f.m, pair, T_FILE));
-  ASSERT_MISUSE(&f, "only cradle_new_registered and its kin", CRADLE_NEW(f.m, file, T_FILE));
+                (void)CRADLE_NEW(f.m, file, T_PAIR));
+  ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_TRY_NEW(f.m, file, T_PAIR));
+  ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_UNINITIALIZED(f.m, file, T_PAIR));
+  ASSERT_MISUSE(&f, "whose descriptor says 16", (void)CRADLE_NEW_REGISTERED(f.m, pair, T_FILE));
+  ASSERT_MISUSE(&f, "only cradle_new_registered and its kin", (void)CRADLE_NEW(f.m, file, T_FILE));
   ASSERT_MISUSE(&f,
                 "CRADLE_NEW_ARRAY: a structure of 16 bytes with items of 8 and its length at 8, for type 1 (string), "
                 "whose descriptor says size 16, item_size 1, length_offset 8",
-                CRADLE_NEW_ARRAY(f.m, vector, T_STRING, item, length, 4));
-  ASSERT_MISUSE(&f, "with items of 1", CRADLE_NEW_ARRAY_UNINITIALIZED(f.m, string, T_VECTOR, byte, length, 4));
-  ASSERT_MISUSE(&f, "a structure of 24 bytes", CRADLE_TRY_NEW_ARRAY(f.m, named, T_STRING, codes, count, 4));
-  ASSERT_MISUSE(&f, "for type 0 (pair)", CRADLE_NEW_ARRAY(f.m, string, T_PAIR, byte, length, 8));
+                (void)CRADLE_NEW_ARRAY(f.m, vector, T_STRING, item, length, 4));
+  ASSERT_MISUSE(&f, "with items of 1", (void)CRADLE_NEW_ARRAY_UNINITIALIZED(f.m, string, T_VECTOR, byte, length, 4));
+  ASSERT_MISUSE(&f, "a structure of 24 bytes", (void)CRADLE_TRY_NEW_ARRAY(f.m, named, T_STRING, codes, count, 4));
+  ASSERT_MISUSE(&f, "for type 0 (pair)", (void)CRADLE_NEW_ARRAY(f.m, string, T_PAIR, byte, length, 8));
   ASSERT_MISUSE(&f, "CRADLE_NEW_REGISTERED_ARRAY: a structure",
-                CRADLE_NEW_REGISTERED_ARRAY(f.m, string, T_WEAK_VECTOR, byte, length, 8));
+                (void)CRADLE_NEW_REGISTERED_ARRAY(f.m, string, T_WEAK_VECTOR, byte, length, 8));
   ASSERT_MISUSE(&f, "only cradle_new_registered and its kin",
-                CRADLE_NEW_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, 8));
-  ASSERT_MISUSE(&f, "the heap's types are 0 to", CRADLE_NEW_ARRAY(f.m, string, 77, byte, length, 8));
-  /* The layout is compared for its length's place alone, too. */
+                (void)CRADLE_NEW_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, 8));
+  ASSERT_MISUSE(&f, "the heap's types are 0 to", (void)CRADLE_NEW_ARRAY(f.m, string, 77, byte, length, 8));
+  /* Each part of the layout is compared for itself. */
   ASSERT_MISUSE(&f, "its length at 16",
                 (void)cradle_new_items(f.m, T_STRING, cradle_array_layout_of(16, 1, 16), 4, false));
+  ASSERT_MISUSE(&f, "of 24 bytes", (void)cradle_new_items(f.m, T_STRING, cradle_array_layout_of(24, 1, 8), 4, false));
+  ASSERT_MISUSE(&f, "items of 2", (void)cradle_new_items(f.m, T_STRING, cradle_array_layout_of(16, 2, 8), 4, false));
 }
 
 /* [nursery.4] The first thousand allocations take the slow path, and later one in each MiB does. */
@@ -298,6 +301,29 @@ static void a_large_nursery_is_looked_at_before_its_end(void **state) {
   fixture_close(&f);
 }
 
+#if CRADLE_CHECKED
+/* Long after the first looks, and where there is no slow path, too. */
+static void every_allocation_is_compared(void **state) {
+  (void)state;
+  if (f.stressed) return;
+  ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW(f.m, file, T_PAIR));
+  ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_FAST(f.m, file, T_PAIR));
+  ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_ARRAY(f.m, vector, T_STRING, item, length, 4));
+  ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_ARRAY_UNINITIALIZED(f.m, vector, T_STRING, item, length, 4));
+  ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_ARRAY_FAST(f.m, vector, T_STRING, item, length, 4));
+  ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_REGISTERED_ARRAY(f.m, vector, T_STRING, item, length, 4));
+  ASSERT_MISUSE(&f, "only cradle_new_registered and its kin",
+                (void)CRADLE_NEW_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, 8));
+  cradle_reservation room = cradle_reserve(f.m, 64);
+  ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_RESERVED(&room, file, T_PAIR));
+  ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_RESERVED_ARRAY(&room, vector, T_STRING, item, length, 1));
+  cradle_collect_minor(f.m);
+  room = cradle_reserve(f.m, 64);
+  ASSERT_MISUSE(&f, "goes beyond the reservation",
+                (void)CRADLE_NEW_RESERVED_ARRAY(&room, string, T_STRING, byte, length, SIZE_MAX));
+}
+#endif
+
 #define LOOKED(test) cmocka_unit_test_setup_teardown(test, open_heap, close_heap)
 #define PASSED(test) cmocka_unit_test_setup_teardown(test, open_heap_and_pass_looks, close_heap)
 
@@ -315,6 +341,9 @@ int main(void) {
       LOOKED(the_first_look_finds_a_wrong_structure),
       LOOKED(looks_come_in_time),
       cmocka_unit_test(a_large_nursery_is_looked_at_before_its_end),
+#if CRADLE_CHECKED
+      PASSED(every_allocation_is_compared),
+#endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "bench/allocate_loops.h"
 
-#include <cradle/new.h>
+#include <cradle/typed.h>
 #include <cradle/roots.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -14,8 +14,8 @@ INLINE bool has_room(const cradle_mutator *mutator, size_t bytes) {
 }
 
 INLINE node *node_new(cradle_mutator *mutator, uint64_t number, bool init) CRADLE_MAY_COLLECT {
-  if (!init) return cradle_new_uninitialized(mutator, TYPE_NODE, sizeof(node));
-  node *fresh = cradle_new(mutator, TYPE_NODE, sizeof(node));
+  if (!init) return CRADLE_NEW_UNINITIALIZED(mutator, node, TYPE_NODE);
+  node *fresh = CRADLE_NEW(mutator, node, TYPE_NODE);
   fresh->value = number;
   return fresh;
 }
@@ -61,7 +61,7 @@ INLINE cradle_reservation reserve(cradle_mutator *mutator, two_alive *alive, siz
 }
 
 INLINE void reserved_node(cradle_reservation *reservation, uint64_t number, two_alive *alive, bool init) {
-  node *fresh = cradle_new_reserved(reservation, TYPE_NODE, sizeof(node));
+  node *fresh = CRADLE_NEW_RESERVED(reservation, node, TYPE_NODE);
   if (init) fresh->value = number;
   remember(alive, fresh);
 }

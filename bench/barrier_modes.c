@@ -15,7 +15,7 @@ static cell *cell_by_hand(manual *memory, uint64_t number) {
   return fresh;
 }
 static cell *cell_new(cradle_mutator *m, uint64_t number) CRADLE_MAY_COLLECT {
-  cell *fresh = cradle_new(m, TYPE_CELL, sizeof(cell));
+  cell *fresh = CRADLE_NEW(m, cell, TYPE_CELL);
   fresh->number = number;
   return fresh;
 }
@@ -259,14 +259,14 @@ static uint64_t str_cradle(workload_run *run) {
   cradle_mutator *m = cradle_mutator_new(heap);
   uint64_t sum = 0;
   {
-    bytes *first = cradle_new_array(m, TYPE_BYTES, HALF_BYTES);
+    bytes *first = CRADLE_NEW_ARRAY(m, bytes, TYPE_BYTES, data, length, HALF_BYTES);
     memset(first->data, 'a', HALF_BYTES);
     CRADLE_ROOT(m, first);
-    bytes *second = cradle_new_array(m, TYPE_BYTES, HALF_BYTES);
+    bytes *second = CRADLE_NEW_ARRAY(m, bytes, TYPE_BYTES, data, length, HALF_BYTES);
     memset(second->data, 'b', HALF_BYTES);
     CRADLE_ROOT(m, second);
     for (uint64_t i = 0; i < run->with.size; i++) {
-      bytes *joined = cradle_new_array(m, TYPE_BYTES, 2 * HALF_BYTES);
+      bytes *joined = CRADLE_NEW_ARRAY(m, bytes, TYPE_BYTES, data, length, 2 * HALF_BYTES);
       sum += join(joined, first, second);
     }
   }

@@ -6,13 +6,13 @@ enum { MIN_DEPTH = 4 };
 /* The shadow stack's way: what must outlive a call that may collect is pushed before it and reloaded after it. The
  * allocation collects rarely, and only then is there something to push. */
 static tree *make(cradle_mutator *m, unsigned depth) CRADLE_MAY_COLLECT {
-  if (depth == 0) return cradle_new(m, TYPE_TREE, sizeof(tree));
+  if (depth == 0) return CRADLE_NEW(m, tree, TYPE_TREE);
   cradle_push(m, make(m, depth - 1));
   tree *right = make(m, depth - 1);
-  tree *fresh = cradle_new_fast(m, TYPE_TREE, sizeof(tree));
+  tree *fresh = CRADLE_NEW_FAST(m, tree, TYPE_TREE);
   if (CRADLE_UNLIKELY(fresh == NULL)) {
     cradle_push(m, right);
-    fresh = cradle_new(m, TYPE_TREE, sizeof(tree));
+    fresh = CRADLE_NEW(m, tree, TYPE_TREE);
     right = cradle_pop(m);
   }
   fresh->left = cradle_pop(m);

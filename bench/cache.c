@@ -135,10 +135,10 @@ static uint64_t finish(workload_run *run, const cache *c) {
 
 static void insert(cradle_mutator *m, cache *c, uint64_t key) CRADLE_MAY_COLLECT {
   if (c->count == c->capacity) evict(m, c);
-  bytes *payload = cradle_new_array(m, TYPE_BYTES, payload_length(key));
+  bytes *payload = CRADLE_NEW_ARRAY(m, bytes, TYPE_BYTES, data, length, payload_length(key));
   stamp(payload, key);
   cradle_push(m, payload);
-  entry *e = cradle_new(m, TYPE_ENTRY, sizeof(entry));
+  entry *e = CRADLE_NEW(m, entry, TYPE_ENTRY);
   e->payload = cradle_pop(m);
   e->key = key;
   link_new(m, c, e);

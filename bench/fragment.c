@@ -54,7 +54,7 @@ static uint64_t note_refilled(workload_run *run, const array *all) {
 static void fill(cradle_mutator *m, array **all, randomizer *r) CRADLE_MAY_COLLECT {
   for (uint64_t i = 0; i < (*all)->length; i++) {
     if ((*all)->slots[i] != NULL) continue;
-    bytes *b = cradle_new_array(m, TYPE_BYTES, random_length(r));
+    bytes *b = CRADLE_NEW_ARRAY(m, bytes, TYPE_BYTES, data, length, random_length(r));
     stamp(b, i);
     cradle_store(m, *all, &(*all)->slots[i], b);
   }

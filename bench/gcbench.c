@@ -54,7 +54,7 @@ static uint64_t check_long_lived(workload_run *run, const shape *s, const gcbenc
 /* --- Cradle --- */
 
 static gcbench_node *node_new(cradle_mutator *m) CRADLE_MAY_COLLECT {
-  return cradle_new(m, TYPE_GCBENCH, sizeof(gcbench_node));
+  return CRADLE_NEW(m, gcbench_node, TYPE_GCBENCH);
 }
 
 /* From the root down: n is on top of the shadow stack during the call. */
@@ -95,7 +95,7 @@ static uint64_t run_all(cradle_mutator *m, workload_run *run) CRADLE_MAY_COLLECT
   uint64_t sum = left_depth(make_up(m, s.stretch));
   gcbench_node *long_lived = make_down(m, s.most);
   CRADLE_ROOT(m, long_lived);
-  bytes *numbers = cradle_new_array(m, TYPE_BYTES, s.numbers * sizeof(double));
+  bytes *numbers = CRADLE_NEW_ARRAY(m, bytes, TYPE_BYTES, data, length, s.numbers * sizeof(double));
   CRADLE_ROOT(m, numbers);
   fill(&s, numbers);
   for (unsigned depth = MIN_DEPTH; depth <= s.most; depth += 2) {

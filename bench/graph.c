@@ -13,10 +13,10 @@ static void check_element(const element *e, uint64_t place) {
 }
 
 static element *element_new(cradle_mutator *m, uint64_t place, uint64_t length) CRADLE_MAY_COLLECT {
-  bytes *payload = cradle_new_array(m, TYPE_BYTES, length);
+  bytes *payload = CRADLE_NEW_ARRAY(m, bytes, TYPE_BYTES, data, length, length);
   memset(payload->data, (int)(place & 0xff), length);
   cradle_push(m, payload);
-  element *e = cradle_new(m, TYPE_ELEMENT, sizeof(element));
+  element *e = CRADLE_NEW(m, element, TYPE_ELEMENT);
   e->payload = cradle_pop(m);
   e->number = place;
   return e;
@@ -53,7 +53,7 @@ void graph_mutate(cradle_mutator *m, array **all, randomizer *r) {
   element *from = (*all)->slots[random_place(*all, r)];
   cradle_store(m, from, &from->right, (*all)->slots[random_place(*all, r)]);
   for (int i = 0; i < PASSING_CELLS; i++) {
-    cell *passing = cradle_new(m, TYPE_CELL, sizeof(cell));
+    cell *passing = CRADLE_NEW(m, cell, TYPE_CELL);
     __asm__ volatile("" : : "r"(passing) : "memory"); /* it is used, as far as the compiler knows */
   }
 }

@@ -87,10 +87,10 @@ static void resize(cradle_mutator *m, table *t) CRADLE_MAY_COLLECT {
 }
 
 static void insert(cradle_mutator *m, table *t, uint64_t key) CRADLE_MAY_COLLECT {
-  cell *box = cradle_new(m, TYPE_CELL, sizeof(cell));
+  cell *box = CRADLE_NEW(m, cell, TYPE_CELL);
   box->number = key;
   cradle_push(m, box);
-  binding *b = cradle_new(m, TYPE_BINDING, sizeof(binding));
+  binding *b = CRADLE_NEW(m, binding, TYPE_BINDING);
   b->key = cradle_pop(m);
   b->value = value_of(key);
   link_binding(m, t->chains, b);

@@ -22,14 +22,18 @@ typedef struct array {
   uint64_t header, length;
   void *item[];
 } array;
+typedef struct string {
+  uint64_t header, length;
+  char bytes[];
+} string;
 
 static const cradle_type types[TYPES] = {
     [PAIR] = {.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest)},
     [STRING] = {.name = "string",
-                .size = sizeof(array),
+                .size = sizeof(string),
                 .items = CRADLE_ITEMS_BYTES,
                 .item_size = 1,
-                .length_offset = offsetof(array, length)},
+                .length_offset = offsetof(string, length)},
     [VECTOR] = {.name = "vector",
                 .size = sizeof(array),
                 .items = CRADLE_ITEMS_REFERENCES,
@@ -44,12 +48,12 @@ static void fail(const char *what) {
 
 static array *new_record(cradle_mutator *m, array *before) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(m, before);
-  array *record = cradle_new_array(m, VECTOR, ITEMS);
+  array *record = CRADLE_NEW_ARRAY(m, array, VECTOR, item, length, ITEMS);
   CRADLE_ROOT(m, record);
   for (int i = 0; i < ITEMS; i++) {
-    pair *one = cradle_new(m, PAIR, sizeof(pair));
+    pair *one = CRADLE_NEW(m, pair, PAIR);
     CRADLE_ROOT(m, one);
-    array *text = cradle_new_array(m, STRING, STRING_BYTES);
+    string *text = CRADLE_NEW_ARRAY(m, string, STRING, bytes, length, STRING_BYTES);
     cradle_store(m, one, &one->first, text);
     if (before != NULL) cradle_store(m, one, &one->rest, before->item[i]);
     cradle_store(m, record, &record->item[i], one);
@@ -60,7 +64,7 @@ static array *new_record(cradle_mutator *m, array *before) CRADLE_MAY_COLLECT {
 static void fill(cradle_mutator *m, array **records, size_t bytes) CRADLE_MAY_COLLECT {
   size_t record_bytes = sizeof(array) + ITEMS * (8 + sizeof(pair) + sizeof(array) + STRING_BYTES) + 8;
   size_t count = bytes / record_bytes;
-  *records = cradle_new_array(m, VECTOR, count);
+  *records = CRADLE_NEW_ARRAY(m, array, VECTOR, item, length, count);
   for (size_t i = 0; i < count; i++) {
     array *record = new_record(m, i == 0 ? NULL : (*records)->item[i * 7919 % i]);
     cradle_store(m, *records, &(*records)->item[i], record);

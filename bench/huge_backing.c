@@ -319,7 +319,7 @@ static char *array_in_heap(huge_area *area, const huge_run *run) CRADLE_UNCHECKE
   options.type_count = 1;
   area->heap = huge_heap_start(&options);
   area->mutator = cradle_mutator_new(area->heap);
-  byte_array *array = cradle_new_array(area->mutator, 0, area->size);
+  byte_array *array = CRADLE_NEW_ARRAY(area->mutator, byte_array, 0, bytes, length, area->size);
   return array->bytes;
 }
 

@@ -48,7 +48,7 @@ static huge_list *grow(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
   huge_list *all = huge_list_new(m, LIST, count);
   CRADLE_ROOT(m, all);
   for (uint64_t i = 0; i < count; i++) {
-    node *fresh = cradle_new(m, NODE, sizeof(node));
+    node *fresh = CRADLE_NEW(m, node, NODE);
     fresh->number = i;
     huge_list_set(m, all, i, fresh);
   }

@@ -23,10 +23,11 @@ typedef struct huge_list {
 
 /* Room for length items, all NULL. type is the id of HUGE_LIST_TYPE. */
 static inline huge_list *huge_list_new(cradle_mutator *m, uint32_t type, uint64_t length) CRADLE_MAY_COLLECT {
-  huge_list *spine = cradle_new_array(m, type, (length + HUGE_LEAF_ITEMS - 1) / HUGE_LEAF_ITEMS);
+  huge_list *spine =
+      CRADLE_NEW_ARRAY(m, huge_list, type, items, length, (length + HUGE_LEAF_ITEMS - 1) / HUGE_LEAF_ITEMS);
   CRADLE_ROOT(m, spine);
   for (uint64_t i = 0; i < spine->length; i++) {
-    huge_list *leaf = cradle_new_array(m, type, HUGE_LEAF_ITEMS);
+    huge_list *leaf = CRADLE_NEW_ARRAY(m, huge_list, type, items, length, HUGE_LEAF_ITEMS);
     cradle_store(m, spine, &spine->items[i], leaf);
   }
   return spine;

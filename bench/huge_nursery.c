@@ -48,7 +48,7 @@ static const cradle_type types[] = {
 static uint64_t allocate(const huge_run *run, cradle_mutator *m) CRADLE_MAY_COLLECT {
   uint64_t count = huge_work(run, NODES), sum = 0;
   for (uint64_t i = 0; i < count; i++) {
-    node *fresh = cradle_new_uninitialized(m, NODE, sizeof(node));
+    node *fresh = CRADLE_NEW_UNINITIALIZED(m, node, NODE);
     fresh->value = i;
     __asm__ volatile("" : : "r"(fresh) : "memory"); /* it is made in fact, one at a time */
     sum += i;
@@ -57,10 +57,10 @@ static uint64_t allocate(const huge_run *run, cradle_mutator *m) CRADLE_MAY_COLL
 }
 
 static tree *make(cradle_mutator *m, unsigned depth) CRADLE_MAY_COLLECT {
-  if (depth == 0) return cradle_new(m, TREE, sizeof(tree));
+  if (depth == 0) return CRADLE_NEW(m, tree, TREE);
   cradle_push(m, make(m, depth - 1));
   cradle_push(m, make(m, depth - 1));
-  tree *fresh = cradle_new_uninitialized(m, TREE, sizeof(tree));
+  tree *fresh = CRADLE_NEW_UNINITIALIZED(m, tree, TREE);
   fresh->right = cradle_pop(m);
   fresh->left = cradle_pop(m);
   return fresh;
@@ -85,9 +85,9 @@ static uint64_t reread(const huge_run *run, cradle_mutator *m) CRADLE_MAY_COLLEC
   table *young = NULL;
   CRADLE_ROOT(m, young);
   for (uint64_t batch = huge_work(run, BATCHES); batch > 0; batch--) {
-    young = cradle_new_array(m, TABLE, CELLS);
+    young = CRADLE_NEW_ARRAY(m, table, TABLE, cells, length, CELLS);
     for (uint64_t i = 0; i < CELLS; i++) {
-      cell *fresh = cradle_new(m, CELL, sizeof(cell));
+      cell *fresh = CRADLE_NEW(m, cell, CELL);
       fresh->numbers[0] = i;
       cradle_store(m, young, &young->cells[i], fresh);
     }

@@ -42,7 +42,7 @@ static const cradle_type types[] = {
 };
 
 static integer *new_integer(cradle_mutator *m, uint64_t value) CRADLE_MAY_COLLECT {
-  integer *fresh = cradle_new_uninitialized(m, INTEGER, sizeof(integer));
+  integer *fresh = CRADLE_NEW_UNINITIALIZED(m, integer, INTEGER);
   fresh->value = value;
   return fresh;
 }
@@ -52,7 +52,7 @@ static void fill_with_bytes(cradle_mutator *m, huge_list *list, uint64_t from, u
                             uint64_t bytes) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(m, list);
   for (uint64_t i = from; i < end; i += step) {
-    byte_array *fresh = cradle_new_array(m, BYTES, bytes);
+    byte_array *fresh = CRADLE_NEW_ARRAY(m, byte_array, BYTES, bytes, length, bytes);
     huge_list_set(m, list, i, fresh);
   }
 }
@@ -63,7 +63,7 @@ static uint64_t list_of_tuples(const huge_run *run, cradle_mutator *m) CRADLE_MA
   CRADLE_ROOT(m, list);
   for (uint64_t i = 0; i < count; i++) {
     for (uint64_t j = 0; j < 3; j++) cradle_push(m, new_integer(m, i + j));
-    tuple *fresh = cradle_new_uninitialized(m, TUPLE, sizeof(tuple));
+    tuple *fresh = CRADLE_NEW_UNINITIALIZED(m, tuple, TUPLE);
     fresh->length = 3;
     for (int j = 3; j-- > 0;) fresh->items[j] = cradle_pop(m);
     huge_list_set(m, list, i, fresh);
@@ -88,7 +88,8 @@ static uint64_t mixed_sizes(const huge_run *run, cradle_mutator *m) CRADLE_MAY_C
   huge_list *list = huge_list_new(m, LIST, count);
   CRADLE_ROOT(m, list);
   for (uint64_t i = 0; i < count; i++) {
-    byte_array *fresh = cradle_new_array(m, BYTES, sizes[i % (sizeof sizes / sizeof sizes[0])]);
+    byte_array *fresh =
+        CRADLE_NEW_ARRAY(m, byte_array, BYTES, bytes, length, sizes[i % (sizeof sizes / sizeof sizes[0])]);
     huge_list_set(m, list, i, fresh);
   }
   return count;
@@ -110,7 +111,7 @@ static uint64_t class_instances(const huge_run *run, cradle_mutator *m) CRADLE_M
   for (uint64_t i = 0; i < count; i++) {
     cradle_push(m, new_integer(m, i));
     cradle_push(m, new_integer(m, i + 1));
-    point *fresh = cradle_new_uninitialized(m, POINT, sizeof(point));
+    point *fresh = CRADLE_NEW_UNINITIALIZED(m, point, POINT);
     fresh->y = cradle_pop(m);
     fresh->x = cradle_pop(m);
     huge_list_set(m, list, i, fresh);
@@ -157,17 +158,17 @@ static uint64_t small_object_churn(const huge_run *run, cradle_mutator *m) CRADL
 static uint64_t dict_churn(const huge_run *run, cradle_mutator *m) CRADLE_MAY_COLLECT {
   enum { USED = 4, TABLE = 16 };
   uint64_t count = huge_work(run, 500000), sum = 0;
-  huge_list *keys = cradle_new_array(m, LIST, USED);
+  huge_list *keys = CRADLE_NEW_ARRAY(m, huge_list, LIST, items, length, USED);
   CRADLE_ROOT(m, keys);
   for (uint64_t i = 0; i < USED; i++) {
     integer *key = new_integer(m, i);
     cradle_store(m, keys, &keys->items[i], key);
   }
   for (uint64_t i = 0; i < count; i++) {
-    huge_list *table = cradle_new_array(m, LIST, TABLE);
+    huge_list *table = CRADLE_NEW_ARRAY(m, huge_list, LIST, items, length, TABLE);
     for (uint64_t j = 0; j < USED; j++) table->items[2 * j] = table->items[2 * j + 1] = keys->items[j];
     cradle_push(m, table);
-    tuple *dictionary = cradle_new(m, TUPLE, sizeof(tuple));
+    tuple *dictionary = CRADLE_NEW(m, tuple, TUPLE);
     dictionary->length = 1;
     dictionary->items[0] = cradle_pop(m);
     sum += dictionary->length;

@@ -41,12 +41,12 @@ typedef struct bench {
 } bench;
 
 static void allocate(bench *b) CRADLE_MAY_COLLECT {
-  for (int i = 0; i < OPERATIONS; i++) ((node *)cradle_new(b->m, T_NODE, sizeof(node)))->value = (uint64_t)i;
+  for (int i = 0; i < OPERATIONS; i++) ((node *)CRADLE_NEW(b->m, node, T_NODE))->value = (uint64_t)i;
 }
 
 static void hash_young(bench *b) CRADLE_MAY_COLLECT {
   for (int i = 0; i < OPERATIONS; i++) {
-    node *fresh = cradle_new(b->m, T_NODE, sizeof(node));
+    node *fresh = CRADLE_NEW(b->m, node, T_NODE);
     fresh->value = (uint64_t)i;
     b->sum += cradle_identity_hash(b->m, fresh);
   }
@@ -60,7 +60,7 @@ static void hash_again(bench *b) CRADLE_MAY_COLLECT {
 }
 
 static void id_young(bench *b) CRADLE_MAY_COLLECT {
-  for (int i = 0; i < OPERATIONS; i++) b->sum += cradle_id(b->m, cradle_new(b->m, T_NODE, sizeof(node)));
+  for (int i = 0; i < OPERATIONS; i++) b->sum += cradle_id(b->m, CRADLE_NEW(b->m, node, T_NODE));
 }
 
 static void id_again(bench *b) CRADLE_MAY_COLLECT {
@@ -82,7 +82,7 @@ static void pin_old(bench *b) CRADLE_MAY_COLLECT {
 /* Each is a minor collection of an almost empty nursery. */
 static void pin_young(bench *b) CRADLE_MAY_COLLECT {
   for (int i = 0; i < OPERATIONS / 10; i++) {
-    void *pinned = cradle_pin(b->m, cradle_new(b->m, T_NODE, sizeof(node)));
+    void *pinned = cradle_pin(b->m, CRADLE_NEW(b->m, node, T_NODE));
     cradle_unpin(b->m, pinned);
   }
 }
@@ -100,7 +100,7 @@ static void handle_get(bench *b) CRADLE_MAY_COLLECT {
 }
 
 static void handle_set_young(bench *b) CRADLE_MAY_COLLECT {
-  for (int i = 0; i < OPERATIONS; i++) cradle_handle_set(b->m, b->handle, cradle_new(b->m, T_NODE, sizeof(node)));
+  for (int i = 0; i < OPERATIONS; i++) cradle_handle_set(b->m, b->handle, CRADLE_NEW(b->m, node, T_NODE));
   cradle_handle_set(b->m, b->handle, b->old);
 }
 
@@ -159,10 +159,10 @@ static void tell(bench *b, const char *what) CRADLE_MAY_COLLECT {
 
 static void with_a_million(bench *b) CRADLE_MAY_COLLECT {
   printf("\n  %-32s %13s %13s %11s\n", "a million", "empty minor", "major", "worst step");
-  vector *all = cradle_new_array(b->m, T_VECTOR, OPERATIONS);
+  vector *all = CRADLE_NEW_ARRAY(b->m, vector, T_VECTOR, item, length, OPERATIONS);
   CRADLE_ROOT(b->m, all);
   for (int i = 0; i < OPERATIONS; i++) {
-    node *fresh = cradle_new(b->m, T_NODE, sizeof(node));
+    node *fresh = CRADLE_NEW(b->m, node, T_NODE);
     cradle_store(b->m, all, &all->item[i], fresh);
   }
   cradle_collect_major(b->m);
@@ -196,7 +196,7 @@ int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
     fprintf(stderr, "identity: %s\n", b.heap == NULL ? error.message : "memory was refused");
     return 1;
   }
-  b.old = cradle_new(b.m, T_NODE, sizeof(node));
+  b.old = CRADLE_NEW(b.m, node, T_NODE);
   cradle_collect_major(b.m);
   b.handle = cradle_handle_new(b.m, b.old);
   static double ns[ROWS][TURNS_MOST];

@@ -63,7 +63,7 @@ static uint64_t queue_cradle(workload_run *run) {
     CRADLE_ROOT(m, first);
     CRADLE_ROOT(m, last);
     for (uint64_t i = 0; i < run->with.size; i++) {
-      cell *fresh = cradle_new(m, TYPE_CELL, sizeof(cell));
+      cell *fresh = CRADLE_NEW(m, cell, TYPE_CELL);
       fresh->number = i;
       if (last == NULL)
         first = fresh;

@@ -37,7 +37,7 @@ static uint64_t finish(workload_run *run, const array *all) {
 
 void medium_step(cradle_mutator *m, array **all, randomizer *r) {
   uint64_t place = random_below(r, (*all)->length);
-  bytes *b = cradle_new_array(m, TYPE_BYTES, random_length(r));
+  bytes *b = CRADLE_NEW_ARRAY(m, bytes, TYPE_BYTES, data, length, random_length(r));
   check((*all)->slots[place], place);
   stamp(b, place);
   cradle_store(m, *all, &(*all)->slots[place], b);

@@ -111,7 +111,7 @@ CRADLE_UNCHECKED_COLLECTION static void close_heap(setting *s) {
 /* Adds nodes to the list on the shadow stack, or makes garbage. */
 CRADLE_UNCHECKED_COLLECTION static void allocate(setting *s, size_t bytes, bool kept) {
   for (size_t made = 0; made < bytes; made += sizeof(node)) {
-    node *fresh = cradle_new(s->m, 0, sizeof(node));
+    node *fresh = CRADLE_NEW(s->m, node, 0);
     if (!kept) continue;
     fresh->next = (node *)(uintptr_t)*cradle_peek(s->m, 0);
     *cradle_peek(s->m, 0) = (cradle_word)(uintptr_t)fresh;

@@ -50,7 +50,7 @@ static size_t frames(void *data, cradle_mutator *mutator, cradle_frame *out, siz
 /* Nothing here survives a collection. */
 static __attribute__((noinline)) void allocate(cradle_mutator *mutator) CRADLE_MAY_COLLECT {
   for (uint64_t i = 0; i < TURN_OBJECTS; i++) {
-    node *fresh = cradle_new(mutator, 0, sizeof(node));
+    node *fresh = CRADLE_NEW(mutator, node, 0);
     fresh->value = i;
   }
 }

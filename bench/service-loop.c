@@ -42,21 +42,21 @@ static void minors(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_MAY_
 static void plain(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_MAY_COLLECT {
   (void)type;
   for (uint64_t i = 0; i < count; i++) {
-    thing *object = cradle_new(m, T_PLAIN, sizeof *object);
+    thing *object = CRADLE_NEW(m, thing, T_PLAIN);
     __asm__ volatile("" : : "r"(object) : "memory"); /* the stores count as used */
   }
 }
 
 static void registered(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_MAY_COLLECT {
   for (uint64_t i = 0; i < count; i++) {
-    thing *object = cradle_new_registered(m, type, sizeof *object);
+    thing *object = CRADLE_NEW_REGISTERED(m, thing, type);
     if (type == T_WEAK || type == T_EPHEMERON) object->first = object;
   }
 }
 
 static void finalizers(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_MAY_COLLECT {
   for (uint64_t i = 0; i < count; i++) {
-    (void)cradle_new_registered(m, type, sizeof(thing));
+    (void)CRADLE_NEW_REGISTERED(m, thing, type);
     if (cradle_finalizer_waiting(m, QUEUE) == 0) continue;
     while (cradle_finalizer_next(m, QUEUE) != NULL) continue;
   }

@@ -78,17 +78,17 @@ typedef struct service {
 
 static thing *make_plain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
-  return cradle_new(b->m, T_PLAIN, sizeof(thing));
+  return CRADLE_NEW(b->m, thing, T_PLAIN);
 }
 static thing *make_weak(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
-  thing *weak = cradle_new_registered(b->m, T_WEAK, sizeof *weak);
+  thing *weak = CRADLE_NEW_REGISTERED(b->m, thing, T_WEAK);
   weak->first = b->other;
   return weak;
 }
 static thing *make_ephemeron(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
-  thing *ephemeron = cradle_new_registered(b->m, T_EPHEMERON, sizeof *ephemeron);
+  thing *ephemeron = CRADLE_NEW_REGISTERED(b->m, thing, T_EPHEMERON);
   ephemeron->first = ephemeron->second = b->other;
   return ephemeron;
 }
@@ -100,7 +100,7 @@ static thing *make_chain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
 }
 static thing *make_final(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
-  return cradle_new_registered(b->m, T_FINAL, sizeof(thing));
+  return CRADLE_NEW_REGISTERED(b->m, thing, T_FINAL);
 }
 static thing *make_final_chain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   thing *final = make_final(b, i);
@@ -109,10 +109,10 @@ static thing *make_final_chain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
 }
 static thing *make_file(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
-  return cradle_new_registered(b->m, T_FILE, sizeof(thing));
+  return CRADLE_NEW_REGISTERED(b->m, thing, T_FILE);
 }
 static thing *make_interned(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
-  thing *object = cradle_new(b->m, T_PLAIN, sizeof *object);
+  thing *object = CRADLE_NEW(b->m, thing, T_PLAIN);
   if (!cradle_weak_set_add(b->set, i * UINT64_C(0x9e3779b97f4a7c15) >> 20, object)) exit(1);
   return object;
 }
@@ -224,8 +224,8 @@ static void measure(bench *b, const service *s, result *r) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(b->m, b->keep);
   CRADLE_ROOT(b->m, b->other);
   b->set = cradle_weak_set_new(b->m, NULL, NULL);
-  b->other = cradle_new(b->m, T_PLAIN, sizeof(thing));
-  b->keep = cradle_new_array(b->m, T_ARRAY, b->count);
+  b->other = CRADLE_NEW(b->m, thing, T_PLAIN);
+  b->keep = CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length, b->count);
   cradle_collect_full(b->m);
   if (!s->is_chain) (void)allocate(b, s, false); /* the first time, pages are fetched */
   r->ns[YOUNG_DEAD] = s->is_chain ? 0 : (double)allocate(b, s, false) / count;
@@ -237,7 +237,8 @@ static void measure(bench *b, const service *s, result *r) CRADLE_MAY_COLLECT {
   r->pause_ms[PAUSE_MINOR] = (double)minors.longest / 1e6;
   r->ns[OLD_ALIVE] = (double)collect(b) / count;
   r->pause_ms[PAUSE_ALIVE] = (double)longest_step(b) / 1e6;
-  b->keep = cradle_new_array(b->m, T_ARRAY, b->count); /* as large, so that marking it costs the same */
+  b->keep =
+      CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length, b->count); /* as large, so that marking it costs the same */
   cradle_collect_minor(b->m);
   r->ns[OLD_DEAD] = (double)collect(b) / count;
   (void)allocate(b, s, true);

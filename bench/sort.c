@@ -58,7 +58,7 @@ uint64_t sort_round(cradle_mutator *m, uint64_t cells, randomizer *r) {
   cell *list = NULL;
   CRADLE_ROOT(m, list);
   for (uint64_t i = 0; i < cells; i++) {
-    cell *fresh = cradle_new(m, TYPE_CELL, sizeof(cell));
+    cell *fresh = CRADLE_NEW(m, cell, TYPE_CELL);
     fresh->next = list;
     fresh->number = random_next(r) >> 16;
     list = fresh;

@@ -33,7 +33,8 @@ static void print_rows(const cradle_span_info *rows, size_t count) {
 }
 
 static void fill(cradle_mutator *m, const cradle_span_info *rows, size_t count) CRADLE_MAY_COLLECT {
-  for (size_t i = 0; i < count; i++) cradle_push(m, cradle_new_array(m, 0, rows[i].object_bytes - sizeof(bytes)));
+  for (size_t i = 0; i < count; i++)
+    cradle_push(m, CRADLE_NEW_ARRAY(m, bytes, 0, data, length, rows[i].object_bytes - sizeof(bytes)));
   cradle_collect_full(m);
 }
 

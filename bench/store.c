@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) uint64_t run_cradle(workload_run *r
     randomizer r = RANDOMIZER_SEED;
     workload_timed_begin(run);
     for (uint64_t i = 0; i < run->with.size; i++) {
-      cell *fresh = cradle_new(m, TYPE_CELL, sizeof(cell));
+      cell *fresh = CRADLE_NEW(m, cell, TYPE_CELL);
       fresh->number = i;
       uint64_t place = random_below(&r, run->with.slots);
       array *holder = holder_of(all, chunked, place);

@@ -20,7 +20,7 @@ static cell *fill(cradle_mutator *m, pairs **table) CRADLE_MAY_COLLECT {
   cell *last = NULL;
   CRADLE_ROOT(m, last);
   for (uint64_t i = 0; i < (*table)->length; i++) {
-    cell *key = cradle_new(m, TYPE_CELL, sizeof(cell));
+    cell *key = CRADLE_NEW(m, cell, TYPE_CELL);
     key->number = i;
     cradle_store(m, *table, &(*table)->items[i].key, key);
     cradle_store(m, *table, &(*table)->items[i].value, last);
@@ -45,7 +45,7 @@ static uint64_t run_weak_table(workload_run *run) {
   uint64_t sum = 0;
   {
     randomizer r = RANDOMIZER_SEED;
-    pairs *table = cradle_new_registered_array(m, TYPE_PAIRS, run->with.slots);
+    pairs *table = CRADLE_NEW_REGISTERED_ARRAY(m, pairs, TYPE_PAIRS, items, length, run->with.slots);
     CRADLE_ROOT(m, table);
     cell *first = fill(m, &table);
     CRADLE_ROOT(m, first);
@@ -54,7 +54,7 @@ static uint64_t run_weak_table(workload_run *run) {
     cradle_collect_full(m);
     workload_timed_begin(run);
     for (uint64_t i = 0; i < run->with.size; i++) {
-      cell *fresh = cradle_new(m, TYPE_CELL, sizeof(cell));
+      cell *fresh = CRADLE_NEW(m, cell, TYPE_CELL);
       cradle_store(m, all, &all->slots[random_below(&r, all->length)], fresh);
       if (i % STORES_APART != 0) continue;
       pair *stored = &table->items[random_below(&r, table->length)];
@@ -88,7 +88,7 @@ static uint64_t run_large_array(workload_run *run) {
     array *all = array_new(m, run->with.live / sizeof(void *));
     CRADLE_ROOT(m, all);
     for (uint64_t i = 0; i < run->with.size; i++) {
-      last = cradle_new(m, TYPE_CELL, sizeof(cell));
+      last = CRADLE_NEW(m, cell, TYPE_CELL);
       last->number = i;
     }
     workload_timed_end(run);

@@ -27,7 +27,7 @@ static uint64_t run_cradle(workload_run *run) {
     CRADLE_ROOT(m, all);
     for (uint64_t round = 0; round < run->with.size; round++) {
       for (uint64_t i = 0; i < run->with.slots; i++) {
-        tuple *t = cradle_new_uninitialized(m, TYPE_TUPLE, sizeof(tuple));
+        tuple *t = CRADLE_NEW_UNINITIALIZED(m, tuple, TYPE_TUPLE);
         t->items[0] = immediate(i);
         t->items[1] = immediate(i + 1);
         t->items[2] = immediate(i + round);

@@ -134,7 +134,7 @@ cell *cells_new(cradle_mutator *m, uint64_t count) {
   cell *list = NULL;
   for (uint64_t i = 0; i < count; i++) {
     cradle_push(m, list);
-    cell *fresh = cradle_new(m, TYPE_CELL, sizeof(cell));
+    cell *fresh = CRADLE_NEW(m, cell, TYPE_CELL);
     fresh->next = cradle_pop(m);
     fresh->number = i;
     list = fresh;
@@ -149,7 +149,7 @@ uint64_t cells_sum(const cell *list) {
 }
 
 array *array_new(cradle_mutator *m, uint64_t length) {
-  return cradle_new_array(m, TYPE_ARRAY, length);
+  return CRADLE_NEW_ARRAY(m, array, TYPE_ARRAY, slots, length, length);
 }
 
 array *array_by_hand(manual *memory, uint64_t length) {

@@ -21,7 +21,7 @@ static const cradle_type types[TYPE_COUNT] = {
 /* 3. A function that may collect says so, and roots every reference that it uses after a call that may collect. */
 static pair *push(cradle_mutator *m, pair *list, int64_t number) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(m, list);
-  pair *cell = cradle_new(m, T_PAIR, sizeof(pair)); /* may collect: list may have moved, and was updated */
+  pair *cell = CRADLE_NEW(m, pair, T_PAIR); /* may collect: list may have moved, and was updated */
   cell->number = number;
   cell->next = list; /* a fresh object needs no write barrier */
   return cell;

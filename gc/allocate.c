@@ -168,6 +168,7 @@ static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) CRADL
   size_t bytes = cradle_object_bytes(size);
   PROBE3(allocate_slow, mutator->heap, type, bytes);
   void *object = take_place(mutator, type, bytes);
+  crd_nursery_looked(mutator->heap);
   if (mutator->heap->sampling.interval != 0 && object != NULL) crd_sample_slow(mutator, object, type, bytes);
   return object;
 }
@@ -200,6 +201,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   ASSERT(start + bytes <= mutator->heap->nursery.slack_end, "[nursery.1] a reservation goes beyond the nursery");
   mutator->free = mutator->reserved_end = start + bytes;
   sanitize_handed_out(mutator->heap, start, bytes);
+  crd_nursery_looked(mutator->heap);
   if (mutator->heap->sampling.interval != 0) crd_sample_slow(mutator, start, CRADLE_TYPE_ID_END, bytes);
   return (cradle_reservation){start, start + bytes, mutator};
 }
@@ -227,6 +229,13 @@ void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
   void *object = cradle_try_new_array(mutator, type, length);
   if (CRADLE_UNLIKELY(object == NULL)) out_of_memory_for_array(mutator, type, length);
   return object;
+}
+
+void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
+                            bool may_fail) {
+  crd_mutator_check(mutator, "CRADLE_NEW_ARRAY");
+  crd_check_layout(mutator->heap, type, layout, "CRADLE_NEW_ARRAY");
+  return may_fail ? cradle_try_new_array(mutator, type, count) : cradle_new_array(mutator, type, count);
 }
 
 /* --- registered objects --- */
@@ -271,6 +280,14 @@ void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t
   void *object = cradle_try_new_registered_array(mutator, type, length);
   if (CRADLE_UNLIKELY(object == NULL)) out_of_memory_for_array(mutator, type, length);
   return object;
+}
+
+void *cradle_new_registered_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
+                                       bool may_fail) {
+  crd_mutator_check(mutator, "CRADLE_NEW_REGISTERED_ARRAY");
+  crd_check_layout(mutator->heap, type, layout, "CRADLE_NEW_REGISTERED_ARRAY");
+  return may_fail ? cradle_try_new_registered_array(mutator, type, count)
+                  : cradle_new_registered_array(mutator, type, count);
 }
 
 void cradle_safepoint_slow(cradle_mutator *mutator) {

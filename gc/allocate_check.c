@@ -53,6 +53,23 @@ size_t crd_check_registered_array(cradle_heap *heap, uint32_t type, size_t lengt
   return type_array_bytes(descriptor, length);
 }
 
+static CRADLE_COLD void wrong_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layout, const char *what) {
+  const crd_type *descriptor = &heap->types.types[type];
+  crd_misuse(
+      heap,
+      "%s: a structure of %u bytes with items of %u and its length at %u, for %s, whose descriptor says size %u, "
+      "item_size %u, length_offset %u",
+      what, layout.size, layout.item_size, layout.length_offset, crd_name_type(heap, type).buffer, descriptor->size,
+      descriptor->item_size, descriptor->length_offset);
+}
+
+void crd_check_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layout, const char *what) {
+  const crd_type *descriptor = crd_check_type(heap, type);
+  if (CRADLE_UNLIKELY(layout.size != descriptor->size || layout.item_size != descriptor->item_size ||
+                      layout.length_offset != descriptor->length_offset))
+    wrong_layout(heap, type, layout, what);
+}
+
 size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
   size_t bytes = crd_check_registered_array(heap, type, length, what);
   if (CRADLE_UNLIKELY(heap->types.types[type].registers != 0)) must_register(heap, type);
@@ -71,6 +88,10 @@ void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) 
   if (cradle_top(mutator) == NULL) return; /* there is no room: in a callback, say */
   crd_mutator_check_thread(mutator, "cradle_new_fast");
   crd_check_size(mutator->heap, type, size);
+}
+
+void cradle_check_layout(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout) {
+  crd_check_layout(mutator->heap, type, layout, "CRADLE_NEW_ARRAY");
 }
 
 void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size) {

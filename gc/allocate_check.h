@@ -3,7 +3,7 @@
 #ifndef CRADLE_GC_ALLOCATE_CHECK_H
 #define CRADLE_GC_ALLOCATE_CHECK_H
 
-#include <cradle/base.h>
+#include <cradle/items.h>
 
 #include "gc/object/type_table.h"
 
@@ -17,5 +17,7 @@ size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size);
  * is for types without services, the second for any. */
 size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what);
 size_t crd_check_registered_array(cradle_heap *heap, uint32_t type, size_t length, const char *what);
+/* The layout, which a caller's structure gave, is the descriptor's. what: the public macro. */
+void crd_check_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layout, const char *what);
 
 #endif

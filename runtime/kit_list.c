@@ -2,28 +2,24 @@
  * an item once on average. */
 #include <cradle/kit.h>
 
-enum { ROOM_LEAST = 6, ROOM_SMALL_MOST = CRADLE_NURSERY_OBJECT_MAX_BYTES / 8 - 2 };
+enum {
+  ROOM_LEAST = 6,
+  ROOM_SMALL_MOST = (CRADLE_NURSERY_OBJECT_MAX_BYTES - sizeof(cradle_array)) / sizeof(cradle_word)
+};
 
 cradle_array *cradle_array_new(const cradle_kit *kit, size_t length) {
-  return cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_ARRAY, length);
-}
-
-/* An array that is zeroed only when it is large. */
-static cradle_array *allocate(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT {
-  if (length > ROOM_SMALL_MOST) return cradle_array_new(kit, length);
-  cradle_array *array = cradle_new_uninitialized(kit->mutator, kit->first_type + CRADLE_KIT_ARRAY,
-                                                 sizeof(cradle_array) + length * sizeof array->items[0]);
-  array->length = length;
-  return array;
+  return CRADLE_NEW_ARRAY(kit->mutator, cradle_array, kit->first_type + CRADLE_KIT_ARRAY, items, length, length);
 }
 
 /* Replaces the array by one with the given room, which holds the list's items. */
 static void set_room(const cradle_kit *kit, cradle_list *list, size_t room) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, list);
-  cradle_array *array = allocate(kit, room);
+  cradle_array *array = CRADLE_NEW_ARRAY_UNINITIALIZED(kit->mutator, cradle_array, kit->first_type + CRADLE_KIT_ARRAY,
+                                                       items, length, room);
   size_t filled = list->length * sizeof *array->items; /* fresh: no barrier */
   if (filled > 0) memcpy(array->items, list->array->items, filled);
-  if (room <= ROOM_SMALL_MOST) memset(array->items + list->length, 0, room * sizeof *array->items - filled);
+  if (room <= ROOM_SMALL_MOST) /* a larger array comes zeroed */
+    memset(array->items + list->length, 0, room * sizeof *array->items - filled);
   cradle_store(kit->mutator, list, &list->array, array);
   list->room = room;
 }
@@ -33,7 +29,7 @@ static void grow(const cradle_kit *kit, cradle_list *list) CRADLE_MAY_COLLECT {
 }
 
 cradle_list *cradle_list_new(const cradle_kit *kit, size_t capacity) {
-  cradle_list *list = cradle_new(kit->mutator, kit->first_type + CRADLE_KIT_LIST, sizeof(cradle_list));
+  cradle_list *list = CRADLE_NEW(kit->mutator, cradle_list, kit->first_type + CRADLE_KIT_LIST);
   if (capacity > 0) {
     CRADLE_ROOT(kit->mutator, list);
     set_room(kit, list, capacity);

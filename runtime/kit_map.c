@@ -103,7 +103,7 @@ static void set_room(const cradle_kit *kit, cradle_map *map, size_t count) CRADL
   while (slots / ROOM_SHARE < count) slots *= 2;
   size_t room = slots / ROOM_SHARE;
   cradle_index *index =
-      cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_INDEX, (slots + room) * sizeof *index->words);
+      CRADLE_NEW_ARRAY(kit->mutator, cradle_index, kit->first_type + CRADLE_KIT_INDEX, words, length, slots + room);
   index->mask = slots - 1;
   CRADLE_ROOT(kit->mutator, index);
   cradle_array *entries = cradle_array_new(kit, 2 * room);
@@ -142,7 +142,7 @@ static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_map *map,
 /* --- the interface --- */
 
 cradle_map *cradle_map_new(const cradle_kit *kit, const cradle_keys *keys) {
-  cradle_map *map = cradle_new(kit->mutator, kit->first_type + CRADLE_KIT_MAP, sizeof(cradle_map));
+  cradle_map *map = CRADLE_NEW(kit->mutator, cradle_map, kit->first_type + CRADLE_KIT_MAP);
   map->keys = keys;
   return map;
 }

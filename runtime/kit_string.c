@@ -30,10 +30,8 @@ uint64_t cradle_string_hash_slow(cradle_string *string) {
 
 /* With undefined bytes. */
 static cradle_string *allocate(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT {
-  uint32_t type = kit->first_type + CRADLE_KIT_STRING;
-  if (length > CRADLE_NURSERY_OBJECT_MAX_BYTES) return cradle_new_array(kit->mutator, type, length);
-  cradle_string *string = cradle_new_uninitialized(kit->mutator, type, sizeof(cradle_string) + length);
-  string->length = length;
+  cradle_string *string = CRADLE_NEW_ARRAY_UNINITIALIZED(kit->mutator, cradle_string,
+                                                         kit->first_type + CRADLE_KIT_STRING, bytes, length, length);
   string->hash = 0;
   return string;
 }

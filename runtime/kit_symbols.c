@@ -19,7 +19,7 @@ static cradle_symbol *find(cradle_weak_set *symbols, uint64_t hash, const char *
 /* Makes the symbol of a name that is not in the table. */
 static cradle_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, cradle_string *name) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, name);
-  cradle_symbol *symbol = cradle_new(kit->mutator, kit->first_type + CRADLE_KIT_SYMBOL, sizeof(cradle_symbol));
+  cradle_symbol *symbol = CRADLE_NEW(kit->mutator, cradle_symbol, kit->first_type + CRADLE_KIT_SYMBOL);
   symbol->name = name;
   symbol->hash = cradle_string_hash(name);
   if (cradle_weak_set_add(symbols, symbol->hash, symbol)) return symbol;

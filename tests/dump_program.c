@@ -53,7 +53,7 @@ static void fill(vector **place) CRADLE_MAY_COLLECT {
   string *shared = cradle_new_array(m, STRING, 65536);
   CRADLE_ROOT(m, shared);
   for (int i = 0; i < COUNT; i++) {
-    pair *one = cradle_new(m, PAIR, sizeof(pair));
+    pair *one = CRADLE_NEW(m, pair, PAIR);
     cradle_store(m, *place, &(*place)->item[i], one);
     cradle_store(m, one, &one->rest, shared);
     string *own = cradle_new_array(m, STRING, 16);
@@ -68,7 +68,7 @@ static void make_list(void) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(m, list);
   CRADLE_ROOT(m, text);
   for (int i = 0; i < COUNT; i++) {
-    pair *one = cradle_new(m, PAIR, sizeof(pair));
+    pair *one = CRADLE_NEW(m, pair, PAIR);
     one->rest = list;
     if (i == 0) one->first = text;
     list = one;
@@ -77,7 +77,7 @@ static void make_list(void) CRADLE_MAY_COLLECT {
 }
 
 static void lose(void) CRADLE_MAY_COLLECT {
-  pair *lost = cradle_new(m, PAIR, sizeof(pair));
+  pair *lost = CRADLE_NEW(m, pair, PAIR);
   CRADLE_ROOT(m, lost);
   string *text = cradle_new_array(m, STRING, 100);
   cradle_store(m, lost, &lost->first, text);

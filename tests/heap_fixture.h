@@ -131,12 +131,17 @@ static inline void fixture_open(fixture *f) {
 
 CRADLE_UNCHECKED_COLLECTION static inline void fixture_close(fixture *f) {
   if (f->stressed) { /* heaps of garbage move nothing, which stress refuses */
-    cradle_push(f->m, cradle_new(f->m, T_PAIR, sizeof(pair)));
+    cradle_push(f->m, CRADLE_NEW(f->m, pair, T_PAIR));
     cradle_collect_minor(f->m);
     cradle_pop(f->m);
   }
   cradle_mutator_free(f->m);
   cradle_heap_free(f->heap);
+}
+
+/* The first allocations of a heap all take the slow path; a test of the fast path comes after them. */
+CRADLE_UNCHECKED_COLLECTION static inline void fixture_pass_first_looks(fixture *f) {
+  for (int i = 0; i < 1000; i++) (void)CRADLE_NEW(f->m, pair, T_PAIR);
 }
 
 static inline cradle_statistics fixture_stats(fixture *f) {

@@ -16,6 +16,10 @@ from pathlib import Path
 
 HEAD = "#include <cradle/cradle.h>\n"
 
+STRING = "typedef struct { uint64_t header, length; char bytes[]; } string; "
+FIXED_FORMS = ["CRADLE_NEW", "CRADLE_TRY_NEW", "CRADLE_NEW_UNINITIALIZED", "CRADLE_NEW_REGISTERED", "CRADLE_TRY_NEW_REGISTERED"]
+ARRAY_FORMS = ["CRADLE_NEW_ARRAY", "CRADLE_TRY_NEW_ARRAY", "CRADLE_NEW_ARRAY_UNINITIALIZED", "CRADLE_NEW_REGISTERED_ARRAY",
+               "CRADLE_TRY_NEW_REGISTERED_ARRAY"]
 SNIPPETS = [
     ("a function that says it may collect", None,
      "void *f(cradle_mutator *m) CRADLE_MAY_COLLECT { return cradle_new(m, 0, 16); }"),
@@ -28,6 +32,18 @@ SNIPPETS = [
      "void *f(cradle_reservation *r) { return cradle_new_reserved(r, 0, 16); }"),
     ("an allocation that is not declared", "requires holding",
      "void *f(cradle_mutator *m) { return cradle_new(m, 0, 16); }"),
+    ("the typed forms", None,
+     STRING + "void *f(cradle_mutator *m, size_t n) CRADLE_MAY_COLLECT { (void)CRADLE_NEW_FAST(m, string, 0); "
+     "(void)CRADLE_NEW(m, string, 0); return CRADLE_NEW_ARRAY(m, string, 0, bytes, length, n); }"),
+    ("the typed forms that do not collect", None,
+     STRING + "void f(cradle_mutator *m, cradle_reservation *r, size_t n) { (void)CRADLE_NEW_FAST(m, string, 0); "
+     "(void)CRADLE_NEW_ARRAY_FAST(m, string, 0, bytes, length, n); (void)CRADLE_NEW_RESERVED(r, string, 0); "
+     "(void)CRADLE_NEW_RESERVED_ARRAY(r, string, 0, bytes, length, n); }"),
+    *((f"{form} that is not declared", "requires holding", STRING + f"void f(cradle_mutator *m) {{ (void){form}(m, string, 0); }}")
+      for form in FIXED_FORMS),
+    *((f"{form} that is not declared", "requires holding",
+       STRING + f"void f(cradle_mutator *m, size_t n) {{ (void){form}(m, string, 0, bytes, length, n); }}")
+      for form in ARRAY_FORMS),
     ("a call of a function that may collect, not declared", "requires holding",
      "void g(cradle_mutator *m) CRADLE_MAY_COLLECT; void f(cradle_mutator *m) { g(m); }"),
     ("a safepoint poll that is not declared", "requires holding",

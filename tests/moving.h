@@ -8,7 +8,7 @@
 #include "gc/heap.h"
 
 static inline pair *new_pair(fixture *f) CRADLE_MAY_COLLECT {
-  return cradle_new(f->m, T_PAIR, sizeof(pair));
+  return CRADLE_NEW(f->m, pair, T_PAIR);
 }
 
 /* Every young object is promoted, a major collection goes through all its increments, and every old object that may

@@ -49,7 +49,7 @@ static inline cradle_statistics read_stats(void) {
 }
 
 CRADLE_MAY_COLLECT static inline node *new_node(uint64_t number) {
-  node *made = cradle_new(mutator, NODE, sizeof(node));
+  node *made = CRADLE_NEW(mutator, node, NODE);
   made->number = number;
   return made;
 }

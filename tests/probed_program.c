@@ -88,6 +88,7 @@ static void work(cradle_mutator *m) CRADLE_MAY_COLLECT {
 }
 
 int main(void) CRADLE_UNCHECKED_COLLECTION {
+  (void)setvbuf(stdout, NULL, _IOLBF, 0); /* gdb writes to the same pipe, between whole lines */
   cradle_options options;
   cradle_options_init(&options);
   options.types = types;

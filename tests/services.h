@@ -87,33 +87,33 @@ static inline void services_open(fixture *f) {
 
 static inline pair *new_pair(fixture *f, pair *first) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(f->m, first);
-  pair *p = cradle_new(f->m, T_PAIR, sizeof *p);
+  pair *p = CRADLE_NEW(f->m, pair, T_PAIR);
   p->first = first;
   return p;
 }
 static inline weak *new_weak(fixture *f, void *to) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(f->m, to);
-  weak *w = cradle_new_registered(f->m, T_WEAK, sizeof *w);
+  weak *w = CRADLE_NEW_REGISTERED(f->m, weak, T_WEAK);
   w->to = to;
   return w;
 }
 static inline ephemeron *new_ephemeron(fixture *f, void *key, void *value) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(f->m, key);
   CRADLE_ROOT(f->m, value);
-  ephemeron *e = cradle_new_registered(f->m, T_EPHEMERON, sizeof *e);
+  ephemeron *e = CRADLE_NEW_REGISTERED(f->m, ephemeron, T_EPHEMERON);
   e->key = key;
   e->value = value;
   return e;
 }
 static inline final *new_final(fixture *f, uint64_t number, void *to) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(f->m, to);
-  final *object = cradle_new_registered(f->m, T_FINAL, sizeof *object);
+  final *object = CRADLE_NEW_REGISTERED(f->m, final, T_FINAL);
   object->number = number;
   object->to = to;
   return object;
 }
 static inline file *new_file(fixture *f, int *closed, size_t bytes) CRADLE_MAY_COLLECT {
-  file *object = cradle_new_registered(f->m, T_FILE, sizeof *object);
+  file *object = CRADLE_NEW_REGISTERED(f->m, file, T_FILE);
   object->closed = closed;
   object->bytes = bytes;
   return object;

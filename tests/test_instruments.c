@@ -512,8 +512,9 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void *
                {HEADER_FORWARDED | (memory_end - 8), 2, "broken header"}, /* its length lies where no memory is */
                {HEADER_FORWARDED | (memory_end - 12), 1, "broken header"}};
   for (size_t round = 0; round < 24; round++) {
-    while ((size_t)(f.m->top - f.m->free) > 64) (void)new_pair();
-    string *last = cradle_new_array(f.m, T_STRING, (size_t)(f.m->top - f.m->free) - sizeof(string));
+    const crd_nursery *nursery = &f.heap->nursery;
+    while ((size_t)(nursery->end - f.m->free) > 64) (void)new_pair();
+    string *last = cradle_new_array(f.m, T_STRING, (size_t)(nursery->end - f.m->free) - sizeof(string));
     assert_ptr_equal(f.m->free, f.heap->nursery.start + f.heap->nursery.reserved_bytes);
     assert_int_equal(memory_end, arenas->base + arenas->committed_end * ARENA_BYTES);
     cradle_word *word = (cradle_word *)(void *)f.m->free - cases[round % 4].words;

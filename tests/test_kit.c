@@ -474,7 +474,7 @@ static void identities_of_one(kit_fixture *k) {
     cradle_store_value(k->f.m, objects, &objects->items[i], object);
     cradle_map_set(&k->kit, map, object, object);
   }
-  size_t bytes = map->index->length;
+  size_t bytes = map->index->length * sizeof(uint32_t);
   uint32_t *words = malloc(bytes), *hashes = words + map->index->mask + 1;
   assert_non_null(words);
   memcpy(words, map->index->words, bytes);

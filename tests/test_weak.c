@@ -426,6 +426,7 @@ static void an_unregistered_holder_is_found(void **state) {
   fixture f;
   services_open(&f);
   if (!f.stressed) {
+    fixture_pass_first_looks(&f);
     weak *w = cradle_new(f.m, T_WEAK, sizeof *w);
     CRADLE_ROOT(f.m, w);
     cradle_error error;

@@ -130,20 +130,20 @@ static value pop(vm *vm) {
 
 /* Takes two values from the value stack, where they survive the allocation. */
 CRADLE_MAY_COLLECT static value cons(vm *vm) {
-  pair *made = cradle_new(vm->mutator, PAIR, sizeof(pair));
+  pair *made = CRADLE_NEW(vm->mutator, pair, PAIR);
   made->rest = pop(vm);
   made->first = pop(vm);
   return reference(made);
 }
 CRADLE_MAY_COLLECT static value new_string(vm *vm, const char *bytes, size_t length) {
-  string *made = cradle_new_array(vm->mutator, STRING, length);
+  string *made = CRADLE_NEW_ARRAY(vm->mutator, string, STRING, bytes, length, length);
   memcpy(made->bytes, bytes, length);
   return reference(made);
 }
 CRADLE_MAY_COLLECT static value join(vm *vm, string *a, string *b) {
   CRADLE_ROOT(vm->mutator, a);
   CRADLE_ROOT(vm->mutator, b);
-  string *made = cradle_new_array(vm->mutator, STRING, a->length + b->length);
+  string *made = CRADLE_NEW_ARRAY(vm->mutator, string, STRING, bytes, length, a->length + b->length);
   memcpy(made->bytes, a->bytes, a->length);
   memcpy(made->bytes + a->length, b->bytes, b->length);
   return reference(made);
@@ -156,7 +156,7 @@ CRADLE_MAY_COLLECT static value intern(vm *vm, const char *bytes, size_t length)
     const symbol *known = object(first(list));
     if (known->length == length && memcmp(known->bytes, bytes, length) == 0) return first(list);
   }
-  symbol *made = cradle_new_array(vm->mutator, SYMBOL, length);
+  symbol *made = CRADLE_NEW_ARRAY(vm->mutator, symbol, SYMBOL, bytes, length, length);
   memcpy(made->bytes, bytes, length);
   push(vm, reference(made));
   push(vm, vm->symbols);
@@ -237,7 +237,7 @@ CRADLE_MAY_COLLECT static value new_closure(vm *vm, value parameters, value body
   CRADLE_ROOT_VALUE(vm->mutator, parameters);
   CRADLE_ROOT_VALUE(vm->mutator, body);
   CRADLE_ROOT_VALUE(vm->mutator, scope);
-  closure *made = cradle_new(vm->mutator, CLOSURE, sizeof(closure));
+  closure *made = CRADLE_NEW(vm->mutator, closure, CLOSURE);
   made->parameters = parameters;
   made->body = body;
   made->scope = scope;

@@ -24,7 +24,7 @@ CRADLE_MAY_COLLECT static value call_cc_row(scheme *s, size_t count, const value
   escape here;
   escape_init(s, &here);
   if (setjmp(here.landing) != 0) return escape_land(s, &here);
-  continuation *made = cradle_new(s->m, T_CONTINUATION, sizeof(continuation));
+  continuation *made = CRADLE_NEW(s->m, continuation, T_CONTINUATION);
   made->number = here.number;
   value result = apply_1(s, args[0], value_of(made));
   escape_leave(s, &here);
@@ -47,7 +47,7 @@ CRADLE_MAY_COLLECT static value dynamic_wind_row(scheme *s, size_t count, const 
 
 CRADLE_MAY_COLLECT static value values_row(scheme *s, size_t count, const value *args) {
   if (count == 1) return args[0];
-  values *made = cradle_new_array(s->m, T_VALUES, count);
+  values *made = CRADLE_NEW_ARRAY(s->m, values, T_VALUES, items, length, count);
   for (size_t i = 0; i < count; i++) made->items[i] = args[i];
   return value_of(made);
 }
@@ -89,7 +89,7 @@ CRADLE_MAY_COLLECT static value error_row(scheme *s, size_t count, const value *
   value irritants = NIL;
   for (size_t i = count; i > 1; i--) irritants = cons(s, args[i - 1], irritants);
   CRADLE_ROOT_VALUE(s->m, irritants);
-  error *made = cradle_new(s->m, T_ERROR, sizeof(error));
+  error *made = CRADLE_NEW(s->m, error, T_ERROR);
   made->message = args[0];
   made->irritants = irritants;
   made->where = s->where;
@@ -114,7 +114,7 @@ CRADLE_MAY_COLLECT static value error_irritants_row(scheme *s, size_t count, con
 
 value make_promise_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  promise *made = cradle_new(s->m, T_PROMISE, sizeof(promise));
+  promise *made = CRADLE_NEW(s->m, promise, T_PROMISE);
   made->content = args[0];
   return value_of(made);
 }
@@ -230,7 +230,7 @@ CRADLE_MAY_COLLECT static value gc_row(scheme *s, size_t count, const value *arg
 
 void define_primitives(scheme *s, const primitive_row *rows, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    primitive *made = cradle_new(s->m, T_PRIMITIVE, sizeof(primitive));
+    primitive *made = CRADLE_NEW(s->m, primitive, T_PRIMITIVE);
     CRADLE_ROOT(s->m, made);
     made->row = &rows[i];
     cradle_symbol *name = object_of(symbol(s, rows[i].name));

@@ -9,7 +9,7 @@ enum { MESSAGE_MAX = 400 };
 
 CRADLE_MAY_COLLECT static value new_error(scheme *s, uint64_t where, value irritant, const char *message) {
   CRADLE_ROOT_VALUE(s->m, irritant);
-  error *made = cradle_new(s->m, T_ERROR, sizeof(error));
+  error *made = CRADLE_NEW(s->m, error, T_ERROR);
   CRADLE_ROOT(s->m, made);
   made->where = where;
   made->message = made->irritants = NIL;

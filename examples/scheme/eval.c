@@ -28,13 +28,12 @@ CRADLE_MAY_COLLECT static frame *bind(scheme *s, const cradle_word *function, si
   if (CRADLE_UNLIKELY(count < required || (count > required && !has_rest)))
     fail(s, *function, "%zu arguments for a procedure of %s%zu:", count, has_rest ? "at least " : "", required);
   if (CRADLE_UNLIKELY(has_rest)) cradle_push_word(s->m, rest_of(s, count, required));
-  frame *made = cradle_new_uninitialized(s->m, T_FRAME, sizeof(frame) + slots * sizeof(value));
+  frame *made = CRADLE_NEW_ARRAY_UNINITIALIZED(s->m, frame, T_FRAME, slots, length, slots);
   size_t filled = 0;
   if (CRADLE_UNLIKELY(has_rest)) made->slots[required] = cradle_pop_word(s->m);
   for (const cradle_word *args = s->m->shadow_top - count; filled < required; filled++)
     made->slots[filled] = args[filled];
   for (filled += has_rest; filled < slots; filled++) made->slots[filled] = UNBOUND;
-  made->length = slots;
   made->outer = ((const closure *)object_of(*function))->outer;
   return made;
 }
@@ -59,7 +58,7 @@ CRADLE_MAY_COLLECT static value apply_record(scheme *s, value procedure, size_t 
   if (count != wanted) fail(s, procedure, "%zu arguments for a procedure of %zu:", count, wanted);
   if (p->operation == RECORD_MAKE) {
     size_t length = (size_t)list_length(p->type->fields);
-    record *made = cradle_new_array(s->m, T_RECORD, length);
+    record *made = CRADLE_NEW_ARRAY(s->m, record, T_RECORD, fields, length, length);
     p = object_of(procedure);
     made->type = p->type;
     for (size_t i = 0; i < length; i++) made->fields[i] = FALSE;
@@ -163,7 +162,7 @@ CRADLE_MAY_COLLECT CRADLE_NOINLINE static bool eval_guarded(scheme *s, node *bod
 CRADLE_MAY_COLLECT static value new_closure(scheme *s, node *code, frame *env) {
   CRADLE_ROOT(s->m, code);
   CRADLE_ROOT(s->m, env);
-  closure *made = cradle_new_uninitialized(s->m, T_CLOSURE, sizeof(closure));
+  closure *made = CRADLE_NEW_UNINITIALIZED(s->m, closure, T_CLOSURE);
   made->lambda = (lambda *)code;
   made->outer = env;
   return value_of(made);

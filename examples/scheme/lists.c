@@ -4,7 +4,7 @@
 value cons(scheme *s, value car, value cdr) {
   CRADLE_ROOT_VALUE(s->m, car);
   CRADLE_ROOT_VALUE(s->m, cdr);
-  pair *made = cradle_new_uninitialized(s->m, T_PAIR, sizeof(pair));
+  pair *made = CRADLE_NEW_UNINITIALIZED(s->m, pair, T_PAIR);
   made->car = car;
   made->cdr = cdr;
   return value_of(made);
@@ -75,7 +75,7 @@ CRADLE_MAY_COLLECT static size_t check_list(scheme *s, value v) {
 
 value cons_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  pair *made = cradle_new_uninitialized(s->m, T_PAIR, sizeof(pair));
+  pair *made = CRADLE_NEW_UNINITIALIZED(s->m, pair, T_PAIR);
   made->car = args[0];
   made->cdr = args[1];
   return value_of(made);

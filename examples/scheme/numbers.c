@@ -5,7 +5,7 @@
 #include <math.h>
 
 value new_flonum(scheme *s, double number) {
-  flonum *made = cradle_new_uninitialized(s->m, T_FLONUM, sizeof(flonum));
+  flonum *made = CRADLE_NEW_UNINITIALIZED(s->m, flonum, T_FLONUM);
   made->number = number;
   return value_of(made);
 }

@@ -99,7 +99,7 @@ CRADLE_MAY_COLLECT static void skip(scheme *s) {
 
 CRADLE_MAY_COLLECT static value cons_here(scheme *s, value car, uint64_t where) {
   CRADLE_ROOT_VALUE(s->m, car);
-  source_pair *made = cradle_new(s->m, T_SOURCE_PAIR, sizeof(source_pair));
+  source_pair *made = CRADLE_NEW(s->m, source_pair, T_SOURCE_PAIR);
   made->pair.car = car;
   made->pair.cdr = NIL;
   made->where = where;

@@ -15,7 +15,7 @@ static node *compile_body(scheme *s, scope *in, value body, uint64_t where) CRAD
 
 node *new_constant(scheme *s, value content) {
   CRADLE_ROOT_VALUE(s->m, content);
-  constant *made = cradle_new(s->m, T_CONSTANT, sizeof(constant));
+  constant *made = CRADLE_NEW(s->m, constant, T_CONSTANT);
   made->constant = content;
   return &made->header;
 }
@@ -30,7 +30,7 @@ node *new_primitive(scheme *s, primitive_function *function) {
                                        {"raise", raise_row, 1, 1}};
   size_t i = 0;
   while (rows[i].function != function) i++;
-  primitive *made = cradle_new(s->m, T_PRIMITIVE, sizeof(primitive));
+  primitive *made = CRADLE_NEW(s->m, primitive, T_PRIMITIVE);
   made->row = &rows[i];
   return new_constant(s, value_of(made));
 }
@@ -39,7 +39,7 @@ node *new_if(scheme *s, node *test, node *consequent, node *alternative) {
   CRADLE_ROOT(s->m, test);
   CRADLE_ROOT(s->m, consequent);
   CRADLE_ROOT(s->m, alternative);
-  conditional *made = cradle_new(s->m, T_IF, sizeof(conditional));
+  conditional *made = CRADLE_NEW(s->m, conditional, T_IF);
   made->test = test;
   made->consequent = consequent;
   made->alternative = alternative;
@@ -47,7 +47,7 @@ node *new_if(scheme *s, node *test, node *consequent, node *alternative) {
 }
 
 node *new_sequence(scheme *s, uint32_t type, size_t count, uint64_t where) {
-  sequence *made = cradle_new_array(s->m, type, count);
+  sequence *made = CRADLE_NEW_ARRAY(s->m, sequence, type, nodes, length, count);
   made->where = where;
   for (size_t i = 0; i < count; i++) made->nodes[i] = object_of(*cradle_peek(s->m, count - 1 - i));
   cradle_pop_many(s->m, count);
@@ -90,14 +90,14 @@ node *new_reference(scheme *s, const scope *in, value name, uint64_t where) {
   uint32_t depth, slot;
   CRADLE_ROOT_VALUE(s->m, name);
   if (find_variable(in, name, &depth, &slot)) {
-    variable *made = cradle_new(s->m, depth == 0 ? T_LOCAL : T_OUTER, sizeof(variable));
+    variable *made = CRADLE_NEW(s->m, variable, depth == 0 ? T_LOCAL : T_OUTER);
     made->symbol = name;
     made->depth = depth;
     made->index = slot;
     made->where = where;
     return &made->header;
   }
-  global *made = cradle_new(s->m, T_GLOBAL, sizeof(global));
+  global *made = CRADLE_NEW(s->m, global, T_GLOBAL);
   made->symbol = object_of(name);
   made->where = where;
   return &made->header;
@@ -108,11 +108,11 @@ node *new_set(scheme *s, const scope *in, value name, node *content, bool define
   CRADLE_ROOT_VALUE(s->m, name);
   CRADLE_ROOT(s->m, content);
   if (find_variable(in, name, &depth, &slot)) {
-    set_local *made = cradle_new(s->m, T_SET_LOCAL, sizeof(set_local));
+    set_local *made = CRADLE_NEW(s->m, set_local, T_SET_LOCAL);
     *made = (set_local){made->header, content, name, depth, slot, defines, where};
     return &made->header;
   }
-  set_global *made = cradle_new(s->m, T_SET_GLOBAL, sizeof(set_global));
+  set_global *made = CRADLE_NEW(s->m, set_global, T_SET_GLOBAL);
   *made = (set_global){made->header, content, object_of(name), defines, where};
   return &made->header;
 }
@@ -154,7 +154,7 @@ node *compile_lambda(scheme *s, scope *outer, value name, value parameters, valu
   if (has_rest) add_distinct(s, &in, parameters, NIL, where);
   node *code = compile_body(s, &in, body, where);
   CRADLE_ROOT(s->m, code);
-  lambda *made = cradle_new(s->m, T_LAMBDA, sizeof(lambda));
+  lambda *made = CRADLE_NEW(s->m, lambda, T_LAMBDA);
   *made = (lambda){made->header, code, name, required, in.slots, has_rest};
   return &made->header;
 }
@@ -434,7 +434,7 @@ node *compile(scheme *s, value datum) {
   CRADLE_ROOT_VALUE(s->m, in.names);
   node *code = compile_form(s, &in, datum, s->where);
   CRADLE_ROOT(s->m, code);
-  lambda *made = cradle_new(s->m, T_LAMBDA, sizeof(lambda));
+  lambda *made = CRADLE_NEW(s->m, lambda, T_LAMBDA);
   *made = (lambda){made->header, code, FALSE, 0, in.slots, false};
   return &made->header;
 }

@@ -4,7 +4,7 @@
 
 /* A variable's name that no program can write. */
 CRADLE_MAY_COLLECT static value new_name(scheme *s) {
-  cradle_symbol *made = cradle_new(s->m, T_SYMBOL, sizeof(cradle_symbol));
+  cradle_symbol *made = CRADLE_NEW(s->m, cradle_symbol, T_SYMBOL);
   CRADLE_ROOT(s->m, made);
   cradle_string *name = cradle_string_new(&s->kit, "temporary", 9);
   cradle_store(s->m, made, &made->name, name);
@@ -305,7 +305,7 @@ CRADLE_MAY_COLLECT node *form_guard(scheme *s, scope *in, value form, uint64_t w
   handler = cons_nodes(s, raise_row, handler, NULL, where);
   handler = compile_clauses(s, in, cdr(car(cdr(form))), handler, where);
   in->names = names;
-  guard *made = cradle_new(s->m, T_GUARD, sizeof(guard));
+  guard *made = CRADLE_NEW(s->m, guard, T_GUARD);
   made->body = body;
   made->handler = handler;
   made->index = slot;
@@ -320,7 +320,7 @@ CRADLE_MAY_COLLECT static void push_record_definition(scheme *s, scope *in, valu
   CRADLE_ROOT_VALUE(s->m, argument);
   CRADLE_ROOT(s->m, type);
   if (!is_symbol(name)) fail_at(s, where, name, "syntax: a name expected, not");
-  record_procedure *made = cradle_new(s->m, T_RECORD_PROCEDURE, sizeof(record_procedure));
+  record_procedure *made = CRADLE_NEW(s->m, record_procedure, T_RECORD_PROCEDURE);
   *made = (record_procedure){made->header, type, name, argument, operation};
   node *content = new_constant(s, value_of(made));
   content = new_set(s, in, name, content, true, where);
@@ -350,7 +350,7 @@ CRADLE_MAY_COLLECT node *form_record_type(scheme *s, scope *in, value form, uint
   check_form(s, form, 4, -1, where);
   if (in->outer != NULL) fail_at(s, where, car(form), "syntax: only outside of procedures:");
   CRADLE_ROOT_VALUE(s->m, form);
-  record_type *type = cradle_new(s->m, T_RECORD_TYPE, sizeof(record_type));
+  record_type *type = CRADLE_NEW(s->m, record_type, T_RECORD_TYPE);
   CRADLE_ROOT(s->m, type);
   type->fields = NIL;
   type->name = is_pair(car(cdr(form))) ? car(car(cdr(form))) : car(cdr(form));

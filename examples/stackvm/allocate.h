@@ -10,12 +10,10 @@
 /* An instance of the class in a stack slot, with room for the fields that its instances had so far. */
 static inline instance *new_instance(vm *vm, const value *class_slot) CRADLE_MAY_COLLECT {
   uint64_t known = to_class(*class_slot)->field_count, length = known > FIELDS_LEAST ? known : FIELDS_LEAST;
-  size_t fields_bytes = sizeof(fields) + length * sizeof(value);
-  cradle_reservation room = cradle_reserve(vm->mutator, sizeof(instance) + fields_bytes);
-  instance *made = cradle_new_reserved(&room, T_INSTANCE, sizeof(instance));
+  cradle_reservation room = cradle_reserve(vm->mutator, sizeof(instance) + CRADLE_ARRAY_BYTES(fields, items, length));
+  instance *made = CRADLE_NEW_RESERVED(&room, instance, T_INSTANCE);
   made->class = to_class(*class_slot);
-  made->fields = cradle_new_reserved(&room, T_FIELDS, fields_bytes);
-  made->fields->length = length;
+  made->fields = CRADLE_NEW_RESERVED_ARRAY(&room, fields, T_FIELDS, items, length, length);
   for (uint64_t i = 0; i < length; i++) made->fields->items[i] = UNDEFINED;
   return made;
 }
@@ -28,7 +26,7 @@ static inline upvalue *find_open(vm *vm, cradle_reservation *room, size_t slot) 
     here = here->next;
   }
   if (here != NULL && here->slot == slot) return here;
-  upvalue *made = cradle_new_reserved(room, T_UPVALUE, sizeof(upvalue));
+  upvalue *made = CRADLE_NEW_RESERVED(room, upvalue, T_UPVALUE);
   made->slot = slot;
   made->closed = NIL;
   made->next = here;
@@ -41,11 +39,11 @@ static inline upvalue *find_open(vm *vm, cradle_reservation *room, size_t slot) 
 
 /* A closure of the running function, whose callee is in the slot base. */
 static inline closure *new_closure(vm *vm, const prototype *prototype, size_t base) CRADLE_MAY_COLLECT {
-  size_t count = prototype->upvalue_count, bytes = sizeof(closure) + count * sizeof(upvalue *);
-  cradle_reservation room = cradle_reserve(vm->mutator, bytes + count * sizeof(upvalue));
-  closure *made = cradle_new_reserved(&room, T_CLOSURE, bytes);
+  size_t count = prototype->upvalue_count;
+  cradle_reservation room =
+      cradle_reserve(vm->mutator, CRADLE_ARRAY_BYTES(closure, upvalues, count) + count * sizeof(upvalue));
+  closure *made = CRADLE_NEW_RESERVED_ARRAY(&room, closure, T_CLOSURE, upvalues, upvalue_count, count);
   made->prototype = prototype;
-  made->upvalue_count = count;
   for (size_t i = 0; i < count; i++) {
     captured from = prototype->upvalues[i];
     made->upvalues[i] = from.is_local ? find_open(vm, &room, base + from.index)

@@ -362,7 +362,7 @@ void define_builtins(vm *vm) {
   for (size_t i = 0; i < sizeof builtins / sizeof builtins[0]; i++) {
     push(vm, object(cradle_string_new(&vm->kit, builtins[i].name, strlen(builtins[i].name))));
     uint32_t global = global_number(vm);
-    native *made = cradle_new(vm->mutator, T_NATIVE, sizeof(native));
+    native *made = CRADLE_NEW(vm->mutator, native, T_NATIVE);
     made->description = &builtins[i];
     ((value *)vm->globals.base)[global] = object(made);
   }

@@ -66,7 +66,7 @@ class *new_class(vm *vm, cradle_string *name) {
   CRADLE_ROOT(vm->mutator, members);
   cradle_list *methods = cradle_list_new(&vm->kit, 4);
   CRADLE_ROOT(vm->mutator, methods);
-  class *made = cradle_new(vm->mutator, T_CLASS, sizeof(class));
+  class *made = CRADLE_NEW(vm->mutator, class, T_CLASS);
   made->name = name;
   made->members = members;
   made->methods = methods;
@@ -120,7 +120,7 @@ uint32_t want_field(vm *vm, class *of, cradle_string *name) {
 
 CRADLE_MAY_COLLECT static void grow_fields(vm *vm, instance *of, size_t length) {
   CRADLE_ROOT(vm->mutator, of);
-  fields *larger = cradle_new_array(vm->mutator, T_FIELDS, length);
+  fields *larger = CRADLE_NEW_ARRAY(vm->mutator, fields, T_FIELDS, items, length, length);
   for (size_t i = 0; i < length; i++) larger->items[i] = i < of->fields->length ? of->fields->items[i] : UNDEFINED;
   cradle_store(vm->mutator, of, &of->fields, larger);
 }

@@ -140,7 +140,7 @@ _Noreturn static void raise_no_member(vm *vm, value of, value name) {
 
 CRADLE_MAY_COLLECT static value bind(vm *vm, const value *receiver, closure *method) {
   CRADLE_ROOT(vm->mutator, method);
-  bound *made = cradle_new(vm->mutator, T_BOUND, sizeof(bound));
+  bound *made = CRADLE_NEW(vm->mutator, bound, T_BOUND);
   made->receiver = *receiver;
   made->method = method;
   return object(made);

@@ -46,12 +46,12 @@ static void *pop(vm *v, uint32_t type) {
 static double pop_number(vm *v) { return ((number *)pop(v, NUMBER))->value; }
 
 static void push_number(vm *v, double value) CRADLE_MAY_COLLECT {
-  number *n = cradle_new(v->m, NUMBER, sizeof(number));
+  number *n = CRADLE_NEW(v->m, number, NUMBER);
   n->value = value;
   push(v, n);
 }
 static void push_pair(vm *v) CRADLE_MAY_COLLECT {
-  pair *p = cradle_new(v->m, PAIR, sizeof(pair)); /* the two values are still on the stack, which keeps them */
+  pair *p = CRADLE_NEW(v->m, pair, PAIR); /* the two values are still on the stack, which keeps them */
   p->rest = pop(v, ANY), p->first = pop(v, ANY);
   push(v, p);
 }

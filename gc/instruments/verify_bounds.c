@@ -53,6 +53,7 @@ static const char *check_mutator(const cradle_heap *heap) {
   if (heap->mutator == NULL) return NULL;
   const cradle_mutator *m = &heap->mutator->public;
   if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->nursery.end) return "top is above the nursery's end";
+  if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->nursery.look) return "top is above the next look [nursery.4]";
   if (m->shadow_top < m->shadow_base || m->shadow_top > m->shadow_limit)
     return "the shadow stack's top lies outside of it [mutator.3]";
   if (m->shadow_watermark < m->shadow_base || m->shadow_watermark > m->shadow_top)

@@ -30,6 +30,9 @@
 #define SHARE_STEP_BYTES ((size_t)4 << 10)
 /* So that each half of it, which is taken if all of it is refused, is a size as well. */
 #define UNCOLLECTED_STEP_BYTES ((size_t)64 << 10)
+/* docs/design/fast-path.md has the reason for these numbers. */
+#define FIRST_LOOKS 1000
+#define LOOK_EVERY_BYTES ((size_t)1 << 20)
 /* A nursery smaller than this has slack behind its end, so that the largest nursery object always fits an empty one. */
 #define FULL_MIN_BYTES (2 * CRADLE_NURSERY_OBJECT_MAX_BYTES)
 
@@ -86,14 +89,20 @@ static size_t full_bytes(size_t bytes) {
   return bytes < FULL_MIN_BYTES ? FULL_MIN_BYTES : bytes;
 }
 
+/* Nothing is handed out yet. */
+static void begin_at(crd_nursery *nursery, char *base, size_t bytes) {
+  nursery->start = nursery->end = nursery->slack_end = nursery->look = base;
+  nursery->first_looks = FIRST_LOOKS;
+  nursery->bytes = bytes;
+}
+
 /* The window that moves through the quarantine. */
 static bool init_quarantined(cradle_heap *heap, size_t bytes) {
   crd_nursery *nursery = &heap->nursery;
   char *base = crd_quarantine_init(heap, full_bytes(bytes));
   if (base == NULL) return false;
   nursery->backing = crd_backing_choose(CRADLE_HUGEPAGES_OFF, &heap->hardware);
-  nursery->start = nursery->end = nursery->slack_end = base;
-  nursery->bytes = bytes;
+  begin_at(nursery, base, bytes);
   nursery->reserved_bytes = nursery->committed_bytes = heap->quarantine.bytes / (heap->options.quarantine + 2);
   sanitize_pool_begin(heap);
   return true;
@@ -114,8 +123,7 @@ bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
     return false;
   }
   crd_pages_name(base, reserved, NURSERY_NAME);
-  nursery->start = nursery->end = nursery->slack_end = base;
-  nursery->bytes = bytes;
+  begin_at(nursery, base, bytes);
   nursery->reserved_bytes = reserved;
   sanitize_unused(base, committed);
   sanitize_pool_begin(heap);
@@ -197,6 +205,10 @@ static void note_pool(cradle_heap *heap) {
   crd_event_note(heap, "the huge-page pool refused arenas: transparent huge pages instead", refused, 0);
 }
 
+static void place_look(crd_nursery *nursery, char *free) {
+  nursery->look = nursery->first_looks != 0 ? free : free + LOOK_EVERY_BYTES;
+}
+
 /* What was filled is closed, or used again. */
 void crd_nursery_empty(cradle_heap *heap) {
   if (heap->mutator == NULL) return;
@@ -215,6 +227,7 @@ void crd_nursery_empty(cradle_heap *heap) {
   crd_stress_rewind(&heap->stress, address_of(filled) - address_of(nursery->start));
   crd_sample_rewind(&heap->sampling, address_of(filled) - address_of(nursery->start)); /* below zero: forward */
   mutator->free = nursery->start;
+  place_look(nursery, mutator->free);
   mutator->reserved_end = NULL;
   sanitize_pool_emptied(heap);
 }
@@ -235,8 +248,18 @@ void crd_nursery_hand_out(cradle_heap *heap, size_t most) {
          "[nursery.1]");
 }
 
-static char *lowest_of(char *end, uintptr_t point) {
-  return point < address_of(end) ? (char *)memory_at(point) : end;
+void crd_nursery_looked(cradle_heap *heap) {
+  crd_nursery *nursery = &heap->nursery;
+  char *free = heap->mutator->public.free;
+  if (free <= nursery->look) return; /* something else asked for the slow path */
+  if (nursery->first_looks != 0) nursery->first_looks--;
+  place_look(nursery, free);
+  crd_nursery_set_top(heap);
+}
+
+static char *lowest_of(const crd_nursery *nursery, uintptr_t point) {
+  char *lowest = nursery->look < nursery->end ? nursery->look : nursery->end;
+  return point < address_of(lowest) ? (char *)memory_at(point) : lowest;
 }
 
 void crd_nursery_set_top(cradle_heap *heap) {
@@ -247,7 +270,7 @@ void crd_nursery_set_top(cradle_heap *heap) {
     __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
     return;
   }
-  __atomic_store_n(&mutator->top, lowest_of(heap->nursery.end, point), __ATOMIC_SEQ_CST);
+  __atomic_store_n(&mutator->top, lowest_of(&heap->nursery, point), __ATOMIC_SEQ_CST);
   /* A request stores its flag before it lowers top: whichever store of top came last, the flag is seen. */
   if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST))
     __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);

@@ -7,6 +7,8 @@
  *   [nursery.2] What lies below slack_end can be promoted whatever it holds: old.reserve arenas are enough for it, and
  *               they are FREE [heap.2]. Nothing is promoted where collection is off.
  *   [nursery.3] Its size changes, and it is handed out, only while it is empty.
+ *   [nursery.4] free <= look, and the mutator's top is not above look: the allocation that reaches over it takes the
+ *               slow path, which compares its size with the type's descriptor, whether the nursery is full or not.
  */
 #ifndef CRADLE_GC_YOUNG_NURSERY_H
 #define CRADLE_GC_YOUNG_NURSERY_H
@@ -21,6 +23,8 @@ typedef struct crd_nursery {
   /* [start, end) is handed out: less of it while a major collection marks, or when the promotion reserve is refused */
   char *start, *end;
   char *slack_end;        /* one object or reservation of the largest size may reach over end, up to here */
+  char *look;             /* where the next allocation is looked at; may lie above slack_end */
+  uint32_t first_looks;   /* so many allocations are looked at one by one before that */
   size_t bytes;           /* the size chosen; end - start is at most that */
   size_t reserved_bytes;  /* of address space: room for the largest size; addresses in it are young */
   size_t committed_bytes; /* of it: as much as the largest size so far */
@@ -48,8 +52,10 @@ void crd_nursery_empty(cradle_heap *heap);
 /* Secures the promotion reserve of the empty nursery, and hands out most bytes, or as much as that allows.
  * The mutator's top follows when the state is left, or by set_top. */
 void crd_nursery_hand_out(cradle_heap *heap, size_t most);
-/* Sets top from what is asked of the mutator: its end or the next sample point, or NULL for the slow path at the next
- * allocation. */
+/* An allocation or a reservation came from the slow path, where it was looked at: sets the place of the next look. */
+void crd_nursery_looked(cradle_heap *heap);
+/* Sets top from what is asked of the mutator: its end, the next look or the next sample point, or NULL for the slow
+ * path at the next allocation. */
 void crd_nursery_set_top(cradle_heap *heap);
 
 #endif

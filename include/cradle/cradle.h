@@ -12,6 +12,7 @@
 #include <cradle/heap.h>
 #include <cradle/identity.h>
 #include <cradle/inspect.h>
+#include <cradle/items.h>
 #include <cradle/kit.h>
 #include <cradle/mutator.h>
 #include <cradle/new.h>
@@ -25,6 +26,7 @@
 #include <cradle/runtime.h>
 #include <cradle/sample.h>
 #include <cradle/statistics.h>
+#include <cradle/typed.h>
 #include <cradle/weak.h>
 #include <cradle/weak_set.h>
 

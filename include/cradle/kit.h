@@ -21,8 +21,8 @@
 #include <cradle/barrier.h>
 #include <cradle/heap.h>
 #include <cradle/identity.h>
-#include <cradle/new.h>
 #include <cradle/roots.h>
+#include <cradle/typed.h>
 #include <cradle/weak_set.h>
 
 CRADLE_BEGIN_DECLS
@@ -206,7 +206,7 @@ CRADLE_API extern const cradle_keys cradle_keys_strings;
  * it against `used`. */
 typedef struct cradle_index {
   uint64_t header;
-  uint64_t length;  /* bytes of the words */
+  uint64_t length;  /* of the words */
   uint64_t mask;    /* the number of slots - 1, a power of two - 1 */
   uint32_t words[]; /* the slots; then the hashes of the entries, half as many, 0 for one that was removed */
 } cradle_index;
@@ -318,7 +318,7 @@ CRADLE_API cradle_symbol *cradle_symbol_find(cradle_weak_set *symbols, const cha
   [(first) + CRADLE_KIT_INDEX] = {.name = "map index", \
                                   .size = sizeof(cradle_index), \
                                   .items = CRADLE_ITEMS_BYTES, \
-                                  .item_size = 1, \
+                                  .item_size = sizeof(uint32_t), \
                                   .length_offset = offsetof(cradle_index, length)}, \
   [(first) + CRADLE_KIT_SYMBOL] = {.name = "symbol", \
                                    .size = sizeof(cradle_symbol), \

@@ -8,8 +8,8 @@
  *               8-byte aligned; [free, end) is unused.
  *   [mutator.2] top <= end. It is lower, down to 0, when the collector wants the next allocation to take the slow path:
  *               a request from another thread, a stress mode, a no-collection region, or a callback that must not
- *               allocate; and it is not above the next sample point. Only calls into the library by the mutator's own
- *               thread raise it.
+ *               allocate; and it is not above the next sample point, nor above the next allocation whose size is to be
+ *               compared with its descriptor. Only calls into the library by the mutator's own thread raise it.
  *   [mutator.3] shadow_base <= shadow_watermark <= shadow_top <= shadow_limit; [shadow_base, shadow_top) are roots.
  *   [mutator.4] registered <= registered_end: so many objects can be registered, and none of the collector's lists will
  *               overflow when they are looked at.

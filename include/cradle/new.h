@@ -1,11 +1,17 @@
-/* Allocation: the fast path. Every function here may collect unless it says otherwise.
+/* Allocation by type and size: the fast path. Programs written by hand use the macros of cradle/typed.h, which call
+ * these functions; compilers and other generators of code, which have no C structures, call them themselves. Every
+ * function here may collect unless it says otherwise.
  *
  * In a loop, cradle_new_uninitialized of a constant size compiles to: load free, add, compare with top, branch, store
  * the header, store free. docs/design/fast-path.md shows the machine code and its cost; a test counts its instructions.
  *
  * Sizes are bytes, rounded up to a multiple of 8; 0 and anything below CRADLE_OBJECT_MIN_BYTES become that minimum. The
- * type's descriptor must give the same size. The slow path checks type and size against the descriptor; compile with
- * CRADLE_CHECKED=1 to check every allocation.
+ * type's descriptor must give the same size. The slow path checks type and size against the descriptor, and the first
+ * 1,000 allocations of a heap and one in each MiB after them take it; compile with CRADLE_CHECKED=1 to check every
+ * allocation.
+ *
+ * An object with items may be made by any of these functions with a size computed by hand, at least the descriptor's
+ * and its items'. The caller then stores the length itself, before its next call that may collect.
  */
 #ifndef CRADLE_NEW_H
 #define CRADLE_NEW_H
@@ -143,8 +149,9 @@ CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_
   return object;
 }
 
-/* A variable-size object of the type with room for length items, zeroed, its length stored where the descriptor says. A
- * length whose size overflows is out of memory: the handler is called, or NULL returned by the try variant. */
+/* For callers that do not know the layout at compile time; CRADLE_NEW_ARRAY is inline. A variable-size object of the
+ * type with room for length items, zeroed, its length stored where the descriptor says. A length whose size overflows
+ * is out of memory: the handler is called, or NULL returned by the try variant. */
 CRADLE_API void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 CRADLE_API void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 

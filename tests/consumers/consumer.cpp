@@ -13,7 +13,7 @@ struct cell {
 
 cell *push(cradle_mutator *m, cell *list, int64_t number) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(m, list);
-  cell *fresh = static_cast<cell *>(cradle_new(m, 0, sizeof(cell)));
+  cell *fresh = CRADLE_NEW(m, cell, 0);
   fresh->next = list;
   fresh->number = number;
   return fresh;

@@ -1,0 +1,106 @@
+/* Typed allocation: what a program written by hand allocates with. Each macro names the structure and the type, and
+ * its result is a pointer to the structure:
+ *
+ *     typedef struct { uint64_t header; double x, y; } point;
+ *     typedef struct { uint64_t header, length; char bytes[]; } string;
+ *
+ *     point *p = CRADLE_NEW(m, point, POINT);
+ *     string *s = CRADLE_NEW_ARRAY(m, string, STRING, bytes, length, 16);
+ *
+ * The second line reads: a string of type STRING with 16 items in its member `bytes`, and their number in its member
+ * `length`. Both lines are inline: as long as the nursery has room they make no call.
+ *
+ * The type's descriptor must say what the structure says: its size is sizeof(structure), its item_size that of one
+ * item, its length_offset that of the length. This is checked. The slow path compares the structure with the
+ * descriptor, and a heap's first 1,000 allocations all take it, after these at least one in each MiB, in every build.
+ * With CRADLE_CHECKED=1 every allocation is compared. Objects that are carved out of a reservation have no slow path,
+ * so that only CRADLE_CHECKED=1 compares them.
+ *
+ * What an object looks like at first, what happens when memory runs out and which macro may collect is as told for the
+ * functions of cradle/new.h, one for each macro. Arguments are evaluated once.
+ */
+#ifndef CRADLE_TYPED_H
+#define CRADLE_TYPED_H
+
+#include <cradle/items.h>
+
+/* Evaluates to 0. Where the condition is false the program does not compile; C compilers print the reason. */
+#ifdef __cplusplus
+#define CRADLE_REQUIRE_(condition, why) (0 * sizeof(char[(condition) ? 1 : -1]))
+#else
+#define CRADLE_REQUIRE_(condition, why) \
+  (0 * sizeof(struct { \
+     char nothing; \
+     _Static_assert(condition, why); \
+   }))
+#endif
+#define CRADLE_SIZE_(structure) \
+  (sizeof(structure) + CRADLE_REQUIRE_(__alignof__(structure) <= CRADLE_OBJECT_ALIGNMENT, "objects are aligned to 8"))
+#define CRADLE_ITEM_SIZE_(structure, items) (sizeof(((structure *)0)->items[0]))
+#define CRADLE_LENGTH_OFFSET_(structure, length) \
+  (offsetof(structure, length) + \
+   CRADLE_REQUIRE_(sizeof(((structure *)0)->length) == 8 && offsetof(structure, length) % 8 == 0, \
+                   "the length is a uint64_t"))
+#define CRADLE_LAYOUT_(structure, items, length) \
+  cradle_array_layout_of(CRADLE_SIZE_(structure) + \
+                             CRADLE_REQUIRE_(sizeof(structure) - offsetof(structure, items) < 8, \
+                                             "the items are the last member, an array whose length is left open"), \
+                         CRADLE_ITEM_SIZE_(structure, items), CRADLE_LENGTH_OFFSET_(structure, length))
+
+/* --- objects of a fixed size --- */
+
+/* Zeroed after the header; memory that runs out is reported to the out-of-memory handler. May collect. */
+#define CRADLE_NEW(mutator, structure, type) ((structure *)cradle_new((mutator), (type), CRADLE_SIZE_(structure)))
+/* The same, with NULL when memory runs out. May collect. */
+#define CRADLE_TRY_NEW(mutator, structure, type) \
+  ((structure *)cradle_try_new((mutator), (type), CRADLE_SIZE_(structure)))
+/* Undefined after the header: every slot must be written before the next call that may collect. May collect. */
+#define CRADLE_NEW_UNINITIALIZED(mutator, structure, type) \
+  ((structure *)cradle_new_uninitialized((mutator), (type), CRADLE_SIZE_(structure)))
+/* As CRADLE_NEW_UNINITIALIZED, or NULL when that would take a call. Does not collect. */
+#define CRADLE_NEW_FAST(mutator, structure, type) \
+  ((structure *)cradle_new_fast((mutator), (type), CRADLE_SIZE_(structure)))
+/* For types with weak slots, ephemerons, a finalizer, a destructor or an external size. Zeroed. May collect. */
+#define CRADLE_NEW_REGISTERED(mutator, structure, type) \
+  ((structure *)cradle_new_registered((mutator), (type), CRADLE_SIZE_(structure)))
+/* The same, with NULL when memory runs out. May collect. */
+#define CRADLE_TRY_NEW_REGISTERED(mutator, structure, type) \
+  ((structure *)cradle_try_new_registered((mutator), (type), CRADLE_SIZE_(structure)))
+/* Carved out of a reservation, of which the address is given. Undefined after the header. Does not collect. */
+#define CRADLE_NEW_RESERVED(reservation, structure, type) \
+  ((structure *)cradle_new_reserved((reservation), (type), CRADLE_SIZE_(structure)))
+
+/* --- objects with items --- */
+
+/* In each of these, items and length are members of the structure, the items its last one, and count is their number.
+ * The count is stored as the length. */
+
+/* Zeroed after header and length. A count whose size overflows is out of memory. May collect. */
+#define CRADLE_NEW_ARRAY(mutator, structure, type, items, length, count) \
+  ((structure *)cradle_new_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), false))
+/* The same, with NULL when memory runs out. May collect. */
+#define CRADLE_TRY_NEW_ARRAY(mutator, structure, type, items, length, count) \
+  ((structure *)cradle_new_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), true))
+/* Undefined but for header and length: every slot must be written before the next call that may collect. Objects above
+ * CRADLE_NURSERY_OBJECT_MAX_BYTES come zeroed. May collect. */
+#define CRADLE_NEW_ARRAY_UNINITIALIZED(mutator, structure, type, items, length, count) \
+  ((structure *)cradle_new_items_uninitialized((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
+/* As CRADLE_NEW_ARRAY_UNINITIALIZED, or NULL when that would take a call. Does not collect. */
+#define CRADLE_NEW_ARRAY_FAST(mutator, structure, type, items, length, count) \
+  ((structure *)cradle_new_items_fast((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
+/* For types with services, weak and ephemeron items among them. Zeroed after header and length. May collect. */
+#define CRADLE_NEW_REGISTERED_ARRAY(mutator, structure, type, items, length, count) \
+  ((structure *)cradle_new_registered_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), \
+                                            false))
+/* The same, with NULL when memory runs out. May collect. */
+#define CRADLE_TRY_NEW_REGISTERED_ARRAY(mutator, structure, type, items, length, count) \
+  ((structure *)cradle_new_registered_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), true))
+/* Carved out of a reservation, of which the address is given. Undefined but for header and length. Does not collect. */
+#define CRADLE_NEW_RESERVED_ARRAY(reservation, structure, type, items, length, count) \
+  ((structure *)cradle_new_reserved_items((reservation), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
+/* The bytes that an array with count items takes, to add up what is reserved. More than a reservation can hold for a
+ * count whose size overflows. */
+#define CRADLE_ARRAY_BYTES(structure, items, count) \
+  cradle_items_bytes(CRADLE_SIZE_(structure), CRADLE_ITEM_SIZE_(structure, items), (count))
+
+#endif

@@ -1,0 +1,63 @@
+/* The typed forms of allocation: a reference is what they give, and each that may collect is a call that does. */
+#include "program.h"
+
+/* Not named "header", and no slot: that it is an object, only the allocation tells. */
+typedef struct plain {
+  uint64_t word, number;
+} plain;
+
+void fixed(cradle_mutator *m, pair *a) {
+  use(CRADLE_NEW(m, pair, T_PAIR));
+  use(a); // expect: stale 'cradle_new'
+}
+void tried(cradle_mutator *m, pair *a) {
+  use(CRADLE_TRY_NEW(m, pair, T_PAIR));
+  use(a); // expect: stale 'cradle_try_new'
+}
+void uninitialized(cradle_mutator *m, pair *a) {
+  use(CRADLE_NEW_UNINITIALIZED(m, pair, T_PAIR));
+  use(a); // expect: stale 'cradle_new_uninitialized'
+}
+void registered(cradle_mutator *m, pair *a) {
+  use(CRADLE_NEW_REGISTERED(m, pair, T_PAIR));
+  use(a); // expect: stale 'cradle_new_registered'
+}
+void with_items(cradle_mutator *m, pair *a, size_t n) {
+  use(CRADLE_NEW_ARRAY(m, array, T_ARRAY, items, length, n));
+  use(a); // expect: stale 'cradle_new_items'
+}
+void with_items_tried(cradle_mutator *m, pair *a, size_t n) {
+  use(CRADLE_TRY_NEW_ARRAY(m, array, T_ARRAY, items, length, n));
+  use(a); // expect: stale 'cradle_new_items'
+}
+void with_items_uninitialized(cradle_mutator *m, pair *a, size_t n) {
+  use(CRADLE_NEW_ARRAY_UNINITIALIZED(m, array, T_ARRAY, items, length, n));
+  use(a); // expect: stale 'cradle_new_items_uninitialized'
+}
+void with_items_registered(cradle_mutator *m, pair *a, size_t n) {
+  use(CRADLE_NEW_REGISTERED_ARRAY(m, array, T_ARRAY, items, length, n));
+  use(a); // expect: stale 'cradle_new_registered_items'
+}
+
+void the_new_one_too(cradle_mutator *m) {
+  plain *p = CRADLE_NEW(m, plain, T_BOXED);
+  count(m);
+  use(p); // expect: stale 'p' is used after 'count'
+  array *v = CRADLE_NEW_ARRAY(m, array, T_ARRAY, items, length, 3);
+  count(m);
+  use(v); // expect: stale 'v' is used after 'count'
+}
+
+pair *in_an_argument(cradle_mutator *m, pair *a) {
+  CRADLE_ROOT(m, a);
+  return join(m, a, CRADLE_NEW(m, pair, T_PAIR)); // expect: order 'cradle_new'
+}
+
+/* These make no call. */
+void never_collect(cradle_mutator *m, cradle_reservation *r, pair *a) {
+  use(CRADLE_NEW_FAST(m, pair, T_PAIR));
+  use(CRADLE_NEW_ARRAY_FAST(m, array, T_ARRAY, items, length, 3));
+  use(CRADLE_NEW_RESERVED(r, pair, T_PAIR));
+  use(CRADLE_NEW_RESERVED_ARRAY(r, array, T_ARRAY, items, length, 3));
+  use(a);
+}

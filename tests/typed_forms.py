@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Compiles what the macros of cradle/typed.h must accept without a warning, and what they must refuse.
+
+    typed_forms.py INCLUDE_DIRECTORY COMPILER...
+
+A COMPILER whose name ends with ++ gets C++11, any other C11. Each snippet is compiled alone, with all warnings as errors.
+"""
+
+import subprocess
+import sys
+
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wno-unused-parameter", "-Werror"]
+
+# In C++, arrays of open length are an extension; the pragma is what cradle/kit.h has.
+HEAD = """#include <cradle/cradle.h>
+#ifdef __cplusplus
+#pragma GCC diagnostic ignored "-Wpedantic"
+#endif
+typedef struct { uint64_t header; double x, y; } point;
+typedef struct { uint64_t header, length; char bytes[]; } string;
+typedef struct { uint64_t header; void *name; uint64_t count; void *items[]; } row;
+typedef struct { uint64_t header, odd; char wide[16] __attribute__((aligned(16))); } wide;
+typedef struct { uint64_t header; uint32_t length, rest; char bytes[]; } narrow;
+typedef struct { uint64_t header, length; void *items[4]; } four;
+#ifdef __cplusplus
+#pragma GCC diagnostic error "-Wpedantic"
+#endif
+enum { POINT, STRING, ROW };
+"""
+FUNCTION = """void f(cradle_mutator *m, cradle_reservation *r, size_t n) CRADLE_MAY_COLLECT;
+void f(cradle_mutator *m, cradle_reservation *r, size_t n) { %s }
+"""
+
+ACCEPTED = [
+    "point *p = CRADLE_NEW(m, point, POINT); p->x = 1;",
+    "point *p = CRADLE_TRY_NEW(m, point, POINT); if (p != NULL) p->x = 1;",
+    "CRADLE_NEW_UNINITIALIZED(m, point, POINT)->x = 1;",
+    "point *p = CRADLE_NEW_FAST(m, point, (uint32_t)n + POINT); if (p != NULL) p->x = 1;",
+    "CRADLE_NEW_REGISTERED(m, point, POINT)->x = 1;",
+    "point *p = CRADLE_TRY_NEW_REGISTERED(m, point, POINT); if (p != NULL) p->x = 1;",
+    "CRADLE_NEW_RESERVED(r, point, POINT)->x = 1;",
+    "string *s = CRADLE_NEW_ARRAY(m, string, STRING, bytes, length, n); s->bytes[0] = 'x';",
+    "row *s = CRADLE_TRY_NEW_ARRAY(m, row, ROW, items, count, n + 1); if (s != NULL) s->items[0] = s;",
+    "CRADLE_NEW_ARRAY_UNINITIALIZED(m, row, ROW, items, count, 3)->name = NULL;",
+    "row *s = CRADLE_NEW_ARRAY_FAST(m, row, ROW, items, count, n); if (s != NULL) s->name = NULL;",
+    "CRADLE_NEW_REGISTERED_ARRAY(m, row, ROW, items, count, n)->name = NULL;",
+    "row *s = CRADLE_TRY_NEW_REGISTERED_ARRAY(m, row, ROW, items, count, n); if (s != NULL) s->name = NULL;",
+    "cradle_reservation a = cradle_reserve(m, sizeof(point) + CRADLE_ARRAY_BYTES(string, bytes, n)); "
+    "CRADLE_NEW_RESERVED_ARRAY(&a, string, STRING, bytes, length, n)->bytes[0] = 'x';",
+]
+
+# A snippet and, for C compilers, words of the reason.
+REFUSED = [
+    ("string *s = CRADLE_NEW(m, point, POINT); (void)s;", "incompatible"),
+    ("row *s = CRADLE_NEW_ARRAY(m, string, STRING, bytes, length, n); (void)s;", "incompatible"),
+    ("(void)CRADLE_NEW(m, wide, POINT);", "objects are aligned to 8"),
+    ("(void)CRADLE_NEW_ARRAY(m, narrow, STRING, bytes, length, n);", "the length is a uint64_t"),
+    ("(void)CRADLE_NEW_ARRAY(m, four, ROW, items, length, n);", "whose length is left open"),
+    ("(void)CRADLE_NEW_ARRAY(m, row, ROW, count, name, n);", None),
+    ("(void)CRADLE_NEW_ARRAY(m, string, STRING, items, length, n);", None),
+]
+
+
+def compiled(compiler, include, text):
+    language = ["-x", "c++", "-std=c++11"] if compiler.endswith("++") else ["-x", "c", "-std=c11"]
+    command = [compiler, *language, *WARNINGS, "-O2", "-S", "-o", "-", "-I", include, "-"]
+    return subprocess.run(command, input=HEAD + FUNCTION % text, capture_output=True, text=True)
+
+
+def main():
+    include, *compilers = sys.argv[1:]
+    faults = 0
+    for compiler in compilers:
+        for text in ACCEPTED:
+            result = compiled(compiler, include, text)
+            if result.returncode != 0:
+                faults += 1
+                print(f"{compiler} refuses {text}\n{result.stderr}")
+        for text, reason in REFUSED:
+            result = compiled(compiler, include, text)
+            told = reason is None or compiler.endswith("++") or reason in result.stderr
+            if result.returncode == 0 or not told:
+                faults += 1
+                print(f"{compiler} accepts, or refuses for another reason than {reason!r}: {text}\n{result.stderr}")
+    print(f"{len(compilers)} compilers, {len(ACCEPTED)} forms each accepted, {len(REFUSED)} refused, {faults} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

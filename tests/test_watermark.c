@@ -85,7 +85,7 @@ CRADLE_MAY_COLLECT static void unchanged_words_are_left_out(void **state) {
   (void)cradle_pop(f.m);
   push_numbers(DEPTH - 1, DEPTH + 9);
   cradle_collect_minor(f.m);
-  assert_true(root_words >= 10 && root_words < FEW);
+  assert_true((f.stressed || root_words >= 10) && root_words < FEW);
   (void)cradle_peek(f.m, 1000); /* it may be written */
   cradle_collect_minor(f.m);
   assert_int_equal(root_words, 1001);
@@ -432,11 +432,15 @@ CRADLE_UNCHECKED_COLLECTION static void scopes_may_end_after_the_mutator(void **
 CRADLE_UNCHECKED_COLLECTION static void roots_of_a_freed_mutator_are_refused(void **state) {
   (void)state;
   fixture_open(&f);
+  int words[2];
+  char message[400] = "";
+  assert_int_equal(pipe(words), 0);
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
     void *a = NULL, *b = NULL;
-    fclose(stderr);
+    signal(SIGABRT, SIG_DFL);
+    dup2(words[1], STDERR_FILENO); /* the heap is not asked for its handler: it may be gone */
     CRADLE_ROOT(f.m, a);
     cradle_mutator_free(f.m);
     CRADLE_ROOT(f.m, b);
@@ -445,6 +449,10 @@ CRADLE_UNCHECKED_COLLECTION static void roots_of_a_freed_mutator_are_refused(voi
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  assert_true(read(words[0], message, sizeof message - 1) > 0);
+  close(words[0]), close(words[1]);
+  assert_non_null(strstr(message, "CRADLE_ROOT: the mutator was freed; root b ("));
+  fixture_log_misuse(message);
   fixture_close(&f);
 }
 

@@ -448,7 +448,8 @@ static void finalizers_bring_back_what_items_hold(void **state) {
       CRADLE_ROOT(f.m, object);
       string *text = new_string(42);
       uint64_t bits = sort_of(kind, at) == VALUE ? tag : 0;
-      cradle_store_value(f.m, object, &words_of_array(kind, object)[299 * words + at], (uint64_t)(uintptr_t)text | bits);
+      cradle_store_value(f.m, object, &words_of_array(kind, object)[299 * words + at],
+                         (uint64_t)(uintptr_t)text | bits);
       if (old) cradle_collect_full(f.m);
       object = NULL;
       cradle_collect_full(f.m);

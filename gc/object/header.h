@@ -133,6 +133,10 @@ static inline bool header_holds_values(uint64_t header) {
 static inline bool header_records_structures(uint64_t header) {
   return header_array_flags(header) == HEADER_VALUES_FLAG;
 }
+/* The header with the flag, which a young object gets when it becomes old. */
+static inline uint64_t header_with_barrier(uint64_t header) {
+  return header | HEADER_BARRIER_FLAG;
+}
 static inline bool header_is_watched(uint64_t header) {
   return header_has(header, HEADER_WATCHED_FLAG);
 }

@@ -49,6 +49,7 @@ CRD_ALWAYS_INLINE void visit_structures(const crd_type *type, const crd_item_slo
                                         uint64_t first, uint64_t last, crd_slot_function reference,
                                         crd_slot_function value, void *context) {
   ASSERT(first <= last && last <= type_length(type, object), "items beyond an array's end are visited");
+  ASSERT(slots->words != 0 && (slots->references | slots->values) != 0, "[type.5] structures without a slot");
   cradle_word *items = type_items(type, object);
   cradle_word *item = items + first * slots->words, *end = items + last * slots->words;
   if (slots->alike == CRADLE_ITEMS_REFERENCES) {

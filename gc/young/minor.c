@@ -100,7 +100,7 @@ CRD_ALWAYS_INLINE uintptr_t copy(crd_minor *context, cradle_word *object, uint64
     place = slow_place(context->self, bytes);
     header |= type_old_flags(type, bytes);
   }
-  place[0] = header | HEADER_BARRIER_FLAG;
+  place[0] = header_with_barrier(header);
   place[1] = object[1];
   copy_words(place + 2, object + 2, bytes / 8 - 2);
   object_forward(object, place);

@@ -80,7 +80,6 @@ static uint64_t tag; /* beside the address in a value that is a reference */
 
 static void choose(cradle_options *options) {
   options->verify = false; /* the tests say when */
-  options->encoding = cradle_encoding_low_tags(1 << tag);
 }
 
 static void choose_encoding(int which) {

@@ -4,8 +4,8 @@
  *            remembered, or remember_all is set.
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold.
  *   [heap.3] An old object's barrier flag is set exactly when it is not remembered. An old array with no slots but its
- *            items, above SLOTS_MIN_BYTES, has and keeps its type's array flags, slots and values, which say that stores
- *            into it are recorded slot by slot.
+ *            items, above SLOTS_MIN_BYTES, has and keeps its type's array flags, slots and values, which say that
+ *            stores into it are recorded slot by slot.
  *   [heap.4] state says what runs now (gc/state.h); no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] Of an array with array flags, each slot that holds a young reference is in recorded, or the array is
  *            remembered, or remember_all is set.

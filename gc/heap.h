@@ -1,13 +1,14 @@
 /* The heap: the structure that the rooms of gc/ share, and the few predicates that cross them.
  *
- *   [heap.1] Outside a collection every old object without the slots flag that refers to a young one is remembered, or
- *            remember_all is set.
+ *   [heap.1] Outside a collection every old object without array flags (see [heap.3]) that refers to a young one is
+ *            remembered, or remember_all is set.
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold; none
  *            where nothing is collected.
  *   [heap.3] An old object's barrier flag is set exactly when it is not remembered. An old array with no slots but its
- *            items, above SLOTS_MIN_BYTES, has and keeps the slots flag, and the values flag if it holds values.
+ *            items, above SLOTS_MIN_BYTES, has and keeps its type's array flags, slots and values, which say that
+ *            stores into it are recorded slot by slot.
  *   [heap.4] state says what runs now (gc/state.h); no allocation and no barrier happens unless it is HEAP_MUTATING.
- *   [heap.5] Of an array with the slots flag, each slot that holds a young reference is in recorded, or the array is
+ *   [heap.5] Of an array with array flags, each slot that holds a young reference is in recorded, or the array is
  *            remembered, or remember_all is set.
  *   [heap.6] While marking: no object that is marked and not on the mark stack holds, in a slot that is not recorded, a
  *            reference to an unmarked old object, unless the object itself is remembered.

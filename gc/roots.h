@@ -77,7 +77,7 @@ CRD_ALWAYS_INLINE void visit_prebuilts(cradle_heap *heap, uint32_t first, uint32
   for (uint32_t i = first; i < last; i++) {
     cradle_word *object = heap->prebuilts.objects[i];
     ASSERT(header_type(object[0]) < heap->types.count, "a prebuilt object's header was overwritten");
-    visit_object(heap_type(heap, object[0]), object, reference, value, context);
+    visit_object(&heap->types, object, reference, value, context);
   }
 }
 

@@ -39,7 +39,7 @@ static uint32_t *hashes_of(cradle_index *index) {
 
 /* Whether the key is that of the entry. One that was removed looks like the zero word, but for its hash. */
 CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_map *map, uint64_t entry, uint64_t key, uint32_t hash) {
-  uint64_t there = map->entries->items[2 * entry];
+  uint64_t there = map->entries->items[entry].key;
   if (there == 0 && hashes_of(map->index)[entry] != hash) return false;
   return there == key || (map->keys != NULL && map->keys->equal(kit, there, key));
 }
@@ -83,13 +83,13 @@ static uint32_t free_slot(const cradle_index *index, uint32_t hash) {
 
 /* Moves the entries that are there into arrays without holes. Everything of the two new objects is fresh: no
  * barrier. */
-static void move_entries(const cradle_map *map, cradle_array *entries, cradle_index *index) {
+static void move_entries(const cradle_map *map, cradle_entries *entries, cradle_index *index) {
   const uint32_t *hashes = hashes_of(map->index);
-  size_t moved = 0;
-  for (size_t i = 0; i < map->used; i++) {
+  const cradle_map_entry *from = map->entries->items;
+  size_t moved = 0, used = map->used;
+  for (size_t i = 0; i < used; i++) {
     if (hashes[i] == 0) continue;
-    entries->items[2 * moved] = map->entries->items[2 * i];
-    entries->items[2 * moved + 1] = map->entries->items[2 * i + 1];
+    entries->items[moved] = from[i];
     fill_slot(index, free_slot(index, hashes[i]), hashes[i], moved);
     moved++;
   }
@@ -106,7 +106,7 @@ static void set_room(const cradle_kit *kit, cradle_map *map, size_t count) CRADL
       CRADLE_NEW_ARRAY(kit->mutator, cradle_index, kit->first_type + CRADLE_KIT_INDEX, words, length, slots + room);
   index->mask = slots - 1;
   CRADLE_ROOT(kit->mutator, index);
-  cradle_array *entries = cradle_array_new(kit, 2 * room);
+  cradle_entries *entries = cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_ENTRIES, room);
   if (map->index != NULL) move_entries(map, entries, index);
   map->used = map->count;
   cradle_store(kit->mutator, map, &map->entries, entries);
@@ -119,9 +119,9 @@ static bool is_full(const cradle_map *map) {
 
 CRADLE_INLINE void add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value, uint32_t hash,
                        uint32_t slot) {
-  cradle_word *items = &map->entries->items[2 * map->used];
-  cradle_kit_store(kit, map->entries, &items[0], key);
-  cradle_kit_store(kit, map->entries, &items[1], value);
+  cradle_map_entry *entry = &map->entries->items[map->used];
+  cradle_kit_store(kit, map->entries, &entry->key, key);
+  cradle_kit_store(kit, map->entries, &entry->value, value);
   fill_slot(map->index, slot, hash, map->used);
   map->used++;
   map->count++;
@@ -170,7 +170,7 @@ bool cradle_map_remove(const cradle_kit *kit, cradle_map *map, uint64_t key) {
   if (entry == CRADLE_MAP_NONE) return false;
   map->index->words[slot] = CRADLE_MAP_REMOVED;
   hashes_of(map->index)[entry] = 0;
-  map->entries->items[2 * entry] = map->entries->items[2 * entry + 1] = 0;
+  map->entries->items[entry] = (cradle_map_entry){0, 0};
   map->count--;
   return true;
 }

@@ -3,7 +3,7 @@
 
 #include <cradle/cradle.h>
 
-enum { PAIR, VECTOR, VALUES, BYTES, WEAK, TYPES };
+enum { PAIR, VECTOR, VALUES, BYTES, WEAK, ENTRIES, TYPES };
 typedef struct pair {
   uint64_t header;
   struct pair *first, *rest;
@@ -19,6 +19,12 @@ static const cradle_type types[TYPES] = {
     [VALUES] = {.name = "values", .size = 16, .items = CRADLE_ITEMS_VALUES, .item_size = 8, .length_offset = 8},
     [BYTES] = {.name = "bytes", .size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 8},
     [WEAK] = {.name = "weak", .size = 16, .weak = 1 << 1},
+    [ENTRIES] = {.name = "entries",
+                 .size = 16,
+                 .items = CRADLE_ITEMS_STRUCTURES,
+                 .item_size = 16,
+                 .length_offset = 8,
+                 .item_values = 1 << 1},
 };
 
 void stop_here(cradle_heap *heap, pair *old, pair *young, vector *large, vector *values);
@@ -56,6 +62,8 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   cradle_store(m, large, &large->item[9999], old);
   values->item[0] = (uint64_t)(uintptr_t)young | 1;
   values->item[1] = 42 << 3;
+  vector *entries = cradle_new_array(m, ENTRIES, 3); /* of a raw word and a value */
+  entries->item[4] = entries->item[5] = values->item[0];
   global = old;
   cradle_push(m, young);
   if (cradle_handle_new(m, young) == 0 || cradle_pin(m, large) == NULL || !cradle_prebuilt_add(heap, &prebuilt))

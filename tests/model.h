@@ -20,7 +20,7 @@
 
 #include "tests/model_walk.h"
 
-enum { T_NODE, T_BYTES, T_ARRAY, T_TRACED, T_FINAL, T_FILE, T_WEAKS, T_PAIRS, T_COUNT };
+enum { T_NODE, T_BYTES, T_ARRAY, T_TRACED, T_TABLE, T_FINAL, T_FILE, T_WEAKS, T_PAIRS, T_COUNT };
 enum { NODE_SLOTS = 3, ROOT_SLOTS = 64, QUEUE = 3 };
 
 typedef struct object {
@@ -41,6 +41,16 @@ typedef struct array {
   uint64_t length;
   void *item[];
 } array;
+typedef struct entry { /* two slots and raw data between them */
+  void *key;
+  uint64_t raw;
+  void *value;
+} entry;
+typedef struct table { /* begins like an array */
+  object base;
+  uint64_t length;
+  entry item[];
+} table;
 typedef struct traced { /* its slots are reported by a callback */
   object base;
   void *slot[NODE_SLOTS];
@@ -68,6 +78,13 @@ static const cradle_type types[T_COUNT] = {
                  .item_size = 8,
                  .length_offset = offsetof(array, length)},
     [T_TRACED] = {.name = "traced", .size = sizeof(traced), .trace = trace_traced},
+    [T_TABLE] = {.name = "table",
+                 .size = sizeof(table),
+                 .items = CRADLE_ITEMS_STRUCTURES,
+                 .item_size = sizeof(entry),
+                 .length_offset = offsetof(table, length),
+                 .item_references = CRADLE_SLOT(entry, key),
+                 .item_values = CRADLE_SLOT(entry, value)},
     [T_FINAL] = {.name = "final", .size = sizeof(node), .references = UINT64_C(7) << 2, .finalizer = QUEUE},
     [T_FILE] = {.name = "file",
                 .size = sizeof(node),
@@ -127,6 +144,7 @@ typedef struct world {
   uint32_t *shadow_model;
   view *view; /* NULL, or what the comparison adds each object to */
   size_t shadow_count;
+  uint64_t nursery_base; /* where the nursery began when the run did */
   cradle_weak_set *set;
   pairs holders;    /* of weak slots and ephemerons, that a comparison met */
   uint32_t *finals; /* objects with finalizers */
@@ -178,13 +196,13 @@ static uint32_t model_new(world *w, uint32_t type, uint64_t slots, uint64_t leng
 }
 
 static bool is_array(uint32_t type) {
-  return type == T_ARRAY || type == T_WEAKS || type == T_PAIRS;
+  return type == T_ARRAY || type == T_TABLE || type == T_WEAKS || type == T_PAIRS;
 }
 
 /* Words that hold references of any strength. */
 static uint64_t words_of(const model_object *model) {
   if (model->type == T_BYTES) return 0;
-  if (model->type == T_PAIRS) return 2 * model->length;
+  if (model->type == T_PAIRS || model->type == T_TABLE) return 2 * model->length;
   return is_array(model->type) ? model->length : NODE_SLOTS;
 }
 
@@ -193,6 +211,7 @@ static uint64_t strong_of(const model_object *model) {
 }
 
 static void **slot_at(object *real, uint32_t type, uint64_t i) {
+  if (type == T_TABLE) return i % 2 == 0 ? &((table *)real)->item[i / 2].key : &((table *)real)->item[i / 2].value;
   return is_array(type) ? &((array *)real)->item[i] : &((node *)real)->slot[i];
 }
 
@@ -202,6 +221,11 @@ static void destroy_file(void *file) {
 
 static unsigned char byte_of(uint32_t number, uint64_t i) {
   return (unsigned char)(number * 31 + i * 7);
+}
+
+/* What lies between the slots of a table's entries looks like a reference into the nursery. */
+static uint64_t raw_of(const world *w, uint32_t number, uint64_t i) {
+  return w->nursery_base + (number * 31 + i * 7) % 500 * 8;
 }
 
 /* Of long byte objects every so many-th is written, and compared. */
@@ -214,6 +238,7 @@ static uint64_t stride_of(uint64_t length) {
 /* --- what the heap should say about itself --- */
 
 static uint64_t bytes_of(const model_object *model) {
+  if (model->type == T_TABLE) return sizeof(table) + model->length * sizeof(entry);
   if (is_array(model->type)) return sizeof(array) + words_of(model) * 8;
   if (model->type == T_BYTES) return cradle_object_bytes(sizeof(bytes) + model->length);
   return sizeof(node);
@@ -250,6 +275,9 @@ static void compare_one(world *w, const object *real, uint32_t number) {
   identity_compare_one(w, real, model);
   if (model->destroyed != 0) differ(w, "the destructor of a live object ran");
   if (is_array(model->type) && ((const array *)real)->length != model->length) differ(w, "an array has another length");
+  if (model->type == T_TABLE)
+    for (uint64_t i = 0; i < model->length; i += stride_of(model->length))
+      if (((const table *)real)->item[i].raw != raw_of(w, number, i)) differ(w, "raw data between slots changed");
   if (model->type != T_BYTES) return;
   const bytes *text = (const bytes *)real;
   if (text->length != model->length) differ(w, "bytes have another length");

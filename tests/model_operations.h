@@ -74,6 +74,13 @@ static void list_final(world *w, uint32_t number) {
   w->objects[number].is_final = true;
 }
 
+/* The raw data of a table's entries from first to last. */
+static void write_raw(const world *w, object *real, uint32_t number, uint64_t first, uint64_t last) {
+  uint64_t stride = stride_of(((const table *)real)->length);
+  for (uint64_t i = first; i < last; i++)
+    if (i % stride == 0) ((table *)real)->item[i].raw = raw_of(w, number, i);
+}
+
 static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   uint32_t type = (uint32_t)below(w, below(w, 2) ? T_FINAL : T_COUNT);
   if (type == T_FINAL && !w->has_finals) type = T_NODE;
@@ -84,7 +91,7 @@ static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
                        : cradle_try_new_registered(w->m, type, sizeof(node));
   } else if (type == T_WEAKS || type == T_PAIRS) {
     real = cradle_new_registered_array(w->m, type, length);
-  } else if (type == T_BYTES || type == T_ARRAY) {
+  } else if (type == T_BYTES || type == T_ARRAY || type == T_TABLE) {
     real = below(w, 2) ? cradle_new_array(w->m, type, length) : cradle_try_new_array(w->m, type, length);
   } else if (below(w, 4) == 0) {
     cradle_reservation room = cradle_reserve(w->m, 2 * sizeof(node));
@@ -101,6 +108,7 @@ static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   if (type == T_FINAL) list_final(w, *number);
   if (type == T_BYTES)
     for (uint64_t i = 0; i < length; i += stride_of(length)) ((bytes *)real)->item[i] = byte_of(*number, i);
+  if (type == T_TABLE) write_raw(w, real, *number, 0, length);
   return real;
 }
 
@@ -147,21 +155,24 @@ static void op_store(world *w) {
   store_word(w, holder, holder_number, i, real, number);
 }
 
-/* Stores into one array, some of them with the barrier that is not told the slot. */
+/* Stores into one array or table, some of them with the barrier that is not told the slot. */
 static void op_store_many(world *w) CRADLE_MAY_COLLECT {
   uint32_t holder_number, number;
   object *holder = random_object(w, &holder_number);
-  if (holder == NULL || w->objects[holder_number].type != T_ARRAY || w->objects[holder_number].length == 0) return;
+  if (holder == NULL || w->objects[holder_number].length == 0) return;
+  uint32_t type = w->objects[holder_number].type;
+  if (type != T_ARRAY && type != T_TABLE) return;
   CRADLE_ROOT(w->m, holder);
   for (uint64_t stores = below(w, 60); stores > 0; stores--) {
-    uint64_t i = below(w, w->objects[holder_number].length);
+    uint64_t i = below(w, words_of(&w->objects[holder_number]));
     object *real = below(w, 3) == 0 ? random_object(w, &number) : allocate(w, &number);
     if (real == NULL) number = 0;
+    void **slot = slot_at(holder, type, i);
     if (below(w, 8) == 0) {
-      ((array *)holder)->item[i] = real;
+      *slot = real;
       cradle_write_barrier(w->m, holder);
     } else {
-      cradle_store(w->m, holder, &((array *)holder)->item[i], real);
+      cradle_store(w->m, holder, slot, real);
     }
     w->objects[holder_number].slot[i] = number;
   }
@@ -253,8 +264,8 @@ static bool is_plain(const world *w, uint32_t number) {
   met[count++] = number;
   for (size_t next = 0; next < count; next++) {
     const model_object *model = &w->objects[met[next]];
-    bool is_known =
-        model->type == T_NODE || model->type == T_BYTES || model->type == T_ARRAY || model->type == T_TRACED;
+    bool is_known = model->type == T_NODE || model->type == T_BYTES || model->type == T_ARRAY ||
+                    model->type == T_TRACED || model->type == T_TABLE;
     if (!is_known || model->is_final || model->in_set || strong_of(model) > MOST) return false;
     for (uint64_t i = 0; i < strong_of(model); i++) {
       bool met_before = model->slot[i] == 0;
@@ -338,6 +349,7 @@ static void op_shorten(world *w) {
   model_object *model = &w->objects[number];
   if (model->length == 0) return;
   model->length = ((array *)real)->length = below(w, model->length);
+  if (model->type == T_TABLE) write_raw(w, real, number, 0, model->length);
   if (model->type != T_BYTES) return;
   for (uint64_t i = 0; i < model->length; i += stride_of(model->length)) ((bytes *)real)->item[i] = byte_of(number, i);
 }
@@ -380,10 +392,27 @@ static void op_finalize(world *w, bool all) {
   }
 }
 
+/* Copies whole entries, raw data and all, within a table or from one into another. */
+static void copy_entries(world *w, object *from, uint32_t from_number) {
+  uint32_t to_number = from_number;
+  object *to = below(w, 2) ? from : random_object(w, &to_number);
+  if (to == NULL || w->objects[to_number].type != T_TABLE) to = from, to_number = from_number;
+  uint64_t length = w->objects[from_number].length, room = w->objects[to_number].length;
+  if (length == 0 || room == 0) return;
+  uint64_t at = below(w, length), count = 1 + below(w, below(w, 3) == 0 ? length : length < 20 ? length : 20);
+  if (count > length - at) count = length - at;
+  if (count > room) count = room;
+  uint64_t into = below(w, room - count + 1);
+  cradle_copy_slots(w->m, to, &((table *)to)->item[into], &((table *)from)->item[at], count * (sizeof(entry) / 8));
+  memmove(w->objects[to_number].slot + 2 * into, w->objects[from_number].slot + 2 * at, 2 * count * sizeof(uint32_t));
+  write_raw(w, to, to_number, into, into + count);
+}
+
 /* Copies slots from an array into an array, often the same one, or into one that was just made. */
 static void op_copy(world *w) CRADLE_MAY_COLLECT {
   uint32_t from_number, to_number;
   object *from = random_object(w, &from_number);
+  if (from != NULL && w->objects[from_number].type == T_TABLE) copy_entries(w, from, from_number);
   if (from == NULL || w->objects[from_number].type != T_ARRAY || w->objects[from_number].length == 0) return;
   CRADLE_ROOT(w->m, from);
   uint64_t which = below(w, 4), length = w->objects[from_number].length;
@@ -556,6 +585,7 @@ static void check_destroyed(const world *w) {
 
 static void start_mutator(world *w) CRADLE_GRANTS_COLLECTION {
   w->m = cradle_mutator_new(w->heap);
+  w->nursery_base = (uintptr_t)w->m->free;
   w->set = cradle_weak_set_new(w->m, NULL, NULL);
   if (w->set == NULL) abort();
   w->range_base = w->range;

@@ -275,7 +275,7 @@ static void each_flag_has_its_bit(void **state) {
     int bit;
     bool (*has)(uint64_t header);
   } flags[] = {{HEADER_BARRIER_FLAG, 8 * CRADLE_BARRIER_OFFSET, header_has_barrier},
-               {HEADER_SLOTS_FLAG, 33, header_records_slots},
+               {HEADER_SLOTS_FLAG, 33, header_records_one_kind},
                {HEADER_VALUES_FLAG, 34, header_holds_values},
                {HEADER_WATCHED_FLAG, 35, header_is_watched},
                {HEADER_WEAK_FLAG, 36, header_is_weak},
@@ -290,6 +290,12 @@ static void each_flag_has_its_bit(void **state) {
     assert_int_equal(header_type(header), UINT32_MAX);
     assert_int_equal(header_flags(header), flags[i].flag);
     for (size_t k = 0; k < FLAGS; k++) assert_int_equal(flags[k].has(header), i == k);
+  }
+  for (uint8_t recording = RECORDING_OBJECT; recording <= RECORDING_VALUES; recording++) {
+    uint64_t header = header_recording(recording);
+    assert_int_equal(header_array_flags(header), header);
+    assert_int_equal(header_records_slots(header), recording != RECORDING_OBJECT);
+    assert_int_equal(header_records_structures(header), recording == RECORDING_STRUCTURES);
   }
   uint8_t bytes[8];
   uint64_t barrier = HEADER_BARRIER_FLAG;
@@ -405,7 +411,7 @@ static void an_encoding_that_cannot_hold_an_address_is_refused(void **state) {
 static void types_stay_as_they_were_added(void **state) {
   (void)state;
   enum { TYPES = 1000 };
-  crd_type_table table = {NULL, NULL, 0, 0, 0};
+  crd_type_table table = {NULL, NULL, NULL, 0, 0, 0};
   static crd_type added[TYPES];
   for (uint32_t i = 0; i < TYPES; i++) {
     cradle_type type = {.name = "some", .size = 16 + 8 * (i % 8), .references = UINT64_C(2) << i % 2};
@@ -422,9 +428,9 @@ static void types_stay_as_they_were_added(void **state) {
 
 static void a_type_is_not_added_without_memory(void **state) {
   (void)state;
-  crd_type_table table = {NULL, NULL, 0, 0, 0};
+  crd_type_table table = {NULL, NULL, NULL, 0, 0, 0};
   cradle_type type = {.name = "some", .size = 16, .references = 2};
-  for (int grants = 0; grants < 2; grants++) {
+  for (int grants = 0; grants < 3; grants++) {
     granted = grants;
     assert_null(crd_type_table_add(&table, &type, false));
     assert_int_equal(table.count | table.capacity, 0);
@@ -439,7 +445,7 @@ static void a_type_is_not_added_without_memory(void **state) {
 /* [type.2] */
 static void the_plain_encoding_has_one_kind_of_slot(void **state) {
   (void)state;
-  crd_type_table table = {NULL, NULL, 0, 0, 0};
+  crd_type_table table = {NULL, NULL, NULL, 0, 0, 0};
   cradle_type fixed = {.name = "fixed", .size = 32, .references = 2, .values = 4};
   cradle_type array = {.name = "array", .size = 16, .items = CRADLE_ITEMS_VALUES, .item_size = 8, .length_offset = 8};
   const crd_type *entry = crd_type_table_add(&table, &fixed, true);
@@ -452,6 +458,25 @@ static void the_plain_encoding_has_one_kind_of_slot(void **state) {
   entry = crd_type_table_add(&table, &fixed, false);
   assert_int_equal(entry->values, 4);
   assert_false(entry->folded);
+  cradle_type entries = {.name = "entries",
+                         .size = 16,
+                         .items = CRADLE_ITEMS_STRUCTURES,
+                         .item_size = 16,
+                         .length_offset = 8,
+                         .item_references = 1,
+                         .item_values = 2};
+  entry = crd_type_table_add(&table, &entries, true);
+  const crd_item_slots *slots = &table.item_slots[entry - table.types];
+  assert_int_equal(slots->references, 3);
+  assert_int_equal(slots->values, 0);
+  assert_int_equal(slots->alike, CRADLE_ITEMS_REFERENCES);
+  assert_int_equal(entry->recording, RECORDING_REFERENCES);
+  assert_true(entry->folded);
+  entry = crd_type_table_add(&table, &entries, false);
+  slots = &table.item_slots[entry - table.types];
+  assert_int_equal(slots->values, 2);
+  assert_int_equal(slots->alike, CRADLE_ITEMS_NONE);
+  assert_int_equal(entry->recording, RECORDING_STRUCTURES);
   crd_type_table_fini(&table);
 }
 

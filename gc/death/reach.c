@@ -240,7 +240,7 @@ void crd_reach_object(crd_death *death, uintptr_t address) {
   if (death->reach.ordering) open_object(death, object);
   if (header_is_watched(header)) wake(death, object, address);
   if (type->registers >> REGISTERED_EPHEMERON & 1) crd_ephemerons_scan(death, object);
-  if (type->has_slots) visit_object(type, object, reach_reference, reach_value, death);
+  if (type->has_slots) visit_object(&heap->types, object, reach_reference, reach_value, death);
 }
 
 static void run_entry(crd_death *death, cradle_word entry) {

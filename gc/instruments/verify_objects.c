@@ -43,8 +43,7 @@
 /* A large array has both of its type's flags, and keeps them when it becomes shorter [heap.3]. */
 static bool has_array_flags_of(cradle_word header, const crd_type *type) {
   uint64_t wanted = type_old_flags(type, SIZE_MAX);
-  return header_records_slots(header) == header_records_slots(wanted) &&
-         header_holds_values(header) == header_holds_values(wanted);
+  return header_array_flags(header) == header_array_flags(wanted);
 }
 
 /* flags: those that may be set, which depends on where the object is [header.2]. */
@@ -268,7 +267,7 @@ static void verify_slots(crd_verification *verification, verify_holder holder) {
       crd_fault(verification, "an object of a type with services was not allocated by cradle_new_registered", object);
     crd_registry_each_slot(heap, object, verify_service, verification);
   }
-  visit_object(heap_type(heap, object[0]), object, verify_reference, verify_value, verification);
+  visit_object(&heap->types, object, verify_reference, verify_value, verification);
 }
 
 /* Whether marking has been at an old object, and will not come to it again. */

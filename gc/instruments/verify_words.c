@@ -66,6 +66,15 @@ static void describe_root(const crd_verification *verification, const cradle_wor
   crd_text_format(text, " at %p", (const void *)slot);
 }
 
+/* " (item 2)", and of structures " (word 1 of item 2)". */
+static void describe_item(crd_verification *verification, const crd_type *type, size_t word) {
+  size_t words = type->item_size / 8;
+  if (type->items != CRADLE_ITEMS_STRUCTURES)
+    crd_text_format(verification->text, " (item %zu)", word);
+  else
+    crd_text_format(verification->text, " (word %zu of item %zu)", word % words, word / words);
+}
+
 /* "word 5 (item 2) of type 3 (vector) at 0x..." */
 static void describe_slot(crd_verification *verification, const cradle_word *slot) {
   crd_text *text = verification->text;
@@ -80,7 +89,7 @@ static void describe_slot(crd_verification *verification, const cradle_word *slo
     crd_text_format(text, "a slot that the trace callback visits at %p", (const void *)slot);
   } else {
     crd_text_format(text, "word %zu", word);
-    if (type->items >= CRADLE_ITEMS_REFERENCES && word >= fixed) crd_text_format(text, " (item %zu)", word - fixed);
+    if (type->items >= CRADLE_ITEMS_REFERENCES && word >= fixed) describe_item(verification, type, word - fixed);
   }
   crd_text_format(text, " of ");
   describe(verification, holder);

@@ -96,7 +96,7 @@ static void walk_object(walk_context *context, cradle_word *object, bool slots) 
   const crd_type *type = heap_type(context->heap, object[0]);
   if (!slots || walker->stopped) return;
   context->holder = object;
-  if (type->has_slots) visit_object(type, object, walk_reference, walk_value, context);
+  if (type->has_slots) visit_object(&context->heap->types, object, walk_reference, walk_value, context);
   if (CRADLE_UNLIKELY(type->registers >> REGISTERED_EPHEMERON & 1))
     crd_registry_each_value(context->heap, object, walk_pair_value, context);
 }
@@ -127,7 +127,7 @@ static void walk_prebuilts(walk_context *context) {
   for (uint32_t i = 0; i < prebuilts->written; i++) {
     cradle_word *object = prebuilts->objects[i];
     context->walker->prebuilt = object;
-    visit_object(heap_type(context->heap, object[0]), object, walk_reference, walk_value, context);
+    visit_object(&context->heap->types, object, walk_reference, walk_value, context);
   }
 }
 

@@ -11,8 +11,10 @@
  *             into it takes the barrier's slow path           prebuilt; the slow path clears it, and the next minor
  *             (gc/young/remember.c)                           collection sets it again; public, for generated code
  *   33  SL    a large old array: stores are recorded slot     set when the object becomes old; never cleared, even if
- *             by slot                                         the array is made shorter
- *   34  VA    and its slots hold values                       the same
+ *             by slot, and the slots are all of one kind      the array is made shorter
+ *   34  VA    with SL: that kind is values. Alone: a large    the same
+ *             old array of structures, recorded slot by
+ *             slot; the type knows the kind of each word
  *   35  WA    watched: not reached yet, and something waits   gc/death/ in a collection, until the object is reached or
  *             for it to be reached (gc/death/waiting.h); or   the holder is scanned again; an object that dies keeps
  *             a marked holder of ephemerons that was stored   it
@@ -60,6 +62,7 @@
 #define HEADER_OPEN_PLACES (UINT64_C(1) << (63 - HEADER_OPEN_SHIFT))
 
 /* What objects may have, for the verifier: the flags of large old arrays, of young, of old, and of prebuilt objects. */
+#define HEADER_RECORDING_SHIFT 33
 #define HEADER_ARRAY_FLAGS (HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
 #define HEADER_YOUNG_FLAGS (HEADER_ID_FLAG | HEADER_HASH)
 #define HEADER_OLD_FLAGS \
@@ -72,6 +75,16 @@
 _Static_assert(CRADLE_HASH_SHIFT == 39 && CRADLE_HASH_MASK == 0xffffff, "the hash lies between the id flag and bit 63");
 _Static_assert(CRADLE_BARRIER_OFFSET == 4 && CRADLE_BARRIER_MASK == 1,
                "the barrier's flag is the first above the type id");
+
+/* How stores into large old arrays of a type are recorded: as a whole, or slot by slot, in the two flags above. */
+enum {
+  RECORDING_OBJECT = 0,
+  RECORDING_REFERENCES = HEADER_SLOTS_FLAG >> HEADER_RECORDING_SHIFT,
+  RECORDING_STRUCTURES = HEADER_VALUES_FLAG >> HEADER_RECORDING_SHIFT,
+  RECORDING_VALUES = HEADER_ARRAY_FLAGS >> HEADER_RECORDING_SHIFT,
+};
+_Static_assert(RECORDING_REFERENCES == 1 && RECORDING_STRUCTURES == 2 && RECORDING_VALUES == 3,
+               "the two flags lie side by side");
 
 /* --- objects and addresses --- */
 
@@ -99,11 +112,30 @@ static inline bool header_has(uint64_t header, uint64_t flags) {
 static inline bool header_has_barrier(uint64_t header) {
   return header_has(header, HEADER_BARRIER_FLAG);
 }
+/* The flags of a large old array, by a type's recording field. */
+static inline uint64_t header_recording(uint8_t recording) {
+  return (uint64_t)recording << HEADER_RECORDING_SHIFT;
+}
+static inline uint64_t header_array_flags(uint64_t header) {
+  return header & HEADER_ARRAY_FLAGS;
+}
 static inline bool header_records_slots(uint64_t header) {
+  return header_has(header, HEADER_ARRAY_FLAGS);
+}
+/* Whether they are all of one kind, ... */
+static inline bool header_records_one_kind(uint64_t header) {
   return header_has(header, HEADER_SLOTS_FLAG);
 }
+/* ... and which one then. */
 static inline bool header_holds_values(uint64_t header) {
   return header_has(header, HEADER_VALUES_FLAG);
+}
+static inline bool header_records_structures(uint64_t header) {
+  return header_array_flags(header) == HEADER_VALUES_FLAG;
+}
+/* The header with the flag, which a young object gets when it becomes old. */
+static inline uint64_t header_with_barrier(uint64_t header) {
+  return header | HEADER_BARRIER_FLAG;
 }
 static inline bool header_is_watched(uint64_t header) {
   return header_has(header, HEADER_WATCHED_FLAG);

@@ -23,44 +23,67 @@ static uint64_t all_slots(const cradle_type *type) {
 
 static const char *slots_fault(const cradle_type *type) {
   uint64_t slots = all_slots(type), some = type->references | type->values | type->weak | type->ephemerons;
-  if (some & 1) return "type: word 0 is the header and cannot be a slot";
-  if (type->references & type->values) return "type: a word cannot be a reference and a value";
-  if (type->ephemerons >> 63) return "type: an ephemeron's value lies beyond word 63";
+  if (some & 1) return "word 0 is the header and cannot be a slot";
+  if (type->references & type->values)
+    return "references and values have a bit in common: a word cannot be a reference and a value";
+  if (type->ephemerons >> 63) return "an ephemeron's value lies beyond word 63";
   if (slots == 0 && some != 0)
-    return "type: a word cannot be two of reference, value, weak slot, ephemeron key and ephemeron value";
-  if (slots != 0 && (size_t)(64 - __builtin_clzll(slots)) * 8 > type->size) return "type: a slot lies beyond size";
+    return "a word cannot be two of reference, value, weak slot, ephemeron key and ephemeron value";
+  if (slots != 0 && (size_t)(64 - __builtin_clzll(slots)) * 8 > type->size) return "a slot lies beyond size";
+  return NULL;
+}
+
+/* All bits of an item's words, as far as a bitmap goes. */
+static uint64_t item_words(const cradle_type *type) {
+  return type->item_size >= 64 * 8 ? UINT64_MAX : (UINT64_C(1) << (type->item_size / 8)) - 1;
+}
+
+static const char *structures_fault(const cradle_type *type) {
+  if (type->items != CRADLE_ITEMS_STRUCTURES) {
+    if (type->item_references != 0) return "item_references is for items that are CRADLE_ITEMS_STRUCTURES";
+    if (type->item_values != 0) return "item_values is for items that are CRADLE_ITEMS_STRUCTURES";
+    return NULL;
+  }
+  if (type->item_size % 8 != 0) return "item_size of structures must be a multiple of 8";
+  if (type->item_references & type->item_values)
+    return "item_references and item_values have a bit in common: a word cannot be a reference and a value";
+  if (type->item_references & ~item_words(type)) return "item_references has a bit beyond item_size";
+  if (type->item_values & ~item_words(type)) return "item_values has a bit beyond item_size";
+  if ((type->item_references | type->item_values) == 0)
+    return "item_references and item_values are both 0: items without slots are CRADLE_ITEMS_BYTES";
   return NULL;
 }
 
 static const char *items_fault(const cradle_type *type) {
-  if ((unsigned)type->items > CRADLE_ITEMS_EPHEMERONS) return "type: items is no cradle_items";
-  if (type->items == CRADLE_ITEMS_NONE) return NULL;
-  if (type->item_size == 0) return "type: item_size is 0";
-  if (type->items == CRADLE_ITEMS_EPHEMERONS && type->item_size != 16)
-    return "type: item_size of ephemerons must be 16";
-  if (type->items != CRADLE_ITEMS_BYTES && type->items != CRADLE_ITEMS_EPHEMERONS && type->item_size != 8)
-    return "type: item_size of references, values and weak slots must be 8";
-  if (type->items != CRADLE_ITEMS_BYTES && type->size % 8 != 0)
-    return "type: size must be a multiple of 8 before slots";
+  if ((unsigned)type->items > CRADLE_ITEMS_EPHEMERONS) return "items is no cradle_items";
+  if (type->items != CRADLE_ITEMS_NONE && type->item_size == 0) return "item_size is 0";
+  const char *fault = structures_fault(type);
+  if (fault != NULL || type->items == CRADLE_ITEMS_NONE) return fault;
+  if (type->items == CRADLE_ITEMS_EPHEMERONS && type->item_size != 16) return "item_size of ephemerons must be 16";
+  bool words =
+      type->items == CRADLE_ITEMS_REFERENCES || type->items == CRADLE_ITEMS_VALUES || type->items == CRADLE_ITEMS_WEAK;
+  if (words && type->item_size != 8) return "item_size of references, values and weak slots must be 8";
+  if (type->items != CRADLE_ITEMS_BYTES && type->size % 8 != 0) return "size must be a multiple of 8 before slots";
   if (type->length_offset < 8 || type->length_offset % 8 != 0 || type->length_offset + (size_t)8 > type->size)
-    return "type: length_offset must be a multiple of 8, after the header and inside size";
+    return "length_offset must be a multiple of 8, after the header and inside size";
   if (type->length_offset < 512 && (all_slots(type) >> (type->length_offset / 8)) & 1)
-    return "type: the length cannot be a slot";
+    return "the length cannot be a slot";
   return NULL;
 }
 
 const char *crd_type_fault(const cradle_type *type) {
-  if (type->size < 8) return "type: size must be at least 8, the header included";
-  if (type->size > FIXED_MAX_BYTES) return "type: size is above 1 GiB";
-  if (type->finalizer > CRADLE_FINALIZER_QUEUES) return "type: finalizer is no queue: 1 to 7, or 0 for none";
+  if (type->size < 8) return "size must be at least 8, the header included";
+  if (type->size > FIXED_MAX_BYTES) return "size is above 1 GiB";
+  if (type->finalizer > CRADLE_FINALIZER_QUEUES) return "finalizer is no queue: 1 to 7, or 0 for none";
   const char *fault = slots_fault(type);
   return fault != NULL ? fault : items_fault(type);
 }
 
 static bool reserve(crd_type_table *table) {
   if (table->count >= CRADLE_TYPE_ID_END) return false;
-  uint32_t capacity = table->capacity;
-  return GROW(table->types, table->count, capacity) && GROW(table->services, table->count, table->capacity);
+  uint32_t capacity = table->capacity, of_services = capacity;
+  return GROW(table->types, table->count, capacity) && GROW(table->services, table->count, of_services) &&
+         GROW(table->item_slots, table->count, table->capacity);
 }
 
 /* Sizes of fixed-size objects are rounded once, here. */
@@ -86,10 +109,40 @@ static void set_services(crd_type *entry, crd_type_services *services, const cra
   if (type->destructor != NULL || type->external_size != NULL) entry->registers |= 1 << REGISTERED_DESTRUCTOR;
 }
 
+/* [type.2] and [type.5]. */
+static crd_item_slots item_slots_of(const cradle_type *type, bool plain_encoding) {
+  if (type->items != CRADLE_ITEMS_STRUCTURES) return (crd_item_slots){.alike = CRADLE_ITEMS_NONE};
+  uint64_t folded = plain_encoding ? type->item_values : 0;
+  crd_item_slots slots = {.references = type->item_references | folded,
+                          .values = type->item_values & ~folded,
+                          .words = type->item_size / 8,
+                          .alike = CRADLE_ITEMS_NONE};
+  if (slots.words > 64) return slots;
+  if (slots.references == item_words(type)) slots.alike = CRADLE_ITEMS_REFERENCES;
+  if (slots.values == item_words(type)) slots.alike = CRADLE_ITEMS_VALUES;
+  return slots;
+}
+
+/* How stores into large old arrays of the type are recorded: slot by slot if all their slots are items. */
+static uint8_t recording_of(const crd_type *entry, const crd_item_slots *slots) {
+  bool only_items =
+      entry->references == 0 && entry->values == 0 && entry->trace == NULL && !(entry->registers & REGISTERED_WEAKLY);
+  if (!only_items) return RECORDING_OBJECT;
+  cradle_items words =
+      entry->items == CRADLE_ITEMS_STRUCTURES && slots->alike != CRADLE_ITEMS_NONE ? slots->alike : entry->items;
+  switch (words) {
+  case CRADLE_ITEMS_REFERENCES: return RECORDING_REFERENCES;
+  case CRADLE_ITEMS_VALUES: return RECORDING_VALUES;
+  case CRADLE_ITEMS_STRUCTURES: return RECORDING_STRUCTURES;
+  default: return RECORDING_OBJECT;
+  }
+}
+
 crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding) {
   ASSERT(crd_type_fault(type) == NULL, "[type.1] a type is added whose descriptor is not sound");
   if (!reserve(table)) return NULL;
   crd_type_services *services = &table->services[table->count];
+  crd_item_slots *slots = &table->item_slots[table->count];
   crd_type *entry = &table->types[table->count++];
   *entry = (crd_type){.references = type->references,
                       .values = type->values,
@@ -100,8 +153,9 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
                       .queue = (uint8_t)type->finalizer,
                       .trace = type->trace,
                       .name = type->name};
+  *slots = item_slots_of(type, plain_encoding);
   if (plain_encoding) {
-    entry->folded = entry->values != 0 || entry->items == CRADLE_ITEMS_VALUES;
+    entry->folded = entry->values != 0 || entry->items == CRADLE_ITEMS_VALUES || type->item_values != 0;
     entry->references |= entry->values;
     entry->values = 0;
     if (entry->items == CRADLE_ITEMS_VALUES) entry->items = CRADLE_ITEMS_REFERENCES;
@@ -114,11 +168,35 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
   entry->sole = sole ? entry->references | entry->values : 0;
   entry->sole_values = entry->values != 0;
   entry->has_slots = !fixed || (entry->references | entry->values) != 0;
+  entry->recording = recording_of(entry, slots);
   return entry;
+}
+
+/* The word's place in its item. */
+static uint64_t item_word(const crd_type *type, const crd_item_slots *slots, const cradle_word *object,
+                          const cradle_word *word) {
+  const cradle_word *items = type_items(type, object);
+  ASSERT(word >= items, "a word before the items is taken for one of them");
+  return (uint64_t)(word - items) % slots->words;
+}
+
+cradle_items crd_type_item_word(const crd_type_table *table, const cradle_word *object, const cradle_word *word) {
+  const crd_item_slots *slots = type_item_slots(table, object);
+  uint64_t at = item_word(&table->types[header_type(object[0])], slots, object, word);
+  if (at >= 64) return CRADLE_ITEMS_BYTES;
+  if (slots->references >> at & 1) return CRADLE_ITEMS_REFERENCES;
+  return slots->values >> at & 1 ? CRADLE_ITEMS_VALUES : CRADLE_ITEMS_BYTES;
+}
+
+uint64_t crd_type_item_slot_count(const crd_type_table *table, const cradle_word *object) {
+  const crd_item_slots *slots = type_item_slots(table, object);
+  unsigned count = (unsigned)__builtin_popcountll(slots->references | slots->values);
+  return type_length(&table->types[header_type(object[0])], object) * count;
 }
 
 void crd_type_table_fini(crd_type_table *table) {
   free(table->types);
   free(table->services);
-  *table = (crd_type_table){NULL, NULL, 0, 0, 0};
+  free(table->item_slots);
+  *table = (crd_type_table){NULL, NULL, NULL, 0, 0, 0};
 }

@@ -2,8 +2,10 @@
  *
  *   [type.1] Every entry was checked when it was added: slots lie inside the size, the items' layout is possible.
  *   [type.2] With the plain encoding, value slots are folded into reference slots, so that the collector has one kind.
+ *            The same in items that are structures.
  *   [type.3] Entries never change or go; the array may move when it grows, and only then.
  *   [type.4] The size class of a small fixed-size type holds its objects.
+ *   [type.5] An item that is a structure has a slot, is whole words long, and its slots lie inside it.
  */
 #ifndef CRADLE_GC_OBJECT_TYPE_TABLE_H
 #define CRADLE_GC_OBJECT_TYPE_TABLE_H
@@ -40,6 +42,7 @@ typedef struct crd_type {
   uint8_t queue;        /* of its finalizer; 0: none */
   uint8_t sole_values;  /* that sort is values */
   uint8_t folded;       /* [type.2]: some reference slots were declared as values, and hold tagged words too */
+  uint8_t recording;    /* RECORDING_...: how stores into its large old arrays are (gc/object/header.h) */
   cradle_trace_function trace;
   const char *name;
 } crd_type;
@@ -56,14 +59,22 @@ typedef struct crd_type_services {
   cradle_external_size_function external_size;
 } crd_type_services;
 
+/* The slots of an item that is a structure. Beside the types, because few have any. */
+typedef struct crd_item_slots {
+  uint64_t references, values; /* bitmaps of its words */
+  uint32_t words;              /* its length */
+  cradle_items alike; /* CRADLE_ITEMS_REFERENCES or _VALUES, if that is what every word is; else CRADLE_ITEMS_NONE */
+} crd_item_slots;
+
 typedef struct crd_type_table {
   crd_type *types;
   crd_type_services *services; /* as many */
+  crd_item_slots *item_slots;  /* as many */
   uint32_t count, capacity;
   unsigned registers; /* of all types together */
 } crd_type_table;
 
-/* NULL when the descriptor is sound, else what is wrong with it. */
+/* NULL when the descriptor is sound, else what is wrong with it, beginning with the field. */
 const char *crd_type_fault(const cradle_type *type);
 /* Adds a sound descriptor; its size class is set by the caller (gc/types.c). NULL when memory runs out. */
 crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding);
@@ -81,7 +92,13 @@ static inline size_t type_array_bytes(const crd_type *type, uint64_t length) {
 
 static inline uint64_t type_length(const crd_type *type, const cradle_word *object) {
   ASSERT(type->items != CRADLE_ITEMS_NONE, "the length of what has no items");
-  return object[type->length_offset / 8];
+  return *object_at(address_of(object) + type->length_offset);
+}
+
+/* The first item of an object whose items are slots or structures: what is before them is whole words long. */
+static inline cradle_word *type_items(const crd_type *type, const cradle_word *object) {
+  ASSERT(type->items >= CRADLE_ITEMS_REFERENCES, "the items of what has no slots as items");
+  return object_at(address_of(object) + type->size);
 }
 
 /* Bytes that an object occupies, as its descriptor and its length say. */
@@ -90,12 +107,22 @@ static inline size_t type_object_bytes(const crd_type *type, const cradle_word *
   return type_array_bytes(type, type_length(type, object));
 }
 
+/* --- items that are structures [type.5] --- */
+
+static inline const crd_item_slots *type_item_slots(const crd_type_table *table, const cradle_word *object) {
+  ASSERT(table->types[header_type(object[0])].items == CRADLE_ITEMS_STRUCTURES, "items that are no structures");
+  return &table->item_slots[header_type(object[0])];
+}
+
+/* What a word among the items of an object is: CRADLE_ITEMS_REFERENCES, CRADLE_ITEMS_VALUES, or CRADLE_ITEMS_BYTES. */
+cradle_items crd_type_item_word(const crd_type_table *table, const cradle_word *object, const cradle_word *word);
+/* The slots that the items of an object have together. */
+uint64_t crd_type_item_slot_count(const crd_type_table *table, const cradle_word *object);
+
 /* The flags with which an object of so many bytes becomes old. */
 static inline uint64_t type_old_flags(const crd_type *type, size_t bytes) {
-  bool only_items = type->items >= CRADLE_ITEMS_REFERENCES && type->references == 0 && type->values == 0 &&
-                    type->trace == NULL && !(type->registers & REGISTERED_WEAKLY);
-  if (!only_items || bytes <= SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
-  return HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG | (type->items == CRADLE_ITEMS_VALUES ? HEADER_VALUES_FLAG : 0);
+  if (bytes <= SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
+  return HEADER_BARRIER_FLAG | header_recording(type->recording);
 }
 
 #endif

@@ -262,7 +262,7 @@ static void redirect_object(void *data, cradle_word *object) {
   if (header_is_forwarded(object[0])) return;
   if (CRADLE_UNLIKELY(header_is_weak(object[0])))
     context->heap->death->each_slot(context->heap, object, redirect_service, context);
-  visit_object(heap_type(context->heap, object[0]), object, redirect_reference, redirect_value, context);
+  visit_object(&context->heap->types, object, redirect_reference, redirect_value, context);
 }
 
 static void redirect(compact_context *context) {

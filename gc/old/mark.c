@@ -15,7 +15,8 @@
 #include "gc/platform/pages.h"
 #include "gc/roots.h"
 
-#define PIECE_ITEMS LIMIT(1024, 8)
+/* Words of an array that are traced at a time; of structures as many whole items as they hold, at least one. */
+#define PIECE_WORDS LIMIT(1024, 8)
 #define QUEUE_LENGTH 8
 /* Objects between two looks at the clock; a piece of an array counts as so many. */
 #define CLOCK_OBJECTS LIMIT(128, 8)
@@ -54,19 +55,42 @@ void crd_mark_address(cradle_heap *heap, uintptr_t address) {
   mark_address(&context, address);
 }
 
+/* Puts the items from first on on the stack, for later. false: they do not fit. */
+static inline bool push_rest(mark_context *context, const cradle_word *object, uint64_t first) {
+  if (!word_stack_push(context->stack, first)) return false;
+  if (word_stack_push(context->stack, mark_piece(object))) return true;
+  context->stack->top--;
+  return false;
+}
+
 /* Traces the items from first on, one piece now and the rest later if the stack takes it. */
-static void mark_items(mark_context *context, const crd_type *type, cradle_word *object, uint64_t first) {
-  uint64_t length = type_length(type, object), last = length;
-  if (first >= length) return; /* the program made it shorter */
-  if (length - first > PIECE_ITEMS && word_stack_push(context->stack, first + PIECE_ITEMS)) {
-    if (word_stack_push(context->stack, mark_piece(object)))
-      last = first + PIECE_ITEMS;
-    else
-      context->stack->top--;
-  }
+static CRADLE_NOINLINE void mark_words(mark_context *context, const crd_type *type, cradle_word *object,
+                                       uint64_t first) {
+  uint64_t last = type_length(type, object);
+  if (first >= last) return; /* the program made it shorter */
+  if (last - first > PIECE_WORDS && push_rest(context, object, first + PIECE_WORDS)) last = first + PIECE_WORDS;
   context->countdown -= PIECE_OBJECTS;
   context->bytes += (last - first) * 8;
   visit_items(type, object, first, last, mark_reference, mark_value, context);
+}
+
+/* The same of items that are structures: a piece is some whole ones. */
+static CRADLE_NOINLINE void mark_structures(mark_context *context, const crd_type *type, cradle_word *object,
+                                            uint64_t first) {
+  const crd_item_slots *slots = type_item_slots(&context->heap->types, object);
+  uint64_t last = type_length(type, object), piece = slots->words < PIECE_WORDS ? PIECE_WORDS / slots->words : 1;
+  if (first >= last) return;
+  if (last - first > piece && push_rest(context, object, first + piece)) last = first + piece;
+  context->countdown -= PIECE_OBJECTS;
+  context->bytes += (last - first) * slots->words * 8;
+  visit_structures(type, slots, object, first, last, mark_reference, mark_value, context);
+}
+
+static inline void mark_items(mark_context *context, const crd_type *type, cradle_word *object, uint64_t first) {
+  if (CRADLE_UNLIKELY(type->items == CRADLE_ITEMS_STRUCTURES))
+    mark_structures(context, type, object, first);
+  else
+    mark_words(context, type, object, first);
 }
 
 CRD_ALWAYS_INLINE void mark_trace(mark_context *context, cradle_word *object, bool watching) {

@@ -75,7 +75,7 @@ static void search_value(void *data, cradle_word *slot) {
 }
 
 static bool search_slots(slot_search search, cradle_word *object) {
-  visit_object(heap_type(search.heap, object[0]), object, search_reference, search_value, &search);
+  visit_object(&search.heap->types, object, search_reference, search_value, &search);
   return search.found;
 }
 

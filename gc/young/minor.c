@@ -92,16 +92,15 @@ CRD_ALWAYS_INLINE uintptr_t copy(crd_minor *context, cradle_word *object, uint64
   crd_allocator *allocator = &context->allocators[type->size_class];
   cradle_word *place = words_of(allocator->free);
   size_t bytes = type->size;
-  uint64_t flags = HEADER_BARRIER_FLAG;
+  ASSERT(!header_has(header, HEADER_OLD_ONLY_FLAGS), "[header.2] a young object has flags of an old one");
   if (CRADLE_LIKELY(type->class_bytes != 0 && allocator->free != allocator->end)) {
     allocator->free += type->class_bytes;
   } else {
     bytes = type_object_bytes(type, object);
     place = slow_place(context->self, bytes);
-    flags = type_old_flags(type, bytes);
+    header |= type_old_flags(type, bytes);
   }
-  ASSERT(!header_has(header, HEADER_OLD_ONLY_FLAGS), "[header.2] a young object has flags of an old one");
-  place[0] = header | flags;
+  place[0] = header_with_barrier(header);
   place[1] = object[1];
   copy_words(place + 2, object + 2, bytes / 8 - 2);
   object_forward(object, place);
@@ -181,7 +180,7 @@ static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) 
 }
 
 /* The values of an array, four at a time while they lie elsewhere. */
-static void trace_values(crd_minor *context, cradle_word *slot, cradle_word *end) {
+CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradle_word *end) {
   uint64_t payload = context->encoding.payload_mask;
   uintptr_t start = context->near_start, bytes = context->near_bytes;
   while (slot < end) {
@@ -192,14 +191,27 @@ static void trace_values(crd_minor *context, cradle_word *slot, cradle_word *end
   }
 }
 
+static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type *type, cradle_word *object) {
+  const crd_item_slots *slots = type_item_slots(&context->heap->types, object);
+  uint64_t length = type_length(type, object);
+  cradle_word *items = type_items(type, object);
+  if (slots->alike == CRADLE_ITEMS_VALUES)
+    trace_values(context, items, items + length * slots->words);
+  else
+    visit_structures(type, slots, object, 0, length, minor_reference, minor_value, context);
+}
+
 static inline void trace(crd_minor *context, cradle_word *object) {
   const crd_type *type = &context->types[header_type(object[0])];
   visit_fixed(type, object, minor_reference, minor_value, context);
-  cradle_word *items = object + type->size / 8;
-  if (type->items == CRADLE_ITEMS_VALUES)
-    trace_values(context, items, items + type_length(type, object));
-  else if (type->items == CRADLE_ITEMS_REFERENCES)
-    visit_words(items, items + type_length(type, object), minor_reference, context);
+  if (type->items >= CRADLE_ITEMS_VALUES) {
+    if (CRADLE_LIKELY(type->items == CRADLE_ITEMS_VALUES))
+      trace_values(context, type_items(type, object), type_items(type, object) + type_length(type, object));
+    else
+      trace_structures(context, type, object);
+  } else if (type->items == CRADLE_ITEMS_REFERENCES) {
+    visit_items(type, object, 0, type_length(type, object), minor_reference, minor_value, context);
+  }
 }
 
 static void trace_large(crd_minor *context) {

@@ -36,8 +36,12 @@ void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
   crd_remember(heap, object);
 }
 
+/* Half of an array's slots; a word or two of what is before the items may count as such. */
 static CRADLE_NOINLINE uint32_t budget_of(const cradle_heap *heap, const cradle_word *array) {
-  return (uint32_t)(type_object_bytes(heap_type(heap, *array), array) / 8 / RECORDED_SHARE);
+  const crd_type *type = heap_type(heap, *array);
+  uint64_t slots = type_object_bytes(type, array) / 8;
+  if (type->items == CRADLE_ITEMS_STRUCTURES) slots = crd_type_item_slot_count(&heap->types, array);
+  return (uint32_t)(slots / RECORDED_SHARE);
 }
 
 /* How many more slots of the array may be recorded before the next minor collection. A large array's page entry counts;
@@ -61,6 +65,24 @@ static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value
   return word_stack_push(&heap->recorded, slot_entry(slot, value));
 }
 
+/* Records those of count words from words on that are slots and need it. The words are among the items of an array of
+ * structures. false: as in record_slots. */
+static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle_word *array, const cradle_word *words,
+                                                 size_t count) {
+  uint32_t *most = may_record(heap, array);
+  bool marking = heap->major.phase == MAJOR_MARKING;
+  for (size_t i = 0; i < count; i++) {
+    cradle_items kind = crd_type_item_word(&heap->types, array, &words[i]);
+    if (kind == CRADLE_ITEMS_BYTES) continue;
+    bool value = kind == CRADLE_ITEMS_VALUES;
+    uintptr_t address = heap_address_in(heap, value, words[i]);
+    if (address == 0 || (!marking && !heap_holds_young(heap, address))) continue;
+    if (*most == 0 || !record(heap, &words[i], value)) return false;
+    --*most;
+  }
+  return true;
+}
+
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
   cradle_heap *heap = mutator->heap;
   heap_check(heap, "cradle_store"); /* [heap.4] */
@@ -69,13 +91,15 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
   *words_of(slot) = word;
   bool value = header_holds_values(header);
-  if (CRADLE_LIKELY(header_records_slots(header))) {
+  if (CRADLE_LIKELY(header_records_one_kind(header))) {
     if (!heap_holds_young(heap, heap_address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
     uint32_t *most = may_record(heap, object);
     if (*most > 0 && record(heap, slot, value)) {
       --*most;
       return;
     }
+  } else if (header_records_structures(header) && record_in_structures(heap, object, slot, 1)) {
+    return;
   }
   crd_remember(heap, object);
 }
@@ -100,7 +124,11 @@ void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *s
   cradle_word header = *words_of(object);
   PROBE2(barrier_slow, heap, object);
   ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
-  bool recorded = header_records_slots(header) && record_slots(heap, object, header_holds_values(header), slots, count);
+  bool recorded = false;
+  if (header_records_one_kind(header))
+    recorded = record_slots(heap, object, header_holds_values(header), slots, count);
+  else if (header_records_structures(header))
+    recorded = record_in_structures(heap, object, slots, count);
   if (!recorded) crd_remember(heap, object);
 }
 

@@ -64,7 +64,8 @@ CRADLE_API void cradle_check_slots(cradle_mutator *mutator, const void *object, 
 
 /* Copies count neighbouring slots to slots of object, with one barrier for all. to is the address of the first, from
  * that of the first to be copied, which may be slots of any object, of the same one (the ranges may overlap, as with
- * memmove), or words that the program holds; both hold references, or both values. They may be copied into weak slots
+ * memmove), or words that the program holds; both hold references, or both values. Items that are structures are copied
+ * with their raw words, which count too, to items that are the same structures. They may be copied into weak slots
  * and pairs, but not from them: what a weak slot holds may be dead, and cradle_weak_get says so. Costs the memmove and
  * one test of the object's flag; when the flag is set, for an old array above 1 KiB a look at each copied word besides:
  * those that the next minor collection must look at are recorded one by one, unless they are more than half of the

@@ -46,7 +46,8 @@ typedef enum cradle_kit_type {
   CRADLE_KIT_ARRAY,
   CRADLE_KIT_LIST,
   CRADLE_KIT_MAP,
-  CRADLE_KIT_INDEX, /* a map's index and hashes; no program meets one */
+  CRADLE_KIT_ENTRIES, /* a map's keys and values; no program meets one, */
+  CRADLE_KIT_INDEX,   /* nor its index and hashes */
   CRADLE_KIT_SYMBOL,
   CRADLE_KIT_TYPES,
 } cradle_kit_type;
@@ -132,7 +133,7 @@ CRADLE_INLINE bool cradle_string_equal(const cradle_string *left, const cradle_s
 
 /* --- lists: values, growing at the end --- */
 
-/* A fixed number of values: what lists and maps are made of, and useful alone (tuples, vectors, frames). */
+/* A fixed number of values: what lists are made of, and useful alone (tuples, vectors, frames). */
 typedef struct cradle_array {
   uint64_t header;
   uint64_t length;
@@ -200,6 +201,16 @@ CRADLE_API extern const cradle_keys cradle_keys_strings;
 /* No entry. */
 #define CRADLE_MAP_NONE SIZE_MAX
 
+/* A map's keys and values, in the order of insertion. */
+typedef struct cradle_map_entry {
+  cradle_word key, value;
+} cradle_map_entry;
+typedef struct cradle_entries {
+  uint64_t header;
+  uint64_t length;
+  cradle_map_entry items[];
+} cradle_entries;
+
 /* A map's index: open addressing, half full at most, colliding keys in the next slot. A slot is CRADLE_MAP_FREE,
  * CRADLE_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives a
  * number up to the mask only where the bits above the mask agree. If the keys differ, the number is meaningless; check
@@ -217,7 +228,7 @@ typedef struct cradle_index {
 
 typedef struct cradle_map {
   uint64_t header;
-  cradle_array *entries; /* key and value of each entry, in the order of insertion; NULL while there is no room */
+  cradle_entries *entries; /* NULL while there is no room */
   cradle_index *index;
   const cradle_keys *keys; /* NULL: identity */
   uint64_t count;          /* keys in the map */
@@ -233,7 +244,7 @@ CRADLE_API CRADLE_NOINLINE size_t cradle_map_find_slow(const cradle_kit *kit, co
 CRADLE_INLINE size_t cradle_map_find(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
   const cradle_index *index = map->index;
   if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key)) return cradle_map_find_slow(kit, map, key);
-  const cradle_word *entries = map->entries->items;
+  const cradle_map_entry *entries = map->entries->items;
   uint64_t mask = index->mask, used = map->used;
   uint32_t hash = (uint32_t)cradle_hash_word(key) | CRADLE_MAP_HASHED;
   for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
@@ -241,18 +252,18 @@ CRADLE_INLINE size_t cradle_map_find(const cradle_kit *kit, const cradle_map *ma
     if (word == CRADLE_MAP_FREE) return CRADLE_MAP_NONE;
     /* of another hash, perhaps; a removed entry looks like the zero word, but for its hash */
     uint64_t entry = word ^ hash;
-    if (entry < used && entries[2 * entry] == key && (key != 0 || index->words[mask + 1 + entry] == hash)) return entry;
+    if (entry < used && entries[entry].key == key && (key != 0 || index->words[mask + 1 + entry] == hash)) return entry;
   }
 }
 /* Of an entry that cradle_map_find or cradle_map_next told. */
 CRADLE_INLINE uint64_t cradle_map_key_at(const cradle_map *map, size_t entry) {
-  return map->entries->items[2 * entry];
+  return map->entries->items[entry].key;
 }
 CRADLE_INLINE uint64_t cradle_map_value_at(const cradle_map *map, size_t entry) {
-  return map->entries->items[2 * entry + 1];
+  return map->entries->items[entry].value;
 }
 CRADLE_INLINE void cradle_map_set_at(const cradle_kit *kit, cradle_map *map, size_t entry, uint64_t value) {
-  cradle_kit_store(kit, map->entries, &map->entries->items[2 * entry + 1], value);
+  cradle_kit_store(kit, map->entries, &map->entries->items[entry].value, value);
 }
 /* The value of a key; absent when the map has no such key. */
 CRADLE_INLINE uint64_t cradle_map_get(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint64_t absent) {
@@ -315,6 +326,13 @@ CRADLE_API cradle_symbol *cradle_symbol_find(cradle_weak_set *symbols, const cha
   [(first) + CRADLE_KIT_MAP] = {.name = "map", \
                                 .size = sizeof(cradle_map), \
                                 .references = CRADLE_SLOT(cradle_map, entries) | CRADLE_SLOT(cradle_map, index)}, \
+  [(first) + CRADLE_KIT_ENTRIES] = {.name = "map entries", \
+                                    .size = sizeof(cradle_entries), \
+                                    .items = CRADLE_ITEMS_STRUCTURES, \
+                                    .item_size = sizeof(cradle_map_entry), \
+                                    .length_offset = offsetof(cradle_entries, length), \
+                                    .item_values = CRADLE_SLOT(cradle_map_entry, key) | \
+                                                   CRADLE_SLOT(cradle_map_entry, value)}, \
   [(first) + CRADLE_KIT_INDEX] = {.name = "map index", \
                                   .size = sizeof(cradle_index), \
                                   .items = CRADLE_ITEMS_BYTES, \

@@ -41,6 +41,7 @@ typedef enum cradle_items {
   CRADLE_ITEMS_BYTES,      /* raw data that the collector does not look into */
   CRADLE_ITEMS_REFERENCES, /* 8-byte plain references */
   CRADLE_ITEMS_VALUES,     /* 8-byte values in the heap's encoding */
+  CRADLE_ITEMS_STRUCTURES, /* structures whose slots item_references and item_values name */
   CRADLE_ITEMS_WEAK,       /* 8-byte weak slots */
   CRADLE_ITEMS_EPHEMERONS, /* 16-byte pairs of a key and a value */
 } cradle_items;
@@ -66,10 +67,15 @@ typedef struct cradle_type {
   uint64_t references; /* bit i: word i of the object is a slot with a plain reference; bit 0 is the header */
   uint64_t values;     /* bit i: word i is a slot with a value in the heap's encoding */
   cradle_items items;  /* what follows the fixed part */
-  uint32_t item_size;  /* bytes of an item; 8 for references, values and weak slots, 16 for ephemerons */
+  /* bytes of an item; 8 for references, values and weak slots, 16 for ephemerons, a multiple of 8 for structures */
+  uint32_t item_size;
   /* where the number of items is: a uint64_t at this byte offset of the fixed part; the program may make it smaller,
    * never larger */
   uint32_t length_offset;
+  /* Of items that are structures. Words of an item in neither bitmap are raw data; only its first 64 words can be
+   * slots. CRADLE_SLOT gives the bits: items have no header, so bit 0 is a field like any other. */
+  uint64_t item_references;    /* bit i: word i of each item is a slot with a plain reference */
+  uint64_t item_values;        /* bit i: word i of each item is a slot with a value */
   cradle_trace_function trace; /* for slots that the fields above cannot describe, visited in addition to them */
 
   /* Objects of a type with any of these, or with weak or ephemeron items, come from cradle_new_registered. */
@@ -82,7 +88,7 @@ typedef struct cradle_type {
   cradle_external_size_function external_size;
 } cradle_type;
 
-/* The bit of a field in cradle_type.references and .values. */
+/* The bit of a field in the bitmaps of a cradle_type, whose structure is the object, or for items one item. */
 #define CRADLE_SLOT(structure, field) (UINT64_C(1) << (offsetof(structure, field) / 8))
 
 /* How a word holds either a reference or an immediate, as data. A value v holds a reference when

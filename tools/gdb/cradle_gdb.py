@@ -30,7 +30,7 @@ class Internals:
     ARENA_USED = 2
     FREE, SMALL, INSIDE, LARGE, LARGE_YOUNG, LARGE_REACHED = range(6)
     BARRIER_FLAG = 1 << 32
-    SLOTS_FLAG = 1 << 33
+    ARRAY_FLAGS = 3 << 33
     PINNED_FLAG = 1 << 37
     ID_FLAG = 1 << 38
     HASH_SHIFT, HASH_MASK = 39, 0xffffff
@@ -38,7 +38,7 @@ class Internals:
     HEAP_STATES = ["the program runs", "a collection runs", "the verifier runs", "a fork is under way",
                    "a sampler runs", "a destructor runs", "a listener runs", "the program walks it"]
     MAJOR_PHASES = ["none runs", "marking", "sweeping", "clearing"]
-    ITEMS_REFERENCES, ITEMS_VALUES = 2, 3
+    ITEMS_REFERENCES, ITEMS_VALUES, ITEMS_STRUCTURES = 2, 3, 4
     KIND_VALUE = 1
     SCOPED_VALUE, SCOPED_NAMED = 1, 2
 
@@ -147,8 +147,15 @@ class Words:
 
 # --- the heap ---
 
-# fixed: (word, whether it holds a value) for each slot before the items.
-Type = collections.namedtuple("Type", "number name fixed size items item_size length_offset has_trace")
+# fixed: (word, whether it holds a value) for each slot before the items; in_item: the same for each slot of an item that is a
+# structure.
+Type = collections.namedtuple("Type", "number name fixed in_item size items item_size length_offset has_trace")
+
+
+def slots_of(entry):
+    """(word, whether it holds a value) for each slot in two bitmaps."""
+    maps = ((int(entry["references"]), False), (int(entry["values"]), True))
+    return [(bit, is_value) for bit in range(64) for bitmap, is_value in maps if bitmap >> bit & 1]
 
 
 class Heap:
@@ -157,16 +164,14 @@ class Heap:
         self.inside = Internals(value)
         self.word_at = Words().at
         table = value["types"]
-        self.types = [self.read_type(i, table["types"][i]) for i in range(int(table["count"]))]
+        self.types = [self.read_type(i, table["types"][i], table["item_slots"][i]) for i in range(int(table["count"]))]
         self.pairs, self.tag_set, self.payload_mask = self.inside.encoding()
 
     @staticmethod
-    def read_type(number, entry):
+    def read_type(number, entry, item_slots):
         name = entry["name"].string() if int(entry["name"]) else f"type {number}"
-        maps = ((int(entry["references"]), False), (int(entry["values"]), True))
-        fixed = [(bit, is_value) for bit in range(1, 64) for bitmap, is_value in maps if bitmap >> bit & 1]
-        return Type(number, name, fixed, *(int(entry[field]) for field in ("size", "items", "item_size", "length_offset")),
-                    int(entry["trace"]) != 0)
+        numbers = (int(entry[field]) for field in ("size", "items", "item_size", "length_offset"))
+        return Type(number, name, slots_of(entry), slots_of(item_slots), *numbers, int(entry["trace"]) != 0)
 
     def referent(self, value):
         """The address that a value holds, or None."""
@@ -255,6 +260,10 @@ class Heap:
         if kind.items in (Internals.ITEMS_REFERENCES, Internals.ITEMS_VALUES):
             for i in range(self.word_at(address + kind.length_offset)):
                 yield (f"item {i}",) + self.slot(address + kind.size + 8 * i, kind.items == Internals.ITEMS_VALUES)
+        if kind.items == Internals.ITEMS_STRUCTURES:
+            for i in range(self.word_at(address + kind.length_offset)):
+                for word, is_value in kind.in_item:
+                    yield (f"item {i}, word {word}",) + self.slot(address + kind.size + kind.item_size * i + 8 * word, is_value)
 
     def slot(self, address, is_value):
         word = self.word_at(address)
@@ -307,7 +316,7 @@ class Heap:
             age = "young"
         elif header & Internals.BARRIER_FLAG:
             age = "old"
-        elif header & Internals.SLOTS_FLAG:
+        elif header & Internals.ARRAY_FLAGS:
             age = "old and remembered"
         else:
             age = "old and remembered, or large and young"  # the header is the same

@@ -1,0 +1,147 @@
+/* trace-loop KIND N: what it costs to allocate N objects of a kind and promote them, and where the kind begins with
+ * "mark", to mark and sweep them MARKINGS times besides. All live. A cell has 24 bytes and leads to the cell before it;
+ * an array has WORDS words of items, the first of which leads to the array before it, and the others to one old cell.
+ * Of entries, structures of two values, every word is a slot; of the mixed structures, of a reference, raw data and two
+ * values, three in four.
+ * tests/test_service_cost.py counts its instructions for N and 2 N: the difference is what one object costs.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cradle/cradle.h>
+
+#define LOOP_NURSERY_BYTES ((size_t)64 << 20)
+enum { WORDS = 8, MARKINGS = 4 };
+
+typedef struct cell {
+  uint64_t header;
+  void *before;
+  uint64_t number;
+} cell;
+typedef struct array {
+  uint64_t header, length;
+  void *items[];
+} array;
+
+typedef struct entry {
+  uint64_t key, value;
+} entry;
+typedef struct mixed {
+  void *reference;
+  uint64_t raw, first, second;
+} mixed;
+
+enum { T_CELL, T_REFERENCES, T_VALUES, T_ENTRIES, T_MIXED, T_COUNT };
+static const cradle_type types[T_COUNT] = {
+    [T_CELL] = {.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, before)},
+    [T_REFERENCES] = {.name = "references",
+                      .size = sizeof(array),
+                      .items = CRADLE_ITEMS_REFERENCES,
+                      .item_size = 8,
+                      .length_offset = offsetof(array, length)},
+    [T_VALUES] = {.name = "values",
+                  .size = sizeof(array),
+                  .items = CRADLE_ITEMS_VALUES,
+                  .item_size = 8,
+                  .length_offset = offsetof(array, length)},
+    [T_ENTRIES] = {.name = "entries",
+                   .size = sizeof(array),
+                   .items = CRADLE_ITEMS_STRUCTURES,
+                   .item_size = sizeof(entry),
+                   .length_offset = offsetof(array, length),
+                   .item_values = CRADLE_SLOT(entry, key) | CRADLE_SLOT(entry, value)},
+    [T_MIXED] = {.name = "mixed",
+                 .size = sizeof(array),
+                 .items = CRADLE_ITEMS_STRUCTURES,
+                 .item_size = sizeof(mixed),
+                 .length_offset = offsetof(array, length),
+                 .item_references = CRADLE_SLOT(mixed, reference),
+                 .item_values = CRADLE_SLOT(mixed, first) | CRADLE_SLOT(mixed, second)},
+};
+
+static void *new_cell(cradle_mutator *m, uint32_t type, size_t length, void *before, void *old) CRADLE_MAY_COLLECT {
+  (void)length, (void)old;
+  CRADLE_ROOT(m, before);
+  cell *made = cradle_new(m, type, sizeof *made);
+  made->before = before;
+  return made;
+}
+
+/* Each sort of array gets the same words: a value that is a reference looks like one. */
+static void *new_array(cradle_mutator *m, uint32_t type, size_t length, void *before, void *old) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(m, before);
+  CRADLE_ROOT(m, old);
+  array *made = cradle_new_array(m, type, length);
+  made->items[0] = before;
+  for (size_t i = 1; i < WORDS; i++) made->items[i] = old;
+  return made;
+}
+
+static const struct kind {
+  const char *name;
+  uint32_t type;
+  size_t length;
+  void *(*make)(cradle_mutator *m, uint32_t type, size_t length, void *before, void *old);
+  int markings;
+} kinds[] = {
+    {"promote-cell", T_CELL, 0, new_cell, 0},
+    {"promote-references", T_REFERENCES, WORDS, new_array, 0},
+    {"promote-values", T_VALUES, WORDS, new_array, 0},
+    {"promote-entries", T_ENTRIES, WORDS / 2, new_array, 0},
+    {"promote-mixed", T_MIXED, WORDS / 4, new_array, 0},
+    {"mark-cell", T_CELL, 0, new_cell, MARKINGS},
+    {"mark-references", T_REFERENCES, WORDS, new_array, MARKINGS},
+    {"mark-values", T_VALUES, WORDS, new_array, MARKINGS},
+    {"mark-entries", T_ENTRIES, WORDS / 2, new_array, MARKINGS},
+    {"mark-mixed", T_MIXED, WORDS / 4, new_array, MARKINGS},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void run_kind(cradle_mutator *m, const struct kind *kind, uint64_t count) CRADLE_MAY_COLLECT {
+  void *old = new_cell(m, T_CELL, 0, NULL, NULL), *all = NULL;
+  CRADLE_ROOT(m, old);
+  CRADLE_ROOT(m, all);
+  cradle_collect_minor(m);
+  for (uint64_t i = 0; i < count; i++) all = kind->make(m, kind->type, kind->length, all, old);
+  cradle_collect_minor(m);
+  for (int i = 0; i < kind->markings; i++) cradle_collect_major(m);
+}
+
+static bool run(const struct kind *kind, uint64_t count) CRADLE_UNCHECKED_COLLECTION {
+  cradle_options options;
+  cradle_error error;
+  cradle_options_init(&options);
+  options.types = types;
+  options.type_count = T_COUNT;
+  options.encoding = cradle_encoding_low_tags(1 << 0 | 1 << 5); /* a second tag, or values were references */
+  options.nursery_bytes = LOOP_NURSERY_BYTES;
+  cradle_heap *heap = cradle_heap_new(&options, &error);
+  if (heap == NULL) {
+    fprintf(stderr, "trace-loop: %s\n", error.message);
+    return false;
+  }
+  cradle_mutator *mutator = cradle_mutator_new(heap);
+  if (mutator != NULL) run_kind(mutator, kind, count);
+  cradle_mutator_free(mutator);
+  cradle_heap_free(heap);
+  return mutator != NULL;
+}
+
+int main(int argc, char **argv) {
+  char *end = NULL;
+  errno = 0;
+  uint64_t count = argc == 3 ? strtoull(argv[2], &end, 10) : 0;
+  const struct kind *kind = NULL;
+  for (size_t i = 0; i < KINDS && argc == 3; i++)
+    if (strcmp(argv[1], kinds[i].name) == 0) kind = &kinds[i];
+  if (end == NULL || *end != '\0' || end == argv[2] || errno != 0 || kind == NULL) {
+    fprintf(stderr, "trace-loop: give a kind and a number; the kinds are");
+    for (size_t i = 0; i < KINDS; i++) fprintf(stderr, " %s", kinds[i].name);
+    fprintf(stderr, "\n");
+    return 2;
+  }
+  return run(kind, count) ? 0 : 1;
+}

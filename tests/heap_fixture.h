@@ -107,7 +107,8 @@ static inline void fixture_options(fixture *f, cradle_options *options) {
 
 /* Takes the environment's stress and quarantine back, for a test that makes too much for them. */
 static inline void fixture_unstress(cradle_options *options) {
-  options->stress_period = options->stress_major = options->stress_seed = 0;
+  options->stress_period = options->stress_major = options->stress_seed = options->stress_times = 0;
+  options->stress_strict = false;
   options->quarantine = 0;
 }
 

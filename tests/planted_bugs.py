@@ -32,6 +32,9 @@ INSTRUMENTS = {
     "full stress, quarantine, verifier": {"CRADLE_STRESS": "1", "CRADLE_STRESS_MAJOR": "1", "CRADLE_QUARANTINE": "4",
                                           "CRADLE_VERIFY": "1"},
 }
+# What this one finds after its first half a second depends on the machine's pace. What must not is all but one mistake.
+TIMED = "CRADLE_STRESS=auto"
+TIMED_MAY_MISS = {"slot_not_written"}
 ASAN = "AddressSanitizer, stress, quarantine"
 VALGRIND = "valgrind, stress, quarantine"
 # What valgrind must say of a stale reference besides its use: the collection that moved the object, and the allocation.
@@ -157,6 +160,8 @@ def compare(page, rows, columns):
     told = documented(page)
     for name, _, cells in rows:
         for column, cell in zip(columns, cells):
+            if column == TIMED:
+                continue
             if told.get((name, column)) != without_count(cell):
                 yield f"{name}, {column}: {cell}, but documented is {told.get((name, column))}; --write-docs makes it"
 
@@ -198,6 +203,8 @@ def main():
                 failures.append(f"{name}: {ROOTCHECK} did not find it")
         lines_known |= any(outcome.line for outcome in outcomes.values())
         caught = [o for instrument, o in outcomes.items() if o.reported and instrument != "no instrument"]
+        if not outcomes[TIMED].reported and name not in TIMED_MAY_MISS:
+            failures.append(f"{name}: {TIMED} did not find it")
         if not caught:
             failures.append(f"{name}: no instrument caught it")
         elif lines_known and not any(o.line in stops for o in caught):

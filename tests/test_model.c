@@ -74,7 +74,7 @@ static uint64_t argument(int argc, char **argv, const char *name, uint64_t other
 }
 
 int main(int argc, char **argv) {
-  uint64_t ops = argument(argc, argv, "--ops", 60000), moved = 0;
+  uint64_t ops = argument(argc, argv, "--ops", 20000), moved = 0;
   if (argc > 1 && argument(argc, argv, "--seed", 0) != 0) {
     moved = run(argument(argc, argv, "--seed", 1), ops, argument(argc, argv, "--nursery", 65536),
                 argument(argc, argv, "--stress", 0), argument(argc, argv, "--quarantine", 0),

@@ -53,8 +53,10 @@ crd_stress_demand crd_stress_point(cradle_heap *heap, cradle_stress place) {
   ASSERT(stress_is_on(heap), "a point of a heap without stress");
   ASSERT(place != CRADLE_STRESS_ANYWHERE, "a point lies at one place");
   ASSERT(heap->stress.countdown >= 1, "[stress.1] the last collection did not say when the next one is due");
-  if (heap->stress.point > address_of(heap->mutator->public.free) + CRADLE_NURSERY_OBJECT_MAX_BYTES)
-    return STRESS_NOTHING;
+  uintptr_t free = address_of(heap->mutator->public.free);
+  ASSERT(heap->stress.point == 0 || address_of(cradle_top(&heap->mutator->public)) <= heap->stress.point,
+         "[stress.3] the program allocates beyond the point where it is looked at");
+  if (heap->stress.point > free + CRADLE_NURSERY_OBJECT_MAX_BYTES) return STRESS_NOTHING;
   if ((at != CRADLE_STRESS_ANYWHERE && at != place) || --heap->stress.countdown != 0) return STRESS_NOTHING;
   return demand(heap);
 }

@@ -346,11 +346,18 @@ def heap_of_variable(value):
     return int(value.dereference()["heap"]) if name == "struct cradle_mutator" else None
 
 
+def is_heap(address):
+    """Whether a heap lies there. In optimised frames a variable that is not kept may have another one's register."""
+    options = pointer_to("struct cradle_heap", address).dereference()["options"]
+    return int(options["size"]) == options.type.strip_typedefs().sizeof
+
+
 def heap_of_symbol(symbol, frame):
     if not symbol.is_variable and not symbol.is_argument:
         return None
     try:
-        return heap_of_variable(symbol.value(frame))
+        heap = heap_of_variable(symbol.value(frame))
+        return heap if heap is not None and is_heap(heap) else None
     except (gdb.error, gdb.MemoryError):  # not initialised yet, or not kept
         return None
 

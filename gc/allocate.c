@@ -23,6 +23,7 @@
 #include "gc/mutator.h"
 #include "gc/object/header.h"
 #include "gc/object/type_table.h"
+#include "gc/old/arena.h"
 #include "gc/old/large.h"
 #include "gc/old/major.h"
 #include "gc/old/size_class.h"
@@ -145,6 +146,22 @@ void *crd_allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes) {
 
 /* --- the public slow paths --- */
 
+/* What was asked for, what holds the memory, and what bounds it. */
+static void describe_shortage(const cradle_heap *heap, size_t size, crd_text *text) {
+  const crd_old *old = &heap->old;
+  size_t max = heap->options.heap_max_bytes, arenas = old->arenas.committed_count * ARENA_BYTES;
+  if (size == SIZE_MAX)
+    crd_text_format(text, "out of memory: an array beyond all addresses asked for");
+  else
+    crd_text_format(text, "out of memory: %zu bytes asked for", size);
+  crd_text_format(text, "; old objects %" PRIu64 " bytes, %" PRIu64 " of them large, in arenas of %zu; nursery %zu; ",
+                  old->used_bytes, old->large_bytes, arenas, heap->nursery.bytes);
+  if (max != 0)
+    crd_text_format(text, "maximum heap %zu (CRADLE_GC_MAX)", max);
+  else
+    crd_text_format(text, "no maximum heap: the system refused");
+}
+
 void crd_out_of_memory(cradle_mutator *mutator, size_t size) {
   cradle_heap *heap = mutator->heap;
   if (heap->options.on_out_of_memory != NULL) {
@@ -152,9 +169,7 @@ void crd_out_of_memory(cradle_mutator *mutator, size_t size) {
     crd_misuse(NULL, "the out-of-memory handler returned; it must not");
   }
   crd_text text = {.length = 0};
-  crd_text_format(&text, "out of memory: %zu bytes asked for, %" PRIu64 " in use, maximum heap %zu%s", size,
-                  heap->old.used_bytes, heap->options.heap_max_bytes,
-                  heap->options.heap_max_bytes == 0 ? " (none)" : "");
+  describe_shortage(heap, size, &text);
   crd_abort("cradle: ", text.buffer);
 }
 

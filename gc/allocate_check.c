@@ -9,6 +9,8 @@
 
 static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type) {
   if (heap->types.count == 0) crd_misuse(heap, "allocation on a heap without types");
+  if (type < heap->types.count)
+    crd_misuse(heap, "allocation of type %u, whose row in the table of types is empty", type);
   crd_misuse(heap, "allocation of type %u, but the heap's types are 0 to %u", type, heap->types.count - 1);
 }
 
@@ -26,13 +28,13 @@ static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type) {
              crd_name_type(heap, type).buffer);
 }
 
-const crd_type *crd_check_type(cradle_heap *heap, uint32_t type) {
-  if (CRADLE_UNLIKELY(type >= heap->types.count)) unknown_type(heap, type);
+static const crd_type *check_type(cradle_heap *heap, uint32_t type) {
+  if (CRADLE_UNLIKELY(type >= heap->types.count || heap->types.types[type].size == 0)) unknown_type(heap, type);
   return &heap->types.types[type];
 }
 
 void crd_check_size(cradle_heap *heap, uint32_t type, size_t size) {
-  const crd_type *descriptor = crd_check_type(heap, type);
+  const crd_type *descriptor = check_type(heap, type);
   if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(heap, type);
   bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
   if (CRADLE_UNLIKELY(fixed ? cradle_object_bytes(size) != descriptor->size : size < descriptor->size))
@@ -40,7 +42,7 @@ void crd_check_size(cradle_heap *heap, uint32_t type, size_t size) {
 }
 
 size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size) {
-  const crd_type *descriptor = crd_check_type(heap, type);
+  const crd_type *descriptor = check_type(heap, type);
   bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
   size_t bytes = size > SIZE_MAX / 2 ? size : cradle_object_bytes(size);
   if (CRADLE_UNLIKELY(fixed ? bytes != descriptor->size : size < descriptor->size)) wrong_size(heap, type, size);
@@ -48,7 +50,7 @@ size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size) 
 }
 
 size_t crd_check_registered_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
-  const crd_type *descriptor = crd_check_type(heap, type);
+  const crd_type *descriptor = check_type(heap, type);
   if (descriptor->items == CRADLE_ITEMS_NONE) crd_misuse(heap, "%s: the type's descriptor has no items", what);
   return type_array_bytes(descriptor, length);
 }
@@ -64,7 +66,7 @@ static CRADLE_COLD void wrong_layout(cradle_heap *heap, uint32_t type, cradle_ar
 }
 
 void crd_check_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layout, const char *what) {
-  const crd_type *descriptor = crd_check_type(heap, type);
+  const crd_type *descriptor = check_type(heap, type);
   if (CRADLE_UNLIKELY(layout.size != descriptor->size || layout.item_size != descriptor->item_size ||
                       layout.length_offset != descriptor->length_offset))
     wrong_layout(heap, type, layout, what);

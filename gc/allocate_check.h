@@ -7,8 +7,6 @@
 
 #include "gc/object/type_table.h"
 
-/* The type's descriptor. */
-const crd_type *crd_check_type(cradle_heap *heap, uint32_t type);
 /* For types without services: an object of the type may have the size. */
 void crd_check_size(cradle_heap *heap, uint32_t type, size_t size);
 /* For any type; the bytes of the object. what: the public function. */

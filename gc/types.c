@@ -15,7 +15,7 @@
 static bool add(cradle_heap *heap, const cradle_type *type) {
   crd_type *entry = crd_type_table_add(&heap->types, type, heap->plain_encoding);
   if (entry == NULL) return false;
-  if (entry->items != CRADLE_ITEMS_NONE || entry->size > SMALL_MAX_BYTES) return true;
+  if (entry->size == 0 || entry->items != CRADLE_ITEMS_NONE || entry->size > SMALL_MAX_BYTES) return true;
   entry->size_class = (uint8_t)old_class_of(&heap->old, entry->size);
   entry->class_bytes = heap->old.classes.of[entry->size_class].bytes;
   ASSERT(entry->class_bytes >= entry->size, "[type.4] objects of a type do not fit their size class");

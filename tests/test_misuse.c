@@ -297,7 +297,7 @@ static void return_from_misuse(void *data, const char *message) {
   (void)data, (void)message;
 }
 
-CRADLE_UNCHECKED_COLLECTION static void exhaust(cradle_out_of_memory_function handler) {
+CRADLE_UNCHECKED_COLLECTION static void exhaust(cradle_out_of_memory_function handler, size_t length) {
   cradle_options options;
   cradle_options_init(&options);
   options.types = fixture_types;
@@ -305,13 +305,16 @@ CRADLE_UNCHECKED_COLLECTION static void exhaust(cradle_out_of_memory_function ha
   options.on_out_of_memory = handler;
   options.heap_max_bytes = (size_t)64 << 20;
   cradle_heap *heap = cradle_heap_new(&options, NULL);
-  if (heap != NULL) (void)cradle_new_array(cradle_mutator_new(heap), T_STRING, (size_t)1 << 40);
+  if (heap != NULL) (void)cradle_new_array(cradle_mutator_new(heap), T_STRING, length);
 }
 static void exhaust_with_a_handler(void) {
-  exhaust(return_from_out_of_memory);
+  exhaust(return_from_out_of_memory, (size_t)1 << 40);
 }
 static void exhaust_without_a_handler(void) {
-  exhaust(NULL);
+  exhaust(NULL, (size_t)1 << 40);
+}
+static void exhaust_without_a_size(void) {
+  exhaust(NULL, SIZE_MAX);
 }
 
 static void misuse_on(void) {
@@ -386,8 +389,11 @@ static void handlers_that_return(void **state) {
 
 static void no_memory_without_a_handler(void **state) {
   (void)state;
-  assert_aborts(exhaust_without_a_handler,
-                "cradle: out of memory: 1099511627792 bytes asked for, 0 in use, maximum heap 67108864\n");
+  assert_aborts(
+      exhaust_without_a_handler,
+      "cradle: out of memory: 1099511627792 bytes asked for; old objects 0 bytes, 0 of them large, in arenas of ");
+  assert_aborts(exhaust_without_a_size,
+                "cradle: out of memory: an array beyond all addresses asked for; old objects 0 bytes");
 }
 
 static void misuse_unheard(void) {
@@ -511,6 +517,31 @@ static void refused(const cradle_options *options, const char *words) {
     change; \
     refused(&options, (words)); \
   } while (0)
+
+/* A table that is indexed by an enumeration may have gaps. */
+CRADLE_UNCHECKED_COLLECTION static void an_empty_row_is_an_unused_number(void **state) {
+  (void)state;
+  static const cradle_type with_gap[] = {[0] = {.name = "cell", .size = 16}, [2] = {.name = "pair", .size = 24}};
+  fixture_close(&f);
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.types = with_gap;
+  options.type_count = 3;
+  fixture_open_with(&f, &options);
+  cradle_push(f.m, cradle_new(f.m, 2, 24));
+  static const char words[] = "allocation of type 1, whose row in the table of types is empty";
+  ASSERT_MISUSE(&f, words, cradle_new_slow(f.m, 1, 16));
+  ASSERT_MISUSE(&f, words, cradle_new_array(f.m, 1, 1));
+  ASSERT_MISUSE(&f, words, cradle_new_pinned(f.m, 1, 16));
+  cradle_push(f.m, cradle_new(f.m, 0, 16));
+  cradle_collect_compacting(f.m);
+  cradle_pop(f.m);
+  cradle_type empty = {.size = 0};
+  ASSERT_MISUSE(&f, "cradle_type_add: type 3 (without a name): size must be", (void)!cradle_type_add(f.heap, &empty));
+  cradle_mutator_free(f.m);
+  cradle_heap_free(f.heap);
+  fixture_open(&f);
+}
 
 static void options_that_contradict(void **state) {
   (void)state;
@@ -683,6 +714,7 @@ int main(void) {
       WITH_FIXTURE(collections_where_none_may_be),
       WITH_FIXTURE(allocation_in_a_callback),
       WITH_FIXTURE(reports_of_what_is_no_slot),
+      WITH_FIXTURE(an_empty_row_is_an_unused_number),
       WITH_FIXTURE(descriptors_that_contradict),
       WITH_FIXTURE(more_taken_away_than_added),
       WITH_FIXTURE(more_external_memory_than_any_machine_has),

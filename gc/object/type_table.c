@@ -71,6 +71,12 @@ static const char *items_fault(const cradle_type *type) {
   return NULL;
 }
 
+bool crd_type_is_unused(const cradle_type *type) {
+  return type->size == 0 && type->name == NULL && type->references == 0 && type->values == 0 &&
+         type->items == CRADLE_ITEMS_NONE && type->trace == NULL && type->weak == 0 && type->ephemerons == 0 &&
+         type->finalizer == 0 && type->destructor == NULL && type->external_size == NULL;
+}
+
 const char *crd_type_fault(const cradle_type *type) {
   if (type->size < 8) return "size must be at least 8, the header included";
   if (type->size > FIXED_MAX_BYTES) return "size is above 1 GiB";
@@ -139,7 +145,8 @@ static uint8_t recording_of(const crd_type *entry, const crd_item_slots *slots) 
 }
 
 crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding) {
-  ASSERT(crd_type_fault(type) == NULL, "[type.1] a type is added whose descriptor is not sound");
+  ASSERT(crd_type_is_unused(type) || crd_type_fault(type) == NULL,
+         "[type.1] a type is added whose descriptor is not sound");
   if (!reserve(table)) return NULL;
   crd_type_services *services = &table->services[table->count];
   crd_item_slots *slots = &table->item_slots[table->count];
@@ -161,7 +168,7 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
     if (entry->items == CRADLE_ITEMS_VALUES) entry->items = CRADLE_ITEMS_REFERENCES;
   }
   set_services(entry, services, type, plain_encoding);
-  if (entry->items == CRADLE_ITEMS_NONE) entry->size = fixed_bytes(type->size);
+  if (entry->items == CRADLE_ITEMS_NONE && type->size != 0) entry->size = fixed_bytes(type->size);
   table->registers |= entry->registers;
   bool fixed = entry->items < CRADLE_ITEMS_REFERENCES && entry->trace == NULL;
   bool sole = fixed && (entry->references == 0 || entry->values == 0);

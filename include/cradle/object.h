@@ -59,7 +59,8 @@ typedef void (*cradle_destructor_function)(void *object);
 /* Bytes that a live object owns outside the heap; see cradle/finalizer.h. */
 typedef size_t (*cradle_external_size_function)(const void *object);
 
-/* A type descriptor. The zero value of a field means "none of it". The collector copies the descriptor; the name must
+/* A type descriptor. The zero value of a field means "none of it"; a row of options.types that is all zero is a number
+ * that is not used, and allocating it is misuse. The collector copies the descriptor; the name must
  * stay valid as long as the heap. */
 typedef struct cradle_type {
   const char *name;    /* for logs and messages; NULL prints as "type N" */

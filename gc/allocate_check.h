@@ -5,8 +5,6 @@
 
 #include <cradle/items.h>
 
-#include "gc/object/type_table.h"
-
 /* For types without services: an object of the type may have the size. */
 void crd_check_size(cradle_heap *heap, uint32_t type, size_t size);
 /* For any type; the bytes of the object. what: the public function. */

@@ -103,11 +103,15 @@ static bool is_kind(cradle_kind kind) {
   return kind == CRADLE_KIND_REFERENCE || kind == CRADLE_KIND_VALUE;
 }
 
+static bool is_slot(const void *address) {
+  return address != NULL && address_of(address) % 8 == 0;
+}
+
 /* --- root ranges --- */
 
 void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range) {
   crd_mutator_check_thread(mutator, "cradle_root_range_add");
-  if (range->base == NULL || range->top == NULL || !is_kind(range->kind))
+  if (!is_slot(range->base) || !is_slot(range->top) || !is_kind(range->kind))
     crd_misuse(mutator->heap, "cradle_root_range_add: wants the addresses of base and top, and a cradle_kind");
   cradle_root_range **head = &mutator_of(mutator)->ranges;
   for (cradle_root_range *other = *head; other != NULL; other = other->next)
@@ -134,7 +138,7 @@ static size_t find_global(const cradle_heap *heap, const void *address) {
 
 bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
   heap_check(heap, "cradle_global_root_add");
-  if (address == NULL || address_of(address) % 8 != 0 || !is_kind(kind))
+  if (!is_slot(address) || !is_kind(kind))
     crd_misuse(heap, "cradle_global_root_add: wants a variable's address, which is a multiple of 8, and a cradle_kind");
   if (find_global(heap, address) != 0) crd_misuse(heap, "cradle_global_root_add: the address is registered already");
   if (!GROW(heap->globals, heap->global_count, heap->global_capacity)) return false;
@@ -159,7 +163,7 @@ void cradle_root_callback_set(cradle_heap *heap, cradle_root_function function, 
 
 /* A visitor knows no heap, so that the default handler reports this misuse. */
 static inline void check_reported(const void *slot, const char *what) {
-  if (CRADLE_UNLIKELY(slot == NULL || address_of(slot) % 8 != 0))
+  if (CRADLE_UNLIKELY(!is_slot(slot)))
     crd_misuse(NULL, "%s: wants the address of a slot, which is a multiple of 8, not %p", what, slot);
 }
 

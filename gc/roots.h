@@ -6,9 +6,17 @@
 #include "gc/heap.h"
 #include "gc/object/visit.h"
 
+/* The words of a range: [base, top). Its two variables are the program's, and of whatever pointer type. */
+static inline cradle_word *range_base(const cradle_root_range *range) {
+  return object_at(*object_at(address_of(range->base)));
+}
+static inline cradle_word *range_top(const cradle_root_range *range) {
+  return object_at(*object_at(address_of(range->top)));
+}
+
 CRD_ALWAYS_INLINE uint64_t visit_range(cradle_root_range *range, crd_slot_function reference, crd_slot_function value,
                                        void *context) {
-  cradle_word *base = words_of((void *)*range->base), *top = words_of((void *)*range->top);
+  cradle_word *base = range_base(range), *top = range_top(range);
   if (base >= top) return 0;
   visit_kind(base, top, range->kind, reference, value, context);
   return (uint64_t)(top - base);

@@ -406,8 +406,7 @@ static NOINLINE void pop_of_anothers_root(void) {
 }
 
 static void *vm_stack[64], **vm_base = vm_stack, **vm_top = vm_stack;
-static cradle_root_range vm_range = {
-    .base = (void *const *)&vm_base, .top = (void *const *)&vm_top, .name = "vm stack"};
+static cradle_root_range vm_range = {.base = &vm_base, .top = &vm_top, .name = "vm stack"};
 static void add_vm_stack(void) {
   static bool added;
   if (!added) cradle_root_range_add(m, &vm_range);

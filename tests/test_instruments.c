@@ -684,7 +684,7 @@ CRADLE_UNCHECKED_COLLECTION static void roots_are_named(void **state) {
     assert_unsound("no reference: 0x15", "in scoped root without a name at");
     local = NULL;
   }
-  cradle_root_range range = {.base = (void *const *)&base, .top = (void *const *)&top, .name = "value stack"};
+  cradle_root_range range = {.base = &base, .top = &top, .name = "value stack"};
   cradle_root_range_add(f.m, &range);
   words[3] = bad;
   assert_unsound("no reference: 0x15", "in root range value stack, index 3 at");

@@ -7,7 +7,6 @@
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
 #include "gc/instruments/walk.h"
-#include "gc/object/header.h"
 #include "gc/roots.h"
 
 static const char *name_of(cradle_holder holder) {
@@ -69,8 +68,8 @@ static bool is_next_global(crd_root_names *names, const void *slot) {
   return names->global < heap->global_count;
 }
 
-static bool is_in_range(const cradle_root_range *range, const void *slot) {
-  return address_of(slot) >= address_of(*range->base) && address_of(slot) < address_of(*range->top);
+static bool is_in_range(const cradle_root_range *range, const cradle_word *slot) {
+  return slot >= range_base(range) && slot < range_top(range);
 }
 
 static bool name_mutator_root(crd_root_names *names, cradle_referrer *referrer, uint32_t *number) {
@@ -83,7 +82,7 @@ static bool name_mutator_root(crd_root_names *names, cradle_referrer *referrer, 
   if (name_scope(names, referrer)) return true;
   for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next, ++*number) {
     if (!is_in_range(range, slot)) continue;
-    set_root(referrer, CRADLE_HOLDER_ROOT_RANGE, (uint64_t)(slot - words_of(*range->base)));
+    set_root(referrer, CRADLE_HOLDER_ROOT_RANGE, (uint64_t)(slot - range_base(range)));
     if (range->name != NULL) referrer->name = range->name;
     return true;
   }

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "gc/base/address.h"
 #include "gc/base/bits.h"
 #include "gc/base/check.h"
 #include "gc/death/registry.h"
@@ -14,6 +13,7 @@
 #include "gc/old/arena.h"
 #include "gc/old/span.h"
 #include "gc/old/span_check.h"
+#include "gc/roots.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"
@@ -51,7 +51,7 @@ static const char *check_used_arenas(const crd_arenas *arenas) {
 static void verify_ranges(crd_verification *verification) {
   if (verification->heap->mutator == NULL) return;
   for (const cradle_root_range *range = verification->heap->mutator->ranges; range != NULL; range = range->next)
-    if (address_of(*range->top) < address_of(*range->base)) crd_fault_of_range(verification, range);
+    if (range_top(range) < range_base(range)) crd_fault_of_range(verification, range);
 }
 
 void crd_verify_spans(crd_verification *verification) {

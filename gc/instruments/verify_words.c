@@ -26,7 +26,7 @@ static void describe_range(crd_text *text, const cradle_root_range *range) {
 
 static bool describe_range_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
   for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next) {
-    const cradle_word *base = *range->base, *top = *range->top;
+    const cradle_word *base = range_base(range), *top = range_top(range);
     if (slot < base || slot >= top) continue;
     describe_range(text, range);
     crd_text_format(text, ", index %zu", (size_t)(slot - base));

@@ -78,7 +78,8 @@ typedef struct crd_type_table {
 bool crd_type_is_unused(const cradle_type *type);
 /* NULL when the descriptor is sound, else what is wrong with it, beginning with the field. */
 const char *crd_type_fault(const cradle_type *type);
-/* Adds a sound descriptor, or an unused one, whose size stays 0; its size class is set by the caller (gc/types.c). NULL when memory runs out. */
+/* Adds a sound descriptor, or an unused one, whose size stays 0; its size class is set by the caller (gc/types.c). NULL
+ * when memory runs out. */
 crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding);
 void crd_type_table_fini(crd_type_table *table);
 

@@ -174,14 +174,15 @@ template <class type> struct cradle_is_pointer<type *const volatile> {
 
 /* --- root ranges --- */
 
-/* A VM's value stack: the words from *base up to, not including, *top, both variables of the embedder's that the
- * collector reads at every collection, so that the stack may grow and be reallocated. The words hold current values or
- * zero. The structure is the embedder's and stays in place while it is registered; several ranges may be (one a
- * coroutine). Adding one looks through those that are there, and removing one through those that were added later. */
+/* A VM's value stack. base and top are the addresses of two pointer variables of the embedder's, of any pointer type:
+ * the words from where the one points up to where the other points belong to the range. The collector reads the
+ * variables at every collection, so that the stack may grow and be reallocated. The words hold current values or zero.
+ * The structure is the embedder's and stays in place while it is registered; several ranges may be (one a coroutine).
+ * Adding one looks through those that are there, and removing one through those that were added later. */
 typedef struct cradle_root_range {
   struct cradle_root_range *next; /* the collector's */
-  void *const *base;
-  void *const *top;
+  const void *base;               /* of the variable that points to the first word */
+  const void *top;                /* of the variable that points behind the last */
   cradle_kind kind;
   const char *name; /* for messages; NULL: "root range" */
 } cradle_root_range;

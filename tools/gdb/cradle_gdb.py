@@ -305,7 +305,7 @@ class Heap:
         root_range = mutator["ranges"]
         while int(root_range):
             name = root_range["name"].string() if int(root_range["name"]) else "root range"
-            base, top = (int(root_range[end].dereference()) for end in ("base", "top"))
+            base, top = (self.word_at(int(root_range[end])) for end in ("base", "top"))
             for address in range(base, top, 8):
                 yield (f"{name}, word {(address - base) // 8}",) + self.slot(address, int(root_range["kind"]) == 1)[1:]
             root_range = root_range["next"]

@@ -6,7 +6,8 @@
  *   deep-roots pairs KIND COUNT          pushes and pops COUNT roots, or opens and closes their scopes:
  *                                tests/test_root_cost.py counts their instructions
  *
- * KIND is shadow or scoped. A processor time is told, of the thread that allocates, whose stack has room for the depth.
+ * KIND is shadow or scoped. Times are processor time of one thread, which is made with a C stack that is large enough
+ * for the depth.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -48,8 +48,9 @@ void crd_heap_limit_arenas(cradle_heap *heap) {
 
 void crd_maximum_respect_group(cradle_heap *heap) {
   const char *reason;
-  size_t bytes = heap->hardware.group_bytes / 4 * 3,
-         nursery = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
+  size_t bytes = heap->hardware.group_bytes / 4 * 3;
+  /* A nursery that is never collected is given its share of this maximum. */
+  size_t nursery = collection_is_off(heap) ? 0 : crd_nursery_choose(&heap->options, &heap->hardware, &reason);
   if (heap->options.heap_max_bytes != 0 || bytes < 2 * nursery + GROUP_MIN_BYTES) return;
   heap->options.heap_max_bytes = bytes;
   ASSERT(bytes < heap->hardware.group_bytes, "a maximum heap beyond the cgroup's memory");

@@ -62,32 +62,44 @@ static void a_full_nursery_stops_the_program(void **state) {
   assert_true(nursery_filled(f.heap) > bytes - 2048);
 }
 
-static void memory_for_large_objects_ends(void **state) {
-  (void)state;
-  cradle_mutator_free(f.m);
-  cradle_heap_free(f.heap);
-  cradle_options options;
-  fixture_options(&f, &options);
-  turn_off(&options);
-  options.heap_max_bytes = (size_t)16 << 20;
-  fixture_open_with(&f, &options);
-  ASSERT_MISUSE(&f, "collection is off", for (int i = 0; i < 100; i++) cradle_new_array(f.m, T_STRING, 1 << 20));
-}
-
-/* Where no size is given: most of the maximum heap. */
-static void the_nursery_has_what_there_is(void **state) {
-  (void)state;
+/* Another heap in place of the test's, where no size is given to the nursery. */
+CRADLE_UNCHECKED_COLLECTION static void open_with_maximum(size_t max, const cradle_hardware *hardware) {
   cradle_mutator_free(f.m);
   cradle_heap_free(f.heap);
   cradle_options options;
   fixture_options(&f, &options);
   turn_off(&options);
   options.nursery_bytes = 0;
-  options.heap_max_bytes = (size_t)64 << 20;
+  options.heap_max_bytes = max;
+  options.hardware = hardware;
   fixture_open_with(&f, &options);
+}
+
+static void memory_for_large_objects_ends(void **state) {
+  (void)state;
+  open_with_maximum((size_t)16 << 20, NULL);
+  ASSERT_MISUSE(&f, "collection is off", for (int i = 0; i < 100; i++) cradle_new_array(f.m, T_STRING, 1 << 20));
+}
+
+/* Most of the maximum heap, but for two arenas. */
+static void the_nursery_has_what_there_is(void **state) {
+  (void)state;
+  open_with_maximum((size_t)64 << 20, NULL);
   assert_int_equal(f.heap->nursery.bytes, (size_t)48 << 20);
   for (int i = 0; i < 1000000; i++) cradle_new(f.m, T_PAIR, sizeof(pair));
   assert_int_equal(fixture_stats(&f).minor_collections, 0);
+  open_with_maximum((size_t)5 << 20, NULL);
+  assert_int_equal(f.heap->nursery.bytes, (size_t)1 << 20);
+}
+
+/* A cgroup that is full kills: the heap keeps below it, large objects included. */
+static void a_cgroup_is_respected(void **state) {
+  (void)state;
+  cradle_hardware hardware = f.heap->hardware;
+  hardware.group_bytes = hardware.memory_bytes = (size_t)256 << 20;
+  open_with_maximum(0, &hardware);
+  assert_int_equal(f.heap->options.heap_max_bytes, (size_t)192 << 20);
+  assert_int_equal(f.heap->nursery.bytes, (size_t)144 << 20);
 }
 
 static void a_pin_is_the_address(void **state) {
@@ -195,6 +207,7 @@ int main(void) {
       OFF(a_full_nursery_stops_the_program),
       OFF(memory_for_large_objects_ends),
       OFF(the_nursery_has_what_there_is),
+      OFF(a_cgroup_is_respected),
       OFF(a_pin_is_the_address),
       OFF(tables_go_on),
       OFF(another_mutator_goes_on),

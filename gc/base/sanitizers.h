@@ -1,10 +1,10 @@
 /* The one header that knows AddressSanitizer and valgrind. Unused nursery memory is poisoned, so that a use of memory
  * that was never allocated, or of an object that has moved away, is reported where it happens.
  *
- * valgrind is told when library and callers are compiled with CRADLE_VALGRIND=1. It then knows of words of objects that
- * were never written, too: memory is used from where it is handed out, to be written first, and known where the
- * collector reads again what was in it. Each heap's nursery is a pool of blocks to it: it tells of an object where it
- * was allocated, and of one that has moved or died in which collection. */
+ * The same for valgrind, when library and callers are compiled with CRADLE_VALGRIND=1. It also reports a word of an
+ * object that is read before it was written. Each heap's nursery is declared to it as a pool of blocks, so that its
+ * reports name the place where an object was allocated and, if the object has moved or died, the collection that did
+ * it. */
 #ifndef CRADLE_GC_BASE_SANITIZERS_H
 #define CRADLE_GC_BASE_SANITIZERS_H
 

@@ -30,6 +30,8 @@
 #define SHARE_STEP_BYTES ((size_t)4 << 10)
 /* So that each half of it, which is taken if all of it is refused, is a size as well. */
 #define UNCOLLECTED_STEP_BYTES ((size_t)64 << 10)
+/* What such a nursery leaves of the maximum heap: two arenas. */
+#define UNCOLLECTED_ARENAS_BYTES (2 * ARENA_BYTES)
 /* docs/design/fast-path.md has the reason for these numbers. */
 #define FIRST_LOOKS 1000
 #define LOOK_EVERY_BYTES ((size_t)1 << 20)
@@ -48,7 +50,11 @@ size_t crd_nursery_most(const cradle_options *options) {
 static size_t choose_uncollected(const cradle_options *options, const cradle_hardware *hardware, const char **reason) {
   size_t room = options->heap_max_bytes != 0 ? options->heap_max_bytes : hardware->memory_bytes;
   *reason = "collection is off";
-  return room == 0 ? CRADLE_NURSERY_MAX_BYTES : align_down(room / 4 * 3, UNCOLLECTED_STEP_BYTES);
+  if (room == 0) return CRADLE_NURSERY_MAX_BYTES;
+  size_t share = room / 4 * 3;
+  if (room - share < UNCOLLECTED_ARENAS_BYTES)
+    share = room - UNCOLLECTED_ARENAS_BYTES; /* the maximum is 5 MiB at least */
+  return align_down(share, UNCOLLECTED_STEP_BYTES);
 }
 
 size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason) {

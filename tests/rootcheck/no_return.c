@@ -39,7 +39,7 @@ void checks_may_collect_and_leave(cradle_mutator *m, pair *a, pair *b) {
 
 void operands_that_leave(cradle_mutator *m, pair *a, pair *b) {
   use_two(checked(m, a), checked(m, b));
-  a->first = checked(m, b);
+  use(a->first == checked(m, b) ? a : b);
 }
 
 /* Two functions that call each other, and collect only on the way out. */

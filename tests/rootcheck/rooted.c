@@ -167,7 +167,7 @@ void in_order(cradle_mutator *m, pair *a) {
   pair *b = make(m);
   use(join(m, a, b));
   b = make(m);
-  a->first = b;
+  cradle_store(m, a, &a->first, b);
   int64_t n = count(m) + sum(a);
   if (n > 0 && sum(a) > count(m)) use(a);
   use((make(m), a));

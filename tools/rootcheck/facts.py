@@ -1,16 +1,19 @@
 """What is known about the whole program: which functions may collect, and which types are references.
 
-    may collect   a function marked CRADLE_MAY_COLLECT, one that calls such a function, and a call through a pointer of a
-                  type that some such function, whose address is taken, has
+    may collect   a function marked CRADLE_MAY_COLLECT, one that calls such a function, and a call through a pointer: of a type
+                  that some such function, whose address is taken, has, or of one that no function in the files has
     collects      of those, what may have collected when it comes back (summary.py)
     objects       structures that CRADLE_SLOT names, that an allocation is converted to, whose first member is a header word
                   named "header" or another object; and what CRADLE_ROOT roots pointers to
     values        typedefs of the variables that CRADLE_ROOT_VALUE roots, and those that the user names
+    places        globals and fields in plain memory that are roots, or point into a root range
 """
 
 from clang.cindex import CursorKind, TypeKind
 
 from . import syntax
+from .comments import NEVER_COLLECTS
+from .places import Places
 from .summary import summarize
 
 MARK = "cradle_may_collect"
@@ -21,6 +24,7 @@ VALUE_KIND = "CRADLE_KIND_VALUE"
 PLAIN_WORDS = {"uint64_t", "cradle_word", "uintptr_t"}
 NO_RETURN = {"exit", "_Exit", "abort", "longjmp", "siglongjmp", "__builtin_unreachable", "__assert_fail"}
 RETURNS_TWICE = {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp"}
+RECORDS = {CursorKind.STRUCT_DECL, CursorKind.UNION_DECL, CursorKind.TYPEDEF_DECL}
 
 
 class Function:
@@ -28,73 +32,108 @@ class Function:
 
     def __init__(self, cursor):
         self.cursor = cursor
+        self.usr = cursor.get_usr()
         self.name = cursor.spelling
         body = next(child for child in cursor.get_children() if child.kind == CursorKind.COMPOUND_STMT)
         self.body = syntax.Node(body)
         self.nodes = list(self.body.walk())
+        self.calls = [node for node in self.nodes if node.kind == CursorKind.CALL_EXPR]
         self.parameters = list(cursor.get_arguments())
 
 
 class Facts:
-    def __init__(self, value_types=()):
+    def __init__(self, comments, value_types=()):
+        self.comments = comments
         self.functions = {}  # by USR
+        self.declared = set()  # places of declarations that were looked at
         self.marked = set()  # USRs
         self.objects = set()  # structures, as syntax.structure tells them apart
         self.slots = set()  # (structure, field) that CRADLE_SLOT names
         self.values = set(value_types)
         self.named_objects = set()  # typedefs of what the pointers that CRADLE_ROOT roots point to
-        self.calls = {}  # USR: USRs and types of pointers that are called
+        self.targets = {}  # call: the USR of the function, or the type of the pointer
+        self.calls = {}  # USR: what its calls' targets are
+        self.handed = []  # (USR of the caller, call, USRs of functions among the arguments)
         self.taken = {}  # canonical function type: USRs of the functions whose address is taken
         self.may_collect = set()  # USRs and types
         self.returning = set()  # USRs, of those that may collect and have a body
         self.collecting = set()  # USRs and types of what may collect and come back
         self.records = {}  # structure: its definition
         self.variables = []  # those of the files, with their initializers
+        self.places = Places()
+        self.telling = {}  # of each type, whether it tells that what has it is a reference or a value
 
     # --- gathering ---
 
     def add(self, unit, inside):
         """Takes in a translation unit; bodies only of files that inside(path) accepts."""
         named, slots = {}, []
-        for cursor in unit.cursor.get_children():
-            where = cursor.location.file
-            if where is None:
+        for cursor in syntax.children_of(unit.cursor):
+            kind = cursor.kind
+            if kind == CursorKind.MACRO_DEFINITION or cursor.location.file is None:
                 continue
-            if cursor.kind == CursorKind.FUNCTION_DECL:
-                self._add_function(cursor, inside(where.name))
-            elif cursor.kind in (CursorKind.STRUCT_DECL, CursorKind.UNION_DECL, CursorKind.TYPEDEF_DECL):
+            name = cursor.location.file.name
+            if kind == CursorKind.FUNCTION_DECL:
+                self._add_function(cursor, name, inside(name))
+            elif kind in RECORDS:
                 structure = syntax.structure(cursor.type)
                 if structure is not None:
                     named[cursor.spelling] = structure
-                    self.records[structure] = cursor.type.get_canonical().get_declaration().get_definition()
-            elif cursor.kind == CursorKind.VAR_DECL and inside(where.name):
-                self.variables.append(syntax.Node(cursor))
-                self._note_taken(list(self.variables[-1].walk()))
-            elif cursor.kind == CursorKind.MACRO_INSTANTIATION and cursor.spelling == "CRADLE_SLOT":
+                    if structure not in self.records:
+                        self.records[structure] = cursor.type.get_canonical().get_declaration().get_definition()
+            elif kind == CursorKind.VAR_DECL and inside(name):
+                variable = syntax.Node(cursor)
+                self.variables.append(variable)
+                nodes = list(variable.walk())
+                self._note_taken(nodes)
+                self.places.note(nodes)
+            elif kind == CursorKind.MACRO_INSTANTIATION and cursor.spelling == "CRADLE_SLOT":
                 words = [token.spelling for token in cursor.get_tokens()]
                 if "," in words:
                     slots.append((words[words.index(",") - 1], words[-2]))
         self.slots |= {(named[name], field) for name, field in slots if name in named}
 
-    def _add_function(self, cursor, has_body_read):
+    def _add_function(self, cursor, file, has_body_read):
+        """Each declaration once, though a header is in many translation units."""
+        place = (file, cursor.location.offset)
+        if place in self.declared:
+            return
+        self.declared.add(place)
         name = cursor.get_usr()
-        if any(child.kind == CursorKind.ANNOTATE_ATTR and child.spelling == MARK for child in cursor.get_children()):
+        if any(child.kind == CursorKind.ANNOTATE_ATTR and child.spelling == MARK for child in syntax.children_of(cursor)):
             self.marked.add(name)
         if not (has_body_read and cursor.is_definition()) or name in self.functions:
             return
         function = self.functions[name] = Function(cursor)
         called = self.calls.setdefault(name, set())
-        for node in function.nodes:
-            if node.kind == CursorKind.CALL_EXPR:
-                target = syntax.callee(node)
-                if target is not None:
-                    called.add(target.get_usr())
-                elif node.children:
-                    called.add(function_type(node.children[0]))
-                self._note_call(node, target)
+        for call in function.calls:
+            target = syntax.callee(call)
+            if target is not None:
+                self.targets[call] = target.get_usr()
+                functions = {used.get_usr() for used in map(function_named, syntax.arguments(call)) if used is not None}
+                if functions:
+                    self.handed.append((name, call, functions))
+            elif call.children and not self._never_collects(call.children[0]):
+                self.targets[call] = function_type(call.children[0].own_type())
+            called.add(self.targets.get(call))
+            self._note_root(call, target)
         self._note_taken(function.nodes)
+        self.places.note(function.nodes)
 
-    def _note_call(self, call, target):
+    def _never_collects(self, pointer):
+        """Whether a comment says so where the pointer is declared, or a typedef of its type."""
+        while pointer.kind in (CursorKind.ARRAY_SUBSCRIPT_EXPR, CursorKind.UNARY_OPERATOR) and pointer.children:
+            pointer = pointer.children[0]
+        kind = pointer.own_type()
+        declarations = [pointer.declared(), kind.get_declaration(), kind.get_pointee().get_declaration()]
+        return any(
+            declared is not None and declared.location.file is not None
+            and self.comments.says(NEVER_COLLECTS, declared.location.file.name, declared.location.line)
+            for declared in declarations
+        )
+
+    def _note_root(self, call, target):
+        """What the type of a variable that is rooted says about other variables."""
         arguments = syntax.arguments(call)
         if target is None or target.spelling != OPEN_SCOPE or len(arguments) != 4:
             return
@@ -105,22 +144,23 @@ class Facts:
         if arguments[2].without_casts().name != VALUE_KIND:
             kind, names = kind.get_pointee(), self.named_objects
         is_named = kind.kind in (TypeKind.TYPEDEF, TypeKind.ELABORATED) and syntax.structure(kind) is None
-        if is_named and unqualified(kind) not in PLAIN_WORDS:
-            names.add(unqualified(kind))
+        if is_named and syntax.unqualified(kind) not in PLAIN_WORDS and not syntax.is_void(kind):
+            names.add(syntax.unqualified(kind))
 
     def _note_taken(self, nodes):
-        """Functions that are named other than to be called."""
+        """Functions that are named other than to be called, and the types of pointers that they are converted to."""
         called = {id(node.children[0]) for node in nodes if node.kind == CursorKind.CALL_EXPR and node.children}
         for node in nodes:
-            if node.kind == CursorKind.DECL_REF_EXPR and id(node) not in called:
-                declared = node.declared()
-                if declared is not None and declared.kind == CursorKind.FUNCTION_DECL:
-                    kind = declared.type.get_canonical().spelling
-                    self.taken.setdefault(kind, set()).add(declared.get_usr())
+            inner = node.without_casts()
+            declared = function_named(inner) if id(inner) not in called else None
+            if declared is not None:
+                for kind in (declared.type, node.own_type()):
+                    self.taken.setdefault(function_type(kind), set()).add(declared.get_usr())
 
     # --- conclusions ---
 
     def conclude(self):
+        self._resolve_handed()
         self._close_calls()
         summarize(self)
         slotted = {structure for structure, _ in self.slots}
@@ -130,9 +170,20 @@ class Facts:
         for function in self.functions.values():
             for node in function.nodes:
                 self._note_allocation(node)
+        self.telling.clear()
+
+    def _resolve_handed(self):
+        """A function of another library that is handed functions, as qsort is, calls them. Cradle's own only keep them."""
+        for caller, call, functions in self.handed:
+            target = self.targets[call]
+            if target not in self.functions and target not in self.marked and not call.name.startswith("cradle_"):
+                through = self.targets[call] = f"{target} with {' '.join(sorted(functions))}"
+                self.taken[through] = functions
+                self.calls[caller].add(through)
 
     def _close_calls(self):
-        self.may_collect = set(self.marked)
+        unknown = {target for call, target in self.targets.items() if syntax.callee(call) is None and target not in self.taken}
+        self.may_collect = self.marked | unknown
         callers = self.callers()
         waiting = list(self.may_collect)
         while waiting:
@@ -141,7 +192,7 @@ class Facts:
                     self.may_collect.add(caller)
                     waiting.append(caller)
         # Where there is nothing to see of what a mark says, the mark is believed.
-        self.collecting = {name for name in self.marked if not self.calls.get(name, set()) & self.may_collect}
+        self.collecting = {name for name in self.marked if not self.calls.get(name, set()) & self.may_collect} | unknown
         self.collecting |= {kind for kind, functions in self.taken.items() if functions & self.collecting}
 
     def callers(self):
@@ -193,11 +244,11 @@ class Facts:
     # --- questions ---
 
     def may_collect_in(self, call):
-        return self.called_by(call) in self.may_collect
+        return self.targets.get(call) in self.may_collect
 
     def collects(self, call):
         """Whether a collection may lie between what is before the call and what is after it."""
-        return self.called_by(call) in self.collecting or call.name in RETURNS_TWICE
+        return self.targets.get(call) in self.collecting or call.name in RETURNS_TWICE
 
     def comes_back(self, call):
         target = syntax.callee(call)
@@ -210,47 +261,53 @@ class Facts:
             return True
         return name not in self.functions and not syntax.is_noreturn(target)
 
-    def called_by(self, call):
-        """The USR of the function, or the type of the pointer."""
-        target = syntax.callee(call)
-        if target is not None:
-            return target.get_usr()
-        return function_type(call.children[0]) if call.children else None
+    def function_called(self, call):
+        """The function with its body, or None."""
+        return self.functions.get(self.targets.get(call))
 
-    def is_object_pointer(self, kind):
+    def type_tells(self, kind):
+        """Whether what has this type is a reference to an object, or a value."""
+        key = (kind.data[0], kind.data[1])
+        if key not in self.telling:
+            self.telling[key] = self._is_object_pointer(kind) or syntax.unqualified(kind) in self.values
+        return self.telling[key]
+
+    def _is_object_pointer(self, kind):
         if not syntax.is_pointer(kind):
             return False
-        return syntax.structure(syntax.pointee(kind)) in self.objects or unqualified(kind.get_pointee()) in self.named_objects
-
-    def is_value(self, kind):
-        return unqualified(kind) in self.values
+        return (syntax.structure(syntax.pointee(kind)) in self.objects
+                or syntax.unqualified(kind.get_pointee()) in self.named_objects)
 
     def is_reference_field(self, structure, field):
         """Of a field with a type that does not tell, such as void *."""
-        return (structure, field) in self.slots
+        return (structure, field) in self.slots or (structure, field) in self.places.roots
 
     def roots_parameter(self, call, index):
         """Whether the function called roots what its parameter points to."""
-        target = syntax.callee(call)
-        function = self.functions.get(target.get_usr()) if target is not None else None
+        function = self.function_called(call)
         if function is None or index >= len(function.parameters):
-            return target is None or target.get_usr() not in self.functions
+            return function is None
         parameter = function.parameters[index]
-        for node in function.nodes:
-            if node.kind == CursorKind.CALL_EXPR and node.name == OPEN_SCOPE:
+        for node in function.calls:
+            if node.name == OPEN_SCOPE:
                 if any(inner.declared() == parameter for inner in syntax.arguments(node)[1].walk()
                        if inner.kind == CursorKind.DECL_REF_EXPR):
                     return True
         return False
 
 
-def unqualified(kind):
-    return kind.spelling.replace("const ", "").replace("volatile ", "")
+def function_named(node):
+    """The function that an expression names, also by its address; or None."""
+    node = node.without_casts()
+    if node.kind == CursorKind.UNARY_OPERATOR and node.operator == syntax.ADDRESS_OF:
+        node = node.children[0]
+    declared = node.declared() if node.kind == CursorKind.DECL_REF_EXPR else None
+    return declared if declared is not None and declared.kind == CursorKind.FUNCTION_DECL else None
 
 
-def function_type(called):
-    """The canonical type of the function that an expression, a pointer or a name, stands for."""
-    kind = called.own_type().get_canonical()
+def function_type(kind):
+    """The canonical type of the function that an expression of this type, a pointer or a name, stands for."""
+    kind = kind.get_canonical()
     while kind.kind == TypeKind.POINTER:
         kind = kind.get_pointee().get_canonical()
-    return kind.spelling
+    return kind.spelling.replace(" __attribute__((noreturn))", "")

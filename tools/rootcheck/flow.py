@@ -3,16 +3,18 @@
 The state is a map from paths to what is known; a path that is absent is live. Beside the paths it holds the set of those that are
 rooted until the end of the function. At a call that may collect every path that is live and not rooted becomes stale. Using a
 stale one is a finding; so is an expression whose operands C evaluates in any order, when one of them may collect and another is a
-reference, or uses one that is not rooted.
+reference, or uses one that is not rooted; and so is an address inside of an object that is given to what may collect and uses it
+afterwards. Which objects are fresh is carried along for the stores (stores.py).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind
 
 from . import facts as facts_module
 from . import syntax
-from .references import References, variable_key, variable_of
+from .references import owner, variable_key, variable_of
+from .stores import ALLOCATED, BARRIERS, FRESH, PLAIN, Parameter, after_collecting, joined, joined_freshness, loaded_from
 from .walk import Walk
 
 NULL, UNSET = "null", "unset"
@@ -30,6 +32,8 @@ class Finding:
     kind: str
     text: str
     function: str
+    path: tuple = field(default=None, compare=False)  # of the local that a root would help
+    place: str = field(default=None, compare=False)  # the USR of the function
 
 
 @dataclass(frozen=True)
@@ -41,32 +45,43 @@ class Stale:
 
 
 class Flow(Walk):
-    def __init__(self, facts, function):
-        super().__init__(facts, function)
-        self.references = References(facts, function)
+    """analysis: what is known about the other functions; references: of this one; without_roots: as if it rooted nothing."""
+
+    def __init__(self, analysis, function, references, without_roots=False):
+        super().__init__(analysis.facts, function)
+        self.analysis = analysis
+        self.references = references
+        self.without_roots = without_roots
         self.findings = set()
+        self.stores = set()  # findings of stores into objects, with the parameter that must be fresh, or None
+        self.returned = set()  # how fresh what is returned is
+        self.arguments = set()  # (USR, index, freshness) of the references that are given to functions with a body
         self.rooted = []  # paths, innermost last
         self.ways = {}  # for each && and ||: the states where it holds and where it does not
+        self.collecting = {}  # what collecting_call has found
         self.paths = {path for node in function.nodes if (path := self.references.path(node)) is not None}
         self.paths.update(*(self.references.members(node) for node in function.nodes))
+        self.barriered = {spell_expression(syntax.arguments(call)[1]) for call in function.calls
+                          if call.name in BARRIERS and len(syntax.arguments(call)) > 1}
 
     def run(self):
-        if any(node.kind == CursorKind.CALL_EXPR and self.facts.collects(node) for node in self.function.nodes):
-            self.walk_body()
-        return self.findings
+        self.walk_body()
+        return self
 
     # --- the state ---
 
     def at_entry(self):
         self.rooted = []
-        return {ROOTED_UNTIL_END: frozenset()}
+        self.returned = set()
+        keys = [(variable_key(parameter),) for parameter in self.function.parameters]
+        return {ROOTED_UNTIL_END: frozenset(), FRESH: {key: Parameter(index) for index, key in enumerate(keys) if key in self.paths}}
 
     def is_rooted(self, path):
         return path in self.rooted or path in self.state[ROOTED_UNTIL_END]
 
     def joined(self, a, b):
-        result = {ROOTED_UNTIL_END: a[ROOTED_UNTIL_END] & b[ROOTED_UNTIL_END]}
-        for path in (a.keys() | b.keys()) - {ROOTED_UNTIL_END}:
+        result = {ROOTED_UNTIL_END: a[ROOTED_UNTIL_END] & b[ROOTED_UNTIL_END], FRESH: joined_freshness(a, b)}
+        for path in (a.keys() | b.keys()) - {ROOTED_UNTIL_END, FRESH}:
             both = (a.get(path), b.get(path))
             stale = next((known for known in both if isinstance(known, Stale)), None)
             if stale is not None:
@@ -84,20 +99,24 @@ class Flow(Walk):
 
     # --- findings ---
 
-    def report(self, node, kind, text):
-        self.findings.add(Finding(node.file, node.line, node.column, kind, text, self.function.name))
+    def report(self, node, kind, text, path=None):
+        self.findings.add(self.finding(node, kind, text, path))
+
+    def finding(self, node, kind, text, path=None):
+        return Finding(node.file, node.line, node.column, kind, text, self.function.name, path, self.function.usr)
 
     def use(self, node, path):
         known = self.state.get(path) if self.state is not None else None
         if isinstance(known, Stale):
-            what = "an address inside of an object, which cannot be rooted" if path[0] in self.references.interior else (
-                "not rooted")
+            is_interior = path[0] in self.references.interior
+            what = "an address inside of an object, which cannot be rooted" if is_interior else "not rooted"
             self.report(node, "stale", f"'{spell(path)}' is used after {known.call}, line {known.line}, which may collect; "
-                                       f"it is {what}")
+                                       f"it is {what}", path)
             del self.state[path]
 
     def collect(self, call):
         name = spell_call(call)
+        self.state[FRESH] = after_collecting(self.state[FRESH])
         for path in self.paths:
             if not self.is_rooted(path) and self.state.get(path) is None:
                 self.state[path] = Stale(name, call.line)
@@ -120,6 +139,9 @@ class Flow(Walk):
     def assign(self, path, given):
         """given: an expression, or None for no value."""
         self.state.pop(path, None)
+        freshness = self.freshness(given) if given is not None and path[1:] != ("[]",) else None
+        if freshness is not None or path in self.state[FRESH]:
+            self.state[FRESH] = {**self.state[FRESH], path: freshness}
         if given is None:
             if path[1:] != ("[]",):
                 self.state[path] = UNSET
@@ -201,10 +223,14 @@ class Flow(Walk):
                 continue
             if not is_call_in(operand, inner, self.facts):
                 self.report(inner, "order", f"'{spell(path)}', which is not rooted, is used before or after {name}, which may "
-                                            "collect, in any order")
+                                            "collect, in any order", path)
 
     def collecting_call(self, node):
-        return next((inner for inner in node.walk() if inner.kind == CursorKind.CALL_EXPR and self.facts.collects(inner)), None)
+        if node not in self.collecting:
+            collects = node.kind == CursorKind.CALL_EXPR and self.facts.collects(node)
+            inner = (self.collecting_call(child) for child in node.children)
+            self.collecting[node] = node if collects else next((call for call in inner if call is not None), None)
+        return self.collecting[node]
 
     def call(self, node):
         if node.children and syntax.callee(node) is None:
@@ -220,6 +246,7 @@ class Flow(Walk):
             self.root(arguments[1], until_end=True)
             return
         collects = self.facts.collects(node)
+        self.hand_over(node, arguments, collects)
         handed = self.handed_out(node, arguments, collects)
         if collects:
             self.collect(node)
@@ -227,6 +254,20 @@ class Flow(Walk):
             self.state.pop(path, None)
         if not self.facts.comes_back(node):
             self.state = None
+
+    def hand_over(self, call, arguments, collects):
+        """What the function called is given: addresses inside of objects, and objects to store into."""
+        called = self.facts.function_called(call)
+        for index, argument in enumerate(arguments):
+            if not syntax.is_pointer(argument.type) or is_null(argument):
+                continue
+            if self.references.is_interior(argument):
+                if collects and self.analysis.uses_after_collecting(call, index):
+                    path = self.references.path(argument.without_casts())
+                    self.report(argument, "interior", f"an address inside of an object is given to {spell_call(call)}, which may "
+                                                      "collect before it uses it: give it the object, or a copy", path)
+            elif called is not None and index < len(called.parameters) and self.references.is_reference(argument):
+                self.arguments.add((called.usr, index, self.freshness(argument)))
 
     def handed_out(self, call, arguments, collects):
         """Paths whose address the call is given and which it sets or keeps: unset or null before it, or rooted by it."""
@@ -256,6 +297,8 @@ class Flow(Walk):
         self.use(argument, path)
         if path[0] in self.references.interior:
             self.report(argument, "interior", f"'{spell(path)}' is rooted, but may hold an address inside of an object")
+        if self.without_roots:
+            return
         if until_end:
             self.state[ROOTED_UNTIL_END] |= {path}
         else:
@@ -295,8 +338,11 @@ class Flow(Walk):
                 self.check_target(target, call)
             self.address(target)
             self.expression(given)
-            for path in self.references.members(target) if self.state is not None else ():
-                self.assign(path, given)
+            if self.state is not None:
+                for path in self.references.members(target):
+                    self.assign(path, given)
+                if call is None:
+                    self.check_store(target, given)
             return
         if target.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
             self.expression(target.children[1])
@@ -311,6 +357,57 @@ class Flow(Walk):
         if self.references.is_inside(target):
             self.report(target, "order", f"the address in the object may be computed before {spell_call(call)}, which may collect: "
                                          "call it first, in a statement of its own")
+
+    # --- stores into objects ---
+
+    def check_store(self, target, given):
+        """A store past the write barrier, unless the object is fresh; or, for a parameter, unless all callers give fresh ones."""
+        base = owner(target)
+        if base is None or not syntax.is_pointer(base.type) or not self.references.is_reference(base) or is_null(given):
+            return
+        if not self.references.stores_reference(target, given) or spell_expression(base) in self.barriered:
+            return
+        freshness = self.freshness(base)
+        if freshness not in (ALLOCATED, PLAIN):
+            self.stores.add((self.finding(
+                target, "barrier", f"a reference is stored into {spell_target(target)} without the write barrier, and the object "
+                                   "need not be fresh: cradle_store"), freshness))
+
+    def freshness(self, node):
+        """How fresh the object is that an expression refers to (stores.py)."""
+        node = node.without_casts()
+        if is_null(node):
+            return ALLOCATED
+        path = self.references.path(node)
+        if path is not None:
+            return self.state[FRESH].get(path)
+        if node.kind == CursorKind.CALL_EXPR:
+            known = self.analysis.freshness_of_result(node)
+            arguments = syntax.arguments(node)
+            if known in (None, ALLOCATED, PLAIN) or known.index >= len(arguments):
+                return known if known in (ALLOCATED, PLAIN) else None
+            given = self.freshness(arguments[known.index])
+            return given if isinstance(known, Parameter) else loaded_from(given)
+        if node.kind == CursorKind.CONDITIONAL_OPERATOR:
+            return joined(*(self.freshness(child) for child in node.children[1:]))
+        if node.operator in (syntax.COMMA, syntax.ASSIGN):
+            return self.freshness(node.children[1])
+        if self.references.is_interior(node):
+            if node.kind == CursorKind.BINARY_OPERATOR:
+                return next(self.freshness(child) for child in node.children if self.references.is_interior(child))
+            base = owner(node.children[0] if node.operator == syntax.ADDRESS_OF else node)
+            return self.freshness(base) if base is not None else None
+        if node.operator == syntax.ADDRESS_OF and owner(node.children[0]) is not None:
+            return self.freshness(owner(node.children[0]))  # of the first member
+        base = owner(node)
+        return loaded_from(self.freshness(base)) if base is not None else None
+
+    def _return_stmt(self, node):
+        for child in node.children:
+            self.expression(child)
+        if self.state is not None and node.children:
+            self.returned.add(self.freshness(node.children[0]))
+        super()._return_stmt(None)
 
     # --- what a condition tells ---
 
@@ -344,6 +441,15 @@ def is_rooted_or_null(state, path):
 
 def spell(path):
     return path[0][0] + "".join(part if part == "[]" else "." + part for part in path[1:])
+
+
+def spell_expression(node):
+    """For comparing two expressions of one function: names and fields in the order of the tree."""
+    return " ".join(inner.name for inner in node.walk())
+
+
+def spell_target(target):
+    return f"'{target.name}'" if target.kind == CursorKind.MEMBER_REF_EXPR else "an object"
 
 
 def spell_call(call):

@@ -8,10 +8,10 @@ from clang.cindex import CursorKind
 
 from . import syntax
 from .flow import Finding, is_null
-from .references import References, is_array, variable_key
+from .places import lives_longer
 
 
-def unregistered(facts):
+def unregistered(facts, origins):
     """A finding for each, where it is given a reference first."""
     taken = set()
     for variable in facts.variables:
@@ -21,11 +21,11 @@ def unregistered(facts):
     found = {}
     for function in facts.functions.values():
         assignments = [node for node in function.nodes if is_assignment_to_global(node)]
-        references = References(facts, function) if assignments else None
+        references = origins.of[function.usr]
         for node in assignments:
             target, given = node.children
             variable = base_of(target).declared()
-            is_reference = references.is_reference(given) or references.type_tells(given.without_casts().own_type())
+            is_reference = references.is_reference(given)
             if is_reference and not is_null(given) and variable.get_usr() not in taken:
                 found.setdefault(variable.get_usr(), Finding(
                     target.file, target.line, target.column, "global",
@@ -39,7 +39,7 @@ def addresses_taken(nodes):
     for node in nodes:
         if node.kind == CursorKind.UNARY_OPERATOR and node.operator == syntax.ADDRESS_OF and node.children:
             named = base_of(node.children[0])
-        elif node.kind == CursorKind.DECL_REF_EXPR and is_array(node.own_type()) and id(node) not in by_items:
+        elif node.kind == CursorKind.DECL_REF_EXPR and syntax.is_array(node.own_type()) and id(node) not in by_items:
             named = node
         else:
             continue
@@ -55,7 +55,7 @@ def base_of(place):
     """The variable that an lvalue is, or is a part of."""
     while place.children and (
         place.kind == CursorKind.MEMBER_REF_EXPR and not syntax.is_pointer(place.children[0].type)
-        or place.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR and is_array(place.children[0].own_type())
+        or place.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR and syntax.is_array(place.children[0].own_type())
     ):
         place = place.children[0]
     return place
@@ -65,4 +65,4 @@ def is_global(node):
     if node.kind != CursorKind.DECL_REF_EXPR:
         return False
     declared = node.declared()
-    return declared is not None and declared.kind == CursorKind.VAR_DECL and variable_key(declared) is None
+    return declared is not None and declared.kind == CursorKind.VAR_DECL and lives_longer(declared)

@@ -25,8 +25,19 @@ BINARY_KINDS = {15: EQUAL, 16: NOT_EQUAL, 20: LOGICAL_AND, 21: LOGICAL_OR, 22: A
 UNARY_KINDS = {5: ADDRESS_OF, 6: DEREFERENCE, 10: NOT}
 # CXEval_Int, likewise.
 EVALUATED_INTEGER = 1
+# CXChildVisit_Continue.
+VISIT_CONTINUE = 1
+ARITHMETIC = {
+    TypeKind.BOOL, TypeKind.CHAR_U, TypeKind.UCHAR, TypeKind.USHORT, TypeKind.UINT, TypeKind.ULONG, TypeKind.ULONGLONG,
+    TypeKind.CHAR_S, TypeKind.SCHAR, TypeKind.SHORT, TypeKind.INT, TypeKind.LONG, TypeKind.LONGLONG, TypeKind.FLOAT,
+    TypeKind.DOUBLE, TypeKind.LONGDOUBLE, TypeKind.ENUM,
+}
 # Between two operands there is white space, too.
 BETWEEN = re.compile(rb"(?:\s|\\\n|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
+
+
+# Texts that are read in place of what the files hold: what --fix has changed, by name.
+UNSAVED = {}
 
 
 class Unreadable(Exception):
@@ -69,7 +80,8 @@ def parse(path, options):
     arguments = [*options, *builtin_headers(), "-DCRADLE_ROOTCHECK=1", "-Wno-everything"]
     try:
         unit = cindex.Index.create().parse(
-            str(path), args=arguments, options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
+            str(path), args=arguments, unsaved_files=[(name, text.decode("utf-8", "surrogateescape")) for name, text in UNSAVED.items()],
+            options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
         )
     except cindex.TranslationUnitLoadError as error:
         raise Unreadable(f"{path}: cannot be read") from error
@@ -80,15 +92,32 @@ def parse(path, options):
     return unit
 
 
+def children_of(cursor):
+    """As Cursor.get_children, which makes a callback for each call and asks of each child whether it is one."""
+    found = []
+    cindex.conf.lib.clang_visitChildren(cursor, visit_child(), (cursor._tu, found))
+    return found
+
+
+@functools.cache
+def visit_child():
+    def visit(child, _, found):
+        child._tu = found[0]  # keeps the unit alive, as the module's own functions do
+        found[1].append(child)
+        return VISIT_CONTINUE
+
+    return cindex.conf.lib.clang_visitChildren.argtypes[1](visit)
+
+
 class Node:
     """An expression or statement."""
 
-    __slots__ = ("cursor", "kind", "children", "type", "name", "operator")
+    __slots__ = ("cursor", "kind", "children", "type", "name", "operator", "variable")
 
     def __init__(self, cursor):
         given = cursor.type
         while cursor.kind in TRANSPARENT:
-            inner = [child for child in cursor.get_children() if not child.kind.is_reference()]
+            inner = [child for child in children_of(cursor) if not child.kind.is_reference()]
             if len(inner) != 1:
                 break
             cursor = inner[0]
@@ -97,6 +126,7 @@ class Node:
         self.type = given
         self.name = cursor.spelling
         self.operator = operator_of(cursor)
+        self.variable = None  # what references.variable_of has found
         self.children = [Node(child) for child in self._inner()]
 
     def _inner(self):
@@ -108,7 +138,7 @@ class Node:
             return [] if initializer.kind.is_invalid() else [initializer]
         return [
             child
-            for child in self.cursor.get_children()
+            for child in children_of(self.cursor)
             if child.kind.is_expression() or child.kind.is_statement() or child.kind == CursorKind.VAR_DECL
         ]
 
@@ -225,8 +255,12 @@ def written_at(location):
     return (location.file.name if location.file else None), offset.value
 
 
-@functools.cache
 def contents(name):
+    return UNSAVED[name] if name in UNSAVED else saved_contents(name)
+
+
+@functools.cache
+def saved_contents(name):
     with open(name, "rb") as file:
         return file.read()
 
@@ -259,19 +293,57 @@ def arguments(call):
     return call.children[1:]
 
 
+def by_type(question):
+    """Remembers the answers about each type. A type's two words tell it apart, while its translation unit is there."""
+    answers = {}
+
+    @functools.wraps(question)
+    def answer(kind):
+        key = (kind.data[0], kind.data[1])
+        if key not in answers:
+            answers[key] = (question(kind), kind)  # the type keeps the unit alive, and so its words its own
+        return answers[key][0]
+
+    return answer
+
+
+@by_type
 def is_pointer(kind):
     return kind.get_canonical().kind == TypeKind.POINTER
 
 
+@by_type
 def is_void(kind):
     return kind.get_canonical().kind == TypeKind.VOID
 
 
+@by_type
+def is_array(kind):
+    return kind.get_canonical().kind in (TypeKind.CONSTANTARRAY, TypeKind.INCOMPLETEARRAY)
+
+
+@by_type
+def is_untyped(kind):
+    return is_pointer(kind) and pointee(kind).kind == TypeKind.VOID
+
+
+@by_type
+def is_function_pointer(kind):
+    return is_pointer(kind) and pointee(kind).kind in (TypeKind.FUNCTIONPROTO, TypeKind.FUNCTIONNOPROTO)
+
+
+@by_type
 def pointee(kind):
     """The type that a pointer points to, without typedefs."""
     return kind.get_canonical().get_pointee().get_canonical()
 
 
+@by_type
+def is_arithmetic(kind):
+    return kind.get_canonical().kind in ARITHMETIC
+
+
+@by_type
 def structure(kind):
     """What tells a structure apart in the whole program, or None for another type: the place of its definition, or the name
     of one that is only declared."""
@@ -284,8 +356,14 @@ def structure(kind):
     return f"{defined.location.file}:{defined.location.offset}"
 
 
+@by_type
 def fields(kind):
     """Names and types of a structure's own fields; of a union none, as only one of them is there."""
     if kind.get_canonical().get_declaration().kind != CursorKind.STRUCT_DECL:
         return []
     return [(field.spelling, field.type) for field in kind.get_canonical().get_fields() if field.spelling]
+
+
+@by_type
+def unqualified(kind):
+    return kind.spelling.replace("const ", "").replace("volatile ", "")

@@ -167,7 +167,7 @@ class Walk:
         self.state = None
 
     def _return_stmt(self, node):
-        for child in node.children:
+        for child in node.children if node is not None else ():
             self.expression(child)
         self.at_return = self.join(self.at_return, self.state)
         self.state = None

@@ -1,0 +1,75 @@
+"""The whole program's findings: each function is walked once, those that it calls before it where that is asked for."""
+
+from . import syntax
+from .facts import POPS
+from .flow import Flow
+from .globals import unregistered
+from .origins import Origins
+from .references import References, variable_key
+from .stores import ALLOCATED, PLAIN, is_allocation, is_old, joined, past_the_barrier
+
+
+class Analysis:
+    def __init__(self, facts):
+        self.facts = facts
+        self.origins = Origins(facts)
+        self.flows = {}  # by USR; None while it is walked
+        self.kept = {}  # (USR, index): whether the function uses what it is given there after it may have collected
+
+    def findings(self):
+        found = set()
+        for name in self.facts.functions:
+            found |= self.flow(name).findings
+        taken = set().union(*self.facts.taken.values())
+        return found | past_the_barrier(self.flows, taken) | unregistered(self.facts, self.origins)
+
+    def flow(self, name):
+        """The walked function, or None: it is walked now, further up."""
+        if name not in self.flows:
+            self.flows[name] = None
+            self.flows[name] = Flow(self, self.facts.functions[name], self.origins.of[name]).run()
+        return self.flows[name]
+
+    # --- what is asked of the functions that another one calls ---
+
+    def freshness_of_result(self, call):
+        """As stores.py has it, with the arguments of the call as Parameters."""
+        if is_allocation(call.name) or is_old(call.name):
+            return None if is_old(call.name) else ALLOCATED
+        may_collect = self.facts.may_collect_in(call)
+        target = self.facts.targets.get(call)
+        if syntax.is_untyped(call.own_type()) and not may_collect and not self.origins.results.get(target) and call.name not in POPS:
+            return PLAIN  # malloc or the like
+        if target in self.facts.functions:
+            flow = self.flow(target)
+            known = ALLOCATED
+            for returned in flow.returned if flow is not None else ():
+                known = joined(known, returned)
+            return known
+        # Elsewhere, what may collect and returns an object has most likely made it.
+        return ALLOCATED if may_collect and syntax.callee(call) is not None else None
+
+    def uses_after_collecting(self, call, index):
+        """Whether the function called may look at an argument after a collection."""
+        function = self.facts.function_called(call)
+        if function is None:
+            return call.name not in NEVER_LOOKED_AT
+        if index >= len(function.parameters):
+            return True
+        if (function.usr, index) not in self.kept:
+            self.kept[function.usr, index] = False  # while it calls itself
+            self.kept[function.usr, index] = self._uses_after_collecting(function, index)
+        return self.kept[function.usr, index]
+
+    def _uses_after_collecting(self, function, index):
+        """Walks the function as if the parameter were known to be an address inside of an object."""
+        known = self.origins.of[function.usr]
+        key = variable_key(function.parameters[index])
+        probe = References(self.facts, function, self.origins.results, known.by_origin, known.interior | {key})
+        followed = probe.interior - known.interior
+        found = Flow(self, function, probe).run().findings
+        return any(finding.path is not None and finding.path[0] in followed for finding in found)
+
+
+# Of the address that they are given they want the number only, or it is no reference's.
+NEVER_LOOKED_AT = {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp"}

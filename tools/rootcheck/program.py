@@ -1,0 +1,51 @@
+"""Reading a program, and what is found in it."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from . import syntax
+from .analysis import Analysis
+from .comments import OK, Comments
+from .facts import Facts
+from .flow import Finding
+
+
+class Program:
+    def __init__(self, files, value_types):
+        """files: with their options. Parsing is libclang's, which lets other threads run."""
+        with ThreadPoolExecutor() as pool:
+            units = list(pool.map(lambda file: syntax.parse(*file), files))
+        self.read = {str(file) for file, _ in files} | {name for unit in units for name in own_headers(unit)}
+        self.comments = Comments()
+        self.facts = Facts(self.comments, value_types)
+        for unit in units:
+            self.facts.add(unit, self.read.__contains__)
+        self.facts.conclude()
+        self.analysis = Analysis(self.facts)
+        self.open, self.accepted = [], []
+
+    def check(self, more=()):
+        """more: findings besides the usual ones."""
+        for finding in sorted(self.analysis.findings() | set(more)):
+            accepted = self.comments.says(OK, finding.file, finding.line)
+            (self.accepted if accepted else self.open).append(finding)
+        names = sorted(name for name in self.read if Path(name).exists())
+        self.open += [Finding(name, line, 1, "comment", text, "") for name, line, text in self.comments.mistakes(names)]
+
+    def summary(self, files):
+        may_collect = sum(name in self.facts.may_collect for name in self.facts.functions)
+        kinds = {}
+        for finding in self.open:
+            kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
+        each = "".join(f", {count} {kind}" for kind, count in sorted(kinds.items()))
+        return (f"{files} files, {len(self.facts.functions)} functions, {may_collect} may collect: {len(self.open)} findings{each}; "
+                f"{len(self.accepted)} accepted")
+
+
+def own_headers(unit):
+    """Headers beside or under the file's folder: their inline functions are the program's, not a library's."""
+    folder = str(Path(unit.spelling).resolve().parent) + "/"
+    for include in unit.get_includes():
+        name = include.include.name
+        if not name.startswith("/usr/") and str(Path(name).resolve()).startswith(folder):
+            yield name

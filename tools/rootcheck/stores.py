@@ -1,0 +1,100 @@
+"""Stores into objects that go past the write barrier.
+
+An object that was allocated since the last call that may collect is fresh, and takes plain stores. One that a function gets as a
+parameter is as fresh as what its callers give: a function that fills in what it is given is right if all of them give fresh ones.
+"""
+
+from dataclasses import dataclass
+
+# The state's key of how fresh each object is:
+#   ALLOCATED        since the last call that may collect
+#   PLAIN            never the collector's: in memory from malloc or the like, where objects refer to others of the kind only
+#   Parameter(i)     the object that the caller gives
+#   Loaded(i)        read from that object, which is right if it is PLAIN
+#   absent or None   none of these
+FRESH = "fresh"
+ALLOCATED, PLAIN = "allocated", "plain"
+ALLOCATIONS = ("cradle_new", "cradle_try_new", "cradle_string_blank")
+PINNED = "pinned"
+# These tell the collector of what was stored before.
+BARRIERS = {"cradle_write_barrier", "cradle_write_barrier_slow"}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    index: int
+
+
+@dataclass(frozen=True)
+class Loaded:
+    index: int
+
+
+def is_allocation(name):
+    return name.startswith(ALLOCATIONS)
+
+
+def is_old(name):
+    """Pinned from the start."""
+    return is_allocation(name) and PINNED in name
+
+
+def joined(first, second):
+    """The freshness of what is the one or the other."""
+    if first == second or second == ALLOCATED:
+        return first
+    if first == ALLOCATED:
+        return second
+    both = (first, second)  # of one parameter: it, or what it refers to
+    same = all(isinstance(one, (Parameter, Loaded)) for one in both) and first.index == second.index
+    return Loaded(first.index) if same else None
+
+
+def loaded_from(freshness):
+    """The freshness of a reference that is read from an object."""
+    if freshness == PLAIN:
+        return PLAIN
+    return Loaded(freshness.index) if isinstance(freshness, (Parameter, Loaded)) else None
+
+
+def after_collecting(fresh):
+    """What a collection leaves of the state's map."""
+    return {path: Loaded(known.index) if isinstance(known, Parameter) else known
+            for path, known in fresh.items() if known != ALLOCATED}
+
+
+def joined_freshness(a, b):
+    """Of two states. NULL is as fresh as anything."""
+    paths = a[FRESH].keys() | b[FRESH].keys()
+    result = {path: joined(freshness_in(a, path), freshness_in(b, path)) for path in paths}
+    return {path: freshness for path, freshness in result.items() if freshness is not None}
+
+
+def freshness_in(state, path):
+    return ALLOCATED if state.get(path) in ("null", "unset") else state[FRESH].get(path)
+
+
+def past_the_barrier(flows, taken):
+    """The findings of all functions. flows: by USR; taken: USRs of functions that are called through pointers, by anybody."""
+    given = {}  # (USR, index): how fresh the objects are that callers give, with the caller
+    for caller, flow in flows.items():
+        for name, index, freshness in flow.arguments:
+            given.setdefault((name, index), set()).add((caller, freshness))
+    # Parameters that are fresh, and those that are PLAIN: the greatest sets that agree with all calls.
+    fresh = {parameter for parameter in given if parameter[0] not in taken}
+    plain = set(fresh)
+
+    def is_right(caller, freshness, allocated_too):
+        if isinstance(freshness, Parameter):
+            return (caller, freshness.index) in (fresh if allocated_too else plain)
+        if isinstance(freshness, Loaded):
+            return (caller, freshness.index) in plain
+        return freshness == PLAIN or allocated_too and freshness == ALLOCATED
+
+    while True:
+        before = len(fresh) + len(plain)
+        fresh = {parameter for parameter in fresh if all(is_right(*how, True) for how in given[parameter])}
+        plain = {parameter for parameter in plain if all(is_right(*how, False) for how in given[parameter])}
+        if len(fresh) + len(plain) == before:
+            break
+    return {finding for name, flow in flows.items() for finding, how in flow.stores if not is_right(name, how, True)}

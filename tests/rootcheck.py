@@ -4,11 +4,13 @@
     rootcheck.py TOOL INCLUDE_DIRECTORY FOLDER BUILD PATH...
 
 Every finding must be expected on its line, by kind and by a word of its text, and every expectation must be met. In the
-files of BUILD's compile database under each PATH nothing may be found. The tool's own messages for bad input are tried too.
+files of BUILD's compile database under each PATH nothing may be found. What --fix makes of the program in FOLDER/unrooted is
+compiled, linked with BUILD's library and run. The tool's own messages for bad input are tried too.
 Where both .venv and the distribution have libclang, which differ in what they tell, all this is done with each.
 Exits with 77, which Meson takes for a skip, when libclang is not installed.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -19,10 +21,13 @@ from pathlib import Path
 EXPECTED = re.compile(r"expect: (\w+) ((?:(?!//|\*/).)*)")
 FOUND = re.compile(r"(.*?):(\d+):\d+: (\w+): (.*)")
 LIBCLANG_MISSING = "libclang's Python module is missing"
+# What the program in FOLDER/unrooted prints.
+PRINTED = "5050\n7 5050\n41\n6050 5050\ncradle\n10\n"
+SECONDS_MOST = 60
 
 
-def run(tool, *words):
-    return subprocess.run([sys.executable, tool, *map(str, words)], capture_output=True, text=True)
+def run(tool, *words, cwd=None, env=None):
+    return subprocess.run([sys.executable, tool, *map(str, words)], capture_output=True, text=True, cwd=cwd, env=env)
 
 
 def expectations(path):
@@ -33,7 +38,8 @@ def expectations(path):
 
 def check_file(tool, include, path):
     """The number of expectations, and what differs, in words."""
-    result = run(tool, path, "--", "-std=c11", "-I", include)
+    needless = ["--needless"] if path.stem == "needless" else []
+    result = run(tool, *needless, path, "--", "-std=c11", "-I", include)
     wanted = list(expectations(path))
     total = len(wanted)
     faults = []
@@ -62,11 +68,89 @@ def check_refusals(tool, include, folder):
         ("a file that is not there", [folder / "absent.c", "--", "-I", include], "absent.c"),
         ("a file that does not compile", [folder / "rooted.c", "--"], "cradle/cradle.h"),
         ("options without a file", ["--", "-I", include], "no file is named"),
+        ("changes without --fix", ["--in-place", folder], "--in-place is for --fix"),
+        ("a folder without C files", [folder.parent.parent / "docs", "--", "-I", include], "no C file lies there"),
     ]
     for name, words, text in cases:
         result = run(tool, *words)
         if result.returncode != 2 or text not in result.stderr:
             yield f"{name}: exit status {result.returncode}, and no \"{text}\" in: {result.stderr}"
+
+
+def check_without_database(tool, include, folder):
+    """Where no compile database is: a folder is read all the same, and what is missing is hinted at."""
+    with tempfile.TemporaryDirectory() as place:
+        for name in ("rooted.c", "stores.c", "program.h"):
+            shutil.copy(folder / name, place)
+        (Path(place) / "within").mkdir()
+        shutil.copy(folder / "inside.c", Path(place) / "within")
+        shutil.copy(folder / "program.h", Path(place) / "within")
+        result = run(tool, "--count", ".", "--", "-I", include, cwd=place)
+        if result.returncode != 0 or not result.stdout.startswith("3 files, "):
+            yield f"a folder: exit status {result.returncode}: {result.stdout}{result.stderr}"
+        for words, text in (((), "-- -I INCLUDE"), (("rooted.c",), "cradle-rootcheck PATH... -- -I INCLUDE")):
+            result = run(tool, *words, cwd=place)
+            if result.returncode != 2 or text not in result.stderr:
+                yield f"without a database: exit status {result.returncode}, and no \"{text}\" in: {result.stderr}"
+
+
+def check_help(tool):
+    """--help needs no libclang: an empty module clang, first on the path, hides it; the tree of this copy has no .venv."""
+    with tempfile.TemporaryDirectory() as place:
+        copy = copy_without_venv(tool, place)
+        hidden = Path(place) / "hidden"
+        hidden.mkdir()
+        (hidden / "clang.py").write_text("raise ImportError('hidden')\n", encoding="utf-8")
+        result = run(copy, "--help", env={**os.environ, "PYTHONPATH": str(hidden)})
+        if result.returncode != 0 or "--in-place" not in result.stdout:
+            yield f"--help without libclang: exit status {result.returncode}: {result.stderr}"
+
+
+def check_fix(tool, include, folder, build):
+    """The program without roots: all of them are written, by the diff and into the file alike, and it runs under stress."""
+    with tempfile.TemporaryDirectory() as place:
+        program = Path(shutil.copy(folder / "unrooted" / "program.c", place))
+        options = ["program.c", "--", "-std=c11", "-I", include]
+        before = program.read_text(encoding="utf-8")
+        if run(tool, *options, cwd=place).returncode != 1:
+            yield "the program without roots has no findings"
+        diff = run(tool, "--fix", *options, cwd=place)
+        if program.read_text(encoding="utf-8") != before:
+            yield "--fix has changed the file, without --in-place"
+        fixed = run(tool, "--fix", "--in-place", *options, cwd=place)
+        if diff.returncode != 0 or fixed.returncode != 0:
+            yield f"--fix leaves findings: {diff.stderr}{fixed.stderr}"
+        removed = [line for line in diff.stdout.splitlines() if line.startswith("-") and not line.startswith("---")]
+        added = [line[1:] for line in diff.stdout.splitlines() if line.startswith("+") and not line.startswith("+++")]
+        lines = program.read_text(encoding="utf-8").splitlines()
+        if not added or any(line not in lines for line in added) or len(lines) != len(before.splitlines()) + len(added) - len(removed):
+            yield f"the diff is not what --in-place writes: {diff.stdout}"
+        if run(tool, *options, cwd=place).returncode != 0:
+            yield "findings are left in the file that --fix has written"
+        yield from check_running(program, include, build)
+
+
+def check_running(program, include, build):
+    library = next((path for name in ("libcradle.so", "libcradle.a") if (path := build / name).exists()), None)
+    if library is None:
+        print("not compiled and run: the build has no library")
+        return
+    made = program.parent / "program"
+    compiler = os.environ.get("CC", "cc").split()
+    compiled = subprocess.run(
+        [*compiler, "-std=c11", "-Wall", "-Werror", "-I", include, program, library, f"-Wl,-rpath,{build}", "-pthread", "-lm", "-o", made],
+        capture_output=True, text=True)
+    if compiled.returncode != 0:
+        yield f"what --fix has written does not compile: {compiled.stderr}"
+        return
+    for stress in ({}, {"CRADLE_STRESS": "1"}, {"CRADLE_STRESS": "1", "CRADLE_STRESS_MAJOR": "10", "CRADLE_VERIFY": "1"}):
+        try:
+            result = subprocess.run([made], capture_output=True, text=True, env={**os.environ, **stress}, timeout=SECONDS_MOST)
+        except subprocess.TimeoutExpired:
+            yield f"what --fix has written does not end with {stress}"
+            continue
+        if result.returncode != 0 or result.stdout != PRINTED:
+            yield f"what --fix has written, with {stress}: exit status {result.returncode}: {result.stdout}{result.stderr}"
 
 
 def check_tree(tool, build, paths):
@@ -78,7 +162,8 @@ def check_tree(tool, build, paths):
 
 
 def check_all(tool, include, folder, build, paths):
-    faults = list(check_refusals(tool, include, folder))
+    faults = [*check_refusals(tool, include, folder), *check_without_database(tool, include, folder), *check_help(tool)]
+    faults += check_fix(tool, include, folder, build)
     for path in sorted(folder.glob("*.c")):
         total, differing = check_file(tool, include, path)
         print(f"{path.name}: {total} findings expected, {len(differing)} differences")
@@ -87,7 +172,7 @@ def check_all(tool, include, folder, build, paths):
 
 
 def has_libclang(tool):
-    return LIBCLANG_MISSING not in run(tool, "--help").stderr
+    return LIBCLANG_MISSING not in run(tool, "--count", "--", "-I.").stderr
 
 
 def copy_without_venv(tool, folder):

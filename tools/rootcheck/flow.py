@@ -34,6 +34,7 @@ class Finding:
     function: str
     path: tuple = field(default=None, compare=False)  # of the local that a root would help
     place: str = field(default=None, compare=False)  # the USR of the function
+    call: object = field(default=None, compare=False)  # that would help in a statement of its own
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,11 @@ class Flow(Walk):
 
     # --- findings ---
 
-    def report(self, node, kind, text, path=None):
-        self.findings.add(self.finding(node, kind, text, path))
+    def report(self, node, kind, text, path=None, call=None):
+        self.findings.add(self.finding(node, kind, text, path, call))
 
-    def finding(self, node, kind, text, path=None):
-        return Finding(node.file, node.line, node.column, kind, text, self.function.name, path, self.function.usr)
+    def finding(self, node, kind, text, path=None, call=None):
+        return Finding(node.file, node.line, node.column, kind, text, self.function.name, path, self.function.usr, call)
 
     def use(self, node, path):
         known = self.state.get(path) if self.state is not None else None
@@ -215,7 +216,7 @@ class Flow(Walk):
             known = self.state.get(self.references.path(operand.without_casts()))
             if known != NULL:
                 self.report(operand, "order", f"a reference is computed before or after {name}, which may collect, in any order: "
-                                              "call it first, in a statement of its own")
+                                              "call it first, in a statement of its own", call=call)
                 return
         for inner in operand.walk():
             path = self.references.path(inner)
@@ -292,7 +293,8 @@ class Flow(Walk):
         if path is None:
             return
         if self.state.get(path) == UNSET:
-            self.report(argument, "unset", f"'{spell(path)}' is rooted before it is given a value: set it to NULL first")
+            self.report(argument, "unset", f"'{spell(path)}' is rooted before it is given a value: set it to NULL first",
+                        path)
             del self.state[path]
         self.use(argument, path)
         if path[0] in self.references.interior:
@@ -356,7 +358,7 @@ class Flow(Walk):
         """The address that is stored to may be computed before the call."""
         if self.references.is_inside(target):
             self.report(target, "order", f"the address in the object may be computed before {spell_call(call)}, which may collect: "
-                                         "call it first, in a statement of its own")
+                                         "call it first, in a statement of its own", call=call)
 
     # --- stores into objects ---
 

@@ -11,10 +11,13 @@ from .flow import Finding
 
 
 class Program:
-    def __init__(self, files, value_types):
-        """files: with their options. Parsing is libclang's, which lets other threads run."""
-        with ThreadPoolExecutor() as pool:
-            units = list(pool.map(lambda file: syntax.parse(*file), files))
+    def __init__(self, files, value_types, parsed=None):
+        """files: with their options; parsed: units by name, which are used, and added to."""
+        parsed = {} if parsed is None else parsed
+        missing = [file for file in files if str(file[0]) not in parsed]
+        with ThreadPoolExecutor() as pool:  # libclang lets other threads run
+            parsed.update(zip((str(file) for file, _ in missing), pool.map(lambda file: syntax.parse(*file), missing)))
+        units = [parsed[str(file)] for file, _ in files]
         self.read = {str(file) for file, _ in files} | {name for unit in units for name in own_headers(unit)}
         self.comments = Comments()
         self.facts = Facts(self.comments, value_types)

@@ -1,0 +1,103 @@
+"""Changes to the text of files, by offset in bytes, collected first and applied at once."""
+
+from . import syntax
+
+
+class Edits:
+    def __init__(self):
+        self.files = {}  # name: list of (start, end, text), in the order in which they were asked for
+
+    def replace(self, name, start, end, text):
+        self.files.setdefault(name, []).append((start, end, text.encode()))
+
+    def insert(self, name, offset, text):
+        self.replace(name, offset, offset, text)
+
+    def apply(self):
+        """The new texts by name. Of changes that overlap the first one is made; the others are tried again in the next round."""
+        texts = {}
+        for name, changes in self.files.items():
+            old, new, at = syntax.contents(name), b"", 0
+            for start, end, text in sorted(changes, key=lambda change: change[:2]):
+                if start >= at:
+                    new += old[at:start] + text
+                    at = end
+            texts[name] = new + old[at:]
+        return texts
+
+
+def text_of(node):
+    """What is written for an expression; None when a macro's body holds it, in part."""
+    (name, start), (other, end) = (syntax.written_at(place) for place in (node.cursor.extent.start, node.cursor.extent.end))
+    if name is None or name != other or node.cursor.extent.start.offset != start or end <= start:
+        return None
+    return syntax.contents(name)[start:end].decode("utf-8", "replace")
+
+
+def is_written_at(name, offset, word):
+    return syntax.contents(name)[offset : offset + len(word)] == word.encode()
+
+
+def line_of(name, offset):
+    """Start and end of the line that a place is in."""
+    text = syntax.contents(name)
+    end = text.find(b"\n", offset)
+    return text.rfind(b"\n", 0, offset) + 1, len(text) if end < 0 else end
+
+
+def indentation(name, offset):
+    start, end = line_of(name, offset)
+    line = syntax.contents(name)[start:end].decode("utf-8", "replace")
+    return line[: len(line) - len(line.lstrip())]
+
+
+def statement_after(edits, name, offset, text):
+    """Inserts a statement behind the end of another one, in a line of its own where nothing else but a comment follows."""
+    rest = syntax.contents(name)[offset : line_of(name, offset)[1]].strip()
+    if not rest or rest.startswith(b"//") or rest.startswith(b"/*") and rest.endswith(b"*/"):
+        edits.insert(name, line_of(name, offset)[1], f"\n{indentation(name, offset)}{text}")
+    else:
+        edits.insert(name, offset, f" {text}")
+
+
+def statement_at_start(edits, name, block, text):
+    """Inserts a statement behind the opening brace of a block."""
+    start, end = block.cursor.extent.start.offset, block.cursor.extent.end.offset
+    line_end = line_of(name, start)[1]
+    if line_end >= end:
+        edits.insert(name, start + 1, f" {text}")
+        return
+    first = next((child for child in block.children if child.cursor.extent.start.offset > line_end), None)
+    inner = indentation(name, first.cursor.extent.start.offset) if first is not None else indentation(name, start) + "  "
+    rest = syntax.contents(name)[start + 1 : line_end].strip()
+    if not rest or rest.startswith(b"//") or rest.startswith(b"/*") and rest.endswith(b"*/"):
+        edits.insert(name, line_end, f"\n{inner}{text}")
+    else:
+        edits.insert(name, start + 1, f" {text}")
+
+
+def in_braces(edits, name, statement, text):
+    """Makes a statement that stands alone behind an if, a loop's head or a label a block that begins with text, or returns False."""
+    start, end = statement.cursor.extent.start.offset, statement_end(name, statement)
+    if end is None:
+        return False
+    source = syntax.contents(name)
+    indent = indentation(name, start)
+    before = start
+    while source[before - 1 : before].isspace():
+        before -= 1
+    if source[before:start].count(b"\n"):  # in a line of its own
+        indent = indentation(name, before)
+    edits.replace(name, before, start, f" {{\n{indent}  {text}\n{indent}  ")
+    edits.insert(name, end, f"\n{indent}}}")
+    return True
+
+
+def statement_end(name, statement):
+    """The place behind a statement with its semicolon, which libclang leaves out of most; None when none is written there."""
+    text, offset = syntax.contents(name), statement.cursor.extent.end.offset
+    if statement.kind.is_statement() and text[offset - 1 : offset] in (b"}", b";"):
+        return offset
+    while offset < len(text) and text[offset : offset + 1].isspace():
+        offset += 1
+    return offset + 1 if text[offset : offset + 1] == b";" else None

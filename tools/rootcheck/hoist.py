@@ -1,0 +1,95 @@
+"""Calls that --fix moves into statements of their own, before the one in which they stand: f(a, make(m)) becomes
+pair *made_1 = make(m); f(a, made_1). Only where they run in any case, and once: not in a condition's second part or a loop's head.
+"""
+
+import re
+
+from clang.cindex import CursorKind
+
+from . import syntax
+from .edits import in_braces, indentation, line_of, text_of
+
+CONDITIONAL = {CursorKind.CONDITIONAL_OPERATOR, CursorKind.StmtExpr}
+BODIES_LAST = {CursorKind.IF_STMT, CursorKind.WHILE_STMT, CursorKind.FOR_STMT}
+LABELS = {CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT, CursorKind.LABEL_STMT}
+STATEMENTS = {CursorKind.RETURN_STMT, CursorKind.DECL_STMT, CursorKind.IF_STMT, CursorKind.SWITCH_STMT}
+
+
+class Hoisting:
+    def __init__(self, analysis, edits, tried):
+        self.facts = analysis.facts
+        self.edits = edits
+        self.tried = tried
+        self.named = {}  # function: the numbers that names got in this round
+
+    def add(self, findings):
+        """The number of calls that were moved; of each statement one in a round."""
+        moved, statements = 0, set()
+        movable = [finding for finding in findings if finding.kind == "order" and finding.call is not None]
+        for finding in sorted(movable, key=lambda finding: (finding.file, finding.call.line, finding.call.column)):
+            function = self.facts.functions[finding.place]
+            statement, alone = statement_of(function, finding.call)
+            if statement is not None and id(statement) not in statements and self._move(function, statement, finding.call, alone):
+                statements.add(id(statement))
+                moved += 1
+        return moved
+
+    def _move(self, function, statement, call, alone):
+        file, text = function.cursor.location.file.name, text_of(call)
+        start = statement.cursor.extent.start.offset
+        kind = call.own_type().spelling
+        if text is None or kind == "void" or call.cursor.location.file.name != file or (file, start, text) in self.tried:
+            return False
+        self.tried.add((file, start, text))
+        name = self._new_name(function, call)
+        declaration = f"{kind}{'' if kind.endswith('*') else ' '}{name} = {text};"
+        if alone:
+            if not in_braces(self.edits, file, statement, declaration):
+                return False
+        else:
+            is_first = not syntax.contents(file)[line_of(file, start)[0] : start].strip()
+            self.edits.insert(file, start, declaration + (f"\n{indentation(file, start)}" if is_first else " "))
+        self.edits.replace(file, call.cursor.extent.start.offset, call.cursor.extent.end.offset, name)
+        return True
+
+    def _new_name(self, function, call):
+        body = syntax.contents(function.cursor.location.file.name)[
+            function.cursor.extent.start.offset : function.cursor.extent.end.offset]
+        stem = re.sub(r"\W", "", call.name) or "result"
+        number = self.named.get(function.usr, 0)
+        while True:
+            number += 1
+            if f"{stem}_{number}".encode() not in body:
+                self.named[function.usr] = number
+                return f"{stem}_{number}"
+
+
+def statement_of(function, call):
+    """The statement in which the call runs once in any case, before anything that depends on it, or None; and whether it needs
+    braces to have another one before it."""
+    parents = {id(child): node for node in function.nodes for child in node.children}
+    node = call
+    while True:
+        parent = parents.get(id(node))
+        if parent is None:
+            return None, False
+        is_first = parent.children[0] is node
+        kind = parent.kind
+        if kind == CursorKind.COMPOUND_STMT or kind in LABELS or kind in BODIES_LAST and not is_first and is_body(parent, node):
+            break
+        if kind in CONDITIONAL and not is_first or kind == CursorKind.DECL_STMT and not is_first:
+            return None, False
+        if parent.operator in (syntax.LOGICAL_AND, syntax.LOGICAL_OR, syntax.COMMA) and not is_first:
+            return None, False
+        if kind.is_statement() and kind not in STATEMENTS or kind == CursorKind.StmtExpr:
+            return None, False
+        node = parent
+    if node.kind not in STATEMENTS and not node.kind.is_expression():
+        return None, False
+    block = parents.get(id(parent))
+    alone = parent.kind != CursorKind.COMPOUND_STMT or block is not None and block.kind == CursorKind.SWITCH_STMT
+    return (None, False) if alone and node.kind == CursorKind.DECL_STMT else (node, alone)
+
+
+def is_body(parent, node):
+    return parent.kind == CursorKind.IF_STMT or parent.children[-1] is node

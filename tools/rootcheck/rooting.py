@@ -1,0 +1,179 @@
+"""The places of roots that --fix adds: behind the declaration of the variable, or at the start of the function for a parameter."""
+
+from clang.cindex import CursorKind, TypeKind
+
+from . import facts as facts_module
+from . import syntax
+from .edits import in_braces, is_written_at, statement_after, statement_at_start
+from .flow import spell
+from .mutators import mutator_at
+from .references import variable_key
+
+FIXED = {"stale", "order", "unset"}
+
+
+class Rooting:
+    def __init__(self, analysis, edits, tried):
+        self.facts, self.origins = analysis.facts, analysis.origins
+        self.edits = edits
+        self.tried = tried
+
+    def add(self, findings):
+        """The number of roots that were added for the findings."""
+        added = 0
+        for finding in findings:
+            if finding.kind not in FIXED or finding.path is None or (finding.place, finding.path) in self.tried:
+                continue
+            function = self.facts.functions[finding.place]
+            references = self.origins.of[finding.place]
+            path = finding.path
+            if path[0] in references.interior or "[]" in path:
+                continue
+            self.tried.add((finding.place, path))
+            place = Place(self.facts, function, path, self.edits)
+            added += place.set_to_nothing() if finding.kind == "unset" else place.root(references)
+        return added
+
+
+class Place:
+    """Of one root."""
+
+    def __init__(self, facts, function, path, edits):
+        self.facts, self.function, self.path, self.edits = facts, function, path, edits
+        self.name = function.cursor.location.file.name
+        self.parents = {id(child): node for node in function.nodes for child in node.children}
+
+    def root(self, references):
+        """Whether one was added."""
+        parameter = next((one for one in self.function.parameters if variable_key(one) == self.path[0]), None)
+        if parameter is not None:
+            return is_named(self.name, parameter) and self._of_parameter(parameter, references)
+        declaration = self._declaration()
+        return declaration is not None and self._of_local(declaration, references)
+
+    def set_to_nothing(self):
+        """A variable that is rooted where it stands, before it has a value."""
+        declaration = self._declaration()
+        if declaration is not None:
+            self._initialize(declaration)
+        return declaration is not None
+
+    def _declaration(self):
+        return next((node for node in self.function.nodes if node.kind == CursorKind.VAR_DECL
+                     and variable_key(node.cursor) == self.path[0] and is_named(self.name, node.cursor)), None)
+
+    def _text(self, kind, offset):
+        """The root, or None: no mutator is at hand, or the variable is nothing that can be rooted."""
+        for part in self.path[1:]:
+            kind = dict(syntax.fields(kind)).get(part)
+            if kind is None:
+                return None
+        mutator = mutator_at(self.facts, self.function, offset)
+        if mutator is None:
+            return None
+        if syntax.is_pointer(kind) and syntax.unqualified(kind) not in self.facts.values:
+            return f"CRADLE_ROOT({mutator}, {spell(self.path)});"
+        is_word = kind.get_size() == 8 and kind.get_canonical().kind != TypeKind.RECORD
+        return f"CRADLE_ROOT_VALUE({mutator}, {spell(self.path)});" if is_word else None
+
+    def _of_parameter(self, parameter, references):
+        body = self.function.body
+        text = self._text(parameter.type, body.cursor.extent.start.offset)
+        if text is not None:
+            self._drop_others(references)
+            statement_at_start(self.edits, self.name, body, text)
+            return True
+        # The mutator may be a local variable, declared before anything can collect.
+        for statement in body.children:
+            if statement.kind != CursorKind.DECL_STMT or any(self.facts.collects(node) for node in statement.walk()
+                                                             if node.kind == CursorKind.CALL_EXPR):
+                return False
+            text = self._text(parameter.type, statement.cursor.extent.end.offset)
+            if text is not None:
+                self._drop_others(references)
+                statement_after(self.edits, self.name, statement.cursor.extent.end.offset, text)
+                return True
+        return False
+
+    def _of_local(self, declaration, references):
+        statement = self.parents.get(id(declaration))
+        block = self.parents.get(id(statement))
+        if statement is None or block is None:
+            return False
+        text = self._text(declaration.cursor.type, declaration.cursor.extent.start.offset)
+        if text is None:
+            return False
+        if block.kind == CursorKind.FOR_STMT:
+            return self._in_loop(block, text)
+        after_case = self.parents.get(id(block))
+        if block.kind != CursorKind.COMPOUND_STMT or after_case is not None and after_case.kind == CursorKind.SWITCH_STMT:
+            return False
+        if any(node.kind == CursorKind.LABEL_STMT for node in self.function.nodes):
+            return False  # a goto may jump over the root into its scope, or back before it
+        end = statement.cursor.extent.end.offset
+        if not is_written_at(self.name, end - 1, ";"):
+            return False
+        self._drop_others(references)
+        self._initialize(declaration)
+        if not self._split(statement, declaration, text):
+            statement_after(self.edits, self.name, end, text)
+        return True
+
+    def _initialize(self, declaration):
+        """A root must hold NULL or a reference from its start."""
+        if declaration.children:
+            return
+        kind = declaration.cursor.type
+        nothing = "{0}" if syntax.structure(kind) is not None else "NULL" if syntax.is_pointer(kind) else "0"
+        self.edits.insert(self.name, declaration.cursor.extent.end.offset, f" = {nothing}")
+
+    def _split(self, statement, declaration, text):
+        """pair *a = make(m), *b = make(m): the root of a is needed before b is made."""
+        later = statement.children[statement.children.index(declaration) + 1 :]
+        if not any(self.facts.collects(node) for one in later for node in one.walk() if node.kind == CursorKind.CALL_EXPR):
+            return False
+        source = syntax.contents(self.name)
+        start = statement.cursor.extent.start.offset
+        kind = source[start : statement.children[0].cursor.location.offset].rstrip(b"* \n").decode()
+        end = declaration.cursor.extent.end.offset
+        comma = source.find(b",", end)
+        if comma < 0 or source[end:comma].strip():
+            return False
+        while source[comma + 1 : comma + 2] in (b" ", b"\n"):
+            comma += 1
+        indent = " " * (start - source.rfind(b"\n", 0, start) - 1)
+        self.edits.replace(self.name, end, comma + 1, f";\n{indent}{text}\n{indent}{kind} ")
+        return True
+
+    def _in_loop(self, loop, text):
+        """A variable of a for statement: rooted in the body, which holds if nothing else of the loop may collect."""
+        *head, body = loop.for_parts()
+        if any(self.facts.collects(node) for part in head[1:] if part is not None for node in part.walk()
+               if node.kind == CursorKind.CALL_EXPR):
+            return False
+        if body.kind == CursorKind.COMPOUND_STMT:
+            statement_at_start(self.edits, self.name, body, text)
+            return True
+        return in_braces(self.edits, self.name, body, text)
+
+    def _drop_others(self, references):
+        """A root of the same variable further in: the new one does its work."""
+        for call in self.function.calls:
+            arguments = syntax.arguments(call)
+            if call.name != facts_module.OPEN_SCOPE or len(arguments) != 4:
+                continue
+            address = arguments[1].without_casts()
+            if address.operator != syntax.ADDRESS_OF or references.path(address.children[0]) != self.path:
+                continue
+            start = call.cursor.location.offset
+            source = syntax.contents(self.name)
+            end = source.find(b";", start) + 1
+            before = source.rfind(b"\n", 0, start)
+            if is_written_at(self.name, start, "CRADLE_ROOT") and end > 0:
+                alone = not source[before + 1 : start].strip() and source[end : end + 1] == b"\n"
+                self.edits.replace(self.name, before if alone and before >= 0 else start, end, "")
+
+
+def is_named(name, cursor):
+    """Whether the declaration stands in the file itself, not in a macro's body."""
+    return cursor.location.file.name == name and is_written_at(name, cursor.location.offset, cursor.spelling)

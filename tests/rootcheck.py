@@ -6,7 +6,7 @@
 Every finding must be expected on its line, by kind and by a word of its text, and every expectation must be met. In the
 files of BUILD's compile database under each PATH nothing may be found. What --fix makes of the program in FOLDER/unrooted is
 compiled, linked with BUILD's library and run. The tool's own messages for bad input are tried too.
-Where both .venv and the distribution have libclang, which differ in what they tell, all this is done with each.
+Where both .venv and the distribution have libclang, which differ in what they tell, the files are read with each.
 Exits with 77, which Meson takes for a skip, when libclang is not installed.
 """
 
@@ -161,14 +161,13 @@ def check_tree(tool, build, paths):
         yield f"in the tree: exit status {result.returncode}\n{result.stdout}{result.stderr}"
 
 
-def check_all(tool, include, folder, build, paths):
-    faults = [*check_refusals(tool, include, folder), *check_without_database(tool, include, folder), *check_help(tool)]
-    faults += check_fix(tool, include, folder, build)
+def check_files(tool, include, folder):
+    faults = []
     for path in sorted(folder.glob("*.c")):
         total, differing = check_file(tool, include, path)
         print(f"{path.name}: {total} findings expected, {len(differing)} differences")
         faults += differing
-    return faults + list(check_tree(tool, build, paths))
+    return faults
 
 
 def has_libclang(tool):
@@ -186,13 +185,16 @@ def main():
     if not has_libclang(tool):
         print("skipped: libclang's Python module is not installed (tools/setup)")
         return 77
-    faults = check_all(tool, include, folder, build, paths)
+    faults = check_files(tool, include, folder)
+    faults += [*check_refusals(tool, include, folder), *check_without_database(tool, include, folder), *check_help(tool)]
+    faults += check_fix(tool, include, folder, build)
+    faults += check_tree(tool, build, paths)
     if (tool.parent.parent / ".venv" / "made-from").exists():
         with tempfile.TemporaryDirectory() as other:
             copy = copy_without_venv(tool, other)
             if has_libclang(copy):
                 print("\nwith the distribution's libclang:")
-                faults += check_all(copy, include, folder, build, paths)
+                faults += check_files(copy, include, folder)
             else:
                 print("not tried with the distribution's libclang: it is not installed (python3-clang)")
     print("\n".join(faults))

@@ -38,7 +38,8 @@ class Analysis:
             return None if is_old(call.name) else ALLOCATED
         may_collect = self.facts.may_collect_in(call)
         target = self.facts.targets.get(call)
-        if syntax.is_untyped(call.own_type()) and not may_collect and not self.origins.results.get(target) and call.name not in POPS:
+        is_object = self.facts.allocates(call) or self.origins.results.get(target) or call.name in POPS
+        if syntax.is_untyped(call.own_type()) and not is_object:
             return PLAIN  # malloc or the like
         if target in self.facts.functions:
             flow = self.flow(target)

@@ -26,12 +26,42 @@ class Edits:
         return texts
 
 
-def text_of(node):
-    """What is written for an expression; None when a macro's body holds it, in part."""
-    (name, start), (other, end) = (syntax.written_at(place) for place in (node.cursor.extent.start, node.cursor.extent.end))
-    if name is None or name != other or node.cursor.extent.start.offset != start or end <= start:
+def place_in_text(node, parent=None):
+    """(file, start, end) of what is written for an expression, or None. A call that a macro makes is written as the macro's use,
+    if it is all that the macro makes, which the parent tells: nothing around the call begins there, too."""
+    (name, start), (other, end) = (syntax.file_place(place) for place in (node.cursor.extent.start, node.cursor.extent.end))
+    if name is None or name != other:
         return None
-    return syntax.contents(name)[start:end].decode("utf-8", "replace")
+    if is_macro_use(node):
+        if parent is None or syntax.file_place(parent.cursor.extent.start) == (name, start):
+            return None
+        end = end_of_use(syntax.contents(name), start)
+    return (name, start, end) if end is not None and start < end else None
+
+
+def is_macro_use(node):
+    """Whether the end of an expression comes out of a macro's body: it is then placed where the macro's name is."""
+    end = node.cursor.extent.end
+    return syntax.file_place(end) != syntax.written_at(end)
+
+
+def end_of_use(text, start):
+    """Behind the parentheses that follow a name."""
+    at = text.find(b"(", start)
+    if at < 0 or not text[start:at].decode("utf-8", "replace").strip().isidentifier():
+        return None
+    depth = 0
+    while at < len(text):
+        depth += (text[at : at + 1] == b"(") - (text[at : at + 1] == b")")
+        at += 1
+        if depth == 0:
+            return at
+    return None
+
+
+def text_of(node, parent=None):
+    place = place_in_text(node, parent)
+    return syntax.contents(place[0])[place[1] : place[2]].decode("utf-8", "replace") if place is not None else None
 
 
 def is_written_at(name, offset, word):

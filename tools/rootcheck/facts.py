@@ -40,6 +40,17 @@ class Function:
         self.calls = [node for node in self.nodes if node.kind == CursorKind.CALL_EXPR]
         self.parameters = list(cursor.get_arguments())
 
+    def returned_calls(self):
+        """Calls whose result it returns, at once or by way of a variable."""
+        returned = [node.children[0].without_casts() for node in self.nodes if node.kind == CursorKind.RETURN_STMT and node.children]
+        names = {node.name for node in returned if node.kind == CursorKind.DECL_REF_EXPR}
+        for node in self.nodes:
+            if node.kind == CursorKind.VAR_DECL and node.children and node.name in names:
+                returned.append(node.children[0].without_casts())
+            elif node.operator == syntax.ASSIGN and node.children[0].name in names:
+                returned.append(node.children[1].without_casts())
+        return [node for node in returned if node.kind == CursorKind.CALL_EXPR]
+
 
 class Facts:
     def __init__(self, comments, value_types=()):
@@ -61,6 +72,7 @@ class Facts:
         self.records = {}  # structure: its definition
         self.variables = []  # those of the files, with their initializers
         self.places = Places()
+        self.allocators = set()  # USRs of functions with a body that return an object as a void *
         self.telling = {}  # of each type, whether it tells that what has it is a reference or a value
 
     # --- gathering ---
@@ -167,10 +179,31 @@ class Facts:
         for structure, cursor in self.records.items():
             if structure in slotted or self._has_header(cursor, set()):
                 self.objects.add(structure)
+        self._close_allocators()
         for function in self.functions.values():
             for node in function.nodes:
                 self._note_allocation(node)
         self.telling.clear()
+
+    def _close_allocators(self):
+        """Functions that return what a function that collects, and has no type for it, returns: cradle_new and what is made of it.
+        Others that may collect on their way to an error are malloc or the like."""
+        while True:
+            found = {
+                name for name, function in self.functions.items()
+                if name not in self.allocators and syntax.is_untyped(function.cursor.result_type)
+                and any(self.allocates(call) for call in function.returned_calls())
+            }
+            if not found:
+                return
+            self.allocators |= found
+
+    def allocates(self, call):
+        """Whether a call gives a reference as a void *."""
+        if syntax.callee(call) is None or not syntax.is_untyped(call.own_type()):
+            return False
+        target = self.targets[call]
+        return target in self.allocators if target in self.functions else target in self.collecting
 
     def _resolve_handed(self):
         """A function of another library that is handed functions, as qsort is, calls them. Cradle's own only keep them."""
@@ -236,7 +269,7 @@ class Facts:
             call, kind = node.children[-1], node.type
         else:
             return
-        if self.may_collect_in(call) and call.own_type().spelling == "void *" and syntax.is_pointer(kind):
+        if self.allocates(call) and syntax.is_pointer(kind):
             structure = syntax.structure(syntax.pointee(kind))
             if structure is not None:
                 self.objects.add(structure)

@@ -367,6 +367,8 @@ class Flow(Walk):
         base = owner(target)
         if base is None or not syntax.is_pointer(base.type) or not self.references.is_reference(base) or is_null(given):
             return
+        if base.kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR) and self.references.is_prebuilt(base):
+            return
         if not self.references.stores_reference(target, given) or spell_expression(base) in self.barriered:
             return
         freshness = self.freshness(base)

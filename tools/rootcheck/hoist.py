@@ -7,7 +7,7 @@ import re
 from clang.cindex import CursorKind
 
 from . import syntax
-from .edits import in_braces, indentation, line_of, text_of
+from .edits import in_braces, indentation, line_of, place_in_text
 
 CONDITIONAL = {CursorKind.CONDITIONAL_OPERATOR, CursorKind.StmtExpr}
 BODIES_LAST = {CursorKind.IF_STMT, CursorKind.WHILE_STMT, CursorKind.FOR_STMT}
@@ -35,10 +35,14 @@ class Hoisting:
         return moved
 
     def _move(self, function, statement, call, alone):
-        file, text = function.cursor.location.file.name, text_of(call)
-        start = statement.cursor.extent.start.offset
+        file, start = function.cursor.location.file.name, statement.cursor.extent.start.offset
         kind = call.own_type().spelling
-        if text is None or kind == "void" or call.cursor.location.file.name != file or (file, start, text) in self.tried:
+        parent = next(node for node in function.nodes if any(child is call for child in node.children))
+        place = place_in_text(call, parent)
+        if place is None or kind == "void" or place[0] != file or place[1] < start:
+            return False
+        text = syntax.contents(file)[place[1] : place[2]].decode("utf-8", "replace")
+        if (file, start, text) in self.tried:
             return False
         self.tried.add((file, start, text))
         name = self._new_name(function, call)
@@ -49,7 +53,7 @@ class Hoisting:
         else:
             is_first = not syntax.contents(file)[line_of(file, start)[0] : start].strip()
             self.edits.insert(file, start, declaration + (f"\n{indentation(file, start)}" if is_first else " "))
-        self.edits.replace(file, call.cursor.extent.start.offset, call.cursor.extent.end.offset, name)
+        self.edits.replace(file, *place[1:], name)
         return True
 
     def _new_name(self, function, call):

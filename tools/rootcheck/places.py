@@ -19,6 +19,8 @@ class Places:
         self.roots = set()  # places
         self.range_ends = set()  # places of pointers into a root range
         self.range_items = set()  # places of arrays that such a pointer is set to
+        self.prebuilt = set()  # places that are only ever given the address of a variable: what they refer to never moves
+        self.others = set()  # places that are given something else
 
     def note(self, nodes):
         """Takes in all nodes of a function, or of a variable's initializer."""
@@ -28,8 +30,11 @@ class Places:
             elif node.kind == CursorKind.INIT_LIST_EXPR and syntax.unqualified(node.own_type()).endswith(RANGE):
                 for inner in node.walk():
                     self._add_address(self.range_ends, inner)
+            elif node.kind == CursorKind.VAR_DECL and node.children and lives_longer(node.cursor):
+                self._note_given(node.cursor.get_usr(), node.children[0])
             elif node.operator == syntax.ASSIGN:
                 target, given = node.children
+                self._note_given(place_of(target), given)
                 if target.kind == CursorKind.MEMBER_REF_EXPR and target.name in RANGE_ENDS and is_range(target):
                     self._add_address(self.range_ends, given)
 
@@ -41,6 +46,13 @@ class Places:
                 if place is not None and syntax.is_array(node.children[1].without_casts().own_type()):
                     self.range_items.add(place)
 
+    def _note_given(self, place, given):
+        if place is not None:
+            (self.prebuilt if is_variable_address(given.without_casts()) else self.others).add(place)
+
+    def never_moves(self, place):
+        return place in self.prebuilt and place not in self.others and place not in self.roots
+
     @staticmethod
     def _add_address(places, address):
         address = address.without_casts()
@@ -48,6 +60,15 @@ class Places:
             place = place_of(address.children[0])
             if place is not None:
                 places.add(place)
+
+
+def is_variable_address(node):
+    """&nil, or &vm->nil where nil is a structure: an object that the program has in its own memory."""
+    if node.kind != CursorKind.UNARY_OPERATOR or node.operator != syntax.ADDRESS_OF:
+        return False
+    declared = node.children[0].declared()
+    return (declared is not None and declared.kind in (CursorKind.VAR_DECL, CursorKind.FIELD_DECL)
+            and syntax.structure(node.children[0].own_type()) is not None)
 
 
 def is_range(member):

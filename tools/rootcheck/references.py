@@ -110,10 +110,12 @@ class References:
         return None
 
     def part(self, node):
-        """The path of a local structure, or of what lies in one, whether it is a reference or not; None for anything else."""
+        """The path of a local structure, or of what lies in one, whether it is a reference or not; None for anything else, and for
+        what holds the whole machine, of which functions elsewhere know what is rooted."""
         if node.kind == CursorKind.DECL_REF_EXPR:
             key = variable_of(node)
-            return (key,) if key is not None and syntax.structure(node.own_type()) is not None else None
+            kind = node.own_type()
+            return (key,) if key is not None and syntax.structure(kind) is not None and not is_machine(kind) else None
         if node.kind != CursorKind.MEMBER_REF_EXPR or not node.children or syntax.is_pointer(node.children[0].own_type()):
             return None
         whole = self.part(node.children[0])
@@ -174,6 +176,10 @@ class References:
             return any(syntax.is_pointer(child.type) and self.is_stack_pointer(child) for child in node.children)
         return node.kind == CursorKind.CALL_EXPR and STACK in self._result(node)
 
+    def is_prebuilt(self, node):
+        """Whether what a global or a field in plain memory refers to is not the collector's to move."""
+        return self.facts.places.never_moves(place_of(node)) and (node.kind == CursorKind.DECL_REF_EXPR or not self.is_inside(node))
+
     def _result(self, call):
         return self.results.get(self.facts.targets.get(call), ())
 
@@ -199,6 +205,8 @@ class References:
         if node.kind == CursorKind.BINARY_OPERATOR and node.operator in (syntax.COMMA, syntax.ASSIGN):
             return self.is_reference(node.children[1])
         if self.type_tells(node.own_type()) or self.type_tells(node_type):
+            if node.kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR) and self.is_prebuilt(node):
+                return False
             if node.kind == CursorKind.DECL_REF_EXPR:
                 return changes(node)
             return not self.is_immediate(node)
@@ -206,7 +214,7 @@ class References:
             return True
         if node.kind == CursorKind.CALL_EXPR and syntax.is_pointer(node.own_type()):
             return (node.name in facts_module.POPS or REFERENCE in self._result(node)
-                    or syntax.is_untyped(node.own_type()) and self.facts.may_collect_in(node))
+                    or self.facts.allocates(node))
         return self._is_slot(node)
 
     def _is_slot(self, node):
@@ -257,6 +265,13 @@ class References:
             return False
         return all(syntax.is_arithmetic(parameter.type) and not self.type_tells(parameter.type)
                    for parameter in target.get_arguments())
+
+
+@syntax.by_type
+def is_machine(kind):
+    """A structure with the heap or the mutator in it."""
+    pointers = (field for _, field in syntax.fields(kind) if syntax.is_pointer(field))
+    return any(syntax.pointee(field).get_declaration().spelling in ("cradle_mutator", "cradle_heap") for field in pointers)
 
 
 def is_function(node):

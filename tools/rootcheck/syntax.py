@@ -255,6 +255,13 @@ def written_at(location):
     return (location.file.name if location.file else None), offset.value
 
 
+def file_place(location):
+    """File and offset of a place, in a file in any case: in a macro's argument where that is written, else where the macro is used."""
+    file, offset = ctypes.c_void_p(), ctypes.c_uint()
+    cindex.conf.lib.clang_getFileLocation(location, ctypes.byref(file), None, None, ctypes.byref(offset))
+    return (location.file.name if location.file else None), offset.value
+
+
 def contents(name):
     return UNSAVED[name] if name in UNSAVED else saved_contents(name)
 

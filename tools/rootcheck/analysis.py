@@ -66,7 +66,7 @@ class Analysis:
         """Walks the function as if the parameter were known to be an address inside of an object."""
         known = self.origins.of[function.usr]
         key = variable_key(function.parameters[index])
-        probe = References(self.facts, function, self.origins.results, known.by_origin, known.interior | {key})
+        probe = References(self.facts, function, self.origins.results, known.by_origin, known.interior | {key}).finish()
         followed = probe.interior - known.interior
         found = Flow(self, function, probe).run().findings
         return any(finding.path is not None and finding.path[0] in followed for finding in found)

@@ -281,7 +281,11 @@ class Facts:
 
     def collects(self, call):
         """Whether a collection may lie between what is before the call and what is after it."""
-        return self.targets.get(call) in self.collecting or call.name in RETURNS_TWICE
+        return self.targets.get(call) in self.collecting or self.lands(call)
+
+    def lands(self, call):
+        """Whether it returns a second time, with another result than 0, after a longjmp."""
+        return call.name in RETURNS_TWICE
 
     def comes_back(self, call):
         target = syntax.callee(call)

@@ -13,15 +13,15 @@ from clang.cindex import CursorKind
 
 from . import facts as facts_module
 from . import syntax
+from .conditions import is_null, null_comparison, tested_for_zero
 from .references import owner, variable_key, variable_of
 from .stores import ALLOCATED, BARRIERS, FRESH, PLAIN, Parameter, after_collecting, joined, joined_freshness, loaded_from
 from .walk import Walk
 
 NULL, UNSET = "null", "unset"
+OTHER = "other"  # of a local whose type does not tell: what it was given is no reference
 ROOTED_OR_NULL = "rooted or null"  # rooted until the end where it came one way, NULL where it came the other
 ROOTED_UNTIL_END = "rooted until the end"  # the state's key of the set
-CONSTANTS = {CursorKind.INTEGER_LITERAL, CursorKind.CHARACTER_LITERAL}
-OPERATIONS = {CursorKind.BINARY_OPERATOR, CursorKind.UNARY_OPERATOR}
 
 
 @dataclass(frozen=True, order=True)
@@ -89,8 +89,8 @@ class Flow(Walk):
                 result[path] = stale
             elif UNSET in both:
                 result[path] = UNSET
-            elif both == (NULL, NULL):
-                result[path] = NULL
+            elif both[0] in (NULL, OTHER) and both[1] in (NULL, OTHER):
+                result[path] = NULL if both == (NULL, NULL) else OTHER
             elif path not in result[ROOTED_UNTIL_END] and is_rooted_or_null(a, path) and is_rooted_or_null(b, path):
                 result[path] = ROOTED_OR_NULL
         return result
@@ -148,6 +148,8 @@ class Flow(Walk):
                 self.state[path] = UNSET
         elif is_null(given):
             self.state[path] = NULL
+        elif len(path) == 1 and path[0] in self.references.untold and not self.references.is_reference(given):
+            self.state[path] = OTHER
 
     # --- expressions ---
 
@@ -214,13 +216,13 @@ class Flow(Walk):
         name = spell_call(call)
         if self.references.is_reference(operand) and not is_null(operand):
             known = self.state.get(self.references.path(operand.without_casts()))
-            if known != NULL:
+            if known not in (NULL, OTHER):
                 self.report(operand, "order", f"a reference is computed before or after {name}, which may collect, in any order: "
                                               "call it first, in a statement of its own", call=call)
                 return
         for inner in operand.walk():
             path = self.references.path(inner)
-            if path is None or self.is_rooted(path) or self.state.get(path) in (NULL, ROOTED_OR_NULL):
+            if path is None or self.is_rooted(path) or self.state.get(path) in (NULL, OTHER, ROOTED_OR_NULL):
                 continue
             if not is_call_in(operand, inner, self.facts):
                 self.report(inner, "order", f"'{spell(path)}', which is not rooted, is used before or after {name}, which may "
@@ -249,10 +251,15 @@ class Flow(Walk):
         collects = self.facts.collects(node)
         self.hand_over(node, arguments, collects)
         handed = self.handed_out(node, arguments, collects)
+        before = dict(self.state)
         if collects:
             self.collect(node)
+        if self.facts.lands(node):
+            self.ways[node] = {False: before, True: dict(self.state)}  # 0 is the first return
         for path in handed:
             self.state.pop(path, None)
+            if not collects and path[0] in self.references.untold:
+                self.state[path] = OTHER  # memcpy or the like
         if not self.facts.comes_back(node):
             self.state = None
 
@@ -261,6 +268,8 @@ class Flow(Walk):
         called = self.facts.function_called(call)
         for index, argument in enumerate(arguments):
             if not syntax.is_pointer(argument.type) or is_null(argument):
+                continue
+            if self.state.get(self.references.path(argument.without_casts())) == OTHER:
                 continue
             if self.references.is_interior(argument):
                 if collects and self.analysis.uses_after_collecting(call, index):
@@ -419,17 +428,10 @@ class Flow(Walk):
         """The state when a condition holds, or does not: who is NULL then."""
         if state is None:
             return None
-        node, is_null_when = condition, False
-        while node.kind == CursorKind.UNARY_OPERATOR and node.operator == syntax.NOT:
-            node, is_null_when = node.children[0], not is_null_when
+        node, is_null_when = tested_for_zero(condition)
         if node in self.ways:
             return self.copied(self.ways[node][holds != is_null_when])
         state = dict(state)
-        compared = null_comparison(node)
-        if compared is not None:
-            if node.operator == syntax.EQUAL:
-                is_null_when = not is_null_when
-            node = compared
         path = self.references.path(node.without_casts())
         if path is not None and holds == is_null_when:
             state[path] = NULL
@@ -440,7 +442,7 @@ class Flow(Walk):
 
 def is_rooted_or_null(state, path):
     known = state.get(path)
-    return known in (NULL, ROOTED_OR_NULL) or (known is None and path in state[ROOTED_UNTIL_END])
+    return known in (NULL, OTHER, ROOTED_OR_NULL) or (known is None and path in state[ROOTED_UNTIL_END])
 
 
 def spell(path):
@@ -458,28 +460,6 @@ def spell_target(target):
 
 def spell_call(call):
     return f"'{call.name}'" if call.name else "a call through a pointer"
-
-
-def is_null(node):
-    """NULL, or another constant, which no collection changes."""
-    node = node.without_casts()
-    if node.kind == CursorKind.DECL_REF_EXPR:
-        return node.declared() is not None and node.declared().kind == CursorKind.ENUM_CONSTANT_DECL
-    if node.kind in CONSTANTS:
-        return True
-    if node.kind == CursorKind.INIT_LIST_EXPR:
-        return all(is_null(child) for child in node.children)
-    return node.kind in OPERATIONS and bool(node.children) and all(is_null(child) for child in node.children)
-
-
-def null_comparison(node):
-    """What is compared with NULL by == or !=, or None."""
-    if node.kind != CursorKind.BINARY_OPERATOR or node.operator not in (syntax.EQUAL, syntax.NOT_EQUAL):
-        return None
-    first, second = node.children
-    if is_null(second):
-        return first
-    return second if is_null(first) else None
 
 
 def is_call_in(operand, inner, facts):

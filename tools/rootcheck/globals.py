@@ -7,7 +7,8 @@ and what it refers to is lost at the next collection. An array's address is take
 from clang.cindex import CursorKind
 
 from . import syntax
-from .flow import Finding, is_null
+from .conditions import is_null
+from .flow import Finding
 from .places import lives_longer
 
 

@@ -27,6 +27,8 @@ class Origins:
             self._queue({name})
         while self.waiting:
             self._look_at(self.waiting.pop())
+        for references in self.of.values():
+            references.finish()
 
     def _queue(self, names):
         self.waiting += sorted(name for name in names if name in self.of and name not in self.waiting)
@@ -67,8 +69,10 @@ class Origins:
         if key in inside.by_origin and given is not None and given not in references.by_origin | references.interior:
             if syntax.is_pointer(argument.without_casts().own_type()) and not references.type_tells(argument.own_type()):
                 references.by_origin.add(given)
+                references.always.add(given)
                 self._queue({caller, *self.callers.get(caller, ())})
         if key not in inside.by_origin and syntax.is_untyped(parameter.type):
             if references.is_reference(argument) and not references.is_interior(argument):
                 inside.by_origin.add(key)
+                inside.always.add(key)
                 self._queue({callee, *self.callers.get(callee, ())})

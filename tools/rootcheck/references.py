@@ -26,6 +26,8 @@ class References:
         self.stack = set()  # locals that point into a root range
         self.rooted_parts = set()  # paths of members that are rooted
         self.known_paths, self.known_references = {}, {}
+        self.untold = set()  # of by_origin and interior, those that may hold something else before and after
+        self.always = set(given) | self.interior
         self.let_go = self._arrays_let_go()
         for call in function.calls:
             self._note_rooted(call)
@@ -48,6 +50,7 @@ class References:
             place = address.children[0]
             if place.kind == CursorKind.DECL_REF_EXPR and variable_of(place) is not None:
                 self.by_origin.add(variable_of(place))
+                self.always.add(variable_of(place))
             elif self.part(place) is not None:
                 self.rooted_parts.add(self.part(place))
 
@@ -66,6 +69,11 @@ class References:
                         self._note_origin(variable_of(target), target.own_type(), given)
             if self._size() == before:
                 return
+
+    def finish(self):
+        """Once nothing new is found: a root keeps its variable a reference, and a parameter is what callers say."""
+        self.untold = (self.by_origin | self.interior) - self.always
+        return self
 
     def _size(self):
         return len(self.by_origin) + len(self.interior) + len(self.stack)

@@ -9,14 +9,23 @@ The least answer that agrees with all bodies is taken: no function comes back un
 from clang.cindex import CursorKind
 
 from . import syntax
+from .conditions import tested_for_zero
 from .walk import Walk
 
 
 class Summary(Walk):
     """The state is whether there may have been a collection since the function was entered."""
 
+    def __init__(self, facts, function):
+        super().__init__(facts, function)
+        self.before_landing = {}  # of each call of setjmp, the state before it, which is that of its first return with 0
+
     def at_entry(self):
         return False
+
+    def refined(self, state, condition, holds):
+        node, is_zero = tested_for_zero(condition) if condition is not None else (None, False)
+        return self.before_landing[node] if state is not None and node in self.before_landing and holds == is_zero else state
 
     def joined(self, a, b):
         return a or b
@@ -49,6 +58,8 @@ class Summary(Walk):
         if not self.facts.comes_back(node):
             self.state = None
         elif self.facts.collects(node):
+            if self.facts.lands(node):
+                self.before_landing[node] = self.state
             self.state = True
 
 

@@ -140,7 +140,7 @@ int main(void) {
   cradle_options options;
   cradle_options_init(&options);
   options.types = types, options.type_count = TYPES;
-  v.heap = cradle_start(&options, NULL);
+  v.heap = cradle_heap_new_from_environment(&options, NULL);
   if (v.heap == NULL || (v.mutator = cradle_mutator_new(v.heap)) == NULL) return 1;
   if (!cradle_global_root_add(v.heap, &nil, CRADLE_KIND_REFERENCE)) return 1;
   run(&v);

@@ -53,7 +53,7 @@ static void run_peer(bench *b, variant which, uint64_t first, uint64_t end) {
 static void last_collection(bench *b, two_alive *alive) CRADLE_MAY_COLLECT {
   cradle_push(b->mutator, alive->previous);
   cradle_push(b->mutator, alive->current);
-  cradle_collect_minor(b->mutator);
+  cradle_collect(b->mutator, CRADLE_COLLECT_MINOR);
   alive->current = cradle_pop(b->mutator);
   alive->previous = cradle_pop(b->mutator);
 }
@@ -206,7 +206,7 @@ static double time_empty_minors(cradle_mutator *mutator) CRADLE_MAY_COLLECT {
   double values[EMPTY_BATCHES];
   for (int batch = 0; batch < EMPTY_BATCHES; batch++) {
     uint64_t begin = now_ns();
-    for (int i = 0; i < EMPTY_MINORS; i++) cradle_collect_minor(mutator);
+    for (int i = 0; i < EMPTY_MINORS; i++) cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     values[batch] = (double)(now_ns() - begin) / EMPTY_MINORS;
   }
   return median_of(values, EMPTY_BATCHES);

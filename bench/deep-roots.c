@@ -54,7 +54,7 @@ static void allocate(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
 }
 
 static void collect(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
-  for (uint64_t i = 0; i < count; i++) cradle_collect_minor(m);
+  for (uint64_t i = 0; i < count; i++) cradle_collect(m, CRADLE_COLLECT_MINOR);
 }
 
 static void push_and_pop(cradle_mutator *m, uint64_t count) {

@@ -123,7 +123,7 @@ uint64_t workload_resident_bytes(void) {
 
 uint64_t workload_measure_live(cradle_heap *heap, cradle_mutator *mutator) {
   cradle_statistics stats;
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   cradle_heap_statistics(heap, &stats, sizeof stats);
   return stats.old_bytes;
 }

@@ -104,7 +104,7 @@ CRADLE_MAY_COLLECT static void eval(program *p, int round) {
 
 /* What eval kept has survived a collection then. */
 CRADLE_MAY_COLLECT static void drop_kept(program *p) {
-  cradle_collect_minor(p->m);
+  cradle_collect(p->m, CRADLE_COLLECT_MINOR);
   cradle_pop_many(p->m, (size_t)(p->m->shadow_top - p->m->shadow_base));
 }
 

@@ -479,7 +479,7 @@ static void identities_of_one(kit_fixture *k) {
   assert_non_null(words);
   memcpy(words, map->index->words, bytes);
   uint64_t address = objects->items[0];
-  cradle_collect_compacting(k->f.m);
+  cradle_collect(k->f.m, CRADLE_COLLECT_COMPACTING);
   assert_true(address != objects->items[0]);
   assert_memory_equal(words, map->index->words, bytes);
   for (size_t i = 0; i < count; i++)
@@ -652,7 +652,7 @@ static void dropped_symbols_of_one(kit_fixture *k) {
     cradle_store_value(k->f.m, symbol, &symbol->value, reference(k, symbol));
     if (i % 8 == 0) cradle_store_value(k->f.m, met, &met->items[i / 8], reference(k, symbol));
   }
-  cradle_collect_full(k->f.m);
+  cradle_collect(k->f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(set_count(symbols), held);
   assert_int_equal(removed, names - held);
   assert_true(fixture_stats(&k->f).old_bytes < held * (LONG_NAME + 200) + 20000);

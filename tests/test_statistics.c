@@ -161,7 +161,7 @@ static void allocate(cradle_mutator *m) {
     if (i % 3 == 0) list = fresh;
     if (i % 30000 == 0) cradle_new(m, T_LARGE, 300000);
   }
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
 }
 
 /* What the events of a heap come to. */

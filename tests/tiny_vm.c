@@ -213,7 +213,7 @@ CRADLE_MAY_COLLECT static value apply_name(vm *vm, name n, size_t base) {
   case IS_PAIR: return is_a(arguments[0], PAIR) ? integer(1) : NIL;
   case TEXT: return new_string(vm, digits, (size_t)sprintf(digits, "%" PRId64, number(arguments[0])));
   case JOIN: return join(vm, object(arguments[0]), object(arguments[1]));
-  case COLLECT: cradle_collect_minor(vm->mutator); return NIL;
+  case COLLECT: cradle_collect(vm->mutator, CRADLE_COLLECT_MINOR); return NIL;
   default: die("not a function"); return NIL;
   }
 }

@@ -224,7 +224,7 @@ CRADLE_MAY_COLLECT static value run_time_row(scheme *s, size_t count, const valu
 }
 CRADLE_MAY_COLLECT static value gc_row(scheme *s, size_t count, const value *args) {
   (void)count, (void)args;
-  cradle_collect_full(s->m);
+  cradle_collect(s->m, CRADLE_COLLECT_FULL);
   return UNSPECIFIED;
 }
 

@@ -333,7 +333,7 @@ static value builtin_clock(vm *vm, value *arguments, int count) {
 CRADLE_MAY_COLLECT static value builtin_gc(vm *vm, value *arguments, int count) {
   (void)arguments;
   (void)count;
-  cradle_collect_full(vm->mutator);
+  cradle_collect(vm->mutator, CRADLE_COLLECT_FULL);
   return NIL;
 }
 

@@ -14,7 +14,7 @@
  * objects are roots, not objects of the heap: references to them are not told.
  *
  * Old objects that died since the last marking are among the live until the next one finds out; after
- * cradle_collect_full there are none. Young objects are found by following references, not by going through the
+ * a collection of the kind CRADLE_COLLECT_FULL there are none. Young objects are found by following references, not by going through the
  * nursery, where the holes of reservations that were not filled look like whatever was there before. Objects that only
  * a C variable refers to are not found.
  *

@@ -23,10 +23,10 @@ int64_t sum_of_list(cradle_mutator *m) CRADLE_MAY_COLLECT {
   cell *list = nullptr;
   CRADLE_ROOT(m, list);
   for (int64_t i = 1; i <= 100; i++) list = push(m, list, i);
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
   cell *tail = push(m, nullptr, 1000);
   cradle_store(m, list, &list->next, tail); // 100 and what follows it: 1000
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   int64_t sum = 0;
   for (const cell *c = list; c != nullptr; c = c->next) sum += c->number;
   return sum;
@@ -40,7 +40,7 @@ bool kit_works(cradle_heap *heap, cradle_mutator *m) CRADLE_MAY_COLLECT {
   cradle_kit_init(&kit, m, first);
   cradle_string *text = cradle_string_new(&kit, "C++", 3);
   CRADLE_ROOT(m, text);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   return cradle_type_of(text) == first + CRADLE_KIT_STRING && text->length == 3;
 }
 

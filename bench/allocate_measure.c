@@ -187,7 +187,7 @@ static bool open_bare(bench *b, const cradle_options *heap_options) {
 static bool open_heap(bench *b, cradle_error *error) CRADLE_GRANTS_COLLECTION CRADLE_UNCHECKED_COLLECTION {
   cradle_options heap_options;
   set_options(b->options, &heap_options);
-  b->heap = cradle_start(&heap_options, error);
+  b->heap = cradle_heap_new_from_environment(&heap_options, error);
   if (b->heap == NULL) return false;
   b->mutator = cradle_mutator_new(b->heap);
   if (b->mutator != NULL && open_bare(b, &heap_options)) return true;

@@ -42,7 +42,7 @@ static void start(void) {
   options.type_count = CRADLE_KIT_TYPES;
   options.encoding = cradle_encoding_low_tags(1);
   cradle_error error;
-  heap = cradle_start(&options, &error);
+  heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) fail(error.message);
   void *const roots[] = {&list, &numbers, &named, &strings};
   for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)

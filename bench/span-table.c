@@ -49,7 +49,7 @@ static size_t live_rows(cradle_span_info *rows) CRADLE_UNCHECKED_COLLECTION {
   options.types = &type;
   options.type_count = 1;
   cradle_error error;
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) {
     fprintf(stderr, "span-table: %s\n", error.message);
     exit(1);

@@ -682,7 +682,7 @@ static cradle_heap *start(void) {
   options.type_count = sizeof types / sizeof *types;
   options.nursery_bytes = (size_t)32 << 10;
   options.on_misuse = on_misuse;
-  cradle_heap *made = cradle_start(&options, &error);
+  cradle_heap *made = cradle_heap_new_from_environment(&options, &error);
   if (made == NULL) {
     fprintf(stderr, "%s\n", error.message);
     exit(2);

@@ -32,7 +32,7 @@ static void start(cradle_fault_report report, uint64_t stress_period, size_t qua
   options.fault_report = report;
   options.stress_period = stress_period;
   options.quarantine = quarantine;
-  heap = cradle_start(&options, &error);
+  heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) put(error.message), _exit(98);
   m = cradle_mutator_new(heap);
 }
@@ -471,7 +471,7 @@ static cradle_heap *start_alone(void) {
   cradle_options_init(&options);
   options.nursery_bytes = (size_t)64 << 10;
   options.fault_report = CRADLE_FAULTS_OWN_STACK;
-  cradle_heap *made = cradle_start(&options, NULL);
+  cradle_heap *made = cradle_heap_new_from_environment(&options, NULL);
   if (made == NULL) _exit(98);
   return made;
 }

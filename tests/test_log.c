@@ -217,7 +217,7 @@ static cradle_heap *start(const char *path, cradle_options *options, cradle_erro
   char selection[300];
   snprintf(selection, sizeof selection, "gc:%s", path);
   setenv("CRADLE_LOG", selection, 1);
-  cradle_heap *heap = cradle_start(options, error);
+  cradle_heap *heap = cradle_heap_new_from_environment(options, error);
   unsetenv("CRADLE_LOG");
   return heap;
 }

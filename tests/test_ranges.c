@@ -47,7 +47,7 @@ static cradle_heap *start(cradle_listener listener) {
   cradle_options_init(&options);
   options.reserve_bytes = (size_t)64 << 20;
   options.listener = listener;
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) fail_msg("%s", error.message);
   return heap;
 }

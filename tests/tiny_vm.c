@@ -322,7 +322,7 @@ static void start(vm *vm) {
   options.type_count = TYPES;
   options.encoding = cradle_encoding_low_tags(1 << 0);
   cradle_error error;
-  vm->heap = cradle_start(&options, &error);
+  vm->heap = cradle_heap_new_from_environment(&options, &error);
   if (vm->heap == NULL) die(error.message);
   vm->mutator = cradle_mutator_new(vm->heap);
   if (vm->mutator == NULL) die("no memory for the mutator");

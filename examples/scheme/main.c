@@ -129,7 +129,7 @@ CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
   options.on_out_of_memory = memory_ran_out;
   options.handler_data = s;
   cradle_error error;
-  s->heap = cradle_start(&options, &error);
+  s->heap = cradle_heap_new_from_environment(&options, &error);
   s->m = s->heap != NULL ? cradle_mutator_new(s->heap) : NULL;
   if (s->m == NULL) {
     fprintf(stderr, "scheme: %s\n", s->heap == NULL ? error.message : "no memory for the mutator");

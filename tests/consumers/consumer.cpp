@@ -61,7 +61,7 @@ int main() {
   options.types = &type;
   options.type_count = 1;
   cradle_error error;
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == nullptr) {
     std::fprintf(stderr, "%s\n", error.message);
     return 1;

@@ -147,8 +147,8 @@ CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
     stop(s);
     return false;
   }
-  s->globals = cradle_list_new(&s->kit, 0);
-  s->files = cradle_list_new(&s->kit, 0);
+  s->globals = cradle_kit_list_new(&s->kit, 0);
+  s->files = cradle_kit_list_new(&s->kit, 0);
   init_errors(s);
   define_primitives(s, number_rows, number_row_count);
   define_primitives(s, number_text_rows, number_text_row_count);

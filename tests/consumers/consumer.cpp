@@ -1,5 +1,8 @@
 // The public headers from C++: everything inline is compiled, and a program with a list that survives collections links and runs.
 #include <cradle/cradle.h>
+#if __has_include(<cradle/kit.h>) // of the two files, cradle.h holds it
+#include <cradle/kit.h>
+#endif
 
 #include <cstdio>
 
@@ -38,7 +41,7 @@ bool kit_works(cradle_heap *heap, cradle_mutator *m) CRADLE_MAY_COLLECT {
   if (first == CRADLE_TYPE_ID_END) return false;
   cradle_kit kit;
   cradle_kit_init(&kit, m, first);
-  cradle_string *text = cradle_string_new(&kit, "C++", 3);
+  cradle_kit_string *text = cradle_kit_string_new(&kit, "C++", 3);
   CRADLE_ROOT(m, text);
   cradle_collect(m, CRADLE_COLLECT_MINOR);
   return cradle_type_of(text) == first + CRADLE_KIT_STRING && text->length == 3;

@@ -66,7 +66,7 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   entries->item[4] = entries->item[5] = values->item[0];
   global = old;
   cradle_push(m, young);
-  if (cradle_handle_new(m, young) == 0 || cradle_pin(m, large) == NULL || !cradle_prebuilt_add(heap, &prebuilt))
+  if (cradle_handle_new(m, young).number == 0 || cradle_pin(m, large) == NULL || !cradle_prebuilt_add(heap, &prebuilt))
     return 1;
   (void)cradle_identity_hash(m, young);
   cradle_store(m, &prebuilt, &prebuilt.rest, young);

@@ -35,7 +35,7 @@ static bool is_kept(const world *w, uint32_t number);
 
 static void identity_open(world *w) {
   identity_world *own = w->identity = calloc(1, sizeof *own);
-  if (own == NULL || (own->revived = cradle_handle_new(w->m, NULL)) == 0) abort();
+  if (own == NULL || (own->revived = cradle_handle_new(w->m, NULL)).number == 0) abort();
   for (size_t i = 0; i < PREBUILTS; i++) {
     own->prebuilt_numbers[i] = model_new(w, T_NODE, NODE_SLOTS, 0);
     own->prebuilt[i].base = (object){T_NODE, own->prebuilt_numbers[i]};
@@ -194,7 +194,7 @@ static void op_handle(world *w) {
   if (i >= own->handle_count) {
     i = own->handle_count++;
     own->handles[i] = cradle_handle_new(w->m, real);
-    if (own->handles[i] == 0) differ(w, "a handle was refused");
+    if (own->handles[i].number == 0) differ(w, "a handle was refused");
     own->handle_numbers[i] = number;
   } else if (below(w, 3) != 0) {
     cradle_handle_set(w->m, own->handles[i], real);

@@ -43,7 +43,7 @@ CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
  * of object. Prefer it to a plain store and cradle_write_barrier: an old array above 1 KiB is then not looked at as a
  * whole by the next minor collection, only where it was stored into. Allocate before the call, not in its arguments: C
  * may compute object and slot first, and the allocation may move the object then. */
-CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, void *slot, uint64_t value) {
+CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, void *slot, cradle_value value) {
   if (CRADLE_CHECKED) cradle_check_slot(mutator, object, slot);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
     cradle_store_slow(mutator, object, slot, value);

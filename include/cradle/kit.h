@@ -67,11 +67,11 @@ CRADLE_API void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32
 CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap);
 
 /* false: the word is an immediate. The quick half of cradle_value_object. */
-CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, uint64_t value) {
+CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, cradle_value value) {
   return (value & kit->reference_mask) == kit->reference_pattern;
 }
 /* cradle_store_value, quicker for immediates in old objects: the collector need not be told of them. */
-CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, uint64_t value) {
+CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, cradle_value value) {
   if (CRADLE_UNLIKELY((((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK) &&
                       cradle_kit_may_refer(kit, value)))
     cradle_store_slow(kit->mutator, object, slot, value);
@@ -98,7 +98,7 @@ CRADLE_API uint64_t cradle_kit_hash_bytes(const void *bytes, size_t length);
 /* The hash that goes with identity, for hash functions of the program's own: two values that are the same word have it
  * in common wherever the object lies. Strings and symbols are hashed by their bytes, other objects by
  * cradle_identity_hash. */
-CRADLE_API uint64_t cradle_kit_hash_identity(const cradle_kit *kit, uint64_t value);
+CRADLE_API uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value value);
 
 /* --- strings: immutable bytes --- */
 
@@ -152,8 +152,8 @@ typedef struct cradle_kit_list {
 /* An empty list; room for capacity items is made now. */
 CRADLE_API cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
 CRADLE_API CRADLE_NOINLINE void cradle_kit_list_append_slow(const cradle_kit *kit, cradle_kit_list *list,
-                                                            uint64_t value) CRADLE_MAY_COLLECT;
-CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, uint64_t value)
+                                                            cradle_value value) CRADLE_MAY_COLLECT;
+CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, cradle_value value)
     CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(list->length == list->room)) {
     cradle_kit_list_append_slow(kit, list, value);
@@ -162,27 +162,27 @@ CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list
   cradle_kit_store(kit, list->array, &list->array->items[list->length++], value);
 }
 /* index < list->length in each of the following, checked by assert. */
-CRADLE_INLINE uint64_t cradle_kit_list_get(const cradle_kit_list *list, size_t index) {
+CRADLE_INLINE cradle_value cradle_kit_list_get(const cradle_kit_list *list, size_t index) {
   assert(index < list->length);
   return list->array->items[index];
 }
-CRADLE_INLINE void cradle_kit_list_set(const cradle_kit *kit, cradle_kit_list *list, size_t index, uint64_t value) {
+CRADLE_INLINE void cradle_kit_list_set(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value) {
   assert(index < list->length);
   cradle_kit_store(kit, list->array, &list->array->items[index], value);
 }
 /* Takes the last item of a list that is not empty away. */
-CRADLE_INLINE uint64_t cradle_kit_list_pop(cradle_kit_list *list) {
+CRADLE_INLINE cradle_value cradle_kit_list_pop(cradle_kit_list *list) {
   assert(list->length > 0);
   cradle_word *last = &list->array->items[--list->length];
-  uint64_t value = *last;
+  cradle_value value = *last;
   *last = 0; /* no reference any more: the barrier has nothing to know */
   return value;
 }
 /* Puts value before the item at index; index <= list->length. */
-CRADLE_API void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, uint64_t value)
+CRADLE_API void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value)
     CRADLE_MAY_COLLECT;
 /* Takes the item at index out and returns it; later ones move down. */
-CRADLE_API uint64_t cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index);
+CRADLE_API cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index);
 /* Drops all items from length on; length <= list->length. The room stays. */
 CRADLE_API void cradle_kit_list_truncate(cradle_kit_list *list, size_t length);
 /* Makes room for capacity items in all. */
@@ -194,8 +194,8 @@ CRADLE_API void cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *
 /* When two keys are one. The functions must not collect and must not change the map; equal keys have equal hashes,
  * always. The hash may be of any quality: the kit mixes it. The structure must live as long as the maps that use it. */
 typedef struct cradle_kit_keys {
-  uint64_t (*hash)(const cradle_kit *kit, uint64_t key);
-  bool (*equal)(const cradle_kit *kit, uint64_t left, uint64_t right);
+  uint64_t (*hash)(const cradle_kit *kit, cradle_value key);
+  bool (*equal)(const cradle_kit *kit, cradle_value left, cradle_value right);
 } cradle_kit_keys;
 /* Strings of the kit by their bytes, all else by identity. */
 CRADLE_API extern const cradle_kit_keys cradle_kit_keys_strings;
@@ -242,10 +242,10 @@ typedef struct cradle_kit_map {
 CRADLE_API cradle_kit_map *cradle_kit_map_new(const cradle_kit *kit, const cradle_kit_keys *keys) CRADLE_MAY_COLLECT;
 /* The partner of the inline function. */
 CRADLE_API CRADLE_NOINLINE size_t cradle_kit_map_find_slow(const cradle_kit *kit, const cradle_kit_map *map,
-                                                           uint64_t key);
+                                                           cradle_value key);
 /* The entry of a key, or CRADLE_KIT_MAP_NONE. An entry keeps its number until a key that was not in the map is set. Inline
  * are immediates that are compared by identity. */
-CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit_map *map, uint64_t key) {
+CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key) {
   const cradle_kit_index *index = map->index;
   if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key))
     return cradle_kit_map_find_slow(kit, map, key);
@@ -261,27 +261,27 @@ CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit
   }
 }
 /* Of an entry that cradle_kit_map_find or cradle_kit_map_next told. */
-CRADLE_INLINE uint64_t cradle_kit_map_key_at(const cradle_kit_map *map, size_t entry) {
+CRADLE_INLINE cradle_value cradle_kit_map_key_at(const cradle_kit_map *map, size_t entry) {
   return map->entries->items[entry].key;
 }
-CRADLE_INLINE uint64_t cradle_kit_map_value_at(const cradle_kit_map *map, size_t entry) {
+CRADLE_INLINE cradle_value cradle_kit_map_value_at(const cradle_kit_map *map, size_t entry) {
   return map->entries->items[entry].value;
 }
-CRADLE_INLINE void cradle_kit_map_set_at(const cradle_kit *kit, cradle_kit_map *map, size_t entry, uint64_t value) {
+CRADLE_INLINE void cradle_kit_map_set_at(const cradle_kit *kit, cradle_kit_map *map, size_t entry, cradle_value value) {
   cradle_kit_store(kit, map->entries, &map->entries->items[entry].value, value);
 }
 /* The value of a key; absent when the map has no such key. */
-CRADLE_INLINE uint64_t cradle_kit_map_get(const cradle_kit *kit, const cradle_kit_map *map, uint64_t key,
-                                          uint64_t absent) {
+CRADLE_INLINE cradle_value cradle_kit_map_get(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key,
+                                              cradle_value absent) {
   size_t entry = cradle_kit_map_find(kit, map, key);
   return entry == CRADLE_KIT_MAP_NONE ? absent : cradle_kit_map_value_at(map, entry);
 }
 /* Sets the value of a key. A key that is in the map keeps its place and its identity; true: it was not. More than
  * CRADLE_KIT_MAP_MAX keys are out of memory. */
-CRADLE_API bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, uint64_t key, uint64_t value)
+CRADLE_API bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, cradle_value key, cradle_value value)
     CRADLE_MAY_COLLECT;
 /* false: there was no such key. */
-CRADLE_API bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, uint64_t key);
+CRADLE_API bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, cradle_value key);
 CRADLE_API void cradle_kit_map_clear(cradle_kit_map *map);
 /* Makes room for count keys in all. */
 CRADLE_API void cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT;
@@ -294,8 +294,8 @@ CRADLE_API size_t cradle_kit_map_next(const cradle_kit_map *map, size_t entry);
 typedef struct cradle_kit_symbol {
   uint64_t header;
   cradle_kit_string *name;
-  uint64_t hash;  /* of the name */
-  uint64_t value; /* a slot for a value of the program's, such as a global variable; zero at first */
+  uint64_t hash;      /* of the name */
+  cradle_value value; /* a slot for a value of the program's, such as a global variable; zero at first */
 } cradle_kit_symbol;
 
 /* A table of symbols is a weak set (cradle/weak_set.h) that holds nothing else: cradle_weak_set_new makes it,

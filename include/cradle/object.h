@@ -92,6 +92,10 @@ typedef struct cradle_type {
 /* The bit of a field in the bitmaps of a cradle_type, whose structure is the object, or for items one item. */
 #define CRADLE_SLOT(structure, field) (UINT64_C(1) << (offsetof(structure, field) / 8))
 
+/* A word in the heap's encoding: a reference or an immediate. A VM that has a type of its own for its values, of 8 bytes,
+ * converts it to this one where it calls the library; slots may have either type. */
+typedef uint64_t cradle_value;
+
 /* How a word holds either a reference or an immediate, as data. A value v holds a reference when
  *     (v & pairs[i].mask) == pairs[i].pattern  for some i < pair_count, and
  *     bit (v & 7) of tag_set is set, and (v & payload_mask) != 0;
@@ -114,7 +118,7 @@ CRADLE_API cradle_encoding cradle_encoding_low_tags(uint8_t tag_set);
 CRADLE_API cradle_encoding cradle_encoding_nan_boxing(uint64_t mask, uint64_t pattern);
 
 /* The object that a value refers to, or NULL when it is an immediate. */
-CRADLE_INLINE void *cradle_value_object(const cradle_encoding *encoding, uint64_t value) {
+CRADLE_INLINE void *cradle_value_object(const cradle_encoding *encoding, cradle_value value) {
   if (!(encoding->tag_set >> (value & 7) & 1)) return NULL;
   uint64_t address = value & encoding->payload_mask;
   if (address == 0) return NULL;

@@ -45,7 +45,7 @@ CRADLE_INLINE void *cradle_weak_get(cradle_mutator *mutator, const void *slot) {
   return (void *)(uintptr_t)word;
 }
 /* The same for a type with weak_values: a value in the heap's encoding, or 0. */
-CRADLE_INLINE uint64_t cradle_weak_get_value(cradle_mutator *mutator, const void *slot) {
+CRADLE_INLINE cradle_value cradle_weak_get_value(cradle_mutator *mutator, const void *slot) {
   cradle_word word = *(const cradle_word *)slot;
   if (CRADLE_UNLIKELY(mutator->weak_guard != 0) && cradle_weak_is_dead(mutator, word, true)) return 0;
   return word;

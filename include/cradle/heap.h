@@ -12,9 +12,9 @@
 CRADLE_BEGIN_DECLS
 
 /* Makes a heap. options must have gone through cradle_options_init. NULL when an option is wrong or memory or address
- * space runs out; error, unless NULL, then says which. Nothing is read from the environment (cradle_heap_new_from_environment in
- * cradle/runtime.h does that). No page of the heap is touched before the first allocation, but for those of a huge-page
- * pool and of a quarantine. */
+ * space runs out; error, unless NULL, then says which. Nothing is read from the environment
+ * (cradle_heap_new_from_environment in cradle/runtime.h does that). No page of the heap is touched before the first
+ * allocation, but for those of a huge-page pool and of a quarantine. */
 CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error);
 /* Frees the heap and all its objects, pinned ones and those of open handles too (the log is told), and removes its
  * prebuilt objects. Its mutator must have been freed. NULL is ignored. */

@@ -19,6 +19,7 @@
 #include <assert.h>
 
 #include <cradle/barrier.h>
+#include <cradle/detail/kit.h>
 #include <cradle/heap.h>
 #include <cradle/identity.h>
 #include <cradle/roots.h>
@@ -81,14 +82,6 @@ CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_
 
 /* --- hashes --- */
 
-/* Mixing: the high and the low half of a 128-bit product, as in wyhash and many since. */
-#define CRADLE_KIT_HASH_ODD_1 UINT64_C(0x9E3779B97F4A7C15)
-#define CRADLE_KIT_HASH_ODD_2 UINT64_C(0xE7037ED1A0B428DB)
-__extension__ typedef unsigned __int128 cradle_kit_product;
-CRADLE_INLINE uint64_t cradle_kit_hash_fold(uint64_t a, uint64_t b) {
-  cradle_kit_product product = (cradle_kit_product)a * b;
-  return (uint64_t)(product >> 64) ^ (uint64_t)product;
-}
 /* Every bit of the result depends on every bit of the word; a small word is not multiplied by zero. */
 CRADLE_INLINE uint64_t cradle_kit_hash_word(uint64_t word) {
   return cradle_kit_hash_fold(word ^ CRADLE_KIT_HASH_ODD_2, CRADLE_KIT_HASH_ODD_1);
@@ -122,8 +115,6 @@ CRADLE_API cradle_kit_string *cradle_kit_string_slice(const cradle_kit *kit, cra
 /* Below, at or above 0 as left sorts before, with or after right: bytes are compared as unsigned numbers. */
 CRADLE_API int cradle_kit_string_compare(const cradle_kit_string *left, const cradle_kit_string *right);
 
-/* The partner of the inline function. */
-CRADLE_API uint64_t cradle_kit_string_hash_slow(cradle_kit_string *string);
 /* The hash of its bytes, never 0; computed once. */
 CRADLE_INLINE uint64_t cradle_kit_string_hash(cradle_kit_string *string) {
   return CRADLE_LIKELY(string->hash != 0) ? string->hash : cradle_kit_string_hash_slow(string);
@@ -151,8 +142,6 @@ typedef struct cradle_kit_list {
 
 /* An empty list; room for capacity items is made now. */
 CRADLE_API cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_NOINLINE void cradle_kit_list_append_slow(const cradle_kit *kit, cradle_kit_list *list,
-                                                            cradle_value value) CRADLE_MAY_COLLECT;
 CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, cradle_value value)
     CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(list->length == list->room)) {
@@ -215,19 +204,15 @@ typedef struct cradle_kit_entries {
 } cradle_kit_entries;
 
 /* A map's index: open addressing, half full at most, colliding keys in the next slot. A slot is CRADLE_KIT_MAP_FREE,
- * CRADLE_KIT_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives a
- * number up to the mask only where the bits above the mask agree. If the keys differ, the number is meaningless; check
- * it against `used`. */
+ * CRADLE_KIT_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives
+ * a number up to the mask only where the bits above the mask agree. If the keys differ, the number is meaningless;
+ * check it against `used`. */
 typedef struct cradle_kit_index {
   uint64_t header;
   uint64_t length;  /* of the words */
   uint64_t mask;    /* the number of slots - 1, a power of two - 1 */
   uint32_t words[]; /* the slots; then the hashes of the entries, half as many, 0 for one that was removed */
 } cradle_kit_index;
-#define CRADLE_KIT_MAP_FREE 0u
-#define CRADLE_KIT_MAP_REMOVED 1u
-/* Set in every hash, and above every mask. */
-#define CRADLE_KIT_MAP_HASHED UINT32_C(0x80000000)
 
 typedef struct cradle_kit_map {
   uint64_t header;
@@ -240,11 +225,8 @@ typedef struct cradle_kit_map {
 
 /* An empty map. keys NULL: keys are one when they are the same word. */
 CRADLE_API cradle_kit_map *cradle_kit_map_new(const cradle_kit *kit, const cradle_kit_keys *keys) CRADLE_MAY_COLLECT;
-/* The partner of the inline function. */
-CRADLE_API CRADLE_NOINLINE size_t cradle_kit_map_find_slow(const cradle_kit *kit, const cradle_kit_map *map,
-                                                           cradle_value key);
-/* The entry of a key, or CRADLE_KIT_MAP_NONE. An entry keeps its number until a key that was not in the map is set. Inline
- * are immediates that are compared by identity. */
+/* The entry of a key, or CRADLE_KIT_MAP_NONE. An entry keeps its number until a key that was not in the map is set.
+ * Inline are immediates that are compared by identity. */
 CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key) {
   const cradle_kit_index *index = map->index;
   if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key))
@@ -332,7 +314,8 @@ CRADLE_API cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, c
                                  .references = CRADLE_SLOT(cradle_kit_list, array)}, \
   [(first) + CRADLE_KIT_MAP] = {.name = "map", \
                                 .size = sizeof(cradle_kit_map), \
-                                .references = CRADLE_SLOT(cradle_kit_map, entries) | CRADLE_SLOT(cradle_kit_map, index)}, \
+                                .references = CRADLE_SLOT(cradle_kit_map, entries) | \
+                                              CRADLE_SLOT(cradle_kit_map, index)}, \
   [(first) + CRADLE_KIT_ENTRIES] = {.name = "map entries", \
                                     .size = sizeof(cradle_kit_entries), \
                                     .items = CRADLE_ITEMS_STRUCTURES, \

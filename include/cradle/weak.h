@@ -31,12 +31,10 @@
 #ifndef CRADLE_WEAK_H
 #define CRADLE_WEAK_H
 
+#include <cradle/detail/partners.h>
 #include <cradle/mutator.h>
 
 CRADLE_BEGIN_DECLS
-
-/* The partner of the inline functions: whether the word of a slot leads to a dead object. */
-CRADLE_API bool cradle_weak_is_dead(cradle_mutator *mutator, uint64_t word, bool value);
 
 /* What a weak slot or a key holds: a reference to a live object, or NULL. */
 CRADLE_INLINE void *cradle_weak_get(cradle_mutator *mutator, const void *slot) {

@@ -218,8 +218,8 @@ CRADLE_MAY_COLLECT static value builtin_slice(vm *vm, value *arguments, int coun
   if (end < start) end = start;
   if (is_text) return object(cradle_kit_string_slice(&vm->kit, to_string(arguments[0]), start, end));
   cradle_kit_list *part = cradle_kit_list_new(&vm->kit, end - start);
-  // cradle-rootcheck: ok an append with room does not collect
   for (size_t i = start; i < end; i++)
+    // cradle-rootcheck: ok an append with room does not collect
     cradle_kit_list_append(&vm->kit, part, cradle_kit_list_get(to_list(arguments[0]), i));
   return object(part); // cradle-rootcheck: ok there was room
 }

@@ -31,8 +31,8 @@
 /* The compiler warns where the result is not used. */
 #define CRADLE_RESULT_MATTERS __attribute__((__warn_unused_result__))
 
-/* What the annotations of cradle/base.h are made of: clang's attributes, and the permission to collect as a thing that a
- * function can have. */
+/* What the annotations of cradle/base.h are made of: clang's attributes, and the permission to collect as a thing that
+ * a function can have. */
 #if defined(__clang__)
 #define CRADLE_ATTRIBUTE(x) __attribute__((x))
 #else

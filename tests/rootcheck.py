@@ -181,7 +181,7 @@ def copy_without_venv(tool, folder):
 
 
 def main():
-    tool, include, folder, build, *paths = (Path(word) for word in sys.argv[1:])
+    tool, include, folder, build, *paths = (Path(word).resolve() for word in sys.argv[1:])
     if not has_libclang(tool):
         print("skipped: libclang's Python module is not installed (tools/setup)")
         return 77

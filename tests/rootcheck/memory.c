@@ -1,5 +1,5 @@
-/* References that are read from globals, from plain memory and from a value stack: the compiler may read them before a call in the
- * same expression, which moves what they refer to. Rooting them does not help. */
+/* References that are read from globals, from plain memory and from a value stack: the compiler may read them before a
+ * call in the same expression, which moves what they refer to. Rooting them does not help. */
 #include "program.h"
 
 static pair *nil;
@@ -174,4 +174,38 @@ void a_plain_word(cradle_mutator *m, uint64_t word, uint64_t number) {
   make(m);
   use_value(number);
   use_value(word); // expect: stale 'word'
+}
+
+/* --- what never moves --- */
+
+static pair empty_list;
+static pair *empty = &empty_list;
+void an_object_of_the_program(cradle_mutator *m, pair *a) {
+  CRADLE_ROOT(m, a);
+  use_two(empty, make(m));
+  empty->first = a;
+}
+
+/* --- a local that holds a reference at one time, and something else at another --- */
+
+void at_another_time(cradle_mutator *m, boxed *b, void *buffer) {
+  void *any = buffer;
+  make(m);
+  use(any);
+  b = cradle_new(m, T_BOXED, sizeof(boxed));
+  any = b->any;
+  make(m);
+  use(any); // expect: stale 'any'
+  any = malloc(10);
+  make(m);
+  use(any);
+}
+
+/* --- the machine, whose fields the roots are elsewhere --- */
+
+void a_local_machine(cradle_mutator *m) {
+  vm v = {.m = m};
+  v.current = make(v.m);
+  make(v.m);
+  use(v.current);
 }

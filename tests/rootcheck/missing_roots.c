@@ -363,3 +363,11 @@ void label_in_a_switch(cradle_mutator *m, int n, pair *a) {
 start:
   if (n) goto again;
 }
+
+#define TWO_FUNCTIONS(name) \
+  void name##_first(void) {} \
+  void name##_second(cradle_mutator *m, pair *a) { \
+    make(m); \
+    use(a); \
+  }
+TWO_FUNCTIONS(of_a_macro) // expect: stale 'a'

@@ -93,3 +93,32 @@ void lands(cradle_mutator *m, pair *a) {
   if (setjmp(landing) == 0) check(m, a);
   use(a);
 }
+
+/* Where setjmp returns 0, nothing has happened yet. */
+void first_return(cradle_mutator *m, pair *a) {
+  if (setjmp(landing) != 0) raise_error(m, "again");
+  use(a);
+}
+static void cleans_up(cradle_mutator *m) {
+  if (setjmp(landing)) raise_error(m, "again");
+}
+void called_with_nothing_to_clean(cradle_mutator *m, pair *a) {
+  cleans_up(m);
+  use(a);
+}
+
+/* malloc that raises an error: what it returns is no object. */
+typedef struct buffer {
+  struct buffer *next;
+  size_t used;
+} buffer;
+static void *checked_malloc(cradle_mutator *m, size_t size) {
+  void *memory = malloc(size);
+  if (memory == NULL) raise_error(m, "out of memory");
+  return memory;
+}
+void in_plain_memory(cradle_mutator *m, buffer *next) {
+  buffer *b = checked_malloc(m, sizeof(buffer));
+  make(m);
+  b->next = next;
+}

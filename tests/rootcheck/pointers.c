@@ -1,4 +1,5 @@
-/* Calls through pointers to functions: they collect if a function of that type in the files does, or if there is none. */
+/* Calls through pointers to functions: they collect if a function of that type in the files does, or if there is
+ * none. */
 #include "program.h"
 
 typedef struct library {

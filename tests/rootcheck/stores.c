@@ -14,8 +14,8 @@ void a_named_slot(boxed *b, pair *a) {
 }
 void a_value(cradle_mutator *m, boxed *b, value v) {
   CRADLE_ROOT_VALUE(m, v);
-  b->inside = v;         // expect: barrier 'inside'
-  b->inside = 12;        /* no reference */
+  b->inside = v;  // expect: barrier 'inside'
+  b->inside = 12; /* no reference */
   b->inside = (value)sizeof(pair) << 3;
 }
 void by_its_address(array *a, pair *b) {

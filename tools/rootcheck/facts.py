@@ -5,7 +5,7 @@
     collects      of those, what may have collected when it comes back (summary.py)
     objects       structures that CRADLE_SLOT names, that an allocation is converted to, whose first member is a header word
                   named "header" or another object; and what CRADLE_ROOT roots pointers to
-    values        typedefs of the variables that CRADLE_ROOT_VALUE roots, and those that the user names
+    values        cradle_value, typedefs of the variables that CRADLE_ROOT_VALUE roots, and those that the user names
     places        globals and fields in plain memory that are roots, or point into a root range
 """
 
@@ -60,7 +60,7 @@ class Facts:
         self.marked = set()  # USRs
         self.objects = set()  # structures, as syntax.structure tells them apart
         self.slots = set()  # (structure, field) that CRADLE_SLOT names
-        self.values = set(value_types)
+        self.values = {"cradle_value", *value_types}
         self.named_objects = set()  # typedefs of what the pointers that CRADLE_ROOT roots point to
         self.targets = {}  # call: the USR of the function, or the type of the pointer
         self.calls = {}  # USR: what its calls' targets are
@@ -106,8 +106,8 @@ class Facts:
         self.slots |= {(named[name], field) for name, field in slots if name in named}
 
     def _add_function(self, cursor, file, has_body_read):
-        """Each declaration once, though a header is in many translation units."""
-        place = (file, cursor.location.offset)
+        """Each declaration once, though a header is in many translation units; a macro may make several at one place."""
+        place = (file, cursor.location.offset, cursor.spelling)
         if place in self.declared:
             return
         self.declared.add(place)

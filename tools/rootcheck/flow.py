@@ -59,6 +59,7 @@ class Flow(Walk):
         self.arguments = set()  # (USR, index, freshness) of the references that are given to functions with a body
         self.rooted = []  # paths, innermost last
         self.ways = {}  # for each && and ||: the states where it holds and where it does not
+        self.stale = set()  # nodes that were found stale
         self.collecting = {}  # what collecting_call has found
         self.paths = {path for node in function.nodes if (path := self.references.path(node)) is not None}
         self.paths.update(*(self.references.members(node) for node in function.nodes))
@@ -109,6 +110,7 @@ class Flow(Walk):
     def use(self, node, path):
         known = self.state.get(path) if self.state is not None else None
         if isinstance(known, Stale):
+            self.stale.add(node)
             is_interior = path[0] in self.references.interior
             what = "an address inside of an object, which cannot be rooted" if is_interior else "not rooted"
             self.report(node, "stale", f"'{spell(path)}' is used after {known.call}, line {known.line}, which may collect; "
@@ -376,6 +378,8 @@ class Flow(Walk):
         base = owner(target)
         if base is None or not syntax.is_pointer(base.type) or not self.references.is_reference(base) or is_null(given):
             return
+        if base.without_casts() in self.stale:
+            return  # first things first
         if base.kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR) and self.references.is_prebuilt(base):
             return
         if not self.references.stores_reference(target, given) or spell_expression(base) in self.barriered:

@@ -32,17 +32,18 @@ def place_in_text(node, parent=None):
     (name, start), (other, end) = (syntax.file_place(place) for place in (node.cursor.extent.start, node.cursor.extent.end))
     if name is None or name != other:
         return None
-    if is_macro_use(node):
+    if end <= start or not is_written_at(name, start, first_name(node)):
         if parent is None or syntax.file_place(parent.cursor.extent.start) == (name, start):
             return None
         end = end_of_use(syntax.contents(name), start)
     return (name, start, end) if end is not None and start < end else None
 
 
-def is_macro_use(node):
-    """Whether the end of an expression comes out of a macro's body: it is then placed where the macro's name is."""
-    end = node.cursor.extent.end
-    return syntax.file_place(end) != syntax.written_at(end)
+def first_name(node):
+    """The leftmost name in an expression; another one is written there where a macro makes it."""
+    while node.children:
+        node = node.children[0]
+    return node.name
 
 
 def end_of_use(text, start):

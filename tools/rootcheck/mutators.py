@@ -29,6 +29,11 @@ def mutator_at(facts, function, offset):
             member = member_of(facts, syntax.pointee(parameter.type))
             if member is not None:
                 return f"{parameter.spelling}->{member}"
+    for node in function.nodes:
+        if node.kind == CursorKind.VAR_DECL and node.cursor.location.offset < offset and not syntax.is_pointer(node.cursor.type):
+            member = member_of(facts, node.cursor.type)
+            if member is not None:
+                return f"{node.name}.{member}"
     return global_mutator(facts)
 
 

@@ -103,12 +103,13 @@ static text *joined(vm *v, text *a, text *b) {
   return made;
 }
 
-/* Statements without braces. */
+/* Statements without braces, and calls that a macro makes. */
+#define CONS(first, rest) cons(v, (first), (rest))
 static pair *choose(vm *v, int which) {
   switch (which) {
   case 1: return cons(v, number(v, 1), nil);
   default:
-    if (which > 2) return cons(v, number(v, 2), couple(v, 3, 4));
+    if (which > 2) return CONS(number(v, 2), CONS(number(v, 3), CONS(number(v, 4), nil)));
   }
   return nil;
 }

@@ -27,6 +27,8 @@
 #define RECORDED_PIECE LIMIT(64, 4)
 /* Remembered objects and recorded slots are prefetched so many entries ahead, what they refer to half as many. */
 #define AHEAD 16
+/* Arrays inside arrays whose items are followed at once; those further in wait on the pending list. */
+#define DEPTH_MAX LIMIT(8, 2)
 
 struct crd_minor {
   crd_minor *self; /* see borrow */
@@ -35,6 +37,8 @@ struct crd_minor {
   crd_allocator *allocators;
   const crd_type *types;
   cradle_word *pending;   /* dead bodies of objects whose copies are to be traced */
+  cradle_word *until;     /* the body of the list at which the present caller goes on, or NULL */
+  unsigned depth;         /* callers that wait: arrays inside arrays */
   uint32_t pending_large; /* [minor.2] */
   bool has_young_large, marking;
   bool looked_at_all; /* old objects, not only the remembered ones */
@@ -43,6 +47,8 @@ struct crd_minor {
   cradle_heap *heap;
   cradle_encoding encoding; /* of the heap */
 };
+
+static void trace_list(crd_minor *context);
 
 static CRADLE_COLD void *promote_large(crd_minor *context, size_t bytes) {
   void *place = crd_old_take_large(&context->heap->old, bytes, false, false, 0);
@@ -73,22 +79,28 @@ static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes)
 
 /* --- the pending list [minor.1] --- */
 
-CRD_ALWAYS_INLINE void pending_push(crd_minor *context, cradle_word *body) {
-  body[1] = address_of(context->pending);
+/* The link is an address, whose upper bits are free for the word of the last slot that was looked at; 0: none was. */
+#define PENDING_WORD_SHIFT 48
+
+CRD_ALWAYS_INLINE cradle_word pending_link(uintptr_t next, unsigned word) {
+  ASSERT(next >> PENDING_WORD_SHIFT == 0, "[minor.1] an address reaches into the place of a slot");
+  return next | (cradle_word)word << PENDING_WORD_SHIFT;
+}
+CRD_ALWAYS_INLINE uintptr_t pending_next(cradle_word link) {
+  return link & ((UINT64_C(1) << PENDING_WORD_SHIFT) - 1);
+}
+CRD_ALWAYS_INLINE void pending_push(crd_minor *context, cradle_word *body, unsigned word) {
+  body[1] = pending_link(address_of(context->pending), word);
   context->pending = body;
 }
-
-/* Takes a body off; returns its copy. */
-CRD_ALWAYS_INLINE cradle_word *pending_pop(crd_minor *context) {
-  cradle_word *body = context->pending;
+/* The copy of a body. */
+CRD_ALWAYS_INLINE cradle_word *pending_copy(const cradle_word *body) {
   ASSERT(header_is_forwarded(body[0]), "[minor.1] a body on the pending list has no copy");
-  context->pending = object_at(body[1]);
   return object_at(header_forwarded_to(body[0]));
 }
 
-/* Copies an object to the old generation and leaves its new address behind. */
-CRD_ALWAYS_INLINE uintptr_t copy(crd_minor *context, cradle_word *object, uint64_t header) {
-  const crd_type *type = &context->types[header_type(header)];
+/* Copies an object to the old generation and leaves its new address behind. Its slots are the caller's to look at. */
+CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uint64_t header, const crd_type *type) {
   crd_allocator *allocator = &context->allocators[type->size_class];
   cradle_word *place = words_of(allocator->free);
   size_t bytes = type->size;
@@ -104,18 +116,9 @@ CRD_ALWAYS_INLINE uintptr_t copy(crd_minor *context, cradle_word *object, uint64
   place[1] = object[1];
   copy_words(place + 2, object + 2, bytes / 8 - 2);
   object_forward(object, place);
-  if (type->has_slots) pending_push(context, object);
   context->objects++;
   context->bytes += bytes;
-  return address_of(place);
-}
-
-/* The new address of a young object, which is copied unless it has been. */
-CRD_ALWAYS_INLINE uintptr_t promote(crd_minor *context, uintptr_t address) {
-  cradle_word *object = object_at(address);
-  uint64_t header = object[0];
-  if (header_is_forwarded(header)) return header_forwarded_to(header);
-  return copy(context, object, header);
+  return place;
 }
 
 /* A reference that does not lead into the nursery: to an object that marking must see, or to a large one that may be
@@ -135,44 +138,64 @@ static CRADLE_COLD void reach_old(crd_minor *context, uintptr_t address) {
   if (context->marking) crd_mark_address(context->heap, address);
 }
 
+/* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
+ * [minor.4]. A copy with further slots waits on the pending list. */
+CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
+  for (;;) {
+    cradle_word *object = object_at(address);
+    uint64_t header = object[0];
+    if (header_is_forwarded(header)) {
+      uintptr_t to = header_forwarded_to(header);
+      *slot = value ? value_moved(&context->encoding, *slot, to) : to;
+      return;
+    }
+    const crd_type *type = &context->types[header_type(header)];
+    cradle_word *place = copy(context, object, header, type);
+    *slot = value ? value_moved(&context->encoding, *slot, address_of(place)) : address_of(place);
+    uint64_t slots = type->sole;
+    if (slots == 0) {
+      if (type->has_slots) pending_push(context, object, 0);
+      return;
+    }
+    unsigned first = (unsigned)__builtin_ctzll(slots);
+    if ((slots & (slots - 1)) != 0) pending_push(context, object, first);
+    slot = place + first;
+    value = type->sole_values;
+    if (value && !value_is_reference(&context->encoding, *slot)) return;
+    address = value ? value_address(&context->encoding, *slot) : *slot;
+    if (address - context->nursery_start >= context->nursery_bytes) {
+      if (CRADLE_UNLIKELY(context->looks_at_old)) reach_old(context->self, address);
+      return;
+    }
+  }
+}
+
+/* Promotes what a slot refers to, and all that it leads to, before the next slot of an array or of the roots. */
+static CRADLE_NOINLINE void promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
+  promote(context, slot, address, value);
+  if (context->pending != context->until && context->depth < DEPTH_MAX) trace_list(context);
+}
+
 CRD_ALWAYS_INLINE void minor_reference(void *data, cradle_word *slot) {
   crd_minor *context = data;
   uintptr_t address = *slot;
   if (address - context->nursery_start < context->nursery_bytes)
-    *slot = promote(context, address);
+    promote_all(context, slot, address, false);
   else if (CRADLE_UNLIKELY(context->looks_at_old))
-    reach_old(context->self, address);
-}
-
-CRD_ALWAYS_INLINE void minor_value_with(crd_minor *context, cradle_word *slot,
-                                        void (*promote_it)(crd_minor *, cradle_word *)) {
-  if (!value_is_reference(&context->encoding, *slot)) return;
-  uintptr_t address = value_address(&context->encoding, *slot);
-  if (address - context->nursery_start < context->nursery_bytes)
-    promote_it(context, slot);
-  else if (CRADLE_UNLIKELY(context->looks_at_old))
-    reach_old(context->self, address);
-}
-
-CRD_ALWAYS_INLINE void promote_value(crd_minor *context, cradle_word *slot) {
-  *slot = value_moved(&context->encoding, *slot, promote(context, value_address(&context->encoding, *slot)));
-}
-
-static CRADLE_NOINLINE void promote_value_called(crd_minor *context, cradle_word *slot) {
-  promote_value(context, slot);
+    reach_old(context, address);
 }
 
 /* Most values are zero, immediates or old: taken for an address, whatever the encoding, they lie elsewhere, and the
  * loops over arrays and stacks pass them with one comparison. */
 CRD_ALWAYS_INLINE void minor_value(void *data, cradle_word *slot) {
   crd_minor *context = data;
-  if (CRADLE_LIKELY(value_address(&context->encoding, *slot) - context->near_start >= context->near_bytes)) return;
-  minor_value_with(context, slot, promote_value_called);
-}
-
-/* With all of it inline. */
-CRD_ALWAYS_INLINE void minor_value_inline(void *context, cradle_word *slot) {
-  minor_value_with(context, slot, promote_value);
+  uintptr_t address = value_address(&context->encoding, *slot);
+  if (CRADLE_LIKELY(address - context->near_start >= context->near_bytes)) return;
+  if (!value_is_reference(&context->encoding, *slot)) return;
+  if (address - context->nursery_start < context->nursery_bytes)
+    promote_all(context, slot, address, true);
+  else if (CRADLE_UNLIKELY(context->looks_at_old))
+    reach_old(context, address);
 }
 
 static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) {
@@ -222,8 +245,14 @@ static void trace_large(crd_minor *context) {
   trace(context, object_at(arenas_page_address(arenas, page)));
 }
 
+/* An object with items, or with slots of both sorts. What each leads to is promoted before the next is looked at. */
 static CRADLE_NOINLINE void trace_other(crd_minor *context, cradle_word *object) {
+  cradle_word *until = context->until;
+  context->until = context->pending;
+  context->depth++;
   trace(context, object);
+  context->depth--;
+  context->until = until;
 }
 
 /* The hot loops work on a copy of the context whose address goes nowhere, so that the compiler keeps it in registers:
@@ -239,6 +268,34 @@ CRD_ALWAYS_INLINE void give_back(const crd_minor *local) {
   local->self->bytes += local->bytes;
 }
 
+/* Goes on with the first body of the list, whose slots are all fixed ones of one sort: past those that have nothing to
+ * promote, to the next that has. The body leaves the list before its last slot is looked at, so that a chain through
+ * last slots keeps it short. */
+CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool values) {
+  cradle_word *body = context->pending, *copied = pending_copy(body);
+  cradle_word link = body[1];
+  for (slots &= ~UINT64_C(1) << (link >> PENDING_WORD_SHIFT); slots != 0;) {
+    unsigned word = (unsigned)__builtin_ctzll(slots);
+    slots &= slots - 1;
+    cradle_word *slot = copied + word;
+    uintptr_t address = *slot;
+    if (values) {
+      if (!value_is_reference(&context->encoding, *slot)) continue;
+      address = value_address(&context->encoding, *slot);
+    }
+    if (address - context->nursery_start < context->nursery_bytes) {
+      if (slots != 0)
+        body[1] = pending_link(pending_next(link), word);
+      else
+        context->pending = object_at(pending_next(link));
+      promote(context, slot, address, values);
+      return;
+    }
+    if (CRADLE_UNLIKELY(context->looks_at_old)) reach_old(context->self, address);
+  }
+  context->pending = object_at(pending_next(link));
+}
+
 /* Neighbours in the list tend to be of one type. Asking whether the type is the last one again, rather than looking its
  * slots up, lets the processor predict where the slots are and go on to the next object while the lookup would still
  * wait.
@@ -248,21 +305,21 @@ static void trace_list(crd_minor *context) {
   uint32_t last_type = CRADLE_TYPE_ID_END;
   uint64_t slots = 0;
   bool values = false;
-  while (local.pending != NULL) {
-    cradle_word *object = pending_pop(&local);
-    if (header_type(object[0]) != last_type) {
-      last_type = header_type(object[0]);
+  while (local.pending != local.until) {
+    cradle_word *copied = pending_copy(local.pending);
+    if (header_type(copied[0]) != last_type) {
+      last_type = header_type(copied[0]);
       slots = local.types[last_type].sole;
       values = local.types[last_type].sole_values;
     }
     if (slots == 0) {
-      context->pending = local.pending;
-      trace_other(context, object);
+      context->pending = object_at(pending_next(local.pending[1]));
+      trace_other(context, copied);
       local.pending = context->pending;
     } else if (values) {
-      visit_bitmap(object, slots, minor_value_inline, &local);
+      trace_next(&local, slots, true);
     } else {
-      visit_bitmap(object, slots, minor_reference, &local);
+      trace_next(&local, slots, false);
     }
   }
   give_back(&local);
@@ -305,16 +362,25 @@ CRD_ALWAYS_INLINE void prefetch_target(const crd_minor *context, cradle_word ent
   if (address - context->nursery_start < context->nursery_bytes) __builtin_prefetch(object_at(address), 1);
 }
 
+CRD_ALWAYS_INLINE void copy_slot(crd_minor *context, cradle_word *slot, bool value) {
+  uintptr_t address = *slot;
+  if (value) {
+    if (!value_is_reference(&context->encoding, *slot)) return;
+    address = value_address(&context->encoding, *slot);
+  }
+  if (address - context->nursery_start < context->nursery_bytes)
+    promote(context, slot, address, value);
+  else if (CRADLE_UNLIKELY(context->looks_at_old))
+    reach_old(context->self, address);
+}
+
 /* The slots lie anywhere in large arrays, and what they refer to anywhere in the nursery: both are prefetched. */
 static void copy_recorded(crd_minor *context, const cradle_word *entry, const cradle_word *to, const cradle_word *top) {
   crd_minor local = borrow(context);
   for (; entry < to; entry++) {
     if (entry + AHEAD < top) __builtin_prefetch(slot_of_entry(entry[AHEAD]), 1);
     if (entry + AHEAD / 2 < top) prefetch_target(&local, entry[AHEAD / 2]);
-    if (slot_entry_holds_value(*entry))
-      minor_value_inline(&local, slot_of_entry(*entry));
-    else
-      minor_reference(&local, slot_of_entry(*entry));
+    copy_slot(&local, slot_of_entry(*entry), slot_entry_holds_value(*entry));
   }
   give_back(&local);
 }
@@ -392,11 +458,9 @@ static uint64_t settle_large(cradle_heap *heap) {
 
 cradle_word *crd_minor_reach(crd_minor *context, uintptr_t address) {
   if (address - context->nursery_start < context->nursery_bytes) {
-    cradle_word *pending = context->pending, *object = object_at(address);
+    cradle_word *object = object_at(address);
     ASSERT(!header_is_forwarded(object[0]), "an object is reached that was promoted already");
-    uintptr_t place = copy(context, object, object[0]);
-    context->pending = pending;
-    return object_at(place);
+    return copy(context, object, object[0], &context->types[header_type(object[0])]);
   }
   crd_arenas *arenas = &context->heap->old.arenas;
   arenas_page(arenas, arenas_page_number(arenas, address))->state = PAGE_LARGE_REACHED;

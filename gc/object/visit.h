@@ -79,15 +79,18 @@ CRD_ALWAYS_INLINE void visit_structures(const crd_type *type, const crd_item_slo
   }
 }
 
+static inline void visit_by_callback(const crd_type *type, cradle_word *object, crd_slot_function reference,
+                                     crd_slot_function value, void *context) {
+  cradle_visitor visitor = {reference, value, context, 0};
+  type->trace(object, &visitor);
+}
+
 /* What is not items: the fixed slots and the trace callback. */
 CRD_ALWAYS_INLINE void visit_fixed(const crd_type *type, cradle_word *object, crd_slot_function reference,
                                    crd_slot_function value, void *context) {
   visit_bitmap(object, type->references, reference, context);
   if (type->values != 0) visit_bitmap(object, type->values, value, context);
-  if (CRADLE_UNLIKELY(type->trace != NULL)) {
-    cradle_visitor visitor = {reference, value, context, 0};
-    type->trace(object, &visitor);
-  }
+  if (CRADLE_UNLIKELY(type->trace != NULL)) visit_by_callback(type, object, reference, value, context);
 }
 
 CRD_ALWAYS_INLINE void visit_object(const crd_type_table *types, cradle_word *object, crd_slot_function reference,

@@ -169,10 +169,7 @@ static CRADLE_NOINLINE void mark_trace(mark_context *context, cradle_word *objec
   context->countdown--;
   if (!type->has_slots) return;
   if (slot_items) mark_items(context, type, object, 0);
-  if (type->trace != NULL) {
-    cradle_visitor visitor = {mark_reference, mark_value, context, 0};
-    type->trace(object, &visitor);
-  }
+  if (type->trace != NULL) visit_by_callback(type, object, mark_reference, mark_value, context);
   visit_bits_backward(object, type->values, mark_value, context);
   visit_bits_backward(object, type->references, mark_reference, context);
 }

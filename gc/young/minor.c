@@ -1,7 +1,5 @@
 #include "gc/young/minor.h"
 
-#include <string.h>
-
 #include "gc/base/address.h"
 #include "gc/base/check.h"
 #include "gc/base/word_stack.h"
@@ -22,312 +20,23 @@
 #include "gc/roots.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
+#include "gc/young/promote.h"
 
-#define COPY_INLINE_WORDS 16
 #define RECORDED_PIECE LIMIT(64, 4)
-/* Remembered objects and recorded slots are prefetched so many entries ahead, what they refer to half as many. */
+/* Remembered objects are prefetched so many entries ahead. */
 #define AHEAD 16
-/* Arrays inside arrays whose items are followed at once; those further in wait on the pending list. */
-#define DEPTH_MAX LIMIT(8, 2)
-
-struct crd_minor {
-  crd_minor *self; /* see borrow */
-  uintptr_t nursery_start, nursery_bytes;
-  uintptr_t near_start, near_bytes; /* where the address of a value that matters lies */
-  crd_allocator *allocators;
-  const crd_type *types;
-  cradle_word *pending;   /* dead bodies of objects whose copies are to be traced */
-  cradle_word *until;     /* the body of the list at which the present caller goes on, or NULL */
-  unsigned depth;         /* callers that wait: arrays inside arrays */
-  uint32_t pending_large; /* [minor.2] */
-  bool has_young_large, marking;
-  bool looked_at_all; /* old objects, not only the remembered ones */
-  bool looks_at_old;  /* has_young_large or marking: references that do not lead into the nursery matter */
-  uint64_t objects, bytes;
-  cradle_heap *heap;
-  cradle_encoding encoding; /* of the heap */
-};
-
-static void trace_list(crd_minor *context);
-
-static CRADLE_COLD void *promote_large(crd_minor *context, size_t bytes) {
-  void *place = crd_old_take_large(&context->heap->old, bytes, false, false, 0);
-  ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a page run");
-  return place;
-}
-
-/* Most objects are a few words: a call of memcpy would cost more than the copy. */
-static inline void copy_words(cradle_word *restrict to, const cradle_word *restrict from, size_t words) {
-  if (CRADLE_UNLIKELY(words > COPY_INLINE_WORDS)) {
-    memcpy(to, from, words * 8);
-    return;
-  }
-  for (size_t i = 0; i < words; i++) {
-    to[i] = from[i];
-    __asm__("" : "+r"(i)); /* keeps the compiler from making it that call */
-  }
-}
-
-/* A place for an object that the fast path cannot serve: the run is used up, or the size is not in the type. */
-static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes) {
-  if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
-  crd_old *old = &context->heap->old;
-  char *place = old_take_small(old, old_class_of(old, bytes), 0);
-  ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a span");
-  return words_of(place);
-}
-
-/* --- the pending list [minor.1] --- */
-
-/* The link is an address, whose upper bits are free for the word of the last slot that was looked at; 0: none was. */
-#define PENDING_WORD_SHIFT 48
-
-CRD_ALWAYS_INLINE cradle_word pending_link(uintptr_t next, unsigned word) {
-  ASSERT(next >> PENDING_WORD_SHIFT == 0, "[minor.1] an address reaches into the place of a slot");
-  return next | (cradle_word)word << PENDING_WORD_SHIFT;
-}
-CRD_ALWAYS_INLINE uintptr_t pending_next(cradle_word link) {
-  return link & ((UINT64_C(1) << PENDING_WORD_SHIFT) - 1);
-}
-CRD_ALWAYS_INLINE void pending_push(crd_minor *context, cradle_word *body, unsigned word) {
-  body[1] = pending_link(address_of(context->pending), word);
-  context->pending = body;
-}
-/* The copy of a body. */
-CRD_ALWAYS_INLINE cradle_word *pending_copy(const cradle_word *body) {
-  ASSERT(header_is_forwarded(body[0]), "[minor.1] a body on the pending list has no copy");
-  return object_at(header_forwarded_to(body[0]));
-}
-
-/* Copies an object to the old generation and leaves its new address behind. Its slots are the caller's to look at. */
-CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uint64_t header, const crd_type *type) {
-  crd_allocator *allocator = &context->allocators[type->size_class];
-  cradle_word *place = words_of(allocator->free);
-  size_t bytes = type->size;
-  ASSERT(!header_has(header, HEADER_OLD_ONLY_FLAGS), "[header.2] a young object has flags of an old one");
-  if (CRADLE_LIKELY(type->class_bytes != 0 && allocator->free != allocator->end)) {
-    allocator->free += type->class_bytes;
-  } else {
-    bytes = type_object_bytes(type, object);
-    place = slow_place(context->self, bytes);
-    header |= type_old_flags(type, bytes);
-  }
-  place[0] = header_with_barrier(header);
-  place[1] = object[1];
-  copy_words(place + 2, object + 2, bytes / 8 - 2);
-  object_forward(object, place);
-  context->objects++;
-  context->bytes += bytes;
-  return place;
-}
-
-/* A reference that does not lead into the nursery: to an object that marking must see, or to a large one that may be
- * young. */
-static CRADLE_COLD void reach_old(crd_minor *context, uintptr_t address) {
-  crd_arenas *arenas = &context->heap->old.arenas;
-  if (!arenas_contain(arenas, address)) return;
-  if (context->has_young_large) {
-    crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
-    if (page->state == PAGE_LARGE_YOUNG) {
-      page->state = PAGE_LARGE_REACHED;
-      page->pending = context->pending_large;
-      context->pending_large = page->head;
-    }
-    if (page->state == PAGE_LARGE_REACHED) return;
-  }
-  if (context->marking) crd_mark_address(context->heap, address);
-}
-
-/* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
- * [minor.4]. A copy with further slots waits on the pending list. */
-CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
-  for (;;) {
-    cradle_word *object = object_at(address);
-    uint64_t header = object[0];
-    if (header_is_forwarded(header)) {
-      uintptr_t to = header_forwarded_to(header);
-      *slot = value ? value_moved(&context->encoding, *slot, to) : to;
-      return;
-    }
-    const crd_type *type = &context->types[header_type(header)];
-    cradle_word *place = copy(context, object, header, type);
-    *slot = value ? value_moved(&context->encoding, *slot, address_of(place)) : address_of(place);
-    uint64_t slots = type->sole;
-    if (slots == 0) {
-      if (type->has_slots) pending_push(context, object, 0);
-      return;
-    }
-    unsigned first = (unsigned)__builtin_ctzll(slots);
-    if ((slots & (slots - 1)) != 0) pending_push(context, object, first);
-    slot = place + first;
-    value = type->sole_values;
-    if (value && !value_is_reference(&context->encoding, *slot)) return;
-    address = value ? value_address(&context->encoding, *slot) : *slot;
-    if (address - context->nursery_start >= context->nursery_bytes) {
-      if (CRADLE_UNLIKELY(context->looks_at_old)) reach_old(context->self, address);
-      return;
-    }
-  }
-}
-
-/* Promotes what a slot refers to, and all that it leads to, before the next slot of an array or of the roots. */
-static CRADLE_NOINLINE void promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
-  promote(context, slot, address, value);
-  if (context->pending != context->until && context->depth < DEPTH_MAX) trace_list(context);
-}
-
-CRD_ALWAYS_INLINE void minor_reference(void *data, cradle_word *slot) {
-  crd_minor *context = data;
-  uintptr_t address = *slot;
-  if (address - context->nursery_start < context->nursery_bytes)
-    promote_all(context, slot, address, false);
-  else if (CRADLE_UNLIKELY(context->looks_at_old))
-    reach_old(context, address);
-}
-
-/* Most values are zero, immediates or old: taken for an address, whatever the encoding, they lie elsewhere, and the
- * loops over arrays and stacks pass them with one comparison. */
-CRD_ALWAYS_INLINE void minor_value(void *data, cradle_word *slot) {
-  crd_minor *context = data;
-  uintptr_t address = value_address(&context->encoding, *slot);
-  if (CRADLE_LIKELY(address - context->near_start >= context->near_bytes)) return;
-  if (!value_is_reference(&context->encoding, *slot)) return;
-  if (address - context->nursery_start < context->nursery_bytes)
-    promote_all(context, slot, address, true);
-  else if (CRADLE_UNLIKELY(context->looks_at_old))
-    reach_old(context, address);
-}
-
-static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) {
-  return address - start < bytes;
-}
-
-/* The values of an array, four at a time while they lie elsewhere. */
-CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradle_word *end) {
-  uint64_t payload = context->encoding.payload_mask;
-  uintptr_t start = context->near_start, bytes = context->near_bytes;
-  while (slot < end) {
-    while (end - slot >= 4 && !is_near(slot[0] & payload, start, bytes) && !is_near(slot[1] & payload, start, bytes) &&
-           !is_near(slot[2] & payload, start, bytes) && !is_near(slot[3] & payload, start, bytes))
-      slot += 4;
-    for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) minor_value(context, slot);
-  }
-}
-
-static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type *type, cradle_word *object) {
-  const crd_item_slots *slots = type_item_slots(&context->heap->types, object);
-  uint64_t length = type_length(type, object);
-  cradle_word *items = type_items(type, object);
-  if (slots->alike == CRADLE_ITEMS_VALUES)
-    trace_values(context, items, items + length * slots->words);
-  else
-    visit_structures(type, slots, object, 0, length, minor_reference, minor_value, context);
-}
-
-static inline void trace(crd_minor *context, cradle_word *object) {
-  const crd_type *type = &context->types[header_type(object[0])];
-  visit_fixed(type, object, minor_reference, minor_value, context);
-  if (type->items >= CRADLE_ITEMS_VALUES) {
-    if (CRADLE_LIKELY(type->items == CRADLE_ITEMS_VALUES))
-      trace_values(context, type_items(type, object), type_items(type, object) + type_length(type, object));
-    else
-      trace_structures(context, type, object);
-  } else if (type->items == CRADLE_ITEMS_REFERENCES) {
-    visit_items(type, object, 0, type_length(type, object), minor_reference, minor_value, context);
-  }
-}
 
 static void trace_large(crd_minor *context) {
   crd_arenas *arenas = &context->heap->old.arenas;
   uint32_t page = context->pending_large;
-  ASSERT(arenas_page(arenas, page)->state == PAGE_LARGE_REACHED, "[minor.2] a large object waits that was not reached");
+  ASSERT(arenas_page(arenas, page)->state == PAGE_LARGE_REACHED, "[minor.1] a large object waits that was not reached");
   context->pending_large = arenas_page(arenas, page)->pending;
-  trace(context, object_at(arenas_page_address(arenas, page)));
-}
-
-/* An object with items, or with slots of both sorts. What each leads to is promoted before the next is looked at. */
-static CRADLE_NOINLINE void trace_other(crd_minor *context, cradle_word *object) {
-  cradle_word *until = context->until;
-  context->until = context->pending;
-  context->depth++;
-  trace(context, object);
-  context->depth--;
-  context->until = until;
-}
-
-/* The hot loops work on a copy of the context whose address goes nowhere, so that the compiler keeps it in registers:
- * it would have to take every store into an object for one into the context itself. */
-CRD_ALWAYS_INLINE crd_minor borrow(const crd_minor *context) {
-  crd_minor local = *context;
-  local.objects = local.bytes = 0;
-  return local;
-}
-CRD_ALWAYS_INLINE void give_back(const crd_minor *local) {
-  local->self->pending = local->pending;
-  local->self->objects += local->objects;
-  local->self->bytes += local->bytes;
-}
-
-/* Goes on with the first body of the list, whose slots are all fixed ones of one sort: past those that have nothing to
- * promote, to the next that has. The body leaves the list before its last slot is looked at, so that a chain through
- * last slots keeps it short. */
-CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool values) {
-  cradle_word *body = context->pending, *copied = pending_copy(body);
-  cradle_word link = body[1];
-  for (slots &= ~UINT64_C(1) << (link >> PENDING_WORD_SHIFT); slots != 0;) {
-    unsigned word = (unsigned)__builtin_ctzll(slots);
-    slots &= slots - 1;
-    cradle_word *slot = copied + word;
-    uintptr_t address = *slot;
-    if (values) {
-      if (!value_is_reference(&context->encoding, *slot)) continue;
-      address = value_address(&context->encoding, *slot);
-    }
-    if (address - context->nursery_start < context->nursery_bytes) {
-      if (slots != 0)
-        body[1] = pending_link(pending_next(link), word);
-      else
-        context->pending = object_at(pending_next(link));
-      promote(context, slot, address, values);
-      return;
-    }
-    if (CRADLE_UNLIKELY(context->looks_at_old)) reach_old(context->self, address);
-  }
-  context->pending = object_at(pending_next(link));
-}
-
-/* Neighbours in the list tend to be of one type. Asking whether the type is the last one again, rather than looking its
- * slots up, lets the processor predict where the slots are and go on to the next object while the lookup would still
- * wait.
- */
-static void trace_list(crd_minor *context) {
-  crd_minor local = borrow(context);
-  uint32_t last_type = CRADLE_TYPE_ID_END;
-  uint64_t slots = 0;
-  bool values = false;
-  while (local.pending != local.until) {
-    cradle_word *copied = pending_copy(local.pending);
-    if (header_type(copied[0]) != last_type) {
-      last_type = header_type(copied[0]);
-      slots = local.types[last_type].sole;
-      values = local.types[last_type].sole_values;
-    }
-    if (slots == 0) {
-      context->pending = object_at(pending_next(local.pending[1]));
-      trace_other(context, copied);
-      local.pending = context->pending;
-    } else if (values) {
-      trace_next(&local, slots, true);
-    } else {
-      trace_next(&local, slots, false);
-    }
-  }
-  give_back(&local);
+  crd_promote_from(context, object_at(arenas_page_address(arenas, page)));
 }
 
 static inline void trace_pending(crd_minor *context) {
   for (;;) {
-    if (context->pending != NULL) trace_list(context);
+    if (context->pending != NULL) crd_promote_list(context);
     if (CRADLE_LIKELY(context->pending_large == PAGE_NONE)) return;
     trace_large(context);
   }
@@ -342,47 +51,19 @@ static inline bool may_be_live(const cradle_heap *heap, const cradle_word *objec
 
 static void trace_remembered(crd_minor *context) {
   crd_word_stack *remembered = &context->heap->remembered;
-  bool marking = context->marking;
   for (cradle_word *entry = remembered->base; entry < remembered->top; entry++) {
     if (entry + AHEAD < remembered->top) __builtin_prefetch(object_at(entry[AHEAD]), 1);
     cradle_word *object = object_at(*entry);
     ASSERT(context->looked_at_all || !header_has_barrier(object[0]),
            "[heap.3] a remembered object has the barrier flag");
     object_set_barrier(object);
-    context->marking = marking && may_be_live(context->heap, object);
-    trace(context, object);
-    context->marking = marking;
+    if (CRADLE_UNLIKELY(context->marking) && !may_be_live(context->heap, object))
+      crd_promote_from_unmarked(context, object);
+    else
+      crd_promote_from(context, object);
     trace_pending(context);
   }
   remembered->top = remembered->base;
-}
-
-CRD_ALWAYS_INLINE void prefetch_target(const crd_minor *context, cradle_word entry) {
-  uintptr_t address = value_address(&context->encoding, *slot_of_entry(entry));
-  if (address - context->nursery_start < context->nursery_bytes) __builtin_prefetch(object_at(address), 1);
-}
-
-CRD_ALWAYS_INLINE void copy_slot(crd_minor *context, cradle_word *slot, bool value) {
-  uintptr_t address = *slot;
-  if (value) {
-    if (!value_is_reference(&context->encoding, *slot)) return;
-    address = value_address(&context->encoding, *slot);
-  }
-  if (address - context->nursery_start < context->nursery_bytes)
-    promote(context, slot, address, value);
-  else if (CRADLE_UNLIKELY(context->looks_at_old))
-    reach_old(context->self, address);
-}
-
-/* The slots lie anywhere in large arrays, and what they refer to anywhere in the nursery: both are prefetched. */
-static void copy_recorded(crd_minor *context, const cradle_word *entry, const cradle_word *to, const cradle_word *top) {
-  crd_minor local = borrow(context);
-  for (; entry < to; entry++) {
-    if (entry + AHEAD < top) __builtin_prefetch(slot_of_entry(entry[AHEAD]), 1);
-    if (entry + AHEAD / 2 < top) prefetch_target(&local, entry[AHEAD / 2]);
-    copy_slot(&local, slot_of_entry(*entry), slot_entry_holds_value(*entry));
-  }
-  give_back(&local);
 }
 
 /* A piece is copied, then traced while it is still in the cache. */
@@ -391,7 +72,7 @@ static void trace_recorded(crd_minor *context) {
   const cradle_word *top = recorded->top;
   for (const cradle_word *from = recorded->base, *to; from < top; from = to) {
     to = top - from > RECORDED_PIECE ? from + RECORDED_PIECE : top;
-    copy_recorded(context, from, to, top);
+    crd_promote_recorded(context, from, to, top);
     trace_pending(context);
   }
   recorded->top = recorded->base;
@@ -400,7 +81,7 @@ static void trace_recorded(crd_minor *context) {
 static CRADLE_NOINLINE uint64_t trace_young_handles(crd_minor *context) {
   uint64_t words = 0;
   cradle_word *slot;
-  for (; (slot = crd_handles_next_young(&context->heap->handles)) != NULL; words++) minor_reference(context, slot);
+  for (; (slot = crd_handles_next_young(&context->heap->handles)) != NULL; words++) promote_reference(context, slot);
   return words;
 }
 
@@ -412,7 +93,7 @@ static void trace_old_object(void *data, cradle_word *object) {
   if (heap_is_known_dead(context->heap, address)) return;
   if (heap_has_open(context->heap, object)) return; /* nobody can reach it, so nothing was stored into it */
   object_set_barrier(object);
-  trace(context, object);
+  crd_promote_from(context, object);
 }
 
 /* When the remembered set could not grow, every old object may refer to a young one. Copies made meanwhile are pending,
@@ -423,7 +104,7 @@ static void trace_all_old(crd_minor *context) {
   for (uint32_t i = 0; i < context->heap->prebuilts.written; i++) {
     cradle_word *object = context->heap->prebuilts.objects[i];
     object_set_barrier(object);
-    trace(context, object);
+    crd_promote_from(context, object);
   }
   trace_pending(context); /* there may be nothing else to trace: what could not grow may be empty */
   context->heap->remember_all = false;
@@ -438,7 +119,7 @@ static uint64_t settle_large(cradle_heap *heap) {
     crd_page *entry = arenas_page(arenas, page);
     next = entry->next;
     ASSERT(entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED,
-           "[minor.2] the list of young large objects holds another");
+           "[minor.1] the list of young large objects holds another");
     if (entry->state == PAGE_LARGE_YOUNG) {
       crd_old_bury_large(&heap->old, page, heap_remains(heap, false));
       continue;
@@ -457,11 +138,7 @@ static uint64_t settle_large(cradle_heap *heap) {
 /* --- for the order of death --- */
 
 cradle_word *crd_minor_reach(crd_minor *context, uintptr_t address) {
-  if (address - context->nursery_start < context->nursery_bytes) {
-    cradle_word *object = object_at(address);
-    ASSERT(!header_is_forwarded(object[0]), "an object is reached that was promoted already");
-    return copy(context, object, object[0], &context->types[header_type(object[0])]);
-  }
+  if (is_young(context, address)) return crd_promote_object(context, object_at(address));
   crd_arenas *arenas = &context->heap->old.arenas;
   arenas_page(arenas, arenas_page_number(arenas, address))->state = PAGE_LARGE_REACHED;
   return object_at(address);
@@ -469,9 +146,9 @@ cradle_word *crd_minor_reach(crd_minor *context, uintptr_t address) {
 
 void crd_minor_visit(crd_minor *context, bool value, cradle_word *slot) {
   if (value)
-    minor_value(context, slot);
+    promote_value_only(context, slot);
   else
-    minor_reference(context, slot);
+    promote_reference_only(context, slot);
 }
 
 void crd_minor_trace(crd_minor *context) {
@@ -525,7 +202,8 @@ static crd_minor begin(cradle_heap *heap) {
 static void trace_roots(crd_minor *context) {
   cradle_heap *heap = context->heap;
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
-  uint64_t root_words = visit_changed_roots(heap, minor_reference, minor_value, context);
+  uint64_t root_words = visit_changed_roots(heap, promote_reference, promote_value, context);
+  root_words += visit_callback_roots(heap, promote_reference_only, promote_value_only, context);
   if (CRADLE_UNLIKELY(heap->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(context);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
@@ -546,9 +224,9 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   trace_remembered(&context);
   bool has_services = CRADLE_UNLIKELY(heap->death != NULL);
   uint64_t freed = has_services ? settle_services(&context, remembered) : settle_plain(&context);
-  ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.3] an object was not traced");
+  ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");
   ASSERT(word_stack_is_empty(&heap->remembered) && word_stack_is_empty(&heap->recorded),
-         "[minor.3] the remembered set or the recorded slots are not empty");
+         "[minor.2] the remembered set or the recorded slots are not empty");
   event->u.minor.large_freed_bytes = freed;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;

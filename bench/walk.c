@@ -142,7 +142,7 @@ static uint64_t run_cradle(workload_run *run) {
     w.wide_root_first = make_root_first(m, of_wide, wide_deep);
     w.list = cells_new(m, run->with.size);
     w.table = make_table(m, run->with.size);
-    cradle_collect_minor(m);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
     sum = walk_all(run, &w);
   }
   workload_end(run, heap, m);

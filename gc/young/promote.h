@@ -30,7 +30,7 @@ struct crd_minor {
   cradle_word *pending;   /* [promote.1] */
   cradle_word *until;     /* the body of the list at which the present caller goes on, or NULL */
   unsigned depth;         /* callers that wait: arrays inside arrays */
-  uint32_t pending_large; /* [minor.2] */
+  uint32_t pending_large; /* [minor.1] */
   bool has_young_large, marking;
   bool looked_at_all; /* old objects, not only the remembered ones */
   bool looks_at_old;  /* has_young_large or marking: references that do not lead into the nursery matter */

@@ -62,10 +62,15 @@ typedef struct walked {
 
 /* Walks everything and notes what a node took in each way, the median of some rounds. */
 static uint64_t walk_all(workload_run *run, const walked *w) {
-  static const char *const names[WALKS] = {
-      "tree_leaves_first_ns", "tree_leaves_first_backward_ns", "tree_root_first_ns",
-      "tree_root_first_backward_ns", "wide_leaves_first_ns", "wide_root_first_ns",
-      "wide_root_first_backward_ns", "list_ns", "table_ns"};
+  static const char *const names[WALKS] = {"tree_leaves_first_ns",
+                                           "tree_leaves_first_backward_ns",
+                                           "tree_root_first_ns",
+                                           "tree_root_first_backward_ns",
+                                           "wide_leaves_first_ns",
+                                           "wide_root_first_ns",
+                                           "wide_root_first_backward_ns",
+                                           "list_ns",
+                                           "table_ns"};
   double ns[WALKS][ROUNDS];
   uint64_t sum = 0;
   workload_timed_begin(run);
@@ -171,8 +176,8 @@ static cell *lay_out_cells(manual *memory, uint64_t count) {
 
 static uint64_t run_by_hand(workload_run *run, manual *memory) {
   unsigned deep = depth_for(of_tree, run->with.size), wide_deep = depth_for(of_wide, run->with.size);
-  walked w = {lay_out(memory, of_tree, deep),      lay_out(memory, of_tree, deep),
-              lay_out(memory, of_wide, wide_deep), lay_out(memory, of_wide, wide_deep),
+  walked w = {lay_out(memory, of_tree, deep),        lay_out(memory, of_tree, deep),
+              lay_out(memory, of_wide, wide_deep),   lay_out(memory, of_wide, wide_deep),
               lay_out_cells(memory, run->with.size), NULL};
   array *table = array_by_hand(memory, run->with.size / 2);
   for (uint64_t i = 0; i < table->length; i++) table->slots[i] = lay_out_cells(memory, 2);

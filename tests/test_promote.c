@@ -36,9 +36,8 @@ static void open_types(fixture *f, size_t nursery_bytes) {
   cradle_options options;
   memcpy(types, fixture_types, sizeof fixture_types);
   types[T_WIDE] = (cradle_type){.name = "wide", .size = sizeof(wide), .references = ((1u << WIDE) - 1) << 1};
-  types[T_TAGGED] = (cradle_type){.name = "tagged",
-                                  .size = sizeof(tagged),
-                                  .values = CRADLE_SLOT(tagged, first) | CRADLE_SLOT(tagged, rest)};
+  types[T_TAGGED] = (cradle_type){
+      .name = "tagged", .size = sizeof(tagged), .values = CRADLE_SLOT(tagged, first) | CRADLE_SLOT(tagged, rest)};
   types[T_MIXED] = (cradle_type){.name = "mixed",
                                  .size = sizeof(mixed),
                                  .references = CRADLE_SLOT(mixed, first),
@@ -318,8 +317,8 @@ static void what_survivors_of_an_unmarked_object_hold_is_marked(void **state) {
     for (holder = list; holder->child[0] != NULL; holder = holder->child[0]) {}
     node = holder->child[6];
     array = (vector *)node->child[5];
-    const string *texts[LOST] = {(string *)node->child[0], (string *)node->child[2],
-                                 (string *)node->child[3]->child[6], array->item[1]};
+    const string *texts[LOST] = {(string *)node->child[0], (string *)node->child[2], (string *)node->child[3]->child[6],
+                                 array->item[1]};
     for (int i = 0; i < LOST; i++) {
       assert_int_equal(cradle_type_of(texts[i]), T_STRING);
       assert_string_equal(texts[i]->byte, "not lost");

@@ -67,7 +67,7 @@ static void follow(followed *w, const void *object, size_t bytes) {
   w->last_bytes = bytes;
 }
 
-/* But for the last places of spans, and what the promotion of other objects leaves. */
+/* [promote.2], but for the last places of spans, and what the promotion of other objects leaves. */
 static void assert_in_order(const followed *w) {
   if (w->neighbours < w->objects - w->objects / 20 - 2)
     fail_msg("only %zu of %zu objects lie behind the one before", w->neighbours, w->objects);
@@ -161,7 +161,8 @@ static void tagged_pairs_lie_in_the_order_of_a_walk(void **state) {
   fixture_close(&f);
 }
 
-/* A chain behind each item of an array is with it, not behind the last item. Of slots of both sorts the same. */
+/* [promote.3]: a chain behind each item of an array is with it, not behind the last item. Of slots of both sorts the
+ * same. */
 static void what_an_item_leads_to_lies_behind_it(void **state) {
   (void)state;
   enum { ITEMS = 300 };

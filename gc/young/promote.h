@@ -19,7 +19,6 @@
 
 #include "gc/heap.h"
 #include "gc/object/value.h"
-#include "gc/young/minor.h"
 
 struct crd_minor {
   crd_minor *self; /* what a copy in registers is a copy of */

@@ -22,9 +22,8 @@ static cradle_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, cradl
   cradle_symbol *symbol = CRADLE_NEW(kit->mutator, cradle_symbol, kit->first_type + CRADLE_KIT_SYMBOL);
   symbol->name = name;
   symbol->hash = cradle_string_hash(name);
-  if (cradle_weak_set_add(symbols, symbol->hash, symbol)) return symbol;
-  cradle_array_new(kit, SIZE_MAX); /* out of memory: does not return */
-  return NULL;
+  cradle_weak_set_add(symbols, symbol->hash, symbol);
+  return symbol;
 }
 
 cradle_symbol *cradle_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length) {

@@ -236,8 +236,8 @@ static void pinned_allocation_collects(void **state) {
 
 static jmp_buf memory_landing;
 static size_t refused_size;
-static void out_of_memory(void *data, cradle_mutator *mutator, size_t size) {
-  (void)data, (void)mutator;
+static void out_of_memory(void *data, cradle_mutator *mutator, size_t size, const char *message) {
+  (void)data, (void)mutator, (void)message;
   refused_size = size;
   longjmp(memory_landing, 1);
 }

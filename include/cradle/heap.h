@@ -21,8 +21,10 @@ CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_er
 CRADLE_API void cradle_heap_free(cradle_heap *heap);
 
 /* Adds a type and returns its id: the number of types before it. A contradictory descriptor is misuse, and so is a
- * call from a callback. Returns CRADLE_TYPE_ID_END when memory or ids run out. Does not collect. */
-CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type);
+ * call from a callback. When memory or ids run out the out-of-memory handler is called, or CRADLE_TYPE_ID_END returned
+ * by the try variant. They do not collect. */
+CRADLE_API uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type);
+CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_try_type_add(cradle_heap *heap, const cradle_type *type);
 
 /* How the heap's values are encoded; valid as long as the heap. Does not collect. */
 CRADLE_API const cradle_encoding *cradle_heap_encoding(const cradle_heap *heap);

@@ -34,6 +34,10 @@ CRADLE_API CRADLE_COLD void *cradle_new_items_slow(cradle_mutator *mutator, uint
 CRADLE_API CRADLE_COLD void *cradle_new_registered_items_slow(cradle_mutator *mutator, uint32_t type,
                                                               cradle_array_layout layout, size_t count, bool may_fail)
     CRADLE_MAY_COLLECT;
+/* An array that is old and pinned from the start (cradle/pin.h): the function behind CRADLE_NEW_PINNED_ARRAY. NULL:
+ * memory ran out, where may_fail is set. */
+CRADLE_API void *cradle_new_pinned_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
+                                         size_t count, bool may_fail) CRADLE_MAY_COLLECT;
 /* With CRADLE_CHECKED: misuse unless the layout is the descriptor's. */
 CRADLE_API void cradle_check_layout(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout);
 

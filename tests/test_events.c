@@ -15,6 +15,7 @@ typedef struct seen {
 } seen;
 
 static void see(void *data, const cradle_event *event) {
+  assert_int_equal(event->size, sizeof *event);
   seen *s = data;
   s->last[event->kind] = *event;
   switch (event->kind) {
@@ -123,7 +124,7 @@ static void spans_say_what_is_wasted(void **state) {
     CRADLE_ROOT(f.m, text);
     cradle_collect_full(f.m);
     cradle_span_info rows[SIZE_CLASS_MAX];
-    size_t count = cradle_heap_spans(f.heap, rows, SIZE_CLASS_MAX), told = 0;
+    size_t count = cradle_heap_spans(f.heap, rows, SIZE_CLASS_MAX, sizeof *rows), told = 0;
     for (size_t i = 0; i < count; i++) {
       if (rows[i].spans == 0) continue;
       const cradle_event *event = &all.spans[told++];

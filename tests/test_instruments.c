@@ -290,7 +290,7 @@ static void open_quarantine(size_t nurseries, size_t nursery_bytes, uint64_t str
 
 static const char *explained(const void *address) {
   static cradle_explanation explanation;
-  return cradle_explain_address(f.heap, address, &explanation) ? explanation.text : "";
+  return cradle_explain_address(f.heap, address, &explanation, sizeof explanation) ? explanation.text : "";
 }
 
 static void assert_explained(const void *address, const char *wanted) {

@@ -166,8 +166,8 @@ static const struct {
     {add_type, try_add_type, "cradle_type_add: out of memory: no room for another type; ", 0},
     {make_set, try_make_set, "cradle_weak_set_new: out of memory: no room for another weak set; ", 0},
     {add_to_set, try_add_to_set, "cradle_weak_set_add: out of memory: no room for another object of a weak set; ", 0},
-    {register_object, try_register_object,
-     "cradle_finalizer_register: out of memory: no room for another finalizer; ", 0},
+    {register_object, try_register_object, "cradle_finalizer_register: out of memory: no room for another finalizer; ",
+     0},
 };
 #define EACH_ROW(i) for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 
@@ -188,7 +188,8 @@ CRADLE_UNCHECKED_COLLECTION static void begin_row(size_t i, void **state) {
   open_heap(state);
   object = (void *)(uintptr_t)*cradle_peek(f.m, 0);
   set = rows[i].call == add_to_set ? cradle_weak_set_new(f.m, NULL, NULL) : NULL;
-  for (int used = 0; set != NULL && used < 48; used++) cradle_weak_set_add(set, 7, object); /* all that it has room for */
+  for (int used = 0; set != NULL && used < 48; used++)
+    cradle_weak_set_add(set, 7, object); /* all that it has room for */
 }
 
 static void end_row(size_t i, void **state) {

@@ -57,15 +57,17 @@ CRADLE_API void cradle_external_memory(cradle_mutator *mutator, int64_t bytes);
  * is misuse. Does not collect. */
 CRADLE_API bool cradle_heap_verify(cradle_heap *heap, cradle_error *error);
 
-/* Says what the heap knows of an address that a program used by mistake: of an object that a minor collection moved or
- * that died in it, while its page is in quarantine (options.quarantine), of an address of the old generation where no
- * memory is (any more, mostly), and of poison that was read and taken for a reference. false when it knows nothing; the
- * text is then empty. May be called in a signal handler, for a heap of any thread. */
+/* Fills *explanation, of which size is the sizeof: what the heap knows of an address that a program used by mistake: of
+ * an object that a minor collection moved or that died in it, while its page is in quarantine (options.quarantine), of
+ * an address of the old generation where no memory is (any more, mostly), and of poison that was read and taken for a
+ * reference. false when it knows nothing; the text is then empty. May be called in a signal handler, for a heap of any
+ * thread. */
 typedef struct cradle_explanation {
   char text[256];
   uint64_t collection; /* the minor collection that the text is about; 0: none */
 } cradle_explanation;
-CRADLE_API bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation);
+CRADLE_API bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation,
+                                       size_t size);
 
 /* fork(), for programs whose child goes on to use the heap: prepare, fork, then parent or child in either process
  * (parent also when fork failed). Between, the heap must not be used. The process has no other threads that use the

@@ -45,6 +45,8 @@ static void reservations_that_cannot_be(void **state) {
   (void)state;
   ASSERT_MISUSE(&f, "more than CRADLE_NURSERY_OBJECT_MAX_BYTES",
                 (void)cradle_reserve(f.m, CRADLE_NURSERY_OBJECT_MAX_BYTES + 1));
+  ASSERT_MISUSE(&f, "cradle_try_reserve: more than CRADLE_NURSERY_OBJECT_MAX_BYTES",
+                (void)cradle_try_reserve(f.m, CRADLE_NURSERY_OBJECT_MAX_BYTES + 1));
   cradle_reservation room = cradle_reserve_slow(f.m, 64, false);
   cradle_check_reserved(&room, T_PAIR, sizeof(pair));
   (void)cradle_new_reserved(&room, T_PAIR, sizeof(pair));

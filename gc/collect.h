@@ -22,7 +22,7 @@ uint64_t crd_collect_due_at(const cradle_heap *heap);
 void crd_collect(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
 /* A complete major collection. Full: what is unreachable now is gone, and empty arenas are given back; compacting: and
  * sparse arenas are emptied first. */
-typedef enum crd_depth { DEPTH_MAJOR, DEPTH_FULL, DEPTH_COMPACTING } crd_depth;
-void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) CRADLE_MAY_COLLECT;
+typedef enum cradle_collection_kind { CRADLE_COLLECT_MAJOR, CRADLE_COLLECT_FULL, CRADLE_COLLECT_COMPACTING } cradle_collection_kind;
+void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_kind depth) CRADLE_MAY_COLLECT;
 
 #endif

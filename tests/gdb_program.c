@@ -55,7 +55,7 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   CRADLE_ROOT(m, old);
   vector *large = cradle_new_array(m, VECTOR, 10000);
   CRADLE_ROOT(m, large);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   vector *values = cradle_new_array(m, VALUES, 3);
   CRADLE_ROOT(m, values);
   pair *young = cradle_new(m, PAIR, sizeof(pair));

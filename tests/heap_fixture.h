@@ -133,7 +133,7 @@ static inline void fixture_open(fixture *f) {
 CRADLE_UNCHECKED_COLLECTION static inline void fixture_close(fixture *f) {
   if (f->stressed) { /* heaps of garbage move nothing, which stress refuses */
     cradle_push(f->m, CRADLE_NEW(f->m, pair, T_PAIR));
-    cradle_collect_minor(f->m);
+    cradle_collect(f->m, CRADLE_COLLECT_MINOR);
     cradle_pop(f->m);
   }
   cradle_mutator_free(f->m);

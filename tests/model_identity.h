@@ -61,7 +61,7 @@ static void identity_close(world *w) CRADLE_MAY_COLLECT {
   cradle_handle_free(w->m, own->revived);
   while (own->handle_count > 0) cradle_handle_free(w->m, own->handles[--own->handle_count]);
   for (size_t i = 0; i < PREBUILTS; i++) cradle_prebuilt_remove(w->heap, &own->prebuilt[i]);
-  cradle_collect_full(w->m);
+  cradle_collect(w->m, CRADLE_COLLECT_FULL);
   for (size_t i = 0; i < PREBUILTS; i++)
     if (own->prebuilt[i].base.header != T_NODE) differ(w, "something of the heap's is left in a prebuilt object");
   free(own);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what CRADLE_ROOT and CRADLE_ROOT_VALUE take, and what they refuse, when it is compiled and with which words.
 
-    refused_roots.py INCLUDE_DIRECTORY COMPILER...
+    refused_arguments.py INCLUDE_DIRECTORY COMPILER...
 
 Each COMPILER is tried; one that ends in ++ compiles C++.
 """

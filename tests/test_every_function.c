@@ -79,10 +79,7 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_new_reserved", CHECKS, cradle_check_reserved, cradle_reservation room = reservation(); \
       cradle_check_reserved(&room, T_PAIR, 24)) \
   ROW("CRADLE_NEW_ARRAY", CHECKS, cradle_check_layout, cradle_check_layout(f.m, T_VECTOR, layout)) \
-  ROW("cradle_collect_minor", COLLECTS, cradle_collect_minor, cradle_collect_minor(f.m)) \
-  ROW("cradle_collect_major", COLLECTS, cradle_collect_major, cradle_collect_major(f.m)) \
-  ROW("cradle_collect_full", COLLECTS, cradle_collect_full, cradle_collect_full(f.m)) \
-  ROW("cradle_collect_compacting", COLLECTS, cradle_collect_compacting, cradle_collect_compacting(f.m)) \
+  ROW("cradle_collect", COLLECTS, cradle_collect, cradle_collect(f.m, CRADLE_COLLECT_MINOR)) \
   ROW("cradle_collect_step", COLLECTS, cradle_collect_step, (void)cradle_collect_step(f.m, 0)) \
   ROW("cradle_safepoint", COLLECTS, cradle_safepoint_slow, cradle_safepoint_slow(f.m)) \
   ROW("cradle_heap_set_max", COLLECTS, cradle_heap_set_max, (void)!cradle_heap_set_max(f.m, 0, NULL)) \
@@ -184,17 +181,17 @@ static const struct {
     {"is for any thread", "cradle_safepoint_request"},
     {"is for callbacks alone", "cradle_visit_reference cradle_visit_value"},
     {"uses no heap, or makes one",
-     "cradle_heap_new cradle_start cradle_version cradle_options_init_sized cradle_options_check "
+     "cradle_heap_new cradle_heap_new_from_environment cradle_version cradle_options_init_sized cradle_options_check "
      "cradle_options_from_environment cradle_options_list cradle_parse_size cradle_cause_name cradle_phase_name "
      "cradle_encoding_low_tags cradle_encoding_nan_boxing cradle_pauses_new cradle_pauses_free cradle_pauses_listener "
      "cradle_pauses_read"},
     {"is called by inline functions that have checked, in builds for valgrind", "cradle_handed_out"},
     {"is the kit's, which checks through what it calls, and does not check its own reads and stores",
-     "cradle_kit_init cradle_hash_bytes cradle_hash_identity cradle_string_new cradle_string_blank cradle_string_join "
-     "cradle_string_slice cradle_string_compare cradle_string_hash_slow cradle_array_new cradle_list_new "
-     "cradle_list_append_slow cradle_list_insert cradle_list_remove cradle_list_truncate cradle_list_reserve "
-     "cradle_map_new cradle_map_find_slow cradle_map_set cradle_map_remove cradle_map_clear cradle_map_reserve "
-     "cradle_map_next cradle_intern cradle_intern_string cradle_symbol_find"},
+     "cradle_kit_init cradle_kit_hash_bytes cradle_kit_hash_identity cradle_kit_string_new cradle_kit_string_blank cradle_kit_string_join "
+     "cradle_kit_string_slice cradle_kit_string_compare cradle_kit_string_hash_slow cradle_kit_array_new cradle_kit_list_new "
+     "cradle_kit_list_append_slow cradle_kit_list_insert cradle_kit_list_remove cradle_kit_list_truncate cradle_kit_list_reserve "
+     "cradle_kit_map_new cradle_kit_map_find_slow cradle_kit_map_set cradle_kit_map_remove cradle_kit_map_clear cradle_kit_map_reserve "
+     "cradle_kit_map_next cradle_kit_intern cradle_kit_intern_string cradle_kit_symbol_find"},
 };
 
 static int list(void) {
@@ -224,7 +221,7 @@ CRADLE_UNCHECKED_COLLECTION static int open_fixture(void **state) {
   kept = cradle_new_array(f.m, T_VECTOR, 4);
   cradle_global_root_add(f.heap, &kept, CRADLE_KIND_REFERENCE);
   set = cradle_weak_set_new(f.m, NULL, NULL);
-  cradle_collect_major(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   return 0;
 }
 
@@ -273,7 +270,7 @@ static void in_a_callback(void **state) {
       if (!(r->refuses & STATE)) _exit(0);
       in_callback = r;
       f.message[0] = '\0';
-      if (FIXTURE_LANDS(&f)) cradle_collect_minor(f.m);
+      if (FIXTURE_LANDS(&f)) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       expect(r, "called from a callback while a collection runs");
       _exit(0);
     }

@@ -38,7 +38,7 @@ static void a_handle_holds_and_finds_its_object(void **state) {
   assert_true(fixture_stats(&f).moved_old_objects >= COUNT);
   for (size_t i = 0; i < COUNT; i++) cradle_handle_free(f.m, handles[i]);
   assert_int_equal(fixture_stats(&f).handles, 0);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(fixture_stats(&f).old_bytes, 0);
 }
 
@@ -50,12 +50,12 @@ static void a_handle_can_be_pointed_elsewhere(void **state) {
     string *s = new_numbered(i);
     cradle_handle_set(f.m, handle, s);
     assert_ptr_equal(cradle_handle_get(f.m, handle), s);
-    if (i % 3 == 0) cradle_collect_minor(f.m);
+    if (i % 3 == 0) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     if (i % 3 == 1) everything_moves(&f);
     assert_int_equal(number_of(cradle_handle_get(f.m, handle)), i);
   }
   cradle_handle_set(f.m, handle, NULL);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_null(cradle_handle_get(f.m, handle));
   assert_int_equal(fixture_stats(&f).old_bytes, 0);
   cradle_handle_free(f.m, handle);
@@ -103,7 +103,7 @@ static void a_handle_behind_where_marking_is(void **state) {
   enum { COUNT = 2000 };
   static cradle_handle handles[COUNT];
   for (size_t i = 0; i < COUNT; i++) handles[i] = cradle_handle_new(f.m, new_numbered(i));
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   bool over = false;
   for (size_t i = 0; !over && i < COUNT / 2; i++) {
     string *s = cradle_handle_get(f.m, handles[COUNT - 1 - i]);
@@ -112,7 +112,7 @@ static void a_handle_behind_where_marking_is(void **state) {
     over = cradle_collect_step(f.m, 0);
     assert_int_equal(number_of(cradle_handle_get(f.m, handles[i])), COUNT - 1 - i);
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   for (size_t i = 0; i < COUNT; i++) {
     string *s = cradle_handle_get(f.m, handles[i]);
     if (s != NULL) assert_true(number_of(s) == i || number_of(s) == COUNT - 1 - i);
@@ -193,7 +193,7 @@ static void misuse_is_named(void **state) {
   ASSERT_MISUSE(&f, "cradle_handle_get: the handle 0x100000000 was freed", (void)cradle_handle_get(f.m, freed));
   ASSERT_MISUSE(&f, "cradle_handle_set: the handle 0x100000000 was freed", cradle_handle_set(f.m, freed, NULL));
   ASSERT_MISUSE(&f, "cradle_handle_free: the handle 0x100000000 was freed", cradle_handle_free(f.m, freed));
-  cradle_collect_minor(f.m); /* its entry is used again */
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* its entry is used again */
   cradle_handle again = cradle_handle_new(f.m, new_numbered(3));
   assert_int_equal((uint32_t)again, (uint32_t)freed);
   ASSERT_MISUSE(&f, "was freed", (void)cradle_handle_get(f.m, freed));

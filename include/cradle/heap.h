@@ -12,7 +12,7 @@
 CRADLE_BEGIN_DECLS
 
 /* Makes a heap. options must have gone through cradle_options_init. NULL when an option is wrong or memory or address
- * space runs out; error, unless NULL, then says which. Nothing is read from the environment (cradle_start in
+ * space runs out; error, unless NULL, then says which. Nothing is read from the environment (cradle_heap_new_from_environment in
  * cradle/runtime.h does that). No page of the heap is touched before the first allocation, but for those of a huge-page
  * pool and of a quarantine. */
 CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error);
@@ -30,17 +30,17 @@ CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_try_type_add(cradle_heap *heap,
 CRADLE_API const cradle_encoding *cradle_heap_encoding(const cradle_heap *heap);
 
 /* Collects the nursery. */
-CRADLE_API void cradle_collect_minor(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
+CRADLE_API void cradle_collect(cradle_mutator *mutator, CRADLE_COLLECT_MINOR) CRADLE_MAY_COLLECT;
 /* One complete major collection: what was unreachable at the call is gone. One that runs in increments is finished
  * first. */
-CRADLE_API void cradle_collect_major(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
+CRADLE_API void cradle_collect(cradle_mutator *mutator, CRADLE_COLLECT_MAJOR) CRADLE_MAY_COLLECT;
 /* The same, after which empty arenas are given back to the system at once. */
-CRADLE_API void cradle_collect_full(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
+CRADLE_API void cradle_collect(cradle_mutator *mutator, CRADLE_COLLECT_FULL) CRADLE_MAY_COLLECT;
 /* A full collection after which the objects of sparse arenas have been moved together: memory goes back that scattered
  * survivors hold, and all that is empty but stays committed is dropped, the nursery too (not the old generation's with
  * a quarantine, which keeps poison there); what is used next costs its page faults again. It takes time for every live
  * object, like the marking, and is not done in increments. */
-CRADLE_API void cradle_collect_compacting(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
+CRADLE_API void cradle_collect(cradle_mutator *mutator, CRADLE_COLLECT_COMPACTING) CRADLE_MAY_COLLECT;
 /* For idle time: empties the nursery and does one increment of the major collection, of about most_ns nanoseconds (a
  * minor collection and the smallest increment can take longer); begins a major collection if none runs. true: it is
  * complete. */

@@ -23,7 +23,7 @@ int64_t sum_of_list(cradle_mutator *m) CRADLE_MAY_COLLECT {
   cell *list = nullptr;
   CRADLE_ROOT(m, list);
   for (int64_t i = 1; i <= 100; i++) list = push(m, list, i);
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
   cell *tail = push(m, nullptr, 1000);
   cradle_store(m, list, &list->next, tail); // 100 and what follows it: 1000
   cell *fixed = CRADLE_TRY_NEW_PINNED(m, cell, 0);
@@ -32,7 +32,7 @@ int64_t sum_of_list(cradle_mutator *m) CRADLE_MAY_COLLECT {
   uint64_t value = 0;
   CRADLE_ROOT_VALUE(m, value);
   cradle_unpin(m, fixed);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   int64_t sum = 0;
   for (const cell *c = list; c != nullptr; c = c->next) sum += c->number;
   return sum;
@@ -43,9 +43,9 @@ bool kit_works(cradle_heap *heap, cradle_mutator *m) CRADLE_MAY_COLLECT {
   const uint32_t first = cradle_kit_add_types(heap);
   cradle_kit kit;
   cradle_kit_init(&kit, m, first);
-  cradle_string *text = cradle_string_new(&kit, "C++", 3);
+  cradle_kit_string *text = cradle_kit_string_new(&kit, "C++", 3);
   CRADLE_ROOT(m, text);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   return cradle_type_of(text) == first + CRADLE_KIT_STRING && text->length == 3;
 }
 
@@ -66,7 +66,7 @@ int main() {
   options.types = &type;
   options.type_count = 1;
   cradle_error error;
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == nullptr) {
     std::fprintf(stderr, "%s\n", error.message);
     return 1;

@@ -9,6 +9,7 @@
  * memory that they need from the system.
  */
 #include <cradle/cradle.h>
+#include <cradle/kit.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -67,15 +67,15 @@ static bool make_room(cradle_mutator *mutator, size_t bytes) CRADLE_MAY_COLLECT 
   if (fits_below(mutator, bytes, heap->nursery.end)) return true;
   crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
   if (fits_below(mutator, bytes, heap->nursery.slack_end)) return true;
-  for (cradle_collection_kind depth = CRADLE_COLLECT_FULL; depth <= CRADLE_COLLECT_COMPACTING; depth++) {
-    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, depth);
+  for (cradle_collection_kind kind = CRADLE_COLLECT_FULL; kind <= CRADLE_COLLECT_COMPACTING; kind++) {
+    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, kind);
     if (fits_below(mutator, bytes, heap->nursery.slack_end)) return true;
   }
   return false;
 }
 
 #ifdef CRD_VALGRIND
-/* Out of line so that cradle/new.h need not include valgrind's header. */
+/* Out of line so that cradle/detail/sanitizers.h need not include valgrind's header. */
 void cradle_handed_out(const cradle_mutator *mutator, void *address, size_t size) {
   sanitize_handed_out(mutator->heap, address, size);
 }
@@ -123,8 +123,8 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   if (bytes > heap->old.arenas.bytes) return NULL;
   collect_before(heap, bytes);
   cradle_word *object = take_outside(heap, bytes, young);
-  for (cradle_collection_kind depth = CRADLE_COLLECT_FULL; object == NULL && depth <= CRADLE_COLLECT_COMPACTING; depth++) {
-    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, depth);
+  for (cradle_collection_kind kind = CRADLE_COLLECT_FULL; object == NULL && kind <= CRADLE_COLLECT_COMPACTING; kind++) {
+    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, kind);
     object = take_outside(heap, bytes, young);
   }
   if (object == NULL) return NULL;

@@ -42,9 +42,11 @@ static void make_fit(cradle_mutator *mutator, size_t max) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
-  if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes))) cradle_collect(mutator, CRADLE_COLLECT_FULL);
+  if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes)))
+    cradle_collect(mutator, CRADLE_COLLECT_FULL);
   arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
-  if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes))) cradle_collect(mutator, CRADLE_COLLECT_COMPACTING);
+  if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes)))
+    cradle_collect(mutator, CRADLE_COLLECT_COMPACTING);
 }
 
 static bool refuse(const cradle_heap *heap, const char *why, cradle_error *error) {

@@ -30,7 +30,7 @@ uint32_t cradle_kit_add_types(cradle_heap *heap) {
   return first;
 }
 
-uint64_t cradle_kit_hash_identity(const cradle_kit *kit, uint64_t value) {
+uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value value) {
   void *object = cradle_value_object(&kit->encoding, value);
   if (object == NULL) return cradle_kit_hash_word(value);
   uint32_t type = cradle_type_of(object);

@@ -14,8 +14,8 @@ cradle_kit_array *cradle_kit_array_new(const cradle_kit *kit, size_t length) {
 /* Replaces the array by one with the given room, which holds the list's items. */
 static void set_room(const cradle_kit *kit, cradle_kit_list *list, size_t room) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, list);
-  cradle_kit_array *array = CRADLE_NEW_ARRAY_UNINITIALIZED(kit->mutator, cradle_kit_array, kit->first_type + CRADLE_KIT_ARRAY,
-                                                       items, length, room);
+  cradle_kit_array *array = CRADLE_NEW_ARRAY_UNINITIALIZED(kit->mutator, cradle_kit_array,
+                                                           kit->first_type + CRADLE_KIT_ARRAY, items, length, room);
   size_t filled = list->length * sizeof *array->items; /* fresh: no barrier */
   if (filled > 0) memcpy(array->items, list->array->items, filled);
   if (room <= ROOM_SMALL_MOST) /* a larger array comes zeroed */
@@ -37,7 +37,7 @@ cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) {
   return list;
 }
 
-void cradle_kit_list_append_slow(const cradle_kit *kit, cradle_kit_list *list, uint64_t value) {
+void cradle_kit_list_append_slow(const cradle_kit *kit, cradle_kit_list *list, cradle_value value) {
   CRADLE_ROOT(kit->mutator, list);
   CRADLE_ROOT_VALUE(kit->mutator, value);
   grow(kit, list);
@@ -51,7 +51,7 @@ void cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_
 
 /* --- in the middle: many references change their slots at once --- */
 
-void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, uint64_t value) {
+void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value) {
   assert(index <= list->length);
   CRADLE_ROOT(kit->mutator, list);
   CRADLE_ROOT_VALUE(kit->mutator, value);
@@ -62,10 +62,10 @@ void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t
   list->length++;
 }
 
-uint64_t cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index) {
+cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index) {
   assert(index < list->length);
   cradle_word *items = list->array->items;
-  uint64_t value = items[index];
+  cradle_value value = items[index];
   list->length--;
   cradle_copy_slots(kit->mutator, list->array, items + index, items + index + 1, list->length - index);
   items[list->length] = 0; /* no reference any more: the barrier has nothing to know */

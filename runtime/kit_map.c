@@ -15,12 +15,12 @@ enum { SLOTS_LEAST = 8, ROOM_SHARE = 2 };
 /* --- hashes --- */
 
 /* Of a key that is compared by identity. */
-CRADLE_INLINE uint64_t hash_of_word(const cradle_kit *kit, uint64_t key) {
+CRADLE_INLINE uint64_t hash_of_word(const cradle_kit *kit, cradle_value key) {
   if (!cradle_kit_may_refer(kit, key)) return cradle_kit_hash_word(key);
   void *object = cradle_value_object(&kit->encoding, key);
   return cradle_kit_hash_word(object == NULL ? key : cradle_identity_hash(kit->mutator, object));
 }
-CRADLE_INLINE uint32_t hash_for(const cradle_kit *kit, const cradle_kit_map *map, uint64_t key) {
+CRADLE_INLINE uint32_t hash_for(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key) {
   uint64_t hash = map->keys == NULL ? hash_of_word(kit, key) : cradle_kit_hash_word(map->keys->hash(kit, key));
   return (uint32_t)hash | CRADLE_KIT_MAP_HASHED;
 }
@@ -38,15 +38,16 @@ static uint32_t *hashes_of(cradle_kit_index *index) {
 }
 
 /* Whether the key is that of the entry. One that was removed looks like the zero word, but for its hash. */
-CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_kit_map *map, uint64_t entry, uint64_t key, uint32_t hash) {
-  uint64_t there = map->entries->items[entry].key;
+CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_kit_map *map, uint64_t entry, cradle_value key,
+                          uint32_t hash) {
+  cradle_value there = map->entries->items[entry].key;
   if (there == 0 && hashes_of(map->index)[entry] != hash) return false;
   return there == key || (map->keys != NULL && map->keys->equal(kit, there, key));
 }
 
 /* The entry of a key and a slot that says so; or CRADLE_KIT_MAP_NONE, and the slot that an entry for the key takes: the
  * first without one. */
-CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_kit_map *map, uint64_t key, uint32_t hash,
+CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key, uint32_t hash,
                             uint32_t *found) {
   const cradle_kit_index *index = map->index;
   if (CRADLE_UNLIKELY(index == NULL)) return CRADLE_KIT_MAP_NONE;
@@ -117,7 +118,7 @@ static bool is_full(const cradle_kit_map *map) {
   return map->index == NULL || map->used == room_of(map->index);
 }
 
-CRADLE_INLINE void add(const cradle_kit *kit, cradle_kit_map *map, uint64_t key, uint64_t value, uint32_t hash,
+CRADLE_INLINE void add(const cradle_kit *kit, cradle_kit_map *map, cradle_value key, cradle_value value, uint32_t hash,
                        uint32_t slot) {
   cradle_kit_map_entry *entry = &map->entries->items[map->used];
   cradle_kit_store(kit, map->entries, &entry->key, key);
@@ -129,8 +130,8 @@ CRADLE_INLINE void add(const cradle_kit *kit, cradle_kit_map *map, uint64_t key,
 
 /* Half as much again as there are keys: a map of removed entries is not made larger, and one that has shrunk is made
  * smaller. */
-static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_kit_map *map, uint64_t key, uint64_t value,
-                                         uint32_t hash) CRADLE_MAY_COLLECT {
+static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_kit_map *map, cradle_value key,
+                                         cradle_value value, uint32_t hash) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, map);
   CRADLE_ROOT_VALUE(kit->mutator, key);
   CRADLE_ROOT_VALUE(kit->mutator, value);
@@ -147,12 +148,12 @@ cradle_kit_map *cradle_kit_map_new(const cradle_kit *kit, const cradle_kit_keys 
   return map;
 }
 
-size_t cradle_kit_map_find_slow(const cradle_kit *kit, const cradle_kit_map *map, uint64_t key) {
+size_t cradle_kit_map_find_slow(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key) {
   uint32_t slot;
   return search(kit, map, key, hash_for(kit, map, key), &slot);
 }
 
-bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, uint64_t key, uint64_t value) {
+bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, cradle_value key, cradle_value value) {
   uint32_t slot = 0, hash = hash_for(kit, map, key);
   size_t entry = search(kit, map, key, hash, &slot);
   if (entry != CRADLE_KIT_MAP_NONE)
@@ -164,7 +165,7 @@ bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, uint64_t key
   return entry == CRADLE_KIT_MAP_NONE;
 }
 
-bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, uint64_t key) {
+bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, cradle_value key) {
   uint32_t slot;
   size_t entry = search(kit, map, key, hash_for(kit, map, key), &slot);
   if (entry == CRADLE_KIT_MAP_NONE) return false;
@@ -194,13 +195,13 @@ size_t cradle_kit_map_next(const cradle_kit_map *map, size_t entry) {
 
 /* --- strings as keys --- */
 
-static cradle_kit_string *as_string(const cradle_kit *kit, uint64_t value) {
+static cradle_kit_string *as_string(const cradle_kit *kit, cradle_value value) {
   void *object = cradle_value_object(&kit->encoding, value);
   return object != NULL && cradle_type_of(object) == kit->first_type + CRADLE_KIT_STRING ? object : NULL;
 }
 
 /* Tag bits may tell kinds of values apart, so only the same ones make two strings equal. */
-static bool strings_equal(const cradle_kit *kit, uint64_t left, uint64_t right) {
+static bool strings_equal(const cradle_kit *kit, cradle_value left, cradle_value right) {
   const cradle_kit_string *one = as_string(kit, left), *other = as_string(kit, right);
   return one != NULL && other != NULL && ((left ^ right) & ~kit->encoding.payload_mask) == 0 &&
          cradle_kit_string_equal(one, other);

@@ -30,8 +30,8 @@ uint64_t cradle_kit_string_hash_slow(cradle_kit_string *string) {
 
 /* With undefined bytes. */
 static cradle_kit_string *allocate(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT {
-  cradle_kit_string *string = CRADLE_NEW_ARRAY_UNINITIALIZED(kit->mutator, cradle_kit_string,
-                                                         kit->first_type + CRADLE_KIT_STRING, bytes, length, length);
+  cradle_kit_string *string = CRADLE_NEW_ARRAY_UNINITIALIZED(
+      kit->mutator, cradle_kit_string, kit->first_type + CRADLE_KIT_STRING, bytes, length, length);
   string->hash = 0;
   return string;
 }

@@ -17,7 +17,8 @@ static cradle_kit_symbol *find(cradle_weak_set *symbols, uint64_t hash, const ch
 }
 
 /* Makes the symbol of a name that is not in the table. */
-static cradle_kit_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, cradle_kit_string *name) CRADLE_MAY_COLLECT {
+static cradle_kit_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, cradle_kit_string *name)
+    CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, name);
   cradle_kit_symbol *symbol = CRADLE_NEW(kit->mutator, cradle_kit_symbol, kit->first_type + CRADLE_KIT_SYMBOL);
   symbol->name = name;
@@ -30,7 +31,8 @@ cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, const char *
   return find(symbols, cradle_kit_hash_bytes(bytes, length), bytes, length);
 }
 
-cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes, size_t length) {
+cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
+                                     size_t length) {
   cradle_kit_symbol *known = cradle_kit_symbol_find(symbols, bytes, length);
   if (known != NULL) return known;
   cradle_kit_string *name = cradle_kit_string_new(kit, bytes, length);

@@ -67,7 +67,7 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   entries->item[4] = entries->item[5] = values->item[0];
   global = old;
   cradle_push(m, young);
-  (void)!cradle_handle_new(m, young);
+  (void)!cradle_handle_new(m, young).number;
   large = cradle_pin(m, large);
   cradle_prebuilt_add(heap, &prebuilt);
   (void)cradle_identity_hash(m, young);

@@ -170,6 +170,17 @@ static inline size_t set_count(cradle_weak_set *set) {
   return count;
 }
 
+/* Collections of each kind as functions. */
+CRADLE_UNCHECKED_COLLECTION static inline void collect_minor(cradle_mutator *m) {
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+}
+CRADLE_UNCHECKED_COLLECTION static inline void collect_major(cradle_mutator *m) {
+  cradle_collect(m, CRADLE_COLLECT_MAJOR);
+}
+CRADLE_UNCHECKED_COLLECTION static inline void collect_compacting(cradle_mutator *m) {
+  cradle_collect(m, CRADLE_COLLECT_COMPACTING);
+}
+
 /* True the first time; false when misuse was refused since. */
 #define FIXTURE_LANDS(f) ((f)->armed = true, setjmp((f)->landing) == 0)
 

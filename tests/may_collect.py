@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HEAD = "#include <cradle/cradle.h>\n"
+HEAD = "#include <cradle/cradle.h>\n#include <cradle/kit.h>\n"
 
 STRING = "typedef struct { uint64_t header, length; char bytes[]; } string; "
 FIXED_FORMS = ["CRADLE_NEW", "CRADLE_TRY_NEW", "CRADLE_NEW_UNINITIALIZED", "CRADLE_NEW_REGISTERED", "CRADLE_TRY_NEW_REGISTERED"]
@@ -127,7 +127,7 @@ MARKED = re.compile(r"(cradle_\w+)\(([^;{()]*)\)\s*CRADLE_MAY_COLLECT")
 
 def marked_functions(include):
     """A call, from a function that has not declared that it may collect, of each function that is marked."""
-    for header in sorted(Path(include).glob("cradle/*.h")):
+    for header in sorted(Path(include).rglob("*.h")):
         for name, parameters in MARKED.findall(header.read_text(encoding="utf-8")):
             names = ", ".join(parameter.split()[-1].lstrip("*") for parameter in parameters.split(","))
             yield name, "requires holding", f"void f({parameters}) {{ (void){name}({names}); }}"

@@ -255,7 +255,8 @@ static void external_memory_above_the_maximum(void **state) {
     fixture_open_with(&small, &options);
     cradle_external_memory(small.m, 100 * MIB);
     if (later) assert_true(cradle_heap_set_max(small.m, 32 * MIB, &error));
-    for (int i = 0; i < 20; i++) cradle_collect(small.m, CRADLE_COLLECT_MAJOR); /* the threshold grows by a factor each time */
+    for (int i = 0; i < 20; i++)
+      cradle_collect(small.m, CRADLE_COLLECT_MAJOR); /* the threshold grows by a factor each time */
     cradle_statistics before = fixture_stats(&small);
     for (int i = 0; i < 300000; i++) (void)cradle_new(small.m, T_PAIR, sizeof(pair));
     cradle_statistics after = fixture_stats(&small);

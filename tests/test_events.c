@@ -245,7 +245,7 @@ static void what_lies_beside_the_objects_is_counted(void **state) {
   fixture_open_with(&f, &options);
   uint32_t type = cradle_type_add(f.heap, &service_types[T_WEAK - T_COUNT]);
   uint64_t before = committed_beside(&f);
-  for (size_t i = 0; i < COUNT; i++) assert_int_not_equal(cradle_handle_new(f.m, NULL), 0);
+  for (size_t i = 0; i < COUNT; i++) assert_int_not_equal(cradle_handle_new(f.m, NULL).number, 0);
   assert_true(committed_beside(&f) >= before + COUNT * 16);
   before = committed_beside(&f);
   for (size_t i = 0; i < COUNT; i++) assert_int_not_equal(cradle_id(f.m, cradle_new(f.m, T_PAIR, sizeof(pair))), 0);

@@ -15,6 +15,7 @@ static vector *kept; /* old, with its barrier flag set */
 static cradle_weak_set *set;
 static cradle_root_range range;
 static uint64_t outside[4];
+static const cradle_handle handle = {1};
 static const cradle_array_layout layout = {sizeof(vector), 8, offsetof(vector, length)};
 static const cradle_type plain = {.name = "plain", .size = 16};
 
@@ -110,11 +111,11 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_write_barrier", CHECKS, cradle_check_store, cradle_check_store(f.m)) \
   ROW("cradle_store", CHECKS, cradle_check_slot, cradle_check_slot(f.m, kept, kept->item)) \
   ROW("cradle_copy_slots", CHECKS, cradle_check_slots, cradle_check_slots(f.m, kept, kept->item, 1)) \
-  ROW("cradle_handle_new", CHECKS, cradle_handle_new, (void)!cradle_handle_new(f.m, kept)) \
-  ROW("cradle_try_handle_new", CHECKS, cradle_try_handle_new, (void)!cradle_try_handle_new(f.m, kept)) \
-  ROW("cradle_handle_get", CHECKS, cradle_handle_get, (void)cradle_handle_get(f.m, 1)) \
-  ROW("cradle_handle_set", CHECKS, cradle_handle_set, cradle_handle_set(f.m, 1, NULL)) \
-  ROW("cradle_handle_free", CHECKS, cradle_handle_free, cradle_handle_free(f.m, 1)) \
+  ROW("cradle_handle_new", CHECKS, cradle_handle_new, (void)!cradle_handle_new(f.m, kept).number) \
+  ROW("cradle_try_handle_new", CHECKS, cradle_try_handle_new, (void)!cradle_try_handle_new(f.m, kept).number) \
+  ROW("cradle_handle_get", CHECKS, cradle_handle_get, (void)cradle_handle_get(f.m, handle)) \
+  ROW("cradle_handle_set", CHECKS, cradle_handle_set, cradle_handle_set(f.m, handle, NULL)) \
+  ROW("cradle_handle_free", CHECKS, cradle_handle_free, cradle_handle_free(f.m, handle)) \
   ROW("cradle_identity_hash", CHECKS, cradle_identity_hash_slow, (void)cradle_identity_hash_slow(f.m, kept)) \
   ROW("cradle_id", CHECKS, cradle_id, (void)cradle_id(f.m, kept)) \
   ROW("cradle_try_id", CHECKS, cradle_try_id, (void)!cradle_try_id(f.m, kept)) \
@@ -187,10 +188,14 @@ static const struct {
      "cradle_pauses_read"},
     {"is called by inline functions that have checked, in builds for valgrind", "cradle_handed_out"},
     {"is the kit's, which checks through what it calls, and does not check its own reads and stores",
-     "cradle_kit_init cradle_kit_hash_bytes cradle_kit_hash_identity cradle_kit_string_new cradle_kit_string_blank cradle_kit_string_join "
-     "cradle_kit_string_slice cradle_kit_string_compare cradle_kit_string_hash_slow cradle_kit_array_new cradle_kit_list_new "
-     "cradle_kit_list_append_slow cradle_kit_list_insert cradle_kit_list_remove cradle_kit_list_truncate cradle_kit_list_reserve "
-     "cradle_kit_map_new cradle_kit_map_find_slow cradle_kit_map_set cradle_kit_map_remove cradle_kit_map_clear cradle_kit_map_reserve "
+     "cradle_kit_init cradle_kit_hash_bytes cradle_kit_hash_identity cradle_kit_string_new cradle_kit_string_blank "
+     "cradle_kit_string_join "
+     "cradle_kit_string_slice cradle_kit_string_compare cradle_kit_string_hash_slow cradle_kit_array_new "
+     "cradle_kit_list_new "
+     "cradle_kit_list_append_slow cradle_kit_list_insert cradle_kit_list_remove cradle_kit_list_truncate "
+     "cradle_kit_list_reserve "
+     "cradle_kit_map_new cradle_kit_map_find_slow cradle_kit_map_set cradle_kit_map_remove cradle_kit_map_clear "
+     "cradle_kit_map_reserve "
      "cradle_kit_map_next cradle_kit_intern cradle_kit_intern_string cradle_kit_symbol_find"},
 };
 

@@ -343,7 +343,7 @@ static void more_roots_have_names(void **state) {
     referrers r = who(object);
     assert_int_equal(r.count, 3);
     assert_referrer(&r.all[0], CRADLE_HOLDER_SCOPED_ROOT, "scoped root", 0);
-    assert_referrer(&r.all[1], CRADLE_HOLDER_HANDLE, "handle", (uint32_t)handle);
+    assert_referrer(&r.all[1], CRADLE_HOLDER_HANDLE, "handle", (uint32_t)handle.number);
     assert_referrer(&r.all[2], CRADLE_HOLDER_PREBUILT, "prebuilt object", 2);
     assert_ptr_equal(r.all[2].object.object, &prebuilt);
     assert_ptr_equal(r.all[2].slot, &prebuilt.rest);

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <cradle/kit.h>
+
 typedef struct kit_fixture {
   fixture f;
   cradle_kit kit;
@@ -295,7 +297,8 @@ CRADLE_MAY_COLLECT static cradle_kit_array *new_keys(kit_fixture *k, size_t coun
   return keys;
 }
 
-static void check_order(const kit_fixture *k, const cradle_kit_map *map, const map_model *model, const cradle_kit_array *keys) {
+static void check_order(const kit_fixture *k, const cradle_kit_map *map, const map_model *model,
+                        const cradle_kit_array *keys) {
   uint64_t before = 0;
   size_t count = 0;
   assert_int_equal(map->count, model->count);
@@ -328,7 +331,8 @@ CRADLE_MAY_COLLECT static void map_step(kit_fixture *k, cradle_kit_map *map, map
   }
   size_t other = below(k, model->keys), entry = cradle_kit_map_find(&k->kit, map, keys->items[other]);
   assert_int_equal(entry != CRADLE_KIT_MAP_NONE, model->present[other]);
-  if (entry != CRADLE_KIT_MAP_NONE) assert_int_equal(number_of(k, cradle_kit_map_value_at(map, entry)), model->value[other]);
+  if (entry != CRADLE_KIT_MAP_NONE)
+    assert_int_equal(number_of(k, cradle_kit_map_value_at(map, entry)), model->value[other]);
 }
 
 static const cradle_kit_keys *keys_of_test;
@@ -613,8 +617,8 @@ static void symbols_of_one(kit_fixture *k) {
     size_t length = (size_t)snprintf(name, sizeof name, "%llu name", (unsigned long long)number);
     assert_int_equal(cradle_kit_symbol_find(symbols, name, length) != NULL, i >= names);
     cradle_kit_string *string = cradle_kit_string_new(&k->kit, name, length);
-    cradle_kit_symbol *symbol =
-        i % 2 == 0 ? cradle_kit_intern(&k->kit, symbols, name, length) : cradle_kit_intern_string(&k->kit, symbols, string);
+    cradle_kit_symbol *symbol = i % 2 == 0 ? cradle_kit_intern(&k->kit, symbols, name, length)
+                                           : cradle_kit_intern_string(&k->kit, symbols, string);
     check_text(symbol->name, name, length);
     assert_int_equal(symbol->hash, cradle_kit_string_hash(symbol->name));
     if (i < names)
@@ -719,7 +723,8 @@ static void what_memory_fails_stays_whole(void **state) {
     assert_true(done > 100000);
     assert_int_equal(fills_map ? map->count : list->length, done);
     for (uint64_t i = 0; i < done; i++)
-      assert_int_equal(fills_map ? cradle_kit_map_get(&k.kit, map, i << 3 | 1, 0) : cradle_kit_list_get(list, i), i << 3 | 1);
+      assert_int_equal(fills_map ? cradle_kit_map_get(&k.kit, map, i << 3 | 1, 0) : cradle_kit_list_get(list, i),
+                       i << 3 | 1);
     if (setjmp(k.out_of_memory) == 0) {
       cradle_kit_map_reserve(&k.kit, map, CRADLE_KIT_MAP_MAX + 1);
       fail_msg("a map that is too large");

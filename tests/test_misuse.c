@@ -203,6 +203,14 @@ CRADLE_UNCHECKED_COLLECTION static void allocating_callback(void *data, cradle_v
   (void)cradle_new(f.m, T_PAIR, sizeof(pair));
 }
 
+static void collections_of_no_kind(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "cradle_collect: 4 is no kind of collection",
+                cradle_collect(f.m, (cradle_collection_kind)(CRADLE_COLLECT_COMPACTING + 1)));
+  ASSERT_MISUSE(&f, "give CRADLE_COLLECT_MINOR, _MAJOR, _FULL or _COMPACTING",
+                cradle_collect(f.m, (cradle_collection_kind)-1));
+}
+
 static void allocation_in_a_callback(void **state) {
   (void)state;
   cradle_root_callback_set(f.heap, allocating_callback, NULL);
@@ -716,6 +724,7 @@ int main(void) {
       WITH_FIXTURE(mutators_too_many_or_in_use),
       WITH_FIXTURE(detached),
       WITH_FIXTURE(collections_where_none_may_be),
+      WITH_FIXTURE(collections_of_no_kind),
       WITH_FIXTURE(allocation_in_a_callback),
       WITH_FIXTURE(reports_of_what_is_no_slot),
       WITH_FIXTURE(an_empty_row_is_an_unused_number),

@@ -92,10 +92,10 @@ CRADLE_UNCHECKED_COLLECTION static bool try_new_pinned_items(void) {
   return CRADLE_TRY_NEW_PINNED_ARRAY(f.m, vector, T_VECTOR, item, length, 3) != NULL;
 }
 static bool new_handle_(void) {
-  return cradle_handle_new(f.m, object) != 0;
+  return cradle_handle_new(f.m, object).number != 0;
 }
 static bool try_new_handle(void) {
-  return cradle_try_handle_new(f.m, object) != 0;
+  return cradle_try_handle_new(f.m, object).number != 0;
 }
 CRADLE_UNCHECKED_COLLECTION static bool id(void) {
   return cradle_id(f.m, fresh()) != 0;

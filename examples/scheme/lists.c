@@ -41,7 +41,8 @@ bool is_eqv(value left, value right) {
   return ((const flonum *)object_of(left))->number == ((const flonum *)object_of(right))->number;
 }
 
-static bool vectors_equal(scheme *s, const cradle_kit_array *left, const cradle_kit_array *right) CRADLE_UNCHECKED_COLLECTION;
+static bool vectors_equal(scheme *s, const cradle_kit_array *left, const cradle_kit_array *right)
+    CRADLE_UNCHECKED_COLLECTION;
 static bool vectors_equal(scheme *s, const cradle_kit_array *left, const cradle_kit_array *right) {
   if (left->length != right->length) return false;
   for (size_t i = 0; i < left->length; i++)

@@ -119,7 +119,9 @@ static void print_object(scheme *s, FILE *to, value v, bool as_written, int dept
     break;
   case T_RECORD: print_record(s, to, object_of(v), depth); break;
   case T_CONTINUATION: fputs("#<continuation>", to); break;
-  case T_TABLE: fprintf(to, "#<hash-table %llu>", (unsigned long long)((const cradle_kit_map *)object_of(v))->count); break;
+  case T_TABLE:
+    fprintf(to, "#<hash-table %llu>", (unsigned long long)((const cradle_kit_map *)object_of(v))->count);
+    break;
   case T_PROMISE: fputs("#<promise>", to); break;
   case T_ERROR: print_named(s, to, "error", ((const error *)object_of(v))->message, depth); break;
   default: fputs("#<object>", to);

@@ -112,7 +112,8 @@ CRADLE_MAY_COLLECT static value list_table(scheme *s, const value *args, listed 
   value list = NIL;
   CRADLE_ROOT_VALUE(s->m, list);
   const cradle_kit_map *table = check_table(s, args[0]);
-  for (size_t e = cradle_kit_map_next(table, 0); e != CRADLE_KIT_MAP_NONE; e = cradle_kit_map_next(object_of(args[0]), e + 1)) {
+  for (size_t e = cradle_kit_map_next(table, 0); e != CRADLE_KIT_MAP_NONE;
+       e = cradle_kit_map_next(object_of(args[0]), e + 1)) {
     table = object_of(args[0]);
     value key = cradle_kit_map_key_at(table, e), content = cradle_kit_map_value_at(table, e);
     value part = what == KEYS ? key : what == VALUES ? content : cons(s, key, content);

@@ -71,7 +71,8 @@ CRADLE_MAY_COLLECT static value fold_left_row(scheme *s, size_t count, const val
 CRADLE_MAY_COLLECT static bool push_items(scheme *s, size_t count, const value *args, size_t index) {
   for (size_t i = 1; i < count; i++)
     if (index >= ((const cradle_kit_array *)object_of(args[i]))->length) return false;
-  for (size_t i = 1; i < count; i++) cradle_push_word(s->m, ((const cradle_kit_array *)object_of(args[i]))->items[index]);
+  for (size_t i = 1; i < count; i++)
+    cradle_push_word(s->m, ((const cradle_kit_array *)object_of(args[i]))->items[index]);
   return true;
 }
 /* Returns the length of the shortest. */

@@ -176,7 +176,7 @@ CRADLE_MAY_COLLECT static value builtin_keys(vm *vm, value *arguments, int count
   // cradle-rootcheck: ok an append with room does not collect
   for (size_t e = cradle_kit_map_next(map, 0); e != CRADLE_KIT_MAP_NONE; e = cradle_kit_map_next(map, e + 1))
     cradle_kit_list_append(&vm->kit, keys, cradle_kit_map_key_at(map, e)); // cradle-rootcheck: ok there is room
-  return object(keys);                                             // cradle-rootcheck: ok there was room
+  return object(keys);                                                     // cradle-rootcheck: ok there was room
 }
 
 static int compare_numbers(const void *left, const void *right) {
@@ -218,15 +218,16 @@ CRADLE_MAY_COLLECT static value builtin_slice(vm *vm, value *arguments, int coun
   if (end < start) end = start;
   if (is_text) return object(cradle_kit_string_slice(&vm->kit, to_string(arguments[0]), start, end));
   cradle_kit_list *part = cradle_kit_list_new(&vm->kit, end - start);
-  // cradle-rootcheck: ok an append with room does not collect
-  for (size_t i = start; i < end; i++) cradle_kit_list_append(&vm->kit, part, cradle_kit_list_get(to_list(arguments[0]), i));
+  for (size_t i = start; i < end; i++)
+    // cradle-rootcheck: ok an append with room does not collect
+    cradle_kit_list_append(&vm->kit, part, cradle_kit_list_get(to_list(arguments[0]), i));
   return object(part); // cradle-rootcheck: ok there was room
 }
 
 /* Where the second string first is in the first one, from a byte on; or nil. */
 static value builtin_find(vm *vm, value *arguments, int count) {
   const cradle_kit_string *text = string_argument(vm, "find", arguments, 0),
-                      *sought = string_argument(vm, "find", arguments, 1);
+                          *sought = string_argument(vm, "find", arguments, 1);
   size_t start = count > 2 ? index_argument(vm, "find", arguments, 2, text->length) : 0;
   for (; start + sought->length <= text->length; start++)
     if (memcmp(text->bytes + start, sought->bytes, sought->length) == 0) return number((double)start);

@@ -90,7 +90,7 @@ void inherit(vm *vm, class *into, class *parent) {
   for (size_t e = cradle_kit_map_next(parent->members, 0); e != CRADLE_KIT_MAP_NONE;
        e = cradle_kit_map_next(parent->members, e + 1))
     cradle_kit_map_set(&vm->kit, into->members, cradle_kit_map_key_at(parent->members, e),
-                   cradle_kit_map_value_at(parent->members, e));
+                       cradle_kit_map_value_at(parent->members, e));
 }
 
 void add_method(vm *vm, class *into, cradle_kit_string *name, closure *method) {

@@ -85,7 +85,8 @@ static void add_map(sink *sink, const cradle_kit_map *map, const collection *out
   const collection this = inside(outer, map);
   bool is_cut = map->count > 0 && !is_written_out(sink, &this), is_first = true;
   add_text(sink, "{");
-  for (size_t e = cradle_kit_map_next(map, 0); e != CRADLE_KIT_MAP_NONE && !is_cut; e = cradle_kit_map_next(map, e + 1)) {
+  for (size_t e = cradle_kit_map_next(map, 0); e != CRADLE_KIT_MAP_NONE && !is_cut;
+       e = cradle_kit_map_next(map, e + 1)) {
     if (!is_first) add_text(sink, ", ");
     is_first = false;
     add_value(sink, cradle_kit_map_key_at(map, e), &this);

@@ -220,7 +220,8 @@ void vm_start(vm *vm) {
   options.on_out_of_memory = out_of_memory;
   options.handler_data = vm;
   options.stack = (cradle_stack){profiled_frames, vm};
-  cradle_options_from_environment(&options); /* cradle_heap_new_from_environment does that, too; here it tells the maximum */
+  cradle_options_from_environment(
+      &options); /* cradle_heap_new_from_environment does that, too; here it tells the maximum */
   vm->heap_max = vm->heap_max_now = options.heap_max_bytes;
   vm->heap = cradle_heap_new_from_environment(&options, &error);
   if (vm->heap == NULL) raise_error(vm, "%s", error.message);

@@ -60,11 +60,11 @@ typedef struct vm {
   prototype **prototypes;
   uint32_t prototype_count, prototype_room;
 
-  upvalue *open_upvalues;       /* a global root, like the next ones */
+  upvalue *open_upvalues;           /* a global root, like the next ones */
   cradle_kit_map *constant_numbers; /* constant -> its number */
   cradle_kit_map *global_numbers;   /* name -> its number */
-  value thrown;                 /* what is on its way to a handler; UNDEFINED: the text of message */
-  value out_of_memory;          /* what is thrown then, made while there is memory */
+  value thrown;                     /* what is on its way to a handler; UNDEFINED: the text of message */
+  value out_of_memory;              /* what is thrown then, made while there is memory */
   char message[256];
   const char *file; /* that was compiled last, and the line where the compiler is or was */
   uint32_t line;

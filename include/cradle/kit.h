@@ -19,6 +19,7 @@
 #include <assert.h>
 
 #include <cradle/barrier.h>
+#include <cradle/detail/kit.h>
 #include <cradle/heap.h>
 #include <cradle/identity.h>
 #include <cradle/roots.h>
@@ -67,11 +68,11 @@ CRADLE_API void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32
 CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap);
 
 /* false: the word is an immediate. The quick half of cradle_value_object. */
-CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, uint64_t value) {
+CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, cradle_value value) {
   return (value & kit->reference_mask) == kit->reference_pattern;
 }
 /* cradle_store_value, quicker for immediates in old objects: the collector need not be told of them. */
-CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, uint64_t value) {
+CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, cradle_value value) {
   if (CRADLE_UNLIKELY((((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK) &&
                       cradle_kit_may_refer(kit, value)))
     cradle_store_slow(kit->mutator, object, slot, value);
@@ -81,14 +82,6 @@ CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_
 
 /* --- hashes --- */
 
-/* Mixing: the high and the low half of a 128-bit product, as in wyhash and many since. */
-#define CRADLE_KIT_HASH_ODD_1 UINT64_C(0x9E3779B97F4A7C15)
-#define CRADLE_KIT_HASH_ODD_2 UINT64_C(0xE7037ED1A0B428DB)
-__extension__ typedef unsigned __int128 cradle_kit_product;
-CRADLE_INLINE uint64_t cradle_kit_hash_fold(uint64_t a, uint64_t b) {
-  cradle_kit_product product = (cradle_kit_product)a * b;
-  return (uint64_t)(product >> 64) ^ (uint64_t)product;
-}
 /* Every bit of the result depends on every bit of the word; a small word is not multiplied by zero. */
 CRADLE_INLINE uint64_t cradle_kit_hash_word(uint64_t word) {
   return cradle_kit_hash_fold(word ^ CRADLE_KIT_HASH_ODD_2, CRADLE_KIT_HASH_ODD_1);
@@ -98,7 +91,7 @@ CRADLE_API uint64_t cradle_kit_hash_bytes(const void *bytes, size_t length);
 /* The hash that goes with identity, for hash functions of the program's own: two values that are the same word have it
  * in common wherever the object lies. Strings and symbols are hashed by their bytes, other objects by
  * cradle_identity_hash. */
-CRADLE_API uint64_t cradle_kit_hash_identity(const cradle_kit *kit, uint64_t value);
+CRADLE_API uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value value);
 
 /* --- strings: immutable bytes --- */
 
@@ -110,19 +103,18 @@ typedef struct cradle_kit_string {
 } cradle_kit_string;
 
 /* A copy of bytes that lie outside of the heap. */
-CRADLE_API cradle_kit_string *cradle_kit_string_new(const cradle_kit *kit, const char *bytes, size_t length) CRADLE_MAY_COLLECT;
+CRADLE_API cradle_kit_string *cradle_kit_string_new(const cradle_kit *kit, const char *bytes, size_t length)
+    CRADLE_MAY_COLLECT;
 /* A string of zero bytes that its maker fills in before anyone else sees it. */
 CRADLE_API cradle_kit_string *cradle_kit_string_blank(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
-CRADLE_API cradle_kit_string *cradle_kit_string_join(const cradle_kit *kit, cradle_kit_string *left, cradle_kit_string *right)
-    CRADLE_MAY_COLLECT;
+CRADLE_API cradle_kit_string *cradle_kit_string_join(const cradle_kit *kit, cradle_kit_string *left,
+                                                     cradle_kit_string *right) CRADLE_MAY_COLLECT;
 /* The bytes [start, end) of a string; start <= end <= its length. */
-CRADLE_API cradle_kit_string *cradle_kit_string_slice(const cradle_kit *kit, cradle_kit_string *string, size_t start, size_t end)
-    CRADLE_MAY_COLLECT;
+CRADLE_API cradle_kit_string *cradle_kit_string_slice(const cradle_kit *kit, cradle_kit_string *string, size_t start,
+                                                      size_t end) CRADLE_MAY_COLLECT;
 /* Below, at or above 0 as left sorts before, with or after right: bytes are compared as unsigned numbers. */
 CRADLE_API int cradle_kit_string_compare(const cradle_kit_string *left, const cradle_kit_string *right);
 
-/* The partner of the inline function. */
-CRADLE_API uint64_t cradle_kit_string_hash_slow(cradle_kit_string *string);
 /* The hash of its bytes, never 0; computed once. */
 CRADLE_INLINE uint64_t cradle_kit_string_hash(cradle_kit_string *string) {
   return CRADLE_LIKELY(string->hash != 0) ? string->hash : cradle_kit_string_hash_slow(string);
@@ -144,15 +136,14 @@ CRADLE_API cradle_kit_array *cradle_kit_array_new(const cradle_kit *kit, size_t 
 typedef struct cradle_kit_list {
   uint64_t header;
   cradle_kit_array *array; /* of the items and room for more; NULL while there is no room */
-  uint64_t length;     /* items */
-  uint64_t room;       /* items that fit into the array */
+  uint64_t length;         /* items */
+  uint64_t room;           /* items that fit into the array */
 } cradle_kit_list;
 
 /* An empty list; room for capacity items is made now. */
 CRADLE_API cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_NOINLINE void cradle_kit_list_append_slow(const cradle_kit *kit, cradle_kit_list *list, uint64_t value)
-    CRADLE_MAY_COLLECT;
-CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, uint64_t value) CRADLE_MAY_COLLECT {
+CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, cradle_value value)
+    CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(list->length == list->room)) {
     cradle_kit_list_append_slow(kit, list, value);
     return;
@@ -160,39 +151,40 @@ CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list
   cradle_kit_store(kit, list->array, &list->array->items[list->length++], value);
 }
 /* index < list->length in each of the following, checked by assert. */
-CRADLE_INLINE uint64_t cradle_kit_list_get(const cradle_kit_list *list, size_t index) {
+CRADLE_INLINE cradle_value cradle_kit_list_get(const cradle_kit_list *list, size_t index) {
   assert(index < list->length);
   return list->array->items[index];
 }
-CRADLE_INLINE void cradle_kit_list_set(const cradle_kit *kit, cradle_kit_list *list, size_t index, uint64_t value) {
+CRADLE_INLINE void cradle_kit_list_set(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value) {
   assert(index < list->length);
   cradle_kit_store(kit, list->array, &list->array->items[index], value);
 }
 /* Takes the last item of a list that is not empty away. */
-CRADLE_INLINE uint64_t cradle_kit_list_pop(cradle_kit_list *list) {
+CRADLE_INLINE cradle_value cradle_kit_list_pop(cradle_kit_list *list) {
   assert(list->length > 0);
   cradle_word *last = &list->array->items[--list->length];
-  uint64_t value = *last;
+  cradle_value value = *last;
   *last = 0; /* no reference any more: the barrier has nothing to know */
   return value;
 }
 /* Puts value before the item at index; index <= list->length. */
-CRADLE_API void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, uint64_t value)
+CRADLE_API void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value)
     CRADLE_MAY_COLLECT;
 /* Takes the item at index out and returns it; later ones move down. */
-CRADLE_API uint64_t cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index);
+CRADLE_API cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index);
 /* Drops all items from length on; length <= list->length. The room stays. */
 CRADLE_API void cradle_kit_list_truncate(cradle_kit_list *list, size_t length);
 /* Makes room for capacity items in all. */
-CRADLE_API void cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_t capacity) CRADLE_MAY_COLLECT;
+CRADLE_API void cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_t capacity)
+    CRADLE_MAY_COLLECT;
 
 /* --- maps: from values to values, in the order of insertion --- */
 
 /* When two keys are one. The functions must not collect and must not change the map; equal keys have equal hashes,
  * always. The hash may be of any quality: the kit mixes it. The structure must live as long as the maps that use it. */
 typedef struct cradle_kit_keys {
-  uint64_t (*hash)(const cradle_kit *kit, uint64_t key);
-  bool (*equal)(const cradle_kit *kit, uint64_t left, uint64_t right);
+  uint64_t (*hash)(const cradle_kit *kit, cradle_value key);
+  bool (*equal)(const cradle_kit *kit, cradle_value left, cradle_value right);
 } cradle_kit_keys;
 /* Strings of the kit by their bytes, all else by identity. */
 CRADLE_API extern const cradle_kit_keys cradle_kit_keys_strings;
@@ -212,38 +204,33 @@ typedef struct cradle_kit_entries {
 } cradle_kit_entries;
 
 /* A map's index: open addressing, half full at most, colliding keys in the next slot. A slot is CRADLE_KIT_MAP_FREE,
- * CRADLE_KIT_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives a
- * number up to the mask only where the bits above the mask agree. If the keys differ, the number is meaningless; check
- * it against `used`. */
+ * CRADLE_KIT_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives
+ * a number up to the mask only where the bits above the mask agree. If the keys differ, the number is meaningless;
+ * check it against `used`. */
 typedef struct cradle_kit_index {
   uint64_t header;
   uint64_t length;  /* of the words */
   uint64_t mask;    /* the number of slots - 1, a power of two - 1 */
   uint32_t words[]; /* the slots; then the hashes of the entries, half as many, 0 for one that was removed */
 } cradle_kit_index;
-#define CRADLE_KIT_MAP_FREE 0u
-#define CRADLE_KIT_MAP_REMOVED 1u
-/* Set in every hash, and above every mask. */
-#define CRADLE_KIT_MAP_HASHED UINT32_C(0x80000000)
 
 typedef struct cradle_kit_map {
   uint64_t header;
   cradle_kit_entries *entries; /* NULL while there is no room */
   cradle_kit_index *index;
   const cradle_kit_keys *keys; /* NULL: identity */
-  uint64_t count;          /* keys in the map */
-  uint64_t used;           /* entries, removed ones included */
+  uint64_t count;              /* keys in the map */
+  uint64_t used;               /* entries, removed ones included */
 } cradle_kit_map;
 
 /* An empty map. keys NULL: keys are one when they are the same word. */
 CRADLE_API cradle_kit_map *cradle_kit_map_new(const cradle_kit *kit, const cradle_kit_keys *keys) CRADLE_MAY_COLLECT;
-/* The partner of the inline function. */
-CRADLE_API CRADLE_NOINLINE size_t cradle_kit_map_find_slow(const cradle_kit *kit, const cradle_kit_map *map, uint64_t key);
-/* The entry of a key, or CRADLE_KIT_MAP_NONE. An entry keeps its number until a key that was not in the map is set. Inline
- * are immediates that are compared by identity. */
-CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit_map *map, uint64_t key) {
+/* The entry of a key, or CRADLE_KIT_MAP_NONE. An entry keeps its number until a key that was not in the map is set.
+ * Inline are immediates that are compared by identity. */
+CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key) {
   const cradle_kit_index *index = map->index;
-  if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key)) return cradle_kit_map_find_slow(kit, map, key);
+  if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key))
+    return cradle_kit_map_find_slow(kit, map, key);
   const cradle_kit_map_entry *entries = map->entries->items;
   uint64_t mask = index->mask, used = map->used;
   uint32_t hash = (uint32_t)cradle_kit_hash_word(key) | CRADLE_KIT_MAP_HASHED;
@@ -256,25 +243,27 @@ CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit
   }
 }
 /* Of an entry that cradle_kit_map_find or cradle_kit_map_next told. */
-CRADLE_INLINE uint64_t cradle_kit_map_key_at(const cradle_kit_map *map, size_t entry) {
+CRADLE_INLINE cradle_value cradle_kit_map_key_at(const cradle_kit_map *map, size_t entry) {
   return map->entries->items[entry].key;
 }
-CRADLE_INLINE uint64_t cradle_kit_map_value_at(const cradle_kit_map *map, size_t entry) {
+CRADLE_INLINE cradle_value cradle_kit_map_value_at(const cradle_kit_map *map, size_t entry) {
   return map->entries->items[entry].value;
 }
-CRADLE_INLINE void cradle_kit_map_set_at(const cradle_kit *kit, cradle_kit_map *map, size_t entry, uint64_t value) {
+CRADLE_INLINE void cradle_kit_map_set_at(const cradle_kit *kit, cradle_kit_map *map, size_t entry, cradle_value value) {
   cradle_kit_store(kit, map->entries, &map->entries->items[entry].value, value);
 }
 /* The value of a key; absent when the map has no such key. */
-CRADLE_INLINE uint64_t cradle_kit_map_get(const cradle_kit *kit, const cradle_kit_map *map, uint64_t key, uint64_t absent) {
+CRADLE_INLINE cradle_value cradle_kit_map_get(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key,
+                                              cradle_value absent) {
   size_t entry = cradle_kit_map_find(kit, map, key);
   return entry == CRADLE_KIT_MAP_NONE ? absent : cradle_kit_map_value_at(map, entry);
 }
 /* Sets the value of a key. A key that is in the map keeps its place and its identity; true: it was not. More than
  * CRADLE_KIT_MAP_MAX keys are out of memory. */
-CRADLE_API bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, uint64_t key, uint64_t value) CRADLE_MAY_COLLECT;
+CRADLE_API bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, cradle_value key, cradle_value value)
+    CRADLE_MAY_COLLECT;
 /* false: there was no such key. */
-CRADLE_API bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, uint64_t key);
+CRADLE_API bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, cradle_value key);
 CRADLE_API void cradle_kit_map_clear(cradle_kit_map *map);
 /* Makes room for count keys in all. */
 CRADLE_API void cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT;
@@ -287,8 +276,8 @@ CRADLE_API size_t cradle_kit_map_next(const cradle_kit_map *map, size_t entry);
 typedef struct cradle_kit_symbol {
   uint64_t header;
   cradle_kit_string *name;
-  uint64_t hash;  /* of the name */
-  uint64_t value; /* a slot for a value of the program's, such as a global variable; zero at first */
+  uint64_t hash;      /* of the name */
+  cradle_value value; /* a slot for a value of the program's, such as a global variable; zero at first */
 } cradle_kit_symbol;
 
 /* A table of symbols is a weak set (cradle/weak_set.h) that holds nothing else: cradle_weak_set_new makes it,
@@ -297,11 +286,11 @@ typedef struct cradle_kit_symbol {
 
 /* The symbol with that name, which lies outside of the heap; made if there is none. */
 CRADLE_API cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
-                                        size_t length) CRADLE_MAY_COLLECT;
+                                                size_t length) CRADLE_MAY_COLLECT;
 /* The same with a string, which becomes the symbol's name. A program that wants one string for each content, compared
  * by address, takes the name of the symbol. */
-CRADLE_API cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cradle_weak_set *symbols, cradle_kit_string *name)
-    CRADLE_MAY_COLLECT;
+CRADLE_API cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cradle_weak_set *symbols,
+                                                       cradle_kit_string *name) CRADLE_MAY_COLLECT;
 /* The symbol with that name, or NULL. */
 CRADLE_API cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length);
 
@@ -325,7 +314,8 @@ CRADLE_API cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, c
                                  .references = CRADLE_SLOT(cradle_kit_list, array)}, \
   [(first) + CRADLE_KIT_MAP] = {.name = "map", \
                                 .size = sizeof(cradle_kit_map), \
-                                .references = CRADLE_SLOT(cradle_kit_map, entries) | CRADLE_SLOT(cradle_kit_map, index)}, \
+                                .references = CRADLE_SLOT(cradle_kit_map, entries) | \
+                                              CRADLE_SLOT(cradle_kit_map, index)}, \
   [(first) + CRADLE_KIT_ENTRIES] = {.name = "map entries", \
                                     .size = sizeof(cradle_kit_entries), \
                                     .items = CRADLE_ITEMS_STRUCTURES, \

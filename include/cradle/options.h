@@ -93,7 +93,8 @@ typedef enum cradle_gc {
   CRADLE_GC_OFF,
 } cradle_gc;
 
-/* Whether cradle_heap_new_from_environment reports faults at stale references and poison (docs/debugging-a-missing-root.md). */
+/* Whether cradle_heap_new_from_environment reports faults at stale references and poison
+ * (docs/debugging-a-missing-root.md). */
 typedef enum cradle_fault_report {
   CRADLE_FAULTS_LEFT = 0, /* no signal handler is installed */
   CRADLE_FAULTS_REPORTED, /* one is, which passes every fault on to the one before it */

@@ -1,5 +1,8 @@
 // The public headers from C++: everything inline is compiled, and a program with a list that survives collections links and runs.
 #include <cradle/cradle.h>
+#if __has_include(<cradle/kit.h>) // of the two files, cradle.h holds it
+#include <cradle/kit.h>
+#endif
 
 #include <cstdio>
 

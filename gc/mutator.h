@@ -12,7 +12,7 @@
  *   state:  no callback runs, no collection, no fork ([heap.4], gc/state.h).
  *
  * tests/test_every_function.c has a row for each public function; tests/every_function.py finds those that it lacks.
- * A heap, mutator or structure that is NULL faults at address 0, and so does a freed one if it can; an object that must
+ * A heap, mutator or structure that is NULL faults at address 0, one that was freed cannot be told; an object that must
  * not be NULL is misuse. */
 #ifndef CRADLE_GC_MUTATOR_H
 #define CRADLE_GC_MUTATOR_H

@@ -201,9 +201,7 @@ static const struct {
 
 static int list(void) {
   EACH_ROW(r) printf("%s\n", r->function);
-  for (size_t i = 0; i < sizeof exempt / sizeof *exempt; i++)
-    for (const char *at = exempt[i].functions; *at != '\0'; at++)
-      putchar(*at == ' ' ? '\n' : *at), at[1] ? 0 : putchar('\n');
+  for (size_t i = 0; i < sizeof exempt / sizeof *exempt; i++) printf("%s\n", exempt[i].functions);
   return 0;
 }
 

@@ -18,11 +18,11 @@ typedef struct vm {
 static vm machine;
 
 void register_them(cradle_heap *heap, vm *v) {
-  if (!cradle_global_root_add(heap, &nil, CRADLE_KIND_REFERENCE)) return;
-  if (!cradle_global_root_add(heap, &untyped, CRADLE_KIND_REFERENCE)) return;
-  if (!cradle_global_root_add(heap, &unbound, CRADLE_KIND_VALUE)) return;
-  if (!cradle_global_root_add(heap, &v->current, CRADLE_KIND_REFERENCE)) return;
-  if (!cradle_global_root_add(heap, &v->result, CRADLE_KIND_REFERENCE)) return;
+  cradle_global_root_add(heap, &nil, CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(heap, &untyped, CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(heap, &unbound, CRADLE_KIND_VALUE);
+  cradle_global_root_add(heap, &v->current, CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(heap, &v->result, CRADLE_KIND_REFERENCE);
   v->base = v->stack, v->top = v->stack;
   v->range = (cradle_root_range){.base = &v->base, .top = &v->top, .name = "stack"};
   cradle_root_range_add(v->m, &v->range);

@@ -9,7 +9,7 @@ from clang.cindex import CursorKind
 from . import syntax
 
 # Functions whose second argument is the address of a root.
-ROOTING = {"cradle_global_root_add", "cradle_visit_reference", "cradle_visit_value"}
+ROOTING = {"cradle_global_root_add", "cradle_try_global_root_add", "cradle_visit_reference", "cradle_visit_value"}
 RANGE = "cradle_root_range"
 RANGE_ENDS = {"base", "top"}
 

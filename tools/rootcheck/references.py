@@ -42,7 +42,7 @@ class References:
     def _note_rooted(self, call):
         """A variable that is rooted holds a reference, whatever its type."""
         arguments = syntax.arguments(call)
-        position = {facts_module.OPEN_SCOPE: 4, facts_module.GLOBAL_ROOT: 3}.get(call.name)
+        position = 4 if call.name == facts_module.OPEN_SCOPE else 3 if call.name in facts_module.GLOBAL_ROOTS else None
         if len(arguments) != position:
             return
         address = arguments[1].without_casts()

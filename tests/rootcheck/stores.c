@@ -1,6 +1,5 @@
 /* Plain stores of references into objects that need not be fresh. */
 #include "program.h"
-#include <string.h>
 
 void a_parameter(pair *a, pair *b) {
   a->first = b; // expect: barrier 'first'
@@ -111,4 +110,13 @@ void plain(pair *first) {
   pair *a = malloc(sizeof(pair));
   a->first = first;
   a->first->rest = a;
+}
+pair *at_the_end(int n) {
+  pair *first = NULL, **end = &first;
+  while (n-- > 0) {
+    pair *next = malloc(sizeof(pair));
+    *end = next;
+    end = &next->rest;
+  }
+  return first;
 }

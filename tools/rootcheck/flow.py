@@ -15,7 +15,9 @@ from . import facts as facts_module
 from . import syntax
 from .conditions import is_null, null_comparison, tested_for_zero
 from .references import owner, variable_key, variable_of
-from .stores import ALLOCATED, BARRIERS, FRESH, PLAIN, Parameter, after_collecting, joined, joined_freshness, loaded_from
+from .stores import (
+    ALLOCATED, BARRIERS, FRESH, PLAIN, Parameter, after_collecting, freshness_in, joined, joined_freshness, loaded_from
+)
 from .walk import Walk
 
 NULL, UNSET = "null", "unset"
@@ -397,7 +399,7 @@ class Flow(Walk):
             return ALLOCATED
         path = self.references.path(node)
         if path is not None:
-            return self.state[FRESH].get(path)
+            return freshness_in(self.state, path)
         if node.kind == CursorKind.CALL_EXPR:
             known = self.analysis.freshness_of_result(node)
             arguments = syntax.arguments(node)

@@ -64,14 +64,14 @@ def after_collecting(fresh):
 
 
 def joined_freshness(a, b):
-    """Of two states. NULL is as fresh as anything."""
+    """Of two states. NULL, and what is no reference, are as fresh as anything."""
     paths = a[FRESH].keys() | b[FRESH].keys()
     result = {path: joined(freshness_in(a, path), freshness_in(b, path)) for path in paths}
     return {path: freshness for path, freshness in result.items() if freshness is not None}
 
 
 def freshness_in(state, path):
-    return ALLOCATED if state.get(path) in ("null", "unset") else state[FRESH].get(path)
+    return ALLOCATED if state.get(path) in ("null", "unset", "other") else state[FRESH].get(path)
 
 
 def past_the_barrier(flows, taken):

@@ -2,7 +2,6 @@
  * all. It is compiled and run by tests/rootcheck.py, and prints the same under CRADLE_STRESS=1 then. */
 #include <cradle/cradle.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct pair {

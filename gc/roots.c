@@ -170,11 +170,11 @@ static inline void check_reported(const void *slot, const char *what) {
 void cradle_visit_reference(cradle_visitor *visitor, void *slot) {
   check_reported(slot, "cradle_visit_reference");
   visitor->words++;
-  visitor->reference(visitor->context, slot);
+  visitor->visit(visitor->context, false, slot);
 }
 
 void cradle_visit_value(cradle_visitor *visitor, void *slot) {
   check_reported(slot, "cradle_visit_value");
   visitor->words++;
-  visitor->value(visitor->context, slot);
+  visitor->visit(visitor->context, true, slot);
 }

@@ -38,15 +38,10 @@ typedef struct look {
   bool leads_on;
 } look;
 
-static inline void look_at(look *at, bool value, cradle_word word) {
-  uintptr_t address = heap_address_in(at->death->heap, value, word);
+static inline void look_at(void *data, bool value, cradle_word *slot) {
+  look *at = data;
+  uintptr_t address = heap_address_in(at->death->heap, value, *slot);
   if (address != 0 && death_find(at->death, address) == 0) at->leads_on = true;
-}
-static inline void look_at_reference(void *at, cradle_word *slot) {
-  look_at(at, false, *slot);
-}
-static inline void look_at_value(void *at, cradle_word *slot) {
-  look_at(at, true, *slot);
 }
 
 /* Whether reaching a dead object may reach more. Arrays and callbacks are not asked, nor what ephemerons hold. */
@@ -56,8 +51,8 @@ static bool leads_on(const crd_death *death, cradle_word *object) {
       type->items < CRADLE_ITEMS_REFERENCES && type->trace == NULL && !(type->registers >> REGISTERED_EPHEMERON & 1);
   if (!is_plain || header_is_watched(object[0])) return true;
   look at = {death, false};
-  visit_bitmap(object, type->references, look_at_reference, &at);
-  visit_bitmap(object, type->values, look_at_value, &at);
+  visit_bitmap(object, type->references, false, look_at, &at);
+  visit_bitmap(object, type->values, true, look_at, &at);
   return at.leads_on;
 }
 

@@ -44,7 +44,7 @@ bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pac
 
 /* --- visiting and checks --- */
 
-void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_service_function visit, void *context) {
+void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context) {
   for (cradle_word *word = from; word < to; word++) {
     cradle_word bits = *word & ENTRY_BITS;
     *word = entry_address(*word);

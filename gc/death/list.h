@@ -78,7 +78,7 @@ static inline void list_keep(crd_list *list, cradle_word *end) {
  * they have the weak flag, or all of the list. */
 void crd_list_each_stored(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder));
 /* Calls visit with words that are exactly the addresses of the entries [from, to), and takes them back. */
-void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_service_function visit, void *context);
+void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context);
 /* Whether an object, young or old, is at an address, as far as can be told. */
 bool crd_list_is_object(const cradle_heap *heap, uintptr_t address);
 /* NULL, or what is wrong with a list, and at what address. */

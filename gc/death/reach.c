@@ -184,12 +184,8 @@ void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool epheme
   if (death->reach.ordering) meet(death, place);
 }
 
-static void reach_reference(void *death, cradle_word *slot) {
-  crd_reach_slot(death, false, slot, false);
-}
-
-static void reach_value(void *death, cradle_word *slot) {
-  crd_reach_slot(death, true, slot, false);
+static void reach_slot(void *death, bool value, cradle_word *slot) {
+  crd_reach_slot(death, value, slot, false);
 }
 
 /* --- objects --- */
@@ -240,7 +236,7 @@ void crd_reach_object(crd_death *death, uintptr_t address) {
   if (death->reach.ordering) open_object(death, object);
   if (header_is_watched(header)) wake(death, object, address);
   if (type->registers >> REGISTERED_EPHEMERON & 1) crd_ephemerons_scan(death, object);
-  if (type->has_slots) visit_object(&heap->types, object, reach_reference, reach_value, death);
+  if (type->has_slots) visit_object(&heap->types, object, reach_slot, death);
 }
 
 static void run_entry(crd_death *death, cradle_word entry) {

@@ -163,7 +163,7 @@ void crd_registry_distribute_rest(crd_death *death) {
 
 /* --- visiting --- */
 
-void crd_registry_each_word(cradle_heap *heap, crd_service_function visit, void *context) {
+void crd_registry_each_word(cradle_heap *heap, crd_slot_function visit, void *context) {
   crd_services *services = heap->services;
   ASSERT(heap->major.phase == MAJOR_IDLE, "a pass over a list is under way, or candidates wait");
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
@@ -173,7 +173,7 @@ void crd_registry_each_word(cradle_heap *heap, crd_service_function visit, void 
   crd_weak_sets_each(heap, visit, context);
 }
 
-void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_service_function visit, void *context) {
+void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context) {
   const crd_type *type = heap_type(heap, object[0]);
   const crd_type_services *services = heap_services_of(heap, object[0]);
   uint64_t bitmap = services->weak | services->ephemerons | services->ephemerons << 1;
@@ -184,7 +184,7 @@ void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_service_
   for (uint64_t i = 0; i < words; i++) visit(context, services->values, items + i);
 }
 
-void crd_registry_each_value(cradle_heap *heap, cradle_word *object, crd_service_function visit, void *context) {
+void crd_registry_each_value(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context) {
   const crd_type *type = heap_type(heap, object[0]);
   const crd_type_services *services = heap_services_of(heap, object[0]);
   for (uint64_t bitmap = services->ephemerons; bitmap != 0; bitmap &= bitmap - 1)

@@ -264,7 +264,7 @@ size_t crd_weak_sets_bytes(const crd_weak_sets *sets) {
   return bytes;
 }
 
-void crd_weak_sets_each(cradle_heap *heap, crd_service_function visit, void *context) {
+void crd_weak_sets_each(cradle_heap *heap, crd_slot_function visit, void *context) {
   for (cradle_weak_set *set = heap->services->sets.first; set != NULL; set = set->next)
     for (size_t i = 0; i < set->capacity; i++)
       if (holds(&set->places[i])) visit(context, false, &set->places[i].object);

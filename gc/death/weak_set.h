@@ -30,6 +30,6 @@ void crd_weak_sets_tell(cradle_heap *heap);
 bool crd_weak_sets_exist(const cradle_heap *heap);
 size_t crd_weak_sets_bytes(const crd_weak_sets *sets);
 /* Calls visit with the word of every object in a set. */
-void crd_weak_sets_each(cradle_heap *heap, crd_service_function visit, void *context);
+void crd_weak_sets_each(cradle_heap *heap, crd_slot_function visit, void *context);
 
 #endif

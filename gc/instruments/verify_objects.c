@@ -212,8 +212,10 @@ static void found_outside(crd_verification *verification, uintptr_t address, con
   }
 }
 
-static void verify_address(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
+static void verify_slot(void *data, bool value, cradle_word *slot) {
+  crd_verification *verification = data;
   if (verify_failed(verification)) return;
+  uintptr_t address = heap_address_in(verification->heap, value, *slot);
   bool young = heap_is_young(verification->heap, address);
   bool old = arenas_contain(&verification->heap->old.arenas, address);
   if (verification->holder.is_unwritten && (young || old))
@@ -228,22 +230,12 @@ static void verify_address(crd_verification *verification, uintptr_t address, co
     found_outside(verification, address, slot);
 }
 
-static void verify_reference(void *data, cradle_word *slot) {
-  verify_address(data, *slot, slot);
-}
-
-static void verify_value(void *data, cradle_word *slot) {
-  crd_verification *verification = data;
-  const cradle_encoding *encoding = &verification->heap->encoding;
-  if (value_is_reference(encoding, *slot)) verify_address(verification, value_address(encoding, *slot), slot);
-}
-
 /* Weak slots and ephemerons hold no stale references, whether what they refer to is reached or not. */
 static void verify_service(void *data, bool value, cradle_word *slot) {
   crd_verification *verification = data;
   bool traced = verification->holder.is_traced;
   verification->holder.is_traced = false;
-  (value ? verify_value : verify_reference)(verification, slot);
+  verify_slot(verification, value, slot);
   verification->holder.is_traced = traced;
 }
 
@@ -267,7 +259,7 @@ static void verify_slots(crd_verification *verification, verify_holder holder) {
       crd_fault(verification, "an object of a type with services was not allocated by cradle_new_registered", object);
     crd_registry_each_slot(heap, object, verify_service, verification);
   }
-  visit_object(&heap->types, object, verify_reference, verify_value, verification);
+  visit_object(&heap->types, object, verify_slot, verification);
 }
 
 /* Whether marking has been at an old object, and will not come to it again. */
@@ -343,8 +335,10 @@ static void verify_neighbours(crd_verification *verification) {
 /* --- roots --- */
 
 /* A word of the shadow stack that the next minor collection leaves out, and marking, too, until it ends. */
-static void verify_unchanged(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
+static void verify_unchanged(void *data, bool value, cradle_word *slot) {
+  crd_verification *verification = data;
   const cradle_heap *heap = verification->heap;
+  uintptr_t address = heap_address_in(heap, value, *slot);
   if (heap_holds_young(heap, address))
     crd_fault(verification,
               "a word of the shadow stack that counts as unchanged refers to a young object: it was written other than "
@@ -357,22 +351,13 @@ static void verify_unchanged(crd_verification *verification, uintptr_t address, 
               slot);
 }
 
-static void verify_unchanged_reference(void *data, cradle_word *slot) {
-  verify_unchanged(data, *slot, slot);
-}
-
-static void verify_unchanged_value(void *data, cradle_word *slot) {
-  crd_verification *verification = data;
-  verify_unchanged(verification, heap_address_in(verification->heap, true, *slot), slot);
-}
-
 static void verify_roots(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   verification->holder = (verify_holder){.root = "a root of the root callback"};
-  visit_unchanged_roots(heap, verify_unchanged_reference, verify_unchanged_value, verification);
-  visit_roots(heap, verify_reference, verify_value, verification);
+  visit_unchanged_roots(heap, verify_unchanged, verification);
+  visit_roots(heap, verify_slot, verification);
   verification->holder = (verify_holder){.root = "a handle"};
-  visit_handles(heap, 0, heap->handles.used, verify_reference, verification);
+  visit_handles(heap, 0, heap->handles.used, verify_slot, verification);
 }
 
 static void verify_weak_sets(crd_verification *verification) {

@@ -59,29 +59,17 @@ static bool is_dead_so_far(const cradle_heap *heap, uintptr_t address) {
   return heap_is_known_dead(heap, address) || heap_has_open(heap, object_at(address));
 }
 
-static inline void walk_address(walk_context *context, cradle_word *slot, cradle_kind kind, uintptr_t address) {
+static inline void walk_slot(void *data, bool value, cradle_word *slot) {
+  walk_context *context = data;
   cradle_heap *heap = context->heap;
+  uintptr_t address = heap_address_in(heap, value, *slot);
   bool young = address - address_of(heap->nursery.start) < nursery_filled(heap);
   if (!young && !arenas_contain(&heap->old.arenas, address)) return;
   if (!young && heap->major.phase == MAJOR_CLEARING && is_dead_so_far(heap, address)) return;
   found(context, address);
   crd_walker *walker = context->walker;
+  cradle_kind kind = value ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE;
   if (walker->slot != NULL && !walker->stopped) walker->slot(walker->data, context->holder, slot, kind, address);
-}
-
-static inline void walk_reference(void *data, cradle_word *slot) {
-  if (*slot != 0) walk_address(data, slot, CRADLE_KIND_REFERENCE, *slot);
-}
-
-static inline void walk_value(void *data, cradle_word *slot) {
-  walk_context *context = data;
-  const cradle_encoding *encoding = &context->heap->encoding;
-  if (value_is_reference(encoding, *slot))
-    walk_address(context, slot, CRADLE_KIND_VALUE, value_address(encoding, *slot));
-}
-
-static void walk_pair_value(void *data, bool value, cradle_word *slot) {
-  (value ? walk_value : walk_reference)(data, slot);
 }
 
 static void walk_object(walk_context *context, cradle_word *object, bool slots) {
@@ -96,9 +84,9 @@ static void walk_object(walk_context *context, cradle_word *object, bool slots) 
   const crd_type *type = heap_type(context->heap, object[0]);
   if (!slots || walker->stopped) return;
   context->holder = object;
-  if (type->has_slots) visit_object(&context->heap->types, object, walk_reference, walk_value, context);
+  if (type->has_slots) visit_object(&context->heap->types, object, walk_slot, context);
   if (CRADLE_UNLIKELY(type->registers >> REGISTERED_EPHEMERON & 1))
-    crd_registry_each_value(context->heap, object, walk_pair_value, context);
+    crd_registry_each_value(context->heap, object, walk_slot, context);
 }
 
 /* --- roots --- */
@@ -108,7 +96,7 @@ static void walk_handles(walk_context *context) {
   context->walker->root = CRADLE_HOLDER_HANDLE;
   for (uint32_t i = 0; i < handles->used; i++) {
     context->walker->index = i;
-    if (handle_is_open(&handles->entries[i])) walk_reference(context, &handles->entries[i].word);
+    if (handle_is_open(&handles->entries[i])) walk_slot(context, false, &handles->entries[i].word);
   }
 }
 
@@ -117,7 +105,7 @@ static void walk_pins(walk_context *context) {
   context->walker->root = CRADLE_HOLDER_PIN;
   for (uint32_t i = 0; i < pins->count; i++) {
     context->walker->index = i;
-    walk_reference(context, words_of(&pins->pins[i].address));
+    walk_slot(context, false, words_of(&pins->pins[i].address));
   }
 }
 
@@ -127,7 +115,7 @@ static void walk_prebuilts(walk_context *context) {
   for (uint32_t i = 0; i < prebuilts->written; i++) {
     cradle_word *object = prebuilts->objects[i];
     context->walker->prebuilt = object;
-    visit_object(&context->heap->types, object, walk_reference, walk_value, context);
+    visit_object(&context->heap->types, object, walk_slot, context);
   }
 }
 
@@ -135,13 +123,13 @@ static void walk_waiting(void *data, uint32_t queue, cradle_word *word) {
   walk_context *context = data;
   context->walker->root = CRADLE_HOLDER_FINALIZER_QUEUE;
   context->walker->index = queue;
-  walk_reference(context, word);
+  walk_slot(context, false, word);
 }
 
 static void walk_roots(walk_context *context) {
   cradle_heap *heap = context->heap;
   context->holder = NULL;
-  visit_roots(heap, walk_reference, walk_value, context);
+  visit_roots(heap, walk_slot, context);
   walk_handles(context);
   walk_pins(context);
   walk_prebuilts(context);

@@ -35,6 +35,10 @@ bool crd_encoding_is_plain(const cradle_encoding *encoding);
 /* NULL when the encoding is sound, else what is wrong with it. */
 const char *crd_encoding_fault(const cradle_encoding *encoding);
 
+/* What a phase does with a slot, which it may rewrite. value: the slot holds a value in the heap's encoding, else a plain
+ * reference. */
+typedef void (*crd_slot_function)(void *context, bool value, cradle_word *slot);
+
 /* --- slot entries: the address of a slot, and in bit 0 whether it holds a value, not a plain reference --- */
 
 #define SLOT_HOLDS_VALUE 1

@@ -238,42 +238,29 @@ static inline uintptr_t moved(const compact_context *context, uintptr_t address)
   return header_is_forwarded(header) ? header_forwarded_to(header) : address;
 }
 
-static inline void redirect_reference(void *data, cradle_word *slot) {
-  uintptr_t address = moved(data, *slot);
-  if (address != *slot) *slot = address;
-}
-
-static inline void redirect_value(void *data, cradle_word *slot) {
+static inline void redirect_slot(void *data, bool value, cradle_word *slot) {
   const compact_context *context = data;
-  const cradle_encoding *encoding = &context->heap->encoding;
-  if (value_is_reference(encoding, *slot))
-    *slot = value_moved(encoding, *slot, moved(context, value_address(encoding, *slot)));
-}
-
-static void redirect_service(void *data, bool value, cradle_word *slot) {
-  if (value)
-    redirect_value(data, slot);
-  else
-    redirect_reference(data, slot);
+  uintptr_t before = heap_address_in(context->heap, value, *slot), now = moved(context, before);
+  if (now != before) *slot = value ? value_moved(&context->heap->encoding, *slot, now) : now;
 }
 
 static void redirect_object(void *data, cradle_word *object) {
   compact_context *context = data;
   if (header_is_forwarded(object[0])) return;
   if (CRADLE_UNLIKELY(header_is_weak(object[0])))
-    context->heap->death->each_slot(context->heap, object, redirect_service, context);
-  visit_object(&context->heap->types, object, redirect_reference, redirect_value, context);
+    context->heap->death->each_slot(context->heap, object, redirect_slot, context);
+  visit_object(&context->heap->types, object, redirect_slot, context);
 }
 
 static void redirect(compact_context *context) {
   cradle_heap *heap = context->heap;
   crd_old_retire(&heap->old);
-  visit_roots(heap, redirect_reference, redirect_value, context);
-  visit_handles(heap, 0, heap->handles.used, redirect_reference, context);
-  visit_prebuilts(heap, 0, heap->prebuilts.written, redirect_reference, redirect_value, context);
+  visit_roots(heap, redirect_slot, context);
+  visit_handles(heap, 0, heap->handles.used, redirect_slot, context);
+  visit_prebuilts(heap, 0, heap->prebuilts.written, redirect_slot, context);
   crd_ids_follow(heap);
   crd_old_each(&heap->old, false, redirect_object, context);
-  if (heap->death != NULL) heap->death->each_word(heap, redirect_service, context);
+  if (heap->death != NULL) heap->death->each_word(heap, redirect_slot, context);
 }
 
 /* --- releasing --- */

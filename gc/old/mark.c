@@ -39,14 +39,13 @@ static inline void mark_address(mark_context *context, uintptr_t address) {
   if (!word_stack_push(context->stack, address)) context->heap->major.overflowed = true;
 }
 
-static inline void mark_reference(void *data, cradle_word *slot) {
-  mark_address(data, *slot);
-}
-
-static inline void mark_value(void *data, cradle_word *slot) {
+CRD_ALWAYS_INLINE void mark_slot(void *data, bool value, cradle_word *slot) {
   mark_context *context = data;
-  if (value_is_reference(&context->heap->encoding, *slot))
-    mark_address(context, value_address(&context->heap->encoding, *slot));
+  const cradle_encoding *encoding = &context->heap->encoding;
+  if (!value)
+    mark_address(context, *slot);
+  else if (value_is_reference(encoding, *slot))
+    mark_address(context, value_address(encoding, *slot));
 }
 
 void crd_mark_address(cradle_heap *heap, uintptr_t address) {
@@ -71,7 +70,7 @@ static CRADLE_NOINLINE void mark_words(mark_context *context, const crd_type *ty
   if (last - first > PIECE_WORDS && push_rest(context, object, first + PIECE_WORDS)) last = first + PIECE_WORDS;
   context->countdown -= PIECE_OBJECTS;
   context->bytes += (last - first) * 8;
-  visit_items(type, object, first, last, mark_reference, mark_value, context);
+  visit_items(type, object, first, last, mark_slot, context);
 }
 
 /* The same of items that are structures: a piece is some whole ones. */
@@ -83,7 +82,7 @@ static CRADLE_NOINLINE void mark_structures(mark_context *context, const crd_typ
   if (last - first > piece && push_rest(context, object, first + piece)) last = first + piece;
   context->countdown -= PIECE_OBJECTS;
   context->bytes += (last - first) * slots->words * 8;
-  visit_structures(type, slots, object, first, last, mark_reference, mark_value, context);
+  visit_structures(type, slots, object, first, last, mark_slot, context);
 }
 
 static inline void mark_items(mark_context *context, const crd_type *type, cradle_word *object, uint64_t first) {
@@ -104,7 +103,7 @@ CRD_ALWAYS_INLINE void mark_trace(mark_context *context, cradle_word *object, bo
   if (watching && (header_is_watched(object[0]) || header_is_weak(object[0])))
     context->heap->death->traced(context->heap, object);
   if (!type->has_slots) return;
-  visit_fixed(type, object, mark_reference, mark_value, context);
+  visit_fixed(type, object, mark_slot, context);
   if (slot_items) mark_items(context, type, object, 0);
 }
 
@@ -162,13 +161,13 @@ static bool mark_tables(mark_context *context) {
   cradle_heap *heap = context->heap;
   if (heap->handles.marked_at < heap->handles.used) {
     uint32_t first = heap->handles.marked_at, last = next_piece(&heap->handles.marked_at, heap->handles.used);
-    visit_handles(heap, first, last, mark_reference, context);
+    visit_handles(heap, first, last, mark_slot, context);
   } else if (heap->pins.marked_at < heap->pins.count) {
     uint32_t first = heap->pins.marked_at, last = next_piece(&heap->pins.marked_at, heap->pins.count);
     for (uint32_t i = first; i < last; i++) mark_address(context, heap->pins.pins[i].address);
   } else if (heap->prebuilts.marked_at < heap->prebuilts.written) {
     uint32_t first = heap->prebuilts.marked_at, last = next_piece(&heap->prebuilts.marked_at, heap->prebuilts.written);
-    visit_prebuilts(heap, first, last, mark_reference, mark_value, context);
+    visit_prebuilts(heap, first, last, mark_slot, context);
   } else {
     return false;
   }
@@ -178,7 +177,7 @@ static bool mark_tables(mark_context *context) {
 /* What minor collections left out while marking went on was marked when it began; that all of it is looked at once more
  * costs little, and a word that was written unnoticed keeps its object alive. Returns whether something is grey now. */
 static bool mark_unchanged_roots(mark_context *context) {
-  visit_unchanged_roots(context->heap, mark_reference, mark_value, context);
+  visit_unchanged_roots(context->heap, mark_slot, context);
   return !word_stack_is_empty(context->stack) || context->heap->major.overflowed;
 }
 
@@ -221,7 +220,7 @@ void crd_mark_start(cradle_heap *heap) {
   heap->handles.marked_at = heap->pins.marked_at = heap->prebuilts.marked_at = 0;
   crd_old_retire(&heap->old);
   heap->old.born_marked = true;
-  visit_roots(heap, mark_reference, mark_value, &context);
+  visit_roots(heap, mark_slot, &context);
   if (heap->death != NULL) heap->death->mark_queues(heap);
 }
 

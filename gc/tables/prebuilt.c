@@ -58,24 +58,16 @@ typedef struct slot_search {
   bool found;
 } slot_search;
 
-static void search_address(slot_search *search, uintptr_t address, cradle_word *slot) {
+static void search_slot(void *data, bool value, cradle_word *slot) {
+  slot_search *search = data;
+  uintptr_t address = heap_address_in(search->heap, value, *slot);
   if (!heap_is_young(search->heap, address) && !arenas_contain(&search->heap->old.arenas, address)) return;
   search->found = true;
   if (search->clear) *slot = 0;
 }
 
-static void search_reference(void *data, cradle_word *slot) {
-  search_address(data, *slot, slot);
-}
-
-static void search_value(void *data, cradle_word *slot) {
-  slot_search *search = data;
-  const cradle_encoding *encoding = &search->heap->encoding;
-  if (value_is_reference(encoding, *slot)) search_address(search, value_address(encoding, *slot), slot);
-}
-
 static bool search_slots(slot_search search, cradle_word *object) {
-  visit_object(&search.heap->types, object, search_reference, search_value, &search);
+  visit_object(&search.heap->types, object, search_slot, &search);
   return search.found;
 }
 

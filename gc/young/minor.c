@@ -135,8 +135,7 @@ static CRADLE_COLD void reach_old(crd_minor *context, uintptr_t address) {
   if (context->marking) crd_mark_address(context->heap, address);
 }
 
-CRD_ALWAYS_INLINE void minor_reference(void *data, cradle_word *slot) {
-  crd_minor *context = data;
+CRD_ALWAYS_INLINE void minor_reference(crd_minor *context, cradle_word *slot) {
   uintptr_t address = *slot;
   if (address - context->nursery_start < context->nursery_bytes)
     *slot = promote(context, address);
@@ -164,15 +163,24 @@ static CRADLE_NOINLINE void promote_value_called(crd_minor *context, cradle_word
 
 /* Most values are zero, immediates or old: taken for an address, whatever the encoding, they lie elsewhere, and the
  * loops over arrays and stacks pass them with one comparison. */
-CRD_ALWAYS_INLINE void minor_value(void *data, cradle_word *slot) {
-  crd_minor *context = data;
+CRD_ALWAYS_INLINE void minor_value(crd_minor *context, cradle_word *slot) {
   if (CRADLE_LIKELY(value_address(&context->encoding, *slot) - context->near_start >= context->near_bytes)) return;
   minor_value_with(context, slot, promote_value_called);
 }
 
+CRD_ALWAYS_INLINE void minor_slot(void *context, bool value, cradle_word *slot) {
+  if (value)
+    minor_value(context, slot);
+  else
+    minor_reference(context, slot);
+}
+
 /* With all of it inline. */
-CRD_ALWAYS_INLINE void minor_value_inline(void *context, cradle_word *slot) {
-  minor_value_with(context, slot, promote_value);
+CRD_ALWAYS_INLINE void minor_slot_inline(void *context, bool value, cradle_word *slot) {
+  if (value)
+    minor_value_with(context, slot, promote_value);
+  else
+    minor_reference(context, slot);
 }
 
 static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) {
@@ -198,19 +206,19 @@ static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type 
   if (slots->alike == CRADLE_ITEMS_VALUES)
     trace_values(context, items, items + length * slots->words);
   else
-    visit_structures(type, slots, object, 0, length, minor_reference, minor_value, context);
+    visit_structures(type, slots, object, 0, length, minor_slot, context);
 }
 
 static inline void trace(crd_minor *context, cradle_word *object) {
   const crd_type *type = &context->types[header_type(object[0])];
-  visit_fixed(type, object, minor_reference, minor_value, context);
+  visit_fixed(type, object, minor_slot, context);
   if (type->items >= CRADLE_ITEMS_VALUES) {
     if (CRADLE_LIKELY(type->items == CRADLE_ITEMS_VALUES))
       trace_values(context, type_items(type, object), type_items(type, object) + type_length(type, object));
     else
       trace_structures(context, type, object);
   } else if (type->items == CRADLE_ITEMS_REFERENCES) {
-    visit_items(type, object, 0, type_length(type, object), minor_reference, minor_value, context);
+    visit_items(type, object, 0, type_length(type, object), minor_slot, context);
   }
 }
 
@@ -260,9 +268,9 @@ static void trace_list(crd_minor *context) {
       trace_other(context, object);
       local.pending = context->pending;
     } else if (values) {
-      visit_bitmap(object, slots, minor_value_inline, &local);
+      visit_bitmap(object, slots, true, minor_slot_inline, &local);
     } else {
-      visit_bitmap(object, slots, minor_reference, &local);
+      visit_bitmap(object, slots, false, minor_slot_inline, &local);
     }
   }
   give_back(&local);
@@ -311,10 +319,7 @@ static void copy_recorded(crd_minor *context, const cradle_word *entry, const cr
   for (; entry < to; entry++) {
     if (entry + AHEAD < top) __builtin_prefetch(slot_of_entry(entry[AHEAD]), 1);
     if (entry + AHEAD / 2 < top) prefetch_target(&local, entry[AHEAD / 2]);
-    if (slot_entry_holds_value(*entry))
-      minor_value_inline(&local, slot_of_entry(*entry));
-    else
-      minor_reference(&local, slot_of_entry(*entry));
+    minor_slot_inline(&local, slot_entry_holds_value(*entry), slot_of_entry(*entry));
   }
   give_back(&local);
 }
@@ -404,10 +409,7 @@ cradle_word *crd_minor_reach(crd_minor *context, uintptr_t address) {
 }
 
 void crd_minor_visit(crd_minor *context, bool value, cradle_word *slot) {
-  if (value)
-    minor_value(context, slot);
-  else
-    minor_reference(context, slot);
+  minor_slot(context, value, slot);
 }
 
 void crd_minor_trace(crd_minor *context) {
@@ -461,7 +463,7 @@ static crd_minor begin(cradle_heap *heap) {
 static void trace_roots(crd_minor *context) {
   cradle_heap *heap = context->heap;
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
-  uint64_t root_words = visit_changed_roots(heap, minor_reference, minor_value, context);
+  uint64_t root_words = visit_changed_roots(heap, minor_slot, context);
   if (CRADLE_UNLIKELY(heap->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(context);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});

@@ -7,7 +7,6 @@
  * cannot serve is a SIGBUS. */
 #include <cradle/heap.h>
 
-#include "gc/base/check.h"
 #include "gc/collect.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "gc/base/check.h"
 #include "gc/base/text.h"
 #include "gc/heap.h"
 

@@ -6,9 +6,6 @@
 #include <cradle/mutator.h>
 #include <cradle/roots.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
 #include "gc/collect.h"
 #include "gc/death/order.h"
 #include "gc/death/registry.h"

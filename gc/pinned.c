@@ -4,9 +4,6 @@
 
 #include "gc/allocate.h"
 #include "gc/allocate_check.h"
-#include "gc/base/address.h"
-#include "gc/base/address_map.h"
-#include "gc/base/check.h"
 #include "gc/collect.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"

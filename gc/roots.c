@@ -7,10 +7,7 @@
 #include <cradle/object.h>
 #include <cradle/roots.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
-#include "gc/base/word_stack.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"

@@ -5,15 +5,9 @@
 
 #include <cradle/statistics.h>
 
-#include "gc/base/address.h"
-#include "gc/base/address_map.h"
-#include "gc/base/word_stack.h"
 #include "gc/death/service_memory.h"
 #include "gc/heap.h"
-#include "gc/old/arena.h"
 #include "gc/old/arena_memory.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
 #include "gc/platform/pages.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"

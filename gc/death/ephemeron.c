@@ -1,18 +1,8 @@
 #include "gc/death/ephemeron.h"
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-#include "gc/death/list.h"
-#include "gc/death/reach.h"
 #include "gc/death/services.h"
-#include "gc/death/waiting.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/old/major.h"
 #include "gc/old/mark.h"
-#include "gc/old/span.h"
 #include "gc/young/minor.h"
 
 /* Holders, or pieces of large ones, that are scanned between two turns of marking. */

@@ -2,23 +2,12 @@
 
 #include <cradle/finalizer.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-#include "gc/death/list.h"
-#include "gc/death/reach.h"
-#include "gc/death/registry.h"
 #include "gc/death/services.h"
-#include "gc/death/waiting.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
 #include "gc/object/visit.h"
-#include "gc/old/arena.h"
 #include "gc/old/mark.h"
-#include "gc/old/span.h"
 
 /* The queue that an entry of the list or a candidate is for. */
 static crd_queue *queue_for(crd_services *services, cradle_word entry) {

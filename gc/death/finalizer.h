@@ -11,7 +11,6 @@
 #ifndef CRADLE_GC_DEATH_FINALIZER_H
 #define CRADLE_GC_DEATH_FINALIZER_H
 
-#include "gc/base/word_stack.h"
 #include "gc/death/list.h"
 
 /* Objects that came back and wait for the VM: [head, words.top), addresses. */

@@ -2,9 +2,6 @@
 
 #include "gc/death/services.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/old/span.h"
 #include "gc/platform/pages.h"
 
 void crd_list_each_stored(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder)) {

@@ -12,10 +12,8 @@
 #ifndef CRADLE_GC_DEATH_LIST_H
 #define CRADLE_GC_DEATH_LIST_H
 
-#include "gc/base/check.h"
 #include "gc/base/word_stack.h"
 #include "gc/death_calls.h"
-#include "gc/object/header.h"
 #include "gc/old/major.h"
 
 typedef struct crd_death crd_death;

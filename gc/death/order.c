@@ -1,21 +1,9 @@
 #include "gc/death/order.h"
 
-#include "gc/base/check.h"
-#include "gc/death/destructor.h"
-#include "gc/death/ephemeron.h"
-#include "gc/death/finalizer.h"
-#include "gc/death/list.h"
-#include "gc/death/reach.h"
-#include "gc/death/registry.h"
-#include "gc/death/service_memory.h"
 #include "gc/death/services.h"
-#include "gc/death/waiting.h"
 #include "gc/death/weak.h"
-#include "gc/death/weak_set.h"
 #include "gc/death_calls.h"
 #include "gc/heap.h"
-#include "gc/object/type_table.h"
-#include "gc/old/major.h"
 
 /* --- minor collections --- */
 

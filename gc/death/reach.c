@@ -2,22 +2,11 @@
 
 #include <stdlib.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-#include "gc/death/ephemeron.h"
-#include "gc/death/list.h"
 #include "gc/death/services.h"
-#include "gc/death/waiting.h"
 #include "gc/event.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
 #include "gc/object/visit.h"
-#include "gc/old/arena.h"
 #include "gc/old/mark.h"
-#include "gc/old/span.h"
 #include "gc/young/minor.h"
 
 /* --- the words of the stacks --- */

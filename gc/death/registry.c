@@ -4,21 +4,9 @@
 
 #include <cradle/finalizer.h>
 
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-#include "gc/death/destructor.h"
-#include "gc/death/finalizer.h"
-#include "gc/death/list.h"
-#include "gc/death/order.h"
-#include "gc/death/service_memory.h"
 #include "gc/death/services.h"
-#include "gc/death/weak_set.h"
 #include "gc/death_calls.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/old/major.h"
-#include "gc/old/span.h"
 
 /* --- registration --- */
 

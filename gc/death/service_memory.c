@@ -4,17 +4,8 @@
 
 #include <cradle/finalizer.h>
 
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-#include "gc/death/finalizer.h"
-#include "gc/death/list.h"
-#include "gc/death/reach.h"
 #include "gc/death/services.h"
-#include "gc/death/waiting.h"
-#include "gc/death/weak_set.h"
 #include "gc/heap.h"
-#include "gc/object/type_table.h"
-#include "gc/old/major.h"
 #include "gc/platform/pages.h"
 
 /* Address space for a list: room for an eighth as many entries as the old generation could have words, at most 256

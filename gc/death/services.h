@@ -31,7 +31,6 @@
 #include "gc/death/destructor.h"
 #include "gc/death/ephemeron.h"
 #include "gc/death/finalizer.h"
-#include "gc/death/list.h"
 #include "gc/death/order.h"
 #include "gc/death/reach.h"
 #include "gc/death/registry.h"

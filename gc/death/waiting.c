@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-
 #define FIRST_BUCKETS ((size_t)LIMIT(256, 4))
 /* Entries that are looked at before one is taken to be new. */
 #define KNOWN_LOOKS LIMIT(16, 2)

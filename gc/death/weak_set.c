@@ -4,11 +4,7 @@
 
 #include <cradle/weak_set.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
-#include "gc/death/list.h"
-#include "gc/death/registry.h"
 #include "gc/death/services.h"
 #include "gc/death/weak.h"
 #include "gc/death_calls.h"

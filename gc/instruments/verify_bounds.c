@@ -1,16 +1,9 @@
 #include "gc/instruments/verify_bounds.h"
 
-#include "gc/base/address.h"
-#include "gc/base/word_stack.h"
 #include "gc/heap.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"
-#include "gc/instruments/verification.h"
 #include "gc/instruments/verify_words.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
 #include "gc/young/nursery.h"
 
 /* Each check returns NULL, or what is wrong. */

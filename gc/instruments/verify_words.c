@@ -4,13 +4,8 @@
 
 #include <cradle/event.h>
 
-#include "gc/base/check.h"
-#include "gc/base/text.h"
 #include "gc/heap.h"
-#include "gc/instruments/verification.h"
 #include "gc/misuse.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
 #include "gc/roots.h"
 
 static void describe(crd_verification *verification, const cradle_word *object) {

@@ -2,21 +2,11 @@
 
 #include <cradle/inspect.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
 #include "gc/death/registry.h"
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
 #include "gc/instruments/young_set.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
-#include "gc/object/visit.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
-#include "gc/old/span.h"
 #include "gc/old/span_walk.h"
 #include "gc/roots.h"
 #include "gc/state.h"

@@ -13,7 +13,6 @@
 #include <cradle/object.h>
 
 #include "gc/base/bits.h"
-#include "gc/base/check.h"
 #include "gc/object/header.h"
 
 /* The lists of objects with services (gc/death/registry.h). A type's registers field has bit k set when its objects are

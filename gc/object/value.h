@@ -8,7 +8,6 @@
 
 #include <cradle/object.h>
 
-#include "gc/base/check.h"
 #include "gc/object/header.h"
 
 static inline bool value_is_reference(const cradle_encoding *encoding, uint64_t value) {
@@ -35,7 +34,7 @@ bool crd_encoding_is_plain(const cradle_encoding *encoding);
 /* NULL when the encoding is sound, else what is wrong with it. */
 const char *crd_encoding_fault(const cradle_encoding *encoding);
 
-/* What a phase does with a slot, which it may rewrite. value: the slot holds a value in the heap's encoding, else a plain
+/* What a phase does with a slot, which it may rewrite. value: it holds a value in the heap's encoding, not a plain
  * reference. */
 typedef void (*crd_slot_function)(void *context, bool value, cradle_word *slot);
 

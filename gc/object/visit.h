@@ -7,7 +7,6 @@
 #ifndef CRADLE_GC_OBJECT_VISIT_H
 #define CRADLE_GC_OBJECT_VISIT_H
 
-#include "gc/base/check.h"
 #include "gc/object/type_table.h"
 #include "gc/object/value.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "gc/base/bits.h"
-#include "gc/base/check.h"
 #include "gc/old/arena_memory.h"
 
 /* Arenas of a list whose longest run may be too short are looked at so often before the next list, which always

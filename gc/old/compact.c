@@ -3,23 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/probes.h"
-#include "gc/base/word_stack.h"
 #include "gc/event.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/poison.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
-#include "gc/object/visit.h"
-#include "gc/old/arena.h"
 #include "gc/old/arena_memory.h"
-#include "gc/old/large.h"
-#include "gc/old/major.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
 #include "gc/old/span_walk.h"
 #include "gc/platform/pages.h"
 #include "gc/roots.h"

@@ -1,11 +1,7 @@
 #include "gc/old/span.h"
 
-#include "gc/base/address.h"
 #include "gc/base/bits.h"
-#include "gc/base/check.h"
-#include "gc/old/arena.h"
 #include "gc/old/arena_memory.h"
-#include "gc/old/size_class.h"
 
 /* Pages that may stay unused at the end of an arena because no span fits. */
 #define ARENA_TAIL_BYTES ((size_t)SPAN_MAX_PAGES * PAGE_BYTES)

@@ -23,7 +23,6 @@
 #ifndef CRADLE_GC_OLD_SPAN_H
 #define CRADLE_GC_OLD_SPAN_H
 
-#include "gc/base/check.h"
 #include "gc/object/header.h"
 #include "gc/old/arena.h"
 #include "gc/old/size_class.h"

@@ -1,8 +1,5 @@
 #include "gc/old/span_check.h"
 
-#include "gc/old/arena.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
 #include "gc/old/span_walk.h"
 
 /* What a recount finds. */

@@ -1,9 +1,5 @@
 #include "gc/old/span_walk.h"
 
-#include "gc/base/check.h"
-#include "gc/old/arena.h"
-#include "gc/old/span.h"
-
 uint32_t crd_old_next_span(const crd_old *old, uint32_t page) {
   uint32_t end = old->arenas.used_end * ARENA_PAGES;
   while (page < end) {

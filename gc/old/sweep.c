@@ -1,11 +1,6 @@
 #include "gc/old/sweep.h"
 
-#include "gc/base/check.h"
 #include "gc/object/poison.h"
-#include "gc/old/arena.h"
-#include "gc/old/large.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
 #include "gc/old/span_walk.h"
 #include "gc/platform/pages.h"
 

@@ -4,16 +4,9 @@
 
 #include <cradle/identity.h>
 
-#include "gc/base/address.h"
-#include "gc/base/address_map.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
 #include "gc/heap.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
-#include "gc/old/span.h"
 #include "gc/platform/pages.h"
 
 /* Entries between two looks at the clock. */

@@ -4,19 +4,11 @@
 
 #include <cradle/pin.h>
 
-#include "gc/base/address.h"
-#include "gc/base/address_map.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
 #include "gc/old/mark.h"
-#include "gc/old/span.h"
-#include "gc/tables/prebuilt.h"
 
 void crd_pins_fini(crd_pins *pins) {
   crd_address_map_fini(&pins->by_address);

@@ -4,20 +4,11 @@
 
 #include <cradle/prebuilt.h>
 
-#include "gc/base/address.h"
-#include "gc/base/address_map.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
-#include "gc/base/word_stack.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
 #include "gc/object/visit.h"
-#include "gc/old/arena.h"
-#include "gc/tables/identity.h"
 #include "gc/young/remember.h"
 
 static bool reserve(crd_prebuilts *prebuilts) {

@@ -2,22 +2,10 @@
 
 #include <string.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
 #include "gc/death_calls.h"
 #include "gc/event.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
-#include "gc/object/visit.h"
-#include "gc/old/arena.h"
-#include "gc/old/large.h"
-#include "gc/old/major.h"
 #include "gc/old/mark.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
 #include "gc/old/span_walk.h"
 #include "gc/roots.h"
 #include "gc/tables/handle.h"

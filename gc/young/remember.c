@@ -3,18 +3,10 @@
 #include <cradle/barrier.h>
 #include <cradle/object.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/probes.h"
-#include "gc/base/word_stack.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
 #include "gc/tables/prebuilt.h"
 
 /* The share of an array's slots that is recorded before all of it is remembered. */

@@ -44,7 +44,7 @@ static void watch_key(crd_death *death, uintptr_t key, cradle_word *pair, bool v
   cradle_word what = waiting_pair(pair, values);
   if (header_is_watched(*object_at(key)) && crd_watch_knows(&death->watch, key, what)) return;
   if (crd_watch_add(&death->watch, key, what))
-    object_set_watched(object_at(key));
+    object_set_flags(object_at(key), HEADER_WATCHED_FLAG);
   else
     death->reach.incomplete = true;
 }
@@ -148,7 +148,7 @@ static void note(crd_death *death, cradle_word *holder) {
   if (!is_holder(heap, holder)) return;
   if (header_is_watched(holder[0]) || !old_is_marked(&heap->old, address_of(holder))) return;
   if (word_stack_push(&heap->services->scan.noted, address_of(holder)))
-    object_set_watched(holder);
+    object_set_flags(holder, HEADER_WATCHED_FLAG);
   else
     crd_ephemerons_scan(death, holder);
 }
@@ -173,7 +173,7 @@ static bool scan_noted(crd_death *death) {
   while (scan->noted.top > scan->noted.base) {
     cradle_word *holder = object_at(*--scan->noted.top);
     ASSERT(old_is_marked(&heap->old, address_of(holder)), "[ephemeron.2] a holder is noted that is not marked");
-    object_clear_watched(holder);
+    object_clear_flags(holder, HEADER_WATCHED_FLAG);
     if (at_once || !word_stack_push(holders, address_of(holder))) crd_ephemerons_scan(death, holder);
   }
   return holders->top > holders->base || heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed;

@@ -90,7 +90,7 @@ static void watch(crd_death *death, cradle_word number) {
   cradle_word *object = entry_object(death->candidates.entries.base[number]);
   ASSERT(death_find(death, address_of(object)) == 0, "a candidate was reached before all of them are watched");
   if (number <= UINT32_MAX && crd_watch_add(&death->watch, address_of(object), waiting_candidate(number)))
-    object_set_watched(object);
+    object_set_flags(object, HEADER_WATCHED_FLAG);
   else
     crd_reach_give_up_order(death);
 }

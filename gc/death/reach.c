@@ -206,7 +206,7 @@ static void wake(crd_death *death, const cradle_word *object, uintptr_t address)
 }
 
 void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address) {
-  object_clear_watched(object);
+  object_clear_flags(object, HEADER_WATCHED_FLAG);
   wake(death, object, address);
 }
 
@@ -221,7 +221,7 @@ void crd_reach_object(crd_death *death, uintptr_t address) {
   death->reach.progress = true;
   cradle_word header = object[0];
   const crd_type *type = heap_type(heap, header);
-  object_clear_watched(object); /* now: an open header has no flags */
+  object_clear_flags(object, HEADER_WATCHED_FLAG); /* now: an open header has no flags */
   if (death->reach.ordering) open_object(death, object);
   if (header_is_watched(header)) wake(death, object, address);
   if (type->registers >> REGISTERED_EPHEMERON & 1) crd_ephemerons_scan(death, object);

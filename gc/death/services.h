@@ -111,7 +111,7 @@ static inline bool death_is_judged(const crd_death *death, bool value, cradle_wo
 
 /* The entry of a young object with weak slots or ephemerons that survived: it is old from now on [services.2]. */
 static inline cradle_word death_settle(uintptr_t place) {
-  object_set_weak(object_at(place));
+  object_set_flags(object_at(place), HEADER_WEAK_FLAG);
   return place;
 }
 

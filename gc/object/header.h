@@ -171,30 +171,6 @@ static inline void object_clear_flags(cradle_word *object, uint64_t flags) {
   ASSERT(!header_is_forwarded(*object), "[header.1] a flag is cleared where an object has moved away");
   *object &= ~flags;
 }
-static inline void object_set_barrier(cradle_word *object) {
-  object_set_flags(object, HEADER_BARRIER_FLAG);
-}
-static inline void object_clear_barrier(cradle_word *object) {
-  object_clear_flags(object, HEADER_BARRIER_FLAG);
-}
-static inline void object_set_watched(cradle_word *object) {
-  object_set_flags(object, HEADER_WATCHED_FLAG);
-}
-static inline void object_clear_watched(cradle_word *object) {
-  object_clear_flags(object, HEADER_WATCHED_FLAG);
-}
-static inline void object_set_weak(cradle_word *object) {
-  object_set_flags(object, HEADER_WEAK_FLAG);
-}
-static inline void object_set_pinned(cradle_word *object) {
-  object_set_flags(object, HEADER_PINNED_FLAG);
-}
-static inline void object_clear_pinned(cradle_word *object) {
-  object_clear_flags(object, HEADER_PINNED_FLAG);
-}
-static inline void object_set_id(cradle_word *object) {
-  object_set_flags(object, HEADER_ID_FLAG);
-}
 static inline void object_set_hash(cradle_word *object, uint32_t hash) {
   ASSERT(!header_has_hash(*object), "an identity hash changes");
   ASSERT(hash != 0 && hash <= CRADLE_HASH_MASK, "an identity hash is none, or reaches into the other bits");

@@ -104,7 +104,7 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
     ids->young = index + 1;
   }
   crd_address_map_insert(&ids->by_address, entry->address, index);
-  object_set_id(header);
+  object_set_flags(header, HEADER_ID_FLAG);
   return id_of(ids, index);
 }
 

@@ -30,7 +30,7 @@ void crd_pin_add(cradle_heap *heap, cradle_word *object) {
   crd_address_map_insert(&pins->by_address, address_of(object), pins->count);
   if (pins->marked_at == pins->count) pins->marked_at++;
   pins->pins[pins->count++] = (crd_pin){address_of(object), 1};
-  object_set_pinned(object);
+  object_set_flags(object, HEADER_PINNED_FLAG);
   if (heap->major.phase == MAJOR_MARKING) crd_mark_address(heap, address_of(object));
 }
 
@@ -57,7 +57,7 @@ void cradle_unpin(cradle_mutator *mutator, void *object) {
   ASSERT(heap->pins.pins[index].count > 0, "[pin.1] a pin that nobody holds");
   if (--heap->pins.pins[index].count != 0) return;
   take_out(heap, index);
-  object_clear_pinned(words_of(object));
+  object_clear_flags(words_of(object), HEADER_PINNED_FLAG);
 }
 
 /* --- checks --- */

@@ -87,7 +87,7 @@ bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
   crd_address_map_insert(&prebuilts->by_address, address_of(object), prebuilts->count);
   prebuilts->bytes[prebuilts->count] = type_object_bytes(heap_type(heap, *header), header);
   prebuilts->objects[prebuilts->count++] = object;
-  object_set_barrier(header);
+  object_set_flags(header, HEADER_BARRIER_FLAG);
   if (search_slots((slot_search){.heap = heap}, object)) crd_remember(heap, object);
   return true;
 }

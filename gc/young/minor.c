@@ -287,7 +287,7 @@ static void trace_remembered(crd_minor *context) {
     cradle_word *object = object_at(*entry);
     ASSERT(context->looked_at_all || !header_has_barrier(object[0]),
            "[heap.3] a remembered object has the barrier flag");
-    object_set_barrier(object);
+    object_set_flags(object, HEADER_BARRIER_FLAG);
     context->marking = marking && may_be_live(context->heap, object);
     trace(context, object);
     context->marking = marking;
@@ -338,7 +338,7 @@ static void trace_old_object(void *data, cradle_word *object) {
   if (old_is_unfilled(old, old_span_of(old, address), address)) return;
   if (heap_is_known_dead(context->heap, address)) return;
   if (heap_has_open(context->heap, object)) return; /* nobody can reach it, so nothing was stored into it */
-  object_set_barrier(object);
+  object_set_flags(object, HEADER_BARRIER_FLAG);
   trace(context, object);
 }
 
@@ -349,7 +349,7 @@ static void trace_all_old(crd_minor *context) {
   crd_old_each(&context->heap->old, false, trace_old_object, context);
   for (uint32_t i = 0; i < context->heap->prebuilts.written; i++) {
     cradle_word *object = context->heap->prebuilts.objects[i];
-    object_set_barrier(object);
+    object_set_flags(object, HEADER_BARRIER_FLAG);
     trace(context, object);
   }
   trace_pending(context); /* there may be nothing else to trace: what could not grow may be empty */

@@ -15,7 +15,7 @@
 void crd_remember(cradle_heap *heap, cradle_word *object) {
   ASSERT(header_has_barrier(*object), "[remember.1] an object is remembered twice");
   ASSERT(!heap_is_young(heap, address_of(object)), "[header.2] a young object has the barrier flag");
-  object_clear_barrier(object);
+  object_clear_flags(object, HEADER_BARRIER_FLAG);
   if (CRADLE_UNLIKELY(heap->prebuilts.count != 0) && !arenas_contain(&heap->old.arenas, address_of(object)))
     crd_prebuilt_written(heap, object);
   if (!word_stack_push(&heap->remembered, address_of(object))) heap->remember_all = true;

@@ -8,14 +8,10 @@
 
 /* Each check returns NULL, or what is wrong. */
 
-static bool has_order(const crd_word_stack *stack) {
-  return stack->base <= stack->top && stack->top <= stack->limit && stack->limit <= stack->end;
-}
-
 static const char *check_stacks(const cradle_heap *heap) {
-  if (!has_order(&heap->remembered)) return "the remembered set's bounds are out of order [word_stack.1]";
-  if (!has_order(&heap->recorded)) return "the bounds of the recorded slots are out of order [word_stack.1]";
-  if (!has_order(&heap->mark_stack)) return "the mark stack's bounds are out of order [word_stack.1]";
+  if (!word_stack_is_sound(&heap->remembered)) return "the remembered set's bounds are out of order [word_stack.1]";
+  if (!word_stack_is_sound(&heap->recorded)) return "the bounds of the recorded slots are out of order [word_stack.1]";
+  if (!word_stack_is_sound(&heap->mark_stack)) return "the mark stack's bounds are out of order [word_stack.1]";
   bool traces = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING;
   if (!traces && !word_stack_is_empty(&heap->mark_stack)) return "the mark stack holds objects while nothing marks";
   return NULL;

@@ -78,7 +78,7 @@ CRD_ALWAYS_INLINE void visit_handles(cradle_heap *heap, uint32_t first, uint32_t
 CRD_ALWAYS_INLINE void visit_prebuilts(cradle_heap *heap, uint32_t first, uint32_t last, crd_slot_function visit,
                                        void *context) {
   for (uint32_t i = first; i < last; i++) {
-    cradle_word *object = heap->prebuilts.objects[i];
+    cradle_word *object = heap->prebuilts.of[i].object;
     ASSERT(header_type(object[0]) < heap->types.count, "a prebuilt object's header was overwritten");
     visit_object(&heap->types, object, visit, context);
   }

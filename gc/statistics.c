@@ -52,9 +52,8 @@ static size_t table_bytes(const cradle_heap *heap) {
   const crd_pins *pins = &heap->pins;
   const crd_prebuilts *prebuilts = &heap->prebuilts;
   return handles->capacity * sizeof *handles->entries + ids->capacity * sizeof *ids->entries +
-         pins->capacity * sizeof *pins->pins +
-         prebuilts->capacity * (sizeof *prebuilts->objects + sizeof *prebuilts->bytes) + map_bytes(&ids->by_address) +
-         map_bytes(&pins->by_address) + map_bytes(&prebuilts->by_address);
+         pins->capacity * sizeof *pins->pins + prebuilts->capacity * sizeof *prebuilts->of +
+         map_bytes(&ids->by_address) + map_bytes(&pins->by_address) + map_bytes(&prebuilts->by_address);
 }
 
 static size_t committed_bytes(const cradle_heap *heap) {

@@ -9,7 +9,6 @@
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/verify_words.h"
 #include "gc/misuse.h"
-#include "gc/old/span_walk.h"
 #include "gc/roots.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/prebuilt.h"
@@ -284,8 +283,8 @@ static void verify_prebuilts(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   const crd_prebuilts *prebuilts = &heap->prebuilts;
   for (uint32_t i = 0; i < prebuilts->count && !verify_failed(verification); i++) {
-    cradle_word *object = prebuilts->objects[i];
-    if (!verify_header(verification, object, prebuilts->bytes[i], HEADER_PREBUILT_FLAGS, NULL)) return;
+    cradle_word *object = prebuilts->of[i].object;
+    if (!verify_header(verification, object, prebuilts->of[i].bytes, HEADER_PREBUILT_FLAGS, NULL)) return;
     bool is_traced = heap->major.phase == MAJOR_MARKING && i < prebuilts->marked_at;
     verify_slots(verification, (verify_holder){.object = object,
                                                .is_old = true,
@@ -354,7 +353,7 @@ void crd_verify_objects(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   ASSERT(!verify_failed(verification), "[verification.1] objects are looked at in a heap that is broken");
   verify_roots(verification);
-  if (!verify_failed(verification)) crd_old_each(&heap->old, false, verify_old_object, verification);
+  if (!verify_failed(verification)) crd_old_each(&heap->old, verify_old_object, verification);
   verify_prebuilts(verification);
   verify_young_objects(verification);
   verify_broken(verification);

@@ -7,7 +7,6 @@
 #include "gc/instruments/describe.h"
 #include "gc/instruments/young_set.h"
 #include "gc/mutator.h"
-#include "gc/old/span_walk.h"
 #include "gc/roots.h"
 #include "gc/state.h"
 #include "gc/tables/handle.h"
@@ -103,7 +102,7 @@ static void walk_prebuilts(walk_context *context) {
   const crd_prebuilts *prebuilts = &context->heap->prebuilts;
   context->walker->root = CRADLE_HOLDER_PREBUILT;
   for (uint32_t i = 0; i < prebuilts->written; i++) {
-    cradle_word *object = prebuilts->objects[i];
+    cradle_word *object = prebuilts->of[i].object;
     context->walker->prebuilt = object;
     visit_object(&context->heap->types, object, walk_slot, context);
   }
@@ -139,10 +138,9 @@ static void old_alone(void *data, cradle_word *object) {
 
 static void walk_old(walk_context *context, bool slots) {
   const crd_old *old = &context->heap->old;
-  for (uint32_t page = crd_old_next_span(old, 0), pages; page != PAGE_NONE && !context->walker->stopped;
-       page = crd_old_next_span(old, page + pages)) {
+  for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !context->walker->stopped;
+       page = old_span_after(old, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
-    pages = entry->pages;
     if (entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED) continue;
     crd_old_each_in(old, page, context->heap->major.phase == MAJOR_CLEARING, slots ? old_with_slots : old_alone,
                     context);

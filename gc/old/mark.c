@@ -1,7 +1,6 @@
 #include "gc/old/mark.h"
 
 #include "gc/heap.h"
-#include "gc/old/span_walk.h"
 #include "gc/platform/pages.h"
 #include "gc/roots.h"
 

@@ -12,9 +12,7 @@
 #include "gc/young/remember.h"
 
 static bool reserve(crd_prebuilts *prebuilts) {
-  uint32_t capacity = prebuilts->capacity;
-  return crd_address_map_reserve(&prebuilts->by_address) && GROW(prebuilts->objects, prebuilts->count, capacity) &&
-         GROW(prebuilts->bytes, prebuilts->count, prebuilts->capacity);
+  return crd_address_map_reserve(&prebuilts->by_address) && GROW(prebuilts->of, prebuilts->count, prebuilts->capacity);
 }
 
 static bool bounds_hold(const crd_prebuilts *prebuilts) {
@@ -22,10 +20,9 @@ static bool bounds_hold(const crd_prebuilts *prebuilts) {
          prebuilts->count == prebuilts->by_address.count;
 }
 
-static void put_at(crd_prebuilts *prebuilts, uint32_t index, cradle_word *object, size_t bytes) {
-  prebuilts->objects[index] = object;
-  prebuilts->bytes[index] = bytes;
-  crd_address_map_find(&prebuilts->by_address, address_of(object))->number = index;
+static void put_at(crd_prebuilts *prebuilts, uint32_t index, crd_prebuilt prebuilt) {
+  prebuilts->of[index] = prebuilt;
+  crd_address_map_find(&prebuilts->by_address, address_of(prebuilt.object))->number = index;
 }
 
 void crd_prebuilt_written(cradle_heap *heap, cradle_word *object) {
@@ -36,9 +33,9 @@ void crd_prebuilt_written(cradle_heap *heap, cradle_word *object) {
   ASSERT(bounds_hold(prebuilts), "[prebuilt.3] more are written than there are, or marked than written");
   if (index < prebuilts->written) return;
   if (prebuilts->marked_at == prebuilts->written) prebuilts->marked_at++; /* the next minor collection marks for it */
-  size_t bytes = prebuilts->bytes[index];
-  put_at(prebuilts, index, prebuilts->objects[prebuilts->written], prebuilts->bytes[prebuilts->written]);
-  put_at(prebuilts, prebuilts->written++, object, bytes);
+  crd_prebuilt written = prebuilts->of[index];
+  put_at(prebuilts, index, prebuilts->of[prebuilts->written]);
+  put_at(prebuilts, prebuilts->written++, written);
 }
 
 /* --- slots that lead into the heap --- */
@@ -85,8 +82,7 @@ bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
   if (fault != NULL) crd_misuse(heap, "cradle_prebuilt_add: %s", fault);
   if (!reserve(prebuilts)) return false;
   crd_address_map_insert(&prebuilts->by_address, address_of(object), prebuilts->count);
-  prebuilts->bytes[prebuilts->count] = type_object_bytes(heap_type(heap, *header), header);
-  prebuilts->objects[prebuilts->count++] = object;
+  prebuilts->of[prebuilts->count++] = (crd_prebuilt){header, type_object_bytes(heap_type(heap, *header), header)};
   object_set_flags(header, HEADER_BARRIER_FLAG);
   if (search_slots((slot_search){.heap = heap}, object)) crd_remember(heap, object);
   return true;
@@ -108,11 +104,11 @@ static void forget_remembered(crd_word_stack *remembered, const cradle_word *obj
  * that the next minor collection marks what it refers to. Returns the place that became free. */
 static uint32_t replace_written(cradle_heap *heap, uint32_t index) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
-  cradle_word *last = prebuilts->objects[--prebuilts->written];
+  crd_prebuilt last = prebuilts->of[--prebuilts->written];
   if (prebuilts->marked_at > prebuilts->written) prebuilts->marked_at = prebuilts->written;
   if (index != prebuilts->written) {
-    put_at(prebuilts, index, last, prebuilts->bytes[prebuilts->written]);
-    if (index < prebuilts->marked_at && header_has_barrier(*last)) crd_remember(heap, last);
+    put_at(prebuilts, index, last);
+    if (index < prebuilts->marked_at && header_has_barrier(*last.object)) crd_remember(heap, last.object);
   }
   return prebuilts->written;
 }
@@ -126,8 +122,7 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   forget_remembered(&heap->remembered, object);
   crd_ids_drop(heap, object);
   if (index < prebuilts->written) index = replace_written(heap, index);
-  if (index != --prebuilts->count)
-    put_at(prebuilts, index, prebuilts->objects[prebuilts->count], prebuilts->bytes[prebuilts->count]);
+  if (index != --prebuilts->count) put_at(prebuilts, index, prebuilts->of[prebuilts->count]);
   crd_address_map_remove(&prebuilts->by_address, address_of(object));
   ASSERT(bounds_hold(prebuilts), "[prebuilt.3] more are written than there are, or marked than written");
   release(heap, object);
@@ -135,10 +130,9 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
 
 void crd_prebuilts_fini(cradle_heap *heap) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
-  for (uint32_t i = 0; i < prebuilts->count; i++) release(heap, prebuilts->objects[i]);
+  for (uint32_t i = 0; i < prebuilts->count; i++) release(heap, prebuilts->of[i].object);
   crd_address_map_fini(&prebuilts->by_address);
-  free(prebuilts->objects);
-  free(prebuilts->bytes);
+  free(prebuilts->of);
 }
 
 /* --- checks --- */
@@ -148,7 +142,7 @@ const char *crd_prebuilts_check(const cradle_heap *heap, uintptr_t *at) {
   *at = 0;
   if (!bounds_hold(prebuilts)) return "the prebuilt objects are counted wrong";
   for (uint32_t i = 0; i < prebuilts->count; i++) {
-    *at = address_of(prebuilts->objects[i]);
+    *at = address_of(prebuilts->of[i].object);
     if (crd_address_map_get(&prebuilts->by_address, *at) != i) return "a prebuilt object is not found by its address";
   }
   *at = 0;

@@ -6,7 +6,6 @@
 #include "gc/event.h"
 #include "gc/heap.h"
 #include "gc/old/mark.h"
-#include "gc/old/span_walk.h"
 #include "gc/roots.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
@@ -346,9 +345,9 @@ static void trace_old_object(void *data, cradle_word *object) {
  * and the walk may meet them too: tracing twice is harmless. */
 static void trace_all_old(crd_minor *context) {
   crd_old_retire(&context->heap->old);
-  crd_old_each(&context->heap->old, false, trace_old_object, context);
+  crd_old_each(&context->heap->old, trace_old_object, context);
   for (uint32_t i = 0; i < context->heap->prebuilts.written; i++) {
-    cradle_word *object = context->heap->prebuilts.objects[i];
+    cradle_word *object = context->heap->prebuilts.of[i].object;
     object_set_flags(object, HEADER_BARRIER_FLAG);
     trace(context, object);
   }

@@ -20,23 +20,6 @@ static bool is_holder(const cradle_heap *heap, const cradle_word *object) {
 
 /* --- pairs --- */
 
-typedef void (*pair_function)(crd_death *death, bool values, cradle_word *pair);
-
-/* Calls visit for the pairs of a holder: of a large array for the next piece, when pieces are wanted. false: there is
- * more. */
-static inline bool each_pair(crd_death *death, cradle_word *holder, bool in_pieces, pair_function visit) {
-  const crd_type_services *services = heap_services_of(death->heap, holder[0]);
-  for (uint64_t bitmap = services->ephemerons; bitmap != 0; bitmap &= bitmap - 1)
-    visit(death, services->values, holder + __builtin_ctzll(bitmap));
-  if (services->items != CRADLE_ITEMS_EPHEMERONS) return true;
-  const crd_type *type = heap_type(death->heap, holder[0]);
-  uint64_t length = type_length(type, holder);
-  crd_piece piece = death_next_piece(death, length, in_pieces);
-  cradle_word *items = holder + type->size / 8;
-  for (uint64_t i = piece.first; i < piece.last; i++) visit(death, services->values, items + 2 * i);
-  return piece.last == length;
-}
-
 /* A key is watched once for each of its pairs, nearly. It has not been reached, so its header is where the pair
  * says. */
 static void watch_key(crd_death *death, uintptr_t key, cradle_word *pair, bool values) {
@@ -49,7 +32,8 @@ static void watch_key(crd_death *death, uintptr_t key, cradle_word *pair, bool v
     death->reach.incomplete = true;
 }
 
-static void scan_pair(crd_death *death, bool values, cradle_word *pair) {
+static void scan_pair(void *data, bool values, cradle_word *pair) {
+  crd_death *death = data;
   uintptr_t key = heap_address_in(death->heap, values, pair[0]);
   if (key != 0 && death_find(death, key) == 0)
     watch_key(death, key, pair, values);
@@ -59,17 +43,18 @@ static void scan_pair(crd_death *death, bool values, cradle_word *pair) {
 
 void crd_ephemerons_scan(crd_death *death, cradle_word *holder) {
   ASSERT(death_find(death, address_of(holder)) == address_of(holder), "a holder is scanned that was not reached");
-  each_pair(death, holder, false, scan_pair);
+  (void)death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, false, scan_pair);
 }
 
 /* The key of a reached holder that has not been reached is dead. The others are followed; their values have been. */
-static void clear_pair(crd_death *death, bool values, cradle_word *pair) {
+static void clear_pair(void *data, bool values, cradle_word *pair) {
+  crd_death *death = data;
   if (death_judge(death, values, pair)) pair[1] = 0;
   ASSERT(death_is_judged(death, values, pair[1]), "[ephemeron.1] the value of a living key was not reached");
 }
 
 static void clear_holder(crd_death *death, cradle_word *holder) {
-  each_pair(death, holder, false, clear_pair);
+  (void)death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, false, clear_pair);
 }
 
 /* --- minor collections --- */
@@ -224,7 +209,7 @@ static void scan_some(crd_death *death, uint64_t *bytes) {
   for (int pieces = 0; pieces < SCAN_PIECES; pieces++) {
     cradle_word *holder = next_holder(death);
     if (holder == NULL) break;
-    scan->holder = each_pair(death, holder, true, scan_pair) ? NULL : holder;
+    scan->holder = death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, true, scan_pair) ? NULL : holder;
     size_t size = type_object_bytes(heap_type(death->heap, holder[0]), holder);
     *bytes += size < 16 * SERVICE_PIECE_ITEMS ? size : 16 * SERVICE_PIECE_ITEMS;
   }
@@ -267,7 +252,7 @@ crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry) {
     death->item = 0;
     return ENTRY_DROP;
   }
-  return each_pair(death, object_at(*entry), true, clear_pair) ? ENTRY_KEEP : ENTRY_AGAIN;
+  return death_visit(death, object_at(*entry), CRADLE_ITEMS_EPHEMERONS, true, clear_pair) ? ENTRY_KEEP : ENTRY_AGAIN;
 }
 
 /* --- both --- */

@@ -162,25 +162,13 @@ void crd_registry_each_word(cradle_heap *heap, crd_slot_function visit, void *co
 }
 
 void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context) {
-  const crd_type *type = heap_type(heap, object[0]);
-  const crd_type_services *services = heap_services_of(heap, object[0]);
-  uint64_t bitmap = services->weak | services->ephemerons | services->ephemerons << 1;
-  for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, services->values, object + __builtin_ctzll(bitmap));
-  if (services->items == CRADLE_ITEMS_NONE) return;
-  cradle_word *items = object + type->size / 8;
-  uint64_t words = type_length(type, object) * (services->items == CRADLE_ITEMS_EPHEMERONS ? 2 : 1);
-  for (uint64_t i = 0; i < words; i++) visit(context, services->values, items + i);
+  service_visit_all(heap, object, CRADLE_ITEMS_WEAK, 0, visit, context);
+  service_visit_all(heap, object, CRADLE_ITEMS_EPHEMERONS, 0, visit, context);
+  service_visit_all(heap, object, CRADLE_ITEMS_EPHEMERONS, 1, visit, context);
 }
 
 void crd_registry_each_value(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context) {
-  const crd_type *type = heap_type(heap, object[0]);
-  const crd_type_services *services = heap_services_of(heap, object[0]);
-  for (uint64_t bitmap = services->ephemerons; bitmap != 0; bitmap &= bitmap - 1)
-    visit(context, services->values, object + __builtin_ctzll(bitmap) + 1);
-  if (services->items != CRADLE_ITEMS_EPHEMERONS) return;
-  cradle_word *items = object + type->size / 8;
-  uint64_t pairs = type_length(type, object);
-  for (uint64_t i = 0; i < pairs; i++) visit(context, services->values, items + 2 * i + 1);
+  service_visit_all(heap, object, CRADLE_ITEMS_EPHEMERONS, 1, visit, context);
 }
 
 void crd_registry_each_waiting(cradle_heap *heap, void (*visit)(void *context, uint32_t queue, cradle_word *word),

@@ -5,9 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <cradle/mutator.h>
-#include <cradle/new.h>
-
 #include "gc/allocate_check.h"
 #include "gc/base/probes.h"
 #include "gc/base/sanitizers.h"

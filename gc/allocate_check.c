@@ -1,7 +1,5 @@
 #include "gc/allocate_check.h"
 
-#include <cradle/new.h>
-
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"

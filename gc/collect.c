@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include <cradle/finalizer.h>
-#include <cradle/heap.h>
 
 #include "gc/base/probes.h"
 #include "gc/death/finalizer.h"

@@ -1,6 +1,5 @@
 /* Control of a running heap: major collections held off, the maximum changed, empty memory given back. */
 #include <cradle/control.h>
-#include <cradle/heap.h>
 
 #include "gc/event.h"
 #include "gc/heap.h"

@@ -1,8 +1,5 @@
 #include "gc/event.h"
 
-#include <cradle/event.h>
-#include <cradle/statistics.h>
-
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 #include "gc/state.h"

@@ -1,5 +1,4 @@
 /* External memory: bytes outside the heap that the program reports, and that major collections are paced by. */
-#include <cradle/heap.h>
 
 #include "gc/death/destructor.h"
 #include "gc/heap.h"

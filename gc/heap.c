@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cradle/base.h>
-#include <cradle/heap.h>
-#include <cradle/options.h>
-#include <cradle/statistics.h>
-
 #include "gc/death/registry.h"
 #include "gc/death/weak_set.h"
 #include "gc/event.h"

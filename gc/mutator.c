@@ -3,9 +3,6 @@
 
 #include <stdlib.h>
 
-#include <cradle/mutator.h>
-#include <cradle/roots.h>
-
 #include "gc/collect.h"
 #include "gc/death/order.h"
 #include "gc/death/registry.h"

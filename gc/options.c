@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <cradle/options.h>
-
 #include "gc/misuse.h"
 #include "gc/object/type_table.h"
 #include "gc/object/value.h"

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cradle/object.h>
-#include <cradle/roots.h>
-
 #include "gc/base/grow.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include <cradle/statistics.h>
-
 #include "gc/death/service_memory.h"
 #include "gc/heap.h"
 #include "gc/old/arena_memory.h"

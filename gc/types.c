@@ -1,7 +1,5 @@
 #include "gc/types.h"
 
-#include <cradle/heap.h>
-
 #include "gc/death/registry.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"

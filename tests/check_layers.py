@@ -15,8 +15,8 @@ The rules:
               tests/        anything
     circles   headers do not include each other in a circle
     rooms     inside gc/ the includes go one way: tests/layers/rooms.py has the table
-    repeats   a file of gc/ leaves out what another of its includes brings from base/, object/, old/ or its own room; its own
-              header and gc/heap.h it names always
+    repeats   a file of gc/ leaves out what another of its includes brings from include/, base/, object/, old/ or its own
+              room; its own header and gc/heap.h it names always
     headers   a crd_ function that X.c defines for other files is declared in the header of the same name, and nowhere else
     lengths   a header that everybody reads stays short
     casts     casts between addresses and words, and masks of an object's header, are in gc/object/ and gc/base/address.h
@@ -177,7 +177,7 @@ class Checker:
                 target = include.target
                 if target in (None, own_header(path), Path("gc/heap.h")):
                     continue
-                if rooms.room_of(target) not in ("base", "object", "old", rooms.room_of(path)):
+                if target.parts[0] != "include" and rooms.room_of(target) not in ("base", "object", "old", rooms.room_of(path)):
                     continue
                 bringing = [other for other in sorted(targets) if other != target and target in self.brought_by(other, set())]
                 if bringing:

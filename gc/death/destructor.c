@@ -1,8 +1,5 @@
 #include "gc/death/destructor.h"
 
-#include <cradle/finalizer.h>
-#include <cradle/mutator.h>
-
 #include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/mutator.h"

@@ -1,7 +1,5 @@
 #include "gc/death/finalizer.h"
 
-#include <cradle/finalizer.h>
-
 #include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"

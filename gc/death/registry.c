@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include <cradle/finalizer.h>
-
 #include "gc/death/services.h"
 #include "gc/death_calls.h"
 #include "gc/heap.h"

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include <cradle/finalizer.h>
-
 #include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/platform/pages.h"

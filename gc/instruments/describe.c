@@ -1,7 +1,5 @@
 #include "gc/instruments/describe.h"
 
-#include <cradle/inspect.h>
-
 #include "gc/heap.h"
 
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object) {

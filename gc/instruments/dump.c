@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cradle/inspect.h>
-
 #include "gc/heap.h"
 #include "gc/instruments/referrers.h"
 #include "gc/misuse.h"

@@ -3,8 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <cradle/heap.h>
-
 #include "gc/base/text.h"
 #include "gc/heap.h"
 #include "gc/instruments/closed_runs.h"

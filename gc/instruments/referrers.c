@@ -1,7 +1,5 @@
 #include "gc/instruments/referrers.h"
 
-#include <cradle/inspect.h>
-
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
 #include "gc/roots.h"

@@ -1,7 +1,5 @@
 #include "gc/instruments/verify.h"
 
-#include <cradle/heap.h>
-
 #include "gc/death/registry.h"
 #include "gc/event.h"
 #include "gc/heap.h"

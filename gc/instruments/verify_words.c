@@ -2,8 +2,6 @@
 
 #include <inttypes.h>
 
-#include <cradle/event.h>
-
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/roots.h"

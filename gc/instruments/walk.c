@@ -1,7 +1,5 @@
 #include "gc/instruments/walk.h"
 
-#include <cradle/inspect.h>
-
 #include "gc/death/registry.h"
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"

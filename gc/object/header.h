@@ -42,7 +42,6 @@
 #define CRADLE_GC_OBJECT_HEADER_H
 
 #include <cradle/identity.h>
-#include <cradle/object.h>
 #include <cradle/pin.h>
 
 #include "gc/base/address.h"

@@ -10,8 +10,6 @@
 #ifndef CRADLE_GC_OBJECT_TYPE_TABLE_H
 #define CRADLE_GC_OBJECT_TYPE_TABLE_H
 
-#include <cradle/object.h>
-
 #include "gc/base/bits.h"
 #include "gc/object/header.h"
 

@@ -6,8 +6,6 @@
 #ifndef CRADLE_GC_OBJECT_VALUE_H
 #define CRADLE_GC_OBJECT_VALUE_H
 
-#include <cradle/object.h>
-
 #include "gc/object/header.h"
 
 static inline bool value_is_reference(const cradle_encoding *encoding, uint64_t value) {

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include <cradle/identity.h>
-
 #include "gc/base/grow.h"
 #include "gc/heap.h"
 #include "gc/mutator.h"

@@ -1,7 +1,6 @@
 #include "gc/young/remember.h"
 
 #include <cradle/barrier.h>
-#include <cradle/object.h>
 
 #include "gc/base/probes.h"
 #include "gc/heap.h"

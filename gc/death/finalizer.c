@@ -129,32 +129,18 @@ static void queue_candidate(crd_death *death, cradle_word candidate) {
   put(queue_for(death->heap->services, candidate), place);
 }
 
-static bool queue_in_order(crd_death *death, crd_pace *pace) {
+/* In registration order where none leads to another, or the order was given up. */
+bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   crd_candidates *candidates = &death->candidates;
   crd_word_stack *ordered = &candidates->ordered;
-  ASSERT((size_t)(ordered->top - ordered->base) + candidates->next == candidates_count(candidates),
+  ASSERT(!death->reach.ordering || word_stack_count(ordered) + candidates->next == candidates_count(candidates),
          "[finalizer.1] a candidate has no place in the order");
-  while (ordered->top > ordered->base) {
-    queue_candidate(death, candidates->entries.base[*--ordered->top]);
-    candidates->next++;
-    if (pace_is_over(pace)) return false;
-  }
-  return true;
-}
-
-/* None leads to another, or the order was given up. */
-static bool queue_as_registered(crd_death *death, crd_pace *pace) {
-  crd_candidates *candidates = &death->candidates;
   while (candidates->next < candidates_count(candidates)) {
-    queue_candidate(death, candidates->entries.base[candidates->next++]);
+    size_t number = death->reach.ordering ? word_stack_pop(ordered) : candidates->next;
+    candidates->next++;
+    queue_candidate(death, candidates->entries.base[number]);
     if (pace_is_over(pace)) return false;
   }
-  return true;
-}
-
-bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
-  if (!(death->reach.ordering ? queue_in_order(death, pace) : queue_as_registered(death, pace))) return false;
-  crd_candidates *candidates = &death->candidates;
   candidates->entries.top = candidates->entries.base;
   candidates->ordered.top = candidates->ordered.base;
   candidates->next = 0;

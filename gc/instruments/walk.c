@@ -17,6 +17,7 @@ typedef struct walk_context {
   young_set seen;
   cradle_word *waiting;      /* the mark stack's top when the walk began */
   const cradle_word *holder; /* NULL: a root */
+  bool wants_slots;          /* else nothing young can be found by them, and nobody is told */
   bool incomplete;
 } walk_context;
 
@@ -59,7 +60,8 @@ static inline void walk_slot(void *data, bool value, cradle_word *slot) {
   if (walker->slot != NULL && !walker->stopped) walker->slot(walker->data, context->holder, slot, kind, address);
 }
 
-static void walk_object(walk_context *context, cradle_word *object, bool slots) {
+static void walk_object(void *data, cradle_word *object) {
+  walk_context *context = data;
   crd_walker *walker = context->walker;
   if (walker->stopped || heap_has_open(context->heap, object)) return;
   ASSERT(header_type(object[0]) < context->heap->types.count && !header_is_forwarded(object[0]),
@@ -69,7 +71,7 @@ static void walk_object(walk_context *context, cradle_word *object, bool slots) 
     walker->object(walker->data, &info);
   }
   const crd_type *type = heap_type(context->heap, object[0]);
-  if (!slots || walker->stopped) return;
+  if (!context->wants_slots || walker->stopped) return;
   context->holder = object;
   if (type->has_slots) visit_object(&context->heap->types, object, walk_slot, context);
   if (CRADLE_UNLIKELY(type->registers >> REGISTERED_EPHEMERON & 1))
@@ -126,37 +128,28 @@ static void walk_roots(walk_context *context) {
 
 /* --- the walk --- */
 
-static void old_with_slots(void *data, cradle_word *object) {
-  walk_object(data, object, true);
-}
-
-static void old_alone(void *data, cradle_word *object) {
-  walk_object(data, object, false);
-}
-
-static void walk_old(walk_context *context, bool slots) {
+static void walk_old(walk_context *context) {
   const crd_old *old = &context->heap->old;
   for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !context->walker->stopped;
        page = old_span_after(old, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
     if (entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED) continue;
-    crd_old_each_in(old, page, context->heap->major.phase == MAJOR_CLEARING, slots ? old_with_slots : old_alone,
-                    context);
+    crd_old_each_in(old, page, context->heap->major.phase == MAJOR_CLEARING, walk_object, context);
   }
 }
 
 static void walk_young(walk_context *context) {
   crd_word_stack *stack = &context->heap->mark_stack;
-  while (stack->top > context->waiting && !context->walker->stopped)
-    walk_object(context, object_at(*--stack->top), true);
+  while (stack->top > context->waiting && !context->walker->stopped) walk_object(context, object_at(*--stack->top));
 }
 
 static void walk_all(walk_context *context) {
   cradle_heap *heap = context->heap;
   bool has_young = nursery_filled(heap) != 0 || heap->old.young_large != PAGE_NONE;
   crd_old_retire(&heap->old);
-  if (has_young || context->walker->slot != NULL) walk_roots(context);
-  walk_old(context, has_young || context->walker->slot != NULL);
+  context->wants_slots = has_young || context->walker->slot != NULL;
+  if (context->wants_slots) walk_roots(context);
+  walk_old(context);
   walk_young(context);
 }
 

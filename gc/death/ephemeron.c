@@ -143,7 +143,7 @@ void crd_ephemerons_stored(cradle_heap *heap) {
   death->stored = heap->services->minor.stored;
   crd_list_each_stored(death, REGISTERED_EPHEMERON, note);
   /* What the minor collection marked may be keys. */
-  if (heap->mark_stack.top != heap->mark_stack.base || heap->major.overflowed) death->reach.progress = true;
+  if (!word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed) death->reach.progress = true;
 }
 
 /* When nothing else is left to mark: in pieces, like the first scan. What is stored into meanwhile is noted again; in
@@ -153,15 +153,15 @@ static bool scan_noted(crd_death *death) {
   const cradle_heap *heap = death->heap;
   crd_scan *scan = &heap->services->scan;
   crd_word_stack *holders = &death->reach.slots;
-  if (scan->noted.top == scan->noted.base) return false;
+  if (word_stack_is_empty(&scan->noted)) return false;
   bool at_once = ++scan->rounds > ROUNDS_MOST;
-  while (scan->noted.top > scan->noted.base) {
-    cradle_word *holder = object_at(*--scan->noted.top);
+  while (!word_stack_is_empty(&scan->noted)) {
+    cradle_word *holder = object_at(word_stack_pop(&scan->noted));
     ASSERT(old_is_marked(&heap->old, address_of(holder)), "[ephemeron.2] a holder is noted that is not marked");
     object_clear_flags(holder, HEADER_WATCHED_FLAG);
     if (at_once || !word_stack_push(holders, address_of(holder))) crd_ephemerons_scan(death, holder);
   }
-  return holders->top > holders->base || heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed;
+  return !word_stack_is_empty(holders) || !word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed;
 }
 
 /* --- major collections: marking --- */
@@ -178,7 +178,7 @@ void crd_ephemerons_traced(cradle_heap *heap, cradle_word *object) {
 static void start_watching(crd_services *services) {
   crd_death *death = &services->major;
   crd_scan *scan = &services->scan;
-  ASSERT(death->reach.slots.top == death->reach.slots.base && watch_count(&death->watch) == 0,
+  ASSERT(word_stack_is_empty(&death->reach.slots) && watch_count(&death->watch) == 0,
          "[services.4] watching starts with what another collection left");
   death->heap->major.watching = true;
   reach_begin(&death->reach);
@@ -195,7 +195,7 @@ static cradle_word *next_holder(crd_death *death) {
   crd_scan *scan = &death->heap->services->scan;
   crd_word_stack *holders = &death->reach.slots;
   if (scan->holder != NULL) return scan->holder;
-  if (holders->top > holders->base) return object_at(*--holders->top);
+  if (!word_stack_is_empty(holders)) return object_at(word_stack_pop(holders));
   while (scan->next < list_of(death)->young) {
     uintptr_t address = *scan->next++;
     if (old_is_marked(&death->heap->old, address)) return object_at(address);
@@ -224,8 +224,8 @@ bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
   if (list_is_empty(list)) return false;
   if (!heap->major.watching) start_watching(services);
   scan_some(death, bytes);
-  if (scan->holder != NULL || scan->next < list->young || death->reach.slots.top > death->reach.slots.base) return true;
-  if (heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed) return true;
+  if (scan->holder != NULL || scan->next < list->young || !word_stack_is_empty(&death->reach.slots)) return true;
+  if (!word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed) return true;
   if (scan_noted(death)) return true;
   if (!death->reach.incomplete || !death->reach.progress) return false;
   death->reach.progress = false;
@@ -238,7 +238,7 @@ bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
 static void mark_until_nothing_is_reached(crd_death *death) {
   cradle_heap *heap = death->heap;
   crd_scan *scan = &heap->services->scan;
-  ASSERT(scan->holder == NULL && scan->noted.top == scan->noted.base, "holders that marking left would be scanned");
+  ASSERT(scan->holder == NULL && word_stack_is_empty(&scan->noted), "holders that marking left would be scanned");
   bool watching = heap->major.watching;
   scan->next = list_of(death)->words.base;
   heap->major.watching = true;
@@ -258,8 +258,7 @@ crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry) {
 /* --- both --- */
 
 void crd_ephemerons_complete(crd_death *death) {
-  ASSERT(!death->reach.by_stack && death->reach.slots.top == death->reach.slots.base,
-         "passes while slots wait on the stack");
+  ASSERT(!death->reach.by_stack && word_stack_is_empty(&death->reach.slots), "passes while slots wait on the stack");
   if (!death->reach.incomplete) return;
   /* From a key that is not watched nothing led to its value. */
   if (death->reach.ordering) crd_reach_give_up_order(death);

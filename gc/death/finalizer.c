@@ -54,7 +54,7 @@ static void begin_candidates(crd_death *death) {
 
 static void add_candidate(crd_death *death, cradle_word entry) {
   crd_word_stack *entries = &death->candidates.entries;
-  if (entries->top == entries->base) begin_candidates(death);
+  if (word_stack_is_empty(entries)) begin_candidates(death);
   ASSERT(entries->top < entries->limit, "[services.3] more candidates than there is room for");
   *entries->top++ = entry;
   if (!death->reach.ordering) crd_reach_set_ordering(death, leads_on(death, entry_object(entry)));
@@ -161,8 +161,8 @@ void crd_finalizers_mark_queues(cradle_heap *heap) {
 void crd_finalizers_queue_all(cradle_heap *heap) {
   crd_list *list = &heap->services->lists[REGISTERED_FINALIZER];
   ASSERT(list_is_whole(list) && list->young == list->words.top, "[services.1] the list of finalizers is in use");
-  while (list->words.top > list->words.base) {
-    cradle_word entry = *--list->words.top;
+  while (!word_stack_is_empty(&list->words)) {
+    cradle_word entry = word_stack_pop(&list->words);
     put(queue_for(heap->services, entry), entry_address(entry));
   }
   list->young = list->words.top;

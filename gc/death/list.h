@@ -54,7 +54,7 @@ typedef struct crd_list {
 } crd_list;
 
 static inline bool list_is_empty(const crd_list *list) {
-  return list->words.base == list->words.top;
+  return word_stack_is_empty(&list->words);
 }
 /* Whether an entry below young still counts: the pass under way leaves a gap between what it kept and what is next. */
 static inline bool list_has(const crd_list *list, const cradle_word *entry) {

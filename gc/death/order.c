@@ -10,9 +10,8 @@
 /* Whether nothing is left on the stacks of a collection that is over [services.4]. */
 static bool is_done(const crd_death *death) {
   const crd_reach *reach = &death->reach;
-  return reach->slots.top == reach->slots.base && reach->open.top == reach->open.base &&
-         reach->path.top == reach->path.base && reach->members.top == reach->members.base &&
-         candidates_count(&death->candidates) == 0 && death->item == 0;
+  return word_stack_is_empty(&reach->slots) && word_stack_is_empty(&reach->open) && word_stack_is_empty(&reach->path) &&
+         word_stack_is_empty(&reach->members) && candidates_count(&death->candidates) == 0 && death->item == 0;
 }
 
 static void run_minor(cradle_heap *heap, crd_minor *minor, crd_stored stored) {

@@ -52,7 +52,7 @@ bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
   /* No room yet, if a list is refused now. */
   if (mutator->registered == NULL) mutator->registered = mutator->registered_end = services->fresh.base;
   kinds |= services->kinds | heap->types.registers;
-  size_t needed = (size_t)(services->fresh.top - services->fresh.base) + 1;
+  size_t needed = word_stack_count(&services->fresh) + 1;
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
     if (kinds >> kind & 1 && !crd_services_list_room(heap, kind, needed)) return false;
   crd_services_reach_room(heap, &services->minor);

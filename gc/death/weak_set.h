@@ -12,7 +12,6 @@
 #define CRADLE_GC_DEATH_WEAK_SET_H
 
 #include "gc/death/list.h"
-#include "gc/death_calls.h"
 
 typedef struct crd_weak_sets {
   struct cradle_weak_set *first;    /* a list of all */

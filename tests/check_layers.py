@@ -13,6 +13,7 @@ The rules:
               examples/     include/ and the example's own headers
               bench/        include/ and bench/
               tests/        anything
+              what is in a folder detail/ of include/ is for include/ and gc/ alone
     circles   headers do not include each other in a circle
     rooms     inside gc/ the includes go one way: tests/layers/rooms.py has the table
     repeats   a file of gc/ leaves out what another of its includes brings from include/, base/, object/, old/ or its own
@@ -122,6 +123,8 @@ class Checker:
                 self.check_system_include(path, include)
             elif include.target.parts[0] not in MAY_INCLUDE[folder]:
                 self.report("folders", path, include.line, f"{folder}/ may not include {include.target}")
+            elif "detail" in include.target.parts and folder not in ("include", "gc"):
+                self.report("folders", path, include.line, f"{include.target} is for the public headers alone")
             elif folder == "gc":
                 self.check_room(path, include)
 

@@ -1,7 +1,5 @@
 #include "gc/death/weak.h"
 
-#include <cradle/weak.h>
-
 #include "gc/death/services.h"
 #include "gc/heap.h"
 

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include <cradle/new.h>
-
 #include "gc/base/sanitizers.h"
 #include "gc/event.h"
 #include "gc/heap.h"

@@ -96,17 +96,20 @@ CRD_ALWAYS_INLINE uint64_t visit_roots_if(cradle_heap *heap, bool changed, crd_s
   }
   for (size_t i = 0; i < heap->global_count; i++)
     visit(context, heap->globals[i].kind == CRADLE_KIND_VALUE, heap->globals[i].address);
-  if (heap->root_callback != NULL) {
-    cradle_visitor visitor = {visit, context, 0};
-    heap->root_callback(heap->root_callback_data, &visitor);
-    words += visitor.words;
-  }
   return words;
 }
-CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
-  return visit_roots_if(heap, false, visit, context);
+static inline uint64_t visit_callback_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
+  if (CRADLE_LIKELY(heap->root_callback == NULL)) return 0;
+  cradle_visitor visitor = {visit, context, 0};
+  heap->root_callback(heap->root_callback_data, &visitor);
+  return visitor.words;
 }
-/* For minor collections: the words of the shadow stack that are there now count as unchanged afterwards. */
+CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
+  uint64_t words = visit_roots_if(heap, false, visit, context);
+  return words + visit_callback_roots(heap, visit, context);
+}
+/* For minor collections, without the callback's: the words of the shadow stack that are there now count as unchanged
+ * afterwards. */
 CRD_ALWAYS_INLINE uint64_t visit_changed_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
   uint64_t words = visit_roots_if(heap, true, visit, context);
   if (heap->mutator != NULL) heap->mutator->public.shadow_watermark = heap->mutator->public.shadow_top;

@@ -2,26 +2,37 @@
 
 #include "gc/death/services.h"
 #include "gc/heap.h"
+#include "gc/mutator.h"
 
 static crd_list *list_of(const crd_death *death) {
   return &death->heap->services->lists[REGISTERED_WEAK];
 }
 
-static void judge_slot(void *death, bool value, cradle_word *slot) {
-  (void)death_judge(death, value, slot);
-}
-
 /* Looks at the weak slots of a holder; in a major collection, of a large array at one piece. false: there is more. */
 static bool judge_holder(crd_death *death, cradle_word *holder) {
-  return death_visit(death, holder, CRADLE_ITEMS_WEAK, !death->is_minor, judge_slot);
+  const crd_type_services *services = heap_services_of(death->heap, holder[0]);
+  for (uint64_t bitmap = services->weak; bitmap != 0; bitmap &= bitmap - 1)
+    death_judge(death, services->values, holder + __builtin_ctzll(bitmap));
+  if (services->items != CRADLE_ITEMS_WEAK) return true;
+  const crd_type *type = heap_type(death->heap, holder[0]);
+  uint64_t length = type_length(type, holder);
+  crd_piece piece = death_next_piece(death, length, !death->is_minor);
+  cradle_word *items = holder + type->size / 8;
+  for (uint64_t i = piece.first; i < piece.last; i++) death_judge(death, services->values, items + i);
+  return piece.last == length;
 }
 
-static void check_slot(void *death, bool value, cradle_word *slot) {
-  ASSERT(death_is_judged(death, value, *slot), "[weak.1] a weak slot of a reached holder leads to the dead");
-}
-
-static void check_holder(crd_death *death, cradle_word *holder) {
-  if (CRADLE_ASSERTIONS) service_visit_all(death->heap, holder, CRADLE_ITEMS_WEAK, 0, check_slot, death);
+/* Whether a holder is as the clearing leaves it [weak.1]. */
+static bool is_judged(const crd_death *death, const cradle_word *holder) {
+  const crd_type_services *services = heap_services_of(death->heap, holder[0]);
+  for (uint64_t bitmap = services->weak; bitmap != 0; bitmap &= bitmap - 1)
+    if (!death_is_judged(death, services->values, holder[__builtin_ctzll(bitmap)])) return false;
+  if (services->items != CRADLE_ITEMS_WEAK) return true;
+  const crd_type *type = heap_type(death->heap, holder[0]);
+  const cradle_word *items = holder + type->size / 8;
+  for (uint64_t i = 0; i < type_length(type, holder); i++)
+    if (!death_is_judged(death, services->values, items[i])) return false;
+  return true;
 }
 
 /* --- minor collections --- */
@@ -52,7 +63,7 @@ void crd_weak_settle(crd_death *death) {
   for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
     uintptr_t place = death_find(death, *entry);
     if (place == 0) continue;
-    check_holder(death, object_at(place));
+    ASSERT(is_judged(death, object_at(place)), "[weak.1] a holder that came back has a slot that leads to the dead");
     *to++ = death_settle(place);
   }
   list_keep(list, to);
@@ -72,7 +83,7 @@ crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry) {
 
 crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry) {
   if (!old_is_marked(&death->heap->old, *entry)) return ENTRY_DROP;
-  check_holder(death, object_at(*entry));
+  ASSERT(is_judged(death, object_at(*entry)), "[weak.1] a weak slot leads to an object that was found dead");
   return ENTRY_KEEP;
 }
 
@@ -86,6 +97,7 @@ bool crd_weak_is_dead(const cradle_heap *heap, uintptr_t address) {
 }
 
 bool cradle_weak_is_dead(cradle_mutator *mutator, uint64_t word, bool value) {
+  crd_mutator_check_thread(mutator, "cradle_weak_get");
   const cradle_heap *heap = mutator->heap;
   uintptr_t address = heap_address_in(heap, value && !heap->plain_encoding, word);
   return address != 0 && crd_weak_is_dead(heap, address);

@@ -28,6 +28,21 @@ CRD_ALWAYS_INLINE void visit_bits(cradle_word *words, uint64_t bitmap, bool valu
   for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, value, words + __builtin_ctzll(bitmap));
 }
 
+/* From the last to the first, for a stack, which gives them back the other way round. */
+CRD_ALWAYS_INLINE void visit_words_backward(cradle_word *from, cradle_word *to, bool value, crd_slot_function visit,
+                                            void *context) {
+  ASSERT(from <= to, "slots that end before they begin");
+  while (to > from) visit(context, value, --to);
+}
+CRD_ALWAYS_INLINE void visit_bits_backward(cradle_word *words, uint64_t bitmap, bool value, crd_slot_function visit,
+                                           void *context) {
+  while (bitmap != 0) {
+    unsigned word = 63 - (unsigned)__builtin_clzll(bitmap);
+    visit(context, value, words + word);
+    bitmap ^= UINT64_C(1) << word;
+  }
+}
+
 CRD_ALWAYS_INLINE void visit_bitmap(cradle_word *object, uint64_t bitmap, bool value, crd_slot_function visit,
                                     void *context) {
   ASSERT(!(bitmap & 1), "[type.1] the header is taken for a slot");
@@ -64,14 +79,17 @@ CRD_ALWAYS_INLINE void visit_structures(const crd_type *type, const crd_item_slo
   }
 }
 
+static inline void visit_by_callback(const crd_type *type, cradle_word *object, crd_slot_function visit,
+                                     void *context) {
+  cradle_visitor visitor = {visit, context, 0};
+  type->trace(object, &visitor);
+}
+
 /* What is not items: the fixed slots and the trace callback. */
 CRD_ALWAYS_INLINE void visit_fixed(const crd_type *type, cradle_word *object, crd_slot_function visit, void *context) {
   visit_bitmap(object, type->references, false, visit, context);
   if (type->values != 0) visit_bitmap(object, type->values, true, visit, context);
-  if (CRADLE_UNLIKELY(type->trace != NULL)) {
-    cradle_visitor visitor = {visit, context, 0};
-    type->trace(object, &visitor);
-  }
+  if (CRADLE_UNLIKELY(type->trace != NULL)) visit_by_callback(type, object, visit, context);
 }
 
 CRD_ALWAYS_INLINE void visit_object(const crd_type_table *types, cradle_word *object, crd_slot_function visit,

@@ -5,12 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <cradle/mutator.h>
-#include <cradle/new.h>
-
 #include "gc/allocate_check.h"
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/probes.h"
 #include "gc/base/sanitizers.h"
 #include "gc/collect.h"
@@ -20,13 +15,6 @@
 #include "gc/instruments/stress.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/old/arena.h"
-#include "gc/old/large.h"
-#include "gc/old/major.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
 #include "gc/young/nursery.h"
 
 /* --- room --- */

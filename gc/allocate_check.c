@@ -1,11 +1,8 @@
 #include "gc/allocate_check.h"
 
-#include <cradle/detail/new.h>
-
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/type_table.h"
 
 static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type) {
   if (heap->types.count == 0) crd_misuse(heap, "allocation on a heap without types");

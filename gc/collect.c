@@ -4,12 +4,8 @@
 #include <inttypes.h>
 
 #include <cradle/finalizer.h>
-#include <cradle/heap.h>
 
-#include "gc/base/check.h"
 #include "gc/base/probes.h"
-#include "gc/base/text.h"
-#include "gc/base/word_stack.h"
 #include "gc/death/finalizer.h"
 #include "gc/death/service_memory.h"
 #include "gc/event.h"
@@ -19,11 +15,7 @@
 #include "gc/instruments/verify.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/old/arena.h"
 #include "gc/old/arena_memory.h"
-#include "gc/old/compact.h"
-#include "gc/old/major.h"
-#include "gc/old/pacing.h"
 #include "gc/platform/pages.h"
 #include "gc/state.h"
 #include "gc/statistics.h"

@@ -12,7 +12,6 @@
 #ifndef CRADLE_GC_COLLECT_H
 #define CRADLE_GC_COLLECT_H
 
-#include <cradle/event.h>
 #include <cradle/heap.h>
 
 /* A minor collection that is no pause of its own: the caller goes on to something that ends what the mutator does. */

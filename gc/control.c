@@ -1,16 +1,12 @@
 /* Control of a running heap: major collections held off, the maximum changed, empty memory given back. */
 #include <cradle/control.h>
-#include <cradle/heap.h>
 
-#include "gc/base/check.h"
 #include "gc/event.h"
 #include "gc/heap.h"
 #include "gc/maximum.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/old/arena.h"
 #include "gc/old/arena_memory.h"
-#include "gc/old/span.h"
 #include "gc/young/adapt.h"
 #include "gc/young/nursery.h"
 

@@ -4,14 +4,10 @@
 #ifndef CRADLE_GC_DEATH_CALLS_H
 #define CRADLE_GC_DEATH_CALLS_H
 
-#include <cradle/base.h>
+#include "gc/object/value.h"
 
 typedef struct crd_minor crd_minor;
 struct crd_budget;
-
-/* A weak slot, a key or a value of an ephemeron, or a word of a list. value: it holds a value in the heap's
- * encoding. */
-typedef void (*crd_service_function)(void *context, bool value, cradle_word *slot);
 
 /* The old objects that a minor collection found remembered: [from, end), or all when all is set. */
 typedef struct crd_stored {
@@ -38,8 +34,8 @@ typedef struct crd_death_calls {
 
   /* Compaction: every word that leads to an object without keeping it alive as slots do; those of an object with the
    * weak flag, and all others. */
-  void (*each_slot)(cradle_heap *heap, cradle_word *object, crd_service_function visit, void *context);
-  void (*each_word)(cradle_heap *heap, crd_service_function visit, void *context);
+  void (*each_slot)(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context);
+  void (*each_word)(cradle_heap *heap, crd_slot_function visit, void *context);
 } crd_death_calls;
 
 #endif

@@ -1,13 +1,6 @@
 #include "gc/event.h"
 
-#include <cradle/event.h>
-#include <cradle/statistics.h>
-
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/heap.h"
-#include "gc/old/arena.h"
-#include "gc/old/size_class.h"
 #include "gc/platform/pages.h"
 #include "gc/state.h"
 

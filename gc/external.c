@@ -1,12 +1,9 @@
 /* External memory: bytes outside the heap that the program reports, and that major collections are paced by. */
-#include <cradle/heap.h>
 
-#include "gc/base/check.h"
 #include "gc/death/destructor.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/old/pacing.h"
 
 void cradle_external_memory(cradle_mutator *mutator, int64_t bytes) {
   cradle_heap *heap = mutator->heap;

@@ -5,9 +5,7 @@
  * process has anything to share there, and both get whole new pages when they touch it first. What is live is shared,
  * and costs what docs/design/pages.md measures. Pages of a reserved pool are shared, too, but a copy that the pool
  * cannot serve is a SIGBUS. */
-#include <cradle/heap.h>
 
-#include "gc/base/check.h"
 #include "gc/collect.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"

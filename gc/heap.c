@@ -4,14 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cradle/base.h>
-#include <cradle/heap.h>
-#include <cradle/options.h>
-#include <cradle/statistics.h>
-
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
 #include "gc/death/registry.h"
 #include "gc/death/weak_set.h"
 #include "gc/event.h"
@@ -21,12 +13,6 @@
 #include "gc/maximum.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
-#include "gc/old/arena.h"
-#include "gc/old/backing.h"
-#include "gc/old/pacing.h"
-#include "gc/old/span.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 #include "gc/tables/handle.h"

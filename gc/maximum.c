@@ -1,12 +1,8 @@
 #include "gc/maximum.h"
 
-#include "gc/base/check.h"
 #include "gc/event.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
-#include "gc/old/arena.h"
-#include "gc/old/pacing.h"
-#include "gc/old/span.h"
 #include "gc/young/nursery.h"
 
 /* A share of a cgroup's memory below this and two nurseries is no room for a heap, and is not made its maximum. */

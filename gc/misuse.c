@@ -3,10 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "gc/base/check.h"
 #include "gc/base/text.h"
 #include "gc/heap.h"
-#include "gc/old/arena.h"
 
 void crd_misuse(cradle_heap *heap, const char *format, ...) {
   crd_text text = {.length = 0};

@@ -3,12 +3,6 @@
 
 #include <stdlib.h>
 
-#include <cradle/mutator.h>
-#include <cradle/roots.h>
-
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
 #include "gc/collect.h"
 #include "gc/death/order.h"
 #include "gc/death/registry.h"

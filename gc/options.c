@@ -7,14 +7,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <cradle/options.h>
-
-#include "gc/base/address.h"
 #include "gc/misuse.h"
 #include "gc/object/type_table.h"
 #include "gc/object/value.h"
 #include "gc/old/arena.h"
-#include "gc/old/backing.h"
 
 #define RESERVE_DEFAULT_BYTES ((size_t)64 << 30)
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)

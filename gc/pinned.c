@@ -1,12 +1,7 @@
 /* Pins that may collect: a young object is promoted before it is pinned, and what is allocated pinned is old. */
-#include <cradle/items.h>
-#include <cradle/pin.h>
 
 #include "gc/allocate.h"
 #include "gc/allocate_check.h"
-#include "gc/base/address.h"
-#include "gc/base/address_map.h"
-#include "gc/base/check.h"
 #include "gc/collect.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"

@@ -4,13 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cradle/object.h>
-#include <cradle/roots.h>
-
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
-#include "gc/base/word_stack.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
@@ -184,11 +178,11 @@ static inline void check_reported(const void *slot, const char *what) {
 void cradle_visit_reference(cradle_visitor *visitor, void *slot) {
   check_reported(slot, "cradle_visit_reference");
   visitor->words++;
-  visitor->reference(visitor->context, slot);
+  visitor->visit(visitor->context, false, slot);
 }
 
 void cradle_visit_value(cradle_visitor *visitor, void *slot) {
   check_reported(slot, "cradle_visit_value");
   visitor->words++;
-  visitor->value(visitor->context, slot);
+  visitor->visit(visitor->context, true, slot);
 }

@@ -14,11 +14,10 @@ static inline cradle_word *range_top(const cradle_root_range *range) {
   return object_at(*object_at(address_of(range->top)));
 }
 
-CRD_ALWAYS_INLINE uint64_t visit_range(cradle_root_range *range, crd_slot_function reference, crd_slot_function value,
-                                       void *context) {
+CRD_ALWAYS_INLINE uint64_t visit_range(cradle_root_range *range, crd_slot_function visit, void *context) {
   cradle_word *base = range_base(range), *top = range_top(range);
   if (base >= top) return 0;
-  visit_kind(base, top, range->kind, reference, value, context);
+  visit_kind(base, top, range->kind, visit, context);
   return (uint64_t)(top - base);
 }
 
@@ -41,8 +40,7 @@ CRD_ALWAYS_INLINE crd_scoped_root scoped_root_next(const cradle_word **at) {
 }
 
 /* From the innermost, in one pass over the stack of their addresses. */
-CRD_ALWAYS_INLINE uint64_t visit_scoped_roots(const cradle_mutator *m, crd_slot_function reference,
-                                              crd_slot_function value, void *context) {
+CRD_ALWAYS_INLINE uint64_t visit_scoped_roots(const cradle_mutator *m, crd_slot_function visit, void *context) {
   uint64_t words = 0;
   ASSERT(m->scoped_base <= m->scoped_top && m->scoped_top <= m->scoped_limit,
          "[mutator.7] the top of the scoped roots");
@@ -50,86 +48,78 @@ CRD_ALWAYS_INLINE uint64_t visit_scoped_roots(const cradle_mutator *m, crd_slot_
     const cradle_word *ahead = at - base > SCOPED_AHEAD ? at - SCOPED_AHEAD - 1 : base;
     __builtin_prefetch(memory_at(*ahead));
     crd_scoped_root root = scoped_root_next(&at);
-    if (root.kind == CRADLE_KIND_VALUE)
-      value(context, root.variable);
-    else
-      reference(context, root.variable);
+    visit(context, root.kind == CRADLE_KIND_VALUE, root.variable);
   }
   return words;
 }
 
 /* The roots of a mutator: shadow stack from a word on, scoped roots, ranges. Returns the words looked at. */
 CRD_ALWAYS_INLINE uint64_t visit_mutator_roots(cradle_heap *heap, crd_mutator *mutator, cradle_word *from,
-                                               crd_slot_function reference, crd_slot_function value, void *context) {
+                                               crd_slot_function visit, void *context) {
   cradle_mutator *m = &mutator->public;
   ASSERT(m->shadow_base <= m->shadow_watermark && m->shadow_watermark <= m->shadow_top &&
              m->shadow_top <= m->shadow_limit,
          "[mutator.3] the shadow stack's watermark and top");
   uint64_t words = (uint64_t)(m->shadow_top - from);
-  visit_kind(from, m->shadow_top, heap->options.shadow_stack, reference, value, context);
-  words += visit_scoped_roots(m, reference, value, context);
+  visit_kind(from, m->shadow_top, heap->options.shadow_stack, visit, context);
+  words += visit_scoped_roots(m, visit, context);
   for (cradle_root_range *range = mutator->ranges; range != NULL; range = range->next)
-    words += visit_range(range, reference, value, context);
+    words += visit_range(range, visit, context);
   return words;
 }
 
 /* Handles, and the slots of prebuilt objects that were written to: roots that each phase looks at in its own way, the
  * minor collection as they change, marking a piece at a time. This is for the phases that stop for all. */
-CRD_ALWAYS_INLINE void visit_handles(cradle_heap *heap, uint32_t first, uint32_t last, crd_slot_function reference,
+CRD_ALWAYS_INLINE void visit_handles(cradle_heap *heap, uint32_t first, uint32_t last, crd_slot_function visit,
                                      void *context) {
   for (uint32_t i = first; i < last; i++)
-    if (handle_is_open(&heap->handles.entries[i])) reference(context, &heap->handles.entries[i].word);
+    if (handle_is_open(&heap->handles.entries[i])) visit(context, false, &heap->handles.entries[i].word);
 }
-CRD_ALWAYS_INLINE void visit_prebuilts(cradle_heap *heap, uint32_t first, uint32_t last, crd_slot_function reference,
-                                       crd_slot_function value, void *context) {
+CRD_ALWAYS_INLINE void visit_prebuilts(cradle_heap *heap, uint32_t first, uint32_t last, crd_slot_function visit,
+                                       void *context) {
   for (uint32_t i = first; i < last; i++) {
-    cradle_word *object = heap->prebuilts.objects[i];
+    cradle_word *object = heap->prebuilts.of[i].object;
     ASSERT(header_type(object[0]) < heap->types.count, "a prebuilt object's header was overwritten");
-    visit_object(&heap->types, object, reference, value, context);
+    visit_object(&heap->types, object, visit, context);
   }
 }
 
 /* The roots that every phase looks at at once: the mutator's, the global ones, and those of the root callback. Handles,
  * pins, prebuilt objects and finalizer queues come besides. changed: without the words of the shadow stack below the
  * watermark, which refer to nothing young [mutator.6]. Returns the words looked at. */
-CRD_ALWAYS_INLINE uint64_t visit_roots_if(cradle_heap *heap, bool changed, crd_slot_function reference,
-                                          crd_slot_function value, void *context) {
+CRD_ALWAYS_INLINE uint64_t visit_roots_if(cradle_heap *heap, bool changed, crd_slot_function visit, void *context) {
   uint64_t words = heap->global_count;
   crd_mutator *mutator = heap->mutator;
   if (mutator != NULL) {
     cradle_word *from = changed ? mutator->public.shadow_watermark : mutator->public.shadow_base;
-    words += visit_mutator_roots(heap, mutator, from, reference, value, context);
+    words += visit_mutator_roots(heap, mutator, from, visit, context);
   }
   for (size_t i = 0; i < heap->global_count; i++)
-    (heap->globals[i].kind == CRADLE_KIND_VALUE ? value : reference)(context, heap->globals[i].address);
+    visit(context, heap->globals[i].kind == CRADLE_KIND_VALUE, heap->globals[i].address);
   return words;
 }
-static inline uint64_t visit_callback_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
-                                            void *context) {
+static inline uint64_t visit_callback_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
   if (CRADLE_LIKELY(heap->root_callback == NULL)) return 0;
-  cradle_visitor visitor = {reference, value, context, 0};
+  cradle_visitor visitor = {visit, context, 0};
   heap->root_callback(heap->root_callback_data, &visitor);
   return visitor.words;
 }
-CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
-                                       void *context) {
-  uint64_t words = visit_roots_if(heap, false, reference, value, context);
-  return words + visit_callback_roots(heap, reference, value, context);
+CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
+  uint64_t words = visit_roots_if(heap, false, visit, context);
+  return words + visit_callback_roots(heap, visit, context);
 }
 /* For minor collections, without the callback's: the words of the shadow stack that are there now count as unchanged
  * afterwards. */
-CRD_ALWAYS_INLINE uint64_t visit_changed_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
-                                               void *context) {
-  uint64_t words = visit_roots_if(heap, true, reference, value, context);
+CRD_ALWAYS_INLINE uint64_t visit_changed_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
+  uint64_t words = visit_roots_if(heap, true, visit, context);
   if (heap->mutator != NULL) heap->mutator->public.shadow_watermark = heap->mutator->public.shadow_top;
   return words;
 }
 /* The words that this leaves out. */
-CRD_ALWAYS_INLINE void visit_unchanged_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
-                                             void *context) {
+CRD_ALWAYS_INLINE void visit_unchanged_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
   if (heap->mutator == NULL) return;
   cradle_mutator *m = &heap->mutator->public;
-  visit_kind(m->shadow_base, m->shadow_watermark, heap->options.shadow_stack, reference, value, context);
+  visit_kind(m->shadow_base, m->shadow_watermark, heap->options.shadow_stack, visit, context);
 }
 
 #endif

@@ -1,6 +1,5 @@
 #include "gc/state.h"
 
-#include "gc/base/check.h"
 #include "gc/heap.h"
 #include "gc/young/nursery.h"
 

@@ -1,18 +1,10 @@
 /* Statistics: the snapshot, the table of size classes, and what the kernel says of the heap's memory. */
 #include "gc/statistics.h"
 
-#include <cradle/statistics.h>
-
-#include "gc/base/address.h"
-#include "gc/base/address_map.h"
 #include "gc/base/prefix.h"
-#include "gc/base/word_stack.h"
 #include "gc/death/service_memory.h"
 #include "gc/heap.h"
-#include "gc/old/arena.h"
 #include "gc/old/arena_memory.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
 #include "gc/platform/pages.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
@@ -51,9 +43,8 @@ static size_t table_bytes(const cradle_heap *heap) {
   const crd_pins *pins = &heap->pins;
   const crd_prebuilts *prebuilts = &heap->prebuilts;
   return handles->capacity * sizeof *handles->entries + ids->capacity * sizeof *ids->entries +
-         pins->capacity * sizeof *pins->pins +
-         prebuilts->capacity * (sizeof *prebuilts->objects + sizeof *prebuilts->bytes) + map_bytes(&ids->by_address) +
-         map_bytes(&pins->by_address) + map_bytes(&prebuilts->by_address);
+         pins->capacity * sizeof *pins->pins + prebuilts->capacity * sizeof *prebuilts->of +
+         map_bytes(&ids->by_address) + map_bytes(&pins->by_address) + map_bytes(&prebuilts->by_address);
 }
 
 static size_t committed_bytes(const cradle_heap *heap) {

@@ -1,15 +1,9 @@
 #include "gc/types.h"
 
-#include <cradle/heap.h>
-
-#include "gc/base/check.h"
 #include "gc/death/registry.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/type_table.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
 
 /* A sound descriptor. false: memory was refused. */
 static bool add(cradle_heap *heap, const cradle_type *type) {

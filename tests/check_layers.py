@@ -16,6 +16,8 @@ The rules:
               what is in a folder detail/ of include/ is for include/ and gc/ alone
     circles   headers do not include each other in a circle
     rooms     inside gc/ the includes go one way: tests/layers/rooms.py has the table
+    repeats   a file of gc/ leaves out what another of its includes brings from include/, base/, object/, old/ or its own
+              room; its own header and gc/heap.h it names always
     headers   a crd_ function that X.c defines for other files is declared in the header of the same name, and nowhere else
     lengths   a header that everybody reads stays short
     casts     casts between addresses and words, and masks of an object's header, are in gc/object/ and gc/base/address.h
@@ -29,7 +31,7 @@ from pathlib import Path
 
 from layers import planted, rooms, source
 
-RULES = ("folders", "circles", "rooms", "headers", "lengths", "casts")
+RULES = ("folders", "circles", "rooms", "repeats", "headers", "lengths", "casts")
 
 C_HEADERS = {
     name + ".h"
@@ -101,6 +103,7 @@ class Checker:
             if path.parts[0] == "gc":
                 self.check_text(path)
         self.check_circles()
+        self.check_repeats()
         self.check_upward_arrows()
         self.check_declarations()
         return self.violations
@@ -159,6 +162,29 @@ class Checker:
 
         for path in sorted(self.includes):
             visit(path)
+
+    def brought_by(self, path, seen):
+        """Adds to seen all that a header includes, and what that includes."""
+        for include in self.includes.get(path, []):
+            if include.target and include.target not in seen:
+                seen.add(include.target)
+                self.brought_by(include.target, seen)
+        return seen
+
+    def check_repeats(self):
+        for path in self.includes:
+            if path.parts[0] != "gc":
+                continue
+            targets = {include.target for include in self.includes[path]} - {None, path}
+            for include in self.includes[path]:
+                target = include.target
+                if target in (None, own_header(path), Path("gc/heap.h")):
+                    continue
+                if target.parts[0] != "include" and rooms.room_of(target) not in ("base", "object", "old", rooms.room_of(path)):
+                    continue
+                bringing = [other for other in sorted(targets) if other != target and target in self.brought_by(other, set())]
+                if bringing:
+                    self.report("repeats", path, include.line, f"{target} comes with {bringing[0]}: leave it out")
 
     def check_upward_arrows(self):
         for name, header, _ in rooms.UPWARD_ARROWS:

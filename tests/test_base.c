@@ -307,21 +307,15 @@ static void each_flag_has_its_bit(void **state) {
 
 static void a_change_of_a_header_leaves_the_rest(void **state) {
   (void)state;
-  static void (*const setters[])(cradle_word *) = {object_set_barrier, object_set_watched, object_set_weak,
-                                                   object_set_pinned, object_set_id};
-  static const uint64_t set[] = {HEADER_BARRIER_FLAG, HEADER_WATCHED_FLAG, HEADER_WEAK_FLAG, HEADER_PINNED_FLAG,
-                                 HEADER_ID_FLAG};
-  static void (*const clearers[])(cradle_word *) = {object_clear_barrier, object_clear_watched, object_clear_pinned};
-  static const uint64_t cleared[] = {HEADER_BARRIER_FLAG, HEADER_WATCHED_FLAG, HEADER_PINNED_FLAG};
-  for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+  static const uint64_t flags[] = {HEADER_BARRIER_FLAG, HEADER_WATCHED_FLAG, HEADER_WEAK_FLAG, HEADER_PINNED_FLAG,
+                                   HEADER_ID_FLAG};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
     cradle_word header = 77;
-    setters[i](&header);
-    assert_int_equal(header, 77 | set[i]);
-  }
-  for (size_t i = 0; i < sizeof cleared / sizeof *cleared; i++) {
-    cradle_word header = 77 | HEADER_OLD_FLAGS;
-    clearers[i](&header);
-    assert_int_equal(header, (77 | HEADER_OLD_FLAGS) & ~cleared[i]);
+    object_set_flags(&header, flags[i]);
+    assert_int_equal(header, 77 | flags[i]);
+    header = 77 | HEADER_OLD_FLAGS;
+    object_clear_flags(&header, flags[i]);
+    assert_int_equal(header, (77 | HEADER_OLD_FLAGS) & ~flags[i]);
   }
   cradle_word header = 77 | HEADER_OLD_FLAGS;
   object_clear_flags(&header, HEADER_HASH);

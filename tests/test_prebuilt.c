@@ -220,7 +220,7 @@ static void removed_in_any_order(void **state) {
       cradle_prebuilt_remove(f.heap, &pairs[(i * 3 + written) % COUNT]);
       for (size_t k = i + 1; k < COUNT; k++) {
         uint32_t at = crd_address_map_get(&f.heap->prebuilts.by_address, (uintptr_t)&pairs[(k * 3 + written) % COUNT]);
-        assert_ptr_equal(f.heap->prebuilts.objects[at], &pairs[(k * 3 + written) % COUNT]);
+        assert_ptr_equal(f.heap->prebuilts.of[at].object, &pairs[(k * 3 + written) % COUNT]);
       }
     }
   }

@@ -11,7 +11,6 @@
 
 #include "gc/platform/hardware.h"
 #include "gc/old/span_check.h"
-#include "gc/old/span_walk.h"
 #include "gc/old/sweep.h"
 
 static crd_old *old;
@@ -206,18 +205,18 @@ static void a_walk_visits_every_object(void **state) {
   cradle_word seen[COUNT + 2], *next = seen;
   char *small = take_some(BYTES, COUNT), *large = crd_old_take_large(old, 2 * ARENA_BYTES + 1, false, false, 0);
   crd_old_retire(old);
-  crd_old_each(old, false, see, &next);
+  crd_old_each(old, see, &next);
   assert_int_equal(next - seen, COUNT + 1);
   for (size_t i = 0; i < COUNT; i++) assert_int_equal(seen[i], (uintptr_t)small + i * BYTES);
   assert_int_equal(seen[COUNT], (uintptr_t)large);
   old_mark(old, (uintptr_t)small + BYTES);
   next = seen;
-  crd_old_each(old, true, see, &next);
+  crd_old_each_in(old, page_of(small), true, see, &next);
   assert_int_equal(next - seen, 1);
   assert_int_equal(seen[0], (uintptr_t)small + BYTES);
   crd_sweep_begin(old); /* what waits to be swept lives where it is marked */
   next = seen;
-  crd_old_each(old, false, see, &next);
+  crd_old_each(old, see, &next);
   assert_int_equal(next - seen, 1);
   assert_int_equal(crd_old_next_span(old, page_of(small) + 1), page_of(large));
   assert_int_equal(crd_old_next_span(old, page_of(large) + 1), PAGE_NONE);

@@ -301,7 +301,7 @@ static void prebuilt_objects_are_marked_from(void **state) {
   do (void)cradle_collect_step(f.m, 0);
   while (f.heap->prebuilts.marked_at == 0);
   assert_int_equal(f.heap->major.phase, MAJOR_MARKING);
-  pair *black = (pair *)(void *)f.heap->prebuilts.objects[0];
+  pair *black = (pair *)(void *)f.heap->prebuilts.of[0].object;
   PLANT(black->rest, unmarked,
         "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]");
 }

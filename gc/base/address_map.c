@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "gc/base/bits.h"
-#include "gc/base/check.h"
 
 #define FIRST_CAPACITY 64
 

@@ -8,8 +8,6 @@
 #ifndef CRADLE_GC_BASE_SANITIZERS_H
 #define CRADLE_GC_BASE_SANITIZERS_H
 
-#include <stddef.h>
-
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define CRD_ASAN 1
@@ -22,73 +20,35 @@
 #define CRD_VALGRIND 1
 #endif
 
+/* Memory that must not be touched, that may be written and then read, and that may be read as it is. An object or a
+ * reservation is handed out of a pool, which any address that is the heap's own names; when the pool is emptied none of
+ * its blocks is left. */
 #ifdef CRD_ASAN
 #include <sanitizer/asan_interface.h>
-static inline void sanitize_unused(void *address, size_t size) {
-  __asan_poison_memory_region(address, size);
-}
-static inline void sanitize_used(void *address, size_t size) {
-  __asan_unpoison_memory_region(address, size);
-}
-static inline void sanitize_known(void *address, size_t size) {
-  __asan_unpoison_memory_region(address, size);
-}
+#define sanitize_unused(address, size) __asan_poison_memory_region((address), (size))
+#define sanitize_used(address, size) __asan_unpoison_memory_region((address), (size))
+#define sanitize_known(address, size) __asan_unpoison_memory_region((address), (size))
 #elif defined(CRD_VALGRIND)
 #include <valgrind/memcheck.h>
-static inline void sanitize_unused(void *address, size_t size) {
-  VALGRIND_MAKE_MEM_NOACCESS(address, size);
-}
-static inline void sanitize_used(void *address, size_t size) {
-  VALGRIND_MAKE_MEM_UNDEFINED(address, size);
-}
-static inline void sanitize_known(void *address, size_t size) {
-  VALGRIND_MAKE_MEM_DEFINED(address, size);
-}
+#define sanitize_unused(address, size) ((void)VALGRIND_MAKE_MEM_NOACCESS((address), (size)))
+#define sanitize_used(address, size) ((void)VALGRIND_MAKE_MEM_UNDEFINED((address), (size)))
+#define sanitize_known(address, size) ((void)VALGRIND_MAKE_MEM_DEFINED((address), (size)))
 #else
-static inline void sanitize_unused(void *address, size_t size) {
-  (void)address, (void)size;
-}
-static inline void sanitize_used(void *address, size_t size) {
-  (void)address, (void)size;
-}
-static inline void sanitize_known(void *address, size_t size) {
-  (void)address, (void)size;
-}
+#define sanitize_unused(address, size) ((void)(address), (void)(size))
+#define sanitize_used(address, size) ((void)(address), (void)(size))
+#define sanitize_known(address, size) ((void)(address), (void)(size))
 #endif
 
-/* An object or a reservation is handed out of the pool of this name, any address that is the heap's own. */
-static inline void sanitize_handed_out(const void *pool, void *address, size_t size) {
 #ifdef CRD_VALGRIND
-  VALGRIND_MEMPOOL_ALLOC(pool, address, size);
+#define sanitize_handed_out(pool, address, size) VALGRIND_MEMPOOL_ALLOC((pool), (address), (size))
+#define sanitize_pool_begin(pool) VALGRIND_CREATE_MEMPOOL((pool), 0, 0)
+#define sanitize_pool_emptied(pool) VALGRIND_MEMPOOL_TRIM((pool), (pool), 0)
+#define sanitize_pool_end(pool) VALGRIND_DESTROY_MEMPOOL((pool))
 #else
-  (void)pool;
-  sanitize_used(address, size);
+#define sanitize_handed_out(pool, address, size) ((void)(pool), sanitize_used((address), (size)))
+#define sanitize_pool_begin(pool) ((void)(pool))
+#define sanitize_pool_emptied(pool) ((void)(pool))
+#define sanitize_pool_end(pool) ((void)(pool))
 #endif
-}
-
-static inline void sanitize_pool_begin(const void *pool) {
-#ifdef CRD_VALGRIND
-  VALGRIND_CREATE_MEMPOOL(pool, 0, 0);
-#else
-  (void)pool;
-#endif
-}
-
-/* None of its blocks is left. */
-static inline void sanitize_pool_emptied(const void *pool) {
-#ifdef CRD_VALGRIND
-  VALGRIND_MEMPOOL_TRIM(pool, pool, 0);
-#else
-  (void)pool;
-#endif
-}
-
-static inline void sanitize_pool_end(const void *pool) {
-#ifdef CRD_VALGRIND
-  VALGRIND_DESTROY_MEMPOOL(pool);
-#else
-  (void)pool;
-#endif
-}
 
 #endif

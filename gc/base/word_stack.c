@@ -2,7 +2,6 @@
 
 #include "gc/base/address.h"
 #include "gc/base/bits.h"
-#include "gc/base/check.h"
 #include "gc/platform/pages.h"
 
 #define FIRST_COMMIT_BYTES ((size_t)64 << 10)

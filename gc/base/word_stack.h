@@ -9,8 +9,6 @@
 #ifndef CRADLE_GC_BASE_WORD_STACK_H
 #define CRADLE_GC_BASE_WORD_STACK_H
 
-#include <cradle/base.h>
-
 #include "gc/base/check.h"
 
 typedef struct crd_word_stack {

@@ -1,18 +1,8 @@
 #include "gc/death/destructor.h"
 
-#include <cradle/finalizer.h>
-#include <cradle/mutator.h>
-
-#include "gc/base/check.h"
-#include "gc/death/list.h"
-#include "gc/death/registry.h"
 #include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/old/pacing.h"
-#include "gc/old/span.h"
 #include "gc/state.h"
 
 /* The callers of destroy and size_of have entered HEAP_DESTROYING, which makes every call of the library from a

@@ -1,18 +1,8 @@
 #include "gc/death/ephemeron.h"
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-#include "gc/death/list.h"
-#include "gc/death/reach.h"
 #include "gc/death/services.h"
-#include "gc/death/waiting.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/old/major.h"
 #include "gc/old/mark.h"
-#include "gc/old/span.h"
 #include "gc/young/minor.h"
 
 /* Holders, or pieces of large ones, that are scanned between two turns of marking. */
@@ -30,23 +20,6 @@ static bool is_holder(const cradle_heap *heap, const cradle_word *object) {
 
 /* --- pairs --- */
 
-typedef void (*pair_function)(crd_death *death, bool values, cradle_word *pair);
-
-/* Calls visit for the pairs of a holder: of a large array for the next piece, when pieces are wanted. false: there is
- * more. */
-static inline bool each_pair(crd_death *death, cradle_word *holder, bool in_pieces, pair_function visit) {
-  const crd_type_services *services = heap_services_of(death->heap, holder[0]);
-  for (uint64_t bitmap = services->ephemerons; bitmap != 0; bitmap &= bitmap - 1)
-    visit(death, services->values, holder + __builtin_ctzll(bitmap));
-  if (services->items != CRADLE_ITEMS_EPHEMERONS) return true;
-  const crd_type *type = heap_type(death->heap, holder[0]);
-  uint64_t length = type_length(type, holder);
-  crd_piece piece = death_next_piece(death, length, in_pieces);
-  cradle_word *items = holder + type->size / 8;
-  for (uint64_t i = piece.first; i < piece.last; i++) visit(death, services->values, items + 2 * i);
-  return piece.last == length;
-}
-
 /* A key is watched once for each of its pairs, nearly. It has not been reached, so its header is where the pair
  * says. */
 static void watch_key(crd_death *death, uintptr_t key, cradle_word *pair, bool values) {
@@ -54,12 +27,13 @@ static void watch_key(crd_death *death, uintptr_t key, cradle_word *pair, bool v
   cradle_word what = waiting_pair(pair, values);
   if (header_is_watched(*object_at(key)) && crd_watch_knows(&death->watch, key, what)) return;
   if (crd_watch_add(&death->watch, key, what))
-    object_set_watched(object_at(key));
+    object_set_flags(object_at(key), HEADER_WATCHED_FLAG);
   else
     death->reach.incomplete = true;
 }
 
-static void scan_pair(crd_death *death, bool values, cradle_word *pair) {
+static void scan_pair(void *data, bool values, cradle_word *pair) {
+  crd_death *death = data;
   uintptr_t key = heap_address_in(death->heap, values, pair[0]);
   if (key != 0 && death_find(death, key) == 0)
     watch_key(death, key, pair, values);
@@ -69,17 +43,18 @@ static void scan_pair(crd_death *death, bool values, cradle_word *pair) {
 
 void crd_ephemerons_scan(crd_death *death, cradle_word *holder) {
   ASSERT(death_find(death, address_of(holder)) == address_of(holder), "a holder is scanned that was not reached");
-  each_pair(death, holder, false, scan_pair);
+  (void)death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, false, scan_pair);
 }
 
 /* The key of a reached holder that has not been reached is dead. The others are followed; their values have been. */
-static void clear_pair(crd_death *death, bool values, cradle_word *pair) {
+static void clear_pair(void *data, bool values, cradle_word *pair) {
+  crd_death *death = data;
   if (death_judge(death, values, pair)) pair[1] = 0;
   ASSERT(death_is_judged(death, values, pair[1]), "[ephemeron.1] the value of a living key was not reached");
 }
 
 static void clear_holder(crd_death *death, cradle_word *holder) {
-  each_pair(death, holder, false, clear_pair);
+  (void)death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, false, clear_pair);
 }
 
 /* --- minor collections --- */
@@ -158,7 +133,7 @@ static void note(crd_death *death, cradle_word *holder) {
   if (!is_holder(heap, holder)) return;
   if (header_is_watched(holder[0]) || !old_is_marked(&heap->old, address_of(holder))) return;
   if (word_stack_push(&heap->services->scan.noted, address_of(holder)))
-    object_set_watched(holder);
+    object_set_flags(holder, HEADER_WATCHED_FLAG);
   else
     crd_ephemerons_scan(death, holder);
 }
@@ -168,7 +143,7 @@ void crd_ephemerons_stored(cradle_heap *heap) {
   death->stored = heap->services->minor.stored;
   crd_list_each_stored(death, REGISTERED_EPHEMERON, note);
   /* What the minor collection marked may be keys. */
-  if (heap->mark_stack.top != heap->mark_stack.base || heap->major.overflowed) death->reach.progress = true;
+  if (!word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed) death->reach.progress = true;
 }
 
 /* When nothing else is left to mark: in pieces, like the first scan. What is stored into meanwhile is noted again; in
@@ -178,15 +153,15 @@ static bool scan_noted(crd_death *death) {
   const cradle_heap *heap = death->heap;
   crd_scan *scan = &heap->services->scan;
   crd_word_stack *holders = &death->reach.slots;
-  if (scan->noted.top == scan->noted.base) return false;
+  if (word_stack_is_empty(&scan->noted)) return false;
   bool at_once = ++scan->rounds > ROUNDS_MOST;
-  while (scan->noted.top > scan->noted.base) {
-    cradle_word *holder = object_at(*--scan->noted.top);
+  while (!word_stack_is_empty(&scan->noted)) {
+    cradle_word *holder = object_at(word_stack_pop(&scan->noted));
     ASSERT(old_is_marked(&heap->old, address_of(holder)), "[ephemeron.2] a holder is noted that is not marked");
-    object_clear_watched(holder);
+    object_clear_flags(holder, HEADER_WATCHED_FLAG);
     if (at_once || !word_stack_push(holders, address_of(holder))) crd_ephemerons_scan(death, holder);
   }
-  return holders->top > holders->base || heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed;
+  return !word_stack_is_empty(holders) || !word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed;
 }
 
 /* --- major collections: marking --- */
@@ -203,7 +178,7 @@ void crd_ephemerons_traced(cradle_heap *heap, cradle_word *object) {
 static void start_watching(crd_services *services) {
   crd_death *death = &services->major;
   crd_scan *scan = &services->scan;
-  ASSERT(death->reach.slots.top == death->reach.slots.base && watch_count(&death->watch) == 0,
+  ASSERT(word_stack_is_empty(&death->reach.slots) && watch_count(&death->watch) == 0,
          "[services.4] watching starts with what another collection left");
   death->heap->major.watching = true;
   reach_begin(&death->reach);
@@ -220,7 +195,7 @@ static cradle_word *next_holder(crd_death *death) {
   crd_scan *scan = &death->heap->services->scan;
   crd_word_stack *holders = &death->reach.slots;
   if (scan->holder != NULL) return scan->holder;
-  if (holders->top > holders->base) return object_at(*--holders->top);
+  if (!word_stack_is_empty(holders)) return object_at(word_stack_pop(holders));
   while (scan->next < list_of(death)->young) {
     uintptr_t address = *scan->next++;
     if (old_is_marked(&death->heap->old, address)) return object_at(address);
@@ -234,7 +209,7 @@ static void scan_some(crd_death *death, uint64_t *bytes) {
   for (int pieces = 0; pieces < SCAN_PIECES; pieces++) {
     cradle_word *holder = next_holder(death);
     if (holder == NULL) break;
-    scan->holder = each_pair(death, holder, true, scan_pair) ? NULL : holder;
+    scan->holder = death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, true, scan_pair) ? NULL : holder;
     size_t size = type_object_bytes(heap_type(death->heap, holder[0]), holder);
     *bytes += size < 16 * SERVICE_PIECE_ITEMS ? size : 16 * SERVICE_PIECE_ITEMS;
   }
@@ -249,8 +224,8 @@ bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
   if (list_is_empty(list)) return false;
   if (!heap->major.watching) start_watching(services);
   scan_some(death, bytes);
-  if (scan->holder != NULL || scan->next < list->young || death->reach.slots.top > death->reach.slots.base) return true;
-  if (heap->mark_stack.top > heap->mark_stack.base || heap->major.overflowed) return true;
+  if (scan->holder != NULL || scan->next < list->young || !word_stack_is_empty(&death->reach.slots)) return true;
+  if (!word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed) return true;
   if (scan_noted(death)) return true;
   if (!death->reach.incomplete || !death->reach.progress) return false;
   death->reach.progress = false;
@@ -263,7 +238,7 @@ bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
 static void mark_until_nothing_is_reached(crd_death *death) {
   cradle_heap *heap = death->heap;
   crd_scan *scan = &heap->services->scan;
-  ASSERT(scan->holder == NULL && scan->noted.top == scan->noted.base, "holders that marking left would be scanned");
+  ASSERT(scan->holder == NULL && word_stack_is_empty(&scan->noted), "holders that marking left would be scanned");
   bool watching = heap->major.watching;
   scan->next = list_of(death)->words.base;
   heap->major.watching = true;
@@ -277,14 +252,13 @@ crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry) {
     death->item = 0;
     return ENTRY_DROP;
   }
-  return each_pair(death, object_at(*entry), true, clear_pair) ? ENTRY_KEEP : ENTRY_AGAIN;
+  return death_visit(death, object_at(*entry), CRADLE_ITEMS_EPHEMERONS, true, clear_pair) ? ENTRY_KEEP : ENTRY_AGAIN;
 }
 
 /* --- both --- */
 
 void crd_ephemerons_complete(crd_death *death) {
-  ASSERT(!death->reach.by_stack && death->reach.slots.top == death->reach.slots.base,
-         "passes while slots wait on the stack");
+  ASSERT(!death->reach.by_stack && word_stack_is_empty(&death->reach.slots), "passes while slots wait on the stack");
   if (!death->reach.incomplete) return;
   /* From a key that is not watched nothing led to its value. */
   if (death->reach.ordering) crd_reach_give_up_order(death);

@@ -20,7 +20,6 @@
 #ifndef CRADLE_GC_DEATH_EPHEMERON_H
 #define CRADLE_GC_DEATH_EPHEMERON_H
 
-#include "gc/base/word_stack.h"
 #include "gc/death/list.h"
 
 /* How far a major collection is with the marked holders. */

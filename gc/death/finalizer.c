@@ -1,24 +1,11 @@
 #include "gc/death/finalizer.h"
 
-#include <cradle/finalizer.h>
-
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-#include "gc/death/list.h"
-#include "gc/death/reach.h"
-#include "gc/death/registry.h"
 #include "gc/death/services.h"
-#include "gc/death/waiting.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
 #include "gc/object/visit.h"
-#include "gc/old/arena.h"
 #include "gc/old/mark.h"
-#include "gc/old/span.h"
 
 /* The queue that an entry of the list or a candidate is for. */
 static crd_queue *queue_for(crd_services *services, cradle_word entry) {
@@ -38,15 +25,10 @@ typedef struct look {
   bool leads_on;
 } look;
 
-static inline void look_at(look *at, bool value, cradle_word word) {
-  uintptr_t address = heap_address_in(at->death->heap, value, word);
+static inline void look_at(void *data, bool value, cradle_word *slot) {
+  look *at = data;
+  uintptr_t address = heap_address_in(at->death->heap, value, *slot);
   if (address != 0 && death_find(at->death, address) == 0) at->leads_on = true;
-}
-static inline void look_at_reference(void *at, cradle_word *slot) {
-  look_at(at, false, *slot);
-}
-static inline void look_at_value(void *at, cradle_word *slot) {
-  look_at(at, true, *slot);
 }
 
 /* Whether reaching a dead object may reach more. Arrays and callbacks are not asked, nor what ephemerons hold. */
@@ -56,8 +38,8 @@ static bool leads_on(const crd_death *death, cradle_word *object) {
       type->items < CRADLE_ITEMS_REFERENCES && type->trace == NULL && !(type->registers >> REGISTERED_EPHEMERON & 1);
   if (!is_plain || header_is_watched(object[0])) return true;
   look at = {death, false};
-  visit_bitmap(object, type->references, look_at_reference, &at);
-  visit_bitmap(object, type->values, look_at_value, &at);
+  visit_bitmap(object, type->references, false, look_at, &at);
+  visit_bitmap(object, type->values, true, look_at, &at);
   return at.leads_on;
 }
 
@@ -72,7 +54,7 @@ static void begin_candidates(crd_death *death) {
 
 static void add_candidate(crd_death *death, cradle_word entry) {
   crd_word_stack *entries = &death->candidates.entries;
-  if (entries->top == entries->base) begin_candidates(death);
+  if (word_stack_is_empty(entries)) begin_candidates(death);
   ASSERT(entries->top < entries->limit, "[services.3] more candidates than there is room for");
   *entries->top++ = entry;
   if (!death->reach.ordering) crd_reach_set_ordering(death, leads_on(death, entry_object(entry)));
@@ -106,7 +88,7 @@ static void watch(crd_death *death, cradle_word number) {
   cradle_word *object = entry_object(death->candidates.entries.base[number]);
   ASSERT(death_find(death, address_of(object)) == 0, "a candidate was reached before all of them are watched");
   if (number <= UINT32_MAX && crd_watch_add(&death->watch, address_of(object), waiting_candidate(number)))
-    object_set_watched(object);
+    object_set_flags(object, HEADER_WATCHED_FLAG);
   else
     crd_reach_give_up_order(death);
 }
@@ -147,32 +129,18 @@ static void queue_candidate(crd_death *death, cradle_word candidate) {
   put(queue_for(death->heap->services, candidate), place);
 }
 
-static bool queue_in_order(crd_death *death, crd_pace *pace) {
+/* In registration order where none leads to another, or the order was given up. */
+bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   crd_candidates *candidates = &death->candidates;
   crd_word_stack *ordered = &candidates->ordered;
-  ASSERT((size_t)(ordered->top - ordered->base) + candidates->next == candidates_count(candidates),
+  ASSERT(!death->reach.ordering || word_stack_count(ordered) + candidates->next == candidates_count(candidates),
          "[finalizer.1] a candidate has no place in the order");
-  while (ordered->top > ordered->base) {
-    queue_candidate(death, candidates->entries.base[*--ordered->top]);
-    candidates->next++;
-    if (pace_is_over(pace)) return false;
-  }
-  return true;
-}
-
-/* None leads to another, or the order was given up. */
-static bool queue_as_registered(crd_death *death, crd_pace *pace) {
-  crd_candidates *candidates = &death->candidates;
   while (candidates->next < candidates_count(candidates)) {
-    queue_candidate(death, candidates->entries.base[candidates->next++]);
+    size_t number = death->reach.ordering ? word_stack_pop(ordered) : candidates->next;
+    candidates->next++;
+    queue_candidate(death, candidates->entries.base[number]);
     if (pace_is_over(pace)) return false;
   }
-  return true;
-}
-
-bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
-  if (!(death->reach.ordering ? queue_in_order(death, pace) : queue_as_registered(death, pace))) return false;
-  crd_candidates *candidates = &death->candidates;
   candidates->entries.top = candidates->entries.base;
   candidates->ordered.top = candidates->ordered.base;
   candidates->next = 0;
@@ -193,8 +161,8 @@ void crd_finalizers_mark_queues(cradle_heap *heap) {
 void crd_finalizers_queue_all(cradle_heap *heap) {
   crd_list *list = &heap->services->lists[REGISTERED_FINALIZER];
   ASSERT(list_is_whole(list) && list->young == list->words.top, "[services.1] the list of finalizers is in use");
-  while (list->words.top > list->words.base) {
-    cradle_word entry = *--list->words.top;
+  while (!word_stack_is_empty(&list->words)) {
+    cradle_word entry = word_stack_pop(&list->words);
     put(queue_for(heap->services, entry), entry_address(entry));
   }
   list->young = list->words.top;

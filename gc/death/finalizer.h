@@ -11,7 +11,6 @@
 #ifndef CRADLE_GC_DEATH_FINALIZER_H
 #define CRADLE_GC_DEATH_FINALIZER_H
 
-#include "gc/base/word_stack.h"
 #include "gc/death/list.h"
 
 /* Objects that came back and wait for the VM: [head, words.top), addresses. */
@@ -28,7 +27,7 @@ typedef struct crd_candidates {
 } crd_candidates;
 
 static inline size_t candidates_count(const crd_candidates *candidates) {
-  return (size_t)(candidates->entries.top - candidates->entries.base);
+  return word_stack_count(&candidates->entries);
 }
 
 /* --- the stages, of both collections; a pace of NULL is a minor collection's --- */

@@ -2,9 +2,6 @@
 
 #include "gc/death/services.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/old/span.h"
 #include "gc/platform/pages.h"
 
 void crd_list_each_stored(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder)) {
@@ -44,7 +41,7 @@ bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pac
 
 /* --- visiting and checks --- */
 
-void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_service_function visit, void *context) {
+void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context) {
   for (cradle_word *word = from; word < to; word++) {
     cradle_word bits = *word & ENTRY_BITS;
     *word = entry_address(*word);

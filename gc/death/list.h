@@ -12,10 +12,8 @@
 #ifndef CRADLE_GC_DEATH_LIST_H
 #define CRADLE_GC_DEATH_LIST_H
 
-#include "gc/base/check.h"
 #include "gc/base/word_stack.h"
 #include "gc/death_calls.h"
-#include "gc/object/header.h"
 #include "gc/old/major.h"
 
 typedef struct crd_death crd_death;
@@ -56,7 +54,7 @@ typedef struct crd_list {
 } crd_list;
 
 static inline bool list_is_empty(const crd_list *list) {
-  return list->words.base == list->words.top;
+  return word_stack_is_empty(&list->words);
 }
 /* Whether an entry below young still counts: the pass under way leaves a gap between what it kept and what is next. */
 static inline bool list_has(const crd_list *list, const cradle_word *entry) {
@@ -78,7 +76,7 @@ static inline void list_keep(crd_list *list, cradle_word *end) {
  * they have the weak flag, or all of the list. */
 void crd_list_each_stored(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder));
 /* Calls visit with words that are exactly the addresses of the entries [from, to), and takes them back. */
-void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_service_function visit, void *context);
+void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context);
 /* Whether an object, young or old, is at an address, as far as can be told. */
 bool crd_list_is_object(const cradle_heap *heap, uintptr_t address);
 /* NULL, or what is wrong with a list, and at what address. */

@@ -1,30 +1,17 @@
 #include "gc/death/order.h"
 
-#include "gc/base/check.h"
-#include "gc/death/destructor.h"
-#include "gc/death/ephemeron.h"
-#include "gc/death/finalizer.h"
-#include "gc/death/list.h"
-#include "gc/death/reach.h"
-#include "gc/death/registry.h"
-#include "gc/death/service_memory.h"
 #include "gc/death/services.h"
-#include "gc/death/waiting.h"
 #include "gc/death/weak.h"
-#include "gc/death/weak_set.h"
 #include "gc/death_calls.h"
 #include "gc/heap.h"
-#include "gc/object/type_table.h"
-#include "gc/old/major.h"
 
 /* --- minor collections --- */
 
 /* Whether nothing is left on the stacks of a collection that is over [services.4]. */
 static bool is_done(const crd_death *death) {
   const crd_reach *reach = &death->reach;
-  return reach->slots.top == reach->slots.base && reach->open.top == reach->open.base &&
-         reach->path.top == reach->path.base && reach->members.top == reach->members.base &&
-         candidates_count(&death->candidates) == 0 && death->item == 0;
+  return word_stack_is_empty(&reach->slots) && word_stack_is_empty(&reach->open) && word_stack_is_empty(&reach->path) &&
+         word_stack_is_empty(&reach->members) && candidates_count(&death->candidates) == 0 && death->item == 0;
 }
 
 static void run_minor(cradle_heap *heap, crd_minor *minor, crd_stored stored) {

@@ -7,8 +7,6 @@
 #ifndef CRADLE_GC_DEATH_ORDER_H
 #define CRADLE_GC_DEATH_ORDER_H
 
-#include <cradle/base.h>
-
 #include "gc/death_calls.h"
 
 /* What the clearing of a major collection does, one stage after the other. The numbers are the steps of

@@ -2,22 +2,11 @@
 
 #include <stdlib.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-#include "gc/death/ephemeron.h"
-#include "gc/death/list.h"
 #include "gc/death/services.h"
-#include "gc/death/waiting.h"
 #include "gc/event.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
 #include "gc/object/visit.h"
-#include "gc/old/arena.h"
 #include "gc/old/mark.h"
-#include "gc/old/span.h"
 #include "gc/young/minor.h"
 
 /* --- the words of the stacks --- */
@@ -69,7 +58,7 @@ static void meet(crd_death *death, uintptr_t address) {
   if (!header_is_open(object[0])) return;
   cradle_word place = header_open_place(object[0]);
   ASSERT(is_open_at(reach, object, place), "[reach.1] an object whose header is open is not at its place");
-  ASSERT(reach->path.top > reach->path.base && reach->path.base[0] == 0,
+  ASSERT(!word_stack_is_empty(&reach->path) && reach->path.base[0] == 0,
          "[reach.2] the path does not begin with place 0");
   while (reach->path.top[-1] > place) reach->path.top--;
 }
@@ -77,15 +66,14 @@ static void meet(crd_death *death, uintptr_t address) {
 void crd_reach_set_ordering(crd_death *death, bool ordering) {
   ASSERT(death->is_minor || death->heap->has_open_headers == death->reach.ordering,
          "[reach.3] the heap was told another thing of open headers");
-  ASSERT(ordering || death->reach.open.top == death->reach.open.base,
-         "[reach.1] the order ends while objects are open");
+  ASSERT(ordering || word_stack_is_empty(&death->reach.open), "[reach.1] the order ends while objects are open");
   death->reach.ordering = ordering;
   if (!death->is_minor) death->heap->has_open_headers = ordering;
 }
 
 void crd_reach_give_up_order(crd_death *death) {
   crd_reach *reach = &death->reach;
-  while (reach->open.top > reach->open.base) close_last(reach);
+  while (!word_stack_is_empty(&reach->open)) close_last(reach);
   reach->path.top = reach->path.base;
   reach->members.top = reach->members.base;
   crd_reach_set_ordering(death, false);
@@ -97,7 +85,7 @@ void crd_reach_give_up_order(crd_death *death) {
 static void open_object(crd_death *death, cradle_word *object) {
   crd_reach *reach = &death->reach;
   cradle_word place = open_count(reach);
-  ASSERT(place > 0 || reach->path.top == reach->path.base, "[reach.2] a path without open objects");
+  ASSERT(place > 0 || word_stack_is_empty(&reach->path), "[reach.2] a path without open objects");
   if (place < HEADER_OPEN_PLACES && word_stack_push(&reach->open, address_of(object))) {
     if (word_stack_push(&reach->open, object[0])) {
       if (word_stack_push(&reach->path, place)) {
@@ -123,9 +111,9 @@ static int descending(const void *a, const void *b) {
 static void put_in_order(crd_death *death, cradle_word place) {
   crd_word_stack *members = &death->reach.members, *ordered = &death->candidates.ordered;
   cradle_word *first = ordered->top;
-  while (members->top > members->base && member_place(members->top[-1]) >= place) {
+  while (!word_stack_is_empty(members) && member_place(members->top[-1]) >= place) {
     ASSERT(ordered->top < ordered->limit, "[services.3] more candidates are put in order than there is room for");
-    *ordered->top++ = member_candidate(*--members->top);
+    *ordered->top++ = member_candidate(word_stack_pop(members));
   }
   if (ordered->top - first > 1) qsort(first, (size_t)(ordered->top - first), sizeof *first, descending);
 }
@@ -184,12 +172,8 @@ void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool epheme
   if (death->reach.ordering) meet(death, place);
 }
 
-static void reach_reference(void *death, cradle_word *slot) {
-  crd_reach_slot(death, false, slot, false);
-}
-
-static void reach_value(void *death, cradle_word *slot) {
-  crd_reach_slot(death, true, slot, false);
+static void reach_slot(void *death, bool value, cradle_word *slot) {
+  crd_reach_slot(death, value, slot, false);
 }
 
 /* --- objects --- */
@@ -200,7 +184,7 @@ static void add_member(crd_death *death, const cradle_word *object, cradle_word 
   if (!reach->ordering) return;
   cradle_word place = open_count(reach) - 1;
   ASSERT(is_open_at(reach, object, place), "[reach.1] a candidate is not the object that was opened last");
-  ASSERT(reach->members.top == reach->members.base || member_place(reach->members.top[-1]) <= place,
+  ASSERT(word_stack_is_empty(&reach->members) || member_place(reach->members.top[-1]) <= place,
          "[reach.2] a member comes after one that was opened later");
   if (!word_stack_push(&reach->members, member_of(place, candidate))) crd_reach_give_up_order(death);
 }
@@ -221,7 +205,7 @@ static void wake(crd_death *death, const cradle_word *object, uintptr_t address)
 }
 
 void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address) {
-  object_clear_watched(object);
+  object_clear_flags(object, HEADER_WATCHED_FLAG);
   wake(death, object, address);
 }
 
@@ -236,11 +220,11 @@ void crd_reach_object(crd_death *death, uintptr_t address) {
   death->reach.progress = true;
   cradle_word header = object[0];
   const crd_type *type = heap_type(heap, header);
-  object_clear_watched(object); /* now: an open header has no flags */
+  object_clear_flags(object, HEADER_WATCHED_FLAG); /* now: an open header has no flags */
   if (death->reach.ordering) open_object(death, object);
   if (header_is_watched(header)) wake(death, object, address);
   if (type->registers >> REGISTERED_EPHEMERON & 1) crd_ephemerons_scan(death, object);
-  if (type->has_slots) visit_object(&heap->types, object, reach_reference, reach_value, death);
+  if (type->has_slots) visit_object(&heap->types, object, reach_slot, death);
 }
 
 static void run_entry(crd_death *death, cradle_word entry) {
@@ -268,12 +252,12 @@ bool crd_reach_pauses(const crd_death *death, crd_pace *pace) {
 
 bool crd_reach_run(crd_death *death, crd_pace *pace) {
   crd_reach *reach = &death->reach;
-  while (reach->slots.top > reach->slots.base) {
-    run_entry(death, *--reach->slots.top);
+  while (!word_stack_is_empty(&reach->slots)) {
+    run_entry(death, word_stack_pop(&reach->slots));
     if (crd_reach_pauses(death, pace)) return false;
   }
-  ASSERT(reach->open.top == reach->open.base && reach->path.top == reach->path.base,
+  ASSERT(word_stack_is_empty(&reach->open) && word_stack_is_empty(&reach->path),
          "[reach.1] an object is open, and nothing will close it");
-  ASSERT(reach->members.top == reach->members.base, "[reach.2] a member of no open component");
+  ASSERT(word_stack_is_empty(&reach->members), "[reach.2] a member of no open component");
   return true;
 }

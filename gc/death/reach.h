@@ -22,7 +22,6 @@
 #ifndef CRADLE_GC_DEATH_REACH_H
 #define CRADLE_GC_DEATH_REACH_H
 
-#include "gc/base/word_stack.h"
 #include "gc/death/list.h"
 
 typedef struct crd_reach {

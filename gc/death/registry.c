@@ -2,23 +2,9 @@
 
 #include <stdlib.h>
 
-#include <cradle/finalizer.h>
-
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-#include "gc/death/destructor.h"
-#include "gc/death/finalizer.h"
-#include "gc/death/list.h"
-#include "gc/death/order.h"
-#include "gc/death/service_memory.h"
 #include "gc/death/services.h"
-#include "gc/death/weak_set.h"
 #include "gc/death_calls.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/old/major.h"
-#include "gc/old/span.h"
 
 /* --- registration --- */
 
@@ -66,7 +52,7 @@ bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
   /* No room yet, if a list is refused now. */
   if (mutator->registered == NULL) mutator->registered = mutator->registered_end = services->fresh.base;
   kinds |= services->kinds | heap->types.registers;
-  size_t needed = (size_t)(services->fresh.top - services->fresh.base) + 1;
+  size_t needed = word_stack_count(&services->fresh) + 1;
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
     if (kinds >> kind & 1 && !crd_services_list_room(heap, kind, needed)) return false;
   crd_services_reach_room(heap, &services->minor);
@@ -163,7 +149,7 @@ void crd_registry_distribute_rest(crd_death *death) {
 
 /* --- visiting --- */
 
-void crd_registry_each_word(cradle_heap *heap, crd_service_function visit, void *context) {
+void crd_registry_each_word(cradle_heap *heap, crd_slot_function visit, void *context) {
   crd_services *services = heap->services;
   ASSERT(heap->major.phase == MAJOR_IDLE, "a pass over a list is under way, or candidates wait");
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
@@ -173,26 +159,14 @@ void crd_registry_each_word(cradle_heap *heap, crd_service_function visit, void 
   crd_weak_sets_each(heap, visit, context);
 }
 
-void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_service_function visit, void *context) {
-  const crd_type *type = heap_type(heap, object[0]);
-  const crd_type_services *services = heap_services_of(heap, object[0]);
-  uint64_t bitmap = services->weak | services->ephemerons | services->ephemerons << 1;
-  for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, services->values, object + __builtin_ctzll(bitmap));
-  if (services->items == CRADLE_ITEMS_NONE) return;
-  cradle_word *items = object + type->size / 8;
-  uint64_t words = type_length(type, object) * (services->items == CRADLE_ITEMS_EPHEMERONS ? 2 : 1);
-  for (uint64_t i = 0; i < words; i++) visit(context, services->values, items + i);
+void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context) {
+  service_visit_all(heap, object, CRADLE_ITEMS_WEAK, 0, visit, context);
+  service_visit_all(heap, object, CRADLE_ITEMS_EPHEMERONS, 0, visit, context);
+  service_visit_all(heap, object, CRADLE_ITEMS_EPHEMERONS, 1, visit, context);
 }
 
-void crd_registry_each_value(cradle_heap *heap, cradle_word *object, crd_service_function visit, void *context) {
-  const crd_type *type = heap_type(heap, object[0]);
-  const crd_type_services *services = heap_services_of(heap, object[0]);
-  for (uint64_t bitmap = services->ephemerons; bitmap != 0; bitmap &= bitmap - 1)
-    visit(context, services->values, object + __builtin_ctzll(bitmap) + 1);
-  if (services->items != CRADLE_ITEMS_EPHEMERONS) return;
-  cradle_word *items = object + type->size / 8;
-  uint64_t pairs = type_length(type, object);
-  for (uint64_t i = 0; i < pairs; i++) visit(context, services->values, items + 2 * i + 1);
+void crd_registry_each_value(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context) {
+  service_visit_all(heap, object, CRADLE_ITEMS_EPHEMERONS, 1, visit, context);
 }
 
 void crd_registry_each_waiting(cradle_heap *heap, void (*visit)(void *context, uint32_t queue, cradle_word *word),

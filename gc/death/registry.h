@@ -44,11 +44,11 @@ void crd_registry_allow(cradle_heap *heap);
 
 /* Every entry of lists and queues and every word of weak sets, while no major collection runs: calls visit with a word
  * that is exactly the address, and takes it back. */
-void crd_registry_each_word(cradle_heap *heap, crd_service_function visit, void *context);
+void crd_registry_each_word(cradle_heap *heap, crd_slot_function visit, void *context);
 /* Every weak slot, key and ephemeron value of an object that has the weak flag. */
-void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_service_function visit, void *context);
+void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context);
 /* The value of every pair of an object, whether its header has its flags or not. */
-void crd_registry_each_value(cradle_heap *heap, cradle_word *object, crd_service_function visit, void *context);
+void crd_registry_each_value(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context);
 /* Every object that waits in a queue, by its word there. queue: its number, from 1. */
 void crd_registry_each_waiting(cradle_heap *heap, void (*visit)(void *context, uint32_t queue, cradle_word *word),
                                void *context);

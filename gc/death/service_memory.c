@@ -2,19 +2,8 @@
 
 #include <string.h>
 
-#include <cradle/finalizer.h>
-
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-#include "gc/death/finalizer.h"
-#include "gc/death/list.h"
-#include "gc/death/reach.h"
 #include "gc/death/services.h"
-#include "gc/death/waiting.h"
-#include "gc/death/weak_set.h"
 #include "gc/heap.h"
-#include "gc/object/type_table.h"
-#include "gc/old/major.h"
 #include "gc/platform/pages.h"
 
 /* Address space for a list: room for an eighth as many entries as the old generation could have words, at most 256
@@ -99,7 +88,7 @@ static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) 
 static bool finalizer_room_for(cradle_heap *heap, size_t more) {
   crd_services *services = heap->services;
   const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
-  size_t all = (size_t)(list->top - list->base) + candidates_count(&services->major.candidates) + more;
+  size_t all = word_stack_count(list) + candidates_count(&services->major.candidates) + more;
   crd_candidates *candidates[] = {&services->minor.candidates, &services->major.candidates};
   for (size_t i = 0; i < 2; i++)
     if (!crd_services_room(heap, &candidates[i]->entries, all) ||
@@ -115,7 +104,7 @@ static bool finalizer_room_for(cradle_heap *heap, size_t more) {
 static bool finalizer_room(cradle_heap *heap, size_t needed) {
   if (heap->services->finalizer_room >= needed) return true;
   const crd_word_stack *list = &heap->services->lists[REGISTERED_FINALIZER].words;
-  size_t listed = (size_t)(list->top - list->base), again = listed < FINALIZER_ROOM_MIN ? FINALIZER_ROOM_MIN : listed;
+  size_t listed = word_stack_count(list), again = listed < FINALIZER_ROOM_MIN ? FINALIZER_ROOM_MIN : listed;
   while (again > 0 && !finalizer_room_for(heap, needed + again)) again /= 2;
   return again > 0 || finalizer_room_for(heap, needed);
 }
@@ -155,7 +144,7 @@ static void each_stack(crd_services *services, void (*visit)(void *context, crd_
 static bool is_spare(const crd_services *services, const crd_word_stack *stack) {
   if (stack == &services->major.watch.buckets) return watch_count(&services->major.watch) == 0;
   if (stack == &services->minor.watch.buckets) return watch_count(&services->minor.watch) == 0;
-  return stack->top == stack->base;
+  return word_stack_is_empty(stack);
 }
 
 /* Gives a stack's pages back; whether all of them are. */

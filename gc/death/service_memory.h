@@ -5,7 +5,6 @@
 #ifndef CRADLE_GC_DEATH_SERVICE_MEMORY_H
 #define CRADLE_GC_DEATH_SERVICE_MEMORY_H
 
-#include "gc/base/word_stack.h"
 #include "gc/death/list.h"
 
 struct crd_services;

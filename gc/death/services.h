@@ -31,7 +31,6 @@
 #include "gc/death/destructor.h"
 #include "gc/death/ephemeron.h"
 #include "gc/death/finalizer.h"
-#include "gc/death/list.h"
 #include "gc/death/order.h"
 #include "gc/death/reach.h"
 #include "gc/death/registry.h"
@@ -112,7 +111,7 @@ static inline bool death_is_judged(const crd_death *death, bool value, cradle_wo
 
 /* The entry of a young object with weak slots or ephemerons that survived: it is old from now on [services.2]. */
 static inline cradle_word death_settle(uintptr_t place) {
-  object_set_weak(object_at(place));
+  object_set_flags(object_at(place), HEADER_WEAK_FLAG);
   return place;
 }
 
@@ -135,6 +134,41 @@ static inline crd_piece death_next_piece(crd_death *death, uint64_t length, bool
   if (length - piece.first > SERVICE_PIECE_ITEMS) piece.last = piece.first + SERVICE_PIECE_ITEMS;
   death->item = piece.last < length ? piece.last : 0;
   return piece;
+}
+
+/* --- the words of a holder --- */
+
+/* The length of an object whose items are of the kind, CRADLE_ITEMS_WEAK or CRADLE_ITEMS_EPHEMERONS; 0 of others. */
+static inline uint64_t service_length(const cradle_heap *heap, const cradle_word *holder, cradle_items kind) {
+  return heap_services_of(heap, holder[0])->items == kind ? type_length(heap_type(heap, holder[0]), holder) : 0;
+}
+
+/* Calls visit for the holder's weak slots, or for one word of each of its pairs: 0 the key, 1 the value. Of its items
+ * only those of the piece are visited. */
+CRD_ALWAYS_INLINE void service_visit(const cradle_heap *heap, cradle_word *holder, cradle_items kind, unsigned word,
+                                     crd_piece piece, crd_slot_function visit, void *context) {
+  const crd_type_services *services = heap_services_of(heap, holder[0]);
+  uint64_t bitmap = kind == CRADLE_ITEMS_WEAK ? services->weak : services->ephemerons;
+  for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, services->values, holder + __builtin_ctzll(bitmap) + word);
+  uint64_t step = kind == CRADLE_ITEMS_WEAK ? 1 : 2;
+  cradle_word *items = holder + heap_type(heap, holder[0])->size / 8;
+  for (uint64_t i = piece.first; i < piece.last; i++) visit(context, services->values, items + step * i + word);
+}
+
+/* The same with all of the holder's items. */
+CRD_ALWAYS_INLINE void service_visit_all(const cradle_heap *heap, cradle_word *holder, cradle_items kind, unsigned word,
+                                         crd_slot_function visit, void *context) {
+  service_visit(heap, holder, kind, word, (crd_piece){0, service_length(heap, holder, kind)}, visit, context);
+}
+
+/* The weak slots of a holder or the keys of its pairs; in a large array those of the next piece, when pieces are
+ * wanted. false: there is more. visit is given the death. */
+CRD_ALWAYS_INLINE bool death_visit(crd_death *death, cradle_word *holder, cradle_items kind, bool in_pieces,
+                                   crd_slot_function visit) {
+  uint64_t length = service_length(death->heap, holder, kind);
+  crd_piece piece = death_next_piece(death, length, in_pieces);
+  service_visit(death->heap, holder, kind, 0, piece, visit, death);
+  return piece.last == length;
 }
 
 #endif

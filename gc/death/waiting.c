@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
-
 #define FIRST_BUCKETS ((size_t)LIMIT(256, 4))
 /* Entries that are looked at before one is taken to be new. */
 #define KNOWN_LOOKS LIMIT(16, 2)
@@ -21,7 +18,7 @@ static cradle_word *bucket_of(const crd_watch *watch, uintptr_t object) {
   size_t hash = (size_t)(((uint64_t)object * UINT64_C(0x9e3779b97f4a7c15)) >> 20);
   size_t bucket = hash & (2 * watch->full - 1);
   if (bucket >= watch->full + watch->split) bucket -= watch->full;
-  ASSERT(bucket < (size_t)(watch->buckets.top - watch->buckets.base), "[watch.1] a hash leads to no bucket");
+  ASSERT(bucket < word_stack_count(&watch->buckets), "[watch.1] a hash leads to no bucket");
   return &watch->buckets.base[bucket];
 }
 
@@ -47,14 +44,14 @@ bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes) {
 }
 
 void crd_watch_clear(crd_watch *watch) {
-  if (watch->entries.top != watch->entries.base) empty(watch);
+  if (!word_stack_is_empty(&watch->entries)) empty(watch);
 }
 
 /* --- entries --- */
 
 /* Adds a bucket and divides one among the two. Without memory the chains get longer, and that is all. */
 static void split_one(crd_watch *watch) {
-  ASSERT((size_t)(watch->buckets.top - watch->buckets.base) == watch->full + watch->split && watch->split < watch->full,
+  ASSERT(word_stack_count(&watch->buckets) == watch->full + watch->split && watch->split < watch->full,
          "[watch.1] the buckets are not as many as they were split into");
   if (!word_stack_push(&watch->buckets, 0)) return;
   cradle_word number = watch->buckets.base[watch->split];
@@ -91,7 +88,7 @@ bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
 }
 
 bool crd_watch_knows(const crd_watch *watch, uintptr_t object, cradle_word what) {
-  if (watch->entries.top == watch->entries.base) return false;
+  if (word_stack_is_empty(&watch->entries)) return false;
   cradle_word number = *bucket_of(watch, object);
   for (int looks = 0; number != 0 && looks < KNOWN_LOOKS; looks++) {
     const cradle_word *entry = entry_at(watch, number);
@@ -102,7 +99,7 @@ bool crd_watch_knows(const crd_watch *watch, uintptr_t object, cradle_word what)
 }
 
 bool crd_watch_take(crd_watch *watch, uintptr_t object, cradle_word *what) {
-  if (watch->entries.top == watch->entries.base) return false;
+  if (word_stack_is_empty(&watch->entries)) return false;
   for (cradle_word *link = bucket_of(watch, object); *link != 0;) {
     cradle_word *entry = entry_at(watch, *link);
     if (entry[OBJECT] != object) {

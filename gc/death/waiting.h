@@ -62,7 +62,7 @@ void crd_watch_clear(crd_watch *watch);
 /* The objects of entries 0 to count - 1; 0 when an entry was taken. */
 #define WATCH_ENTRY_WORDS 3
 static inline size_t watch_count(const crd_watch *watch) {
-  return (size_t)(watch->entries.top - watch->entries.base) / WATCH_ENTRY_WORDS;
+  return word_stack_count(&watch->entries) / WATCH_ENTRY_WORDS;
 }
 static inline uintptr_t watch_object(const crd_watch *watch, size_t i) {
   return watch->entries.base[WATCH_ENTRY_WORDS * i];

@@ -1,17 +1,8 @@
 #include "gc/death/weak.h"
 
-#include <cradle/detail/partners.h>
-
-#include "gc/base/check.h"
-#include "gc/death/list.h"
 #include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/old/arena.h"
-#include "gc/old/large.h"
-#include "gc/old/span.h"
 
 static crd_list *list_of(const crd_death *death) {
   return &death->heap->services->lists[REGISTERED_WEAK];

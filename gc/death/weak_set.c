@@ -4,11 +4,7 @@
 
 #include <cradle/weak_set.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
-#include "gc/death/list.h"
-#include "gc/death/registry.h"
 #include "gc/death/services.h"
 #include "gc/death/weak.h"
 #include "gc/death_calls.h"
@@ -284,7 +280,7 @@ size_t crd_weak_sets_bytes(const crd_weak_sets *sets) {
   return bytes;
 }
 
-void crd_weak_sets_each(cradle_heap *heap, crd_service_function visit, void *context) {
+void crd_weak_sets_each(cradle_heap *heap, crd_slot_function visit, void *context) {
   for (cradle_weak_set *set = heap->services->sets.first; set != NULL; set = set->next)
     for (size_t i = 0; i < set->capacity; i++)
       if (holds(&set->places[i])) visit(context, false, &set->places[i].object);

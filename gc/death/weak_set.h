@@ -12,7 +12,6 @@
 #define CRADLE_GC_DEATH_WEAK_SET_H
 
 #include "gc/death/list.h"
-#include "gc/death_calls.h"
 
 typedef struct crd_weak_sets {
   struct cradle_weak_set *first;    /* a list of all */
@@ -30,6 +29,6 @@ void crd_weak_sets_tell(cradle_heap *heap);
 bool crd_weak_sets_exist(const cradle_heap *heap);
 size_t crd_weak_sets_bytes(const crd_weak_sets *sets);
 /* Calls visit with the word of every object in a set. */
-void crd_weak_sets_each(cradle_heap *heap, crd_service_function visit, void *context);
+void crd_weak_sets_each(cradle_heap *heap, crd_slot_function visit, void *context);
 
 #endif

@@ -4,9 +4,7 @@
 
 #include "gc/base/address.h"
 #include "gc/base/bits.h"
-#include "gc/base/check.h"
 #include "gc/base/sanitizers.h"
-#include "gc/old/arena.h"
 #include "gc/old/arena_memory.h"
 #include "gc/platform/pages.h"
 

@@ -1,16 +1,7 @@
 #include "gc/instruments/describe.h"
 
-#include <cradle/inspect.h>
-
-#include "gc/base/address.h"
-#include "gc/base/bits.h"
-#include "gc/base/check.h"
 #include "gc/base/prefix.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/old/arena.h"
-#include "gc/old/span.h"
 
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object) {
   ASSERT(header_type(object[0]) < heap->types.count, "what is described is no object");

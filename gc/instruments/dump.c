@@ -5,16 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cradle/inspect.h>
-
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/text.h"
 #include "gc/heap.h"
 #include "gc/instruments/referrers.h"
-#include "gc/instruments/walk.h"
 #include "gc/misuse.h"
-#include "gc/old/arena.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define NARROW_WORDS (UINT64_C(1) << 32)

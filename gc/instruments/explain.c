@@ -3,17 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <cradle/heap.h>
-
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/prefix.h"
 #include "gc/base/text.h"
 #include "gc/heap.h"
 #include "gc/instruments/closed_runs.h"
 #include "gc/instruments/quarantine.h"
-#include "gc/object/poison.h"
-#include "gc/old/arena.h"
 
 static const struct {
   uint64_t poison;

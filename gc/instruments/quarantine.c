@@ -3,17 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gc/base/address.h"
-#include "gc/base/bits.h"
-#include "gc/base/check.h"
 #include "gc/base/sanitizers.h"
 #include "gc/event.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/poison.h"
-#include "gc/object/type_table.h"
-#include "gc/old/arena.h"
-#include "gc/old/span.h"
 #include "gc/platform/pages.h"
 #include "gc/young/nursery.h"
 

@@ -1,12 +1,7 @@
 #include "gc/instruments/referrers.h"
 
-#include <cradle/inspect.h>
-
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
-#include "gc/instruments/walk.h"
 #include "gc/roots.h"
 
 static const char *name_of(cradle_holder holder) {

@@ -2,14 +2,10 @@
 
 #include <stdlib.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
 #include "gc/base/probes.h"
 #include "gc/base/random.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/old/arena.h"
 #include "gc/state.h"
 #include "gc/young/nursery.h"
 

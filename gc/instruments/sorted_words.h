@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "gc/base/check.h"
 #include "gc/base/word_stack.h"
 
 typedef struct sorted_words {

@@ -4,8 +4,6 @@
 
 #include <cradle/detail/new.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/random.h"
 #include "gc/event.h"
 #include "gc/heap.h"

@@ -1,19 +1,11 @@
 #include "gc/instruments/verify.h"
 
-#include <cradle/heap.h>
-
-#include "gc/base/check.h"
-#include "gc/base/text.h"
-#include "gc/base/word_stack.h"
 #include "gc/death/registry.h"
 #include "gc/event.h"
 #include "gc/heap.h"
-#include "gc/instruments/sorted_words.h"
-#include "gc/instruments/verification.h"
 #include "gc/instruments/verify_bounds.h"
 #include "gc/instruments/verify_objects.h"
 #include "gc/instruments/verify_tables.h"
-#include "gc/instruments/young_set.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 #include "gc/state.h"

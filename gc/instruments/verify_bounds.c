@@ -1,28 +1,17 @@
 #include "gc/instruments/verify_bounds.h"
 
-#include "gc/base/address.h"
-#include "gc/base/word_stack.h"
 #include "gc/heap.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"
-#include "gc/instruments/verification.h"
 #include "gc/instruments/verify_words.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
 #include "gc/young/nursery.h"
 
 /* Each check returns NULL, or what is wrong. */
 
-static bool has_order(const crd_word_stack *stack) {
-  return stack->base <= stack->top && stack->top <= stack->limit && stack->limit <= stack->end;
-}
-
 static const char *check_stacks(const cradle_heap *heap) {
-  if (!has_order(&heap->remembered)) return "the remembered set's bounds are out of order [word_stack.1]";
-  if (!has_order(&heap->recorded)) return "the bounds of the recorded slots are out of order [word_stack.1]";
-  if (!has_order(&heap->mark_stack)) return "the mark stack's bounds are out of order [word_stack.1]";
+  if (!word_stack_is_sound(&heap->remembered)) return "the remembered set's bounds are out of order [word_stack.1]";
+  if (!word_stack_is_sound(&heap->recorded)) return "the bounds of the recorded slots are out of order [word_stack.1]";
+  if (!word_stack_is_sound(&heap->mark_stack)) return "the mark stack's bounds are out of order [word_stack.1]";
   bool traces = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING;
   if (!traces && !word_stack_is_empty(&heap->mark_stack)) return "the mark stack holds objects while nothing marks";
   return NULL;

@@ -2,29 +2,13 @@
 
 #include <inttypes.h>
 
-#include "gc/base/address.h"
-#include "gc/base/address_map.h"
-#include "gc/base/check.h"
-#include "gc/base/text.h"
-#include "gc/base/word_stack.h"
 #include "gc/death/registry.h"
 #include "gc/death/weak_set.h"
 #include "gc/heap.h"
 #include "gc/instruments/explain.h"
 #include "gc/instruments/quarantine.h"
-#include "gc/instruments/sorted_words.h"
-#include "gc/instruments/verification.h"
 #include "gc/instruments/verify_words.h"
-#include "gc/instruments/young_set.h"
 #include "gc/misuse.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
-#include "gc/object/visit.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
-#include "gc/old/span.h"
-#include "gc/old/span_walk.h"
 #include "gc/roots.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/prebuilt.h"
@@ -212,8 +196,10 @@ static void found_outside(crd_verification *verification, uintptr_t address, con
   }
 }
 
-static void verify_address(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
+static void verify_slot(void *data, bool value, cradle_word *slot) {
+  crd_verification *verification = data;
   if (verify_failed(verification)) return;
+  uintptr_t address = heap_address_in(verification->heap, value, *slot);
   bool young = heap_is_young(verification->heap, address);
   bool old = arenas_contain(&verification->heap->old.arenas, address);
   if (verification->holder.is_unwritten && (young || old))
@@ -228,22 +214,12 @@ static void verify_address(crd_verification *verification, uintptr_t address, co
     found_outside(verification, address, slot);
 }
 
-static void verify_reference(void *data, cradle_word *slot) {
-  verify_address(data, *slot, slot);
-}
-
-static void verify_value(void *data, cradle_word *slot) {
-  crd_verification *verification = data;
-  const cradle_encoding *encoding = &verification->heap->encoding;
-  if (value_is_reference(encoding, *slot)) verify_address(verification, value_address(encoding, *slot), slot);
-}
-
 /* Weak slots and ephemerons hold no stale references, whether what they refer to is reached or not. */
 static void verify_service(void *data, bool value, cradle_word *slot) {
   crd_verification *verification = data;
   bool traced = verification->holder.is_traced;
   verification->holder.is_traced = false;
-  (value ? verify_value : verify_reference)(verification, slot);
+  verify_slot(verification, value, slot);
   verification->holder.is_traced = traced;
 }
 
@@ -267,7 +243,7 @@ static void verify_slots(crd_verification *verification, verify_holder holder) {
       crd_fault(verification, "an object of a type with services was not allocated by cradle_new_registered", object);
     crd_registry_each_slot(heap, object, verify_service, verification);
   }
-  visit_object(&heap->types, object, verify_reference, verify_value, verification);
+  visit_object(&heap->types, object, verify_slot, verification);
 }
 
 /* Whether marking has been at an old object, and will not come to it again. */
@@ -307,8 +283,8 @@ static void verify_prebuilts(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   const crd_prebuilts *prebuilts = &heap->prebuilts;
   for (uint32_t i = 0; i < prebuilts->count && !verify_failed(verification); i++) {
-    cradle_word *object = prebuilts->objects[i];
-    if (!verify_header(verification, object, prebuilts->bytes[i], HEADER_PREBUILT_FLAGS, NULL)) return;
+    cradle_word *object = prebuilts->of[i].object;
+    if (!verify_header(verification, object, prebuilts->of[i].bytes, HEADER_PREBUILT_FLAGS, NULL)) return;
     bool is_traced = heap->major.phase == MAJOR_MARKING && i < prebuilts->marked_at;
     verify_slots(verification, (verify_holder){.object = object,
                                                .is_old = true,
@@ -343,8 +319,10 @@ static void verify_neighbours(crd_verification *verification) {
 /* --- roots --- */
 
 /* A word of the shadow stack that the next minor collection leaves out, and marking, too, until it ends. */
-static void verify_unchanged(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
+static void verify_unchanged(void *data, bool value, cradle_word *slot) {
+  crd_verification *verification = data;
   const cradle_heap *heap = verification->heap;
+  uintptr_t address = heap_address_in(heap, value, *slot);
   if (heap_holds_young(heap, address))
     crd_fault(verification,
               "a word of the shadow stack that counts as unchanged refers to a young object: it was written other than "
@@ -357,22 +335,13 @@ static void verify_unchanged(crd_verification *verification, uintptr_t address, 
               slot);
 }
 
-static void verify_unchanged_reference(void *data, cradle_word *slot) {
-  verify_unchanged(data, *slot, slot);
-}
-
-static void verify_unchanged_value(void *data, cradle_word *slot) {
-  crd_verification *verification = data;
-  verify_unchanged(verification, heap_address_in(verification->heap, true, *slot), slot);
-}
-
 static void verify_roots(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   verification->holder = (verify_holder){.root = "a root of the root callback"};
-  visit_unchanged_roots(heap, verify_unchanged_reference, verify_unchanged_value, verification);
-  visit_roots(heap, verify_reference, verify_value, verification);
+  visit_unchanged_roots(heap, verify_unchanged, verification);
+  visit_roots(heap, verify_slot, verification);
   verification->holder = (verify_holder){.root = "a handle"};
-  visit_handles(heap, 0, heap->handles.used, verify_reference, verification);
+  visit_handles(heap, 0, heap->handles.used, verify_slot, verification);
 }
 
 static void verify_weak_sets(crd_verification *verification) {
@@ -384,7 +353,7 @@ void crd_verify_objects(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   ASSERT(!verify_failed(verification), "[verification.1] objects are looked at in a heap that is broken");
   verify_roots(verification);
-  if (!verify_failed(verification)) crd_old_each(&heap->old, false, verify_old_object, verification);
+  if (!verify_failed(verification)) crd_old_each(&heap->old, verify_old_object, verification);
   verify_prebuilts(verification);
   verify_young_objects(verification);
   verify_broken(verification);

@@ -2,16 +2,9 @@
 
 #include <string.h>
 
-#include "gc/base/bits.h"
-#include "gc/base/check.h"
 #include "gc/death/registry.h"
 #include "gc/heap.h"
-#include "gc/instruments/sorted_words.h"
-#include "gc/instruments/verification.h"
 #include "gc/instruments/verify_words.h"
-#include "gc/object/header.h"
-#include "gc/old/arena.h"
-#include "gc/old/span.h"
 #include "gc/old/span_check.h"
 #include "gc/roots.h"
 #include "gc/tables/handle.h"

@@ -2,15 +2,8 @@
 
 #include <inttypes.h>
 
-#include <cradle/event.h>
-
-#include "gc/base/check.h"
-#include "gc/base/text.h"
 #include "gc/heap.h"
-#include "gc/instruments/verification.h"
 #include "gc/misuse.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
 #include "gc/roots.h"
 
 static void describe(crd_verification *verification, const cradle_word *object) {

@@ -1,23 +1,10 @@
 #include "gc/instruments/walk.h"
 
-#include <cradle/inspect.h>
-
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
 #include "gc/death/registry.h"
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
 #include "gc/instruments/young_set.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
-#include "gc/object/visit.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
-#include "gc/old/span.h"
-#include "gc/old/span_walk.h"
 #include "gc/roots.h"
 #include "gc/state.h"
 #include "gc/tables/handle.h"
@@ -30,6 +17,7 @@ typedef struct walk_context {
   young_set seen;
   cradle_word *waiting;      /* the mark stack's top when the walk began */
   const cradle_word *holder; /* NULL: a root */
+  bool wants_slots;          /* else nothing young can be found by them, and nobody is told */
   bool incomplete;
 } walk_context;
 
@@ -59,32 +47,21 @@ static bool is_dead_so_far(const cradle_heap *heap, uintptr_t address) {
   return heap_is_known_dead(heap, address) || heap_has_open(heap, object_at(address));
 }
 
-static inline void walk_address(walk_context *context, cradle_word *slot, cradle_kind kind, uintptr_t address) {
+static inline void walk_slot(void *data, bool value, cradle_word *slot) {
+  walk_context *context = data;
   cradle_heap *heap = context->heap;
+  uintptr_t address = heap_address_in(heap, value, *slot);
   bool young = address - address_of(heap->nursery.start) < nursery_filled(heap);
   if (!young && !arenas_contain(&heap->old.arenas, address)) return;
   if (!young && heap->major.phase == MAJOR_CLEARING && is_dead_so_far(heap, address)) return;
   found(context, address);
   crd_walker *walker = context->walker;
+  cradle_kind kind = value ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE;
   if (walker->slot != NULL && !walker->stopped) walker->slot(walker->data, context->holder, slot, kind, address);
 }
 
-static inline void walk_reference(void *data, cradle_word *slot) {
-  if (*slot != 0) walk_address(data, slot, CRADLE_KIND_REFERENCE, *slot);
-}
-
-static inline void walk_value(void *data, cradle_word *slot) {
+static void walk_object(void *data, cradle_word *object) {
   walk_context *context = data;
-  const cradle_encoding *encoding = &context->heap->encoding;
-  if (value_is_reference(encoding, *slot))
-    walk_address(context, slot, CRADLE_KIND_VALUE, value_address(encoding, *slot));
-}
-
-static void walk_pair_value(void *data, bool value, cradle_word *slot) {
-  (value ? walk_value : walk_reference)(data, slot);
-}
-
-static void walk_object(walk_context *context, cradle_word *object, bool slots) {
   crd_walker *walker = context->walker;
   if (walker->stopped || heap_has_open(context->heap, object)) return;
   ASSERT(header_type(object[0]) < context->heap->types.count && !header_is_forwarded(object[0]),
@@ -94,11 +71,11 @@ static void walk_object(walk_context *context, cradle_word *object, bool slots) 
     walker->object(walker->data, &info);
   }
   const crd_type *type = heap_type(context->heap, object[0]);
-  if (!slots || walker->stopped) return;
+  if (!context->wants_slots || walker->stopped) return;
   context->holder = object;
-  if (type->has_slots) visit_object(&context->heap->types, object, walk_reference, walk_value, context);
+  if (type->has_slots) visit_object(&context->heap->types, object, walk_slot, context);
   if (CRADLE_UNLIKELY(type->registers >> REGISTERED_EPHEMERON & 1))
-    crd_registry_each_value(context->heap, object, walk_pair_value, context);
+    crd_registry_each_value(context->heap, object, walk_slot, context);
 }
 
 /* --- roots --- */
@@ -108,7 +85,7 @@ static void walk_handles(walk_context *context) {
   context->walker->root = CRADLE_HOLDER_HANDLE;
   for (uint32_t i = 0; i < handles->used; i++) {
     context->walker->index = i;
-    if (handle_is_open(&handles->entries[i])) walk_reference(context, &handles->entries[i].word);
+    if (handle_is_open(&handles->entries[i])) walk_slot(context, false, &handles->entries[i].word);
   }
 }
 
@@ -117,7 +94,7 @@ static void walk_pins(walk_context *context) {
   context->walker->root = CRADLE_HOLDER_PIN;
   for (uint32_t i = 0; i < pins->count; i++) {
     context->walker->index = i;
-    walk_reference(context, words_of(&pins->pins[i].address));
+    walk_slot(context, false, words_of(&pins->pins[i].address));
   }
 }
 
@@ -125,9 +102,9 @@ static void walk_prebuilts(walk_context *context) {
   const crd_prebuilts *prebuilts = &context->heap->prebuilts;
   context->walker->root = CRADLE_HOLDER_PREBUILT;
   for (uint32_t i = 0; i < prebuilts->written; i++) {
-    cradle_word *object = prebuilts->objects[i];
+    cradle_word *object = prebuilts->of[i].object;
     context->walker->prebuilt = object;
-    visit_object(&context->heap->types, object, walk_reference, walk_value, context);
+    visit_object(&context->heap->types, object, walk_slot, context);
   }
 }
 
@@ -135,13 +112,13 @@ static void walk_waiting(void *data, uint32_t queue, cradle_word *word) {
   walk_context *context = data;
   context->walker->root = CRADLE_HOLDER_FINALIZER_QUEUE;
   context->walker->index = queue;
-  walk_reference(context, word);
+  walk_slot(context, false, word);
 }
 
 static void walk_roots(walk_context *context) {
   cradle_heap *heap = context->heap;
   context->holder = NULL;
-  visit_roots(heap, walk_reference, walk_value, context);
+  visit_roots(heap, walk_slot, context);
   walk_handles(context);
   walk_pins(context);
   walk_prebuilts(context);
@@ -151,38 +128,28 @@ static void walk_roots(walk_context *context) {
 
 /* --- the walk --- */
 
-static void old_with_slots(void *data, cradle_word *object) {
-  walk_object(data, object, true);
-}
-
-static void old_alone(void *data, cradle_word *object) {
-  walk_object(data, object, false);
-}
-
-static void walk_old(walk_context *context, bool slots) {
+static void walk_old(walk_context *context) {
   const crd_old *old = &context->heap->old;
-  for (uint32_t page = crd_old_next_span(old, 0), pages; page != PAGE_NONE && !context->walker->stopped;
-       page = crd_old_next_span(old, page + pages)) {
+  for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !context->walker->stopped;
+       page = old_span_after(old, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
-    pages = entry->pages;
     if (entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED) continue;
-    crd_old_each_in(old, page, context->heap->major.phase == MAJOR_CLEARING, slots ? old_with_slots : old_alone,
-                    context);
+    crd_old_each_in(old, page, context->heap->major.phase == MAJOR_CLEARING, walk_object, context);
   }
 }
 
 static void walk_young(walk_context *context) {
   crd_word_stack *stack = &context->heap->mark_stack;
-  while (stack->top > context->waiting && !context->walker->stopped)
-    walk_object(context, object_at(*--stack->top), true);
+  while (stack->top > context->waiting && !context->walker->stopped) walk_object(context, object_at(*--stack->top));
 }
 
 static void walk_all(walk_context *context) {
   cradle_heap *heap = context->heap;
   bool has_young = nursery_filled(heap) != 0 || heap->old.young_large != PAGE_NONE;
   crd_old_retire(&heap->old);
-  if (has_young || context->walker->slot != NULL) walk_roots(context);
-  walk_old(context, has_young || context->walker->slot != NULL);
+  context->wants_slots = has_young || context->walker->slot != NULL;
+  if (context->wants_slots) walk_roots(context);
+  walk_old(context);
   walk_young(context);
 }
 

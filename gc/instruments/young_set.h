@@ -4,9 +4,6 @@
 
 #include <stdlib.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/bits.h"
 #include "gc/heap.h"
 
 typedef struct young_set {

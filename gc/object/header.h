@@ -42,7 +42,6 @@
 #define CRADLE_GC_OBJECT_HEADER_H
 
 #include <cradle/identity.h>
-#include <cradle/object.h>
 #include <cradle/pin.h>
 
 #include "gc/base/address.h"
@@ -170,30 +169,6 @@ static inline void object_set_flags(cradle_word *object, uint64_t flags) {
 static inline void object_clear_flags(cradle_word *object, uint64_t flags) {
   ASSERT(!header_is_forwarded(*object), "[header.1] a flag is cleared where an object has moved away");
   *object &= ~flags;
-}
-static inline void object_set_barrier(cradle_word *object) {
-  object_set_flags(object, HEADER_BARRIER_FLAG);
-}
-static inline void object_clear_barrier(cradle_word *object) {
-  object_clear_flags(object, HEADER_BARRIER_FLAG);
-}
-static inline void object_set_watched(cradle_word *object) {
-  object_set_flags(object, HEADER_WATCHED_FLAG);
-}
-static inline void object_clear_watched(cradle_word *object) {
-  object_clear_flags(object, HEADER_WATCHED_FLAG);
-}
-static inline void object_set_weak(cradle_word *object) {
-  object_set_flags(object, HEADER_WEAK_FLAG);
-}
-static inline void object_set_pinned(cradle_word *object) {
-  object_set_flags(object, HEADER_PINNED_FLAG);
-}
-static inline void object_clear_pinned(cradle_word *object) {
-  object_clear_flags(object, HEADER_PINNED_FLAG);
-}
-static inline void object_set_id(cradle_word *object) {
-  object_set_flags(object, HEADER_ID_FLAG);
 }
 static inline void object_set_hash(cradle_word *object, uint32_t hash) {
   ASSERT(!header_has_hash(*object), "an identity hash changes");

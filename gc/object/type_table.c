@@ -4,8 +4,6 @@
 
 #include <cradle/finalizer.h>
 
-#include "gc/base/bits.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
 
 #define FIXED_MAX_BYTES ((size_t)1 << 30)

@@ -10,10 +10,7 @@
 #ifndef CRADLE_GC_OBJECT_TYPE_TABLE_H
 #define CRADLE_GC_OBJECT_TYPE_TABLE_H
 
-#include <cradle/object.h>
-
 #include "gc/base/bits.h"
-#include "gc/base/check.h"
 #include "gc/object/header.h"
 
 /* The lists of objects with services (gc/death/registry.h). A type's registers field has bit k set when its objects are

@@ -1,7 +1,5 @@
 #include "gc/object/value.h"
 
-#include <cradle/object.h>
-
 /* Bits 3 to 46: where the address of an 8-byte aligned object in a 47-bit address space is. */
 #define ADDRESS_BITS UINT64_C(0x00007ffffffffff8)
 #define TAG_BITS UINT64_C(7)

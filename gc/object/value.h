@@ -6,9 +6,6 @@
 #ifndef CRADLE_GC_OBJECT_VALUE_H
 #define CRADLE_GC_OBJECT_VALUE_H
 
-#include <cradle/object.h>
-
-#include "gc/base/check.h"
 #include "gc/object/header.h"
 
 static inline bool value_is_reference(const cradle_encoding *encoding, uint64_t value) {
@@ -34,6 +31,10 @@ cradle_encoding crd_encoding_plain(void);
 bool crd_encoding_is_plain(const cradle_encoding *encoding);
 /* NULL when the encoding is sound, else what is wrong with it. */
 const char *crd_encoding_fault(const cradle_encoding *encoding);
+
+/* What a phase does with a slot, which it may rewrite. value: it holds a value in the heap's encoding, not a plain
+ * reference. */
+typedef void (*crd_slot_function)(void *context, bool value, cradle_word *slot);
 
 /* --- slot entries: the address of a slot, and in bit 0 whether it holds a value, not a plain reference --- */
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "gc/base/bits.h"
-#include "gc/base/check.h"
 #include "gc/old/arena_memory.h"
 
 /* Arenas of a list whose longest run may be too short are looked at so often before the next list, which always
@@ -23,7 +22,7 @@ static uint32_t *list_of(crd_arenas *arenas, const crd_arena *arena) {
   return &arenas->lists[bucket_of(arena->free_pages)][bucket_of(arena->longest)];
 }
 
-static void unlink_arena(crd_arenas *arenas, uint32_t index) {
+void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index) {
   crd_arena *arena = &arenas->meta[index];
   if (arena->longest == 0) return;
   uint32_t *head = list_of(arenas, arena);
@@ -37,7 +36,7 @@ static void unlink_arena(crd_arenas *arenas, uint32_t index) {
   if (*head == ARENA_NONE) arenas->listed[bucket_of(arena->free_pages)] &= (uint16_t)~(1u << bucket_of(arena->longest));
 }
 
-static void link_arena(crd_arenas *arenas, uint32_t index) {
+void crd_arenas_restore(crd_arenas *arenas, uint32_t index) {
   crd_arena *arena = &arenas->meta[index];
   if (arena->longest == 0) return;
   uint32_t *head = list_of(arenas, arena);
@@ -48,14 +47,6 @@ static void link_arena(crd_arenas *arenas, uint32_t index) {
   if (*head != ARENA_NONE) arenas->meta[*head].previous = index;
   *head = index;
   arenas->listed[bucket_of(arena->free_pages)] |= (uint16_t)(1u << bucket_of(arena->longest));
-}
-
-void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index) {
-  unlink_arena(arenas, index);
-}
-
-void crd_arenas_restore(crd_arenas *arenas, uint32_t index) {
-  link_arena(arenas, index);
 }
 
 /* --- the maps of an arena --- */
@@ -179,10 +170,10 @@ static uint32_t find_used(const crd_arenas *arenas, uint32_t count, uint32_t mos
 }
 
 static uint32_t take_in(crd_arenas *arenas, uint32_t index, uint32_t count, bool *clean) {
-  unlink_arena(arenas, index);
+  crd_arenas_withdraw(arenas, index);
   uint32_t first = map_first_fit(arenas->meta[index].free_map, count);
   occupy(arenas, index, first, count, clean);
-  link_arena(arenas, index);
+  crd_arenas_restore(arenas, index);
   return index * ARENA_PAGES + first;
 }
 
@@ -191,7 +182,7 @@ static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bo
   if (index == ARENA_NONE && crd_arenas_ensure_free(arenas, keep + 1)) {
     index = lowest_free(arenas);
     open_arena(arenas, index);
-    link_arena(arenas, index);
+    crd_arenas_restore(arenas, index);
   }
   if (index == ARENA_NONE) index = find_used(arenas, count, UINT32_MAX); /* before memory is out, all of them */
   return index == ARENA_NONE ? PAGE_NONE : take_in(arenas, index, count, clean);
@@ -231,7 +222,7 @@ static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool
   for (uint32_t i = 0; i < arenas_needed; i++, count -= ARENA_PAGES) {
     open_arena(arenas, first + i);
     occupy(arenas, first + i, 0, count < ARENA_PAGES ? count : ARENA_PAGES, clean);
-    link_arena(arenas, first + i);
+    crd_arenas_restore(arenas, first + i);
   }
   return first * ARENA_PAGES;
 }
@@ -254,14 +245,14 @@ void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count) {
     ASSERT(part == count || first == 0, "[arena.6] a run goes on beyond the arena in which it begins");
     ASSERT(map_find(arena->free_map, first, true) >= first + part, "[arena.4] a page is given back twice");
     ASSERT(is_cleared(arena, first, part), "[arena.5] a page is given back with bits or an entry");
-    unlink_arena(arenas, index);
+    crd_arenas_withdraw(arenas, index);
     map_write(arena->free_map, first, part, true);
     arena->free_pages = (uint16_t)(arena->free_pages + part);
     arena->longest = (uint16_t)map_longest(arena->free_map);
     if (arena->free_pages == ARENA_PAGES)
       close_arena(arenas, index);
     else
-      link_arena(arenas, index);
+      crd_arenas_restore(arenas, index);
   }
 }
 

@@ -5,9 +5,6 @@
 
 #include "gc/base/address.h"
 #include "gc/base/bits.h"
-#include "gc/base/check.h"
-#include "gc/old/arena.h"
-#include "gc/old/backing.h"
 #include "gc/platform/pages.h"
 
 #define RESERVE_MIN_ARENAS 8

@@ -3,24 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/probes.h"
-#include "gc/base/word_stack.h"
 #include "gc/event.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/poison.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
-#include "gc/object/visit.h"
-#include "gc/old/arena.h"
 #include "gc/old/arena_memory.h"
-#include "gc/old/large.h"
-#include "gc/old/major.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
-#include "gc/old/span_walk.h"
 #include "gc/platform/pages.h"
 #include "gc/roots.h"
 #include "gc/tables/identity.h"
@@ -57,31 +43,29 @@ typedef struct compact_context {
 
 /* --- choosing --- */
 
-static bool is_in(uint32_t page, uint32_t arena) {
-  return page != PAGE_NONE && page / ARENA_PAGES == arena;
+/* A span that was looked for in an arena, or PAGE_NONE if it is in another one. */
+static uint32_t in_arena(uint32_t page, uint32_t arena) {
+  return page != PAGE_NONE && page / ARENA_PAGES == arena ? page : PAGE_NONE;
 }
-
-static uint32_t count_taken(const crd_old *old, uint32_t page) {
-  span_bits bits = old_bits_of(old, page, arenas_page(&old->arenas, page)->pages);
-  uint32_t taken = 0;
-  for (uint32_t i = 0; i < bits.words; i++) taken += (uint32_t)__builtin_popcountll(bits.allocated[i]);
-  return taken;
+static uint32_t first_in(const crd_old *old, uint32_t arena) {
+  return in_arena(crd_old_next_span(old, arena * ARENA_PAGES), arena);
+}
+static uint32_t next_in(const crd_old *old, uint32_t arena, uint32_t page) {
+  return in_arena(old_span_after(old, page), arena);
 }
 
 /* Bytes that live in an arena; the places that are taken are noted in its spans. */
 static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
   uint32_t live = 0, covered = 0;
-  for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES), pages; is_in(page, arena);
-       page = crd_old_next_span(old, page + pages)) {
+  for (uint32_t page = first_in(old, arena); page != PAGE_NONE; page = next_in(old, arena, page)) {
     crd_page *entry = arenas_page(&old->arenas, page);
-    pages = entry->pages;
-    covered += pages;
-    if (pages > ARENA_PAGES) return NEVER_EMPTY;
+    covered += entry->pages;
+    if (entry->pages > ARENA_PAGES) return NEVER_EMPTY;
     if (entry->state != PAGE_SMALL) {
-      live += pages * PAGE_BYTES;
+      live += entry->pages * PAGE_BYTES;
       continue;
     }
-    entry->taken = count_taken(old, page);
+    entry->taken = crd_old_count_taken(old, page);
     ASSERT(entry->taken > 0, "[compact.1] a sweep has left an empty span");
     ASSERT(!old_is_unswept(old, entry), "[compact.1] a span waits to be swept");
     live += entry->taken * old->classes.of[entry->size_class].bytes;
@@ -112,29 +96,19 @@ static void keep_pinned(compact_context *context) {
   }
 }
 
-/* The free places of an arena that is kept are room; sign -1 takes them back. */
-static void keep(compact_context *context, uint32_t arena, int sign) {
+/* Counts the free places of an arena that is kept as room, or the objects of one that is to be emptied as moving; sign
+ * -1: no longer. */
+static void count(compact_context *context, uint32_t arena, bool is_kept, int sign) {
   const crd_old *old = &context->heap->old;
-  context->room.pages += sign * old->arenas.meta[arena].free_pages;
-  for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES); is_in(page, arena);
-       page = crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages)) {
+  compact_tally *tally = is_kept ? &context->room : &context->moving;
+  if (is_kept) tally->pages += sign * old->arenas.meta[arena].free_pages;
+  for (uint32_t page = first_in(old, arena); page != PAGE_NONE; page = next_in(old, arena, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
     if (entry->state == PAGE_SMALL)
-      context->room.places[entry->size_class] +=
-          sign * (int64_t)(old->classes.of[entry->size_class].objects - entry->taken);
-  }
-}
-
-/* The objects of an arena that is to be emptied look for places; sign -1: they do not. */
-static void move(compact_context *context, uint32_t arena, int sign) {
-  const crd_old *old = &context->heap->old;
-  for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES); is_in(page, arena);
-       page = crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages)) {
-    const crd_page *entry = arenas_page(&old->arenas, page);
-    if (entry->state == PAGE_SMALL)
-      context->moving.places[entry->size_class] += sign * (int64_t)entry->taken;
-    else
-      context->moving.pages += sign * (int64_t)entry->pages;
+      tally->places[entry->size_class] +=
+          sign * (int64_t)(is_kept ? old->classes.of[entry->size_class].objects - entry->taken : entry->taken);
+    else if (!is_kept)
+      tally->pages += sign * (int64_t)entry->pages;
   }
 }
 
@@ -154,7 +128,7 @@ static void choose(compact_context *context, bool all) {
   for (uint32_t i = 0; i < arenas->used_end; i++) {
     if (arenas->states[i] != ARENA_USED) continue;
     context->live[i] = live_bytes(&context->heap->old, i);
-    if (!all) keep(context, i, 1);
+    if (!all) count(context, i, true, 1);
     context->count++;
   }
   context->room.pages += (int64_t)arenas->free_count * ARENA_PAGES;
@@ -164,12 +138,12 @@ static void choose(compact_context *context, bool all) {
     uint32_t arena = context->order[i], live = context->live[arena];
     if (live == NEVER_EMPTY) continue;
     if (!all && live > ARENA_BYTES / 100 * SPARSE_PERCENT) continue; /* a lower one of the same step may be sparser */
-    if (!all) keep(context, arena, -1);
-    move(context, arena, 1);
+    if (!all) count(context, arena, true, -1);
+    count(context, arena, false, 1);
     context->chosen[arena] = fits(context);
     if (context->chosen[arena]) continue;
-    move(context, arena, -1); /* what is in the next one may fit */
-    if (!all) keep(context, arena, 1);
+    count(context, arena, false, -1); /* what is in the next one may fit */
+    if (!all) count(context, arena, true, 1);
   }
 }
 
@@ -220,11 +194,8 @@ static void evacuate(compact_context *context) {
   for (uint32_t i = 0; i < context->count; i++) {
     uint32_t arena = context->order[i];
     if (!context->chosen[arena]) continue;
-    for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES), pages; is_in(page, arena);
-         page = crd_old_next_span(old, page + pages)) {
-      pages = arenas_page(&old->arenas, page)->pages;
+    for (uint32_t page = first_in(old, arena); page != PAGE_NONE; page = next_in(old, arena, page))
       crd_old_each_in(old, page, false, evacuate_object, context);
-    }
   }
 }
 
@@ -238,42 +209,29 @@ static inline uintptr_t moved(const compact_context *context, uintptr_t address)
   return header_is_forwarded(header) ? header_forwarded_to(header) : address;
 }
 
-static inline void redirect_reference(void *data, cradle_word *slot) {
-  uintptr_t address = moved(data, *slot);
-  if (address != *slot) *slot = address;
-}
-
-static inline void redirect_value(void *data, cradle_word *slot) {
+static inline void redirect_slot(void *data, bool value, cradle_word *slot) {
   const compact_context *context = data;
-  const cradle_encoding *encoding = &context->heap->encoding;
-  if (value_is_reference(encoding, *slot))
-    *slot = value_moved(encoding, *slot, moved(context, value_address(encoding, *slot)));
-}
-
-static void redirect_service(void *data, bool value, cradle_word *slot) {
-  if (value)
-    redirect_value(data, slot);
-  else
-    redirect_reference(data, slot);
+  uintptr_t before = heap_address_in(context->heap, value, *slot), now = moved(context, before);
+  if (now != before) *slot = value ? value_moved(&context->heap->encoding, *slot, now) : now;
 }
 
 static void redirect_object(void *data, cradle_word *object) {
   compact_context *context = data;
   if (header_is_forwarded(object[0])) return;
   if (CRADLE_UNLIKELY(header_is_weak(object[0])))
-    context->heap->death->each_slot(context->heap, object, redirect_service, context);
-  visit_object(&context->heap->types, object, redirect_reference, redirect_value, context);
+    context->heap->death->each_slot(context->heap, object, redirect_slot, context);
+  visit_object(&context->heap->types, object, redirect_slot, context);
 }
 
 static void redirect(compact_context *context) {
   cradle_heap *heap = context->heap;
   crd_old_retire(&heap->old);
-  visit_roots(heap, redirect_reference, redirect_value, context);
-  visit_handles(heap, 0, heap->handles.used, redirect_reference, context);
-  visit_prebuilts(heap, 0, heap->prebuilts.written, redirect_reference, redirect_value, context);
+  visit_roots(heap, redirect_slot, context);
+  visit_handles(heap, 0, heap->handles.used, redirect_slot, context);
+  visit_prebuilts(heap, 0, heap->prebuilts.written, redirect_slot, context);
   crd_ids_follow(heap);
-  crd_old_each(&heap->old, false, redirect_object, context);
-  if (heap->death != NULL) heap->death->each_word(heap, redirect_service, context);
+  crd_old_each(&heap->old, redirect_object, context);
+  if (heap->death != NULL) heap->death->each_word(heap, redirect_slot, context);
 }
 
 /* --- releasing --- */
@@ -320,9 +278,8 @@ static void release(compact_context *context) {
     uint32_t arena = context->order[i];
     if (!context->chosen[arena]) continue;
     crd_arenas_restore(&old->arenas, arena);
-    for (uint32_t page = crd_old_next_span(old, arena * ARENA_PAGES), pages; is_in(page, arena);
-         page = crd_old_next_span(old, page + pages)) {
-      pages = arenas_page(&old->arenas, page)->pages;
+    for (uint32_t page = first_in(old, arena), next; page != PAGE_NONE; page = next) {
+      next = next_in(old, arena, page);
       if (arenas_page(&old->arenas, page)->state == PAGE_SMALL)
         release_small(context, page);
       else if (header_is_forwarded(*old_page_start(old, page)))

@@ -2,13 +2,8 @@
 
 #include <string.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/object/header.h"
 #include "gc/object/poison.h"
-#include "gc/old/arena.h"
 #include "gc/old/arena_memory.h"
-#include "gc/old/span.h"
 
 /* A large object of more pages takes its arenas with it when it goes: 32 MiB. */
 #define RETURNED_PAGES (16 * ARENA_PAGES)

@@ -15,8 +15,6 @@
 #ifndef CRADLE_GC_OLD_MAJOR_H
 #define CRADLE_GC_OLD_MAJOR_H
 
-#include <cradle/event.h>
-
 #include "gc/old/sweep.h"
 
 typedef enum crd_major_phase { MAJOR_IDLE = 0, MAJOR_MARKING, MAJOR_SWEEPING, MAJOR_CLEARING } crd_major_phase;

@@ -1,17 +1,6 @@
 #include "gc/old/mark.h"
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
-#include "gc/object/visit.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
-#include "gc/old/span.h"
-#include "gc/old/span_walk.h"
 #include "gc/platform/pages.h"
 #include "gc/roots.h"
 
@@ -85,14 +74,13 @@ CRD_ALWAYS_INLINE void mark_address(mark_context *context, uintptr_t address) {
   if (!push(context, address)) context->heap->major.overflowed = true;
 }
 
-CRD_ALWAYS_INLINE void mark_reference(void *data, cradle_word *slot) {
-  mark_address(data, *slot);
-}
-
-CRD_ALWAYS_INLINE void mark_value(void *data, cradle_word *slot) {
+CRD_ALWAYS_INLINE void mark_slot(void *data, bool value, cradle_word *slot) {
   mark_context *context = data;
-  if (value_is_reference(&context->heap->encoding, *slot))
-    mark_address(context, value_address(&context->heap->encoding, *slot));
+  const cradle_encoding *encoding = &context->heap->encoding;
+  if (!value)
+    mark_address(context, *slot);
+  else if (value_is_reference(encoding, *slot))
+    mark_address(context, value_address(encoding, *slot));
 }
 
 void crd_mark_address(cradle_heap *heap, uintptr_t address) {
@@ -120,9 +108,9 @@ static CRADLE_NOINLINE void mark_words(mark_context *context, const crd_type *ty
   context->bytes += (last - first) * 8;
   cradle_word *items = type_items(type, object);
   if (type->items == CRADLE_ITEMS_REFERENCES)
-    visit_words_backward(items + first, items + last, mark_reference, context);
+    visit_words_backward(items + first, items + last, false, mark_slot, context);
   else
-    visit_words_backward(items + first, items + last, mark_value, context);
+    visit_words_backward(items + first, items + last, true, mark_slot, context);
 }
 
 /* The same of items that are structures: a piece is some whole ones. */
@@ -137,12 +125,12 @@ static CRADLE_NOINLINE void mark_structures(mark_context *context, const crd_typ
   cradle_word *items = type_items(type, object), *from = items + first * slots->words,
               *to = items + last * slots->words;
   if (slots->alike == CRADLE_ITEMS_VALUES) {
-    visit_words_backward(from, to, mark_value, context);
+    visit_words_backward(from, to, true, mark_slot, context);
     return;
   }
   for (; to > from; to -= slots->words) {
-    visit_bits_backward(to - slots->words, slots->values, mark_value, context);
-    visit_bits_backward(to - slots->words, slots->references, mark_reference, context);
+    visit_bits_backward(to - slots->words, slots->values, true, mark_slot, context);
+    visit_bits_backward(to - slots->words, slots->references, false, mark_slot, context);
   }
 }
 
@@ -169,9 +157,9 @@ static CRADLE_NOINLINE void mark_trace(mark_context *context, cradle_word *objec
   context->countdown--;
   if (!type->has_slots) return;
   if (slot_items) mark_items(context, type, object, 0);
-  if (type->trace != NULL) visit_by_callback(type, object, mark_reference, mark_value, context);
-  visit_bits_backward(object, type->values, mark_value, context);
-  visit_bits_backward(object, type->references, mark_reference, context);
+  if (type->trace != NULL) visit_by_callback(type, object, mark_slot, context);
+  visit_bits_backward(object, type->values, true, mark_slot, context);
+  visit_bits_backward(object, type->references, false, mark_slot, context);
 }
 
 /* The same where an object may be one that the order of death waits for. */
@@ -239,7 +227,7 @@ CRD_ALWAYS_INLINE bool pop(mark_loop *loop, mark_context *context, cradle_word *
   return false;
 }
 
-/* Neighbours tend to be of one type: see trace_list in gc/young/minor.c. */
+/* Neighbours tend to be of one type: see crd_promote_list in gc/young/promote.c. */
 CRD_ALWAYS_INLINE void trace_inline(mark_loop *loop, mark_context *context, cradle_word *object, bool watching) {
   uint32_t id = header_type(object[0]);
   if (CRADLE_UNLIKELY(id != loop->type)) {
@@ -258,11 +246,11 @@ CRD_ALWAYS_INLINE void trace_inline(mark_loop *loop, mark_context *context, crad
   }
   check_traced(&loop->local, object);
   if (loop->values) {
-    if (loop->last != loop->first) mark_value(&loop->local, object + loop->last);
-    mark_value(&loop->local, object + loop->first);
+    if (loop->last != loop->first) mark_slot(&loop->local, true, object + loop->last);
+    mark_slot(&loop->local, true, object + loop->first);
   } else {
-    if (loop->last != loop->first) mark_reference(&loop->local, object + loop->last);
-    mark_reference(&loop->local, object + loop->first);
+    if (loop->last != loop->first) mark_slot(&loop->local, false, object + loop->last);
+    mark_slot(&loop->local, false, object + loop->first);
   }
   if (CRADLE_UNLIKELY(--loop->local.countdown == 0)) loop->floor = loop->local.stack->end;
 }
@@ -319,13 +307,13 @@ static bool mark_tables(mark_context *context) {
   cradle_heap *heap = context->heap;
   if (heap->handles.marked_at < heap->handles.used) {
     uint32_t first = heap->handles.marked_at, last = next_piece(&heap->handles.marked_at, heap->handles.used);
-    visit_handles(heap, first, last, mark_reference, context);
+    visit_handles(heap, first, last, mark_slot, context);
   } else if (heap->pins.marked_at < heap->pins.count) {
     uint32_t first = heap->pins.marked_at, last = next_piece(&heap->pins.marked_at, heap->pins.count);
     for (uint32_t i = first; i < last; i++) mark_address(context, heap->pins.pins[i].address);
   } else if (heap->prebuilts.marked_at < heap->prebuilts.written) {
     uint32_t first = heap->prebuilts.marked_at, last = next_piece(&heap->prebuilts.marked_at, heap->prebuilts.written);
-    visit_prebuilts(heap, first, last, mark_reference, mark_value, context);
+    visit_prebuilts(heap, first, last, mark_slot, context);
   } else {
     return false;
   }
@@ -337,7 +325,7 @@ static bool mark_tables(mark_context *context) {
  * costs little, and a word that was written unnoticed keeps its object alive. Returns whether something is grey now. */
 static bool mark_unchanged_roots(mark_context *context) {
   take_again(context);
-  visit_unchanged_roots(context->heap, mark_reference, mark_value, context);
+  visit_unchanged_roots(context->heap, mark_slot, context);
   give_back(context);
   return !word_stack_is_empty(context->stack) || context->heap->major.overflowed;
 }
@@ -385,7 +373,7 @@ void crd_mark_start(cradle_heap *heap) {
   heap->handles.marked_at = heap->pins.marked_at = heap->prebuilts.marked_at = 0;
   crd_old_retire(&heap->old);
   heap->old.born_marked = true;
-  visit_roots(heap, mark_reference, mark_value, &context);
+  visit_roots(heap, mark_slot, &context);
   give_back(&context);
   if (heap->death != NULL) heap->death->mark_queues(heap);
 }

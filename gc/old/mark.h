@@ -26,7 +26,6 @@
 #ifndef CRADLE_GC_OLD_MARK_H
 #define CRADLE_GC_OLD_MARK_H
 
-#include "gc/object/header.h"
 #include "gc/old/major.h"
 
 /* Marks what the roots refer to. */

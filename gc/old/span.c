@@ -1,11 +1,7 @@
 #include "gc/old/span.h"
 
-#include "gc/base/address.h"
 #include "gc/base/bits.h"
-#include "gc/base/check.h"
-#include "gc/old/arena.h"
 #include "gc/old/arena_memory.h"
-#include "gc/old/size_class.h"
 
 /* Pages that may stay unused at the end of an arena because no span fits. */
 #define ARENA_TAIL_BYTES ((size_t)SPAN_MAX_PAGES * PAGE_BYTES)
@@ -206,6 +202,48 @@ void crd_old_free_span(crd_old *old, uint32_t page) {
   old->class_spans[size_class]--;
   for (uint32_t i = 0; i < pages; i++) *arenas_page(&old->arenas, page + i) = (crd_page){.state = PAGE_FREE};
   crd_arenas_give_back(&old->arenas, page, pages);
+}
+
+/* --- walking --- */
+
+uint32_t crd_old_next_span(const crd_old *old, uint32_t page) {
+  uint32_t end = old->arenas.used_end * ARENA_PAGES;
+  while (page < end) {
+    if (old->arenas.states[page / ARENA_PAGES] != ARENA_USED) {
+      page = (page / ARENA_PAGES + 1) * ARENA_PAGES;
+      continue;
+    }
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    if (entry->state == PAGE_INSIDE) /* of a span that was opened across page since a walk stopped here */
+      page = entry->head + arenas_page(&old->arenas, entry->head)->pages;
+    else if (entry->state != PAGE_FREE)
+      return page;
+    else
+      page++;
+  }
+  return PAGE_NONE;
+}
+
+void crd_old_each_in(const crd_old *old, uint32_t page, bool marked_only, crd_object_function visit, void *context) {
+  const crd_page *entry = arenas_page(&old->arenas, page);
+  ASSERT(entry->head == page && entry->pages > 0, "a walk visits what is no span");
+  span_bits bits = old_bits_of(old, page, entry->pages);
+  const uint64_t *map = marked_only || old_is_unswept(old, entry) ? bits.marks : bits.allocated;
+  for (uint32_t i = 0; i < bits.words; i++)
+    for (uint64_t word = map[i]; word != 0; word &= word - 1)
+      visit(context, old_page_start(old, page) + i * 64 + (uint32_t)__builtin_ctzll(word));
+}
+
+void crd_old_each(const crd_old *old, crd_object_function visit, void *context) {
+  for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE; page = old_span_after(old, page))
+    crd_old_each_in(old, page, false, visit, context);
+}
+
+uint32_t crd_old_count_taken(const crd_old *old, uint32_t page) {
+  span_bits bits = old_bits_of(old, page, arenas_page(&old->arenas, page)->pages);
+  uint32_t taken = 0;
+  for (uint32_t i = 0; i < bits.words; i++) taken += (uint32_t)__builtin_popcountll(bits.allocated[i]);
+  return taken;
 }
 
 /* --- questions --- */

@@ -5,8 +5,8 @@
  * promotion into a fresh span is a plain bump. The bits of the whole run are set when it is taken and those of the
  * unused rest are cleared when the allocator is retired, which every heap walk and sweep begins with.
  *
- * A large object is a span, too: the one object of its run of pages (gc/old/large.h). All spans are walked by
- * gc/old/span_walk.h, swept by gc/old/sweep.h and recounted for the verifier by gc/old/span_check.h.
+ * A large object is a span, too: the one object of its run of pages (gc/old/large.h). All spans are swept by
+ * gc/old/sweep.h and recounted for the verifier by gc/old/span_check.h.
  *
  *   [span.1] free <= end of an allocator, a multiple of the object size apart, inside one span.
  *   [span.2] With the allocators retired, an allocation bit is set exactly on the places that hold an object.
@@ -23,7 +23,6 @@
 #ifndef CRADLE_GC_OLD_SPAN_H
 #define CRADLE_GC_OLD_SPAN_H
 
-#include "gc/base/check.h"
 #include "gc/object/header.h"
 #include "gc/old/arena.h"
 #include "gc/old/size_class.h"
@@ -128,6 +127,26 @@ static inline bool old_mark_test_and_set(const crd_old *old, uintptr_t address) 
   *word |= mask;
   return false;
 }
+
+/* --- walking spans, small and large, in the order of their addresses, and the objects in them ---
+ *
+ * A walk may stop between two spans and go on later: spans that were opened meanwhile are met or not, those that were
+ * there are met once. With the allocators retired each allocation bit is an object [span.2]. A visitor that allocates
+ * must look at old_is_unfilled: the walk may come to a span that an allocator has got since. */
+
+/* The first page of the first span at or after page, or PAGE_NONE. */
+uint32_t crd_old_next_span(const crd_old *old, uint32_t page);
+/* The same behind a span, which is still there. */
+static inline uint32_t old_span_after(const crd_old *old, uint32_t page) {
+  return crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages);
+}
+/* Calls visit for the objects of a span, or of all spans: the live ones as far as is known, or those with a mark bit.
+ * The allocators must be retired when the walk begins. */
+typedef void (*crd_object_function)(void *context, cradle_word *object);
+void crd_old_each_in(const crd_old *old, uint32_t page, bool marked_only, crd_object_function visit, void *context);
+void crd_old_each(const crd_old *old, crd_object_function visit, void *context);
+/* The objects of a span, and the places that its allocator has not filled. */
+uint32_t crd_old_count_taken(const crd_old *old, uint32_t page);
 
 /* Enters a swept span with room into the list of its class. */
 static inline void old_list_partial(crd_old *old, uint32_t page) {

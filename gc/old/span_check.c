@@ -1,10 +1,5 @@
 #include "gc/old/span_check.h"
 
-#include "gc/old/arena.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
-#include "gc/old/span_walk.h"
-
 /* What a recount finds. */
 typedef struct recount {
   uint64_t used, large, class_used[SIZE_CLASS_MAX]; /* bytes */
@@ -60,13 +55,6 @@ static const char *check_span(const crd_old *old, uint32_t page, recount *counte
   return NULL;
 }
 
-static uint64_t count_objects(const crd_old *old, uint32_t page) {
-  span_bits bits = old_bits_of(old, page, arenas_page(&old->arenas, page)->pages);
-  uint64_t objects = 0;
-  for (uint32_t i = 0; i < bits.words; i++) objects += (uint64_t)__builtin_popcountll(bits.allocated[i]);
-  return objects;
-}
-
 static const char *check_partial(const crd_old *old, uint32_t size_class, const recount *counted) {
   uint32_t listed = 0, with_room = 0;
   for (uint32_t page = old->allocators[size_class].partial; page != PAGE_NONE;
@@ -77,7 +65,7 @@ static const char *check_partial(const crd_old *old, uint32_t size_class, const 
     if (old_is_unswept(old, entry)) return "a partial list holds a span that has not been swept [span.6]";
     if (page == old->allocators[size_class].span) return "a partial list holds its allocator's span [span.3]";
     if (++listed > counted->class_spans[size_class]) return "a partial list has a span twice [span.3]";
-    with_room += has_room(old, page, count_objects(old, page));
+    with_room += has_room(old, page, crd_old_count_taken(old, page));
   }
   return with_room == counted->with_room[size_class] ? NULL : "a span with room is not in its partial list [span.3]";
 }
@@ -112,11 +100,8 @@ static const char *check_counts(const crd_old *old, const recount *counted) {
 const char *crd_old_check(const crd_old *old) {
   recount counted = {.marking = old->born_marked};
   const char *fault = NULL;
-  for (uint32_t page = crd_old_next_span(old, 0), pages; page != PAGE_NONE && fault == NULL;
-       page = crd_old_next_span(old, page + pages)) {
-    pages = arenas_page(&old->arenas, page)->pages;
+  for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && fault == NULL; page = old_span_after(old, page))
     fault = check_span(old, page, &counted);
-  }
   const crd_arenas *arenas = &old->arenas;
   if (fault == NULL) fault = crd_arenas_check(arenas);
   if (fault == NULL && arenas->closing != NULL) fault = arenas->closing->check(arenas, &counted.closed_pages);

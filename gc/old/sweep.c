@@ -1,12 +1,6 @@
 #include "gc/old/sweep.h"
 
-#include "gc/base/check.h"
 #include "gc/object/poison.h"
-#include "gc/old/arena.h"
-#include "gc/old/large.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
-#include "gc/old/span_walk.h"
 #include "gc/platform/pages.h"
 
 /* Spans between two looks at the clock. */
@@ -20,11 +14,8 @@ static void poison_dead(const crd_old *old, uint32_t page, span_bits bits, uint3
 
 /* Whether any span waits to be swept. */
 static bool has_waiting(const crd_old *old) {
-  for (uint32_t page = crd_old_next_span(old, 0), pages; page != PAGE_NONE;
-       page = crd_old_next_span(old, page + pages)) {
-    pages = arenas_page(&old->arenas, page)->pages;
+  for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE; page = old_span_after(old, page))
     if (old_is_unswept(old, arenas_page(&old->arenas, page))) return true;
-  }
   return false;
 }
 

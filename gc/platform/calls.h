@@ -3,6 +3,7 @@
 #ifndef CRADLE_GC_PLATFORM_CALLS_H
 #define CRADLE_GC_PLATFORM_CALLS_H
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #ifdef CRADLE_FAULT_INJECTION
@@ -13,6 +14,12 @@ bool crd_fault_should_fail(const char *call, int *error);
 #else
 #define CALL(name, failure, ...) name(__VA_ARGS__)
 #endif
+
+/* The first line of each function that may change errno and must not [pages.2]. */
+static inline void restore_errno(const int *saved) {
+  errno = *saved;
+}
+#define KEEP_ERRNO const int saved_errno __attribute__((__cleanup__(restore_errno), __unused__)) = errno
 
 /* Constants that older C library headers and other systems lack. Without the first, an address is a wish. */
 #ifndef MAP_FIXED_NOREPLACE

@@ -1,7 +1,6 @@
 /* Hardware, read from /sys and /proc on Linux, from sysconf and defaults elsewhere. */
 #include "gc/platform/hardware.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
@@ -11,6 +10,8 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #endif
+
+#include "gc/platform/calls.h"
 
 #define L2_DEFAULT_BYTES ((size_t)1 << 20)
 #define PAGE_DEFAULT_BYTES ((size_t)4096)
@@ -314,13 +315,12 @@ static size_t physical_memory(size_t page_bytes) {
 }
 
 void crd_hardware_detect_under(cradle_hardware *hardware, const char *root) {
-  int saved = errno;
+  KEEP_ERRNO;
   *hardware = (cradle_hardware){.page_bytes = from_sysconf(_SC_PAGESIZE)};
   if (hardware->page_bytes == 0) hardware->page_bytes = PAGE_DEFAULT_BYTES;
   hardware->memory_bytes = physical_memory(hardware->page_bytes);
   detect_system(hardware, root);
   complete_caches(hardware);
-  errno = saved;
 }
 
 void crd_hardware_detect(cradle_hardware *hardware) {

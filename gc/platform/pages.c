@@ -40,32 +40,24 @@ static void *reserve_aligned(size_t size, size_t alignment) {
 
 void *crd_pages_reserve(size_t size, size_t alignment, void *hint) {
   if ((uintptr_t)hint % alignment != 0) return NULL;
-  int saved = errno;
-  void *address = hint != NULL ? reserve_at(hint, size) : reserve_aligned(size, alignment);
-  errno = saved;
-  return address;
+  KEEP_ERRNO;
+  return hint != NULL ? reserve_at(hint, size) : reserve_aligned(size, alignment);
 }
 
 bool crd_pages_unreserve(void *address, size_t size) {
-  int saved = errno;
-  bool done = unmap(address, size);
-  errno = saved;
-  return done;
+  KEEP_ERRNO;
+  return unmap(address, size);
 }
 
 /* Mapping over the range is the one way that gives back contents, commit charge and pool pages together. */
 bool crd_pages_release(void *address, size_t size) {
-  int saved = errno;
-  bool done = map_reserved(address, size, MAP_FIXED) != NULL;
-  errno = saved;
-  return done;
+  KEEP_ERRNO;
+  return map_reserved(address, size, MAP_FIXED) != NULL;
 }
 
 bool crd_pages_protect(void *address, size_t size, bool accessible) {
-  int saved = errno;
-  bool done = CALL(mprotect, -1, address, size, accessible ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
-  errno = saved;
-  return done;
+  KEEP_ERRNO;
+  return CALL(mprotect, -1, address, size, accessible ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
 }
 
 /* mprotect goes one mapping at a time and stops at the first that is refused, so that a range of several mappings can
@@ -77,7 +69,7 @@ bool crd_pages_commit(void *address, size_t size) {
 }
 
 void crd_platform_last_words(const char *text, size_t length) {
-  int saved = errno;
+  KEEP_ERRNO;
   sigset_t refusals;
   sigemptyset(&refusals);
   sigaddset(&refusals, SIGPIPE);
@@ -90,13 +82,11 @@ void crd_platform_last_words(const char *text, size_t length) {
     text += written;
     length -= (size_t)written;
   }
-  errno = saved;
 }
 
 unsigned long long crd_platform_now_ns(void) {
   struct timespec now = {0, 0};
-  int saved = errno;
+  KEEP_ERRNO;
   (void)CALL(clock_gettime, -1, CLOCK_MONOTONIC, &now);
-  errno = saved;
   return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
 }

@@ -1,7 +1,6 @@
 /* Pages on Linux: the pool of huge pages, advice, and what the kernel gave. */
 #include "gc/platform/pages.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
@@ -26,10 +25,6 @@
 
 /* --- the pool of huge pages --- */
 
-static bool populate(void *address, size_t size) {
-  return CALL(madvise, -1, address, size, MADV_POPULATE_WRITE) == 0;
-}
-
 static bool fits_pool_pages(const void *address, size_t size, size_t page_bytes) {
   return page_bytes != 0 && (page_bytes & (page_bytes - 1)) == 0 && size % page_bytes == 0 &&
          (uintptr_t)address % page_bytes == 0;
@@ -43,7 +38,7 @@ static void *map_pool(size_t size, size_t pool_page_bytes) {
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (int)page_size;
   void *mapped = CALL(mmap, MAP_FAILED, NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (mapped == MAP_FAILED) return NULL;
-  if (populate(mapped, size)) return mapped;
+  if (crd_pages_populate(mapped, size)) return mapped;
   crd_pages_unreserve(mapped, size);
   return NULL;
 }
@@ -60,39 +55,31 @@ static bool move_into(void *mapped, size_t size, void *address) {
 
 bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
   if (!fits_pool_pages(address, size, pool_page_bytes)) return false;
-  int saved = errno;
+  KEEP_ERRNO;
   void *mapped = map_pool(size, pool_page_bytes);
-  bool done = mapped != NULL && move_into(mapped, size, address);
-  errno = saved;
-  return done;
+  return mapped != NULL && move_into(mapped, size, address);
 }
 
 /* --- advice --- */
 
 bool crd_pages_discard(void *address, size_t size) {
-  int saved = errno;
-  bool done = CALL(madvise, -1, address, size, MADV_DONTNEED) == 0;
-  errno = saved;
-  return done;
+  KEEP_ERRNO;
+  return CALL(madvise, -1, address, size, MADV_DONTNEED) == 0;
 }
 
 void crd_pages_advise_huge(void *address, size_t size, bool wanted) {
-  int saved = errno;
+  KEEP_ERRNO;
   (void)CALL(madvise, -1, address, size, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-  errno = saved;
 }
 
 bool crd_pages_populate(void *address, size_t size) {
-  int saved = errno;
-  bool done = populate(address, size);
-  errno = saved;
-  return done;
+  KEEP_ERRNO;
+  return CALL(madvise, -1, address, size, MADV_POPULATE_WRITE) == 0;
 }
 
 void crd_pages_name(void *address, size_t size, const char *name) {
-  int saved = errno;
+  KEEP_ERRNO;
   (void)CALL(prctl, -1, PR_SET_VMA, (unsigned long)PR_SET_VMA_ANON_NAME, address, size, name);
-  errno = saved;
 }
 
 /* --- what was obtained: PAGEMAP_SCAN (Linux 6.7) --- */
@@ -239,14 +226,10 @@ static bool read_smaps(uintptr_t start, uintptr_t end, crd_pages_backing *backin
 }
 
 bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *backing) {
-  int saved = errno;
+  KEEP_ERRNO;
   uintptr_t start = (uintptr_t)address;
-  bool (*const sources[])(uintptr_t, uintptr_t, crd_pages_backing *) = {scan_pagemap, read_smaps};
-  bool known = false;
-  for (size_t i = 0; i < sizeof sources / sizeof *sources && !known; i++) {
-    *backing = (crd_pages_backing){0, 0};
-    known = sources[i](start, start + size, backing);
-  }
-  errno = saved;
-  return known;
+  *backing = (crd_pages_backing){0, 0};
+  if (scan_pagemap(start, start + size, backing)) return true;
+  *backing = (crd_pages_backing){0, 0}; /* the scan may have failed half-way */
+  return read_smaps(start, start + size, backing);
 }

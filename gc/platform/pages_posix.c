@@ -1,8 +1,6 @@
 /* Pages on any POSIX system: no huge pages, no pool, and nobody tells what backs a range. */
 #include "gc/platform/pages.h"
 
-#include <errno.h>
-
 #include "gc/platform/calls.h"
 
 bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
@@ -12,10 +10,8 @@ bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
 
 /* A fresh mapping reads as zero everywhere; POSIX's own advice may keep the contents. */
 bool crd_pages_discard(void *address, size_t size) {
-  int saved = errno;
-  bool done = mmap(address, size, PROT_READ | PROT_WRITE, RESERVED_FLAGS | MAP_FIXED, -1, 0) != MAP_FAILED;
-  errno = saved;
-  return done;
+  KEEP_ERRNO;
+  return mmap(address, size, PROT_READ | PROT_WRITE, RESERVED_FLAGS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
 void crd_pages_advise_huge(void *address, size_t size, bool wanted) {

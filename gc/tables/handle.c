@@ -2,19 +2,11 @@
 
 #include <stdlib.h>
 
-#include <cradle/handle.h>
-
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
 #include "gc/old/mark.h"
-#include "gc/old/span.h"
 
 /* Of a free entry: opening it would be the last time. */
 #define HANDLE_LAST_GENERATION (UINT32_MAX - 1)

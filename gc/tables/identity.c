@@ -2,19 +2,10 @@
 
 #include <stdlib.h>
 
-#include <cradle/identity.h>
-
-#include "gc/base/address.h"
-#include "gc/base/address_map.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
-#include "gc/old/span.h"
 #include "gc/platform/pages.h"
 
 /* Entries between two looks at the clock. */
@@ -114,7 +105,7 @@ static uint64_t give_id(cradle_mutator *mutator, void *object, const char *what)
     ids->young = index + 1;
   }
   crd_address_map_insert(&ids->by_address, entry->address, index);
-  object_set_id(header);
+  object_set_flags(header, HEADER_ID_FLAG);
   return id_of(ids, index);
 }
 

@@ -2,21 +2,11 @@
 
 #include <stdlib.h>
 
-#include <cradle/pin.h>
-
-#include "gc/base/address.h"
-#include "gc/base/address_map.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
 #include "gc/old/mark.h"
-#include "gc/old/span.h"
-#include "gc/tables/prebuilt.h"
 
 void crd_pins_fini(crd_pins *pins) {
   crd_address_map_fini(&pins->by_address);
@@ -38,7 +28,7 @@ void crd_pin_add(cradle_heap *heap, cradle_word *object) {
   crd_address_map_insert(&pins->by_address, address_of(object), pins->count);
   if (pins->marked_at == pins->count) pins->marked_at++;
   pins->pins[pins->count++] = (crd_pin){address_of(object), 1};
-  object_set_pinned(object);
+  object_set_flags(object, HEADER_PINNED_FLAG);
   if (heap->major.phase == MAJOR_MARKING) crd_mark_address(heap, address_of(object));
 }
 
@@ -65,7 +55,7 @@ void cradle_unpin(cradle_mutator *mutator, void *object) {
   ASSERT(heap->pins.pins[index].count > 0, "[pin.1] a pin that nobody holds");
   if (--heap->pins.pins[index].count != 0) return;
   take_out(heap, index);
-  object_clear_pinned(words_of(object));
+  object_clear_flags(words_of(object), HEADER_PINNED_FLAG);
 }
 
 /* --- checks --- */

@@ -2,28 +2,15 @@
 
 #include <stdlib.h>
 
-#include <cradle/prebuilt.h>
-
-#include "gc/base/address.h"
-#include "gc/base/address_map.h"
-#include "gc/base/check.h"
 #include "gc/base/grow.h"
-#include "gc/base/word_stack.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
 #include "gc/object/visit.h"
-#include "gc/old/arena.h"
-#include "gc/tables/identity.h"
 #include "gc/young/remember.h"
 
 static bool reserve(crd_prebuilts *prebuilts) {
-  uint32_t capacity = prebuilts->capacity;
-  return crd_address_map_reserve(&prebuilts->by_address) && GROW(prebuilts->objects, prebuilts->count, capacity) &&
-         GROW(prebuilts->bytes, prebuilts->count, prebuilts->capacity);
+  return crd_address_map_reserve(&prebuilts->by_address) && GROW(prebuilts->of, prebuilts->count, prebuilts->capacity);
 }
 
 static bool bounds_hold(const crd_prebuilts *prebuilts) {
@@ -31,10 +18,9 @@ static bool bounds_hold(const crd_prebuilts *prebuilts) {
          prebuilts->count == prebuilts->by_address.count;
 }
 
-static void put_at(crd_prebuilts *prebuilts, uint32_t index, cradle_word *object, size_t bytes) {
-  prebuilts->objects[index] = object;
-  prebuilts->bytes[index] = bytes;
-  crd_address_map_find(&prebuilts->by_address, address_of(object))->number = index;
+static void put_at(crd_prebuilts *prebuilts, uint32_t index, crd_prebuilt prebuilt) {
+  prebuilts->of[index] = prebuilt;
+  crd_address_map_find(&prebuilts->by_address, address_of(prebuilt.object))->number = index;
 }
 
 void crd_prebuilt_written(cradle_heap *heap, cradle_word *object) {
@@ -45,9 +31,9 @@ void crd_prebuilt_written(cradle_heap *heap, cradle_word *object) {
   ASSERT(bounds_hold(prebuilts), "[prebuilt.3] more are written than there are, or marked than written");
   if (index < prebuilts->written) return;
   if (prebuilts->marked_at == prebuilts->written) prebuilts->marked_at++; /* the next minor collection marks for it */
-  size_t bytes = prebuilts->bytes[index];
-  put_at(prebuilts, index, prebuilts->objects[prebuilts->written], prebuilts->bytes[prebuilts->written]);
-  put_at(prebuilts, prebuilts->written++, object, bytes);
+  crd_prebuilt written = prebuilts->of[index];
+  put_at(prebuilts, index, prebuilts->of[prebuilts->written]);
+  put_at(prebuilts, prebuilts->written++, written);
 }
 
 /* --- slots that lead into the heap --- */
@@ -58,24 +44,16 @@ typedef struct slot_search {
   bool found;
 } slot_search;
 
-static void search_address(slot_search *search, uintptr_t address, cradle_word *slot) {
+static void search_slot(void *data, bool value, cradle_word *slot) {
+  slot_search *search = data;
+  uintptr_t address = heap_address_in(search->heap, value, *slot);
   if (!heap_is_young(search->heap, address) && !arenas_contain(&search->heap->old.arenas, address)) return;
   search->found = true;
   if (search->clear) *slot = 0;
 }
 
-static void search_reference(void *data, cradle_word *slot) {
-  search_address(data, *slot, slot);
-}
-
-static void search_value(void *data, cradle_word *slot) {
-  slot_search *search = data;
-  const cradle_encoding *encoding = &search->heap->encoding;
-  if (value_is_reference(encoding, *slot)) search_address(search, value_address(encoding, *slot), slot);
-}
-
 static bool search_slots(slot_search search, cradle_word *object) {
-  visit_object(&search.heap->types, object, search_reference, search_value, &search);
+  visit_object(&search.heap->types, object, search_slot, &search);
   return search.found;
 }
 
@@ -103,9 +81,8 @@ static bool add(cradle_heap *heap, void *object, const char *what) {
   if (fault != NULL) crd_misuse(heap, "%s: %s", what, fault);
   if (!reserve(prebuilts)) return false;
   crd_address_map_insert(&prebuilts->by_address, address_of(object), prebuilts->count);
-  prebuilts->bytes[prebuilts->count] = type_object_bytes(heap_type(heap, *header), header);
-  prebuilts->objects[prebuilts->count++] = object;
-  object_set_barrier(header);
+  prebuilts->of[prebuilts->count++] = (crd_prebuilt){header, type_object_bytes(heap_type(heap, *header), header)};
+  object_set_flags(header, HEADER_BARRIER_FLAG);
   if (search_slots((slot_search){.heap = heap}, object)) crd_remember(heap, object);
   return true;
 }
@@ -134,11 +111,11 @@ static void forget_remembered(crd_word_stack *remembered, const cradle_word *obj
  * that the next minor collection marks what it refers to. Returns the place that became free. */
 static uint32_t replace_written(cradle_heap *heap, uint32_t index) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
-  cradle_word *last = prebuilts->objects[--prebuilts->written];
+  crd_prebuilt last = prebuilts->of[--prebuilts->written];
   if (prebuilts->marked_at > prebuilts->written) prebuilts->marked_at = prebuilts->written;
   if (index != prebuilts->written) {
-    put_at(prebuilts, index, last, prebuilts->bytes[prebuilts->written]);
-    if (index < prebuilts->marked_at && header_has_barrier(*last)) crd_remember(heap, last);
+    put_at(prebuilts, index, last);
+    if (index < prebuilts->marked_at && header_has_barrier(*last.object)) crd_remember(heap, last.object);
   }
   return prebuilts->written;
 }
@@ -152,8 +129,7 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   forget_remembered(&heap->remembered, object);
   crd_ids_drop(heap, object);
   if (index < prebuilts->written) index = replace_written(heap, index);
-  if (index != --prebuilts->count)
-    put_at(prebuilts, index, prebuilts->objects[prebuilts->count], prebuilts->bytes[prebuilts->count]);
+  if (index != --prebuilts->count) put_at(prebuilts, index, prebuilts->of[prebuilts->count]);
   crd_address_map_remove(&prebuilts->by_address, address_of(object));
   ASSERT(bounds_hold(prebuilts), "[prebuilt.3] more are written than there are, or marked than written");
   release(heap, object);
@@ -161,10 +137,9 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
 
 void crd_prebuilts_fini(cradle_heap *heap) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
-  for (uint32_t i = 0; i < prebuilts->count; i++) release(heap, prebuilts->objects[i]);
+  for (uint32_t i = 0; i < prebuilts->count; i++) release(heap, prebuilts->of[i].object);
   crd_address_map_fini(&prebuilts->by_address);
-  free(prebuilts->objects);
-  free(prebuilts->bytes);
+  free(prebuilts->of);
 }
 
 /* --- checks --- */
@@ -174,7 +149,7 @@ const char *crd_prebuilts_check(const cradle_heap *heap, uintptr_t *at) {
   *at = 0;
   if (!bounds_hold(prebuilts)) return "the prebuilt objects are counted wrong";
   for (uint32_t i = 0; i < prebuilts->count; i++) {
-    *at = address_of(prebuilts->objects[i]);
+    *at = address_of(prebuilts->of[i].object);
     if (crd_address_map_get(&prebuilts->by_address, *at) != i) return "a prebuilt object is not found by its address";
   }
   *at = 0;

@@ -14,10 +14,14 @@
 #include "gc/base/address.h"
 #include "gc/base/address_map.h"
 
+typedef struct crd_prebuilt {
+  cradle_word *object;
+  size_t bytes; /* when it was registered; its memory may end there */
+} crd_prebuilt;
+
 typedef struct crd_prebuilts {
-  crd_address_map by_address; /* index in objects */
-  cradle_word **objects;      /* the written ones first */
-  size_t *bytes;              /* of each object, when it was registered; its memory may end there */
+  crd_address_map by_address; /* index in of */
+  crd_prebuilt *of;           /* the written ones first */
   uint32_t count, written, capacity;
   uint32_t marked_at; /* of the written: where marking goes on */
 } crd_prebuilts;

@@ -1,9 +1,6 @@
 #include "gc/young/adapt.h"
 
-#include "gc/base/check.h"
 #include "gc/heap.h"
-#include "gc/old/major.h"
-#include "gc/young/nursery.h"
 
 #define TRIAL_COLLECTIONS 4
 /* Shares of what is allocated that survives: above the first a trial is worth it, below the second the nursery may

@@ -1,20 +1,8 @@
 #include "gc/young/minor.h"
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/base/word_stack.h"
 #include "gc/death_calls.h"
 #include "gc/event.h"
 #include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/visit.h"
-#include "gc/old/arena.h"
-#include "gc/old/large.h"
-#include "gc/old/major.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
-#include "gc/old/span_walk.h"
 #include "gc/roots.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
@@ -54,7 +42,7 @@ static void trace_remembered(crd_minor *context) {
     cradle_word *object = object_at(*entry);
     ASSERT(context->looked_at_all || !header_has_barrier(object[0]),
            "[heap.3] a remembered object has the barrier flag");
-    object_set_barrier(object);
+    object_set_flags(object, HEADER_BARRIER_FLAG);
     if (CRADLE_UNLIKELY(context->marking) && !may_be_live(context->heap, object))
       crd_promote_from_unmarked(context, object);
     else
@@ -79,7 +67,7 @@ static void trace_recorded(crd_minor *context) {
 static CRADLE_NOINLINE uint64_t trace_young_handles(crd_minor *context) {
   uint64_t words = 0;
   cradle_word *slot;
-  for (; (slot = crd_handles_next_young(&context->heap->handles)) != NULL; words++) promote_reference(context, slot);
+  for (; (slot = crd_handles_next_young(&context->heap->handles)) != NULL; words++) promote_slot(context, false, slot);
   return words;
 }
 
@@ -90,7 +78,7 @@ static void trace_old_object(void *data, cradle_word *object) {
   if (old_is_unfilled(old, old_span_of(old, address), address)) return;
   if (heap_is_known_dead(context->heap, address)) return;
   if (heap_has_open(context->heap, object)) return; /* nobody can reach it, so nothing was stored into it */
-  object_set_barrier(object);
+  object_set_flags(object, HEADER_BARRIER_FLAG);
   crd_promote_from(context, object);
 }
 
@@ -98,10 +86,10 @@ static void trace_old_object(void *data, cradle_word *object) {
  * and the walk may meet them too: tracing twice is harmless. */
 static void trace_all_old(crd_minor *context) {
   crd_old_retire(&context->heap->old);
-  crd_old_each(&context->heap->old, false, trace_old_object, context);
+  crd_old_each(&context->heap->old, trace_old_object, context);
   for (uint32_t i = 0; i < context->heap->prebuilts.written; i++) {
-    cradle_word *object = context->heap->prebuilts.objects[i];
-    object_set_barrier(object);
+    cradle_word *object = context->heap->prebuilts.of[i].object;
+    object_set_flags(object, HEADER_BARRIER_FLAG);
     crd_promote_from(context, object);
   }
   trace_pending(context); /* there may be nothing else to trace: what could not grow may be empty */
@@ -143,10 +131,7 @@ cradle_word *crd_minor_reach(crd_minor *context, uintptr_t address) {
 }
 
 void crd_minor_visit(crd_minor *context, bool value, cradle_word *slot) {
-  if (value)
-    promote_value_only(context, slot);
-  else
-    promote_reference_only(context, slot);
+  promote_slot_only(context, value, slot);
 }
 
 void crd_minor_trace(crd_minor *context) {
@@ -200,8 +185,8 @@ static crd_minor begin(cradle_heap *heap) {
 static void trace_roots(crd_minor *context) {
   cradle_heap *heap = context->heap;
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
-  uint64_t root_words = visit_changed_roots(heap, promote_reference, promote_value, context);
-  root_words += visit_callback_roots(heap, promote_reference_only, promote_value_only, context);
+  uint64_t root_words = visit_changed_roots(heap, promote_slot, context);
+  root_words += visit_callback_roots(heap, promote_slot_only, context);
   if (CRADLE_UNLIKELY(heap->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(context);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});

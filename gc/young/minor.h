@@ -17,8 +17,6 @@
 #ifndef CRADLE_GC_YOUNG_MINOR_H
 #define CRADLE_GC_YOUNG_MINOR_H
 
-#include <cradle/event.h>
-
 #include "gc/death_calls.h"
 
 /* Its own work; fills event->u.minor but for times. */

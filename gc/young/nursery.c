@@ -2,11 +2,6 @@
 
 #include <string.h>
 
-#include <cradle/object.h>
-
-#include "gc/base/address.h"
-#include "gc/base/bits.h"
-#include "gc/base/check.h"
 #include "gc/base/sanitizers.h"
 #include "gc/event.h"
 #include "gc/heap.h"
@@ -14,12 +9,7 @@
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/maximum.h"
-#include "gc/object/header.h"
-#include "gc/object/poison.h"
-#include "gc/old/arena.h"
 #include "gc/old/arena_memory.h"
-#include "gc/old/backing.h"
-#include "gc/old/span.h"
 #include "gc/platform/pages.h"
 
 #define HUGE_BYTES ARENA_BYTES

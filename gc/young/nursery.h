@@ -13,8 +13,6 @@
 #ifndef CRADLE_GC_YOUNG_NURSERY_H
 #define CRADLE_GC_YOUNG_NURSERY_H
 
-#include <cradle/options.h>
-
 #include "gc/old/backing.h"
 
 #define NURSERY_NAME "cradle nursery"

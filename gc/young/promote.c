@@ -2,16 +2,8 @@
 
 #include <string.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
 #include "gc/object/visit.h"
-#include "gc/old/arena.h"
-#include "gc/old/large.h"
 #include "gc/old/mark.h"
-#include "gc/old/size_class.h"
-#include "gc/old/span.h"
 
 /* Words that are copied in a loop. */
 #define COPY_INLINE_WORDS 16
@@ -239,7 +231,7 @@ CRD_ALWAYS_INLINE void prefetch_target(const crd_minor *context, cradle_word ent
   if (is_young(context, address)) __builtin_prefetch(object_at(address), 1);
 }
 
-CRD_ALWAYS_INLINE void promote_slot(crd_minor *context, cradle_word *slot, bool value) {
+CRD_ALWAYS_INLINE void promote_recorded(crd_minor *context, cradle_word *slot, bool value) {
   uintptr_t address = *slot;
   if (value) {
     if (!value_is_reference(&context->encoding, *slot)) return;
@@ -257,7 +249,7 @@ void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cr
   for (; entry < to; entry++) {
     if (entry + AHEAD < top) __builtin_prefetch(slot_of_entry(entry[AHEAD]), 1);
     if (entry + AHEAD / 2 < top) prefetch_target(&local, entry[AHEAD / 2]);
-    promote_slot(&local, slot_of_entry(*entry), slot_entry_holds_value(*entry));
+    promote_recorded(&local, slot_of_entry(*entry), slot_entry_holds_value(*entry));
   }
   give_back(&local);
 }
@@ -276,7 +268,7 @@ CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradl
     while (end - slot >= 4 && !is_near(slot[0] & payload, start, bytes) && !is_near(slot[1] & payload, start, bytes) &&
            !is_near(slot[2] & payload, start, bytes) && !is_near(slot[3] & payload, start, bytes))
       slot += 4;
-    for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) promote_value(context, slot);
+    for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) promote_slot(context, true, slot);
   }
 }
 
@@ -287,42 +279,34 @@ static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type 
   if (slots->alike == CRADLE_ITEMS_VALUES)
     trace_values(context, items, items + length * slots->words);
   else
-    visit_structures(type, slots, object, 0, length, promote_reference, promote_value, context);
+    visit_structures(type, slots, object, 0, length, promote_slot, context);
 }
 
 void crd_promote_from(crd_minor *context, cradle_word *object) {
   const crd_type *type = &context->types[header_type(object[0])];
-  visit_bitmap(object, type->references, promote_reference, context);
-  if (type->values != 0) visit_bitmap(object, type->values, promote_value, context);
-  if (CRADLE_UNLIKELY(type->trace != NULL))
-    visit_by_callback(type, object, promote_reference_only, promote_value_only, context);
+  visit_bitmap(object, type->references, false, promote_slot, context);
+  if (type->values != 0) visit_bitmap(object, type->values, true, promote_slot, context);
+  if (CRADLE_UNLIKELY(type->trace != NULL)) visit_by_callback(type, object, promote_slot_only, context);
   if (type->items >= CRADLE_ITEMS_VALUES) {
     if (CRADLE_LIKELY(type->items == CRADLE_ITEMS_VALUES))
       trace_values(context, type_items(type, object), type_items(type, object) + type_length(type, object));
     else
       trace_structures(context, type, object);
   } else if (type->items == CRADLE_ITEMS_REFERENCES) {
-    visit_items(type, object, 0, type_length(type, object), promote_reference, promote_value, context);
+    visit_items(type, object, 0, type_length(type, object), promote_slot, context);
   }
 }
 
-static void unmarked_address(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
+static void promote_slot_unmarked(void *data, bool value, cradle_word *slot) {
+  crd_minor *context = data;
+  if (value && !value_is_reference(&context->encoding, *slot)) return;
+  uintptr_t address = value ? value_address(&context->encoding, *slot) : *slot;
   if (is_young(context, address))
     crd_promote_one(context, slot, address, value);
   else
     crd_promote_old(context, address, false);
 }
 
-static void unmarked_reference(void *context, cradle_word *slot) {
-  unmarked_address(context, slot, *slot, false);
-}
-
-static void unmarked_value(void *data, cradle_word *slot) {
-  crd_minor *context = data;
-  if (value_is_reference(&context->encoding, *slot))
-    unmarked_address(context, slot, value_address(&context->encoding, *slot), true);
-}
-
 void crd_promote_from_unmarked(crd_minor *context, cradle_word *object) {
-  visit_object(&context->heap->types, object, unmarked_reference, unmarked_value, context);
+  visit_object(&context->heap->types, object, promote_slot_unmarked, context);
 }

@@ -18,7 +18,6 @@
 #define CRADLE_GC_YOUNG_PROMOTE_H
 
 #include "gc/heap.h"
-#include "gc/object/value.h"
 
 struct crd_minor {
   crd_minor *self; /* what a copy in registers is a copy of */
@@ -61,41 +60,28 @@ CRD_ALWAYS_INLINE bool is_young(const crd_minor *context, uintptr_t address) {
 
 /* --- visit functions: with all that a slot leads to, or with itself only, for callbacks --- */
 
-CRD_ALWAYS_INLINE void promote_reference(void *data, cradle_word *slot) {
-  crd_minor *context = data;
-  if (is_young(context, *slot))
-    crd_promote_all(context, slot, *slot, false);
-  else if (CRADLE_UNLIKELY(context->looks_at_old))
-    crd_promote_old(context, *slot, true);
-}
-
 /* Most values are zero, immediates or old: taken for an address, whatever the encoding, they lie elsewhere, and the
  * loops over arrays and stacks pass them with one comparison. */
-CRD_ALWAYS_INLINE void promote_value(void *data, cradle_word *slot) {
+CRD_ALWAYS_INLINE void promote_slot(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
-  uintptr_t address = value_address(&context->encoding, *slot);
-  if (CRADLE_LIKELY(address - context->near_start >= context->near_bytes)) return;
-  if (!value_is_reference(&context->encoding, *slot)) return;
+  uintptr_t address = *slot;
+  if (value) {
+    address = value_address(&context->encoding, *slot);
+    if (CRADLE_LIKELY(address - context->near_start >= context->near_bytes)) return;
+    if (!value_is_reference(&context->encoding, *slot)) return;
+  }
   if (is_young(context, address))
-    crd_promote_all(context, slot, address, true);
+    crd_promote_all(context, slot, address, value);
   else if (CRADLE_UNLIKELY(context->looks_at_old))
     crd_promote_old(context, address, true);
 }
 
-static inline void promote_reference_only(void *data, cradle_word *slot) {
+static inline void promote_slot_only(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
-  if (is_young(context, *slot))
-    crd_promote_one(context, slot, *slot, false);
-  else if (context->looks_at_old)
-    crd_promote_old(context, *slot, true);
-}
-
-static inline void promote_value_only(void *data, cradle_word *slot) {
-  crd_minor *context = data;
-  if (!value_is_reference(&context->encoding, *slot)) return;
-  uintptr_t address = value_address(&context->encoding, *slot);
+  if (value && !value_is_reference(&context->encoding, *slot)) return;
+  uintptr_t address = value ? value_address(&context->encoding, *slot) : *slot;
   if (is_young(context, address))
-    crd_promote_one(context, slot, address, true);
+    crd_promote_one(context, slot, address, value);
   else if (context->looks_at_old)
     crd_promote_old(context, address, true);
 }

@@ -1,20 +1,11 @@
 #include "gc/young/remember.h"
 
 #include <cradle/detail/barrier.h>
-#include <cradle/object.h>
 
-#include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/base/probes.h"
-#include "gc/base/word_stack.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/header.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
-#include "gc/old/arena.h"
-#include "gc/old/major.h"
 #include "gc/tables/prebuilt.h"
 
 /* The share of an array's slots that is recorded before all of it is remembered. */
@@ -23,7 +14,7 @@
 void crd_remember(cradle_heap *heap, cradle_word *object) {
   ASSERT(header_has_barrier(*object), "[remember.1] an object is remembered twice");
   ASSERT(!heap_is_young(heap, address_of(object)), "[header.2] a young object has the barrier flag");
-  object_clear_barrier(object);
+  object_clear_flags(object, HEADER_BARRIER_FLAG);
   if (CRADLE_UNLIKELY(heap->prebuilts.count != 0) && !arenas_contain(&heap->old.arenas, address_of(object)))
     crd_prebuilt_written(heap, object);
   if (!word_stack_push(&heap->remembered, address_of(object))) heap->remember_all = true;

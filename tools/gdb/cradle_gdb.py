@@ -282,7 +282,7 @@ class Heap:
                 word = int(handles["entries"][i]["word"])
                 yield f"handle {generation << 32 | i:#x}", word, word or None
         for i in range(int(self.value["prebuilts"]["written"])):
-            address = int(self.value["prebuilts"]["objects"][i])
+            address = int(self.value["prebuilts"]["of"][i]["object"])
             for where, _, *slot in self.slots(address, self.type_of(self.word_at(address))):
                 yield (f"prebuilt object {address:#x}, {where}", *slot)
         if not mutator:

@@ -3,12 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cradle/backtrace.h>
+
 #include "gc/platform/pages.h"
 
 void crd_abort(const char *kind, const char *message) {
   crd_platform_last_words(kind, strlen(kind));
   crd_platform_last_words(message, strlen(message));
-  crd_platform_last_words("\n", 1);
+  static const char from[] = "\ncradle: called from, the innermost first:\n";
+  cradle_backtrace trace;
+  crd_platform_last_words(from, sizeof from - 1);
+  cradle_backtrace_take(&trace);
+  cradle_backtrace_write(&trace);
   abort();
 }
 

@@ -32,7 +32,7 @@
 #define LIMIT(usual, small) (CRADLE_SMALL_LIMITS ? (small) : (usual))
 
 CRADLE_COLD _Noreturn void crd_assertion_failed(const char *message);
-/* Writes both to standard error, one after the other, and aborts. */
+/* Writes both to standard error, one after the other, then where it was called from, and aborts. */
 CRADLE_COLD _Noreturn void crd_abort(const char *kind, const char *message);
 
 #endif

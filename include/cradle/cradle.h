@@ -3,6 +3,7 @@
 #ifndef CRADLE_H
 #define CRADLE_H
 
+#include <cradle/backtrace.h>
 #include <cradle/barrier.h>
 #include <cradle/base.h>
 #include <cradle/control.h>

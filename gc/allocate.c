@@ -164,12 +164,14 @@ static void describe_shortage(const cradle_heap *heap, size_t size, crd_text *te
 
 void crd_out_of_memory(cradle_mutator *mutator, size_t size) {
   cradle_heap *heap = mutator->heap;
+  crd_text text = {.length = 0};
   if (heap->options.on_out_of_memory != NULL) {
+    crd_leave_call(&text);
     heap->options.on_out_of_memory(heap->options.handler_data, mutator, size);
     crd_misuse(NULL, "the out-of-memory handler returned; it must not");
   }
-  crd_text text = {.length = 0};
   describe_shortage(heap, size, &text);
+  crd_leave_call(&text);
   crd_abort("cradle: ", text.buffer);
 }
 
@@ -190,13 +192,13 @@ static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) CRADL
 
 void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_try_new");
-  crd_check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size, "cradle_try_new");
   return allocate(mutator, type, size);
 }
 
 void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_new");
-  crd_check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size, "cradle_new");
   void *object = allocate(mutator, type, size);
   if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator, size);
   return object;
@@ -272,7 +274,7 @@ static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes
 
 static size_t registered_bytes(cradle_mutator *mutator, uint32_t type, size_t size, const char *what) {
   crd_mutator_check(mutator, what);
-  return crd_check_registered_size(mutator->heap, type, size);
+  return crd_check_registered_size(mutator->heap, type, size, what);
 }
 
 void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) {

@@ -2,21 +2,66 @@
 
 #include <string.h>
 
+#define CRADLE_WITHOUT_PLACES 1 /* the functions themselves are here */
+#include <cradle/detail/places.h>
+
+#include "gc/base/address.h"
 #include "gc/base/check.h"
 #include "gc/base/text.h"
 #include "gc/heap.h"
+#include "gc/object/header.h"
+#include "gc/old/arena.h"
+#include "gc/old/span.h"
+
+/* --- places --- */
+
+/* Of a path, so many bytes of its end are told. */
+#define PLACE_MOST 160
+
+/* Where the innermost call that is under way stands. */
+static _Thread_local const char *call_place __attribute__((tls_model("initial-exec")));
+
+const char *cradle_call_begin(const char *place) {
+  const char *outer = call_place;
+  call_place = place;
+  return outer;
+}
+
+void cradle_call_end(const char *const *outer) {
+  call_place = outer == NULL ? NULL : *outer;
+}
+
+const char *crd_call_place(void) {
+  return call_place;
+}
+
+void crd_leave_call(crd_text *text) {
+  const char *place = call_place;
+  call_place = NULL;
+  if (place == NULL) return;
+  size_t length = strlen(place);
+  bool cut = length > PLACE_MOST;
+  crd_text_format(text, "; in the call at %s%s", cut ? "..." : "", cut ? place + length - PLACE_MOST : place);
+}
+
+/* --- misuse and errors --- */
 
 void crd_misuse(cradle_heap *heap, const char *format, ...) {
-  crd_text text = {.length = 0};
+  crd_text text = {.length = 0}, where = {.length = 0};
+  char message[2 * sizeof text.buffer];
   va_list list;
   va_start(list, format);
   crd_text_format_list(&text, format, list);
   va_end(list);
+  crd_leave_call(&where);
+  memcpy(message, text.buffer, text.length);
+  memcpy(message + text.length, where.buffer, where.length);
+  message[text.length + where.length] = '\0';
   if (heap != NULL && heap->options.on_misuse != NULL) {
-    heap->options.on_misuse(heap->options.handler_data, text.buffer);
-    crd_abort("cradle: the misuse handler returned after: ", text.buffer);
+    heap->options.on_misuse(heap->options.handler_data, message);
+    crd_abort("cradle: the misuse handler returned after: ", message);
   }
-  crd_abort("cradle: misuse: ", text.buffer);
+  crd_abort("cradle: misuse: ", message);
 }
 
 bool crd_fail(cradle_error *error, const char *format, ...) {
@@ -32,12 +77,37 @@ bool crd_fail(cradle_error *error, const char *format, ...) {
   return false;
 }
 
-crd_type_words crd_name_type(const cradle_heap *heap, uint32_t type) {
+/* --- words --- */
+
+static crd_type_words type_words(const crd_text *text) {
   crd_type_words words;
+  memcpy(words.buffer, text->buffer, sizeof words.buffer);
+  words.buffer[sizeof words.buffer - 1] = '\0';
+  return words;
+}
+
+crd_type_words crd_name_type(const cradle_heap *heap, uint32_t type) {
   crd_text text = {.length = 0};
   const char *name = type < heap->types.count ? heap->types.types[type].name : NULL;
   crd_text_format(&text, name == NULL ? "type %u" : "type %u (%s)", type, name);
-  memcpy(words.buffer, text.buffer, sizeof words.buffer);
-  words.buffer[sizeof words.buffer - 1] = '\0';
-  return words;
+  return type_words(&text);
+}
+
+/* Whether its header can be read: what a program gives by mistake may be anything. */
+static bool is_object(const cradle_heap *heap, const void *object) {
+  uintptr_t address = address_of(object);
+  if (address % CRADLE_OBJECT_ALIGNMENT != 0) return false;
+  if (address - address_of(heap->nursery.start) < nursery_filled(heap)) return true;
+  return arenas_contain(&heap->old.arenas, address) && crd_old_is_object(&heap->old, address);
+}
+
+crd_type_words crd_name_object(const cradle_heap *heap, const void *object) {
+  crd_text text = {.length = 0};
+  if (object == NULL)
+    crd_text_format(&text, "NULL");
+  else if (is_object(heap, object))
+    crd_text_format(&text, "%s at %p", crd_name_type(heap, cradle_type_of(object)).buffer, object);
+  else
+    crd_text_format(&text, "%p, which is no object of this heap", object);
+  return type_words(&text);
 }

@@ -42,7 +42,7 @@ static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) CRA
 
 void *cradle_new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_new_pinned");
-  crd_check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size, "cradle_new_pinned");
   void *object = new_pinned(mutator, type, size);
   if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator, size);
   return object;

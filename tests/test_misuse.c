@@ -37,7 +37,7 @@ static void allocation_of_what_is_not(void **state) {
   cradle_check_new_fast(f.m, T_PAIR, sizeof(pair));
   assert_null(cradle_new_fast(f.m, T_PAIR, sizeof(pair)));
   cradle_no_collect_end(f.m);
-  ASSERT_MISUSE(&f, "has no items", (void)cradle_new_array(f.m, T_PAIR, 3));
+  ASSERT_MISUSE(&f, "cradle_new_array: the descriptor of type 0 (pair) has no items", (void)cradle_new_array(f.m, T_PAIR, 3));
   ASSERT_MISUSE(&f, "types are 0 to 3", (void)cradle_new_array(f.m, 1000000, 3));
 }
 
@@ -71,9 +71,9 @@ static void reservations_that_cannot_be(void **state) {
 
 static void the_shadow_stack_below_its_base(void **state) {
   (void)state;
-  ASSERT_MISUSE(&f, "a pop of 1 words goes below its base; it holds 0", (void)cradle_pop(f.m));
+  ASSERT_MISUSE(&f, "cradle_pop: a pop of 1 words goes below the base of the shadow stack, which holds 0", (void)cradle_pop(f.m));
   cradle_push(f.m, NULL);
-  ASSERT_MISUSE(&f, "a pop of 5 words goes below its base; it holds 1", cradle_pop_many(f.m, 5));
+  ASSERT_MISUSE(&f, "cradle_pop: a pop of 5 words goes below the base of the shadow stack, which holds 1", cradle_pop_many(f.m, 5));
 }
 
 static void the_shadow_stack_above_its_limit(void **state) {
@@ -133,7 +133,7 @@ static void mutators_too_many_or_in_use(void **state) {
   ASSERT_MISUSE(&f, "has a mutator already", (void)cradle_mutator_new(f.heap));
   ASSERT_MISUSE(&f, "mutator has not been freed", cradle_heap_free(f.heap));
   cradle_push(f.m, NULL);
-  ASSERT_MISUSE(&f, "the shadow stack is not empty", cradle_mutator_free(f.m));
+  ASSERT_MISUSE(&f, "cradle_mutator_free: the shadow stack is not empty: it holds 1 words", cradle_mutator_free(f.m));
   ASSERT_MISUSE(&f, "attached to a thread already", cradle_mutator_attach(f.m));
 }
 

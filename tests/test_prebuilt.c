@@ -155,7 +155,7 @@ static void the_other_services_know_it(void **state) {
   assert_int_equal(cradle_id(f.m, &first_pair), id);
   assert_ptr_equal(cradle_object_of_id(f.m, id), &first_pair);
   assert_ptr_equal(cradle_handle_get(f.m, handle), &first_pair);
-  ASSERT_MISUSE(&f, "the object is pinned", cradle_prebuilt_remove(f.heap, &first_pair));
+  ASSERT_MISUSE(&f, ": it is pinned", cradle_prebuilt_remove(f.heap, &first_pair));
   cradle_unpin(f.m, &first_pair);
   cradle_handle_free(f.m, handle);
   cradle_prebuilt_remove(f.heap, &first_pair);
@@ -289,7 +289,7 @@ static void misuse_is_named(void **state) {
   ASSERT_MISUSE(&f, "not aligned to 8 bytes", assert_true(cradle_prebuilt_add(f.heap, (char *)&other + 4)));
   ASSERT_MISUSE(&f, "NULL", assert_true(cradle_prebuilt_add(f.heap, NULL)));
   ASSERT_MISUSE(&f, "lies in the heap", assert_true(cradle_prebuilt_add(f.heap, new_pair(&f))));
-  ASSERT_MISUSE(&f, "is not registered", cradle_prebuilt_remove(f.heap, &other));
+  ASSERT_MISUSE(&f, ": it is not registered", cradle_prebuilt_remove(f.heap, &other));
   const cradle_type registered[] = {{.name = "weak", .size = 16, .weak = UINT64_C(1) << 1},
                                     {.name = "ephemeron", .size = 24, .ephemerons = UINT64_C(1) << 1},
                                     {.name = "final", .size = 16, .finalizer = 1},

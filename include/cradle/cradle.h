@@ -31,4 +31,7 @@
 #include <cradle/weak.h>
 #include <cradle/weak_set.h>
 
+/* after the declarations of the names that it makes macros of */
+#include <cradle/detail/places.h>
+
 #endif

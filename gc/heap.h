@@ -116,6 +116,7 @@ struct cradle_heap {
   crd_quarantine quarantine;
   crd_stress stress;
   crd_sampling sampling;
+  struct crd_history *history; /* NULL: the heap is not verified (gc/instruments/history.h) */
   uint64_t created_ns;     /* when the heap was made */
   cradle_statistics stats; /* but for what is computed when it is asked for */
   cradle_cause last_cause;

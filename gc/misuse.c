@@ -9,6 +9,7 @@
 #include "gc/base/check.h"
 #include "gc/base/text.h"
 #include "gc/heap.h"
+#include "gc/instruments/history.h"
 #include "gc/object/header.h"
 #include "gc/old/arena.h"
 #include "gc/old/span.h"
@@ -46,22 +47,41 @@ void crd_leave_call(crd_text *text) {
 
 /* --- misuse and errors --- */
 
-void crd_misuse(cradle_heap *heap, const char *format, ...) {
-  crd_text text = {.length = 0}, where = {.length = 0};
-  char message[2 * sizeof text.buffer];
-  va_list list;
-  va_start(list, format);
-  crd_text_format_list(&text, format, list);
-  va_end(list);
-  crd_leave_call(&where);
-  memcpy(message, text.buffer, text.length);
-  memcpy(message + text.length, where.buffer, where.length);
-  message[text.length + where.length] = '\0';
+/* wrong: what the verifier's history adds, or NULL. */
+static CRADLE_COLD _Noreturn void tell(cradle_heap *heap, const crd_text *text, const crd_text *wrong) {
+  crd_text place = {.length = 0};
+  const crd_text *const parts[] = {text, wrong, &place};
+  char message[3 * sizeof text->buffer];
+  size_t length = 0;
+  crd_leave_call(&place);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (parts[i] == NULL) continue;
+    memcpy(message + length, parts[i]->buffer, parts[i]->length);
+    length += parts[i]->length;
+  }
+  message[length] = '\0';
   if (heap != NULL && heap->options.on_misuse != NULL) {
     heap->options.on_misuse(heap->options.handler_data, message);
     crd_abort("cradle: the misuse handler returned after: ", message);
   }
-  crd_abort("cradle: misuse: ", message);
+  crd_say("cradle: misuse: ", message);
+  if (wrong != NULL) crd_history_write(heap);
+  crd_abort_here();
+}
+
+void crd_misuse(cradle_heap *heap, const char *format, ...) {
+  crd_text text = {.length = 0};
+  va_list list;
+  va_start(list, format);
+  crd_text_format_list(&text, format, list);
+  va_end(list);
+  tell(heap, &text, NULL);
+}
+
+void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before) {
+  crd_text wrong = {.length = 0};
+  crd_history_wrong(heap, before, &wrong);
+  tell(heap, fault, &wrong);
 }
 
 bool crd_fail(cradle_error *error, const char *format, ...) {

@@ -12,6 +12,9 @@
  * conversions are those of gc/base/text.h. */
 CRADLE_COLD _Noreturn void crd_misuse(cradle_heap *heap, const char *format, ...) CRD_PRINTF(2, 3);
 
+/* The same for a fault that the verifier found, before the next collection or after the last one. */
+CRADLE_COLD _Noreturn void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before);
+
 /* Where the call of the library stands that is under way on this thread, "reader.c:12"; NULL: its caller was not
  * compiled with CRADLE_CHECKED. */
 const char *crd_call_place(void);

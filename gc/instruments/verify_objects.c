@@ -11,6 +11,7 @@
 #include "gc/death/weak_set.h"
 #include "gc/heap.h"
 #include "gc/instruments/explain.h"
+#include "gc/instruments/history.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sorted_words.h"
 #include "gc/instruments/verification.h"
@@ -147,12 +148,18 @@ static bool is_remembered(const crd_verification *verification, const cradle_wor
   return header_records_slots(header) && sorted_words_contain(&verification->sets.recorded, address_of(slot));
 }
 
+/* A store into the holder was not told. */
+static void missing_barrier(crd_verification *verification, const char *what, const cradle_word *slot) {
+  crd_history_suspect(verification->heap, verification->holder.object);
+  crd_fault(verification, what, slot);
+}
+
 /* The old holder refers to a young object, and no barrier said so. */
 static void fault_of_barrier(crd_verification *verification, const char *young, const cradle_word *slot) {
   crd_text what = {.length = 0};
   crd_text_format(&what, "missing write barrier: an old object that is not remembered refers to %s [%s]", young,
                   header_records_slots(verification->holder.object[0]) ? "heap.5" : "heap.1");
-  crd_fault(verification, what.buffer, slot);
+  missing_barrier(verification, what.buffer, slot);
 }
 
 static void found_young(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
@@ -185,7 +192,7 @@ static void found_old(crd_verification *verification, uintptr_t address, const c
   if (place.is_young && holder->is_old && !is_remembered(verification, slot))
     fault_of_barrier(verification, "a young large one", slot);
   if (!place.is_young && holder->is_traced && !old_is_marked(&heap->old, address) && !is_remembered(verification, slot))
-    crd_fault(verification,
+    missing_barrier(verification,
               "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]", slot);
 }
 
@@ -217,7 +224,7 @@ static void verify_address(crd_verification *verification, uintptr_t address, co
   bool young = heap_is_young(verification->heap, address);
   bool old = arenas_contain(&verification->heap->old.arenas, address);
   if (verification->holder.is_unwritten && (young || old))
-    crd_fault(verification,
+    missing_barrier(verification,
               "missing write barrier: a prebuilt object that was never remembered refers into the heap [prebuilt.1]",
               slot);
   else if (young)

@@ -1,6 +1,6 @@
 #include "gc/allocate_check.h"
 
-#include <cradle/new.h>
+#include <cradle/detail/new.h>
 
 #include "gc/heap.h"
 #include "gc/misuse.h"
@@ -17,15 +17,16 @@ static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type, const cha
 static CRADLE_COLD void wrong_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
   const crd_type *descriptor = &heap->types.types[type];
   const char *least = descriptor->items != CRADLE_ITEMS_NONE ? "at least " : "";
-  crd_misuse(heap, "%s: allocation of %zu bytes for %s, whose descriptor says %s%u", what, size, crd_name_type(heap, type).buffer,
-             least, descriptor->size);
+  crd_misuse(heap, "%s: allocation of %zu bytes for %s, whose descriptor says %s%u", what, size,
+             crd_name_type(heap, type).buffer, least, descriptor->size);
 }
 
 static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type, const char *what) {
-  crd_misuse(heap,
-             "%s: allocation of %s, which has weak slots, ephemerons, a finalizer, a destructor or an external size: only "
-             "cradle_new_registered and its kin allocate such types",
-             what, crd_name_type(heap, type).buffer);
+  crd_misuse(
+      heap,
+      "%s: allocation of %s, which has weak slots, ephemerons, a finalizer, a destructor or an external size: only "
+      "cradle_new_registered and its kin allocate such types",
+      what, crd_name_type(heap, type).buffer);
 }
 
 static const crd_type *check_type(cradle_heap *heap, uint32_t type, const char *what) {
@@ -51,7 +52,8 @@ size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size, 
 
 size_t crd_check_registered_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
   const crd_type *descriptor = check_type(heap, type, what);
-  if (descriptor->items == CRADLE_ITEMS_NONE) crd_misuse(heap, "%s: the descriptor of %s has no items", what, crd_name_type(heap, type).buffer);
+  if (descriptor->items == CRADLE_ITEMS_NONE)
+    crd_misuse(heap, "%s: the descriptor of %s has no items", what, crd_name_type(heap, type).buffer);
   return type_array_bytes(descriptor, length);
 }
 

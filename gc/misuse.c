@@ -10,7 +10,6 @@
 #include "gc/base/text.h"
 #include "gc/heap.h"
 #include "gc/instruments/history.h"
-#include "gc/object/header.h"
 #include "gc/old/arena.h"
 #include "gc/old/span.h"
 

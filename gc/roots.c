@@ -41,7 +41,8 @@ static size_t shadow_words(const cradle_mutator *mutator) {
 void cradle_pop_slow(cradle_mutator *mutator, size_t count) {
   size_t depth = shadow_words(mutator);
   if (count > depth)
-    crd_misuse(mutator->heap, "cradle_pop: a pop of %zu words goes below the base of the shadow stack, which holds %zu", count, depth);
+    crd_misuse(mutator->heap, "cradle_pop: a pop of %zu words goes below the base of the shadow stack, which holds %zu",
+               count, depth);
   size_t left = depth - count;
   mutator->shadow_watermark = mutator->shadow_base + (left > POPPED_AHEAD ? left - POPPED_AHEAD : 0);
 }

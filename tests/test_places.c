@@ -59,9 +59,10 @@ static void every_group_of_functions_has_a_place(void **state) {
   ASSERT_PLACED("cradle_checkpoint_restore: ", cradle_checkpoint_restore(f.m, &(cradle_checkpoint){.shadow_depth = 9}));
   ASSERT_PLACED("cradle_mutator_free: the shadow stack", (cradle_push(f.m, NULL), cradle_mutator_free(f.m)));
   ASSERT_PLACED("cradle_heap_free: ", cradle_heap_free(f.heap));
-  ASSERT_PLACED("may collect, but a no-collection", (cradle_no_collect_begin(f.m), cradle_collect_minor(f.m)));
+  ASSERT_PLACED("may collect, but a no-collection",
+                (cradle_no_collect_begin(f.m), cradle_collect(f.m, CRADLE_COLLECT_MINOR)));
   ASSERT_PLACED("cradle_unpin: ", cradle_unpin(f.m, &global));
-  ASSERT_PLACED("cradle_handle_get: ", (void)cradle_handle_get(f.m, 12345));
+  ASSERT_PLACED("cradle_handle_get: ", (void)cradle_handle_get(f.m, (cradle_handle){12345}));
   ASSERT_PLACED("cradle_store: the object is NULL", cradle_store(f.m, NULL, &global, NULL));
   ASSERT_PLACED("cradle_prebuilt_remove: ", cradle_prebuilt_remove(f.heap, &global));
   ASSERT_PLACED("cradle_major_enable: ", cradle_major_enable(f.m));
@@ -113,13 +114,71 @@ static void functions_have_addresses(void **state) {
   assert_null(pops[0](f.m));
 }
 
+/* --- a missing barrier --- */
+
+CRADLE_UNCHECKED_COLLECTION static void lands_in_verification(void) {
+  f.message[0] = '\0';
+  if (!FIXTURE_LANDS(&f)) return;
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  fail_msg("a store without the barrier is not found");
+}
+static void assert_told(const char *words) {
+  if (strstr(f.message, words) == NULL) fail_msg("without \"%s\": %s", words, f.message);
+}
+
+/* Stores a young object plainly into the old one that the shadow stack holds, and takes it back. */
+CRADLE_UNCHECKED_COLLECTION static void forget_the_barrier(void) {
+  pair *young = CRADLE_NEW(f.m, pair, T_PAIR), *old = *(pair **)(void *)cradle_peek(f.m, 0);
+  old->first = young;
+  lands_in_verification();
+  old->first = NULL;
+  assert_heap_sound(f.heap);
+}
+
+CRADLE_UNCHECKED_COLLECTION static pair *new_old_pair(void) {
+  cradle_push(f.m, CRADLE_NEW(f.m, pair, T_PAIR));
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  return *(pair **)(void *)cradle_peek(f.m, 0);
+}
+
+/* [history.1] */
+CRADLE_UNCHECKED_COLLECTION static void the_last_store_is_told(void **state) {
+  (void)state;
+  char wanted[80];
+  pair *old = new_old_pair();
+  forget_the_barrier();
+  assert_told("; right after collection 1, wrong before collection 2; code compiled with CRADLE_CHECKED=1 would");
+  int line = __LINE__ + 1;
+  cradle_store(f.m, old, &old->rest, NULL);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  forget_the_barrier();
+  assert_told(
+      "; right after collection 2, wrong before collection 3; the last store through the barrier into it, after "
+      "collection 1: ");
+  snprintf(wanted, sizeof wanted, "/test_places.c:%d; in the call at ", line);
+  assert_told(wanted);
+  line = __LINE__ + 1;
+  cradle_write_barrier(f.m, old);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  forget_the_barrier();
+  snprintf(wanted, sizeof wanted, "/test_places.c:%d; in the call at ", line);
+  assert_told(wanted);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL); /* after which another object may be where this one was */
+  forget_the_barrier();
+  assert_told("; no store through the barrier into it is known since the last major collection");
+  (void)cradle_pop(f.m);
+}
+
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(every_group_of_functions_has_a_place), WITH_FIXTURE(arguments_do_not_hide_the_call),
-      WITH_FIXTURE(other_callers_have_no_place),          WITH_FIXTURE(a_longjmp_leaves_its_call),
+      WITH_FIXTURE(every_group_of_functions_has_a_place),
+      WITH_FIXTURE(arguments_do_not_hide_the_call),
+      WITH_FIXTURE(other_callers_have_no_place),
+      WITH_FIXTURE(a_longjmp_leaves_its_call),
       WITH_FIXTURE(functions_have_addresses),
+      WITH_FIXTURE(the_last_store_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,20 +26,20 @@ static NOINLINE void pop_nothing(void) {
 /* An old pair. */
 CRADLE_UNCHECKED_COLLECTION static NOINLINE pair *promoted(void) {
   cradle_push(m, CRADLE_NEW(m, pair, PAIR));
-  cradle_collect_minor(m); /* the last right one */
+  cradle_collect(m, CRADLE_COLLECT_MINOR); /* the last right one */
   return *(pair **)(void *)cradle_peek(m, 0);
 }
 CRADLE_UNCHECKED_COLLECTION static NOINLINE void store_plainly(void) {
   pair *old = promoted();
   old->first = CRADLE_NEW(m, pair, PAIR);
-  cradle_collect_minor(m); /* barrier */
+  cradle_collect(m, CRADLE_COLLECT_MINOR); /* barrier */
 }
 CRADLE_UNCHECKED_COLLECTION static NOINLINE void store_with_and_without(void) {
   pair *old = promoted();
-  cradle_store(m, old, &old->rest, NULL); /* stored */
-  cradle_collect_minor(m);                /* until here the object is remembered */
+  cradle_store(m, old, &old->rest, NULL);  /* stored */
+  cradle_collect(m, CRADLE_COLLECT_MINOR); /* until here the object is remembered */
   old->first = CRADLE_NEW(m, pair, PAIR);
-  cradle_collect_minor(m); /* barrier-stored */
+  cradle_collect(m, CRADLE_COLLECT_MINOR); /* barrier-stored */
 }
 
 static NOINLINE uint64_t use(const pair *object) {
@@ -49,7 +49,7 @@ CRADLE_UNCHECKED_COLLECTION static NOINLINE void use_stale(void) {
   pair *old = promoted();
   cradle_push(m, CRADLE_NEW(m, pair, PAIR));
   pair *young = *(pair **)(void *)cradle_peek(m, 0);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   printf("%p %llu\n", (void *)old, (unsigned long long)use(young));
 }
 
@@ -67,12 +67,8 @@ CRADLE_UNCHECKED_COLLECTION static NOINLINE void prove_nothing(void) {
 static const struct {
   const char *name;
   void (*run)(void);
-} ends[] = {{"pop", pop_nothing},
-            {"barrier", store_plainly},
-            {"barrier-stored", store_with_and_without},
-            {"stale", use_stale},
-            {"memory", use_all_memory},
-            {"stress", prove_nothing}};
+} ends[] = {{"pop", pop_nothing}, {"barrier", store_plainly}, {"barrier-stored", store_with_and_without},
+            {"stale", use_stale}, {"memory", use_all_memory}, {"stress", prove_nothing}};
 
 CRADLE_UNCHECKED_COLLECTION int main(int argc, char **argv) {
   cradle_options options;
@@ -81,7 +77,7 @@ CRADLE_UNCHECKED_COLLECTION int main(int argc, char **argv) {
   options.type_count = 1;
   options.nursery_bytes = (size_t)64 << 10;
   options.shadow_stack_bytes = (size_t)1 << 30;
-  heap = cradle_start(&options, NULL);
+  heap = cradle_heap_new_from_environment(&options, NULL);
   m = heap == NULL ? NULL : cradle_mutator_new(heap);
   if (m == NULL) return 2;
   for (size_t i = 0; argc == 2 && i < sizeof ends / sizeof *ends; i++)

@@ -60,10 +60,8 @@ void crd_history_store(cradle_heap *heap, const void *object) {
   const char *place = crd_call_place();
   if (history == NULL || place == NULL || heap_holds_young(heap, address_of(object))) return;
   history->stored++;
-  *entry_for(history, object) = (last_store){.object = address_of(object),
-                                             .place = place,
-                                             .era = era_of(heap),
-                                             .collections = heap->stats.minor_collections};
+  *entry_for(history, object) = (last_store){
+      .object = address_of(object), .place = place, .era = era_of(heap), .collections = heap->stats.minor_collections};
 }
 
 static void add_last_store(const cradle_heap *heap, crd_text *text) {

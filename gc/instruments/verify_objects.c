@@ -193,7 +193,8 @@ static void found_old(crd_verification *verification, uintptr_t address, const c
     fault_of_barrier(verification, "a young large one", slot);
   if (!place.is_young && holder->is_traced && !old_is_marked(&heap->old, address) && !is_remembered(verification, slot))
     missing_barrier(verification,
-              "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]", slot);
+                    "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]",
+                    slot);
 }
 
 static bool may_hold_tags(const crd_verification *verification) {
@@ -224,9 +225,9 @@ static void verify_address(crd_verification *verification, uintptr_t address, co
   bool young = heap_is_young(verification->heap, address);
   bool old = arenas_contain(&verification->heap->old.arenas, address);
   if (verification->holder.is_unwritten && (young || old))
-    missing_barrier(verification,
-              "missing write barrier: a prebuilt object that was never remembered refers into the heap [prebuilt.1]",
-              slot);
+    missing_barrier(
+        verification,
+        "missing write barrier: a prebuilt object that was never remembered refers into the heap [prebuilt.1]", slot);
   else if (young)
     found_young(verification, address, slot);
   else if (old)

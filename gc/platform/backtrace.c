@@ -108,7 +108,7 @@ static bool is_debug_section(const char *name) {
   return false;
 }
 
-static bool read_section(int fd, const ElfW(Ehdr) *header, size_t index, ElfW(Shdr) *section) {
+static bool read_section(int fd, const ElfW(Ehdr) * header, size_t index, ElfW(Shdr) * section) {
   off_t at = (off_t)(header->e_shoff + index * sizeof *section);
   return pread(fd, section, sizeof *section, at) == (ssize_t)sizeof *section;
 }

@@ -139,7 +139,9 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   heap_check(heap, "cradle_prebuilt_remove");
   uint32_t index = crd_address_map_get(&prebuilts->by_address, address_of(object));
   if (index == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_prebuilt_remove: %p: it is not registered", object);
-  if (header_is_pinned(*words_of(object))) crd_misuse(heap, "cradle_prebuilt_remove: %s at %p: it is pinned", crd_name_type(heap, cradle_type_of(object)).buffer, object);
+  if (header_is_pinned(*words_of(object)))
+    crd_misuse(heap, "cradle_prebuilt_remove: %s at %p: it is pinned",
+               crd_name_type(heap, cradle_type_of(object)).buffer, object);
   forget_remembered(&heap->remembered, object);
   crd_ids_drop(heap, object);
   if (index < prebuilts->written) index = replace_written(heap, index);

@@ -10,6 +10,7 @@
 
 CRADLE_BEGIN_DECLS
 
+/* Calls that one holds. */
 #define CRADLE_BACKTRACE_MOST 24
 
 /* Calls of one thread, the innermost first. Each address lies within the instruction that calls. */

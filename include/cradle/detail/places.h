@@ -22,6 +22,7 @@ CRADLE_END_DECLS
 
 #if CRADLE_CHECKED && !defined(CRADLE_WITHOUT_PLACES) && !defined(CRADLE_ROOTCHECK)
 
+/* The call, with its place told before and its end after it. */
 #define CRADLE_PLACED_(outer, ...) \
   __extension__({ \
     const char *outer __attribute__((__cleanup__(cradle_call_end), __unused__)) = \
@@ -30,6 +31,7 @@ CRADLE_END_DECLS
   })
 #define CRADLE_PLACED(...) CRADLE_PLACED_(CRADLE_JOIN(cradle_outer_, __COUNTER__), __VA_ARGS__)
 
+/* Allocation. */
 #define cradle_new(...) CRADLE_PLACED(cradle_new(__VA_ARGS__))
 #define cradle_new_uninitialized(...) CRADLE_PLACED(cradle_new_uninitialized(__VA_ARGS__))
 #define cradle_new_fast(...) CRADLE_PLACED(cradle_new_fast(__VA_ARGS__))
@@ -51,11 +53,13 @@ CRADLE_END_DECLS
 #define cradle_new_pinned(...) CRADLE_PLACED(cradle_new_pinned(__VA_ARGS__))
 #define cradle_new_pinned_array(...) CRADLE_PLACED(cradle_new_pinned_array(__VA_ARGS__))
 
+/* Stores. */
 #define cradle_write_barrier(...) CRADLE_PLACED(cradle_write_barrier(__VA_ARGS__))
 #define cradle_store_value(...) CRADLE_PLACED(cradle_store_value(__VA_ARGS__))
 #define cradle_store(...) CRADLE_PLACED(cradle_store(__VA_ARGS__))
 #define cradle_copy_slots(...) CRADLE_PLACED(cradle_copy_slots(__VA_ARGS__))
 
+/* Roots. */
 #define cradle_push_word(...) CRADLE_PLACED(cradle_push_word(__VA_ARGS__))
 #define cradle_push(...) CRADLE_PLACED(cradle_push(__VA_ARGS__))
 #define cradle_pop_word(...) CRADLE_PLACED(cradle_pop_word(__VA_ARGS__))
@@ -68,6 +72,7 @@ CRADLE_END_DECLS
 #define cradle_global_root_remove(...) CRADLE_PLACED(cradle_global_root_remove(__VA_ARGS__))
 #define cradle_root_callback_set(...) CRADLE_PLACED(cradle_root_callback_set(__VA_ARGS__))
 
+/* The mutator. */
 #define cradle_mutator_free(...) CRADLE_PLACED(cradle_mutator_free(__VA_ARGS__))
 #define cradle_mutator_detach(...) CRADLE_PLACED(cradle_mutator_detach(__VA_ARGS__))
 #define cradle_mutator_attach(...) CRADLE_PLACED(cradle_mutator_attach(__VA_ARGS__))
@@ -75,10 +80,8 @@ CRADLE_END_DECLS
 #define cradle_no_collect_end(...) CRADLE_PLACED(cradle_no_collect_end(__VA_ARGS__))
 #define cradle_safepoint(...) CRADLE_PLACED(cradle_safepoint(__VA_ARGS__))
 
-#define cradle_collect_minor(...) CRADLE_PLACED(cradle_collect_minor(__VA_ARGS__))
-#define cradle_collect_major(...) CRADLE_PLACED(cradle_collect_major(__VA_ARGS__))
-#define cradle_collect_full(...) CRADLE_PLACED(cradle_collect_full(__VA_ARGS__))
-#define cradle_collect_compacting(...) CRADLE_PLACED(cradle_collect_compacting(__VA_ARGS__))
+/* Collections. */
+#define cradle_collect(...) CRADLE_PLACED(cradle_collect(__VA_ARGS__))
 #define cradle_collect_step(...) CRADLE_PLACED(cradle_collect_step(__VA_ARGS__))
 #define cradle_finalizer_queue_all(...) CRADLE_PLACED(cradle_finalizer_queue_all(__VA_ARGS__))
 #define cradle_heap_set_max(...) CRADLE_PLACED(cradle_heap_set_max(__VA_ARGS__))
@@ -86,6 +89,7 @@ CRADLE_END_DECLS
 #define cradle_fork_parent(...) CRADLE_PLACED(cradle_fork_parent(__VA_ARGS__))
 #define cradle_fork_child(...) CRADLE_PLACED(cradle_fork_child(__VA_ARGS__))
 
+/* What is kept beside objects. */
 #define cradle_pin(...) CRADLE_PLACED(cradle_pin(__VA_ARGS__))
 #define cradle_unpin(...) CRADLE_PLACED(cradle_unpin(__VA_ARGS__))
 #define cradle_handle_new(...) CRADLE_PLACED(cradle_handle_new(__VA_ARGS__))
@@ -95,6 +99,7 @@ CRADLE_END_DECLS
 #define cradle_prebuilt_add(...) CRADLE_PLACED(cradle_prebuilt_add(__VA_ARGS__))
 #define cradle_prebuilt_remove(...) CRADLE_PLACED(cradle_prebuilt_remove(__VA_ARGS__))
 
+/* Identity and finalizers. */
 #define cradle_identity_hash(...) CRADLE_PLACED(cradle_identity_hash(__VA_ARGS__))
 #define cradle_id(...) CRADLE_PLACED(cradle_id(__VA_ARGS__))
 #define cradle_object_of_id(...) CRADLE_PLACED(cradle_object_of_id(__VA_ARGS__))
@@ -102,6 +107,7 @@ CRADLE_END_DECLS
 #define cradle_finalizer_next(...) CRADLE_PLACED(cradle_finalizer_next(__VA_ARGS__))
 #define cradle_finalizer_waiting(...) CRADLE_PLACED(cradle_finalizer_waiting(__VA_ARGS__))
 
+/* Weak sets. */
 #define cradle_weak_set_new(...) CRADLE_PLACED(cradle_weak_set_new(__VA_ARGS__))
 #define cradle_weak_set_free(...) CRADLE_PLACED(cradle_weak_set_free(__VA_ARGS__))
 #define cradle_weak_set_find(...) CRADLE_PLACED(cradle_weak_set_find(__VA_ARGS__))
@@ -109,6 +115,7 @@ CRADLE_END_DECLS
 #define cradle_weak_set_remove(...) CRADLE_PLACED(cradle_weak_set_remove(__VA_ARGS__))
 #define cradle_weak_set_next(...) CRADLE_PLACED(cradle_weak_set_next(__VA_ARGS__))
 
+/* The heap. */
 #define cradle_heap_free(...) CRADLE_PLACED(cradle_heap_free(__VA_ARGS__))
 #define cradle_heap_verify(...) CRADLE_PLACED(cradle_heap_verify(__VA_ARGS__))
 #define cradle_type_add(...) CRADLE_PLACED(cradle_type_add(__VA_ARGS__))
@@ -123,8 +130,7 @@ CRADLE_END_DECLS
 #define cradle_heap_dump_to(...) CRADLE_PLACED(cradle_heap_dump_to(__VA_ARGS__))
 
 /* Restored after a longjmp, which left calls without their end. */
-#define cradle_checkpoint_restore(...) \
-  (cradle_call_end(NULL), CRADLE_PLACED(cradle_checkpoint_restore(__VA_ARGS__)))
+#define cradle_checkpoint_restore(...) (cradle_call_end(NULL), CRADLE_PLACED(cradle_checkpoint_restore(__VA_ARGS__)))
 
 #endif
 

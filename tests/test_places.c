@@ -59,8 +59,8 @@ static void every_group_of_functions_has_a_place(void **state) {
   ASSERT_PLACED("cradle_checkpoint_restore: ", cradle_checkpoint_restore(f.m, &(cradle_checkpoint){.shadow_depth = 9}));
   ASSERT_PLACED("cradle_mutator_free: the shadow stack", (cradle_push(f.m, NULL), cradle_mutator_free(f.m)));
   ASSERT_PLACED("cradle_heap_free: ", cradle_heap_free(f.heap));
-  ASSERT_PLACED("may collect, but a no-collection",
-                (cradle_no_collect_begin(f.m), cradle_collect(f.m, CRADLE_COLLECT_MINOR)));
+  cradle_no_collect_begin(f.m);
+  ASSERT_PLACED("cradle_collect: may collect", cradle_collect(f.m, CRADLE_COLLECT_MINOR));
   ASSERT_PLACED("cradle_unpin: ", cradle_unpin(f.m, &global));
   ASSERT_PLACED("cradle_handle_get: ", (void)cradle_handle_get(f.m, (cradle_handle){12345}));
   ASSERT_PLACED("cradle_store: the object is NULL", cradle_store(f.m, NULL, &global, NULL));

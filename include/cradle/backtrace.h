@@ -13,14 +13,15 @@ CRADLE_BEGIN_DECLS
 /* Calls that one holds. */
 #define CRADLE_BACKTRACE_MOST 24
 
-/* Calls of one thread, the innermost first. Each address lies within the instruction that calls. */
+/* Calls of one thread, the innermost first. Each address lies within the instruction that calls. The depth is 0 where
+ * the C library has no backtrace(), as musl has none, or where it found nothing. */
 typedef struct cradle_backtrace {
-  size_t depth; /* 0: the C library has no backtrace(), as musl has none, or it found nothing */
+  size_t depth;
   uintptr_t calls[CRADLE_BACKTRACE_MOST];
 } cradle_backtrace;
 
-/* The calls that are under way on this thread, from the one that is in the caller itself. The C library's first backtrace() loads the
- * unwinder, which allocates; what comes later allocates nothing. */
+/* The calls that are under way on this thread, from the one that is in the caller itself. The C library's first
+ * backtrace() loads the unwinder, which allocates; what comes later allocates nothing. */
 CRADLE_API void cradle_backtrace_take(cradle_backtrace *trace);
 /* Writes them to standard error, a line for each file that neighbouring calls are in:
  *

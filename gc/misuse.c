@@ -1,5 +1,6 @@
 #include "gc/misuse.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define CRADLE_WITHOUT_PLACES 1 /* the functions themselves are here */
@@ -46,24 +47,34 @@ void crd_leave_call(crd_text *text) {
 
 /* --- misuse and errors --- */
 
-/* wrong: what the verifier's history adds, or NULL. */
-static CRADLE_COLD _Noreturn void tell(cradle_heap *heap, const crd_text *text, const crd_text *wrong) {
+/* Each part is whole: a text that holds them all would cut the last, which is the place. */
+typedef struct message {
+  char words[3 * sizeof(((crd_text *)0)->buffer)];
+} message;
+
+static message message_of(const crd_text *first, const crd_text *second) {
   crd_text place = {.length = 0};
-  const crd_text *const parts[] = {text, wrong, &place};
-  char message[3 * sizeof text->buffer];
+  const crd_text *const parts[] = {first, second, &place};
+  message message;
   size_t length = 0;
   crd_leave_call(&place);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (parts[i] == NULL) continue;
-    memcpy(message + length, parts[i]->buffer, parts[i]->length);
+    memcpy(message.words + length, parts[i]->buffer, parts[i]->length);
     length += parts[i]->length;
   }
-  message[length] = '\0';
+  message.words[length] = '\0';
+  return message;
+}
+
+/* wrong: what the verifier's history adds, or NULL. */
+static CRADLE_COLD _Noreturn void tell(cradle_heap *heap, const crd_text *text, const crd_text *wrong) {
+  message message = message_of(text, wrong);
   if (heap != NULL && heap->options.on_misuse != NULL) {
-    heap->options.on_misuse(heap->options.handler_data, message);
-    crd_abort("cradle: the misuse handler returned after: ", message);
+    heap->options.on_misuse(heap->options.handler_data, message.words);
+    crd_abort("cradle: the misuse handler returned after: ", message.words);
   }
-  crd_say("cradle: misuse: ", message);
+  crd_say("cradle: misuse: ", message.words);
   if (wrong != NULL) crd_history_write(heap);
   crd_abort_here();
 }
@@ -82,6 +93,42 @@ void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before) {
   crd_history_wrong(heap, before, &wrong);
   tell(heap, fault, &wrong);
 }
+
+/* --- out of memory --- */
+
+/* Adds what holds the memory and what bounds it, and hands the message over. */
+static CRADLE_COLD _Noreturn void tell_shortage(cradle_heap *heap, size_t size, crd_text *text) {
+  const crd_old *old = &heap->old;
+  size_t max = heap->options.heap_max_bytes, arenas = old->arenas.committed_count * ARENA_BYTES;
+  crd_text_format(text, "; old objects %" PRIu64 " bytes, %" PRIu64 " of them large, in arenas of %zu; nursery %zu; ",
+                  old->used_bytes, old->large_bytes, arenas, heap->nursery.bytes);
+  if (max != 0)
+    crd_text_format(text, "maximum heap %zu (CRADLE_GC_MAX)", max);
+  else
+    crd_text_format(text, "no maximum heap: the system refused");
+  message message = message_of(text, NULL);
+  if (heap->options.on_out_of_memory == NULL) crd_abort("cradle: ", message.words);
+  cradle_mutator *mutator = heap->mutator == NULL ? NULL : &heap->mutator->public;
+  heap->options.on_out_of_memory(heap->options.handler_data, mutator, size, message.words);
+  crd_misuse(NULL, "the out-of-memory handler returned; it must not");
+}
+
+void crd_out_of_memory(cradle_heap *heap, const char *what, size_t size) {
+  crd_text text = {.length = 0};
+  if (size == SIZE_MAX)
+    crd_text_format(&text, "%s: out of memory: an array beyond all addresses asked for", what);
+  else
+    crd_text_format(&text, "%s: out of memory: %zu bytes asked for", what, size);
+  tell_shortage(heap, size, &text);
+}
+
+void crd_out_of_room(cradle_heap *heap, const char *what, const char *thing) {
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "%s: out of memory: no room for another %s", what, thing);
+  tell_shortage(heap, 0, &text);
+}
+
+/* --- errors --- */
 
 bool crd_fail(cradle_error *error, const char *format, ...) {
   if (error == NULL) return false;

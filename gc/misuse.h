@@ -1,4 +1,5 @@
-/* What the embedder is told when a call is refused: misuse, which does not return, and errors, which do. */
+/* What the embedder is told when a call is refused: misuse and memory that ran out, which do not return, and errors,
+ * which do. */
 #ifndef CRADLE_GC_MISUSE_H
 #define CRADLE_GC_MISUSE_H
 
@@ -14,6 +15,12 @@ CRADLE_COLD _Noreturn void crd_misuse(cradle_heap *heap, const char *format, ...
 
 /* The same for a fault that the verifier found, before the next collection or after the last one. */
 CRADLE_COLD _Noreturn void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before);
+
+/* Hands size and a message to the heap's out-of-memory handler and aborts if that returns. what: the public function.
+ * size: of an object, in bytes. The heap is consistent: the handler may longjmp. */
+CRADLE_COLD _Noreturn void crd_out_of_memory(cradle_heap *heap, const char *what, size_t size);
+/* The same for one thing more that lies beside the objects: "pin". */
+CRADLE_COLD _Noreturn void crd_out_of_room(cradle_heap *heap, const char *what, const char *thing);
 
 /* Where the call of the library stands that is under way on this thread, "reader.c:12"; NULL: its caller was not
  * compiled with CRADLE_CHECKED. */

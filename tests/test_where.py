@@ -78,7 +78,7 @@ def check_ends(program):
     said = program.end("stale", fault, CRADLE_QUARANTINE="4")
     program.expect_line(said, "stale", ", used by:")
     said = program.end("memory", abort, CRADLE_GC_MAX="32M")
-    expect("cradle: out of memory: 24 bytes asked for" in said, "no message", said)
+    expect("cradle: cradle_new: out of memory: 24 bytes asked for" in said, "no message", said)
     program.expect_line(said, "memory", "cradle: called from")
     said = program.end("stress", abort, CRADLE_STRESS="1", CRADLE_STRESS_STRICT="1")
     program.expect_line(said, "stress", "cradle: called from")
@@ -86,7 +86,7 @@ def check_ends(program):
 
 def check_checked(program):
     """The same compiled with CRADLE_CHECKED."""
-    for end, message in (("pop", "which holds 0; in the call at "), ("barrier", "; in the call at ")):
+    for end, message in (("pop", "it holds 0; in the call at "), ("barrier", "; in the call at ")):
         said = program.end(end, 6, CRADLE_VERIFY="1")
         expect(f"where_program.c:{program.lines[end]}\n" in said.partition(message)[2].splitlines(keepends=True)[0],
                f"{end}: no place after {message!r}", said)

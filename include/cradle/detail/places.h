@@ -52,6 +52,9 @@ CRADLE_END_DECLS
 #define cradle_new_reserved_items(...) CRADLE_PLACED(cradle_new_reserved_items(__VA_ARGS__))
 #define cradle_new_pinned(...) CRADLE_PLACED(cradle_new_pinned(__VA_ARGS__))
 #define cradle_new_pinned_array(...) CRADLE_PLACED(cradle_new_pinned_array(__VA_ARGS__))
+#define cradle_try_new_pinned(...) CRADLE_PLACED(cradle_try_new_pinned(__VA_ARGS__))
+#define cradle_try_new_pinned_array(...) CRADLE_PLACED(cradle_try_new_pinned_array(__VA_ARGS__))
+#define cradle_new_pinned_items(...) CRADLE_PLACED(cradle_new_pinned_items(__VA_ARGS__))
 
 /* Stores. */
 #define cradle_write_barrier(...) CRADLE_PLACED(cradle_write_barrier(__VA_ARGS__))
@@ -69,6 +72,7 @@ CRADLE_END_DECLS
 #define cradle_root_range_add(...) CRADLE_PLACED(cradle_root_range_add(__VA_ARGS__))
 #define cradle_root_range_remove(...) CRADLE_PLACED(cradle_root_range_remove(__VA_ARGS__))
 #define cradle_global_root_add(...) CRADLE_PLACED(cradle_global_root_add(__VA_ARGS__))
+#define cradle_try_global_root_add(...) CRADLE_PLACED(cradle_try_global_root_add(__VA_ARGS__))
 #define cradle_global_root_remove(...) CRADLE_PLACED(cradle_global_root_remove(__VA_ARGS__))
 #define cradle_root_callback_set(...) CRADLE_PLACED(cradle_root_callback_set(__VA_ARGS__))
 
@@ -91,27 +95,34 @@ CRADLE_END_DECLS
 
 /* What is kept beside objects. */
 #define cradle_pin(...) CRADLE_PLACED(cradle_pin(__VA_ARGS__))
+#define cradle_try_pin(...) CRADLE_PLACED(cradle_try_pin(__VA_ARGS__))
 #define cradle_unpin(...) CRADLE_PLACED(cradle_unpin(__VA_ARGS__))
 #define cradle_handle_new(...) CRADLE_PLACED(cradle_handle_new(__VA_ARGS__))
+#define cradle_try_handle_new(...) CRADLE_PLACED(cradle_try_handle_new(__VA_ARGS__))
 #define cradle_handle_get(...) CRADLE_PLACED(cradle_handle_get(__VA_ARGS__))
 #define cradle_handle_set(...) CRADLE_PLACED(cradle_handle_set(__VA_ARGS__))
 #define cradle_handle_free(...) CRADLE_PLACED(cradle_handle_free(__VA_ARGS__))
 #define cradle_prebuilt_add(...) CRADLE_PLACED(cradle_prebuilt_add(__VA_ARGS__))
+#define cradle_try_prebuilt_add(...) CRADLE_PLACED(cradle_try_prebuilt_add(__VA_ARGS__))
 #define cradle_prebuilt_remove(...) CRADLE_PLACED(cradle_prebuilt_remove(__VA_ARGS__))
 
 /* Identity and finalizers. */
 #define cradle_identity_hash(...) CRADLE_PLACED(cradle_identity_hash(__VA_ARGS__))
 #define cradle_id(...) CRADLE_PLACED(cradle_id(__VA_ARGS__))
+#define cradle_try_id(...) CRADLE_PLACED(cradle_try_id(__VA_ARGS__))
 #define cradle_object_of_id(...) CRADLE_PLACED(cradle_object_of_id(__VA_ARGS__))
 #define cradle_finalizer_register(...) CRADLE_PLACED(cradle_finalizer_register(__VA_ARGS__))
+#define cradle_try_finalizer_register(...) CRADLE_PLACED(cradle_try_finalizer_register(__VA_ARGS__))
 #define cradle_finalizer_next(...) CRADLE_PLACED(cradle_finalizer_next(__VA_ARGS__))
 #define cradle_finalizer_waiting(...) CRADLE_PLACED(cradle_finalizer_waiting(__VA_ARGS__))
 
 /* Weak sets. */
 #define cradle_weak_set_new(...) CRADLE_PLACED(cradle_weak_set_new(__VA_ARGS__))
+#define cradle_try_weak_set_new(...) CRADLE_PLACED(cradle_try_weak_set_new(__VA_ARGS__))
 #define cradle_weak_set_free(...) CRADLE_PLACED(cradle_weak_set_free(__VA_ARGS__))
 #define cradle_weak_set_find(...) CRADLE_PLACED(cradle_weak_set_find(__VA_ARGS__))
 #define cradle_weak_set_add(...) CRADLE_PLACED(cradle_weak_set_add(__VA_ARGS__))
+#define cradle_try_weak_set_add(...) CRADLE_PLACED(cradle_try_weak_set_add(__VA_ARGS__))
 #define cradle_weak_set_remove(...) CRADLE_PLACED(cradle_weak_set_remove(__VA_ARGS__))
 #define cradle_weak_set_next(...) CRADLE_PLACED(cradle_weak_set_next(__VA_ARGS__))
 
@@ -119,6 +130,7 @@ CRADLE_END_DECLS
 #define cradle_heap_free(...) CRADLE_PLACED(cradle_heap_free(__VA_ARGS__))
 #define cradle_heap_verify(...) CRADLE_PLACED(cradle_heap_verify(__VA_ARGS__))
 #define cradle_type_add(...) CRADLE_PLACED(cradle_type_add(__VA_ARGS__))
+#define cradle_try_type_add(...) CRADLE_PLACED(cradle_try_type_add(__VA_ARGS__))
 #define cradle_external_memory(...) CRADLE_PLACED(cradle_external_memory(__VA_ARGS__))
 #define cradle_external_pressure(...) CRADLE_PLACED(cradle_external_pressure(__VA_ARGS__))
 #define cradle_major_disable(...) CRADLE_PLACED(cradle_major_disable(__VA_ARGS__))

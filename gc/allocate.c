@@ -150,13 +150,13 @@ static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) CRADL
 
 void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_try_new");
-  crd_check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size, "cradle_try_new");
   return allocate(mutator, type, size);
 }
 
 void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_new");
-  crd_check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size, "cradle_new");
   void *object = allocate(mutator, type, size);
   if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator->heap, "cradle_new", size);
   return object;
@@ -242,7 +242,7 @@ static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes
 
 static size_t registered_bytes(cradle_mutator *mutator, uint32_t type, size_t size, const char *what) {
   crd_mutator_check(mutator, what);
-  return crd_check_registered_size(mutator->heap, type, size);
+  return crd_check_registered_size(mutator->heap, type, size, what);
 }
 
 void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) {

@@ -4,51 +4,53 @@
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 
-static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type) {
-  if (heap->types.count == 0) crd_misuse(heap, "allocation on a heap without types");
+static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type, const char *what) {
+  if (heap->types.count == 0) crd_misuse(heap, "%s: allocation on a heap without types", what);
   if (type < heap->types.count)
-    crd_misuse(heap, "allocation of type %u, whose row in the table of types is empty", type);
-  crd_misuse(heap, "allocation of type %u, but the heap's types are 0 to %u", type, heap->types.count - 1);
+    crd_misuse(heap, "%s: allocation of type %u, whose row in the table of types is empty", what, type);
+  crd_misuse(heap, "%s: allocation of type %u, but the heap's types are 0 to %u", what, type, heap->types.count - 1);
 }
 
-static CRADLE_COLD void wrong_size(cradle_heap *heap, uint32_t type, size_t size) {
+static CRADLE_COLD void wrong_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
   const crd_type *descriptor = &heap->types.types[type];
   const char *least = descriptor->items != CRADLE_ITEMS_NONE ? "at least " : "";
-  crd_misuse(heap, "allocation of %zu bytes for %s, whose descriptor says %s%u", size, crd_name_type(heap, type).buffer,
-             least, descriptor->size);
+  crd_misuse(heap, "%s: allocation of %zu bytes for %s, whose descriptor says %s%u", what, size,
+             crd_name_type(heap, type).buffer, least, descriptor->size);
 }
 
-static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type) {
-  crd_misuse(heap,
-             "allocation of %s, which has weak slots, ephemerons, a finalizer, a destructor or an external size: only "
-             "cradle_new_registered and its kin allocate such types",
-             crd_name_type(heap, type).buffer);
+static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type, const char *what) {
+  crd_misuse(
+      heap,
+      "%s: allocation of %s, which has weak slots, ephemerons, a finalizer, a destructor or an external size: only "
+      "cradle_new_registered and its kin allocate such types",
+      what, crd_name_type(heap, type).buffer);
 }
 
-static const crd_type *check_type(cradle_heap *heap, uint32_t type) {
-  if (CRADLE_UNLIKELY(type >= heap->types.count || heap->types.types[type].size == 0)) unknown_type(heap, type);
+static const crd_type *check_type(cradle_heap *heap, uint32_t type, const char *what) {
+  if (CRADLE_UNLIKELY(type >= heap->types.count || heap->types.types[type].size == 0)) unknown_type(heap, type, what);
   return &heap->types.types[type];
 }
 
-void crd_check_size(cradle_heap *heap, uint32_t type, size_t size) {
-  const crd_type *descriptor = check_type(heap, type);
-  if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(heap, type);
+void crd_check_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
+  const crd_type *descriptor = check_type(heap, type, what);
+  if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(heap, type, what);
   bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
   if (CRADLE_UNLIKELY(fixed ? cradle_object_bytes(size) != descriptor->size : size < descriptor->size))
-    wrong_size(heap, type, size);
+    wrong_size(heap, type, size, what);
 }
 
-size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size) {
-  const crd_type *descriptor = check_type(heap, type);
+size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
+  const crd_type *descriptor = check_type(heap, type, what);
   bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
   size_t bytes = size > SIZE_MAX / 2 ? size : cradle_object_bytes(size);
-  if (CRADLE_UNLIKELY(fixed ? bytes != descriptor->size : size < descriptor->size)) wrong_size(heap, type, size);
+  if (CRADLE_UNLIKELY(fixed ? bytes != descriptor->size : size < descriptor->size)) wrong_size(heap, type, size, what);
   return bytes;
 }
 
 size_t crd_check_registered_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
-  const crd_type *descriptor = check_type(heap, type);
-  if (descriptor->items == CRADLE_ITEMS_NONE) crd_misuse(heap, "%s: the type's descriptor has no items", what);
+  const crd_type *descriptor = check_type(heap, type, what);
+  if (descriptor->items == CRADLE_ITEMS_NONE)
+    crd_misuse(heap, "%s: the descriptor of %s has no items", what, crd_name_type(heap, type).buffer);
   return type_array_bytes(descriptor, length);
 }
 
@@ -63,7 +65,7 @@ static CRADLE_COLD void wrong_layout(cradle_heap *heap, uint32_t type, cradle_ar
 }
 
 void crd_check_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layout, const char *what) {
-  const crd_type *descriptor = check_type(heap, type);
+  const crd_type *descriptor = check_type(heap, type, what);
   if (CRADLE_UNLIKELY(layout.size != descriptor->size || layout.item_size != descriptor->item_size ||
                       layout.length_offset != descriptor->length_offset))
     wrong_layout(heap, type, layout, what);
@@ -71,7 +73,7 @@ void crd_check_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layo
 
 size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
   size_t bytes = crd_check_registered_array(heap, type, length, what);
-  if (CRADLE_UNLIKELY(heap->types.types[type].registers != 0)) must_register(heap, type);
+  if (CRADLE_UNLIKELY(heap->types.types[type].registers != 0)) must_register(heap, type, what);
   return bytes;
 }
 
@@ -80,13 +82,13 @@ size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const ch
 void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_new");
   mutator->reserved_end = NULL;
-  crd_check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size, "cradle_new");
 }
 
 void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
   if (cradle_top(mutator) == NULL) return; /* there is no room: in a callback, say */
   crd_mutator_check_thread(mutator, "cradle_new_fast");
-  crd_check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size, "cradle_new_fast");
 }
 
 void cradle_check_layout(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout) {
@@ -97,7 +99,7 @@ void cradle_check_layout(cradle_mutator *mutator, uint32_t type, cradle_array_la
 void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size) {
   cradle_mutator *mutator = reservation->mutator;
   crd_mutator_check_thread(mutator, "cradle_new_reserved");
-  crd_check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size, "cradle_new_reserved");
   if (mutator->reserved_end != reservation->end)
     crd_misuse(mutator->heap, "cradle_new_reserved: the reservation is over (a call that may collect ended it)");
   if (cradle_object_bytes(size) > (size_t)(reservation->end - reservation->free))

@@ -6,9 +6,9 @@
 #include <cradle/items.h>
 
 /* For types without services: an object of the type may have the size. */
-void crd_check_size(cradle_heap *heap, uint32_t type, size_t size);
+void crd_check_size(cradle_heap *heap, uint32_t type, size_t size, const char *what);
 /* For any type; the bytes of the object. what: the public function. */
-size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size);
+size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size, const char *what);
 /* The bytes of a variable-size object, 0 when they overflow; the type has items. what: the public function. The first
  * is for types without services, the second for any. */
 size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what);

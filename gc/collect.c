@@ -10,6 +10,7 @@
 #include "gc/death/service_memory.h"
 #include "gc/event.h"
 #include "gc/heap.h"
+#include "gc/instruments/history.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/instruments/verify.h"
@@ -37,10 +38,12 @@ static bool is_verified(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(heap->options.verify) && (heap->options.stress_times == 0 || heap->stress.serving);
 }
 
-static void verify_if_asked(cradle_heap *heap) {
+/* before: the next collection, or after the last one. */
+static void verify_if_asked(cradle_heap *heap, bool before) {
   if (!is_verified(heap)) return;
   crd_text text = {.length = 0};
-  if (!crd_verify(heap, &text)) crd_misuse(heap, "%s", text.buffer);
+  if (!crd_verify(heap, &text)) crd_misuse_found(heap, &text, before);
+  crd_history_right(heap, before);
 }
 
 /* --- what each collection begins and ends with --- */
@@ -59,7 +62,7 @@ static CRADLE_COLD void refuse(cradle_heap *heap) {
  * that. */
 static uint64_t begin_collecting(cradle_heap *heap) {
   if (collection_is_off(heap)) refuse(heap);
-  verify_if_asked(heap);
+  verify_if_asked(heap, true);
   uint64_t begin = crd_platform_now_ns();
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
   (void)crd_state_enter(heap, HEAP_COLLECTING);
@@ -74,7 +77,7 @@ static void end_collecting(cradle_heap *heap) {
          "the mark stack outlives marking");
   crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
   crd_state_leave(heap, HEAP_MUTATING);
-  verify_if_asked(heap);
+  verify_if_asked(heap, false);
 }
 
 /* --- minor collections --- */

@@ -8,6 +8,7 @@
 #include "gc/death/weak_set.h"
 #include "gc/event.h"
 #include "gc/instruments/closed_runs.h"
+#include "gc/instruments/history.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/maximum.h"
@@ -156,6 +157,7 @@ static void destroy(cradle_heap *heap) {
   crd_type_table_fini(&heap->types);
   free(heap->globals);
   crd_sampling_fini(heap);
+  crd_history_close(heap);
   if (heap->announced)
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed.statistics = &last});
   free(heap);
@@ -175,6 +177,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_handles_init(&heap->handles);
   crd_ids_init(&heap->ids);
   crd_stress_init(heap);
+  crd_history_open(heap);
   if (options->hardware != NULL)
     heap->hardware = *options->hardware;
   else

@@ -112,8 +112,9 @@ struct cradle_heap {
   crd_quarantine quarantine;
   crd_stress stress;
   crd_sampling sampling;
-  uint64_t created_ns;     /* when the heap was made */
-  cradle_statistics stats; /* but for what is computed when it is asked for */
+  struct crd_history *history; /* NULL: the heap is not verified (gc/instruments/history.h) */
+  uint64_t created_ns;         /* when the heap was made */
+  cradle_statistics stats;     /* but for what is computed when it is asked for */
   cradle_cause last_cause;
   uint64_t arenas_told[2];  /* taken_total and given_back_total as the last event had them */
   uint64_t majors_measured; /* major collections when the kernel was last asked what backs the arenas */

@@ -3,8 +3,76 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "gc/base/text.h"
+#define CRADLE_WITHOUT_PLACES 1 /* the functions themselves are here */
+#include <cradle/detail/places.h>
+
 #include "gc/heap.h"
+#include "gc/instruments/history.h"
+
+/* --- places --- */
+
+/* Of a path, so many bytes of its end are told. */
+#define PLACE_MOST 160
+
+/* Where the innermost call that is under way stands. */
+static _Thread_local const char *call_place __attribute__((tls_model("initial-exec")));
+
+const char *cradle_call_begin(const char *place) {
+  const char *outer = call_place;
+  call_place = place;
+  return outer;
+}
+
+void cradle_call_end(const char *const *outer) {
+  call_place = outer == NULL ? NULL : *outer;
+}
+
+const char *crd_call_place(void) {
+  return call_place;
+}
+
+void crd_leave_call(crd_text *text) {
+  const char *place = call_place;
+  call_place = NULL;
+  if (place == NULL) return;
+  size_t length = strlen(place);
+  bool cut = length > PLACE_MOST;
+  crd_text_format(text, "; in the call at %s%s", cut ? "..." : "", cut ? place + length - PLACE_MOST : place);
+}
+
+/* --- misuse and errors --- */
+
+/* Each part is whole: a text that holds them all would cut the last, which is the place. */
+typedef struct message {
+  char words[3 * sizeof(((crd_text *)0)->buffer)];
+} message;
+
+static message message_of(const crd_text *first, const crd_text *second) {
+  crd_text place = {.length = 0};
+  const crd_text *const parts[] = {first, second, &place};
+  message message;
+  size_t length = 0;
+  crd_leave_call(&place);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (parts[i] == NULL) continue;
+    memcpy(message.words + length, parts[i]->buffer, parts[i]->length);
+    length += parts[i]->length;
+  }
+  message.words[length] = '\0';
+  return message;
+}
+
+/* wrong: what the verifier's history adds, or NULL. */
+static CRADLE_COLD _Noreturn void tell(cradle_heap *heap, const crd_text *text, const crd_text *wrong) {
+  message message = message_of(text, wrong);
+  if (heap != NULL && heap->options.on_misuse != NULL) {
+    heap->options.on_misuse(heap->options.handler_data, message.words);
+    crd_abort("cradle: the misuse handler returned after: ", message.words);
+  }
+  crd_say("cradle: misuse: ", message.words);
+  if (wrong != NULL) crd_history_write(heap);
+  crd_abort_here();
+}
 
 void crd_misuse(cradle_heap *heap, const char *format, ...) {
   crd_text text = {.length = 0};
@@ -12,11 +80,13 @@ void crd_misuse(cradle_heap *heap, const char *format, ...) {
   va_start(list, format);
   crd_text_format_list(&text, format, list);
   va_end(list);
-  if (heap != NULL && heap->options.on_misuse != NULL) {
-    heap->options.on_misuse(heap->options.handler_data, text.buffer);
-    crd_abort("cradle: the misuse handler returned after: ", text.buffer);
-  }
-  crd_abort("cradle: misuse: ", text.buffer);
+  tell(heap, &text, NULL);
+}
+
+void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before) {
+  crd_text wrong = {.length = 0};
+  crd_history_wrong(heap, before, &wrong);
+  tell(heap, fault, &wrong);
 }
 
 /* --- out of memory --- */
@@ -31,9 +101,10 @@ static CRADLE_COLD _Noreturn void tell_shortage(cradle_heap *heap, size_t size, 
     crd_text_format(text, "maximum heap %zu (CRADLE_GC_MAX)", max);
   else
     crd_text_format(text, "no maximum heap: the system refused");
-  if (heap->options.on_out_of_memory == NULL) crd_abort("cradle: ", text->buffer);
+  message message = message_of(text, NULL);
+  if (heap->options.on_out_of_memory == NULL) crd_abort("cradle: ", message.words);
   cradle_mutator *mutator = heap->mutator == NULL ? NULL : &heap->mutator->public;
-  heap->options.on_out_of_memory(heap->options.handler_data, mutator, size, text->buffer);
+  heap->options.on_out_of_memory(heap->options.handler_data, mutator, size, message.words);
   crd_misuse(NULL, "the out-of-memory handler returned; it must not");
 }
 
@@ -67,12 +138,37 @@ bool crd_fail(cradle_error *error, const char *format, ...) {
   return false;
 }
 
-crd_type_words crd_name_type(const cradle_heap *heap, uint32_t type) {
+/* --- words --- */
+
+static crd_type_words type_words(const crd_text *text) {
   crd_type_words words;
+  memcpy(words.buffer, text->buffer, sizeof words.buffer);
+  words.buffer[sizeof words.buffer - 1] = '\0';
+  return words;
+}
+
+crd_type_words crd_name_type(const cradle_heap *heap, uint32_t type) {
   crd_text text = {.length = 0};
   const char *name = type < heap->types.count ? heap->types.types[type].name : NULL;
   crd_text_format(&text, name == NULL ? "type %u" : "type %u (%s)", type, name);
-  memcpy(words.buffer, text.buffer, sizeof words.buffer);
-  words.buffer[sizeof words.buffer - 1] = '\0';
-  return words;
+  return type_words(&text);
+}
+
+/* Whether its header can be read: what a program gives by mistake may be anything. */
+static bool is_object(const cradle_heap *heap, const void *object) {
+  uintptr_t address = address_of(object);
+  if (address % CRADLE_OBJECT_ALIGNMENT != 0) return false;
+  if (address - address_of(heap->nursery.start) < nursery_filled(heap)) return true;
+  return arenas_contain(&heap->old.arenas, address) && crd_old_is_object(&heap->old, address);
+}
+
+crd_type_words crd_name_object(const cradle_heap *heap, const void *object) {
+  crd_text text = {.length = 0};
+  if (object == NULL)
+    crd_text_format(&text, "NULL");
+  else if (is_object(heap, object))
+    crd_text_format(&text, "%s at %p", crd_name_type(heap, cradle_type_of(object)).buffer, object);
+  else
+    crd_text_format(&text, "%p, which is no object of this heap", object);
+  return type_words(&text);
 }

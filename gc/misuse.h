@@ -5,17 +5,28 @@
 
 #include <cradle/heap.h>
 
+#include "gc/base/text.h"
+
 #define CRD_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
 
 /* Hands the message to the heap's misuse handler (the default one when heap is NULL) and aborts if that returns. The
  * conversions are those of gc/base/text.h. */
 CRADLE_COLD _Noreturn void crd_misuse(cradle_heap *heap, const char *format, ...) CRD_PRINTF(2, 3);
 
+/* The same for a fault that the verifier found, before the next collection or after the last one. */
+CRADLE_COLD _Noreturn void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before);
+
 /* Hands size and a message to the heap's out-of-memory handler and aborts if that returns. what: the public function.
  * size: of an object, in bytes. The heap is consistent: the handler may longjmp. */
 CRADLE_COLD _Noreturn void crd_out_of_memory(cradle_heap *heap, const char *what, size_t size);
 /* The same for one thing more that lies beside the objects: "pin". */
 CRADLE_COLD _Noreturn void crd_out_of_room(cradle_heap *heap, const char *what, const char *thing);
+
+/* Where the call of the library stands that is under way on this thread, "reader.c:12"; NULL: its caller was not
+ * compiled with CRADLE_CHECKED. */
+const char *crd_call_place(void);
+/* Adds that place to a message, and ends the call: a handler may leave it by longjmp. */
+void crd_leave_call(crd_text *text);
 
 /* Fills *error, unless error is NULL, and returns false. */
 bool crd_fail(cradle_error *error, const char *format, ...) CRD_PRINTF(2, 3);
@@ -25,5 +36,7 @@ typedef struct crd_type_words {
   char buffer[128];
 } crd_type_words;
 crd_type_words crd_name_type(const cradle_heap *heap, uint32_t type);
+/* An object that the embedder gives, whatever it is: "type 3 (vector) at 0x7f0012345678". */
+crd_type_words crd_name_object(const cradle_heap *heap, const void *object);
 
 #endif

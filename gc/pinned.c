@@ -51,7 +51,7 @@ static void *allocate_pinned(cradle_mutator *mutator, uint32_t type, size_t size
 static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t size, const char *what, bool may_fail)
     CRADLE_MAY_COLLECT {
   crd_mutator_check(mutator, what);
-  crd_check_size(mutator->heap, type, size);
+  crd_check_size(mutator->heap, type, size, what);
   void *object = allocate_pinned(mutator, type, size);
   if (CRADLE_UNLIKELY(object == NULL) && !may_fail) crd_out_of_memory(mutator->heap, what, size);
   return object;

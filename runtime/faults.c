@@ -1,5 +1,6 @@
 #include "runtime/faults.h"
 
+#include <cradle/backtrace.h>
 #include <cradle/heap.h>
 #include <cradle/statistics.h>
 
@@ -13,12 +14,8 @@
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
-#ifdef __GLIBC__
-#include <execinfo.h>
-#endif
 
 #define HEAPS_MOST 64
-#define FRAMES_MOST 24
 /* Where the last collections were triggered is kept for so many. */
 #define TRIGGERS 64
 #define OWN_STACK_BYTES ((size_t)64 << 10)
@@ -31,8 +28,7 @@
 typedef struct trigger {
   uint64_t collection;
   cradle_cause cause;
-  int depth;
-  void *frames[FRAMES_MOST];
+  cradle_backtrace from;
 } trigger;
 
 struct crd_faults {
@@ -85,32 +81,13 @@ static void write_line(line *of) {
   crd_write_quietly(STDERR_FILENO, of->text, of->length);
 }
 
-/* --- the stack --- */
-
-static int take_frames(void **frames, int most) {
-#ifdef __GLIBC__
-  return backtrace(frames, most);
-#else
-  (void)frames, (void)most;
-  return 0;
-#endif
-}
-
-static void write_frames(void *const *frames, int depth) {
-#ifdef __GLIBC__
-  backtrace_symbols_fd(frames, depth, STDERR_FILENO);
-#else
-  (void)frames, (void)depth;
-#endif
-}
-
 /* --- where collections were triggered --- */
 
 static void note_trigger(crd_faults *faults, cradle_cause cause) {
   trigger *one = &faults->triggers[++faults->collections % TRIGGERS];
   one->collection = faults->collections;
   one->cause = cause;
-  one->depth = take_frames(one->frames, FRAMES_MOST);
+  cradle_backtrace_take(&one->from);
 }
 
 static void write_trigger(const crd_faults *faults, uint64_t collection, const char *which) {
@@ -127,7 +104,7 @@ static void write_trigger(const crd_faults *faults, uint64_t collection, const c
     add(&text, cradle_cause_name(one->cause));
   }
   write_line(&text);
-  if (one->collection == collection) write_frames(one->frames, one->depth);
+  if (one->collection == collection) cradle_backtrace_write(&one->from);
 }
 
 static void write_stress(cradle_heap *heap) {
@@ -185,11 +162,15 @@ static crd_faults *find(const siginfo_t *info, const registers *registers, cradl
 }
 
 static CRADLE_NOINLINE void write_stack(const registers *registers) {
-  void *frames[FRAMES_MOST];
-  int depth = take_frames(frames, FRAMES_MOST), first = 0;
-  for (int i = 0; i < depth; i++)
-    if ((uintptr_t)frames[i] == registers->counter) first = i;
-  write_frames(frames + first, depth - first);
+  cradle_backtrace trace;
+  size_t first = 0;
+  cradle_backtrace_take(&trace);
+  for (size_t i = 0; i < trace.depth; i++)
+    if (trace.calls[i] + 1 == registers->counter) first = i;
+  trace.depth -= first;
+  memmove(trace.calls, trace.calls + first, trace.depth * sizeof *trace.calls);
+  if (first != 0) trace.calls[0] = registers->counter; /* no call, but the instruction itself */
+  cradle_backtrace_write(&trace);
 }
 
 static CRADLE_NOINLINE void write_fault(int number, const siginfo_t *info, const char *what) {
@@ -220,9 +201,9 @@ static bool runs_on_what_died(const crd_faults *faults, const registers *registe
 /* An unwinder reads the code at the program counter, which is where it cannot be read after a jump there. */
 static void write_user(int number, const siginfo_t *info, const registers *registers) {
   if (registers->counter != 0 && registers->counter == (uintptr_t)info->si_addr) {
-    void *caller = registers->calls_push ? *(void **)registers->stack : (void *)registers->link;
-    write_fault(number, info, ", where the program jumped; a call would return to:");
-    write_frames(&caller, 1);
+    uintptr_t caller = registers->calls_push ? *(uintptr_t *)registers->stack : registers->link;
+    write_fault(number, info, ", where the program jumped; a call there came from:");
+    cradle_backtrace_write(&(cradle_backtrace){.depth = 1, .calls = {caller - 1}});
   } else {
     write_fault(number, info, ", used by:");
     write_stack(registers);
@@ -322,7 +303,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   int error = errno;
   struct sigaction *to = &before[number == SIGBUS];
   if (info->si_code > 0 && begin_report()) {
-    crd_quiet quiet; /* backtrace_symbols_fd writes, too */
+    crd_quiet quiet; /* cradle_backtrace_write writes, too */
     crd_quiet_begin(&quiet);
     report(number, info, context);
     crd_quiet_end(&quiet);
@@ -338,12 +319,10 @@ static void on_fault(int number, siginfo_t *info, void *context) {
  * stack that may be a small signal stack then. */
 static void warm_up(cradle_heap *heap) {
   int error = errno;
-  void *frames[1];
   cradle_explanation explanation = {.text = ""};
   cradle_statistics stats;
   line text = {.length = 0};
-  (void)take_frames(frames, 1);
-  write_frames(frames, 0);
+  cradle_backtrace_prepare();
   cradle_heap_statistics(heap, &stats, sizeof stats);
   (void)cradle_explain_address(heap, NULL, &explanation, sizeof explanation);
   if (begin_report()) {

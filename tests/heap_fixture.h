@@ -61,7 +61,7 @@ typedef struct fixture {
   jmp_buf landing;
   bool armed; /* landing is set */
   bool stressed;
-  char message[300];
+  char message[800];
   /* For heaps whose options have fixture_listen: what is told of events, and of which kinds (bit k: kind k). */
   void (*listener)(void *data, const cradle_event *event);
   void *listener_data;

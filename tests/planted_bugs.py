@@ -42,6 +42,7 @@ STALE_STACKS = re.compile(r"inside a block of size 32 free'd\n.*?collect_minor.*
 UNDER_VALGRIND = ["valgrind", "-q", "--num-callers=50", "--exit-on-first-error=yes", "--error-exitcode=9"]
 TOLD = re.compile(r"^planted: (.*?) after (\d+) allocations:", re.MULTILINE)
 FRAME = re.compile(r"^(\S+)\(\+0x([0-9a-f]+)\)")
+COMMAND = re.compile(r"^addr2line -f -p -i -e (\S+)((?: 0x[0-9a-f]+)+)$")
 ASAN_FRAME = re.compile(r"^\s*#\d+ .*?planted_bugs\.c:(\d+)", re.MULTILINE)
 VALGRIND_FRAME = re.compile(r"^==\d+==    (?:at|by) 0x.*\(planted_bugs\.c:(\d+)\)", re.MULTILINE)
 UBSAN_LINE = re.compile(r"planted_bugs\.c:(\d+):\d+: runtime error")
@@ -66,7 +67,7 @@ def regions(source, names):
 
 
 def frames_of(output, program):
-    """Addresses in the program, in the order of the stack; those of callers are moved into their call."""
+    """Addresses in the program, in the order of the stack; those of callers are moved into their call, where they are not there yet."""
     addresses, exact = [], False
     for line in output.splitlines():
         if line.startswith("planted: ") or line.startswith("cradle: "):
@@ -77,6 +78,9 @@ def frames_of(output, program):
         if match and Path(match[1]).name == Path(program).name:
             addresses.append(int(match[2], 16) - (0 if exact else 1))
             exact = False
+        match = COMMAND.match(line)
+        if match and Path(match[1]).name == Path(program).name:
+            addresses += [int(address, 16) for address in match[2].split()]
     return addresses
 
 

@@ -108,7 +108,7 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_write_barrier", STATE, cradle_write_barrier_slow, cradle_write_barrier_slow(f.m, kept)) \
   ROW("cradle_store", STATE, cradle_store_slow, cradle_store_slow(f.m, kept, &kept->item[0], 0)) \
   ROW("cradle_copy_slots", STATE, cradle_copy_slots_slow, cradle_copy_slots_slow(f.m, kept, kept->item, 1)) \
-  ROW("cradle_write_barrier", CHECKS, cradle_check_store, cradle_check_store(f.m)) \
+  ROW("cradle_write_barrier", CHECKS, cradle_check_store, cradle_check_store(f.m, kept)) \
   ROW("cradle_store", CHECKS, cradle_check_slot, cradle_check_slot(f.m, kept, kept->item)) \
   ROW("cradle_copy_slots", CHECKS, cradle_check_slots, cradle_check_slots(f.m, kept, kept->item, 1)) \
   ROW("cradle_handle_new", CHECKS, cradle_handle_new, (void)!cradle_handle_new(f.m, kept).number) \
@@ -185,7 +185,8 @@ static const struct {
      "cradle_heap_new cradle_heap_new_from_environment cradle_version cradle_options_init_sized cradle_options_check "
      "cradle_options_from_environment cradle_options_list cradle_parse_size cradle_cause_name cradle_phase_name "
      "cradle_encoding_low_tags cradle_encoding_nan_boxing cradle_pauses_new cradle_pauses_free cradle_pauses_listener "
-     "cradle_pauses_read"},
+     "cradle_pauses_read cradle_backtrace_take cradle_backtrace_write cradle_backtrace_prepare"},
+    {"is what the macros of CRADLE_CHECKED code do around each call", "cradle_call_begin cradle_call_end"},
     {"is called by inline functions that have checked, in builds for valgrind", "cradle_handed_out"},
     {"is the kit's, which checks through what it calls, and does not check its own reads and stores",
      "cradle_kit_init cradle_kit_hash_bytes cradle_kit_hash_identity cradle_kit_string_new cradle_kit_string_blank "

@@ -603,7 +603,8 @@ static void a_stale_reference_is_reported(void **state) {
   assert_said("cradle: minor collection 1, triggered by: request\n", 1);
   assert_said("the last collection:", 0);
 #ifdef __GLIBC__
-  assert_true(times("test_faults(") >= 4); /* frames of the use and of the trigger */
+  assert_true(times("\naddr2line -f -p -i -e /") >= 2);
+  assert_true(times("/test_faults 0x") >= 2); /* the use and the trigger */
 #endif
 }
 
@@ -649,7 +650,7 @@ static void a_jump_to_a_stale_reference_is_reported(void **state) {
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
   assert_exit(end_of(jumps_to_what_is_stale), 7);
   assert_said(REPORT, 1);
-  assert_said(", where the program jumped; a call would return to:\n", 1);
+  assert_said(", where the program jumped; a call there came from:\n", 1);
   assert_said("cradle: minor collection 1, triggered by: request\n", 1);
   assert_said("came back\n", 0);
   assert_said("recovered\n", 1);

@@ -37,7 +37,8 @@ static void allocation_of_what_is_not(void **state) {
   cradle_check_new_fast(f.m, T_PAIR, sizeof(pair));
   assert_null(cradle_new_fast(f.m, T_PAIR, sizeof(pair)));
   cradle_no_collect_end(f.m);
-  ASSERT_MISUSE(&f, "has no items", (void)cradle_new_array(f.m, T_PAIR, 3));
+  ASSERT_MISUSE(&f, "cradle_new_array: the descriptor of type 0 (pair) has no items",
+                (void)cradle_new_array(f.m, T_PAIR, 3));
   ASSERT_MISUSE(&f, "types are 0 to 3", (void)cradle_new_array(f.m, 1000000, 3));
 }
 
@@ -137,7 +138,7 @@ static void mutators_too_many_or_in_use(void **state) {
   ASSERT_MISUSE(&f, "has a mutator already", (void)cradle_mutator_new(f.heap));
   ASSERT_MISUSE(&f, "mutator has not been freed", cradle_heap_free(f.heap));
   cradle_push(f.m, NULL);
-  ASSERT_MISUSE(&f, "the shadow stack is not empty", cradle_mutator_free(f.m));
+  ASSERT_MISUSE(&f, "cradle_mutator_free: the shadow stack is not empty: it holds 1 words", cradle_mutator_free(f.m));
   ASSERT_MISUSE(&f, "attached to a thread already", cradle_mutator_attach(f.m));
 }
 

@@ -49,7 +49,7 @@ static void pins_nest(void **state) {
     cradle_unpin(f.m, p);
   }
   assert_false(is_pinned(p));
-  ASSERT_MISUSE(&f, "is not pinned", cradle_unpin(f.m, p));
+  ASSERT_MISUSE(&f, "cradle_unpin: type 0 (pair) at 0x", cradle_unpin(f.m, p));
 }
 
 /* What the caller's other roots hold is updated when a pin collects. */
@@ -271,9 +271,9 @@ static void misuse_is_named(void **state) {
   pair *p = new_pair(&f);
   cradle_push(f.m, p);
   ASSERT_MISUSE(&f, "the object is NULL", assert_null(cradle_pin(f.m, NULL)));
-  ASSERT_MISUSE(&f, "is not pinned", cradle_unpin(f.m, NULL));
+  ASSERT_MISUSE(&f, "cradle_unpin: NULL: it is not pinned (any more)", cradle_unpin(f.m, NULL));
   ASSERT_MISUSE(&f, "descriptor says 24", (void)cradle_new_pinned(f.m, T_PAIR, 16));
-  ASSERT_MISUSE(&f, "cradle_new_pinned_array: the type's descriptor has no items",
+  ASSERT_MISUSE(&f, "cradle_new_pinned_array: the descriptor of type 0 (pair) has no items",
                 (void)cradle_new_pinned_array(f.m, T_PAIR, 1));
   cradle_no_collect_begin(f.m);
   ASSERT_MISUSE(&f, "cradle_pin: may collect, but a no-collection region is open", assert_null(cradle_pin(f.m, p)));

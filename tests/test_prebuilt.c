@@ -155,7 +155,7 @@ static void the_other_services_know_it(void **state) {
   assert_int_equal(cradle_id(f.m, &first_pair), id);
   assert_ptr_equal(cradle_object_of_id(f.m, id), &first_pair);
   assert_ptr_equal(cradle_handle_get(f.m, handle), &first_pair);
-  ASSERT_MISUSE(&f, "the object is pinned", cradle_prebuilt_remove(f.heap, &first_pair));
+  ASSERT_MISUSE(&f, ": it is pinned", cradle_prebuilt_remove(f.heap, &first_pair));
   cradle_unpin(f.m, &first_pair);
   cradle_handle_free(f.m, handle);
   cradle_prebuilt_remove(f.heap, &first_pair);

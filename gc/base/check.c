@@ -3,13 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cradle/backtrace.h>
+
 #include "gc/platform/pages.h"
 
-void crd_abort(const char *kind, const char *message) {
+void crd_say(const char *kind, const char *message) {
   crd_platform_last_words(kind, strlen(kind));
   crd_platform_last_words(message, strlen(message));
   crd_platform_last_words("\n", 1);
+}
+
+void crd_abort_here(void) {
+  cradle_backtrace trace;
+  crd_say("cradle: ", "called from, the innermost first:");
+  cradle_backtrace_take(&trace);
+  cradle_backtrace_write(&trace);
   abort();
+}
+
+void crd_abort(const char *kind, const char *message) {
+  crd_say(kind, message);
+  crd_abort_here();
 }
 
 void crd_assertion_failed(const char *message) {

@@ -31,8 +31,11 @@
 #endif
 #define LIMIT(usual, small) (CRADLE_SMALL_LIMITS ? (small) : (usual))
 
+/* Writes both to standard error, one after the other, as a line. */
+void crd_say(const char *kind, const char *message);
 CRADLE_COLD _Noreturn void crd_assertion_failed(const char *message);
-/* Writes both to standard error, one after the other, and aborts. */
+/* Says both, then where it was called from, and aborts. The second says the latter alone. */
 CRADLE_COLD _Noreturn void crd_abort(const char *kind, const char *message);
+CRADLE_COLD _Noreturn void crd_abort_here(void);
 
 #endif

@@ -183,7 +183,7 @@ static bool register_finalizer(cradle_mutator *mutator, void *object, uint32_t q
   cradle_heap *heap = mutator->heap;
   uintptr_t address = address_of(object);
   if (!heap_is_young(heap, address) && !arenas_contain(&heap->old.arenas, address))
-    crd_misuse(heap, "%s: the object is not in this heap", what);
+    crd_misuse(heap, "%s: %p is not in this heap", what, object);
   bool listed = heap->services != NULL && heap->services->kinds >> REGISTERED_FINALIZER & 1;
   if ((!listed || mutator->registered == mutator->registered_end) &&
       !crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER))

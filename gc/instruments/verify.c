@@ -1,8 +1,10 @@
 #include "gc/instruments/verify.h"
 
+
 #include "gc/death/registry.h"
 #include "gc/event.h"
 #include "gc/heap.h"
+#include "gc/instruments/history.h"
 #include "gc/instruments/verify_bounds.h"
 #include "gc/instruments/verify_objects.h"
 #include "gc/instruments/verify_tables.h"
@@ -56,6 +58,7 @@ bool crd_verify(cradle_heap *heap, crd_text *text) {
   crd_verification verification = {.heap = heap, .text = text};
   ASSERT(heap->state == HEAP_MUTATING, "a heap is verified in the middle of what it does");
   ASSERT(text->length == 0, "[verification.1] a verification begins with a fault");
+  crd_history_suspect(heap, NULL);
   crd_verify_bounds(&verification);
   if (verify_failed(&verification)) return false;
   bool prepared = prepare(&verification);

@@ -6,6 +6,7 @@
 #include "gc/death/weak_set.h"
 #include "gc/heap.h"
 #include "gc/instruments/explain.h"
+#include "gc/instruments/history.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/verify_words.h"
 #include "gc/misuse.h"
@@ -131,12 +132,18 @@ static bool is_remembered(const crd_verification *verification, const cradle_wor
   return header_records_slots(header) && sorted_words_contain(&verification->sets.recorded, address_of(slot));
 }
 
+/* A store into the holder was not told. */
+static void missing_barrier(crd_verification *verification, const char *what, const cradle_word *slot) {
+  crd_history_suspect(verification->heap, verification->holder.object);
+  crd_fault(verification, what, slot);
+}
+
 /* The old holder refers to a young object, and no barrier said so. */
 static void fault_of_barrier(crd_verification *verification, const char *young, const cradle_word *slot) {
   crd_text what = {.length = 0};
   crd_text_format(&what, "missing write barrier: an old object that is not remembered refers to %s [%s]", young,
                   header_records_slots(verification->holder.object[0]) ? "heap.5" : "heap.1");
-  crd_fault(verification, what.buffer, slot);
+  missing_barrier(verification, what.buffer, slot);
 }
 
 static void found_young(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
@@ -169,8 +176,9 @@ static void found_old(crd_verification *verification, uintptr_t address, const c
   if (place.is_young && holder->is_old && !is_remembered(verification, slot))
     fault_of_barrier(verification, "a young large one", slot);
   if (!place.is_young && holder->is_traced && !old_is_marked(&heap->old, address) && !is_remembered(verification, slot))
-    crd_fault(verification,
-              "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]", slot);
+    missing_barrier(verification,
+                    "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]",
+                    slot);
 }
 
 static bool may_hold_tags(const crd_verification *verification) {
@@ -203,9 +211,9 @@ static void verify_slot(void *data, bool value, cradle_word *slot) {
   bool young = heap_is_young(verification->heap, address);
   bool old = arenas_contain(&verification->heap->old.arenas, address);
   if (verification->holder.is_unwritten && (young || old))
-    crd_fault(verification,
-              "missing write barrier: a prebuilt object that was never remembered refers into the heap [prebuilt.1]",
-              slot);
+    missing_barrier(
+        verification,
+        "missing write barrier: a prebuilt object that was never remembered refers into the heap [prebuilt.1]", slot);
   else if (young)
     found_young(verification, address, slot);
   else if (old)

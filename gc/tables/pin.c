@@ -51,7 +51,8 @@ void cradle_unpin(cradle_mutator *mutator, void *object) {
   crd_mutator_check_thread(mutator, "cradle_unpin");
   if (collection_is_off(heap) && heap_holds_young(heap, address_of(object))) return;
   uint32_t index = crd_address_map_get(&heap->pins.by_address, address_of(object));
-  if (index == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_unpin: the object at %p is not pinned (any more)", object);
+  if (index == ADDRESS_MAP_NONE)
+    crd_misuse(heap, "cradle_unpin: %s: it is not pinned (any more)", crd_name_object(heap, object).buffer);
   ASSERT(heap->pins.pins[index].count > 0, "[pin.1] a pin that nobody holds");
   if (--heap->pins.pins[index].count != 0) return;
   take_out(heap, index);

@@ -78,7 +78,7 @@ static bool add(cradle_heap *heap, void *object, const char *what) {
   cradle_word *header = object;
   crd_heap_check_thread(heap, what);
   const char *fault = fault_of(heap, object);
-  if (fault != NULL) crd_misuse(heap, "%s: %s", what, fault);
+  if (fault != NULL) crd_misuse(heap, "%s: %p: %s", what, object, fault);
   if (!reserve(prebuilts)) return false;
   crd_address_map_insert(&prebuilts->by_address, address_of(object), prebuilts->count);
   prebuilts->of[prebuilts->count++] = (crd_prebuilt){header, type_object_bytes(heap_type(heap, *header), header)};
@@ -124,8 +124,10 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
   crd_heap_check_thread(heap, "cradle_prebuilt_remove");
   uint32_t index = crd_address_map_get(&prebuilts->by_address, address_of(object));
-  if (index == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_prebuilt_remove: the object is not registered");
-  if (header_is_pinned(*words_of(object))) crd_misuse(heap, "cradle_prebuilt_remove: the object is pinned");
+  if (index == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_prebuilt_remove: %p: it is not registered", object);
+  if (header_is_pinned(*words_of(object)))
+    crd_misuse(heap, "cradle_prebuilt_remove: %s at %p: it is pinned",
+               crd_name_type(heap, cradle_type_of(object)).buffer, object);
   forget_remembered(&heap->remembered, object);
   crd_ids_drop(heap, object);
   if (index < prebuilts->written) index = replace_written(heap, index);

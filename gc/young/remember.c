@@ -4,6 +4,7 @@
 
 #include "gc/base/probes.h"
 #include "gc/heap.h"
+#include "gc/instruments/history.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 #include "gc/tables/prebuilt.h"
@@ -125,8 +126,9 @@ void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *s
 
 /* --- checks of what an embedder compiled with CRADLE_CHECKED does --- */
 
-void cradle_check_store(cradle_mutator *mutator) {
+void cradle_check_store(cradle_mutator *mutator, const void *object) {
   crd_mutator_check_thread(mutator, "cradle_write_barrier");
+  crd_history_store(mutator->heap, object);
 }
 
 /* what: the public function; fault: what is wrong with the object. */
@@ -141,6 +143,7 @@ static void check_slots(cradle_mutator *mutator, const char *what, const void *o
   if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
   if (cradle_type_of(object) >= heap->types.count) slots_misuse(heap, what, ": no object, but ", object);
   const crd_type *type = heap_type(heap, cradle_type_of(object));
+  crd_history_store(heap, object);
   if (type->trace != NULL) return; /* its slots may be anywhere */
   size_t bytes = type_object_bytes(type, object);
   size_t offset = address_of(slots) - address_of(object);

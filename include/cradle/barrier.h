@@ -24,7 +24,7 @@ CRADLE_BEGIN_DECLS
 /* Tells the collector that something was stored into object. After the store, and before the next call that may
  * collect. */
 CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
-  if (CRADLE_CHECKED) cradle_check_store(mutator);
+  if (CRADLE_CHECKED) cradle_check_store(mutator, object);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
     cradle_write_barrier_slow(mutator, object);
 }

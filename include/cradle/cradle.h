@@ -3,6 +3,7 @@
 #ifndef CRADLE_H
 #define CRADLE_H
 
+#include <cradle/backtrace.h>
 #include <cradle/barrier.h>
 #include <cradle/base.h>
 #include <cradle/control.h>
@@ -28,5 +29,8 @@
 #include <cradle/typed.h>
 #include <cradle/weak.h>
 #include <cradle/weak_set.h>
+
+/* after the declarations of the names that it makes macros of */
+#include <cradle/detail/places.h>
 
 #endif

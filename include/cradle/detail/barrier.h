@@ -14,7 +14,7 @@ CRADLE_API CRADLE_COLD void cradle_write_barrier_slow(cradle_mutator *mutator, v
 CRADLE_API void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word);
 
 /* With CRADLE_CHECKED: misuse in a callback, and on a thread that the mutator is not attached to. */
-CRADLE_API void cradle_check_store(cradle_mutator *mutator);
+CRADLE_API void cradle_check_store(cradle_mutator *mutator, const void *object);
 /* With CRADLE_CHECKED: the same, and misuse unless the slot is a word of object, whose type has no trace callback. */
 CRADLE_API void cradle_check_slot(cradle_mutator *mutator, const void *object, const void *slot);
 

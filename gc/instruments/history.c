@@ -1,0 +1,117 @@
+#include "gc/instruments/history.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <cradle/backtrace.h>
+
+#include "gc/heap.h"
+#include "gc/misuse.h"
+
+/* Objects whose last store is remembered: a power of two. */
+#define STORES 1024
+
+typedef struct last_store {
+  uintptr_t object; /* 0: none */
+  const char *place;
+  uint64_t era;
+  uint64_t collections; /* minor ones before it */
+} last_store;
+
+/* When the heap was verified. */
+typedef struct moment {
+  uint64_t collection; /* the next one, or the last; 0: never */
+  bool before;
+} moment;
+
+typedef struct crd_history {
+  moment right;
+  cradle_backtrace right_from;
+  const void *suspect; /* or NULL */
+  uint64_t stored;     /* stores that were remembered, whether they still are or not */
+  last_store stores[STORES];
+} crd_history;
+
+void crd_history_open(cradle_heap *heap) {
+  if (heap->options.verify) heap->history = calloc(1, sizeof *heap->history);
+}
+
+void crd_history_close(cradle_heap *heap) {
+  free(heap->history);
+  heap->history = NULL;
+}
+
+/* --- stores --- */
+
+/* [history.1] */
+static uint64_t era_of(const cradle_heap *heap) {
+  return heap->stats.major_collections * 8 + (uint64_t)heap->major.phase;
+}
+
+static last_store *entry_for(crd_history *history, const void *object) {
+  return &history->stores[address_of(object) / CRADLE_OBJECT_MIN_BYTES % STORES];
+}
+
+void crd_history_store(cradle_heap *heap, const void *object) {
+  crd_history *history = heap->history;
+  const char *place = crd_call_place();
+  if (history == NULL || place == NULL || heap_holds_young(heap, address_of(object))) return;
+  history->stored++;
+  *entry_for(history, object) = (last_store){
+      .object = address_of(object), .place = place, .era = era_of(heap), .collections = heap->stats.minor_collections};
+}
+
+static void add_last_store(const cradle_heap *heap, crd_text *text) {
+  crd_history *history = heap->history;
+  const last_store *last = entry_for(history, history->suspect);
+  if (history->stored == 0)
+    crd_text_format(text, "; code compiled with CRADLE_CHECKED=1 would have told its last store into the object");
+  else if (last->object != address_of(history->suspect) || last->era != era_of(heap))
+    crd_text_format(text, "; no store through the barrier into it is known since the last major collection");
+  else
+    crd_text_format(text, "; the last store through the barrier into it, after collection %" PRIu64 ": %s",
+                    last->collections, last->place);
+}
+
+/* --- verifications --- */
+
+static moment now(const cradle_heap *heap, bool before) {
+  return (moment){.collection = heap->stats.minor_collections + before, .before = before};
+}
+
+static const char *side(moment moment) {
+  return moment.before ? "before" : "after";
+}
+
+void crd_history_right(cradle_heap *heap, bool before) {
+  if (heap->history == NULL) return;
+  heap->history->right = now(heap, before);
+  cradle_backtrace_take(&heap->history->right_from);
+}
+
+void crd_history_suspect(cradle_heap *heap, const void *object) {
+  if (heap->history != NULL) heap->history->suspect = object; /* NULL: none yet */
+}
+
+void crd_history_wrong(cradle_heap *heap, bool before, crd_text *text) {
+  crd_history *history = heap->history;
+  moment wrong = now(heap, before);
+  if (history == NULL) return;
+  if (history->right.collection == 0)
+    crd_text_format(text, "; wrong %s collection %" PRIu64 ", when it was verified first", side(wrong),
+                    wrong.collection);
+  else
+    crd_text_format(text, "; right %s collection %" PRIu64 ", wrong %s collection %" PRIu64, side(history->right),
+                    history->right.collection, side(wrong), wrong.collection);
+  if (history->suspect != NULL) add_last_store(heap, text);
+}
+
+void crd_history_write(const cradle_heap *heap) {
+  const crd_history *history = heap->history;
+  if (history == NULL || history->right.collection == 0) return;
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "cradle: the heap was right %s collection %" PRIu64 ", ", side(history->right),
+                  history->right.collection);
+  crd_say(text.buffer, "which was called from, the innermost first:");
+  cradle_backtrace_write(&history->right_from);
+}

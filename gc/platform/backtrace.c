@@ -1,0 +1,227 @@
+/* Backtraces by the C library's backtrace(), where there is one. The file of an address is found by its segments
+ * (dl_iterate_phdr), and the number that addr2line wants by where the file was loaded: so it is right with and without
+ * PIE, for shared libraries and whatever symbols are exported. Buffers are small: handlers run on small stacks. */
+#include <cradle/backtrace.h>
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef __GLIBC__
+#include <elf.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
+#endif
+
+#define LINE_BYTES 256
+#define PATH_BYTES 768
+/* The program's entry point makes one call, within so many bytes. */
+#define ENTRY_BYTES 64
+
+/* --- lines --- */
+
+typedef struct line {
+  char text[LINE_BYTES];
+  size_t length;
+} line;
+
+static void flush(line *line) {
+  const char *next = line->text;
+  while (line->length > 0) {
+    ssize_t written = write(STDERR_FILENO, next, line->length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    next += written;
+    line->length -= (size_t)written;
+  }
+  line->length = 0;
+}
+
+static void add(line *line, const char *words, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    if (line->length == sizeof line->text) flush(line);
+    line->text[line->length++] = words[i];
+  }
+}
+
+static void add_words(line *line, const char *words) {
+  add(line, words, strlen(words));
+}
+
+#ifdef __GLIBC__
+
+static void add_address(line *line, uintptr_t address) {
+  char digits[2 * sizeof address];
+  size_t at = sizeof digits;
+  do digits[--at] = "0123456789abcdef"[address % 16];
+  while ((address /= 16) != 0);
+  add_words(line, " 0x");
+  add(line, digits + at, sizeof digits - at);
+}
+
+/* A word of a shell's command. */
+static void add_quoted(line *line, const char *word) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-,:@%";
+  bool quoted = word[strspn(word, plain)] != '\0';
+  if (quoted) add_words(line, "'");
+  for (; *word != '\0'; word++)
+    if (*word == '\'')
+      add_words(line, "'\\''");
+    else
+      add(line, word, 1);
+  if (quoted) add_words(line, "'");
+}
+
+/* --- files --- */
+
+/* The file that an address is in. */
+typedef struct file {
+  uintptr_t address;
+  const char *name; /* "": the program; NULL: none */
+  uintptr_t loaded; /* how far from the addresses in the file */
+} file;
+
+static int look_into(struct dl_phdr_info *info, size_t size, void *data) {
+  file *file = data;
+  (void)size;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    if (segment->p_type != PT_LOAD || file->address - info->dlpi_addr - segment->p_vaddr >= segment->p_memsz) continue;
+    file->name = info->dlpi_name;
+    file->loaded = info->dlpi_addr;
+    return 1;
+  }
+  return 0;
+}
+
+static file find(uintptr_t address) {
+  file found = {.address = address};
+  (void)dl_iterate_phdr(look_into, &found);
+  return found;
+}
+
+static bool is_debug_section(const char *name) {
+  static const char *const names[] = {".debug_line", ".zdebug_line", ".gnu_debuglink"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
+}
+
+static bool read_section(int fd, const ElfW(Ehdr) * header, size_t index, ElfW(Shdr) * section) {
+  off_t at = (off_t)(header->e_shoff + index * sizeof *section);
+  return pread(fd, section, sizeof *section, at) == (ssize_t)sizeof *section;
+}
+
+/* Whether the program's file has line numbers, or names another that has. True, too, when it cannot be read. */
+static bool program_has_lines(void) {
+  ElfW(Ehdr) header;
+  ElfW(Shdr) names, section;
+  int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return true;
+  bool has = pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header || header.e_shstrndx == SHN_UNDEF ||
+             !read_section(fd, &header, header.e_shstrndx, &names);
+  for (size_t i = 0; i < header.e_shnum && !has; i++) {
+    char name[16] = "";
+    if (!read_section(fd, &header, i, &section)) break;
+    if (pread(fd, name, sizeof name - 1, (off_t)(names.sh_offset + section.sh_name)) > 0) has = is_debug_section(name);
+  }
+  close(fd);
+  return has;
+}
+
+/* The program's path in the buffer, or what the user has to put in its place. */
+static const char *program_path(char *buffer, size_t size) {
+  ssize_t length = readlink("/proc/self/exe", buffer, size);
+  if (length <= 0 || (size_t)length == size) return "PROGRAM";
+  buffer[length] = '\0';
+  return buffer;
+}
+
+/* --- commands --- */
+
+static void add_command(line *line, const file *file) {
+  char path[PATH_BYTES];
+  if (file->name == NULL) {
+    add_words(line, "cradle: in no file (generated code?):");
+    return;
+  }
+  add_words(line, "addr2line -f -p -i -e ");
+  add_quoted(line, *file->name == '\0' ? program_path(path, sizeof path) : file->name);
+}
+
+/* Without what called main: the program's entry point, and the C library's part before it. */
+static size_t depth_from_main(const cradle_backtrace *trace) {
+  size_t depth = trace->depth;
+  if (depth < 2 || trace->calls[depth - 1] - getauxval(AT_ENTRY) >= ENTRY_BYTES) return depth;
+  file outermost = find(trace->calls[--depth - 1]);
+  if (outermost.name == NULL || *outermost.name == '\0') return depth; /* linked statically */
+  while (depth > 1 && find(trace->calls[depth - 1]).name == outermost.name) depth--;
+  return depth;
+}
+
+/* All but the first of neighbours in a file are added to its command. */
+static void write_commands(const cradle_backtrace *trace) {
+  line line = {.length = 0};
+  file last = {.name = NULL};
+  bool in_program = false;
+  for (size_t i = 0, depth = depth_from_main(trace); i < depth; i++) {
+    file found = find(trace->calls[i]);
+    if (i == 0 || found.name != last.name) {
+      if (i != 0) add_words(&line, "\n");
+      add_command(&line, &found);
+    }
+    add_address(&line, trace->calls[i] - found.loaded);
+    in_program = in_program || (found.name != NULL && *found.name == '\0');
+    last = found;
+  }
+  add_words(&line, "\n");
+  if (in_program && !program_has_lines())
+    add_words(&line, "cradle: the program has no line numbers: it was not compiled with -g, or was stripped\n");
+  flush(&line);
+}
+
+/* The first that backtrace tells is its own call here. */
+void cradle_backtrace_take(cradle_backtrace *trace) {
+  void *returns[1 + CRADLE_BACKTRACE_MOST];
+  int depth = backtrace(returns, 1 + CRADLE_BACKTRACE_MOST);
+  trace->depth = depth > 1 ? (size_t)depth - 1 : 0;
+  for (size_t i = 0; i < trace->depth; i++) trace->calls[i] = (uintptr_t)returns[i + 1] - 1;
+}
+
+void cradle_backtrace_prepare(void) {
+  cradle_backtrace trace;
+  char path[2];
+  cradle_backtrace_take(&trace);
+  (void)find(0);
+  (void)program_path(path, sizeof path);
+  (void)program_has_lines();
+  if (write(-1, "", 0) == 0) return; /* which no system says */
+}
+
+#else
+
+void cradle_backtrace_take(cradle_backtrace *trace) {
+  trace->depth = 0;
+}
+
+void cradle_backtrace_prepare(void) {}
+
+#endif
+
+void cradle_backtrace_write(const cradle_backtrace *trace) {
+  int error = errno;
+#ifdef __GLIBC__
+  if (trace->depth != 0) {
+    write_commands(trace);
+    errno = error;
+    return;
+  }
+#else
+  (void)trace;
+#endif
+  line line = {.length = 0};
+  add_words(&line, "cradle: the calls are not known: the C library has no backtrace(), or it found none\n");
+  flush(&line);
+  errno = error;
+}

@@ -1,0 +1,149 @@
+/* Places: with CRADLE_CHECKED, messages end with the file and the line of the call. cradle.h includes this last.
+ *
+ * Each function becomes a macro of its name, which tells the library where the call stands before it and that it is
+ * over after it. So the place is the caller's, also where arguments contain other calls of the library, and none is
+ * told of callers that were not compiled so. The function's address and its call in parentheses, (cradle_pop)(m), are
+ * the function's own. Left out are functions that cannot be misused, and those that a C++ program may call outside of
+ * functions. docs/design/instruments.md weighs this against other ways.
+ */
+#ifndef CRADLE_DETAIL_PLACES_H
+#define CRADLE_DETAIL_PLACES_H
+
+#include <cradle/roots.h>
+
+CRADLE_BEGIN_DECLS
+
+/* A call of the library begins at the place, such as "reader.c:12"; returns that of the one around it, or NULL. */
+CRADLE_API const char *cradle_call_begin(const char *place);
+/* It is over; outer: of what cradle_call_begin returned, or NULL when a longjmp left all calls. */
+CRADLE_API void cradle_call_end(const char *const *outer);
+
+CRADLE_END_DECLS
+
+#if CRADLE_CHECKED && !defined(CRADLE_WITHOUT_PLACES) && !defined(CRADLE_ROOTCHECK)
+
+/* The call, with its place told before and its end after it. */
+#define CRADLE_PLACED_(outer, ...) \
+  __extension__({ \
+    const char *outer __attribute__((__cleanup__(cradle_call_end), __unused__)) = \
+        cradle_call_begin(__FILE__ ":" CRADLE_TEXT(__LINE__)); \
+    __VA_ARGS__; \
+  })
+#define CRADLE_PLACED(...) CRADLE_PLACED_(CRADLE_JOIN(cradle_outer_, __COUNTER__), __VA_ARGS__)
+
+/* Allocation. */
+#define cradle_new(...) CRADLE_PLACED(cradle_new(__VA_ARGS__))
+#define cradle_new_uninitialized(...) CRADLE_PLACED(cradle_new_uninitialized(__VA_ARGS__))
+#define cradle_new_fast(...) CRADLE_PLACED(cradle_new_fast(__VA_ARGS__))
+#define cradle_try_new(...) CRADLE_PLACED(cradle_try_new(__VA_ARGS__))
+#define cradle_new_array(...) CRADLE_PLACED(cradle_new_array(__VA_ARGS__))
+#define cradle_try_new_array(...) CRADLE_PLACED(cradle_try_new_array(__VA_ARGS__))
+#define cradle_new_registered(...) CRADLE_PLACED(cradle_new_registered(__VA_ARGS__))
+#define cradle_try_new_registered(...) CRADLE_PLACED(cradle_try_new_registered(__VA_ARGS__))
+#define cradle_new_registered_array(...) CRADLE_PLACED(cradle_new_registered_array(__VA_ARGS__))
+#define cradle_try_new_registered_array(...) CRADLE_PLACED(cradle_try_new_registered_array(__VA_ARGS__))
+#define cradle_reserve(...) CRADLE_PLACED(cradle_reserve(__VA_ARGS__))
+#define cradle_try_reserve(...) CRADLE_PLACED(cradle_try_reserve(__VA_ARGS__))
+#define cradle_new_reserved(...) CRADLE_PLACED(cradle_new_reserved(__VA_ARGS__))
+#define cradle_new_items(...) CRADLE_PLACED(cradle_new_items(__VA_ARGS__))
+#define cradle_new_items_fast(...) CRADLE_PLACED(cradle_new_items_fast(__VA_ARGS__))
+#define cradle_new_items_uninitialized(...) CRADLE_PLACED(cradle_new_items_uninitialized(__VA_ARGS__))
+#define cradle_new_registered_items(...) CRADLE_PLACED(cradle_new_registered_items(__VA_ARGS__))
+#define cradle_new_reserved_items(...) CRADLE_PLACED(cradle_new_reserved_items(__VA_ARGS__))
+#define cradle_new_pinned(...) CRADLE_PLACED(cradle_new_pinned(__VA_ARGS__))
+#define cradle_new_pinned_array(...) CRADLE_PLACED(cradle_new_pinned_array(__VA_ARGS__))
+#define cradle_try_new_pinned(...) CRADLE_PLACED(cradle_try_new_pinned(__VA_ARGS__))
+#define cradle_try_new_pinned_array(...) CRADLE_PLACED(cradle_try_new_pinned_array(__VA_ARGS__))
+#define cradle_new_pinned_items(...) CRADLE_PLACED(cradle_new_pinned_items(__VA_ARGS__))
+
+/* Stores. */
+#define cradle_write_barrier(...) CRADLE_PLACED(cradle_write_barrier(__VA_ARGS__))
+#define cradle_store_value(...) CRADLE_PLACED(cradle_store_value(__VA_ARGS__))
+#define cradle_store(...) CRADLE_PLACED(cradle_store(__VA_ARGS__))
+#define cradle_copy_slots(...) CRADLE_PLACED(cradle_copy_slots(__VA_ARGS__))
+
+/* Roots. */
+#define cradle_push_word(...) CRADLE_PLACED(cradle_push_word(__VA_ARGS__))
+#define cradle_push(...) CRADLE_PLACED(cradle_push(__VA_ARGS__))
+#define cradle_pop_word(...) CRADLE_PLACED(cradle_pop_word(__VA_ARGS__))
+#define cradle_pop(...) CRADLE_PLACED(cradle_pop(__VA_ARGS__))
+#define cradle_pop_many(...) CRADLE_PLACED(cradle_pop_many(__VA_ARGS__))
+#define cradle_peek(...) CRADLE_PLACED(cradle_peek(__VA_ARGS__))
+#define cradle_root_range_add(...) CRADLE_PLACED(cradle_root_range_add(__VA_ARGS__))
+#define cradle_root_range_remove(...) CRADLE_PLACED(cradle_root_range_remove(__VA_ARGS__))
+#define cradle_global_root_add(...) CRADLE_PLACED(cradle_global_root_add(__VA_ARGS__))
+#define cradle_try_global_root_add(...) CRADLE_PLACED(cradle_try_global_root_add(__VA_ARGS__))
+#define cradle_global_root_remove(...) CRADLE_PLACED(cradle_global_root_remove(__VA_ARGS__))
+#define cradle_root_callback_set(...) CRADLE_PLACED(cradle_root_callback_set(__VA_ARGS__))
+
+/* The mutator. */
+#define cradle_mutator_free(...) CRADLE_PLACED(cradle_mutator_free(__VA_ARGS__))
+#define cradle_mutator_detach(...) CRADLE_PLACED(cradle_mutator_detach(__VA_ARGS__))
+#define cradle_mutator_attach(...) CRADLE_PLACED(cradle_mutator_attach(__VA_ARGS__))
+#define cradle_no_collect_begin(...) CRADLE_PLACED(cradle_no_collect_begin(__VA_ARGS__))
+#define cradle_no_collect_end(...) CRADLE_PLACED(cradle_no_collect_end(__VA_ARGS__))
+#define cradle_safepoint(...) CRADLE_PLACED(cradle_safepoint(__VA_ARGS__))
+
+/* Collections. */
+#define cradle_collect(...) CRADLE_PLACED(cradle_collect(__VA_ARGS__))
+#define cradle_collect_step(...) CRADLE_PLACED(cradle_collect_step(__VA_ARGS__))
+#define cradle_finalizer_queue_all(...) CRADLE_PLACED(cradle_finalizer_queue_all(__VA_ARGS__))
+#define cradle_heap_set_max(...) CRADLE_PLACED(cradle_heap_set_max(__VA_ARGS__))
+#define cradle_fork_prepare(...) CRADLE_PLACED(cradle_fork_prepare(__VA_ARGS__))
+#define cradle_fork_parent(...) CRADLE_PLACED(cradle_fork_parent(__VA_ARGS__))
+#define cradle_fork_child(...) CRADLE_PLACED(cradle_fork_child(__VA_ARGS__))
+
+/* What is kept beside objects. */
+#define cradle_pin(...) CRADLE_PLACED(cradle_pin(__VA_ARGS__))
+#define cradle_try_pin(...) CRADLE_PLACED(cradle_try_pin(__VA_ARGS__))
+#define cradle_unpin(...) CRADLE_PLACED(cradle_unpin(__VA_ARGS__))
+#define cradle_handle_new(...) CRADLE_PLACED(cradle_handle_new(__VA_ARGS__))
+#define cradle_try_handle_new(...) CRADLE_PLACED(cradle_try_handle_new(__VA_ARGS__))
+#define cradle_handle_get(...) CRADLE_PLACED(cradle_handle_get(__VA_ARGS__))
+#define cradle_handle_set(...) CRADLE_PLACED(cradle_handle_set(__VA_ARGS__))
+#define cradle_handle_free(...) CRADLE_PLACED(cradle_handle_free(__VA_ARGS__))
+#define cradle_prebuilt_add(...) CRADLE_PLACED(cradle_prebuilt_add(__VA_ARGS__))
+#define cradle_try_prebuilt_add(...) CRADLE_PLACED(cradle_try_prebuilt_add(__VA_ARGS__))
+#define cradle_prebuilt_remove(...) CRADLE_PLACED(cradle_prebuilt_remove(__VA_ARGS__))
+
+/* Identity and finalizers. */
+#define cradle_identity_hash(...) CRADLE_PLACED(cradle_identity_hash(__VA_ARGS__))
+#define cradle_id(...) CRADLE_PLACED(cradle_id(__VA_ARGS__))
+#define cradle_try_id(...) CRADLE_PLACED(cradle_try_id(__VA_ARGS__))
+#define cradle_object_of_id(...) CRADLE_PLACED(cradle_object_of_id(__VA_ARGS__))
+#define cradle_finalizer_register(...) CRADLE_PLACED(cradle_finalizer_register(__VA_ARGS__))
+#define cradle_try_finalizer_register(...) CRADLE_PLACED(cradle_try_finalizer_register(__VA_ARGS__))
+#define cradle_finalizer_next(...) CRADLE_PLACED(cradle_finalizer_next(__VA_ARGS__))
+#define cradle_finalizer_waiting(...) CRADLE_PLACED(cradle_finalizer_waiting(__VA_ARGS__))
+
+/* Weak sets. */
+#define cradle_weak_set_new(...) CRADLE_PLACED(cradle_weak_set_new(__VA_ARGS__))
+#define cradle_try_weak_set_new(...) CRADLE_PLACED(cradle_try_weak_set_new(__VA_ARGS__))
+#define cradle_weak_set_free(...) CRADLE_PLACED(cradle_weak_set_free(__VA_ARGS__))
+#define cradle_weak_set_find(...) CRADLE_PLACED(cradle_weak_set_find(__VA_ARGS__))
+#define cradle_weak_set_add(...) CRADLE_PLACED(cradle_weak_set_add(__VA_ARGS__))
+#define cradle_try_weak_set_add(...) CRADLE_PLACED(cradle_try_weak_set_add(__VA_ARGS__))
+#define cradle_weak_set_remove(...) CRADLE_PLACED(cradle_weak_set_remove(__VA_ARGS__))
+#define cradle_weak_set_next(...) CRADLE_PLACED(cradle_weak_set_next(__VA_ARGS__))
+
+/* The heap. */
+#define cradle_heap_free(...) CRADLE_PLACED(cradle_heap_free(__VA_ARGS__))
+#define cradle_heap_verify(...) CRADLE_PLACED(cradle_heap_verify(__VA_ARGS__))
+#define cradle_type_add(...) CRADLE_PLACED(cradle_type_add(__VA_ARGS__))
+#define cradle_try_type_add(...) CRADLE_PLACED(cradle_try_type_add(__VA_ARGS__))
+#define cradle_external_memory(...) CRADLE_PLACED(cradle_external_memory(__VA_ARGS__))
+#define cradle_external_pressure(...) CRADLE_PLACED(cradle_external_pressure(__VA_ARGS__))
+#define cradle_major_disable(...) CRADLE_PLACED(cradle_major_disable(__VA_ARGS__))
+#define cradle_major_enable(...) CRADLE_PLACED(cradle_major_enable(__VA_ARGS__))
+#define cradle_release_memory(...) CRADLE_PLACED(cradle_release_memory(__VA_ARGS__))
+#define cradle_heap_walk(...) CRADLE_PLACED(cradle_heap_walk(__VA_ARGS__))
+#define cradle_referrers(...) CRADLE_PLACED(cradle_referrers(__VA_ARGS__))
+#define cradle_heap_dump(...) CRADLE_PLACED(cradle_heap_dump(__VA_ARGS__))
+#define cradle_heap_dump_to(...) CRADLE_PLACED(cradle_heap_dump_to(__VA_ARGS__))
+
+/* Restored after a longjmp, which left calls without their end. */
+#define cradle_checkpoint_restore(...) (cradle_call_end(NULL), CRADLE_PLACED(cradle_checkpoint_restore(__VA_ARGS__)))
+
+#endif
+
+#endif

@@ -1,0 +1,184 @@
+/* Messages name the file and the line of the call, in code that is compiled with CRADLE_CHECKED. */
+#define CRADLE_CHECKED 1
+
+#include "tests/heap_fixture.h"
+
+static fixture f;
+
+static int open_fixture(void **state) {
+  (void)state;
+  fixture_open(&f);
+  return 0;
+}
+static int close_fixture(void **state) {
+  (void)state;
+  fixture_close(&f);
+  return 0;
+}
+
+/* The message's end, or NULL: it names no place. */
+static const char *place_of(const char *message) {
+  static const char words[] = "; in the call at ";
+  const char *found = strstr(message, words);
+  return found == NULL ? NULL : found + sizeof words - 1;
+}
+
+static void assert_place(int line) {
+  char wanted[64];
+  const char *place = place_of(f.message), *name;
+  if (place == NULL) fail_msg("no place in: %s", f.message);
+  name = strrchr(place, '/') == NULL ? place : strrchr(place, '/') + 1;
+  snprintf(wanted, sizeof wanted, "test_places.c:%d", line);
+  if (strcmp(name, wanted) != 0) fail_msg("not %s in: %s", wanted, f.message);
+}
+
+/* The statement is misuse, and the message has its words and names the line. */
+#define ASSERT_PLACED(words, ...) \
+  do { \
+    int line = __LINE__; \
+    ASSERT_MISUSE(&f, words, __VA_ARGS__); \
+    assert_place(line); \
+  } while (0)
+
+static void every_group_of_functions_has_a_place(void **state) {
+  (void)state;
+  cradle_root_range range = {.name = "stack"};
+  void *global = NULL;
+  ASSERT_PLACED("cradle_new: allocation of 16 bytes for type 0 (pair)", (void)cradle_new(f.m, T_PAIR, 16));
+  ASSERT_PLACED("cradle_new: allocation of 16 bytes for type 0 (pair)", (void)CRADLE_NEW(f.m, string, T_PAIR));
+  ASSERT_PLACED("cradle_new: allocation of type 77", (void)cradle_new_uninitialized(f.m, 77, 16));
+  ASSERT_PLACED("CRADLE_NEW_ARRAY: a structure", (void)CRADLE_NEW_ARRAY(f.m, vector, T_STRING, item, length, 1));
+  ASSERT_PLACED("cradle_new_array: the descriptor of type 0", (void)cradle_new_array(f.m, T_PAIR, 3));
+  ASSERT_PLACED("cradle_reserve: more than", (void)cradle_reserve(f.m, 1 << 20));
+  ASSERT_PLACED("cradle_pop: a pop of 1 words", (void)cradle_pop(f.m));
+  ASSERT_PLACED("cradle_pop: a pop of 3 words", cradle_pop_many(f.m, 3));
+  ASSERT_PLACED("cradle_peek: there is no word 2", (void)cradle_peek(f.m, 2));
+  ASSERT_PLACED("cradle_root_range_remove: ", cradle_root_range_remove(f.m, &range));
+  ASSERT_PLACED("cradle_global_root_remove: ", cradle_global_root_remove(f.heap, &global));
+  ASSERT_PLACED("cradle_no_collect_end: no region", cradle_no_collect_end(f.m));
+  ASSERT_PLACED("cradle_checkpoint_restore: ", cradle_checkpoint_restore(f.m, &(cradle_checkpoint){.shadow_depth = 9}));
+  ASSERT_PLACED("cradle_mutator_free: the shadow stack", (cradle_push(f.m, NULL), cradle_mutator_free(f.m)));
+  ASSERT_PLACED("cradle_heap_free: ", cradle_heap_free(f.heap));
+  cradle_no_collect_begin(f.m);
+  ASSERT_PLACED("cradle_collect: may collect", cradle_collect(f.m, CRADLE_COLLECT_MINOR));
+  ASSERT_PLACED("cradle_unpin: ", cradle_unpin(f.m, &global));
+  ASSERT_PLACED("cradle_handle_get: ", (void)cradle_handle_get(f.m, (cradle_handle){12345}));
+  ASSERT_PLACED("cradle_store: the object is NULL", cradle_store(f.m, NULL, &global, NULL));
+  ASSERT_PLACED("cradle_prebuilt_remove: ", cradle_prebuilt_remove(f.heap, &global));
+  ASSERT_PLACED("cradle_major_enable: ", cradle_major_enable(f.m));
+  ASSERT_PLACED("cradle_finalizer_register: ", cradle_finalizer_register(f.m, &global, 1));
+}
+
+/* Arguments that call the library on other lines, and in functions of their own, leave the place as it was. */
+static void *two_calls(void) {
+  cradle_push(f.m, NULL);
+  return cradle_pop(f.m);
+}
+static void arguments_do_not_hide_the_call(void **state) {
+  (void)state;
+  void *global = NULL;
+  ASSERT_PLACED("cradle_store: the object is NULL", cradle_store(f.m, two_calls(), &global, two_calls()));
+  ASSERT_PLACED("cradle_store: the object is NULL", cradle_store(f.m, cradle_weak_get(f.m, &global), &global, NULL));
+}
+
+/* A caller that is not compiled so has no place, neither of its own nor of a call that is over or was left. */
+static void other_callers_have_no_place(void **state) {
+  (void)state;
+  cradle_push(f.m, NULL);
+  (void)cradle_pop(f.m);
+  ASSERT_MISUSE(&f, "cradle_pop: ", (void)(cradle_pop)(f.m));
+  assert_null(place_of(f.message));
+  ASSERT_PLACED("cradle_pop: ", (void)cradle_pop(f.m));
+  ASSERT_MISUSE(&f, "cradle_pop: ", (void)(cradle_pop)(f.m));
+  assert_null(place_of(f.message));
+}
+
+static jmp_buf landing;
+static void *jump(void) {
+  longjmp(landing, 1);
+}
+static void a_longjmp_leaves_its_call(void **state) {
+  (void)state;
+  if (setjmp(landing) == 0) cradle_push(f.m, jump());
+  cradle_checkpoint_restore(f.m, &f.checkpoint);
+  ASSERT_MISUSE(&f, "cradle_pop: ", (void)(cradle_pop)(f.m));
+  assert_null(place_of(f.message));
+}
+
+/* Their addresses are the functions' own. */
+static void functions_have_addresses(void **state) {
+  (void)state;
+  void (*push)(cradle_mutator *, const void *) = cradle_push;
+  void *(*const pops[])(cradle_mutator *) = {&cradle_pop};
+  push(f.m, NULL);
+  assert_null(pops[0](f.m));
+}
+
+/* --- a missing barrier --- */
+
+CRADLE_UNCHECKED_COLLECTION static void lands_in_verification(void) {
+  f.message[0] = '\0';
+  if (!FIXTURE_LANDS(&f)) return;
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  fail_msg("a store without the barrier is not found");
+}
+static void assert_told(const char *words) {
+  if (strstr(f.message, words) == NULL) fail_msg("without \"%s\": %s", words, f.message);
+}
+
+/* Stores a young object plainly into the old one that the shadow stack holds, and takes it back. */
+CRADLE_UNCHECKED_COLLECTION static void forget_the_barrier(void) {
+  pair *young = CRADLE_NEW(f.m, pair, T_PAIR), *old = *(pair **)(void *)cradle_peek(f.m, 0);
+  old->first = young;
+  lands_in_verification();
+  old->first = NULL;
+  assert_heap_sound(f.heap);
+}
+
+CRADLE_UNCHECKED_COLLECTION static pair *new_old_pair(void) {
+  cradle_push(f.m, CRADLE_NEW(f.m, pair, T_PAIR));
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  return *(pair **)(void *)cradle_peek(f.m, 0);
+}
+
+/* [history.1] */
+CRADLE_UNCHECKED_COLLECTION static void the_last_store_is_told(void **state) {
+  (void)state;
+  char wanted[80];
+  pair *old = new_old_pair();
+  forget_the_barrier();
+  assert_told("; right after collection 1, wrong before collection 2; code compiled with CRADLE_CHECKED=1 would");
+  int line = __LINE__ + 1;
+  cradle_store(f.m, old, &old->rest, NULL);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  forget_the_barrier();
+  assert_told(
+      "; right after collection 2, wrong before collection 3; the last store through the barrier into it, after "
+      "collection 1: ");
+  snprintf(wanted, sizeof wanted, "/test_places.c:%d; in the call at ", line);
+  assert_told(wanted);
+  line = __LINE__ + 1;
+  cradle_write_barrier(f.m, old);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  forget_the_barrier();
+  snprintf(wanted, sizeof wanted, "/test_places.c:%d; in the call at ", line);
+  assert_told(wanted);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL); /* after which another object may be where this one was */
+  forget_the_barrier();
+  assert_told("; no store through the barrier into it is known since the last major collection");
+  (void)cradle_pop(f.m);
+}
+
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_FIXTURE(every_group_of_functions_has_a_place),
+      WITH_FIXTURE(arguments_do_not_hide_the_call),
+      WITH_FIXTURE(other_callers_have_no_place),
+      WITH_FIXTURE(a_longjmp_leaves_its_call),
+      WITH_FIXTURE(functions_have_addresses),
+      WITH_FIXTURE(the_last_store_is_told),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,6 +1,5 @@
 #include "gc/instruments/verify.h"
 
-
 #include "gc/death/registry.h"
 #include "gc/event.h"
 #include "gc/heap.h"

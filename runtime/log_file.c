@@ -143,11 +143,11 @@ void crd_log_file_head_written(crd_log_file *file) {
 /* The lock is given back, because a child of fork that has inherited the descriptor would keep it. In the child it is
  * not: it is the parent's. */
 static void close_descriptor(crd_log_file *file) {
-  if (file->fd >= 0 && file->fd != STDERR_FILENO) {
-    if (!crd_log_file_is_inherited(file)) flock(file->fd, LOCK_UN);
-    close(file->fd);
-  }
-  file->fd = -1;
+  int fd = file->fd;
+  file->fd = -1; /* first: a child of fork must not close a number that is somebody else's by now */
+  if (fd < 0 || fd == STDERR_FILENO) return;
+  if (!crd_log_file_is_inherited(file)) flock(fd, LOCK_UN);
+  close(fd);
 }
 
 void crd_log_file_close(crd_log_file *file) {

@@ -9,6 +9,7 @@
 #include "runtime/exit_list.h"
 #include "runtime/log_file.h"
 #include "runtime/option_table.h"
+#include "runtime/out_file.h"
 #include "runtime/report.h"
 #include "runtime/speedscope.h"
 
@@ -169,11 +170,10 @@ static bool open_file(crd_profile *profile) {
   free(profile->path);
   profile->path = crd_path_with_pid(profile->name);
   profile->fd = -1;
-  if (profile->path != NULL)
-    profile->fd = crd_above_standard(open(profile->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
+  if (profile->path != NULL) profile->fd = crd_open_to_write(profile->path, O_CREAT);
   if (profile->fd >= 0) return true;
   crd_report("CRADLE_PROFILE: %s: %s; there will be no profile", profile->path != NULL ? profile->path : profile->name,
-             strerror(errno));
+             crd_open_failure(errno));
   return false;
 }
 

@@ -39,12 +39,11 @@ bool crd_write_all(int fd, const void *bytes, size_t length);
  * has closed and whose text would get into the file. Negative: it could not be opened or moved, and errno says why. */
 int crd_above_standard(int fd);
 
-/* A lock for a heap's own. The heap's thread takes it for each event, and the end of the process tries it. In a child of
- * fork the holder may be a thread that does not exist there:
- * - the thread that ended the process. The heap's thread takes the lock over, so what the end of the process changes must
- *   be sound after each store.
- * - the heap's thread, in the middle of a change. The heap is lost to the child, and the end of the child leaves it alone.
- */
+/* A lock for a heap's own. The heap's thread takes it for each event, and the end of the process tries it. In a child
+ * of fork the holder may be a thread that does not exist there:
+ * - the thread that ended the process. The heap's thread takes the lock over, so what the end of the process changes
+ *   must be sound after each store.
+ * - the heap's thread, in the middle of a change. The heap is lost to the child, and the child's end leaves it alone. */
 typedef struct crd_lock {
   pid_t holder; /* a process; 0: free */
 } crd_lock;

@@ -43,7 +43,7 @@ int crd_above_standard(int fd);
  * of fork the holder may be a thread that does not exist there:
  * - the thread that ended the process. The heap's thread takes the lock over, so what the end of the process changes
  *   must be sound after each store.
- * - the heap's thread, in the middle of a change. The heap is lost to the child, and the child's end leaves it alone. */
+ * - the heap's thread, in the middle of a change. The heap is lost to the child, whose end leaves it alone. */
 typedef struct crd_lock {
   pid_t holder; /* a process; 0: free */
 } crd_lock;

@@ -65,8 +65,7 @@ static void assert_contains(const char *name, const char *expected) {
 
 static bool replace(const char *text) {
   crd_replacement file;
-  return crd_replacement_begin(&file, path) &&
-         crd_replacement_end(&file, crd_write_all(file.fd, text, strlen(text)));
+  return crd_replacement_begin(&file, path) && crd_replacement_end(&file, crd_write_all(file.fd, text, strlen(text)));
 }
 
 /* --- what is there --- */
@@ -260,12 +259,18 @@ static void a_dump_and_ranges_leave_links_and_modes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      FOLDER_TEST(a_new_file_has_the_usual_mode),         FOLDER_TEST(a_file_keeps_its_mode),
-      FOLDER_TEST(a_link_stays_and_its_file_is_replaced), FOLDER_TEST(a_link_to_no_file_makes_it),
-      FOLDER_TEST(a_pipe_is_written),                     FOLDER_TEST(a_device_is_written),
-      FOLDER_TEST(what_is_not_complete_is_removed),       FOLDER_TEST(new_files_are_made_exclusively),
-      FOLDER_TEST(what_cannot_be_written_is_an_error),    FOLDER_TEST(a_pipe_that_nobody_reads_is_told),
-      FOLDER_TEST(a_pipe_that_is_read_is_written_by_all), FOLDER_TEST(a_dump_and_ranges_leave_links_and_modes),
+      FOLDER_TEST(a_new_file_has_the_usual_mode),
+      FOLDER_TEST(a_file_keeps_its_mode),
+      FOLDER_TEST(a_link_stays_and_its_file_is_replaced),
+      FOLDER_TEST(a_link_to_no_file_makes_it),
+      FOLDER_TEST(a_pipe_is_written),
+      FOLDER_TEST(a_device_is_written),
+      FOLDER_TEST(what_is_not_complete_is_removed),
+      FOLDER_TEST(new_files_are_made_exclusively),
+      FOLDER_TEST(what_cannot_be_written_is_an_error),
+      FOLDER_TEST(a_pipe_that_nobody_reads_is_told),
+      FOLDER_TEST(a_pipe_that_is_read_is_written_by_all),
+      FOLDER_TEST(a_dump_and_ranges_leave_links_and_modes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,8 +32,7 @@ uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
   heap_check(heap, "cradle_type_add");
   const char *fault = crd_type_fault(type);
   uint32_t id = heap->types.count;
-  const char *name = type->name != NULL ? type->name : "without a name";
-  if (fault != NULL) crd_misuse(heap, "cradle_type_add: type %u (%s): %s", id, name, fault);
+  if (fault != NULL) crd_misuse(heap, "cradle_type_add: type %u (%s): %s", id, crd_show_name(type->name).buffer, fault);
   crd_registry_close(heap);
   bool added = add(heap, type);
   ASSERT(heap->types.count == id + added, "[type.3] an id was not given to the type that was added");

@@ -29,6 +29,8 @@ bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error) 
   if (dump.begun && !crd_replacement_end(&dump.file, written) && dump.error == 0 && written) dump.error = errno;
   if (written && dump.error == 0) return true;
   const char *what = dump.error != 0 ? crd_open_failure(dump.error) : "memory for it was refused";
-  if (error != NULL) snprintf(error->message, sizeof error->message, "heap dump to \"%.100s\": %s", path, what);
+  char shown[100];
+  (void)cradle_show_text(shown, sizeof shown, path, strlen(path));
+  if (error != NULL) snprintf(error->message, sizeof error->message, "heap dump to \"%s\": %s", shown, what);
   return false;
 }

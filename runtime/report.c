@@ -1,6 +1,8 @@
 /* Reports on standard error, each once a process. */
 #include "runtime/report.h"
 
+#include <cradle/inspect.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -164,11 +166,6 @@ int crd_above_standard(int fd) {
   return moved;
 }
 
-static void hide_control_characters(char *text) {
-  for (; *text != '\0'; text++)
-    if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
-}
-
 int crd_report(const char *format, ...) {
   char line[REPORT_MAX_BYTES + 2] = "cradle: ";
   size_t prefix = strlen(line);
@@ -176,7 +173,7 @@ int crd_report(const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(line + prefix, REPORT_MAX_BYTES - prefix, format, arguments);
   va_end(arguments);
-  hide_control_characters(line);
+  (void)cradle_show_text(line, sizeof line, line, strlen(line));
   if (!crd_first_time(line)) return 0;
   strcat(line, "\n");
   crd_write_all(STDERR_FILENO, line, strlen(line));

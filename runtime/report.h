@@ -4,7 +4,8 @@
  *            list of what was said, which is the process's and not a heap's: it is the only state
  *            here, and a lock guards it.
  * [report.2] A report is one line, and one write where there is room for it; else it waits for room, on a standard
- *            error that does not block too. Control characters in it are shown as '?'.
+ *            error that does not block too. It is shown as cradle_show_text
+ *            does.
  */
 #ifndef CRADLE_RUNTIME_REPORT_H
 #define CRADLE_RUNTIME_REPORT_H

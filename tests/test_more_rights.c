@@ -65,9 +65,25 @@ static void a_program_with_more_rights_obeys_nothing(void **state) {
   chmod(folder, 0777);
   snprintf(path, sizeof path, "%s/program", folder);
   snprintf(file, sizeof file, "%s/file", folder);
-  const char *const settings[] = {"CRADLE_GC_NURSERY", "64K", "CRADLE_STRESS", "1",  "CRADLE_STATS",      "1",
-                                  "CRADLE_LOG",        file,  "CRADLE_PROFILE", file, "CRADLE_PAGES_FILE", file,
-                                  "CRADLE_GC_MAX",     "1Q",  "CRADLE_FAULTS",  "1",  "CRADLE_NONSENSE",   "1", NULL};
+  const char *const settings[] = {"CRADLE_GC_NURSERY",
+                                  "64K",
+                                  "CRADLE_STRESS",
+                                  "1",
+                                  "CRADLE_STATS",
+                                  "1",
+                                  "CRADLE_LOG",
+                                  file,
+                                  "CRADLE_PROFILE",
+                                  file,
+                                  "CRADLE_PAGES_FILE",
+                                  file,
+                                  "CRADLE_GC_MAX",
+                                  "1Q",
+                                  "CRADLE_FAULTS",
+                                  "1",
+                                  "CRADLE_NONSENSE",
+                                  "1",
+                                  NULL};
   bool made = make_set_user_id(path);
   int status = made ? run_with_more_rights(path, settings, said, sizeof said) : 77;
   bool wrote = access(file, F_OK) == 0;

@@ -9,6 +9,7 @@
 #include "gc/base/check.h"
 #include "gc/base/text.h"
 #include "gc/heap.h"
+#include "gc/misuse.h"
 #include "gc/instruments/closed_runs.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/object/poison.h"
@@ -36,7 +37,7 @@ const char *crd_poison_cause(uint64_t word) {
 static void add_stale(crd_text *text, const cradle_heap *heap, uint32_t type) {
   const char *name = type < heap->types.count ? heap->types.types[type].name : NULL;
   if (name != NULL)
-    crd_text_format(text, "stale reference to a %s", name);
+    crd_text_format(text, "stale reference to a %s", crd_show_name(name).buffer);
   else
     crd_text_format(text, "stale reference to a type %u", type);
 }

@@ -117,6 +117,14 @@ typedef struct cradle_address_info {
  * thread too (in the middle of a collection the answer may be the one before or after). Does not collect. */
 CRADLE_API void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info);
 
+/* --- names in messages --- */
+
+/* Copies length bytes of text to out in a form that may go to a terminal or into a line of a log: '?' stands for each
+ * byte of a control character and for each byte that begins no UTF-8 character. A text that does not fit ends with
+ * "...". room: the bytes at out, at least 5, with the terminating zero. out may be text itself. Returns the length of
+ * what is in out. Neither allocates nor locks. */
+CRADLE_API size_t cradle_show_text(char *out, size_t room, const char *text, size_t length);
+
 /* --- dump --- */
 
 /* Writes bytes to where the dump goes; false: it cannot, and the dump ends. */

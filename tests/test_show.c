@@ -18,9 +18,15 @@ static void control_characters_are_hidden(void **state) {
   shows("", "");
   shows("plain", "plain");
   shows("\x1b[2Jgone\r\n\t\x7f", "?[2Jgone????");
-  shows("\xc2\x9b" "31m", "??31m");     /* CSI as one character */
-  shows("\x9b" "31m", "?31m");          /* and as one byte */
-  shows("a\x80\xbf" "b", "a??b");       /* bytes that begin no character */
+  shows("\xc2\x9b"
+        "31m",
+        "??31m"); /* CSI as one character */
+  shows("\x9b"
+        "31m",
+        "?31m"); /* and as one byte */
+  shows("a\x80\xbf"
+        "b",
+        "a??b"); /* bytes that begin no character */
   shows("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc2\xa0", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc2\xa0");
 }
 
@@ -38,7 +44,10 @@ static void a_long_text_is_cut_at_a_character(void **state) {
   assert_string_equal(out, "12345678");
   (void)cradle_show_text(out, sizeof out, "123456789", 9);
   assert_string_equal(out, "12345...");
-  (void)cradle_show_text(out, sizeof out, "1234\xe2\x82\xac" "89", 9);
+  (void)cradle_show_text(out, sizeof out,
+                         "1234\xe2\x82\xac"
+                         "89",
+                         9);
   assert_string_equal(out, "1234...");
   for (size_t room = 5; room <= sizeof out; room++) {
     memset(out, 'x', sizeof out);
@@ -108,9 +117,12 @@ static void a_type_in_a_misuse(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(control_characters_are_hidden),     cmocka_unit_test(a_zero_byte_is_hidden),
-      cmocka_unit_test(a_long_text_is_cut_at_a_character), cmocka_unit_test(a_text_may_be_shown_in_its_place),
-      cmocka_unit_test(a_type_that_is_refused),            cmocka_unit_test(a_type_in_a_misuse),
+      cmocka_unit_test(control_characters_are_hidden),
+      cmocka_unit_test(a_zero_byte_is_hidden),
+      cmocka_unit_test(a_long_text_is_cut_at_a_character),
+      cmocka_unit_test(a_text_may_be_shown_in_its_place),
+      cmocka_unit_test(a_type_that_is_refused),
+      cmocka_unit_test(a_type_in_a_misuse),
   };
   return cmocka_run_group_tests(tests, make_name, NULL);
 }

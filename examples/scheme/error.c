@@ -136,7 +136,7 @@ static void print_whole_error(scheme *s, FILE *to, value raised) {
   }
 }
 
-/* What a program named or raised may hold anything, and the reader may sit at a terminal. The buffer holds one byte more
+/* What a program named or raised may hold anything, and the reader may sit at a terminal. The buffer holds a byte more
  * than is shown. */
 void print_error(scheme *s, FILE *to, value raised) {
   enum { SHOWN_BYTES = 2000 };

@@ -178,7 +178,7 @@ TERMINAL = [
           ("(define e (list 1))", "\n> "), ("(set-car! e e)", "\n> "),
           ("(define (deep n) (if (= n 0) '() (let ((r (deep (- n 1)))) (cons r r))))", "\n> "),
           *[step for loop in LOOPS for step in ((f'(begin (display "goes") (newline) {loop})', "\ngoes\r\n"),
-                                               (INTERRUPT, "\n> "), ("(* 6 9)", "\n54\r\n> "))],
+                                               (INTERRUPT, "error: interrupted\r\n> "), ("(* 6 9)", "\n54\r\n> "))],
           ("(car '(1 2", "\n  "), (INTERRUPT, "\n> "), ("(* 5 5)", "\n25\r\n> "), (INTERRUPT, "\n> "), ("(exit 3)", "")],
      3, ["(* 6 7)", "(let loop"]),
 ]

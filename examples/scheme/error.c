@@ -65,6 +65,7 @@ void fail_deep(scheme *s) {
 /* No guard keeps a program from ending. */
 void fail_interrupted(scheme *s) {
   is_interrupted = false;
+  clearerr(stdout); /* the signal may have broken off a write */
   escape *outermost = s->escapes;
   while (outermost->outer != NULL) outermost = outermost->outer;
   escape_to(s, outermost, new_error(s, s->where, NOT_GIVEN, "interrupted"));

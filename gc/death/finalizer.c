@@ -170,8 +170,14 @@ static bool queue_as_registered(crd_death *death, crd_pace *pace) {
   return true;
 }
 
+static void show_queues(crd_services *services) {
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) services->queues[i].shown = services->queues[i].words.top;
+}
+
 bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
+  crd_services *services = death->heap->services;
   if (!(death->reach.ordering ? queue_in_order(death, pace) : queue_as_registered(death, pace))) return false;
+  if (death == &services->major || services->stage != STAGE_QUEUE) show_queues(services); /* [finalizer.3] */
   crd_candidates *candidates = &death->candidates;
   candidates->entries.top = candidates->entries.base;
   candidates->ordered.top = candidates->ordered.base;
@@ -198,6 +204,7 @@ void crd_finalizers_queue_all(cradle_heap *heap) {
     put(queue_for(heap->services, entry), entry_address(entry));
   }
   list->young = list->words.top;
+  show_queues(heap->services);
 }
 
 /* --- the public functions --- */
@@ -225,13 +232,14 @@ bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t q
 
 void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {
   crd_queue *queue = queue_of(mutator, "cradle_finalizer_next", number);
-  if (queue == NULL || queue->head == queue->words.top) return NULL;
+  if (queue == NULL || queue->head == queue->shown) return NULL;
+  ASSERT(queue->head < queue->shown && queue->shown <= queue->words.top, "[finalizer.3] more is shown than is queued");
   cradle_word *object = object_at(*queue->head++);
-  if (queue->head == queue->words.top) queue->head = queue->words.top = queue->words.base;
+  if (queue->head == queue->words.top) queue->head = queue->shown = queue->words.top = queue->words.base;
   return object;
 }
 
 size_t cradle_finalizer_waiting(cradle_mutator *mutator, uint32_t number) {
   const crd_queue *queue = queue_of(mutator, "cradle_finalizer_waiting", number);
-  return queue == NULL ? 0 : (size_t)(queue->words.top - queue->head);
+  return queue == NULL ? 0 : (size_t)(queue->shown - queue->head);
 }

@@ -53,7 +53,7 @@ static void run_peer(bench *b, variant which, uint64_t first, uint64_t end) {
 static void last_collection(bench *b, two_alive *alive) CRADLE_MAY_COLLECT {
   cradle_push(b->mutator, alive->previous);
   cradle_push(b->mutator, alive->current);
-  cradle_collect_minor(b->mutator);
+  cradle_collect(b->mutator, CRADLE_COLLECT_MINOR);
   alive->current = cradle_pop(b->mutator);
   alive->previous = cradle_pop(b->mutator);
 }
@@ -187,7 +187,7 @@ static bool open_bare(bench *b, const cradle_options *heap_options) {
 static bool open_heap(bench *b, cradle_error *error) CRADLE_GRANTS_COLLECTION CRADLE_UNCHECKED_COLLECTION {
   cradle_options heap_options;
   set_options(b->options, &heap_options);
-  b->heap = cradle_start(&heap_options, error);
+  b->heap = cradle_heap_new_from_environment(&heap_options, error);
   if (b->heap == NULL) return false;
   b->mutator = cradle_mutator_new(b->heap);
   if (b->mutator != NULL && open_bare(b, &heap_options)) return true;
@@ -206,7 +206,7 @@ static double time_empty_minors(cradle_mutator *mutator) CRADLE_MAY_COLLECT {
   double values[EMPTY_BATCHES];
   for (int batch = 0; batch < EMPTY_BATCHES; batch++) {
     uint64_t begin = now_ns();
-    for (int i = 0; i < EMPTY_MINORS; i++) cradle_collect_minor(mutator);
+    for (int i = 0; i < EMPTY_MINORS; i++) cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     values[batch] = (double)(now_ns() - begin) / EMPTY_MINORS;
   }
   return median_of(values, EMPTY_BATCHES);

@@ -29,7 +29,7 @@ static uint64_t storeold_cradle(workload_run *run) {
   {
     cell *kept = cell_new(m, 0);
     CRADLE_ROOT(m, kept);
-    cradle_collect_minor(m);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
     cell *old = kept; /* nothing collects from here on */
     workload_timed_begin(run);
     for (uint64_t i = 0; i < run->with.size; i++) {
@@ -75,7 +75,7 @@ static uint64_t onecell_cradle(workload_run *run) {
   {
     cell *old = cell_new(m, 0);
     CRADLE_ROOT(m, old);
-    cradle_collect_minor(m);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
     workload_timed_begin(run);
     for (uint64_t i = 0; i < run->with.size; i++) {
       cell *fresh = cell_new(m, i);
@@ -141,7 +141,7 @@ static uint64_t cells_cradle(workload_run *run) {
       cell *holder = cell_new(m, i);
       cradle_store(m, all, &all->slots[i], holder);
     }
-    cradle_collect_minor(m);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
     workload_timed_begin(run);
     for (uint64_t i = 0; i < run->with.size; i++) {
       cell *fresh = cell_new(m, i);

@@ -54,7 +54,7 @@ static void allocate(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
 }
 
 static void collect(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
-  for (uint64_t i = 0; i < count; i++) cradle_collect_minor(m);
+  for (uint64_t i = 0; i < count; i++) cradle_collect(m, CRADLE_COLLECT_MINOR);
 }
 
 static void push_and_pop(cradle_mutator *m, uint64_t count) {
@@ -107,7 +107,7 @@ static void *run_on_its_stack(void *data) CRADLE_UNCHECKED_COLLECTION {
   cradle_error error;
   cradle_options_init(&options);
   options.types = types, options.type_count = T_COUNT;
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   cradle_mutator *m = heap == NULL ? NULL : cradle_mutator_new(heap);
   r->wrong = m == NULL;
   if (m != NULL) {

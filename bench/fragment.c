@@ -72,10 +72,10 @@ static uint64_t run_cradle(workload_run *run) {
     sum += note_filled(run, all);
     for (uint64_t i = 0; i < all->length; i++)
       if (random_below(&r, KEPT_OF) != 0) cradle_store(m, all, &all->slots[i], NULL);
-    cradle_collect_compacting(m);
+    cradle_collect(m, CRADLE_COLLECT_COMPACTING);
     sum += note_sparse(run, all);
     fill(m, &all, &r);
-    cradle_collect_full(m);
+    cradle_collect(m, CRADLE_COLLECT_FULL);
     sum += note_refilled(run, all);
   }
   workload_end(run, heap, m);

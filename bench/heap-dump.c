@@ -69,7 +69,7 @@ static void fill(cradle_mutator *m, array **records, size_t bytes) CRADLE_MAY_CO
     array *record = new_record(m, i == 0 ? NULL : (*records)->item[i * 7919 % i]);
     cradle_store(m, *records, &(*records)->item[i], record);
   }
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
 }
 
 static bool count_bytes(void *data, const void *bytes, size_t count) {

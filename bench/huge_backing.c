@@ -296,7 +296,7 @@ void huge_heap_options(const huge_run *run, cradle_options *options) {
 
 cradle_heap *huge_heap_start(const cradle_options *options) {
   cradle_error error;
-  cradle_heap *heap = cradle_start(options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(options, &error);
   if (heap == NULL) huge_die("%s", error.message);
   return heap;
 }

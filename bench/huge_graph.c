@@ -52,7 +52,7 @@ static huge_list *grow(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
     fresh->number = i;
     huge_list_set(m, all, i, fresh);
   }
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   return all;
 }
 
@@ -63,7 +63,7 @@ static node *link(cradle_mutator *m, huge_list *all, uint64_t count) CRADLE_MAY_
     node *before = huge_list_get(all, i == 0 ? count - 1 : i - 1);
     cradle_store(m, from, &from->left, left);
     cradle_store(m, from, &from->right, i == 0 ? before : before->left);
-    if ((i & LINKS_A_COLLECTION) == LINKS_A_COLLECTION) cradle_collect_minor(m);
+    if ((i & LINKS_A_COLLECTION) == LINKS_A_COLLECTION) cradle_collect(m, CRADLE_COLLECT_MINOR);
   }
   return huge_list_get(all, 0);
 }
@@ -97,7 +97,7 @@ static uint64_t use(huge_run *run, cradle_mutator *m) CRADLE_MAY_COLLECT {
   huge_phase_begin(run);
   uint64_t sum = walk(root, steps);
   huge_phase_end(run, WALK, steps);
-  cradle_collect_major(m);
+  cradle_collect(m, CRADLE_COLLECT_MAJOR);
   return sum;
 }
 

@@ -130,13 +130,13 @@ enum { ROWS = sizeof rows / sizeof *rows };
 static double minor_ns(bench *b) CRADLE_MAY_COLLECT {
   enum { MINORS = 1000 };
   uint64_t begin = cpu_now_ns();
-  for (int i = 0; i < MINORS; i++) cradle_collect_minor(b->m);
+  for (int i = 0; i < MINORS; i++) cradle_collect(b->m, CRADLE_COLLECT_MINOR);
   return (double)(cpu_now_ns() - begin) / MINORS;
 }
 
 static double major_ms(bench *b) CRADLE_MAY_COLLECT {
   uint64_t begin = cpu_now_ns();
-  cradle_collect_major(b->m);
+  cradle_collect(b->m, CRADLE_COLLECT_MAJOR);
   return (double)(cpu_now_ns() - begin) / 1e6;
 }
 
@@ -165,7 +165,7 @@ static void with_a_million(bench *b) CRADLE_MAY_COLLECT {
     node *fresh = CRADLE_NEW(b->m, node, T_NODE);
     cradle_store(b->m, all, &all->item[i], fresh);
   }
-  cradle_collect_major(b->m);
+  cradle_collect(b->m, CRADLE_COLLECT_MAJOR);
   tell(b, "objects");
   for (int i = 0; i < OPERATIONS; i++) b->sum += cradle_identity_hash(b->m, all->item[i]);
   tell(b, "and hashed");
@@ -197,7 +197,7 @@ int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
     return 1;
   }
   b.old = CRADLE_NEW(b.m, node, T_NODE);
-  cradle_collect_major(b.m);
+  cradle_collect(b.m, CRADLE_COLLECT_MAJOR);
   b.handle = cradle_handle_new(b.m, b.old);
   static double ns[ROWS][TURNS_MOST];
   for (int turn = 0; turn < turns; turn++)

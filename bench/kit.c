@@ -9,6 +9,7 @@
  * memory that they need from the system.
  */
 #include <cradle/cradle.h>
+#include <cradle/kit.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +26,9 @@ static void fail(const char *what) {
 
 static cradle_heap *heap;
 static cradle_kit kit;
-static cradle_list *list;
-static cradle_map *numbers, *named;
-static cradle_array *strings;
+static cradle_kit_list *list;
+static cradle_kit_map *numbers, *named;
+static cradle_kit_array *strings;
 
 static uint64_t immediate(uint64_t number) {
   return number << 3 | 1;
@@ -42,7 +43,7 @@ static void start(void) {
   options.type_count = CRADLE_KIT_TYPES;
   options.encoding = cradle_encoding_low_tags(1);
   cradle_error error;
-  heap = cradle_start(&options, &error);
+  heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) fail(error.message);
   void *const roots[] = {&list, &numbers, &named, &strings};
   for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
@@ -55,34 +56,34 @@ static void start(void) {
 /* The strings are made outside of the time, new ones for each size, so that insertion hashes them and lookup has their
  * hash. */
 CRADLE_MAY_COLLECT static void make_strings(const kit_work *w) {
-  strings = cradle_array_new(&kit, w->size);
+  strings = cradle_kit_array_new(&kit, w->size);
   for (size_t i = 0; i < w->size; i++) {
-    cradle_string *name = cradle_string_new(&kit, w->names[i], strlen(w->names[i]));
+    cradle_kit_string *name = cradle_kit_string_new(&kit, w->names[i], strlen(w->names[i]));
     cradle_store(kit.mutator, strings, &strings->items[i], name);
   }
 }
 
 CRADLE_UNCHECKED_COLLECTION static size_t kit_append(const kit_work *w) {
-  list = cradle_list_new(&kit, 0);
-  for (size_t i = 0; i < w->size; i++) cradle_list_append(&kit, list, w->keys[i]);
+  list = cradle_kit_list_new(&kit, 0);
+  for (size_t i = 0; i < w->size; i++) cradle_kit_list_append(&kit, list, w->keys[i]);
   return 0;
 }
 CRADLE_UNCHECKED_COLLECTION static size_t kit_append_local(const kit_work *w) {
   list = NULL; /* of the operation before */
-  cradle_list *mine = cradle_list_new(&kit, 0);
+  cradle_kit_list *mine = cradle_kit_list_new(&kit, 0);
   CRADLE_ROOT(kit.mutator, mine);
-  for (size_t i = 0; i < w->size; i++) cradle_list_append(&kit, mine, w->keys[i]);
+  for (size_t i = 0; i < w->size; i++) cradle_kit_list_append(&kit, mine, w->keys[i]);
   return 0;
 }
 CRADLE_UNCHECKED_COLLECTION static size_t kit_insert(const kit_work *w) {
   numbers = NULL;
-  numbers = cradle_map_new(&kit, NULL);
-  for (size_t i = 0; i < w->size; i++) cradle_map_set(&kit, numbers, w->keys[i], immediate(i));
+  numbers = cradle_kit_map_new(&kit, NULL);
+  for (size_t i = 0; i < w->size; i++) cradle_kit_map_set(&kit, numbers, w->keys[i], immediate(i));
   return 0;
 }
 static size_t kit_count(const uint64_t *keys, size_t count) {
   size_t found = 0;
-  for (size_t i = 0; i < count; i++) found += cradle_map_get(&kit, numbers, keys[i], UINT64_MAX) < immediate(count);
+  for (size_t i = 0; i < count; i++) found += cradle_kit_map_get(&kit, numbers, keys[i], UINT64_MAX) < immediate(count);
   return found;
 }
 static size_t kit_find(const kit_work *w) {
@@ -93,14 +94,14 @@ static size_t kit_miss(const kit_work *w) {
 }
 CRADLE_UNCHECKED_COLLECTION static size_t kit_insert_names(const kit_work *w) {
   named = NULL;
-  named = cradle_map_new(&kit, &cradle_keys_strings);
-  for (size_t i = 0; i < w->size; i++) cradle_map_set(&kit, named, strings->items[i], immediate(i));
+  named = cradle_kit_map_new(&kit, &cradle_kit_keys_strings);
+  for (size_t i = 0; i < w->size; i++) cradle_kit_map_set(&kit, named, strings->items[i], immediate(i));
   return 0;
 }
 static size_t kit_find_names(const kit_work *w) {
   size_t found = 0;
   for (size_t i = 0; i < w->size; i++)
-    found += cradle_map_get(&kit, named, strings->items[i], UINT64_MAX) < immediate(w->size);
+    found += cradle_kit_map_get(&kit, named, strings->items[i], UINT64_MAX) < immediate(w->size);
   return found;
 }
 static const kit_variant kit_own = {

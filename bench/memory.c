@@ -177,7 +177,7 @@ CRADLE_UNCHECKED_COLLECTION static void forks(void) {
     double columns[FORK_COLUMNS][FORK_RUNS], column[FORK_COLUMNS];
     setting s = open_heap(policies[p]);
     allocate(&s, GIB, true);
-    cradle_collect_full(s.m);
+    cradle_collect(s.m, CRADLE_COLLECT_FULL);
     for (int run = -1; run < FORK_RUNS; run++) {
       fork_once(&s, column);
       for (int i = 0; run >= 0 && i < FORK_COLUMNS; i++) columns[i][run] = column[i];
@@ -219,7 +219,7 @@ CRADLE_UNCHECKED_COLLECTION static void give_back(void) {
   *cradle_peek(s.m, 0) = 0;
   allocate(&s, 100 * MIB, true);
   begin = now_ns();
-  cradle_collect_major(s.m);
+  cradle_collect(s.m, CRADLE_COLLECT_MAJOR);
   show(&s, "100 MiB are live", begin);
   for (int tenth = 1; tenth <= 100; tenth++) {
     while (now_ns() - begin < (uint64_t)tenth * 100000000u) {

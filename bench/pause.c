@@ -53,7 +53,7 @@ static uint64_t run_cradle(workload_run *run) {
     array *all = array_new(m, run->with.live / GRAPH_ELEMENT_BYTES + 1);
     CRADLE_ROOT(m, all);
     graph_fill(m, &all, &r);
-    cradle_collect_full(m);
+    cradle_collect(m, CRADLE_COLLECT_FULL);
     run->cpu_pauses = &cpu_pauses;
     hiccup_start(&beside);
     workload_timed_begin(run);

@@ -66,7 +66,7 @@ static void open_contender(contender *c, const char *rate, stack *s) CRADLE_UNCH
     setenv("CRADLE_PROFILE", "/dev/null", 1);
     setenv("CRADLE_PROFILE_RATE", rate, 1);
   }
-  c->heap = cradle_start(&options, &error);
+  c->heap = cradle_heap_new_from_environment(&options, &error);
   c->mutator = c->heap == NULL ? NULL : cradle_mutator_new(c->heap);
   if (c->mutator == NULL) {
     fprintf(stderr, "profile-cost: %s\n", c->heap == NULL ? error.message : "out of memory");

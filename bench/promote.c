@@ -38,7 +38,7 @@ static uint64_t promote_cradle(workload_run *run) {
     cell *list = cells_new(m, run->with.live);
     CRADLE_ROOT(m, list);
     spent_begin(&s);
-    cradle_collect_minor(m);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
     spent_end(&s);
     sum += cells_sum(list);
   }

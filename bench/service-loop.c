@@ -36,7 +36,7 @@ static const cradle_type types[T_COUNT] = {
 
 static void minors(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_MAY_COLLECT {
   (void)type;
-  for (uint64_t i = 0; i < count; i++) cradle_collect_minor(m);
+  for (uint64_t i = 0; i < count; i++) cradle_collect(m, CRADLE_COLLECT_MINOR);
 }
 
 static void plain(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_MAY_COLLECT {

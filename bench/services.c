@@ -178,7 +178,7 @@ static uint64_t allocate(bench *b, const service *s, bool alive) CRADLE_MAY_COLL
     thing *object = s->make(b, i);
     if (alive) cradle_store(b->m, b->keep, &b->keep->item[i], object);
   }
-  cradle_collect_minor(b->m);
+  cradle_collect(b->m, CRADLE_COLLECT_MINOR);
   drain(b);
   return cpu_now_ns() - begin;
 }
@@ -194,7 +194,7 @@ static void link_chain(bench *b) CRADLE_MAY_COLLECT {
 
 static uint64_t collect(bench *b) CRADLE_MAY_COLLECT {
   uint64_t begin = cpu_now_ns();
-  cradle_collect_major(b->m);
+  cradle_collect(b->m, CRADLE_COLLECT_MAJOR);
   drain(b);
   return cpu_now_ns() - begin;
 }
@@ -226,20 +226,20 @@ static void measure(bench *b, const service *s, result *r) CRADLE_MAY_COLLECT {
   b->set = cradle_weak_set_new(b->m, NULL, NULL);
   b->other = CRADLE_NEW(b->m, thing, T_PLAIN);
   b->keep = CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length, b->count);
-  cradle_collect_full(b->m);
+  cradle_collect(b->m, CRADLE_COLLECT_FULL);
   if (!s->is_chain) (void)allocate(b, s, false); /* the first time, pages are fetched */
   r->ns[YOUNG_DEAD] = s->is_chain ? 0 : (double)allocate(b, s, false) / count;
   r->ns[YOUNG_ALIVE] = (double)allocate(b, s, true) / count;
   if (s->make == make_chain) {
     link_chain(b);
-    cradle_collect_minor(b->m);
+    cradle_collect(b->m, CRADLE_COLLECT_MINOR);
   }
   r->pause_ms[PAUSE_MINOR] = (double)minors.longest / 1e6;
   r->ns[OLD_ALIVE] = (double)collect(b) / count;
   r->pause_ms[PAUSE_ALIVE] = (double)longest_step(b) / 1e6;
   b->keep =
       CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length, b->count); /* as large, so that marking it costs the same */
-  cradle_collect_minor(b->m);
+  cradle_collect(b->m, CRADLE_COLLECT_MINOR);
   r->ns[OLD_DEAD] = (double)collect(b) / count;
   (void)allocate(b, s, true);
   b->keep = NULL;

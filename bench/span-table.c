@@ -35,7 +35,7 @@ static void print_rows(const cradle_span_info *rows, size_t count) {
 static void fill(cradle_mutator *m, const cradle_span_info *rows, size_t count) CRADLE_MAY_COLLECT {
   for (size_t i = 0; i < count; i++)
     cradle_push(m, CRADLE_NEW_ARRAY(m, bytes, 0, data, length, rows[i].object_bytes - sizeof(bytes)));
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
 }
 
 static size_t live_rows(cradle_span_info *rows) CRADLE_UNCHECKED_COLLECTION {
@@ -49,7 +49,7 @@ static size_t live_rows(cradle_span_info *rows) CRADLE_UNCHECKED_COLLECTION {
   options.types = &type;
   options.type_count = 1;
   cradle_error error;
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) {
     fprintf(stderr, "span-table: %s\n", error.message);
     exit(1);

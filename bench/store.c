@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) uint64_t run_cradle(workload_run *r
   {
     array *all = make(m, run, chunked);
     CRADLE_ROOT(m, all);
-    cradle_collect_minor(m);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
     randomizer r = RANDOMIZER_SEED;
     workload_timed_begin(run);
     for (uint64_t i = 0; i < run->with.size; i++) {

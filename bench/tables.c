@@ -51,7 +51,7 @@ static uint64_t run_weak_table(workload_run *run) {
     CRADLE_ROOT(m, first);
     array *all = array_new(m, run->with.slots);
     CRADLE_ROOT(m, all);
-    cradle_collect_full(m);
+    cradle_collect(m, CRADLE_COLLECT_FULL);
     workload_timed_begin(run);
     for (uint64_t i = 0; i < run->with.size; i++) {
       cell *fresh = CRADLE_NEW(m, cell, TYPE_CELL);

@@ -104,10 +104,10 @@ static void run_kind(cradle_mutator *m, const struct kind *kind, uint64_t count)
   void *old = new_cell(m, T_CELL, 0, NULL, NULL), *all = NULL;
   CRADLE_ROOT(m, old);
   CRADLE_ROOT(m, all);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   for (uint64_t i = 0; i < count; i++) all = kind->make(m, kind->type, kind->length, all, old);
-  cradle_collect_minor(m);
-  for (int i = 0; i < kind->markings; i++) cradle_collect_major(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  for (int i = 0; i < kind->markings; i++) cradle_collect(m, CRADLE_COLLECT_MAJOR);
 }
 
 static bool run(const struct kind *kind, uint64_t count) CRADLE_UNCHECKED_COLLECTION {

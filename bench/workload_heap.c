@@ -76,7 +76,7 @@ cradle_heap *workload_start(workload_run *run) {
   options.nursery_bytes = run->nursery_bytes;
   options.listener = (cradle_listener){on_event, run};
   cradle_error error;
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap != NULL) return heap;
   fprintf(stderr, "workloads: %s\n", error.message);
   exit(1);
@@ -123,7 +123,7 @@ uint64_t workload_resident_bytes(void) {
 
 uint64_t workload_measure_live(cradle_heap *heap, cradle_mutator *mutator) {
   cradle_statistics stats;
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   cradle_heap_statistics(heap, &stats, sizeof stats);
   return stats.old_bytes;
 }

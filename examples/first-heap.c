@@ -40,7 +40,7 @@ int main(void) {
   options.type_count = TYPE_COUNT;
   cradle_error error;
   /* like cradle_heap_new, with the CRADLE_ variables and the log */
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) {
     fprintf(stderr, "first-heap: %s\n", error.message);
     return 1;

@@ -36,7 +36,7 @@ static void serve_stress(cradle_heap *heap, crd_stress_demand demand) CRADLE_MAY
   uint64_t spent = heap->stress.spent_ns;
   heap->stress.serving = true;
   if (demand == STRESS_COLLECT_FULL)
-    crd_collect_major(heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
+    crd_collect_major(heap, CRADLE_CAUSE_STRESS, CRADLE_COLLECT_COMPACTING);
   else
     crd_collect(heap, CRADLE_CAUSE_STRESS);
   heap->stress.serving = false;
@@ -68,15 +68,15 @@ static bool make_room(cradle_mutator *mutator, size_t bytes) CRADLE_MAY_COLLECT 
   if (fits_below(mutator, bytes, heap->nursery.end)) return true;
   crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
   if (fits_below(mutator, bytes, heap->nursery.slack_end)) return true;
-  for (crd_depth depth = DEPTH_FULL; depth <= DEPTH_COMPACTING; depth++) {
-    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, depth);
+  for (cradle_collection_kind kind = CRADLE_COLLECT_FULL; kind <= CRADLE_COLLECT_COMPACTING; kind++) {
+    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, kind);
     if (fits_below(mutator, bytes, heap->nursery.slack_end)) return true;
   }
   return false;
 }
 
 #ifdef CRD_VALGRIND
-/* Out of line so that cradle/new.h need not include valgrind's header. */
+/* Out of line so that cradle/detail/sanitizers.h need not include valgrind's header. */
 void cradle_handed_out(const cradle_mutator *mutator, void *address, size_t size) {
   sanitize_handed_out(mutator->heap, address, size);
 }
@@ -124,8 +124,8 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   if (bytes > heap->old.arenas.bytes) return NULL;
   collect_before(heap, bytes);
   cradle_word *object = take_outside(heap, bytes, young);
-  for (crd_depth depth = DEPTH_FULL; object == NULL && depth <= DEPTH_COMPACTING; depth++) {
-    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, depth);
+  for (cradle_collection_kind kind = CRADLE_COLLECT_FULL; object == NULL && kind <= CRADLE_COLLECT_COMPACTING; kind++) {
+    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, kind);
     object = take_outside(heap, bytes, young);
   }
   if (object == NULL) return NULL;
@@ -259,7 +259,7 @@ static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
   if (CRADLE_UNLIKELY(!crd_registry_make_room(heap, 0))) {
-    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, DEPTH_FULL);
+    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, CRADLE_COLLECT_FULL);
     if (!crd_registry_make_room(heap, 0)) return NULL;
   }
   bool fits = bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && mutator->free + bytes <= cradle_top(mutator);

@@ -1,6 +1,6 @@
 #include "gc/allocate_check.h"
 
-#include <cradle/new.h>
+#include <cradle/detail/new.h>
 
 #include "gc/heap.h"
 #include "gc/misuse.h"

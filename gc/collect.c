@@ -268,12 +268,12 @@ static void finish(cradle_heap *heap) {
   while (heap->major.phase != MAJOR_IDLE) crd_major_step(heap, whole());
 }
 
-/* Gives back what the depth asks for. */
-static void give_back(cradle_heap *heap, crd_depth depth) {
-  if (depth == DEPTH_MAJOR) return;
+/* Gives back what the kind asks for. */
+static void give_back(cradle_heap *heap, cradle_collection_kind kind) {
+  if (kind == CRADLE_COLLECT_MAJOR) return;
   crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
   crd_nursery_discard_rest(heap);
-  if (depth != DEPTH_COMPACTING) return;
+  if (kind != CRADLE_COLLECT_COMPACTING) return;
   crd_word_stack *const stacks[] = {&heap->remembered, &heap->recorded, &heap->mark_stack};
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
     crd_word_stack_discard(stacks[i], heap->hardware.page_bytes);
@@ -282,7 +282,7 @@ static void give_back(cradle_heap *heap, crd_depth depth) {
   crd_nursery_discard(heap);
 }
 
-void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) {
+void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_kind kind) {
   cradle_event minor;
   uint64_t entered = stress_is_on(heap) ? crd_platform_now_ns() : 0;
   uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_MAJOR, &minor);
@@ -291,21 +291,32 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) {
   finish(heap); /* one that runs may have marked what has died since */
   crd_major_start(heap, cause);
   finish(heap);
-  if (depth == DEPTH_COMPACTING) crd_compact(heap, cause == CRADLE_CAUSE_STRESS);
+  if (kind == CRADLE_COLLECT_COMPACTING) crd_compact(heap, cause == CRADLE_CAUSE_STRESS);
   /* Under stress nothing is given back: memory that went would not hold the poison in it. */
-  if (cause != CRADLE_CAUSE_STRESS) give_back(heap, depth);
+  if (cause != CRADLE_CAUSE_STRESS) give_back(heap, kind);
   end_collecting(heap);
   pause_ended(heap, cause, begin);
   crd_stress_spend(heap, entered);
 }
 
-void cradle_collect_minor(cradle_mutator *mutator) {
-  crd_mutator_check(mutator, "cradle_collect_minor");
-  cradle_heap *heap = mutator->heap;
+static void minor_on_request(cradle_heap *heap) CRADLE_MAY_COLLECT;
+static void minor_on_request(cradle_heap *heap) {
   cradle_event minor;
   uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_REQUEST, &minor);
   end_collecting(heap);
   pause_ended(heap, CRADLE_CAUSE_REQUEST, begin);
+}
+
+void cradle_collect(cradle_mutator *mutator, cradle_collection_kind kind) {
+  crd_mutator_check(mutator, "cradle_collect");
+  if ((unsigned)kind > CRADLE_COLLECT_COMPACTING)
+    crd_misuse(mutator->heap,
+               "cradle_collect: %u is no kind of collection: give CRADLE_COLLECT_MINOR, _MAJOR, _FULL or _COMPACTING",
+               (unsigned)kind);
+  if (kind == CRADLE_COLLECT_MINOR)
+    minor_on_request(mutator->heap);
+  else
+    crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, kind);
 }
 
 bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
@@ -321,25 +332,10 @@ bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
   return heap->major.phase == MAJOR_IDLE;
 }
 
-void cradle_collect_major(cradle_mutator *mutator) {
-  crd_mutator_check(mutator, "cradle_collect_major");
-  crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, DEPTH_MAJOR);
-}
-
-void cradle_collect_full(cradle_mutator *mutator) {
-  crd_mutator_check(mutator, "cradle_collect_full");
-  crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, DEPTH_FULL);
-}
-
-void cradle_collect_compacting(cradle_mutator *mutator) {
-  crd_mutator_check(mutator, "cradle_collect_compacting");
-  crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, DEPTH_COMPACTING);
-}
-
 void cradle_finalizer_queue_all(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_finalizer_queue_all");
   if (mutator->heap->services == NULL) return;
   /* So that none runs, and all that is listed lives. */
-  crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, DEPTH_MAJOR);
+  crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, CRADLE_COLLECT_MAJOR);
   crd_finalizers_queue_all(mutator->heap);
 }

@@ -13,6 +13,7 @@
 #define CRADLE_GC_COLLECT_H
 
 #include <cradle/event.h>
+#include <cradle/heap.h>
 
 /* A minor collection that is no pause of its own: the caller goes on to something that ends what the mutator does. */
 void crd_collect_minor(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
@@ -20,9 +21,7 @@ void crd_collect_minor(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT
 uint64_t crd_collect_due_at(const cradle_heap *heap);
 /* A minor collection, and after it an increment of the major one when that is due or runs: one pause. */
 void crd_collect(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
-/* A complete major collection. Full: what is unreachable now is gone, and empty arenas are given back; compacting: and
- * sparse arenas are emptied first. */
-typedef enum crd_depth { DEPTH_MAJOR, DEPTH_FULL, DEPTH_COMPACTING } crd_depth;
-void crd_collect_major(cradle_heap *heap, cradle_cause cause, crd_depth depth) CRADLE_MAY_COLLECT;
+/* A complete major collection: any kind but CRADLE_COLLECT_MINOR. */
+void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_kind kind) CRADLE_MAY_COLLECT;
 
 #endif

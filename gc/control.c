@@ -40,11 +40,13 @@ static bool leaves(const cradle_heap *heap, size_t max, size_t arenas) {
  * nursery. */
 static void make_fit(cradle_mutator *mutator, size_t max) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
-  if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes))) cradle_collect_full(mutator);
+  if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes)))
+    cradle_collect(mutator, CRADLE_COLLECT_FULL);
   arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
-  if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes))) cradle_collect_compacting(mutator);
+  if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes)))
+    cradle_collect(mutator, CRADLE_COLLECT_COMPACTING);
 }
 
 static bool refuse(const cradle_heap *heap, const char *why, cradle_error *error) {

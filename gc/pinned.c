@@ -1,5 +1,5 @@
 /* Pins that may collect: a young object is promoted before it is pinned, and what is allocated pinned is old. */
-#include <cradle/new.h>
+#include <cradle/object.h>
 #include <cradle/pin.h>
 
 #include "gc/allocate.h"

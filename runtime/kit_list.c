@@ -4,18 +4,18 @@
 
 enum {
   ROOM_LEAST = 6,
-  ROOM_SMALL_MOST = (CRADLE_NURSERY_OBJECT_MAX_BYTES - sizeof(cradle_array)) / sizeof(cradle_word)
+  ROOM_SMALL_MOST = (CRADLE_NURSERY_OBJECT_MAX_BYTES - sizeof(cradle_kit_array)) / sizeof(cradle_word)
 };
 
-cradle_array *cradle_array_new(const cradle_kit *kit, size_t length) {
-  return CRADLE_NEW_ARRAY(kit->mutator, cradle_array, kit->first_type + CRADLE_KIT_ARRAY, items, length, length);
+cradle_kit_array *cradle_kit_array_new(const cradle_kit *kit, size_t length) {
+  return CRADLE_NEW_ARRAY(kit->mutator, cradle_kit_array, kit->first_type + CRADLE_KIT_ARRAY, items, length, length);
 }
 
 /* Replaces the array by one with the given room, which holds the list's items. */
-static void set_room(const cradle_kit *kit, cradle_list *list, size_t room) CRADLE_MAY_COLLECT {
+static void set_room(const cradle_kit *kit, cradle_kit_list *list, size_t room) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, list);
-  cradle_array *array = CRADLE_NEW_ARRAY_UNINITIALIZED(kit->mutator, cradle_array, kit->first_type + CRADLE_KIT_ARRAY,
-                                                       items, length, room);
+  cradle_kit_array *array = CRADLE_NEW_ARRAY_UNINITIALIZED(kit->mutator, cradle_kit_array,
+                                                           kit->first_type + CRADLE_KIT_ARRAY, items, length, room);
   size_t filled = list->length * sizeof *array->items; /* fresh: no barrier */
   if (filled > 0) memcpy(array->items, list->array->items, filled);
   if (room <= ROOM_SMALL_MOST) /* a larger array comes zeroed */
@@ -24,12 +24,12 @@ static void set_room(const cradle_kit *kit, cradle_list *list, size_t room) CRAD
   list->room = room;
 }
 
-static void grow(const cradle_kit *kit, cradle_list *list) CRADLE_MAY_COLLECT {
+static void grow(const cradle_kit *kit, cradle_kit_list *list) CRADLE_MAY_COLLECT {
   set_room(kit, list, list->room < ROOM_LEAST ? ROOM_LEAST : 2 * list->room);
 }
 
-cradle_list *cradle_list_new(const cradle_kit *kit, size_t capacity) {
-  cradle_list *list = CRADLE_NEW(kit->mutator, cradle_list, kit->first_type + CRADLE_KIT_LIST);
+cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) {
+  cradle_kit_list *list = CRADLE_NEW(kit->mutator, cradle_kit_list, kit->first_type + CRADLE_KIT_LIST);
   if (capacity > 0) {
     CRADLE_ROOT(kit->mutator, list);
     set_room(kit, list, capacity);
@@ -37,7 +37,7 @@ cradle_list *cradle_list_new(const cradle_kit *kit, size_t capacity) {
   return list;
 }
 
-void cradle_list_append_slow(const cradle_kit *kit, cradle_list *list, uint64_t value) {
+void cradle_kit_list_append_slow(const cradle_kit *kit, cradle_kit_list *list, cradle_value value) {
   CRADLE_ROOT(kit->mutator, list);
   CRADLE_ROOT_VALUE(kit->mutator, value);
   grow(kit, list);
@@ -45,13 +45,13 @@ void cradle_list_append_slow(const cradle_kit *kit, cradle_list *list, uint64_t 
   list->length++;
 }
 
-void cradle_list_reserve(const cradle_kit *kit, cradle_list *list, size_t capacity) {
+void cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_t capacity) {
   if (capacity > list->room) set_room(kit, list, capacity);
 }
 
 /* --- in the middle: many references change their slots at once --- */
 
-void cradle_list_insert(const cradle_kit *kit, cradle_list *list, size_t index, uint64_t value) {
+void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value) {
   assert(index <= list->length);
   CRADLE_ROOT(kit->mutator, list);
   CRADLE_ROOT_VALUE(kit->mutator, value);
@@ -62,17 +62,17 @@ void cradle_list_insert(const cradle_kit *kit, cradle_list *list, size_t index, 
   list->length++;
 }
 
-uint64_t cradle_list_remove(const cradle_kit *kit, cradle_list *list, size_t index) {
+cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index) {
   assert(index < list->length);
   cradle_word *items = list->array->items;
-  uint64_t value = items[index];
+  cradle_value value = items[index];
   list->length--;
   cradle_copy_slots(kit->mutator, list->array, items + index, items + index + 1, list->length - index);
   items[list->length] = 0; /* no reference any more: the barrier has nothing to know */
   return value;
 }
 
-void cradle_list_truncate(cradle_list *list, size_t length) {
+void cradle_kit_list_truncate(cradle_kit_list *list, size_t length) {
   assert(length <= list->length);
   if (length < list->length)
     memset(list->array->items + length, 0, (list->length - length) * sizeof *list->array->items);

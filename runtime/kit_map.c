@@ -15,67 +15,68 @@ enum { SLOTS_LEAST = 8, ROOM_SHARE = 2 };
 /* --- hashes --- */
 
 /* Of a key that is compared by identity. */
-CRADLE_INLINE uint64_t hash_of_word(const cradle_kit *kit, uint64_t key) {
-  if (!cradle_kit_may_refer(kit, key)) return cradle_hash_word(key);
+CRADLE_INLINE uint64_t hash_of_word(const cradle_kit *kit, cradle_value key) {
+  if (!cradle_kit_may_refer(kit, key)) return cradle_kit_hash_word(key);
   void *object = cradle_value_object(&kit->encoding, key);
-  return cradle_hash_word(object == NULL ? key : cradle_identity_hash(kit->mutator, object));
+  return cradle_kit_hash_word(object == NULL ? key : cradle_identity_hash(kit->mutator, object));
 }
-CRADLE_INLINE uint32_t hash_for(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
-  uint64_t hash = map->keys == NULL ? hash_of_word(kit, key) : cradle_hash_word(map->keys->hash(kit, key));
-  return (uint32_t)hash | CRADLE_MAP_HASHED;
+CRADLE_INLINE uint32_t hash_for(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key) {
+  uint64_t hash = map->keys == NULL ? hash_of_word(kit, key) : cradle_kit_hash_word(map->keys->hash(kit, key));
+  return (uint32_t)hash | CRADLE_KIT_MAP_HASHED;
 }
 
 /* --- the index --- */
 
-static size_t slots_of(const cradle_index *index) {
+static size_t slots_of(const cradle_kit_index *index) {
   return index->mask + 1;
 }
-static size_t room_of(const cradle_index *index) {
+static size_t room_of(const cradle_kit_index *index) {
   return slots_of(index) / ROOM_SHARE;
 }
-static uint32_t *hashes_of(cradle_index *index) {
+static uint32_t *hashes_of(cradle_kit_index *index) {
   return &index->words[slots_of(index)];
 }
 
 /* Whether the key is that of the entry. One that was removed looks like the zero word, but for its hash. */
-CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_map *map, uint64_t entry, uint64_t key, uint32_t hash) {
-  uint64_t there = map->entries->items[entry].key;
+CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_kit_map *map, uint64_t entry, cradle_value key,
+                          uint32_t hash) {
+  cradle_value there = map->entries->items[entry].key;
   if (there == 0 && hashes_of(map->index)[entry] != hash) return false;
   return there == key || (map->keys != NULL && map->keys->equal(kit, there, key));
 }
 
-/* The entry of a key and a slot that says so; or CRADLE_MAP_NONE, and the slot that an entry for the key takes: the
+/* The entry of a key and a slot that says so; or CRADLE_KIT_MAP_NONE, and the slot that an entry for the key takes: the
  * first without one. */
-CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint32_t hash,
+CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key, uint32_t hash,
                             uint32_t *found) {
-  const cradle_index *index = map->index;
-  if (CRADLE_UNLIKELY(index == NULL)) return CRADLE_MAP_NONE;
+  const cradle_kit_index *index = map->index;
+  if (CRADLE_UNLIKELY(index == NULL)) return CRADLE_KIT_MAP_NONE;
   uint64_t mask = index->mask, used = map->used;
   uint32_t removed = UINT32_MAX;
   for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
     uint32_t word = index->words[slot];
-    if (word == CRADLE_MAP_FREE) {
+    if (word == CRADLE_KIT_MAP_FREE) {
       *found = removed == UINT32_MAX ? (uint32_t)slot : removed;
-      return CRADLE_MAP_NONE;
+      return CRADLE_KIT_MAP_NONE;
     }
     uint64_t entry = word ^ hash;
     if (entry < used && is_key(kit, map, entry, key, hash)) {
       *found = (uint32_t)slot;
       return entry;
     }
-    if (word == CRADLE_MAP_REMOVED && removed == UINT32_MAX) removed = (uint32_t)slot;
+    if (word == CRADLE_KIT_MAP_REMOVED && removed == UINT32_MAX) removed = (uint32_t)slot;
   }
 }
 
-static void fill_slot(cradle_index *index, uint32_t slot, uint32_t hash, size_t entry) {
+static void fill_slot(cradle_kit_index *index, uint32_t slot, uint32_t hash, size_t entry) {
   index->words[slot] = hash ^ (uint32_t)entry;
   hashes_of(index)[entry] = hash;
 }
 
 /* Of an index without removed entries and without the key. */
-static uint32_t free_slot(const cradle_index *index, uint32_t hash) {
+static uint32_t free_slot(const cradle_kit_index *index, uint32_t hash) {
   uint32_t mask = (uint32_t)index->mask, slot = hash & mask;
-  while (index->words[slot] != CRADLE_MAP_FREE) slot = (slot + 1) & mask;
+  while (index->words[slot] != CRADLE_KIT_MAP_FREE) slot = (slot + 1) & mask;
   return slot;
 }
 
@@ -83,9 +84,9 @@ static uint32_t free_slot(const cradle_index *index, uint32_t hash) {
 
 /* Moves the entries that are there into arrays without holes. Everything of the two new objects is fresh: no
  * barrier. */
-static void move_entries(const cradle_map *map, cradle_entries *entries, cradle_index *index) {
+static void move_entries(const cradle_kit_map *map, cradle_kit_entries *entries, cradle_kit_index *index) {
   const uint32_t *hashes = hashes_of(map->index);
-  const cradle_map_entry *from = map->entries->items;
+  const cradle_kit_map_entry *from = map->entries->items;
   size_t moved = 0, used = map->used;
   for (size_t i = 0; i < used; i++) {
     if (hashes[i] == 0) continue;
@@ -96,30 +97,30 @@ static void move_entries(const cradle_map *map, cradle_entries *entries, cradle_
 }
 
 /* Gives the map room for count keys, without holes. */
-static void set_room(const cradle_kit *kit, cradle_map *map, size_t count) CRADLE_MAY_COLLECT {
+static void set_room(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, map);
-  if (count > CRADLE_MAP_MAX) cradle_array_new(kit, SIZE_MAX); /* out of memory: does not return */
+  if (count > CRADLE_KIT_MAP_MAX) cradle_kit_array_new(kit, SIZE_MAX); /* out of memory: does not return */
   uint64_t slots = SLOTS_LEAST;
   while (slots / ROOM_SHARE < count) slots *= 2;
   size_t room = slots / ROOM_SHARE;
-  cradle_index *index =
-      CRADLE_NEW_ARRAY(kit->mutator, cradle_index, kit->first_type + CRADLE_KIT_INDEX, words, length, slots + room);
+  cradle_kit_index *index =
+      CRADLE_NEW_ARRAY(kit->mutator, cradle_kit_index, kit->first_type + CRADLE_KIT_INDEX, words, length, slots + room);
   index->mask = slots - 1;
   CRADLE_ROOT(kit->mutator, index);
-  cradle_entries *entries = cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_ENTRIES, room);
+  cradle_kit_entries *entries = cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_ENTRIES, room);
   if (map->index != NULL) move_entries(map, entries, index);
   map->used = map->count;
   cradle_store(kit->mutator, map, &map->entries, entries);
   cradle_store(kit->mutator, map, &map->index, index);
 }
 
-static bool is_full(const cradle_map *map) {
+static bool is_full(const cradle_kit_map *map) {
   return map->index == NULL || map->used == room_of(map->index);
 }
 
-CRADLE_INLINE void add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value, uint32_t hash,
+CRADLE_INLINE void add(const cradle_kit *kit, cradle_kit_map *map, cradle_value key, cradle_value value, uint32_t hash,
                        uint32_t slot) {
-  cradle_map_entry *entry = &map->entries->items[map->used];
+  cradle_kit_map_entry *entry = &map->entries->items[map->used];
   cradle_kit_store(kit, map->entries, &entry->key, key);
   cradle_kit_store(kit, map->entries, &entry->value, value);
   fill_slot(map->index, slot, hash, map->used);
@@ -129,81 +130,81 @@ CRADLE_INLINE void add(const cradle_kit *kit, cradle_map *map, uint64_t key, uin
 
 /* Half as much again as there are keys: a map of removed entries is not made larger, and one that has shrunk is made
  * smaller. */
-static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value,
-                                         uint32_t hash) CRADLE_MAY_COLLECT {
+static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_kit_map *map, cradle_value key,
+                                         cradle_value value, uint32_t hash) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, map);
   CRADLE_ROOT_VALUE(kit->mutator, key);
   CRADLE_ROOT_VALUE(kit->mutator, value);
   size_t count = map->count + map->count / 2 + 1;
-  set_room(kit, map, map->count < CRADLE_MAP_MAX && count > CRADLE_MAP_MAX ? CRADLE_MAP_MAX : count);
+  set_room(kit, map, map->count < CRADLE_KIT_MAP_MAX && count > CRADLE_KIT_MAP_MAX ? CRADLE_KIT_MAP_MAX : count);
   add(kit, map, key, value, hash, free_slot(map->index, hash));
 }
 
 /* --- the interface --- */
 
-cradle_map *cradle_map_new(const cradle_kit *kit, const cradle_keys *keys) {
-  cradle_map *map = CRADLE_NEW(kit->mutator, cradle_map, kit->first_type + CRADLE_KIT_MAP);
+cradle_kit_map *cradle_kit_map_new(const cradle_kit *kit, const cradle_kit_keys *keys) {
+  cradle_kit_map *map = CRADLE_NEW(kit->mutator, cradle_kit_map, kit->first_type + CRADLE_KIT_MAP);
   map->keys = keys;
   return map;
 }
 
-size_t cradle_map_find_slow(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
+size_t cradle_kit_map_find_slow(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key) {
   uint32_t slot;
   return search(kit, map, key, hash_for(kit, map, key), &slot);
 }
 
-bool cradle_map_set(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value) {
+bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, cradle_value key, cradle_value value) {
   uint32_t slot = 0, hash = hash_for(kit, map, key);
   size_t entry = search(kit, map, key, hash, &slot);
-  if (entry != CRADLE_MAP_NONE)
-    cradle_map_set_at(kit, map, entry, value);
+  if (entry != CRADLE_KIT_MAP_NONE)
+    cradle_kit_map_set_at(kit, map, entry, value);
   else if (CRADLE_UNLIKELY(is_full(map)))
     grow_and_add(kit, map, key, value, hash);
   else
     add(kit, map, key, value, hash, slot);
-  return entry == CRADLE_MAP_NONE;
+  return entry == CRADLE_KIT_MAP_NONE;
 }
 
-bool cradle_map_remove(const cradle_kit *kit, cradle_map *map, uint64_t key) {
+bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, cradle_value key) {
   uint32_t slot;
   size_t entry = search(kit, map, key, hash_for(kit, map, key), &slot);
-  if (entry == CRADLE_MAP_NONE) return false;
-  map->index->words[slot] = CRADLE_MAP_REMOVED;
+  if (entry == CRADLE_KIT_MAP_NONE) return false;
+  map->index->words[slot] = CRADLE_KIT_MAP_REMOVED;
   hashes_of(map->index)[entry] = 0;
-  map->entries->items[entry] = (cradle_map_entry){0, 0};
+  map->entries->items[entry] = (cradle_kit_map_entry){0, 0};
   map->count--;
   return true;
 }
 
-void cradle_map_clear(cradle_map *map) {
+void cradle_kit_map_clear(cradle_kit_map *map) {
   map->entries = NULL;
   map->index = NULL;
   map->count = map->used = 0;
 }
 
-void cradle_map_reserve(const cradle_kit *kit, cradle_map *map, size_t count) {
+void cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) {
   if (count < map->count) count = map->count;
   if (map->index == NULL || room_of(map->index) - map->used < count - map->count) set_room(kit, map, count);
 }
 
-size_t cradle_map_next(const cradle_map *map, size_t entry) {
+size_t cradle_kit_map_next(const cradle_kit_map *map, size_t entry) {
   for (; entry < map->used; entry++)
     if (hashes_of(map->index)[entry] != 0) return entry;
-  return CRADLE_MAP_NONE;
+  return CRADLE_KIT_MAP_NONE;
 }
 
 /* --- strings as keys --- */
 
-static cradle_string *as_string(const cradle_kit *kit, uint64_t value) {
+static cradle_kit_string *as_string(const cradle_kit *kit, cradle_value value) {
   void *object = cradle_value_object(&kit->encoding, value);
   return object != NULL && cradle_type_of(object) == kit->first_type + CRADLE_KIT_STRING ? object : NULL;
 }
 
 /* Tag bits may tell kinds of values apart, so only the same ones make two strings equal. */
-static bool strings_equal(const cradle_kit *kit, uint64_t left, uint64_t right) {
-  const cradle_string *one = as_string(kit, left), *other = as_string(kit, right);
+static bool strings_equal(const cradle_kit *kit, cradle_value left, cradle_value right) {
+  const cradle_kit_string *one = as_string(kit, left), *other = as_string(kit, right);
   return one != NULL && other != NULL && ((left ^ right) & ~kit->encoding.payload_mask) == 0 &&
-         cradle_string_equal(one, other);
+         cradle_kit_string_equal(one, other);
 }
 
-const cradle_keys cradle_keys_strings = {cradle_hash_identity, strings_equal};
+const cradle_kit_keys cradle_kit_keys_strings = {cradle_kit_hash_identity, strings_equal};

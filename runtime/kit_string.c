@@ -10,62 +10,62 @@ static uint64_t load(const unsigned char *bytes, size_t count) {
 }
 
 /* Sixteen bytes a step, so that a step waits for one multiplication only. */
-uint64_t cradle_hash_bytes(const void *bytes, size_t length) {
+uint64_t cradle_kit_hash_bytes(const void *bytes, size_t length) {
   const unsigned char *at = bytes;
-  uint64_t hash = length * CRADLE_HASH_ODD_1;
+  uint64_t hash = length * CRADLE_KIT_HASH_ODD_1;
   size_t left = length;
   for (; left > 16; left -= 16, at += 16)
-    hash = cradle_hash_fold(load(at, 8) ^ hash, load(at + 8, 8) ^ CRADLE_HASH_ODD_2);
+    hash = cradle_kit_hash_fold(load(at, 8) ^ hash, load(at + 8, 8) ^ CRADLE_KIT_HASH_ODD_2);
   uint64_t first = left > 8 ? load(at, 8) : load(at, left), second = left > 8 ? load(at + 8, left - 8) : 0;
-  hash = cradle_hash_fold(first ^ hash, second ^ CRADLE_HASH_ODD_2);
-  hash = cradle_hash_word(hash);
+  hash = cradle_kit_hash_fold(first ^ hash, second ^ CRADLE_KIT_HASH_ODD_2);
+  hash = cradle_kit_hash_word(hash);
   return hash != 0 ? hash : 1;
 }
 
-uint64_t cradle_string_hash_slow(cradle_string *string) {
-  return string->hash = cradle_hash_bytes(string->bytes, string->length);
+uint64_t cradle_kit_string_hash_slow(cradle_kit_string *string) {
+  return string->hash = cradle_kit_hash_bytes(string->bytes, string->length);
 }
 
 /* --- making strings --- */
 
 /* With undefined bytes. */
-static cradle_string *allocate(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT {
-  cradle_string *string = CRADLE_NEW_ARRAY_UNINITIALIZED(kit->mutator, cradle_string,
-                                                         kit->first_type + CRADLE_KIT_STRING, bytes, length, length);
+static cradle_kit_string *allocate(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT {
+  cradle_kit_string *string = CRADLE_NEW_ARRAY_UNINITIALIZED(
+      kit->mutator, cradle_kit_string, kit->first_type + CRADLE_KIT_STRING, bytes, length, length);
   string->hash = 0;
   return string;
 }
 
-cradle_string *cradle_string_new(const cradle_kit *kit, const char *bytes, size_t length) {
-  cradle_string *string = allocate(kit, length);
+cradle_kit_string *cradle_kit_string_new(const cradle_kit *kit, const char *bytes, size_t length) {
+  cradle_kit_string *string = allocate(kit, length);
   if (length > 0) memcpy(string->bytes, bytes, length);
   return string;
 }
 
-cradle_string *cradle_string_blank(const cradle_kit *kit, size_t length) {
-  cradle_string *string = allocate(kit, length);
+cradle_kit_string *cradle_kit_string_blank(const cradle_kit *kit, size_t length) {
+  cradle_kit_string *string = allocate(kit, length);
   memset(string->bytes, 0, length);
   return string;
 }
 
-cradle_string *cradle_string_join(const cradle_kit *kit, cradle_string *left, cradle_string *right) {
+cradle_kit_string *cradle_kit_string_join(const cradle_kit *kit, cradle_kit_string *left, cradle_kit_string *right) {
   CRADLE_ROOT(kit->mutator, left);
   CRADLE_ROOT(kit->mutator, right);
-  cradle_string *joined = allocate(kit, left->length + right->length);
+  cradle_kit_string *joined = allocate(kit, left->length + right->length);
   memcpy(joined->bytes, left->bytes, left->length);
   memcpy(joined->bytes + left->length, right->bytes, right->length);
   return joined;
 }
 
-cradle_string *cradle_string_slice(const cradle_kit *kit, cradle_string *string, size_t start, size_t end) {
+cradle_kit_string *cradle_kit_string_slice(const cradle_kit *kit, cradle_kit_string *string, size_t start, size_t end) {
   assert(start <= end && end <= string->length);
   CRADLE_ROOT(kit->mutator, string);
-  cradle_string *slice = allocate(kit, end - start);
+  cradle_kit_string *slice = allocate(kit, end - start);
   memcpy(slice->bytes, string->bytes + start, end - start);
   return slice;
 }
 
-int cradle_string_compare(const cradle_string *left, const cradle_string *right) {
+int cradle_kit_string_compare(const cradle_kit_string *left, const cradle_kit_string *right) {
   size_t common = left->length < right->length ? left->length : right->length;
   int order = memcmp(left->bytes, right->bytes, common);
   if (order != 0) return order;

@@ -7,38 +7,40 @@ typedef struct name_bytes {
 } name_bytes;
 
 static bool is_named(const void *object, const void *key) {
-  const cradle_string *name = ((const cradle_symbol *)object)->name;
+  const cradle_kit_string *name = ((const cradle_kit_symbol *)object)->name;
   const name_bytes *wanted = key;
   return name->length == wanted->length && memcmp(name->bytes, wanted->bytes, wanted->length) == 0;
 }
 
-static cradle_symbol *find(cradle_weak_set *symbols, uint64_t hash, const char *bytes, size_t length) {
+static cradle_kit_symbol *find(cradle_weak_set *symbols, uint64_t hash, const char *bytes, size_t length) {
   return cradle_weak_set_find(symbols, hash, is_named, &(name_bytes){bytes, length});
 }
 
 /* Makes the symbol of a name that is not in the table. */
-static cradle_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, cradle_string *name) CRADLE_MAY_COLLECT {
+static cradle_kit_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, cradle_kit_string *name)
+    CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, name);
-  cradle_symbol *symbol = CRADLE_NEW(kit->mutator, cradle_symbol, kit->first_type + CRADLE_KIT_SYMBOL);
+  cradle_kit_symbol *symbol = CRADLE_NEW(kit->mutator, cradle_kit_symbol, kit->first_type + CRADLE_KIT_SYMBOL);
   symbol->name = name;
-  symbol->hash = cradle_string_hash(name);
+  symbol->hash = cradle_kit_string_hash(name);
   if (cradle_weak_set_add(symbols, symbol->hash, symbol)) return symbol;
-  cradle_array_new(kit, SIZE_MAX); /* out of memory: does not return */
+  cradle_kit_array_new(kit, SIZE_MAX); /* out of memory: does not return */
   return NULL;
 }
 
-cradle_symbol *cradle_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length) {
-  return find(symbols, cradle_hash_bytes(bytes, length), bytes, length);
+cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length) {
+  return find(symbols, cradle_kit_hash_bytes(bytes, length), bytes, length);
 }
 
-cradle_symbol *cradle_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes, size_t length) {
-  cradle_symbol *known = cradle_symbol_find(symbols, bytes, length);
+cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
+                                     size_t length) {
+  cradle_kit_symbol *known = cradle_kit_symbol_find(symbols, bytes, length);
   if (known != NULL) return known;
-  cradle_string *name = cradle_string_new(kit, bytes, length);
+  cradle_kit_string *name = cradle_kit_string_new(kit, bytes, length);
   return add(kit, symbols, name);
 }
 
-cradle_symbol *cradle_intern_string(const cradle_kit *kit, cradle_weak_set *symbols, cradle_string *name) {
-  cradle_symbol *known = find(symbols, cradle_string_hash(name), name->bytes, name->length);
+cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cradle_weak_set *symbols, cradle_kit_string *name) {
+  cradle_kit_symbol *known = find(symbols, cradle_kit_string_hash(name), name->bytes, name->length);
   return known != NULL ? known : add(kit, symbols, name);
 }

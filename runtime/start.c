@@ -61,7 +61,7 @@ static void close_all(const listeners *all) {
   if (all->log != NULL) crd_log_close(all->log);
 }
 
-cradle_heap *cradle_start(const cradle_options *options, cradle_error *error) {
+cradle_heap *cradle_heap_new_from_environment(const cradle_options *options, cradle_error *error) {
   /* Options of another version cannot be copied; heap creation says what is wrong. */
   if (options == NULL || options->size != sizeof *options) return cradle_heap_new(options, error);
   cradle_options mine = *options;

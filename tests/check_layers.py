@@ -13,6 +13,7 @@ The rules:
               examples/     include/ and the example's own headers
               bench/        include/ and bench/
               tests/        anything
+              what is in a folder detail/ of include/ is for include/ and gc/ alone
     circles   headers do not include each other in a circle
     rooms     inside gc/ the includes go one way: tests/layers/rooms.py has the table
     headers   a crd_ function that X.c defines for other files is declared in the header of the same name, and nowhere else
@@ -119,6 +120,8 @@ class Checker:
                 self.check_system_include(path, include)
             elif include.target.parts[0] not in MAY_INCLUDE[folder]:
                 self.report("folders", path, include.line, f"{folder}/ may not include {include.target}")
+            elif "detail" in include.target.parts and folder not in ("include", "gc"):
+                self.report("folders", path, include.line, f"{include.target} is for the public headers alone")
             elif folder == "gc":
                 self.check_room(path, include)
 

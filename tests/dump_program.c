@@ -81,7 +81,7 @@ static void lose(void) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(m, lost);
   string *text = cradle_new_array(m, STRING, 100);
   cradle_store(m, lost, &lost->first, text);
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
 }
 
 static int dump(const char *folder, const char *name) {
@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
   pair *list = stack[0];
   list->rest = NULL;
   fill(&second);
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
   cradle_push(m, cradle_new(m, NAMELESS, 16));
   failed |= dump(argv[1], "second.dump");
   cradle_pop_many(m, 1);

@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   check_last(&w);
   void *moves = cradle_new(w.m, T_NODE, sizeof(node)); /* a stressed run in which nothing did is refused */
   cradle_push(w.m, moves);
-  cradle_collect_minor(w.m);
+  cradle_collect(w.m, CRADLE_COLLECT_MINOR);
   (void)cradle_pop(w.m);
   close_world(&w);
   if (system_mapped_bytes() != 0) {

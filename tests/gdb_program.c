@@ -54,7 +54,7 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   CRADLE_ROOT(m, old);
   vector *large = cradle_new_array(m, VECTOR, 10000);
   CRADLE_ROOT(m, large);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   vector *values = cradle_new_array(m, VALUES, 3);
   CRADLE_ROOT(m, values);
   pair *young = cradle_new(m, PAIR, sizeof(pair));
@@ -66,7 +66,7 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   entries->item[4] = entries->item[5] = values->item[0];
   global = old;
   cradle_push(m, young);
-  if (cradle_handle_new(m, young) == 0 || cradle_pin(m, large) == NULL || !cradle_prebuilt_add(heap, &prebuilt))
+  if (cradle_handle_new(m, young).number == 0 || cradle_pin(m, large) == NULL || !cradle_prebuilt_add(heap, &prebuilt))
     return 1;
   (void)cradle_identity_hash(m, young);
   cradle_store(m, &prebuilt, &prebuilt.rest, young);

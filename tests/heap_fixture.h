@@ -133,7 +133,7 @@ static inline void fixture_open(fixture *f) {
 CRADLE_UNCHECKED_COLLECTION static inline void fixture_close(fixture *f) {
   if (f->stressed) { /* heaps of garbage move nothing, which stress refuses */
     cradle_push(f->m, CRADLE_NEW(f->m, pair, T_PAIR));
-    cradle_collect_minor(f->m);
+    cradle_collect(f->m, CRADLE_COLLECT_MINOR);
     cradle_pop(f->m);
   }
   cradle_mutator_free(f->m);
@@ -168,6 +168,17 @@ static inline size_t set_count(cradle_weak_set *set) {
   size_t count = 0;
   while (cradle_weak_set_next(set, &cursor) != NULL) count++;
   return count;
+}
+
+/* Collections of each kind as functions. */
+CRADLE_UNCHECKED_COLLECTION static inline void collect_minor(cradle_mutator *m) {
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+}
+CRADLE_UNCHECKED_COLLECTION static inline void collect_major(cradle_mutator *m) {
+  cradle_collect(m, CRADLE_COLLECT_MAJOR);
+}
+CRADLE_UNCHECKED_COLLECTION static inline void collect_compacting(cradle_mutator *m) {
+  cradle_collect(m, CRADLE_COLLECT_COMPACTING);
 }
 
 /* True the first time; false when misuse was refused since. */

@@ -100,7 +100,8 @@ int main(void) {
   options.types = types;
   options.type_count = TYPES;
   cradle_error error;
-  if ((v.heap = cradle_start(&options, &error)) == NULL) return fprintf(stderr, "%s\n", error.message), 1;
+  if ((v.heap = cradle_heap_new_from_environment(&options, &error)) == NULL)
+    return fprintf(stderr, "%s\n", error.message), 1;
   v.m = cradle_mutator_new(v.heap);
   v.base = v.top = v.stack;
   v.range = (cradle_root_range){.base = &v.base, .top = &v.top, .name = "value stack"};

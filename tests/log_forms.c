@@ -33,7 +33,7 @@ static void run(cradle_mutator *m, int allocated, bool aborts) CRADLE_MAY_COLLEC
     fresh->next = i % (2 * KEPT) == 0 ? NULL : list;
     if (i % 2 == 0) list = fresh;
     if (i % 50000 == 0) cradle_new(m, T_BYTES, LARGE_BYTES);
-    if (i % 100000 == 99999) cradle_collect_full(m);
+    if (i % 100000 == 99999) cradle_collect(m, CRADLE_COLLECT_FULL);
     if (aborts && i > allocated / 2) abort();
   }
 }

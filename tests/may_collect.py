@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HEAD = "#include <cradle/cradle.h>\n"
+HEAD = "#include <cradle/cradle.h>\n#include <cradle/kit.h>\n"
 
 STRING = "typedef struct { uint64_t header, length; char bytes[]; } string; "
 FIXED_FORMS = ["CRADLE_NEW", "CRADLE_TRY_NEW", "CRADLE_NEW_UNINITIALIZED", "CRADLE_NEW_REGISTERED", "CRADLE_TRY_NEW_REGISTERED"]
@@ -27,7 +27,7 @@ SNIPPETS = [
      "void f(cradle_heap *h) { cradle_mutator *m = cradle_mutator_new(h); cradle_new(m, 0, 16); cradle_mutator_free(m); }"),
     ("a closed no-collection region", None,
      "void f(cradle_mutator *m) CRADLE_MAY_COLLECT { cradle_no_collect_begin(m); cradle_no_collect_end(m); "
-     "cradle_collect_minor(m); }"),
+     "cradle_collect(m, CRADLE_COLLECT_MINOR); }"),
     ("carving does not collect", None,
      "void *f(cradle_reservation *r) { return cradle_new_reserved(r, 0, 16); }"),
     ("an allocation that is not declared", "requires holding",
@@ -69,7 +69,7 @@ SNIPPETS = [
     ("an allocation in a destructor", "requires holding",
      "cradle_mutator *m; void destroy(void *object) { (void)object; cradle_new(m, 0, 16); }"),
     ("a collection in a no-collection region", "requires holding",
-     "void f(cradle_mutator *m) CRADLE_MAY_COLLECT { cradle_no_collect_begin(m); cradle_collect_full(m); "
+     "void f(cradle_mutator *m) CRADLE_MAY_COLLECT { cradle_no_collect_begin(m); cradle_collect(m, CRADLE_COLLECT_FULL); "
      "cradle_no_collect_end(m); }"),
     ("a poll in a no-collection region", "requires holding",
      "void f(cradle_mutator *m) CRADLE_MAY_COLLECT { cradle_no_collect_begin(m); cradle_safepoint(m); "
@@ -84,7 +84,7 @@ SNIPPETS = [
      "void f(cradle_mutator *m) CRADLE_MAY_COLLECT { cradle_no_collect_begin(m); }"),
     ("a region that one branch opens", "not held on every path",
      "void f(cradle_mutator *m, int some) CRADLE_MAY_COLLECT { if (some) cradle_no_collect_begin(m); "
-     "cradle_collect_minor(m); }"),
+     "cradle_collect(m, CRADLE_COLLECT_MINOR); }"),
     ("a region that a goto leaves open", "not held on every path",
      "void f(cradle_mutator *m, int n) CRADLE_MAY_COLLECT { cradle_no_collect_begin(m); if (n > 1) goto out; "
      "cradle_no_collect_end(m); out: return; }"),
@@ -119,7 +119,7 @@ UNSEEN = [
      "cradle_mutator *m; void destroy(void *object) CRADLE_MAY_COLLECT { (void)object; cradle_new(m, 0, 16); } "
      "cradle_type type = {.size = 16, .destructor = destroy};"),
     ("a reference that is not rooted",
-     "void f(cradle_mutator *m, void **a) CRADLE_MAY_COLLECT { cradle_collect_minor(m); a[1] = NULL; }"),
+     "void f(cradle_mutator *m, void **a) CRADLE_MAY_COLLECT { cradle_collect(m, CRADLE_COLLECT_MINOR); a[1] = NULL; }"),
 ]
 
 MARKED = re.compile(r"(cradle_\w+)\(([^;{()]*)\)\s*CRADLE_MAY_COLLECT")
@@ -127,7 +127,7 @@ MARKED = re.compile(r"(cradle_\w+)\(([^;{()]*)\)\s*CRADLE_MAY_COLLECT")
 
 def marked_functions(include):
     """A call, from a function that has not declared that it may collect, of each function that is marked."""
-    for header in sorted(Path(include).glob("cradle/*.h")):
+    for header in sorted(Path(include).rglob("*.h")):
         for name, parameters in MARKED.findall(header.read_text(encoding="utf-8")):
             names = ", ".join(parameter.split()[-1].lstrip("*") for parameter in parameters.split(","))
             yield name, "requires holding", f"void f({parameters}) {{ (void){name}({names}); }}"

@@ -35,7 +35,7 @@ static bool is_kept(const world *w, uint32_t number);
 
 static void identity_open(world *w) {
   identity_world *own = w->identity = calloc(1, sizeof *own);
-  if (own == NULL || (own->revived = cradle_handle_new(w->m, NULL)) == 0) abort();
+  if (own == NULL || (own->revived = cradle_handle_new(w->m, NULL)).number == 0) abort();
   for (size_t i = 0; i < PREBUILTS; i++) {
     own->prebuilt_numbers[i] = model_new(w, T_NODE, NODE_SLOTS, 0);
     own->prebuilt[i].base = (object){T_NODE, own->prebuilt_numbers[i]};
@@ -60,7 +60,7 @@ static void identity_close(world *w) CRADLE_MAY_COLLECT {
   cradle_handle_free(w->m, own->revived);
   while (own->handle_count > 0) cradle_handle_free(w->m, own->handles[--own->handle_count]);
   for (size_t i = 0; i < PREBUILTS; i++) cradle_prebuilt_remove(w->heap, &own->prebuilt[i]);
-  cradle_collect_full(w->m);
+  cradle_collect(w->m, CRADLE_COLLECT_FULL);
   for (size_t i = 0; i < PREBUILTS; i++)
     if (own->prebuilt[i].base.header != T_NODE) differ(w, "something of the heap's is left in a prebuilt object");
   free(own);
@@ -194,7 +194,7 @@ static void op_handle(world *w) {
   if (i >= own->handle_count) {
     i = own->handle_count++;
     own->handles[i] = cradle_handle_new(w->m, real);
-    if (own->handles[i] == 0) differ(w, "a handle was refused");
+    if (own->handles[i].number == 0) differ(w, "a handle was refused");
     own->handle_numbers[i] = number;
   } else if (below(w, 3) != 0) {
     cradle_handle_set(w->m, own->handles[i], real);

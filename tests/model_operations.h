@@ -491,15 +491,15 @@ static void op_pop(world *w) {
 static void op_collect(world *w) CRADLE_MAY_COLLECT {
   uint64_t which = below(w, 60);
   if (which == 0)
-    cradle_collect_full(w->m);
+    cradle_collect(w->m, CRADLE_COLLECT_FULL);
   else if (which < 3)
-    cradle_collect_major(w->m);
+    cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
   else if (which == 3)
-    cradle_collect_compacting(w->m);
+    cradle_collect(w->m, CRADLE_COLLECT_COMPACTING);
   else if (which < 40)
     (void)cradle_collect_step(w->m, below(w, 20000));
   else
-    cradle_collect_minor(w->m);
+    cradle_collect(w->m, CRADLE_COLLECT_MINOR);
   cradle_error error;
   if (which % 8 < 2 && !cradle_heap_verify(w->heap, &error)) differ(w, error.message);
   if (which < 4 || which == 40)
@@ -563,10 +563,10 @@ static void free_model(world *w) {
 /* At the end: nothing is in the queue that is reachable, everything else with a finalizer comes, and every destructor
  * ran. */
 static void check_last(world *w) CRADLE_MAY_COLLECT {
-  cradle_collect_full(w->m);
+  cradle_collect(w->m, CRADLE_COLLECT_FULL);
   compare(w, true);
   op_finalize(w, true);
-  cradle_collect_full(w->m);
+  cradle_collect(w->m, CRADLE_COLLECT_FULL);
   compare(w, true);
   uint64_t waiting = 0;
   for (size_t i = 0; i < w->final_count; i++) {

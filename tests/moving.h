@@ -14,10 +14,10 @@ static inline pair *new_pair(fixture *f) CRADLE_MAY_COLLECT {
 /* Every young object is promoted, a major collection goes through all its increments, and every old object that may
  * move does. */
 static inline void everything_moves(fixture *f) CRADLE_MAY_COLLECT {
-  cradle_collect_minor(f->m);
+  cradle_collect(f->m, CRADLE_COLLECT_MINOR);
   while (!cradle_collect_step(f->m, 0)) continue;
-  cradle_collect_compacting(f->m);
-  crd_collect_major(f->heap, CRADLE_CAUSE_STRESS, DEPTH_COMPACTING);
+  cradle_collect(f->m, CRADLE_COLLECT_COMPACTING);
+  crd_collect_major(f->heap, CRADLE_CAUSE_STRESS, CRADLE_COLLECT_COMPACTING);
 }
 
 static inline bool is_pinned(const void *object) {

@@ -153,7 +153,7 @@ static NOINLINE void work(void) {
 /* An object that lives in the old generation. */
 static NOINLINE pair *old_pair(void) {
   cradle_push(m, new_pair(1));
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   return cradle_pop(m);
 }
 
@@ -165,7 +165,7 @@ static NOINLINE pair *old_pairs(void) {
   pair *first = new_pair(1);
   first->rest = second;
   cradle_push(m, first);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   return cradle_pop(m);
 }
 
@@ -243,7 +243,7 @@ static NOINLINE void missing_root_large(void) {
 
 static NOINLINE void missing_root_large_old(void) {
   cradle_push(m, new_much_text());
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   text *much = cradle_pop(m);
   for (int i = 0; i < 10; i++) work(); /* mistake: much is not rooted */
   CHECK(much->byte[MUCH / 2] == 'x');  /* stops */
@@ -262,7 +262,7 @@ static NOINLINE void missing_barrier_field(void) {
 static NOINLINE void missing_barrier_item(void) {
   vector *table = new_vector(20);
   CRADLE_ROOT(m, table);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   pair *item = new_pair(2);
   table->item[17] = item;              /* mistake */
   work();                              /* stops */
@@ -273,7 +273,7 @@ static NOINLINE void missing_barrier_copy(void) {
   vector *table = new_vector(20), *other = NULL;
   CRADLE_ROOT(m, table);
   CRADLE_ROOT(m, other);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   other = new_vector(20);
   pair *item = new_pair(2);
   cradle_store(m, other, &other->item[3], item);
@@ -540,7 +540,7 @@ static NOINLINE void finalized_object_not_rooted(void) {
   pair *made = NEW_REGISTERED(FINALIZED);
   made->first = part;
   part = NULL;
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   pair *dead = cradle_finalizer_next(m, 1);
   if (dead == NULL) return;
   work();                          /* mistake: dead is alive again, and not rooted */
@@ -682,7 +682,7 @@ static cradle_heap *start(void) {
   options.type_count = sizeof types / sizeof *types;
   options.nursery_bytes = (size_t)32 << 10;
   options.on_misuse = on_misuse;
-  cradle_heap *made = cradle_start(&options, &error);
+  cradle_heap *made = cradle_heap_new_from_environment(&options, &error);
   if (made == NULL) {
     fprintf(stderr, "%s\n", error.message);
     exit(2);

@@ -73,10 +73,10 @@ static void work(cradle_mutator *m) CRADLE_MAY_COLLECT {
     p->rest = i % 50 == 0 ? NULL : list;
     list = p;
   }
-  cradle_collect_major(m);
+  cradle_collect(m, CRADLE_COLLECT_MAJOR);
   list = NULL;
   if ((list = make(m, PAIR, sizeof(pair))) == NULL || make(m, BYTES, 100000) == NULL) return;
-  cradle_collect_compacting(m);
+  cradle_collect(m, CRADLE_COLLECT_COMPACTING);
   pair *young = make(m, PAIR, sizeof(pair));
   store(m, list, &list->first, young);
   SAY("reserve_slow", " %d", 30000);

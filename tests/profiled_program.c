@@ -104,7 +104,7 @@ CRADLE_MAY_COLLECT static void eval(program *p, int round) {
 
 /* What eval kept has survived a collection then. */
 CRADLE_MAY_COLLECT static void drop_kept(program *p) {
-  cradle_collect_minor(p->m);
+  cradle_collect(p->m, CRADLE_COLLECT_MINOR);
   cradle_pop_many(p->m, (size_t)(p->m->shadow_top - p->m->shadow_base));
 }
 
@@ -149,7 +149,7 @@ CRADLE_UNCHECKED_COLLECTION static void open_heap(program *p, bool stack, bool s
   options.type_count = TYPES;
   if (stack) options.stack = (cradle_stack){frames, p};
   if (samples_itself) options.sampler.sampled = own_sampled;
-  p->heap = cradle_start(&options, &error);
+  p->heap = cradle_heap_new_from_environment(&options, &error);
   if (p->heap == NULL) fprintf(stderr, "%s\n", error.message), exit(1);
   p->m = cradle_mutator_new(p->heap);
   if (p->m == NULL) exit(1);

@@ -122,8 +122,8 @@ static inline file *new_file(fixture *f, int *closed, size_t bytes) CRADLE_MAY_C
 /* The ways in which something dies: in a minor collection, in a major one in one go, and in the smallest increments. */
 enum { BY_MINOR, BY_MAJOR, BY_STEPS, WAYS };
 static inline void collect_by(fixture *f, int way) CRADLE_MAY_COLLECT {
-  if (way == BY_MINOR) cradle_collect_minor(f->m);
-  if (way == BY_MAJOR || f->stressed) cradle_collect_major(f->m); /* under stress nothing stays young */
+  if (way == BY_MINOR) cradle_collect(f->m, CRADLE_COLLECT_MINOR);
+  if (way == BY_MAJOR || f->stressed) cradle_collect(f->m, CRADLE_COLLECT_MAJOR); /* under stress nothing stays young */
   if (way == BY_STEPS) /* one may run already, and have marked what has died since */
     for (int i = 0; i < 2; i++)
       while (!cradle_collect_step(f->m, 0)) assert_heap_sound(f->heap);
@@ -132,7 +132,7 @@ static inline void collect_by(fixture *f, int way) CRADLE_MAY_COLLECT {
 /* Makes what lives old, unless a minor collection is to decide. Under stress some is old already, and what a queued
  * object leads to would not be found dead by the minor collection that finds the object dead. */
 static inline void age_for(fixture *f, int way) CRADLE_MAY_COLLECT {
-  if (way != BY_MINOR || f->stressed) cradle_collect_minor(f->m);
+  if (way != BY_MINOR || f->stressed) cradle_collect(f->m, CRADLE_COLLECT_MINOR);
 }
 
 #endif

@@ -3,7 +3,7 @@
 
     sweep.py [--long] [--timeout SECONDS] PROGRAM [ARGUMENT...]
 
-The program starts its heap with cradle_start, so that the CRADLE_ variables set here reach it. Each run must exit with 0,
+The program starts its heap with cradle_heap_new_from_environment, so that the CRADLE_ variables set here reach it. Each run must exit with 0,
 print what the first run printed, and say nothing about a CRADLE_ variable on standard error (a value that was refused
 would make the sweep check less than it says). In a cross build Meson's MESON_EXE_WRAPPER runs the program. --long runs every combination; without it, a few that take seconds.
 """

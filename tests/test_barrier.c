@@ -54,14 +54,14 @@ CRADLE_MAY_COLLECT static void the_flag_is_on_old_objects_not_remembered(void **
   cradle_store(mutator, holder, &holder->next, holder);
   assert_false(is_flagged(holder));
   for (uint64_t round = 0; round < 3; round++) {
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     assert_true(is_flagged(holder));
     node *made = new_node(2 + round);
     cradle_store(mutator, holder, &holder->next, made);
     assert_false(is_flagged(holder));
     assert_sound();
   }
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_true(is_flagged(holder));
   assert_int_equal(holder->next->number, 4);
 }
@@ -70,13 +70,13 @@ CRADLE_MAY_COLLECT static void old_objects_are_remembered_once(void **state) {
   (void)state;
   node *holder = new_node(1);
   CRADLE_ROOT(mutator, holder);
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   uint64_t before = read_stats().remembered_objects;
   for (uint64_t i = 0; i < 1000; i++) {
     node *made = new_node(i);
     cradle_store(mutator, holder, &holder->next, made);
   }
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   assert_int_equal(read_stats().remembered_objects, before + 1);
   assert_int_equal(read_stats().promoted_objects, 2); /* the holder, and what was stored last */
   assert_int_equal(holder->next->number, 999);
@@ -91,15 +91,15 @@ CRADLE_MAY_COLLECT static void many_old_objects_hold_young_ones(void **state) {
     node *made = new_node(i);
     cradle_store(mutator, all, &all->items[i], made);
   }
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   for (uint64_t round = 1; round < 4; round++) {
     for (size_t i = 0; i < HOLDERS; i++) {
       node *made = new_node(round * HOLDERS + i);
       cradle_store(mutator, node_at(all->items[i]), &node_at(all->items[i])->next, made);
     }
-    if (round == 2) cradle_collect_full(mutator);
+    if (round == 2) cradle_collect(mutator, CRADLE_COLLECT_FULL);
   }
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   assert_sound();
   for (size_t i = 0; i < HOLDERS; i++) {
     assert_int_equal(node_at(all->items[i])->number, i);
@@ -123,9 +123,9 @@ CRADLE_MAY_COLLECT static void arrays_hold_what_is_stored(void **state) {
       node *made = step % 5 ? new_node(step) : NULL;
       cradle_store(mutator, list, &list->items[i], made);
       expected[i] = step % 5 ? step : 0;
-      if (step % 10007 == 0) cradle_collect_full(mutator);
+      if (step % 10007 == 0) cradle_collect(mutator, CRADLE_COLLECT_FULL);
     }
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     assert_sound();
     for (size_t i = 0; i < lengths[k]; i++)
       assert_int_equal(list->items[i] ? node_at(list->items[i])->number : 0, expected[i]);
@@ -138,12 +138,12 @@ CRADLE_MAY_COLLECT static void values_are_stored_with_their_tag(void **state) {
   CRADLE_ROOT(mutator, list);
   cell *holder = cradle_new(mutator, CELL, sizeof(cell));
   CRADLE_ROOT(mutator, holder);
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   for (uint64_t i = 0; i < 500; i++) {
     uint64_t value = (uint64_t)(uintptr_t)new_node(i) + TAG;
     cradle_store_value(mutator, list, &list->items[i], i % 4 ? value : value - TAG); /* untagged: an immediate */
     if (i % 4) cradle_store_value(mutator, holder, &holder->value, value);
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     assert_sound();
   }
   for (uint64_t i = 0; i < 500; i++) {
@@ -157,19 +157,19 @@ CRADLE_MAY_COLLECT static void what_is_overwritten_dies(void **state) {
   (void)state;
   node *holder = new_node(1);
   CRADLE_ROOT(mutator, holder);
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   uint64_t before = read_stats().old_bytes;
   node *made = new_node(2);
   cradle_store(mutator, holder, &holder->next, made);
   cradle_store(mutator, holder, &holder->next, NULL);
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   assert_int_equal(read_stats().old_bytes, before);
   made = new_node(3);
   cradle_store(mutator, holder, &holder->next, made);
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   assert_true(read_stats().old_bytes > before);
   cradle_store(mutator, holder, &holder->next, NULL);
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_int_equal(read_stats().old_bytes, before);
 }
 
@@ -179,12 +179,12 @@ CRADLE_MAY_COLLECT static void two_old_objects_share_a_young_one(void **state) {
   CRADLE_ROOT(mutator, a);
   node *b = new_node(2);
   CRADLE_ROOT(mutator, b);
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   node *made = new_node(3);
   made->next = made;
   cradle_store(mutator, a, &a->next, made);
   cradle_store(mutator, b, &b->next, made);
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   assert_ptr_not_equal(a->next, made);
   assert_ptr_equal(a->next, b->next);
   assert_ptr_equal(a->next->next, a->next);
@@ -195,19 +195,19 @@ CRADLE_MAY_COLLECT static void an_old_object_holds_a_young_large_one(void **stat
   (void)state;
   node *holder = new_node(1);
   CRADLE_ROOT(mutator, holder);
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   for (uint64_t round = 0; round < 5; round++) {
     array *large = cradle_new_array(mutator, REFERENCES, 20000);
     cradle_store(mutator, holder, &holder->next, large);
     node *made = new_node(round);
     large = (array *)holder->next; /* the allocation may have collected, but large objects stay in place */
     cradle_store(mutator, large, &large->items[19999], made);
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     assert_sound();
     assert_int_equal(node_at(((array *)holder->next)->items[19999])->number, round);
   }
   cradle_store(mutator, holder, &holder->next, NULL);
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_int_equal(read_stats().large_bytes, 0);
 }
 
@@ -228,7 +228,7 @@ CRADLE_MAY_COLLECT static void a_store_without_the_barrier_is_found(void **state
   CRADLE_ROOT(mutator, large);
   cell *value = cradle_new(mutator, CELL, sizeof(cell));
   CRADLE_ROOT(mutator, value);
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   node *made = new_node(2);
   old->next = made;
   assert_found("(node)");
@@ -246,7 +246,7 @@ CRADLE_MAY_COLLECT static void a_store_without_the_barrier_is_found(void **state
   assert_found("(cell)");
   cradle_write_barrier(mutator, value);
   assert_sound();
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   assert_int_equal(old->next->number, 2);
   assert_ptr_equal(node_at(list->items[2]), old->next);
   assert_ptr_equal(node_at(large->items[15000]), old->next);

@@ -366,7 +366,7 @@ static void the_verifier_knows_which_flags_an_object_can_have(void **state) {
   if (!f.stressed) {
     pair *old = cradle_new(f.m, T_PAIR, sizeof(pair));
     CRADLE_ROOT(f.m, old);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     pair *young = cradle_new(f.m, T_PAIR, sizeof(pair));
     CRADLE_ROOT(f.m, young);
     for (int bit = 32; bit < CRADLE_HASH_SHIFT; bit++) {

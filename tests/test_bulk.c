@@ -52,7 +52,7 @@ static void an_old_array_keeps_what_is_copied(void **state) {
     for (size_t count = 1; count <= SMALL; count += 33) {
       vector *old = new_vector(lengths[k]);
       CRADLE_ROOT(f.m, old);
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       vector *young = new_vector(SMALL);
       CRADLE_ROOT(f.m, young);
       for (size_t i = 0; i < count; i++) {
@@ -62,7 +62,7 @@ static void an_old_array_keeps_what_is_copied(void **state) {
       cradle_copy_slots(f.m, old, &old->item[lengths[k] - count], young->item, count);
       young = NULL;
       assert_heap_sound(f.heap);
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       assert_heap_sound(f.heap);
       assert_strings(old, lengths[k] - count, count, 0);
     }
@@ -79,26 +79,26 @@ static void slots_are_recorded_or_the_array_is_remembered(void **state) {
   CRADLE_ROOT(f.m, old);
   vector *from = new_vector(LARGE);
   CRADLE_ROOT(f.m, from);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   string *text = new_string(1);
   for (size_t i = 0; i < LARGE; i += 2) cradle_store(f.m, from, &from->item[i], text); /* every other one is NULL */
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_statistics before = fixture_stats(&f);
   cradle_copy_slots(f.m, old, old->item, from->item, LARGE); /* nothing young: nothing to do */
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(fixture_stats(&f).recorded_slots, before.recorded_slots);
   assert_int_equal(fixture_stats(&f).remembered_objects, before.remembered_objects);
   void *young[1000];
   text = new_string(2);
   for (size_t i = 0; i < 1000; i++) young[i] = text;
   cradle_copy_slots(f.m, old, &old->item[5000], young, 1000);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(fixture_stats(&f).recorded_slots, before.recorded_slots + 1000);
   assert_int_equal(fixture_stats(&f).remembered_objects, before.remembered_objects);
   text = new_string(3);
   for (size_t i = 0; i < 1000; i++) young[i] = text;
   for (size_t at = 0; at + 1000 <= LARGE; at += 1000) cradle_copy_slots(f.m, old, &old->item[at], young, 1000);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(fixture_stats(&f).remembered_objects, before.remembered_objects + 1);
   for (size_t i = 0; i < LARGE; i++) assert_int_equal(number_of(old->item[i]), 3);
 }
@@ -135,7 +135,7 @@ static void a_whole_array_is_remembered(void **state) {
   (void)state;
   vector *old = new_vector(LARGE);
   CRADLE_ROOT(f.m, old);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   vector *young = new_vector(LARGE);
   CRADLE_ROOT(f.m, young);
   fill(young, 1);
@@ -144,7 +144,7 @@ static void a_whole_array_is_remembered(void **state) {
   cradle_copy_slots(f.m, old, old->item, young->item, LARGE);
   young = NULL;
   assert_heap_sound(f.heap);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_strings(old, 0, LARGE - 1, 1);
   assert_int_equal(number_of(old->item[LARGE - 1]), 0);
 }
@@ -156,12 +156,12 @@ static void ranges_may_overlap(void **state) {
     for (int old = 0; old < 2; old++) {
       vector *v = new_vector(lengths[k]);
       CRADLE_ROOT(f.m, v);
-      if (old) cradle_collect_minor(f.m);
+      if (old) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       fill(v, 0);
       size_t count = lengths[k] - 7;
       cradle_copy_slots(f.m, v, &v->item[7], v->item, count);
       assert_heap_sound(f.heap);
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       assert_strings(v, 0, 7, 0);
       assert_strings(v, 7, count, 0);
       cradle_copy_slots(f.m, v, &v->item[1], &v->item[8], count - 1);
@@ -169,7 +169,7 @@ static void ranges_may_overlap(void **state) {
       assert_strings(v, 1, count - 1, 1);
       cradle_copy_slots(f.m, v, v->item, v->item, lengths[k]);
       cradle_copy_slots(f.m, v, v->item, NULL, 0);
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       assert_strings(v, 0, lengths[k] - 7, 0);
     }
 }
@@ -180,7 +180,7 @@ static void values_are_copied_with_their_tags(void **state) {
   for (size_t k = 0; k < 2; k++) {
     values *old = cradle_new_array(f.m, T_VALUES, lengths[k]);
     CRADLE_ROOT(f.m, old);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     values *young = cradle_new_array(f.m, T_VALUES, 40);
     CRADLE_ROOT(f.m, young);
     for (uint64_t i = 0; i < 40; i++) {
@@ -190,7 +190,7 @@ static void values_are_copied_with_their_tags(void **state) {
     cradle_copy_slots(f.m, old, &old->item[30], young->item, 40);
     young = NULL;
     assert_heap_sound(f.heap);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_heap_sound(f.heap);
     for (uint64_t i = 0; i < 40; i++)
       if (i % 4 == 0)
@@ -217,7 +217,7 @@ static void marking_sees_what_is_copied(size_t length, bool within) {
     list = fresh;
   }
   source = NULL;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   while (fixture_stats(&f).phase != CRADLE_PHASE_MARKING) (void)cradle_collect_step(f.m, 0);
   pair *last = list;
   while (last->rest != NULL) last = last->rest;
@@ -230,7 +230,7 @@ static void marking_sees_what_is_copied(size_t length, bool within) {
   assert_heap_sound(f.heap);
   while (!cradle_collect_step(f.m, 0)) assert_heap_sound(f.heap);
   assert_strings(traced, within ? 0 : 3, SMALL - 3, 1);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_strings(traced, within ? 0 : 3, SMALL - 3, 1);
 }
 
@@ -306,7 +306,7 @@ static void stores_in_callbacks(void **state) {
   v = new_vector(4);
   f.listener = storing_listener, f.listener_data = &v;
   f.listens_to = EVENT_BIT(CRADLE_EVENT_MINOR_BEGIN) | EVENT_BIT(CRADLE_EVENT_MINOR_END);
-  assert_refused_in_child(&f, cradle_collect_minor, "cradle_store: called from a listener");
+  assert_refused_in_child(&f, collect_minor, "cradle_store: called from a listener");
   f.listens_to = 0;
 }
 

@@ -174,7 +174,7 @@ CRADLE_UNCHECKED_COLLECTION static void open_fixture(void) {
   kept = cradle_new_array(f.m, T_VECTOR, 4);
   assert_true(cradle_global_root_add(f.heap, &kept, CRADLE_KIND_REFERENCE));
   set = cradle_weak_set_new(f.m, acting_swept, NULL);
-  cradle_collect_major(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
 }
 
 static void close_fixture(void) {
@@ -183,7 +183,7 @@ static void close_fixture(void) {
   fixture_close(&f);
 }
 
-static const collection collections[] = {cradle_collect_minor, cradle_collect_major, cradle_collect_compacting};
+static const collection collections[] = {collect_minor, collect_major, collect_compacting};
 #define EACH_COLLECTION(way) for (size_t way = 0; way < sizeof collections / sizeof *collections; way++)
 #define EACH_ACT(i) for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
 
@@ -195,7 +195,7 @@ CRADLE_UNCHECKED_COLLECTION static void refused_with_type(const char *who, const
   for (int old = 0; old < 2; old++) {
     void *object = type->trace != NULL ? cradle_new(f.m, id, type->size) : cradle_new_registered(f.m, id, type->size);
     CRADLE_ROOT(f.m, object);
-    if (old) cradle_collect_major(f.m);
+    if (old) cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     void *alive = object;
     if (dies) object = NULL;
     EACH_COLLECTION(way) {
@@ -271,7 +271,7 @@ CRADLE_UNCHECKED_COLLECTION static void in_listeners(void **state) {
   f.listener = acting_listener;
   for (int kind = CRADLE_EVENT_MINOR_BEGIN; kind <= CRADLE_EVENT_PAUSE; kind++) {
     f.listens_to = EVENT_BIT(kind);
-    EACH_ACT(i) assert_refused("a listener", i, cradle_collect_compacting, "called from a listener");
+    EACH_ACT(i) assert_refused("a listener", i, collect_compacting, "called from a listener");
   }
   f.listens_to = 0;
   close_fixture();

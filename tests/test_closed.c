@@ -60,12 +60,12 @@ CRADLE_UNCHECKED_COLLECTION static char *dead(size_t bytes, bool old) {
   string *text = cradle_new_array(f.m, T_STRING, length_of(bytes));
   memset(text->byte, 'x', length_of(bytes));
   cradle_push(f.m, text);
-  if (old) cradle_collect_minor(f.m);
+  if (old) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_pop(f.m);
   if (old)
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   else
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   return (char *)text;
 }
 
@@ -391,9 +391,9 @@ CRADLE_UNCHECKED_COLLECTION static void what_was_never_touched_is_not_either(voi
         open_quarantined(0);
       size_t before = most_resident();
       cradle_push(f.m, cradle_new_array(f.m, T_STRING, 300 * MIB));
-      if (old) cradle_collect_minor(f.m);
+      if (old) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       const char *text = cradle_pop(f.m);
-      cradle_collect_major(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       assert_false(can_be_read(text));
       assert_false(can_be_read(text + 299 * MIB));
       assert_in_range(most_resident(), before, before + 20 * MIB);
@@ -425,7 +425,7 @@ static void what_is_closed_may_be_compacted(void **state) {
     uint64_t collection = fixture_stats(&f).minor_collections;
     const pair *before = kept;
     assert_false(can_be_read(beside));
-    cradle_collect_compacting(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     assert_ptr_not_equal(kept, before);
     assert_int_equal(fixture_stats(&f).arenas_in_use, 1);
     assert_false(can_be_read(before));
@@ -444,14 +444,14 @@ static void what_stays_committed_is_poison(void **state) {
     open_quarantined(0);
     pair *object = cradle_new(f.m, T_PAIR, sizeof(pair));
     cradle_push(f.m, object);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     const cradle_word *before = cradle_pop(f.m);
     if (forks) {
-      cradle_collect_major(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       assert_true(cradle_fork_prepare(f.heap, NULL));
       cradle_fork_parent(f.heap);
     } else {
-      cradle_collect_compacting(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     }
     assert_int_equal(fixture_stats(&f).arenas_in_use, 0);
     for (size_t i = 1; i < sizeof(pair) / 8; i++) assert_int_equal(before[i], POISON_SWEPT);

@@ -66,7 +66,7 @@ static void fill(uint32_t arenas, size_t taken) CRADLE_MAY_COLLECT {
     *(void **)end = fresh;
     end = (void **)end + 1;
   }
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(old->arenas.used_end, arenas);
 }
 
@@ -81,7 +81,7 @@ static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
     else
       due[arena] -= ARENA_BYTES / KIB;
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   (void)crd_arenas_release(&f.heap->old.arenas, 0, UINT32_MAX);
   memcpy(addresses, objects, sizeof objects);
 }
@@ -218,14 +218,14 @@ static void what_fits_the_holes_moves(void **state) {
     if (objects[i] != NULL) in[arena_of(objects[i])]++;
   for (size_t i = 0; in[0] + in[1] > PLACES + 1; i++)
     if (objects[i] != NULL && arena_of(objects[i]) == 1) objects[i] = NULL, in[1]--;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   nothing_free();
   memcpy(addresses, objects, sizeof objects);
   compact();
   assert_left("..");
   for (size_t i = 0; in[0] + in[1] > PLACES; i++)
     if (objects[i] != NULL && arena_of(objects[i]) == 1) objects[i] = NULL, in[1]--;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   memcpy(addresses, objects, sizeof objects);
   compact();
   assert_left(".m");
@@ -252,7 +252,7 @@ static void the_ends_of_spans_are_no_holes(void **state) {
   fill(3, 0);
   for (size_t i = 1; i + 1 < count(); i++)
     if (arena_of(objects[i]) != 1) objects[i] = NULL;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   nothing_free();
   memcpy(addresses, objects, sizeof objects);
   compact();
@@ -273,7 +273,7 @@ static void places_of_another_size_are_no_holes(void **state) {
     last->rest = list;
     list = last;
   }
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(arena_of(first_pair) + arena_of(list), 2 + 3);
   cradle_store(f.m, list, &list->rest, NULL);
   thin_out((const uint32_t[]){1000, 1900});
@@ -325,7 +325,7 @@ static void so_do_arenas_that_are_full_to_the_last_byte(void **state) {
     *(void **)end = cradle_new_array(f.m, T_STRING, BYTES - sizeof(string));
     end = (void **)end + 1;
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(fixture_stats(&f).old_bytes, 2 * ARENA_BYTES);
   assert_int_equal(f.heap->old.arenas.used_end, 2);
   memcpy(addresses, objects, sizeof objects);
@@ -340,7 +340,7 @@ static void a_large_object_moves_into_the_last_free_arena(void **state) {
   string *large = cradle_new_array(f.m, T_STRING, 300 * PAGE_BYTES);
   CRADLE_ROOT(f.m, large);
   memset(large->byte, 7, large->length);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   (void)crd_arenas_release(&f.heap->old.arenas, 0, UINT32_MAX);
   assert_int_equal(arena_of(large), 0);
   only_free(1);
@@ -363,7 +363,7 @@ static void but_not_what_is_around_it_if_everything_is_to_move(void **state) {
     if (objects[i] != NULL) assert_true((objects[i] == addresses[i]) == (i == middle));
   const string *fresh = cradle_new_array(f.m, T_STRING, CONTENTS_BYTES);
   CRADLE_ROOT(f.m, fresh);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_true((uintptr_t)fresh / PAGE_BYTES == pinned / PAGE_BYTES);
   cradle_unpin(f.m, (void *)pinned);
 }
@@ -399,7 +399,7 @@ static void what_finds_no_place_stays(void **state) {
     fresh->rest = list;
     list = fresh;
   }
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(arena_of(list), 2);
   string *large = cradle_new_array(f.m, T_STRING, 20 * PAGE_BYTES);
   CRADLE_ROOT(f.m, large);
@@ -424,7 +424,7 @@ static void with_the_verifier_what_was_left_is_poisoned(void **state) {
   for (int verify = 0; verify < 2; verify++) {
     f.heap->options.verify = verify;
     end = first;
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     SHAPE(200, 200);
     compact();
     assert_left(".m");
@@ -445,7 +445,7 @@ static void the_stacks_give_their_pages_back(void **state) {
     for (size_t word = 0; word < WORDS; word++) assert_true(word_stack_push(stacks[i], 0));
     stacks[i]->top = top;
   }
-  cradle_collect_compacting(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
   for (size_t i = 0; i < 3; i++) {
     crd_pages_backing backing;
     size_t committed = word_stack_committed(stacks[i]);
@@ -501,7 +501,7 @@ static void in_vain_it_is_tried_more_and_more_rarely(void **state) {
       objects[i] = NULL;
   }
   end = objects + 1;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   f.heap->pacing.threshold = 0;
   assert_true(crd_compact_is_due(f.heap));
   assert_int_equal(compactions_in(1), 1);

@@ -89,7 +89,7 @@ static void a_running_one_waits(void **state) {
     fresh->rest = list;
     list = fresh;
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   while (fixture_stats(&f).phase != CRADLE_PHASE_MARKING) (void)cradle_collect_step(f.m, 0);
   uint64_t steps = fixture_stats(&f).major_steps;
   cradle_major_disable(f.m);
@@ -106,7 +106,7 @@ static void requests_are_served_while_disabled(void **state) {
   (void)state;
   cradle_major_disable(f.m);
   churn(4 * MIB);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(fixture_stats(&f).major_collections, 1);
   assert_true(fixture_stats(&f).old_bytes < 64 * KIB);
   while (!cradle_collect_step(f.m, 1000000)) {}
@@ -155,7 +155,7 @@ static void what_is_dead_goes_first(void **state) {
   (void)state;
   string *text = cradle_new_array(f.m, T_STRING, 60 * MIB);
   text->byte[0] = 1;
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   text = NULL;
   pair *scattered[64] = {NULL};
   for (size_t i = 0; i < 64; i++) {
@@ -177,7 +177,7 @@ static void it_bounds_the_threshold_and_what_is_kept(void **state) {
   (void)state;
   string *text = cradle_new_array(f.m, T_STRING, 20 * MIB);
   CRADLE_ROOT(f.m, text);
-  for (int i = 0; i < 20; i++) cradle_collect_full(f.m); /* it grows by a share each time */
+  for (int i = 0; i < 20; i++) cradle_collect(f.m, CRADLE_COLLECT_FULL); /* it grows by a share each time */
   cradle_statistics before = fixture_stats(&f);
   assert_true(before.threshold_bytes > 28 * MIB);
   assert_true(cradle_heap_set_max(f.m, 0, NULL));
@@ -187,7 +187,7 @@ static void it_bounds_the_threshold_and_what_is_kept(void **state) {
   assert_int_equal(fixture_stats(&f).threshold_bytes, 28 * MIB);
   assert_true(cradle_heap_set_max(f.m, 0, NULL));
   text = NULL;
-  cradle_collect_major(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   cradle_statistics after = fixture_stats(&f);
   if (getenv("CRADLE_QUARANTINE") == NULL)                              /* with one, what is empty goes at once */
     assert_true(after.arenas_committed * after.arena_bytes > 10 * MIB); /* empty, and kept for what comes */
@@ -255,7 +255,8 @@ static void external_memory_above_the_maximum(void **state) {
     fixture_open_with(&small, &options);
     cradle_external_memory(small.m, 100 * MIB);
     if (later) assert_true(cradle_heap_set_max(small.m, 32 * MIB, &error));
-    for (int i = 0; i < 20; i++) cradle_collect_major(small.m); /* the threshold grows by a factor each time */
+    for (int i = 0; i < 20; i++)
+      cradle_collect(small.m, CRADLE_COLLECT_MAJOR); /* the threshold grows by a factor each time */
     cradle_statistics before = fixture_stats(&small);
     for (int i = 0; i < 300000; i++) (void)cradle_new(small.m, T_PAIR, sizeof(pair));
     cradle_statistics after = fixture_stats(&small);
@@ -277,7 +278,7 @@ static void a_listener_may_ask_for_a_safepoint(void **state) {
   int times = 1;
   f.listener = ask_for_a_safepoint, f.listener_data = &times;
   f.listens_to = EVENT_BIT(CRADLE_EVENT_MINOR_END);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   uint64_t before = fixture_stats(&f).minor_collections;
   cradle_safepoint(f.m);
   assert_int_equal(fixture_stats(&f).minor_collections, before + 1);
@@ -330,7 +331,7 @@ CRADLE_UNCHECKED_COLLECTION static void allocating_listener(void *data, const cr
 
 CRADLE_UNCHECKED_COLLECTION static void collecting_listener(void *data, const cradle_event *event) {
   (void)data, (void)event;
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
 }
 
 static void typing_listener(void *data, const cradle_event *event) {
@@ -365,12 +366,12 @@ static void listeners_and_destructors(void **state) {
   for (int old = 0; old < 2; old++) {
     void *object = cradle_new_registered(f.m, doomed, 16);
     CRADLE_ROOT(f.m, object);
-    if (old) cradle_collect_full(f.m);
+    if (old) cradle_collect(f.m, CRADLE_COLLECT_FULL);
     object = NULL;
     destructors_allocate = true;
-    assert_refused_in_child(&f, cradle_collect_compacting, "cradle_new: called from a destructor");
+    assert_refused_in_child(&f, collect_compacting, "cradle_new: called from a destructor");
     f.listens_to = EVENT_BIT(old ? CRADLE_EVENT_MAJOR_BEGIN : CRADLE_EVENT_MINOR_BEGIN);
-    assert_refused_in_child(&f, cradle_collect_compacting, "cradle_new: called from a listener");
+    assert_refused_in_child(&f, collect_compacting, "cradle_new: called from a listener");
     f.listens_to = 0;
     destructors_allocate = false;
   }
@@ -397,7 +398,7 @@ static void walks_do_not_nest(void **state) {
 
 CRADLE_UNCHECKED_COLLECTION static void free_heap(cradle_mutator *m) {
   cradle_push(m, cradle_new(m, T_PAIR, sizeof(pair))); /* a stressed run that moves nothing is refused */
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   (void)cradle_pop(m);
   cradle_mutator_free(m);
   cradle_heap_free(f.heap);
@@ -408,11 +409,11 @@ static void listeners_that_use_the_heap(void **state) {
   for (int kind = CRADLE_EVENT_MINOR_BEGIN; kind <= CRADLE_EVENT_PAUSE; kind++) {
     f.listens_to = EVENT_BIT(kind);
     f.listener = allocating_listener;
-    assert_refused_in_child(&f, cradle_collect_compacting, "cradle_new: called from a listener");
+    assert_refused_in_child(&f, collect_compacting, "cradle_new: called from a listener");
     f.listener = collecting_listener;
-    assert_refused_in_child(&f, cradle_collect_compacting, "cradle_collect_minor: called from a listener");
+    assert_refused_in_child(&f, collect_compacting, "cradle_collect: called from a listener");
     f.listener = typing_listener;
-    assert_refused_in_child(&f, cradle_collect_compacting, "cradle_type_add: called from a listener");
+    assert_refused_in_child(&f, collect_compacting, "cradle_type_add: called from a listener");
   }
   f.listens_to = EVENT_BIT(CRADLE_EVENT_HEAP_DESTROYED); /* when there is no mutator any more, too */
   assert_refused_in_child(&f, free_heap, "cradle_type_add: called from a listener");
@@ -450,9 +451,9 @@ static void trace_callbacks_that_allocate(void **state) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     f.listener = arm;
     f.listens_to = EVENT_BIT(kinds[i]);
-    assert_refused_in_child(&f, cradle_collect_compacting, "called from a callback while a collection runs");
+    assert_refused_in_child(&f, collect_compacting, "called from a callback while a collection runs");
     f.listens_to = 0;
-    if (i == 0) cradle_collect_minor(f.m);
+    if (i == 0) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   }
 }
 

@@ -51,7 +51,7 @@ static void handles_and_weak_sets_are_named(void **state) {
   cradle_handle handle = cradle_handle_new(f.m, (void *)(uintptr_t)*cradle_peek(f.m, 0));
   cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
   assert_true(cradle_weak_set_add(set, 1, (void *)(uintptr_t)*cradle_peek(f.m, 0)));
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   crd_handle_entry *entry = &f.heap->handles.entries[0];
   ASSERT_BREAKS(&entry->word, entry->word + 8,
                 "stale reference into the old generation, where no object is: ", "in a handle at ");
@@ -104,7 +104,7 @@ static void flags_that_cannot_be_are_named(void **state) {
   open_heap();
   cradle_push(f.m, cradle_new_array(f.m, T_VALUES, 200));
   cradle_push(f.m, new_pair(&f, NULL));
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   pair *p = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
   values *v = (values *)(uintptr_t)*cradle_peek(f.m, 1);
   ASSERT_BREAKS(&p->header, p->header & ~HEADER_BARRIER_FLAG,
@@ -136,7 +136,7 @@ static void flags_depend_on_the_place(void **state) {
   (void)state;
   open_heap();
   cradle_push(f.m, new_pair(&f, NULL));
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_push(f.m, new_pair(&f, NULL));
   pair *old = (pair *)(uintptr_t)*cradle_peek(f.m, 1), *young = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
   ASSERT_BREAKS(&old->header, (uintptr_t)young | HEADER_FORWARDED, "broken header 0x8000", hex(old));
@@ -152,7 +152,7 @@ static void objects_fit_their_places(void **state) {
   (void)state;
   open_heap();
   cradle_push(f.m, cradle_new_array(f.m, T_STRING, 3000));
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   string *s = (string *)(uintptr_t)*cradle_peek(f.m, 0);
   ASSERT_BREAKS(&s->header, HEADER_BARRIER_FLAG | T_PAIR, "wrong length or size of type 0 (pair): ", hex(s));
   ASSERT_BREAKS(&s->length, 30000, "wrong length or size of type 1 (string): ", hex(s));
@@ -171,7 +171,7 @@ static void a_broken_object_is_named_with_its_holder(void **state) {
   pair *p = new_pair(&f, NULL);
   for (int i = 0; i < 3; i++) p = new_pair(&f, p);
   cradle_push(f.m, p);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   p = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
   ASSERT_BREAKS(&p->first->header, 99, "broken header 0x63: 0x", hex(p));
   ASSERT_BREAKS(&p->first->first->header, 99, "broken header 0x63: 0x", hex(p->first));
@@ -240,7 +240,7 @@ static void entries_are_named(void **state) {
   *f.m->registered++ = 4096;
   assert_broken("what is no object was registered since the last minor collection [services.1]: ", "0x1000");
   f.m->registered--;
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   w = (weak *)(uintptr_t)*cradle_peek(f.m, 0);
   ASSERT_BREAKS(&w->header, T_WEAK | HEADER_BARRIER_FLAG,
                 "an object of a type with services was not allocated by cradle_new_registered", hex(w));
@@ -253,7 +253,7 @@ static void bits_of_large_objects_are_looked_at(void **state) {
   (void)state;
   open_heap();
   cradle_push(f.m, cradle_new_array(f.m, T_STRING, (size_t)1 << 20));
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   uintptr_t address = (uintptr_t)*cradle_peek(f.m, 0);
   crd_arena *arena = arenas_of(&f.heap->old.arenas, address);
   size_t word = arena_bit_word(address);
@@ -309,7 +309,7 @@ static void bring_to_stage(uint64_t seed) CRADLE_MAY_COLLECT {
   random_state = seed;
   cradle_push(f.m, cradle_new_array(f.m, T_VECTOR, 100));
   populate(200);
-  if (seed % 4 == 1) cradle_collect_compacting(f.m);
+  if (seed % 4 == 1) cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
   for (uint64_t i = 0; seed % 4 > 1 && i < seed; i++) (void)cradle_collect_step(f.m, 0);
   populate(20);
   object_count = 0;

@@ -42,21 +42,21 @@ static void lists_give_their_memory_back(void **state) {
       final *object = new_final(&f, i, NULL);
       if (i < KEPT) cradle_store(f.m, keep, &keep->item[i], object);
     }
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     const crd_word_stack *candidates = &f.heap->services->minor.candidates.entries;
     size_t full = resident_in_all(&f);
     bool told = resident_in(candidates) != SIZE_MAX;
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     if (told) assert_int_equal(resident_in(candidates), 0); /* more than a mebibyte goes with each major collection */
     for (size_t i = 0; i < COUNT - KEPT - WAITING; i++) assert_non_null(cradle_finalizer_next(f.m, QUEUE));
     assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAITING);
-    cradle_collect_compacting(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAITING);
     while (cradle_finalizer_next(f.m, QUEUE) != NULL) continue;
-    cradle_collect_compacting(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     if (told) assert_in_range(resident_in_all(&f), 0, full / 32);
     keep = NULL;
-    cradle_collect_compacting(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), KEPT);
   }
   fixture_close(&f);
@@ -76,7 +76,7 @@ static void many_finalizers_are_due_over_many_increments(void **state) {
       final *object = new_final(&f, i, new_pair(&f, NULL)); /* which leads on to what is dead: their order matters */
       cradle_store(f.m, due, &due->item[i], object);
     }
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     due = NULL;
     const crd_services *services = f.heap->services;
     const crd_candidates *candidates = &services->major.candidates;
@@ -142,7 +142,7 @@ static void what_was_destroyed_is_not_traced(void **state) {
       o->memory = memory;
       cradle_store(f.m, owners, &owners->item[i], o);
     }
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     owners = NULL;
     traced_destroyed = 0;
     const crd_services *services = f.heap->services;
@@ -152,7 +152,7 @@ static void what_was_destroyed_is_not_traced(void **state) {
       if (f.heap->major.phase != MAJOR_CLEARING || services->stage != STAGE_DESTRUCTORS) continue;
       assert_heap_sound(f.heap);
       f.heap->remember_all = true;
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       between = true;
     }
     assert_true(between || f.stressed);
@@ -172,13 +172,13 @@ static void open_headers_are_passed_by(void **state) {
     final *last = NULL;
     CRADLE_ROOT(f.m, last);
     for (size_t i = 0; i < DUE; i++) last = new_final(&f, i, last); /* each leads to the one before */
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     last = NULL;
     bool between = false;
     while (!cradle_collect_step(f.m, 0) || cradle_finalizer_waiting(f.m, QUEUE) == 0) {
       if (!f.heap->has_open_headers) continue;
       f.heap->remember_all = true;
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       between = true;
     }
     assert_true(between || f.stressed);
@@ -216,7 +216,7 @@ static void an_array_becomes_shorter_between_increments(void **state) {
       CRADLE_ROOT(f.m, dead);
       weak *to_dead = new_weak(&f, dead);
       CRADLE_ROOT(f.m, to_dead);
-      cradle_collect_full(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_FULL);
       /* a pair without a key would keep it */
       uint64_t plain[] = {ways[way].type == T_WEAKS ? (uintptr_t)dead : 0, (uintptr_t)dead};
       for (size_t i = 0; i < WORDS; i++) next->item[i] = plain[i % 2];

@@ -103,8 +103,8 @@ static void tagged_words_that_look_like_addresses(void **state) {
     holder = (values *)(uintptr_t)*cradle_peek(f.m, 0);
     cradle_store_value(f.m, holder, &holder->item[tag], words[tag]);
   }
-  cradle_collect_minor(f.m);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   holder = cradle_pop(f.m);
   for (unsigned tag = 1; tag < 8; tag++) assert_int_equal(holder->item[tag], words[tag]);
   fixture_close(&f);
@@ -144,8 +144,8 @@ static void collect_and_check(fixture *f, const layout *l) {
   for (int round = 0; round < 4; round++) {
     fill(f, l, (values *)(uintptr_t)(address_in(l, rooted) & ~UINT64_C(7)));
     for (size_t i = 0; i < l->immediate_count; i++) cradle_push_word(f->m, l->immediates[i]);
-    cradle_collect_minor(f->m);
-    if (round % 2) cradle_collect_full(f->m);
+    cradle_collect(f->m, CRADLE_COLLECT_MINOR);
+    if (round % 2) cradle_collect(f->m, CRADLE_COLLECT_FULL);
     for (size_t i = l->immediate_count; i-- > 0;) assert_int_equal(cradle_pop_word(f->m), l->immediates[i]);
     check(l, (const values *)(uintptr_t)(address_in(l, rooted) & ~UINT64_C(7)));
   }
@@ -199,7 +199,7 @@ static void large_objects_of(fixture *f, const layout *l, size_t way) {
     cradle_store_value(f->m, holder, &holder->item[0], item);
     cradle_push_word(f->m, new_large(f, l, way, 's'));
     for (int round = 0; round < 2; round++) {
-      cradle_collect_minor(f->m);
+      cradle_collect(f->m, CRADLE_COLLECT_MINOR);
       for (int i = 0; i < 8; i++) new_large(f, l, way, '-'); /* where what was freed lay */
       check_large(l, holder->item[0], 'i');
       check_large(l, *cradle_peek(f->m, 0), 's');
@@ -227,7 +227,7 @@ static void taken_while_marking(fixture *f, const layout *l) {
     holder->item[0] = *cradle_peek(f->m, 0);
     *cradle_peek(f->m, 0) = l->box[0](holder);
   }
-  cradle_collect_full(f->m);
+  cradle_collect(f->m, CRADLE_COLLECT_FULL);
   while (fixture_stats(f).phase != CRADLE_PHASE_MARKING) (void)cradle_collect_step(f->m, 0);
   values *last = last_of_chain(l, *cradle_peek(f->m, 0));
   cradle_push_word(f->m, last->item[0]);

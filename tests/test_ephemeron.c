@@ -223,7 +223,7 @@ static void values_that_change_their_holder_while_marking(void **state) {
       cradle_store(f.m, holders, &holders->item[i], e);
     }
     for (int round = 0; round < 4; round++) {
-      cradle_collect_major(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       size_t shift = 0;
       do {
         for (size_t i = 0; i < count / 2; i += 7) {
@@ -266,7 +266,7 @@ static void a_key_that_a_finalizer_brings_back_keeps_its_value(void **state) {
       assert_ptr_equal(e->key, key);
       assert_int_equal(cradle_type_of(((pair *)e->value)->first), T_PAIR);
       key = NULL;
-      cradle_collect_major(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       assert_null(e->key);
       assert_null(e->value);
     }
@@ -309,7 +309,7 @@ static void a_pair_that_is_cut_off_while_marking(void **state) {
         more->rest = ((ephemerons *)arrays->item[i])->item[3].key;
         keys = more;
       }
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       keys = NULL;
       for (int i = 0; i < steps; i++) (void)cradle_collect_step(f.m, 0);
       ephemerons *first = arrays->item[0];
@@ -359,9 +359,9 @@ static void a_pair_that_is_cut_off_while_its_key_comes_back(void **state) {
       cradle_store(f.m, pairs, &pairs->item[3].key, key);
       pair *value = new_pair(&f, NULL);
       cradle_store(f.m, pairs, &pairs->item[3].value, value);
-      cradle_collect_major(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       key = NULL;
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       poll(&f, increments);
       if (f.heap->major.phase == MAJOR_CLEARING && cradle_weak_get(f.m, &pairs->item[3].key) == NULL) {
         cradle_store(f.m, pairs, &pairs->item[3].key, other);

@@ -84,7 +84,7 @@ static void increments_say_what_they_did(void **state) {
     cradle_store(f.m, roots, &roots->item[2], looks);
     void *large = cradle_new_array(f.m, T_STRING, 100000);
     cradle_store(f.m, roots->item[false], &((pair *)roots->item[false])->rest, large);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     assert_int_equal(all.promoted_objects, fixture_stats(&f).promoted_objects);
     assert_int_equal(all.promoted_bytes, fixture_stats(&f).promoted_bytes);
     assert_int_equal(all.promoted_objects, LIVE + DEAD + 2); /* the large one does not move */
@@ -121,7 +121,7 @@ static void spans_say_what_is_wasted(void **state) {
     for (size_t i = 0; i < 5000; i++) list = new_pair(&f, list);
     string *text = cradle_new_array(f.m, T_STRING, 1000);
     CRADLE_ROOT(f.m, text);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     cradle_span_info rows[SIZE_CLASS_MAX];
     size_t count = cradle_heap_spans(f.heap, rows, SIZE_CLASS_MAX), told = 0;
     for (size_t i = 0; i < count; i++) {
@@ -156,18 +156,18 @@ static void arenas_come_and_go(void **state) {
         string *large = cradle_new_array(f.m, T_STRING, (size_t)1 << 20);
         cradle_store(f.m, roots, &roots->item[i], large);
       }
-      cradle_collect_full(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_FULL);
       assert_int_equal(all.taken - all.given_back, fixture_stats(&f).arenas_committed);
       assert_int_equal(all.last[CRADLE_EVENT_ARENAS].u.arenas.committed, fixture_stats(&f).arenas_committed);
       assert_int_equal(all.last[CRADLE_EVENT_ARENAS].u.arenas.in_use, fixture_stats(&f).arenas_in_use);
       for (size_t i = 0; i < 40; i++) roots->item[i] = NULL;
-      cradle_collect_full(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_FULL);
       assert_int_equal(all.taken - all.given_back, fixture_stats(&f).arenas_committed);
     }
     assert_true(all.given_back > 0);
     assert_int_equal(all.idle_arenas, 0);
     uint64_t arenas = all.arenas;
-    for (int i = 0; i < 10; i++) cradle_collect_minor(f.m);
+    for (int i = 0; i < 10; i++) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_int_equal(all.arenas, arenas);
     const cradle_event *last = &all.last[CRADLE_EVENT_ARENAS];
     uint64_t reach = f.heap->old.arenas.committed_end * fixture_stats(&f).arena_bytes;
@@ -191,7 +191,7 @@ static void causes_are_those_that_led_there(void **state) {
     while (!cradle_collect_step(f.m, 0)) continue;
     assert_int_equal(all.last[CRADLE_EVENT_MAJOR_END].u.major.cause, CRADLE_CAUSE_THRESHOLD);
     list = NULL;
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     assert_int_equal(all.last[CRADLE_EVENT_MAJOR_END].u.major.cause, CRADLE_CAUSE_REQUEST);
     vector *kept = cradle_new_array(f.m, T_VECTOR, 50);
     CRADLE_ROOT(f.m, kept);
@@ -244,7 +244,7 @@ static void what_lies_beside_the_objects_is_counted(void **state) {
   fixture_open_with(&f, &options);
   uint32_t type = cradle_type_add(f.heap, &service_types[T_WEAK - T_COUNT]);
   uint64_t before = committed_beside(&f);
-  for (size_t i = 0; i < COUNT; i++) assert_int_not_equal(cradle_handle_new(f.m, NULL), 0);
+  for (size_t i = 0; i < COUNT; i++) assert_int_not_equal(cradle_handle_new(f.m, NULL).number, 0);
   assert_true(committed_beside(&f) >= before + COUNT * 16);
   before = committed_beside(&f);
   for (size_t i = 0; i < COUNT; i++) assert_int_not_equal(cradle_id(f.m, cradle_new(f.m, T_PAIR, sizeof(pair))), 0);

@@ -32,7 +32,7 @@ static void start(cradle_fault_report report, uint64_t stress_period, size_t qua
   options.fault_report = report;
   options.stress_period = stress_period;
   options.quarantine = quarantine;
-  heap = cradle_start(&options, &error);
+  heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) put(error.message), _exit(98);
   m = cradle_mutator_new(heap);
 }
@@ -49,7 +49,7 @@ __attribute__((no_sanitize("address"), no_sanitize("undefined"), noinline)) stat
 CRADLE_UNCHECKED_COLLECTION static pair *stale(void) {
   pair *object = cradle_new(m, T_PAIR, sizeof(pair));
   cradle_push(m, object);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   cradle_pop(m);
   return object;
 }
@@ -175,7 +175,7 @@ CRADLE_UNCHECKED_COLLECTION static void runs_on_an_object(void) {
   coroutine.uc_link = &outside;
   makecontext(&coroutine, yield, 0);
   swapcontext(&outside, &coroutine);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   if (sigsetjmp(landing, 1) == 0) swapcontext(&outside, &coroutine);
   put("recovered\n");
   _exit(7);
@@ -471,7 +471,7 @@ static cradle_heap *start_alone(void) {
   cradle_options_init(&options);
   options.nursery_bytes = (size_t)64 << 10;
   options.fault_report = CRADLE_FAULTS_OWN_STACK;
-  cradle_heap *made = cradle_start(&options, NULL);
+  cradle_heap *made = cradle_heap_new_from_environment(&options, NULL);
   if (made == NULL) _exit(98);
   return made;
 }
@@ -539,7 +539,7 @@ static void the_stack_outlives_a_heap_that_ends_elsewhere(void) {
 CRADLE_UNCHECKED_COLLECTION static void die_of_poison(void) {
   start(CRADLE_FAULTS_REPORTED, 1, 0);
   cradle_push(m, cradle_new(m, T_PAIR, sizeof(pair)));
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   const pair *old = cradle_pop(m);
   for (int i = 0; i < 1000; i++) (void)cradle_new(m, T_PAIR, sizeof(pair)); /* it is swept meanwhile */
   use((const pair *)(uintptr_t)use(old));

@@ -23,16 +23,16 @@ static void a_dead_object_comes_back_once(void **state) {
       object = NULL;
       collect_by(&f, way == BY_MINOR ? BY_MAJOR : way);
       assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 1);
-      cradle_collect_major(f.m); /* what waits stays alive */
-      cradle_collect_compacting(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* what waits stays alive */
+      cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
       object = cradle_finalizer_next(f.m, QUEUE);
       assert_int_equal(object->number, 1);
       assert_int_equal(cradle_type_of(((pair *)object->to)->first), T_PAIR);
       assert_null(cradle_finalizer_next(f.m, QUEUE));
-      cradle_collect_major(f.m); /* resurrected: it is rooted here */
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* resurrected: it is rooted here */
       assert_int_equal(cradle_type_of(((pair *)object->to)->first), T_PAIR);
       object = NULL;
-      cradle_collect_major(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 0); /* once */
       assert_int_equal(other->number, 2);
     }
@@ -51,8 +51,8 @@ static void a_young_object_comes_back_from_a_minor_collection(void **state) {
     bool young = !f.stressed;
     object = NULL;
     cradle_no_collect_end(f.m);
-    cradle_collect_minor(f.m);
-    if (!young) cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    if (!young) cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     object = cradle_finalizer_next(f.m, QUEUE);
     assert_int_equal(object->number, 7);
     assert_int_equal(cradle_type_of(object->to), T_PAIR);
@@ -69,19 +69,19 @@ static void it_can_be_registered_again(void **state) {
     CRADLE_ROOT(f.m, object);
     for (int i = 0; i < 5; i++) {
       object = NULL;
-      cradle_collect_major(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       object = cradle_finalizer_next(f.m, QUEUE);
       assert_non_null(object);
       assert_true(cradle_finalizer_register(f.m, object, QUEUE));
     }
     assert_true(cradle_finalizer_register(f.m, object, OTHER_QUEUE)); /* twice, in two queues */
     object = NULL;
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     object = cradle_finalizer_next(f.m, QUEUE);
     assert_ptr_equal(object, cradle_finalizer_next(f.m, OTHER_QUEUE));
     pair *plain = new_pair(&f, NULL); /* any type will do */
     assert_true(cradle_finalizer_register(f.m, plain, OTHER_QUEUE));
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(cradle_type_of(cradle_finalizer_next(f.m, OTHER_QUEUE)), T_PAIR);
   }
   fixture_close(&f);
@@ -199,7 +199,7 @@ static void a_finalizer_may_allocate_resurrect_and_longjmp(void **state) {
     vector *saved = cradle_new_array(f.m, T_VECTOR, 100);
     CRADLE_ROOT(f.m, saved);
     for (size_t i = 0; i < 100; i++) (void)new_final(&f, i, NULL);
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     volatile size_t done = 0;
     cradle_checkpoint before = cradle_checkpoint_save(f.m);
     jmp_buf landing;
@@ -239,7 +239,7 @@ static void what_it_leads_to_is_marked(void **state) {
       p = new_pair(&f, NULL);
       cradle_store(f.m, list, &list->first, p);
     }
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     (void)cradle_collect_step(f.m, 0); /* marks a few from the head */
     final *object = new_final(&f, 1, NULL);
     pair *tail = list;
@@ -267,7 +267,7 @@ static void many_in_several_queues(void **state) {
       CRADLE_ROOT(f.m, object);
       if (i % 4 == 0) assert_true(cradle_finalizer_register(f.m, object, OTHER_QUEUE));
     }
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), count);
     assert_int_equal(cradle_finalizer_waiting(f.m, OTHER_QUEUE), count / 4);
     while (cradle_finalizer_next(f.m, OTHER_QUEUE) != NULL) seen[1]++;
@@ -329,7 +329,7 @@ static void all_are_queued_at_the_end_of_a_program(void **state) {
     assert_int_equal(drain(&f, order, 20), 20);
     for (size_t i = 0; i < 20; i++) assert_int_equal(order[i], 19 - i);
     keep = NULL;
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_null(cradle_finalizer_next(f.m, QUEUE));
   }
   fixture_close(&f);
@@ -353,7 +353,7 @@ static void a_destructor_runs_once(void **state) {
       dead = NULL;
       collect_by(&f, way);
       assert_int_equal(closed, 1);
-      cradle_collect_compacting(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
       assert_int_equal(closed, 1);
       assert_int_equal(kept, 0);
     }
@@ -377,7 +377,7 @@ static void a_heap_that_is_freed_half_way(void **state) {
         file *object = new_file(&f, &closed[i], 0);
         if (i < 200) cradle_store(f.m, keep, &keep->item[i], object);
       }
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       for (size_t i = 0; i < 200; i += 2) cradle_store(f.m, keep, &keep->item[i], NULL);
       for (int i = 0; i < steps; i++) (void)cradle_collect_step(f.m, 0);
     }
@@ -405,7 +405,7 @@ static void what_a_finalizer_brings_back_is_not_destroyed(void **state) {
       object = cradle_finalizer_next(f.m, QUEUE);
       assert_ptr_equal(((file *)object->to)->closed, &closed);
       object = NULL;
-      cradle_collect_major(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       assert_int_equal(closed, 1);
     }
     fixture_close(&f);
@@ -425,7 +425,7 @@ CRADLE_UNCHECKED_COLLECTION static void commit_a_crime(void *object) {
   fixture *f = victim;
   victim = NULL;
   if (crime == ALLOCATES) (void)cradle_new(f->m, T_PAIR, sizeof(pair));
-  if (crime == COLLECTS) cradle_collect_minor(f->m);
+  if (crime == COLLECTS) cradle_collect(f->m, CRADLE_COLLECT_MINOR);
   if (crime == READS_WEAK_SETS) (void)cradle_weak_set_new(f->m, NULL, NULL);
   if (crime == LEAVES) longjmp(out, 1);
 }
@@ -470,8 +470,8 @@ static void external_sizes_count(void **state) {
     file *dead = new_file(&f, NULL, 500000);
     CRADLE_ROOT(f.m, dead);
     if (!f.stressed) assert_int_equal(fixture_stats(&f).external_bytes, 0); /* young */
-    cradle_collect_minor(f.m);
-    if (f.stressed) cradle_collect_major(f.m); /* promoted before they had their sizes */
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    if (f.stressed) cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* promoted before they had their sizes */
     assert_int_equal(fixture_stats(&f).external_bytes, 1500000);
     keep->bytes = 3000000;
     dead = NULL;
@@ -479,7 +479,7 @@ static void external_sizes_count(void **state) {
     assert_int_equal(fixture_stats(&f).external_bytes, 3000000);
     cradle_external_memory(f.m, 77);
     keep = NULL;
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(fixture_stats(&f).external_bytes, 77);
     cradle_external_memory(f.m, -77);
   }
@@ -491,8 +491,8 @@ static void what_objects_own_is_not_taken_away(void **state) {
   fixture f;
   services_open(&f);
   cradle_handle keep = cradle_handle_new(f.m, new_file(&f, NULL, 1000000));
-  cradle_collect_major(f.m);
-  if (f.stressed) cradle_collect_major(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+  if (f.stressed) cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   assert_int_equal(fixture_stats(&f).external_bytes, 1000000);
   ASSERT_MISUSE(&f, "more is taken away than was added", cradle_external_memory(f.m, -1));
   cradle_handle_free(f.m, keep);
@@ -520,7 +520,7 @@ static void external_sizes_do_not_wrap_around(void **state) {
     cradle_external_pressure(f.m, 10);
     if (!f.stressed) assert_int_equal(fixture_stats(&f).external_bytes, 2 * most + 77);
     object = NULL;
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(fixture_stats(&f).external_bytes, 10 + 77);
     f.checkpoint = cradle_checkpoint_save(f.m);
     ASSERT_MISUSE(&f, "more is taken away than was added", cradle_external_memory(f.m, -78));
@@ -567,7 +567,7 @@ static void what_is_on_its_way_back_is_not_seen(void **state) {
     CRADLE_ROOT(f.m, object);
     uint64_t id = cradle_id(f.m, object);
     uint32_t hash = cradle_identity_hash(f.m, object);
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     object = NULL;
     chain = dead = NULL;
     uint64_t steps = 0, clearing = 0;
@@ -621,8 +621,8 @@ static void many_are_registered_late(void **state) {
   size_t count = f.stressed ? 100 : 50000;
   for (size_t i = 0; i < count; i++)
     assert_true(cradle_finalizer_register(f.m, cradle_new(f.m, T_PAIR, sizeof(pair)), QUEUE));
-  cradle_collect_full(f.m);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), count);
   fixture_close(&f);
 }

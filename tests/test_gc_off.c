@@ -48,8 +48,8 @@ static void nothing_moves_and_nothing_dies(void **state) {
 static void a_collection_stops_the_program(void **state) {
   (void)state;
   static const char words[] = "collection is off (CRADLE_GC=off, options.gc)";
-  ASSERT_MISUSE(&f, words, cradle_collect_minor(f.m));
-  ASSERT_MISUSE(&f, words, cradle_collect_full(f.m));
+  ASSERT_MISUSE(&f, words, cradle_collect(f.m, CRADLE_COLLECT_MINOR));
+  ASSERT_MISUSE(&f, words, cradle_collect(f.m, CRADLE_COLLECT_FULL));
   ASSERT_MISUSE(&f, words, (void)cradle_collect_step(f.m, 1000));
   cradle_safepoint_request(f.m);
   ASSERT_MISUSE(&f, words, cradle_safepoint(f.m));

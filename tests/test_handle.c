@@ -28,7 +28,7 @@ static void a_handle_holds_and_finds_its_object(void **state) {
   static cradle_handle handles[COUNT];
   for (size_t i = 0; i < COUNT; i++) {
     handles[i] = cradle_handle_new(f.m, new_numbered(i));
-    assert_int_not_equal(handles[i], 0);
+    assert_int_not_equal(handles[i].number, 0);
   }
   assert_int_equal(fixture_stats(&f).handles, COUNT);
   for (int round = 0; round < 3; round++) {
@@ -38,7 +38,7 @@ static void a_handle_holds_and_finds_its_object(void **state) {
   assert_true(fixture_stats(&f).moved_old_objects >= COUNT);
   for (size_t i = 0; i < COUNT; i++) cradle_handle_free(f.m, handles[i]);
   assert_int_equal(fixture_stats(&f).handles, 0);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(fixture_stats(&f).old_bytes, 0);
 }
 
@@ -50,14 +50,28 @@ static void a_handle_can_be_pointed_elsewhere(void **state) {
     string *s = new_numbered(i);
     cradle_handle_set(f.m, handle, s);
     assert_ptr_equal(cradle_handle_get(f.m, handle), s);
-    if (i % 3 == 0) cradle_collect_minor(f.m);
+    if (i % 3 == 0) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     if (i % 3 == 1) everything_moves(&f);
     assert_int_equal(number_of(cradle_handle_get(f.m, handle)), i);
   }
   cradle_handle_set(f.m, handle, NULL);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_null(cradle_handle_get(f.m, handle));
   assert_int_equal(fixture_stats(&f).old_bytes, 0);
+  cradle_handle_free(f.m, handle);
+}
+
+/* What foreign code keeps for a callback. */
+static void a_handle_goes_through_a_void_pointer(void **state) {
+  (void)state;
+  void *user_data;
+  {
+    cradle_handle handle = cradle_handle_new(f.m, new_numbered(7));
+    user_data = (void *)(uintptr_t)handle.number;
+  }
+  everything_moves(&f);
+  cradle_handle handle = {(uintptr_t)user_data};
+  assert_int_equal(number_of(cradle_handle_get(f.m, handle)), 7);
   cradle_handle_free(f.m, handle);
 }
 
@@ -73,17 +87,18 @@ static void handles_at_random(void **state) {
   for (size_t step = 1; step < STEPS; step++) {
     random = random * 6364136223846793005u + 1442695040888963407u;
     size_t at = (random >> 33) % COUNT;
-    if (handles[at] == 0) {
+    if (handles[at].number == 0) {
       handles[at] = cradle_handle_new(f.m, new_numbered(step));
       numbers[at] = step;
     } else if (random >> 60 < 6) {
       cradle_handle_free(f.m, handles[at]);
-      handles[at] = 0;
+      handles[at].number = 0;
     } else {
       size_t from = (at * 7 + step) % COUNT; /* often an old object, which marking may not have seen */
-      string *s = handles[from] != 0 ? cradle_handle_get(f.m, handles[from]) : new_numbered(step);
-      if (handles[from] != 0 && random >> 61 & 1) cradle_handle_free(f.m, handles[from]), handles[from] = 0;
-      if (handles[at] == 0) continue;
+      string *s = handles[from].number != 0 ? cradle_handle_get(f.m, handles[from]) : new_numbered(step);
+      if (handles[from].number != 0 && random >> 61 & 1)
+        cradle_handle_free(f.m, handles[from]), handles[from].number = 0;
+      if (handles[at].number == 0) continue;
       cradle_handle_set(f.m, handles[at], s);
       numbers[at] = number_of(s);
     }
@@ -91,10 +106,10 @@ static void handles_at_random(void **state) {
     if (step % 4000 == 0) everything_moves(&f);
     if (step % 2000 == 0)
       for (size_t i = 0; i < COUNT; i++)
-        if (handles[i] != 0) assert_int_equal(number_of(cradle_handle_get(f.m, handles[i])), numbers[i]);
+        if (handles[i].number != 0) assert_int_equal(number_of(cradle_handle_get(f.m, handles[i])), numbers[i]);
   }
   for (size_t i = 0; i < COUNT; i++)
-    if (handles[i] != 0) cradle_handle_free(f.m, handles[i]);
+    if (handles[i].number != 0) cradle_handle_free(f.m, handles[i]);
 }
 
 /* While marking goes through the table, the only reference to an object moves from an entry ahead to one behind. */
@@ -103,7 +118,7 @@ static void a_handle_behind_where_marking_is(void **state) {
   enum { COUNT = 2000 };
   static cradle_handle handles[COUNT];
   for (size_t i = 0; i < COUNT; i++) handles[i] = cradle_handle_new(f.m, new_numbered(i));
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   bool over = false;
   for (size_t i = 0; !over && i < COUNT / 2; i++) {
     string *s = cradle_handle_get(f.m, handles[COUNT - 1 - i]);
@@ -112,7 +127,7 @@ static void a_handle_behind_where_marking_is(void **state) {
     over = cradle_collect_step(f.m, 0);
     assert_int_equal(number_of(cradle_handle_get(f.m, handles[i])), COUNT - 1 - i);
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   for (size_t i = 0; i < COUNT; i++) {
     string *s = cradle_handle_get(f.m, handles[i]);
     if (s != NULL) assert_true(number_of(s) == i || number_of(s) == COUNT - 1 - i);
@@ -127,7 +142,7 @@ static void a_number_is_not_given_out_again(void **state) {
   for (size_t i = 0; i < COUNT; i++) {
     handles[i] = cradle_handle_new(f.m, NULL);
     cradle_handle_free(f.m, handles[i]);
-    for (size_t k = 0; k < i; k++) assert_int_not_equal(handles[i], handles[k]);
+    for (size_t k = 0; k < i; k++) assert_int_not_equal(handles[i].number, handles[k].number);
   }
   assert_int_equal(f.heap->handles.used, 1); /* all the same entry */
 }
@@ -137,7 +152,7 @@ static void a_number_is_not_given_out_again(void **state) {
 static void freed_entries_serve_without_a_collection(void **state) {
   (void)state;
   enum { KEPT = 16, ROUNDS = 10000 };
-  cradle_handle kept[KEPT], first = 0;
+  cradle_handle kept[KEPT], first = {0};
   string *s = new_numbered(0);
   cradle_handle holder = cradle_handle_new(f.m, s);
   for (size_t i = 0; i < ROUNDS; i++) {
@@ -167,10 +182,10 @@ static void generations_do_not_begin_again(void **state) {
   cradle_handle_free(f.m, handle);
   f.heap->handles.entries[0].generation = UINT32_MAX - 3;
   handle = cradle_handle_new(f.m, NULL);
-  assert_int_equal(handle >> 32, UINT32_MAX - 2);
+  assert_int_equal(handle.number >> 32, UINT32_MAX - 2);
   cradle_handle_free(f.m, handle);
   handle = cradle_handle_new(f.m, NULL);
-  assert_int_equal((uint32_t)handle, 1);
+  assert_int_equal((uint32_t)handle.number, 1);
   cradle_handle_free(f.m, handle);
   everything_moves(&f);
 }
@@ -182,7 +197,7 @@ static void without_room_there_is_no_handle(void **state) {
   f.heap->handles.used = f.heap->handles.capacity = UINT32_MAX;
   cradle_handle handle = cradle_handle_new(f.m, p);
   f.heap->handles.used = f.heap->handles.capacity = 0;
-  assert_int_equal(handle, 0);
+  assert_int_equal(handle.number, 0);
   assert_int_equal(fixture_stats(&f).handles, 0);
 }
 
@@ -193,16 +208,17 @@ static void misuse_is_named(void **state) {
   ASSERT_MISUSE(&f, "cradle_handle_get: the handle 0x100000000 was freed", (void)cradle_handle_get(f.m, freed));
   ASSERT_MISUSE(&f, "cradle_handle_set: the handle 0x100000000 was freed", cradle_handle_set(f.m, freed, NULL));
   ASSERT_MISUSE(&f, "cradle_handle_free: the handle 0x100000000 was freed", cradle_handle_free(f.m, freed));
-  cradle_collect_minor(f.m); /* its entry is used again */
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* its entry is used again */
   cradle_handle again = cradle_handle_new(f.m, new_numbered(3));
-  assert_int_equal((uint32_t)again, (uint32_t)freed);
+  assert_int_equal((uint32_t)again.number, (uint32_t)freed.number);
   ASSERT_MISUSE(&f, "was freed", (void)cradle_handle_get(f.m, freed));
   assert_int_equal(number_of(cradle_handle_get(f.m, again)), 3);
-  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, 0));
-  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, open + 5));
-  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, UINT64_MAX));
-  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, open + (UINT64_C(2) << 32)));
-  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (uint32_t)open));
+  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (cradle_handle){0}));
+  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (cradle_handle){open.number + 5}));
+  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (cradle_handle){UINT64_MAX}));
+  ASSERT_MISUSE(&f, "is none of this heap",
+                (void)cradle_handle_get(f.m, (cradle_handle){open.number + (UINT64_C(2) << 32)}));
+  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (cradle_handle){(uint32_t)open.number}));
   assert_int_equal(number_of(cradle_handle_get(f.m, open)), 2);
   cradle_handle_free(f.m, open);
   cradle_handle_free(f.m, again);
@@ -215,7 +231,7 @@ static void open_handles_at_the_heaps_end_are_told(void **state) {
   fixture_options(&ending, &options);
   options.listener = (cradle_listener){hear_note, &note};
   fixture_open_with(&ending, &options);
-  for (int i = 0; i < 3; i++) assert_int_not_equal(cradle_handle_new(ending.m, NULL), 0);
+  for (int i = 0; i < 3; i++) assert_int_not_equal(cradle_handle_new(ending.m, NULL).number, 0);
   note.text[0] = '\0';
   fixture_close(&ending);
   assert_string_equal(note.text, "handles are still open as their heap is freed");
@@ -226,7 +242,7 @@ static void the_verifier_finds_handles_that_are_wrong(void **state) {
   (void)state;
   cradle_error error;
   cradle_handle handle = cradle_handle_new(f.m, new_numbered(1));
-  uint32_t index = (uint32_t)handle, link = f.heap->handles.entries[index].link;
+  uint32_t index = (uint32_t)handle.number, link = f.heap->handles.entries[index].link;
   f.heap->handles.entries[index].link = 0;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[handle.2]"));
@@ -244,17 +260,12 @@ static void the_verifier_finds_handles_that_are_wrong(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(a_handle_holds_and_finds_its_object),
-      WITH_FIXTURE(a_handle_can_be_pointed_elsewhere),
-      WITH_FIXTURE(handles_at_random),
-      WITH_FIXTURE(a_handle_behind_where_marking_is),
-      WITH_FIXTURE(a_number_is_not_given_out_again),
-      WITH_FIXTURE(freed_entries_serve_without_a_collection),
-      WITH_FIXTURE(generations_do_not_begin_again),
-      WITH_FIXTURE(without_room_there_is_no_handle),
-      WITH_FIXTURE(misuse_is_named),
-      WITH_FIXTURE(open_handles_at_the_heaps_end_are_told),
-      WITH_FIXTURE(the_verifier_finds_handles_that_are_wrong),
+      WITH_FIXTURE(a_handle_holds_and_finds_its_object),      WITH_FIXTURE(a_handle_can_be_pointed_elsewhere),
+      WITH_FIXTURE(a_handle_goes_through_a_void_pointer),     WITH_FIXTURE(handles_at_random),
+      WITH_FIXTURE(a_handle_behind_where_marking_is),         WITH_FIXTURE(a_number_is_not_given_out_again),
+      WITH_FIXTURE(freed_entries_serve_without_a_collection), WITH_FIXTURE(generations_do_not_begin_again),
+      WITH_FIXTURE(without_room_there_is_no_handle),          WITH_FIXTURE(misuse_is_named),
+      WITH_FIXTURE(open_handles_at_the_heaps_end_are_told),   WITH_FIXTURE(the_verifier_finds_handles_that_are_wrong),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

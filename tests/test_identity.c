@@ -124,7 +124,7 @@ static void an_id_belongs_to_one_object_for_life(void **state) {
   }
   assert_int_equal(fixture_stats(&f).ids, COUNT);
   cradle_pop(f.m);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(fixture_stats(&f).ids, 0);
   for (size_t i = 0; i < COUNT; i++) assert_null(cradle_object_of_id(f.m, ids[i]));
   uint64_t next = cradle_id(f.m, new_pair(&f));
@@ -142,13 +142,13 @@ static void the_dead_have_no_id(void **state) {
   cradle_push(f.m, kept);
   cradle_push(f.m, cradle_new_array(f.m, T_VECTOR, 10000));
   uint64_t large_old = cradle_id(f.m, (void *)(uintptr_t)*cradle_peek(f.m, 0));
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_null(cradle_object_of_id(f.m, young));
   assert_null(cradle_object_of_id(f.m, large_young));
   assert_ptr_equal(cradle_object_of_id(f.m, old), (void *)(uintptr_t)*cradle_peek(f.m, 1));
   assert_ptr_equal(cradle_object_of_id(f.m, large_old), (void *)(uintptr_t)*cradle_peek(f.m, 0));
   cradle_pop_many(f.m, 2);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_null(cradle_object_of_id(f.m, old));
   assert_null(cradle_object_of_id(f.m, large_old));
   assert_int_equal(fixture_stats(&f).ids, 0);
@@ -161,7 +161,7 @@ static void the_dead_have_no_id_before_they_are_swept(void **state) {
   static uint64_t ids[COUNT];
   push_pairs(COUNT);
   for (size_t i = 0; i < COUNT; i++) ids[i] = cradle_id(f.m, top_vector()->item[i]);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   for (size_t i = 0; i < COUNT; i += 2) cradle_store(f.m, top_vector(), &top_vector()->item[i], NULL);
   while (fixture_stats(&f).phase != CRADLE_PHASE_SWEEPING) (void)cradle_collect_step(f.m, 0);
   assert_true(fixture_stats(&f).ids > COUNT / 2);
@@ -195,7 +195,7 @@ static void the_dead_have_no_id_while_some_come_back(void **state) {
   }
   push_pairs(GIVEN_UP);
   uint64_t given_up = cradle_id(f.m, top_vector()->item[0]);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   cradle_pop(f.m);
   final = NULL;
   size_t partly = 0;
@@ -229,7 +229,7 @@ static void an_object_found_by_its_id_while_marking_lives(void **state) {
   (void)state;
   push_pairs(3000);
   uint64_t id = cradle_id(f.m, top_vector()->item[2999]);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   cradle_store(f.m, top_vector(), &top_vector()->item[2999], NULL);
   (void)cradle_collect_step(f.m, 0);
   pair *found = cradle_object_of_id(f.m, id);
@@ -259,7 +259,7 @@ static void an_id_never_comes_back(void **state) {
   (void)state;
   uint64_t id = cradle_id(f.m, new_pair(&f));
   f.heap->ids.entries[(uint32_t)id - 1].generation = UINT32_MAX;
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   uint64_t next = cradle_id(f.m, new_pair(&f));
   assert_int_not_equal((uint32_t)next, (uint32_t)id);
 }

@@ -51,7 +51,7 @@ static void each_object_once(void **state) {
   cradle_store(f.m, a, &a->first, text);
   vector *large = cradle_new_array(f.m, T_VECTOR, LARGE);
   cradle_store(f.m, a, &a->rest, large);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   tally all = walk_for(a);
   assert_int_equal(all.objects, 3);
   assert_int_equal(all.young, 0);
@@ -77,7 +77,7 @@ static void young_objects_and_holes(void **state) {
     skip();
   }
   for (int i = 0; i < 1000; i++) (void)new_pair();
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   pair *list = NULL;
   CRADLE_ROOT(f.m, list);
   for (int i = 0; i < 10; i++) {
@@ -105,7 +105,7 @@ static void young_objects_and_holes(void **state) {
   assert_ptr_equal(list, before);
   assert_int_equal(fixture_stats(&f).minor_collections, stats.minor_collections);
   assert_heap_sound(f.heap);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   all = walk_for(list);
   assert_int_equal(all.objects, 11);
   assert_int_equal(all.young, 0);
@@ -113,7 +113,7 @@ static void young_objects_and_holes(void **state) {
 
 static void a_large_object_may_be_all_that_is_young(void **state) {
   (void)state;
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   vector *large = cradle_new_array(f.m, T_VECTOR, LARGE);
   CRADLE_ROOT(f.m, large);
   tally all = walk_for(large);
@@ -131,7 +131,7 @@ static void a_walk_can_be_stopped(void **state) {
       pair *fresh = new_pair();
       cradle_store(f.m, all, &all->item[i], fresh);
     }
-    if (old) cradle_collect_full(f.m);
+    if (old) cradle_collect(f.m, CRADLE_COLLECT_FULL);
     for (uint64_t most = 1; most < 100; most += 17) {
       tally some = {.most = most};
       assert_int_equal(cradle_heap_walk(f.heap, tell, &some), CRADLE_WALK_STOPPED);
@@ -151,7 +151,7 @@ static void the_dead_are_left_out(void **state) {
     pair *fresh = new_pair();
     cradle_store(f.m, all, &all->item[i], fresh);
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   pair *dead = all->item[count - 1], *alive = all->item[count - 2];
   for (size_t i = 1; i < count; i += 2) all->item[i] = NULL;
   cradle_major_disable(f.m); /* only the steps below */
@@ -183,7 +183,7 @@ static void while_marking(void **state) {
     fresh->rest = list;
     list = fresh;
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   for (int i = 0; i < 100; i++) {
     pair *fresh = new_pair();
     fresh->rest = list->rest;
@@ -193,7 +193,7 @@ static void while_marking(void **state) {
     assert_ptr_equal(all.found.object, list->first);
     (void)cradle_collect_step(f.m, 0);
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(walk_for(list).objects, 5001);
 }
 
@@ -343,13 +343,13 @@ static void more_roots_have_names(void **state) {
     referrers r = who(object);
     assert_int_equal(r.count, 3);
     assert_referrer(&r.all[0], CRADLE_HOLDER_SCOPED_ROOT, "scoped root", 0);
-    assert_referrer(&r.all[1], CRADLE_HOLDER_HANDLE, "handle", (uint32_t)handle);
+    assert_referrer(&r.all[1], CRADLE_HOLDER_HANDLE, "handle", (uint32_t)handle.number);
     assert_referrer(&r.all[2], CRADLE_HOLDER_PREBUILT, "prebuilt object", 2);
     assert_ptr_equal(r.all[2].object.object, &prebuilt);
     assert_ptr_equal(r.all[2].slot, &prebuilt.rest);
     assert_int_equal(walk_for(object).objects, 1);
     assert_int_equal(walk_for(object).found.type, extra.final);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
   }
   cradle_handle_free(f.m, handle);
   cradle_prebuilt_remove(f.heap, &prebuilt);
@@ -364,12 +364,12 @@ static void more_roots_have_names(void **state) {
   uintptr_t place = (uintptr_t)object;
   object = NULL;
   assert_int_equal(walk_for(NULL).objects, 1); /* dead, but not known to be */
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   r = who((void *)place);
   assert_int_equal(r.count, 1);
   assert_referrer(&r.all[0], CRADLE_HOLDER_FINALIZER_QUEUE, "finalizer queue", FINAL_QUEUE);
   assert_ptr_equal(cradle_finalizer_next(f.m, FINAL_QUEUE), (void *)place);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(walk_for(NULL).objects, 0);
   cradle_handle_free(f.m, first);
   cradle_prebuilt_remove(f.heap, &plain);
@@ -400,10 +400,10 @@ static void weak_slots_are_no_references(void **state) {
     assert_int_equal(r.count, 1);
     assert_referrer(&r.all[0], CRADLE_HOLDER_OBJECT, "object", 2);
     assert_ptr_equal(r.all[0].object.object, ephemeron);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
   }
   key = NULL;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(walk_for(NULL).objects, 2);
 }
 
@@ -420,7 +420,7 @@ static void immediates_of_pairs_are_no_addresses(void **state) {
   for (int old = 0; old < 2; old++) {
     assert_int_equal(walk_for(NULL).objects, 1);
     assert_int_equal(who((void *)(uintptr_t)pair_of_values[2]).count, 0);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
   }
 }
 
@@ -448,7 +448,7 @@ static void while_the_dead_are_found(void **state) {
       value->first = all->item[i];
     }
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(walk_for(NULL).objects, 2 + COUNT / 2 * 5);
   void *final = all->item[1], *key = all->item[0], *value = ((void **)holders->item[0])[2];
   for (size_t i = 0; i < COUNT; i++) cradle_store(f.m, all, &all->item[i], NULL);
@@ -494,7 +494,7 @@ static void what_comes_back_leads_to_nothing_dead(void **state) {
   value->first = (pair *) final;
   cradle_store(f.m, with_value, with_value + 1, final);
   cradle_store(f.m, with_value, with_value + 2, value);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   value = with_value[2];
   pair *p = final[1];
   for (size_t i = 0; i < COUNT; i++, p = p->first) chain[i] = p;
@@ -576,7 +576,7 @@ static void objects_are_told_with_their_slots(void **state) {
     }
     tagged->item[2] = 0;
     buffer[1] = NULL;
-    if (!old) cradle_collect_full(f.m);
+    if (!old) cradle_collect(f.m, CRADLE_COLLECT_FULL);
   }
   referrers one = {.most = 2};
   assert_int_equal(cradle_referrers(f.heap, object, keep, &one), CRADLE_WALK_STOPPED);
@@ -607,7 +607,7 @@ static void addresses(void **state) {
   assert_place(f.m->free, CRADLE_ADDRESS_NURSERY_FREE, NULL, 0);
   assert_place(&local, CRADLE_ADDRESS_OUTSIDE, NULL, 0);
   assert_place(NULL, CRADLE_ADDRESS_OUTSIDE, NULL, 0);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_place(object, CRADLE_ADDRESS_OBJECT, object, 0);
   assert_place((char *)object + 17, CRADLE_ADDRESS_INTERIOR, object, 17);
   assert_place(object + 1, CRADLE_ADDRESS_FREE, NULL, 0); /* the allocator's, not filled */
@@ -620,7 +620,7 @@ static void addresses(void **state) {
   assert_place(&huge->byte[(size_t)5 << 20], CRADLE_ADDRESS_FREE, NULL, 0);
   assert_place((char *)huge + ((size_t)6 << 20) - 8, CRADLE_ADDRESS_FREE, NULL, 0);
   assert_place((char *)huge + ((size_t)100 << 20), CRADLE_ADDRESS_FREE, NULL, 0);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   tally all = walk_for(odd);
   assert_true(all.found.place_bytes > all.found.bytes); /* a size class has room beyond it: no part of the object */
   assert_place((char *)odd + all.found.bytes, CRADLE_ADDRESS_FREE, NULL, 0);

@@ -155,7 +155,7 @@ CRADLE_UNCHECKED_COLLECTION static void every_increment_and_every_old_object(voi
   fixture_open_with(&f, &options);
   cradle_push(f.m, NULL);
   *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   for (size_t round = 0; round < 5; round++) {
     uint64_t before = fixture_stats(&f).major_steps, was = *cradle_peek(f.m, 0);
     for (size_t i = 0; i < 10; i++) (void)new_pair();
@@ -311,7 +311,7 @@ CRADLE_UNCHECKED_COLLECTION static void what_moved_and_what_died_is_known(void *
   cradle_push(f.m, moves);
   cradle_push(f.m, array);
   assert_string_equal(explained(moves), "");
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   string *array_now = cradle_pop(f.m);
   pair *now = cradle_pop(f.m);
   assert_ptr_not_equal(now, moves);
@@ -328,7 +328,7 @@ CRADLE_UNCHECKED_COLLECTION static void what_moved_and_what_died_is_known(void *
   assert_string_equal(explained(now), "");
   assert_string_equal(explained(&f), "");
   /* The copy dies; what was in the nursery is still known. */
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_explained(moves, moved);
   fixture_close(&f);
 }
@@ -340,7 +340,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_type_without_a_name_has_its_number(voi
   nameless.name = NULL;
   assert_int_equal(cradle_type_add(f.heap, &nameless), T_COUNT);
   pair *dies = cradle_new(f.m, T_COUNT, sizeof(pair));
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   TEXT(died, "stale reference to a type %d (object at %p, died in minor collection 1), at its word 0", T_COUNT,
        (void *)dies);
   assert_explained(dies, died);
@@ -356,7 +356,7 @@ CRADLE_UNCHECKED_COLLECTION static void reservations_are_walked(void **state) {
   carved->first = carved->rest = NULL;
   char *rest = room.free;
   pair *behind = new_pair();
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_non_null(strstr(explained(carved), "a pair (object at"));
   TEXT(end, "stale reference to a pair (object at %p, died in minor collection 1), at its word 0", (void *)behind);
   assert_explained(behind, end);
@@ -375,7 +375,7 @@ CRADLE_UNCHECKED_COLLECTION static void what_was_old_is_inaccessible(void **stat
   fixture_open_with(&f, &options);
   cradle_push(f.m, new_pair());
   cradle_push(f.m, cradle_new_array(f.m, T_STRING, 1 << 20));
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   const void *was[COLLECTIONS][2];
   for (size_t i = 0; i < COLLECTIONS; i++) {
     for (size_t j = 0; j < 2; j++) was[i][j] = (const void *)*cradle_peek(f.m, j);
@@ -400,7 +400,7 @@ CRADLE_UNCHECKED_COLLECTION static void pages_come_back_in_turn(void **state) {
     for (uint64_t stress = 0; stress <= 1; stress++) {
       open_quarantine(nurseries, (size_t)64 << 10, stress);
       pair *first = new_pair();
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       uint64_t at_least = nurseries * f.heap->nursery.reserved_bytes / 4096, collections = 1;
       size_t step = stress != 0 ? 1 : 1000; /* a page a collection under stress, a nursery without */
       cradle_push(f.m, NULL);
@@ -436,7 +436,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_window_is_open(void **state) {
       }
       *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
     }
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     for (size_t page = 0; page < f.heap->nursery.reserved_bytes / f.heap->quarantine.page_bytes; page++)
       assert_int_equal(f.heap->quarantine.closed_by[(size_t)(f.heap->nursery.start - f.heap->quarantine.base) /
                                                         f.heap->quarantine.page_bytes +
@@ -456,7 +456,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_ring_is_verified(void **state) {
   (void)state;
   open_quarantine(2, (size_t)16 << 10, 0);
   (void)new_pair();
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   (void)new_pair();
   crd_quarantine *quarantine = &f.heap->quarantine;
   size_t page = (size_t)(f.heap->nursery.start - quarantine->base) / quarantine->page_bytes;
@@ -486,7 +486,7 @@ CRADLE_UNCHECKED_COLLECTION static void where_no_object_was(void **state) {
   cradle_reservation room = cradle_reserve(f.m, 64);
   char *place = room.free;
   (void)new_pair();
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_explained(place + 16, "stale reference into the nursery that minor collection 1 emptied, where no object was");
   fixture_close(&f);
 }
@@ -497,7 +497,7 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void *
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
   cradle_push(f.m, new_pair());
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   const crd_arenas *arenas = &f.heap->old.arenas;
   uintptr_t arenas_end = arenas->base + arenas->bytes, memory_end = arenas->base + arenas->committed_end * ARENA_BYTES;
   *(cradle_word *)(memory_end - 8) = T_STRING; /* in a free page */
@@ -523,7 +523,7 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void *
     assert_false(cradle_heap_verify(f.heap, &error));
     assert_non_null(strstr(error.message, cases[round % 4].said));
     (void)cradle_pop(f.m);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   }
   *(cradle_word *)(memory_end - 8) = 0;
   cradle_pop(f.m);
@@ -571,7 +571,7 @@ static int close_verified(void **state) {
 /* An old vector, and a young pair in its item 2. */
 static vector *vector_with_pair(void) {
   cradle_push(f.m, cradle_new_array(f.m, T_VECTOR, 5));
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   pair *item = new_pair();
   vector *holder = (vector *)(uintptr_t)*cradle_peek(f.m, 0);
   cradle_store(f.m, holder, &holder->item[2], item);
@@ -634,7 +634,7 @@ static void slots_that_are_no_items_are_named(void **state) {
   };
   cradle_push(f.m, cradle_new_array(f.m, types[0], 5));
   cradle_push(f.m, cradle_new(f.m, types[1], 16));
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   void *traced = (void *)(uintptr_t)*cradle_peek(f.m, 0), **mixed = (void **)(uintptr_t)*cradle_peek(f.m, 1);
   mixed[2] = (void *)21;
   TEXT(before, "no reference: 0x15 in word 2 of type %u (mixed) at %p; last", types[0], (void *)mixed);
@@ -655,8 +655,8 @@ static void slots_that_are_no_items_are_named(void **state) {
 static void a_missing_barrier_is_named(void **state) {
   (void)state;
   vector *holder = vector_with_pair();
-  cradle_collect_minor(f.m);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   f.heap->stats.minor_collections = 1; /* so that the message is the same one */
   holder->item[4] = new_pair();
   TEXT(where, "in word 6 (item 4) of type 2 (vector) at %p", (void *)holder);
@@ -675,7 +675,7 @@ static void visit_foreign(void *data, cradle_visitor *visitor) {
 CRADLE_UNCHECKED_COLLECTION static void roots_are_named(void **state) {
   (void)state;
   void *bad = (void *)21, *local = NULL, *global = NULL, *words[4] = {NULL}, **base = words, **top = words + 4;
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   {
     CRADLE_ROOT(f.m, local);
     local = bad;
@@ -712,7 +712,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_stale_slot_is_found(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
   pair *stale = new_pair();
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_push(f.m, stale);
   assert_unsound("stale reference to what an earlier collection moved or freed: 0x", "in shadow stack, word 0 at");
   cradle_pop(f.m);

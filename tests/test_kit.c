@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <cradle/kit.h>
+
 typedef struct kit_fixture {
   fixture f;
   cradle_kit kit;
@@ -68,10 +70,10 @@ static size_t random_text(kit_fixture *k, char *text) {
   return length;
 }
 
-static void check_text(cradle_string *string, const char *bytes, size_t length) {
+static void check_text(cradle_kit_string *string, const char *bytes, size_t length) {
   assert_int_equal(string->length, length);
   assert_memory_equal(string->bytes, bytes, length);
-  assert_int_equal(cradle_string_hash(string), cradle_hash_bytes(bytes, length));
+  assert_int_equal(cradle_kit_string_hash(string), cradle_kit_hash_bytes(bytes, length));
 }
 
 static int sign(int order) {
@@ -82,22 +84,22 @@ static void strings_of_one(kit_fixture *k) {
   char one[2 * TEXT_MAX], other[TEXT_MAX];
   for (int i = times(k, 3000); i > 0; i--) {
     size_t length = random_text(k, one), length_2 = random_text(k, other);
-    cradle_string *left = cradle_string_new(&k->kit, one, length), *right = NULL, *joined = NULL;
+    cradle_kit_string *left = cradle_kit_string_new(&k->kit, one, length), *right = NULL, *joined = NULL;
     CRADLE_ROOT(k->f.m, left);
     CRADLE_ROOT(k->f.m, right);
     CRADLE_ROOT(k->f.m, joined);
-    right = cradle_string_new(&k->kit, other, length_2);
-    joined = cradle_string_join(&k->kit, left, right);
+    right = cradle_kit_string_new(&k->kit, other, length_2);
+    joined = cradle_kit_string_join(&k->kit, left, right);
     int order = memcmp(one, other, length < length_2 ? length : length_2);
-    assert_int_equal(sign(cradle_string_compare(left, right)),
+    assert_int_equal(sign(cradle_kit_string_compare(left, right)),
                      order != 0 ? sign(order) : sign((int)length - (int)length_2));
     memcpy(one + length, other, length_2);
     check_text(joined, one, length + length_2);
     size_t end = below(k, length + length_2 + 1), start = below(k, end + 1);
-    check_text(cradle_string_slice(&k->kit, joined, start, end), one + start, end - start);
-    cradle_string *again = cradle_string_slice(&k->kit, joined, 0, length);
-    assert_true(cradle_string_equal(again, left));
-    assert_int_equal(cradle_string_equal(left, right), length == length_2 && memcmp(one, other, length) == 0);
+    check_text(cradle_kit_string_slice(&k->kit, joined, start, end), one + start, end - start);
+    cradle_kit_string *again = cradle_kit_string_slice(&k->kit, joined, 0, length);
+    assert_true(cradle_kit_string_equal(again, left));
+    assert_int_equal(cradle_kit_string_equal(left, right), length == length_2 && memcmp(one, other, length) == 0);
   }
 }
 
@@ -113,11 +115,11 @@ static void long_and_empty_strings(void **state) {
   static char text[100000];
   open_kit(&k, 0, 0);
   for (size_t i = 0; i < sizeof text; i++) text[i] = (char)next(&k);
-  check_text(cradle_string_new(&k.kit, NULL, 0), text, 0);
-  check_text(cradle_string_new(&k.kit, text, sizeof text), text, sizeof text);
+  check_text(cradle_kit_string_new(&k.kit, NULL, 0), text, 0);
+  check_text(cradle_kit_string_new(&k.kit, text, sizeof text), text, sizeof text);
   for (size_t length = 32700; length < 32800; length += 7)
-    check_text(cradle_string_new(&k.kit, text, length), text, length);
-  const cradle_string *blank = cradle_string_blank(&k.kit, 77);
+    check_text(cradle_kit_string_new(&k.kit, text, length), text, length);
+  const cradle_kit_string *blank = cradle_kit_string_blank(&k.kit, 77);
   for (size_t i = 0; i < 77; i++) assert_int_equal(blank->bytes[i], 0);
   fixture_close(&k.f);
 }
@@ -130,20 +132,20 @@ static void hashes_are_spread(void **state) {
   for (unsigned i = 0; i < 1 << 17; i++) {
     char name[32];
     int length = snprintf(name, sizeof name, "name_%u", i);
-    unsigned bucket = (unsigned)cradle_hash_bytes(name, (size_t)length) & 0x1ffff;
+    unsigned bucket = (unsigned)cradle_kit_hash_bytes(name, (size_t)length) & 0x1ffff;
     if (++met[bucket] > most) most = met[bucket];
   }
   assert_true(most <= 12); /* of random hashes, 8 or 9 */
   char bytes[40] = {0};
-  uint64_t plain = cradle_hash_bytes(bytes, sizeof bytes);
+  uint64_t plain = cradle_kit_hash_bytes(bytes, sizeof bytes);
   for (unsigned bit = 0; bit < 8 * sizeof bytes; bit++) {
     bytes[bit / 8] = (char)(1 << bit % 8);
-    int changed = __builtin_popcountll(plain ^ cradle_hash_bytes(bytes, sizeof bytes));
+    int changed = __builtin_popcountll(plain ^ cradle_kit_hash_bytes(bytes, sizeof bytes));
     assert_true(changed >= 10 && changed <= 54);
     bytes[bit / 8] = 0;
   }
   for (size_t length = 0; length < sizeof bytes; length++)
-    assert_true(cradle_hash_bytes(bytes, length) != cradle_hash_bytes(bytes, length + 1));
+    assert_true(cradle_kit_hash_bytes(bytes, length) != cradle_kit_hash_bytes(bytes, length + 1));
 }
 
 /* --- lists --- */
@@ -153,24 +155,24 @@ enum { LIST_MAX = 2000 };
 /* Values that tell their number: even ones are immediates where the encoding has them, all others strings. */
 CRADLE_MAY_COLLECT static uint64_t numbered(kit_fixture *k, uint64_t number) {
   if (number % 2 == 0 && k->has_immediates) return number << 3 | 1;
-  return reference(k, cradle_string_new(&k->kit, (const char *)&number, sizeof number));
+  return reference(k, cradle_kit_string_new(&k->kit, (const char *)&number, sizeof number));
 }
 static uint64_t number_of(const kit_fixture *k, uint64_t value) {
-  const cradle_string *string = object_of(k, value);
+  const cradle_kit_string *string = object_of(k, value);
   uint64_t number = value >> 3;
   if (string != NULL) memcpy(&number, string->bytes, sizeof number);
   return number;
 }
 
-static void check_list(const kit_fixture *k, const cradle_list *list, const uint64_t *model, size_t length) {
+static void check_list(const kit_fixture *k, const cradle_kit_list *list, const uint64_t *model, size_t length) {
   assert_int_equal(list->length, length);
-  for (size_t i = 0; i < length; i++) assert_int_equal(number_of(k, cradle_list_get(list, i)), model[i]);
+  for (size_t i = 0; i < length; i++) assert_int_equal(number_of(k, cradle_kit_list_get(list, i)), model[i]);
 }
 
 static void lists_of_one(kit_fixture *k) {
   static uint64_t model[LIST_MAX + 1];
   size_t length = 0;
-  cradle_list *list = cradle_list_new(&k->kit, below(k, 10));
+  cradle_kit_list *list = cradle_kit_list_new(&k->kit, below(k, 10));
   CRADLE_ROOT(k->f.m, list);
   for (int i = times(k, 40000); i > 0; i--) {
     size_t at = length > 0 ? below(k, length) : 0;
@@ -182,21 +184,21 @@ static void lists_of_one(kit_fixture *k) {
     case 1:
     case 2:
     case 3:
-    case 4: cradle_list_append(&k->kit, list, value), model[length++] = number; break;
+    case 4: cradle_kit_list_append(&k->kit, list, value), model[length++] = number; break;
     case 5:
-      cradle_list_insert(&k->kit, list, at, value);
+      cradle_kit_list_insert(&k->kit, list, at, value);
       memmove(model + at + 1, model + at, (length++ - at) * sizeof *model);
       model[at] = number;
       break;
     case 6:
-      assert_int_equal(number_of(k, cradle_list_remove(&k->kit, list, at)), model[at]);
+      assert_int_equal(number_of(k, cradle_kit_list_remove(&k->kit, list, at)), model[at]);
       memmove(model + at, model + at + 1, (--length - at) * sizeof *model);
       break;
-    case 7: assert_int_equal(number_of(k, cradle_list_pop(list)), model[--length]); break;
-    case 8: cradle_list_set(&k->kit, list, at, value), model[at] = number; break;
+    case 7: assert_int_equal(number_of(k, cradle_kit_list_pop(list)), model[--length]); break;
+    case 8: cradle_kit_list_set(&k->kit, list, at, value), model[at] = number; break;
     default:
-      if (below(k, 20) == 0 || length == LIST_MAX) cradle_list_truncate(list, length = at);
-      cradle_list_reserve(&k->kit, list, length + at);
+      if (below(k, 20) == 0 || length == LIST_MAX) cradle_kit_list_truncate(list, length = at);
+      cradle_kit_list_reserve(&k->kit, list, length + at);
       assert_true(list->room >= length + at);
     }
     assert_int_equal(list->length, length);
@@ -213,15 +215,15 @@ static void lists(void **state) {
 
 /* Room that is not used holds nothing, so that what was taken out can die. */
 static void let_go_of_one(kit_fixture *k) {
-  cradle_list *list = cradle_list_new(&k->kit, 0);
+  cradle_kit_list *list = cradle_kit_list_new(&k->kit, 0);
   CRADLE_ROOT(k->f.m, list);
   for (uint64_t i = 0; i < 40; i++) {
     uint64_t value = numbered(k, i);
-    cradle_list_append(&k->kit, list, value);
+    cradle_kit_list_append(&k->kit, list, value);
   }
-  cradle_list_pop(list);
-  cradle_list_remove(&k->kit, list, 3);
-  cradle_list_truncate(list, 10);
+  cradle_kit_list_pop(list);
+  cradle_kit_list_remove(&k->kit, list, 3);
+  cradle_kit_list_truncate(list, 10);
   for (size_t i = 10; i < list->room; i++) assert_int_equal(list->array->items[i], 0);
 }
 
@@ -276,17 +278,17 @@ CRADLE_MAY_COLLECT static uint64_t new_key(kit_fixture *k, cradle_weak_set *symb
   case 0:
     if (k->has_immediates) return number << 3 | 1;
     /* fall through */
-  case 1: return reference(k, cradle_string_new(&k->kit, name, (size_t)length));
-  case 2: return reference(k, cradle_intern(&k->kit, symbols, name, (size_t)length));
-  default: return reference(k, cradle_array_new(&k->kit, number % 64));
+  case 1: return reference(k, cradle_kit_string_new(&k->kit, name, (size_t)length));
+  case 2: return reference(k, cradle_kit_intern(&k->kit, symbols, name, (size_t)length));
+  default: return reference(k, cradle_kit_array_new(&k->kit, number % 64));
   }
 }
 
-CRADLE_MAY_COLLECT static cradle_array *new_keys(kit_fixture *k, size_t count) {
+CRADLE_MAY_COLLECT static cradle_kit_array *new_keys(kit_fixture *k, size_t count) {
   cradle_weak_set *symbols = new_symbols(k, NULL);
-  cradle_array *keys = NULL;
+  cradle_kit_array *keys = NULL;
   CRADLE_ROOT(k->f.m, keys);
-  keys = cradle_array_new(&k->kit, count);
+  keys = cradle_kit_array_new(&k->kit, count);
   for (size_t i = 0; i < count; i++) {
     uint64_t key = new_key(k, symbols, i);
     cradle_store_value(k->f.m, keys, &keys->items[i], key);
@@ -295,63 +297,65 @@ CRADLE_MAY_COLLECT static cradle_array *new_keys(kit_fixture *k, size_t count) {
   return keys;
 }
 
-static void check_order(const kit_fixture *k, const cradle_map *map, const map_model *model, const cradle_array *keys) {
+static void check_order(const kit_fixture *k, const cradle_kit_map *map, const map_model *model,
+                        const cradle_kit_array *keys) {
   uint64_t before = 0;
   size_t count = 0;
   assert_int_equal(map->count, model->count);
-  for (size_t e = cradle_map_next(map, 0); e != CRADLE_MAP_NONE; e = cradle_map_next(map, e + 1)) {
+  for (size_t e = cradle_kit_map_next(map, 0); e != CRADLE_KIT_MAP_NONE; e = cradle_kit_map_next(map, e + 1)) {
     size_t key = 0;
-    while (key < model->keys && keys->items[key] != cradle_map_key_at(map, e)) key++;
+    while (key < model->keys && keys->items[key] != cradle_kit_map_key_at(map, e)) key++;
     assert_true(key < model->keys && model->present[key]);
     assert_true(model->since[key] > before);
-    assert_int_equal(number_of(k, cradle_map_value_at(map, e)), model->value[key]);
+    assert_int_equal(number_of(k, cradle_kit_map_value_at(map, e)), model->value[key]);
     before = model->since[key];
     count++;
   }
   assert_int_equal(count, model->count);
 }
 
-CRADLE_MAY_COLLECT static void map_step(kit_fixture *k, cradle_map *map, map_model *model, cradle_array *keys,
+CRADLE_MAY_COLLECT static void map_step(kit_fixture *k, cradle_kit_map *map, map_model *model, cradle_kit_array *keys,
                                         size_t i) {
   CRADLE_ROOT(k->f.m, map);
   CRADLE_ROOT(k->f.m, keys);
   if (below(k, 3) > 0) {
     uint64_t value = numbered(k, next(k));
     model->value[i] = number_of(k, value);
-    assert_int_equal(cradle_map_set(&k->kit, map, keys->items[i], value), !model->present[i]);
+    assert_int_equal(cradle_kit_map_set(&k->kit, map, keys->items[i], value), !model->present[i]);
     if (!model->present[i]) model->since[i] = ++model->clock, model->count++;
     model->present[i] = true;
   } else {
-    assert_int_equal(cradle_map_remove(&k->kit, map, keys->items[i]), model->present[i]);
+    assert_int_equal(cradle_kit_map_remove(&k->kit, map, keys->items[i]), model->present[i]);
     model->count -= model->present[i];
     model->present[i] = false;
   }
-  size_t other = below(k, model->keys), entry = cradle_map_find(&k->kit, map, keys->items[other]);
-  assert_int_equal(entry != CRADLE_MAP_NONE, model->present[other]);
-  if (entry != CRADLE_MAP_NONE) assert_int_equal(number_of(k, cradle_map_value_at(map, entry)), model->value[other]);
+  size_t other = below(k, model->keys), entry = cradle_kit_map_find(&k->kit, map, keys->items[other]);
+  assert_int_equal(entry != CRADLE_KIT_MAP_NONE, model->present[other]);
+  if (entry != CRADLE_KIT_MAP_NONE)
+    assert_int_equal(number_of(k, cradle_kit_map_value_at(map, entry)), model->value[other]);
 }
 
-static const cradle_keys *keys_of_test;
+static const cradle_kit_keys *keys_of_test;
 enum { KEYS = 300 };
 
 /* Phases with few keys and with many make the map grow, fill with holes and shrink. */
 static void maps_of_one(kit_fixture *k) {
   map_model model = new_model(KEYS);
-  cradle_array *keys = new_keys(k, KEYS);
-  cradle_map *map = NULL;
+  cradle_kit_array *keys = new_keys(k, KEYS);
+  cradle_kit_map *map = NULL;
   CRADLE_ROOT(k->f.m, keys);
   CRADLE_ROOT(k->f.m, map);
-  map = cradle_map_new(&k->kit, keys_of_test);
+  map = cradle_kit_map_new(&k->kit, keys_of_test);
   for (int i = times(k, 30000), active = KEYS; i > 0; i--) {
     if (i % 1000 == 0) active = 1 + (int)below(k, KEYS);
     map_step(k, map, &model, keys, below(k, (size_t)active));
     if (i % 100 == 0) check_order(k, map, &model, keys);
     if (below(k, 3000) == 0) {
-      cradle_map_clear(map);
+      cradle_kit_map_clear(map);
       memset(model.present, 0, KEYS);
       model.count = 0;
     }
-    if (below(k, 300) == 0) cradle_map_reserve(&k->kit, map, below(k, 2 * KEYS));
+    if (below(k, 300) == 0) cradle_kit_map_reserve(&k->kit, map, below(k, 2 * KEYS));
   }
   check_order(k, map, &model, keys);
   free_model(&model);
@@ -367,7 +371,7 @@ static void maps_by_identity(void **state) {
 static void maps_of_strings(void **state) {
   (void)state;
   static kit_fixture k;
-  keys_of_test = &cradle_keys_strings;
+  keys_of_test = &cradle_kit_keys_strings;
   FOR_EACH_ENCODING(k, maps_of_one);
 }
 
@@ -379,7 +383,7 @@ static uint64_t pool[POOL];
 static const map_model *asked; /* of the map that is used */
 
 static uint32_t used_hash(uint64_t word) {
-  return (uint32_t)cradle_hash_word(word) | CRADLE_MAP_HASHED;
+  return (uint32_t)cradle_kit_hash_word(word) | CRADLE_KIT_MAP_HASHED;
 }
 static int compare_hashes(const void *left, const void *right) {
   uint32_t a = used_hash(*(const uint64_t *)left), b = used_hash(*(const uint64_t *)right);
@@ -417,19 +421,19 @@ static bool equal_when_present(const cradle_kit *kit, uint64_t left, uint64_t ri
 static void keys_whose_hashes_agree(void **state) {
   (void)state;
   static kit_fixture k;
-  static const cradle_keys asking = {hash_itself, equal_when_present};
+  static const cradle_kit_keys asking = {hash_itself, equal_when_present};
   fill_pool();
   open_kit(&k, 2, 0);
   {
-    cradle_array *keys = cradle_array_new(&k.kit, POOL);
-    cradle_map *map = NULL;
+    cradle_kit_array *keys = cradle_kit_array_new(&k.kit, POOL);
+    cradle_kit_map *map = NULL;
     CRADLE_ROOT(k.f.m, keys);
     CRADLE_ROOT(k.f.m, map);
     memcpy(keys->items, pool, sizeof pool); /* numbers */
     for (int round = times(&k, 2000); round > 0; round--) {
       map_model model = new_model(POOL);
       asked = &model;
-      map = cradle_map_new(&k.kit, round % 2 == 0 ? &asking : NULL);
+      map = cradle_kit_map_new(&k.kit, round % 2 == 0 ? &asking : NULL);
       size_t first = below(&k, 3) == 0 ? 0 : below(&k, PAIRS) * 2, active = 2 + below(&k, 5);
       for (int step = 0; step < 60; step++) map_step(&k, map, &model, keys, (first + below(&k, active)) % POOL);
       check_order(&k, map, &model, keys);
@@ -451,7 +455,7 @@ static bool same_word(const cradle_kit *kit, uint64_t left, uint64_t right) {
 static void a_map_with_one_hash_for_all_is_right(void **state) {
   (void)state;
   static kit_fixture k;
-  static const cradle_keys all_collide = {hash_seven, same_word};
+  static const cradle_kit_keys all_collide = {hash_seven, same_word};
   keys_of_test = &all_collide;
   FOR_EACH_ENCODING(k, maps_of_one);
 }
@@ -464,26 +468,26 @@ static int compare_halves(const void *left, const void *right) {
 /* Objects that are keys by identity have hashes that differ, and keep them when they move: the index stays as it is. */
 static void identities_of_one(kit_fixture *k) {
   size_t count = (size_t)times(k, 4000);
-  cradle_array *objects = cradle_array_new(&k->kit, count);
-  cradle_map *map = NULL;
+  cradle_kit_array *objects = cradle_kit_array_new(&k->kit, count);
+  cradle_kit_map *map = NULL;
   CRADLE_ROOT(k->f.m, objects);
   CRADLE_ROOT(k->f.m, map);
-  map = cradle_map_new(&k->kit, NULL);
+  map = cradle_kit_map_new(&k->kit, NULL);
   for (size_t i = 0; i < count; i++) {
-    uint64_t object = reference(k, cradle_array_new(&k->kit, 1));
+    uint64_t object = reference(k, cradle_kit_array_new(&k->kit, 1));
     cradle_store_value(k->f.m, objects, &objects->items[i], object);
-    cradle_map_set(&k->kit, map, object, object);
+    cradle_kit_map_set(&k->kit, map, object, object);
   }
   size_t bytes = map->index->length * sizeof(uint32_t);
   uint32_t *words = malloc(bytes), *hashes = words + map->index->mask + 1;
   assert_non_null(words);
   memcpy(words, map->index->words, bytes);
   uint64_t address = objects->items[0];
-  cradle_collect_compacting(k->f.m);
+  cradle_collect(k->f.m, CRADLE_COLLECT_COMPACTING);
   assert_true(address != objects->items[0]);
   assert_memory_equal(words, map->index->words, bytes);
   for (size_t i = 0; i < count; i++)
-    assert_int_equal(cradle_map_get(&k->kit, map, objects->items[i], 0), objects->items[i]);
+    assert_int_equal(cradle_kit_map_get(&k->kit, map, objects->items[i], 0), objects->items[i]);
   size_t met = 1;
   qsort(hashes, count, sizeof *hashes, compare_halves);
   for (size_t i = 1; i < count; i++) met += hashes[i] != hashes[i - 1];
@@ -533,15 +537,15 @@ static void equal_strings_are_one_key_or_two(void **state) {
   static kit_fixture k;
   open_kit(&k, 0, 0);
   for (int by_bytes = 0; by_bytes < 2; by_bytes++) {
-    cradle_map *map = cradle_map_new(&k.kit, by_bytes ? &cradle_keys_strings : NULL);
+    cradle_kit_map *map = cradle_kit_map_new(&k.kit, by_bytes ? &cradle_kit_keys_strings : NULL);
     CRADLE_ROOT(k.f.m, map);
     for (uint64_t i = 0; i < 3; i++) {
-      uint64_t key = reference(&k, cradle_string_new(&k.kit, "key", 3));
-      cradle_map_set(&k.kit, map, key, i << 3 | 1);
+      uint64_t key = reference(&k, cradle_kit_string_new(&k.kit, "key", 3));
+      cradle_kit_map_set(&k.kit, map, key, i << 3 | 1);
     }
     assert_int_equal(map->count, by_bytes ? 1 : 3);
-    uint64_t again = reference(&k, cradle_string_new(&k.kit, "key", 3));
-    assert_int_equal(cradle_map_get(&k.kit, map, again, 5), by_bytes ? 2 << 3 | 1 : 5);
+    uint64_t again = reference(&k, cradle_kit_string_new(&k.kit, "key", 3));
+    assert_int_equal(cradle_kit_map_get(&k.kit, map, again, 5), by_bytes ? 2 << 3 | 1 : 5);
   }
   fixture_close(&k.f);
 }
@@ -549,22 +553,22 @@ static void equal_strings_are_one_key_or_two(void **state) {
 /* Through all widths of the index, with removals, and down again. */
 static void many_of_one(kit_fixture *k) {
   uint64_t many = k->f.stressed ? 400 : 100000;
-  cradle_map *map = cradle_map_new(&k->kit, NULL);
+  cradle_kit_map *map = cradle_kit_map_new(&k->kit, NULL);
   CRADLE_ROOT(k->f.m, map);
   for (uint64_t i = 0; i < many; i++) {
-    assert_true(cradle_map_set(&k->kit, map, i * 17 << 3 | 1, i << 3 | 1));
-    if (i % 3 == 0) assert_true(cradle_map_remove(&k->kit, map, i / 3 * 17 << 3 | 1));
+    assert_true(cradle_kit_map_set(&k->kit, map, i * 17 << 3 | 1, i << 3 | 1));
+    if (i % 3 == 0) assert_true(cradle_kit_map_remove(&k->kit, map, i / 3 * 17 << 3 | 1));
   }
   uint64_t first = (many - 1) / 3 + 1;
   for (uint64_t i = 0; i < many; i++)
-    assert_int_equal(cradle_map_get(&k->kit, map, i * 17 << 3 | 1, 0), i < first ? 0 : i << 3 | 1);
-  for (uint64_t i = first; i < many; i++) assert_true(cradle_map_remove(&k->kit, map, i * 17 << 3 | 1));
+    assert_int_equal(cradle_kit_map_get(&k->kit, map, i * 17 << 3 | 1, 0), i < first ? 0 : i << 3 | 1);
+  for (uint64_t i = first; i < many; i++) assert_true(cradle_kit_map_remove(&k->kit, map, i * 17 << 3 | 1));
   assert_int_equal(map->count, 0);
-  assert_int_equal(cradle_map_next(map, 0), CRADLE_MAP_NONE);
+  assert_int_equal(cradle_kit_map_next(map, 0), CRADLE_KIT_MAP_NONE);
   /* Removed entries make no room for more: one key at a time in an empty map, and it becomes small. */
   for (uint64_t i = 0; i < 2 * many; i++) {
-    assert_true(cradle_map_set(&k->kit, map, i << 3 | 1, 1));
-    assert_true(cradle_map_remove(&k->kit, map, i << 3 | 1));
+    assert_true(cradle_kit_map_set(&k->kit, map, i << 3 | 1, 1));
+    assert_true(cradle_kit_map_remove(&k->kit, map, i << 3 | 1));
   }
   assert_true(map->entries->length <= 16);
 }
@@ -579,15 +583,15 @@ static void maps_of_many(void **state) {
 
 /* Slots of removed entries are taken again, so that searches stay short in a map with much room. */
 static void comes_and_goes(kit_fixture *k) {
-  cradle_map *map = cradle_map_new(&k->kit, NULL);
+  cradle_kit_map *map = cradle_kit_map_new(&k->kit, NULL);
   CRADLE_ROOT(k->f.m, map);
-  cradle_map_reserve(&k->kit, map, 1000);
+  cradle_kit_map_reserve(&k->kit, map, 1000);
   for (int i = 0; i < 500; i++) {
-    assert_true(cradle_map_set(&k->kit, map, 17 << 3 | 1, 1));
-    assert_true(cradle_map_remove(&k->kit, map, 17 << 3 | 1));
+    assert_true(cradle_kit_map_set(&k->kit, map, 17 << 3 | 1, 1));
+    assert_true(cradle_kit_map_remove(&k->kit, map, 17 << 3 | 1));
   }
   size_t taken = 0;
-  for (size_t slot = 0; slot <= map->index->mask; slot++) taken += map->index->words[slot] != CRADLE_MAP_FREE;
+  for (size_t slot = 0; slot <= map->index->mask; slot++) taken += map->index->words[slot] != CRADLE_KIT_MAP_FREE;
   assert_int_equal(taken, 1);
 }
 
@@ -604,19 +608,19 @@ static void a_key_that_comes_and_goes_takes_one_slot(void **state) {
 static void symbols_of_one(kit_fixture *k) {
   uint64_t names = (uint64_t)times(k, 3000);
   cradle_weak_set *symbols = new_symbols(k, NULL);
-  cradle_array *met = NULL;
+  cradle_kit_array *met = NULL;
   CRADLE_ROOT(k->f.m, met);
-  met = cradle_array_new(&k->kit, names);
+  met = cradle_kit_array_new(&k->kit, names);
   for (uint64_t i = 0; i < 3 * names; i++) {
     char name[32];
     uint64_t number = i * 7 % names;
     size_t length = (size_t)snprintf(name, sizeof name, "%llu name", (unsigned long long)number);
-    assert_int_equal(cradle_symbol_find(symbols, name, length) != NULL, i >= names);
-    cradle_string *string = cradle_string_new(&k->kit, name, length);
-    cradle_symbol *symbol =
-        i % 2 == 0 ? cradle_intern(&k->kit, symbols, name, length) : cradle_intern_string(&k->kit, symbols, string);
+    assert_int_equal(cradle_kit_symbol_find(symbols, name, length) != NULL, i >= names);
+    cradle_kit_string *string = cradle_kit_string_new(&k->kit, name, length);
+    cradle_kit_symbol *symbol = i % 2 == 0 ? cradle_kit_intern(&k->kit, symbols, name, length)
+                                           : cradle_kit_intern_string(&k->kit, symbols, string);
     check_text(symbol->name, name, length);
-    assert_int_equal(symbol->hash, cradle_string_hash(symbol->name));
+    assert_int_equal(symbol->hash, cradle_kit_string_hash(symbol->name));
     if (i < names)
       cradle_store_value(k->f.m, met, &met->items[number], reference(k, symbol));
     else
@@ -645,23 +649,23 @@ static void dropped_symbols_of_one(kit_fixture *k) {
   size_t removed = 0;
   char name[LONG_NAME];
   cradle_weak_set *symbols = new_symbols(k, &removed);
-  cradle_array *met = cradle_array_new(&k->kit, held);
+  cradle_kit_array *met = cradle_kit_array_new(&k->kit, held);
   CRADLE_ROOT(k->f.m, met);
   for (uint64_t i = 0; i < names; i++) {
-    cradle_symbol *symbol = cradle_intern(&k->kit, symbols, name, long_name(name, i));
+    cradle_kit_symbol *symbol = cradle_kit_intern(&k->kit, symbols, name, long_name(name, i));
     cradle_store_value(k->f.m, symbol, &symbol->value, reference(k, symbol));
     if (i % 8 == 0) cradle_store_value(k->f.m, met, &met->items[i / 8], reference(k, symbol));
   }
-  cradle_collect_full(k->f.m);
+  cradle_collect(k->f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(set_count(symbols), held);
   assert_int_equal(removed, names - held);
   assert_true(fixture_stats(&k->f).old_bytes < held * (LONG_NAME + 200) + 20000);
   for (uint64_t i = 0; i < names; i++) {
-    const cradle_symbol *known = cradle_symbol_find(symbols, name, long_name(name, i));
+    const cradle_kit_symbol *known = cradle_kit_symbol_find(symbols, name, long_name(name, i));
     assert_ptr_equal(known, i % 8 == 0 ? object_of(k, met->items[i / 8]) : NULL);
   }
   for (uint64_t i = 0; i < names; i++) {
-    const cradle_symbol *symbol = cradle_intern(&k->kit, symbols, name, long_name(name, i));
+    const cradle_kit_symbol *symbol = cradle_kit_intern(&k->kit, symbols, name, long_name(name, i));
     check_text(symbol->name, name, long_name(name, i));
     assert_int_equal(symbol->value, i % 8 == 0 ? reference(k, symbol) : 0);
   }
@@ -688,8 +692,8 @@ static void land(void *data, cradle_mutator *mutator, size_t size) {
 static void what_memory_fails_stays_whole(void **state) {
   (void)state;
   static kit_fixture k;
-  static cradle_list *list;
-  static cradle_map *map;
+  static cradle_kit_list *list;
+  static cradle_kit_map *map;
   static volatile uint64_t done;
   cradle_options options;
   fixture_options(&k.f, &options);
@@ -704,41 +708,42 @@ static void what_memory_fails_stays_whole(void **state) {
   assert_true(cradle_global_root_add(k.f.heap, &map, CRADLE_KIND_REFERENCE));
   for (int fills_map = 0; fills_map < 2; fills_map++) {
     list = NULL, map = NULL;
-    list = cradle_list_new(&k.kit, 0);
-    map = cradle_map_new(&k.kit, NULL);
+    list = cradle_kit_list_new(&k.kit, 0);
+    map = cradle_kit_map_new(&k.kit, NULL);
     cradle_checkpoint checkpoint = cradle_checkpoint_save(k.f.m);
     done = 0;
     if (setjmp(k.out_of_memory) == 0)
       for (;; done++) {
         if (fills_map)
-          cradle_map_set(&k.kit, map, done << 3 | 1, done << 3 | 1);
+          cradle_kit_map_set(&k.kit, map, done << 3 | 1, done << 3 | 1);
         else
-          cradle_list_append(&k.kit, list, done << 3 | 1);
+          cradle_kit_list_append(&k.kit, list, done << 3 | 1);
       }
     cradle_checkpoint_restore(k.f.m, &checkpoint);
     assert_true(done > 100000);
     assert_int_equal(fills_map ? map->count : list->length, done);
     for (uint64_t i = 0; i < done; i++)
-      assert_int_equal(fills_map ? cradle_map_get(&k.kit, map, i << 3 | 1, 0) : cradle_list_get(list, i), i << 3 | 1);
+      assert_int_equal(fills_map ? cradle_kit_map_get(&k.kit, map, i << 3 | 1, 0) : cradle_kit_list_get(list, i),
+                       i << 3 | 1);
     if (setjmp(k.out_of_memory) == 0) {
-      cradle_map_reserve(&k.kit, map, CRADLE_MAP_MAX + 1);
+      cradle_kit_map_reserve(&k.kit, map, CRADLE_KIT_MAP_MAX + 1);
       fail_msg("a map that is too large");
     }
     assert_true(refused_bytes == SIZE_MAX);
     cradle_checkpoint_restore(k.f.m, &checkpoint);
   }
   /* Up to the most keys a map grows by less than half, instead of asking for more than there can be. */
-  for (size_t count = CRADLE_MAP_MAX - 1; count <= CRADLE_MAP_MAX; count++) {
+  for (size_t count = CRADLE_KIT_MAP_MAX - 1; count <= CRADLE_KIT_MAP_MAX; count++) {
     cradle_checkpoint checkpoint = cradle_checkpoint_save(k.f.m);
-    map = cradle_map_new(&k.kit, NULL);
-    cradle_map_reserve(&k.kit, map, 1);
+    map = cradle_kit_map_new(&k.kit, NULL);
+    cradle_kit_map_reserve(&k.kit, map, 1);
     map->count = count, map->used = (map->index->mask + 1) / 2; /* it is full, and holds so many, it says */
     if (setjmp(k.out_of_memory) == 0) {
-      cradle_map_set(&k.kit, map, 1, 1);
+      cradle_kit_map_set(&k.kit, map, 1, 1);
       fail_msg("a map that is too large");
     }
     cradle_checkpoint_restore(k.f.m, &checkpoint);
-    assert_true((refused_bytes == SIZE_MAX) == (count == CRADLE_MAP_MAX));
+    assert_true((refused_bytes == SIZE_MAX) == (count == CRADLE_KIT_MAP_MAX));
     map = NULL;
   }
   fixture_close(&k.f);
@@ -762,8 +767,8 @@ static void rows_and_added_types_are_the_same(void **state) {
   fixture_open_with(&k.f, &options);
   cradle_kit_init(&k.kit, k.f.m, FIRST);
   k.has_immediates = true;
-  keys_of_test = &cradle_keys_strings;
-  assert_int_equal(cradle_type_of(cradle_string_new(&k.kit, "a", 1)), FIRST + CRADLE_KIT_STRING);
+  keys_of_test = &cradle_kit_keys_strings;
+  assert_int_equal(cradle_type_of(cradle_kit_string_new(&k.kit, "a", 1)), FIRST + CRADLE_KIT_STRING);
   maps_of_one(&k);
   lists_of_one(&k);
   assert_int_equal(cradle_kit_add_types(k.f.heap), ALL);

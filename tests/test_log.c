@@ -217,7 +217,7 @@ static cradle_heap *start(const char *path, cradle_options *options, cradle_erro
   char selection[300];
   snprintf(selection, sizeof selection, "gc:%s", path);
   setenv("CRADLE_LOG", selection, 1);
-  cradle_heap *heap = cradle_start(options, error);
+  cradle_heap *heap = cradle_heap_new_from_environment(options, error);
   unsetenv("CRADLE_LOG");
   return heap;
 }
@@ -233,8 +233,8 @@ static void a_heap_logs_its_life(void **state) {
   cradle_heap *heap = start(path, &options, &error);
   if (heap == NULL) fail_msg("%s", error.message);
   cradle_mutator *mutator = cradle_mutator_new(heap);
-  cradle_collect_minor(mutator);
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   cradle_mutator_free(mutator);
   cradle_heap_free(heap);
   char *text = must_read(path);

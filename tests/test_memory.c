@@ -236,9 +236,9 @@ static void major_collections_report_what_the_kernel_gave(void **state) {
   options.listener = (cradle_listener){take_note, &all};
   open_heap(&f, &options);
   assert_grows(&f, 64 * MIB);
-  cradle_collect_full(f.m); /* it gives the empty arenas back, which is an event */
+  cradle_collect(f.m, CRADLE_COLLECT_FULL); /* it gives the empty arenas back, which is an event */
   *cradle_peek(f.m, 0) = 0;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   if (all.arenas.kind == CRADLE_EVENT_ARENAS) {
     assert_int_equal(all.arenas.u.arenas.asked, CRADLE_HUGEPAGES_AUTO);
     assert_true(all.arenas.u.arenas.given_back >= 30);
@@ -322,7 +322,7 @@ static void the_pool_comes_first_and_its_end_leaves_no_hole(void **state) {
   assert_false(cradle_fork_prepare(f.heap, &error));
   assert_non_null(strstr(error.message, "pool"));
   *cradle_peek(f.m, 0) = 0;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_true(meminfo("HugePages_Free:") >= 50);
   close_heap(&f);
   assert_int_equal(meminfo("HugePages_Free:"), 64);
@@ -365,7 +365,7 @@ static void a_pool_that_another_process_empties_kills_nobody(void **state) {
   options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_HUGETLB;
   open_heap(&f, &options);
   assert_grows(&f, 16 * MIB);
-  cradle_collect_compacting(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
   cradle_memory memory = report_of(&f);
   if (memory.nursery.pool_bytes != 0) assert_int_equal(page_flag((void *)memory.nursery.start, FLAG_HUGETLB), 1);
   int ready[2];
@@ -455,7 +455,7 @@ static void memory_goes_back_when_asked(void **state) {
   assert_grows(&f, 256 * MIB);
   *cradle_peek(f.m, 0) = 0;
   assert_grows(&f, 16 * MIB);
-  cradle_collect_major(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   cradle_memory before = report_of(&f);
   assert_true(before.arenas.committed_bytes >= 256 * MIB); /* recently wanted: kept */
   uint64_t given = cradle_release_memory(f.heap);
@@ -476,7 +476,7 @@ static int use_after_fork(fixture *f) {
   size_t before = intact_bytes(f->m);
   if (before == 0) return 10;
   if (!grow(f->m, 24 * MIB)) return 11;
-  cradle_collect_full(f->m);
+  cradle_collect(f->m, CRADLE_COLLECT_FULL);
   if (!is_sound(f->heap)) return 12;
   return intact_bytes(f->m) == before + 24 * MIB ? 0 : 13;
 }
@@ -574,7 +574,7 @@ static int grow_to_the_end(size_t at_least) {
   if (bytes < at_least) return print_message("%zu MiB\n", bytes / MIB), 23;
   if (!is_sound(f.heap)) return 24;
   *cradle_peek(f.m, 0) = 0;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   if (!grow(f.m, bytes / 2) || !is_sound(f.heap)) return 25;
   return 0;
 }

@@ -157,16 +157,16 @@ CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
   (void)grow(f->m, 3 * MIB);
   assert_sound(f->heap);
   *cradle_peek(f->m, 0) = 0;
-  cradle_collect_full(f->m);
+  cradle_collect(f->m, CRADLE_COLLECT_FULL);
   assert_sound(f->heap);
   (void)cradle_try_new_array(f->m, T_STRING, 5 * MIB);
   (void)cradle_try_new_array(f->m, T_STRING, MIB);
   (void)grow(f->m, 2 * MIB);
   (void)crd_arenas_prepare(&f->heap->old.arenas, f->heap->old.arenas.free_count + 1);
   clock_ns += 3000000000u;
-  cradle_collect_major(f->m);
+  cradle_collect(f->m, CRADLE_COLLECT_MAJOR);
   clock_ns += 3000000000u;
-  cradle_collect_minor(f->m);
+  cradle_collect(f->m, CRADLE_COLLECT_MINOR);
   cradle_memory_report(f->heap, &memory, sizeof memory);
   cradle_heap_statistics(f->heap, &stats, sizeof stats);
   size_t before = length(f->m);
@@ -199,7 +199,7 @@ CRADLE_UNCHECKED_COLLECTION static bool live(cradle_hugepages policy) {
   use(&f);
   heal();
   *cradle_peek(f.m, 0) = 0;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_true(grow(f.m, 2 * MIB));
   assert_int_equal(length(f.m), 2048);
   assert_sound(f.heap);
@@ -341,7 +341,7 @@ static void a_full_ring_bears_refusals(void **state) {
     if (i == 100) refuse("mprotect", 1, 1);
     if (i == 180) heal();
     (void)cradle_try_new_array(f.m, T_STRING, (40 + i % 9) << 10);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_sound(f.heap);
     if (i == 99 || i == 299) assert_int_equal(arenas->closed_runs->count, 64);
   }
@@ -368,7 +368,7 @@ CRADLE_UNCHECKED_COLLECTION static void gigantic_pages_come_and_go_whole(void **
   assert_int_equal(arenas->committed_count, 512);
   assert_sound(f.heap);
   *cradle_peek(f.m, 0) = 0;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(crd_arenas_release(arenas, 0, UINT32_MAX), 512);
   assert_int_equal(arenas->pool_count, 0);
   refuse("mremap", 1, 1); /* no page of any pool from now on */
@@ -393,16 +393,16 @@ CRADLE_UNCHECKED_COLLECTION static void a_heap_gives_back_by_its_clock(void **st
   assert_true(grow(f.m, 400 * MIB));
   *cradle_peek(f.m, 0) = 0;
   assert_true(grow(f.m, 10 * MIB));
-  cradle_collect_major(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   uint64_t dropped = clock_ns;
   while (clock_ns < dropped + 2000000000u) {
     clock_ns += 100000000u;
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   }
   assert_true(fixture_stats(&f).arenas_committed >= 200);
   while (clock_ns < dropped + 5000000000u) { /* some arenas a pause */
     clock_ns += 20000000u;
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   }
   uint64_t kept = fixture_stats(&f).arenas_committed * 2 * MIB;
   assert_in_range(kept, 10 * MIB, 10 * MIB + 39 * MIB); /* a tenth of the rest */
@@ -464,7 +464,7 @@ CRADLE_UNCHECKED_COLLECTION static bool finalizers_come_in_order(cradle_mutator 
     cradle_push(m, final);
   }
   cradle_pop(m);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   uintptr_t next = LINKS;
   for (const pair *final; (final = cradle_finalizer_next(m, 1)) != NULL;)
     assert_int_equal((uintptr_t) final->rest, --next);
@@ -513,14 +513,14 @@ CRADLE_UNCHECKED_COLLECTION static void lists_are_refused(void **state) {
     files_closed = 0;
     refuse(NULL, n, 1);
     uint64_t files = register_all(f.m, 3);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     files += register_all(f.m, 3);
     calls = fault.count;
     heal();
     assert_sound(f.heap);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     files += register_all(f.m, 9000); /* more than the first pages of a list hold */
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     assert_sound(f.heap);
     while (cradle_finalizer_next(f.m, 1) != NULL) {}
     assert_true(finalizers_come_in_order(f.m)); /* what was refused has been asked for again */

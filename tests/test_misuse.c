@@ -19,7 +19,7 @@ static int close_fixture(void **state) {
   (void)state;
   pair *alive = cradle_new(f.m, T_PAIR, sizeof(pair));
   cradle_push(f.m, alive);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   alive = cradle_pop(f.m);
   assert_int_equal(cradle_type_of(alive), T_PAIR);
   fixture_close(&f);
@@ -57,7 +57,7 @@ static void reservations_that_cannot_be(void **state) {
   (void)cradle_new_fast(f.m, T_PAIR, sizeof(pair));
   cradle_check_reserved(&room, T_PAIR, sizeof(pair));
   room = cradle_reserve_slow(f.m, 64, false);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
   uint32_t weak = cradle_type_add(f.heap, &(cradle_type){.name = "weak", .size = 16, .weak = 1 << 1});
   room = cradle_reserve_slow(f.m, 64, false);
@@ -155,7 +155,7 @@ CRADLE_UNCHECKED_COLLECTION static void another_thread(void **state) {
   static const struct {
     void (*use)(cradle_mutator *mutator);
     const char *name;
-  } uses[] = {{cradle_collect_minor, "cradle_collect_minor"},
+  } uses[] = {{collect_minor, "cradle_collect"},
               {cradle_mutator_free, "cradle_mutator_free"},
               {remove_range, "cradle_root_range_remove"},
               {cradle_safepoint_slow, "cradle_safepoint"}};
@@ -176,7 +176,7 @@ static void detached(void **state) {
   f.message[0] = '\0';
   cradle_mutator_detach(f.m);
   if (FIXTURE_LANDS(&f)) {
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     fail_msg("a detached mutator collected");
   }
   assert_non_null(strstr(f.message, "not attached"));
@@ -186,7 +186,7 @@ static void detached(void **state) {
 static void collections_where_none_may_be(void **state) {
   (void)state;
   ASSERT_MISUSE(&f, "no-collection region", cradle_no_collect_begin(f.m); (void)cradle_new(f.m, T_PAIR, sizeof(pair)));
-  ASSERT_MISUSE(&f, "no-collection region", cradle_no_collect_begin(f.m); cradle_collect_minor(f.m));
+  ASSERT_MISUSE(&f, "no-collection region", cradle_no_collect_begin(f.m); cradle_collect(f.m, CRADLE_COLLECT_MINOR));
   ASSERT_MISUSE(&f, "no region is open", cradle_no_collect_end(f.m));
   cradle_no_collect_begin(f.m);
   cradle_no_collect_begin(f.m);
@@ -199,10 +199,18 @@ CRADLE_UNCHECKED_COLLECTION static void allocating_callback(void *data, cradle_v
   (void)cradle_new(f.m, T_PAIR, sizeof(pair));
 }
 
+static void collections_of_no_kind(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "cradle_collect: 4 is no kind of collection",
+                cradle_collect(f.m, (cradle_collection_kind)(CRADLE_COLLECT_COMPACTING + 1)));
+  ASSERT_MISUSE(&f, "give CRADLE_COLLECT_MINOR, _MAJOR, _FULL or _COMPACTING",
+                cradle_collect(f.m, (cradle_collection_kind)-1));
+}
+
 static void allocation_in_a_callback(void **state) {
   (void)state;
   cradle_root_callback_set(f.heap, allocating_callback, NULL);
-  assert_refused_in_child(&f, cradle_collect_minor, "called from a callback while a collection runs");
+  assert_refused_in_child(&f, collect_minor, "called from a callback while a collection runs");
   cradle_root_callback_set(f.heap, NULL, NULL);
 }
 
@@ -358,7 +366,7 @@ static void value_reporting_callback(void *slot, cradle_visitor *visitor) {
 
 CRADLE_UNCHECKED_COLLECTION static void collect_with(cradle_root_function callback, void *slot) {
   cradle_root_callback_set(f.heap, callback, slot);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
 }
 static void report_null(void) {
   collect_with(reporting_callback, NULL);
@@ -534,7 +542,7 @@ CRADLE_UNCHECKED_COLLECTION static void an_empty_row_is_an_unused_number(void **
   ASSERT_MISUSE(&f, words, cradle_new_array(f.m, 1, 1));
   ASSERT_MISUSE(&f, words, cradle_new_pinned(f.m, 1, 16));
   cradle_push(f.m, cradle_new(f.m, 0, 16));
-  cradle_collect_compacting(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
   cradle_pop(f.m);
   cradle_type empty = {.size = 0};
   ASSERT_MISUSE(&f, "cradle_type_add: type 3 (without a name): size must be", (void)!cradle_type_add(f.heap, &empty));
@@ -712,6 +720,7 @@ int main(void) {
       WITH_FIXTURE(mutators_too_many_or_in_use),
       WITH_FIXTURE(detached),
       WITH_FIXTURE(collections_where_none_may_be),
+      WITH_FIXTURE(collections_of_no_kind),
       WITH_FIXTURE(allocation_in_a_callback),
       WITH_FIXTURE(reports_of_what_is_no_slot),
       WITH_FIXTURE(an_empty_row_is_an_unused_number),

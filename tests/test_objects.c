@@ -113,7 +113,7 @@ CRADLE_MAY_COLLECT static void soil_nursery(void) {
     bytes *dirt = cradle_new_array(mutator, BYTES, KIB - sizeof(bytes));
     memset(dirt->items, 0xa5, KIB - sizeof(bytes));
   }
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
 }
 
 CRADLE_MAY_COLLECT static void objects_come_zeroed(void **state) {
@@ -143,7 +143,7 @@ CRADLE_MAY_COLLECT static void large_objects_come_zeroed(void **state) {
       assert_zero(text->items, sizes[i]);
       memset(text->items, 0xa5, sizes[i]);
     }
-    round % 2 ? cradle_collect_minor(mutator) : cradle_collect_full(mutator);
+    round % 2 ? cradle_collect(mutator, CRADLE_COLLECT_MINOR) : cradle_collect(mutator, CRADLE_COLLECT_FULL);
   }
 }
 
@@ -185,7 +185,7 @@ CRADLE_MAY_COLLECT static void promoted_objects_keep_their_contents(void **state
       for (size_t j = 0; j < i; j++) text->items[j] = pattern(j, i + round);
       cradle_store(mutator, all, &all->items[i], text);
     }
-    cradle_collect_full(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_FULL);
     assert_sound();
     for (size_t i = 0; i < all->length; i++) {
       const bytes *text = (const bytes *)(uintptr_t)all->items[i];
@@ -206,7 +206,7 @@ CRADLE_MAY_COLLECT static void sizes_round_up(void **state) {
   const char *first = cradle_new(mutator, ODD, ODD_BYTES), *second = cradle_new(mutator, ODD, ODD_BYTES);
   assert_int_equal(second - first, 24);
   for (size_t length = 0; length < 100; length++) {
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     first = cradle_new_array(mutator, BYTES, length);
     second = cradle_new_array(mutator, SHORTS, length);
     const char *third = cradle_new_array(mutator, TRIPLES, length), *end = cradle_new(mutator, NODE, sizeof(node));
@@ -227,7 +227,7 @@ CRADLE_MAY_COLLECT static void the_header_is_the_type(void **state) {
   }
   cradle_push(mutator, cradle_new(mutator, LARGE, LARGE_BYTES));
   assert_int_equal(cradle_type_of((void *)(uintptr_t)*cradle_peek(mutator, 0)), LARGE);
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_int_equal(cradle_type_of(cradle_pop(mutator)), LARGE);
   for (size_t i = 4; i-- > 0;) assert_int_equal(cradle_type_of(cradle_pop(mutator)), expected[i]);
 }
@@ -238,7 +238,7 @@ CRADLE_MAY_COLLECT static void addresses_are_aligned(void **state) {
     cradle_push(mutator, cradle_new_array(mutator, BYTES, size));
     assert_int_equal(*cradle_peek(mutator, 0) % CRADLE_OBJECT_ALIGNMENT, 0);
   }
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   while (mutator->shadow_top != mutator->shadow_base)
     assert_int_equal(cradle_pop_word(mutator) % CRADLE_OBJECT_ALIGNMENT, 0);
 }
@@ -253,9 +253,9 @@ CRADLE_MAY_COLLECT static void reference_arrays_hold(void **state) {
     CRADLE_ROOT(mutator, list);
     assert_int_equal(list->length, lengths[k]);
     for (size_t i = 0; i < lengths[k]; i++) store_new_node(&list, 2 + i, i);
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     assert_sound();
-    cradle_collect_full(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_FULL);
     for (size_t i = 0; i < lengths[k]; i++) assert_int_equal(((node *)(uintptr_t)list->items[i])->number, i);
   }
 }
@@ -268,7 +268,7 @@ CRADLE_MAY_COLLECT static void value_arrays_hold(void **state) {
     uint64_t made = (uint64_t)(uintptr_t)new_node(i), tag = i % 3 == 0 ? 2 : i % 8 == 2 ? 1 : i % 8;
     cradle_store_value(mutator, list, &list->items[i], made + tag);
   }
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   for (size_t i = 0; i < 1000; i += 3) {
     assert_int_equal(list->items[i] & 7, 2);
     assert_int_equal(((node *)(uintptr_t)(list->items[i] - 2))->number, i);
@@ -284,7 +284,7 @@ CRADLE_MAY_COLLECT static void mixed_objects_hold(void **state) {
   store_new_node(&object, 3, 2);
   for (size_t i = 0; i < 3; i++) store_new_node(&object, 4 + i, 10 + i);
   const mixed *before = object;
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_ptr_not_equal(before, object);
   assert_int_equal(object->owner->number, 1);
   assert_int_equal(object->other->number, 2);
@@ -298,7 +298,7 @@ CRADLE_MAY_COLLECT static void wide_objects_hold(void **state) {
   CRADLE_ROOT(mutator, object);
   store_new_node(&object, 1, 1);
   store_new_node(&object, 63, 63);
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   assert_int_equal(object[1]->number, 1);
   assert_int_equal(object[63]->number, 63);
 }
@@ -310,7 +310,7 @@ CRADLE_MAY_COLLECT static void fixed_size_large_objects_hold(void **state) {
   assert_zero(object + 1, LARGE_BYTES - 8);
   store_new_node(&object, 1, 7);
   node **address = object;
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_ptr_equal(address, object); /* old objects do not move */
   assert_int_equal(object[1]->number, 7);
   assert_non_null(cradle_try_new(mutator, LARGE, LARGE_BYTES));
@@ -328,21 +328,21 @@ CRADLE_MAY_COLLECT static void large_arrays_live_and_die(void **state) {
   static const size_t sizes[] = {100 * KIB, 3 * MIB, 100 * MIB};
   for (size_t k = 0; k < 3; k++) {
     size_t step = 1 + sizes[k] / 100000;
-    cradle_collect_full(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_FULL);
     uint64_t before = read_stats().old_bytes;
     bytes *text = cradle_new_array(mutator, BYTES, sizes[k]);
     CRADLE_ROOT(mutator, text);
     for (size_t i = 0; i < sizes[k]; i += step) text->items[i] = pattern(i, sizes[k]);
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     assert_pattern(text, sizes[k], step);
-    cradle_collect_major(mutator);
-    cradle_collect_full(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MAJOR);
+    cradle_collect(mutator, CRADLE_COLLECT_FULL);
     assert_sound();
     assert_pattern(text, sizes[k], step);
     assert_true(read_stats().old_bytes >= before + sizes[k]);
     assert_true(read_stats().large_bytes >= sizes[k]);
     text = NULL;
-    cradle_collect_full(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_FULL);
     assert_int_equal(read_stats().old_bytes, before);
   }
 }
@@ -353,7 +353,7 @@ CRADLE_MAY_COLLECT static void large_arrays_die_young(void **state) {
   for (int i = 0; i < 50; i++) {
     (void)cradle_new_array(mutator, BYTES, 100 * KIB);
     (void)cradle_new_array(mutator, REFERENCES, 3 * MIB / 8);
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     assert_int_equal(read_stats().large_bytes, before);
   }
   assert_int_equal(read_stats().major_collections, majors);
@@ -416,7 +416,7 @@ CRADLE_MAY_COLLECT static void a_reservation_holds_several_objects(void **state)
       list = made;
     }
   }
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_sound();
   const node *next = list;
   for (uint64_t group = 2000; group-- > 0;)
@@ -434,7 +434,7 @@ CRADLE_MAY_COLLECT static void a_reservation_has_whole_words(void **state) {
     bytes->length = 1;
     *(char *)bytes->items = 'a';
     CRADLE_ROOT(mutator, bytes);
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     assert_int_equal(*(char *)bytes->items, 'a');
   }
 }
@@ -452,7 +452,7 @@ CRADLE_MAY_COLLECT static void the_largest_reservation_and_object_fit(void **sta
     }
     last = cradle_new_array(mutator, REFERENCES, (CRADLE_NURSERY_OBJECT_MAX_BYTES - 16) / 8);
     last->items[4000] = (uint64_t)(uintptr_t)last;
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     assert_int_equal(last->items[4000], (uint64_t)(uintptr_t)last);
   }
   assert_sound();
@@ -483,7 +483,7 @@ CRADLE_MAY_COLLECT static void types_are_added_at_run_time(void **state) {
     CRADLE_ROOT(mutator, made);
     if (i % 40) store_new_node(&made, 2, i);
   }
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_sound();
   for (uint32_t i = 0; i < ADDED; i++) {
     node **object = (node **)(uintptr_t)all->items[i];
@@ -504,12 +504,12 @@ CRADLE_MAY_COLLECT static void a_trace_callback_reports_a_buffer(void **state) {
     for (uint64_t i = round; i < COUNT; i += 2) {
       items[i] = new_node(1000 * round + i);
       cradle_write_barrier(mutator, list);
-      if (i % 50 == 0) cradle_collect_minor(mutator);
+      if (i % 50 == 0) cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     }
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     assert_sound();
     for (uint64_t i = round; i < COUNT; i += 2) assert_int_equal(items[i]->number, 1000 * round + i);
-    cradle_collect_full(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_FULL);
   }
   for (uint64_t i = 2; i < COUNT; i += 2) assert_int_equal(items[i]->number, 2000 + i);
   for (uint64_t i = 1; i < COUNT; i += 2) assert_int_equal(items[i]->number, 1000 + i);
@@ -520,7 +520,7 @@ CRADLE_MAY_COLLECT static void statistics_count(void **state) {
   cradle_statistics before = read_stats(), after;
   for (int i = 0; i < 100; i++) cradle_push(mutator, new_node(1));
   (void)cradle_new_array(mutator, BYTES, 100 * KIB);
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   after = read_stats();
   assert_int_equal(after.minor_collections, before.minor_collections + 1);
   assert_int_equal(after.promoted_objects, before.promoted_objects + 100);
@@ -534,7 +534,7 @@ CRADLE_MAY_COLLECT static void statistics_count(void **state) {
   assert_true(after.committed_bytes >= after.arenas_committed * after.arena_bytes + after.nursery_bytes);
   cradle_pop_many(mutator, 100);
   before = after;
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   after = read_stats();
   assert_int_equal(after.major_collections, before.major_collections + 1);
   assert_int_equal(after.old_bytes, 0);

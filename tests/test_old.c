@@ -90,7 +90,7 @@ static void a_collection_in_steps_frees_what_one_in_one_go_does(void **state) {
     CRADLE_ROOT(f.m, list);
     pair *dead = make_list(&f, many(&f, 100000));
     CRADLE_ROOT(f.m, dead);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     assert_int_equal(fixture_stats(&f).old_bytes, many(&f, 200000) * sizeof(pair));
     dead = NULL;
     uint64_t before = s.steps;
@@ -118,7 +118,7 @@ static void what_moves_about_while_marking_is_not_lost(void **state) {
     CRADLE_ROOT(f.m, to);
     vector *shelf = cradle_new_array(f.m, T_VECTOR, 20000); /* large: its slots are recorded */
     CRADLE_ROOT(f.m, shelf);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     for (int round = 0; round < 6; round++) {
       uint64_t at = 0;
       do {
@@ -141,7 +141,7 @@ static void what_moves_about_while_marking_is_not_lost(void **state) {
       from = to;
       to = NULL;
     }
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     verify(&f);
     assert_int_equal(list_length(from), length);
   }
@@ -158,7 +158,7 @@ static void a_missing_barrier_while_marking_is_found(void **state) {
     CRADLE_ROOT(f.m, holder);
     pair *list = make_list(&f, 5000);
     CRADLE_ROOT(f.m, list);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     assert_false(cradle_collect_step(f.m, 1)); /* marks the roots and a few of the list: the holder is traced */
     pair *middle = list;
     for (int i = 0; i < 3000; i++) middle = middle->rest;
@@ -212,7 +212,7 @@ static void a_list_of_ten_million_is_marked_in_bounded_memory(void **state) {
   {
     pair *list = make_list(&f, 10000000);
     CRADLE_ROOT(f.m, list);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     cradle_statistics stats = fixture_stats(&f);
     uint64_t others = stats.committed_bytes - stats.arenas_committed * stats.arena_bytes - stats.metadata_bytes;
     assert_true(others < 40 * MIB); /* the nursery, the shadow stack, the mark stack and the rest */
@@ -233,12 +233,12 @@ static void a_long_array_is_marked_in_pieces(void **state) {
   {
     vector *array = cradle_new_array(f.m, T_VECTOR, length);
     CRADLE_ROOT(f.m, array);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     for (size_t i = 0; i < length; i += 100) {
       pair *fresh = push_pair(&f, NULL, NULL);
       cradle_store(f.m, array, &array->item[i], fresh);
     }
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     uint64_t before = fixture_stats(&f).major_steps;
     step_until_done(&f, 0);
     assert_true(fixture_stats(&f).major_steps - before >= length / 4096);
@@ -248,7 +248,7 @@ static void a_long_array_is_marked_in_pieces(void **state) {
     array->length = 150;
     step_until_done(&f, 0);
     verify(&f);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     assert_true(cradle_type_of(array->item[100]) == T_PAIR);
     if (!f.stressed) assert_true(fixture_stats(&f).old_bytes < length * 8 + MIB);
   }
@@ -275,27 +275,27 @@ static void an_array_of_a_gibibyte_goes_at_once(void **state) {
     for (int old = 0; old < 2; old++) {
       big = cradle_new_array(f.m, T_STRING, (size_t)1 << 30);
       big->byte[0] = big->byte[((size_t)1 << 30) - 1] = 'x';
-      if (old != 0) cradle_collect_minor(f.m);
+      if (old != 0) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       assert_int_equal(big->byte[((size_t)1 << 30) - 1], 'x');
       assert_true(fixture_stats(&f).large_bytes > (size_t)1 << 30);
       big = NULL;
       if (old != 0)
-        cradle_collect_major(f.m);
+        cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       else
-        cradle_collect_minor(f.m);
+        cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       cradle_statistics stats = fixture_stats(&f);
       assert_int_equal(stats.large_bytes, 0);
       assert_true(stats.committed_bytes < 64 * MIB);
     }
     (void)cradle_new_array(f.m, T_STRING, 30 * MIB);
     uint64_t committed = fixture_stats(&f).committed_bytes;
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_int_equal(fixture_stats(&f).committed_bytes, committed);
     big = cradle_new_array(f.m, T_STRING, 33 * MIB);
-    cradle_collect_full(f.m); /* what was kept is gone */
+    cradle_collect(f.m, CRADLE_COLLECT_FULL); /* what was kept is gone */
     committed = fixture_stats(&f).committed_bytes;
     big = NULL;
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(committed - fixture_stats(&f).committed_bytes, 34 * MIB); /* 33 and the header: 17 arenas */
   }
   fixture_close(&f);
@@ -340,10 +340,10 @@ static void memory_outside_counts(void **state) {
   {
     pair *list = make_list(&f, 1000);
     CRADLE_ROOT(f.m, list);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     uint64_t before = s.majors;
     if (!f.stressed) {
-      for (int i = 0; i < 3; i++) cradle_collect_minor(f.m);
+      for (int i = 0; i < 3; i++) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       (void)make_list(&f, 10000);
       assert_int_equal(s.majors, before); /* the heap is far below its minimum */
     }
@@ -400,13 +400,13 @@ static void only_the_slots_of_a_large_array_are_looked_at(void **state) {
   {
     vector *array = cradle_new_array(f.m, T_VECTOR, 100000);
     CRADLE_ROOT(f.m, array);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     cradle_statistics before = fixture_stats(&f);
     for (uint64_t i = 0; i < 500; i++) {
       pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
       cradle_store(f.m, array, &array->item[i % 50 * 1000], p); /* each slot ten times */
     }
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     cradle_statistics after = fixture_stats(&f);
     assert_int_equal(after.remembered_objects, before.remembered_objects);
     if (!f.stressed) assert_int_equal(after.recorded_slots - before.recorded_slots, 500);
@@ -417,7 +417,7 @@ static void only_the_slots_of_a_large_array_are_looked_at(void **state) {
     cradle_write_barrier(f.m, array);
     verify(&f);
     cradle_store(f.m, array, &array->item[8], array->item[7]);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_ptr_equal(array->item[7], array->item[8]);
     assert_true(fixture_stats(&f).remembered_objects > after.remembered_objects);
     verify(&f);
@@ -443,7 +443,7 @@ static void so_it_is_with_arrays_in_spans(void **state) {
       vector *array = cradle_new_array(f.m, T_VECTOR, i == 0 ? SHORT_ITEMS : ITEMS);
       cradle_store(f.m, arrays, &arrays->item[i], array);
     }
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     cradle_statistics before = fixture_stats(&f);
     for (uint64_t i = 0; i < ARRAYS * STORES; i++) {
       pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
@@ -451,7 +451,7 @@ static void so_it_is_with_arrays_in_spans(void **state) {
       cradle_store(f.m, array, &array->item[i % SHORT_ITEMS], p);
     }
     verify(&f);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     cradle_statistics after = fixture_stats(&f);
     if (!f.stressed) {
       assert_int_equal(after.remembered_objects - before.remembered_objects, 1);
@@ -463,7 +463,7 @@ static void so_it_is_with_arrays_in_spans(void **state) {
     vector *array = arrays->item[7];
     for (uint64_t i = 0; i < 2 * ITEMS; i++) cradle_store(f.m, array, &array->item[i % ITEMS], p);
     before = fixture_stats(&f);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     after = fixture_stats(&f);
     assert_int_equal(after.remembered_objects - before.remembered_objects, 1);
     assert_in_range(after.recorded_slots - before.recorded_slots, ITEMS / 2, ITEMS / 2 + 1);
@@ -482,12 +482,12 @@ static void an_array_that_is_stored_into_all_over_is_remembered(void **state) {
   {
     vector *array = cradle_new_array(f.m, T_VECTOR, 10000);
     CRADLE_ROOT(f.m, array);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     for (int round = 0; round < 3; round++) { /* the count begins anew after each collection */
       cradle_statistics before = fixture_stats(&f);
       pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
       for (uint64_t i = 0; i < 100000; i++) cradle_store(f.m, array, &array->item[i % 10000], p);
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       cradle_statistics after = fixture_stats(&f);
       assert_in_range(after.recorded_slots - before.recorded_slots, 4500, 5500);
       assert_int_equal(after.remembered_objects - before.remembered_objects, 1);
@@ -510,7 +510,7 @@ static void values_are_recorded_too(void **state) {
   {
     values *array = cradle_new_array(f.m, T_VALUES, 50000);
     CRADLE_ROOT(f.m, array);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     for (uint64_t i = 0; i < 50000; i += 7) {
       string *p = cradle_new_array(f.m, T_STRING, 8);
       p->byte[0] = (char)(i % 100);
@@ -519,7 +519,7 @@ static void values_are_recorded_too(void **state) {
     }
     verify(&f);
     step_until_done(&f, 1);
-    cradle_collect_compacting(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     verify(&f);
     for (uint64_t i = 0; i < 50000; i += 7) {
       assert_int_equal(((string *)(uintptr_t)(array->item[i] - 1))->byte[0], (char)(i % 100));
@@ -543,7 +543,7 @@ static void fragment(fixture *f, vector **keep, uint64_t count) CRADLE_MAY_COLLE
     if (length > 0) s->byte[0] = s->byte[length - 1] = (char)(i % 101);
     cradle_store(f->m, all, &all->item[i], s);
   }
-  cradle_collect_full(f->m);
+  cradle_collect(f->m, CRADLE_COLLECT_FULL);
   for (uint64_t i = 0; i < count; i += 10) cradle_store(f->m, *keep, &(*keep)->item[i / 10], all->item[i]);
 }
 
@@ -568,9 +568,9 @@ static void compaction_gives_back_what_scattered_survivors_hold(void **state) {
     CRADLE_ROOT(f.m, long_one);
     long_one->byte[5 * MIB - 1] = 'y';
     fragment(&f, &keep, count);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     cradle_statistics before = fixture_stats(&f);
-    cradle_collect_compacting(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     cradle_statistics after = fixture_stats(&f);
     assert_true(after.moved_old_objects > before.moved_old_objects);
     assert_int_equal(after.old_bytes, before.old_bytes);
@@ -582,7 +582,7 @@ static void compaction_gives_back_what_scattered_survivors_hold(void **state) {
     assert_int_equal(long_one->byte[5 * MIB - 1], 'y');
     verify(&f);
     fragment(&f, &keep, count); /* and the heap goes on */
-    cradle_collect_compacting(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     check_kept(keep, count);
     verify(&f);
   }
@@ -616,7 +616,7 @@ static void the_span_table_adds_up(void **state) {
   {
     pair *list = make_list(&f, 5000);
     CRADLE_ROOT(f.m, list);
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     cradle_span_info rows[128];
     size_t count = cradle_heap_spans(f.heap, rows, 128);
     assert_in_range(count, 50, 128);

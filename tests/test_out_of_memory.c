@@ -50,7 +50,7 @@ static void the_handler_is_called_and_the_heap_goes_on(void **state) {
     assert_int_equal(refused_size, sizeof(pair));
     assert_heap_sound(f.heap);
     assert_null(cradle_try_new_array(f.m, T_STRING, (size_t)15 << 20));
-    cradle_collect_full(f.m); /* the list is not rooted any more */
+    cradle_collect(f.m, CRADLE_COLLECT_FULL); /* the list is not rooted any more */
     assert_true(fixture_stats(&f).old_bytes < 4096);
     string *text = cradle_try_new_array(f.m, T_STRING, (size_t)4 << 20);
     assert_non_null(text);
@@ -195,7 +195,7 @@ static void heaps_come_and_go_without_a_trace(void **state) {
     pair *in_a = cradle_new(a.m, T_PAIR, sizeof(pair)), *in_b = cradle_new(b.m, T_PAIR, sizeof(pair));
     cradle_push(a.m, in_a);
     cradle_push(b.m, in_b);
-    cradle_collect_minor(a.m);
+    cradle_collect(a.m, CRADLE_COLLECT_MINOR);
     assert_ptr_not_equal(cradle_pop(a.m), in_a);
     assert_ptr_equal(cradle_pop(b.m), in_b); /* the other heap was left alone */
     fixture_close(&a);
@@ -221,7 +221,7 @@ static void memory_goes_back_after_a_full_collection(void **state) {
   uint64_t full = fixture_stats(&f).committed_bytes;
   assert_true(full > (uint64_t)150 << 20);
   cradle_pop(f.m);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_true(fixture_stats(&f).committed_bytes < full / 8);
   fixture_close(&f);
 }

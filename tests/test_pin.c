@@ -33,7 +33,7 @@ static void a_pinned_object_lives_where_it_is(void **state) {
   cradle_unpin(f.m, p);
   assert_int_equal(fixture_stats(&f).pinned_objects, 0);
   uint64_t before = fixture_stats(&f).old_bytes;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_true(fixture_stats(&f).old_bytes < before);
 }
 
@@ -93,7 +93,7 @@ static void many_pins_and_the_rest_moves(void **state) {
     vector *v = (vector *)(uintptr_t)*cradle_peek(f.m, 0);
     cradle_store(f.m, v, &v->item[i], p);
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   for (size_t i = 0; i < COUNT; i++) {
     vector *v = (vector *)(uintptr_t)*cradle_peek(f.m, 0);
     pinned[i] = i % 10 == 0 ? cradle_pin(f.m, v->item[i]) : NULL;
@@ -127,7 +127,7 @@ static void a_pin_made_while_marking_holds(void **state) {
     p->rest = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
     *cradle_peek(f.m, 0) = (uintptr_t)p;
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   (void)cradle_collect_step(f.m, 0);
   pair *before = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
   while (before->rest->rest->rest != NULL) before = before->rest;
@@ -148,7 +148,7 @@ static void pins_that_come_and_go_while_marking(void **state) {
   static pair *pinned[2 * COUNT];
   uint64_t random = 99;
   for (size_t i = 0; i < COUNT; i++) pinned[i] = cradle_new_pinned(f.m, T_PAIR, sizeof(pair));
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   size_t count = COUNT;
   for (int cycle = 0; cycle < 3; cycle++) {
     int steps = 0;
@@ -221,7 +221,7 @@ static void allocated_pinned(void **state) {
     cradle_unpin(f.m, buffers[i]);
     cradle_unpin(f.m, vectors[i]);
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_true(fixture_stats(&f).old_bytes < 4096);
 }
 

@@ -67,7 +67,7 @@ static void what_it_refers_to_lives_and_moves(void **state) {
   assert_true(fixture_stats(&f).moved_old_objects > 3000);
   memset(table.item, 0, sizeof table.item);
   uint64_t before = fixture_stats(&f).old_bytes;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_true(fixture_stats(&f).old_bytes + 1100 * sizeof(pair) < before);
 }
 
@@ -97,7 +97,7 @@ static void stores_while_marking(void **state) {
     pair *p = new_pair(&f);
     cradle_store(f.m, &table, &table.item[i], p);
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   for (int cycle = 0; cycle < 3; cycle++) {
     size_t at = 0;
     do {
@@ -124,7 +124,7 @@ static void without_a_remembered_set(void **state) {
   cradle_store(f.m, &first_pair, &first_pair.first, p);
   f.heap->remembered.top = f.heap->remembered.base;
   f.heap->remember_all = true;
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
   assert_heap_sound(f.heap);
 }
@@ -134,7 +134,7 @@ static void it_may_refer_into_the_heap_when_it_is_registered(void **state) {
   static pair late, late_old;
   late = (pair){.header = T_PAIR, .first = new_pair(&f)};
   assert_true(cradle_prebuilt_add(f.heap, &late));
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(cradle_type_of(late.first), T_PAIR);
   assert_false(heap_is_young(f.heap, (uintptr_t)late.first));
   late_old = (pair){.header = T_PAIR, .first = late.first};
@@ -194,7 +194,7 @@ static void removed_while_marking(void **state) {
     pair *p = new_pair(&f);
     cradle_store(f.m, &pairs[i], &pairs[i].first, p);
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   for (size_t i = 0; i < 5; i++) {
     for (int steps = 0; steps < 4; steps++) (void)cradle_collect_step(f.m, 0);
     for (size_t k = 0; k < 100; k++) cradle_prebuilt_remove(f.heap, &pairs[i * 100 + k]);
@@ -318,7 +318,7 @@ static void the_verifier_finds_a_store_without_the_barrier(void **state) {
   assert_non_null(strstr(error.message, "word 1 of type 0 (pair)"));
   first_pair.first = NULL;
   cradle_store(f.m, &first_pair, &first_pair.first, p);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   p = new_pair(&f);
   first_pair.rest = p;
   assert_false(cradle_heap_verify(f.heap, &error));

@@ -47,7 +47,7 @@ static cradle_heap *start(cradle_listener listener) {
   cradle_options_init(&options);
   options.reserve_bytes = (size_t)64 << 20;
   options.listener = listener;
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) fail_msg("%s", error.message);
   return heap;
 }
@@ -119,7 +119,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_child_has_a_file_of_its_own(void **sta
   pid_t child = fork();
   if (child == 0) {
     cradle_mutator *m = cradle_mutator_new(heap);
-    cradle_collect_minor(m);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
     _exit(0);
   }
   waitpid(child, NULL, 0);
@@ -153,7 +153,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_child_goes_on_though_its_parent_was_pu
   pid_t child = fork();
   if (child == 0) {
     alarm(30);
-    cradle_collect_minor(cradle_mutator_new(heap));
+    cradle_collect(cradle_mutator_new(heap), CRADLE_COLLECT_MINOR);
     cradle_heap_free(start((cradle_listener){NULL, NULL}));
     _exit(0);
   }

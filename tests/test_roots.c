@@ -63,7 +63,7 @@ static uint64_t moved_objects(void) {
 }
 /* Bytes that live in the old generation after everything unreachable is gone. */
 CRADLE_MAY_COLLECT static uint64_t live_bytes(void) {
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_sound();
   return read_stats().old_bytes;
 }
@@ -85,7 +85,7 @@ CRADLE_MAY_COLLECT static void pushed_references_are_updated(void **state) {
     if (i > 0) assert_int_equal(node_at(*cradle_peek(mutator, i % 3 == 0 ? 2 : 1))->number, i - 1);
   }
   assert_true(moved_objects() >= 300);
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_sound();
   for (uint64_t i = 300; i-- > 0;) {
     assert_int_equal(((node *)cradle_pop(mutator))->number, i);
@@ -110,12 +110,12 @@ CRADLE_MAY_COLLECT static void deep_words_may_be_written(void **state) {
   (void)state;
   for (uint64_t i = 0; i < 1000; i++) cradle_push(mutator, new_node(i));
   for (uint64_t i = 0; i < 1000; i += 7) {
-    cradle_collect_minor(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MINOR);
     node *made = new_node(10000 + i);
     *cradle_peek(mutator, 999 - i) = (cradle_word)(uintptr_t)made;
   }
   overwrite_nursery();
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   for (uint64_t i = 1000; i-- > 0;) assert_int_equal(((node *)cradle_pop(mutator))->number, i % 7 ? i : 10000 + i);
 }
 
@@ -128,7 +128,7 @@ CRADLE_MAY_COLLECT static void depth_swings(void **state) {
     uint64_t wanted = (seed >> 33) % 200;
     for (; depth > wanted; depth--) assert_int_equal(((node *)cradle_pop(mutator))->number, depth - 1);
     for (; depth < wanted; depth++) cradle_push(mutator, new_node(depth));
-    if (step % 5 == 0) cradle_collect_minor(mutator);
+    if (step % 5 == 0) cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   }
   cradle_pop_many(mutator, depth);
 }
@@ -149,7 +149,7 @@ CRADLE_MAY_COLLECT static void the_shadow_stack_grows_to_its_limit(void **state)
   for (uint64_t i = 0; i < SHADOW_STACK_WORDS; i++) cradle_push(mutator, new_node(i));
   assert_true(is_misuse(push_one_more));
   assert_true(is_misuse(push_one_more));
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_sound();
   for (uint64_t i = 0; i < SHADOW_STACK_WORDS; i++)
     assert_int_equal(node_at(*cradle_peek(mutator, i))->number, SHADOW_STACK_WORDS - 1 - i);
@@ -167,7 +167,7 @@ CRADLE_MAY_COLLECT static void the_shadow_stack_may_hold_values(void **state) {
     cradle_push_word(mutator, *cradle_peek(mutator, 1) - TAG + 3); /* an immediate that looks like an address */
   }
   cradle_word look_alike = *cradle_peek(mutator, 0);
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_int_equal(*cradle_peek(mutator, 0), look_alike);
   for (uint64_t i = 200; i-- > 0;) {
     (void)cradle_pop_word(mutator);
@@ -356,7 +356,7 @@ CRADLE_MAY_COLLECT static void ranges_follow_their_stack(void **state) {
     stack_push(&values, i % 5 ? new_value(i) : 8 * i);
     overwrite_nursery();
   }
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_sound();
   for (uint64_t i = 0; i < 100; i++) {
     if (i % 5 == 0) {
@@ -429,7 +429,7 @@ CRADLE_MAY_COLLECT static void globals_are_updated(void **state) {
     references[i] = new_node(i);
     values[i] = i % 2 ? new_value(i) : 8 * i;
   }
-  cradle_collect_full(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_sound();
   assert_true(moved_objects() >= GLOBALS * 3 / 2);
   for (uint64_t i = 0; i < GLOBALS; i += 2) cradle_global_root_remove(heap, &references[i]);
@@ -455,7 +455,7 @@ CRADLE_MAY_COLLECT static void globals_may_change_without_a_barrier(void **state
     global = new_node(i);
     overwrite_nursery();
     assert_int_equal(((node *)global)->number, i);
-    cradle_collect_major(mutator);
+    cradle_collect(mutator, CRADLE_COLLECT_MAJOR);
     assert_int_equal(((node *)global)->number, i);
   }
   cradle_global_root_remove(heap, &global);
@@ -486,7 +486,7 @@ CRADLE_MAY_COLLECT static void callback_roots_are_updated(void **state) {
   for (uint64_t i = 0; i < 10; i += 2) roots.many[i] = new_node(100 + i);
   roots.value = new_value(2);
   for (uint64_t i = 0; i < 4; i++) roots.values[i] = i % 2 ? new_value(200 + i) : i;
-  cradle_collect_minor(mutator);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   overwrite_nursery();
   assert_true(moved_objects() >= 9);
   assert_int_equal(live_bytes(), 9 * sizeof(node));

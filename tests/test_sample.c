@@ -200,7 +200,7 @@ CRADLE_UNCHECKED_COLLECTION static void fates_are_told(void **state) {
       if (i % 250 == 0) cradle_push(f.m, cradle_new_array(f.m, T_VALUES, 5000));
       if (i % 250 == 1) (void)cradle_new_array(f.m, T_STRING, 40000);
     }
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     for (int type = 0; type < T_COUNT; type++) {
       bool kept = type == T_PAIR || type == T_VALUES;
       assert_true(record.weight_by_fate[type][kept ? CRADLE_FATE_SURVIVED : CRADLE_FATE_DIED] > 50 * KIB);

@@ -197,7 +197,7 @@ static void a_key_is_seen_with_all_that_it_leads_to(void **state) {
         cradle_store(f.m, second, &second->other, chain);
         cradle_store(f.m, e, &e->key, first);
         cradle_store(f.m, also, &also->key, second);
-        cradle_collect_minor(f.m);
+        cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       }
       starve(&f, which, &s);
       bool complete = false;
@@ -215,7 +215,7 @@ static void a_key_is_seen_with_all_that_it_leads_to(void **state) {
       if (one != NULL) assert_int_equal(cradle_type_of(one->first), T_PAIR);
       if (other != NULL) assert_int_equal(cradle_type_of(other->first), T_PAIR);
       assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 2);
-      cradle_collect_full(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_FULL);
     }
     fixture_close(&f);
   }
@@ -255,7 +255,7 @@ static void a_value_is_seen_when_it_is_reached(void **state) {
       cradle_store(f.m, first, &first->other, chain);
       e = new_ephemeron(&f, first, NULL);
       holder = NULL, value = NULL;
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     }
     const crd_services *services = f.heap->services;
     bool complete = false;
@@ -307,7 +307,7 @@ static void a_key_that_is_rooted_late_keeps_its_value(void **state) {
         ephemeron *others = new_ephemeron(&f, NULL, NULL);
         cradle_store(f.m, more, &more->item[i], others);
       }
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       key = NULL;
       starve(&f, 1, &s);
       bool complete = false;
@@ -344,14 +344,14 @@ static void a_stack_that_is_full_for_a_while_loses_no_finalizer(void **state) {
     for (size_t i = 0; i < WIDE; i++) cradle_store(f.m, wide, &wide->item[i], dead);
     cradle_store(f.m, wide, &wide->item[WIDE - 1], last);
     cradle_store(f.m, first, &first->to, wide);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     crd_word_stack *slots = &f.heap->services->major.reach.slots;
     cradle_word *limit = slots->limit, *end = slots->end;
     assert_true(slots->base + WIDE / 2 < limit);
     slots->limit = slots->base + WIDE / 2;
     if (slots->end > slots->limit) slots->end = slots->limit;
     last = first = NULL, wide = NULL;
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     slots->limit = limit;
     if (end > slots->end) slots->end = end;
     assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 2);
@@ -373,7 +373,7 @@ static void all_old_holders_are_looked_at(void **state) {
     dead = new_weak(&f, NULL);
     ephemeron *e = new_ephemeron(&f, NULL, NULL);
     CRADLE_ROOT(f.m, e);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     pair *p = new_pair(&f, NULL);
     CRADLE_ROOT(f.m, p);
     pair *value = new_pair(&f, NULL);
@@ -385,7 +385,7 @@ static void all_old_holders_are_looked_at(void **state) {
       cradle_store(f.m, e, &e->value, kept);
       f.heap->remembered.top = f.heap->remembered.base;
       f.heap->remember_all = true;
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       assert_ptr_equal(w->to, p);
       assert_null(dead->to);
       assert_ptr_equal(e->key, p);
@@ -412,7 +412,7 @@ static void store_and_look(fixture *f, vector *holders, bool ephemerons) CRADLE_
   }
   f->heap->remembered.top = f->heap->remembered.base;
   f->heap->remember_all = true;
-  cradle_collect_minor(f->m);
+  cradle_collect(f->m, CRADLE_COLLECT_MINOR);
   pair *key = keys;
   for (size_t i = HOLDERS; i-- > 0; key = key->first) {
     ephemeron *e = holders->item[i];
@@ -439,7 +439,7 @@ static void all_old_holders_are_looked_at_in_the_middle_of_a_pass(void **state) 
         vector *into = i % 2 == 0 ? holders : dying;
         cradle_store(f.m, into, &into->item[i / 2], made);
       }
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       dying = NULL;
       const crd_list *list = &f.heap->services->lists[ephemerons ? REGISTERED_EPHEMERON : REGISTERED_WEAK];
       bool complete = false;
@@ -449,7 +449,7 @@ static void all_old_holders_are_looked_at_in_the_middle_of_a_pass(void **state) 
       const cradle_word *kept = list->kept;
       store_and_look(&f, holders, ephemerons);
       assert_ptr_equal(list->kept, kept); /* it was still under way */
-      cradle_collect_full(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_FULL);
       store_and_look(&f, holders, ephemerons);
     }
     fixture_close(&f);
@@ -482,7 +482,7 @@ static void an_addition_that_is_refused_changes_nothing(void **state) {
   cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
   for (uint64_t i = 0; i < SET_COUNT; i++) {
     add_numbered(&f, set, i);
-    if (i + 1 == SET_OLD) cradle_collect_minor(f.m);
+    if (i + 1 == SET_OLD) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   }
   assert_int_equal(set->used, set->capacity / 4 * 3);
   assert_int_equal(set->young_count, set->young_capacity);
@@ -514,7 +514,7 @@ static void a_set_that_emptied_becomes_smaller(void **state) {
   size_t large = set->capacity;
   assert_true(large > 10000);
   cradle_pop_many(f.m, 10000 - 20);
-  cradle_collect_major(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   assert_int_equal(set->count, 20);
   refusing_calloc = true;
   add_numbered(&f, set, 20);

@@ -161,7 +161,7 @@ static void allocate(cradle_mutator *m) {
     if (i % 3 == 0) list = fresh;
     if (i % 30000 == 0) cradle_new(m, T_LARGE, 300000);
   }
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
 }
 
 /* What the events of a heap come to. */
@@ -365,7 +365,7 @@ static char *errors_of_run(const char *wanted, int end) {
     cradle_options_init(&options);
     options.types = types;
     options.type_count = TYPE_COUNT;
-    heap = cradle_start(&options, NULL);
+    heap = cradle_heap_new_from_environment(&options, NULL);
     mutator = cradle_mutator_new(heap);
     allocate(mutator);
     if (end == FORKED && fork() == 0) exit(0);
@@ -454,7 +454,7 @@ static cradle_heap *heap_with_summary(void) {
   cradle_options options;
   cradle_options_init(&options);
   setenv("CRADLE_STATS", "1", 1);
-  cradle_heap *made = cradle_start(&options, NULL);
+  cradle_heap *made = cradle_heap_new_from_environment(&options, NULL);
   unsetenv("CRADLE_STATS");
   return made;
 }

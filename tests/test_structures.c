@@ -201,11 +201,11 @@ static void copy_items(int kind, void *object, size_t length) {
 
 static void collect_somehow(size_t which) CRADLE_MAY_COLLECT {
   if (which == 0)
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
   else if (which == 1)
-    cradle_collect_compacting(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
   else if (which < 12)
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   else
     (void)cradle_collect_step(f.m, 0);
 }
@@ -264,7 +264,7 @@ static void slots_are_recorded_and_raw_words_are_not(void **state) {
     size_t length = 1000, words = words_of_item(kind), slots = 0;
     array *object = new_array(kind, length);
     CRADLE_ROOT(f.m, object);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_true(has_large_array_flags(object));
     cradle_statistics before = fixture_stats(&f);
     string *text = new_string(1);
@@ -279,7 +279,7 @@ static void slots_are_recorded_and_raw_words_are_not(void **state) {
     cradle_copy_slots(f.m, object, &object->words[700 * words], items, 2 * words);
     /* and from the middle of one item to the middle of another */
     cradle_copy_slots(f.m, object, &object->words[801 * words - 1], &items[words - 1], words);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_int_equal(fixture_stats(&f).recorded_slots, before.recorded_slots + 2 * slots + slots / 2);
     assert_int_equal(fixture_stats(&f).remembered_objects, before.remembered_objects);
     for (size_t i = 500 * words; i < 502 * words; i++)
@@ -298,12 +298,12 @@ static void an_array_with_many_stores_is_remembered(void **state) {
   }
   array *object = new_array(LAST, 1000);
   CRADLE_ROOT(f.m, object);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_statistics before = fixture_stats(&f);
   string *text = new_string(1);
   for (size_t i = 0; i < 1000; i++) cradle_store(f.m, object, &object->words[5 * i + 4], text);
   assert_heap_sound(f.heap);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(fixture_stats(&f).recorded_slots, before.recorded_slots + 500);
   assert_int_equal(fixture_stats(&f).remembered_objects, before.remembered_objects + 1);
   for (size_t i = 0; i < 1000; i++) assert_int_equal(number_of(object->words[5 * i + 4]), 1);
@@ -313,7 +313,7 @@ static void a_store_without_the_barrier_is_found(void **state) {
   (void)state;
   array *object = new_array(MIXED, 1000);
   CRADLE_ROOT(f.m, object);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   string *text = new_string(1);
   cradle_push(f.m, text);
   cradle_error error;
@@ -348,7 +348,7 @@ static void marking_goes_on_between_two_items(void **state) {
       string *text = new_string(i + 1);
       cradle_store_value(f.m, object, &words_of_array(kind, object)[i * words + at], (uint64_t)(uintptr_t)text | bits);
     }
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     uint64_t steps = 0, majors = fixture_stats(&f).major_collections;
     while (fixture_stats(&f).major_collections == majors) {
       (void)cradle_collect_step(f.m, 0);
@@ -378,7 +378,7 @@ static void marking_goes_on_between_two_items(void **state) {
     (void)cradle_collect_step(f.m, 0);
     (void)cradle_collect_step(f.m, 0);
     *(uint64_t *)((char *)object + structure_types[kind].length_offset) = 3;
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     assert_heap_sound(f.heap);
   }
 }
@@ -412,7 +412,7 @@ static void referrers_name_the_word(void **state) {
     cradle_store(f.m, object, &object->words[3 * 5], text);
     object->words[3 * 5 + 1] = (uint64_t)(uintptr_t)text;
     cradle_store(f.m, object, &object->owner, text);
-    if (old) cradle_collect_minor(f.m);
+    if (old) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     object->words[3 * 5 + 1] = (uint64_t)(uintptr_t)text;
     seen all = {.holder = object};
     assert_int_equal(cradle_referrers(f.heap, text, see, &all), CRADLE_WALK_COMPLETE);
@@ -449,9 +449,9 @@ static void finalizers_bring_back_what_items_hold(void **state) {
       uint64_t bits = sort_of(kind, at) == VALUE ? tag : 0;
       cradle_store_value(f.m, object, &words_of_array(kind, object)[299 * words + at],
                          (uint64_t)(uintptr_t)text | bits);
-      if (old) cradle_collect_full(f.m);
+      if (old) cradle_collect(f.m, CRADLE_COLLECT_FULL);
       object = NULL;
-      cradle_collect_full(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_FULL);
       assert_heap_sound(f.heap);
       object = cradle_finalizer_next(f.m, 1);
       assert_non_null(object);
@@ -472,15 +472,15 @@ static void weak_slots_before_the_items(void **state) {
   string *text = new_string(1);
   cradle_store(f.m, object, &object->owner, text);
   cradle_store_value(f.m, object, &object->words[3 * 199 + 2], value_of(text));
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   text = new_string(2);
   cradle_store(f.m, object, &object->words[3 * 100], text);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(number_of(object->words[3 * 199 + 2] & ~tag), 1);
   assert_int_equal(number_of(object->words[3 * 100]), 2);
   assert_int_equal(number_of((uint64_t)(uintptr_t)cradle_weak_get(f.m, &object->owner)), 1);
   cradle_store_value(f.m, object, &object->words[3 * 199 + 2], 0);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_null(cradle_weak_get(f.m, &object->owner));
   assert_heap_sound(f.heap);
 }

@@ -79,8 +79,8 @@ static uint64_t work(cradle_mutator *m, uint64_t seed) CRADLE_MAY_COLLECT {
       pair *longer = push(m, round % 7 == 6 ? NULL : all->item[i], seed + i * round);
       cradle_store(m, all, &all->item[i], longer);
     }
-    if (round == ROUNDS / 3) cradle_collect_full(m);
-    if (round == ROUNDS / 2) cradle_collect_compacting(m);
+    if (round == ROUNDS / 3) cradle_collect(m, CRADLE_COLLECT_FULL);
+    if (round == ROUNDS / 2) cradle_collect(m, CRADLE_COLLECT_COMPACTING);
   }
   return sum(all);
 }
@@ -174,7 +174,7 @@ static void *add_one(void *data) {
   handed *h = data;
   cradle_mutator_attach(h->m);
   h->list = push(h->m, h->list, 1);
-  cradle_collect_minor(h->m);
+  cradle_collect(h->m, CRADLE_COLLECT_MINOR);
   cradle_mutator_detach(h->m);
   return NULL;
 }

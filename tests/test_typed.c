@@ -65,7 +65,7 @@ static void soil_nursery(void) {
     string *dirt = CRADLE_NEW_ARRAY(f.m, string, T_STRING, byte, length, KIB);
     memset(dirt->byte, 0xa5, KIB);
   }
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
 }
 
 static void assert_zero(const void *from, const void *to) {
@@ -101,7 +101,7 @@ static void objects_of_a_fixed_size(void **state) {
   }
   assert_int_equal(CRADLE_NEW_REGISTERED(f.m, file, T_FILE)->number, 0);
   assert_int_equal(CRADLE_TRY_NEW_REGISTERED(f.m, file, T_FILE)->number, 0);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(cradle_finalizer_waiting(f.m, 1), 2);
   while (cradle_finalizer_next(f.m, 1) != NULL) continue;
 }
@@ -162,7 +162,7 @@ static void counts_at_the_limits(void **state) {
     if (!f.stressed) assert_int_equal(heap_is_young(f.heap, (uintptr_t)v), count <= most); /* or a large object's */
     v->item[count - 1] = v;
     CRADLE_ROOT(f.m, v);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_ptr_equal(v->item[count - 1], v);
   }
   const size_t wrong[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 8, SIZE_MAX / 8 - 1, SIZE_MAX / 4, (size_t)1 << 61};
@@ -190,7 +190,7 @@ static void registered_arrays(void **state) {
     if (length == 0) continue;
     pair *dead = CRADLE_NEW(f.m, pair, T_PAIR);
     cradle_store(f.m, w, &w->item[length - 1], dead);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_null(cradle_weak_get(f.m, &w->item[length - 1]));
   }
 }
@@ -209,7 +209,7 @@ static void carved_arrays(void **state) {
     for (size_t i = 0; i < count; i++) v->item[i] = p;
     assert_int_equal(text->length, 3);
     CRADLE_ROOT(f.m, v);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_int_equal(v->length, count);
     for (size_t i = 0; i < count; i++) assert_ptr_equal(((pair *)v->item[i])->rest, v->item[0]);
   }
@@ -219,7 +219,7 @@ static void carved_arrays(void **state) {
 static void fast_arrays(void **state) {
   (void)state;
   if (f.stressed) return;
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   uint64_t collections = fixture_stats(&f).minor_collections;
   size_t count = 0;
   for (string *text; (text = CRADLE_NEW_ARRAY_FAST(f.m, string, T_STRING, byte, length, 20)) != NULL; count++)
@@ -317,7 +317,7 @@ static void every_allocation_is_compared(void **state) {
   cradle_reservation room = cradle_reserve(f.m, 64);
   ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_RESERVED(&room, file, T_PAIR));
   ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_RESERVED_ARRAY(&room, vector, T_STRING, item, length, 1));
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   room = cradle_reserve(f.m, 64);
   ASSERT_MISUSE(&f, "goes beyond the reservation",
                 (void)CRADLE_NEW_RESERVED_ARRAY(&room, string, T_STRING, byte, length, SIZE_MAX));

@@ -459,13 +459,13 @@ static void marking_with_a_full_stack_finds_everything(void **state) {
     CRADLE_ROOT(m, root);
     /* The verifier shares the stack, so it must not be on for this: what it cannot hold it does not look at. */
     heap->options.verify = false;
-    cradle_collect_full(m);
+    cradle_collect(m, CRADLE_COLLECT_FULL);
     assert_int_equal(count_fan(root), 1 + 700 + 490000);
     cradle_error error;
     if (!cradle_heap_verify(heap, &error))
       fail_msg("%s", error.message); /* what was missed is freed, and referred to */
   }
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
   cradle_statistics stats;
   cradle_heap_statistics(heap, &stats, sizeof stats);
   assert_int_equal(stats.old_bytes, 0);
@@ -490,7 +490,7 @@ static void a_search_under_way_is_no_mistake(void **state) {
       fan *list = make_fan(m, 2, 1);
       cradle_store(m, root, &root->item[i], list);
     }
-    cradle_collect_full(m);
+    cradle_collect(m, CRADLE_COLLECT_FULL);
     size_t looks = 0;
     do {
       *stack = small;
@@ -520,19 +520,19 @@ static void marking_counts_each_byte_once(void **state) {
   {
     fan *long_one = cradle_new_array(m, 0, LENGTH);
     CRADLE_ROOT(m, long_one);
-    cradle_collect_full(m);
+    cradle_collect(m, CRADLE_COLLECT_FULL);
     assert_int_equal(heap->major.bytes, sizeof(fan) + LENGTH * sizeof(fan *));
     assert_int_equal(heap->major.objects, 1);
     fan *child = make_fan(m, 3, 1);
     cradle_store(m, long_one, &long_one->item[LENGTH - 1], child);
-    cradle_collect_full(m);
+    cradle_collect(m, CRADLE_COLLECT_FULL);
     assert_int_equal(heap->major.bytes, 5 * sizeof(fan) + (LENGTH + 3) * sizeof(fan *));
     assert_int_equal(heap->major.objects, 5);
     /* Without a budget, the smallest increment: four objects, and those that wait for the cache. */
     child = make_fan(m, 500, 1);
     cradle_store(m, long_one, &long_one->item[0], child);
-    cradle_collect_full(m);
-    cradle_collect_minor(m);
+    cradle_collect(m, CRADLE_COLLECT_FULL);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
     crd_major_start(heap, CRADLE_CAUSE_STRESS);
     bool complete;
     do {
@@ -542,7 +542,7 @@ static void marking_counts_each_byte_once(void **state) {
     } while (!complete);
     assert_true(heap->major.objects > 500);
     cradle_store(m, long_one, &long_one->item[0], NULL);
-    cradle_collect_full(m);
+    cradle_collect(m, CRADLE_COLLECT_FULL);
     /* Cut while the rest of it waits to be marked. */
     (void)cradle_collect_step(m, 0);
     assert_int_equal(heap->major.phase, MAJOR_MARKING);
@@ -566,7 +566,7 @@ static void only_increments_with_a_deadline_count_in_the_average(void **state) {
     fan *long_one = cradle_new_array(m, 0, LENGTH);
     CRADLE_ROOT(m, long_one);
     uint64_t average = heap->pacing.marked_average;
-    cradle_collect_full(m);
+    cradle_collect(m, CRADLE_COLLECT_FULL);
     assert_true(heap->major.bytes > 4 * average);
     assert_int_equal(heap->pacing.marked_average, average);
     while (!cradle_collect_step(m, UINT64_MAX)) continue;
@@ -575,7 +575,7 @@ static void only_increments_with_a_deadline_count_in_the_average(void **state) {
     assert_in_range(heap->pacing.marked_average, average * 7 / 8, average - 1);
     assert_int_equal(heap->major.behind, 0); /* it did what its time allowed */
     average = heap->pacing.marked_average;
-    cradle_collect_full(m); /* the rest of that one, and a whole one */
+    cradle_collect(m, CRADLE_COLLECT_FULL); /* the rest of that one, and a whole one */
     assert_int_equal(heap->pacing.marked_average, average);
   }
   cradle_mutator_free(m);
@@ -614,7 +614,7 @@ static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
       fan *holder = cradle_new_array(m, 0, 1);
       cradle_store(m, root, &root->item[i], holder);
     }
-    cradle_collect_minor(m);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
     fan *first = cradle_new_array(m, 0, 0);
     cradle_store(m, root->item[0], &root->item[0]->item[0], first);
     assert_false(heap->remember_all); /* one is no reason to look at all */
@@ -624,7 +624,7 @@ static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
       cradle_store(m, root->item[i], &root->item[i]->item[0], leaf);
     }
     assert_true(heap->remember_all);
-    cradle_collect_minor(m);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
     assert_false(heap->remember_all);
     assert_int_equal(count_fan(root), 4001);
   }
@@ -720,7 +720,7 @@ static void the_verifier_sees_what_is_broken(void **state) {
   {
     fan *root = make_fan(m, 3, 2);
     CRADLE_ROOT(m, root);
-    cradle_collect_minor(m);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
     assert_true(cradle_heap_verify(heap, &error));
     fan *saved = root->item[1], *young = cradle_new_array(m, 0, 0);
     CRADLE_ROOT(m, young);                      /* waits on the mark stack while old objects are looked at */

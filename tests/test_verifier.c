@@ -51,7 +51,7 @@ static void stacks_keep_their_order(void **state) {
   (void)state;
   pair *p = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_store(f.m, p, &p->first, new_pair(&f, NULL)); /* so that the remembered set holds something */
   crd_word_stack *remembered = &f.heap->remembered, *mark_stack = &f.heap->mark_stack;
   PLANT(remembered->top, remembered->limit + 1, "the remembered set's bounds are out of order [word_stack.1]");
@@ -90,7 +90,7 @@ static void allocators_keep_to_their_spans(void **state) {
   (void)state;
   pair *p = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   crd_old *old = &f.heap->old;
   crd_allocator *allocator = &old->allocators[old_span_of(old, ADDRESS(p))->size_class];
   assert_true(allocator->free < allocator->end);
@@ -110,7 +110,7 @@ static void free_pages_are_empty(void **state) {
   (void)state;
   pair *p = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   crd_arena *arena = arenas_of(&f.heap->old.arenas, ADDRESS(p));
   uint32_t page = ARENA_PAGES - 1;
   assert_true(arena->free_map[page / 64] >> page % 64 & 1);
@@ -123,7 +123,7 @@ static void arenas_are_recounted(void **state) {
   (void)state;
   pair *p = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_heap_sound(f.heap);
   crd_arenas *arenas = &f.heap->old.arenas;
   crd_arena *arena = arenas_of(arenas, ADDRESS(p));
@@ -159,7 +159,7 @@ static void spans_are_recounted(void **state) {
   CRADLE_ROOT(f.m, list);
   CRADLE_ROOT(f.m, text);
   for (int i = 0; i < 1000; i++) list = new_pair(&f, list);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_heap_sound(f.heap);
   crd_old *old = &f.heap->old;
   uint32_t page = old_span_of(old, ADDRESS(list))->head, other = old_span_of(old, ADDRESS(text))->head;
@@ -188,7 +188,7 @@ static void what_is_young_and_large_is_remembered(void **state) {
   (void)state;
   vector *holder = cradle_new_array(f.m, T_VECTOR, 3);
   CRADLE_ROOT(f.m, holder);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   string *large = cradle_new_array(f.m, T_STRING, 1 << 20);
   PLANT(holder->item[0], large, "an old object that is not remembered refers to a young large one [heap.1]");
   cradle_store(f.m, holder, &holder->item[0], large);
@@ -202,7 +202,7 @@ static void slots_of_arrays_are_recorded(void **state) {
   (void)state;
   vector *array = cradle_new_array(f.m, T_VECTOR, 200);
   CRADLE_ROOT(f.m, array);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_true(header_records_slots(array->header));
   pair *young = new_pair(&f, NULL);
   PLANT(array->item[7], young, "an old object that is not remembered refers to a young one [heap.5]");
@@ -217,10 +217,10 @@ static void what_is_marked_leads_to_what_is_marked(void **state) {
   pair *list = NULL;
   CRADLE_ROOT(f.m, list);
   for (int i = 0; i < 20000; i++) list = new_pair(&f, list);
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   vector *black = cradle_new_array(f.m, T_VECTOR, 1);
   CRADLE_ROOT(f.m, black);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   f.heap->options.pause_ns = 1;
   (void)cradle_collect_step(f.m, 0);
   pair *unmarked = list;
@@ -245,7 +245,7 @@ static void what_marking_has_passed_leads_to_what_is_marked(void **state) {
   for (int i = 0; i < 20000; i++) list = new_pair(&f, list);
   cradle_store(f.m, &prebuilt, &prebuilt.rest, list);
   list = NULL;
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   f.heap->options.pause_ns = 1;
   do (void)cradle_collect_step(f.m, 0);
   while (f.heap->prebuilts.marked_at == 0);
@@ -275,7 +275,7 @@ static void prebuilt_objects_are_remembered_first(void **state) {
   static pair prebuilt = {.header = T_PAIR};
   pair *p = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_true(cradle_prebuilt_add(f.heap, &prebuilt));
   PLANT(prebuilt.first, p,
         "missing write barrier: a prebuilt object that was never remembered refers into the heap [prebuilt.1]");
@@ -291,7 +291,7 @@ static void prebuilt_objects_are_marked_from(void **state) {
   pair *p = new_pair(&f, NULL), *dead = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
   CRADLE_ROOT(f.m, dead);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   for (size_t i = 0; i < 1000; i++) {
     prebuilts[i] = (pair){.header = T_PAIR, .first = p};
     assert_true(cradle_prebuilt_add(f.heap, &prebuilts[i]));
@@ -313,7 +313,7 @@ static void pins_are_compared(void **state) {
   p = cradle_pin(f.m, p);
   pair *other = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, other);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   pair *young = new_pair(&f, NULL);
   crd_pins *pins = &f.heap->pins;
   crd_address_entry *entry = crd_address_map_find(&pins->by_address, ADDRESS(p));
@@ -364,7 +364,7 @@ static void ids_are_compared(void **state) {
   pair *dead[2] = {new_pair(&f, NULL), new_pair(&f, NULL)};
   uint32_t first = (uint32_t)cradle_id(f.m, dead[0]) - 1, second = (uint32_t)cradle_id(f.m, dead[1]) - 1;
   (void)cradle_id(f.m, old);
-  cradle_collect_minor(f.m); /* both entries are free; one is taken again */
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* both entries are free; one is taken again */
   pair *young = new_pair(&f, NULL), *without = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, young);
   CRADLE_ROOT(f.m, without);
@@ -402,7 +402,7 @@ static void lists_of_services_are_compared(void **state) {
   file *owner = new_file(&f, NULL, 0);
   CRADLE_ROOT(f.m, owner);
   (void)new_final(&f, 1, NULL);
-  cradle_collect_minor(f.m); /* the last final object waits in its queue */
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* the last final object waits in its queue */
   weak *young = new_weak(&f, NULL);
   CRADLE_ROOT(f.m, young);
   crd_services *services = f.heap->services;

@@ -38,7 +38,7 @@ CRADLE_UNCHECKED_COLLECTION static void scene_open(scene *s) {
     cradle_store(m, s->values, &s->values->item[i], value);
     cradle_store(m, s->table, &s->table->item[i].value, value);
   }
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
 }
 
 static void scene_close(scene *s) {
@@ -70,7 +70,7 @@ static void a_table_that_is_stored_into_is_watched_once(void **state) {
   cradle_major_disable(s.f.m); /* so marking goes on for as long as the program likes */
   for (size_t i = 0; i < 3000; i++) {
     cradle_store(s.f.m, s.table, &s.table->item[i % PAIRS].value, s.table->item[i % PAIRS].value);
-    cradle_collect_minor(s.f.m);
+    cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
   }
   assert_int_equal(watch_count(&services_of(&s)->major.watch), watched);
   assert_int_equal(services_of(&s)->scan.noted.top - services_of(&s)->scan.noted.base, 1);
@@ -100,7 +100,7 @@ static void marking_ends_though_each_increment_is_followed_by_a_store(void **sta
   }
   assert_in_range(services_of(&s)->scan.rounds, 4, 10); /* the last one at once */
   assert_true(watch_count(&services_of(&s)->major.watch) <= PAIRS);
-  cradle_collect_full(s.f.m); /* into which nothing is stored */
+  cradle_collect(s.f.m, CRADLE_COLLECT_FULL); /* into which nothing is stored */
   assert_int_equal(services_of(&s)->scan.rounds, 0);
   scene_close(&s);
 }
@@ -124,7 +124,7 @@ static void what_was_stored_is_seen(void **state) {
     {
       pair *living = cradle_new(s.f.m, T_PAIR, sizeof(pair));
       CRADLE_ROOT(s.f.m, living);
-      cradle_collect_minor(s.f.m);
+      cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
       cradle_store(s.f.m, s.values, &s.values->item[1], NULL); /* so pair 1 alone leads to it, whose key is dead */
       step_until_half_is_watched(&s);
       for (size_t i = 0; i < at && s.f.heap->major.phase == MAJOR_MARKING; i++) (void)cradle_collect_step(s.f.m, 0);
@@ -149,7 +149,7 @@ static void what_was_stored_is_seen_without_memory(void **state) {
   {
     pair *living = cradle_new(s.f.m, T_PAIR, sizeof(pair));
     CRADLE_ROOT(s.f.m, living);
-    cradle_collect_minor(s.f.m);
+    cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
     cradle_store(s.f.m, s.values, &s.values->item[1], NULL);
     step_until_half_is_watched(&s);
     crd_word_stack *noted = &s.f.heap->services->scan.noted, saved = *noted;
@@ -192,7 +192,7 @@ static void each_holder_is_noted_once(void **state) {
       void *other = cradle_new_registered(f.m, T_WEAK, sizeof(weak));
       cradle_store(f.m, others, &others->item[i], other);
     }
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     keys = NULL;
     const crd_services *services = f.heap->services;
     while (watch_count(&services->major.watch) < HOLDERS / 2) assert_false(cradle_collect_step(f.m, 0));
@@ -202,7 +202,7 @@ static void each_holder_is_noted_once(void **state) {
         cradle_store(f.m, e, &e->key, round == 100 ? living : e->key);
         cradle_store(f.m, others->item[i], &((weak *)others->item[i])->to, living);
       }
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       assert_in_range(watch_count(&services->major.watch), HOLDERS / 2, HOLDERS);
       assert_int_equal(services->scan.noted.top - services->scan.noted.base, HOLDERS);
     }
@@ -229,7 +229,7 @@ static void many_pairs_of_one_key(void **state) {
   cradle_major_disable(s.f.m);
   for (size_t i = 0; i < 100; i++) {
     cradle_store(s.f.m, s.table, &s.table->item[0].value, s.table->item[0].value);
-    cradle_collect_minor(s.f.m);
+    cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
   }
   assert_int_equal(watch_count(&services_of(&s)->major.watch), watched);
   cradle_major_enable(s.f.m);
@@ -255,12 +255,12 @@ CRADLE_UNCHECKED_COLLECTION static void a_dead_holder_that_is_stored_into_keeps_
     CRADLE_ROOT(s.f.m, to_value);
     weak *to_holder = new_weak(&s.f, holder);
     CRADLE_ROOT(s.f.m, to_holder);
-    cradle_collect_minor(s.f.m);
+    cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
     holder = NULL;
     step_until_half_is_watched(&s);
     ephemeron *dead = cradle_weak_get(s.f.m, &to_holder->to);
     cradle_store(s.f.m, dead, &dead->value, dead->value);
-    cradle_collect_minor(s.f.m);
+    cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
     assert_ptr_equal(services_of(&s)->scan.noted.top, services_of(&s)->scan.noted.base);
     while (!cradle_collect_step(s.f.m, 0)) continue;
     assert_null(cradle_weak_get(s.f.m, &to_holder->to));

@@ -78,16 +78,16 @@ static void assert_numbers(uint64_t count, uint64_t more) {
 CRADLE_MAY_COLLECT static void unchanged_words_are_left_out(void **state) {
   (void)state;
   push_numbers(0, DEPTH);
-  cradle_collect_minor(f.m);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(root_words, 0);
   assert_ptr_equal(f.m->shadow_watermark, f.m->shadow_top);
   (void)cradle_pop(f.m);
   push_numbers(DEPTH - 1, DEPTH + 9);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_true((f.stressed || root_words >= 10) && root_words < FEW);
   (void)cradle_peek(f.m, 1000); /* it may be written */
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(root_words, 1001);
   assert_numbers(DEPTH + 9, 0);
 }
@@ -98,10 +98,10 @@ CRADLE_MAY_COLLECT static void marking_and_compaction_see_every_word(void **stat
     push_numbers(i, i + 1);
     (void)cradle_new_array(f.m, T_STRING, i % 512); /* so that there is something to compact */
   }
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   for (int i = 0; i < 3; i++) {
     cradle_word before = f.m->shadow_base[1];
-    cradle_collect_compacting(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     if (i == 0 && f.stressed) assert_int_not_equal(f.m->shadow_base[1], before);
     overwrite_nursery();
     assert_numbers(DEPTH, 0);
@@ -121,10 +121,10 @@ CRADLE_MAY_COLLECT static void compaction_moves_what_deep_words_refer_to(void **
   }
   for (uint64_t i = 0; i < OBJECTS / KEPT_EVERY; i++) cradle_push(f.m, all->item[i * KEPT_EVERY]);
   all = NULL;
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_ptr_equal(f.m->shadow_watermark, f.m->shadow_top);
   uint64_t moved = fixture_stats(&f).moved_old_objects;
-  cradle_collect_compacting(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
   assert_true(fixture_stats(&f).moved_old_objects > moved);
   for (uint64_t i = 0; i < OBJECTS / KEPT_EVERY; i++)
     assert_int_equal(number_in((const void *)(uintptr_t)f.m->shadow_base[i]), i * KEPT_EVERY);
@@ -136,7 +136,7 @@ CRADLE_MAY_COLLECT static void popped_words_are_looked_at_anew(void **state) {
   (void)state;
   push_numbers(0, DEPTH);
   for (uint64_t depth = DEPTH; depth > 0; depth -= 125) {
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     if (depth % 250 == 0)
       cradle_pop_many(f.m, 125);
     else
@@ -152,7 +152,7 @@ CRADLE_MAY_COLLECT static void words_written_through_peek_are_looked_at(void **s
   (void)state;
   push_numbers(0, DEPTH);
   for (uint64_t i = 0; i < DEPTH; i += 97) {
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     void *made = new_number(i + 7);
     *cradle_peek(f.m, DEPTH - 1 - i) = (cradle_word)(uintptr_t)made;
     overwrite_nursery();
@@ -166,7 +166,7 @@ CRADLE_MAY_COLLECT static void unwinding_lowers_it(void **state) {
   cradle_checkpoint checkpoint = cradle_checkpoint_save(f.m);
   for (int round = 0; round < 4; round++) {
     push_numbers(DEPTH / 2, DEPTH);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     cradle_checkpoint_restore(f.m, &checkpoint); /* as after a longjmp */
     assert_ptr_equal(f.m->shadow_watermark, f.m->shadow_top);
     push_numbers(DEPTH / 2, DEPTH);
@@ -209,7 +209,7 @@ CRADLE_MAY_COLLECT static void coroutines_switch_stacks(void **state) {
     coroutine *c = &coroutines[round % 2];
     resume(c);
     assert_numbers(SHARED + OWN, 0);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     cradle_pop_many(f.m, OWN); /* it runs and comes to other objects at the same depth */
     push_numbers(SHARED, SHARED + OWN);
     suspend(c, OWN);
@@ -228,13 +228,13 @@ CRADLE_MAY_COLLECT static void pinned_objects_stay_where_words_say(void **state)
     assert_non_null(pinned[i]);
     push_numbers(DEPTH + i, DEPTH + i + 1);
   }
-  cradle_collect_compacting(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
   overwrite_nursery();
   for (size_t i = 0; i < DEPTH / 100; i++) {
     assert_ptr_equal((void *)(uintptr_t)f.m->shadow_base[i * 100], pinned[i]);
     cradle_unpin(f.m, pinned[i]);
   }
-  cradle_collect_compacting(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
   overwrite_nursery();
   assert_numbers(DEPTH + DEPTH / 100, 0);
 }
@@ -245,13 +245,13 @@ CRADLE_MAY_COLLECT static void large_young_objects_are_seen(void **state) {
   enum { LARGE = 100000 };
   push_numbers(0, DEPTH);
   for (uint64_t i = 0; i < 20; i++) {
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     string *large = cradle_new_array(f.m, T_STRING, LARGE);
     memcpy(large->byte, &i, sizeof i);
     *cradle_peek(f.m, DEPTH - 1 - i) = (cradle_word)(uintptr_t)large;
     overwrite_nursery();
   }
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_numbers(20, 0);
 }
 
@@ -267,7 +267,7 @@ CRADLE_MAY_COLLECT static void marking_sees_a_word_written_meanwhile(bool by_pee
     void *made = new_number(i + 5);
     cradle_store(f.m, holder, &holder->item[i], made);
   }
-  cradle_collect_major(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   (void)cradle_collect_step(f.m, 0);
   uint64_t majors = fixture_stats(&f).major_collections;
   for (uint64_t i = 0; i < 10; i++) {
@@ -283,7 +283,7 @@ CRADLE_MAY_COLLECT static void marking_sees_a_word_written_meanwhile(bool by_pee
   while (!cradle_collect_step(f.m, 0)) continue;
   assert_true(fixture_stats(&f).major_collections > majors);
   assert_heap_sound(f.heap); /* an object that was swept still looks like one */
-  cradle_collect_full(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   overwrite_nursery();
   for (uint64_t i = 0; i < 10; i++)
     assert_int_equal(number_in((const void *)(uintptr_t)f.m->shadow_base[i]), HELD - 1 - i + 5);
@@ -312,7 +312,7 @@ CRADLE_MAY_COLLECT static void the_end_of_marking_sees_every_word(void **state) 
 CRADLE_MAY_COLLECT static void a_write_that_nobody_was_told_of_is_found(void **state) {
   (void)state;
   push_numbers(0, DEPTH);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_word was = f.m->shadow_base[7];
   void *made = new_number(1);
   f.m->shadow_base[7] = (cradle_word)(uintptr_t)made;
@@ -326,11 +326,11 @@ CRADLE_MAY_COLLECT static void a_write_that_nobody_was_told_of_is_found(void **s
 CRADLE_MAY_COLLECT static void a_top_below_it_is_refused(void **state) {
   (void)state;
   push_numbers(0, DEPTH);
-  cradle_collect_minor(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_word *top = f.m->shadow_top;
   f.m->shadow_top -= 10; /* generated code that pops by itself */
   if (FIXTURE_LANDS(&f)) {
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     fail_msg("not refused");
   }
   assert_non_null(strstr(f.message, "the shadow stack's top is below its watermark"));

@@ -22,7 +22,7 @@ static void a_weak_slot_follows_the_living_and_forgets_the_dead(void **state) {
       assert_ptr_equal(cradle_weak_get(f.m, &to_alive->to), alive);
       assert_ptr_equal(to_alive->to, alive);
       assert_null(to_dead->to);
-      cradle_collect_compacting(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
       assert_ptr_equal(to_alive->to, alive);
     }
     fixture_close(&f);
@@ -62,7 +62,7 @@ static void an_array_of_weak_slots_of_any_size(void **state) {
         size_t wrong = 0;
         for (size_t i = 0; i < length; i++) wrong += cradle_weak_get(f.m, &table->item[i]) != keep->item[i];
         if (way != BY_MINOR) assert_int_equal(wrong, 0);
-        cradle_collect_major(f.m);
+        cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
         wrong = 0;
         for (size_t i = 0; i < length; i++) wrong += table->item[i] != keep->item[i];
         assert_int_equal(wrong, 0);
@@ -80,12 +80,12 @@ static void an_old_holder_of_a_young_object(void **state) {
     {
       weak *w = new_weak(&f, NULL);
       CRADLE_ROOT(f.m, w);
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       pair *p = new_pair(&f, NULL);
       CRADLE_ROOT(f.m, p);
       cradle_store(f.m, w, &w->to, p);
       if (!alive) p = NULL;
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       assert_ptr_equal(w->to, p);
     }
     fixture_close(&f);
@@ -107,7 +107,7 @@ static void a_bulk_copy_into_weak_slots_and_pairs(void **state) {
         CRADLE_ROOT(f.m, table);
         ephemerons *pairs = cradle_new_registered_array(f.m, T_EPHEMERONS, length / 2);
         CRADLE_ROOT(f.m, pairs);
-        if (way != 0) cradle_collect_full(f.m);
+        if (way != 0) cradle_collect(f.m, CRADLE_COLLECT_FULL);
         vector *from = cradle_new_array(f.m, T_VECTOR, length), *keep = NULL;
         CRADLE_ROOT(f.m, from);
         CRADLE_ROOT(f.m, keep);
@@ -121,8 +121,8 @@ static void a_bulk_copy_into_weak_slots_and_pairs(void **state) {
         cradle_copy_slots(f.m, table, table->item, from->item, length);
         cradle_copy_slots(f.m, pairs, pairs->item, from->item, length / 2 * 2);
         from = NULL;
-        cradle_collect_minor(f.m);
-        cradle_collect_full(f.m);
+        cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+        cradle_collect(f.m, CRADLE_COLLECT_FULL);
         for (size_t i = 0; i < length; i++) {
           bool held = i % 4 == 0; /* and the values of the keys that are, in the pairs */
           assert_ptr_equal(table->item[i], i % 4 == 1 && i < length / 2 * 2 ? pairs->item[i / 2].value : keep->item[i]);
@@ -142,7 +142,7 @@ static void a_store_without_the_barrier_is_found(void **state) {
   {
     weak *w = new_weak(&f, NULL);
     CRADLE_ROOT(f.m, w);
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     pair *p = new_pair(&f, NULL);
     w->to = p;
     cradle_error error;
@@ -194,7 +194,7 @@ static void the_dead_are_dead_at_once(void **state) {
       weak *w = new_weak(&f, p);
       cradle_store(f.m, holders, &holders->item[i], w);
     }
-    for (int i = 0; i < 3; i++) cradle_collect_major(f.m);
+    for (int i = 0; i < 3; i++) cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     for (size_t i = 0; i < count; i += 2) cradle_store(f.m, keep, &keep->item[i], NULL);
     size_t partly = 0, changes = 0, seen = count;
     while (!cradle_collect_step(f.m, 0)) {
@@ -253,7 +253,7 @@ static void slots_of_what_a_finalizer_brings_back_are_cleared_too(void **state) 
       inside = object->to;
       cradle_store(f.m, inside, &inside->to, p); /* and it works on */
       p = NULL;
-      cradle_collect_major(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       assert_null(inside->to);
     }
     fixture_close(&f);
@@ -279,19 +279,19 @@ static void weak_slots_in_the_encoding(void **state) {
     cradle_store_value(f.m, holder, &holder[2], 40); /* an immediate key never dies */
     cradle_store_value(f.m, holder, &holder[3], (uintptr_t)alive | 1);
     alive = NULL;
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(cradle_weak_get_value(f.m, &holder[1]), 0);
     assert_int_equal(holder[2], 40);
     assert_int_equal(holder[3] & 7, 1);
     alive = (pair *)(uintptr_t)(holder[3] - 1);
     assert_int_equal(cradle_type_of(alive), T_PAIR);
     cradle_store_value(f.m, holder, &holder[1], (uintptr_t)alive | 3);
-    cradle_collect_compacting(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     assert_ptr_equal(alive, (pair *)(uintptr_t)(holder[3] - 1));
     assert_int_equal(cradle_weak_get_value(f.m, &holder[1]), (uintptr_t)alive | 3);
     alive = NULL;
     cradle_store_value(f.m, holder, &holder[2], holder[3]); /* key and value are one: both die */
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(holder[1] | holder[2] | holder[3], 0);
   }
   fixture_close(&f);
@@ -332,7 +332,7 @@ static void arrays_with_fixed_slots_of_another_kind(void **state) {
         CRADLE_ROOT(f.m, kept);
         table *t = cradle_new_registered_array(f.m, number, 500);
         CRADLE_ROOT(f.m, t);
-        cradle_collect_minor(f.m);
+        cradle_collect(f.m, CRADLE_COLLECT_MINOR);
         kept = new_pair(&f, NULL);
         uint64_t boxed = (uint64_t)(uintptr_t)kept | (values ? 0 : pattern);
         if (values) {
@@ -342,11 +342,11 @@ static void arrays_with_fixed_slots_of_another_kind(void **state) {
           cradle_store_value(f.m, t, &t->cache, boxed);
           if (pairs) cradle_store_value(f.m, t, &t->value, boxed);
         }
-        cradle_collect_minor(f.m);
+        cradle_collect(f.m, CRADLE_COLLECT_MINOR);
         boxed = (uint64_t)(uintptr_t)kept | (values ? 0 : pattern);
         assert_true(t->cache == boxed && t->value == (pairs ? boxed : 0));
         kept = NULL;
-        cradle_collect_full(f.m);
+        cradle_collect(f.m, CRADLE_COLLECT_FULL);
         assert_true(t->cache == 0 && t->value == 0);
       }
       fixture_close(&f);
@@ -400,7 +400,7 @@ static void misuse_of_weak_things(void **state) {
     assert_true(cradle_weak_set_add(set, 1, p));
     cradle_weak_cursor cursor = {0, 0};
     assert_ptr_equal(cradle_weak_set_next(set, &cursor), p);
-    cradle_collect_minor(f.m); /* allowed */
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* allowed */
     assert_true(cradle_weak_set_remove(set, 1, p));
     cradle_checkpoint before = cradle_checkpoint_save(f.m);
     if (FIXTURE_LANDS(&f)) {
@@ -459,12 +459,12 @@ static void a_kind_of_service_can_come_later(void **state) {
     cradle_store(f.m, e, &e->value, value);
     (void)new_final(&f, 1, NULL);
     value = NULL;
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     assert_non_null(cradle_finalizer_next(f.m, QUEUE));
     assert_ptr_equal(cradle_weak_get(f.m, &w->to), key);
     assert_non_null(e->value);
     key = NULL;
-    cradle_collect_full(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
     assert_null(cradle_weak_get(f.m, &w->to));
     assert_null(e->value);
   }

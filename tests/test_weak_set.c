@@ -54,7 +54,7 @@ static void an_intern_table(void **state) {
       assert_int_equal(set_count(set), COUNT);
       for (size_t i = 0; i < COUNT; i += 2) cradle_store(f.m, keep, &keep->item[i], NULL);
       collect_by(&f, way);
-      if (way == BY_MINOR) cradle_collect_major(f.m); /* some were promoted when the nursery was full */
+      if (way == BY_MINOR) cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* some were promoted when the nursery was full */
       assert_int_equal(set_count(set), COUNT / 2);
       assert_int_equal(told.removed, COUNT / 2);
       if (way == BY_MAJOR && !f.stressed) assert_int_equal(told.calls, 1);
@@ -66,7 +66,7 @@ static void an_intern_table(void **state) {
       cradle_weak_cursor cursor = {0, 0};
       while (cradle_weak_set_next(set, &cursor) != NULL) found++;
       assert_int_equal(found, COUNT / 2);
-      cradle_collect_compacting(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
       assert_ptr_equal(intern(&f, set, "symbol 7"), keep->item[7]);
       assert_true(cradle_weak_set_remove(set, hash_of("symbol 7"), keep->item[7]));
       assert_false(cradle_weak_set_remove(set, hash_of("symbol 7"), keep->item[7]));
@@ -104,7 +104,7 @@ static void a_set_that_is_used_without_collections(void **state) {
     }
     assert_true(allocated_bytes() < before + ((size_t)1 << 20));
     assert_true(cradle_weak_set_add(set, 42, p));
-    cradle_collect_minor(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_int_equal(set_count(set), 1);
     cradle_weak_set_free(set);
   }
@@ -141,7 +141,7 @@ static void a_set_in_use_while_it_is_cleared(void **state) {
           assert_int_equal(cradle_type_of(s), T_STRING);
       } while (!cradle_collect_step(f.m, 0));
     cradle_weak_set_free(other);
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_true(set_count(set) <= KEPT);
   }
   cradle_weak_set_free(set);

@@ -213,7 +213,7 @@ CRADLE_MAY_COLLECT static value apply_name(vm *vm, name n, size_t base) {
   case IS_PAIR: return is_a(arguments[0], PAIR) ? integer(1) : NIL;
   case TEXT: return new_string(vm, digits, (size_t)sprintf(digits, "%" PRId64, number(arguments[0])));
   case JOIN: return join(vm, object(arguments[0]), object(arguments[1]));
-  case COLLECT: cradle_collect_minor(vm->mutator); return NIL;
+  case COLLECT: cradle_collect(vm->mutator, CRADLE_COLLECT_MINOR); return NIL;
   default: die("not a function"); return NIL;
   }
 }
@@ -322,7 +322,7 @@ static void start(vm *vm) {
   options.type_count = TYPES;
   options.encoding = cradle_encoding_low_tags(1 << 0);
   cradle_error error;
-  vm->heap = cradle_start(&options, &error);
+  vm->heap = cradle_heap_new_from_environment(&options, &error);
   if (vm->heap == NULL) die(error.message);
   vm->mutator = cradle_mutator_new(vm->heap);
   if (vm->mutator == NULL) die("no memory for the mutator");

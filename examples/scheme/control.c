@@ -204,7 +204,7 @@ void load(scheme *s, const char *path) {
 CRADLE_MAY_COLLECT static value load_row(scheme *s, size_t count, const value *args) {
   (void)count;
   check_type(s, args[0], T_STRING, "a string");
-  const cradle_string *name = object_of(args[0]);
+  const cradle_kit_string *name = object_of(args[0]);
   char path[4096];
   snprintf(path, sizeof path, "%.*s", TEXT_OF(name));
   load(s, path);
@@ -227,7 +227,7 @@ CRADLE_MAY_COLLECT static value run_time_row(scheme *s, size_t count, const valu
 }
 CRADLE_MAY_COLLECT static value gc_row(scheme *s, size_t count, const value *args) {
   (void)count, (void)args;
-  cradle_collect_full(s->m);
+  cradle_collect(s->m, CRADLE_COLLECT_FULL);
   return UNSPECIFIED;
 }
 
@@ -236,7 +236,7 @@ void define_primitives(scheme *s, const primitive_row *rows, size_t count) {
     primitive *made = CRADLE_NEW(s->m, primitive, T_PRIMITIVE);
     CRADLE_ROOT(s->m, made);
     made->row = &rows[i];
-    cradle_symbol *name = object_of(symbol(s, rows[i].name));
+    cradle_kit_symbol *name = object_of(symbol(s, rows[i].name));
     define_global(s, name, value_of(made));
   }
 }

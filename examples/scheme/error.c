@@ -126,7 +126,7 @@ static void print_whole_error(scheme *s, FILE *to, value raised) {
   const error *e = object_of(raised);
   uint32_t line = (uint32_t)e->where;
   if (line != 0) {
-    print(s, to, cradle_list_get(s->files, e->where >> 32), false);
+    print(s, to, cradle_kit_list_get(s->files, e->where >> 32), false);
     fprintf(to, ":%u: ", line);
   }
   fputs("error: ", to);

@@ -69,7 +69,8 @@ CRADLE_MAY_COLLECT static value apply_record(scheme *s, value procedure, size_t 
   bool is_one = is_a(args[0], T_RECORD) && ((const record *)object_of(args[0]))->type == p->type;
   if (p->operation == RECORD_IS) return boolean(is_one);
   if (!is_one)
-    fail(s, args[0], "a record of type %.*s expected, not", TEXT_OF(((cradle_symbol *)object_of(p->type->name))->name));
+    fail(s, args[0], "a record of type %.*s expected, not",
+         TEXT_OF(((cradle_kit_symbol *)object_of(p->type->name))->name));
   record *r = object_of(args[0]);
   if (p->operation == RECORD_GET) return r->fields[fixnum_of(p->argument)];
   cradle_store_value(s->m, r, &r->fields[fixnum_of(p->argument)], args[1]);

@@ -41,8 +41,9 @@ bool is_eqv(value left, value right) {
   return ((const flonum *)object_of(left))->number == ((const flonum *)object_of(right))->number;
 }
 
-static bool vectors_equal(scheme *s, const cradle_array *left, const cradle_array *right) CRADLE_UNCHECKED_COLLECTION;
-static bool vectors_equal(scheme *s, const cradle_array *left, const cradle_array *right) {
+static bool vectors_equal(scheme *s, const cradle_kit_array *left, const cradle_kit_array *right)
+    CRADLE_UNCHECKED_COLLECTION;
+static bool vectors_equal(scheme *s, const cradle_kit_array *left, const cradle_kit_array *right) {
   if (left->length != right->length) return false;
   for (size_t i = 0; i < left->length; i++)
     if (!is_equal(s, left->items[i], right->items[i])) return false;
@@ -62,7 +63,7 @@ CRADLE_UNCHECKED_COLLECTION bool is_equal(scheme *s, value left, value right) {
     remembered_left = left, remembered_right = right, remembers_at *= 2;
   }
   if (is_eqv(left, right)) return true;
-  if (is_a(left, T_STRING) && is_a(right, T_STRING)) return cradle_string_equal(object_of(left), object_of(right));
+  if (is_a(left, T_STRING) && is_a(right, T_STRING)) return cradle_kit_string_equal(object_of(left), object_of(right));
   return is_a(left, T_VECTOR) && is_a(right, T_VECTOR) && vectors_equal(s, object_of(left), object_of(right));
 }
 
@@ -273,20 +274,20 @@ DEFINE_TEST(is_end_row, v == END_OF_FILE)
 
 /* --- procedures: vectors --- */
 
-CRADLE_MAY_COLLECT static cradle_array *check_vector(scheme *s, value v) {
+CRADLE_MAY_COLLECT static cradle_kit_array *check_vector(scheme *s, value v) {
   check_type(s, v, T_VECTOR, "a vector");
   return object_of(v);
 }
-static void fill(scheme *s, cradle_array *vector, value with) {
+static void fill(scheme *s, cradle_kit_array *vector, value with) {
   for (size_t i = 0; i < vector->length; i++) cradle_store_value(s->m, vector, &vector->items[i], with);
 }
 CRADLE_MAY_COLLECT static value make_vector_row(scheme *s, size_t count, const value *args) {
-  cradle_array *made = cradle_array_new(&s->kit, index_of(s, args[0], SIZE_MAX));
+  cradle_kit_array *made = cradle_kit_array_new(&s->kit, index_of(s, args[0], SIZE_MAX));
   fill(s, made, count > 1 ? args[1] : FALSE);
   return value_of(made);
 }
 CRADLE_MAY_COLLECT static value vector_row(scheme *s, size_t count, const value *args) {
-  cradle_array *made = cradle_array_new(&s->kit, count);
+  cradle_kit_array *made = cradle_kit_array_new(&s->kit, count);
   for (size_t i = 0; i < count; i++) made->items[i] = args[i];
   return value_of(made);
 }
@@ -296,12 +297,12 @@ CRADLE_MAY_COLLECT static value vector_length_row(scheme *s, size_t count, const
 }
 CRADLE_MAY_COLLECT static value vector_ref_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  const cradle_array *vector = check_vector(s, args[0]);
+  const cradle_kit_array *vector = check_vector(s, args[0]);
   return vector->items[index_of(s, args[1], vector->length)];
 }
 CRADLE_MAY_COLLECT static value vector_set_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  cradle_array *vector = check_vector(s, args[0]);
+  cradle_kit_array *vector = check_vector(s, args[0]);
   size_t index = index_of(s, args[1], vector->length);
   cradle_store_value(s->m, vector, &vector->items[index], args[2]);
   return UNSPECIFIED;
@@ -320,7 +321,7 @@ CRADLE_MAY_COLLECT static value vector_to_list_row(scheme *s, size_t count, cons
 }
 value list_to_vector_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  cradle_array *made = cradle_array_new(&s->kit, check_list(s, args[0]));
+  cradle_kit_array *made = cradle_kit_array_new(&s->kit, check_list(s, args[0]));
   value list = args[0];
   for (size_t i = 0; i < made->length; i++, list = cdr(list)) made->items[i] = car(list);
   return value_of(made);

@@ -129,7 +129,7 @@ CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
   options.on_out_of_memory = memory_ran_out;
   options.handler_data = s;
   cradle_error error;
-  s->heap = cradle_start(&options, &error);
+  s->heap = cradle_heap_new_from_environment(&options, &error);
   s->m = s->heap != NULL ? cradle_mutator_new(s->heap) : NULL;
   if (s->m == NULL) {
     fprintf(stderr, "scheme: %s\n", s->heap == NULL ? error.message : "no memory for the mutator");
@@ -147,8 +147,8 @@ CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
     stop(s);
     return false;
   }
-  s->globals = cradle_list_new(&s->kit, 0);
-  s->files = cradle_list_new(&s->kit, 0);
+  s->globals = cradle_kit_list_new(&s->kit, 0);
+  s->files = cradle_kit_list_new(&s->kit, 0);
   init_errors(s);
   define_primitives(s, number_rows, number_row_count);
   define_primitives(s, number_text_rows, number_text_row_count);

@@ -155,7 +155,7 @@ CRADLE_MAY_COLLECT static value number_to_string_row(scheme *s, size_t count, co
 CRADLE_MAY_COLLECT static value string_to_number_row(scheme *s, size_t count, const value *args) {
   int base = base_of(s, count, args);
   check_type(s, args[0], T_STRING, "a string");
-  const cradle_string *string = object_of(args[0]);
+  const cradle_kit_string *string = object_of(args[0]);
   value number = parse_number(s, string->bytes, string->length, base);
   return number != NOT_GIVEN ? number : FALSE;
 }

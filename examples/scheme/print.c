@@ -26,7 +26,7 @@ static void print_character(FILE *to, uint32_t code, bool as_written) {
   fwrite(bytes, 1, put_utf8(bytes, code), to);
 }
 
-static void print_string(FILE *to, const cradle_string *string, bool as_written) {
+static void print_string(FILE *to, const cradle_kit_string *string, bool as_written) {
   if (!as_written) {
     fwrite(string->bytes, 1, string->length, to);
     return;
@@ -92,7 +92,7 @@ static void print_record(scheme *s, FILE *to, const record *r, int depth) {
 }
 
 static void print_object(scheme *s, FILE *to, value v, bool as_written, int depth) {
-  const cradle_array *vector = object_of(v);
+  const cradle_kit_array *vector = object_of(v);
   char text[72];
   switch (cradle_type_of(object_of(v))) {
   case T_PAIR:
@@ -102,7 +102,7 @@ static void print_object(scheme *s, FILE *to, value v, bool as_written, int dept
     fputs(text, to);
     break;
   case T_STRING: print_string(to, object_of(v), as_written); break;
-  case T_SYMBOL: print_string(to, ((const cradle_symbol *)object_of(v))->name, false); break;
+  case T_SYMBOL: print_string(to, ((const cradle_kit_symbol *)object_of(v))->name, false); break;
   case T_VECTOR:
     fputs("#(", to);
     print_items(s, to, vector->items, vector->length, as_written, depth);
@@ -119,7 +119,9 @@ static void print_object(scheme *s, FILE *to, value v, bool as_written, int dept
     break;
   case T_RECORD: print_record(s, to, object_of(v), depth); break;
   case T_CONTINUATION: fputs("#<continuation>", to); break;
-  case T_TABLE: fprintf(to, "#<hash-table %llu>", (unsigned long long)((const cradle_map *)object_of(v))->count); break;
+  case T_TABLE:
+    fprintf(to, "#<hash-table %llu>", (unsigned long long)((const cradle_kit_map *)object_of(v))->count);
+    break;
   case T_PROMISE: fputs("#<promise>", to); break;
   case T_ERROR: print_named(s, to, "error", ((const error *)object_of(v))->message, depth); break;
   default: fputs("#<object>", to);

@@ -16,7 +16,7 @@ void source_open(scheme *s, char *text, size_t length, const char *name) {
   *made = (source){.outer = s->source, .text = text, .at = text + mark, .end = text + length, .line = 1};
   s->source = made;
   value file = new_string(s, name, strlen(name));
-  cradle_list_append(&s->kit, s->files, file);
+  cradle_kit_list_append(&s->kit, s->files, file);
   made->file = (uint32_t)s->files->length - 1;
   const char *bad = find_bad_utf8(text, length);
   if (bad == NULL) return;
@@ -165,7 +165,7 @@ CRADLE_MAY_COLLECT static value read_string(scheme *s, uint64_t began) {
   }
   if (from->at == from->end) fail_end(s, began);
   const char *end = from->at++;
-  cradle_string *made = cradle_string_blank(&s->kit, length);
+  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, length);
   char *to = made->bytes;
   for (; start < end; start++) *to++ = *start == '\\' ? escaped(s, *++start) : *start;
   return value_of(made);
@@ -195,7 +195,7 @@ CRADLE_MAY_COLLECT static value read_vector(scheme *s, uint64_t began) {
   value list = read_list(s, began);
   CRADLE_ROOT_VALUE(s->m, list);
   if (list_length(list) < 0) fail_at(s, began, list, "syntax: a dot in a vector");
-  cradle_array *made = cradle_array_new(&s->kit, (size_t)list_length(list));
+  cradle_kit_array *made = cradle_kit_array_new(&s->kit, (size_t)list_length(list));
   for (size_t i = 0; i < made->length; i++, list = cdr(list)) made->items[i] = car(list);
   return value_of(made);
 }
@@ -211,7 +211,7 @@ CRADLE_MAY_COLLECT static value read_atom(scheme *s) {
   if (number == NOT_GIVEN) fail_at(s, here(from), new_string(s, start, length), "syntax: there are no fractions:");
   if (number != FALSE) return number;
   if (*start == '#') fail_at(s, here(from), new_string(s, start, length), "syntax: unknown # form:");
-  return value_of(cradle_intern(&s->kit, s->symbols, start, length));
+  return value_of(cradle_kit_intern(&s->kit, s->symbols, start, length));
 }
 
 /* 'x is (quote x), and so on. */

@@ -144,7 +144,7 @@ typedef struct variable { /* T_LOCAL, T_OUTER */
 } variable;
 typedef struct global { /* its value is in the symbol */
   node header;
-  cradle_symbol *symbol;
+  cradle_kit_symbol *symbol;
   uint64_t where;
 } global;
 typedef struct set_local {
@@ -158,7 +158,7 @@ typedef struct set_local {
 typedef struct set_global {
   node header;
   node *content;
-  cradle_symbol *symbol;
+  cradle_kit_symbol *symbol;
   bool defines;
   uint64_t where;
 } set_global;
@@ -235,8 +235,8 @@ struct scheme {
   cradle_kit kit;
   cradle_weak_set *symbols;
   /* symbols with a value; this and the rest of the structure up to memory_error are global roots */
-  cradle_list *globals;
-  cradle_list *files; /* names of the texts that were read */
+  cradle_kit_list *globals;
+  cradle_kit_list *files; /* names of the texts that were read */
   /* list of procedures, and numbers of escapes, that wait for raised objects; innermost first, and the number of the
    * outermost escape in the place of () */
   value handlers;
@@ -335,7 +335,7 @@ value new_string(scheme *s, const char *bytes, size_t length) CRADLE_MAY_COLLECT
 value symbol(scheme *s, const char *name) CRADLE_MAY_COLLECT;
 /* Gives a symbol without a value its first one, as a global variable. From then on the symbol lives as long as the
  * interpreter: text that names it may yet be read. */
-void define_global(scheme *s, cradle_symbol *symbol, value content) CRADLE_MAY_COLLECT;
+void define_global(scheme *s, cradle_kit_symbol *symbol, value content) CRADLE_MAY_COLLECT;
 /* Bytes of a character in UTF-8, 1 to 4; and the character at text, which is valid UTF-8. */
 size_t put_utf8(char *to, uint32_t code);
 uint32_t get_utf8(const char *text, size_t *bytes);
@@ -440,7 +440,7 @@ value memv_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
 value call_with_values_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
 value make_promise_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
 value raise_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
-extern const cradle_keys equal_keys, eqv_keys;
+extern const cradle_kit_keys equal_keys, eqv_keys;
 /* Reads and runs the innermost source, and closes it; with prints, each value is printed. */
 void run_source(scheme *s, bool prints) CRADLE_MAY_COLLECT;
 /* The text of a file, from malloc, or NULL with errno set. */

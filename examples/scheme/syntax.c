@@ -183,7 +183,7 @@ CRADLE_MAY_COLLECT static node *compile_definition(scheme *s, scope *in, value f
 bool is_form(const scope *in, value form, const char *name) {
   uint32_t depth, slot;
   if (!is_pair(form) || !is_symbol(car(form)) || find_variable(in, car(form), &depth, &slot)) return false;
-  const cradle_string *head = ((const cradle_symbol *)object_of(car(form)))->name;
+  const cradle_kit_string *head = ((const cradle_kit_symbol *)object_of(car(form)))->name;
   return head->length == strlen(name) && memcmp(head->bytes, name, head->length) == 0;
 }
 

@@ -4,9 +4,9 @@
 
 /* A variable's name that no program can write. */
 CRADLE_MAY_COLLECT static value new_name(scheme *s) {
-  cradle_symbol *made = CRADLE_NEW(s->m, cradle_symbol, T_SYMBOL);
+  cradle_kit_symbol *made = CRADLE_NEW(s->m, cradle_kit_symbol, T_SYMBOL);
   CRADLE_ROOT(s->m, made);
-  cradle_string *name = cradle_string_new(&s->kit, "temporary", 9);
+  cradle_kit_string *name = cradle_kit_string_new(&s->kit, "temporary", 9);
   cradle_store(s->m, made, &made->name, name);
   made->hash = 1;
   return value_of(made);
@@ -270,8 +270,8 @@ CRADLE_MAY_COLLECT static node *compile_template(scheme *s, scope *in, value tem
   CRADLE_ROOT_VALUE(s->m, template);
   value list = NIL;
   CRADLE_ROOT_VALUE(s->m, list);
-  for (size_t i = ((const cradle_array *)object_of(template))->length; i > 0; i--)
-    list = cons(s, ((const cradle_array *)object_of(template))->items[i - 1], list);
+  for (size_t i = ((const cradle_kit_array *)object_of(template))->length; i > 0; i--)
+    list = cons(s, ((const cradle_kit_array *)object_of(template))->items[i - 1], list);
   node *content = compile_template(s, in, list, depth, where);
   return cons_nodes(s, list_to_vector_row, content, NULL, where);
 }

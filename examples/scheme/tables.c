@@ -4,15 +4,15 @@
 /* --- keys --- */
 
 static uint64_t hash_eqv(const cradle_kit *kit, value key) {
-  if (!is_a(key, T_FLONUM)) return cradle_hash_identity(kit, key);
+  if (!is_a(key, T_FLONUM)) return cradle_kit_hash_identity(kit, key);
   double number = ((const flonum *)object_of(key))->number;
-  return cradle_hash_bytes(&number, number == 0 ? 0 : sizeof number); /* 0.0 and -0.0 are one key */
+  return cradle_kit_hash_bytes(&number, number == 0 ? 0 : sizeof number); /* 0.0 and -0.0 are one key */
 }
 static bool equal_eqv(const cradle_kit *kit, value left, value right) {
   (void)kit;
   return is_eqv(left, right);
 }
-const cradle_keys eqv_keys = {hash_eqv, equal_eqv};
+const cradle_kit_keys eqv_keys = {hash_eqv, equal_eqv};
 
 /* Of lists and vectors, the first parts to a small depth. */
 enum { HASHED_PARTS = 8, HASHED_DEPTH = 4 };
@@ -25,7 +25,7 @@ static uint64_t hash_parts(const cradle_kit *kit, value key, int depth) {
     return hash;
   }
   if (!is_a(key, T_VECTOR)) return hash_eqv(kit, key);
-  const cradle_array *vector = object_of(key);
+  const cradle_kit_array *vector = object_of(key);
   for (size_t i = 0; i < HASHED_PARTS && i < vector->length; i++)
     hash = hash * 33 + hash_parts(kit, vector->items[i], depth - 1);
   return hash;
@@ -36,21 +36,21 @@ static uint64_t hash_equal(const cradle_kit *kit, value key) {
 static bool equal_equal(const cradle_kit *kit, value left, value right) {
   return is_equal(kit->data, left, right);
 }
-const cradle_keys equal_keys = {hash_equal, equal_equal};
+const cradle_kit_keys equal_keys = {hash_equal, equal_equal};
 
 /* --- procedures --- */
 
-CRADLE_MAY_COLLECT static cradle_map *check_table(scheme *s, value v) {
+CRADLE_MAY_COLLECT static cradle_kit_map *check_table(scheme *s, value v) {
   check_type(s, v, T_TABLE, "a hash table");
   return object_of(v);
 }
 CRADLE_MAY_COLLECT static value make_equal_row(scheme *s, size_t count, const value *args) {
   (void)count, (void)args;
-  return value_of(cradle_map_new(&s->kit, &equal_keys));
+  return value_of(cradle_kit_map_new(&s->kit, &equal_keys));
 }
 CRADLE_MAY_COLLECT static value make_eqv_row(scheme *s, size_t count, const value *args) {
   (void)count, (void)args;
-  return value_of(cradle_map_new(&s->kit, &eqv_keys));
+  return value_of(cradle_kit_map_new(&s->kit, &eqv_keys));
 }
 CRADLE_MAY_COLLECT static value is_table_row(scheme *s, size_t count, const value *args) {
   (void)s, (void)count;
@@ -58,26 +58,26 @@ CRADLE_MAY_COLLECT static value is_table_row(scheme *s, size_t count, const valu
 }
 CRADLE_MAY_COLLECT static value table_set_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  cradle_map_set(&s->kit, check_table(s, args[0]), args[1], args[2]);
+  cradle_kit_map_set(&s->kit, check_table(s, args[0]), args[1], args[2]);
   return UNSPECIFIED;
 }
 CRADLE_MAY_COLLECT static value table_ref_default_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  return cradle_map_get(&s->kit, check_table(s, args[0]), args[1], args[2]);
+  return cradle_kit_map_get(&s->kit, check_table(s, args[0]), args[1], args[2]);
 }
 CRADLE_MAY_COLLECT static value table_ref_row(scheme *s, size_t count, const value *args) {
-  value found = cradle_map_get(&s->kit, check_table(s, args[0]), args[1], NOT_GIVEN);
+  value found = cradle_kit_map_get(&s->kit, check_table(s, args[0]), args[1], NOT_GIVEN);
   if (found != NOT_GIVEN) return found;
   if (count < 3) fail(s, args[1], "the table has no key");
   return apply(s, args[2], 0);
 }
 CRADLE_MAY_COLLECT static value table_contains_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  return boolean(cradle_map_find(&s->kit, check_table(s, args[0]), args[1]) != CRADLE_MAP_NONE);
+  return boolean(cradle_kit_map_find(&s->kit, check_table(s, args[0]), args[1]) != CRADLE_KIT_MAP_NONE);
 }
 CRADLE_MAY_COLLECT static value table_delete_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  cradle_map_remove(&s->kit, check_table(s, args[0]), args[1]);
+  cradle_kit_map_remove(&s->kit, check_table(s, args[0]), args[1]);
   return UNSPECIFIED;
 }
 CRADLE_MAY_COLLECT static value table_count_row(scheme *s, size_t count, const value *args) {
@@ -86,24 +86,24 @@ CRADLE_MAY_COLLECT static value table_count_row(scheme *s, size_t count, const v
 }
 CRADLE_MAY_COLLECT static value table_clear_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  cradle_map_clear(check_table(s, args[0]));
+  cradle_kit_map_clear(check_table(s, args[0]));
   return UNSPECIFIED;
 }
 /* (hash-table-update! table key change [default]): default is a procedure without arguments, or for update!/default the
  * value. */
 CRADLE_MAY_COLLECT static value table_update_row(scheme *s, size_t count, const value *args) {
   value before =
-      count < 4 ? table_ref_row(s, 2, args) : cradle_map_get(&s->kit, check_table(s, args[0]), args[1], NOT_GIVEN);
+      count < 4 ? table_ref_row(s, 2, args) : cradle_kit_map_get(&s->kit, check_table(s, args[0]), args[1], NOT_GIVEN);
   if (before == NOT_GIVEN) before = apply(s, args[3], 0);
   value after = apply_1(s, args[2], before);
-  cradle_map_set(&s->kit, check_table(s, args[0]), args[1], after);
+  cradle_kit_map_set(&s->kit, check_table(s, args[0]), args[1], after);
   return UNSPECIFIED;
 }
 CRADLE_MAY_COLLECT static value table_update_default_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  value before = cradle_map_get(&s->kit, check_table(s, args[0]), args[1], args[3]);
+  value before = cradle_kit_map_get(&s->kit, check_table(s, args[0]), args[1], args[3]);
   value after = apply_1(s, args[2], before);
-  cradle_map_set(&s->kit, check_table(s, args[0]), args[1], after);
+  cradle_kit_map_set(&s->kit, check_table(s, args[0]), args[1], after);
   return UNSPECIFIED;
 }
 
@@ -111,10 +111,11 @@ typedef enum listed { KEYS, VALUES, BOTH } listed;
 CRADLE_MAY_COLLECT static value list_table(scheme *s, const value *args, listed what) {
   value list = NIL;
   CRADLE_ROOT_VALUE(s->m, list);
-  const cradle_map *table = check_table(s, args[0]);
-  for (size_t e = cradle_map_next(table, 0); e != CRADLE_MAP_NONE; e = cradle_map_next(object_of(args[0]), e + 1)) {
+  const cradle_kit_map *table = check_table(s, args[0]);
+  for (size_t e = cradle_kit_map_next(table, 0); e != CRADLE_KIT_MAP_NONE;
+       e = cradle_kit_map_next(object_of(args[0]), e + 1)) {
     table = object_of(args[0]);
-    value key = cradle_map_key_at(table, e), content = cradle_map_value_at(table, e);
+    value key = cradle_kit_map_key_at(table, e), content = cradle_kit_map_value_at(table, e);
     value part = what == KEYS ? key : what == VALUES ? content : cons(s, key, content);
     list = cons(s, part, list);
   }
@@ -146,13 +147,13 @@ CRADLE_MAY_COLLECT static value table_walk_row(scheme *s, size_t count, const va
 }
 CRADLE_MAY_COLLECT static value table_copy_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  const cradle_map *table = check_table(s, args[0]);
-  cradle_map *copy = cradle_map_new(&s->kit, table->keys);
+  const cradle_kit_map *table = check_table(s, args[0]);
+  cradle_kit_map *copy = cradle_kit_map_new(&s->kit, table->keys);
   CRADLE_ROOT(s->m, copy);
-  for (size_t e = cradle_map_next(object_of(args[0]), 0); e != CRADLE_MAP_NONE;
-       e = cradle_map_next(object_of(args[0]), e + 1)) {
+  for (size_t e = cradle_kit_map_next(object_of(args[0]), 0); e != CRADLE_KIT_MAP_NONE;
+       e = cradle_kit_map_next(object_of(args[0]), e + 1)) {
     table = object_of(args[0]);
-    cradle_map_set(&s->kit, copy, cradle_map_key_at(table, e), cradle_map_value_at(table, e));
+    cradle_kit_map_set(&s->kit, copy, cradle_kit_map_key_at(table, e), cradle_kit_map_value_at(table, e));
   }
   return value_of(copy);
 }

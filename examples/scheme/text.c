@@ -6,16 +6,16 @@
 #include <string.h>
 
 value new_string(scheme *s, const char *bytes, size_t length) {
-  return value_of(cradle_string_new(&s->kit, bytes, length));
+  return value_of(cradle_kit_string_new(&s->kit, bytes, length));
 }
 value symbol(scheme *s, const char *name) {
-  return value_of(cradle_intern(&s->kit, s->symbols, name, strlen(name)));
+  return value_of(cradle_kit_intern(&s->kit, s->symbols, name, strlen(name)));
 }
 
-void define_global(scheme *s, cradle_symbol *symbol, value content) {
+void define_global(scheme *s, cradle_kit_symbol *symbol, value content) {
   CRADLE_ROOT(s->m, symbol);
   CRADLE_ROOT_VALUE(s->m, content);
-  cradle_list_append(&s->kit, s->globals, value_of(symbol));
+  cradle_kit_list_append(&s->kit, s->globals, value_of(symbol));
   cradle_store_value(s->m, symbol, &symbol->value, content);
 }
 
@@ -62,7 +62,7 @@ static size_t count_characters(const char *text, size_t length) {
   return count;
 }
 /* The byte where the character with the index begins; SIZE_MAX when the string has fewer. */
-static size_t byte_of(const cradle_string *string, size_t index) {
+static size_t byte_of(const cradle_kit_string *string, size_t index) {
   size_t at = 0;
   for (; index > 0 && at < string->length; index--)
     for (at++; at < string->length && continues(string->bytes[at]);) at++;
@@ -71,7 +71,7 @@ static size_t byte_of(const cradle_string *string, size_t index) {
 
 /* --- checks --- */
 
-CRADLE_MAY_COLLECT static cradle_string *check_string(scheme *s, value v) {
+CRADLE_MAY_COLLECT static cradle_kit_string *check_string(scheme *s, value v) {
   check_type(s, v, T_STRING, "a string");
   return object_of(v);
 }
@@ -79,14 +79,14 @@ CRADLE_MAY_COLLECT static uint32_t check_character(scheme *s, value v) {
   if (!is_character(v)) fail_type(s, v, "a character");
   return character_of(v);
 }
-CRADLE_MAY_COLLECT static cradle_symbol *check_symbol(scheme *s, value v) {
+CRADLE_MAY_COLLECT static cradle_kit_symbol *check_symbol(scheme *s, value v) {
   check_type(s, v, T_SYMBOL, "a symbol");
   return object_of(v);
 }
 /* The bytes [*start, *end) that the arguments at `from` and `from + 1` mean; left out, they are the whole string. */
 CRADLE_MAY_COLLECT static void check_range(scheme *s, size_t count, const value *args, size_t from, size_t *start,
                                            size_t *end) {
-  const cradle_string *string = check_string(s, args[0]);
+  const cradle_kit_string *string = check_string(s, args[0]);
   *start = count > from ? byte_of(string, index_of(s, args[from], SIZE_MAX)) : 0;
   *end = count > from + 1 ? byte_of(string, index_of(s, args[from + 1], SIZE_MAX)) : string->length;
   if (*start == SIZE_MAX) fail(s, args[from], "index out of the string:");
@@ -120,8 +120,8 @@ static int order_characters(scheme *s, value left, value right) CRADLE_MAY_COLLE
   return (one > other) - (one < other);
 }
 static int order_strings(scheme *s, value left, value right) CRADLE_MAY_COLLECT {
-  const cradle_string *one = check_string(s, left);
-  return cradle_string_compare(one, check_string(s, right));
+  const cradle_kit_string *one = check_string(s, left);
+  return cradle_kit_string_compare(one, check_string(s, right));
 }
 static uint32_t fold_case(uint32_t code) {
   return code < 128 ? (uint32_t)tolower((int)code) : code;
@@ -131,7 +131,7 @@ static int order_characters_ci(scheme *s, value left, value right) CRADLE_MAY_CO
   return (one > other) - (one < other);
 }
 static int order_strings_ci(scheme *s, value left, value right) CRADLE_MAY_COLLECT {
-  const cradle_string *one = check_string(s, left), *other = check_string(s, right);
+  const cradle_kit_string *one = check_string(s, left), *other = check_string(s, right);
   for (size_t i = 0; i < one->length && i < other->length; i++) {
     uint32_t a = fold_case((unsigned char)one->bytes[i]), b = fold_case((unsigned char)other->bytes[i]);
     if (a != b) return a < b ? -1 : 1;
@@ -169,12 +169,12 @@ DEFINE_ORDER(string_at_least_ci_row, order_strings_ci, >=)
 
 CRADLE_MAY_COLLECT static value string_length_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  const cradle_string *string = check_string(s, args[0]);
+  const cradle_kit_string *string = check_string(s, args[0]);
   return fixnum((int64_t)count_characters(string->bytes, string->length));
 }
 CRADLE_MAY_COLLECT static value string_ref_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  const cradle_string *string = check_string(s, args[0]);
+  const cradle_kit_string *string = check_string(s, args[0]);
   size_t at = byte_of(string, index_of(s, args[1], SIZE_MAX)), bytes;
   if (at >= string->length) fail(s, args[1], "index out of the string:");
   return character(get_utf8(string->bytes + at, &bytes));
@@ -182,15 +182,15 @@ CRADLE_MAY_COLLECT static value string_ref_row(scheme *s, size_t count, const va
 CRADLE_MAY_COLLECT static value substring_row(scheme *s, size_t count, const value *args) {
   size_t start, end;
   check_range(s, count, args, 1, &start, &end);
-  return value_of(cradle_string_slice(&s->kit, object_of(args[0]), start, end));
+  return value_of(cradle_kit_string_slice(&s->kit, object_of(args[0]), start, end));
 }
 CRADLE_MAY_COLLECT static value string_append_row(scheme *s, size_t count, const value *args) {
   size_t length = 0;
   for (size_t i = 0; i < count; i++) length += check_string(s, args[i])->length;
-  cradle_string *made = cradle_string_blank(&s->kit, length);
+  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, length);
   char *at = made->bytes;
   for (size_t i = 0; i < count; i++) {
-    const cradle_string *part = object_of(args[i]);
+    const cradle_kit_string *part = object_of(args[i]);
     memcpy(at, part->bytes, part->length);
     at += part->length;
   }
@@ -200,7 +200,7 @@ CRADLE_MAY_COLLECT static value string_row(scheme *s, size_t count, const value 
   size_t length = 0;
   char bytes[4];
   for (size_t i = 0; i < count; i++) length += put_utf8(bytes, check_character(s, args[i]));
-  cradle_string *made = cradle_string_blank(&s->kit, length);
+  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, length);
   char *at = made->bytes;
   for (size_t i = 0; i < count; i++) at += put_utf8(at, character_of(args[i]));
   return value_of(made);
@@ -209,7 +209,7 @@ CRADLE_MAY_COLLECT static value make_string_row(scheme *s, size_t count, const v
   char bytes[4] = " ";
   size_t times = index_of(s, args[0], SIZE_MAX), width = count > 1 ? put_utf8(bytes, check_character(s, args[1])) : 1;
   if (times > SIZE_MAX / 4 - 1) times = SIZE_MAX / 4; /* out of memory */
-  cradle_string *made = cradle_string_blank(&s->kit, times * width);
+  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, times * width);
   for (size_t i = 0; i < times; i++) memcpy(made->bytes + i * width, bytes, width);
   return value_of(made);
 }
@@ -231,7 +231,7 @@ CRADLE_MAY_COLLECT static value list_to_string_row(scheme *s, size_t count, cons
   char bytes[4];
   if (list_length(args[0]) < 0) fail_type(s, args[0], "a list");
   for (value list = args[0]; list != NIL; list = cdr(list)) length += put_utf8(bytes, check_character(s, car(list)));
-  cradle_string *made = cradle_string_blank(&s->kit, length);
+  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, length);
   char *at = made->bytes;
   for (value list = args[0]; list != NIL; list = cdr(list)) at += put_utf8(at, character_of(car(list)));
   return value_of(made);
@@ -239,7 +239,7 @@ CRADLE_MAY_COLLECT static value list_to_string_row(scheme *s, size_t count, cons
 /* The index of the first place where the second string begins in the first, or #f. */
 CRADLE_MAY_COLLECT static value string_search_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  const cradle_string *string = check_string(s, args[0]), *part = check_string(s, args[1]);
+  const cradle_kit_string *string = check_string(s, args[0]), *part = check_string(s, args[1]);
   for (size_t at = 0; at + part->length <= string->length; at++)
     if (memcmp(string->bytes + at, part->bytes, part->length) == 0)
       return fixnum((int64_t)count_characters(string->bytes, at));
@@ -247,8 +247,8 @@ CRADLE_MAY_COLLECT static value string_search_row(scheme *s, size_t count, const
 }
 CRADLE_MAY_COLLECT static value change_case(scheme *s, value v, int (*change)(int)) {
   CRADLE_ROOT_VALUE(s->m, v);
-  cradle_string *made = cradle_string_blank(&s->kit, check_string(s, v)->length);
-  const cradle_string *string = object_of(v);
+  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, check_string(s, v)->length);
+  const cradle_kit_string *string = object_of(v);
   for (size_t i = 0; i < made->length; i++) {
     unsigned char byte = (unsigned char)string->bytes[i];
     made->bytes[i] = (char)(byte < 128 ? change(byte) : byte);
@@ -272,7 +272,7 @@ CRADLE_MAY_COLLECT static value symbol_to_string_row(scheme *s, size_t count, co
 }
 CRADLE_MAY_COLLECT static value string_to_symbol_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  return value_of(cradle_intern_string(&s->kit, s->symbols, check_string(s, args[0])));
+  return value_of(cradle_kit_intern_string(&s->kit, s->symbols, check_string(s, args[0])));
 }
 
 const primitive_row text_rows[] = {

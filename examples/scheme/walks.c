@@ -70,8 +70,9 @@ CRADLE_MAY_COLLECT static value fold_left_row(scheme *s, size_t count, const val
 /* Pushes the items with the index of the vectors from args[1] on; false: one has none. */
 CRADLE_MAY_COLLECT static bool push_items(scheme *s, size_t count, const value *args, size_t index) {
   for (size_t i = 1; i < count; i++)
-    if (index >= ((const cradle_array *)object_of(args[i]))->length) return false;
-  for (size_t i = 1; i < count; i++) cradle_push_word(s->m, ((const cradle_array *)object_of(args[i]))->items[index]);
+    if (index >= ((const cradle_kit_array *)object_of(args[i]))->length) return false;
+  for (size_t i = 1; i < count; i++)
+    cradle_push_word(s->m, ((const cradle_kit_array *)object_of(args[i]))->items[index]);
   return true;
 }
 /* Returns the length of the shortest. */
@@ -79,13 +80,13 @@ CRADLE_MAY_COLLECT static size_t check_vectors(scheme *s, size_t count, const va
   size_t least = SIZE_MAX;
   for (size_t i = 1; i < count; i++) {
     check_type(s, args[i], T_VECTOR, "a vector");
-    size_t length = ((const cradle_array *)object_of(args[i]))->length;
+    size_t length = ((const cradle_kit_array *)object_of(args[i]))->length;
     if (length < least) least = length;
   }
   return least;
 }
 CRADLE_MAY_COLLECT static value vector_map_row(scheme *s, size_t count, const value *args) {
-  cradle_array *made = cradle_array_new(&s->kit, check_vectors(s, count, args));
+  cradle_kit_array *made = cradle_kit_array_new(&s->kit, check_vectors(s, count, args));
   CRADLE_ROOT(s->m, made);
   for (size_t i = 0; i < made->length; i++) made->items[i] = FALSE;
   for (size_t i = 0; push_items(s, count, args, i); i++) {
@@ -104,10 +105,10 @@ CRADLE_MAY_COLLECT static value vector_for_each_row(scheme *s, size_t count, con
  * ended. */
 CRADLE_MAY_COLLECT static bool push_characters(scheme *s, size_t count, const value *args, size_t *at) {
   for (size_t i = 1; i < count; i++)
-    if (at[i] >= ((const cradle_string *)object_of(args[i]))->length) return false;
+    if (at[i] >= ((const cradle_kit_string *)object_of(args[i]))->length) return false;
   for (size_t i = 1; i < count; i++) {
     size_t bytes;
-    uint32_t code = get_utf8(((const cradle_string *)object_of(args[i]))->bytes + at[i], &bytes);
+    uint32_t code = get_utf8(((const cradle_kit_string *)object_of(args[i]))->bytes + at[i], &bytes);
     cradle_push_word(s->m, character(code));
     at[i] += bytes;
   }

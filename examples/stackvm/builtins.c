@@ -17,15 +17,15 @@ static double number_argument(vm *vm, const char *builtin, const value *argument
   if (!is_number(arguments[index])) raise_argument(vm, builtin, index, "a number", arguments[index]);
   return to_double(arguments[index]);
 }
-static cradle_string *string_argument(vm *vm, const char *builtin, const value *arguments, int index) {
+static cradle_kit_string *string_argument(vm *vm, const char *builtin, const value *arguments, int index) {
   if (!is_string(arguments[index])) raise_argument(vm, builtin, index, "a string", arguments[index]);
   return to_string(arguments[index]);
 }
-static cradle_list *list_argument(vm *vm, const char *builtin, const value *arguments, int index) {
+static cradle_kit_list *list_argument(vm *vm, const char *builtin, const value *arguments, int index) {
   if (!is_a(arguments[index], T_LIST)) raise_argument(vm, builtin, index, "a list", arguments[index]);
   return to_list(arguments[index]);
 }
-static cradle_map *map_argument(vm *vm, const char *builtin, const value *arguments, int index) {
+static cradle_kit_map *map_argument(vm *vm, const char *builtin, const value *arguments, int index) {
   if (!is_a(arguments[index], T_MAP)) raise_argument(vm, builtin, index, "a map", arguments[index]);
   return to_map(arguments[index]);
 }
@@ -58,10 +58,10 @@ static value builtin_write(vm *vm, value *arguments, int count) {
   return NIL;
 }
 
-CRADLE_MAY_COLLECT static cradle_string *extend(vm *vm, cradle_string *line, const char *part, size_t length) {
+CRADLE_MAY_COLLECT static cradle_kit_string *extend(vm *vm, cradle_kit_string *line, const char *part, size_t length) {
   CRADLE_ROOT(vm->mutator, line);
-  cradle_string *read = cradle_string_new(&vm->kit, part, length);
-  return line == NULL ? read : cradle_string_join(&vm->kit, line, read);
+  cradle_kit_string *read = cradle_kit_string_new(&vm->kit, part, length);
+  return line == NULL ? read : cradle_kit_string_join(&vm->kit, line, read);
 }
 /* A line without its end, or nil. It is put together on the heap, because no memory of malloc's may be held over an
  * allocation. */
@@ -70,7 +70,7 @@ CRADLE_MAY_COLLECT static value builtin_input(vm *vm, value *arguments, int coun
   (void)count;
   char part[256];
   size_t length = 0;
-  cradle_string *line = NULL;
+  cradle_kit_string *line = NULL;
   CRADLE_ROOT(vm->mutator, line);
   fflush(stdout);
   int c = getchar();
@@ -96,7 +96,7 @@ static value builtin_num(vm *vm, value *arguments, int count) {
   char text[64], *end;
   (void)count;
   if (is_number(arguments[0])) return arguments[0];
-  const cradle_string *string = string_argument(vm, "num", arguments, 0);
+  const cradle_kit_string *string = string_argument(vm, "num", arguments, 0);
   size_t start = 0, length = string->length;
   while (start < length && isspace((unsigned char)string->bytes[start])) start++;
   while (length > start && isspace((unsigned char)string->bytes[length - 1])) length--;
@@ -112,7 +112,7 @@ CRADLE_MAY_COLLECT static value builtin_type(vm *vm, value *arguments, int count
   (void)count;
   const char *name = kind_name(arguments[0]), *space = strchr(name, ' ');
   name = space != NULL ? space + 1 : name;
-  return object(cradle_string_new(&vm->kit, name, strlen(name)));
+  return object(cradle_kit_string_new(&vm->kit, name, strlen(name)));
 }
 
 static value builtin_len(vm *vm, value *arguments, int count) {
@@ -126,9 +126,9 @@ static value builtin_len(vm *vm, value *arguments, int count) {
 /* --- lists and maps --- */
 
 CRADLE_MAY_COLLECT static value builtin_push(vm *vm, value *arguments, int count) {
-  cradle_list *list = list_argument(vm, "push", arguments, 0);
+  cradle_kit_list *list = list_argument(vm, "push", arguments, 0);
   for (int i = 1; i < count; i++) {
-    cradle_list_append(&vm->kit, list, arguments[i]);
+    cradle_kit_list_append(&vm->kit, list, arguments[i]);
     list = to_list(arguments[0]);
   }
   return arguments[0];
@@ -136,15 +136,15 @@ CRADLE_MAY_COLLECT static value builtin_push(vm *vm, value *arguments, int count
 
 static value builtin_pop(vm *vm, value *arguments, int count) {
   (void)count;
-  cradle_list *list = list_argument(vm, "pop", arguments, 0);
+  cradle_kit_list *list = list_argument(vm, "pop", arguments, 0);
   if (list->length == 0) raise_error(vm, "pop: the list is empty");
-  return cradle_list_pop(list);
+  return cradle_kit_list_pop(list);
 }
 
 CRADLE_MAY_COLLECT static value builtin_insert(vm *vm, value *arguments, int count) {
   (void)count;
-  cradle_list *list = list_argument(vm, "insert", arguments, 0);
-  cradle_list_insert(&vm->kit, list, index_argument(vm, "insert", arguments, 1, list->length), arguments[2]);
+  cradle_kit_list *list = list_argument(vm, "insert", arguments, 0);
+  cradle_kit_list_insert(&vm->kit, list, index_argument(vm, "insert", arguments, 1, list->length), arguments[2]);
   return arguments[0];
 }
 
@@ -152,31 +152,31 @@ CRADLE_MAY_COLLECT static value builtin_insert(vm *vm, value *arguments, int cou
 static value builtin_remove(vm *vm, value *arguments, int count) {
   (void)count;
   if (is_a(arguments[0], T_MAP)) {
-    value old = cradle_map_get(&vm->kit, to_map(arguments[0]), to_key(arguments[1]), NIL);
-    cradle_map_remove(&vm->kit, to_map(arguments[0]), to_key(arguments[1]));
+    value old = cradle_kit_map_get(&vm->kit, to_map(arguments[0]), to_key(arguments[1]), NIL);
+    cradle_kit_map_remove(&vm->kit, to_map(arguments[0]), to_key(arguments[1]));
     return old;
   }
   if (!is_a(arguments[0], T_LIST)) raise_argument(vm, "remove", 0, "a list or map", arguments[0]);
-  cradle_list *list = to_list(arguments[0]);
+  cradle_kit_list *list = to_list(arguments[0]);
   if (list->length == 0) raise_error(vm, "remove: the list is empty");
-  return cradle_list_remove(&vm->kit, list, index_argument(vm, "remove", arguments, 1, list->length - 1));
+  return cradle_kit_list_remove(&vm->kit, list, index_argument(vm, "remove", arguments, 1, list->length - 1));
 }
 
 static value builtin_has(vm *vm, value *arguments, int count) {
   (void)count;
-  cradle_map *map = map_argument(vm, "has", arguments, 0);
-  return boolean(cradle_map_find(&vm->kit, map, to_key(arguments[1])) != CRADLE_MAP_NONE);
+  cradle_kit_map *map = map_argument(vm, "has", arguments, 0);
+  return boolean(cradle_kit_map_find(&vm->kit, map, to_key(arguments[1])) != CRADLE_KIT_MAP_NONE);
 }
 
 CRADLE_MAY_COLLECT static value builtin_keys(vm *vm, value *arguments, int count) {
   (void)count;
   size_t length = map_argument(vm, "keys", arguments, 0)->count;
-  cradle_list *keys = cradle_list_new(&vm->kit, length);
-  const cradle_map *map = to_map(arguments[0]); /* it may have moved; the appends below have room */
+  cradle_kit_list *keys = cradle_kit_list_new(&vm->kit, length);
+  const cradle_kit_map *map = to_map(arguments[0]); /* it may have moved; the appends below have room */
   // cradle-rootcheck: ok an append with room does not collect
-  for (size_t e = cradle_map_next(map, 0); e != CRADLE_MAP_NONE; e = cradle_map_next(map, e + 1))
-    cradle_list_append(&vm->kit, keys, cradle_map_key_at(map, e)); // cradle-rootcheck: ok there is room
-  return object(keys);                                             // cradle-rootcheck: ok there was room
+  for (size_t e = cradle_kit_map_next(map, 0); e != CRADLE_KIT_MAP_NONE; e = cradle_kit_map_next(map, e + 1))
+    cradle_kit_list_append(&vm->kit, keys, cradle_kit_map_key_at(map, e)); // cradle-rootcheck: ok there is room
+  return object(keys);                                                     // cradle-rootcheck: ok there was room
 }
 
 static int compare_numbers(const void *left, const void *right) {
@@ -184,25 +184,25 @@ static int compare_numbers(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 static int compare_strings(const void *left, const void *right) {
-  return cradle_string_compare(to_string(*(const value *)left), to_string(*(const value *)right));
+  return cradle_kit_string_compare(to_string(*(const value *)left), to_string(*(const value *)right));
 }
 
 /* Sorts a copy outside of the heap and stores it back: the collector must hear of each store into the list. */
 static value builtin_sort(vm *vm, value *arguments, int count) {
   (void)count;
-  cradle_list *list = list_argument(vm, "sort", arguments, 0);
+  cradle_kit_list *list = list_argument(vm, "sort", arguments, 0);
   size_t length = list->length, strings = 0, numbers = 0;
   if (length == 0) return arguments[0];
   for (size_t i = 0; i < length; i++) {
-    strings += is_string(cradle_list_get(list, i));
-    numbers += is_number(cradle_list_get(list, i));
+    strings += is_string(cradle_kit_list_get(list, i));
+    numbers += is_number(cradle_kit_list_get(list, i));
   }
   if (strings != length && numbers != length) raise_error(vm, "sort: wants all numbers or all strings");
   value *sorted = malloc(length * sizeof(value));
   if (sorted == NULL) raise_out_of_memory(vm);
-  for (size_t i = 0; i < length; i++) sorted[i] = cradle_list_get(list, i);
+  for (size_t i = 0; i < length; i++) sorted[i] = cradle_kit_list_get(list, i);
   qsort(sorted, length, sizeof(value), strings == length ? compare_strings : compare_numbers);
-  for (size_t i = 0; i < length; i++) cradle_list_set(&vm->kit, list, i, sorted[i]);
+  for (size_t i = 0; i < length; i++) cradle_kit_list_set(&vm->kit, list, i, sorted[i]);
   free(sorted);
   return arguments[0];
 }
@@ -216,17 +216,18 @@ CRADLE_MAY_COLLECT static value builtin_slice(vm *vm, value *arguments, int coun
   size_t start = index_argument(vm, "slice", arguments, 1, length);
   size_t end = count > 2 ? index_argument(vm, "slice", arguments, 2, length) : length;
   if (end < start) end = start;
-  if (is_text) return object(cradle_string_slice(&vm->kit, to_string(arguments[0]), start, end));
-  cradle_list *part = cradle_list_new(&vm->kit, end - start);
-  // cradle-rootcheck: ok an append with room does not collect
-  for (size_t i = start; i < end; i++) cradle_list_append(&vm->kit, part, cradle_list_get(to_list(arguments[0]), i));
+  if (is_text) return object(cradle_kit_string_slice(&vm->kit, to_string(arguments[0]), start, end));
+  cradle_kit_list *part = cradle_kit_list_new(&vm->kit, end - start);
+  for (size_t i = start; i < end; i++)
+    // cradle-rootcheck: ok an append with room does not collect
+    cradle_kit_list_append(&vm->kit, part, cradle_kit_list_get(to_list(arguments[0]), i));
   return object(part); // cradle-rootcheck: ok there was room
 }
 
 /* Where the second string first is in the first one, from a byte on; or nil. */
 static value builtin_find(vm *vm, value *arguments, int count) {
-  const cradle_string *text = string_argument(vm, "find", arguments, 0),
-                      *sought = string_argument(vm, "find", arguments, 1);
+  const cradle_kit_string *text = string_argument(vm, "find", arguments, 0),
+                          *sought = string_argument(vm, "find", arguments, 1);
   size_t start = count > 2 ? index_argument(vm, "find", arguments, 2, text->length) : 0;
   for (; start + sought->length <= text->length; start++)
     if (memcmp(text->bytes + start, sought->bytes, sought->length) == 0) return number((double)start);
@@ -240,23 +241,23 @@ static size_t item_text(value item, char text[NUMBER_TEXT], const char **bytes) 
 
 /* The strings and numbers of a list in one string, with another between them. */
 CRADLE_MAY_COLLECT static value builtin_join(vm *vm, value *arguments, int count) {
-  const cradle_list *list = list_argument(vm, "join", arguments, 0);
-  const cradle_string *between = count > 1 ? string_argument(vm, "join", arguments, 1) : NULL;
+  const cradle_kit_list *list = list_argument(vm, "join", arguments, 0);
+  const cradle_kit_string *between = count > 1 ? string_argument(vm, "join", arguments, 1) : NULL;
   char text[NUMBER_TEXT];
   const char *bytes;
   size_t between_length = between == NULL ? 0 : between->length, total = 0;
   for (size_t i = 0; i < list->length; i++) {
-    value item = cradle_list_get(list, i);
+    value item = cradle_kit_list_get(list, i);
     if (!is_number(item) && !is_string(item)) raise_error(vm, "join: item %zu is %s", i, kind_name(item));
     total += item_text(item, text, &bytes) + (i > 0 ? between_length : 0);
   }
-  cradle_string *made = cradle_string_blank(&vm->kit, total);
+  cradle_kit_string *made = cradle_kit_string_blank(&vm->kit, total);
   list = to_list(arguments[0]);
   char *end = made->bytes;
   for (size_t i = 0; i < list->length; i++) {
     if (i > 0 && between_length > 0) memcpy(end, to_string(arguments[1])->bytes, between_length);
     if (i > 0) end += between_length;
-    size_t length = item_text(cradle_list_get(list, i), text, &bytes);
+    size_t length = item_text(cradle_kit_list_get(list, i), text, &bytes);
     memcpy(end, bytes, length);
     end += length;
   }
@@ -269,14 +270,14 @@ CRADLE_MAY_COLLECT static value builtin_split(vm *vm, value *arguments, int coun
   string_argument(vm, "split", arguments, 0);
   size_t between = string_argument(vm, "split", arguments, 1)->length;
   if (between == 0) raise_error(vm, "split: the separator is empty");
-  cradle_list *parts = cradle_list_new(&vm->kit, 4);
+  cradle_kit_list *parts = cradle_kit_list_new(&vm->kit, 4);
   CRADLE_ROOT(vm->mutator, parts);
   for (size_t start = 0, end = 0;; end++) {
-    cradle_string *text = to_string(arguments[0]);
+    cradle_kit_string *text = to_string(arguments[0]);
     bool is_last = end + between > text->length;
     if (!is_last && memcmp(text->bytes + end, to_string(arguments[1])->bytes, between) != 0) continue;
-    cradle_string *part = cradle_string_slice(&vm->kit, text, start, is_last ? text->length : end);
-    cradle_list_append(&vm->kit, parts, object(part));
+    cradle_kit_string *part = cradle_kit_string_slice(&vm->kit, text, start, is_last ? text->length : end);
+    cradle_kit_list_append(&vm->kit, parts, object(part));
     if (is_last) return object(parts);
     start = end + between;
     end = start - 1;
@@ -285,7 +286,7 @@ CRADLE_MAY_COLLECT static value builtin_split(vm *vm, value *arguments, int coun
 
 static value builtin_byte(vm *vm, value *arguments, int count) {
   (void)count;
-  const cradle_string *text = string_argument(vm, "byte", arguments, 0);
+  const cradle_kit_string *text = string_argument(vm, "byte", arguments, 0);
   if (text->length == 0) raise_error(vm, "byte: the string is empty");
   return number((unsigned char)text->bytes[index_argument(vm, "byte", arguments, 1, text->length - 1)]);
 }
@@ -293,7 +294,7 @@ static value builtin_byte(vm *vm, value *arguments, int count) {
 CRADLE_MAY_COLLECT static value builtin_char(vm *vm, value *arguments, int count) {
   (void)count;
   char byte = (char)(unsigned char)index_argument(vm, "char", arguments, 0, 255);
-  return object(cradle_string_new(&vm->kit, &byte, 1));
+  return object(cradle_kit_string_new(&vm->kit, &byte, 1));
 }
 
 /* --- numbers --- */
@@ -333,7 +334,7 @@ static value builtin_clock(vm *vm, value *arguments, int count) {
 CRADLE_MAY_COLLECT static value builtin_gc(vm *vm, value *arguments, int count) {
   (void)arguments;
   (void)count;
-  cradle_collect_full(vm->mutator);
+  cradle_collect(vm->mutator, CRADLE_COLLECT_FULL);
   return NIL;
 }
 
@@ -360,7 +361,7 @@ static const native_description builtins[] = {
 
 void define_builtins(vm *vm) {
   for (size_t i = 0; i < sizeof builtins / sizeof builtins[0]; i++) {
-    push(vm, object(cradle_string_new(&vm->kit, builtins[i].name, strlen(builtins[i].name))));
+    push(vm, object(cradle_kit_string_new(&vm->kit, builtins[i].name, strlen(builtins[i].name))));
     uint32_t global = global_number(vm);
     native *made = CRADLE_NEW(vm->mutator, native, T_NATIVE);
     made->description = &builtins[i];

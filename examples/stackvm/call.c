@@ -62,7 +62,7 @@ CRADLE_MAY_COLLECT static void call_class(vm *vm, size_t count) {
     *callee = object(made);
     return;
   }
-  closure *init = to_closure(cradle_list_get(of->methods, of->init & ~MEMBER_METHOD));
+  closure *init = to_closure(cradle_kit_list_get(of->methods, of->init & ~MEMBER_METHOD));
   *callee = object(init);
   insert_receiver(vm, object(made), count);
   enter_checked(vm, init, count, count + 2);
@@ -101,7 +101,7 @@ void invoke(vm *vm, value name, inline_cache *cache, size_t count) {
     const class *class = to_instance(of)->class;
     uint32_t member = find_member(vm, class, to_string(name));
     if (member != MEMBER_NONE && (member & MEMBER_METHOD)) {
-      closure *method = to_closure(cradle_list_get(class->methods, member & ~MEMBER_METHOD));
+      closure *method = to_closure(cradle_kit_list_get(class->methods, member & ~MEMBER_METHOD));
       *cache = (inline_cache){class->id, member};
       slot[-1] = object(method);
       enter_checked(vm, method, count, count + 2);

@@ -102,7 +102,7 @@ uint32_t new_cache(compiler *c) {
 
 static void push_name(compiler *c, const token *name) CRADLE_MAY_COLLECT;
 static void push_name(compiler *c, const token *name) {
-  push(c->vm, object(cradle_string_new(&c->vm->kit, name->start, name->length)));
+  push(c->vm, object(cradle_kit_string_new(&c->vm->kit, name->start, name->length)));
 }
 uint32_t name_constant(compiler *c, const token *name) {
   push_name(c, name);
@@ -117,7 +117,7 @@ void emit_string(compiler *c, const token *token) {
   const char *wrong;
   size_t length = string_contents(token, NULL, &wrong);
   if (length == SIZE_MAX) fail_at(c, token, wrong);
-  cradle_string *string = cradle_string_blank(&c->vm->kit, length);
+  cradle_kit_string *string = cradle_kit_string_blank(&c->vm->kit, length);
   string_contents(token, string->bytes, &wrong);
   push(c->vm, object(string));
   emit_word(c, DO_CONSTANT, constant_number(c->vm));

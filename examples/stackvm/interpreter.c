@@ -90,7 +90,7 @@ static inline value *cached_field(value v, const inline_cache *cache) {
 static inline closure *cached_method(value v, const inline_cache *cache) {
   if (!is_a(v, T_INSTANCE) || to_instance(v)->class->id != cache->class_id || !(cache->member & MEMBER_METHOD))
     return NULL;
-  return to_closure(cradle_list_get(to_instance(v)->class->methods, cache->member & ~MEMBER_METHOD));
+  return to_closure(cradle_kit_list_get(to_instance(v)->class->methods, cache->member & ~MEMBER_METHOD));
 }
 /* The item of a list at a whole number within it, or NULL. */
 static inline cradle_word *list_item(value list, value index) {

@@ -49,7 +49,7 @@ const char *kind_name(value v) {
 bool equal_values(value a, value b) {
   if (are_numbers(a, b)) return to_double(a) == to_double(b);
   if (a == b) return true;
-  return is_string(a) && is_string(b) && cradle_string_equal(to_string(a), to_string(b));
+  return is_string(a) && is_string(b) && cradle_kit_string_equal(to_string(a), to_string(b));
 }
 
 value to_key(value v) {
@@ -60,11 +60,11 @@ value to_key(value v) {
 
 /* --- classes --- */
 
-class *new_class(vm *vm, cradle_string *name) {
+class *new_class(vm *vm, cradle_kit_string *name) {
   CRADLE_ROOT(vm->mutator, name);
-  cradle_map *members = cradle_map_new(&vm->kit, &cradle_keys_strings);
+  cradle_kit_map *members = cradle_kit_map_new(&vm->kit, &cradle_kit_keys_strings);
   CRADLE_ROOT(vm->mutator, members);
-  cradle_list *methods = cradle_list_new(&vm->kit, 4);
+  cradle_kit_list *methods = cradle_kit_list_new(&vm->kit, 4);
   CRADLE_ROOT(vm->mutator, methods);
   class *made = CRADLE_NEW(vm->mutator, class, T_CLASS);
   made->name = name;
@@ -75,8 +75,8 @@ class *new_class(vm *vm, cradle_string *name) {
   return made;
 }
 
-CRADLE_MAY_COLLECT static void set_member(vm *vm, class *of, cradle_string *name, uint32_t member) {
-  cradle_map_set(&vm->kit, of->members, object(name), number(member));
+CRADLE_MAY_COLLECT static void set_member(vm *vm, class *of, cradle_kit_string *name, uint32_t member) {
+  cradle_kit_map_set(&vm->kit, of->members, object(name), number(member));
 }
 
 void inherit(vm *vm, class *into, class *parent) {
@@ -86,28 +86,28 @@ void inherit(vm *vm, class *into, class *parent) {
   into->field_count = parent->field_count;
   into->init = parent->init;
   for (size_t i = 0; i < parent->methods->length; i++)
-    cradle_list_append(&vm->kit, into->methods, cradle_list_get(parent->methods, i));
-  for (size_t e = cradle_map_next(parent->members, 0); e != CRADLE_MAP_NONE;
-       e = cradle_map_next(parent->members, e + 1))
-    cradle_map_set(&vm->kit, into->members, cradle_map_key_at(parent->members, e),
-                   cradle_map_value_at(parent->members, e));
+    cradle_kit_list_append(&vm->kit, into->methods, cradle_kit_list_get(parent->methods, i));
+  for (size_t e = cradle_kit_map_next(parent->members, 0); e != CRADLE_KIT_MAP_NONE;
+       e = cradle_kit_map_next(parent->members, e + 1))
+    cradle_kit_map_set(&vm->kit, into->members, cradle_kit_map_key_at(parent->members, e),
+                       cradle_kit_map_value_at(parent->members, e));
 }
 
-void add_method(vm *vm, class *into, cradle_string *name, closure *method) {
+void add_method(vm *vm, class *into, cradle_kit_string *name, closure *method) {
   CRADLE_ROOT(vm->mutator, into);
   CRADLE_ROOT(vm->mutator, name);
   uint32_t member = (uint32_t)into->methods->length | MEMBER_METHOD;
-  cradle_list_append(&vm->kit, into->methods, object(method));
+  cradle_kit_list_append(&vm->kit, into->methods, object(method));
   set_member(vm, into, name, member);
   if (name->length == 4 && memcmp(name->bytes, "init", 4) == 0) into->init = member;
 }
 
-uint32_t find_member(vm *vm, const class *of, cradle_string *name) {
-  value member = cradle_map_get(&vm->kit, of->members, object(name), UNDEFINED);
+uint32_t find_member(vm *vm, const class *of, cradle_kit_string *name) {
+  value member = cradle_kit_map_get(&vm->kit, of->members, object(name), UNDEFINED);
   return member == UNDEFINED ? MEMBER_NONE : (uint32_t)to_double(member);
 }
 
-uint32_t want_field(vm *vm, class *of, cradle_string *name) {
+uint32_t want_field(vm *vm, class *of, cradle_kit_string *name) {
   uint32_t member = find_member(vm, of, name);
   if (member != MEMBER_NONE) return member;
   if (of->field_count == FIELDS_MAX) raise_error(vm, "a class has no room for more than %d fields", FIELDS_MAX);

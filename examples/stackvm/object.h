@@ -53,9 +53,9 @@ typedef struct closure {
 
 typedef struct class {
   uint64_t header;
-  cradle_string *name;
-  cradle_map *members; /* name -> member, as a number */
-  cradle_list *methods;
+  cradle_kit_string *name;
+  cradle_kit_map *members; /* name -> member, as a number */
+  cradle_kit_list *methods;
   struct class *parent; /* or NULL */
   uint64_t id;          /* never 0, of no other class */
   uint64_t field_count;
@@ -100,14 +100,14 @@ typedef struct native {
 static inline bool is_string(value v) {
   return is_a(v, T_STRING);
 }
-static inline cradle_string *to_string(value v) {
-  return (cradle_string *)address(v);
+static inline cradle_kit_string *to_string(value v) {
+  return (cradle_kit_string *)address(v);
 }
-static inline cradle_list *to_list(value v) {
-  return (cradle_list *)address(v);
+static inline cradle_kit_list *to_list(value v) {
+  return (cradle_kit_list *)address(v);
 }
-static inline cradle_map *to_map(value v) {
-  return (cradle_map *)address(v);
+static inline cradle_kit_map *to_map(value v) {
+  return (cradle_kit_map *)address(v);
 }
 static inline closure *to_closure(value v) {
   return (closure *)address(v);
@@ -126,13 +126,13 @@ bool equal_values(value a, value b);
 /* The key that v is in a map: 0 and -0 are one key, and so are all NaNs. */
 value to_key(value v);
 
-class *new_class(struct vm *vm, cradle_string *name) CRADLE_MAY_COLLECT;
+class *new_class(struct vm *vm, cradle_kit_string *name) CRADLE_MAY_COLLECT;
 /* Gives the class all members of its parent. */
 void inherit(struct vm *vm, class *into, class *parent) CRADLE_MAY_COLLECT;
-void add_method(struct vm *vm, class *into, cradle_string *name, closure *method) CRADLE_MAY_COLLECT;
-uint32_t find_member(struct vm *vm, const class *of, cradle_string *name);
+void add_method(struct vm *vm, class *into, cradle_kit_string *name, closure *method) CRADLE_MAY_COLLECT;
+uint32_t find_member(struct vm *vm, const class *of, cradle_kit_string *name);
 /* The same for a field to be set: added to the class if it is new. A method's number when the name is a method's. */
-uint32_t want_field(struct vm *vm, class *of, cradle_string *name) CRADLE_MAY_COLLECT;
+uint32_t want_field(struct vm *vm, class *of, cradle_kit_string *name) CRADLE_MAY_COLLECT;
 /* Sets a field, making room when there is none. */
 void set_field(struct vm *vm, instance *of, uint32_t number, value v) CRADLE_MAY_COLLECT;
 

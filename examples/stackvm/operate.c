@@ -37,11 +37,11 @@ void operate_add(vm *vm) {
   if (!is_string(stack_top(vm)[-1]) && !is_string(stack_top(vm)[-2])) raise_operands(vm, DO_ADD);
   for (int i = 1; i <= 2; i++) {
     if (is_number(stack_top(vm)[-i])) continue;
-    cradle_string *text = to_text(vm, stack_top(vm)[-i]);
+    cradle_kit_string *text = to_text(vm, stack_top(vm)[-i]);
     stack_top(vm)[-i] = object(text);
   }
   size_t left_length = text_length(stack_top(vm)[-2], left), right_length = text_length(stack_top(vm)[-1], right);
-  cradle_string *joined = cradle_string_blank(&vm->kit, left_length + right_length);
+  cradle_kit_string *joined = cradle_kit_string_blank(&vm->kit, left_length + right_length);
   const value *operands = stack_top(vm) - 2; /* where they are now */
   memcpy(joined->bytes, text_bytes(operands[0], left), left_length);
   memcpy(joined->bytes + left_length, text_bytes(operands[1], right), right_length);
@@ -73,7 +73,7 @@ void operate_arithmetic(vm *vm, instruction instruction) {
 void operate_compare(vm *vm, instruction instruction) {
   const value *operands = stack_top(vm) - 2;
   if (!is_string(operands[0]) || !is_string(operands[1])) raise_operands(vm, instruction);
-  int order = cradle_string_compare(to_string(operands[0]), to_string(operands[1]));
+  int order = cradle_kit_string_compare(to_string(operands[0]), to_string(operands[1]));
   switch (instruction) {
   case DO_LESS: replace(vm, 2, boolean(order < 0)); break;
   case DO_LESS_EQUAL: replace(vm, 2, boolean(order <= 0)); break;
@@ -83,10 +83,10 @@ void operate_compare(vm *vm, instruction instruction) {
 }
 
 void raise_undefined(vm *vm, unsigned global) {
-  const cradle_map *names = vm->global_numbers;
-  size_t entry = cradle_map_next(names, 0);
-  while (cradle_map_value_at(names, entry) != number(global)) entry = cradle_map_next(names, entry + 1);
-  const cradle_string *name = to_string(cradle_map_key_at(names, entry));
+  const cradle_kit_map *names = vm->global_numbers;
+  size_t entry = cradle_kit_map_next(names, 0);
+  while (cradle_kit_map_value_at(names, entry) != number(global)) entry = cradle_kit_map_next(names, entry + 1);
+  const cradle_kit_string *name = to_string(cradle_kit_map_key_at(names, entry));
   raise_error(vm, "there is no variable \"%.*s\"", (int)name->length, name->bytes);
 }
 
@@ -106,9 +106,9 @@ static size_t list_index(vm *vm, size_t length, value index) {
 void get_index(vm *vm) {
   value collection = stack_top(vm)[-2], key = stack_top(vm)[-1];
   if (is_a(collection, T_MAP)) {
-    replace(vm, 2, cradle_map_get(&vm->kit, to_map(collection), to_key(key), NIL));
+    replace(vm, 2, cradle_kit_map_get(&vm->kit, to_map(collection), to_key(key), NIL));
   } else if (is_a(collection, T_LIST)) {
-    replace(vm, 2, cradle_list_get(to_list(collection), list_index(vm, to_list(collection)->length, key)));
+    replace(vm, 2, cradle_kit_list_get(to_list(collection), list_index(vm, to_list(collection)->length, key)));
   } else {
     raise_error(vm, "%s has no items", kind_name(collection));
   }
@@ -117,9 +117,9 @@ void get_index(vm *vm) {
 void set_index(vm *vm) {
   value collection = stack_top(vm)[-3], key = stack_top(vm)[-2], item = stack_top(vm)[-1];
   if (is_a(collection, T_MAP)) {
-    cradle_map_set(&vm->kit, to_map(collection), to_key(key), item);
+    cradle_kit_map_set(&vm->kit, to_map(collection), to_key(key), item);
   } else if (is_a(collection, T_LIST)) {
-    cradle_list_set(&vm->kit, to_list(collection), list_index(vm, to_list(collection)->length, key), item);
+    cradle_kit_list_set(&vm->kit, to_list(collection), list_index(vm, to_list(collection)->length, key), item);
   } else {
     raise_error(vm, "%s has no items to be set", kind_name(collection));
   }
@@ -129,9 +129,9 @@ void set_index(vm *vm) {
 /* --- fields --- */
 
 _Noreturn static void raise_no_member(vm *vm, value of, value name) {
-  const cradle_string *text = to_string(name);
+  const cradle_kit_string *text = to_string(name);
   if (is_a(of, T_INSTANCE)) {
-    const cradle_string *class_name = to_instance(of)->class->name;
+    const cradle_kit_string *class_name = to_instance(of)->class->name;
     raise_error(vm, "%.*s has no field or method \"%.*s\"", (int)class_name->length, class_name->bytes,
                 (int)text->length, text->bytes);
   }
@@ -147,13 +147,13 @@ CRADLE_MAY_COLLECT static value bind(vm *vm, const value *receiver, closure *met
 }
 
 static closure *method_of(const class *of, uint32_t member) {
-  return to_closure(cradle_list_get(of->methods, member & ~MEMBER_METHOD));
+  return to_closure(cradle_kit_list_get(of->methods, member & ~MEMBER_METHOD));
 }
 
 void get_field(vm *vm, value name, inline_cache *cache) {
   value of = stack_top(vm)[-1];
   if (is_a(of, T_MAP)) {
-    replace(vm, 1, cradle_map_get(&vm->kit, to_map(of), name, NIL));
+    replace(vm, 1, cradle_kit_map_get(&vm->kit, to_map(of), name, NIL));
     return;
   }
   if (!is_a(of, T_INSTANCE)) raise_no_member(vm, of, name);
@@ -172,7 +172,7 @@ void get_field(vm *vm, value name, inline_cache *cache) {
 void put_field(vm *vm, value name, inline_cache *cache) {
   value of = stack_top(vm)[-2];
   if (is_a(of, T_MAP)) {
-    cradle_map_set(&vm->kit, to_map(of), name, stack_top(vm)[-1]);
+    cradle_kit_map_set(&vm->kit, to_map(of), name, stack_top(vm)[-1]);
   } else if (is_a(of, T_INSTANCE)) {
     uint32_t member = want_field(vm, to_instance(of)->class, to_string(name));
     instance *instance = to_instance(stack_top(vm)[-2]); /* want_field may have moved it */
@@ -196,23 +196,23 @@ void get_super(vm *vm, value name) {
 /* --- literals and classes --- */
 
 void make_list(vm *vm, size_t count) {
-  cradle_list *made = cradle_list_new(&vm->kit, count);
+  cradle_kit_list *made = cradle_kit_list_new(&vm->kit, count);
   const value *items = stack_top(vm) - count;
   // cradle-rootcheck: ok an append with room does not collect
-  for (size_t i = 0; i < count; i++) cradle_list_append(&vm->kit, made, items[i]);
+  for (size_t i = 0; i < count; i++) cradle_kit_list_append(&vm->kit, made, items[i]);
   replace(vm, count, object(made)); // cradle-rootcheck: ok there was room
 }
 
 void extend_list(vm *vm, size_t count) {
   size_t first = array_count(&vm->stack) - count;
   for (size_t i = first; i < first + count; i++)
-    cradle_list_append(&vm->kit, to_list(stack_base(vm)[first - 1]), stack_base(vm)[i]);
+    cradle_kit_list_append(&vm->kit, to_list(stack_base(vm)[first - 1]), stack_base(vm)[i]);
   vm->stack.top = stack_top(vm) - count;
 }
 
 void make_map(vm *vm, size_t count) {
   array_reserve(vm, &vm->stack, 1);
-  cradle_map *made = cradle_map_new(&vm->kit, &cradle_keys_strings);
+  cradle_kit_map *made = cradle_kit_map_new(&vm->kit, &cradle_kit_keys_strings);
   memmove(stack_top(vm) - 2 * count + 1, stack_top(vm) - 2 * count, 2 * count * sizeof(value));
   *(stack_top(vm) - 2 * count) = object(made);
   vm->stack.top = stack_top(vm) + 1;
@@ -222,7 +222,7 @@ void make_map(vm *vm, size_t count) {
 void extend_map(vm *vm, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const value *pair = stack_top(vm) - 2 * (count - i);
-    cradle_map_set(&vm->kit, to_map(*(stack_top(vm) - 2 * count - 1)), to_key(pair[0]), pair[1]);
+    cradle_kit_map_set(&vm->kit, to_map(*(stack_top(vm) - 2 * count - 1)), to_key(pair[0]), pair[1]);
   }
   vm->stack.top = stack_top(vm) - 2 * count;
 }
@@ -242,10 +242,10 @@ void operate_inherit(vm *vm) {
 /* --- for --- */
 
 /* Pushes a character of a string; what is not UTF-8 comes in single bytes. */
-CRADLE_MAY_COLLECT static size_t push_character(vm *vm, cradle_string *string, size_t start) {
+CRADLE_MAY_COLLECT static size_t push_character(vm *vm, cradle_kit_string *string, size_t start) {
   size_t bytes = character_bytes(string->bytes + start, string->length - start);
   if (bytes == 0) bytes = 1;
-  cradle_string *made = cradle_string_slice(&vm->kit, string, start, start + bytes);
+  cradle_kit_string *made = cradle_kit_string_slice(&vm->kit, string, start, start + bytes);
   replace(vm, 0, object(made));
   return start + bytes;
 }
@@ -256,12 +256,12 @@ bool next_item(vm *vm, size_t slot, bool pair) {
   if (is_a(collection, T_LIST)) {
     if (at >= to_list(collection)->length) return false;
     if (pair) replace(vm, 0, number((double)at));
-    replace(vm, 0, cradle_list_get(to_list(collection), at));
+    replace(vm, 0, cradle_kit_list_get(to_list(collection), at));
   } else if (is_a(collection, T_MAP)) {
-    size_t entry = cradle_map_next(to_map(collection), at);
-    if (entry == CRADLE_MAP_NONE) return false;
-    replace(vm, 0, cradle_map_key_at(to_map(collection), entry));
-    if (pair) replace(vm, 0, cradle_map_value_at(to_map(collection), entry));
+    size_t entry = cradle_kit_map_next(to_map(collection), at);
+    if (entry == CRADLE_KIT_MAP_NONE) return false;
+    replace(vm, 0, cradle_kit_map_key_at(to_map(collection), entry));
+    if (pair) replace(vm, 0, cradle_kit_map_value_at(to_map(collection), entry));
     next = entry + 1;
   } else if (is_string(collection)) {
     if (at >= to_string(collection)->length) return false;

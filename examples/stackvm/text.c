@@ -23,7 +23,7 @@ static void add(sink *sink, const char *text, size_t length) {
 static void add_text(sink *sink, const char *text) {
   add(sink, text, strlen(text));
 }
-static void add_string(sink *sink, const cradle_string *string) {
+static void add_string(sink *sink, const cradle_kit_string *string) {
   add(sink, string->bytes, string->length);
 }
 
@@ -70,27 +70,28 @@ static collection inside(const collection *outer, const void *object) {
   return (collection){outer, object, outer == NULL ? 0 : outer->depth + 1};
 }
 
-static void add_list(sink *sink, const cradle_list *list, const collection *outer) {
+static void add_list(sink *sink, const cradle_kit_list *list, const collection *outer) {
   const collection this = inside(outer, list);
   bool is_cut = list->length > 0 && !is_written_out(sink, &this);
   add_text(sink, "[");
   for (size_t i = 0; i < list->length && !is_cut; i++) {
     if (i > 0) add_text(sink, ", ");
-    add_value(sink, cradle_list_get(list, i), &this);
+    add_value(sink, cradle_kit_list_get(list, i), &this);
   }
   add_text(sink, is_cut ? "...]" : "]");
 }
 
-static void add_map(sink *sink, const cradle_map *map, const collection *outer) {
+static void add_map(sink *sink, const cradle_kit_map *map, const collection *outer) {
   const collection this = inside(outer, map);
   bool is_cut = map->count > 0 && !is_written_out(sink, &this), is_first = true;
   add_text(sink, "{");
-  for (size_t e = cradle_map_next(map, 0); e != CRADLE_MAP_NONE && !is_cut; e = cradle_map_next(map, e + 1)) {
+  for (size_t e = cradle_kit_map_next(map, 0); e != CRADLE_KIT_MAP_NONE && !is_cut;
+       e = cradle_kit_map_next(map, e + 1)) {
     if (!is_first) add_text(sink, ", ");
     is_first = false;
-    add_value(sink, cradle_map_key_at(map, e), &this);
+    add_value(sink, cradle_kit_map_key_at(map, e), &this);
     add_text(sink, ": ");
-    add_value(sink, cradle_map_value_at(map, e), &this);
+    add_value(sink, cradle_kit_map_value_at(map, e), &this);
   }
   add_text(sink, is_cut ? "...}" : "}");
 }
@@ -141,14 +142,14 @@ void print_value(value v, FILE *out) {
   add_value(&sink, v, NULL);
 }
 
-cradle_string *to_text(vm *vm, value v) {
+cradle_kit_string *to_text(vm *vm, value v) {
   char text[NUMBER_TEXT];
   if (is_string(v)) return to_string(v);
-  if (is_number(v)) return cradle_string_new(&vm->kit, text, number_text(to_double(v), text));
+  if (is_number(v)) return cradle_kit_string_new(&vm->kit, text, number_text(to_double(v), text));
   sink counted = {.length = 0}, written = {.length = 0};
   add_value(&counted, v, NULL);
   CRADLE_ROOT_VALUE(vm->mutator, v);
-  cradle_string *made = cradle_string_blank(&vm->kit, counted.length);
+  cradle_kit_string *made = cradle_kit_string_blank(&vm->kit, counted.length);
   written.memory = made->bytes;
   add_value(&written, v, NULL);
   return made;

@@ -45,16 +45,16 @@ void push(vm *vm, value v) {
 }
 
 /* The number of the value on top of the stack: what the map has for it, or the array's next one. */
-CRADLE_MAY_COLLECT static uint32_t number_of(vm *vm, cradle_map **numbers, value_array *array, bool is_constant) {
+CRADLE_MAY_COLLECT static uint32_t number_of(vm *vm, cradle_kit_map **numbers, value_array *array, bool is_constant) {
   value key = to_key(stack_top(vm)[-1]);
-  value known = cradle_map_get(&vm->kit, *numbers, key, UNDEFINED);
+  value known = cradle_kit_map_get(&vm->kit, *numbers, key, UNDEFINED);
   if (known == UNDEFINED) {
     size_t count = array_count(array);
     if (count == OPERANDS_MAX)
       raise_error(vm, "there are more than %d %s", OPERANDS_MAX, is_constant ? "constants" : "globals");
     array_reserve(vm, array, 1);
     known = number((double)count);
-    cradle_map_set(&vm->kit, *numbers, key, known);
+    cradle_kit_map_set(&vm->kit, *numbers, key, known);
     array_append(vm, array, is_constant ? stack_top(vm)[-1] : UNDEFINED);
   }
   pop(vm);
@@ -147,7 +147,7 @@ bool protect(vm *vm, protected_function function, void *data) {
 
 value take_error(vm *vm) {
   value error = vm->thrown;
-  if (error == UNDEFINED) return object(cradle_string_new(&vm->kit, vm->message, strlen(vm->message)));
+  if (error == UNDEFINED) return object(cradle_kit_string_new(&vm->kit, vm->message, strlen(vm->message)));
   vm->thrown = UNDEFINED;
   return error;
 }
@@ -256,9 +256,10 @@ void vm_start(vm *vm) {
   options.on_out_of_memory = out_of_memory;
   options.handler_data = vm;
   options.stack = (cradle_stack){profiled_frames, vm};
-  cradle_options_from_environment(&options); /* cradle_start does that, too; here it tells the maximum */
+  cradle_options_from_environment(
+      &options); /* cradle_heap_new_from_environment does that, too; here it tells the maximum */
   vm->heap_max = vm->heap_max_now = options.heap_max_bytes;
-  vm->heap = cradle_start(&options, &error);
+  vm->heap = cradle_heap_new_from_environment(&options, &error);
   if (vm->heap == NULL) raise_error(vm, "%s", error.message);
   vm->mutator = cradle_mutator_new(vm->heap);
   if (vm->mutator == NULL) raise_out_of_memory(vm);
@@ -271,9 +272,9 @@ void vm_start(vm *vm) {
   root(vm, &vm->global_numbers, CRADLE_KIND_REFERENCE);
   root(vm, &vm->thrown, CRADLE_KIND_VALUE);
   root(vm, &vm->out_of_memory, CRADLE_KIND_VALUE);
-  vm->out_of_memory = object(cradle_string_new(&vm->kit, vm->message, strlen(vm->message)));
-  vm->constant_numbers = cradle_map_new(&vm->kit, &cradle_keys_strings);
-  vm->global_numbers = cradle_map_new(&vm->kit, &cradle_keys_strings);
+  vm->out_of_memory = object(cradle_kit_string_new(&vm->kit, vm->message, strlen(vm->message)));
+  vm->constant_numbers = cradle_kit_map_new(&vm->kit, &cradle_kit_keys_strings);
+  vm->global_numbers = cradle_kit_map_new(&vm->kit, &cradle_kit_keys_strings);
   define_builtins(vm);
 }
 

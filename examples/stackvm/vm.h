@@ -60,11 +60,11 @@ typedef struct vm {
   prototype **prototypes;
   uint32_t prototype_count, prototype_room;
 
-  upvalue *open_upvalues;       /* a global root, like the next ones */
-  cradle_map *constant_numbers; /* constant -> its number */
-  cradle_map *global_numbers;   /* name -> its number */
-  value thrown;                 /* what is on its way to a handler; UNDEFINED: the text of message */
-  value out_of_memory;          /* what is thrown then, made while there is memory */
+  upvalue *open_upvalues;           /* a global root, like the next ones */
+  cradle_kit_map *constant_numbers; /* constant -> its number */
+  cradle_kit_map *global_numbers;   /* name -> its number */
+  value thrown;                     /* what is on its way to a handler; UNDEFINED: the text of message */
+  value out_of_memory;              /* what is thrown then, made while there is memory */
   char message[256];
   const char *file; /* that was compiled last, and the line where the compiler is or was */
   uint32_t line;
@@ -153,7 +153,7 @@ bool run_source(vm *vm, const source *source) CRADLE_MAY_COLLECT;
 void define_builtins(vm *vm) CRADLE_MAY_COLLECT;
 /* text.c: what print prints. A string for it; a number's text and its length; and the printing itself, which allocates
  * nothing. */
-cradle_string *to_text(vm *vm, value v) CRADLE_MAY_COLLECT;
+cradle_kit_string *to_text(vm *vm, value v) CRADLE_MAY_COLLECT;
 size_t number_text(double n, char text[NUMBER_TEXT]);
 void print_value(value v, FILE *out);
 

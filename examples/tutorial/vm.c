@@ -26,7 +26,7 @@ static void start(vm *v) CRADLE_GRANTS_COLLECTION {
   cradle_options_init(&options);
   options.types = types, options.type_count = TYPES;
   cradle_error error;
-  if ((v->heap = cradle_start(&options, &error)) == NULL) fail(error.message);
+  if ((v->heap = cradle_heap_new_from_environment(&options, &error)) == NULL) fail(error.message);
   if ((v->m = cradle_mutator_new(v->heap)) == NULL) fail("out of memory");
   v->base = v->stack, v->top = v->stack + VARIABLES;
   v->range = (cradle_root_range){.base = &v->base, .top = &v->top, .name = "stack"};

@@ -1,6 +1,6 @@
 #include "gc/death/weak.h"
 
-#include <cradle/weak.h>
+#include <cradle/detail/partners.h>
 
 #include "gc/base/check.h"
 #include "gc/death/list.h"

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include <cradle/new.h>
+#include <cradle/detail/new.h>
 
 #include "gc/base/address.h"
 #include "gc/base/check.h"

@@ -104,20 +104,27 @@ cradle_word *crd_handles_next_young(crd_handles *handles) {
   return NULL;
 }
 
+static inline uint32_t handle_index(cradle_handle handle) {
+  return (uint32_t)handle.number;
+}
+static inline uint32_t handle_generation(cradle_handle handle) {
+  return (uint32_t)(handle.number >> 32);
+}
+
 static CRADLE_COLD _Noreturn void handle_misuse(cradle_heap *heap, const char *what, cradle_handle handle) {
-  uint32_t index = (uint32_t)handle;
+  uint32_t index = handle_index(handle), generation = handle_generation(handle);
   bool was_open =
-      index < heap->handles.used && (handle >> 32 & 1) && handle >> 32 < heap->handles.entries[index].generation;
-  crd_misuse(heap, "%s: the handle %#lx%s", what, (unsigned long)handle,
+      index < heap->handles.used && (generation & 1) && generation < heap->handles.entries[index].generation;
+  crd_misuse(heap, "%s: the handle %#lx%s", what, (unsigned long)handle.number,
              was_open ? " was freed" : " is none of this heap");
 }
 
 /* The index of an open handle; misuse if it is none. */
 static inline uint32_t check_handle(cradle_mutator *mutator, const char *what, cradle_handle handle) {
   const crd_handles *handles = &mutator->heap->handles;
-  uint32_t index = (uint32_t)handle;
+  uint32_t index = handle_index(handle);
   crd_mutator_check_thread(mutator, what);
-  if (CRADLE_UNLIKELY(index >= handles->used || handles->entries[index].generation != handle >> 32 ||
+  if (CRADLE_UNLIKELY(index >= handles->used || handles->entries[index].generation != handle_generation(handle) ||
                       !handle_is_open(&handles->entries[index])))
     handle_misuse(mutator->heap, what, handle);
   return index;
@@ -127,9 +134,9 @@ cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
   cradle_heap *heap = mutator->heap;
   crd_mutator_check_thread(mutator, "cradle_handle_new");
   uint32_t index = open_entry(heap, object);
-  if (index == HANDLE_LIST_END) return 0;
+  if (index == HANDLE_LIST_END) return (cradle_handle){0};
   heap->handles.open_count++;
-  return (cradle_handle)heap->handles.entries[index].generation << 32 | index;
+  return (cradle_handle){(uint64_t)heap->handles.entries[index].generation << 32 | index};
 }
 
 void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include <cradle/new.h>
+#include <cradle/object.h>
 
 #include "gc/base/address.h"
 #include "gc/base/bits.h"

@@ -1,6 +1,6 @@
 #include "gc/young/remember.h"
 
-#include <cradle/barrier.h>
+#include <cradle/detail/barrier.h>
 #include <cradle/object.h>
 
 #include "gc/base/address.h"

@@ -14,22 +14,12 @@
 #ifndef CRADLE_BARRIER_H
 #define CRADLE_BARRIER_H
 
-#include <cradle/mutator.h>
+#include <cradle/detail/barrier.h>
+#include <cradle/object.h>
 
 #include <string.h>
 
 CRADLE_BEGIN_DECLS
-
-/* Remembers object for the next collection. Called by the inline part only when the flag is set. */
-CRADLE_API CRADLE_COLD void cradle_write_barrier_slow(cradle_mutator *mutator, void *object);
-/* Stores word into the slot and tells the collector; of a large array, only the slot is recorded, not the whole object.
- * Called by the inline part only when the flag is set. */
-CRADLE_API void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word);
-
-/* With CRADLE_CHECKED: misuse in a callback, and on a thread that the mutator is not attached to. */
-CRADLE_API void cradle_check_store(cradle_mutator *mutator);
-/* With CRADLE_CHECKED: the same, and misuse unless the slot is a word of object, whose type has no trace callback. */
-CRADLE_API void cradle_check_slot(cradle_mutator *mutator, const void *object, const void *slot);
 
 /* Tells the collector that something was stored into object. After the store, and before the next call that may
  * collect. */
@@ -43,7 +33,7 @@ CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
  * of object. Prefer it to a plain store and cradle_write_barrier: an old array above 1 KiB is then not looked at as a
  * whole by the next minor collection, only where it was stored into. Allocate before the call, not in its arguments: C
  * may compute object and slot first, and the allocation may move the object then. */
-CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, void *slot, uint64_t value) {
+CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, void *slot, cradle_value value) {
   if (CRADLE_CHECKED) cradle_check_slot(mutator, object, slot);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
     cradle_store_slow(mutator, object, slot, value);
@@ -56,11 +46,6 @@ CRADLE_INLINE void cradle_store(cradle_mutator *mutator, void *object, void *slo
 }
 
 /* --- many slots at once --- */
-
-/* Called by the inline part only when the flag is set: count slots of object from slots on were written. */
-CRADLE_API void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count);
-/* With CRADLE_CHECKED: the same for count slots. */
-CRADLE_API void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *slots, size_t count);
 
 /* Copies count neighbouring slots to slots of object, with one barrier for all. to is the address of the first, from
  * that of the first to be copied, which may be slots of any object, of the same one (the ranges may overlap, as with

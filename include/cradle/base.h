@@ -1,5 +1,5 @@
-/* The base of the public headers: version, export and inlining macros, and the annotations that say which functions may
- * collect.
+/* The base of the public headers: the version, the types that all share, and the annotations that say which functions
+ * may collect.
  *
  * No macro changes the layout of a structure: an embedder's debug build and a release build of the library fit
  * together.
@@ -7,15 +7,8 @@
 #ifndef CRADLE_BASE_H
 #define CRADLE_BASE_H
 
-#if defined(__ILP32__) || !(defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
-#error "cradle needs a 64-bit little-endian machine with 64-bit pointers: x86-64, 64-bit Arm or RISC-V"
-#endif
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "cradle needs a little-endian machine"
-#endif
-#if !defined(__GNUC__)
-#error "cradle needs gcc or clang"
-#endif
+/* First: a machine that is not supported is refused in words, before its headers fail to compile. */
+#include <cradle/detail/compiler.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,29 +21,11 @@
 /* One number, major * 10000 + minor * 100 + patch; heap creation compares it with the library's. */
 #define CRADLE_VERSION (CRADLE_VERSION_MAJOR * 10000 + CRADLE_VERSION_MINOR * 100 + CRADLE_VERSION_PATCH)
 
-#ifdef __cplusplus
-#define CRADLE_BEGIN_DECLS extern "C" {
-#define CRADLE_END_DECLS }
-#else
-#define CRADLE_BEGIN_DECLS
-#define CRADLE_END_DECLS
-#endif
-
-/* How the functions of these headers are declared: exported, always inlined, out of the way. For use in the headers. */
-#define CRADLE_API __attribute__((__visibility__("default")))
-#define CRADLE_INLINE static inline __attribute__((__always_inline__, __unused__))
-#define CRADLE_COLD __attribute__((__noinline__, __cold__))
-#define CRADLE_NOINLINE __attribute__((__noinline__))
-#define CRADLE_LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define CRADLE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 /* 1 in an embedder's translation unit: the inline functions that allocate, store, and read the shadow stack check each
  * use, and tell misuse with a message. */
 #ifndef CRADLE_CHECKED
 #define CRADLE_CHECKED 0
 #endif
-
-/* The compiler warns where the result is not used. */
-#define CRADLE_RESULT_MATTERS __attribute__((__warn_unused_result__))
 
 /* A heap word that may be read and written whatever the embedder's own types are. */
 typedef uint64_t __attribute__((__may_alias__)) cradle_word;
@@ -60,16 +35,6 @@ typedef uint32_t __attribute__((__may_alias__)) cradle_half_word;
  * is modelled as a capability: cradle_mutator_new grants it, a function marked CRADLE_MAY_COLLECT can only be called
  * with it, and a no-collection region (cradle_no_collect_begin) takes it away. Mark your own functions that
  * allocate. */
-#if defined(__clang__)
-#define CRADLE_ATTRIBUTE(x) __attribute__((x))
-#else
-#define CRADLE_ATTRIBUTE(x)
-#endif
-struct CRADLE_ATTRIBUTE(capability("permission to collect")) cradle_permission {
-  char nothing;
-};
-/* Named in annotations only; it is never defined. */
-extern struct cradle_permission cradle_collection;
 
 /* The function may collect: objects may move, and every reference that is not rooted is stale after it. */
 #ifdef CRADLE_ROOTCHECK /* tools/cradle-rootcheck reads the sources: it must see the mark itself */

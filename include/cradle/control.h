@@ -1,7 +1,6 @@
 /* Control of a running heap: major collections held off, the maximum heap changed, memory given back.
  *
- * Collections on request are in cradle/heap.h: cradle_collect_minor, _step (one increment), _major, _full and
- * _compacting.
+ * Collections on request are in cradle/heap.h: cradle_collect and cradle_collect_step.
  */
 #ifndef CRADLE_CONTROL_H
 #define CRADLE_CONTROL_H
@@ -21,7 +20,7 @@ CRADLE_BEGIN_DECLS
  * Costs nothing while the program runs. Does not collect. */
 CRADLE_API void cradle_major_disable(cradle_mutator *mutator);
 /* Ends the innermost cradle_major_disable; without one it is misuse. What came due meanwhile begins with the next minor
- * collection that is not cradle_collect_minor. Does not collect. */
+ * collection that the program did not ask for. Does not collect. */
 CRADLE_API void cradle_major_enable(cradle_mutator *mutator);
 
 /* --- the maximum heap --- */

@@ -1,5 +1,5 @@
 /* Cradle: a precise, moving, generational garbage collector for language runtimes written in C. This header is all of
- * it. */
+ * it but the runtime kit, which a program that wants it includes by name: cradle/kit.h. */
 #ifndef CRADLE_H
 #define CRADLE_H
 
@@ -13,7 +13,6 @@
 #include <cradle/identity.h>
 #include <cradle/inspect.h>
 #include <cradle/items.h>
-#include <cradle/kit.h>
 #include <cradle/mutator.h>
 #include <cradle/new.h>
 #include <cradle/object.h>

@@ -1,9 +1,17 @@
 /* Handles: numbers for objects, for foreign code that keeps a reference where no collector can see it.
  *
- * A handle holds its object alive and finds it wherever it has moved to. It is a 64-bit number, never 0, that can be
- * stored anywhere, passed through void pointers and other languages, and compared. The number of a freed handle is not
- * given out again, so that its use is found. Up to 2^31 can be open; each costs 16 bytes. A minor collection looks at
- * those that were pointed at young objects since the last one, marking at all of them, in increments.
+ * A handle holds its object alive and finds it wherever it has moved to. It is a 64-bit number that can be stored
+ * anywhere and passed through other languages. In C it is a structure of its own, so that an object or an integer in
+ * its place does not compile. Two handles are the same one if their numbers are equal. The number 0 is none, which is
+ * what a zeroed structure holds. The number of a freed handle is not given out again, so that its use is found.
+ *
+ * Through a void pointer, such as the user_data of a callback, it goes as its number:
+ *
+ *     register_with_loop(fd, (void *)(uintptr_t)handle.number);
+ *     cradle_handle handle = {(uintptr_t)user_data};
+ *
+ * Up to 2^31 can be open; each costs 16 bytes. A minor collection looks at those that were pointed at young objects
+ * since the last one, marking at all of them, in increments.
  *
  * At the heap's destruction the handles that are still open go with it. A note says so, and tells listeners how many
  * they were.
@@ -18,10 +26,12 @@
 
 CRADLE_BEGIN_DECLS
 
-/* Names an object for foreign code; 0 is none. */
-typedef uint64_t cradle_handle;
+/* Names an object for foreign code. */
+typedef struct cradle_handle {
+  uint64_t number; /* 0: none */
+} cradle_handle;
 
-/* Opens a handle for the object, or for NULL. 0 when memory was refused. */
+/* Opens a handle for the object, or for NULL. Its number is 0 when memory was refused. */
 CRADLE_API CRADLE_RESULT_MATTERS cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object);
 /* The handle's object; stale, like every reference, after the next call that may collect. */
 CRADLE_API void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle);

@@ -12,9 +12,9 @@
 CRADLE_BEGIN_DECLS
 
 /* Makes a heap. options must have gone through cradle_options_init. NULL when an option is wrong or memory or address
- * space runs out; error, unless NULL, then says which. Nothing is read from the environment (cradle_start in
- * cradle/runtime.h does that). No page of the heap is touched before the first allocation, but for those of a huge-page
- * pool and of a quarantine. */
+ * space runs out; error, unless NULL, then says which. Nothing is read from the environment
+ * (cradle_heap_new_from_environment in cradle/runtime.h does that). No page of the heap is touched before the first
+ * allocation, but for those of a huge-page pool and of a quarantine. */
 CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error);
 /* Frees the heap and all its objects, pinned ones and those of open handles too (the log is told), and removes its
  * prebuilt objects. Its mutator must have been freed. NULL is ignored. */
@@ -27,18 +27,21 @@ CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_type_add(cradle_heap *heap, con
 /* How the heap's values are encoded; valid as long as the heap. Does not collect. */
 CRADLE_API const cradle_encoding *cradle_heap_encoding(const cradle_heap *heap);
 
-/* Collects the nursery. */
-CRADLE_API void cradle_collect_minor(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
-/* One complete major collection: what was unreachable at the call is gone. One that runs in increments is finished
- * first. */
-CRADLE_API void cradle_collect_major(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
-/* The same, after which empty arenas are given back to the system at once. */
-CRADLE_API void cradle_collect_full(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
-/* A full collection after which the objects of sparse arenas have been moved together: memory goes back that scattered
- * survivors hold, and all that is empty but stays committed is dropped, the nursery too (not the old generation's with
- * a quarantine, which keeps poison there); what is used next costs its page faults again. It takes time for every live
- * object, like the marking, and is not done in increments. */
-CRADLE_API void cradle_collect_compacting(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
+/* What a collection on request does. Each kind does what those before it do, and more. */
+typedef enum cradle_collection_kind {
+  CRADLE_COLLECT_MINOR = 0, /* the nursery alone */
+  /* One complete major collection: what was unreachable at the call is gone. One that runs in increments is finished
+   * first. */
+  CRADLE_COLLECT_MAJOR,
+  CRADLE_COLLECT_FULL, /* and empty arenas are given back to the system at once */
+  /* And the objects of sparse arenas are moved together: memory goes back that scattered survivors hold, and all that
+   * is empty but stays committed is dropped, the nursery too (not the old generation's with a quarantine, which keeps
+   * poison there); what is used next costs its page faults again. It takes time for every live object, like the
+   * marking, and is not done in increments. */
+  CRADLE_COLLECT_COMPACTING,
+} cradle_collection_kind;
+/* Collects now. A kind that is none of the above is misuse. */
+CRADLE_API void cradle_collect(cradle_mutator *mutator, cradle_collection_kind kind) CRADLE_MAY_COLLECT;
 /* For idle time: empties the nursery and does one increment of the major collection, of about most_ns nanoseconds (a
  * minor collection and the smallest increment can take longer); begins a major collection if none runs. true: it is
  * complete. */

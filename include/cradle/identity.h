@@ -10,7 +10,7 @@
 #ifndef CRADLE_IDENTITY_H
 #define CRADLE_IDENTITY_H
 
-#include <cradle/mutator.h>
+#include <cradle/detail/partners.h>
 
 CRADLE_BEGIN_DECLS
 
@@ -18,9 +18,6 @@ CRADLE_BEGIN_DECLS
  * for. */
 #define CRADLE_HASH_SHIFT 39
 #define CRADLE_HASH_MASK 0xffffffu
-
-/* The partner of the inline function: gives the object its hash. */
-CRADLE_API CRADLE_NOINLINE uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object);
 
 /* The object's identity hash, from 1 to CRADLE_HASH_MASK, the same at every call. The first 16,777,215 objects that a
  * heap is asked about have different hashes, in an order that is the same in every run; after that they repeat. All

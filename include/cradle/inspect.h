@@ -13,10 +13,10 @@
  * is back, and its queue is a root then; a young one that only its finalizer would bring back is not found. Prebuilt
  * objects are roots, not objects of the heap: references to them are not told.
  *
- * Old objects that died since the last marking are among the live until the next one finds out; after
- * cradle_collect_full there are none. Young objects are found by following references, not by going through the
- * nursery, where the holes of reservations that were not filled look like whatever was there before. Objects that only
- * a C variable refers to are not found.
+ * Old objects that died since the last marking are among the live until the next one finds out; after a collection of
+ * the kind CRADLE_COLLECT_FULL there are none. Young objects are found by following references, not by going through
+ * the nursery, where the holes of reservations that were not filled look like whatever was there before. Objects that
+ * only a C variable refers to are not found.
  *
  * In the callbacks the heap must not be used: allocation, stores and calls about this heap are refused or undefined,
  * but for cradle_describe_address and cradle_type_of.

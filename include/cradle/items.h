@@ -10,6 +10,7 @@
 #ifndef CRADLE_ITEMS_H
 #define CRADLE_ITEMS_H
 
+#include <cradle/detail/items.h>
 #include <cradle/new.h>
 
 CRADLE_BEGIN_DECLS
@@ -27,51 +28,6 @@ CRADLE_INLINE cradle_array_layout cradle_array_layout_of(size_t size, size_t ite
   return layout;
 }
 
-/* The partners of the inline functions: they return zeroed memory with header and length. NULL: memory ran out, where
- * may_fail is set. */
-CRADLE_API CRADLE_COLD void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
-                                                   size_t count, bool may_fail) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD void *cradle_new_registered_items_slow(cradle_mutator *mutator, uint32_t type,
-                                                              cradle_array_layout layout, size_t count, bool may_fail)
-    CRADLE_MAY_COLLECT;
-/* With CRADLE_CHECKED: misuse unless the layout is the descriptor's. */
-CRADLE_API void cradle_check_layout(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout);
-
-/* Whether an object with count items may be too large for the nursery. Does not collect. */
-CRADLE_INLINE bool cradle_items_exceed(size_t size, size_t item_size, size_t count) {
-  return size > CRADLE_NURSERY_OBJECT_MAX_BYTES || count > (CRADLE_NURSERY_OBJECT_MAX_BYTES - size) / item_size;
-}
-
-/* The bytes that an object with count items takes, or, if the nursery does not hold so large ones, some number above
- * CRADLE_NURSERY_OBJECT_MAX_BYTES. Does not collect. */
-CRADLE_INLINE size_t cradle_items_bytes(size_t size, size_t item_size, size_t count) {
-  if (cradle_items_exceed(size, item_size, count)) return 2 * CRADLE_NURSERY_OBJECT_MAX_BYTES;
-  return cradle_object_bytes(size + count * item_size);
-}
-
-/* Zeroes an object's memory; bytes is a multiple of 8, at least 16. Small ones are zeroed from both ends, and the two
- * parts overlap: no loop, and no call. Does not collect. */
-CRADLE_INLINE void cradle_zero_object(char *object, size_t bytes) {
-  if (__builtin_constant_p(bytes) || bytes > 128) {
-    memset(object, 0, bytes);
-  } else if (bytes <= 32) {
-    memset(object, 0, 16);
-    memset(object + bytes - 16, 0, 16);
-  } else if (bytes <= 64) {
-    memset(object, 0, 32);
-    memset(object + bytes - 32, 0, 32);
-  } else {
-    memset(object, 0, 64);
-    memset(object + bytes - 64, 0, 64);
-  }
-}
-
-/* Stores what a new object says of itself. Does not collect. */
-CRADLE_INLINE void cradle_label_items(char *object, uint32_t type, cradle_array_layout layout, size_t count) {
-  *(cradle_word *)object = type;
-  *(cradle_word *)(object + layout.length_offset) = count;
-}
-
 /* An object with count items, zeroed after header and length. When memory runs out, or a count's size overflows, the
  * out-of-memory handler is called; with may_fail, NULL is returned. */
 CRADLE_INLINE void *cradle_new_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
@@ -87,7 +43,7 @@ CRADLE_INLINE void *cradle_new_items(cradle_mutator *mutator, uint32_t type, cra
   if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_items_slow(mutator, type, layout, count, may_fail);
   CRADLE_UNPOISON(mutator, object, bytes);
   cradle_zero_object(object, bytes);
-  cradle_label_items(object, type, layout, count);
+  cradle_label_items(object, type, layout.length_offset, count);
   mutator->free = next; /* last: docs/design/fast-path.md */
   return object;
 }
@@ -105,7 +61,7 @@ CRADLE_INLINE void *cradle_new_items_fast(cradle_mutator *mutator, uint32_t type
   char *object = mutator->free, *next = object + bytes;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return NULL;
   CRADLE_UNPOISON(mutator, object, bytes);
-  cradle_label_items(object, type, layout, count);
+  cradle_label_items(object, type, layout.length_offset, count);
   mutator->free = next; /* last: docs/design/fast-path.md */
   return object;
 }
@@ -127,7 +83,7 @@ CRADLE_INLINE void *cradle_new_registered_items(cradle_mutator *mutator, uint32_
   char *object = cradle_registered_place(mutator, type, size);
   if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_registered_items_slow(mutator, type, layout, count, may_fail);
   cradle_zero_object(object, cradle_object_bytes(size));
-  cradle_label_items(object, type, layout, count);
+  cradle_label_items(object, type, layout.length_offset, count);
   return object;
 }
 
@@ -141,7 +97,7 @@ CRADLE_INLINE void *cradle_new_reserved_items(cradle_reservation *reservation, u
   }
   char *object = reservation->free;
   reservation->free = object + cradle_object_bytes(layout.size + count * layout.item_size);
-  cradle_label_items(object, type, layout, count);
+  cradle_label_items(object, type, layout.length_offset, count);
   return object;
 }
 

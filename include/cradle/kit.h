@@ -19,6 +19,7 @@
 #include <assert.h>
 
 #include <cradle/barrier.h>
+#include <cradle/detail/kit.h>
 #include <cradle/heap.h>
 #include <cradle/identity.h>
 #include <cradle/roots.h>
@@ -67,11 +68,11 @@ CRADLE_API void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32
 CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap);
 
 /* false: the word is an immediate. The quick half of cradle_value_object. */
-CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, uint64_t value) {
+CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, cradle_value value) {
   return (value & kit->reference_mask) == kit->reference_pattern;
 }
 /* cradle_store_value, quicker for immediates in old objects: the collector need not be told of them. */
-CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, uint64_t value) {
+CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, cradle_value value) {
   if (CRADLE_UNLIKELY((((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK) &&
                       cradle_kit_may_refer(kit, value)))
     cradle_store_slow(kit->mutator, object, slot, value);
@@ -81,229 +82,217 @@ CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_
 
 /* --- hashes --- */
 
-/* Mixing: the high and the low half of a 128-bit product, as in wyhash and many since. */
-#define CRADLE_HASH_ODD_1 UINT64_C(0x9E3779B97F4A7C15)
-#define CRADLE_HASH_ODD_2 UINT64_C(0xE7037ED1A0B428DB)
-__extension__ typedef unsigned __int128 cradle_product;
-CRADLE_INLINE uint64_t cradle_hash_fold(uint64_t a, uint64_t b) {
-  cradle_product product = (cradle_product)a * b;
-  return (uint64_t)(product >> 64) ^ (uint64_t)product;
-}
 /* Every bit of the result depends on every bit of the word; a small word is not multiplied by zero. */
-CRADLE_INLINE uint64_t cradle_hash_word(uint64_t word) {
-  return cradle_hash_fold(word ^ CRADLE_HASH_ODD_2, CRADLE_HASH_ODD_1);
+CRADLE_INLINE uint64_t cradle_kit_hash_word(uint64_t word) {
+  return cradle_kit_hash_fold(word ^ CRADLE_KIT_HASH_ODD_2, CRADLE_KIT_HASH_ODD_1);
 }
 /* A hash of bytes, never 0. It is no defence against keys that are chosen to collide. */
-CRADLE_API uint64_t cradle_hash_bytes(const void *bytes, size_t length);
+CRADLE_API uint64_t cradle_kit_hash_bytes(const void *bytes, size_t length);
 /* The hash that goes with identity, for hash functions of the program's own: two values that are the same word have it
  * in common wherever the object lies. Strings and symbols are hashed by their bytes, other objects by
  * cradle_identity_hash. */
-CRADLE_API uint64_t cradle_hash_identity(const cradle_kit *kit, uint64_t value);
+CRADLE_API uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value value);
 
 /* --- strings: immutable bytes --- */
 
-typedef struct cradle_string {
+typedef struct cradle_kit_string {
   uint64_t header;
   uint64_t length; /* bytes */
   uint64_t hash;   /* 0: not computed yet */
   char bytes[];    /* any bytes; no zero byte ends them */
-} cradle_string;
+} cradle_kit_string;
 
 /* A copy of bytes that lie outside of the heap. */
-CRADLE_API cradle_string *cradle_string_new(const cradle_kit *kit, const char *bytes, size_t length) CRADLE_MAY_COLLECT;
+CRADLE_API cradle_kit_string *cradle_kit_string_new(const cradle_kit *kit, const char *bytes, size_t length)
+    CRADLE_MAY_COLLECT;
 /* A string of zero bytes that its maker fills in before anyone else sees it. */
-CRADLE_API cradle_string *cradle_string_blank(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
-CRADLE_API cradle_string *cradle_string_join(const cradle_kit *kit, cradle_string *left, cradle_string *right)
-    CRADLE_MAY_COLLECT;
+CRADLE_API cradle_kit_string *cradle_kit_string_blank(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
+CRADLE_API cradle_kit_string *cradle_kit_string_join(const cradle_kit *kit, cradle_kit_string *left,
+                                                     cradle_kit_string *right) CRADLE_MAY_COLLECT;
 /* The bytes [start, end) of a string; start <= end <= its length. */
-CRADLE_API cradle_string *cradle_string_slice(const cradle_kit *kit, cradle_string *string, size_t start, size_t end)
-    CRADLE_MAY_COLLECT;
+CRADLE_API cradle_kit_string *cradle_kit_string_slice(const cradle_kit *kit, cradle_kit_string *string, size_t start,
+                                                      size_t end) CRADLE_MAY_COLLECT;
 /* Below, at or above 0 as left sorts before, with or after right: bytes are compared as unsigned numbers. */
-CRADLE_API int cradle_string_compare(const cradle_string *left, const cradle_string *right);
+CRADLE_API int cradle_kit_string_compare(const cradle_kit_string *left, const cradle_kit_string *right);
 
-/* The partner of the inline function. */
-CRADLE_API uint64_t cradle_string_hash_slow(cradle_string *string);
 /* The hash of its bytes, never 0; computed once. */
-CRADLE_INLINE uint64_t cradle_string_hash(cradle_string *string) {
-  return CRADLE_LIKELY(string->hash != 0) ? string->hash : cradle_string_hash_slow(string);
+CRADLE_INLINE uint64_t cradle_kit_string_hash(cradle_kit_string *string) {
+  return CRADLE_LIKELY(string->hash != 0) ? string->hash : cradle_kit_string_hash_slow(string);
 }
-CRADLE_INLINE bool cradle_string_equal(const cradle_string *left, const cradle_string *right) {
+CRADLE_INLINE bool cradle_kit_string_equal(const cradle_kit_string *left, const cradle_kit_string *right) {
   return left == right || (left->length == right->length && memcmp(left->bytes, right->bytes, left->length) == 0);
 }
 
 /* --- lists: values, growing at the end --- */
 
 /* A fixed number of values: what lists are made of, and useful alone (tuples, vectors, frames). */
-typedef struct cradle_array {
+typedef struct cradle_kit_array {
   uint64_t header;
   uint64_t length;
   cradle_word items[]; /* zero at first; store with cradle_store_value */
-} cradle_array;
-CRADLE_API cradle_array *cradle_array_new(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
+} cradle_kit_array;
+CRADLE_API cradle_kit_array *cradle_kit_array_new(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
 
-typedef struct cradle_list {
+typedef struct cradle_kit_list {
   uint64_t header;
-  cradle_array *array; /* of the items and room for more; NULL while there is no room */
-  uint64_t length;     /* items */
-  uint64_t room;       /* items that fit into the array */
-} cradle_list;
+  cradle_kit_array *array; /* of the items and room for more; NULL while there is no room */
+  uint64_t length;         /* items */
+  uint64_t room;           /* items that fit into the array */
+} cradle_kit_list;
 
 /* An empty list; room for capacity items is made now. */
-CRADLE_API cradle_list *cradle_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_NOINLINE void cradle_list_append_slow(const cradle_kit *kit, cradle_list *list, uint64_t value)
-    CRADLE_MAY_COLLECT;
-CRADLE_INLINE void cradle_list_append(const cradle_kit *kit, cradle_list *list, uint64_t value) CRADLE_MAY_COLLECT {
+CRADLE_API cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
+CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, cradle_value value)
+    CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(list->length == list->room)) {
-    cradle_list_append_slow(kit, list, value);
+    cradle_kit_list_append_slow(kit, list, value);
     return;
   }
   cradle_kit_store(kit, list->array, &list->array->items[list->length++], value);
 }
 /* index < list->length in each of the following, checked by assert. */
-CRADLE_INLINE uint64_t cradle_list_get(const cradle_list *list, size_t index) {
+CRADLE_INLINE cradle_value cradle_kit_list_get(const cradle_kit_list *list, size_t index) {
   assert(index < list->length);
   return list->array->items[index];
 }
-CRADLE_INLINE void cradle_list_set(const cradle_kit *kit, cradle_list *list, size_t index, uint64_t value) {
+CRADLE_INLINE void cradle_kit_list_set(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value) {
   assert(index < list->length);
   cradle_kit_store(kit, list->array, &list->array->items[index], value);
 }
 /* Takes the last item of a list that is not empty away. */
-CRADLE_INLINE uint64_t cradle_list_pop(cradle_list *list) {
+CRADLE_INLINE cradle_value cradle_kit_list_pop(cradle_kit_list *list) {
   assert(list->length > 0);
   cradle_word *last = &list->array->items[--list->length];
-  uint64_t value = *last;
+  cradle_value value = *last;
   *last = 0; /* no reference any more: the barrier has nothing to know */
   return value;
 }
 /* Puts value before the item at index; index <= list->length. */
-CRADLE_API void cradle_list_insert(const cradle_kit *kit, cradle_list *list, size_t index, uint64_t value)
+CRADLE_API void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value)
     CRADLE_MAY_COLLECT;
 /* Takes the item at index out and returns it; later ones move down. */
-CRADLE_API uint64_t cradle_list_remove(const cradle_kit *kit, cradle_list *list, size_t index);
+CRADLE_API cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index);
 /* Drops all items from length on; length <= list->length. The room stays. */
-CRADLE_API void cradle_list_truncate(cradle_list *list, size_t length);
+CRADLE_API void cradle_kit_list_truncate(cradle_kit_list *list, size_t length);
 /* Makes room for capacity items in all. */
-CRADLE_API void cradle_list_reserve(const cradle_kit *kit, cradle_list *list, size_t capacity) CRADLE_MAY_COLLECT;
+CRADLE_API void cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_t capacity)
+    CRADLE_MAY_COLLECT;
 
 /* --- maps: from values to values, in the order of insertion --- */
 
 /* When two keys are one. The functions must not collect and must not change the map; equal keys have equal hashes,
  * always. The hash may be of any quality: the kit mixes it. The structure must live as long as the maps that use it. */
-typedef struct cradle_keys {
-  uint64_t (*hash)(const cradle_kit *kit, uint64_t key);
-  bool (*equal)(const cradle_kit *kit, uint64_t left, uint64_t right);
-} cradle_keys;
+typedef struct cradle_kit_keys {
+  uint64_t (*hash)(const cradle_kit *kit, cradle_value key);
+  bool (*equal)(const cradle_kit *kit, cradle_value left, cradle_value right);
+} cradle_kit_keys;
 /* Strings of the kit by their bytes, all else by identity. */
-CRADLE_API extern const cradle_keys cradle_keys_strings;
+CRADLE_API extern const cradle_kit_keys cradle_kit_keys_strings;
 /* Keys of a map, at most. */
-#define CRADLE_MAP_MAX ((size_t)1 << 30)
+#define CRADLE_KIT_MAP_MAX ((size_t)1 << 30)
 /* No entry. */
-#define CRADLE_MAP_NONE SIZE_MAX
+#define CRADLE_KIT_MAP_NONE SIZE_MAX
 
 /* A map's keys and values, in the order of insertion. */
-typedef struct cradle_map_entry {
+typedef struct cradle_kit_map_entry {
   cradle_word key, value;
-} cradle_map_entry;
-typedef struct cradle_entries {
+} cradle_kit_map_entry;
+typedef struct cradle_kit_entries {
   uint64_t header;
   uint64_t length;
-  cradle_map_entry items[];
-} cradle_entries;
+  cradle_kit_map_entry items[];
+} cradle_kit_entries;
 
-/* A map's index: open addressing, half full at most, colliding keys in the next slot. A slot is CRADLE_MAP_FREE,
- * CRADLE_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives a
- * number up to the mask only where the bits above the mask agree. If the keys differ, the number is meaningless; check
- * it against `used`. */
-typedef struct cradle_index {
+/* A map's index: open addressing, half full at most, colliding keys in the next slot. A slot is CRADLE_KIT_MAP_FREE,
+ * CRADLE_KIT_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives
+ * a number up to the mask only where the bits above the mask agree. If the keys differ, the number is meaningless;
+ * check it against `used`. */
+typedef struct cradle_kit_index {
   uint64_t header;
   uint64_t length;  /* of the words */
   uint64_t mask;    /* the number of slots - 1, a power of two - 1 */
   uint32_t words[]; /* the slots; then the hashes of the entries, half as many, 0 for one that was removed */
-} cradle_index;
-#define CRADLE_MAP_FREE 0u
-#define CRADLE_MAP_REMOVED 1u
-/* Set in every hash, and above every mask. */
-#define CRADLE_MAP_HASHED UINT32_C(0x80000000)
+} cradle_kit_index;
 
-typedef struct cradle_map {
+typedef struct cradle_kit_map {
   uint64_t header;
-  cradle_entries *entries; /* NULL while there is no room */
-  cradle_index *index;
-  const cradle_keys *keys; /* NULL: identity */
-  uint64_t count;          /* keys in the map */
-  uint64_t used;           /* entries, removed ones included */
-} cradle_map;
+  cradle_kit_entries *entries; /* NULL while there is no room */
+  cradle_kit_index *index;
+  const cradle_kit_keys *keys; /* NULL: identity */
+  uint64_t count;              /* keys in the map */
+  uint64_t used;               /* entries, removed ones included */
+} cradle_kit_map;
 
 /* An empty map. keys NULL: keys are one when they are the same word. */
-CRADLE_API cradle_map *cradle_map_new(const cradle_kit *kit, const cradle_keys *keys) CRADLE_MAY_COLLECT;
-/* The partner of the inline function. */
-CRADLE_API CRADLE_NOINLINE size_t cradle_map_find_slow(const cradle_kit *kit, const cradle_map *map, uint64_t key);
-/* The entry of a key, or CRADLE_MAP_NONE. An entry keeps its number until a key that was not in the map is set. Inline
- * are immediates that are compared by identity. */
-CRADLE_INLINE size_t cradle_map_find(const cradle_kit *kit, const cradle_map *map, uint64_t key) {
-  const cradle_index *index = map->index;
-  if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key)) return cradle_map_find_slow(kit, map, key);
-  const cradle_map_entry *entries = map->entries->items;
+CRADLE_API cradle_kit_map *cradle_kit_map_new(const cradle_kit *kit, const cradle_kit_keys *keys) CRADLE_MAY_COLLECT;
+/* The entry of a key, or CRADLE_KIT_MAP_NONE. An entry keeps its number until a key that was not in the map is set.
+ * Inline are immediates that are compared by identity. */
+CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key) {
+  const cradle_kit_index *index = map->index;
+  if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key))
+    return cradle_kit_map_find_slow(kit, map, key);
+  const cradle_kit_map_entry *entries = map->entries->items;
   uint64_t mask = index->mask, used = map->used;
-  uint32_t hash = (uint32_t)cradle_hash_word(key) | CRADLE_MAP_HASHED;
+  uint32_t hash = (uint32_t)cradle_kit_hash_word(key) | CRADLE_KIT_MAP_HASHED;
   for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
     uint32_t word = index->words[slot];
-    if (word == CRADLE_MAP_FREE) return CRADLE_MAP_NONE;
+    if (word == CRADLE_KIT_MAP_FREE) return CRADLE_KIT_MAP_NONE;
     /* of another hash, perhaps; a removed entry looks like the zero word, but for its hash */
     uint64_t entry = word ^ hash;
     if (entry < used && entries[entry].key == key && (key != 0 || index->words[mask + 1 + entry] == hash)) return entry;
   }
 }
-/* Of an entry that cradle_map_find or cradle_map_next told. */
-CRADLE_INLINE uint64_t cradle_map_key_at(const cradle_map *map, size_t entry) {
+/* Of an entry that cradle_kit_map_find or cradle_kit_map_next told. */
+CRADLE_INLINE cradle_value cradle_kit_map_key_at(const cradle_kit_map *map, size_t entry) {
   return map->entries->items[entry].key;
 }
-CRADLE_INLINE uint64_t cradle_map_value_at(const cradle_map *map, size_t entry) {
+CRADLE_INLINE cradle_value cradle_kit_map_value_at(const cradle_kit_map *map, size_t entry) {
   return map->entries->items[entry].value;
 }
-CRADLE_INLINE void cradle_map_set_at(const cradle_kit *kit, cradle_map *map, size_t entry, uint64_t value) {
+CRADLE_INLINE void cradle_kit_map_set_at(const cradle_kit *kit, cradle_kit_map *map, size_t entry, cradle_value value) {
   cradle_kit_store(kit, map->entries, &map->entries->items[entry].value, value);
 }
 /* The value of a key; absent when the map has no such key. */
-CRADLE_INLINE uint64_t cradle_map_get(const cradle_kit *kit, const cradle_map *map, uint64_t key, uint64_t absent) {
-  size_t entry = cradle_map_find(kit, map, key);
-  return entry == CRADLE_MAP_NONE ? absent : cradle_map_value_at(map, entry);
+CRADLE_INLINE cradle_value cradle_kit_map_get(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key,
+                                              cradle_value absent) {
+  size_t entry = cradle_kit_map_find(kit, map, key);
+  return entry == CRADLE_KIT_MAP_NONE ? absent : cradle_kit_map_value_at(map, entry);
 }
 /* Sets the value of a key. A key that is in the map keeps its place and its identity; true: it was not. More than
- * CRADLE_MAP_MAX keys are out of memory. */
-CRADLE_API bool cradle_map_set(const cradle_kit *kit, cradle_map *map, uint64_t key, uint64_t value) CRADLE_MAY_COLLECT;
+ * CRADLE_KIT_MAP_MAX keys are out of memory. */
+CRADLE_API bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, cradle_value key, cradle_value value)
+    CRADLE_MAY_COLLECT;
 /* false: there was no such key. */
-CRADLE_API bool cradle_map_remove(const cradle_kit *kit, cradle_map *map, uint64_t key);
-CRADLE_API void cradle_map_clear(cradle_map *map);
+CRADLE_API bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, cradle_value key);
+CRADLE_API void cradle_kit_map_clear(cradle_kit_map *map);
 /* Makes room for count keys in all. */
-CRADLE_API void cradle_map_reserve(const cradle_kit *kit, cradle_map *map, size_t count) CRADLE_MAY_COLLECT;
-/* The first entry at or after the given one, or CRADLE_MAP_NONE. Keys may be removed and values set meanwhile:
- *     for (size_t e = cradle_map_next(map, 0); e != CRADLE_MAP_NONE; e = cradle_map_next(map, e + 1)) */
-CRADLE_API size_t cradle_map_next(const cradle_map *map, size_t entry);
+CRADLE_API void cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT;
+/* The first entry at or after the given one, or CRADLE_KIT_MAP_NONE. Keys may be removed and values set meanwhile:
+ *     for (size_t e = cradle_kit_map_next(map, 0); e != CRADLE_KIT_MAP_NONE; e = cradle_kit_map_next(map, e + 1)) */
+CRADLE_API size_t cradle_kit_map_next(const cradle_kit_map *map, size_t entry);
 
 /* --- symbols: one object for each name --- */
 
-typedef struct cradle_symbol {
+typedef struct cradle_kit_symbol {
   uint64_t header;
-  cradle_string *name;
-  uint64_t hash;  /* of the name */
-  uint64_t value; /* a slot for a value of the program's, such as a global variable; zero at first */
-} cradle_symbol;
+  cradle_kit_string *name;
+  uint64_t hash;      /* of the name */
+  cradle_value value; /* a slot for a value of the program's, such as a global variable; zero at first */
+} cradle_kit_symbol;
 
 /* A table of symbols is a weak set (cradle/weak_set.h) that holds nothing else: cradle_weak_set_new makes it,
  * cradle_weak_set_free frees it. A symbol that nothing refers to but its table dies, with its value; a later one of
  * that name is another. A program that finds its variables by name holds the symbols that it gave values. */
 
 /* The symbol with that name, which lies outside of the heap; made if there is none. */
-CRADLE_API cradle_symbol *cradle_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
-                                        size_t length) CRADLE_MAY_COLLECT;
+CRADLE_API cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
+                                                size_t length) CRADLE_MAY_COLLECT;
 /* The same with a string, which becomes the symbol's name. A program that wants one string for each content, compared
  * by address, takes the name of the symbol. */
-CRADLE_API cradle_symbol *cradle_intern_string(const cradle_kit *kit, cradle_weak_set *symbols, cradle_string *name)
-    CRADLE_MAY_COLLECT;
+CRADLE_API cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cradle_weak_set *symbols,
+                                                       cradle_kit_string *name) CRADLE_MAY_COLLECT;
 /* The symbol with that name, or NULL. */
-CRADLE_API cradle_symbol *cradle_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length);
+CRADLE_API cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length);
 
 /* --- the rows of the type table --- */
 
@@ -311,37 +300,38 @@ CRADLE_API cradle_symbol *cradle_symbol_find(cradle_weak_set *symbols, const cha
 /* The rows themselves, as initialisers of an array of cradle_type; first: the id of CRADLE_KIT_STRING. */
 #define CRADLE_KIT_ROWS(first) \
   [(first) + CRADLE_KIT_STRING] = {.name = "string", \
-                                   .size = sizeof(cradle_string), \
+                                   .size = sizeof(cradle_kit_string), \
                                    .items = CRADLE_ITEMS_BYTES, \
                                    .item_size = 1, \
-                                   .length_offset = offsetof(cradle_string, length)}, \
+                                   .length_offset = offsetof(cradle_kit_string, length)}, \
   [(first) + CRADLE_KIT_ARRAY] = {.name = "array", \
-                                  .size = sizeof(cradle_array), \
+                                  .size = sizeof(cradle_kit_array), \
                                   .items = CRADLE_ITEMS_VALUES, \
                                   .item_size = 8, \
-                                  .length_offset = offsetof(cradle_array, length)}, \
+                                  .length_offset = offsetof(cradle_kit_array, length)}, \
   [(first) + CRADLE_KIT_LIST] = {.name = "list", \
-                                 .size = sizeof(cradle_list), \
-                                 .references = CRADLE_SLOT(cradle_list, array)}, \
+                                 .size = sizeof(cradle_kit_list), \
+                                 .references = CRADLE_SLOT(cradle_kit_list, array)}, \
   [(first) + CRADLE_KIT_MAP] = {.name = "map", \
-                                .size = sizeof(cradle_map), \
-                                .references = CRADLE_SLOT(cradle_map, entries) | CRADLE_SLOT(cradle_map, index)}, \
+                                .size = sizeof(cradle_kit_map), \
+                                .references = CRADLE_SLOT(cradle_kit_map, entries) | \
+                                              CRADLE_SLOT(cradle_kit_map, index)}, \
   [(first) + CRADLE_KIT_ENTRIES] = {.name = "map entries", \
-                                    .size = sizeof(cradle_entries), \
+                                    .size = sizeof(cradle_kit_entries), \
                                     .items = CRADLE_ITEMS_STRUCTURES, \
-                                    .item_size = sizeof(cradle_map_entry), \
-                                    .length_offset = offsetof(cradle_entries, length), \
-                                    .item_values = CRADLE_SLOT(cradle_map_entry, key) | \
-                                                   CRADLE_SLOT(cradle_map_entry, value)}, \
+                                    .item_size = sizeof(cradle_kit_map_entry), \
+                                    .length_offset = offsetof(cradle_kit_entries, length), \
+                                    .item_values = CRADLE_SLOT(cradle_kit_map_entry, key) | \
+                                                   CRADLE_SLOT(cradle_kit_map_entry, value)}, \
   [(first) + CRADLE_KIT_INDEX] = {.name = "map index", \
-                                  .size = sizeof(cradle_index), \
+                                  .size = sizeof(cradle_kit_index), \
                                   .items = CRADLE_ITEMS_BYTES, \
                                   .item_size = sizeof(uint32_t), \
-                                  .length_offset = offsetof(cradle_index, length)}, \
+                                  .length_offset = offsetof(cradle_kit_index, length)}, \
   [(first) + CRADLE_KIT_SYMBOL] = {.name = "symbol", \
-                                   .size = sizeof(cradle_symbol), \
-                                   .references = CRADLE_SLOT(cradle_symbol, name), \
-                                   .values = CRADLE_SLOT(cradle_symbol, value)}
+                                   .size = sizeof(cradle_kit_symbol), \
+                                   .references = CRADLE_SLOT(cradle_kit_symbol, name), \
+                                   .values = CRADLE_SLOT(cradle_kit_symbol, value)}
 /* clang-format on */
 
 #ifdef __cplusplus

@@ -27,6 +27,7 @@
 #ifndef CRADLE_MUTATOR_H
 #define CRADLE_MUTATOR_H
 
+#include <cradle/detail/partners.h>
 #include <cradle/object.h>
 #include <cradle/options.h>
 
@@ -50,6 +51,12 @@ struct cradle_mutator {
   cradle_word *scoped_base;    /* that of the scoped roots */
 };
 
+/* Nursery memory that was taken and is to be filled: [free, end). */
+typedef struct cradle_reservation {
+  char *free, *end;
+  cradle_mutator *mutator;
+} cradle_reservation;
+
 /* For generated code. */
 #define CRADLE_MUTATOR_FREE_OFFSET 0
 #define CRADLE_MUTATOR_TOP_OFFSET 8
@@ -71,8 +78,6 @@ CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLL
 CRADLE_API void cradle_mutator_detach(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
 
-/* The partner of the inline function. */
-CRADLE_API void cradle_safepoint_slow(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 /* A poll for loops that do not allocate: when another thread asked for a safepoint, it is served here. May collect. */
 CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(__atomic_load_n(&mutator->top, __ATOMIC_RELAXED) == NULL)) cradle_safepoint_slow(mutator);

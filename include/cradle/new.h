@@ -18,78 +18,10 @@
 
 #include <string.h>
 
+#include <cradle/detail/new.h>
 #include <cradle/mutator.h>
 
-/* Largest object that is allocated in the nursery, and largest reservation, whatever the nursery's size. Larger objects
- * are allocated in the old generation by the slow path. */
-#define CRADLE_NURSERY_OBJECT_MAX_BYTES ((size_t)32 << 10)
-
-/* The unused nursery is poisoned when library and caller are built with AddressSanitizer, or both with
- * CRADLE_VALGRIND=1. */
-#if defined(__SANITIZE_ADDRESS__)
-#define CRADLE_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CRADLE_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define CRADLE_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CRADLE_TSAN 1
-#endif
-#endif
-
 CRADLE_BEGIN_DECLS
-
-/* Tells AddressSanitizer or valgrind that size bytes from address on may be used. Does not collect. */
-#ifdef CRADLE_ASAN
-void __asan_unpoison_memory_region(void const volatile *address, size_t size);
-#define CRADLE_UNPOISON(mutator, address, size) __asan_unpoison_memory_region((address), (size))
-#elif defined(CRADLE_VALGRIND) && CRADLE_VALGRIND
-CRADLE_API void cradle_handed_out(const cradle_mutator *mutator, void *address, size_t size);
-#define CRADLE_UNPOISON(mutator, address, size) cradle_handed_out((mutator), (address), (size))
-#else
-#define CRADLE_UNPOISON(mutator, address, size) ((void)0)
-#endif
-
-/* top as the fast path reads it. Another thread may lower it meanwhile (cradle_safepoint_request). A plain read of an
- * aligned word sees the old or the new one, and is folded into the comparison; ThreadSanitizer wants to be told that it
- * is meant. */
-CRADLE_INLINE const char *cradle_top(const cradle_mutator *mutator) {
-#ifdef CRADLE_TSAN
-  return __atomic_load_n(&mutator->top, __ATOMIC_RELAXED);
-#else
-  return mutator->top;
-#endif
-}
-
-/* Nursery memory that was taken and is to be filled: [free, end). */
-typedef struct cradle_reservation {
-  char *free, *end;
-  cradle_mutator *mutator;
-} cradle_reservation;
-
-/* The partners of the inline functions. Like them they return zeroed memory with its header, or do not return. */
-CRADLE_API CRADLE_COLD void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size)
-    CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, bool may_fail)
-    CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size)
-    CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size)
-    CRADLE_MAY_COLLECT;
-CRADLE_API void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size);
-CRADLE_API void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size);
-CRADLE_API void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size);
-
-/* The bytes that an object of size takes: rounded up, and at least the minimum. Does not collect. */
-CRADLE_INLINE size_t cradle_object_bytes(size_t size) {
-  size_t rounded = (size + (CRADLE_OBJECT_ALIGNMENT - 1)) & ~(size_t)(CRADLE_OBJECT_ALIGNMENT - 1);
-  return rounded < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : rounded;
-}
 
 /* An object whose words after the header have undefined contents: the caller writes every slot before its next call
  * that may collect. size is as above and at most CRADLE_NURSERY_OBJECT_MAX_BYTES for the fast path; larger objects come
@@ -154,22 +86,6 @@ CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_
  * is out of memory: the handler is called, or NULL returned by the try variant. */
 CRADLE_API void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 CRADLE_API void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
-
-/* Enters a place for an object of a type with services among those that the next minor collection looks at. NULL: the
- * slow path has to see to it. */
-CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t type, size_t size) {
-  if (CRADLE_CHECKED || CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
-  size_t bytes = cradle_object_bytes(size);
-  char *object = mutator->free, *next = object + bytes;
-  cradle_word *entry = mutator->registered;
-  if (CRADLE_UNLIKELY(next > cradle_top(mutator) || entry == mutator->registered_end)) return NULL;
-  CRADLE_UNPOISON(mutator, object, bytes);
-  *(cradle_word *)object = type;
-  *entry = (uintptr_t)object;
-  mutator->registered = entry + 1;
-  mutator->free = next;
-  return object;
-}
 
 /* An object of a type with weak slots, ephemerons, a finalizer, a destructor or an external size (any other type will
  * do), fixed or with items: zeroed, and registered, so that the collector knows of it while it is young and when it

@@ -20,6 +20,9 @@
 /* Addresses and sizes of objects are multiples of the one, sizes at least the other. */
 #define CRADLE_OBJECT_ALIGNMENT 8
 #define CRADLE_OBJECT_MIN_BYTES 16
+/* Largest object that is allocated in the nursery, and largest reservation, whatever the nursery's size. Larger objects
+ * are allocated in the old generation by the slow path. */
+#define CRADLE_NURSERY_OBJECT_MAX_BYTES ((size_t)32 << 10)
 /* Type ids are below this bound. */
 #define CRADLE_TYPE_ID_END (1u << 20)
 
@@ -33,6 +36,12 @@ CRADLE_BEGIN_DECLS
 /* The header's type id. object must be a live object. */
 CRADLE_INLINE uint32_t cradle_type_of(const void *object) {
   return *(const cradle_half_word *)object;
+}
+
+/* The bytes that an object of size takes: rounded up, and at least the minimum. Does not collect. */
+CRADLE_INLINE size_t cradle_object_bytes(size_t size) {
+  size_t rounded = (size + (CRADLE_OBJECT_ALIGNMENT - 1)) & ~(size_t)(CRADLE_OBJECT_ALIGNMENT - 1);
+  return rounded < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : rounded;
 }
 
 /* What the items of a variable-size object are. */
@@ -92,6 +101,10 @@ typedef struct cradle_type {
 /* The bit of a field in the bitmaps of a cradle_type, whose structure is the object, or for items one item. */
 #define CRADLE_SLOT(structure, field) (UINT64_C(1) << (offsetof(structure, field) / 8))
 
+/* A word in the heap's encoding: a reference or an immediate. A VM that has a type of its own for its values, of 8
+ * bytes, converts it to this one where it calls the library; slots may have either type. */
+typedef uint64_t cradle_value;
+
 /* How a word holds either a reference or an immediate, as data. A value v holds a reference when
  *     (v & pairs[i].mask) == pairs[i].pattern  for some i < pair_count, and
  *     bit (v & 7) of tag_set is set, and (v & payload_mask) != 0;
@@ -114,7 +127,7 @@ CRADLE_API cradle_encoding cradle_encoding_low_tags(uint8_t tag_set);
 CRADLE_API cradle_encoding cradle_encoding_nan_boxing(uint64_t mask, uint64_t pattern);
 
 /* The object that a value refers to, or NULL when it is an immediate. */
-CRADLE_INLINE void *cradle_value_object(const cradle_encoding *encoding, uint64_t value) {
+CRADLE_INLINE void *cradle_value_object(const cradle_encoding *encoding, cradle_value value) {
   if (!(encoding->tag_set >> (value & 7) & 1)) return NULL;
   uint64_t address = value & encoding->payload_mask;
   if (address == 0) return NULL;

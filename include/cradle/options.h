@@ -93,7 +93,8 @@ typedef enum cradle_gc {
   CRADLE_GC_OFF,
 } cradle_gc;
 
-/* Whether cradle_start reports faults at stale references and poison (docs/debugging-a-missing-root.md). */
+/* Whether cradle_heap_new_from_environment reports faults at stale references and poison
+ * (docs/debugging-a-missing-root.md). */
 typedef enum cradle_fault_report {
   CRADLE_FAULTS_LEFT = 0, /* no signal handler is installed */
   CRADLE_FAULTS_REPORTED, /* one is, which passes every fault on to the one before it */
@@ -174,7 +175,7 @@ typedef struct cradle_options {
    * gone round, and at most 16 MiB of pages of large objects that died, until the heap needs them. 0: off */
   size_t quarantine;
 
-  cradle_fault_report fault_report; /* for cradle_start */
+  cradle_fault_report fault_report; /* for cradle_heap_new_from_environment */
 
   const cradle_hardware *hardware; /* the machine, when it is known, all of it; NULL: detect it */
   cradle_listener listener;        /* receives the events; function NULL: nobody */

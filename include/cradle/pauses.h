@@ -5,7 +5,7 @@
  *
  *     cradle_pauses *pauses = cradle_pauses_new(options.listener);
  *     options.listener = cradle_pauses_listener(pauses);
- *     cradle_heap *heap = cradle_start(&options, &error);
+ *     cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
  *     ...
  *     cradle_pause_summary summary;
  *     cradle_pauses_read(pauses, &summary, sizeof summary);

@@ -14,18 +14,12 @@
 #ifndef CRADLE_ROOTS_H
 #define CRADLE_ROOTS_H
 
+#include <cradle/detail/roots.h>
 #include <cradle/mutator.h>
 
 CRADLE_BEGIN_DECLS
 
 /* --- the shadow stack: words of the kind that options.shadow_stack names --- */
-
-/* Commits more of the stack; beyond options.shadow_stack_bytes it is misuse with a message, never silent. */
-CRADLE_API CRADLE_COLD void cradle_push_slow(cradle_mutator *mutator, cradle_word word);
-/* Lowers the watermark for count words that are popped next, or misuse: the stack holds less. */
-CRADLE_API CRADLE_COLD void cradle_pop_slow(cradle_mutator *mutator, size_t count);
-/* Lowers the watermark below the word at index, which may be written next, or misuse: there is no such word. */
-CRADLE_API CRADLE_COLD void cradle_peek_slow(cradle_mutator *mutator, size_t index);
 
 /* Pushes or pops a word, or a reference. Popping from an empty stack is misuse. */
 CRADLE_INLINE void cradle_push_word(cradle_mutator *mutator, cradle_word word) {
@@ -75,89 +69,6 @@ CRADLE_API cradle_checkpoint cradle_checkpoint_save(const cradle_mutator *mutato
 CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_checkpoint *checkpoint);
 
 /* --- scoped roots --- */
-
-/* In the low bits of a variable's address on the stack of scoped roots: it holds a value, not a reference; the word
- * below is the address of the root's name, which code that is compiled with CRADLE_CHECKED pushes. */
-#define CRADLE_SCOPED_VALUE ((cradle_word)1)
-#define CRADLE_SCOPED_NAMED ((cradle_word)2)
-
-/* An open scope, which is the program's part of a scoped root. */
-typedef struct cradle_scope {
-  cradle_mutator *mutator;
-  cradle_word variable; /* its address and the flags, as on the stack */
-} cradle_scope;
-
-/* Commits more of the stack; where that is refused, or the mutator was freed, it is misuse with a message. */
-CRADLE_API CRADLE_COLD void cradle_scope_open_slow(cradle_mutator *mutator, cradle_word variable, const char *name);
-/* Closing a scope that is not the innermost is misuse, unless the mutator was freed. */
-CRADLE_API CRADLE_COLD void cradle_scope_close_slow(cradle_mutator *mutator, cradle_word variable);
-
-/* What CRADLE_ROOT does: pushes the variable's address, and takes it off at the end of the scope, where it must be the
- * last. name: what CRADLE_CHECKED code gives, else ignored. Neither collects. */
-CRADLE_INLINE cradle_scope cradle_scope_open(cradle_mutator *mutator, void *address, cradle_kind kind,
-                                             const char *name) {
-  cradle_word flags =
-      (kind == CRADLE_KIND_VALUE ? CRADLE_SCOPED_VALUE : 0) | (CRADLE_CHECKED ? CRADLE_SCOPED_NAMED : 0);
-  cradle_scope scope = {mutator, (cradle_word)(uintptr_t)address | flags};
-  cradle_word *top = mutator->scoped_top + (CRADLE_CHECKED ? 2 : 1);
-  if (CRADLE_UNLIKELY(top > mutator->scoped_limit)) {
-    cradle_scope_open_slow(mutator, scope.variable, name);
-    return scope;
-  }
-  if (CRADLE_CHECKED) top[-2] = (cradle_word)(uintptr_t)name;
-  top[-1] = scope.variable;
-  mutator->scoped_top = top;
-  return scope;
-}
-/* The same scope's end. */
-CRADLE_INLINE void cradle_scope_close(const cradle_scope *scope) {
-  cradle_word *top = scope->mutator->scoped_top;
-  if (CRADLE_UNLIKELY(top[-1] != scope->variable)) {
-    cradle_scope_close_slow(scope->mutator, scope->variable);
-    return;
-  }
-  scope->mutator->scoped_top = top - (CRADLE_CHECKED ? 2 : 1);
-}
-
-/* A name of its own for each root. */
-#define CRADLE_JOIN_(a, b) a##b
-#define CRADLE_JOIN(a, b) CRADLE_JOIN_(a, b)
-/* "list (reader.c:12)" for messages. */
-#define CRADLE_TEXT_(line) #line
-#define CRADLE_TEXT(line) CRADLE_TEXT_(line)
-#define CRADLE_SCOPE_NAME_(text) (CRADLE_CHECKED ? text " (" __FILE__ ":" CRADLE_TEXT(__LINE__) ")" : (const char *)0)
-#define CRADLE_SCOPED_(mutator, variable, kind, text, name) \
-  cradle_scope name __attribute__((__cleanup__(cradle_scope_close), __unused__)) = \
-      cradle_scope_open((mutator), (void *)(uintptr_t)&(variable), (kind), CRADLE_SCOPE_NAME_(text))
-/* Whether an expression is a pointer variable. In C, 5 is the class of pointers and of arrays, but these become another
- * type when they are used. */
-#ifdef __cplusplus
-extern "C++" {
-template <class type> struct cradle_is_pointer {
-  enum { yes = 0 };
-};
-template <class type> struct cradle_is_pointer<type *> {
-  enum { yes = 1 };
-};
-template <class type> struct cradle_is_pointer<type *const> {
-  enum { yes = 1 };
-};
-template <class type> struct cradle_is_pointer<type *volatile> {
-  enum { yes = 1 };
-};
-template <class type> struct cradle_is_pointer<type *const volatile> {
-  enum { yes = 1 };
-};
-}
-#define CRADLE_STATIC_ASSERT_ static_assert
-#define CRADLE_IS_POINTER_(variable) (cradle_is_pointer<__typeof__(variable)>::yes)
-#else
-#define CRADLE_STATIC_ASSERT_ _Static_assert
-#define CRADLE_IS_POINTER_(variable) \
-  (__builtin_classify_type(variable) == 5 && \
-   __builtin_types_compatible_p(__typeof__(variable), __typeof__(1 ? (variable) : (variable))))
-#endif
-#define CRADLE_IS_WORD_(variable) (sizeof(variable) == 8 && __alignof__(variable) >= 8)
 
 /* Roots a local pointer variable, which holds a valid reference or NULL now and from here on, until the end of the
  * scope. What is no pointer does not compile. The stack of these roots grows as far as options.shadow_stack_bytes;

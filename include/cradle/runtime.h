@@ -19,7 +19,7 @@ CRADLE_API int cradle_options_from_environment(cradle_options *options);
 /* Makes a heap from options overlaid with the environment, and attaches what that asks for: a log, statistics at the
  * end, published ranges, a profile, reports of faults. A listener in the options still gets every event. Fails like
  * cradle_heap_new. Free it with cradle_heap_free, which ends all of that. */
-CRADLE_API cradle_heap *cradle_start(const cradle_options *options, cradle_error *error);
+CRADLE_API cradle_heap *cradle_heap_new_from_environment(const cradle_options *options, cradle_error *error);
 
 /* Reads a size such as 4M, 1.6GB, 65536 or 32 KiB: a number and an optional unit of 1024 steps (K, M, G, T, each also
  * with B or iB; case does not matter). false when text is not one or exceeds SIZE_MAX; *bytes is then unchanged. */

@@ -3,8 +3,8 @@
  *     cradle_statistics now;
  *     cradle_heap_statistics(heap, &now, sizeof now);
  *
- * CRADLE_STATS=1 in the environment of a program that uses cradle_start prints these figures when the heap ends, with
- * those of cradle/pauses.h, with no line of code.
+ * CRADLE_STATS=1 in the environment of a program that uses cradle_heap_new_from_environment prints these figures when
+ * the heap ends, with those of cradle/pauses.h, with no line of code.
  *
  * The functions here only read. They may be called in callbacks of the collector, too; there, in the middle of a
  * collection, the answer may be the one before or after. None of them collects.

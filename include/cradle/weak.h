@@ -31,12 +31,10 @@
 #ifndef CRADLE_WEAK_H
 #define CRADLE_WEAK_H
 
+#include <cradle/detail/partners.h>
 #include <cradle/mutator.h>
 
 CRADLE_BEGIN_DECLS
-
-/* The partner of the inline functions: whether the word of a slot leads to a dead object. */
-CRADLE_API bool cradle_weak_is_dead(cradle_mutator *mutator, uint64_t word, bool value);
 
 /* What a weak slot or a key holds: a reference to a live object, or NULL. */
 CRADLE_INLINE void *cradle_weak_get(cradle_mutator *mutator, const void *slot) {
@@ -45,7 +43,7 @@ CRADLE_INLINE void *cradle_weak_get(cradle_mutator *mutator, const void *slot) {
   return (void *)(uintptr_t)word;
 }
 /* The same for a type with weak_values: a value in the heap's encoding, or 0. */
-CRADLE_INLINE uint64_t cradle_weak_get_value(cradle_mutator *mutator, const void *slot) {
+CRADLE_INLINE cradle_value cradle_weak_get_value(cradle_mutator *mutator, const void *slot) {
   cradle_word word = *(const cradle_word *)slot;
   if (CRADLE_UNLIKELY(mutator->weak_guard != 0) && cradle_weak_is_dead(mutator, word, true)) return 0;
   return word;

@@ -1,5 +1,8 @@
 // The public headers from C++: everything inline is compiled, and a program with a list that survives collections links and runs.
 #include <cradle/cradle.h>
+#if __has_include(<cradle/kit.h>) // of the two files, cradle.h holds it
+#include <cradle/kit.h>
+#endif
 
 #include <cstdio>
 
@@ -23,10 +26,10 @@ int64_t sum_of_list(cradle_mutator *m) CRADLE_MAY_COLLECT {
   cell *list = nullptr;
   CRADLE_ROOT(m, list);
   for (int64_t i = 1; i <= 100; i++) list = push(m, list, i);
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
   cell *tail = push(m, nullptr, 1000);
   cradle_store(m, list, &list->next, tail); // 100 and what follows it: 1000
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   int64_t sum = 0;
   for (const cell *c = list; c != nullptr; c = c->next) sum += c->number;
   return sum;
@@ -38,9 +41,9 @@ bool kit_works(cradle_heap *heap, cradle_mutator *m) CRADLE_MAY_COLLECT {
   if (first == CRADLE_TYPE_ID_END) return false;
   cradle_kit kit;
   cradle_kit_init(&kit, m, first);
-  cradle_string *text = cradle_string_new(&kit, "C++", 3);
+  cradle_kit_string *text = cradle_kit_string_new(&kit, "C++", 3);
   CRADLE_ROOT(m, text);
-  cradle_collect_minor(m);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
   return cradle_type_of(text) == first + CRADLE_KIT_STRING && text->length == 3;
 }
 
@@ -61,7 +64,7 @@ int main() {
   options.types = &type;
   options.type_count = 1;
   cradle_error error;
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == nullptr) {
     std::fprintf(stderr, "%s\n", error.message);
     return 1;

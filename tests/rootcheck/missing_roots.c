@@ -27,8 +27,8 @@ void through_helpers(cradle_mutator *m) {
 }
 
 void in_one_branch(cradle_mutator *m, pair *a, int rarely) {
-  if (rarely) cradle_collect_minor(m);
-  use(a); // expect: stale 'cradle_collect_minor'
+  if (rarely) cradle_collect(m, CRADLE_COLLECT_MINOR);
+  use(a); // expect: stale 'cradle_collect'
 }
 
 void in_a_loop(cradle_mutator *m, int times) {

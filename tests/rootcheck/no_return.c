@@ -64,7 +64,7 @@ static void forever(cradle_mutator *m, int64_t wanted) CRADLE_MAY_COLLECT {
 }
 static void end(cradle_mutator *m, int status) CRADLE_MAY_COLLECT {
   if (status == 0) return;
-  cradle_collect_full(m);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
   exit(status);
 }
 void loops_and_ends(cradle_mutator *m, pair *a) {

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Checks what CRADLE_ROOT and CRADLE_ROOT_VALUE take, and what they refuse, when it is compiled and with which words.
+"""Checks what CRADLE_ROOT, CRADLE_ROOT_VALUE and the functions of handles take, and what they refuse, when it is compiled and
+with which words.
 
-    refused_roots.py INCLUDE_DIRECTORY COMPILER...
+    refused_arguments.py INCLUDE_DIRECTORY COMPILER...
 
 Each COMPILER is tried; one that ends in ++ compiles C++.
 """
 
+import os
 import subprocess
 import sys
 
 NO_POINTER, NO_WORD = "CRADLE_ROOT: v is not a pointer variable", "CRADLE_ROOT_VALUE: v is not an 8-byte variable at a multiple of 8"
+# In the words of each compiler, which name the parameter's type.
+NO_HANDLE = "cradle_handle'"
 REFUSED = [
     ("int v = 0;", "CRADLE_ROOT(m, v)", NO_POINTER),
     ("long v = 0;", "CRADLE_ROOT(m, v)", NO_POINTER),
@@ -20,6 +24,9 @@ REFUSED = [
     ("int v = 0;", "CRADLE_ROOT_VALUE(m, v)", NO_WORD),
     ("char v[8] = \"\";", "CRADLE_ROOT_VALUE(m, v)", NO_WORD),
     ("struct { void *p, *q; } v;", "CRADLE_ROOT_VALUE(m, v)", NO_WORD),
+    ("void *v = 0;", "cradle_handle_free(m, v)", NO_HANDLE),
+    ("uint64_t v = 0;", "(void)cradle_handle_get(m, v)", NO_HANDLE),
+    ("struct { uint64_t number; } v = {0};", "cradle_handle_set(m, v, 0)", NO_HANDLE),
 ]
 TAKEN = [
     ("void *v = 0, *w = 0;", "CRADLE_ROOT(m, v); CRADLE_ROOT(m, w)"),
@@ -27,6 +34,7 @@ TAKEN = [
     ("const char *v = 0;", "CRADLE_ROOT(m, v)"),
     ("struct { void *p; } v = {0};", "CRADLE_ROOT(m, v.p); CRADLE_ROOT_VALUE(m, v)"),
     ("uint64_t v = 0; double w = 0;", "CRADLE_ROOT_VALUE(m, v); CRADLE_ROOT_VALUE(m, w)"),
+    ("cradle_handle v = {0};", "cradle_handle_set(m, v, cradle_handle_get(m, v)); cradle_handle_free(m, v)"),
     ("union { uint64_t bits; double number; } v = {0};", "CRADLE_ROOT_VALUE(m, v)"),
 ]
 
@@ -36,7 +44,7 @@ def compile_text(compiler, include, declaration, statement, checked):
     command = [compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", f"-DCRADLE_CHECKED={checked}", "-I", include,
                *language, "-"]
     text = f"#include <cradle/cradle.h>\nvoid f(cradle_mutator *m);\nvoid f(cradle_mutator *m) {{ {declaration} {statement}; }}\n"
-    return subprocess.run(command, input=text, capture_output=True, text=True)
+    return subprocess.run(command, input=text, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
 
 
 def main():

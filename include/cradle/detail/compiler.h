@@ -1,0 +1,47 @@
+/* How the public headers are written for each compiler: the machines that are refused, how functions are declared, and
+ * the permission to collect that clang's analysis follows. A program does not name these. */
+#ifndef CRADLE_DETAIL_COMPILER_H
+#define CRADLE_DETAIL_COMPILER_H
+
+#if defined(__ILP32__) || !(defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
+#error "cradle needs a 64-bit little-endian machine with 64-bit pointers: x86-64, 64-bit Arm or RISC-V"
+#endif
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "cradle needs a little-endian machine"
+#endif
+#if !defined(__GNUC__)
+#error "cradle needs gcc or clang"
+#endif
+
+#ifdef __cplusplus
+#define CRADLE_BEGIN_DECLS extern "C" {
+#define CRADLE_END_DECLS }
+#else
+#define CRADLE_BEGIN_DECLS
+#define CRADLE_END_DECLS
+#endif
+
+/* How the functions of these headers are declared: exported, always inlined, out of the way. */
+#define CRADLE_API __attribute__((__visibility__("default")))
+#define CRADLE_INLINE static inline __attribute__((__always_inline__, __unused__))
+#define CRADLE_COLD __attribute__((__noinline__, __cold__))
+#define CRADLE_NOINLINE __attribute__((__noinline__))
+#define CRADLE_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define CRADLE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+/* The compiler warns where the result is not used. */
+#define CRADLE_RESULT_MATTERS __attribute__((__warn_unused_result__))
+
+/* What the annotations of cradle/base.h are made of: clang's attributes, and the permission to collect as a thing that
+ * a function can have. */
+#if defined(__clang__)
+#define CRADLE_ATTRIBUTE(x) __attribute__((x))
+#else
+#define CRADLE_ATTRIBUTE(x)
+#endif
+struct CRADLE_ATTRIBUTE(capability("permission to collect")) cradle_permission {
+  char nothing;
+};
+/* Named in annotations only; it is never defined. */
+extern struct cradle_permission cradle_collection;
+
+#endif

@@ -1,0 +1,45 @@
+/* What the inline functions of cradle/kit.h are made of. A program does not call or name these. */
+#ifndef CRADLE_DETAIL_KIT_H
+#define CRADLE_DETAIL_KIT_H
+
+#include <cradle/object.h>
+
+CRADLE_BEGIN_DECLS
+
+/* --- hashes --- */
+
+/* Mixing: the high and the low half of a 128-bit product, as in wyhash and many since. */
+#define CRADLE_KIT_HASH_ODD_1 UINT64_C(0x9E3779B97F4A7C15)
+#define CRADLE_KIT_HASH_ODD_2 UINT64_C(0xE7037ED1A0B428DB)
+__extension__ typedef unsigned __int128 cradle_kit_product;
+CRADLE_INLINE uint64_t cradle_kit_hash_fold(uint64_t a, uint64_t b) {
+  cradle_kit_product product = (cradle_kit_product)a * b;
+  return (uint64_t)(product >> 64) ^ (uint64_t)product;
+}
+
+/* --- maps --- */
+
+/* What a slot of a map's index holds where no key is. */
+#define CRADLE_KIT_MAP_FREE 0u
+#define CRADLE_KIT_MAP_REMOVED 1u
+/* Set in every hash, and above every mask. */
+#define CRADLE_KIT_MAP_HASHED UINT32_C(0x80000000)
+
+/* --- the partners of the inline functions --- */
+
+struct cradle_kit;
+struct cradle_kit_string;
+struct cradle_kit_list;
+struct cradle_kit_map;
+
+/* cradle_kit_string_hash of a string that has none yet, cradle_kit_list_append without room, and cradle_kit_map_find of
+ * all but immediates that are compared by identity. */
+CRADLE_API uint64_t cradle_kit_string_hash_slow(struct cradle_kit_string *string);
+CRADLE_API CRADLE_NOINLINE void cradle_kit_list_append_slow(const struct cradle_kit *kit, struct cradle_kit_list *list,
+                                                            cradle_value value) CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_NOINLINE size_t cradle_kit_map_find_slow(const struct cradle_kit *kit,
+                                                           const struct cradle_kit_map *map, cradle_value key);
+
+CRADLE_END_DECLS
+
+#endif

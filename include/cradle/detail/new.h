@@ -1,0 +1,56 @@
+/* What the inline functions of cradle/new.h and cradle/items.h are made of. A program does not call these; generated
+ * code calls the partners that docs/jit.md names. */
+#ifndef CRADLE_DETAIL_NEW_H
+#define CRADLE_DETAIL_NEW_H
+
+#include <cradle/detail/sanitizers.h>
+#include <cradle/mutator.h>
+
+CRADLE_BEGIN_DECLS
+
+/* The partners of the inline functions. Like them they return zeroed memory with its header, or do not return. */
+CRADLE_API CRADLE_COLD void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size)
+    CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, bool may_fail)
+    CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size)
+    CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size)
+    CRADLE_MAY_COLLECT;
+
+/* With CRADLE_CHECKED: misuse unless type and size are those of a descriptor, and the place can be had. */
+CRADLE_API void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size);
+CRADLE_API void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size);
+CRADLE_API void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size);
+
+/* top as the fast path reads it. Another thread may lower it meanwhile (cradle_safepoint_request). A plain read of an
+ * aligned word sees the old or the new one, and is folded into the comparison; ThreadSanitizer wants to be told that it
+ * is meant. */
+CRADLE_INLINE const char *cradle_top(const cradle_mutator *mutator) {
+#ifdef CRADLE_TSAN
+  return __atomic_load_n(&mutator->top, __ATOMIC_RELAXED);
+#else
+  return mutator->top;
+#endif
+}
+
+/* Enters a place for an object of a type with services among those that the next minor collection looks at. NULL: the
+ * slow path has to see to it. */
+CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t type, size_t size) {
+  if (CRADLE_CHECKED || CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
+  size_t bytes = cradle_object_bytes(size);
+  char *object = mutator->free, *next = object + bytes;
+  cradle_word *entry = mutator->registered;
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator) || entry == mutator->registered_end)) return NULL;
+  CRADLE_UNPOISON(mutator, object, bytes);
+  *(cradle_word *)object = type;
+  *entry = (uintptr_t)object;
+  mutator->registered = entry + 1;
+  mutator->free = next;
+  return object;
+}
+
+CRADLE_END_DECLS
+
+#endif

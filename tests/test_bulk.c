@@ -115,7 +115,7 @@ static void the_budget_of_an_array_is_exact(void **state) {
       size_t count = HALF + over;
       vector *old = new_vector(LARGE);
       CRADLE_ROOT(f.m, old);
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       cradle_statistics before = fixture_stats(&f);
       string *text = new_string(4);
       for (size_t i = 0; i < count; i++) young[i] = text;
@@ -123,7 +123,7 @@ static void the_budget_of_an_array_is_exact(void **state) {
       cradle_copy_slots(f.m, old, old->item, young, first);
       if (way == BY_TWO_COPIES) cradle_copy_slots(f.m, old, &old->item[first], young, count - first);
       for (size_t i = first; way == BY_STORES && i < count; i++) cradle_store(f.m, old, &old->item[i], young[i]);
-      cradle_collect_minor(f.m);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       assert_int_equal(fixture_stats(&f).remembered_objects - before.remembered_objects, over);
       if (over == 0) assert_int_equal(fixture_stats(&f).recorded_slots - before.recorded_slots, HALF);
       for (size_t i = 0; i < count; i++) assert_int_equal(number_of(old->item[i]), 4);

@@ -250,7 +250,7 @@ static void all_that_a_collection_queues_appears_at_once(void **state) {
       cradle_store(f.m, due, &due->item[i], object);
       assert_true(cradle_finalizer_register(f.m, due->item[i], LAST_QUEUE));
     }
-    cradle_collect_major(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     due = NULL;
     const crd_services *services = f.heap->services;
     size_t between = 0, young = 0, seen = 0;
@@ -264,7 +264,7 @@ static void all_that_a_collection_queues_appears_at_once(void **state) {
         assert_null(cradle_finalizer_next(f.m, QUEUE));
         assert_null(cradle_finalizer_next(f.m, LAST_QUEUE));
         if (young < 5) young++, (void)new_final(&f, DUE + young, NULL);
-        cradle_collect_minor(f.m);
+        cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       } else if (seen != 0) {
         assert_int_equal(first, DUE + young);
         assert_int_equal(last, DUE);

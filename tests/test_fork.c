@@ -50,13 +50,13 @@ static void begin(program *p) {
   options.types = fixture_types, options.type_count = T_COUNT;
   options.nursery_bytes = (size_t)64 << 10;
   options.stack = (cradle_stack){.frames = frames, .data = p};
-  if ((p->heap = cradle_start(&options, &error)) == NULL) _exit(10);
+  if ((p->heap = cradle_heap_new_from_environment(&options, &error)) == NULL) _exit(10);
   if ((p->m = cradle_mutator_new(p->heap)) == NULL) _exit(11);
 }
 
 CRADLE_UNCHECKED_COLLECTION static void work(program *p) {
   for (int i = 0; i < 100000; i++) (void)cradle_new(p->m, T_PAIR, sizeof(pair));
-  for (int i = 0; i < 100; i++) cradle_collect_minor(p->m);
+  for (int i = 0; i < 100; i++) cradle_collect(p->m, CRADLE_COLLECT_MINOR);
 }
 
 static void end(program *p) {

@@ -27,10 +27,10 @@ static void open_marking(marking *m) {
 CRADLE_UNCHECKED_COLLECTION static void mark_with_a_small_stack(marking *m) {
   cradle_error error;
   m->f.heap->mark_stack = m->small;
-  cradle_collect_full(m->f.m);
+  cradle_collect(m->f.m, CRADLE_COLLECT_FULL);
   m->f.heap->mark_stack = m->usual;
   for (int i = 0; i < 20000; i++) (void)cradle_new_array(m->f.m, T_VECTOR, 1);
-  cradle_collect_minor(m->f.m);
+  cradle_collect(m->f.m, CRADLE_COLLECT_MINOR);
   if (!cradle_heap_verify(m->f.heap, &error)) fail_msg("%s", error.message);
 }
 
@@ -63,8 +63,8 @@ static uint64_t count_leaves(const vector *leaves) {
   return count;
 }
 
-/* Each array holds more than the stack, and lies behind what it holds: the search for what the first marking lost traces
- * it, loses some of the arrays before it, and is past them. So each level takes a search of its own. */
+/* Each array holds more than the stack, and lies behind what it holds: the search for what the first marking lost
+ * traces it, loses some of the arrays before it, and is past them. So each level takes a search of its own. */
 CRADLE_UNCHECKED_COLLECTION static void a_search_that_loses_more_is_followed_by_another(void **state) {
   enum { WIDTH = 700, LOST_FROM = 690, LEVELS = 4 };
   (void)state;
@@ -74,7 +74,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_search_that_loses_more_is_followed_by_
     {
       vector *top = new_leaves(&m.f, WIDTH);
       CRADLE_ROOT(m.f.m, top);
-      cradle_collect_minor(m.f.m);
+      cradle_collect(m.f.m, CRADLE_COLLECT_MINOR);
       for (int level = 0; level < levels; level++) {
         vector *above = cradle_new_array(m.f.m, T_VECTOR, WIDTH);
         CRADLE_ROOT(m.f.m, above);
@@ -83,7 +83,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_search_that_loses_more_is_followed_by_
           cradle_store(m.f.m, above, &above->item[i], item);
         }
         top = above;
-        cradle_collect_minor(m.f.m);
+        cradle_collect(m.f.m, CRADLE_COLLECT_MINOR);
       }
       mark_with_a_small_stack(&m);
       const vector *leaves = top;
@@ -94,8 +94,8 @@ CRADLE_UNCHECKED_COLLECTION static void a_search_that_loses_more_is_followed_by_
   }
 }
 
-/* The root's last items that the stack takes are marked first, eight at a time: an array of as many pairs as tried, then
- * the large array. So that one begins with each number of free entries, one among them, where its rest takes two. */
+/* The root's last items that the stack takes are marked first, eight at a time: an array of as many pairs as tried,
+ * then the large array. So that one begins with each number of free entries; its rest takes two. */
 CRADLE_UNCHECKED_COLLECTION static void the_rest_of_an_array_is_put_on_the_stack_whole(void **state) {
   enum { LARGE = 5000, BEFORE_MOST = 16 };
   (void)state;

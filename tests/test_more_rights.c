@@ -24,7 +24,7 @@ static int start_with_more_rights(void) {
   if (getauxval(AT_SECURE) == 0) return 77;
   if (cradle_options_from_environment(&options) != 0) return 2;
   if (memcmp(&options, &defaults, sizeof options) != 0) return 3;
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) return 4;
   cradle_heap_free(heap);
   return 0;

@@ -180,7 +180,7 @@ static void start_and_end(const char *variable) {
   cradle_error error;
   cradle_options_init(&options);
   setenv(variable, path, 1);
-  cradle_heap *heap = cradle_start(&options, &error);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   unsetenv(variable);
   assert_non_null(heap);
   assert_true(cradle_heap_dump(heap, target, &error));

@@ -191,11 +191,11 @@ int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
   cradle_error error;
   bench b = {.heap = cradle_heap_new(&options, &error)};
   b.handles = malloc(OPERATIONS * sizeof *b.handles);
-  if (b.heap == NULL || b.handles == NULL || (b.m = cradle_mutator_new(b.heap)) == NULL ||
-      !cradle_global_root_add(b.heap, &b.old, CRADLE_KIND_REFERENCE)) {
+  if (b.heap == NULL || b.handles == NULL || (b.m = cradle_mutator_new(b.heap)) == NULL) {
     fprintf(stderr, "identity: %s\n", b.heap == NULL ? error.message : "memory was refused");
     return 1;
   }
+  cradle_global_root_add(b.heap, &b.old, CRADLE_KIND_REFERENCE);
   b.old = CRADLE_NEW(b.m, node, T_NODE);
   cradle_collect(b.m, CRADLE_COLLECT_MAJOR);
   b.handle = cradle_handle_new(b.m, b.old);

@@ -56,9 +56,9 @@ static size_t live_rows(cradle_span_info *rows) CRADLE_UNCHECKED_COLLECTION {
   }
   cradle_mutator *m = cradle_mutator_new(heap);
   size_t depth = (size_t)(m->shadow_top - m->shadow_base);
-  size_t count = cradle_heap_spans(heap, rows, CLASSES_MAX);
+  size_t count = cradle_heap_spans(heap, rows, CLASSES_MAX, sizeof *rows);
   fill(m, rows, count);
-  cradle_heap_spans(heap, rows, count);
+  cradle_heap_spans(heap, rows, count, sizeof *rows);
   cradle_pop_many(m, (size_t)(m->shadow_top - m->shadow_base) - depth);
   cradle_mutator_free(m);
   cradle_heap_free(heap);

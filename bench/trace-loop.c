@@ -1,8 +1,8 @@
 /* trace-loop KIND N: what it costs to allocate N objects of a kind and promote them, and where the kind begins with
  * "mark", to mark and sweep them MARKINGS times besides. All live. A cell has 24 bytes and leads to the cell before it;
- * an array has WORDS words of items, the first of which leads to the array before it, and the others to one old cell.
- * Of entries, structures of two values, every word is a slot; of the mixed structures, of a reference, raw data and two
- * values, three in four.
+ * so has a tree's node, which leads to two; an array has WORDS words of items, the first of which leads to the array
+ * before it, and the others to one old cell. Of entries, structures of two values, every word is a slot; of the mixed
+ * structures, of a reference, raw data and two values, three in four.
  * tests/test_service_cost.py counts its instructions for N and 2 N: the difference is what one object costs.
  */
 #include <errno.h>
@@ -21,6 +21,10 @@ typedef struct cell {
   void *before;
   uint64_t number;
 } cell;
+typedef struct tree {
+  uint64_t header;
+  void *left, *right;
+} tree;
 typedef struct array {
   uint64_t header, length;
   void *items[];
@@ -34,9 +38,10 @@ typedef struct mixed {
   uint64_t raw, first, second;
 } mixed;
 
-enum { T_CELL, T_REFERENCES, T_VALUES, T_ENTRIES, T_MIXED, T_COUNT };
+enum { T_CELL, T_TREE, T_REFERENCES, T_VALUES, T_ENTRIES, T_MIXED, T_COUNT };
 static const cradle_type types[T_COUNT] = {
     [T_CELL] = {.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, before)},
+    [T_TREE] = {.name = "tree", .size = sizeof(tree), .references = CRADLE_SLOT(tree, left) | CRADLE_SLOT(tree, right)},
     [T_REFERENCES] = {.name = "references",
                       .size = sizeof(array),
                       .items = CRADLE_ITEMS_REFERENCES,
@@ -80,6 +85,18 @@ static void *new_array(cradle_mutator *m, uint32_t type, size_t length, void *be
   return made;
 }
 
+/* A balanced tree of so many nodes, built from the leaves. */
+static tree *new_tree(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
+  if (count == 0) return NULL;
+  cradle_push(m, new_tree(m, (count - 1) / 2));
+  cradle_push(m, new_tree(m, count - 1 - (count - 1) / 2));
+  tree *made = cradle_new(m, T_TREE, sizeof *made);
+  made->right = cradle_pop(m);
+  made->left = cradle_pop(m);
+  return made;
+}
+
+/* make is NULL for trees. */
 static const struct kind {
   const char *name;
   uint32_t type;
@@ -88,11 +105,13 @@ static const struct kind {
   int markings;
 } kinds[] = {
     {"promote-cell", T_CELL, 0, new_cell, 0},
+    {"promote-tree", T_TREE, 0, NULL, 0},
     {"promote-references", T_REFERENCES, WORDS, new_array, 0},
     {"promote-values", T_VALUES, WORDS, new_array, 0},
     {"promote-entries", T_ENTRIES, WORDS / 2, new_array, 0},
     {"promote-mixed", T_MIXED, WORDS / 4, new_array, 0},
     {"mark-cell", T_CELL, 0, new_cell, MARKINGS},
+    {"mark-tree", T_TREE, 0, NULL, MARKINGS},
     {"mark-references", T_REFERENCES, WORDS, new_array, MARKINGS},
     {"mark-values", T_VALUES, WORDS, new_array, MARKINGS},
     {"mark-entries", T_ENTRIES, WORDS / 2, new_array, MARKINGS},
@@ -105,7 +124,8 @@ static void run_kind(cradle_mutator *m, const struct kind *kind, uint64_t count)
   CRADLE_ROOT(m, old);
   CRADLE_ROOT(m, all);
   cradle_collect(m, CRADLE_COLLECT_MINOR);
-  for (uint64_t i = 0; i < count; i++) all = kind->make(m, kind->type, kind->length, all, old);
+  if (kind->make == NULL) all = new_tree(m, count);
+  for (uint64_t i = 0; i < count && kind->make != NULL; i++) all = kind->make(m, kind->type, kind->length, all, old);
   cradle_collect(m, CRADLE_COLLECT_MINOR);
   for (int i = 0; i < kind->markings; i++) cradle_collect(m, CRADLE_COLLECT_MAJOR);
 }

@@ -10,6 +10,7 @@
 #include "bench/timing.h"
 
 #define VALUES_OF_TUPLE (UINT64_C(7) << (offsetof(tuple, items) / 8))
+#define CHILDREN_OF_WIDE (((UINT64_C(1) << WIDE_CHILDREN) - 1) << (offsetof(wide, children) / 8))
 static const cradle_type types[TYPE_COUNT] = {
     [TYPE_CELL] = {.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, next)},
     [TYPE_TREE] = {.name = "tree",
@@ -45,6 +46,7 @@ static const cradle_type types[TYPE_COUNT] = {
                     .items = CRADLE_ITEMS_EPHEMERONS,
                     .item_size = sizeof(pair),
                     .length_offset = offsetof(pairs, length)},
+    [TYPE_WIDE] = {.name = "wide", .size = sizeof(wide), .references = CHILDREN_OF_WIDE},
 };
 
 /* --- pauses --- */

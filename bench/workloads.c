@@ -29,6 +29,7 @@ static const workload *const all[] = {
     &workload_barrier_str,
     &workload_fragment,
     &workload_pause,
+    &workload_walk,
     &workload_weak_table,
     &workload_large_array,
     &workload_soak,

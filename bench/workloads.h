@@ -75,8 +75,10 @@ enum {
   TYPE_ELEMENT,
   TYPE_BINDING,
   TYPE_PAIRS,
+  TYPE_WIDE,
   TYPE_COUNT
 };
+enum { WIDE_CHILDREN = 7 };
 typedef struct cell {
   uint64_t header;
   struct cell *next;
@@ -115,6 +117,10 @@ typedef struct binding {
   struct binding *chain;
   uint64_t value;
 } binding;
+typedef struct wide {
+  uint64_t header;
+  struct wide *children[WIDE_CHILDREN];
+} wide;
 typedef struct pair {
   void *key, *value; /* weak; alive while the key is */
 } pair;
@@ -135,7 +141,7 @@ extern const workload workload_promote, workload_list, workload_list_sort, workl
 extern const workload workload_barrier_storeold, workload_barrier_onecell, workload_barrier_cells;
 extern const workload workload_barrier_graph, workload_barrier_bigarr, workload_barrier_str;
 extern const workload workload_medium, workload_cache, workload_fragment, workload_pause, workload_soak;
-extern const workload workload_weak_table, workload_large_array;
+extern const workload workload_walk, workload_weak_table, workload_large_array;
 
 /* Starts a heap for a workload, or ends the program with a message. */
 cradle_heap *workload_start(workload_run *run);

@@ -13,7 +13,6 @@
 #include "gc/base/check.h"
 #include "gc/base/probes.h"
 #include "gc/base/sanitizers.h"
-#include "gc/base/text.h"
 #include "gc/collect.h"
 #include "gc/death/registry.h"
 #include "gc/heap.h"
@@ -146,33 +145,6 @@ void *crd_allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes) {
 
 /* --- the public slow paths --- */
 
-/* What was asked for, what holds the memory, and what bounds it. */
-static void describe_shortage(const cradle_heap *heap, size_t size, crd_text *text) {
-  const crd_old *old = &heap->old;
-  size_t max = heap->options.heap_max_bytes, arenas = old->arenas.committed_count * ARENA_BYTES;
-  if (size == SIZE_MAX)
-    crd_text_format(text, "out of memory: an array beyond all addresses asked for");
-  else
-    crd_text_format(text, "out of memory: %zu bytes asked for", size);
-  crd_text_format(text, "; old objects %" PRIu64 " bytes, %" PRIu64 " of them large, in arenas of %zu; nursery %zu; ",
-                  old->used_bytes, old->large_bytes, arenas, heap->nursery.bytes);
-  if (max != 0)
-    crd_text_format(text, "maximum heap %zu (CRADLE_GC_MAX)", max);
-  else
-    crd_text_format(text, "no maximum heap: the system refused");
-}
-
-void crd_out_of_memory(cradle_mutator *mutator, size_t size) {
-  cradle_heap *heap = mutator->heap;
-  if (heap->options.on_out_of_memory != NULL) {
-    heap->options.on_out_of_memory(heap->options.handler_data, mutator, size);
-    crd_misuse(NULL, "the out-of-memory handler returned; it must not");
-  }
-  crd_text text = {.length = 0};
-  describe_shortage(heap, size, &text);
-  crd_abort("cradle: ", text.buffer);
-}
-
 static void *take_place(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
   if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES) return new_outside(mutator, type, bytes, true);
   return make_room(mutator, bytes) ? bump(mutator, type, bytes) : NULL;
@@ -198,19 +170,20 @@ void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_new");
   crd_check_size(mutator->heap, type, size);
   void *object = allocate(mutator, type, size);
-  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator, size);
+  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator->heap, "cradle_new", size);
   return object;
 }
 
 cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, bool may_fail) {
-  crd_mutator_check(mutator, "cradle_reserve");
+  const char *what = may_fail ? "cradle_try_reserve" : "cradle_reserve";
+  crd_mutator_check(mutator, what);
   if (size > CRADLE_NURSERY_OBJECT_MAX_BYTES)
-    crd_misuse(mutator->heap, "cradle_reserve: more than CRADLE_NURSERY_OBJECT_MAX_BYTES (32768)");
+    crd_misuse(mutator->heap, "%s: more than CRADLE_NURSERY_OBJECT_MAX_BYTES (32768)", what);
   size_t bytes = (size + 7) & ~(size_t)7;
   PROBE2(reserve_slow, mutator->heap, bytes);
   if (!make_room(mutator, bytes)) {
     if (may_fail) return (cradle_reservation){NULL, NULL, mutator};
-    crd_out_of_memory(mutator, size);
+    crd_out_of_memory(mutator->heap, what, size);
   }
   char *start = mutator->free;
   ASSERT(start + bytes <= mutator->heap->nursery.slack_end, "[nursery.1] a reservation goes beyond the nursery");
@@ -221,36 +194,45 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   return (cradle_reservation){start, start + bytes, mutator};
 }
 
-/* The new object, or NULL, with its length. */
-static void *with_length(const cradle_heap *heap, uint32_t type, cradle_word *object, size_t length) {
-  const crd_type *descriptor = &heap->types.types[type];
+/* What the handler is told: the array's bytes. */
+static size_t wanted_bytes(const crd_type *descriptor, size_t length) {
+  size_t bytes = type_array_bytes(descriptor, length);
+  return bytes != 0 ? bytes : SIZE_MAX;
+}
+
+/* The new array with its length, or NULL if it may fail. what: the public function. */
+static void *end_array(cradle_mutator *mutator, uint32_t type, cradle_word *object, size_t length, const char *what,
+                       bool may_fail) {
+  const crd_type *descriptor = &mutator->heap->types.types[type];
   ASSERT(descriptor->length_offset + 8 <= descriptor->size, "[type.1] the length lies outside of the fixed part");
-  if (object != NULL) object[descriptor->length_offset / 8] = length;
+  if (CRADLE_LIKELY(object != NULL))
+    object[descriptor->length_offset / 8] = length;
+  else if (!may_fail)
+    crd_out_of_memory(mutator->heap, what, wanted_bytes(descriptor, length));
   return object;
 }
 
-static CRADLE_COLD _Noreturn void out_of_memory_for_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  size_t bytes = type_array_bytes(&mutator->heap->types.types[type], length);
-  crd_out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);
+static void *new_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what, bool may_fail)
+    CRADLE_MAY_COLLECT {
+  crd_mutator_check(mutator, what);
+  size_t bytes = crd_check_array(mutator->heap, type, length, what);
+  return end_array(mutator, type, bytes == 0 ? NULL : allocate(mutator, type, bytes), length, what, may_fail);
 }
 
 void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  crd_mutator_check(mutator, "cradle_new_array");
-  size_t bytes = crd_check_array(mutator->heap, type, length, "cradle_new_array");
-  return with_length(mutator->heap, type, bytes == 0 ? NULL : allocate(mutator, type, bytes), length);
+  return new_array(mutator, type, length, "cradle_try_new_array", true);
 }
 
 void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  void *object = cradle_try_new_array(mutator, type, length);
-  if (CRADLE_UNLIKELY(object == NULL)) out_of_memory_for_array(mutator, type, length);
-  return object;
+  return new_array(mutator, type, length, "cradle_new_array", false);
 }
 
 void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
                             bool may_fail) {
-  crd_mutator_check(mutator, "CRADLE_NEW_ARRAY");
-  crd_check_layout(mutator->heap, type, layout, "CRADLE_NEW_ARRAY");
-  return may_fail ? cradle_try_new_array(mutator, type, count) : cradle_new_array(mutator, type, count);
+  const char *what = may_fail ? "CRADLE_TRY_NEW_ARRAY" : "CRADLE_NEW_ARRAY";
+  crd_mutator_check(mutator, what);
+  crd_check_layout(mutator->heap, type, layout, what);
+  return new_array(mutator, type, count, what, may_fail);
 }
 
 /* --- registered objects --- */
@@ -281,28 +263,31 @@ void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type, siz
 
 void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   void *object = new_registered(mutator, type, registered_bytes(mutator, type, size, "cradle_new_registered"));
-  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator, size);
+  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator->heap, "cradle_new_registered", size);
   return object;
+}
+
+static void *new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what,
+                                  bool may_fail) CRADLE_MAY_COLLECT {
+  crd_mutator_check(mutator, what);
+  size_t bytes = crd_check_registered_array(mutator->heap, type, length, what);
+  return end_array(mutator, type, bytes == 0 ? NULL : new_registered(mutator, type, bytes), length, what, may_fail);
 }
 
 void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  crd_mutator_check(mutator, "cradle_new_registered_array");
-  size_t bytes = crd_check_registered_array(mutator->heap, type, length, "cradle_new_registered_array");
-  return with_length(mutator->heap, type, bytes == 0 ? NULL : new_registered(mutator, type, bytes), length);
+  return new_registered_array(mutator, type, length, "cradle_try_new_registered_array", true);
 }
 
 void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  void *object = cradle_try_new_registered_array(mutator, type, length);
-  if (CRADLE_UNLIKELY(object == NULL)) out_of_memory_for_array(mutator, type, length);
-  return object;
+  return new_registered_array(mutator, type, length, "cradle_new_registered_array", false);
 }
 
 void *cradle_new_registered_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
                                        bool may_fail) {
-  crd_mutator_check(mutator, "CRADLE_NEW_REGISTERED_ARRAY");
-  crd_check_layout(mutator->heap, type, layout, "CRADLE_NEW_REGISTERED_ARRAY");
-  return may_fail ? cradle_try_new_registered_array(mutator, type, count)
-                  : cradle_new_registered_array(mutator, type, count);
+  const char *what = may_fail ? "CRADLE_TRY_NEW_REGISTERED_ARRAY" : "CRADLE_NEW_REGISTERED_ARRAY";
+  crd_mutator_check(mutator, what);
+  crd_check_layout(mutator->heap, type, layout, what);
+  return new_registered_array(mutator, type, count, what, may_fail);
 }
 
 void cradle_safepoint_slow(cradle_mutator *mutator) {

@@ -93,6 +93,7 @@ void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) 
 }
 
 void cradle_check_layout(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout) {
+  crd_mutator_check_thread(mutator, "CRADLE_NEW_ARRAY");
   crd_check_layout(mutator->heap, type, layout, "CRADLE_NEW_ARRAY");
 }
 

@@ -76,7 +76,7 @@ static uint64_t begin_collecting(cradle_heap *heap) {
 
 static void end_collecting(cradle_heap *heap) {
   ASSERT(heap->state == HEAP_COLLECTING, "[heap.4] a collection ends that did not begin");
-  ASSERT(word_stack_is_empty(&heap->remembered) && !heap->remember_all, "[minor.3] an old object is still remembered");
+  ASSERT(word_stack_is_empty(&heap->remembered) && !heap->remember_all, "[minor.2] an old object is still remembered");
   ASSERT(heap->old.young_large == PAGE_NONE, "a large object is still young after a minor collection");
   ASSERT(heap->major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->mark_stack),
          "the mark stack outlives marking");

@@ -14,6 +14,7 @@
 void crd_event_send(cradle_heap *heap, cradle_event *event) {
   if (!event_wanted(heap)) return;
   ASSERT(heap->state != HEAP_TELLING, "an event is sent from a listener");
+  event->size = sizeof *event;
   event->time_ns = crd_platform_now_ns();
   crd_state before = crd_state_enter(heap, HEAP_TELLING);
   heap->options.listener.function(heap->options.listener.data, event);
@@ -64,7 +65,7 @@ void crd_event_arenas(cradle_heap *heap, bool measured) {
 void crd_event_spans(cradle_heap *heap) {
   if (!event_wanted(heap)) return;
   cradle_span_info rows[SIZE_CLASS_MAX];
-  size_t count = cradle_heap_spans(heap, rows, SIZE_CLASS_MAX);
+  size_t count = cradle_heap_spans(heap, rows, SIZE_CLASS_MAX, sizeof *rows);
   for (size_t i = 0; i < count; i++) {
     const cradle_span_info *row = &rows[i];
     if (row->spans == 0) continue;

@@ -36,15 +36,16 @@ bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
   return true;
 }
 
-static void go_on(cradle_heap *heap, const char *misuse) {
-  if (heap->state != HEAP_FORKING) crd_misuse(heap, "%s", misuse);
+static void go_on(cradle_heap *heap, const char *what) {
+  crd_heap_check_owner(heap, what);
+  if (heap->state != HEAP_FORKING) crd_misuse(heap, "%s: without cradle_fork_prepare", what);
   crd_state_leave(heap, HEAP_MUTATING);
 }
 
 void cradle_fork_parent(cradle_heap *heap) {
-  go_on(heap, "cradle_fork_parent: without cradle_fork_prepare");
+  go_on(heap, "cradle_fork_parent");
 }
 
 void cradle_fork_child(cradle_heap *heap) {
-  go_on(heap, "cradle_fork_child: without cradle_fork_prepare");
+  go_on(heap, "cradle_fork_child");
 }

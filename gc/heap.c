@@ -202,7 +202,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
 
 void cradle_heap_free(cradle_heap *heap) {
   if (heap == NULL) return;
-  heap_check(heap, "cradle_heap_free");
+  crd_heap_check_thread(heap, "cradle_heap_free");
   if (heap->mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
   if (crd_weak_sets_exist(heap)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
   crd_stress_judge(heap);

@@ -1,12 +1,13 @@
 #include "gc/misuse.h"
 
 #include <cradle/inspect.h>
-
+#include <inttypes.h>
 #include <string.h>
 
 #include "gc/base/check.h"
 #include "gc/base/text.h"
 #include "gc/heap.h"
+#include "gc/old/arena.h"
 
 void crd_misuse(cradle_heap *heap, const char *format, ...) {
   crd_text text = {.length = 0};
@@ -20,6 +21,41 @@ void crd_misuse(cradle_heap *heap, const char *format, ...) {
   }
   crd_abort("cradle: misuse: ", text.buffer);
 }
+
+/* --- out of memory --- */
+
+/* Adds what holds the memory and what bounds it, and hands the message over. */
+static CRADLE_COLD _Noreturn void tell_shortage(cradle_heap *heap, size_t size, crd_text *text) {
+  const crd_old *old = &heap->old;
+  size_t max = heap->options.heap_max_bytes, arenas = old->arenas.committed_count * ARENA_BYTES;
+  crd_text_format(text, "; old objects %" PRIu64 " bytes, %" PRIu64 " of them large, in arenas of %zu; nursery %zu; ",
+                  old->used_bytes, old->large_bytes, arenas, heap->nursery.bytes);
+  if (max != 0)
+    crd_text_format(text, "maximum heap %zu (CRADLE_GC_MAX)", max);
+  else
+    crd_text_format(text, "no maximum heap: the system refused");
+  if (heap->options.on_out_of_memory == NULL) crd_abort("cradle: ", text->buffer);
+  cradle_mutator *mutator = heap->mutator == NULL ? NULL : &heap->mutator->public;
+  heap->options.on_out_of_memory(heap->options.handler_data, mutator, size, text->buffer);
+  crd_misuse(NULL, "the out-of-memory handler returned; it must not");
+}
+
+void crd_out_of_memory(cradle_heap *heap, const char *what, size_t size) {
+  crd_text text = {.length = 0};
+  if (size == SIZE_MAX)
+    crd_text_format(&text, "%s: out of memory: an array beyond all addresses asked for", what);
+  else
+    crd_text_format(&text, "%s: out of memory: %zu bytes asked for", what, size);
+  tell_shortage(heap, size, &text);
+}
+
+void crd_out_of_room(cradle_heap *heap, const char *what, const char *thing) {
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "%s: out of memory: no room for another %s", what, thing);
+  tell_shortage(heap, 0, &text);
+}
+
+/* --- errors --- */
 
 bool crd_fail(cradle_error *error, const char *format, ...) {
   if (error == NULL) return false;

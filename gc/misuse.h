@@ -1,4 +1,5 @@
-/* What the embedder is told when a call is refused: misuse, which does not return, and errors, which do. */
+/* What the embedder is told when a call is refused: misuse and memory that ran out, which do not return, and errors,
+ * which do. */
 #ifndef CRADLE_GC_MISUSE_H
 #define CRADLE_GC_MISUSE_H
 
@@ -9,6 +10,12 @@
 /* Hands the message to the heap's misuse handler (the default one when heap is NULL) and aborts if that returns. The
  * conversions are those of gc/base/text.h. */
 CRADLE_COLD _Noreturn void crd_misuse(cradle_heap *heap, const char *format, ...) CRD_PRINTF(2, 3);
+
+/* Hands size and a message to the heap's out-of-memory handler and aborts if that returns. what: the public function.
+ * size: of an object, in bytes. The heap is consistent: the handler may longjmp. */
+CRADLE_COLD _Noreturn void crd_out_of_memory(cradle_heap *heap, const char *what, size_t size);
+/* The same for one thing more that lies beside the objects: "pin". */
+CRADLE_COLD _Noreturn void crd_out_of_room(cradle_heap *heap, const char *what, const char *thing);
 
 /* Fills *error, unless error is NULL, and returns false. */
 bool crd_fail(cradle_error *error, const char *format, ...) CRD_PRINTF(2, 3);

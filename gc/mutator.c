@@ -82,17 +82,23 @@ void crd_heap_busy(cradle_heap *heap, const char *what) {
   entry_misuse(heap, what, called_from(heap->state));
 }
 
-void crd_mutator_check_thread(cradle_mutator *mutator, const char *what) {
+static void check_owner(cradle_mutator *mutator, const char *what) {
   if (CRADLE_UNLIKELY(mutator_of(mutator)->thread != &thread_mark))
     entry_misuse(mutator->heap, what, "the mutator is not attached to the calling thread");
+}
+
+void crd_heap_check_owner(cradle_heap *heap, const char *what) {
+  if (heap->mutator != NULL) check_owner(&heap->mutator->public, what);
+}
+
+void crd_mutator_check_thread(cradle_mutator *mutator, const char *what) {
+  check_owner(mutator, what);
   heap_check(mutator->heap, what);
 }
 
 void crd_heap_check_thread(cradle_heap *heap, const char *what) {
-  if (heap->mutator != NULL)
-    crd_mutator_check_thread(&heap->mutator->public, what);
-  else
-    heap_check(heap, what);
+  crd_heap_check_owner(heap, what);
+  heap_check(heap, what);
 }
 
 void crd_mutator_check(cradle_mutator *mutator, const char *what) {
@@ -125,7 +131,7 @@ static void close_stacks(crd_mutator *mutator) {
 }
 
 CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
-  heap_check(heap, "cradle_mutator_new");
+  crd_heap_check_thread(heap, "cradle_mutator_new");
   if (heap->mutator != NULL)
     crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; this version has one a heap");
   crd_mutator *mutator = calloc(1, sizeof *mutator);
@@ -186,6 +192,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_detach(cradle_mutator *mutator) 
 }
 
 CRADLE_UNCHECKED_COLLECTION void cradle_mutator_attach(cradle_mutator *mutator) {
+  heap_check(mutator->heap, "cradle_mutator_attach");
   if (mutator_of(mutator)->thread != NULL)
     entry_misuse(mutator->heap, "cradle_mutator_attach", "the mutator is attached to a thread already");
   mutator_of(mutator)->thread = &thread_mark;

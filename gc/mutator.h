@@ -1,4 +1,19 @@
-/* Mutators: what every function that is given one checks first. Their invariants are those of cradle/mutator.h. */
+/* Mutators: what every public function checks first. Their invariants are those of cradle/mutator.h.
+ *
+ *   function                                     thread   state   no-collection region   checks with
+ *   may collect                                  yes      yes     yes                    crd_mutator_check
+ *   has a mutator                                yes      yes                            crd_mutator_check_thread
+ *   has a heap (or a weak set)                   yes *    yes                            crd_heap_check_thread
+ *   stores, past the barrier's inline test       **       yes                            heap_check
+ *   only reads, and says so in its header; uses no heap; is the kit's: nothing
+ *
+ *   thread: the calling thread is the one that the mutator is attached to. *: where the heap has a mutator.
+ *           **: in code compiled with CRADLE_CHECKED, because the inline test asks nobody, and the slow path is hot.
+ *   state:  no callback runs, no collection, no fork ([heap.4], gc/state.h).
+ *
+ * tests/test_every_function.c has a row for each public function; tests/every_function.py finds those that it lacks.
+ * A heap, mutator or structure that is NULL faults at address 0, one that was freed cannot be told; an object that must
+ * not be NULL is misuse. */
 #ifndef CRADLE_GC_MUTATOR_H
 #define CRADLE_GC_MUTATOR_H
 
@@ -16,5 +31,7 @@ void crd_mutator_check(cradle_mutator *mutator, const char *what);
 void crd_mutator_check_thread(cradle_mutator *mutator, const char *what);
 /* The same for functions of the heap, which may have no mutator. */
 void crd_heap_check_thread(cradle_heap *heap, const char *what);
+/* The thread alone, if the heap has a mutator: for the end of a state. */
+void crd_heap_check_owner(cradle_heap *heap, const char *what);
 
 #endif

@@ -1,5 +1,5 @@
 /* Pins that may collect: a young object is promoted before it is pinned, and what is allocated pinned is old. */
-#include <cradle/object.h>
+#include <cradle/items.h>
 #include <cradle/pin.h>
 
 #include "gc/allocate.h"
@@ -13,10 +13,11 @@
 #include "gc/mutator.h"
 #include "gc/tables/pin.h"
 
-void *cradle_pin(cradle_mutator *mutator, void *object) {
+/* what: the public function. NULL: no memory. */
+static void *pin(cradle_mutator *mutator, void *object, const char *what) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
-  crd_mutator_check(mutator, "cradle_pin");
-  if (object == NULL) crd_misuse(heap, "cradle_pin: the object is NULL");
+  crd_mutator_check(mutator, what);
+  if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
   if (collection_is_off(heap) && heap_holds_young(heap, address_of(object))) return object;
   if (!crd_pins_reserve(&heap->pins)) return NULL;
   CRADLE_ROOT(mutator, object);
@@ -30,8 +31,20 @@ void *cradle_pin(cradle_mutator *mutator, void *object) {
   return object;
 }
 
+void *cradle_try_pin(cradle_mutator *mutator, void *object) {
+  return pin(mutator, object, "cradle_try_pin");
+}
+
+void *cradle_pin(cradle_mutator *mutator, void *object) {
+  void *pinned = pin(mutator, object, "cradle_pin");
+  if (CRADLE_UNLIKELY(pinned == NULL)) crd_out_of_room(mutator->heap, "cradle_pin", "pin");
+  return pinned;
+}
+
+/* --- allocated pinned --- */
+
 /* NULL: no memory, for the object or for the pin. */
-static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
+static void *allocate_pinned(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   if (size > SIZE_MAX / 2 || !crd_pins_reserve(&mutator->heap->pins)) return NULL;
   void *object = crd_allocate_old(mutator, type, cradle_object_bytes(size));
   if (object == NULL) return NULL;
@@ -40,19 +53,48 @@ static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) CRA
   return object;
 }
 
-void *cradle_new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) {
-  crd_mutator_check(mutator, "cradle_new_pinned");
+static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t size, const char *what, bool may_fail)
+    CRADLE_MAY_COLLECT {
+  crd_mutator_check(mutator, what);
   crd_check_size(mutator->heap, type, size);
-  void *object = new_pinned(mutator, type, size);
-  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator, size);
+  void *object = allocate_pinned(mutator, type, size);
+  if (CRADLE_UNLIKELY(object == NULL) && !may_fail) crd_out_of_memory(mutator->heap, what, size);
+  return object;
+}
+
+void *cradle_new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) {
+  return new_pinned(mutator, type, size, "cradle_new_pinned", false);
+}
+
+void *cradle_try_new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) {
+  return new_pinned(mutator, type, size, "cradle_try_new_pinned", true);
+}
+
+static void *new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what, bool may_fail)
+    CRADLE_MAY_COLLECT {
+  crd_mutator_check(mutator, what);
+  size_t bytes = crd_check_array(mutator->heap, type, length, what);
+  cradle_word *object = bytes == 0 ? NULL : allocate_pinned(mutator, type, bytes);
+  if (CRADLE_UNLIKELY(object == NULL)) {
+    if (!may_fail) crd_out_of_memory(mutator->heap, what, bytes != 0 ? bytes : SIZE_MAX);
+    return NULL;
+  }
+  object[mutator->heap->types.types[type].length_offset / 8] = length;
   return object;
 }
 
 void *cradle_new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  crd_mutator_check(mutator, "cradle_new_pinned_array");
-  size_t bytes = crd_check_array(mutator->heap, type, length, "cradle_new_pinned_array");
-  cradle_word *object = bytes == 0 ? NULL : new_pinned(mutator, type, bytes);
-  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator, bytes != 0 ? bytes : SIZE_MAX);
-  object[mutator->heap->types.types[type].length_offset / 8] = length;
-  return object;
+  return new_pinned_array(mutator, type, length, "cradle_new_pinned_array", false);
+}
+
+void *cradle_try_new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t length) {
+  return new_pinned_array(mutator, type, length, "cradle_try_new_pinned_array", true);
+}
+
+void *cradle_new_pinned_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
+                              bool may_fail) {
+  const char *what = may_fail ? "CRADLE_TRY_NEW_PINNED_ARRAY" : "CRADLE_NEW_PINNED_ARRAY";
+  crd_mutator_check(mutator, what);
+  crd_check_layout(mutator->heap, type, layout, what);
+  return new_pinned_array(mutator, type, count, what, may_fail);
 }

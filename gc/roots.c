@@ -39,14 +39,17 @@ static size_t shadow_words(const cradle_mutator *mutator) {
 #define POPPED_AHEAD 32
 
 void cradle_pop_slow(cradle_mutator *mutator, size_t count) {
+  crd_mutator_check_thread(mutator, "cradle_pop");
   size_t depth = shadow_words(mutator);
   if (count > depth)
-    crd_misuse(mutator->heap, "shadow stack: a pop of %zu words goes below its base; it holds %zu", count, depth);
+    crd_misuse(mutator->heap, "cradle_pop: a pop of %zu words goes below the shadow stack's base; it holds %zu", count,
+               depth);
   size_t left = depth - count;
   mutator->shadow_watermark = mutator->shadow_base + (left > POPPED_AHEAD ? left - POPPED_AHEAD : 0);
 }
 
 void cradle_peek_slow(cradle_mutator *mutator, size_t index) {
+  crd_mutator_check_thread(mutator, "cradle_peek");
   size_t depth = shadow_words(mutator);
   if (index >= depth)
     crd_misuse(mutator->heap, "cradle_peek: there is no word %zu below the shadow stack's top; it holds %zu", index,
@@ -68,6 +71,7 @@ static CRADLE_COLD _Noreturn void scoped_roots_are_full(cradle_mutator *mutator,
 void cradle_scope_open_slow(cradle_mutator *mutator, cradle_word variable, const char *name) {
   bool named = variable & CRADLE_SCOPED_NAMED;
   crd_word_stack *scoped = &mutator_of(mutator)->scoped;
+  if (mutator->heap != NULL) crd_mutator_check_thread(mutator, "CRADLE_ROOT");
   if (mutator->heap == NULL || !crd_word_stack_grow(scoped)) scoped_roots_are_full(mutator, named ? name : "");
   mutator->scoped_limit = scoped->limit;
   ASSERT(mutator->scoped_top + 1 < mutator->scoped_limit, "[mutator.7] the scoped roots grew and have no room");
@@ -90,7 +94,7 @@ void cradle_scope_close_slow(cradle_mutator *mutator, cradle_word variable) {
   crd_scoped_root innermost = {.name = NULL};
   if (at > mutator->scoped_base) innermost = scoped_root_next(&at);
   crd_misuse(mutator->heap,
-             "scoped roots: the scope that ends, of the variable at %p, is not the innermost, which is %s%s; scopes "
+             "CRADLE_ROOT: the scope that ends, of the variable at %p, is not the innermost, which is %s%s; scopes "
              "are unbalanced, or cradle_checkpoint_restore is missing after a longjmp",
              memory_at(variable & ~(CRADLE_SCOPED_VALUE | CRADLE_SCOPED_NAMED)),
              innermost.variable == NULL ? "none"
@@ -136,18 +140,28 @@ static size_t find_global(const cradle_heap *heap, const void *address) {
   return at;
 }
 
-bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
-  heap_check(heap, "cradle_global_root_add");
+/* false: no memory. what: the public function. */
+static bool add_global(cradle_heap *heap, void *address, cradle_kind kind, const char *what) {
+  crd_heap_check_thread(heap, what);
   if (!is_slot(address) || !is_kind(kind))
-    crd_misuse(heap, "cradle_global_root_add: wants a variable's address, which is a multiple of 8, and a cradle_kind");
-  if (find_global(heap, address) != 0) crd_misuse(heap, "cradle_global_root_add: the address is registered already");
+    crd_misuse(heap, "%s: wants a variable's address, which is a multiple of 8, and a cradle_kind", what);
+  if (find_global(heap, address) != 0) crd_misuse(heap, "%s: the address is registered already", what);
   if (!GROW(heap->globals, heap->global_count, heap->global_capacity)) return false;
   heap->globals[heap->global_count++] = (crd_global_root){address, kind};
   return true;
 }
 
+bool cradle_try_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
+  return add_global(heap, address, kind, "cradle_try_global_root_add");
+}
+
+void cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
+  if (!add_global(heap, address, kind, "cradle_global_root_add"))
+    crd_out_of_room(heap, "cradle_global_root_add", "global root");
+}
+
 void cradle_global_root_remove(cradle_heap *heap, void *address) {
-  heap_check(heap, "cradle_global_root_remove");
+  crd_heap_check_thread(heap, "cradle_global_root_remove");
   size_t at = find_global(heap, address);
   if (at == 0) crd_misuse(heap, "cradle_global_root_remove: the address is not registered");
   heap->globals[at - 1] = heap->globals[--heap->global_count];
@@ -156,7 +170,7 @@ void cradle_global_root_remove(cradle_heap *heap, void *address) {
 /* --- callbacks --- */
 
 void cradle_root_callback_set(cradle_heap *heap, cradle_root_function function, void *data) {
-  heap_check(heap, "cradle_root_callback_set");
+  crd_heap_check_thread(heap, "cradle_root_callback_set");
   heap->root_callback = function;
   heap->root_callback_data = data;
 }

@@ -102,18 +102,22 @@ CRD_ALWAYS_INLINE uint64_t visit_roots_if(cradle_heap *heap, bool changed, crd_s
   }
   for (size_t i = 0; i < heap->global_count; i++)
     (heap->globals[i].kind == CRADLE_KIND_VALUE ? value : reference)(context, heap->globals[i].address);
-  if (heap->root_callback != NULL) {
-    cradle_visitor visitor = {reference, value, context, 0};
-    heap->root_callback(heap->root_callback_data, &visitor);
-    words += visitor.words;
-  }
   return words;
+}
+static inline uint64_t visit_callback_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
+                                            void *context) {
+  if (CRADLE_LIKELY(heap->root_callback == NULL)) return 0;
+  cradle_visitor visitor = {reference, value, context, 0};
+  heap->root_callback(heap->root_callback_data, &visitor);
+  return visitor.words;
 }
 CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
                                        void *context) {
-  return visit_roots_if(heap, false, reference, value, context);
+  uint64_t words = visit_roots_if(heap, false, reference, value, context);
+  return words + visit_callback_roots(heap, reference, value, context);
 }
-/* For minor collections: the words of the shadow stack that are there now count as unchanged afterwards. */
+/* For minor collections, without the callback's: the words of the shadow stack that are there now count as unchanged
+ * afterwards. */
 CRD_ALWAYS_INLINE uint64_t visit_changed_roots(cradle_heap *heap, crd_slot_function reference, crd_slot_function value,
                                                void *context) {
   uint64_t words = visit_roots_if(heap, true, reference, value, context);

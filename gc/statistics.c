@@ -1,12 +1,11 @@
 /* Statistics: the snapshot, the table of size classes, and what the kernel says of the heap's memory. */
 #include "gc/statistics.h"
 
-#include <string.h>
-
 #include <cradle/statistics.h>
 
 #include "gc/base/address.h"
 #include "gc/base/address_map.h"
+#include "gc/base/prefix.h"
 #include "gc/base/word_stack.h"
 #include "gc/death/service_memory.h"
 #include "gc/heap.h"
@@ -20,12 +19,6 @@
 #include "gc/tables/pin.h"
 #include "gc/tables/prebuilt.h"
 #include "gc/young/nursery.h"
-
-/* To a caller whose structure may be shorter or longer than this library's. */
-static void hand_out(void *to, size_t size, const void *from, size_t known) {
-  memcpy(to, from, size < known ? size : known);
-  if (size > known) memset((char *)to + known, 0, size - known);
-}
 
 /* --- what is counted as it happens --- */
 
@@ -103,21 +96,22 @@ void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statisti
   now.arenas_in_use = arenas_in_use(arenas);
   now.metadata_bytes = arenas->meta_committed;
   now.committed_bytes = committed_bytes(heap);
-  hand_out(statistics, size, &now, sizeof now);
+  copy_prefix(statistics, size, &now, sizeof now);
 }
 
-size_t cradle_heap_spans(const cradle_heap *heap, cradle_span_info *rows, size_t count) {
+size_t cradle_heap_spans(const cradle_heap *heap, cradle_span_info *rows, size_t count, size_t size) {
   const crd_old *old = &heap->old;
   for (uint32_t i = 0; i < old->classes.count && i < count; i++) {
     const crd_size_class *class = &old->classes.of[i];
     const crd_allocator *allocator = &old->allocators[i];
     uint64_t used = old->class_used[i] - (uint64_t)(allocator->end - allocator->free);
-    rows[i] = (cradle_span_info){.object_bytes = class->bytes,
-                                 .span_bytes = class->pages * PAGE_BYTES,
-                                 .span_objects = class->objects,
-                                 .spans = old->class_spans[i],
-                                 .used_bytes = used,
-                                 .memory_bytes = (uint64_t)old->class_spans[i] * class->pages * PAGE_BYTES};
+    cradle_span_info row = {.object_bytes = class->bytes,
+                            .span_bytes = class->pages * PAGE_BYTES,
+                            .span_objects = class->objects,
+                            .spans = old->class_spans[i],
+                            .used_bytes = used,
+                            .memory_bytes = (uint64_t)old->class_spans[i] * class->pages * PAGE_BYTES};
+    copy_prefix((char *)rows + i * size, size, &row, sizeof row);
   }
   return old->classes.count;
 }
@@ -164,5 +158,5 @@ void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t
   now.arenas_taken = arenas->taken_total;
   now.arenas_given_back = arenas->given_back_total;
   now.pool_refusals = arenas->pool_refusals;
-  hand_out(memory, size, &now, sizeof now);
+  copy_prefix(memory, size, &now, sizeof now);
 }

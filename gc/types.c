@@ -28,13 +28,24 @@ bool crd_types_init(cradle_heap *heap) {
   return true;
 }
 
-uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
-  heap_check(heap, "cradle_type_add");
+/* CRADLE_TYPE_ID_END: no memory, or no id. what: the public function. */
+static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const char *what) {
+  crd_heap_check_thread(heap, what);
   const char *fault = crd_type_fault(type);
   uint32_t id = heap->types.count;
-  if (fault != NULL) crd_misuse(heap, "cradle_type_add: type %u (%s): %s", id, crd_show_name(type->name).buffer, fault);
+  if (fault != NULL) crd_misuse(heap, "%s: type %u (%s): %s", what, id, crd_show_name(type->name).buffer, fault);
   crd_registry_close(heap);
   bool added = add(heap, type);
   ASSERT(heap->types.count == id + added, "[type.3] an id was not given to the type that was added");
   return added ? id : CRADLE_TYPE_ID_END;
+}
+
+uint32_t cradle_try_type_add(cradle_heap *heap, const cradle_type *type) {
+  return add_checked(heap, type, "cradle_try_type_add");
+}
+
+uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
+  uint32_t id = add_checked(heap, type, "cradle_type_add");
+  if (id == CRADLE_TYPE_ID_END) crd_out_of_room(heap, "cradle_type_add", "type");
+  return id;
 }

@@ -175,9 +175,10 @@ static crd_faults *find(const siginfo_t *info, const registers *registers, cradl
   for (size_t i = 0; i < HEAPS_MOST; i++) {
     crd_faults *faults = __atomic_load_n(&heaps[i], __ATOMIC_SEQ_CST);
     if (faults == NULL) continue;
-    if (cradle_explain_address(faults->heap, info->si_addr, explanation)) return faults;
+    if (cradle_explain_address(faults->heap, info->si_addr, explanation, sizeof *explanation)) return faults;
     for (size_t j = 0; info->si_addr == NULL && j < registers->count; j++)
-      if (cradle_explain_address(faults->heap, (void *)registers->of[j], explanation) && explanation->collection == 0)
+      if (cradle_explain_address(faults->heap, (void *)registers->of[j], explanation, sizeof *explanation) &&
+          explanation->collection == 0)
         return faults;
   }
   return NULL;
@@ -212,8 +213,8 @@ static CRADLE_NOINLINE void write_explanation(const cradle_explanation *explanat
 /* Whether the program's stack is memory that the heap knows to be dead, where its last word or the next one is: an
  * unwinder would read it. scratch is overwritten. */
 static bool runs_on_what_died(const crd_faults *faults, const registers *registers, cradle_explanation *scratch) {
-  return cradle_explain_address(faults->heap, (void *)registers->stack, scratch) ||
-         cradle_explain_address(faults->heap, (void *)(registers->stack - sizeof(void *)), scratch);
+  return cradle_explain_address(faults->heap, (void *)registers->stack, scratch, sizeof *scratch) ||
+         cradle_explain_address(faults->heap, (void *)(registers->stack - sizeof(void *)), scratch, sizeof *scratch);
 }
 
 /* An unwinder reads the code at the program counter, which is where it cannot be read after a jump there. */
@@ -344,7 +345,7 @@ static void warm_up(cradle_heap *heap) {
   (void)take_frames(frames, 1);
   write_frames(frames, 0);
   cradle_heap_statistics(heap, &stats, sizeof stats);
-  (void)cradle_explain_address(heap, NULL, &explanation);
+  (void)cradle_explain_address(heap, NULL, &explanation, sizeof explanation);
   if (begin_report()) {
     crd_quiet quiet;
     crd_quiet_begin(&quiet);

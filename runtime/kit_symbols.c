@@ -23,9 +23,8 @@ static cradle_kit_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, c
   cradle_kit_symbol *symbol = CRADLE_NEW(kit->mutator, cradle_kit_symbol, kit->first_type + CRADLE_KIT_SYMBOL);
   symbol->name = name;
   symbol->hash = cradle_kit_string_hash(name);
-  if (cradle_weak_set_add(symbols, symbol->hash, symbol)) return symbol;
-  cradle_kit_array_new(kit, SIZE_MAX); /* out of memory: does not return */
-  return NULL;
+  cradle_weak_set_add(symbols, symbol->hash, symbol);
+  return symbol;
 }
 
 cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length) {

@@ -73,8 +73,8 @@ static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
 static jmp_buf step_end;
 
 /* An allocation was refused: the operation ends before it changed anything. */
-static void end_step(void *data, cradle_mutator *m, size_t size) {
-  (void)m, (void)size;
+static void end_step(void *data, cradle_mutator *m, size_t size, const char *message) {
+  (void)m, (void)size, (void)message;
   if (!((world *)data)->was_refused) differ(data, "memory ran out");
   longjmp(step_end, 1);
 }

@@ -35,11 +35,12 @@ static bool is_kept(const world *w, uint32_t number);
 
 static void identity_open(world *w) {
   identity_world *own = w->identity = calloc(1, sizeof *own);
-  if (own == NULL || (own->revived = cradle_handle_new(w->m, NULL)).number == 0) abort();
+  if (own == NULL) abort();
+  own->revived = cradle_handle_new(w->m, NULL);
   for (size_t i = 0; i < PREBUILTS; i++) {
     own->prebuilt_numbers[i] = model_new(w, T_NODE, NODE_SLOTS, 0);
     own->prebuilt[i].base = (object){T_NODE, own->prebuilt_numbers[i]};
-    if (!cradle_prebuilt_add(w->heap, &own->prebuilt[i])) abort();
+    cradle_prebuilt_add(w->heap, &own->prebuilt[i]);
   }
 }
 
@@ -157,7 +158,6 @@ static void op_pin(world *w) CRADLE_MAY_COLLECT {
   object *real = random_object(w, &number);
   if (real == NULL || w->identity->pin_count == PINS_MAX) return;
   real = cradle_pin(w->m, real);
-  if (real == NULL) differ(w, "a pin was refused");
   add_pin(w, real, number);
 }
 
@@ -194,7 +194,6 @@ static void op_handle(world *w) {
   if (i >= own->handle_count) {
     i = own->handle_count++;
     own->handles[i] = cradle_handle_new(w->m, real);
-    if (own->handles[i].number == 0) differ(w, "a handle was refused");
     own->handle_numbers[i] = number;
   } else if (below(w, 3) != 0) {
     cradle_handle_set(w->m, own->handles[i], real);

@@ -100,7 +100,7 @@ static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   } else {
     real = cradle_new(w->m, type, sizeof(node));
   }
-  if (real == NULL && w->out_of_memory != NULL) w->out_of_memory(w, w->m, 0);
+  if (real == NULL && w->out_of_memory != NULL) w->out_of_memory(w, w->m, 0, "");
   if (real == NULL) differ(w, "memory ran out");
   model_object shape = {.type = type, .length = length};
   *number = model_new(w, type, words_of(&shape), length);
@@ -202,7 +202,7 @@ static void op_weak_set(world *w) {
   const object *found = cradle_weak_set_find(w->set, identity, has_identity, &identity);
   if (model->in_set && found == NULL && model->revived) model->in_set = false;
   if (model->in_set && found != real) differ(w, "an object that is used is not in the weak set");
-  if (!model->in_set && !cradle_weak_set_add(w->set, identity, real)) abort();
+  if (!model->in_set) cradle_weak_set_add(w->set, identity, real);
   if (model->in_set && !cradle_weak_set_remove(w->set, identity, real)) differ(w, "an object was not in the weak set");
   model->in_set = !model->in_set;
 }
@@ -360,7 +360,7 @@ static void op_register(world *w) {
   object *real = random_object(w, &number);
   if (!w->has_finals || real == NULL || w->objects[number].type != T_NODE || w->objects[number].is_final) return;
   if (identity_is_prebuilt(w, real)) return;
-  if (!cradle_finalizer_register(w->m, real, QUEUE)) {
+  if (!cradle_try_finalizer_register(w->m, real, QUEUE)) {
     if (!w->was_refused) differ(w, "a finalizer was refused");
     return;
   }
@@ -592,8 +592,7 @@ static void start_mutator(world *w) CRADLE_GRANTS_COLLECTION {
   w->range_top = w->range + ROOT_SLOTS;
   w->roots = (cradle_root_range){.base = &w->range_base, .top = &w->range_top, .name = "model"};
   cradle_root_range_add(w->m, &w->roots);
-  for (size_t i = 0; i < ROOT_SLOTS; i++)
-    if (!cradle_global_root_add(w->heap, &w->global[i], CRADLE_KIND_REFERENCE)) abort();
+  for (size_t i = 0; i < ROOT_SLOTS; i++) cradle_global_root_add(w->heap, &w->global[i], CRADLE_KIND_REFERENCE);
   identity_open(w);
 }
 

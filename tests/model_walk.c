@@ -79,7 +79,7 @@ static const char *check_walk(const view *view, const walked *all, bool exact) {
 
 static const char *check_address(cradle_heap *heap, const cradle_object_info *info, size_t offset) {
   cradle_address_info what;
-  cradle_describe_address(heap, (char *)info->object + offset, &what);
+  cradle_describe_address(heap, (char *)info->object + offset, &what, sizeof what);
   if (info->is_young && !info->is_large)
     return what.kind == CRADLE_ADDRESS_NURSERY ? NULL : "a young object lies elsewhere";
   if (what.kind != (offset == 0 ? CRADLE_ADDRESS_OBJECT : CRADLE_ADDRESS_INTERIOR))

@@ -434,7 +434,7 @@ static NOINLINE void range_frame_not_cleared(void) {
 
 static NOINLINE void freed_global_root(void) {
   void **module = calloc(1, 64);
-  if (module == NULL || !cradle_global_root_add(heap, module, CRADLE_KIND_REFERENCE)) exit(2);
+  cradle_global_root_add(heap, module, CRADLE_KIND_REFERENCE);
   *module = new_pair(1);
   free(module); /* mistake: it is still registered */
   char *name = malloc(64);
@@ -496,7 +496,7 @@ static void enter_in_destructor(owner *dead) {
 static NOINLINE void store_in_a_destructor(void) {
   if (registry == NULL) {
     registry = old_pair();
-    if (!cradle_global_root_add(heap, &registry, CRADLE_KIND_REFERENCE)) exit(2);
+    cradle_global_root_add(heap, &registry, CRADLE_KIND_REFERENCE);
   }
   make_garbage_owner(enter_in_destructor);                        /* stops */
   work();                                                         /* stops */
@@ -509,7 +509,7 @@ static void save_in_destructor(owner *dead) {
 }
 static NOINLINE void resurrection_in_a_destructor(void) {
   static bool is_registered;
-  if (!is_registered) is_registered = cradle_global_root_add(heap, &saved, CRADLE_KIND_REFERENCE);
+  if (!is_registered) cradle_global_root_add(heap, &saved, CRADLE_KIND_REFERENCE), is_registered = true;
   make_garbage_owner(save_in_destructor);     /* stops */
   work();                                     /* stops */
   CHECK(saved == NULL || saved->number == 5); /* stops */

@@ -27,7 +27,7 @@ static void copy_slots(void) {
 }
 static void add_global_root(void) {
   static void *global;
-  (void)!cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE);
 }
 static void remove_global_root(void) {
   cradle_global_root_remove(f.heap, &kept);
@@ -41,7 +41,7 @@ static void verify(void) {
 }
 static void add_prebuilt(void) {
   outside[0] = T_PAIR;
-  (void)!cradle_prebuilt_add(f.heap, outside);
+  cradle_prebuilt_add(f.heap, outside);
 }
 static void remove_prebuilt(void) {
   cradle_prebuilt_remove(f.heap, outside);
@@ -172,7 +172,7 @@ CRADLE_UNCHECKED_COLLECTION static void open_fixture(void) {
   options.listener = (cradle_listener){fixture_listen, &f};
   fixture_open_with(&f, &options);
   kept = cradle_new_array(f.m, T_VECTOR, 4);
-  assert_true(cradle_global_root_add(f.heap, &kept, CRADLE_KIND_REFERENCE));
+  cradle_global_root_add(f.heap, &kept, CRADLE_KIND_REFERENCE);
   set = cradle_weak_set_new(f.m, acting_swept, NULL);
   cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
 }
@@ -230,7 +230,7 @@ CRADLE_UNCHECKED_COLLECTION static void in_destructors_of_a_heap_that_is_freed(v
   open_fixture();
   uint32_t id = cradle_type_add(f.heap, &(cradle_type){.name = "doomed", .size = 16, .destructor = acting_destructor});
   void *object = cradle_new_registered(f.m, id, 16);
-  assert_true(cradle_global_root_add(f.heap, &object, CRADLE_KIND_REFERENCE));
+  cradle_global_root_add(f.heap, &object, CRADLE_KIND_REFERENCE);
   EACH_ACT(i)
   if (acts[i].of_heap) assert_refused("a destructor at the end", i, free_all, "called from a destructor");
   cradle_global_root_remove(f.heap, &object);
@@ -256,7 +256,7 @@ CRADLE_UNCHECKED_COLLECTION static void in_root_callbacks(void **state) {
 CRADLE_UNCHECKED_COLLECTION static void in_swept_functions(void **state) {
   (void)state;
   open_fixture();
-  assert_true(cradle_weak_set_add(set, 1, cradle_new(f.m, T_PAIR, sizeof(pair))));
+  cradle_weak_set_add(set, 1, cradle_new(f.m, T_PAIR, sizeof(pair)));
   EACH_COLLECTION(way)
   EACH_ACT(i)
   assert_refused("a swept function", i, collections[way],

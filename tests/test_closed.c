@@ -72,7 +72,7 @@ CRADLE_UNCHECKED_COLLECTION static char *dead(size_t bytes, bool old) {
 static void assert_explained(const char *text, size_t word, const char *died, uint64_t collection) {
   cradle_explanation explanation;
   char words[300];
-  assert_true(cradle_explain_address(f.heap, text + word * 8, &explanation));
+  assert_true(cradle_explain_address(f.heap, text + word * 8, &explanation, sizeof explanation));
   snprintf(words, sizeof words, "stale reference to a string (large object at 0x%llx, %s %d), at its word %d",
            (unsigned long long)(uintptr_t)text, died, (int)collection, (int)word);
   assert_string_equal(explanation.text, words);
@@ -110,7 +110,7 @@ static void what_is_longer_than_an_arena_is_closed(void **state) {
         const char *text = dead(bytes, old);
         for (size_t at = 0; at < bytes; at += PAGE) assert_false(can_be_read(text + at));
         cradle_explanation explanation;
-        assert_true(cradle_explain_address(f.heap, text + bytes - 1, &explanation));
+        assert_true(cradle_explain_address(f.heap, text + bytes - 1, &explanation, sizeof explanation));
         assert_non_null(strstr(explanation.text, "stale reference to a string (large object at "));
         assert_true(cradle_heap_verify(f.heap, NULL));
         assert_in_range(fixture_stats(&f).arenas_committed, 0, 4);

@@ -72,15 +72,15 @@ static void it_can_be_registered_again(void **state) {
       cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       object = cradle_finalizer_next(f.m, QUEUE);
       assert_non_null(object);
-      assert_true(cradle_finalizer_register(f.m, object, QUEUE));
+      cradle_finalizer_register(f.m, object, QUEUE);
     }
-    assert_true(cradle_finalizer_register(f.m, object, OTHER_QUEUE)); /* twice, in two queues */
+    cradle_finalizer_register(f.m, object, OTHER_QUEUE); /* twice, in two queues */
     object = NULL;
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     object = cradle_finalizer_next(f.m, QUEUE);
     assert_ptr_equal(object, cradle_finalizer_next(f.m, OTHER_QUEUE));
     pair *plain = new_pair(&f, NULL); /* any type will do */
-    assert_true(cradle_finalizer_register(f.m, plain, OTHER_QUEUE));
+    cradle_finalizer_register(f.m, plain, OTHER_QUEUE);
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(cradle_type_of(cradle_finalizer_next(f.m, OTHER_QUEUE)), T_PAIR);
   }
@@ -265,7 +265,7 @@ static void many_in_several_queues(void **state) {
     for (size_t i = 0; i < count; i++) {
       final *object = new_final(&f, i, NULL);
       CRADLE_ROOT(f.m, object);
-      if (i % 4 == 0) assert_true(cradle_finalizer_register(f.m, object, OTHER_QUEUE));
+      if (i % 4 == 0) cradle_finalizer_register(f.m, object, OTHER_QUEUE);
     }
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), count);
@@ -291,7 +291,7 @@ static void what_waits_in_any_queue_lives(void **state) {
         CRADLE_ROOT(f.m, owned);
         pair *object = new_pair(&f, (pair *)owned);
         CRADLE_ROOT(f.m, object);
-        assert_true(cradle_finalizer_register(f.m, object, queue));
+        cradle_finalizer_register(f.m, object, queue);
       }
       collect_by(&f, way);
       assert_int_equal(cradle_finalizer_waiting(f.m, queue), 1);
@@ -605,8 +605,8 @@ static void misuse_of_finalizers(void **state) {
     ASSERT_MISUSE(&f, "cradle_finalizer_next: no queue 0; they are 1 to 7", cradle_finalizer_next(f.m, 0));
     (void)new_weak(&f, NULL); /* from now on there is a fast path */
     ASSERT_MISUSE(&f, "allocation of 18446744073709551615 bytes", (void)cradle_new_registered(f.m, T_WEAK, SIZE_MAX));
-    ASSERT_MISUSE(&f, "no queue 8", (void)!cradle_finalizer_register(f.m, p, 8));
-    ASSERT_MISUSE(&f, "not in this heap", (void)!cradle_finalizer_register(f.m, &f, QUEUE));
+    ASSERT_MISUSE(&f, "no queue 8", cradle_finalizer_register(f.m, p, 8));
+    ASSERT_MISUSE(&f, "not in this heap", cradle_finalizer_register(f.m, &f, QUEUE));
     assert_null(cradle_finalizer_next(f.m, 7));
     assert_int_equal(cradle_finalizer_waiting(f.m, 1), 0);
   }
@@ -619,8 +619,7 @@ static void many_are_registered_late(void **state) {
   fixture f;
   services_open(&f);
   size_t count = f.stressed ? 100 : 50000;
-  for (size_t i = 0; i < count; i++)
-    assert_true(cradle_finalizer_register(f.m, cradle_new(f.m, T_PAIR, sizeof(pair)), QUEUE));
+  for (size_t i = 0; i < count; i++) cradle_finalizer_register(f.m, cradle_new(f.m, T_PAIR, sizeof(pair)), QUEUE);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), count);

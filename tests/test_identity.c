@@ -270,7 +270,7 @@ static void without_room_there_is_no_id(void **state) {
   pair *p = new_pair(&f);
   crd_ids *ids = &f.heap->ids, before = *ids;
   ids->used = ids->capacity = UINT32_MAX;
-  uint64_t id = cradle_id(f.m, p);
+  uint64_t id = cradle_try_id(f.m, p);
   ids->used = before.used;
   ids->capacity = before.capacity;
   assert_int_equal(id, 0);

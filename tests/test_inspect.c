@@ -157,19 +157,19 @@ static void the_dead_are_left_out(void **state) {
   cradle_major_disable(f.m); /* only the steps below */
   assert_int_equal(walk_for(dead).objects, count + 1);
   cradle_address_info what;
-  cradle_describe_address(f.heap, dead, &what);
+  cradle_describe_address(f.heap, dead, &what, sizeof what);
   assert_int_equal(what.kind, CRADLE_ADDRESS_OBJECT);
   while (fixture_stats(&f).phase != CRADLE_PHASE_SWEEPING) (void)cradle_collect_step(f.m, 0);
   tally live = walk_for(dead);
   assert_int_equal(live.objects, count / 2 + 1);
   assert_null(live.found.object);
-  cradle_describe_address(f.heap, dead, &what);
+  cradle_describe_address(f.heap, dead, &what, sizeof what);
   assert_int_equal(what.kind, CRADLE_ADDRESS_DEAD);
   assert_ptr_equal(what.object.object, dead);
-  cradle_describe_address(f.heap, alive, &what);
+  cradle_describe_address(f.heap, alive, &what, sizeof what);
   assert_int_equal(what.kind, CRADLE_ADDRESS_OBJECT);
   while (!cradle_collect_step(f.m, 0)) assert_int_equal(walk_for(dead).objects, count / 2 + 1);
-  cradle_describe_address(f.heap, dead, &what);
+  cradle_describe_address(f.heap, dead, &what, sizeof what);
   assert_int_equal(what.kind, CRADLE_ADDRESS_FREE);
   cradle_major_enable(f.m);
 }
@@ -280,8 +280,8 @@ static void roots_have_names(void **state) {
   cradle_root_range_add(f.m, &unnamed);
   global_a = NULL;
   global_b = object;
-  assert_true(cradle_global_root_add(f.heap, &global_a, CRADLE_KIND_REFERENCE));
-  assert_true(cradle_global_root_add(f.heap, &global_b, CRADLE_KIND_REFERENCE));
+  cradle_global_root_add(f.heap, &global_a, CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(f.heap, &global_b, CRADLE_KIND_REFERENCE);
   cradle_root_callback_set(f.heap, report, NULL);
   reported[1] = object;
   {
@@ -335,8 +335,8 @@ static void more_roots_have_names(void **state) {
   CRADLE_ROOT(f.m, object);
   cradle_handle first = cradle_handle_new(f.m, NULL), handle = cradle_handle_new(f.m, object);
   pair prebuilt = {.header = T_PAIR}, plain = {.header = T_PAIR};
-  assert_true(cradle_prebuilt_add(f.heap, &prebuilt));
-  assert_true(cradle_prebuilt_add(f.heap, &plain));
+  cradle_prebuilt_add(f.heap, &prebuilt);
+  cradle_prebuilt_add(f.heap, &plain);
   cradle_store(f.m, &prebuilt, &prebuilt.rest, object);
   cradle_store(f.m, object, (void **)object + 1, &prebuilt); /* not told: it is none of the heap's */
   for (int old = 0; old < 2; old++) {
@@ -458,9 +458,9 @@ static void while_the_dead_are_found(void **state) {
     clearing++;
     tally found = walk_for(final);
     cradle_address_info what;
-    cradle_describe_address(f.heap, final, &what);
+    cradle_describe_address(f.heap, final, &what, sizeof what);
     assert_int_equal(what.kind, found.found.object != NULL ? CRADLE_ADDRESS_OBJECT : CRADLE_ADDRESS_DEAD);
-    cradle_describe_address(f.heap, key, &what);
+    cradle_describe_address(f.heap, key, &what, sizeof what);
     assert_int_equal(what.kind, CRADLE_ADDRESS_DEAD);
     assert_int_equal(who(value).count, 0);
     less += found.objects < 2 + COUNT / 2 * 3;
@@ -515,14 +515,14 @@ static void what_comes_back_leads_to_nothing_dead(void **state) {
     for (size_t i = 0; i < COUNT; i += 37) {
       assert_int_equal(walk_for(chain[i]).found.object != NULL, i >= seen);
       if (i != 0) assert_int_equal(who(chain[i]).count, i > seen);
-      cradle_describe_address(f.heap, chain[i], &what);
+      cradle_describe_address(f.heap, chain[i], &what, sizeof what);
       assert_int_equal(what.kind, i >= seen ? CRADLE_ADDRESS_OBJECT : CRADLE_ADDRESS_DEAD);
     }
     partly += seen > 0 && seen < COUNT;
     assert_int_equal(who(value).count, walk_for(value).found.object != NULL);
     vector *large = cradle_new_array(f.m, T_VECTOR, LARGE);
     cradle_store(f.m, ephemeron, ephemeron + 2, large);
-    cradle_describe_address(f.heap, large, &what);
+    cradle_describe_address(f.heap, large, &what, sizeof what);
     assert_int_equal(what.kind, CRADLE_ADDRESS_OBJECT);
     assert_int_equal(who(large).count, 1);
     assert_ptr_equal(walk_for(large).found.object, large);
@@ -589,7 +589,7 @@ static void objects_are_told_with_their_slots(void **state) {
 
 static void assert_place(const void *address, cradle_address_kind kind, const void *object, uint64_t offset) {
   cradle_address_info what;
-  cradle_describe_address(f.heap, address, &what);
+  cradle_describe_address(f.heap, address, &what, sizeof what);
   if (what.kind != kind) fail_msg("%p is of the kind %d, not %d", address, (int)what.kind, (int)kind);
   assert_ptr_equal(what.object.object, object);
   assert_int_equal(what.offset, offset);
@@ -642,7 +642,7 @@ CRADLE_UNCHECKED_COLLECTION static bool walk_again(void *data, const cradle_obje
 static bool only_describe(void *data, const cradle_object_info *info) {
   (void)data;
   cradle_address_info what;
-  cradle_describe_address(f.heap, info->object, &what);
+  cradle_describe_address(f.heap, info->object, &what, sizeof what);
   return what.kind != CRADLE_ADDRESS_OUTSIDE;
 }
 
@@ -711,7 +711,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_heap_without_a_mutator(void **state) {
   (void)state;
   static void *global;
   global = new_pair();
-  assert_true(cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE));
+  cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE);
   cradle_mutator_free(f.m);
   assert_int_equal(walk_for(global).objects, 1);
   referrers r = who(global);

@@ -63,9 +63,8 @@ static const cradle_type types[TYPES] = {
 static jmp_buf out_of_memory;
 static size_t refused_bytes;
 
-static void on_out_of_memory(void *data, cradle_mutator *asking, size_t size) {
-  (void)data;
-  (void)asking;
+static void on_out_of_memory(void *data, cradle_mutator *asking, size_t size, const char *message) {
+  (void)data, (void)asking, (void)message;
   refused_bytes = size;
   longjmp(out_of_memory, 1);
 }

@@ -618,7 +618,7 @@ static void the_span_table_adds_up(void **state) {
     CRADLE_ROOT(f.m, list);
     cradle_collect(f.m, CRADLE_COLLECT_FULL);
     cradle_span_info rows[128];
-    size_t count = cradle_heap_spans(f.heap, rows, 128);
+    size_t count = cradle_heap_spans(f.heap, rows, 128, sizeof *rows);
     assert_in_range(count, 50, 128);
     uint64_t used = 0;
     for (size_t i = 0; i < count; i++) {
@@ -628,7 +628,7 @@ static void the_span_table_adds_up(void **state) {
       if (rows[i].object_bytes == sizeof(pair)) assert_int_equal(rows[i].used_bytes, 5000 * sizeof(pair));
     }
     assert_int_equal(used, fixture_stats(&f).old_bytes);
-    assert_int_equal(cradle_heap_spans(f.heap, rows, 0), count);
+    assert_int_equal(cradle_heap_spans(f.heap, rows, 0, sizeof *rows), count);
   }
   fixture_close(&f);
 }

@@ -8,10 +8,12 @@
 
 static jmp_buf landing;
 static size_t refused_size;
+static char refused_message[300];
 
-static void land(void *data, cradle_mutator *mutator, size_t size) {
+static void land(void *data, cradle_mutator *mutator, size_t size, const char *message) {
   (void)data, (void)mutator;
   refused_size = size;
+  strncpy(refused_message, message, sizeof refused_message - 1);
   longjmp(landing, 1);
 }
 
@@ -109,6 +111,89 @@ static void lengths_that_overflow_are_refused(void **state) {
     fail_msg("an array of 8 TiB was made");
   }
   assert_int_equal(refused_size, ((size_t)8 << 40) + sizeof(vector));
+  fixture_close(&f);
+}
+
+/* --- the message --- */
+
+#define CALL(function, ...) \
+  CRADLE_UNCHECKED_COLLECTION static void function##_in(cradle_mutator *m) { \
+    (void)__VA_ARGS__; \
+  }
+CALL(new_pair, cradle_new(m, T_PAIR, sizeof(pair)))
+CALL(reserve, cradle_reserve(m, CRADLE_NURSERY_OBJECT_MAX_BYTES))
+CALL(new_registered, cradle_new_registered(m, T_PAIR, sizeof(pair)))
+CALL(new_pinned, cradle_new_pinned(m, T_STRING, (size_t)1 << 40))
+CALL(new_array, cradle_new_array(m, T_VECTOR, SIZE_MAX / 8))
+CALL(new_registered_array, cradle_new_registered_array(m, T_VECTOR, SIZE_MAX / 8))
+CALL(new_pinned_array, cradle_new_pinned_array(m, T_VECTOR, SIZE_MAX / 8))
+CALL(typed_array, CRADLE_NEW_ARRAY(m, vector, T_VECTOR, item, length, SIZE_MAX / 8))
+CALL(typed_registered_array, CRADLE_NEW_REGISTERED_ARRAY(m, vector, T_VECTOR, item, length, SIZE_MAX / 8))
+CALL(typed_pinned_array, CRADLE_NEW_PINNED_ARRAY(m, vector, T_VECTOR, item, length, SIZE_MAX / 8))
+
+static const struct {
+  void (*call)(cradle_mutator *m);
+  const char *words;
+} says[] = {
+    {new_pair_in, "cradle_new: out of memory: 24 bytes asked for; old objects "},
+    {reserve_in, "cradle_reserve: out of memory: 32768 bytes asked for; "},
+    {new_registered_in, "cradle_new_registered: out of memory: 24 bytes asked for; "},
+    {new_pinned_in, "cradle_new_pinned: out of memory: 1099511627776 bytes asked for; "},
+    {new_array_in, "cradle_new_array: out of memory: an array beyond all addresses asked for; "},
+    {new_registered_array_in, "cradle_new_registered_array: out of memory: an array beyond all addresses asked for; "},
+    {new_pinned_array_in, "cradle_new_pinned_array: out of memory: an array beyond all addresses asked for; "},
+    {typed_array_in, "CRADLE_NEW_ARRAY: out of memory: an array beyond all addresses asked for; "},
+    {typed_registered_array_in,
+     "CRADLE_NEW_REGISTERED_ARRAY: out of memory: an array beyond all addresses asked for; "},
+    {typed_pinned_array_in, "CRADLE_NEW_PINNED_ARRAY: out of memory: an array beyond all addresses asked for; "},
+};
+
+/* In a full heap. The object of each call dies at once, so that only what has no room at all is refused. */
+CRADLE_UNCHECKED_COLLECTION static void refused_in_words(fixture *f, size_t i) {
+  vector *volatile list = NULL;
+  if (setjmp(landing) == 0)
+    for (;;) {
+      cradle_push(f->m, list);
+      says[i].call(f->m);
+      vector *fresh = cradle_try_new_array(f->m, T_VECTOR, 100);
+      vector *last = cradle_pop(f->m);
+      if (fresh != NULL) fresh->item[0] = last;
+      list = fresh != NULL ? fresh : last;
+    }
+  cradle_checkpoint_restore(f->m, &f->checkpoint);
+  if (strncmp(refused_message, says[i].words, strlen(says[i].words)) != 0)
+    fail_msg("\"%s\" in place of \"%s\"", refused_message, says[i].words);
+  assert_non_null(strstr(refused_message, "; maximum heap 16777216 (CRADLE_GC_MAX)"));
+}
+
+static void the_message_names_function_demand_and_holders(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
+    fixture f;
+    cradle_options options;
+    small_options(&f, &options);
+    fixture_open_with(&f, &options);
+    refused_in_words(&f, i);
+    assert_heap_sound(f.heap);
+    fixture_close(&f);
+  }
+}
+
+static void pinned_objects_at_the_maximum_are_refused(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  small_options(&f, &options);
+  fixture_open_with(&f, &options);
+  size_t count = 0;
+  while (cradle_try_new_pinned_array(f.m, T_STRING, (size_t)1 << 20) != NULL) count++;
+  assert_in_range(count, 4, 16);
+  assert_null(CRADLE_TRY_NEW_PINNED_ARRAY(f.m, string, T_STRING, byte, length, (size_t)1 << 20));
+  assert_null(cradle_try_new_pinned(f.m, T_STRING, (size_t)1 << 20));
+  assert_null(cradle_try_new_pinned(f.m, T_STRING, SIZE_MAX));
+  assert_null(cradle_try_new_pinned_array(f.m, T_STRING, SIZE_MAX));
+  assert_non_null(CRADLE_TRY_NEW_PINNED(f.m, pair, T_PAIR));
+  assert_heap_sound(f.heap);
   fixture_close(&f);
 }
 
@@ -231,6 +316,8 @@ int main(void) {
       cmocka_unit_test(the_handler_is_called_and_the_heap_goes_on),
       cmocka_unit_test(a_live_heap_at_its_maximum_says_null),
       cmocka_unit_test(lengths_that_overflow_are_refused),
+      cmocka_unit_test(the_message_names_function_demand_and_holders),
+      cmocka_unit_test(pinned_objects_at_the_maximum_are_refused),
       cmocka_unit_test(limits_of_the_process_are_met_with_null),
       cmocka_unit_test(heaps_come_and_go_without_a_trace),
       cmocka_unit_test(memory_goes_back_after_a_full_collection),

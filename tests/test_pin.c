@@ -236,8 +236,8 @@ static void pinned_allocation_collects(void **state) {
 
 static jmp_buf memory_landing;
 static size_t refused_size;
-static void out_of_memory(void *data, cradle_mutator *mutator, size_t size) {
-  (void)data, (void)mutator;
+static void out_of_memory(void *data, cradle_mutator *mutator, size_t size, const char *message) {
+  (void)data, (void)mutator, (void)message;
   refused_size = size;
   longjmp(memory_landing, 1);
 }
@@ -286,7 +286,7 @@ static void without_room_there_is_no_pin(void **state) {
   crd_pins *pins = &f.heap->pins;
   uint64_t collections = fixture_stats(&f).minor_collections;
   pins->count = pins->capacity = UINT32_MAX;
-  void *pinned = cradle_pin(f.m, p);
+  void *pinned = cradle_try_pin(f.m, p);
   pins->count = pins->capacity = 0;
   assert_null(pinned);
   assert_int_equal(fixture_stats(&f).minor_collections, collections);

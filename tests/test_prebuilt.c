@@ -29,10 +29,10 @@ static int open_fixture(void **state) {
   fixture_options(&f, &options);
   options.encoding = cradle_encoding_low_tags(0x02); /* references have the tag 1 */
   fixture_open_with(&f, &options);
-  assert_true(cradle_prebuilt_add(f.heap, &first_pair));
-  assert_true(cradle_prebuilt_add(f.heap, &second_pair));
-  assert_true(cradle_prebuilt_add(f.heap, &table));
-  assert_true(cradle_prebuilt_add(f.heap, &encoded));
+  cradle_prebuilt_add(f.heap, &first_pair);
+  cradle_prebuilt_add(f.heap, &second_pair);
+  cradle_prebuilt_add(f.heap, &table);
+  cradle_prebuilt_add(f.heap, &encoded);
   return 0;
 }
 
@@ -133,12 +133,12 @@ static void it_may_refer_into_the_heap_when_it_is_registered(void **state) {
   (void)state;
   static pair late, late_old;
   late = (pair){.header = T_PAIR, .first = new_pair(&f)};
-  assert_true(cradle_prebuilt_add(f.heap, &late));
+  cradle_prebuilt_add(f.heap, &late);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(cradle_type_of(late.first), T_PAIR);
   assert_false(heap_is_young(f.heap, (uintptr_t)late.first));
   late_old = (pair){.header = T_PAIR, .first = late.first};
-  assert_true(cradle_prebuilt_add(f.heap, &late_old));
+  cradle_prebuilt_add(f.heap, &late_old);
   cradle_prebuilt_remove(f.heap, &late);
   everything_moves(&f);
   assert_int_equal(cradle_type_of(late_old.first), T_PAIR);
@@ -190,7 +190,7 @@ static void removed_while_marking(void **state) {
   static pair pairs[COUNT];
   for (size_t i = 0; i < COUNT; i++) {
     pairs[i] = (pair){.header = T_PAIR};
-    assert_true(cradle_prebuilt_add(f.heap, &pairs[i]));
+    cradle_prebuilt_add(f.heap, &pairs[i]);
     pair *p = new_pair(&f);
     cradle_store(f.m, &pairs[i], &pairs[i].first, p);
   }
@@ -211,7 +211,7 @@ static void removed_in_any_order(void **state) {
   for (unsigned written = 0; written < 1u << COUNT; written++) {
     for (size_t i = 0; i < COUNT; i++) {
       pairs[i] = (pair){.header = T_PAIR};
-      assert_true(cradle_prebuilt_add(f.heap, &pairs[i]));
+      cradle_prebuilt_add(f.heap, &pairs[i]);
     }
     pair *p = new_pair(&f);
     for (size_t i = 0; i < COUNT; i++)
@@ -237,7 +237,7 @@ static void the_next_heap_takes_them_clean(void **state) {
   assert_null(first_pair.first);
   assert_int_equal(encoded.item[0], 0);
   fixture_open(&f);
-  assert_true(cradle_prebuilt_add(f.heap, &first_pair));
+  cradle_prebuilt_add(f.heap, &first_pair);
   p = new_pair(&f);
   cradle_store(f.m, &first_pair, &first_pair.first, p);
   everything_moves(&f);
@@ -251,7 +251,7 @@ static void many_of_them(void **state) {
   static pair pairs[COUNT];
   for (size_t i = 0; i < COUNT; i++) {
     pairs[i] = (pair){.header = T_PAIR, .rest = &pairs[i * 7 % COUNT]};
-    assert_true(cradle_prebuilt_add(f.heap, &pairs[i]));
+    cradle_prebuilt_add(f.heap, &pairs[i]);
   }
   for (size_t k = 0; k < COUNT / 10; k++) {
     size_t i = k * 7919 % COUNT;
@@ -281,14 +281,14 @@ static size_t no_bytes(const void *object) {
 static void misuse_is_named(void **state) {
   (void)state;
   static pair other = {.header = T_PAIR}, unknown = {.header = 77}, flagged = {.header = T_PAIR | UINT64_C(1) << 40};
-  ASSERT_MISUSE(&f, "registered already", assert_true(cradle_prebuilt_add(f.heap, &first_pair)));
-  ASSERT_MISUSE(&f, "not a type id of the heap alone", assert_true(cradle_prebuilt_add(f.heap, &unknown)));
+  ASSERT_MISUSE(&f, "registered already", cradle_prebuilt_add(f.heap, &first_pair));
+  ASSERT_MISUSE(&f, "not a type id of the heap alone", cradle_prebuilt_add(f.heap, &unknown));
   unknown.header = f.heap->types.count; /* the first that is none */
-  ASSERT_MISUSE(&f, "not a type id of the heap alone", assert_true(cradle_prebuilt_add(f.heap, &unknown)));
-  ASSERT_MISUSE(&f, "not a type id of the heap alone", assert_true(cradle_prebuilt_add(f.heap, &flagged)));
-  ASSERT_MISUSE(&f, "not aligned to 8 bytes", assert_true(cradle_prebuilt_add(f.heap, (char *)&other + 4)));
-  ASSERT_MISUSE(&f, "NULL", assert_true(cradle_prebuilt_add(f.heap, NULL)));
-  ASSERT_MISUSE(&f, "lies in the heap", assert_true(cradle_prebuilt_add(f.heap, new_pair(&f))));
+  ASSERT_MISUSE(&f, "not a type id of the heap alone", cradle_prebuilt_add(f.heap, &unknown));
+  ASSERT_MISUSE(&f, "not a type id of the heap alone", cradle_prebuilt_add(f.heap, &flagged));
+  ASSERT_MISUSE(&f, "not aligned to 8 bytes", cradle_prebuilt_add(f.heap, (char *)&other + 4));
+  ASSERT_MISUSE(&f, "NULL", cradle_prebuilt_add(f.heap, NULL));
+  ASSERT_MISUSE(&f, "lies in the heap", cradle_prebuilt_add(f.heap, new_pair(&f)));
   ASSERT_MISUSE(&f, "is not registered", cradle_prebuilt_remove(f.heap, &other));
   const cradle_type registered[] = {{.name = "weak", .size = 16, .weak = UINT64_C(1) << 1},
                                     {.name = "ephemeron", .size = 24, .ephemerons = UINT64_C(1) << 1},
@@ -297,13 +297,13 @@ static void misuse_is_named(void **state) {
                                     {.name = "buffer", .size = 16, .external_size = no_bytes}};
   for (size_t i = 0; i < sizeof registered / sizeof *registered; i++) {
     other.header = cradle_type_add(f.heap, &registered[i]);
-    ASSERT_MISUSE(&f, "which only objects of the heap have", assert_true(cradle_prebuilt_add(f.heap, &other)));
+    ASSERT_MISUSE(&f, "which only objects of the heap have", cradle_prebuilt_add(f.heap, &other));
   }
   fixture second;
   cradle_options options;
   fixture_options(&second, &options);
   fixture_open_with(&second, &options);
-  ASSERT_MISUSE(&second, "registered with another heap", assert_true(cradle_prebuilt_add(second.heap, &first_pair)));
+  ASSERT_MISUSE(&second, "registered with another heap", cradle_prebuilt_add(second.heap, &first_pair));
   fixture_close(&second);
 }
 

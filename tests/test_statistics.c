@@ -321,16 +321,55 @@ static void a_heap_that_nobody_listens_to_is_counted_too(void **state) {
     for (size_t i = sizeof(structure); i < sizeof other; i++) assert_int_equal(other.bytes[i], 0); \
   } while (0)
 
+static void *asked; /* an address of interest */
+static void read_spans(const cradle_heap *heap, cradle_span_info *row, size_t size) {
+  assert_true(cradle_heap_spans(heap, row, 1, size) > 1);
+}
+static void read_address(const cradle_heap *heap, cradle_address_info *info, size_t size) {
+  cradle_describe_address(heap, asked, info, size);
+}
+static void read_explanation(const cradle_heap *heap, cradle_explanation *explanation, size_t size) {
+  assert_true(cradle_explain_address(heap, asked, explanation, size));
+}
+
+/* The rows lie as far apart as the caller says. */
+static void span_rows_of_other_sizes_are_filled(const cradle_heap *heap) {
+  enum { ROWS = 3, LONGER = sizeof(cradle_span_info) + 16, SHORTER = 8 };
+  cradle_span_info whole[ROWS];
+  unsigned char longer[ROWS * LONGER], shorter[ROWS * SHORTER + 8];
+  memset(longer, 0xaa, sizeof longer);
+  memset(shorter, 0xaa, sizeof shorter);
+  cradle_heap_spans(heap, whole, ROWS, sizeof *whole);
+  cradle_heap_spans(heap, (cradle_span_info *)longer, ROWS, LONGER);
+  cradle_heap_spans(heap, (cradle_span_info *)shorter, ROWS, SHORTER);
+  for (size_t i = 0; i < ROWS; i++) {
+    assert_memory_equal(longer + i * LONGER, &whole[i], sizeof *whole);
+    for (size_t at = sizeof *whole; at < LONGER; at++) assert_int_equal(longer[i * LONGER + at], 0);
+    assert_memory_equal(shorter + i * SHORTER, &whole[i], SHORTER);
+  }
+  for (size_t at = ROWS * SHORTER; at < sizeof shorter; at++) assert_int_equal(shorter[at], 0xaa);
+}
+
 static void structures_of_other_sizes_are_filled(void **state) {
   (void)state;
   cradle_options options;
   cradle_options_init(&options);
+  options.types = types;
+  options.type_count = TYPE_COUNT;
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
   send_pause(pauses, 1000000, 1061000);
   ASSERT_SIZES(cradle_statistics, cradle_heap_statistics, heap);
   ASSERT_SIZES(cradle_memory, cradle_memory_report, heap);
   ASSERT_SIZES(cradle_pause_summary, cradle_pauses_read, pauses);
+  ASSERT_SIZES(cradle_span_info, read_spans, heap);
+  span_rows_of_other_sizes_are_filled(heap);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  asked = (char *)cradle_new_pinned(m, 0, types[0].size) + 8;
+  ASSERT_SIZES(cradle_address_info, read_address, heap);
+  asked = (char *)asked + ((size_t)1 << 30); /* where no memory is */
+  ASSERT_SIZES(cradle_explanation, read_explanation, heap);
+  cradle_mutator_free(m);
   cradle_pauses_free(pauses);
   cradle_heap_free(heap);
 }

@@ -106,6 +106,24 @@ static void objects_of_a_fixed_size(void **state) {
   while (cradle_finalizer_next(f.m, 1) != NULL) continue;
 }
 
+static void pinned_objects(void **state) {
+  (void)state;
+  pair *p = CRADLE_NEW_PINNED(f.m, pair, T_PAIR), *tried = CRADLE_TRY_NEW_PINNED(f.m, pair, T_PAIR);
+  assert_null(p->first);
+  assert_null(tried->rest);
+  vector *v = CRADLE_NEW_PINNED_ARRAY(f.m, vector, T_VECTOR, item, length, 5);
+  vector *tried_array = CRADLE_TRY_NEW_PINNED_ARRAY(f.m, vector, T_VECTOR, item, length, 7);
+  assert_int_equal(v->length, 5);
+  assert_int_equal(tried_array->length, 7);
+  assert_zero(v->item, v->item + 5);
+  cradle_store(f.m, v, &v->item[0], CRADLE_NEW(f.m, pair, T_PAIR));
+  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
+  assert_int_equal(cradle_type_of(v), T_VECTOR); /* where it was */
+  assert_int_equal(cradle_type_of(v->item[0]), T_PAIR);
+  void *const pinned[] = {p, tried, v, tried_array};
+  for (int i = 0; i < 4; i++) cradle_unpin(f.m, pinned[i]);
+}
+
 /* Every length that is zeroed inline, and more: header, length and zeros, and the neighbour keeps what it has. */
 static void arrays_of_every_length(void **state) {
   (void)state;
@@ -241,6 +259,9 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
   ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_UNINITIALIZED(f.m, file, T_PAIR));
   ASSERT_MISUSE(&f, "whose descriptor says 16", (void)CRADLE_NEW_REGISTERED(f.m, pair, T_FILE));
   ASSERT_MISUSE(&f, "only cradle_new_registered and its kin", (void)CRADLE_NEW(f.m, file, T_FILE));
+  ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_PINNED(f.m, file, T_PAIR));
+  ASSERT_MISUSE(&f, "CRADLE_TRY_NEW_PINNED_ARRAY: a structure of 16 bytes with items of 8",
+                (void)CRADLE_TRY_NEW_PINNED_ARRAY(f.m, vector, T_STRING, item, length, 4));
   ASSERT_MISUSE(&f,
                 "CRADLE_NEW_ARRAY: a structure of 16 bytes with items of 8 and its length at 8, for type 1 (string), "
                 "whose descriptor says size 16, item_size 1, length_offset 8",
@@ -331,6 +352,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       LOOKED(objects_of_a_fixed_size),
       PASSED(objects_of_a_fixed_size),
+      PASSED(pinned_objects),
       LOOKED(arrays_of_every_length),
       PASSED(arrays_of_every_length),
       PASSED(arrays_of_other_layouts),

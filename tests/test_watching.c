@@ -24,9 +24,9 @@ CRADLE_UNCHECKED_COLLECTION static void scene_open(scene *s) {
   *s = (scene){.table = NULL};
   services_open_with(&s->f, no_verifier);
   cradle_mutator *m = s->f.m;
-  assert_true(cradle_global_root_add(s->f.heap, &s->table, CRADLE_KIND_REFERENCE));
-  assert_true(cradle_global_root_add(s->f.heap, &s->keys, CRADLE_KIND_REFERENCE));
-  assert_true(cradle_global_root_add(s->f.heap, &s->values, CRADLE_KIND_REFERENCE));
+  cradle_global_root_add(s->f.heap, &s->table, CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(s->f.heap, &s->keys, CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(s->f.heap, &s->values, CRADLE_KIND_REFERENCE);
   s->keys = cradle_new_array(m, T_VECTOR, PAIRS);
   s->values = cradle_new_array(m, T_VECTOR, PAIRS);
   s->table = cradle_new_registered_array(m, T_EPHEMERONS, PAIRS);

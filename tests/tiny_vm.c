@@ -331,7 +331,7 @@ static void start(vm *vm) {
   vm->range.kind = CRADLE_KIND_VALUE;
   vm->range.name = "value stack";
   cradle_root_range_add(vm->mutator, &vm->range);
-  if (!cradle_global_root_add(vm->heap, &vm->symbols, CRADLE_KIND_VALUE)) die("no memory for a root");
+  cradle_global_root_add(vm->heap, &vm->symbols, CRADLE_KIND_VALUE);
 }
 
 int main(void) {

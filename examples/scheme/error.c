@@ -100,14 +100,14 @@ void restore_max_or_raise(scheme *s) {
   if (!restore_max(s) && s->refused_bytes != 0) raise_max(s);
 }
 
-CRADLE_UNCHECKED_COLLECTION void memory_ran_out(void *data, cradle_mutator *m, size_t size) {
+CRADLE_UNCHECKED_COLLECTION void memory_ran_out(void *data, cradle_mutator *m, size_t size, const char *message) {
   (void)m;
   scheme *s = data;
   if (s->memory_error == 0) {
-    fputs("scheme: no memory to start with\n", stderr);
+    fprintf(stderr, "scheme: %s\n", message);
     exit(1);
   }
-  s->refused_bytes = size;
+  s->refused_bytes = size != 0 ? size : 1; /* something beside the objects, such as a place in a weak set */
   if (s->usual_max_bytes == 0) raise_max(s);
   ((error *)object_of(s->memory_error))->where = s->where;
   raise_without_handlers(s, s->memory_error);

@@ -142,11 +142,6 @@ CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
   cradle_kit_init(&s->kit, s->m, T_KIT);
   s->kit.data = s;
   s->symbols = cradle_weak_set_new(s->m, NULL, NULL);
-  if (s->symbols == NULL) {
-    fprintf(stderr, "scheme: no memory for the symbols\n");
-    stop(s);
-    return false;
-  }
   s->globals = cradle_kit_list_new(&s->kit, 0);
   s->files = cradle_kit_list_new(&s->kit, 0);
   init_errors(s);

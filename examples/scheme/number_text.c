@@ -98,7 +98,7 @@ static scanned scan_number(const char *text, const char *end, int base) {
 value parse_number(scheme *s, const char *text, size_t length, int base) {
   if (length == 0 || (base == 10 && !isdigit((unsigned char)*text) && strchr("+-.#", *text) == NULL)) return FALSE;
   char few[72], *copy = length < sizeof few ? few : malloc(length + 1);
-  if (copy == NULL) memory_ran_out(s, s->m, length + 1);
+  if (copy == NULL) memory_ran_out(s, s->m, length + 1, "no memory for a number's text");
   memcpy(copy, text, length);
   copy[length] = '\0';
   scanned number = scan_number(copy, copy + length, base);

@@ -10,7 +10,7 @@ void source_open(scheme *s, char *text, size_t length, const char *name) {
   source *made = malloc(sizeof *made);
   if (made == NULL) {
     free(text);
-    memory_ran_out(s, s->m, sizeof *made);
+    memory_ran_out(s, s->m, sizeof *made, "no memory for a file");
   }
   size_t mark = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* that the text is UTF-8 */
   *made = (source){.outer = s->source, .text = text, .at = text + mark, .end = text + length, .line = 1};

@@ -364,7 +364,7 @@ __attribute__((format(printf, 3, 4)));
 _Noreturn void fail_at(scheme *s, uint64_t where, value irritant, const char *format, ...) CRADLE_MAY_COLLECT
 __attribute__((format(printf, 4, 5)));
 _Noreturn void fail_type(scheme *s, value culprit, const char *wanted) CRADLE_MAY_COLLECT;
-void memory_ran_out(void *data, cradle_mutator *m, size_t size);
+void memory_ran_out(void *data, cradle_mutator *m, size_t size, const char *message);
 /* Puts the maximum heap back that memory_ran_out has raised, if what lives fits again. Collects when it does not seem
  * so. */
 bool restore_max(scheme *s) CRADLE_MAY_COLLECT;

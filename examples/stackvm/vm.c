@@ -232,16 +232,11 @@ static size_t profiled_frames(void *data, cradle_mutator *mutator, cradle_frame 
 
 /* --- start and end --- */
 
-static void out_of_memory(void *data, cradle_mutator *mutator, size_t size) {
+static void out_of_memory(void *data, cradle_mutator *mutator, size_t size, const char *message) {
   vm *vm = data;
-  (void)mutator;
-  (void)size;
+  (void)mutator, (void)size, (void)message;
   vm->is_out_of_memory = true;
   raise_out_of_memory(vm);
-}
-
-static void root(vm *vm, void *variable, cradle_kind kind) {
-  if (!cradle_global_root_add(vm->heap, variable, kind)) raise_out_of_memory(vm);
 }
 
 void vm_start(vm *vm) {
@@ -267,11 +262,11 @@ void vm_start(vm *vm) {
   array_init(vm, &vm->stack, "value stack");
   array_init(vm, &vm->constants, "constants");
   array_init(vm, &vm->globals, "globals");
-  root(vm, &vm->open_upvalues, CRADLE_KIND_REFERENCE);
-  root(vm, &vm->constant_numbers, CRADLE_KIND_REFERENCE);
-  root(vm, &vm->global_numbers, CRADLE_KIND_REFERENCE);
-  root(vm, &vm->thrown, CRADLE_KIND_VALUE);
-  root(vm, &vm->out_of_memory, CRADLE_KIND_VALUE);
+  cradle_global_root_add(vm->heap, &vm->open_upvalues, CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(vm->heap, &vm->constant_numbers, CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(vm->heap, &vm->global_numbers, CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(vm->heap, &vm->thrown, CRADLE_KIND_VALUE);
+  cradle_global_root_add(vm->heap, &vm->out_of_memory, CRADLE_KIND_VALUE);
   vm->out_of_memory = object(cradle_kit_string_new(&vm->kit, vm->message, strlen(vm->message)));
   vm->constant_numbers = cradle_kit_map_new(&vm->kit, &cradle_kit_keys_strings);
   vm->global_numbers = cradle_kit_map_new(&vm->kit, &cradle_kit_keys_strings);

@@ -216,18 +216,28 @@ static crd_queue *queue_of(cradle_mutator *mutator, const char *what, uint32_t n
   return mutator->heap->services == NULL ? NULL : &mutator->heap->services->queues[number - 1];
 }
 
-bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue) {
-  (void)queue_of(mutator, "cradle_finalizer_register", queue);
+/* false: no memory. what: the public function. */
+static bool register_finalizer(cradle_mutator *mutator, void *object, uint32_t queue, const char *what) {
+  (void)queue_of(mutator, what, queue);
   cradle_heap *heap = mutator->heap;
   uintptr_t address = address_of(object);
   if (!heap_is_young(heap, address) && !arenas_contain(&heap->old.arenas, address))
-    crd_misuse(heap, "cradle_finalizer_register: the object is not in this heap");
+    crd_misuse(heap, "%s: the object is not in this heap", what);
   bool listed = heap->services != NULL && heap->services->kinds >> REGISTERED_FINALIZER & 1;
   if ((!listed || mutator->registered == mutator->registered_end) &&
       !crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER))
     return false;
   *mutator->registered++ = entry_of(address, queue);
   return true;
+}
+
+bool cradle_try_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue) {
+  return register_finalizer(mutator, object, queue, "cradle_try_finalizer_register");
+}
+
+void cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue) {
+  if (!register_finalizer(mutator, object, queue, "cradle_finalizer_register"))
+    crd_out_of_room(mutator->heap, "cradle_finalizer_register", "finalizer");
 }
 
 void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {

@@ -6,6 +6,7 @@
 #include "gc/death/list.h"
 #include "gc/death/services.h"
 #include "gc/heap.h"
+#include "gc/mutator.h"
 #include "gc/object/header.h"
 #include "gc/object/type_table.h"
 #include "gc/old/arena.h"
@@ -105,6 +106,7 @@ bool crd_weak_is_dead(const cradle_heap *heap, uintptr_t address) {
 }
 
 bool cradle_weak_is_dead(cradle_mutator *mutator, uint64_t word, bool value) {
+  crd_mutator_check_thread(mutator, "cradle_weak_get");
   const cradle_heap *heap = mutator->heap;
   uintptr_t address = heap_address_in(heap, value && !heap->plain_encoding, word);
   return address != 0 && crd_weak_is_dead(heap, address);

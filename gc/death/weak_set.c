@@ -107,9 +107,8 @@ static bool rebuild(cradle_weak_set *set) {
 
 /* --- life --- */
 
-cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
-  crd_mutator_check_thread(mutator, "cradle_weak_set_new");
-  cradle_heap *heap = mutator->heap;
+/* NULL: no memory. */
+static cradle_weak_set *new_set(cradle_heap *heap, cradle_weak_swept_function swept, void *data) {
   cradle_weak_set *set = calloc(1, sizeof *set);
   if (set == NULL) return NULL;
   *set = (cradle_weak_set){.heap = heap, .swept = swept, .data = data};
@@ -122,6 +121,18 @@ cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_
   return set;
 }
 
+cradle_weak_set *cradle_try_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
+  crd_mutator_check_thread(mutator, "cradle_try_weak_set_new");
+  return new_set(mutator->heap, swept, data);
+}
+
+cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
+  crd_mutator_check_thread(mutator, "cradle_weak_set_new");
+  cradle_weak_set *set = new_set(mutator->heap, swept, data);
+  if (set == NULL) crd_out_of_room(mutator->heap, "cradle_weak_set_new", "weak set");
+  return set;
+}
+
 static void check(const cradle_weak_set *set, const char *what) {
   if (set->heap->mutator == NULL) crd_misuse(set->heap, "cradle_weak_set: the heap has no mutator");
   crd_mutator_check_thread(&set->heap->mutator->public, what);
@@ -130,8 +141,7 @@ static void check(const cradle_weak_set *set, const char *what) {
 void cradle_weak_set_free(cradle_weak_set *set) {
   if (set == NULL) return;
   crd_weak_sets *sets = &set->heap->services->sets;
-  heap_check(set->heap, "cradle_weak_set_free");
-  if (set->heap->mutator != NULL) check(set, "cradle_weak_set_free");
+  crd_heap_check_thread(set->heap, "cradle_weak_set_free");
   if (sets->clearing == set) sets->clearing = set->next;
   cradle_weak_set **link = &sets->first;
   while (*link != set) link = &(*link)->next;
@@ -156,9 +166,10 @@ void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equa
   }
 }
 
-bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
-  check(set, "cradle_weak_set_add");
-  if (object == NULL) crd_misuse(set->heap, "cradle_weak_set_add: NULL is no object");
+/* false: no memory. what: the public function. */
+static bool add(cradle_weak_set *set, uint64_t hash, void *object, const char *what) {
+  check(set, what);
+  if (object == NULL) crd_misuse(set->heap, "%s: the object is NULL", what);
   /* Entries of young that no place holds any more go when there are as many as places. */
   bool full = set->used >= set->capacity / 4 * 3 || set->young_count >= set->capacity;
   /* One that emptied becomes smaller, if memory for that is granted; not in a collection, since the program may be
@@ -170,6 +181,15 @@ bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
   fill(set, hash, address_of(object));
   set->changes++;
   return true;
+}
+
+bool cradle_try_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
+  return add(set, hash, object, "cradle_try_weak_set_add");
+}
+
+void cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
+  if (!add(set, hash, object, "cradle_weak_set_add"))
+    crd_out_of_room(set->heap, "cradle_weak_set_add", "object of a weak set");
 }
 
 static void empty(cradle_weak_set *set, place *at) {

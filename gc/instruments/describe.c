@@ -5,6 +5,7 @@
 #include "gc/base/address.h"
 #include "gc/base/bits.h"
 #include "gc/base/check.h"
+#include "gc/base/prefix.h"
 #include "gc/heap.h"
 #include "gc/object/header.h"
 #include "gc/object/type_table.h"
@@ -72,12 +73,13 @@ static void describe_old(const cradle_heap *heap, uintptr_t address, cradle_addr
   if (heap_is_known_dead(heap, place) || heap_has_open(heap, object)) info->kind = CRADLE_ADDRESS_DEAD;
 }
 
-void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info) {
+void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info, size_t size) {
   uintptr_t where = address_of(address);
-  *info = (cradle_address_info){.kind = CRADLE_ADDRESS_OUTSIDE};
+  cradle_address_info found = {.kind = CRADLE_ADDRESS_OUTSIDE};
   if (heap_is_young(heap, where))
-    info->kind = where - address_of(heap->nursery.start) < nursery_filled(heap) ? CRADLE_ADDRESS_NURSERY
+    found.kind = where - address_of(heap->nursery.start) < nursery_filled(heap) ? CRADLE_ADDRESS_NURSERY
                                                                                 : CRADLE_ADDRESS_NURSERY_FREE;
   else if (arenas_contain(&heap->old.arenas, where))
-    describe_old(heap, where, info);
+    describe_old(heap, where, &found);
+  copy_prefix(info, size, &found, sizeof found);
 }

@@ -7,6 +7,7 @@
 
 #include "gc/base/address.h"
 #include "gc/base/check.h"
+#include "gc/base/prefix.h"
 #include "gc/base/text.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
@@ -99,12 +100,14 @@ static bool explain_young(crd_text *text, const cradle_heap *heap, uintptr_t add
   return true;
 }
 
-bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation) {
+bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation,
+                            size_t size) {
   crd_text text = {.length = 0};
+  cradle_explanation found = {.collection = 0};
   uintptr_t where = address_of(address);
-  explanation->collection = 0;
-  bool known = explain_poison(&text, where) || explain_old(&text, heap, where, &explanation->collection) ||
-               explain_young(&text, heap, where, &explanation->collection);
-  memcpy(explanation->text, text.buffer, sizeof explanation->text);
+  bool known = explain_poison(&text, where) || explain_old(&text, heap, where, &found.collection) ||
+               explain_young(&text, heap, where, &found.collection);
+  memcpy(found.text, text.buffer, sizeof found.text);
+  copy_prefix(explanation, size, &found, sizeof found);
   return known;
 }

@@ -78,7 +78,7 @@ bool crd_verify(cradle_heap *heap, crd_text *text) {
 
 bool cradle_heap_verify(cradle_heap *heap, cradle_error *error) {
   crd_text text = {.length = 0};
-  heap_check(heap, "cradle_heap_verify");
+  crd_heap_check_thread(heap, "cradle_heap_verify");
   if (crd_verify(heap, &text)) {
     if (error != NULL) error->message[0] = '\0';
     return true;

@@ -28,6 +28,21 @@ CRD_ALWAYS_INLINE void visit_bits(cradle_word *words, uint64_t bitmap, crd_slot_
   for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, words + __builtin_ctzll(bitmap));
 }
 
+/* From the last to the first, for a stack, which gives them back the other way round. */
+CRD_ALWAYS_INLINE void visit_words_backward(cradle_word *from, cradle_word *to, crd_slot_function visit,
+                                            void *context) {
+  ASSERT(from <= to, "slots that end before they begin");
+  while (to > from) visit(context, --to);
+}
+CRD_ALWAYS_INLINE void visit_bits_backward(cradle_word *words, uint64_t bitmap, crd_slot_function visit,
+                                           void *context) {
+  while (bitmap != 0) {
+    unsigned word = 63 - (unsigned)__builtin_clzll(bitmap);
+    visit(context, words + word);
+    bitmap ^= UINT64_C(1) << word;
+  }
+}
+
 CRD_ALWAYS_INLINE void visit_bitmap(cradle_word *object, uint64_t bitmap, crd_slot_function visit, void *context) {
   ASSERT(!(bitmap & 1), "[type.1] the header is taken for a slot");
   visit_bits(object, bitmap, visit, context);
@@ -64,15 +79,18 @@ CRD_ALWAYS_INLINE void visit_structures(const crd_type *type, const crd_item_slo
   }
 }
 
+static inline void visit_by_callback(const crd_type *type, cradle_word *object, crd_slot_function reference,
+                                     crd_slot_function value, void *context) {
+  cradle_visitor visitor = {reference, value, context, 0};
+  type->trace(object, &visitor);
+}
+
 /* What is not items: the fixed slots and the trace callback. */
 CRD_ALWAYS_INLINE void visit_fixed(const crd_type *type, cradle_word *object, crd_slot_function reference,
                                    crd_slot_function value, void *context) {
   visit_bitmap(object, type->references, reference, context);
   if (type->values != 0) visit_bitmap(object, type->values, value, context);
-  if (CRADLE_UNLIKELY(type->trace != NULL)) {
-    cradle_visitor visitor = {reference, value, context, 0};
-    type->trace(object, &visitor);
-  }
+  if (CRADLE_UNLIKELY(type->trace != NULL)) visit_by_callback(type, object, reference, value, context);
 }
 
 CRD_ALWAYS_INLINE void visit_object(const crd_type_table *types, cradle_word *object, crd_slot_function reference,

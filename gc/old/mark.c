@@ -18,48 +18,95 @@
 /* Words of an array that are traced at a time; of structures as many whole items as they hold, at least one. */
 #define PIECE_WORDS LIMIT(1024, 8)
 #define QUEUE_LENGTH 8
-/* Objects between two looks at the clock; a piece of an array counts as so many. */
+/* Objects between two looks at the clock; so many words of an array count as one more. */
 #define CLOCK_OBJECTS LIMIT(128, 8)
-#define PIECE_OBJECTS LIMIT(32, 2)
+#define WORDS_AN_OBJECT LIMIT(32, 4)
 /* Handles, pinned and prebuilt objects that are marked at a time. */
 #define TABLE_PIECE LIMIT(256, 8)
 /* Objects of the smallest increment, which the stress mode takes. */
 #define STEP_OBJECTS 4
 
+/* What marking needs at each slot. The loop over objects works on a copy whose address goes nowhere, so that the
+ * compiler keeps it in registers; top is then ahead of the stack's own. */
 typedef struct mark_context {
   cradle_heap *heap;
   crd_word_stack *stack;
+  uintptr_t arenas_base;
+  size_t arenas_bytes;
+  crd_arena *meta;
+  const crd_type *types;
+  cradle_word *top, *limit; /* of the stack */
   uint64_t objects, bytes;
   int countdown; /* to the next look at the budget */
 } mark_context;
 
-static inline void mark_address(mark_context *context, uintptr_t address) {
-  if (!arenas_contain(&context->heap->old.arenas, address)) return;
-  if (old_mark_test_and_set(&context->heap->old, address)) return;
-  if (!word_stack_push(context->stack, address)) context->heap->major.overflowed = true;
+static inline mark_context begin(cradle_heap *heap) {
+  return (mark_context){.heap = heap,
+                        .stack = &heap->mark_stack,
+                        .arenas_base = heap->old.arenas.base,
+                        .arenas_bytes = heap->old.arenas.bytes,
+                        .meta = heap->old.arenas.meta,
+                        .types = heap->types.types,
+                        .top = heap->mark_stack.top,
+                        .limit = heap->mark_stack.limit};
+}
+/* Leaves to the heap what the context knows better; and the reverse, after something else has used the stack. */
+static inline void give_back(const mark_context *context) {
+  context->stack->top = context->top;
+}
+static inline void take_again(mark_context *context) {
+  context->top = context->stack->top;
+  context->limit = context->stack->limit;
 }
 
-static inline void mark_reference(void *data, cradle_word *slot) {
+/* The stack's new end, or NULL: it cannot grow. */
+static CRADLE_COLD cradle_word *more_stack(crd_word_stack *stack) {
+  return crd_word_stack_grow(stack) ? stack->limit : NULL;
+}
+
+CRD_ALWAYS_INLINE bool push(mark_context *context, cradle_word entry) {
+  if (CRADLE_UNLIKELY(context->top == context->limit)) {
+    cradle_word *limit = more_stack(context->stack);
+    if (limit == NULL) return false;
+    context->limit = limit;
+  }
+  *context->top++ = entry;
+  return true;
+}
+
+CRD_ALWAYS_INLINE void mark_address(mark_context *context, uintptr_t address) {
+  uintptr_t offset = address - context->arenas_base;
+  if (offset >= context->arenas_bytes) return;
+  uint64_t *word = &context->meta[offset >> ARENA_SHIFT].marks[arena_bit_word(address)];
+  uint64_t mask = arena_bit_mask(address);
+  ASSERT(old_is_allocated(&context->heap->old, address), "[span.4] what is marked is no object");
+  if (*word & mask) return;
+  *word |= mask;
+  if (!push(context, address)) context->heap->major.overflowed = true;
+}
+
+CRD_ALWAYS_INLINE void mark_reference(void *data, cradle_word *slot) {
   mark_address(data, *slot);
 }
 
-static inline void mark_value(void *data, cradle_word *slot) {
+CRD_ALWAYS_INLINE void mark_value(void *data, cradle_word *slot) {
   mark_context *context = data;
   if (value_is_reference(&context->heap->encoding, *slot))
     mark_address(context, value_address(&context->heap->encoding, *slot));
 }
 
 void crd_mark_address(cradle_heap *heap, uintptr_t address) {
-  mark_context context = {.heap = heap, .stack = &heap->mark_stack};
+  mark_context context = begin(heap);
   ASSERT(heap->old.born_marked, "[span.7] an object is marked while nothing marks");
   mark_address(&context, address);
+  give_back(&context);
 }
 
 /* Puts the items from first on on the stack, for later. false: they do not fit. */
 static inline bool push_rest(mark_context *context, const cradle_word *object, uint64_t first) {
-  if (!word_stack_push(context->stack, first)) return false;
-  if (word_stack_push(context->stack, mark_piece(object))) return true;
-  context->stack->top--;
+  if (!push(context, first)) return false;
+  if (push(context, mark_piece(object))) return true;
+  context->top--;
   return false;
 }
 
@@ -69,9 +116,13 @@ static CRADLE_NOINLINE void mark_words(mark_context *context, const crd_type *ty
   uint64_t last = type_length(type, object);
   if (first >= last) return; /* the program made it shorter */
   if (last - first > PIECE_WORDS && push_rest(context, object, first + PIECE_WORDS)) last = first + PIECE_WORDS;
-  context->countdown -= PIECE_OBJECTS;
+  context->countdown -= (int)((last - first) / WORDS_AN_OBJECT);
   context->bytes += (last - first) * 8;
-  visit_items(type, object, first, last, mark_reference, mark_value, context);
+  cradle_word *items = type_items(type, object);
+  if (type->items == CRADLE_ITEMS_REFERENCES)
+    visit_words_backward(items + first, items + last, mark_reference, context);
+  else
+    visit_words_backward(items + first, items + last, mark_value, context);
 }
 
 /* The same of items that are structures: a piece is some whole ones. */
@@ -81,9 +132,18 @@ static CRADLE_NOINLINE void mark_structures(mark_context *context, const crd_typ
   uint64_t last = type_length(type, object), piece = slots->words < PIECE_WORDS ? PIECE_WORDS / slots->words : 1;
   if (first >= last) return;
   if (last - first > piece && push_rest(context, object, first + piece)) last = first + piece;
-  context->countdown -= PIECE_OBJECTS;
+  context->countdown -= (int)((last - first) * slots->words / WORDS_AN_OBJECT);
   context->bytes += (last - first) * slots->words * 8;
-  visit_structures(type, slots, object, first, last, mark_reference, mark_value, context);
+  cradle_word *items = type_items(type, object), *from = items + first * slots->words,
+              *to = items + last * slots->words;
+  if (slots->alike == CRADLE_ITEMS_VALUES) {
+    visit_words_backward(from, to, mark_value, context);
+    return;
+  }
+  for (; to > from; to -= slots->words) {
+    visit_bits_backward(to - slots->words, slots->values, mark_value, context);
+    visit_bits_backward(to - slots->words, slots->references, mark_reference, context);
+  }
 }
 
 static inline void mark_items(mark_context *context, const crd_type *type, cradle_word *object, uint64_t first) {
@@ -93,52 +153,148 @@ static inline void mark_items(mark_context *context, const crd_type *type, cradl
     mark_words(context, type, object, first);
 }
 
-CRD_ALWAYS_INLINE void mark_trace(mark_context *context, cradle_word *object, bool watching) {
-  const crd_type *type = heap_type(context->heap, object[0]);
-  bool slot_items = type->items >= CRADLE_ITEMS_REFERENCES;
+static inline void check_traced(const mark_context *context, const cradle_word *object) {
+  (void)context, (void)object; /* without assertions */
   ASSERT(arenas_contain(&context->heap->old.arenas, address_of(object)), "[mark.1] what is traced is no old object");
   ASSERT(old_is_marked(&context->heap->old, address_of(object)), "[mark.1] an object is traced that is not marked");
+}
+
+/* Any object. The slots that a program follows first are pushed last. */
+static CRADLE_NOINLINE void mark_trace(mark_context *context, cradle_word *object) {
+  const crd_type *type = heap_type(context->heap, object[0]);
+  bool slot_items = type->items >= CRADLE_ITEMS_REFERENCES;
+  check_traced(context, object);
   context->objects++;
   context->bytes += slot_items ? type->size : type_object_bytes(type, object);
   context->countdown--;
-  if (watching && (header_is_watched(object[0]) || header_is_weak(object[0])))
-    context->heap->death->traced(context->heap, object);
   if (!type->has_slots) return;
-  visit_fixed(type, object, mark_reference, mark_value, context);
   if (slot_items) mark_items(context, type, object, 0);
+  if (type->trace != NULL) visit_by_callback(type, object, mark_reference, mark_value, context);
+  visit_bits_backward(object, type->values, mark_value, context);
+  visit_bits_backward(object, type->references, mark_reference, context);
 }
 
-/* Pops the next object; 0 when the stack is empty or the budget is to be looked at. Array pieces are traced on the
- * way. */
-static inline cradle_word pop(mark_context *context) {
-  crd_word_stack *stack = context->stack;
-  while (stack->top > stack->base && context->countdown > 0) {
-    cradle_word entry = *--stack->top;
-    if (!mark_is_piece(entry)) return entry;
-    ASSERT(!word_stack_is_empty(stack) && stack->top[-1] > 0, "[mark.3] a piece has lost its index");
-    cradle_word *object = mark_object_of(entry);
-    ASSERT(old_is_marked(&context->heap->old, address_of(object)), "[mark.1] a piece of an object that is not marked");
-    uint64_t first = *--stack->top;
-    mark_items(context, heap_type(context->heap, object[0]), object, first);
+/* The same where an object may be one that the order of death waits for. */
+static void mark_trace_watching(mark_context *context, cradle_word *object) {
+  if (header_is_watched(object[0]) || header_is_weak(object[0])) {
+    give_back(context);
+    context->heap->death->traced(context->heap, object);
+    take_again(context);
   }
-  return 0;
+  mark_trace(context, object);
 }
 
-/* Traces what is on the stack until it is empty or the countdown is over. Returns whether it is empty. */
-CRD_ALWAYS_INLINE bool drain_with(mark_context *context, bool watching) {
-  cradle_word queue[QUEUE_LENGTH];
-  unsigned first = 0, waiting = 0;
-  for (;;) {
-    cradle_word next;
-    while (waiting < QUEUE_LENGTH && (next = pop(context)) != 0) {
-      __builtin_prefetch(object_at(next));
-      queue[(first + waiting++) % QUEUE_LENGTH] = next;
+/* The rest of an array, whose entry has been popped; its index is below. */
+static CRADLE_NOINLINE void mark_rest(mark_context *context, cradle_word *object) {
+  ASSERT(context->top > context->stack->base && context->top[-1] > 0, "[mark.3] a piece has lost its index");
+  ASSERT(old_is_marked(&context->heap->old, address_of(object)), "[mark.1] a piece of an object that is not marked");
+  uint64_t first = *--context->top;
+  mark_items(context, heap_type(context->heap, object[0]), object, first);
+}
+
+/* --- the loop over objects --- */
+
+/* The loop's own state. Its address goes nowhere, so that the compiler keeps it in registers. */
+typedef struct mark_loop {
+  mark_context local;       /* a copy; the other one is for functions that are called */
+  const cradle_word *floor; /* of the stack: its base, or its end once the countdown is over */
+  /* The objects of one type after another that are traced inline: those with one or two fixed slots of one sort. */
+  uint32_t type; /* CRADLE_TYPE_ID_END: none */
+  unsigned first, last;
+  bool values;
+  int countdown; /* when they began */
+} mark_loop;
+
+/* Enters the objects of one type that were traced. */
+CRD_ALWAYS_INLINE void end_run(mark_loop *loop) {
+  if (loop->type == CRADLE_TYPE_ID_END) return;
+  uint64_t objects = (uint64_t)(loop->countdown - loop->local.countdown);
+  loop->local.objects += objects;
+  loop->local.bytes += objects * loop->local.types[loop->type].size;
+  loop->type = CRADLE_TYPE_ID_END;
+}
+
+/* Lets a function that is not inline work on the context. */
+CRD_ALWAYS_INLINE void call(mark_loop *loop, mark_context *context, void (*function)(mark_context *, cradle_word *),
+                            cradle_word *object) {
+  end_run(loop);
+  context->top = loop->local.top;
+  context->countdown = loop->local.countdown;
+  function(context, object);
+  loop->local.top = context->top;
+  loop->local.limit = context->limit;
+  loop->local.countdown = context->countdown;
+  if (context->countdown <= 0) loop->floor = context->stack->end;
+}
+
+/* Pops the next object and prefetches it. false: the stack is empty, or the budget is to be looked at. Array pieces are
+ * traced on the way. */
+CRD_ALWAYS_INLINE bool pop(mark_loop *loop, mark_context *context, cradle_word *object) {
+  while (loop->local.top > loop->floor) {
+    *object = *--loop->local.top;
+    __builtin_prefetch(object_at(*object));
+    if (CRADLE_LIKELY(!mark_is_piece(*object))) return true;
+    call(loop, context, mark_rest, mark_object_of(*object));
+  }
+  return false;
+}
+
+/* Neighbours tend to be of one type: see trace_list in gc/young/minor.c. */
+CRD_ALWAYS_INLINE void trace_inline(mark_loop *loop, mark_context *context, cradle_word *object, bool watching) {
+  uint32_t id = header_type(object[0]);
+  if (CRADLE_UNLIKELY(id != loop->type)) {
+    const crd_type *type = &loop->local.types[id];
+    uint64_t slots = watching ? 0 : type->sole;
+    if (slots == 0 || __builtin_popcountll(slots) > 2) {
+      call(loop, context, watching ? mark_trace_watching : mark_trace, object);
+      return;
     }
-    if (waiting == 0) return word_stack_is_empty(context->stack);
-    mark_trace(context, object_at(queue[first]), watching);
+    end_run(loop);
+    loop->type = id;
+    loop->first = (unsigned)__builtin_ctzll(slots);
+    loop->last = 63 - (unsigned)__builtin_clzll(slots);
+    loop->values = type->sole_values;
+    loop->countdown = loop->local.countdown;
+  }
+  check_traced(&loop->local, object);
+  if (loop->values) {
+    if (loop->last != loop->first) mark_value(&loop->local, object + loop->last);
+    mark_value(&loop->local, object + loop->first);
+  } else {
+    if (loop->last != loop->first) mark_reference(&loop->local, object + loop->last);
+    mark_reference(&loop->local, object + loop->first);
+  }
+  if (CRADLE_UNLIKELY(--loop->local.countdown == 0)) loop->floor = loop->local.stack->end;
+}
+
+/* Traces what is on the stack until it is empty or the countdown is over. Returns whether it is empty. An entry that is
+ * popped takes the place of the one that was popped QUEUE_LENGTH entries before, which is traced. */
+CRD_ALWAYS_INLINE bool drain_with(mark_context *context, bool watching) {
+  mark_loop loop = {.local = *context, .floor = context->stack->base, .type = CRADLE_TYPE_ID_END};
+  cradle_word queue[QUEUE_LENGTH], next;
+  unsigned first = 0, waiting = 0;
+  loop.local.objects = loop.local.bytes = 0;
+  for (;;) {
+    while (waiting < QUEUE_LENGTH && pop(&loop, context, &next)) queue[(first + waiting++) % QUEUE_LENGTH] = next;
+    if (waiting == 0) break;
+    while (waiting == QUEUE_LENGTH && pop(&loop, context, &next)) {
+      cradle_word *object = object_at(queue[first]);
+      queue[first] = next;
+      first = (first + 1) % QUEUE_LENGTH;
+      trace_inline(&loop, context, object, watching);
+    }
+    cradle_word *object = object_at(queue[first]);
     first = (first + 1) % QUEUE_LENGTH;
     waiting--;
+    trace_inline(&loop, context, object, watching);
   }
+  end_run(&loop);
+  context->objects += loop.local.objects;
+  context->bytes += loop.local.bytes;
+  context->top = loop.local.top;
+  context->limit = loop.local.limit;
+  give_back(context);
+  return word_stack_is_empty(context->stack);
 }
 
 static bool drain_watching(mark_context *context) {
@@ -146,6 +302,7 @@ static bool drain_watching(mark_context *context) {
 }
 
 static bool drain(mark_context *context) {
+  take_again(context);
   return CRADLE_UNLIKELY(context->heap->major.watching) ? drain_watching(context) : drain_with(context, false);
 }
 
@@ -172,19 +329,25 @@ static bool mark_tables(mark_context *context) {
   } else {
     return false;
   }
+  give_back(context);
   return true;
 }
 
 /* What minor collections left out while marking went on was marked when it began; that all of it is looked at once more
  * costs little, and a word that was written unnoticed keeps its object alive. Returns whether something is grey now. */
 static bool mark_unchanged_roots(mark_context *context) {
+  take_again(context);
   visit_unchanged_roots(context->heap, mark_reference, mark_value, context);
+  give_back(context);
   return !word_stack_is_empty(context->stack) || context->heap->major.overflowed;
 }
 
 static void trace_again(void *data, cradle_word *object) {
   mark_context *context = data;
-  mark_trace(context, object, context->heap->major.watching);
+  if (context->heap->major.watching)
+    mark_trace_watching(context, object);
+  else
+    mark_trace(context, object);
 }
 
 /* Traces the marked objects of the next span once more. The runs that allocators own are marked ahead of what will lie
@@ -204,6 +367,7 @@ static bool rescan_span(mark_context *context) {
   if (page == PAGE_NONE) return major->overflowed;
   major->rescan_page = page + arenas_page(&heap->old.arenas, page)->pages;
   crd_old_each_in(&heap->old, page, true, trace_again, context);
+  give_back(context);
   return true;
 }
 
@@ -213,7 +377,7 @@ static bool is_spent(const mark_context *context, crd_budget budget) {
 }
 
 void crd_mark_start(cradle_heap *heap) {
-  mark_context context = {.heap = heap, .stack = &heap->mark_stack};
+  mark_context context = begin(heap);
   ASSERT(word_stack_is_empty(&heap->mark_stack), "[mark.2] the mark stack is not empty before marking");
   ASSERT(!heap->old.born_marked, "[span.7] marking begins twice");
   heap->major.overflowed = false;
@@ -222,11 +386,12 @@ void crd_mark_start(cradle_heap *heap) {
   crd_old_retire(&heap->old);
   heap->old.born_marked = true;
   visit_roots(heap, mark_reference, mark_value, &context);
+  give_back(&context);
   if (heap->death != NULL) heap->death->mark_queues(heap);
 }
 
 bool crd_mark_some(cradle_heap *heap, crd_budget budget) {
-  mark_context context = {.heap = heap, .stack = &heap->mark_stack};
+  mark_context context = begin(heap);
   bool complete = false;
   ASSERT(heap->old.born_marked, "[span.7] an increment of marking while nothing marks");
   do {

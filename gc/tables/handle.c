@@ -130,13 +130,24 @@ static inline uint32_t check_handle(cradle_mutator *mutator, const char *what, c
   return index;
 }
 
-cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
+/* 0: no memory. what: the public function. */
+static cradle_handle new_handle(cradle_mutator *mutator, void *object, const char *what) {
+  crd_mutator_check_thread(mutator, what);
   cradle_heap *heap = mutator->heap;
-  crd_mutator_check_thread(mutator, "cradle_handle_new");
   uint32_t index = open_entry(heap, object);
   if (index == HANDLE_LIST_END) return (cradle_handle){0};
   heap->handles.open_count++;
   return (cradle_handle){(uint64_t)heap->handles.entries[index].generation << 32 | index};
+}
+
+cradle_handle cradle_try_handle_new(cradle_mutator *mutator, void *object) {
+  return new_handle(mutator, object, "cradle_try_handle_new");
+}
+
+cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
+  cradle_handle handle = new_handle(mutator, object, "cradle_handle_new");
+  if (CRADLE_UNLIKELY(handle.number == 0)) crd_out_of_room(mutator->heap, "cradle_handle_new", "handle");
+  return handle;
 }
 
 void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle) {

@@ -9,6 +9,7 @@
 #include "gc/base/check.h"
 #include "gc/base/grow.h"
 #include "gc/heap.h"
+#include "gc/misuse.h"
 #include "gc/mutator.h"
 #include "gc/object/header.h"
 #include "gc/old/arena.h"
@@ -30,9 +31,9 @@ static uint32_t mix(uint32_t count) {
 }
 
 uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object) {
+  crd_mutator_check_thread(mutator, "cradle_identity_hash");
   cradle_heap *heap = mutator->heap;
   cradle_word *header = object;
-  heap_check(heap, "cradle_identity_hash");
   ASSERT(!header_has_hash(*header), "the object has its hash already");
   ASSERT(header_type(*header) < heap->types.count, "the identity hash of what is no object");
   uint32_t hash;
@@ -94,11 +95,13 @@ static uint64_t id_of(const crd_ids *ids, uint32_t index) {
   return (uint64_t)ids->entries[index].generation << 32 | (index + 1);
 }
 
-uint64_t cradle_id(cradle_mutator *mutator, void *object) {
+/* 0: no memory. what: the public function. */
+static uint64_t give_id(cradle_mutator *mutator, void *object, const char *what) {
+  crd_mutator_check_thread(mutator, what);
   cradle_heap *heap = mutator->heap;
   crd_ids *ids = &heap->ids;
   cradle_word *header = object;
-  crd_mutator_check_thread(mutator, "cradle_id");
+  if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
   if (header_has_id(*header)) return id_of(ids, index_of(ids, header));
   if (!crd_address_map_reserve(&ids->by_address)) return 0;
   if (ids->free == ID_LIST_END && !GROW(ids->entries, ids->used, ids->capacity)) return 0;
@@ -113,6 +116,16 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
   crd_address_map_insert(&ids->by_address, entry->address, index);
   object_set_id(header);
   return id_of(ids, index);
+}
+
+uint64_t cradle_try_id(cradle_mutator *mutator, void *object) {
+  return give_id(mutator, object, "cradle_try_id");
+}
+
+uint64_t cradle_id(cradle_mutator *mutator, void *object) {
+  uint64_t id = give_id(mutator, object, "cradle_id");
+  if (CRADLE_UNLIKELY(id == 0)) crd_out_of_room(mutator->heap, "cradle_id", "id");
+  return id;
 }
 
 /* --- dead objects --- */

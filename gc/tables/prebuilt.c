@@ -94,12 +94,13 @@ static const char *fault_of(const cradle_heap *heap, const cradle_word *object) 
   return NULL;
 }
 
-bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
+/* false: no memory. what: the public function. */
+static bool add(cradle_heap *heap, void *object, const char *what) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
   cradle_word *header = object;
-  heap_check(heap, "cradle_prebuilt_add");
+  crd_heap_check_thread(heap, what);
   const char *fault = fault_of(heap, object);
-  if (fault != NULL) crd_misuse(heap, "cradle_prebuilt_add: %s", fault);
+  if (fault != NULL) crd_misuse(heap, "%s: %s", what, fault);
   if (!reserve(prebuilts)) return false;
   crd_address_map_insert(&prebuilts->by_address, address_of(object), prebuilts->count);
   prebuilts->bytes[prebuilts->count] = type_object_bytes(heap_type(heap, *header), header);
@@ -107,6 +108,14 @@ bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
   object_set_barrier(header);
   if (search_slots((slot_search){.heap = heap}, object)) crd_remember(heap, object);
   return true;
+}
+
+bool cradle_try_prebuilt_add(cradle_heap *heap, void *object) {
+  return add(heap, object, "cradle_try_prebuilt_add");
+}
+
+void cradle_prebuilt_add(cradle_heap *heap, void *object) {
+  if (!add(heap, object, "cradle_prebuilt_add")) crd_out_of_room(heap, "cradle_prebuilt_add", "prebuilt object");
 }
 
 /* Makes plain memory of it: nothing of the heap's is left in it. */
@@ -136,7 +145,7 @@ static uint32_t replace_written(cradle_heap *heap, uint32_t index) {
 
 void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
-  heap_check(heap, "cradle_prebuilt_remove");
+  crd_heap_check_thread(heap, "cradle_prebuilt_remove");
   uint32_t index = crd_address_map_get(&prebuilts->by_address, address_of(object));
   if (index == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_prebuilt_remove: the object is not registered");
   if (header_is_pinned(*words_of(object))) crd_misuse(heap, "cradle_prebuilt_remove: the object is pinned");

@@ -9,12 +9,10 @@
  *
  * Nothing here can fail: [heap.2] holds the memory ready. The cost is survivors + remembered objects + roots.
  *
- *   [minor.1] Objects whose copies are still to be traced are linked through their dead bodies in the nursery: word 0
- *             is the new address, word 1 the next body. So the list needs no memory and cannot overflow. The last
- *             copied is traced first: a chain lies together afterwards.
- *   [minor.2] Large young objects that were reached and are still to be traced are linked through their pages, whose
+ *   [minor.1] Large young objects that were reached and are still to be traced are linked through their pages, whose
  *             state is PAGE_LARGE_REACHED.
- *   [minor.3] At the end both lists, the remembered set and the recorded slots are empty.
+ *   [minor.2] At the end this list and that of the copies to be traced (gc/young/promote.h), the remembered set and the
+ *             recorded slots are empty.
  */
 #ifndef CRADLE_GC_YOUNG_MINOR_H
 #define CRADLE_GC_YOUNG_MINOR_H

@@ -3,6 +3,15 @@
  *
  * No macro changes the layout of a structure: an embedder's debug build and a release build of the library fit
  * together.
+ *
+ * Structures grow at their end, from one version to the next:
+ *   - One that the library fills is handed over with its sizeof. The program gets the prefix that both know, and zeros
+ *     behind it.
+ *   - One that the library shows to a callback (cradle_event, cradle_hardware, cradle_referrer, cradle_sample,
+ *     cradle_option_row) may be longer than the program knows, and is not shorter: heap creation refuses the options of
+ *     other headers. Where a listener is older or newer than the program that makes the heap, it has the event's size.
+ *   - These do not grow, because they lie in others or in inline code: cradle_error, cradle_region, cradle_object_info,
+ *     cradle_checkpoint, cradle_reservation, cradle_scope, cradle_weak_cursor and cradle_frame.
  */
 #ifndef CRADLE_BASE_H
 #define CRADLE_BASE_H

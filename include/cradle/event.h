@@ -72,7 +72,7 @@ CRADLE_API const char *cradle_phase_name(cradle_phase phase);
 
 typedef struct cradle_event {
   cradle_event_kind kind;
-  uint32_t reserved;
+  uint32_t size;    /* of this structure in the library: a listener with newer headers reads nothing behind it */
   uint64_t time_ns; /* CLOCK_MONOTONIC; 0 when nobody listens */
   union {
     struct {

@@ -41,8 +41,11 @@ CRADLE_BEGIN_DECLS
 #define CRADLE_FINALIZER_QUEUES 7
 
 /* Lets any object come back in a queue when it dies; the type's descriptor need not know. The same object may be
- * registered more than once and comes back as often. false when memory for the registration is refused. */
-CRADLE_API CRADLE_RESULT_MATTERS bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue);
+ * registered more than once and comes back as often. When memory for the registration runs out the out-of-memory
+ * handler is called, or false returned by the try variant. */
+CRADLE_API void cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue);
+CRADLE_API CRADLE_RESULT_MATTERS bool cradle_try_finalizer_register(cradle_mutator *mutator, void *object,
+                                                                    uint32_t queue);
 /* Takes the next object out of a queue, or NULL. */
 CRADLE_API void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t queue);
 /* How many objects wait in a queue. */

@@ -16,7 +16,7 @@
  * At the heap's destruction the handles that are still open go with it. A note says so, and tells listeners how many
  * they were.
  *
- * Every function but cradle_handle_new reports misuse for a freed handle or one from another heap. Nothing here
+ * Every function that is given a handle reports misuse for a freed handle or one from another heap. Nothing here
  * collects.
  */
 #ifndef CRADLE_HANDLE_H
@@ -31,8 +31,10 @@ typedef struct cradle_handle {
   uint64_t number; /* 0: none */
 } cradle_handle;
 
-/* Opens a handle for the object, or for NULL. Its number is 0 when memory was refused. */
+/* Opens a handle for the object, or for NULL. When memory runs out the out-of-memory handler is called, or a handle
+ * whose number is 0 returned by the try variant. */
 CRADLE_API CRADLE_RESULT_MATTERS cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object);
+CRADLE_API CRADLE_RESULT_MATTERS cradle_handle cradle_try_handle_new(cradle_mutator *mutator, void *object);
 /* The handle's object; stale, like every reference, after the next call that may collect. */
 CRADLE_API void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle);
 /* Makes it a handle for another object, or for NULL. */

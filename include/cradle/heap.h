@@ -21,8 +21,10 @@ CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_er
 CRADLE_API void cradle_heap_free(cradle_heap *heap);
 
 /* Adds a type and returns its id: the number of types before it. A contradictory descriptor is misuse, and so is a
- * call from a callback. Returns CRADLE_TYPE_ID_END when memory or ids run out. Does not collect. */
-CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type);
+ * call from a callback. When memory or ids run out the out-of-memory handler is called, or CRADLE_TYPE_ID_END returned
+ * by the try variant. They do not collect. */
+CRADLE_API uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type);
+CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_try_type_add(cradle_heap *heap, const cradle_type *type);
 
 /* How the heap's values are encoded; valid as long as the heap. Does not collect. */
 CRADLE_API const cradle_encoding *cradle_heap_encoding(const cradle_heap *heap);
@@ -58,15 +60,17 @@ CRADLE_API void cradle_external_memory(cradle_mutator *mutator, int64_t bytes);
  * is misuse. Does not collect. */
 CRADLE_API bool cradle_heap_verify(cradle_heap *heap, cradle_error *error);
 
-/* Says what the heap knows of an address that a program used by mistake: of an object that a minor collection moved or
- * that died in it, while its page is in quarantine (options.quarantine), of an address of the old generation where no
- * memory is (any more, mostly), and of poison that was read and taken for a reference. false when it knows nothing; the
- * text is then empty. May be called in a signal handler, for a heap of any thread. */
+/* Fills *explanation, of which size is the sizeof: what the heap knows of an address that a program used by mistake: of
+ * an object that a minor collection moved or that died in it, while its page is in quarantine (options.quarantine), of
+ * an address of the old generation where no memory is (any more, mostly), and of poison that was read and taken for a
+ * reference. false when it knows nothing; the text is then empty. May be called in a signal handler, for a heap of any
+ * thread. */
 typedef struct cradle_explanation {
   char text[256];
   uint64_t collection; /* the minor collection that the text is about; 0: none */
 } cradle_explanation;
-CRADLE_API bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation);
+CRADLE_API bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation,
+                                       size_t size);
 
 /* fork(), for programs whose child goes on to use the heap: prepare, fork, then parent or child in either process
  * (parent also when fork failed). Between, the heap must not be used. The process has no other threads that use the

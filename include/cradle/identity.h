@@ -31,8 +31,10 @@ CRADLE_INLINE uint32_t cradle_identity_hash(cradle_mutator *mutator, void *objec
 
 /* The object's id, which no other object of this heap has or will have, the same at every call; small numbers first. It
  * costs about 50 bytes beside the heap until the object dies. A minor collection looks at each id given to a young
- * object since the last one, a major collection at all ids, in increments. 0 when memory for it was refused. */
+ * object since the last one, a major collection at all ids, in increments. When memory for it runs out the
+ * out-of-memory handler is called, or 0 returned by the try variant. A NULL object is misuse. */
 CRADLE_API uint64_t cradle_id(cradle_mutator *mutator, void *object);
+CRADLE_API CRADLE_RESULT_MATTERS uint64_t cradle_try_id(cradle_mutator *mutator, void *object);
 
 /* The object that has the id, or NULL: it is dead, a finalizer is about to bring it back, or no object ever had it. The
  * result is a reference like any other. */

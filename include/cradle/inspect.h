@@ -112,10 +112,12 @@ typedef struct cradle_address_info {
   uint64_t offset;           /* of the address in it, bytes */
 } cradle_address_info;
 
-/* Says what lies at an address, in constant time, but for a look at an entry for each page of a large object before the
- * address. It changes nothing and may be called at any moment, in callbacks and from a signal handler of the heap's
- * thread too (in the middle of a collection the answer may be the one before or after). Does not collect. */
-CRADLE_API void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info);
+/* Fills *info, of which size is the sizeof: what lies at an address, in constant time, but for a look at an entry for
+ * each page of a large object before the address. It changes nothing and may be called at any moment, in callbacks and
+ * from a signal handler of the heap's thread too (in the middle of a collection the answer may be the one before or
+ * after). Does not collect. */
+CRADLE_API void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info,
+                                        size_t size);
 
 /* --- names in messages --- */
 

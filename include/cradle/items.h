@@ -87,6 +87,10 @@ CRADLE_INLINE void *cradle_new_registered_items(cradle_mutator *mutator, uint32_
   return object;
 }
 
+/* The same, old and pinned from the start (cradle/pin.h), for any type without services; out of line. */
+CRADLE_API void *cradle_new_pinned_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
+                                         size_t count, bool may_fail) CRADLE_MAY_COLLECT;
+
 /* Carves an object out of a reservation, without a check; of the object only header and length are written. It must
  * stay within the reservation, which CRADLE_CHECKED=1 checks. Does not collect. */
 CRADLE_INLINE void *cradle_new_reserved_items(cradle_reservation *reservation, uint32_t type,

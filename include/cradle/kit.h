@@ -64,7 +64,7 @@ typedef struct cradle_kit {
 
 /* Prepares *kit, with data NULL. Does not fail. */
 CRADLE_API void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_type);
-/* Adds the kit's types to the heap and returns the first id, or CRADLE_TYPE_ID_END when memory or ids run out. */
+/* Adds the kit's types to the heap with cradle_type_add and returns the first id. */
 CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap);
 
 /* false: the word is an immediate. The quick half of cradle_value_object. */

@@ -108,10 +108,13 @@ typedef enum cradle_fault_report {
  * otherwise); if it returns, the library aborts. Nothing may longjmp out of a callback of the library (of a collection,
  * a walk, a dump, an event): the heap is in the middle of its work, and every use of it is refused from then on. */
 typedef void (*cradle_misuse_function)(void *data, const char *message);
-/* Called when an allocation of size bytes (SIZE_MAX: of a length whose size overflows) cannot be satisfied after a full
- * collection. The heap is consistent, so a handler may longjmp out. The default writes a message and aborts; if a
- * handler returns, the library does that too. */
-typedef void (*cradle_out_of_memory_function)(void *data, cradle_mutator *mutator, size_t size);
+/* Called when memory runs out: for an object of size bytes (SIZE_MAX: of a length whose size overflows), after a full
+ * collection; or, with size 0, for what lies beside the objects, such as a pin or a type. message names the function,
+ * what it asked for and what holds the memory. mutator: the heap's, or NULL when it has none. The heap is consistent,
+ * so a handler may longjmp out; the call that was refused did nothing. The default writes the message and aborts; if a
+ * handler returns, the library aborts too. Functions whose names begin with cradle_try_ return NULL, 0 or false and
+ * call nobody. */
+typedef void (*cradle_out_of_memory_function)(void *data, cradle_mutator *mutator, size_t size, const char *message);
 
 typedef struct cradle_options {
   uint32_t version; /* CRADLE_VERSION of the embedder's headers; set by cradle_options_init */

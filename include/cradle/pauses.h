@@ -39,8 +39,7 @@ CRADLE_API cradle_pauses *cradle_pauses_new(cradle_listener next);
 CRADLE_API void cradle_pauses_free(cradle_pauses *pauses);
 /* What the heap's options must be given. */
 CRADLE_API cradle_listener cradle_pauses_listener(cradle_pauses *pauses);
-/* Fills *summary, of which size is the sizeof, with the pauses until now: what is longer than the library knows becomes
- * zero. Call it on the heap's thread. */
+/* Fills *summary, of which size is the sizeof, with the pauses until now. Call it on the heap's thread. */
 CRADLE_API void cradle_pauses_read(const cradle_pauses *pauses, cradle_pause_summary *summary, size_t size);
 
 CRADLE_END_DECLS

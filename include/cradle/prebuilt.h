@@ -1,7 +1,7 @@
 /* Prebuilt objects: static data of the program that are objects, with a header, and may refer into the heap.
  *
  *   static pair empty_list = {.header = T_PAIR};
- *   if (!cradle_prebuilt_add(heap, &empty_list)) ...
+ *   cradle_prebuilt_add(heap, &empty_list);
  *
  * A prebuilt object is used like any other: stored into with the barrier, referred to from anywhere, asked for its
  * hash. It neither moves nor dies. The header is the type id, the memory is writable and aligned to 8 bytes. After its
@@ -19,8 +19,10 @@ CRADLE_BEGIN_DECLS
 
 /* Registers the object. Its slots may refer into the heap already. Registered twice, memory of the heap itself, a
  * header that is more than a type id of the heap, and a type with weak slots, ephemerons, a finalizer, a destructor or
- * an external size are misuse. false when memory was refused. */
-CRADLE_API CRADLE_RESULT_MATTERS bool cradle_prebuilt_add(cradle_heap *heap, void *object);
+ * an external size are misuse. When memory runs out the out-of-memory handler is called, or false returned by the try
+ * variant. */
+CRADLE_API void cradle_prebuilt_add(cradle_heap *heap, void *object);
+CRADLE_API CRADLE_RESULT_MATTERS bool cradle_try_prebuilt_add(cradle_heap *heap, void *object);
 /* Ends the registration: the object is plain memory again, its header is the type id, and slots that led into the heap
  * are zero. Neither the heap's objects nor roots may refer to it any more as to an object. What is not registered, or
  * still pinned, is misuse. */

@@ -104,9 +104,10 @@ CRADLE_API void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_ra
 /* --- global roots --- */
 
 /* Registers an 8-byte variable by address until it is removed or the heap is freed. The same address twice, one that is
- * NULL or no multiple of 8, a kind that is none, and removing what is not registered, are misuse. false when memory for
- * the registration runs out. */
-CRADLE_API CRADLE_RESULT_MATTERS bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
+ * NULL or no multiple of 8, a kind that is none, and removing what is not registered, are misuse. When memory for the
+ * registration runs out the out-of-memory handler is called, or false returned by the try variant. */
+CRADLE_API void cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
+CRADLE_API CRADLE_RESULT_MATTERS bool cradle_try_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
 CRADLE_API void cradle_global_root_remove(cradle_heap *heap, void *address);
 
 /* --- root callback --- */

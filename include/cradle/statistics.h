@@ -69,8 +69,7 @@ typedef struct cradle_statistics {
    * major collection and before the heap is freed. cradle_memory_report asks it now. */
   uint64_t resident_bytes, huge_bytes;
 } cradle_statistics;
-/* Fills *statistics, of which size is the sizeof. A program that was compiled with a shorter structure gets what that
- * has, one that was compiled with a longer one gets zeros behind what the library knows. */
+/* Fills *statistics, of which size is the sizeof (cradle/base.h says why). */
 CRADLE_API void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size);
 
 /* The table of size classes of a live heap: one row a class of small objects, smallest first. */
@@ -81,8 +80,8 @@ typedef struct cradle_span_info {
   uint64_t used_bytes;   /* in objects; dead ones count until they are swept */
   uint64_t memory_bytes; /* of the spans */
 } cradle_span_info;
-/* Fills up to count rows; returns how many classes there are. */
-CRADLE_API size_t cradle_heap_spans(const cradle_heap *heap, cradle_span_info *rows, size_t count);
+/* Fills up to count rows, of which size is the sizeof of one; returns how many classes there are. */
+CRADLE_API size_t cradle_heap_spans(const cradle_heap *heap, cradle_span_info *rows, size_t count, size_t size);
 
 /* --- what the kernel says of the heap's memory --- */
 
@@ -111,7 +110,7 @@ typedef struct cradle_memory {
   uint64_t arenas_taken, arenas_given_back; /* from and to the system, in all */
   uint64_t pool_refusals;                   /* arenas for which the pool had no page */
 } cradle_memory;
-/* Fills *memory as cradle_heap_statistics fills its structure: what each region was asked to be and what the kernel
+/* Fills *memory, of which size is the sizeof: what each region was asked to be and what the kernel
  * says it is, about 0.1 ms a GiB of huge pages and 1 ms of base pages. */
 CRADLE_API void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t size);
 

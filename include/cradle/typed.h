@@ -24,6 +24,7 @@
 
 #include <cradle/detail/typed.h>
 #include <cradle/items.h>
+#include <cradle/pin.h>
 
 /* --- objects of a fixed size --- */
 
@@ -44,6 +45,12 @@
 /* The same, with NULL when memory runs out. May collect. */
 #define CRADLE_TRY_NEW_REGISTERED(mutator, structure, type) \
   ((structure *)cradle_try_new_registered((mutator), (type), CRADLE_SIZE_(structure)))
+/* Old and pinned from the start; references are stored with the barrier from the start. Zeroed. May collect. */
+#define CRADLE_NEW_PINNED(mutator, structure, type) \
+  ((structure *)cradle_new_pinned((mutator), (type), CRADLE_SIZE_(structure)))
+/* The same, with NULL when memory runs out. May collect. */
+#define CRADLE_TRY_NEW_PINNED(mutator, structure, type) \
+  ((structure *)cradle_try_new_pinned((mutator), (type), CRADLE_SIZE_(structure)))
 /* Carved out of a reservation, of which the address is given. Undefined after the header. Does not collect. */
 #define CRADLE_NEW_RESERVED(reservation, structure, type) \
   ((structure *)cradle_new_reserved((reservation), (type), CRADLE_SIZE_(structure)))
@@ -73,6 +80,13 @@
 /* The same, with NULL when memory runs out. May collect. */
 #define CRADLE_TRY_NEW_REGISTERED_ARRAY(mutator, structure, type, items, length, count) \
   ((structure *)cradle_new_registered_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), true))
+/* Old and pinned from the start; references are stored with the barrier from the start. Zeroed after header and length.
+ * May collect. */
+#define CRADLE_NEW_PINNED_ARRAY(mutator, structure, type, items, length, count) \
+  ((structure *)cradle_new_pinned_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), false))
+/* The same, with NULL when memory runs out. May collect. */
+#define CRADLE_TRY_NEW_PINNED_ARRAY(mutator, structure, type, items, length, count) \
+  ((structure *)cradle_new_pinned_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), true))
 /* Carved out of a reservation, of which the address is given. Undefined but for header and length. Does not collect. */
 #define CRADLE_NEW_RESERVED_ARRAY(reservation, structure, type, items, length, count) \
   ((structure *)cradle_new_reserved_items((reservation), (type), CRADLE_LAYOUT_(structure, items, length), (count)))

@@ -29,16 +29,21 @@ typedef bool (*cradle_weak_equal_function)(const void *object, const void *key);
 /* So many objects died and were removed since the last call; there are some. */
 typedef void (*cradle_weak_swept_function)(void *data, size_t removed);
 
-/* Makes an empty set of the heap. swept may be NULL. NULL when memory runs out. */
+/* Makes an empty set of the heap. swept may be NULL. When memory runs out the out-of-memory handler is called, or NULL
+ * returned by the try variant. */
 CRADLE_API cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data);
+CRADLE_API cradle_weak_set *cradle_try_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept,
+                                                    void *data);
 /* Frees it; must come before cradle_heap_free. NULL is ignored. */
 CRADLE_API void cradle_weak_set_free(cradle_weak_set *set);
 
 /* The object with this hash for which equal says yes, or NULL. */
 CRADLE_API void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal,
                                       const void *key);
-/* Adds an object that is not in it. false when memory runs out: nothing changed. */
-CRADLE_API CRADLE_RESULT_MATTERS bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object);
+/* Adds an object that is not in it. When memory runs out nothing is changed, and the out-of-memory handler is called,
+ * or false returned by the try variant. */
+CRADLE_API void cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object);
+CRADLE_API CRADLE_RESULT_MATTERS bool cradle_try_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object);
 /* Takes the object out. false: it is not in it. */
 CRADLE_API bool cradle_weak_set_remove(cradle_weak_set *set, uint64_t hash, const void *object);
 

@@ -10,7 +10,8 @@
     run.py wrap        builds the tutorial's VM as docs/building.md does, as a Meson project with a wrap file
     run.py two-files   the same from cradle.c and cradle.h, and with them the model test and others at -O3, with strict
                        aliasing and without, and with the POSIX backend
-    run.py headers     compiles each public header alone, as C11 and as C++17, with every compiler found
+    run.py headers     compiles each public header alone, as C11 and as C++17, and consumer.cpp as every C++ from 11 to 20, with
+                       every compiler found
 
 Exits with 0, 1 (failed) or 77 (cannot be done here).
 """
@@ -341,8 +342,17 @@ def headers(arguments):
         done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
         return "" if done.returncode == 0 else f"{compiler} {name}:\n{done.stderr}"
 
+    def compile_consumer(compiler, *words):
+        words = [compiler, *words, *WARNINGS, *MACROS, "-I", str(include), "-fsyntax-only", str(HERE / "consumer.cpp")]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        return "" if done.returncode == 0 else f"{' '.join(words)}:\n{done.stderr}"
+
     with ThreadPoolExecutor() as pool:
         jobs = [pool.submit(compile_alone, compiler, header) for compiler in compilers for header in found]
+        for compiler in compilers:
+            if compiler.endswith("++"):
+                jobs += [pool.submit(compile_consumer, compiler, f"-std=c++{year}") for year in (11, 14, 17, 20)]
+                jobs.append(pool.submit(compile_consumer, compiler, "-std=c++11", "-DCRADLE_CHECKED=1"))
         errors = [job.result() for job in jobs if job.result()]
     print(f"{len(found)} headers, each with {', '.join(compilers)}")
     expect(not errors, "\n".join(errors))

@@ -108,7 +108,7 @@ void member_of_a_local(cradle_mutator *m) {
 
 void global(cradle_mutator *m, cradle_heap *heap) {
   pair *kept = NULL;
-  if (!cradle_global_root_add(heap, &kept, CRADLE_KIND_REFERENCE)) return;
+  cradle_global_root_add(heap, &kept, CRADLE_KIND_REFERENCE);
   kept = make(m);
   make(m);
   use(kept);
@@ -206,7 +206,7 @@ void global_root_in_a_block(cradle_mutator *m, cradle_heap *heap, int wanted) {
   pair *a = make(m), *b = NULL;
   CRADLE_ROOT(m, a);
   if (wanted) {
-    if (!cradle_global_root_add(heap, &b, CRADLE_KIND_REFERENCE)) return;
+    cradle_global_root_add(heap, &b, CRADLE_KIND_REFERENCE);
     b = make(m);
   }
   make(m);
@@ -215,8 +215,8 @@ void global_root_in_a_block(cradle_mutator *m, cradle_heap *heap, int wanted) {
 
 void two_global_roots(cradle_mutator *m, cradle_heap *heap) {
   pair *a = make(m), *b = NULL;
-  if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE) ||
-      !cradle_global_root_add(heap, &b, CRADLE_KIND_REFERENCE))
+  if (!cradle_try_global_root_add(heap, &a, CRADLE_KIND_REFERENCE) ||
+      !cradle_try_global_root_add(heap, &b, CRADLE_KIND_REFERENCE))
     return;
   b = make(m);
   make(m);
@@ -225,8 +225,8 @@ void two_global_roots(cradle_mutator *m, cradle_heap *heap) {
 
 void two_global_roots_in_a_result(cradle_mutator *m, cradle_heap *heap) {
   pair *a = make(m), *b = NULL;
-  bool done = cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE) &&
-              cradle_global_root_add(heap, &b, CRADLE_KIND_REFERENCE);
+  bool done = cradle_try_global_root_add(heap, &a, CRADLE_KIND_REFERENCE) &&
+              cradle_try_global_root_add(heap, &b, CRADLE_KIND_REFERENCE);
   if (!done) return;
   b = make(m);
   make(m);
@@ -236,7 +236,7 @@ void two_global_roots_in_a_result(cradle_mutator *m, cradle_heap *heap) {
 void global_root_that_is_read_in_any_order(cradle_mutator *m, cradle_heap *heap, int wanted) {
   pair *a = NULL;
   if (wanted) {
-    if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+    cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE);
     a = make(m);
   }
   if (count(m) + sum(a) > 0) use(a);
@@ -244,10 +244,10 @@ void global_root_that_is_read_in_any_order(cradle_mutator *m, cradle_heap *heap,
 
 void rooted_in_both_branches(cradle_mutator *m, cradle_heap *heap, pair *a, int which) {
   if (which) {
-    if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+    cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE);
   } else {
     use(a);
-    if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+    cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE);
   }
   make(m);
   use(a);
@@ -255,7 +255,7 @@ void rooted_in_both_branches(cradle_mutator *m, cradle_heap *heap, pair *a, int 
 
 void rooted_in_a_loop(cradle_mutator *m, cradle_heap *heap, int times) {
   pair *a = NULL;
-  if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+  cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE);
   for (int i = 0; i < times; i++) {
     use(a);
     a = make(m);

@@ -15,7 +15,7 @@ from .summary import summarize
 
 MARK = "cradle_may_collect"
 OPEN_SCOPE = "cradle_scope_open"
-GLOBAL_ROOT = "cradle_global_root_add"
+GLOBAL_ROOTS = {"cradle_global_root_add", "cradle_try_global_root_add"}
 POPS = {"cradle_pop", "cradle_pop_word"}
 VALUE_KIND = "CRADLE_KIND_VALUE"
 PLAIN_WORDS = {"uint64_t", "cradle_word", "uintptr_t"}

@@ -216,7 +216,7 @@ class Flow(Walk):
         self.in_any_order(node, arguments)
         if self.state is None:
             return
-        if node.name == facts_module.GLOBAL_ROOT and len(arguments) == 3:
+        if node.name in facts_module.GLOBAL_ROOTS and len(arguments) == 3:
             self.root(arguments[1], until_end=True)
             return
         collects = self.facts.collects(node)

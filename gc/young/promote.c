@@ -1,0 +1,328 @@
+#include "gc/young/promote.h"
+
+#include <string.h>
+
+#include "gc/base/address.h"
+#include "gc/base/check.h"
+#include "gc/object/header.h"
+#include "gc/object/type_table.h"
+#include "gc/object/visit.h"
+#include "gc/old/arena.h"
+#include "gc/old/large.h"
+#include "gc/old/mark.h"
+#include "gc/old/size_class.h"
+#include "gc/old/span.h"
+
+/* Words that are copied in a loop. */
+#define COPY_INLINE_WORDS 16
+/* Recorded slots are prefetched so many entries ahead, what they refer to half as many. */
+#define AHEAD 16
+/* Arrays inside arrays whose items are followed at once [promote.3]. */
+#define DEPTH_MAX LIMIT(8, 2)
+
+static CRADLE_COLD void *promote_large(crd_minor *context, size_t bytes) {
+  void *place = crd_old_take_large(&context->heap->old, bytes, false, false, 0);
+  ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a page run");
+  return place;
+}
+
+/* Most objects are a few words: a call of memcpy would cost more than the copy. */
+static inline void copy_words(cradle_word *restrict to, const cradle_word *restrict from, size_t words) {
+  if (CRADLE_UNLIKELY(words > COPY_INLINE_WORDS)) {
+    memcpy(to, from, words * 8);
+    return;
+  }
+  for (size_t i = 0; i < words; i++) {
+    to[i] = from[i];
+    __asm__("" : "+r"(i)); /* keeps the compiler from making it that call */
+  }
+}
+
+/* A place for an object that the fast path cannot serve: the run is used up, or the size is not in the type. */
+static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes) {
+  if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
+  crd_old *old = &context->heap->old;
+  char *place = old_take_small(old, old_class_of(old, bytes), 0);
+  ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a span");
+  return words_of(place);
+}
+
+/* --- the pending list [promote.1] --- */
+
+/* The link is an address, whose upper bits are free for the word of the last slot that was looked at; 0: none was. */
+#define PENDING_WORD_SHIFT 48
+
+CRD_ALWAYS_INLINE cradle_word pending_link(uintptr_t next, unsigned word) {
+  ASSERT(next >> PENDING_WORD_SHIFT == 0, "[promote.1] an address reaches into the place of a slot");
+  return next | (cradle_word)word << PENDING_WORD_SHIFT;
+}
+CRD_ALWAYS_INLINE uintptr_t pending_next(cradle_word link) {
+  return link & ((UINT64_C(1) << PENDING_WORD_SHIFT) - 1);
+}
+CRD_ALWAYS_INLINE void pending_push(crd_minor *context, cradle_word *body, unsigned word) {
+  body[1] = pending_link(address_of(context->pending), word);
+  context->pending = body;
+}
+/* The copy of a body. */
+CRD_ALWAYS_INLINE cradle_word *pending_copy(const cradle_word *body) {
+  ASSERT(header_is_forwarded(body[0]), "[promote.1] a body on the pending list has no copy");
+  return object_at(header_forwarded_to(body[0]));
+}
+
+/* Copies an object to the old generation and leaves its new address behind. Its slots are the caller's to look at. */
+CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uint64_t header, const crd_type *type) {
+  crd_allocator *allocator = &context->allocators[type->size_class];
+  cradle_word *place = words_of(allocator->free);
+  size_t bytes = type->size;
+  ASSERT(!header_has(header, HEADER_OLD_ONLY_FLAGS), "[header.2] a young object has flags of an old one");
+  if (CRADLE_LIKELY(type->class_bytes != 0 && allocator->free != allocator->end)) {
+    allocator->free += type->class_bytes;
+  } else {
+    bytes = type_object_bytes(type, object);
+    place = slow_place(context->self, bytes);
+    header |= type_old_flags(type, bytes);
+  }
+  place[0] = header_with_barrier(header);
+  place[1] = object[1];
+  copy_words(place + 2, object + 2, bytes / 8 - 2);
+  object_forward(object, place);
+  context->objects++;
+  context->bytes += bytes;
+  return place;
+}
+
+cradle_word *crd_promote_object(crd_minor *context, cradle_word *object) {
+  ASSERT(!header_is_forwarded(object[0]), "[header.1] an object is promoted twice");
+  return copy(context, object, object[0], &context->types[header_type(object[0])]);
+}
+
+CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool live) {
+  crd_arenas *arenas = &context->heap->old.arenas;
+  if (!arenas_contain(arenas, address)) return;
+  if (context->has_young_large) {
+    crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
+    if (page->state == PAGE_LARGE_YOUNG) {
+      page->state = PAGE_LARGE_REACHED;
+      page->pending = context->pending_large;
+      context->pending_large = page->head;
+    }
+    if (page->state == PAGE_LARGE_REACHED) return;
+  }
+  if (context->marking && live) crd_mark_address(context->heap, address);
+}
+
+/* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
+ * [promote.2]. A copy with further slots waits on the pending list. */
+CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
+  for (;;) {
+    cradle_word *object = object_at(address);
+    uint64_t header = object[0];
+    if (header_is_forwarded(header)) {
+      uintptr_t to = header_forwarded_to(header);
+      *slot = value ? value_moved(&context->encoding, *slot, to) : to;
+      return;
+    }
+    const crd_type *type = &context->types[header_type(header)];
+    cradle_word *place = copy(context, object, header, type);
+    *slot = value ? value_moved(&context->encoding, *slot, address_of(place)) : address_of(place);
+    uint64_t slots = type->sole;
+    if (slots == 0) {
+      if (type->has_slots) pending_push(context, object, 0);
+      return;
+    }
+    unsigned first = (unsigned)__builtin_ctzll(slots);
+    if ((slots & (slots - 1)) != 0) pending_push(context, object, first);
+    slot = place + first;
+    value = type->sole_values;
+    if (value && !value_is_reference(&context->encoding, *slot)) return;
+    address = value ? value_address(&context->encoding, *slot) : *slot;
+    if (!is_young(context, address)) {
+      if (CRADLE_UNLIKELY(context->looks_at_old)) crd_promote_old(context->self, address, true);
+      return;
+    }
+  }
+}
+
+/* The hot loops work on a copy of the context whose address goes nowhere, so that the compiler keeps it in registers:
+ * it would have to take every store into an object for one into the context itself. */
+CRD_ALWAYS_INLINE crd_minor borrow(const crd_minor *context) {
+  crd_minor local = *context;
+  local.objects = local.bytes = 0;
+  return local;
+}
+CRD_ALWAYS_INLINE void give_back(const crd_minor *local) {
+  local->self->pending = local->pending;
+  local->self->objects += local->objects;
+  local->self->bytes += local->bytes;
+}
+
+/* Goes on with the first body of the list, whose slots are all fixed ones of one sort: past those that have nothing to
+ * promote, to the next that has. The body leaves the list before its last slot is looked at, so that a chain through
+ * last slots keeps it short. */
+CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool values) {
+  cradle_word *body = context->pending, *copied = pending_copy(body);
+  cradle_word link = body[1];
+  for (slots &= ~UINT64_C(1) << (link >> PENDING_WORD_SHIFT); slots != 0;) {
+    unsigned word = (unsigned)__builtin_ctzll(slots);
+    slots &= slots - 1;
+    cradle_word *slot = copied + word;
+    uintptr_t address = *slot;
+    if (values) {
+      if (!value_is_reference(&context->encoding, *slot)) continue;
+      address = value_address(&context->encoding, *slot);
+    }
+    if (is_young(context, address)) {
+      if (slots != 0)
+        body[1] = pending_link(pending_next(link), word);
+      else
+        context->pending = object_at(pending_next(link));
+      promote(context, slot, address, values);
+      return;
+    }
+    if (CRADLE_UNLIKELY(context->looks_at_old)) crd_promote_old(context->self, address, true);
+  }
+  context->pending = object_at(pending_next(link));
+}
+
+/* An object with items, or with slots of both sorts, that comes from the list [promote.3]. */
+static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
+  cradle_word *until = context->until;
+  context->until = context->pending;
+  context->depth++;
+  crd_promote_from(context, object);
+  context->depth--;
+  context->until = until;
+}
+
+/* Neighbours in the list tend to be of one type. Asking whether the type is the last one again, rather than looking its
+ * slots up, lets the processor predict where the slots are and go on to the next object while the lookup would still
+ * wait.
+ */
+void crd_promote_list(crd_minor *context) {
+  crd_minor local = borrow(context);
+  uint32_t last_type = CRADLE_TYPE_ID_END;
+  uint64_t slots = 0;
+  bool values = false;
+  while (local.pending != local.until) {
+    cradle_word *copied = pending_copy(local.pending);
+    if (header_type(copied[0]) != last_type) {
+      last_type = header_type(copied[0]);
+      slots = local.types[last_type].sole;
+      values = local.types[last_type].sole_values;
+    }
+    if (slots == 0) {
+      context->pending = object_at(pending_next(local.pending[1]));
+      follow(context, copied);
+      local.pending = context->pending;
+    } else if (values) {
+      trace_next(&local, slots, true);
+    } else {
+      trace_next(&local, slots, false);
+    }
+  }
+  give_back(&local);
+}
+
+void crd_promote_one(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
+  promote(context, slot, address, value);
+}
+
+void crd_promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
+  promote(context, slot, address, value);
+  if (context->pending != context->until && context->depth < DEPTH_MAX) crd_promote_list(context);
+}
+
+/* --- recorded slots --- */
+
+CRD_ALWAYS_INLINE void prefetch_target(const crd_minor *context, cradle_word entry) {
+  uintptr_t address = value_address(&context->encoding, *slot_of_entry(entry));
+  if (is_young(context, address)) __builtin_prefetch(object_at(address), 1);
+}
+
+CRD_ALWAYS_INLINE void promote_slot(crd_minor *context, cradle_word *slot, bool value) {
+  uintptr_t address = *slot;
+  if (value) {
+    if (!value_is_reference(&context->encoding, *slot)) return;
+    address = value_address(&context->encoding, *slot);
+  }
+  if (is_young(context, address))
+    promote(context, slot, address, value);
+  else if (CRADLE_UNLIKELY(context->looks_at_old))
+    crd_promote_old(context->self, address, true);
+}
+
+/* The slots lie anywhere in large arrays, and what they refer to anywhere in the nursery: both are prefetched. */
+void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cradle_word *to, const cradle_word *top) {
+  crd_minor local = borrow(context);
+  for (; entry < to; entry++) {
+    if (entry + AHEAD < top) __builtin_prefetch(slot_of_entry(entry[AHEAD]), 1);
+    if (entry + AHEAD / 2 < top) prefetch_target(&local, entry[AHEAD / 2]);
+    promote_slot(&local, slot_of_entry(*entry), slot_entry_holds_value(*entry));
+  }
+  give_back(&local);
+}
+
+/* --- objects that are looked at slot by slot --- */
+
+static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) {
+  return address - start < bytes;
+}
+
+/* The values of an array, four at a time while they lie elsewhere. */
+CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradle_word *end) {
+  uint64_t payload = context->encoding.payload_mask;
+  uintptr_t start = context->near_start, bytes = context->near_bytes;
+  while (slot < end) {
+    while (end - slot >= 4 && !is_near(slot[0] & payload, start, bytes) && !is_near(slot[1] & payload, start, bytes) &&
+           !is_near(slot[2] & payload, start, bytes) && !is_near(slot[3] & payload, start, bytes))
+      slot += 4;
+    for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) promote_value(context, slot);
+  }
+}
+
+static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type *type, cradle_word *object) {
+  const crd_item_slots *slots = type_item_slots(&context->heap->types, object);
+  uint64_t length = type_length(type, object);
+  cradle_word *items = type_items(type, object);
+  if (slots->alike == CRADLE_ITEMS_VALUES)
+    trace_values(context, items, items + length * slots->words);
+  else
+    visit_structures(type, slots, object, 0, length, promote_reference, promote_value, context);
+}
+
+void crd_promote_from(crd_minor *context, cradle_word *object) {
+  const crd_type *type = &context->types[header_type(object[0])];
+  visit_bitmap(object, type->references, promote_reference, context);
+  if (type->values != 0) visit_bitmap(object, type->values, promote_value, context);
+  if (CRADLE_UNLIKELY(type->trace != NULL))
+    visit_by_callback(type, object, promote_reference_only, promote_value_only, context);
+  if (type->items >= CRADLE_ITEMS_VALUES) {
+    if (CRADLE_LIKELY(type->items == CRADLE_ITEMS_VALUES))
+      trace_values(context, type_items(type, object), type_items(type, object) + type_length(type, object));
+    else
+      trace_structures(context, type, object);
+  } else if (type->items == CRADLE_ITEMS_REFERENCES) {
+    visit_items(type, object, 0, type_length(type, object), promote_reference, promote_value, context);
+  }
+}
+
+static void unmarked_address(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
+  if (is_young(context, address))
+    crd_promote_one(context, slot, address, value);
+  else
+    crd_promote_old(context, address, false);
+}
+
+static void unmarked_reference(void *context, cradle_word *slot) {
+  unmarked_address(context, slot, *slot, false);
+}
+
+static void unmarked_value(void *data, cradle_word *slot) {
+  crd_minor *context = data;
+  if (value_is_reference(&context->encoding, *slot))
+    unmarked_address(context, slot, value_address(&context->encoding, *slot), true);
+}
+
+void crd_promote_from_unmarked(crd_minor *context, cradle_word *object) {
+  visit_object(&context->heap->types, object, unmarked_reference, unmarked_value, context);
+}

@@ -1,5 +1,6 @@
 #include "gc/misuse.h"
 
+#include <cradle/inspect.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -140,6 +141,18 @@ bool crd_fail(cradle_error *error, const char *format, ...) {
 
 /* --- words --- */
 
+crd_type_words crd_show_name(const char *name) {
+  enum { NAME_ROOM = 100 }; /* "type 4294967295 ()" stands around it */
+  crd_type_words words;
+  if (name == NULL) name = "without a name";
+  (void)crd_show_text(words.buffer, NAME_ROOM, name, strlen(name));
+  return words;
+}
+
+size_t cradle_show_text(char *out, size_t room, const char *text, size_t length) {
+  return crd_show_text(out, room, text, length);
+}
+
 static crd_type_words type_words(const crd_text *text) {
   crd_type_words words;
   memcpy(words.buffer, text->buffer, sizeof words.buffer);
@@ -150,7 +163,8 @@ static crd_type_words type_words(const crd_text *text) {
 crd_type_words crd_name_type(const cradle_heap *heap, uint32_t type) {
   crd_text text = {.length = 0};
   const char *name = type < heap->types.count ? heap->types.types[type].name : NULL;
-  crd_text_format(&text, name == NULL ? "type %u" : "type %u (%s)", type, name);
+  crd_text_format(&text, name == NULL ? "type %u" : "type %u (%s)", type,
+                  name == NULL ? NULL : crd_show_name(name).buffer);
   return type_words(&text);
 }
 

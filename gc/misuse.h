@@ -31,10 +31,12 @@ void crd_leave_call(crd_text *text);
 /* Fills *error, unless error is NULL, and returns false. */
 bool crd_fail(cradle_error *error, const char *format, ...) CRD_PRINTF(2, 3);
 
-/* A type in a message: "type 3 (vector)". */
+/* A type in a message: "type 3 (vector)". A long name is cut, so that there is room for what is said of it. */
 typedef struct crd_type_words {
   char buffer[128];
 } crd_type_words;
+/* The name alone; NULL: "without a name". */
+crd_type_words crd_show_name(const char *name);
 crd_type_words crd_name_type(const cradle_heap *heap, uint32_t type);
 /* An object that the embedder gives, whatever it is: "type 3 (vector) at 0x7f0012345678". */
 crd_type_words crd_name_object(const cradle_heap *heap, const void *object);

@@ -253,8 +253,7 @@ static bool check_types(const cradle_options *options, cradle_error *error) {
   for (size_t i = 0; i < options->type_count; i++) {
     const char *why = crd_type_fault(&options->types[i]);
     if (why == NULL || crd_type_is_unused(&options->types[i])) continue;
-    const char *name = options->types[i].name != NULL ? options->types[i].name : "without a name";
-    (void)crd_fail(error, "types[%zu] (%s): %s", i, name, why);
+    (void)crd_fail(error, "types[%zu] (%s): %s", i, crd_show_name(options->types[i].name).buffer, why);
     if (error != NULL) error->option = "types";
     return false;
   }

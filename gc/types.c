@@ -27,8 +27,7 @@ static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const ch
   crd_heap_check_thread(heap, what);
   const char *fault = crd_type_fault(type);
   uint32_t id = heap->types.count;
-  const char *name = type->name != NULL ? type->name : "without a name";
-  if (fault != NULL) crd_misuse(heap, "%s: type %u (%s): %s", what, id, name, fault);
+  if (fault != NULL) crd_misuse(heap, "%s: type %u (%s): %s", what, id, crd_show_name(type->name).buffer, fault);
   crd_registry_close(heap);
   bool added = add(heap, type);
   ASSERT(heap->types.count == id + added, "[type.3] an id was not given to the type that was added");

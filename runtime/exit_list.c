@@ -11,6 +11,7 @@ static bool registered;
 
 static void run_all(void) {
   if (!crd_process_lock_try(&lock)) return;
+  registered = false; /* a heap that starts later, in a child of fork or in an exit handler, registers again */
   for (crd_exit_entry *entry = all; entry != NULL; entry = entry->next) entry->run(entry);
   crd_process_lock_release(&lock);
 }

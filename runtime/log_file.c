@@ -1,6 +1,7 @@
 /* The log's file. */
 #include "runtime/log_file.h"
 
+#include "runtime/out_file.h"
 #include "runtime/report.h"
 
 #include <errno.h>
@@ -73,16 +74,12 @@ static void begin_head(crd_log_file *file, const char *name) {
 }
 
 static bool open_path(crd_log_file *file) {
-  int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
-  do file->fd = open(file->path, flags, 0666);
-  while (file->fd < 0 && errno == EINTR);
-  file->fd = crd_above_standard(file->fd);
+  file->fd = crd_open_to_write(file->path, O_CREAT | O_APPEND);
   if (file->fd < 0) return false;
   file->interactive = isatty(file->fd);
   return true;
 }
 
-/* Opening a pipe waits for its reader, and is done before others wait for us. */
 static bool open_target(crd_log_file *file) {
   file->owner = getpid();
   file->length = 0;
@@ -98,7 +95,8 @@ static bool open_target(crd_log_file *file) {
     begin_head(file, file->path);
     return true;
   }
-  crd_report("CRADLE_LOG: %s: %s; there will be no log", file->path != NULL ? file->path : file->name, strerror(errno));
+  crd_report("CRADLE_LOG: %s: %s; there will be no log", file->path != NULL ? file->path : file->name,
+             crd_open_failure(errno));
   return false;
 }
 
@@ -143,11 +141,11 @@ void crd_log_file_head_written(crd_log_file *file) {
 /* The lock is given back, because a child of fork that has inherited the descriptor would keep it. In the child it is
  * not: it is the parent's. */
 static void close_descriptor(crd_log_file *file) {
-  if (file->fd >= 0 && file->fd != STDERR_FILENO) {
-    if (!crd_log_file_is_inherited(file)) flock(file->fd, LOCK_UN);
-    close(file->fd);
-  }
-  file->fd = -1;
+  int fd = file->fd;
+  file->fd = -1; /* first: a child of fork must not close a number that is somebody else's by now */
+  if (fd < 0 || fd == STDERR_FILENO) return;
+  if (!crd_log_file_is_inherited(file)) flock(fd, LOCK_UN);
+  close(fd);
 }
 
 void crd_log_file_close(crd_log_file *file) {

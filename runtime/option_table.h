@@ -42,6 +42,10 @@ typedef struct crd_option {
   const char *help;
 } crd_option;
 
+/* The value of an environment variable. NULL: not set, or the program runs with more rights than its user (set-user-id,
+ * set-group-id, file capabilities), whose environment must not choose what the program does and where it writes. */
+const char *crd_environment(const char *name);
+
 #define CRD_LOG_VARIABLE "CRADLE_LOG"
 #define CRD_PAGES_FILE_VARIABLE "CRADLE_PAGES_FILE"
 #define CRD_PROFILE_VARIABLE "CRADLE_PROFILE"

@@ -9,6 +9,7 @@
 #include "runtime/exit_list.h"
 #include "runtime/log_file.h"
 #include "runtime/option_table.h"
+#include "runtime/out_file.h"
 #include "runtime/report.h"
 #include "runtime/speedscope.h"
 
@@ -169,19 +170,25 @@ static bool open_file(crd_profile *profile) {
   free(profile->path);
   profile->path = crd_path_with_pid(profile->name);
   profile->fd = -1;
-  if (profile->path != NULL)
-    profile->fd = crd_above_standard(open(profile->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
+  if (profile->path != NULL) profile->fd = crd_open_to_write(profile->path, O_CREAT);
   if (profile->fd >= 0) return true;
   crd_report("CRADLE_PROFILE: %s: %s; there will be no profile", profile->path != NULL ? profile->path : profile->name,
-             strerror(errno));
+             crd_open_failure(errno));
   return false;
+}
+
+static bool close_file(crd_profile *profile) {
+  int fd = profile->fd;
+  profile->fd = -1; /* first: a child of fork must not close a number that is somebody else's by now */
+  return fd < 0 || close(fd) == 0;
 }
 
 /* A child of fork has what the parent sampled before, and a file of its own only if its number is
  * in the name. */
 static bool may_write(crd_profile *profile) {
-  if (profile->owner == getpid()) return true;
-  close(profile->fd);
+  if (profile->owner == getpid()) return !profile->written;
+  profile->written = false; /* the parent's file was */
+  close_file(profile);
   return strstr(profile->name, "%d") != NULL && open_file(profile);
 }
 
@@ -198,13 +205,12 @@ static char *text_of_tree(const crd_profile *profile, size_t *length) {
   return NULL;
 }
 
-/* Closes the descriptor. */
-static bool write_tree(const crd_profile *profile) {
+static bool write_tree(crd_profile *profile) {
   size_t length;
   char *text = text_of_tree(profile, &length);
   bool done = text != NULL && crd_write_all(profile->fd, text, length);
   free(text);
-  return close(profile->fd) == 0 && done;
+  return close_file(profile) && done;
 }
 
 static void write_file(crd_profile *profile) {
@@ -216,7 +222,7 @@ static void write_file(crd_profile *profile) {
 
 static void write_once(crd_profile *profile) {
   int error = errno; /* the program's */
-  if (!profile->written && may_write(profile)) write_file(profile);
+  if (may_write(profile)) write_file(profile);
   profile->written = true;
   errno = error;
 }
@@ -305,6 +311,6 @@ void crd_profile_hand_over(crd_profile *profile) {
 
 void crd_profile_close(crd_profile *profile) {
   crd_exit_list_remove(&profile->at_exit);
-  close(profile->fd);
+  close_file(profile);
   free_profile(profile);
 }

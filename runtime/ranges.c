@@ -11,10 +11,10 @@
 
 #include "runtime/log_file.h"
 #include "runtime/option_table.h"
+#include "runtime/out_file.h"
 #include "runtime/report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -65,33 +65,15 @@ static char *text_of_heaps(const char *file_name, size_t *length) {
   return NULL;
 }
 
-static bool write_text(const char *path, const char *text, size_t length) {
-  int fd = crd_above_standard(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (fd < 0) return false;
-  bool done = crd_write_all(fd, text, length);
-  return close(fd) == 0 && done;
-}
-
-static bool write_new(const char *path, const char *file_name) {
-  size_t length;
-  char *text = text_of_heaps(file_name, &length);
-  bool done = text != NULL && write_text(path, text, length);
-  free(text);
-  return done;
-}
-
 static bool replace(const char *path, const char *file_name) {
-  size_t bytes = strlen(path) + sizeof ".2147483647";
-  char *new_path = malloc(bytes);
-  if (new_path == NULL) return false;
-  snprintf(new_path, bytes, "%s.%d", path, (int)getpid());
-  bool done = write_new(new_path, file_name) && rename(new_path, path) == 0;
-  if (!done) {
-    int error = errno;
-    unlink(new_path);
-    errno = error;
-  }
-  free(new_path);
+  size_t length;
+  crd_replacement file;
+  char *text = text_of_heaps(file_name, &length);
+  bool done = text != NULL && crd_replacement_begin(&file, path) &&
+              crd_replacement_end(&file, crd_write_all(file.fd, text, length));
+  int error = errno;
+  free(text);
+  errno = error;
   return done;
 }
 
@@ -108,7 +90,7 @@ static void rewrite(const char *file_name) {
   if (path == NULL || !replace(path, file_name)) {
     failed = true;
     crd_report(CRD_PAGES_FILE_VARIABLE ": %s: %s; the ranges are not published", path != NULL ? path : file_name,
-               strerror(errno));
+               crd_open_failure(errno));
   }
   free(path);
   errno = error;

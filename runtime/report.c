@@ -1,6 +1,8 @@
 /* Reports on standard error, each once a process. */
 #include "runtime/report.h"
 
+#include <cradle/inspect.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,8 +32,24 @@ bool crd_lock_try(crd_lock *lock) {
   return false;
 }
 
+/* From a thread of another process, too: it does not exist here. Gives up after a while. */
+static bool try_or_take_over(pid_t *lock) {
+  pid_t self = getpid();
+  for (int i = 0; i < LOCK_ATTEMPTS; i++) {
+    pid_t holder = __atomic_load_n(lock, __ATOMIC_RELAXED);
+    if (holder != self && take_if_held_by(lock, holder, self)) return true;
+    sched_yield();
+  }
+  return false;
+}
+
+/* Between attempts it sleeps: the holder may wait for a disk. */
+static void take_or_take_over(pid_t *lock) {
+  while (!try_or_take_over(lock)) nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
 void crd_lock_take(crd_lock *lock) {
-  while (!crd_lock_try(lock)) sched_yield();
+  take_or_take_over(&lock->holder);
 }
 
 void crd_lock_release(crd_lock *lock) {
@@ -39,18 +57,11 @@ void crd_lock_release(crd_lock *lock) {
 }
 
 bool crd_process_lock_try(crd_process_lock *lock) {
-  pid_t self = getpid();
-  for (int i = 0; i < LOCK_ATTEMPTS; i++) {
-    pid_t holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
-    if (holder != self && take_if_held_by(&lock->holder, holder, self)) return true;
-    sched_yield();
-  }
-  return false;
+  return try_or_take_over(&lock->holder);
 }
 
-/* Between attempts it sleeps: the holder may wait for a disk. */
 void crd_process_lock_take(crd_process_lock *lock) {
-  while (!crd_process_lock_try(lock)) nanosleep(&(struct timespec){0, 1000000}, NULL);
+  take_or_take_over(&lock->holder);
 }
 
 void crd_process_lock_release(crd_process_lock *lock) {
@@ -155,11 +166,6 @@ int crd_above_standard(int fd) {
   return moved;
 }
 
-static void hide_control_characters(char *text) {
-  for (; *text != '\0'; text++)
-    if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
-}
-
 int crd_report(const char *format, ...) {
   char line[REPORT_MAX_BYTES + 2] = "cradle: ";
   size_t prefix = strlen(line);
@@ -167,7 +173,7 @@ int crd_report(const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(line + prefix, REPORT_MAX_BYTES - prefix, format, arguments);
   va_end(arguments);
-  hide_control_characters(line);
+  (void)cradle_show_text(line, sizeof line, line, strlen(line));
   if (!crd_first_time(line)) return 0;
   strcat(line, "\n");
   crd_write_all(STDERR_FILENO, line, strlen(line));

@@ -4,7 +4,8 @@
  *            list of what was said, which is the process's and not a heap's: it is the only state
  *            here, and a lock guards it.
  * [report.2] A report is one line, and one write where there is room for it; else it waits for room, on a standard
- *            error that does not block too. Control characters in it are shown as '?'.
+ *            error that does not block too. It is shown as cradle_show_text
+ *            does.
  */
 #ifndef CRADLE_RUNTIME_REPORT_H
 #define CRADLE_RUNTIME_REPORT_H
@@ -39,11 +40,15 @@ bool crd_write_all(int fd, const void *bytes, size_t length);
  * has closed and whose text would get into the file. Negative: it could not be opened or moved, and errno says why. */
 int crd_above_standard(int fd);
 
-/* A lock for a heap's own. It works in a child of fork, too, unless another thread held it at the fork: what that one
- * was busy with stays as it was. */
+/* A lock for a heap's own. The heap's thread takes it for each event, and the end of the process tries it. In a child
+ * of fork the holder may be a thread that does not exist there:
+ * - the thread that ended the process. The heap's thread takes the lock over, so what the end of the process changes
+ *   must be sound after each store.
+ * - the heap's thread, in the middle of a change. The heap is lost to the child, whose end leaves it alone. */
 typedef struct crd_lock {
   pid_t holder; /* a process; 0: free */
 } crd_lock;
+/* For the heap's thread alone. */
 void crd_lock_take(crd_lock *lock);
 /* Gives up after a while, and at once where a thread of the parent held it at the fork; false then. */
 bool crd_lock_try(crd_lock *lock);

@@ -9,21 +9,11 @@
 #include "runtime/stress_report.h"
 #include "runtime/summary.h"
 
-#include <stdlib.h>
-
-/* A program that runs with more rights than its user must not write where the user's environment
- * says. */
-static const char *file_wanted(const char *variable) {
-#ifdef __linux__
-  return secure_getenv(variable);
-#else
-  return getenv(variable);
-#endif
-}
+#include <stddef.h>
 
 /* What is no 0 or 1 was reported with the other options. */
 static bool statistics_wanted(void) {
-  const char *text = getenv(CRD_STATS_VARIABLE);
+  const char *text = crd_environment(CRD_STATS_VARIABLE);
   uint64_t wanted;
   return text != NULL && crd_parse_whole(&text, &wanted) && *text == '\0' && wanted == 1;
 }
@@ -40,15 +30,15 @@ typedef struct listeners {
 
 static listeners listen(cradle_options *options) {
   listeners all = {0};
-  all.log = crd_log_open(file_wanted(CRD_LOG_VARIABLE), options->listener);
+  all.log = crd_log_open(crd_environment(CRD_LOG_VARIABLE), options->listener);
   if (all.log != NULL) options->listener = crd_log_listener(all.log);
   if (statistics_wanted()) all.summary = crd_summary_new(options->listener);
   if (all.summary != NULL) options->listener = crd_summary_listener(all.summary);
   if (options->stress_period != 0) all.stress = crd_stress_report_new(options->listener);
   if (all.stress != NULL) options->listener = crd_stress_report_listener(all.stress);
-  all.ranges = crd_ranges_open(file_wanted(CRD_PAGES_FILE_VARIABLE), options->listener);
+  all.ranges = crd_ranges_open(crd_environment(CRD_PAGES_FILE_VARIABLE), options->listener);
   if (all.ranges != NULL) options->listener = crd_ranges_listener(all.ranges);
-  all.profile = crd_profile_open(file_wanted(CRD_PROFILE_VARIABLE), options); /* which makes it listen and sample */
+  all.profile = crd_profile_open(crd_environment(CRD_PROFILE_VARIABLE), options); /* which makes it listen and sample */
   all.faults = crd_faults_open(options);
   return all;
 }

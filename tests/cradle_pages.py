@@ -137,6 +137,18 @@ def test_given_ranges(folder):
         for text, words in (("", "begins with ''"), ("cradle-ranges 2\n", "accepted is 'cradle-ranges 1'"), ("cradle-ranges 1\nhello\n", "line 2")):
             path.write_text(text)
             refuses(f"the ranges file {text!r}", words, pages("--ranges", str(path), str(child.pid)))
+        path.write_bytes(b"cradle-ranges 1\n1000-2000 \xff\x1b[2J" + b"n" * 70000 + b"\n")
+        table = pages("--ranges", str(path), str(child.pid))
+        expect(table.returncode == 0 and r"\x1b[2Jnnn" in table.stdout, f"a name in no encoding, got {table}")
+        expect("\x1b" not in table.stdout and len(table.stdout) < 5000, f"a name's control characters, got {table.stdout[:500]!r}")
+        path.write_bytes(b"\xff\x1b\n")
+        refuses("a ranges file of other bytes", "begins with", pages("--ranges", str(path), str(child.pid)))
+        os.truncate(path, 6 << 30)
+        refuses("a ranges file without end", "longer than 1048576 bytes", pages("--ranges", str(path), str(child.pid)))
+        path.unlink()
+        os.mkfifo(path)
+        refuses("a pipe that nobody writes", "begins with ''", pages("--ranges", str(path), str(child.pid)))
+        path.unlink()
         refuses("a ranges file that is not there", "No such file", pages("--ranges", f"{folder}/none", str(child.pid)))
         refuses("--ranges with a command", "not with a command", pages("--ranges", str(path), publisher, "silent"))
 
@@ -176,6 +188,9 @@ def test_refusals():
     refuses("no arguments", "wants the number of a process", pages())
     refuses("a PID that is not there", "there is no such process", pages("4194304"))
     refuses("a command that is not there", "No such file", pages("/no/such/program"))
+    refuses("a command with a name of digits that are no number", "No such file", pages("\u00b2"))
+    refuses("a number that is too long", "No such file", pages("1" * 90))
+    refuses("a command's name with control characters", r"\x1b[2J", pages("/no/such/\x1b[2J"))
     refuses("an interval of 0", "accepted is a number of seconds", pages("--interval", "0", "true"))
     refuses("a command without a heap", "no Cradle heap was seen", pages("true"))
     with running("silent") as child:
@@ -193,6 +208,8 @@ def test_not_ours():
         os.chmod(folder, 0o755)
         copy = pathlib.Path(folder) / "cradle-pages"
         copy.write_text(pathlib.Path(tool).read_text())
+        shown = "cradle_show.py"
+        (copy.parent / shown).write_text((pathlib.Path(tool).parent / shown).read_text())
         python = "/usr/bin/python3"
         if not pathlib.Path(python).exists():
             print(f"not checked that another user's process is refused: no {python} to run as another user")

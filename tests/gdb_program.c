@@ -19,7 +19,7 @@ static const cradle_type types[TYPES] = {
     [VALUES] = {.name = "values", .size = 16, .items = CRADLE_ITEMS_VALUES, .item_size = 8, .length_offset = 8},
     [BYTES] = {.name = "bytes", .size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 8},
     [WEAK] = {.name = "weak", .size = 16, .weak = 1 << 1},
-    [ENTRIES] = {.name = "entries",
+    [ENTRIES] = {.name = "entries\033[2J",
                  .size = 16,
                  .items = CRADLE_ITEMS_STRUCTURES,
                  .item_size = 16,

@@ -103,6 +103,33 @@ static void slots_are_recorded_or_the_array_is_remembered(void **state) {
   for (size_t i = 0; i < LARGE; i++) assert_int_equal(number_of(old->item[i]), 3);
 }
 
+/* Half of an array's words are recorded, by stores and by copies, in one call and in two; one more, and all of it is
+ * remembered. */
+static void the_budget_of_an_array_is_exact(void **state) {
+  enum { HALF = (LARGE + 2) / 2, BY_STORES = 0, BY_COPY, BY_TWO_COPIES, WAYS_TO_FILL };
+  (void)state;
+  if (f.stressed) skip();
+  for (int way = 0; way < WAYS_TO_FILL; way++)
+    for (size_t over = 0; over < 2; over++) {
+      static void *young[HALF + 1];
+      size_t count = HALF + over;
+      vector *old = new_vector(LARGE);
+      CRADLE_ROOT(f.m, old);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+      cradle_statistics before = fixture_stats(&f);
+      string *text = new_string(4);
+      for (size_t i = 0; i < count; i++) young[i] = text;
+      size_t first = way == BY_STORES ? 0 : way == BY_COPY ? count : 1;
+      cradle_copy_slots(f.m, old, old->item, young, first);
+      if (way == BY_TWO_COPIES) cradle_copy_slots(f.m, old, &old->item[first], young, count - first);
+      for (size_t i = first; way == BY_STORES && i < count; i++) cradle_store(f.m, old, &old->item[i], young[i]);
+      cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+      assert_int_equal(fixture_stats(&f).remembered_objects - before.remembered_objects, over);
+      if (over == 0) assert_int_equal(fixture_stats(&f).recorded_slots - before.recorded_slots, HALF);
+      for (size_t i = 0; i < count; i++) assert_int_equal(number_of(old->item[i]), 4);
+    }
+}
+
 /* More than half of it in one copy: remembered at once. */
 static void a_whole_array_is_remembered(void **state) {
   (void)state;
@@ -287,6 +314,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(an_old_array_keeps_what_is_copied),
       WITH_FIXTURE(slots_are_recorded_or_the_array_is_remembered),
+      WITH_FIXTURE(the_budget_of_an_array_is_exact),
       WITH_FIXTURE(a_whole_array_is_remembered),
       WITH_FIXTURE(ranges_may_overlap),
       WITH_FIXTURE(values_are_copied_with_their_tags),

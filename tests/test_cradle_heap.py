@@ -232,6 +232,46 @@ def check_damage(tool, first, folder):
             pass
 
 
+def check_no_end(tool, first, folder):
+    """What is no dump is refused at once, and one without end when it is larger than the memory."""
+    endless = folder / "endless"
+    endless.write_bytes(b"\0")
+    os.truncate(endless, 6 << 30)  # it has no blocks
+    result = run(tool, endless)
+    assert result.returncode == 1 and "it does not begin like a heap dump" in result.stderr, result.stderr
+    module = load_module(tool)
+    module.os.sysconf = lambda name: 1000
+    try:
+        module.Dump(str(first))  # of less than 1,000,000 bytes: it is read
+        module.os.sysconf = lambda name: 100
+        module.Dump(str(first))
+        raise AssertionError("no end was found")
+    except module.Damaged as error:
+        assert "larger than this machine's memory, 10000 bytes" in str(error), error
+    finally:
+        module.os.sysconf = os.sysconf
+
+
+def check_names(tool, first, folder):
+    """Those of types are the program's, and may hold anything."""
+    data, at = first.read_bytes(), 0
+    out = data[:64]
+    name = b"\x1b[2J\n\xff" + b"n" * 70000
+    for tag, at, size in chunks_of(data):
+        chunk = data[at : at + size]
+        if tag == b"TYPE" and chunk[8:12] == b"pair":
+            chunk = chunk[:4] + struct.pack("<I", len(name)) + name + bytes(-len(name) % 8)
+        out += tag + struct.pack("<I", len(chunk)) + chunk
+    bad = folder / "\x1b[31mbad.dump"
+    bad.write_bytes(out)
+    for arguments in (bad,), ("--compare", first, bad):
+        result = run(tool, *arguments)
+        assert result.returncode == 0, result.stderr
+        assert "\x1b" not in result.stdout
+        assert r"\x1b[2J\n" in result.stdout and r"\x1b[31mbad.dump" in result.stdout, result.stdout[:1000]
+        assert len(result.stdout) < 40000, len(result.stdout)
+
+
 def main():
     find_modules()
     tool, program = sys.argv[1:3]
@@ -246,6 +286,8 @@ def main():
         check_types_of_one_name(load_module(tool))
         check_random_graphs(tool)
         check_damage(tool, first, folder)
+        check_no_end(tool, first, folder)
+        check_names(tool, first, folder)
     print("cradle-heap: as it should be")
 
 

@@ -81,6 +81,7 @@ static void many_finalizers_are_due_over_many_increments(void **state) {
     const crd_services *services = f.heap->services;
     const crd_candidates *candidates = &services->major.candidates;
     size_t candidate = 0, watched = 0, waiting = 0, steps[STAGE_NONE + 1] = {0};
+    const crd_queue *queue = &services->queues[QUEUE - 1];
     while (!cradle_collect_step(f.m, 0) || waiting == 0) {
       size_t done = candidate > candidates->next ? candidate - candidates->next : candidates->next - candidate;
       steps[services->stage]++;
@@ -88,10 +89,10 @@ static void many_finalizers_are_due_over_many_increments(void **state) {
         assert_true(done <= PACE_ENTRIES);
         assert_true(candidates->watched - watched <= PACE_ENTRIES);
       }
-      assert_true(cradle_finalizer_waiting(f.m, QUEUE) - waiting <= PACE_ENTRIES);
+      assert_true((size_t)(queue->words.top - queue->head) - waiting <= PACE_ENTRIES);
       candidate = candidates->next;
       watched = candidates->watched;
-      waiting = cradle_finalizer_waiting(f.m, QUEUE);
+      waiting = (size_t)(queue->words.top - queue->head);
     }
     assert_int_equal(waiting, DUE);
     if (!f.stressed) { /* which does increments of its own between these */
@@ -234,10 +235,53 @@ static void an_array_becomes_shorter_between_increments(void **state) {
   }
 }
 
+/* [finalizer.3] Between the increments that queue them none is seen, nor what a minor collection has queued meanwhile;
+ * then all are there, in all queues. */
+static void all_that_a_collection_queues_appears_at_once(void **state) {
+  (void)state;
+  enum { DUE = 2000, LAST_QUEUE = CRADLE_FINALIZER_QUEUES };
+  fixture f;
+  services_open(&f);
+  {
+    vector *due = cradle_new_array(f.m, T_VECTOR, DUE);
+    CRADLE_ROOT(f.m, due);
+    for (size_t i = 0; i < DUE; i++) {
+      final *object = new_final(&f, i, NULL);
+      cradle_store(f.m, due, &due->item[i], object);
+      cradle_finalizer_register(f.m, due->item[i], LAST_QUEUE);
+    }
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    due = NULL;
+    const crd_services *services = f.heap->services;
+    size_t between = 0, young = 0, seen = 0;
+    while (seen == 0) {
+      (void)cradle_collect_step(f.m, 0);
+      size_t first = cradle_finalizer_waiting(f.m, QUEUE), last = cradle_finalizer_waiting(f.m, LAST_QUEUE);
+      seen = first + last;
+      if (services->stage == STAGE_QUEUE) {
+        between++;
+        assert_int_equal(seen, 0);
+        assert_null(cradle_finalizer_next(f.m, QUEUE));
+        assert_null(cradle_finalizer_next(f.m, LAST_QUEUE));
+        if (young < 5) young++, (void)new_final(&f, DUE + young, NULL);
+        cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+      } else if (seen != 0) {
+        assert_int_equal(first, DUE + young);
+        assert_int_equal(last, DUE);
+      }
+    }
+    if (!f.stressed) assert_true(between > 10 && young == 5);
+    for (size_t i = 0; i < DUE; i++) assert_int_equal(((final *)cradle_finalizer_next(f.m, LAST_QUEUE))->number, i);
+    assert_null(cradle_finalizer_next(f.m, LAST_QUEUE));
+  }
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lists_give_their_memory_back),
       cmocka_unit_test(many_finalizers_are_due_over_many_increments),
+      cmocka_unit_test(all_that_a_collection_queues_appears_at_once),
       cmocka_unit_test(what_was_destroyed_is_not_traced),
       cmocka_unit_test(open_headers_are_passed_by),
       cmocka_unit_test(an_array_becomes_shorter_between_increments),

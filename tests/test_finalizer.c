@@ -278,6 +278,41 @@ static void many_in_several_queues(void **state) {
   fixture_close(&f);
 }
 
+/* What waits in each queue, with what it leads to, lives through every kind of collection until it is taken out. */
+static void what_waits_in_any_queue_lives(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++)
+    for (int way = 0; way < WAYS; way++) {
+      int closed = 0;
+      {
+        file *owned = new_file(&f, &closed, 8);
+        CRADLE_ROOT(f.m, owned);
+        pair *object = new_pair(&f, (pair *)owned);
+        CRADLE_ROOT(f.m, object);
+        cradle_finalizer_register(f.m, object, queue);
+      }
+      collect_by(&f, way);
+      assert_int_equal(cradle_finalizer_waiting(f.m, queue), 1);
+      for (int again = 0; again < WAYS; again++) {
+        collect_by(&f, again);
+        (void)new_pair(&f, NULL); /* in the place of what was freed by mistake */
+        assert_heap_sound(f.heap);
+        assert_int_equal(closed, 0);
+      }
+      pair *object = cradle_finalizer_next(f.m, queue);
+      assert_int_equal(cradle_type_of(object), T_PAIR);
+      assert_int_equal(cradle_type_of(object->first), T_FILE);
+      assert_ptr_equal(((file *)object->first)->closed, &closed);
+      object = NULL;
+      collect_by(&f, way);
+      collect_by(&f, BY_MAJOR);
+      assert_int_equal(closed, 1);
+    }
+  fixture_close(&f);
+}
+
 static void all_are_queued_at_the_end_of_a_program(void **state) {
   (void)state;
   fixture f;
@@ -602,6 +637,7 @@ int main(void) {
       cmocka_unit_test(a_finalizer_may_allocate_resurrect_and_longjmp),
       cmocka_unit_test(what_it_leads_to_is_marked),
       cmocka_unit_test(many_in_several_queues),
+      cmocka_unit_test(what_waits_in_any_queue_lives),
       cmocka_unit_test(all_are_queued_at_the_end_of_a_program),
       cmocka_unit_test(a_destructor_runs_once),
       cmocka_unit_test(a_heap_that_is_freed_half_way),

@@ -27,7 +27,7 @@ EXPECTED = [
     r"old generation: \d+ bytes, \d+ of them large; 1 arenas of \d+ committed\n"
     r"major collection: none runs; threshold: \d+ bytes\n"
     r"remembered objects: 1, recorded slots of large arrays: 0\n.*\n"
-    r" +1 +80016  vector\n +1 +64  entries\n +2 +48  pair\n +1 +40  values\n",
+    r" +1 +80016  vector\n +1 +64  entries\\x1b\[2J\n +2 +48  pair\n +1 +40  values\n",
     r"heap 0x[0-9a-f]+: the program runs",
     r"0x[0-9a-f]+: pair, 24 bytes, old\n  word 1: 0x0\n  word 2: 0x0\n",
     r"0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+\n  word 1: pair at 0x[0-9a-f]+\n  word 2: 0x0\n",
@@ -39,7 +39,7 @@ EXPECTED = [
     r"global root 0x[0-9a-f]+\nscoped root without a name, variable at 0x[0-9a-f]+\n0x[0-9a-f]+: vector, .*: item 9999\n"
     r"0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+: word 1\n4 references to 0x[0-9a-f]+: pair, 24 bytes, old\n",
     r"handle 0x100000000\nprebuilt object 0x[0-9a-f]+, word 2\nshadow stack, word 0 from the bottom\n"
-    r"0x[0-9a-f]+: values, 40 bytes, young: item 0\n0x[0-9a-f]+: entries, 64 bytes, young: item 2, word 1\n"
+    r"0x[0-9a-f]+: values, 40 bytes, young: item 0\n0x[0-9a-f]+: entries\\x1b\[2J, 64 bytes, young: item 2, word 1\n"
     r"5 references to",
     r"\"reference to 0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+\"",
     r"\"immediate 0x150\"",

@@ -8,12 +8,15 @@ that it is asked for in words.
 """
 
 import importlib.util
+import io
 import json
+import os
 import random
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 PROGRAM, ROOT = (Path(argument).resolve() for argument in sys.argv[1:3])
@@ -290,6 +293,70 @@ class Samples(unittest.TestCase):
         result = run_report(self.file(log))
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertNotIn("huge pages", result.stdout)
+
+    def test_what_is_nested_deep_is_refused(self):
+        head = '{"t":1,"heap":"1.1","event":"cradle-log","version":1}\n'
+        for depth in (900, 990, 100000):
+            nested = '{"t":2,"heap":"1.1","event":"x","y_bytes":' + "[" * depth + "]" * depth + "}\n"
+            result = run_report(self.file(head + nested + head))
+            self.assertEqual(result.returncode, 1)
+            self.assertNotIn("Traceback", result.stderr)
+            self.assertRegex(result.stderr, "nested too deep|is no number")
+
+    def test_a_device_without_end_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "zero"
+            path.write_bytes(b"\0")
+            os.truncate(path, 6 << 30)  # it has no blocks
+            result = run_report(path)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("a zero byte is in it", result.stderr)
+
+    def test_a_log_that_grows_is_read_as_it_was(self):
+        class Growing:
+            """A file that is longer at each look."""
+
+            def __init__(self, file):
+                self.file = file
+
+            def __getattr__(self, name):
+                return getattr(self.file, name)
+
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *_):
+                self.file.close()
+
+            def read(self, count=-1):
+                with open(self.file.name, "ab") as more:
+                    more.write(b"x" * 10000)
+                return self.file.read(count)
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "log"
+            path.write_text(PYPY)
+            with unittest.mock.patch("builtins.open", lambda name, mode="r", **more: (
+                    Growing(io.open(name, mode, **more)) if mode == "rb" else io.open(name, mode, **more))):
+                self.assertEqual(readers.text_of(path), PYPY)
+
+    def test_what_a_program_named_is_shown(self):
+        name = "\x1b[2J\x1b]0;title\x07" + "n" * 70000
+        head = {"t": 1, "heap": name, "event": "cradle-log", "version": 1}
+        begin = {"t": 2, "heap": name, "event": "gc-minor", "phase": "begin", "cause": name}
+        end = {"t": 3, "heap": name, "event": "gc-minor", "phase": "end", "promoted_bytes": 1}
+        note = {"t": 4, "heap": name, "event": "gc-note", "text": name}
+        lines = [json.dumps(one, separators=(",", ":")) for one in (head, begin, end, note, {**end, "t": 5, "event": name})]
+        seen = ""
+        for text in ("\n".join(lines[:4]), "\n".join(lines[:2] + lines[:1]), "\n".join(lines)):
+            result = run_report(self.file(text + "\n"))
+            self.assertNotIn("Traceback", result.stderr)
+            told = result.stdout + result.stderr
+            self.assertLess(len(told), 20000)
+            self.assertNotIn("\x1b", told)
+            self.assertNotIn("\x07", told)
+            seen += told
+        self.assertGreaterEqual(seen.count(r"\x1b[2J"), 3)
 
     def test_other_versions_are_refused(self):
         self.refused("[1] {cradle-log\nCradle log, format 9\n", "2: format 9; this cradle-report reads format 1")

@@ -157,6 +157,11 @@ def check_prompt(scheme, timeout):
             yield f"prompt, {given!r}: printed {err!r}"
 
 
+# None of these ends by itself; c and a are circles, e holds itself, and the text of (deep 60) is as long as 2^60 pairs.
+LOOPS = ["(memv 2 c)", "(member 2 c)", "(assq 2 a)", "(assoc 2 a)", "(list-tail c 1000000000000000)", "(list-ref c 1000000000000000)",
+         "(for-each car a)", "(fold-left eq? 0 a)", "(equal? (deep 60) (deep 60))", "(write (deep 60))", "(deep 60)",
+         "(eval (list 'define e 1))", "(do ((i 0 i)) (#f))"]
+
 # At a terminal: the variables, what is typed with what must then be seen, one after the other; the exit status, and what must be
 # in the history.
 TERMINAL = [
@@ -168,8 +173,12 @@ TERMINAL = [
           ('(let loop () (guard (e (#t (loop))) (display "on") (newline) (f)))', "\non\r\n"),
           (INTERRUPT, "error: interrupted\r\n> "),
           ("(define c (list 1))", "\n> "), ("(set-cdr! c c)", "\n> "), ("(define d (list 1))", "\n> "),
-          ("(set-cdr! d d)", "\n> "), ('(begin (display "same") (newline) (equal? c d))', "\nsame\r\n"),
-          (INTERRUPT, "error: interrupted\r\n> "),
+          ("(set-cdr! d d)", "\n> "), ("(equal? c d)", "\n#t\r\n> "),
+          ("(define a (list (list 1)))", "\n> "), ("(set-cdr! a a)", "\n> "),
+          ("(define e (list 1))", "\n> "), ("(set-car! e e)", "\n> "),
+          ("(define (deep n) (if (= n 0) '() (let ((r (deep (- n 1)))) (cons r r))))", "\n> "),
+          *[step for loop in LOOPS for step in ((f'(begin (display "goes") (newline) {loop})', "\ngoes\r\n"),
+                                               (INTERRUPT, "error: interrupted\r\n> "), ("(* 6 9)", "\n54\r\n> "))],
           ("(car '(1 2", "\n  "), (INTERRUPT, "\n> "), ("(* 5 5)", "\n25\r\n> "), (INTERRUPT, "\n> "), ("(exit 3)", "")],
      3, ["(* 6 7)", "(let loop"]),
 ]

@@ -136,11 +136,13 @@ CRADLE_MAY_COLLECT static value force_row(scheme *s, size_t count, const value *
 CRADLE_MAY_COLLECT static value display_row(scheme *s, size_t count, const value *args) {
   (void)count;
   print(s, stdout, args[0], false);
+  check_interrupt(s);
   return UNSPECIFIED;
 }
 CRADLE_MAY_COLLECT static value write_row(scheme *s, size_t count, const value *args) {
   (void)count;
   print(s, stdout, args[0], true);
+  check_interrupt(s);
   return UNSPECIFIED;
 }
 CRADLE_MAY_COLLECT static value write_char_row(scheme *s, size_t count, const value *args) {
@@ -163,6 +165,7 @@ void run_source(scheme *s, bool prints) {
     value result = run(s, compile(s, datum));
     if (!prints || result == UNSPECIFIED) continue;
     print(s, stdout, result, true);
+    check_interrupt(s);
     putchar('\n');
   }
   source_close(s);

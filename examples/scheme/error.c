@@ -65,6 +65,7 @@ void fail_deep(scheme *s) {
 /* No guard keeps a program from ending. */
 void fail_interrupted(scheme *s) {
   is_interrupted = false;
+  clearerr(stdout); /* the signal may have broken off a write */
   escape *outermost = s->escapes;
   while (outermost->outer != NULL) outermost = outermost->outer;
   escape_to(s, outermost, new_error(s, s->where, NOT_GIVEN, "interrupted"));
@@ -116,11 +117,10 @@ void init_errors(scheme *s) {
   s->memory_error = new_error(s, 0, NOT_GIVEN, "out of memory");
 }
 
-void print_error(scheme *s, FILE *to, value raised) {
+static void print_whole_error(scheme *s, FILE *to, value raised) {
   if (!is_a(raised, T_ERROR)) {
     fputs("error: raised ", to);
     print(s, to, raised, true);
-    fputc('\n', to);
     return;
   }
   const error *e = object_of(raised);
@@ -135,5 +135,19 @@ void print_error(scheme *s, FILE *to, value raised) {
     fputc(' ', to);
     print(s, to, car(irritant), true);
   }
+}
+
+/* What a program named or raised may hold anything, and the reader may sit at a terminal. The buffer holds a byte more
+ * than is shown. */
+void print_error(scheme *s, FILE *to, value raised) {
+  enum { SHOWN_BYTES = 2000 };
+  char text[SHOWN_BYTES + 1], shown[SHOWN_BYTES];
+  FILE *file = fmemopen(text, sizeof text, "w");
+  if (file == NULL) return;
+  print_whole_error(s, file, raised);
+  fflush(file); /* fails where the text is longer */
+  fclose(file);
+  text[SHOWN_BYTES] = '\0';
+  fwrite(shown, 1, cradle_show_text(shown, sizeof shown, text, strlen(text)), to);
   fputc('\n', to);
 }

@@ -50,14 +50,18 @@ static bool vectors_equal(scheme *s, const cradle_kit_array *left, const cradle_
   return true;
 }
 
-/* Collects only to fail: nothing is used after that. */
+/* Collects only to fail: nothing is used after that. Two lists that are circles are the same when all was compared that
+ * they are walked through together: then the two pairs come again that Brent's algorithm remembers. */
 CRADLE_UNCHECKED_COLLECTION bool is_equal(scheme *s, value left, value right) {
   check_stack(s);
-  for (; is_pair(left) && is_pair(right); left = cdr(left), right = cdr(right))
-    if (left == right)
-      return true;
-    else if (!is_equal(s, car(left), car(right)))
-      return false;
+  value remembered_left = NIL, remembered_right = NIL;
+  uint64_t step = 0, remembers_at = 1;
+  for (; is_pair(left) && is_pair(right); left = cdr(left), right = cdr(right)) {
+    if (left == right || (left == remembered_left && right == remembered_right)) return true;
+    if (!is_equal(s, car(left), car(right))) return false;
+    if (++step != remembers_at) continue;
+    remembered_left = left, remembered_right = right, remembers_at *= 2;
+  }
   if (is_eqv(left, right)) return true;
   if (is_a(left, T_STRING) && is_a(right, T_STRING)) return cradle_kit_string_equal(object_of(left), object_of(right));
   return is_a(left, T_VECTOR) && is_a(right, T_VECTOR) && vectors_equal(s, object_of(left), object_of(right));
@@ -180,6 +184,7 @@ CRADLE_MAY_COLLECT static value list_tail_row(scheme *s, size_t count, const val
   (void)count;
   value list = args[0];
   for (size_t i = index_of(s, args[1], SIZE_MAX); i > 0; i--) {
+    check_interrupt(s);
     if (!is_pair(list)) fail(s, args[1], "the list is shorter than");
     list = cdr(list);
   }
@@ -198,14 +203,17 @@ static bool same_eqv(scheme *s, value left, value right) {
 }
 static value member_by(scheme *s, const value *args, same_function *same) CRADLE_MAY_COLLECT {
   value list = args[1];
-  for (; is_pair(list); list = cdr(list))
+  for (; is_pair(list); list = cdr(list)) {
+    check_interrupt(s); /* it may be a circle */
     if (same(s, args[0], car(list))) return list;
+  }
   if (list != NIL) fail_type(s, args[1], "a list");
   return FALSE;
 }
 static value assoc_by(scheme *s, const value *args, same_function *same) CRADLE_MAY_COLLECT {
   value list = args[1];
   for (; is_pair(list); list = cdr(list)) {
+    check_interrupt(s); /* it may be a circle */
     check_pair(s, car(list));
     if (same(s, args[0], car(car(list)))) return car(list);
   }

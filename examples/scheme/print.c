@@ -128,11 +128,13 @@ static void print_object(scheme *s, FILE *to, value v, bool as_written, int dept
   }
 }
 
-/* The depth is bounded, so that printing what went wrong does not go wrong. */
+/* The depth is bounded, so that printing what went wrong does not go wrong. The text of what holds itself many times
+ * over does not end: an interrupt ends it, and so does a file that takes no more. */
 static void print_deep(scheme *s, FILE *to, value v, bool as_written, int depth) {
   static const char *const specials[] = {"#f",     "#t",         "()",         "#<unspecified>",
                                          "#<eof>", "#<unbound>", "#<nothing>", "#<exit>"};
   char text[72];
+  if (is_interrupted || ferror(to)) return;
   if (depth == 0)
     fputs("...", to);
   else if (is_reference(v))

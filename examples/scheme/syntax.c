@@ -163,7 +163,7 @@ node *compile_lambda(scheme *s, scope *outer, value name, value parameters, valu
 CRADLE_MAY_COLLECT static value defined_name(scheme *s, value form, uint64_t where) {
   check_form(s, form, 2, -1, where);
   value name = car(cdr(form));
-  while (is_pair(name)) name = car(name);
+  for (; is_pair(name); name = car(name)) check_interrupt(s); /* what eval gets may be a circle */
   if (!is_symbol(name)) fail_at(s, where, form, "syntax: malformed");
   return name;
 }

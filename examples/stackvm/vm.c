@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 #include "vm.h"
 
 #include <stdarg.h>
@@ -151,8 +152,33 @@ value take_error(vm *vm) {
   return error;
 }
 
+enum { SHOWN_BYTES = 1000 };
+
 static uint32_t frame_line(const frame *frame) {
   return prototype_line(frame->prototype, (size_t)(frame->next - frame->prototype->code) - 1);
+}
+
+/* What the program chose, a name or a thrown text, may hold anything, and the reader may sit at a terminal. */
+static void print_shown(const char *text, size_t length) {
+  char shown[SHOWN_BYTES];
+  fwrite(shown, 1, cradle_show_text(shown, sizeof shown, text, length), stderr);
+}
+
+static void print_place(const char *file, uint32_t line) {
+  print_shown(file, strlen(file));
+  fprintf(stderr, ":%u", line);
+}
+
+/* Into a buffer that is not large enough to hold more than is shown: out of memory is a thrown value, too. */
+static void print_thrown(value thrown) {
+  char text[SHOWN_BYTES + 1];
+  FILE *file = fmemopen(text, sizeof text, "w");
+  if (file == NULL) return;
+  print_value(thrown, file);
+  fflush(file); /* fails where the text is longer */
+  fclose(file);
+  text[SHOWN_BYTES] = '\0';
+  print_shown(text, strlen(text));
 }
 
 void report_error(vm *vm) {
@@ -160,19 +186,24 @@ void report_error(vm *vm) {
   uint32_t count = vm->frame_count;
   fflush(stdout);
   if (count > 0)
-    fprintf(stderr, "%s:%u: ", vm->frames[count - 1].prototype->file, frame_line(&vm->frames[count - 1]));
+    print_place(vm->frames[count - 1].prototype->file, frame_line(&vm->frames[count - 1]));
   else
-    fprintf(stderr, "%s:%u: ", vm->file, vm->line);
+    print_place(vm->file, vm->line);
+  fputs(": ", stderr);
   if (vm->thrown == UNDEFINED) {
-    fputs(vm->message, stderr);
+    print_shown(vm->message, strlen(vm->message));
   } else {
     if (vm->thrown != vm->out_of_memory) fputs("thrown: ", stderr);
-    print_value(vm->thrown, stderr);
+    print_thrown(vm->thrown);
   }
   fputc('\n', stderr);
   for (uint32_t i = count; i > 0 && count > 1 && count - i < SHOWN; i--) {
     const frame *frame = &vm->frames[i - 1];
-    fprintf(stderr, "  in %s, %s:%u\n", frame->prototype->name, frame->prototype->file, frame_line(frame));
+    fputs("  in ", stderr);
+    print_shown(frame->prototype->name, strlen(frame->prototype->name));
+    fputs(", ", stderr);
+    print_place(frame->prototype->file, frame_line(frame));
+    fputc('\n', stderr);
   }
   if (count > SHOWN) fprintf(stderr, "  and %u more\n", count - SHOWN);
 }

@@ -16,6 +16,52 @@ static void add(crd_text *text, const char *words, size_t length) {
   text->buffer[text->length] = '\0';
 }
 
+static bool is_continuation(char byte) {
+  return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+/* How many bytes may follow the first one of a character. */
+static size_t continuations(char first) {
+  unsigned char byte = (unsigned char)first;
+  return (size_t)(byte >= 0xC0) + (byte >= 0xE0) + (byte >= 0xF0);
+}
+
+/* The bytes of the control character of UTF-8 at text, or of one byte that begins no character; 0: neither. */
+static size_t control_bytes(const char *text, size_t left) {
+  unsigned char byte = (unsigned char)text[0];
+  if (byte < 0x20 || byte == 0x7F || is_continuation(text[0])) return 1;
+  if (byte == 0xC2 && left > 1 && ((unsigned char)text[1] & 0xE0) == 0x80) return 2; /* U+0080 to U+009F */
+  return 0;
+}
+
+static size_t without_broken_end(const char *text, size_t length) {
+  while (length > 0 && is_continuation(text[length])) length--;
+  return length;
+}
+
+size_t crd_show_text(char *out, size_t room, const char *text, size_t length) {
+  static const char cut[] = "...";
+  ASSERT(room > sizeof cut, "there is no room to say that a text was cut");
+  bool is_cut = length >= room;
+  size_t shown = is_cut ? without_broken_end(text, room - sizeof cut) : length, at = 0;
+  while (at < shown) {
+    size_t hidden = control_bytes(text + at, shown - at);
+    for (size_t end = at + hidden; at < end; at++) out[at] = '?';
+    if (hidden > 0) continue;
+    size_t end = at + 1 + continuations(text[at]);
+    do out[at] = text[at];
+    while (++at < shown && at < end && is_continuation(text[at]));
+  }
+  if (is_cut) memcpy(out + at, cut, sizeof cut - 1), at += sizeof cut - 1;
+  out[at] = '\0';
+  return at;
+}
+
+static void add_shown(crd_text *text, const char *words) {
+  char shown[sizeof text->buffer];
+  add(text, shown, crd_show_text(shown, sizeof shown, words, strlen(words)));
+}
+
 static void add_number(crd_text *text, uint64_t number, unsigned base) {
   ASSERT(base == 10 || base == 16, "a number's digits may not fit");
   char digits[24];
@@ -55,11 +101,7 @@ static const char *add_conversion(crd_text *text, const char *at, arguments *fro
   case 'u': add_number(text, next_number(from, longs), 10); break;
   case 'x': add_hex(text, next_number(from, longs), prefix); break;
   case 'p': add_hex(text, address_of(va_arg(from->list, const void *)), true); break;
-  case 's': {
-    const char *words = va_arg(from->list, const char *);
-    add(text, words, strlen(words));
-    break;
-  }
+  case 's': add_shown(text, va_arg(from->list, const char *)); break;
   default: ASSERT(false, "[text.2] a conversion that text.h does not name"); return at;
   }
   return at + 1;

@@ -4,6 +4,7 @@
  *
  *   [text.1] length < sizeof buffer, and buffer[length] is the terminating zero. What does not fit is cut.
  *   [text.2] A format has only the conversions that are named below.
+ *   [text.3] What %s stands for is shown as cradle_show_text does: a program's names may hold anything.
  */
 #ifndef CRADLE_GC_BASE_TEXT_H
 #define CRADLE_GC_BASE_TEXT_H
@@ -21,5 +22,8 @@ typedef struct crd_text {
 void crd_text_format(crd_text *text, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
 void crd_text_format_list(crd_text *text, const char *format, va_list arguments)
     __attribute__((__format__(__printf__, 2, 0)));
+
+/* cradle_show_text, for the library: a call of the public function would first have to find it. */
+size_t crd_show_text(char *out, size_t room, const char *text, size_t length);
 
 #endif

@@ -129,8 +129,13 @@ static void queue_candidate(crd_death *death, cradle_word candidate) {
   put(queue_for(death->heap->services, candidate), place);
 }
 
+static void show_queues(crd_services *services) {
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) services->queues[i].shown = services->queues[i].words.top;
+}
+
 /* In registration order where none leads to another, or the order was given up. */
 bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
+  crd_services *services = death->heap->services;
   crd_candidates *candidates = &death->candidates;
   crd_word_stack *ordered = &candidates->ordered;
   ASSERT(!death->reach.ordering || word_stack_count(ordered) + candidates->next == candidates_count(candidates),
@@ -141,6 +146,7 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
     queue_candidate(death, candidates->entries.base[number]);
     if (pace_is_over(pace)) return false;
   }
+  if (death == &services->major || services->stage != STAGE_QUEUE) show_queues(services); /* [finalizer.3] */
   candidates->entries.top = candidates->entries.base;
   candidates->ordered.top = candidates->ordered.base;
   candidates->next = 0;
@@ -166,6 +172,7 @@ void crd_finalizers_queue_all(cradle_heap *heap) {
     put(queue_for(heap->services, entry), entry_address(entry));
   }
   list->young = list->words.top;
+  show_queues(heap->services);
 }
 
 /* --- the public functions --- */
@@ -203,13 +210,14 @@ void cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t q
 
 void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {
   crd_queue *queue = queue_of(mutator, "cradle_finalizer_next", number);
-  if (queue == NULL || queue->head == queue->words.top) return NULL;
+  if (queue == NULL || queue->head == queue->shown) return NULL;
+  ASSERT(queue->head < queue->shown && queue->shown <= queue->words.top, "[finalizer.3] more is shown than is queued");
   cradle_word *object = object_at(*queue->head++);
-  if (queue->head == queue->words.top) queue->head = queue->words.top = queue->words.base;
+  if (queue->head == queue->words.top) queue->head = queue->shown = queue->words.top = queue->words.base;
   return object;
 }
 
 size_t cradle_finalizer_waiting(cradle_mutator *mutator, uint32_t number) {
   const crd_queue *queue = queue_of(mutator, "cradle_finalizer_waiting", number);
-  return queue == NULL ? 0 : (size_t)(queue->words.top - queue->head);
+  return queue == NULL ? 0 : (size_t)(queue->shown - queue->head);
 }

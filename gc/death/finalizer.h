@@ -7,16 +7,19 @@
  *
  *   [finalizer.1] When all candidates are reached and the order was not given up, each has its place in ordered, once.
  *   [finalizer.2] Candidates wait only from the stage that finds them to the one that queues them.
+ *   [finalizer.3] The VM sees none of a collection's objects in any queue before all of them are in their queues. What
+ *                 a minor collection queues while a major one is queueing lies behind that one's, and waits with it.
  */
 #ifndef CRADLE_GC_DEATH_FINALIZER_H
 #define CRADLE_GC_DEATH_FINALIZER_H
 
 #include "gc/death/list.h"
 
-/* Objects that came back and wait for the VM: [head, words.top), addresses. */
+/* Objects that came back and wait for the VM: [head, words.top), addresses. head <= shown <= words.top. */
 typedef struct crd_queue {
   crd_word_stack words;
   cradle_word *head;
+  cradle_word *shown; /* [finalizer.3] what lies behind waits for the rest that the same collection queues */
 } crd_queue;
 
 typedef struct crd_candidates {

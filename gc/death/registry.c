@@ -173,7 +173,7 @@ void crd_registry_each_waiting(cradle_heap *heap, void (*visit)(void *context, u
                                void *context) {
   for (uint32_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) {
     const crd_queue *queue = &heap->services->queues[i];
-    for (cradle_word *word = queue->head; word < queue->words.top; word++) visit(context, i + 1, word);
+    for (cradle_word *word = queue->head; word < queue->shown; word++) visit(context, i + 1, word); /* [finalizer.3] */
   }
 }
 

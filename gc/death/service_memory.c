@@ -74,13 +74,14 @@ static bool init_list(cradle_heap *heap, crd_list *list) {
 }
 
 static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) {
-  size_t waiting = (size_t)(queue->words.top - queue->head);
+  size_t waiting = (size_t)(queue->words.top - queue->head), shown = (size_t)(queue->shown - queue->head);
   if (queue->head != queue->words.base) {
     memmove(queue->words.base, queue->head, waiting * sizeof *queue->head);
     queue->words.top = queue->words.base + waiting;
   }
   bool ready = crd_services_room(heap, &queue->words, count);
   queue->head = queue->words.base; /* that of a queue without memory, too */
+  queue->shown = queue->head + shown;
   return ready;
 }
 

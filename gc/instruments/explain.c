@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "gc/base/prefix.h"
-#include "gc/base/text.h"
 #include "gc/heap.h"
+#include "gc/misuse.h"
 #include "gc/instruments/closed_runs.h"
 #include "gc/instruments/quarantine.h"
 
@@ -31,7 +31,7 @@ const char *crd_poison_cause(uint64_t word) {
 static void add_stale(crd_text *text, const cradle_heap *heap, uint32_t type) {
   const char *name = type < heap->types.count ? heap->types.types[type].name : NULL;
   if (name != NULL)
-    crd_text_format(text, "stale reference to a %s", name);
+    crd_text_format(text, "stale reference to a %s", crd_show_name(name).buffer);
   else
     crd_text_format(text, "stale reference to a type %u", type);
 }

@@ -14,7 +14,7 @@ static void describe(crd_verification *verification, const cradle_word *object) 
 /* --- where a slot is --- */
 
 static void describe_range(crd_text *text, const cradle_root_range *range) {
-  crd_text_format(text, "root range %s", range->name != NULL ? range->name : "without a name");
+  crd_text_format(text, "root range %s", crd_show_name(range->name).buffer);
 }
 
 static bool describe_range_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
@@ -37,7 +37,7 @@ static bool describe_mutator_slot(crd_text *text, const crd_mutator *mutator, co
   for (const cradle_word *at = m->scoped_top; at > m->scoped_base;) {
     crd_scoped_root root = scoped_root_next(&at);
     if (root.variable != slot) continue;
-    crd_text_format(text, "scoped root %s", root.name != NULL ? root.name : "without a name");
+    crd_text_format(text, "scoped root %s", crd_show_name(root.name).buffer);
     return true;
   }
   return describe_range_slot(text, mutator, slot);

@@ -119,6 +119,14 @@ typedef struct cradle_address_info {
 CRADLE_API void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info,
                                         size_t size);
 
+/* --- names in messages --- */
+
+/* Copies length bytes of text to out in a form that may go to a terminal or into a line of a log: '?' stands for each
+ * byte of a control character and for each byte that begins no UTF-8 character. A text that does not fit ends with
+ * "...". room: the bytes at out, at least 5, with the terminating zero. out may be text itself. Returns the length of
+ * what is in out. Neither allocates nor locks. */
+CRADLE_API size_t cradle_show_text(char *out, size_t room, const char *text, size_t length);
+
 /* --- dump --- */
 
 /* Writes bytes to where the dump goes; false: it cannot, and the dump ends. */
@@ -129,9 +137,10 @@ typedef bool (*cradle_write_function)(void *data, const void *bytes, size_t coun
  * Costs a look at all slots and 1 MiB of memory. false: writing failed or memory was refused; error says which. Does
  * not collect. */
 CRADLE_API bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error);
-/* The same to a file, which is written as PATH.partial.PROCESS.NUMBER and gets its name, and replaces what had it, when
- * it is complete; of several at once, the one that is complete last. error names it. A process that is killed meanwhile
- * leaves the partial file behind. */
+/* The same to a file, which is written as PATH.partial.PROCESS.NUMBER. When it is complete, it gets its name and the
+ * permissions of the file that it replaces; of several at once, the last to be complete stays. Symbolic links are
+ * followed, and what is there and no regular file (a pipe, a device) is written in place. A process that is killed
+ * meanwhile leaves the partial file behind. error names path. */
 CRADLE_API bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error);
 
 CRADLE_END_DECLS

@@ -12,7 +12,8 @@ CRADLE_BEGIN_DECLS
 
 /* Overlays options with the CRADLE_ variables. A bad value or an unknown CRADLE_ name is reported once, on standard
  * error, with what is accepted, and is otherwise ignored; returns the number of such reports. options must have been
- * initialised. Reads the environment; call it before other threads change it. */
+ * initialised. Reads the environment; call it before other threads change it. A program that runs with more rights than
+ * its user (set-user-id) obeys none of the variables. */
 CRADLE_API int cradle_options_from_environment(cradle_options *options);
 
 /* Makes a heap from options overlaid with the environment, and attaches what that asks for: a log, statistics at the

@@ -5,7 +5,9 @@ the order in which they ended.
 """
 
 import json
+import os
 import re
+import stat
 from dataclasses import dataclass, field
 
 VERSION = 1
@@ -13,6 +15,10 @@ VERSION = 1
 HEAD_LINES = 20
 # Fields whose names end so are numbers.
 NUMBERS = ("_bytes", "_ns", "_objects", "committed", "in_use")
+# A log of so many bytes takes some ten times as much memory.
+READ_MOST = 2 << 30
+# What is no log, a device perhaps, shows soon.
+READ_FIRST = 4096
 # Above all times and numbers of a log.
 LIMIT = 2**64
 
@@ -252,6 +258,8 @@ def decoded(path, number, text, last, remarks):
     """The object of a line; None for a last line that is cut off."""
     try:
         value = json.loads(text)
+    except RecursionError:
+        raise LogError(f"{path}:{number}: no log: it is nested too deep in {text[:60]!r}") from None
     except ValueError as error:  # a JSONDecodeError, or a number with too many digits for Python
         if last:
             remarks.append(f"{path}:{number}: the line is cut off; read up to there")
@@ -352,13 +360,29 @@ def read_trace(path, lines):
     return log
 
 
+def text_of(path):
+    """What is in the file now: the program may still be writing to it. A pipe or a device may have no end."""
+    with open(path, "rb") as file:
+        status = os.fstat(file.fileno())
+        is_file = stat.S_ISREG(status.st_mode) and status.st_size > 0  # those of /proc have no size
+        most = min(status.st_size, READ_MOST) if is_file else READ_MOST
+        data = file.read(min(most, READ_FIRST))
+        if b"\0" in data:
+            raise LogError(f"{path}:1: no log of Cradle or PyPy: a zero byte is in it")
+        data += file.read(most - len(data))
+        if len(data) == READ_MOST:
+            raise LogError(f"{path}: it has {READ_MOST} bytes or more, or no end; give a part of it")
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
 def read(path):
     """The log in the file; LogError when there is none."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
+        text = text_of(path)
     except OSError as error:
         raise LogError(f"{path}: {error.strerror}") from None
+    except MemoryError:
+        raise LogError(f"{path}: it needs more memory than there is") from None
     if not text:
         raise LogError(f"{path}: the file is empty")
     if "\x1b" in text:

@@ -2,6 +2,8 @@
 
 import textwrap
 
+from cradle_show import shown
+
 from . import words
 
 HEAPS_SHOWN = 4
@@ -15,23 +17,23 @@ def columns(reports):
 
 
 def print_heaps(log, reports):
-    print(f"{log.path}: {log.form}")
+    print(f"{shown(log.path)}: {log.form}")
     for remark in log.remarks:
-        print(f"  note: {remark}")
+        print(f"  note: {shown(remark, 1000)}")
     for heap, summary in reports[:HEAPS_SHOWN]:
-        print(f"\nheap {heap.label}" if heap.label else "")
+        print(f"\nheap {shown(heap.label)}" if heap.label else "")
         for name, value in words.rows(heap, summary):
-            print(f"  {name:25} {value}")
+            print(f"  {name:25} {shown(value, 1000)}")
         print("\n  What to look at first")
         for sentence in words.advice(heap, summary):
-            print(textwrap.fill(sentence, 96, initial_indent="  - ", subsequent_indent="    "))
+            print(textwrap.fill(shown(sentence, 1000), 96, initial_indent="  - ", subsequent_indent="    "))
     if len(reports) > HEAPS_SHOWN:
         print(f"\n  {len(reports) - HEAPS_SHOWN} more heaps, with less time in collections, are left out")
 
 
 def print_comparison(logs, reports):
     names, tables = columns(reports)
-    print("\n  " + " " * 26 + f"{logs[0].path}  |  {logs[1].path}")
+    print("\n  " + " " * 26 + f"{shown(logs[0].path)}  |  {shown(logs[1].path)}")
     for name in names:
-        print(f"  {name:25} {tables[0].get(name, '-')}")
-        print(f"  {'':25} {tables[1].get(name, '-')}")
+        print(f"  {name:25} {shown(tables[0].get(name, '-'), 1000)}")
+        print(f"  {'':25} {shown(tables[1].get(name, '-'), 1000)}")

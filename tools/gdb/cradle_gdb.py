@@ -14,9 +14,16 @@ an example.
 
 import collections
 import struct
+import sys
+from pathlib import Path
 
 import gdb
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from cradle_show import shown  # noqa: E402
+
+NAME_MOST = 200
 
 # Of a page: its own state, and the number of its span's first page; what is said of the span is said there.
 Page = collections.namedtuple("Page", "state head pages size_class epoch")
@@ -131,6 +138,18 @@ def read(address, size):
     return bytes(gdb.selected_inferior().read_memory(address, size)) if size else b""
 
 
+def name_at(address):
+    """The text at an address, fit to print. A program's names may hold anything, and memory that is broken has no names."""
+    name = b""
+    try:
+        while b"\0" not in name and len(name) <= 4 * NAME_MOST:
+            name += read(address + len(name), 64 - (address + len(name)) % 64)  # no page is read that the name is not in
+    except gdb.MemoryError:
+        if not name:
+            return f"(a name at {address:#x}, which cannot be read)"
+    return shown(name.split(b"\0")[0].decode("utf-8", "replace"), NAME_MOST)
+
+
 class Words:
     """Words of the program's memory, a page at a time: a look at a heap reads each page once."""
 
@@ -169,7 +188,7 @@ class Heap:
 
     @staticmethod
     def read_type(number, entry, item_slots):
-        name = entry["name"].string() if int(entry["name"]) else f"type {number}"
+        name = name_at(int(entry["name"])) if int(entry["name"]) else f"type {number}"
         numbers = (int(entry[field]) for field in ("size", "items", "item_size", "length_offset"))
         return Type(number, name, slots_of(entry), slots_of(item_slots), *numbers, int(entry["trace"]) != 0)
 
@@ -298,13 +317,13 @@ class Heap:
             word, name = self.word_at(at), None
             if word & Internals.SCOPED_NAMED:
                 at -= 8
-                name = gdb.Value(self.word_at(at)).cast(gdb.lookup_type("char").pointer()).string()
+                name = name_at(self.word_at(at))
             variable = word & ~(Internals.SCOPED_VALUE | Internals.SCOPED_NAMED)
             yield (f"scoped root {name or 'without a name'}, variable at {variable:#x}",) + \
                 self.slot(variable, bool(word & Internals.SCOPED_VALUE))[1:]
         root_range = mutator["ranges"]
         while int(root_range):
-            name = root_range["name"].string() if int(root_range["name"]) else "root range"
+            name = name_at(int(root_range["name"])) if int(root_range["name"]) else "root range"
             base, top = (self.word_at(int(root_range[end])) for end in ("base", "top"))
             for address in range(base, top, 8):
                 yield (f"{name}, word {(address - base) // 8}",) + self.slot(address, int(root_range["kind"]) == 1)[1:]

@@ -1,0 +1,128 @@
+/* What a program named, in messages: a name may hold control characters, and be of any length. */
+#include "tests/heap_fixture.h"
+
+#include "gc/misuse.h"
+#include "runtime/report.h"
+
+#include <cradle/inspect.h>
+
+static void shows(const char *text, const char *expected) {
+  char out[40];
+  size_t length = cradle_show_text(out, sizeof out, text, strlen(text));
+  assert_string_equal(out, expected);
+  assert_int_equal(length, strlen(expected));
+}
+
+static void control_characters_are_hidden(void **state) {
+  (void)state;
+  shows("", "");
+  shows("plain", "plain");
+  shows("\x1b[2Jgone\r\n\t\x7f", "?[2Jgone????");
+  shows("\xc2\x9b"
+        "31m",
+        "??31m"); /* CSI as one character */
+  shows("\x9b"
+        "31m",
+        "?31m"); /* and as one byte */
+  shows("a\x80\xbf"
+        "b",
+        "a??b"); /* bytes that begin no character */
+  shows("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc2\xa0", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc2\xa0");
+}
+
+static void a_zero_byte_is_hidden(void **state) {
+  char out[8];
+  (void)state;
+  assert_int_equal(cradle_show_text(out, sizeof out, "a\0b", 3), 3);
+  assert_string_equal(out, "a?b");
+}
+
+static void a_long_text_is_cut_at_a_character(void **state) {
+  char out[9];
+  (void)state;
+  (void)cradle_show_text(out, sizeof out, "12345678", 8);
+  assert_string_equal(out, "12345678");
+  (void)cradle_show_text(out, sizeof out, "123456789", 9);
+  assert_string_equal(out, "12345...");
+  (void)cradle_show_text(out, sizeof out,
+                         "1234\xe2\x82\xac"
+                         "89",
+                         9);
+  assert_string_equal(out, "1234...");
+  for (size_t room = 5; room <= sizeof out; room++) {
+    memset(out, 'x', sizeof out);
+    assert_true(cradle_show_text(out, room, "\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80", 12) < room);
+  }
+}
+
+static void a_text_may_be_shown_in_its_place(void **state) {
+  char text[] = "a\x1b[0mb\xc2\x85";
+  (void)state;
+  (void)cradle_show_text(text, sizeof text, text, strlen(text));
+  assert_string_equal(text, "a?[0mb??");
+}
+
+/* --- where names are told --- */
+
+static char bad_name[70001];
+
+static int make_name(void **state) {
+  (void)state;
+  memset(bad_name, 'n', sizeof bad_name - 1);
+  memcpy(bad_name, "\x1b[2J\n", 5);
+  return 0;
+}
+
+/* [text.3] */
+static void is_fit_to_show(const char *message) {
+  for (const char *at = message; *at != '\0'; at++)
+    if ((unsigned char)*at < 0x20 || *at == 0x7f) fail_msg("a control character at %zu", (size_t)(at - message));
+  assert_non_null(strstr(message, "?[2J?nnn"));
+}
+
+static void a_type_that_is_refused(void **state) {
+  (void)state;
+  cradle_type type = {.name = bad_name, .size = 3};
+  cradle_options options;
+  cradle_error error;
+  cradle_options_init(&options);
+  options.types = &type, options.type_count = 1;
+  assert_null(cradle_heap_new(&options, &error));
+  is_fit_to_show(error.message);
+  assert_non_null(strstr(error.message, "...): ")); /* and there is room for the reason */
+  type.name = NULL;
+  assert_null(cradle_heap_new(&options, &error));
+  assert_non_null(strstr(error.message, "types[0] (without a name): "));
+}
+
+static void a_type_in_a_misuse(void **state) {
+  (void)state;
+  fixture f = {.heap = NULL};
+  cradle_options options;
+  cradle_type type = {.name = bad_name, .size = 3};
+  fixture_options(&f, &options);
+  fixture_open_with(&f, &options);
+  if (FIXTURE_LANDS(&f)) {
+    uint32_t id = cradle_type_add(f.heap, &type);
+    fail_msg("not refused, but type %u", id);
+  }
+  is_fit_to_show(f.message);
+  assert_non_null(strstr(f.message, "...): "));
+  type.size = 32;
+  uint32_t id = cradle_type_add(f.heap, &type);
+  is_fit_to_show(crd_name_type(f.heap, id).buffer);
+  assert_int_equal(strlen(crd_name_type(f.heap, id).buffer), strlen("type 4 ()") + 99);
+  fixture_close(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(control_characters_are_hidden),
+      cmocka_unit_test(a_zero_byte_is_hidden),
+      cmocka_unit_test(a_long_text_is_cut_at_a_character),
+      cmocka_unit_test(a_text_may_be_shown_in_its_place),
+      cmocka_unit_test(a_type_that_is_refused),
+      cmocka_unit_test(a_type_in_a_misuse),
+  };
+  return cmocka_run_group_tests(tests, make_name, NULL);
+}

@@ -1,0 +1,8 @@
+"""What a program named, in a log, a dump or its memory, as the tools print it: it may hold anything, and be of any length."""
+
+
+def shown(text, most=200):
+    """The text, fit for a terminal: what cannot be printed as an escape, and a long one cut."""
+    text = str(text)
+    end = "..." if len(text) > most else ""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text[:most]) + end

@@ -23,7 +23,7 @@ CALLERS = ("examples", "bench", "runtime", "tools")
 
 def code_below(folder):
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix in CODE:
+        if path.is_file() and path.suffix in CODE and path.parent.name != "rootcheck":  # which only names functions
             text = path.read_text(encoding="utf-8", errors="replace")
             yield COMMENT.sub("", text) if path.suffix in (".c", ".h", ".cpp") else text
 

@@ -81,10 +81,23 @@ static bool begin_at_target(crd_replacement *file, const struct stat *old) {
   return false;
 }
 
+/* Whether the program's own output goes there: a path such as /dev/stdout leads to the file that it was sent to. */
+static bool is_standard(const struct stat *file) {
+  for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+    struct stat standard;
+    if (fstat(fd, &standard) == 0 && standard.st_dev == file->st_dev && standard.st_ino == file->st_ino) return true;
+  }
+  return false;
+}
+
 bool crd_replacement_begin(crd_replacement *file, const char *path) {
   struct stat old;
   *file = (crd_replacement){.fd = -1};
   if (stat(path, &old) == 0) {
+    if (S_ISREG(old.st_mode) && is_standard(&old)) {
+      file->fd = crd_open_to_write(path, O_APPEND);
+      return file->fd >= 0;
+    }
     if (S_ISREG(old.st_mode)) {
       file->target = realpath(path, NULL);
       return begin_at_target(file, &old);

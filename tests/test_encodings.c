@@ -210,7 +210,7 @@ static void large_objects_of(fixture *f, const layout *l, size_t way) {
 
 /* --- what is loaded while a major collection marks --- */
 
-enum { CHAIN = 100 };
+enum { CHAIN = 1000 }; /* an increment does not come to its end */
 
 static values *last_of_chain(const layout *l, uint64_t first) {
   uint64_t value = first;

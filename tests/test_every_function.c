@@ -178,7 +178,7 @@ static const struct {
 } exempt[] = {
     {"reads what may be read at any moment, and its header says so",
      "cradle_checkpoint_save cradle_heap_encoding cradle_heap_statistics cradle_heap_spans cradle_memory_report "
-     "cradle_describe_address cradle_explain_address"},
+     "cradle_describe_address cradle_explain_address cradle_show_text"},
     {"is for any thread", "cradle_safepoint_request"},
     {"is for callbacks alone", "cradle_visit_reference cradle_visit_value"},
     {"uses no heap, or makes one",

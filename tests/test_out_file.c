@@ -138,6 +138,24 @@ static void a_device_is_written(void **state) {
   assert_true(S_ISLNK(mode_of(path)));
 }
 
+/* [out_file.3] What the program has written to its output is not lost, nor what it writes next. */
+static void the_own_output_is_written_in_place(void **state) {
+  (void)state;
+  put(path, "before ");
+  int output = dup(STDOUT_FILENO), file = open(path, O_WRONLY | O_APPEND);
+  assert_true(output >= 0 && file >= 0);
+  fflush(stdout);
+  assert_int_equal(dup2(file, STDOUT_FILENO), STDOUT_FILENO);
+  bool replaced = replace("the report ");
+  bool written = write(STDOUT_FILENO, "after", 5) == 5;
+  assert_int_equal(dup2(output, STDOUT_FILENO), STDOUT_FILENO);
+  close(file);
+  close(output);
+  assert_true(replaced && written);
+  assert_contains(path, "before the report after");
+  assert_int_equal(files_in_folder(), 1);
+}
+
 static void what_is_not_complete_is_removed(void **state) {
   crd_replacement file;
   (void)state;
@@ -265,6 +283,7 @@ int main(void) {
       FOLDER_TEST(a_link_to_no_file_makes_it),
       FOLDER_TEST(a_pipe_is_written),
       FOLDER_TEST(a_device_is_written),
+      FOLDER_TEST(the_own_output_is_written_in_place),
       FOLDER_TEST(what_is_not_complete_is_removed),
       FOLDER_TEST(new_files_are_made_exclusively),
       FOLDER_TEST(what_cannot_be_written_is_an_error),

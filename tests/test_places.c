@@ -147,7 +147,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_last_store_is_told(void **state) {
   char wanted[80];
   pair *old = new_old_pair();
   forget_the_barrier();
-  assert_told("; right after collection 1, wrong before collection 2; code compiled with CRADLE_CHECKED=1 would");
+  assert_told("; right after collection 1, wrong before collection 2; no store through the barrier is known");
   int line = __LINE__ + 1;
   cradle_store(f.m, old, &old->rest, NULL);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);

@@ -328,6 +328,153 @@ static void what_survivors_of_an_unmarked_object_hold_is_marked(void **state) {
   fixture_close(&f);
 }
 
+/* --- marking, which follows the same order --- */
+
+enum { T_LABELLED = 1, T_LABELLED_TWICE };
+typedef struct labelled {
+  uint64_t header;
+  struct labelled *first, *rest;
+  uint64_t length;
+  char text[];
+} labelled;
+
+static uint64_t marked_bytes;
+
+static void add_marked(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind == CRADLE_EVENT_STEP_END && event->u.step.from == CRADLE_PHASE_MARKING)
+    marked_bytes += event->u.step.marked_bytes;
+}
+
+/* Strings with slots before their bytes: pacing counts on what marking says. */
+static void marking_tells_all_bytes_of_what_it_marks(void **state) {
+  (void)state;
+  enum { STRINGS = 500, LENGTH = 4000 };
+  static const cradle_type types[] = {
+      [0] = {.name = "vector",
+             .size = sizeof(vector),
+             .items = CRADLE_ITEMS_REFERENCES,
+             .item_size = 8,
+             .length_offset = offsetof(vector, length)},
+      [T_LABELLED] = {.name = "labelled",
+                      .size = sizeof(labelled),
+                      .references = CRADLE_SLOT(labelled, first),
+                      .items = CRADLE_ITEMS_BYTES,
+                      .item_size = 1,
+                      .length_offset = offsetof(labelled, length)},
+      [T_LABELLED_TWICE] = {.name = "labelled twice",
+                            .size = sizeof(labelled),
+                            .references = CRADLE_SLOT(labelled, first) | CRADLE_SLOT(labelled, rest),
+                            .items = CRADLE_ITEMS_BYTES,
+                            .item_size = 1,
+                            .length_offset = offsetof(labelled, length)},
+  };
+  for (uint32_t type = T_LABELLED; type <= T_LABELLED_TWICE; type++) {
+    fixture f;
+    cradle_options options;
+    fixture_options(&f, &options);
+    fixture_unstress(&options);
+    options.types = types;
+    options.type_count = sizeof types / sizeof *types;
+    options.listener = (cradle_listener){add_marked, NULL};
+    fixture_open_with(&f, &options);
+    vector *all = cradle_new_array(f.m, 0, STRINGS);
+    {
+      CRADLE_ROOT(f.m, all);
+      for (int i = 0; i < STRINGS; i++) cradle_store(f.m, all, &all->item[i], cradle_new_array(f.m, type, LENGTH));
+      cradle_collect(f.m, CRADLE_COLLECT_FULL);
+      marked_bytes = 0;
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+      assert_true(marked_bytes >= (uint64_t)STRINGS * LENGTH);
+    }
+    cradle_mutator_free(f.m);
+    cradle_heap_free(f.heap);
+  }
+}
+
+/* Reported one by one by a callback. */
+typedef struct many {
+  uint64_t header;
+  void **slots;
+  uint64_t count;
+} many;
+
+static void trace_many(void *object, cradle_visitor *visitor) {
+  const many *m = object;
+  for (uint64_t i = 0; i < m->count; i++) cradle_visit_reference(visitor, &m->slots[i]);
+}
+
+enum { T_MANY = T_COUNT };
+
+static many *new_many(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
+  many *made = cradle_new(m, T_MANY, sizeof *made);
+  made->slots = calloc(count, sizeof *made->slots);
+  made->count = count;
+  CRADLE_ROOT(m, made);
+  for (uint64_t i = 0; i < count; i++) {
+    string *empty = cradle_new_array(m, T_STRING, 0);
+    made->slots[i] = empty;
+    cradle_write_barrier(m, made);
+  }
+  return made;
+}
+
+/* A tree whose leftmost node, so many levels down, is an object with many slots. */
+static pair *tree_with_many(cradle_mutator *m, int depth, int level, many **inner) CRADLE_MAY_COLLECT {
+  pair *made = cradle_new(m, T_PAIR, sizeof *made);
+  CRADLE_ROOT(m, made);
+  if (depth == 0) return made;
+  if (level == 1) {
+    *inner = new_many(m, 20000);
+    cradle_store(m, made, &made->first, (pair *)*inner);
+  } else {
+    pair *first = tree_with_many(m, depth - 1, level - 1, inner);
+    cradle_store(m, made, &made->first, first);
+  }
+  pair *rest = tree_with_many(m, depth - 1, 0, inner);
+  cradle_store(m, made, &made->rest, rest);
+  return made;
+}
+
+/* The mark stack begins with room for 8,192 objects. It is nearly full when the nodes of the tree come, so that it grows
+ * while they are traced; and then an object comes that fills what it grew by. */
+static void the_mark_stack_grows_between_objects(void **state) {
+  (void)state;
+  for (uint64_t nearly = 8080; nearly < 8192; nearly += 12) {
+    fixture f;
+    cradle_options options;
+    static cradle_type types[T_MANY + 1];
+    memcpy(types, fixture_types, sizeof fixture_types);
+    types[T_MANY] = (cradle_type){.name = "many", .size = sizeof(many), .trace = trace_many};
+    fixture_options(&f, &options);
+    fixture_unstress(&options);
+    options.types = types;
+    options.type_count = T_MANY + 1;
+    options.nursery_bytes = (size_t)4 << 20;
+    options.verify = false; /* it uses the stack, which has grown then */
+    fixture_open_with(&f, &options);
+    many *root = new_many(f.m, nearly), *inner = NULL;
+    {
+      CRADLE_ROOT(f.m, root);
+      pair *tree = tree_with_many(f.m, 13, 8, &inner);
+      root->slots[nearly - 1] = tree;
+      cradle_write_barrier(f.m, root);
+      tree = NULL;
+      cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+      pair *at = root->slots[nearly - 1];
+      for (int level = 8; level > 1; level--) at = at->first;
+      inner = (many *)at->first;
+      for (uint64_t i = 0; i < inner->count; i++) assert_int_equal(cradle_type_of(inner->slots[i]), T_STRING);
+      assert_heap_sound(f.heap);
+      free(inner->slots);
+      free(root->slots);
+      inner->count = root->count = 0;
+    }
+    cradle_mutator_free(f.m);
+    cradle_heap_free(f.heap);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nodes_lie_in_the_order_of_a_walk),
@@ -336,6 +483,8 @@ int main(void) {
       cmocka_unit_test(arrays_inside_arrays_survive),
       cmocka_unit_test(no_callback_runs_within_another),
       cmocka_unit_test(what_survivors_of_an_unmarked_object_hold_is_marked),
+      cmocka_unit_test(marking_tells_all_bytes_of_what_it_marks),
+      cmocka_unit_test(the_mark_stack_grows_between_objects),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

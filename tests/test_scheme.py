@@ -19,6 +19,7 @@ import argparse
 import concurrent.futures
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -86,7 +87,8 @@ def said(result, folder):
         text += "\n"
     if result.stderr:
         text += "--- errors\n" + result.stderr.decode(errors="replace")
-    return text.replace(str(folder) + os.sep, "")
+    # a message is cut at a length that counts the folder, too
+    return re.sub(r"(.)\1{99,}", r"\1...", text.replace(str(folder) + os.sep, ""))
 
 
 def fault(result, expected, folder):
@@ -188,7 +190,7 @@ def read_until(terminal, wanted, timeout, repeated=""):
     """What the terminal shows, up to the wanted text; without one, to the end. An OSError: it ended before, or too late. Repeated
     is typed when nothing happens: libedit misses a signal that comes just before it reads."""
     seen, end = "", time.monotonic() + timeout
-    while not wanted or wanted not in seen:
+    while not wanted or wanted not in seen.replace("^C", ""):  # what is repeated may be echoed in the middle of it
         if not select.select([terminal], [], [], min(2, timeout))[0]:
             os.write(terminal, repeated.encode())
             if time.monotonic() > end:

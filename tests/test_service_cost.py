@@ -26,18 +26,18 @@ SERVICES = {
 }
 # Cells of 24 bytes, and arrays of 8 words: each sort of items.
 TRACING = {
-    "promote-cell": (20_000, 150),
-    "promote-tree": (20_000, 250),
-    "promote-references": (20_000, 600),
-    "promote-values": (20_000, 680),
-    "promote-entries": (20_000, 700),
-    "promote-mixed": (20_000, 680),
-    "mark-cell": (20_000, 600),
-    "mark-tree": (20_000, 600),
-    "mark-references": (20_000, 2_050),
-    "mark-values": (20_000, 2_800),
-    "mark-entries": (20_000, 2_900),
-    "mark-mixed": (20_000, 2_500),
+    "promote-cell": (20_000, 130),
+    "promote-tree": (20_000, 215),
+    "promote-references": (20_000, 720),
+    "promote-values": (20_000, 770),
+    "promote-entries": (20_000, 800),
+    "promote-mixed": (20_000, 780),
+    "mark-cell": (20_000, 520),
+    "mark-tree": (20_000, 520),
+    "mark-references": (20_000, 2_300),
+    "mark-values": (20_000, 3_050),
+    "mark-entries": (20_000, 3_200),
+    "mark-mixed": (20_000, 2_900),
 }
 
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cradle/backtrace.h>
 
@@ -11,9 +12,12 @@
 /* Objects whose last store is remembered: a power of two. */
 #define STORES 1024
 
+/* Of a place, so many bytes of its end are kept: the code that it is a constant of may be unloaded. */
+#define PLACE_BYTES 64
+
 typedef struct last_store {
   uintptr_t object; /* 0: none */
-  const char *place;
+  char place[PLACE_BYTES];
   uint64_t era;
   uint64_t collections; /* minor ones before it */
 } last_store;
@@ -57,15 +61,18 @@ void crd_history_store(cradle_heap *heap, const void *object) {
   const char *place = crd_call_place();
   if (history == NULL || place == NULL || heap_holds_young(heap, address_of(object))) return;
   history->stored++;
-  *entry_for(history, object) = (last_store){
-      .object = address_of(object), .place = place, .era = era_of(heap), .collections = heap->stats.minor_collections};
+  last_store *last = entry_for(history, object);
+  size_t length = strlen(place), kept = length < PLACE_BYTES ? length : PLACE_BYTES - 1;
+  *last = (last_store){.object = address_of(object), .era = era_of(heap), .collections = heap->stats.minor_collections};
+  memcpy(last->place, place + length - kept, kept);
 }
 
 static void add_last_store(const cradle_heap *heap, crd_text *text) {
   crd_history *history = heap->history;
   const last_store *last = entry_for(history, history->suspect);
   if (history->stored == 0)
-    crd_text_format(text, "; code compiled with CRADLE_CHECKED=1 would have told its last store into the object");
+    crd_text_format(text,
+                    "; no store through the barrier is known: code that is compiled with CRADLE_CHECKED=1 tells them");
   else if (last->object != address_of(history->suspect) || last->era != era_of(heap))
     crd_text_format(text, "; no store through the barrier into it is known since the last major collection");
   else

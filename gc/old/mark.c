@@ -54,6 +54,8 @@ static CRADLE_COLD cradle_word *more_stack(crd_word_stack *stack) {
 }
 
 CRD_ALWAYS_INLINE bool push(mark_context *context, cradle_word entry) {
+  ASSERT(context->top <= context->limit && context->limit == context->stack->limit,
+         "[word_stack.1] a push behind what is committed");
   if (CRADLE_UNLIKELY(context->top == context->limit)) {
     cradle_word *limit = more_stack(context->stack);
     if (limit == NULL) return false;
@@ -186,7 +188,7 @@ static CRADLE_NOINLINE void mark_rest(mark_context *context, cradle_word *object
 typedef struct mark_loop {
   mark_context local;       /* a copy; the other one is for functions that are called */
   const cradle_word *floor; /* of the stack: its base, or its end once the countdown is over */
-  /* The objects of one type after another that are traced inline: those with one or two fixed slots of one sort. */
+  /* The objects of one type after another that are traced inline: those with one or two slots of one sort and no items. */
   uint32_t type; /* CRADLE_TYPE_ID_END: none */
   unsigned first, last;
   bool values;
@@ -207,6 +209,7 @@ CRD_ALWAYS_INLINE void call(mark_loop *loop, mark_context *context, void (*funct
                             cradle_word *object) {
   end_run(loop);
   context->top = loop->local.top;
+  context->limit = loop->local.limit;
   context->countdown = loop->local.countdown;
   function(context, object);
   loop->local.top = context->top;
@@ -232,7 +235,7 @@ CRD_ALWAYS_INLINE void trace_inline(mark_loop *loop, mark_context *context, crad
   uint32_t id = header_type(object[0]);
   if (CRADLE_UNLIKELY(id != loop->type)) {
     const crd_type *type = &loop->local.types[id];
-    uint64_t slots = watching ? 0 : type->sole;
+    uint64_t slots = watching || type->items != CRADLE_ITEMS_NONE ? 0 : type->sole;
     if (slots == 0 || __builtin_popcountll(slots) > 2) {
       call(loop, context, watching ? mark_trace_watching : mark_trace, object);
       return;

@@ -91,8 +91,8 @@ const crd_option crd_options[] = {
      "CRADLE_STRESS_MAJOR=2, CRADLE_STRESS_TIMES=10, CRADLE_QUARANTINE=8 and CRADLE_VERIFY=1 unless they are set. 0: "
      "off."},
     {"CRADLE_STRESS_MAJOR", CRD_OPTION_COUNT, ONE(stress_major), 0, UINT64_MAX, "10", "0",
-     "Makes every k-th of these collections a full and compacting one, in which every object moves. "
-     "0: none."},
+     "Makes one in k of these collections, at no equal distances, a full and compacting one, in which every object "
+     "moves. 0: none."},
     {"CRADLE_STRESS_SEED", CRD_OPTION_SEED, ONE(stress_seed), 0, UINT64_MAX, "42", "0",
      "The distances between these collections are random from this seed, the given number on average. random: one "
      "seed is drawn for the process, and printed. 0: the distances are equal."},

@@ -145,7 +145,7 @@ CRADLE_UNCHECKED_COLLECTION static void only_at_safepoints(void **state) {
   fixture_close(&f);
 }
 
-/* Each collection does an increment of a major one, and every k-th moves the old objects, and leaves poison behind. */
+/* Each collection does an increment of a major one, and one in k moves the old objects, and leaves poison behind. */
 CRADLE_UNCHECKED_COLLECTION static void every_increment_and_every_old_object(void **state) {
   (void)state;
   cradle_options options;
@@ -156,6 +156,8 @@ CRADLE_UNCHECKED_COLLECTION static void every_increment_and_every_old_object(voi
   cradle_push(f.m, NULL);
   *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  for (size_t i = 1; i < 10; i++) (void)new_pair(); /* the first ten */
+  uint64_t moved = fixture_stats(&f).moved_old_objects;
   for (size_t round = 0; round < 5; round++) {
     uint64_t before = fixture_stats(&f).major_steps, was = *cradle_peek(f.m, 0);
     for (size_t i = 0; i < 10; i++) (void)new_pair();
@@ -166,9 +168,40 @@ CRADLE_UNCHECKED_COLLECTION static void every_increment_and_every_old_object(voi
   }
   cradle_statistics stats = fixture_stats(&f);
   assert_int_equal(stats.moved_objects, 1);
-  assert_int_equal(stats.moved_old_objects, 5);
+  assert_int_equal(stats.moved_old_objects, moved + 5);
   cradle_pop(f.m);
   fixture_close(&f);
+}
+
+/* A loop with as many allocations as are between two full collections: with equal distances they would all come at the
+ * same one. */
+CRADLE_UNCHECKED_COLLECTION static void full_collections_do_not_keep_step_with_a_loop(void **state) {
+  (void)state;
+  for (size_t each = 2; each <= 10; each++) {
+    uint64_t full[10] = {0}, before, all = 0;
+    cradle_options options;
+    plain_options(&options);
+    options.stress_period = 1;
+    options.stress_major = each;
+    fixture_open_with(&f, &options);
+    cradle_push(f.m, NULL);
+    *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    for (size_t i = 1; i < each; i++) (void)new_pair(); /* the first group */
+    for (size_t round = 0; round < 200; round++)
+      for (size_t i = 0; i < each; i++) {
+        before = fixture_stats(&f).moved_old_objects;
+        (void)new_pair();
+        full[i] += fixture_stats(&f).moved_old_objects - before;
+      }
+    for (size_t i = 0; i < each; i++) {
+      assert_in_range(full[i], 200 / each / 4, 200 / each * 2); /* about the same chance each */
+      all += full[i];
+    }
+    assert_int_equal(all, 200);
+    cradle_pop(f.m);
+    fixture_close(&f);
+  }
 }
 
 /* Not for the fixture: its misuse handler must land while the heap goes on to exist. */
@@ -731,6 +764,7 @@ int main(void) {
       cmocka_unit_test(bounds_leave_the_one_collection),
       cmocka_unit_test(only_at_safepoints),
       cmocka_unit_test(every_increment_and_every_old_object),
+      cmocka_unit_test(full_collections_do_not_keep_step_with_a_loop),
       cmocka_unit_test(a_run_that_moves_nothing_fails),
       cmocka_unit_test(a_run_without_a_stress_collection_fails),
       cmocka_unit_test(a_run_that_moves_nothing_is_noted),

@@ -33,6 +33,15 @@ static bool is_chosen(const cradle_heap *heap, uint64_t number) {
   return number >= options->stress_first && (options->stress_last == 0 || number <= options->stress_last);
 }
 
+/* One collection in each group of so many is full. Which one is left to chance: a loop whose allocations kept step with
+ * full ones at equal distances would never have one at the same line. */
+static bool is_full(const cradle_heap *heap, uint64_t number) {
+  uint64_t group = heap->options.stress_major;
+  if (group == 0 || heap->majors_disabled != 0) return false;
+  uint64_t random = (number - 1) / group;
+  return (number - 1) % group == random_next(&random) % group;
+}
+
 /* What this collection is to be. */
 static crd_stress_demand demand(cradle_heap *heap) {
   crd_stress *stress = &heap->stress;
@@ -40,7 +49,7 @@ static crd_stress_demand demand(cradle_heap *heap) {
   wind_up(heap);
   if (!is_chosen(heap, number)) return STRESS_NOTHING;
   stress->collections++;
-  bool full = heap->options.stress_major != 0 && number % heap->options.stress_major == 0 && heap->majors_disabled == 0;
+  bool full = is_full(heap, number);
   stress->majors += full;
   ASSERT(stress->majors <= stress->collections && stress->collections <= number, "[stress.2] a collection is lost");
   return full ? STRESS_COLLECT_FULL : STRESS_COLLECT;

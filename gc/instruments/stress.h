@@ -6,8 +6,9 @@
  * those between them happen; the others are still counted, so halving the range finds the one collection that a bug
  * needs.
  *
- * While stress is on a major collection always runs, and each collection does its smallest increment; every
- * stress_major-th is full and moves every old object. Freed and moved objects are poisoned at once.
+ * While stress is on a major collection always runs, and each collection does its smallest increment; of each
+ * stress_major neighbours one, left to chance, is full and moves every old object. Freed and moved objects are poisoned
+ * at once.
  *
  * With stress_times, what collections cost is kept within that many times what the program takes by itself: after the
  * first of them, the next lies so many allocated bytes ahead as the last one's time has to be paid for, and the

@@ -160,7 +160,7 @@ typedef struct cradle_options {
   /* a minor collection at every n-th allocation that the library can see (all are seen then, but those out of a
    * reservation), and an increment of a major one that always runs; 0: off */
   uint64_t stress_period;
-  uint64_t stress_major; /* under stress, every k-th collection is full and compacting; 0: none */
+  uint64_t stress_major; /* under stress, one in k collections, by chance, is full and compacting; 0: none */
   uint64_t stress_seed;  /* under stress, the distances between collections are random: 1 to 2 * stress_period - 1 */
   /* under stress, only collections with these numbers (from 1) take place; the others are counted. */
   uint64_t stress_first;

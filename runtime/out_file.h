@@ -3,8 +3,8 @@
  * [out_file.1] No opening waits. A pipe with a name that nobody reads is an error.
  * [out_file.2] A regular file is replaced by a new one with its permissions, which is complete: a reader sees the old
  *              contents or the new ones. Its symbolic links stay.
- * [out_file.3] What exists and is no regular file (a device, a pipe) is written in place, and stays what it is. So is the
- *              file that the program's own output goes to, at its end: /dev/stdout may lead to one.
+ * [out_file.3] What exists and is no regular file (a device, a pipe) is written in place, and stays what it is. So is
+ *              the file that the program's own output goes to, at its end: /dev/stdout may lead to one.
  * [out_file.4] A new file that was not completed is removed.
  */
 #ifndef CRADLE_RUNTIME_OUT_FILE_H

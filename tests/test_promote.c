@@ -436,8 +436,8 @@ static pair *tree_with_many(cradle_mutator *m, int depth, int level, many **inne
   return made;
 }
 
-/* The mark stack begins with room for 8,192 objects. It is nearly full when the nodes of the tree come, so that it grows
- * while they are traced; and then an object comes that fills what it grew by. */
+/* The mark stack begins with room for 8,192 objects. It is nearly full when the nodes of the tree come, so that it
+ * grows while they are traced; and then an object comes that fills what it grew by. */
 static void the_mark_stack_grows_between_objects(void **state) {
   (void)state;
   for (uint64_t nearly = 8080; nearly < 8192; nearly += 12) {

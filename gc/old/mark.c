@@ -188,7 +188,8 @@ static CRADLE_NOINLINE void mark_rest(mark_context *context, cradle_word *object
 typedef struct mark_loop {
   mark_context local;       /* a copy; the other one is for functions that are called */
   const cradle_word *floor; /* of the stack: its base, or its end once the countdown is over */
-  /* The objects of one type after another that are traced inline: those with one or two slots of one sort and no items. */
+  /* The objects of one type after another that are traced inline: those with one or two slots of one sort, and no
+   * items. */
   uint32_t type; /* CRADLE_TYPE_ID_END: none */
   unsigned first, last;
   bool values;

@@ -59,8 +59,9 @@ CRADLE_INLINE cradle_word *cradle_peek(cradle_mutator *mutator, size_t index) {
 
 /* What a setjmp must save and a longjmp restore: how deep the shadow stack, the scoped roots and the no-collection
  * regions are. A longjmp runs no cleanup, so restore right after it lands. That it is missing is found by the verifier
- * (CRADLE_VERIFY=1, CRADLE_STRESS=auto), and by the end of a scope that was open at the setjmp. Rooted locals of the setjmp frame must be volatile.
- * Neither function collects. Restoring what is deeper than the stacks are now is misuse. */
+ * (CRADLE_VERIFY=1, CRADLE_STRESS=auto), and by the end of a scope that was open at the setjmp. Rooted locals of the
+ * setjmp frame must be volatile. Neither function collects. Restoring what is deeper than the stacks are now is
+ * misuse. */
 typedef struct cradle_checkpoint {
   size_t shadow_depth, scoped_depth; /* words */
   uint64_t no_collect_depth;

@@ -76,6 +76,7 @@ CRADLE_API void cradle_heap_statistics(const cradle_heap *heap, cradle_statistic
 typedef struct cradle_span_info {
   uint32_t object_bytes; /* largest object of the class */
   uint32_t span_bytes, span_objects;
+  uint32_t reserved; /* 0 */
   uint64_t spans;
   uint64_t used_bytes;   /* in objects; dead ones count until they are swept */
   uint64_t memory_bytes; /* of the spans */

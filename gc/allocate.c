@@ -182,7 +182,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   return (cradle_reservation){start, start + bytes, mutator};
 }
 
-/* What the handler is told: the array's bytes. */
+/* The bytes of an array of so many items, for the out-of-memory message; SIZE_MAX: more than any address space. */
 static size_t wanted_bytes(const crd_type *descriptor, size_t length) {
   size_t bytes = type_array_bytes(descriptor, length);
   return bytes != 0 ? bytes : SIZE_MAX;

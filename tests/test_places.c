@@ -169,6 +169,21 @@ CRADLE_UNCHECKED_COLLECTION static void the_last_store_is_told(void **state) {
   (void)cradle_pop(f.m);
 }
 
+/* The words of a place are the caller's, whose library may be unloaded before they are told. */
+CRADLE_UNCHECKED_COLLECTION static void a_place_outlives_its_caller(void **state) {
+  (void)state;
+  char place[] = "unloaded.c:7";
+  pair *old = new_old_pair();
+  const char *outer = cradle_call_begin(place);
+  (cradle_store)(f.m, old, &old->rest, NULL);
+  cradle_call_end(&outer);
+  memset(place, '#', sizeof place - 1);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  forget_the_barrier();
+  assert_told("unloaded.c:7");
+  (void)cradle_pop(f.m);
+}
+
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
 
 int main(void) {
@@ -179,6 +194,7 @@ int main(void) {
       WITH_FIXTURE(a_longjmp_leaves_its_call),
       WITH_FIXTURE(functions_have_addresses),
       WITH_FIXTURE(the_last_store_is_told),
+      WITH_FIXTURE(a_place_outlives_its_caller),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

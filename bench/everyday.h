@@ -2,7 +2,7 @@
  * same arithmetic is in bench/peers/, whose programs must find the same checksums. It stays within 62 bits, which is
  * what OCaml's integers and Java's signed ones have in common.
  *
- *   [everyday.1] A program's work depends on these numbers alone: never on an address, a hash of the library or a clock.
+ *   [everyday.1] A program's work depends on these numbers alone, never on an address, a library's hash or a clock.
  *   [everyday.2] Objects made by hand keep the header word: the word costs both sides the same memory.
  */
 #ifndef BENCH_EVERYDAY_H
@@ -42,8 +42,8 @@ static inline uint64_t everyday_fold(uint64_t sum, uint64_t number) {
 
 #define EVERYDAY_TEXT_MOST 100
 
-/* The text of a number below 2^30, at least 6 characters and at most so many; equal numbers and bounds have equal texts,
- * others do not. Returns its length. */
+/* Writes the text of a number below 2^30: between least and most characters, of which least is 6 or more. Different
+ * numbers have different texts. Returns the length. */
 static inline uint64_t everyday_text(unsigned char text[EVERYDAY_TEXT_MOST], uint64_t number, uint64_t least,
                                      uint64_t most) {
   uint64_t length = least + everyday_mix(number) % (most - least + 1);

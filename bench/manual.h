@@ -20,8 +20,8 @@ typedef struct manual {
 /* Address space of an arena; only what is touched becomes memory. */
 #define MANUAL_ARENA_BYTES ((size_t)16 << 30)
 
-/* NULL, or why it cannot be had, in words. An arena that is not fresh bumps over what was dropped again, and finds it in
- * the cache; a fresh one pays for the memory's first touch each time. */
+/* NULL, or why it cannot be had, in words. A fresh arena never uses again what was dropped, and pays for the first
+ * touch of all its memory; another one bumps over what was dropped and finds it in the cache. */
 const char *manual_open_arena(manual *m, bool fresh);
 const char *manual_open_peer(manual *m, peer_id id);
 void manual_close(manual *m);

@@ -1,7 +1,7 @@
 /* string-cache: a cache of many small entries, as an interpreter has one for compiled patterns, files or results. SIZE
- * lookups by a string of 16 to 100 bytes in a hash table of --live entries; a miss adds an entry with a value of as many
- * bytes in place of the one that was used longest ago, and one hit in eight gets another value. The cache begins empty;
- * keys are drawn from twice as many as fit, low ones more often.
+ * lookups by a string of 16 to 100 bytes in a hash table of --live entries. A miss adds an entry, with a value of as
+ * many bytes, in place of the one that was used longest ago; one hit in eight gets another value. The cache begins
+ * empty; keys are drawn from twice as many as fit, low ones more often.
  */
 #include "bench/everyday.h"
 
@@ -34,8 +34,8 @@ EVERYDAY_INLINE void **chain_of(const cache *c, uint64_t hash) {
 
 static cached *find(const cache *c, const text *key) {
   cached *e = *chain_of(c, key->hash);
-  while (e != NULL && (e->hash != key->hash || e->key->length != key->length ||
-                       memcmp(e->key->data, key->data, key->length) != 0))
+  while (e != NULL &&
+         (e->hash != key->hash || e->key->length != key->length || memcmp(e->key->data, key->data, key->length) != 0))
     e = e->chain;
   return e;
 }

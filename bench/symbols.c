@@ -261,6 +261,7 @@ const workload workload_symbols = {
     .cradle = run_cradle,
     .by_hand = run_by_hand,
     .on_arena = true,
+    .on_fresh_arena = true,
     .usual = {.size = 10, .live = 50000, .runs = 5},
     .small = {.size = 2, .live = 100, .runs = 1},
 };

@@ -76,8 +76,8 @@ static const cradle_type types[TYPE_COUNT] = {
                      .length_offset = offsetof(symbol, length)},
     [TYPE_DECLARED] = {.name = "declared",
                        .size = sizeof(declared),
-                       .references = CRADLE_SLOT(declared, symbol) | CRADLE_SLOT(declared, hidden) |
-                                     CRADLE_SLOT(declared, next)},
+                       .references =
+                           CRADLE_SLOT(declared, symbol) | CRADLE_SLOT(declared, hidden) | CRADLE_SLOT(declared, next)},
     [TYPE_SCOPE] = {.name = "scope",
                     .size = sizeof(scope),
                     .references = CRADLE_SLOT(scope, outer) | CRADLE_SLOT(scope, first)},

@@ -34,8 +34,8 @@ final class Everyday {
   }
 
   static int hash(byte[] data, int length) {
-    int hash = (int) 2166136261L;
-    for (int i = 0; i < length; i++) hash = (hash ^ data[i]) * 16777619;
+    int hash = (int) 2166136261L ^ length, end = Math.min(length, 16);
+    for (int i = 0; i < end; i++) hash = (hash ^ data[i]) * 16777619;
     return hash;
   }
 

@@ -35,8 +35,8 @@ let write text number least most =
 let contents text = Bytes.sub_string text.data 0 text.length
 
 let hash_of data length =
-  let hash = ref 2166136261 in
-  for i = 0 to length - 1 do
+  let hash = ref (2166136261 lxor length) in
+  for i = 0 to (if length < 16 then length else 16) - 1 do
     hash := ((!hash lxor Char.code (Bytes.unsafe_get data i)) * 16777619) land low_32
   done;
   !hash

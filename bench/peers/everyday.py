@@ -17,9 +17,9 @@ def mix(number):
 
 
 def hash_of(text):
-    total = 2166136261
-    for character in text:
-        total = (total ^ ord(character)) * 16777619 & LOW_32
+    total = 2166136261 ^ len(text)
+    for i in range(min(len(text), 16)):
+        total = (total ^ ord(text[i])) * 16777619 & LOW_32
     return total
 
 

@@ -347,7 +347,7 @@ class Browser(Pages):
             (("text.log", "long.json"), 11),
             (("empty.json",), 0),
         ):
-            for width, scheme in ((1400, "light"), (400, "dark")):
+            for width, scheme in ((1400, "light"), (400, "dark"))[0 if names[0] == "text.log" else 1 :]:
                 tab = self.opened(self.page_of(*names), width, scheme)
                 self.assertEqual(self.said, [], names)
                 self.assertEqual(tab.locator("canvas").count(), count, names)
@@ -372,6 +372,13 @@ class Browser(Pages):
         tab.get_by_label("Pauses: zoom in").click()
         low, high = self.scale(tab, "memory")
         self.assertAlmostEqual(high - low, length / 2, delta=length / 1000)
+        tab.get_by_label("Pauses: later or greater").click()
+        self.assertAlmostEqual(self.scale(tab, "memory")[0], low + length / 4, delta=length / 1000)
+        for _ in range(2):
+            tab.get_by_label("Pauses: later or greater").click()
+        self.assertAlmostEqual(self.scale(tab, "memory")[1], whole[1], delta=length / 1000)
+        tab.get_by_label("Pauses: zoom out").click()
+        self.assertAlmostEqual(self.scale(tab, "memory")[0], whole[0], delta=length / 1000)
         tab.get_by_label("Pauses: show the whole").click()
         self.assertEqual(self.scale(tab, "memory"), whole)
         self.assertEqual(self.said, [])

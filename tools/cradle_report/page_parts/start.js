@@ -12,15 +12,15 @@ function zoom(chart, min, max) {
   chart.plot.setScale("x", { min: Math.max(min, chart.whole[0]), max: Math.min(max, chart.whole[1]) });
 }
 
-// Narrows what is shown around its middle, or widens it.
-function zoomBy(chart, factor) {
-  const { min, max } = chart.plot.scales.x,
-    log = chart.plot.scales.x.distr === 3;
-  const [low, high] = log ? [Math.log(min), Math.log(max)] : [min, max];
-  const half = ((high - low) / 2) * factor,
-    middle = (low + high) / 2;
-  const back = log ? Math.exp : (value) => value;
-  zoom(chart, back(middle - half), back(middle + half));
+// Narrows what is shown, or widens it, and moves it by a share of its length; never beyond the whole.
+function change(chart, factor, shift) {
+  const { min, max, distr } = chart.plot.scales.x;
+  const [to, back] = distr === 3 ? [Math.log, Math.exp] : [Number, Number];
+  const [low, high, first, last] = [min, max, ...chart.whole].map(to);
+  const length = Math.min((high - low) * factor, last - first);
+  const middle = (low + high) / 2 + shift * length;
+  const begin = Math.min(Math.max(middle - length / 2, first), last - length);
+  zoom(chart, back(begin), back(begin + length));
 }
 
 // Charts over time of a heap show the same part of it.
@@ -59,8 +59,10 @@ function add(description, group, parent) {
   holder.className = "plot";
   const chart = { name: description.name, group, over_time: description.over_time, description, holder };
   const buttons = [
-    ["+", "zoom in", () => zoomBy(chart, 0.5)],
-    ["−", "zoom out", () => zoomBy(chart, 2)],
+    ["‹", "earlier or smaller", () => change(chart, 1, -0.5)],
+    ["›", "later or greater", () => change(chart, 1, 0.5)],
+    ["+", "zoom in", () => change(chart, 0.5, 0)],
+    ["−", "zoom out", () => change(chart, 2, 0)],
     ["whole", "show the whole", () => zoom(chart, ...chart.whole)],
   ];
   for (const [text, title, action] of buttons) {

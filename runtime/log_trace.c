@@ -87,4 +87,4 @@ static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t un
   put(file, "}}\n");
 }
 
-const crd_sink crd_sink_trace = {"trace", 1, true, write_head, write_entry};
+const crd_sink crd_sink_trace = {"trace", 1, true, write_head, write_entry, NULL};

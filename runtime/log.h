@@ -1,5 +1,5 @@
-/* The log: the collector's events, written as text in the form of RPython's logs, as JSON lines, as a Chrome trace or as
- * a line a collection.
+/* The log: the collector's events, written as text in the form of RPython's logs, as JSON lines, as a Chrome trace or
+ * as a line a collection.
  *
  * [log.1] Sections are balanced: whatever events come, each one opened is closed, inner ones first.
  * [log.2] A log is its heap's alone, and its events come on one thread. The exception is the end of the process, when

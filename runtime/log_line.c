@@ -111,8 +111,14 @@ static void end_line(crd_log_writer *writer) {
 static void write_minor(crd_log_writer *writer, uint64_t pause_ns) {
   cradle_event *event = &writer->lines.minor;
   if (event->kind == 0) return;
-  const columns all = {"minor", event->u.minor.number, event->u.minor.used_before, event->u.minor.used_after,
-                       event->u.minor.promoted_bytes, event->u.minor.nursery_bytes, event->u.minor.duration_ns, pause_ns,
+  const columns all = {"minor",
+                       event->u.minor.number,
+                       event->u.minor.used_before,
+                       event->u.minor.used_after,
+                       event->u.minor.promoted_bytes,
+                       event->u.minor.nursery_bytes,
+                       event->u.minor.duration_ns,
+                       pause_ns,
                        event->u.minor.cause};
   put_columns(writer, &all);
   end_line(writer);
@@ -128,8 +134,14 @@ static uint64_t time_of_major(const crd_line_major *major) {
 static void write_major(crd_log_writer *writer, const crd_line_major *major, uint64_t given_back_bytes) {
   crd_log_file *file = &writer->file;
   uint64_t before = major->end.u.major.used_before, freed = major->freed_bytes;
-  const columns all = {"major", major->end.u.major.number, before, major->end.u.major.used_after,
-                       before > freed ? before - freed : 0, before, time_of_major(major), major->longest_pause_ns,
+  const columns all = {"major",
+                       major->end.u.major.number,
+                       before,
+                       major->end.u.major.used_after,
+                       before > freed ? before - freed : 0,
+                       before,
+                       time_of_major(major),
+                       major->longest_pause_ns,
                        major->end.u.major.cause};
   put_columns(writer, &all);
   put(file, ": increments ");

@@ -1,7 +1,7 @@
 /* The line log: one line a collection.
  *
- * [line.1] A line is written when everything that it says is known. For a minor collection that is the end of its pause.
- *          For a major collection it is the event about arenas that follows the pause in which it ended.
+ * [line.1] A line is written when everything that it says is known. For a minor collection that is the end of its
+ *          pause. For a major collection it is the event about arenas that follows the pause in which it ended.
  * [line.2] A line is put into the file's buffer as a whole, between two writes [log_file.4].
  */
 #ifndef CRADLE_RUNTIME_LOG_LINE_H
@@ -23,9 +23,9 @@ typedef struct crd_line_major {
 
 /* What the line log keeps from one event to the next. */
 typedef struct crd_log_lines {
-  bool wants_minor, wants_major; /* which collections get a line */
-  cradle_event minor;            /* CRADLE_EVENT_MINOR_END, its line to be written; kind 0: none */
-  crd_line_major running;        /* the major collection that runs, if any */
+  bool wants_minor, wants_major;         /* which collections get a line */
+  cradle_event minor;                    /* CRADLE_EVENT_MINOR_END, its line to be written; kind 0: none */
+  crd_line_major running;                /* the major collection that runs, if any */
   crd_line_major ended[CRD_LINE_MAJORS]; /* their lines are to be written */
   size_t ended_count;
   uint64_t arenas_given_back; /* since the last line of a major collection */

@@ -1,5 +1,5 @@
-/* Reads a line log as strictly as it is written: every line is whole, every column is there and ends where it should, and
- * no collection is missing. */
+/* Reads a line log as strictly as it is written: every line is whole, every column is there and ends where it should,
+ * and no collection is missing. */
 #ifndef TESTS_LINE_LOG_H
 #define TESTS_LINE_LOG_H
 
@@ -14,16 +14,15 @@
 
 static const char line_form[] =
     "^ *([0-9]+\\.[0-9]{6})  ([0-9]+\\.[0-9]+) *  (minor|major)( +[0-9]+)" BYTES_COLUMN BYTES_COLUMN BYTES_COLUMN
-    "( +[0-9]+\\.[0-9]) %" TIME_COLUMN TIME_COLUMN "  ([a-z ]+)(: increments ([0-9]+); marking " TIME
-    ", clearing " TIME ", sweeping " TIME ", compacting " TIME "; marked " BYTES ", freed " BYTES
-    ", given back (" BYTES "))?$";
+    "( +[0-9]+\\.[0-9]) %" TIME_COLUMN TIME_COLUMN "  ([a-z ]+)(: increments ([0-9]+); marking " TIME ", clearing " TIME
+    ", sweeping " TIME ", compacting " TIME "; marked " BYTES ", freed " BYTES ", given back (" BYTES "))?$";
 enum { SECONDS = 1, LABEL, KIND, NUMBER, BEFORE, AFTER = 7, SURVIVED = 9, SHARE = 11, TOOK, PAUSE = 14, CAUSE = 16 };
 enum { TAIL = 17, GIVEN_BACK = 25, GROUPS = 27 };
 
 /* Where a column ends, behind the end of the label's. */
 static const struct {
   int group, end;
-} column_ends[] = {{KIND, 7},      {NUMBER, 16}, {BEFORE, 22}, {AFTER, 32}, {SURVIVED, 42},
+} column_ends[] = {{KIND, 7},   {NUMBER, 16}, {BEFORE, 22}, {AFTER, 32}, {SURVIVED, 42},
                    {SHARE, 53}, {TOOK, 61},   {PAUSE, 70},  {CAUSE, 0}};
 
 typedef struct line {
@@ -37,8 +36,8 @@ static inline double amount_at(const char *text, const regmatch_t *group) {
   static const struct {
     const char *unit;
     double factor;
-  } units[] = {{"B", 1},   {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
-               {"ns", 1}, {"us", 1e3},   {"ms", 1e6},      {"s", 1e9}};
+  } units[] = {{"B", 1},    {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}, {"ns", 1},
+               {"us", 1e3}, {"ms", 1e6},   {"s", 1e9}};
   char *unit, name[4] = "";
   double value = strtod(text + group->rm_so, &unit);
   sscanf(unit, " %3[A-Za-z]", name);
@@ -107,7 +106,8 @@ static inline void read_head(whole_log *log, const char *first, const char *seco
   unsigned long long seconds;
   heap_lines *heap = &log->heaps[log->heap_count++];
   assert_in_range(log->heap_count, 1, 8);
-  assert_int_equal(sscanf(first, "# Cradle's line log, format 1; heap %39[0-9.]; second 0 is %llu.%*9[0-9] seconds since 1970",
+  assert_int_equal(sscanf(first,
+                          "# Cradle's line log, format 1; heap %39[0-9.]; second 0 is %llu.%*9[0-9] seconds since 1970",
                           heap->label, &seconds),
                    2);
   assert_int_equal(strncmp(second, "#      seconds  heap ", 21), 0);

@@ -92,9 +92,10 @@ static void a_collection_is_a_line(void **state) {
   assert_int_equal(log.line_count, 4);
   assert_has(text, "  minor        1  29.2 MiB  25.1 MiB  65.3 KiB    1.6 %   121 us   123 us  nursery full\n");
   assert_has(text, "  minor        3  29.5 MiB  12.0 MiB     0 B      0.0 %    92 ns  2.09 us  nursery full\n");
-  assert_has(text, "  major        1  25.3 MiB  12.0 MiB  12.0 MiB   47.3 %  10.6 ms  1.95 ms  threshold: increments 9; "
-                   "marking 9.66 ms, clearing 84.2 us, sweeping 900 us, compacting 0 ns; marked 12.0 MiB, "
-                   "freed 13.3 MiB, given back 6.00 MiB\n");
+  assert_has(text,
+             "  major        1  25.3 MiB  12.0 MiB  12.0 MiB   47.3 %  10.6 ms  1.95 ms  threshold: increments 9; "
+             "marking 9.66 ms, clearing 84.2 us, sweeping 900 us, compacting 0 ns; marked 12.0 MiB, "
+             "freed 13.3 MiB, given back 6.00 MiB\n");
   free(text);
 }
 
@@ -111,8 +112,9 @@ static void the_page_shows_what_is_written(void **state) {
   }
   assert_int_equal(lines, 4);
   assert_has(documented, "    # Cradle's line log, format 1; heap 4711.1; second 0 is ");
-  assert_has(documented, "    #      seconds  heap        collection        before     after  survived             took    "
-                         "pause  cause\n");
+  assert_has(documented,
+             "    #      seconds  heap        collection        before     after  survived             took    "
+             "pause  cause\n");
   free(documented);
   free(text);
 }
@@ -126,7 +128,8 @@ static void every_size_lines_up(void **state) {
   for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) sizes[number++] = near[i];
   for (int bit = 10; bit < 50; bit++)
     for (int less = -2; less <= 2; less++) sizes[number++] = ((uint64_t)1 << bit) + (uint64_t)less;
-  for (uint64_t ten = 1000; ten < 1000000000000; ten *= 10) sizes[number++] = ten - 1, sizes[number++] = 9995 * ten / 10;
+  for (uint64_t ten = 1000; ten < 1000000000000; ten *= 10)
+    sizes[number++] = ten - 1, sizes[number++] = 9995 * ten / 10;
   crd_log *log = open_log("line:", path);
   for (uint64_t i = 0; i < number; i++) {
     uint64_t ns = sizes[i] % 9000000000000;
@@ -195,11 +198,14 @@ static void two_major_collections_end_in_a_pause(void **state) {
   crd_log_close(log);
   char *text = must_read(path);
   assert_int_equal(read_lines(text, true).line_count, 3);
-  assert_has(text, "  major        1  1000 B     900 B     950 B     95.0 %  13.0 us  60.0 us  threshold: increments 2; "
-                   "marking 10.0 us, clearing 0 ns, sweeping 3.00 us, compacting 0 ns; marked 100 B, freed 50 B, given back 0 B\n");
-  assert_has(text, "  major        2  1000 B     900 B     900 B     90.0 %  28.0 us  60.0 us  threshold: increments 2; "
-                   "marking 20.0 us, clearing 0 ns, sweeping 3.00 us, compacting 5.00 us; marked 100 B, freed 100 B, "
-                   "given back 6.00 MiB\n");
+  assert_has(
+      text,
+      "  major        1  1000 B     900 B     950 B     95.0 %  13.0 us  60.0 us  threshold: increments 2; "
+      "marking 10.0 us, clearing 0 ns, sweeping 3.00 us, compacting 0 ns; marked 100 B, freed 50 B, given back 0 B\n");
+  assert_has(text,
+             "  major        2  1000 B     900 B     900 B     90.0 %  28.0 us  60.0 us  threshold: increments 2; "
+             "marking 20.0 us, clearing 0 ns, sweeping 3.00 us, compacting 5.00 us; marked 100 B, freed 100 B, "
+             "given back 6.00 MiB\n");
   free(text);
 }
 
@@ -376,7 +382,8 @@ static void write_packets(void *data) {
   for (uint64_t i = 1; i <= 300; i++) {
     send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, i, 4096, 100);
     send_pause(log, 200);
-    for (ssize_t length; (length = read(ends[0], packet, sizeof packet)) > 0; packets++) assert_int_equal(packet[length - 1], '\n');
+    for (ssize_t length; (length = read(ends[0], packet, sizeof packet)) > 0; packets++)
+      assert_int_equal(packet[length - 1], '\n');
   }
   crd_log_close(log);
   close(ends[0]);

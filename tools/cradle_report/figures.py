@@ -3,8 +3,6 @@
 from . import words
 from .measures import ARENA_BYTES
 
-NOT_KNOWN = "not known"
-
 
 def count(value):
     return str(value)
@@ -16,11 +14,6 @@ def share_of(parts):
     return sum(part for part, _ in parts) / whole if whole else None
 
 
-def told(summary_value, sections, *keys):
-    """A sum of the summary, or None where no section told what it sums."""
-    return summary_value if any(key in one.fields for one in sections for key in keys) else None
-
-
 def per_second(value, summary):
     return None if value is None else value * 1e9 / summary.wall
 
@@ -29,16 +22,9 @@ def figures(heap, summary):
     """(name, value or None, how it is written) of a heap."""
     paused = bool(heap.pauses)
     target = heap.pause_target_ns
-    nursery_known = [*heap.nurseries, *heap.minors]
-    allocated = told(summary.allocated, nursery_known, "nursery_bytes", "nursery_used_bytes", "used_before_bytes")
-    promoted = told(summary.promoted, heap.minors, "promoted_bytes")
-    survived = summary.survival if promoted is not None and summary.filled else None
-    used = told(summary.used_peak, heap.minors + heap.done, "used_before_bytes", "used_after_bytes")
     arenas = None if summary.arenas is None else summary.arenas * ARENA_BYTES
-    resident = [one.fields for one in heap.arenas if one.fields.get("resident_bytes") and "huge_bytes" in one.fields][
-        -1:
-    ]
-    huge = share_of([(one["huge_bytes"], one["resident_bytes"]) for one in resident])
+    measured = [one.fields for one in heap.arenas if one.fields.get("resident_bytes") and "huge_bytes" in one.fields]
+    huge = share_of([(one["huge_bytes"], one["resident_bytes"]) for one in measured[-1:]])
     waste = share_of(
         [(one.fields["memory_bytes"] - one.fields["used_bytes"], one.fields["memory_bytes"]) for one in heap.spans]
     )
@@ -61,12 +47,12 @@ def figures(heap, summary):
         yield f"utilisation in {ms} ms", value if paused else None, words.percent
     yield "minor collections", summary.minors, count
     yield "major collections", summary.majors, count
-    yield "allocated", allocated, words.size
-    yield "allocated a second", per_second(allocated, summary), words.size
-    yield "promoted", promoted, words.size
-    yield "promoted a second", per_second(promoted, summary), words.size
-    yield "nursery that survived", survived, words.percent
-    yield "most memory used", used, words.size
+    yield "allocated", summary.allocated, words.size
+    yield "allocated a second", per_second(summary.allocated, summary), words.size
+    yield "promoted", summary.promoted, words.size
+    yield "promoted a second", per_second(summary.promoted, summary), words.size
+    yield "nursery that survived", summary.survival, words.percent
+    yield "most memory used", summary.used_peak, words.size
     yield "live after the last major", summary.live, words.size
     yield "nursery", summary.nursery, words.size
     yield "arenas at most", arenas, words.size
@@ -75,13 +61,13 @@ def figures(heap, summary):
 
 
 def written(value, write):
-    return NOT_KNOWN if value is None else write(value)
+    return words.NOT_KNOWN if value is None else write(value)
 
 
 def change(first, second, write):
     """In words how a figure changed; shares by points, all else in percent of the first."""
     if first is None or second is None:
-        return NOT_KNOWN
+        return words.NOT_KNOWN
     if first == second:
         return "none"
     if write is words.percent:

@@ -220,11 +220,11 @@ class Summary:
     majors: int
     causes: Counter
     major_causes: Counter
-    allocated: int
-    filled: int
-    promoted: int
+    allocated: int | None  # None: the log does not tell
+    filled: int | None
+    promoted: int | None
     promoted_objects: int | None
-    used_peak: int
+    used_peak: int | None
     live: int | None
     nursery: int | None
     arenas: int | None
@@ -235,17 +235,20 @@ class Summary:
 
     @property
     def survival(self):
-        return self.promoted / self.filled if self.filled else 0
+        return self.promoted / self.filled if self.filled and self.promoted is not None else None
 
 
-def total(sections, key):
-    return sum(section.fields.get(key, 0) for section in sections)
+def told_sum(sections, key):
+    """None: no section has it, and so the log does not tell."""
+    values = [section.fields[key] for section in sections if key in section.fields]
+    return sum(values) if values or not sections else None
 
 
 def summary_of(heap):
     lengths = sorted(pause.length for pause in heap.pauses)
-    objects = [one.fields["promoted_objects"] for one in heap.minors if "promoted_objects" in one.fields]
-    used = [one.fields.get(key, 0) for one in heap.minors + heap.done for key in ("used_before_bytes", "used_after_bytes")]
+    used = [one.fields[key] for one in heap.minors + heap.done for key in ("used_before_bytes", "used_after_bytes")
+            if key in one.fields]
+    nursery_known = bool(heap.nurseries) or any("nursery_used_bytes" in one.fields for one in heap.minors)
     majors = heap.done if heap.done else heap.majors
     utilised = Utilisation(heap.pauses)
     return Summary(
@@ -264,12 +267,12 @@ def summary_of(heap):
         majors=len(majors),
         causes=Counter(str(one.fields["cause"]) for one in heap.minors if "cause" in one.fields),
         major_causes=Counter(str(one.fields["cause"]) for one in majors if "cause" in one.fields),
-        allocated=sum(allocated_at(heap)),
-        filled=sum(nursery_at(heap)),
-        promoted=total(heap.minors, "promoted_bytes"),
-        promoted_objects=sum(objects) if objects else None,
-        used_peak=max(used, default=0),
+        allocated=sum(allocated_at(heap)) if nursery_known or used else None,
+        filled=sum(nursery_at(heap)) if nursery_known else None,
+        promoted=told_sum(heap.minors, "promoted_bytes"),
+        promoted_objects=told_sum(heap.minors, "promoted_objects"),
+        used_peak=max(used, default=None),
         live=heap.done[-1].fields.get("used_after_bytes") if heap.done else None,
         nursery=heap.nurseries[-1].fields.get("nursery_bytes") if heap.nurseries else None,
-        arenas=max((one.fields.get("committed", 0) for one in heap.arenas), default=None),
+        arenas=max((one.fields["committed"] for one in heap.arenas if "committed" in one.fields), default=None),
     )

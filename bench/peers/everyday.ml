@@ -46,13 +46,14 @@ let hash_string s = hash_of (Bytes.unsafe_of_string s) (String.length s)
 let last_character s = Char.code s.[String.length s - 1]
 
 (* Eight characters at a time, as memcmp does. *)
-let is_text text s =
-  let length = text.length in
-  let rec rest i = i = length || (Bytes.unsafe_get text.data i = String.unsafe_get s i && rest (i + 1)) in
-  let rec words i =
-    if i + 8 > length then rest i
-    else Int64.equal (Bytes.get_int64_ne text.data i) (String.get_int64_ne s i) && words (i + 8) in
-  String.length s = length && words 0
+let rec same_rest data s i length =
+  i = length || (Bytes.unsafe_get data i = String.unsafe_get s i && same_rest data s (i + 1) length)
+
+let rec same data s i length =
+  if i + 8 > length then same_rest data s i length
+  else Int64.equal (Bytes.get_int64_ne data i) (String.get_int64_ne s i) && same data s (i + 8) length
+
+let is_text text s = String.length s = text.length && same text.data s 0 text.length
 
 let table_length capacity =
   let length = ref 1 in
@@ -99,6 +100,9 @@ let add c key value hash =
   c.newest <- e;
   c.count <- c.count + 1
 
+let rec find_cached key hash e =
+  if e == none || (e.hash = hash && is_text key e.key) then e else find_cached key hash e.chain
+
 let string_cache steps capacity =
   let c = { table = Array.make (table_length capacity) none; newest = none; oldest = none; count = 0 } in
   let state = ref seed and sum = ref 0 and hits = ref 0 in
@@ -107,8 +111,7 @@ let string_cache steps capacity =
   for _ = 1 to steps do
     write key (skewed state (2 * capacity)) 16 100;
     let hash = hash_text key in
-    let rec find e = if e == none || (e.hash = hash && is_text key e.key) then e else find e.chain in
-    let e = find c.table.(hash land (Array.length c.table - 1)) in
+    let e = find_cached key hash c.table.(hash land (Array.length c.table - 1)) in
     if e == none then begin
       next_value ();
       if c.count = capacity then take_oldest_out c;
@@ -252,6 +255,9 @@ and nothing = { symbol = nobody; hidden = nothing; next = nothing; number = 0 }
 
 type scope = Outermost | Scope of { outer : scope; mutable first : declared }
 
+let rec find_symbol name hash s =
+  if s == nobody || (s.hash = hash && is_text name s.name) then s else find_symbol name hash s.chain
+
 let symbols sources identifiers =
   let state = ref seed and sum = ref 0 and declarations = ref 0 and name = new_text () in
   let table = ref [||] and count = ref 0 and scope = ref Outermost and depth = ref 0 in
@@ -270,8 +276,7 @@ let symbols sources identifiers =
   let intern () =
     write name (skewed state identifiers) 6 24;
     let hash = hash_text name in
-    let rec find s = if s == nobody || (s.hash = hash && is_text name s.name) then s else find s.chain in
-    let found = find !table.(hash land (Array.length !table - 1)) in
+    let found = find_symbol name hash !table.(hash land (Array.length !table - 1)) in
     if found != nobody then found
     else begin
       if !count = Array.length !table then grow ();

@@ -1,5 +1,6 @@
 """Reading a program, and what is found in it."""
 
+import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -32,6 +33,7 @@ class Program:
         for finding in sorted(self.analysis.findings() | set(more)):
             accepted = self.comments.says(OK, finding.file, finding.line)
             (self.accepted if accepted else self.open).append(finding)
+        self.open = one_each(self.open)
         names = sorted(name for name in self.read if Path(name).exists())
         self.open += [Finding(name, line, 1, "comment", text, "") for name, line, text in self.comments.mistakes(names)]
 
@@ -43,6 +45,22 @@ class Program:
         each = "".join(f", {count} {kind}" for kind, count in sorted(kinds.items()))
         return (f"{files} files, {len(self.facts.functions)} functions, {may_collect} may collect: {len(self.open)} findings{each}; "
                 f"{len(self.accepted)} accepted")
+
+
+def one_each(findings):
+    """Of the places where one local is stale the first: a root ends them all, and a comment shows the next."""
+    places, kept = {}, []
+    for finding in findings:
+        key = (finding.place, finding.path) if finding.kind == "stale" else id(finding)
+        if key not in places:
+            kept.append(key)
+        places.setdefault(key, []).append(finding)
+    return [told_once(places[key]) for key in kept]
+
+
+def told_once(findings):
+    first, *others = findings
+    return dataclasses.replace(first, also=tuple(finding.line for finding in others))
 
 
 def own_headers(unit):

@@ -1,4 +1,5 @@
-/* What is read of a stale value but the reference: its tag, and a number in it. Values are a pointer, or a number and a tag. */
+/* What is read of a stale value but the reference: its tag, and a number in it. Values are a pointer, or a number and a
+ * tag. */
 #include "program.h"
 
 enum { TAG_MASK = 7, NUMBER = 1 };
@@ -90,7 +91,7 @@ void filled(cradle_mutator *m, value v) {
 /* One local, stale in several places: told once. */
 void several(cradle_mutator *m, pair *a, int which) {
   make(m);
-  if (which == 1) use(a); // expect: stale also in lines 94, 95
+  if (which == 1) use(a); // expect: stale also in lines 95, 96
   if (which == 2) use(a);
   if (which == 3) use(a);
 }

@@ -8,13 +8,14 @@ afterwards. Which objects are fresh is carried along for the stores (stores.py).
 """
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from clang.cindex import CursorKind
 
 from . import facts as facts_module
 from . import syntax
 from .conditions import is_null, null_comparison, tested_for_zero
+from .findings import Finding
 from .numbers import Numbers
 from .references import owner, variable_key, variable_of
 from .stores import (
@@ -26,31 +27,6 @@ NULL, UNSET = "null", "unset"
 OTHER = "other"  # of a local whose type does not tell: what it was given is no reference
 ROOTED_OR_NULL = "rooted or null"  # rooted until the end where it came one way, NULL where it came the other
 ROOTED_UNTIL_END = "rooted until the end"  # the state's key of the set
-
-
-LINES_NAMED = 3
-
-
-@dataclass(frozen=True, order=True)
-class Finding:
-    file: str
-    line: int
-    column: int
-    kind: str
-    text: str
-    function: str
-    after: int = 0  # the line of the call that the text speaks of as {after}
-    path: tuple = field(default=None, compare=False)  # of the local that a root would help
-    place: str = field(default=None, compare=False)  # the USR of the function
-    call: object = field(default=None, compare=False)  # that would help in a statement of its own
-    also: tuple = ()  # the lines of other places where the same local is stale
-
-    def said(self, line_of=lambda line: line):
-        """The text, with the lines that line_of gives for those of the file that was read."""
-        text = self.text.format(after=line_of(self.after)) if self.after else self.text
-        lines = sorted({line_of(line) for line in self.also} - {line_of(self.line)})
-        named = ", ".join(str(line) for line in lines[:LINES_NAMED]) + (", ..." if len(lines) > LINES_NAMED else "")
-        return f"{text}; also in line{'s' * (len(lines) > 1)} {named}" if lines else text
 
 
 @dataclass(frozen=True)

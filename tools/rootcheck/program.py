@@ -1,6 +1,5 @@
 """Reading a program, and what is found in it."""
 
-import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from . import syntax
 from .analysis import Analysis
 from .comments import OK, Comments
 from .facts import Facts
-from .flow import Finding
+from .findings import Finding, one_each
 
 
 class Program:
@@ -45,22 +44,6 @@ class Program:
         each = "".join(f", {count} {kind}" for kind, count in sorted(kinds.items()))
         return (f"{files} files, {len(self.facts.functions)} functions, {may_collect} may collect: {len(self.open)} findings{each}; "
                 f"{len(self.accepted)} accepted")
-
-
-def one_each(findings):
-    """Of the places where one local is stale the first: a root ends them all, and a comment shows the next."""
-    places, kept = {}, []
-    for finding in findings:
-        key = (finding.place, finding.path) if finding.kind == "stale" else id(finding)
-        if key not in places:
-            kept.append(key)
-        places.setdefault(key, []).append(finding)
-    return [told_once(places[key]) for key in kept]
-
-
-def told_once(findings):
-    first, *others = findings
-    return dataclasses.replace(first, also=tuple(finding.line for finding in others))
 
 
 def own_headers(unit):

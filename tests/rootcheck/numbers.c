@@ -74,6 +74,17 @@ void constants(cradle_mutator *m, pair *a) {
   use_value(w); // expect: stale 'w'
 }
 
+/* Somebody else may give it anything. */
+static value filled_elsewhere;
+void fill(value *place);
+void handed_out(cradle_mutator *m) {
+  filled_elsewhere = (value)2 << 3 | NUMBER;
+  fill(&filled_elsewhere);
+  value v = filled_elsewhere;
+  make(m);
+  use_value(v); // expect: stale 'v'
+}
+
 /* A fresh object by its value. */
 static value boxed_value(cradle_mutator *m) CRADLE_MAY_COLLECT {
   boxed *made = CRADLE_NEW(m, boxed, T_BOXED);
@@ -91,7 +102,7 @@ void filled(cradle_mutator *m, value v) {
 /* One local, stale in several places: told once. */
 void several(cradle_mutator *m, pair *a, int which) {
   make(m);
-  if (which == 1) use(a); // expect: stale also in lines 95, 96
+  if (which == 1) use(a); // expect: stale also in lines 106, 107
   if (which == 2) use(a);
   if (which == 3) use(a);
 }

@@ -20,8 +20,10 @@ class Places:
         self.roots = set()  # places
         self.range_ends = set()  # places of pointers into a root range
         self.range_items = set()  # places of arrays that such a pointer is set to
-        self.prebuilt = set()  # places that are given the address of a variable, or a number: what they refer to never moves
+        self.prebuilt = set()  # places that are given the address of a variable: what they refer to never moves
+        self.numbers = set()  # places that are given a number
         self.copies = {}  # of a global: the other globals that it is given
+        self.handed_out = set()  # globals whose address is taken: somebody may give them anything
         self.others = set()  # places that are given something else
 
     def note(self, nodes):
@@ -34,6 +36,8 @@ class Places:
                     self._add_address(self.range_ends, inner)
             elif node.kind == CursorKind.VAR_DECL and node.children and lives_longer(node.cursor):
                 self._note_given(node.cursor.get_usr(), node.children[0])
+            elif node.operator == syntax.ADDRESS_OF and is_global(node.children[0]):
+                self.handed_out.add(place_of(node.children[0]))
             elif node.operator == syntax.ASSIGN:
                 target, given = node.children
                 self._note_given(place_of(target), given)
@@ -51,8 +55,10 @@ class Places:
     def _note_given(self, place, given):
         if place is None:
             return
-        if is_variable_address(given.without_casts()) or is_number(given):
+        if is_variable_address(given.without_casts()):
             self.prebuilt.add(place)
+        elif is_number(given):
+            self.numbers.add(place)
         elif is_global(given.without_casts()):
             self.copies.setdefault(place, set()).add(place_of(given.without_casts()))
         else:
@@ -62,8 +68,10 @@ class Places:
         """Whether all that the program gives it is prebuilt. A place that is given nothing is somebody else's."""
         if place in self.others or place in self.roots or place in asked:
             return place in asked
-        copies = self.copies.get(place, ())
-        return (place in self.prebuilt or bool(copies)) and all(self.never_moves(copy, asked | {place}) for copy in copies)
+        copies = self.copies.get(place, set())
+        if (copies or place in self.numbers) and place in self.handed_out:
+            return False
+        return bool(copies or place in self.prebuilt | self.numbers) and all(self.never_moves(copy, asked | {place}) for copy in copies)
 
     @staticmethod
     def _add_address(places, address):

@@ -124,9 +124,9 @@ static size_t draw_length(world *w, const shape *of) {
   return kind < 4 ? 100 + below(w, 200) : below(w, 16);
 }
 
+/* Arrays more often: their barrier has most cases. */
 static const shape *draw_shape(world *w) {
-  const shape *of = &shapes[below(w, w->has_late ? SHAPES : LATE)];
-  return of;
+  return chance(w, 5) ? &shapes[REFERENCES] : &shapes[below(w, w->has_late ? SHAPES : LATE)];
 }
 
 void allocate_object(world *w) {
@@ -134,10 +134,10 @@ void allocate_object(world *w) {
   size_t length = draw_length(w, of);
   if (of == &shapes[WIDE_RECORDS]) length %= 80;
   bool is_pinned = !shape_is_registered(of) && chance(w, 12);
-  void *object = shape_is_registered(of)                ? new_registered(w, of, length)
-                 : is_pinned                            ? new_pinned(w, of, length)
-                 : of->type.items == CRADLE_ITEMS_NONE  ? new_fixed(w, of)
-                                                        : new_array(w, of, length);
+  void *object = shape_is_registered(of)               ? new_registered(w, of, length)
+                 : is_pinned                           ? new_pinned(w, of, length)
+                 : of->type.items == CRADLE_ITEMS_NONE ? new_fixed(w, of)
+                                                       : new_array(w, of, length);
   if (object == NULL) return;
   EXPECT(w, (uintptr_t)object % 8 == 0, "a new object at %p", object);
   node *n = begin(w, of, length, object);
@@ -174,8 +174,8 @@ void allocate_reserved(world *w) {
 
 void add_type(world *w) {
   if (w->has_late) return;
-  uint32_t id = chance(w, 2) ? cradle_type_add(w->heap, &shapes[LATE].type)
-                             : cradle_try_type_add(w->heap, &shapes[LATE].type);
+  uint32_t id =
+      chance(w, 2) ? cradle_type_add(w->heap, &shapes[LATE].type) : cradle_try_type_add(w->heap, &shapes[LATE].type);
   if (id == CRADLE_TYPE_ID_END) return;
   EXPECT(w, id == LATE, "the type that was added has the id %u", id);
   w->has_late = true;

@@ -44,25 +44,20 @@ static void compare_root(world *w, cell *cell, cradle_word word, cradle_kind kin
 
 /* --- weak slots --- */
 
-/* The era of a pair's value whose key is dead: what the word has is undefined until the collection is over. */
-#define STALE UINT32_MAX
-
 static cradle_kind kind_of(const node *n, size_t word) {
   return shape_is_value(n->shape, word) ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE;
 }
 
-/* The object is gone; where nothing can return it, for good. */
+/* Only what was not reached may be gone. Weak slots are cleared for good; a pair may have its key again, if a finalizer
+ * brings that back. */
 static void found_cleared(world *w, node *holder, size_t word) {
   cell *slot = &holder->cells[word];
   node *n = slot->node;
   bool is_key = shape_role(holder->shape, word) == ROLE_KEY;
-  bool is_current = slot->era == n->era;
-  EXPECT(w, !is_reached(w, n) || (!is_key && !is_current), "word %zu of %llx has lost %llx, which lives", word,
+  EXPECT(w, !is_reached(w, n) || (!is_key && slot->era != n->era), "word %zu of %llx has lost %llx, which lives", word,
          (unsigned long long)holder->serial, (unsigned long long)n->serial);
-  if (!is_returnable(w, n) && (is_key || is_current)) n->is_dead = true;
-  if (is_key && is_returnable(w, n)) return;
-  if (is_key) holder->cells[word + 1] = (cell){.era = STALE};
-  if (!is_key) weak_gone(w, n, slot->era);
+  if (is_key) return;
+  weak_gone(w, n, slot->era);
   *slot = (cell){0};
 }
 
@@ -105,8 +100,20 @@ void *weak_read(world *w, node *holder, cradle_word *object, size_t word, bool i
 /* Of bytes only those below the length. */
 static cradle_word mask_of(const node *n, size_t word) {
   size_t bytes = n->shape->type.size + n->length * n->shape->type.item_size, end = (word + 1) * 8;
-  return end <= bytes || n->shape->type.items != CRADLE_ITEMS_BYTES ? ~UINT64_C(0)
-                                                                    : ~UINT64_C(0) >> 8 * (end - bytes);
+  return end <= bytes || n->shape->type.items != CRADLE_ITEMS_BYTES ? ~UINT64_C(0) : ~UINT64_C(0) >> 8 * (end - bytes);
+}
+
+static void compare_pair(world *w, node *n, cradle_word *object, size_t word, bool is_settled) {
+  node *key = n->cells[word].node;
+  void *target = weak_read(w, n, object, word, is_settled);
+  if (target != NULL) visit(w, key, target);
+  if (target != NULL || key == NULL) {
+    compare_word(w, &n->cells[word + 1], object[word + 1], kind_of(n, word + 1), "pair of", n->serial);
+  } else if (is_settled && !is_returnable(w, key)) {
+    EXPECT(w, object[word] == 0 && object[word + 1] == 0, "a dead pair of %llx is not zero",
+           (unsigned long long)n->serial);
+    n->cells[word] = n->cells[word + 1] = (cell){0};
+  }
 }
 
 static void compare_slot(world *w, node *n, cradle_word *object, size_t word, bool is_settled) {
@@ -117,24 +124,15 @@ static void compare_slot(world *w, node *n, cradle_word *object, size_t word, bo
     EXPECT(w, ((object[word] ^ n->cells[word].rest) & mask_of(n, word)) == 0, "raw word %zu of %llx has changed", word,
            (unsigned long long)n->serial);
     return;
-  case ROLE_REFERENCE: compare_word(w, &n->cells[word], object[word], CRADLE_KIND_REFERENCE, "object", n->serial); return;
+  case ROLE_REFERENCE:
+    compare_word(w, &n->cells[word], object[word], CRADLE_KIND_REFERENCE, "object", n->serial);
+    return;
   case ROLE_VALUE: compare_word(w, &n->cells[word], object[word], CRADLE_KIND_VALUE, "object", n->serial); return;
   case ROLE_WEAK:
     target = weak_read(w, n, object, word, is_settled);
     if (target != NULL) visit(w, n->cells[word].node, target);
     return;
-  case ROLE_KEY: {
-    node *key = n->cells[word].node;
-    target = weak_read(w, n, object, word, is_settled);
-    if (target != NULL) visit(w, key, target);
-    if (n->cells[word + 1].era == STALE && !is_settled) return;
-    if (target != NULL || key == NULL)
-      compare_word(w, &n->cells[word + 1], object[word + 1], kind_of(n, word + 1), "pair of", n->serial);
-    else if (is_settled && !is_returnable(w, key))
-      EXPECT(w, object[word] == 0 && object[word + 1] == 0, "a dead pair of %llx is not zero",
-             (unsigned long long)n->serial);
-    return;
-  }
+  case ROLE_KEY: compare_pair(w, n, object, word, is_settled); return;
   default: return;
   }
 }
@@ -158,7 +156,8 @@ static void compare_held(world *w) {
 
 /* --- what must be gone --- */
 
-static void check_gone(world *w, const node *n) {
+static void check_gone(world *w, node *n) {
+  n->is_dead = true;
   if (n->shape->type.destructor != NULL)
     EXPECT(w, n->is_destroyed, "%llx is dead and was not destroyed", (unsigned long long)n->serial);
   if (n->id != 0)
@@ -184,7 +183,7 @@ void compare(world *w, bool is_settled) {
   compare_held(w);
   while (w->work_count != 0) compare_object(w, w->work[--w->work_count], is_settled);
   for (size_t i = 0; i < w->node_count; i++) {
-    const node *n = w->nodes[i];
+    node *n = w->nodes[i];
     EXPECT(w, !is_reached(w, n) || n->visited == w->comparison, "%llx is reached in the shadow alone",
            (unsigned long long)n->serial);
     if (is_settled && !is_returnable(w, n)) check_gone(w, n);

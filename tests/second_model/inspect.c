@@ -23,21 +23,24 @@ static void check_sums(const world *w, const cradle_statistics *now) {
 
 static void check_growth(world *w, const cradle_statistics *now) {
   const cradle_statistics *before = &w->before;
-  EXPECT(w, now->wall_ns >= before->wall_ns && now->pauses >= before->pauses && now->pause_ns >= before->pause_ns &&
-                now->allocated_bytes >= before->allocated_bytes && now->promoted_bytes >= before->promoted_bytes &&
-                now->minor_collections >= before->minor_collections && now->major_steps >= before->major_steps &&
-                now->moved_objects >= before->moved_objects && now->collected_bytes >= before->collected_bytes,
+  EXPECT(w,
+         now->wall_ns >= before->wall_ns && now->pauses >= before->pauses && now->pause_ns >= before->pause_ns &&
+             now->allocated_bytes >= before->allocated_bytes && now->promoted_bytes >= before->promoted_bytes &&
+             now->minor_collections >= before->minor_collections && now->major_steps >= before->major_steps &&
+             now->moved_objects >= before->moved_objects && now->collected_bytes >= before->collected_bytes,
          "a statistic that counts became less");
   w->before = *now;
 }
 
 static void check_events(const world *w, const cradle_statistics *now) {
   const event_counts *events = &w->events;
-  EXPECT(w, events->minors == now->minor_collections && events->majors == now->major_collections &&
-                events->compactions == now->compactions,
+  EXPECT(w,
+         events->minors == now->minor_collections && events->majors == now->major_collections &&
+             events->compactions == now->compactions,
          "events and statistics count other collections");
-  EXPECT(w, events->pauses == now->pauses && events->pause_ns == now->pause_ns &&
-                events->pause_max_ns == now->pause_max_ns,
+  EXPECT(w,
+         events->pauses == now->pauses && events->pause_ns == now->pause_ns &&
+             events->pause_max_ns == now->pause_max_ns,
          "events and statistics have other pauses");
   EXPECT(w, events->open == 0, "a collection began and did not end");
   EXPECT(w, events->settled <= events->sampled, "more samples were settled than taken");
@@ -64,8 +67,9 @@ static void check_services(world *w, const cradle_statistics *now) {
 static void check_pauses(const world *w, const cradle_statistics *now) {
   cradle_pause_summary summary;
   cradle_pauses_read(w->pauses, &summary, sizeof summary);
-  EXPECT(w, summary.p50_ns <= summary.p90_ns && summary.p90_ns <= summary.p99_ns && summary.p99_ns <= summary.p999_ns &&
-                summary.p999_ns <= summary.p9999_ns,
+  EXPECT(w,
+         summary.p50_ns <= summary.p90_ns && summary.p90_ns <= summary.p99_ns && summary.p99_ns <= summary.p999_ns &&
+             summary.p999_ns <= summary.p9999_ns,
          "quantiles of pauses are out of order");
   EXPECT(w, (double)summary.p9999_ns <= (double)now->pause_max_ns * 1.04 + 1, "a quantile exceeds the longest pause");
   EXPECT(w, summary.mmu_1ms >= 0 && summary.mmu_1ms <= 1 && summary.mmu_100ms >= 0 && summary.mmu_100ms <= 1,
@@ -78,8 +82,9 @@ static void check_spans(const world *w, const cradle_statistics *now) {
   size_t count = cradle_heap_spans(w->heap, rows, 256, sizeof *rows);
   for (size_t i = 0; i < count && i < 256; i++) {
     used += rows[i].used_bytes;
-    EXPECT(w, rows[i].used_bytes <= rows[i].memory_bytes && rows[i].memory_bytes == rows[i].spans * rows[i].span_bytes &&
-                  (i == 0 || rows[i - 1].object_bytes < rows[i].object_bytes),
+    EXPECT(w,
+           rows[i].used_bytes <= rows[i].memory_bytes && rows[i].memory_bytes == rows[i].spans * rows[i].span_bytes &&
+               (i == 0 || rows[i - 1].object_bytes < rows[i].object_bytes),
            "the row of size class %zu", i);
   }
   EXPECT(w, count > 256 || used + now->large_bytes == now->old_bytes, "spans have %llu bytes, the heap %llu",
@@ -112,8 +117,9 @@ static bool walk_object(void *data, const cradle_object_info *info) {
   node *n = node_of(w, info->object);
   EXPECT(w, !n->was_reached, "a walk gives %llx twice", (unsigned long long)n->serial);
   EXPECT(w, !n->is_prebuilt && is_returnable(w, n), "a walk gives %llx, which is dead", (unsigned long long)n->serial);
-  EXPECT(w, cradle_object_bytes(info->bytes) == n->words * 8 && info->place_bytes >= info->bytes &&
-                info->type_name == n->shape->type.name && !info->is_young,
+  EXPECT(w,
+         cradle_object_bytes(info->bytes) == n->words * 8 && info->place_bytes >= info->bytes &&
+             info->type_name == n->shape->type.name && !info->is_young,
          "a walk gives %llx with %llu bytes", (unsigned long long)n->serial, (unsigned long long)info->bytes);
   n->was_reached = true;
   walk->count++;
@@ -162,13 +168,15 @@ static void check_referrers(world *w) {
   cradle_walk_result result = cradle_referrers(w->heap, place_object(w, at), count_referrer, &found);
   if (result != CRADLE_WALK_COMPLETE) return;
   uint64_t roots = 0;
-  for (int holder = CRADLE_HOLDER_SHADOW_STACK; holder <= CRADLE_HOLDER_HANDLE; holder++) roots += found.holders[holder];
+  for (int holder = CRADLE_HOLDER_SHADOW_STACK; holder <= CRADLE_HOLDER_HANDLE; holder++)
+    roots += found.holders[holder];
   EXPECT(w, roots == root_holders, "%llu roots refer to %llx, of %llu", (unsigned long long)roots,
          (unsigned long long)wanted->serial, (unsigned long long)root_holders);
   EXPECT(w, found.holders[CRADLE_HOLDER_PIN] == (wanted->pins != 0), "pins refer to %llx otherwise",
          (unsigned long long)wanted->serial);
-  EXPECT(w, found.holders[CRADLE_HOLDER_OBJECT] == count_slots(w, false) &&
-                found.holders[CRADLE_HOLDER_PREBUILT] == count_slots(w, true),
+  EXPECT(w,
+         found.holders[CRADLE_HOLDER_OBJECT] == count_slots(w, false) &&
+             found.holders[CRADLE_HOLDER_PREBUILT] == count_slots(w, true),
          "%llu slots refer to %llx, of %llu", (unsigned long long)found.holders[CRADLE_HOLDER_OBJECT],
          (unsigned long long)wanted->serial, (unsigned long long)count_slots(w, false));
 }

@@ -1,6 +1,7 @@
 /* second_model: random calls of every service, and a shadow that says what they must give. second_model.h has the idea. */
 #include "second_model.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ static const struct {
     {"allocate_reserved", allocate_reserved, 40},
     {"store", store, 240},
     {"store_raw", store_raw, 10},
+    {"transfer", transfer, 80},
     {"store_outside", store_outside, 40},
     {"copy_slots", copy_slots, 50},
     {"copy_words", copy_words, 20},
@@ -33,8 +35,8 @@ static const struct {
     {"root_range", root_range, 20},
     {"root_global", root_global, 16},
     {"root_handle", root_handle, 30},
-    {"pin", pin, 12},
-    {"unpin", unpin, 12},
+    {"pin", pin, 30},
+    {"unpin", unpin, 24},
     {"identify", identify, 12},
     {"look_up_id", look_up_id, 12},
     {"prebuilt_add", prebuilt_add, 6},
@@ -91,6 +93,34 @@ void step(world *w) {
 
 /* --- a run --- */
 
+/* Where the run is, for the last words of one that crashes. */
+static world *running;
+static void say_where(void) {
+  char text[200];
+  if (running == NULL) return;
+  int length =
+      snprintf(text, sizeof text, "crash: seed %llu, step %llu, heap %u, %s\n", (unsigned long long)running->seed,
+               (unsigned long long)running->step, running->number, running->operation);
+  if (write(2, text, (size_t)length) < 0) _exit(3);
+}
+
+#if defined __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+static void say_where_at_the_end(void) {
+  __sanitizer_set_death_callback(say_where);
+}
+#else
+static void crashed(int number) {
+  say_where();
+  signal(number, SIG_DFL);
+  raise(number);
+}
+static void say_where_at_the_end(void) {
+  static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) signal(numbers[i], crashed);
+}
+#endif
+
 typedef struct settings {
   uint64_t seed, runs, steps, every;
   double seconds;
@@ -108,12 +138,14 @@ static void run(const settings *set, uint64_t seed) {
     if (left_out != NULL && left_out[at]) continue;
     world *w = &heaps[at % count];
     w->step = at;
+    running = w;
     draw_from(w, seed, at);
     step(w);
     w->operation = "comparing";
     if (at / count % set->every == 0) compare(w, false);
   }
   for (uint32_t i = 0; i < count; i++) world_close(&heaps[i]);
+  running = NULL;
 }
 
 /* --- shrinking --- */
@@ -162,9 +194,11 @@ static double seconds_now(void) {
 }
 
 static int usage(void) {
-  fputs("usage: second_model [--seed N] [--runs N] [--steps N] [--every N] [--seconds S] [--shrink]\n                    [--only STEP,...] [--trace]\n"
+  fputs("usage: second_model [--seed N] [--runs N] [--steps N] [--every N] [--seconds S] [--shrink]\n                  "
+        "  [--only STEP,...] [--trace]\n"
         "  runs the seeds from N on, --runs of them or for so many seconds, each so many steps long; compares\n"
-        "  everything after every --every steps. --shrink leaves out steps of a failing seed; --only replays\n  some; --trace prints each operation.\n",
+        "  everything after every --every steps. --shrink leaves out steps of a failing seed; --only replays\n  some; "
+        "--trace prints each operation.\n",
         stderr);
   return 2;
 }
@@ -196,13 +230,20 @@ static bool parse(settings *set, int count, char **arguments) {
     }
     if (i + 1 == count) return false;
     char *value = arguments[++i];
-    if (strcmp(name, "--seed") == 0) set->seed = strtoull(value, NULL, 10);
-    else if (strcmp(name, "--runs") == 0) set->runs = strtoull(value, NULL, 10);
-    else if (strcmp(name, "--steps") == 0) set->steps = strtoull(value, NULL, 10);
-    else if (strcmp(name, "--every") == 0) set->every = strtoull(value, NULL, 10);
-    else if (strcmp(name, "--seconds") == 0) set->seconds = strtod(value, NULL);
-    else if (strcmp(name, "--only") == 0) only = value;
-    else return false;
+    if (strcmp(name, "--seed") == 0)
+      set->seed = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--runs") == 0)
+      set->runs = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--steps") == 0)
+      set->steps = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--every") == 0)
+      set->every = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--seconds") == 0)
+      set->seconds = strtod(value, NULL);
+    else if (strcmp(name, "--only") == 0)
+      only = value;
+    else
+      return false;
   }
   return set->steps != 0 && set->every != 0 && (only == NULL || keep_only(set, only));
 }
@@ -210,6 +251,7 @@ static bool parse(settings *set, int count, char **arguments) {
 int main(int count, char **arguments) {
   settings set = {.seed = 1, .runs = 1, .steps = 1500, .every = 40};
   if (!parse(&set, count, arguments)) return usage();
+  say_where_at_the_end();
   if (set.shrinks) return shrink(&set);
   double begin = seconds_now();
   uint64_t done = 0;

@@ -131,7 +131,7 @@ void place_write(world *w, place at, node *n, void *object) {
   cell *cell = place_cell(w, at);
   cradle_kind kind = place_kind(w, at);
   cradle_word word = n == NULL && kind == CRADLE_KIND_VALUE && chance(w, 2) ? encode_immediate(w, cell)
-                                                                           : encode(w, kind, n, object, cell);
+                                                                            : encode(w, kind, n, object, cell);
   if (at.origin == IN_HANDLE)
     cradle_handle_set(w->m, w->handles[at.index].handle, object);
   else if (at.origin == ON_STACK)

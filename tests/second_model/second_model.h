@@ -114,7 +114,7 @@ enum {
   HANDLES = 12,
   PREBUILTS = 4,
   SETS = 2,
-  SET_MAX = 64,
+  SET_MAX = 240,
 };
 
 /* A root: where, which one, and what it should hold. */
@@ -259,6 +259,7 @@ void allocate_reserved(world *w);
 void slot_write(world *w, node *holder, cradle_word *object, size_t word, bool is_new);
 void store(world *w);
 void store_raw(world *w);
+void transfer(world *w);
 void store_outside(world *w);
 void copy_slots(world *w);
 void copy_words(world *w);

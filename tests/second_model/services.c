@@ -89,12 +89,16 @@ typedef struct batch {
   bool is_plain; /* none leads to another */
 } batch;
 
-/* Each comes before those that it leads to in its queue. */
+/* Each comes before those that it leads to in its queue; those that lead to each other, as they were registered. */
 static void check_pair(world *w, batch *of, size_t i, size_t j) {
   node *first = of->found[i], *second = of->found[j];
   bool back = first != second && leads_to(w, second, first), on = leads_to(w, first, second);
   EXPECT(w, of->queue[i] != of->queue[j] || !back || on, "queue %u gives %llx before %llx, which leads to it",
          of->queue[i], (unsigned long long)first->serial, (unsigned long long)second->serial);
+  if (back && on && of->queue[i] == of->queue[j])
+    EXPECT(w, first->registered_at[of->queue[i]] < second->registered_at[of->queue[i]],
+           "queue %u gives %llx before %llx, which it leads to, which leads to it, and which was registered before it",
+           of->queue[i], (unsigned long long)first->serial, (unsigned long long)second->serial);
   of->is_plain = of->is_plain && !back && !on;
 }
 
@@ -203,7 +207,6 @@ void look_up_id(world *w) {
     reckon(w);
     if (object == NULL) {
       EXPECT(w, !is_reached(w, n), "%llx lives and its id does not find it", (unsigned long long)n->serial);
-      if (!is_returnable(w, n)) n->is_dead = true;
       return;
     }
     EXPECT(w, node_of(w, object) == n, "the id of %llx finds another object", (unsigned long long)n->serial);

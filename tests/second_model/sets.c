@@ -32,7 +32,6 @@ static void *entry_find(world *w, model_set *set, size_t i, bool is_settled) {
     EXPECT(w, !is_reached(w, n) || entry->era != n->era, "a weak set has lost %llx, which lives",
            (unsigned long long)n->serial);
     weak_gone(w, n, entry->era);
-    if (!is_returnable(w, n) && entry->era == n->era) n->is_dead = true;
     set->vanished++;
     entry_forget(set, i);
     return NULL;
@@ -62,9 +61,8 @@ static bool is_in_set(world *w, model_set *set, const node *n) {
   return i < set->count && entry_find(w, set, i, false) != NULL;
 }
 
-void set_add(world *w) {
+static void add_one(world *w, model_set *set) {
   place at;
-  model_set *set = draw_set(w);
   if (set->count == SET_MAX || !place_with_object(w, &at)) return;
   node *n = place_cell(w, at)->node;
   if (is_in_set(w, set, n)) return;
@@ -74,6 +72,11 @@ void set_add(world *w) {
   else if (!cradle_try_weak_set_add(set->set, hash_of(n), object))
     return;
   set->entries[set->count++] = (set_entry){.node = n, .hash = hash_of(n), .era = n->era};
+}
+
+void set_add(world *w) {
+  model_set *set = draw_set(w);
+  for (uint64_t count = 1 + below(w, 6); count > 0; count--) add_one(w, set);
 }
 
 void set_find(world *w) {

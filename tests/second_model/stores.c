@@ -126,12 +126,13 @@ void trace_buffer(void *object, cradle_visitor *visitor) {
 
 static bool is_copied_from(const node *n) {
   cradle_items items = n->shape->type.items;
-  return n->length != 0 && (items == CRADLE_ITEMS_REFERENCES || items == CRADLE_ITEMS_VALUES ||
-                            items == CRADLE_ITEMS_STRUCTURES);
+  return n->length != 0 &&
+         (items == CRADLE_ITEMS_REFERENCES || items == CRADLE_ITEMS_VALUES || items == CRADLE_ITEMS_STRUCTURES);
 }
 
 static bool fits(const node *from, const node *to) {
-  return to->length != 0 && (from->shape == to->shape || (from->shape == &shapes[REFERENCES] && to->shape == &shapes[WEAK_ARRAY]));
+  return to->length != 0 &&
+         (from->shape == to->shape || (from->shape == &shapes[REFERENCES] && to->shape == &shapes[WEAK_ARRAY]));
 }
 
 /* Whole items, so that structures stay structures. */
@@ -152,7 +153,8 @@ void copy_slots(world *w) {
 }
 
 static bool is_array(const node *n) {
-  return n->length != 0 && (n->shape->type.items == CRADLE_ITEMS_REFERENCES || n->shape->type.items == CRADLE_ITEMS_VALUES);
+  return n->length != 0 &&
+         (n->shape->type.items == CRADLE_ITEMS_REFERENCES || n->shape->type.items == CRADLE_ITEMS_VALUES);
 }
 
 /* From words that the program holds. */
@@ -212,10 +214,43 @@ void load(world *w) {
   cradle_kind kind = shape_is_value(n->shape, word) ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE;
   node *found = n->cells[word].node;
   void *target = decode(w, kind, object[word]);
-  EXPECT(w, (target == NULL) == (found == NULL), "word %zu of %llx has %p", word, (unsigned long long)n->serial, target);
+  EXPECT(w, (target == NULL) == (found == NULL), "word %zu of %llx has %p", word, (unsigned long long)n->serial,
+         target);
   if (found == NULL) return;
   EXPECT(w, node_of(w, target) == found, "word %zu of %llx leads to another object", word,
          (unsigned long long)n->serial);
   comes_back(w, found, true);
   place_write(w, to, found, target);
+}
+
+static bool is_strong(role is) {
+  return is == ROLE_REFERENCE || is == ROLE_VALUE;
+}
+
+static cradle_kind kind_at(const node *n, size_t word) {
+  return shape_is_value(n->shape, word) ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE;
+}
+
+static bool has_strong_items(const node *n) {
+  return is_array(n) || n->shape == &shapes[RECORDS] || n->shape == &shapes[PAIR] || n->shape == &shapes[CLOSURE];
+}
+
+/* Takes what a slot has to a slot of another object and clears the first: what only the old place held while marking had
+ * not come there yet, and the new place was passed already, is lost without the barrier. */
+void transfer(world *w) {
+  place a, b;
+  bool (*accepts)(const node *n) = chance(w, 2) ? is_array : has_strong_items;
+  if (!place_with_shape(w, &a, has_strong_items) || !place_with_shape(w, &b, accepts)) return;
+  node *from = place_cell(w, a)->node, *to = place_cell(w, b)->node;
+  cradle_word *source = place_object(w, a), *object = place_object(w, b);
+  size_t at = 2 + below(w, from->words - 2), into = 2 + below(w, to->words - 2);
+  if (!is_strong(shape_role(from->shape, at)) || !is_strong(shape_role(to->shape, into))) return;
+  node *moved = from->cells[at].node;
+  if (moved == NULL) return;
+  void *target = decode(w, kind_at(from, at), source[at]);
+  EXPECT(w, target != NULL && node_of(w, target) == moved, "word %zu of %llx leads to another object", at,
+         (unsigned long long)from->serial);
+  put(w, to, object, into, encode(w, kind_at(to, into), moved, target, &to->cells[into]), false);
+  if (source != object || at != into)
+    put(w, from, source, at, encode(w, kind_at(from, at), NULL, NULL, &from->cells[at]), false);
 }

@@ -80,11 +80,11 @@ static void visit_callback(void *data, cradle_visitor *visitor) {
 /* --- opening --- */
 
 static cradle_encoding draw_encoding(world *w) {
-  cradle_encoding two = {.pairs = {{UINT64_C(0xffff) << 48, UINT64_C(0xfffa) << 48},
-                                   {UINT64_C(0xffff) << 48, UINT64_C(0xfffc) << 48}},
-                         .pair_count = 2,
-                         .tag_set = 0x01,
-                         .payload_mask = UINT64_C(0x7ffffffffff8)};
+  cradle_encoding two = {
+      .pairs = {{UINT64_C(0xffff) << 48, UINT64_C(0xfffa) << 48}, {UINT64_C(0xffff) << 48, UINT64_C(0xfffc) << 48}},
+      .pair_count = 2,
+      .tag_set = 0x01,
+      .payload_mask = UINT64_C(0x7ffffffffff8)};
   switch (below(w, 5)) {
   case 0: return cradle_encoding_low_tags(0x01);
   case 1: return cradle_encoding_low_tags(0x02);

@@ -135,7 +135,8 @@ static void large_objects_are_recounted(void **state) {
   CRADLE_ROOT(f.m, large);
   crd_old *old = &f.heap->old;
   PLANT(old->young_large, PAGE_NONE, "a young large object is not in its list [large.1]");
-  PLANT(old->large_bytes, old->large_bytes - PAGE_BYTES, "the bytes of large objects do not match their pages [large.2]");
+  PLANT(old->large_bytes, old->large_bytes - PAGE_BYTES,
+        "the bytes of large objects do not match their pages [large.2]");
 }
 
 /* --- others --- */
@@ -164,7 +165,8 @@ static void unchanged_words_refer_to_what_is_marked(void **state) {
 static void top_is_below_what_is_to_be_seen(void **state) {
   (void)state;
   PLANT(f.heap->nursery.look, f.m->top - 8, "top is above the next look [nursery.4]");
-  PLANT(f.heap->sampling.point, ADDRESS(f.heap->nursery.slack_end), "there is a sample point without a sampler [sample.1]");
+  PLANT(f.heap->sampling.point, ADDRESS(f.heap->nursery.slack_end),
+        "there is a sample point without a sampler [sample.1]");
 }
 
 static void prebuilt_objects_are_counted(void **state) {
@@ -195,14 +197,10 @@ static void weak_objects_in_lists_have_the_flag(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_HEAP(entries_of_maps_are_found),
-      cmocka_unit_test(maps_have_room),
-      WITH_HEAP(partial_lists_have_what_has_room),
-      WITH_HEAP(the_list_of_young_large_objects_has_no_others),
-      WITH_HEAP(large_objects_are_recounted),
-      WITH_HEAP(unchanged_words_refer_to_what_is_marked),
-      WITH_HEAP(top_is_below_what_is_to_be_seen),
-      WITH_HEAP(prebuilt_objects_are_counted),
+      WITH_HEAP(entries_of_maps_are_found),           cmocka_unit_test(maps_have_room),
+      WITH_HEAP(partial_lists_have_what_has_room),    WITH_HEAP(the_list_of_young_large_objects_has_no_others),
+      WITH_HEAP(large_objects_are_recounted),         WITH_HEAP(unchanged_words_refer_to_what_is_marked),
+      WITH_HEAP(top_is_below_what_is_to_be_seen),     WITH_HEAP(prebuilt_objects_are_counted),
       WITH_HEAP(weak_objects_in_lists_have_the_flag),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

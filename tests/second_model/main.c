@@ -1,4 +1,5 @@
-/* second_model: random calls of every service, and a shadow that says what they must give. second_model.h has the idea. */
+/* second_model: random calls of every service, and a shadow that says what they must give; the idea is in
+ * second_model.h. */
 #include "second_model.h"
 
 #include <signal.h>

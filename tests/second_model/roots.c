@@ -155,7 +155,7 @@ static bool may_be_pinned(const node *n) {
   return n->pins < 3;
 }
 
-void pin(world *w) {
+static void pin_one(world *w) {
   place at;
   if (!place_with_shape(w, &at, may_be_pinned)) return;
   node *n = place_cell(w, at)->node;
@@ -167,6 +167,11 @@ void pin(world *w) {
   EXPECT(w, place_object(w, at) == pinned, "the root of a pinned object is not up to date");
   n->pinned_at = pinned;
   n->pins++;
+}
+
+/* Several, so that marking has more than one piece of them to look at. */
+void pin(world *w) {
+  for (uint64_t count = 1 + below(w, 4); count > 0; count--) pin_one(w);
 }
 
 /* Also of objects that nothing else holds. */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Everything that roots lead to is compared with the shadow, word for word; what is held weakly and still there, too. */
+/* Roots and what they lead to are compared with the shadow, word for word; what is held weakly and still there, too. */
 
 static void visit(world *w, node *n, void *object) {
   EXPECT(w, node_of(w, object) == n, "%p is %llx in place of %llx", object,

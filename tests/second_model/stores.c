@@ -235,8 +235,8 @@ static bool has_strong_items(const node *n) {
   return is_array(n) || n->shape == &shapes[RECORDS] || n->shape == &shapes[PAIR] || n->shape == &shapes[CLOSURE];
 }
 
-/* Takes what a slot has to a slot of another object and clears the first. Where marking has passed the new place and not
- * yet come to the old one, only the barrier keeps the object. */
+/* Takes what a slot has to a slot of another object and clears the first. Where marking has passed the new place and
+ * has not come to the old one yet, only the barrier keeps the object. */
 void transfer(world *w) {
   place a, b;
   bool (*accepts)(const node *n) = chance(w, 2) ? is_array : has_strong_items;

@@ -45,8 +45,8 @@ typedef struct scale {
   size_t unit_width;
 } scale;
 
-static const scale bytes = {1024, {"B", "KiB", "MiB", "GiB", "TiB"}, 3};
-static const scale ns = {1000, {"ns", "us", "ms", "s", NULL}, 2};
+static const scale byte_scale = {1024, {"B", "KiB", "MiB", "GiB", "TiB"}, 3};
+static const scale time_scale = {1000, {"ns", "us", "ms", "s", NULL}, 2};
 
 /* Three digits, or all of a whole number, and the unit. */
 static void put_amount(crd_log_file *file, const scale *of, uint64_t amount, bool in_column) {
@@ -91,14 +91,14 @@ static void put_columns(crd_log_writer *writer, const columns *of) {
   put(file, "  ");
   put(file, of->kind);
   put_scaled(file, of->number, 0, 9);
-  put_column(file, &bytes, of->before_bytes);
-  put_column(file, &bytes, of->after_bytes);
-  put_column(file, &bytes, of->survived_bytes);
+  put_column(file, &byte_scale, of->before_bytes);
+  put_column(file, &byte_scale, of->after_bytes);
+  put_column(file, &byte_scale, of->survived_bytes);
   double share = of->survived_of == 0 ? 0 : (double)of->survived_bytes / (double)of->survived_of;
   put_scaled(file, (uint64_t)(share * 1000 + 0.5), 1, 7);
   put(file, " %");
-  put_column(file, &ns, of->took_ns);
-  put_column(file, &ns, of->pause_ns);
+  put_column(file, &time_scale, of->took_ns);
+  put_column(file, &time_scale, of->pause_ns);
   put(file, "  ");
   put(file, cradle_cause_name(of->cause));
 }
@@ -146,13 +146,13 @@ static void write_major(crd_log_writer *writer, const crd_line_major *major, uin
   put_columns(writer, &all);
   put(file, ": increments ");
   put_number(file, major->increments);
-  put_word(file, "; marking ", &ns, major->phase_ns[CRADLE_PHASE_MARKING]);
-  put_word(file, ", clearing ", &ns, major->phase_ns[CRADLE_PHASE_CLEARING]);
-  put_word(file, ", sweeping ", &ns, major->phase_ns[CRADLE_PHASE_SWEEPING]);
-  put_word(file, ", compacting ", &ns, major->compact_ns);
-  put_word(file, "; marked ", &bytes, major->marked_bytes);
-  put_word(file, ", freed ", &bytes, freed);
-  put_word(file, ", given back ", &bytes, given_back_bytes);
+  put_word(file, "; marking ", &time_scale, major->phase_ns[CRADLE_PHASE_MARKING]);
+  put_word(file, ", clearing ", &time_scale, major->phase_ns[CRADLE_PHASE_CLEARING]);
+  put_word(file, ", sweeping ", &time_scale, major->phase_ns[CRADLE_PHASE_SWEEPING]);
+  put_word(file, ", compacting ", &time_scale, major->compact_ns);
+  put_word(file, "; marked ", &byte_scale, major->marked_bytes);
+  put_word(file, ", freed ", &byte_scale, freed);
+  put_word(file, ", given back ", &byte_scale, given_back_bytes);
   end_line(writer);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,6 +25,19 @@ static inline uint64_t cpu_now_ns(void) {
 static inline int timing_compare(const void *left, const void *right) {
   double a = *(const double *)left, b = *(const double *)right;
   return (a > b) - (a < b);
+}
+
+/* A duration for people: in ns, us, ms or s. */
+static inline const char *duration_text(double ns, char text[32]) {
+  if (ns < 1e3)
+    snprintf(text, 32, "%.0f ns", ns);
+  else if (ns < 1e6)
+    snprintf(text, 32, "%.1f us", ns * 1e-3);
+  else if (ns < 1e9)
+    snprintf(text, 32, "%.1f ms", ns * 1e-6);
+  else
+    snprintf(text, 32, "%.2f s", ns * 1e-9);
+  return text;
 }
 
 /* The median of count > 0 values, which are sorted in place; of an even count the mean of the two

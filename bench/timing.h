@@ -27,16 +27,12 @@ static inline int timing_compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* A duration for people: in ns, us, ms or s. */
+/* A duration for people: three digits and the unit that suits them. */
 static inline const char *duration_text(double ns, char text[32]) {
-  if (ns < 1e3)
-    snprintf(text, 32, "%.0f ns", ns);
-  else if (ns < 1e6)
-    snprintf(text, 32, "%.1f us", ns * 1e-3);
-  else if (ns < 1e9)
-    snprintf(text, 32, "%.1f ms", ns * 1e-6);
-  else
-    snprintf(text, 32, "%.2f s", ns * 1e-9);
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  int unit = 0;
+  for (; ns >= 999.5 && unit < 3; unit++) ns /= 1000;
+  snprintf(text, 32, ns < 999.5 ? "%.3g %s" : "%.0f %s", ns, units[unit]);
   return text;
 }
 

@@ -32,6 +32,10 @@ static const workload *const all[] = {
     &workload_walk,
     &workload_weak_table,
     &workload_large_array,
+    &workload_string_cache,
+    &workload_tree_map,
+    &workload_json,
+    &workload_symbols,
     &workload_soak,
 };
 enum { WORKLOAD_COUNT = sizeof all / sizeof all[0] };
@@ -50,7 +54,8 @@ static const char help[] =
     "                     for the workloads that --list shows with them; N may have a unit: 1M, 1G\n"
     "  --runs=N           runs of each, 1 to 99; where there are several, one more warms up\n"
     "  --nursery=SIZE     such as 4M; CRADLE_GC_NURSERY goes before it\n"
-    "  --peer=NAME        with malloc, mimalloc or arena, too (a C arena that only bumps); may be repeated\n"
+    "  --peer=NAME        with malloc, mimalloc, arena (a C arena that only bumps) or arena-fresh (one that\n"
+    "                     uses nothing again that was dropped), too; may be repeated\n"
     "  --small            the size that the tests run: a second at most\n"
     "  --json             one JSON object in place of the table\n";
 
@@ -102,8 +107,9 @@ static void override(const workload *work, uint64_t *parameter, uint64_t given, 
 static void want_peer(const workload *work, const char *name, variant_result results[VARIANTS]) {
   variant_id variant = VARIANT_ARENA;
   while (variant < VARIANTS && strcmp(name, variant_names[variant]) != 0) variant++;
-  if (variant == VARIANTS) bad_usage("--peer wants malloc, mimalloc or arena", name);
-  if (work->by_hand == NULL || (variant == VARIANT_ARENA && !work->on_arena)) {
+  if (variant == VARIANTS) bad_usage("--peer wants malloc, mimalloc, arena or arena-fresh", name);
+  if (work->by_hand == NULL || (variant == VARIANT_ARENA && !work->on_arena) ||
+      (variant == VARIANT_ARENA_FRESH && !work->on_fresh_arena)) {
     fprintf(stderr, "workloads: %s has no variant on %s\n", work->name, name);
     exit(2);
   }

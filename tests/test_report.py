@@ -3,11 +3,9 @@
 
     test_report.py LOG_FORMS SOURCE_ROOT
 
-LOG_FORMS is the built tests/log_forms. The page is tested where matplotlib is installed; elsewhere
-that it is asked for in words.
+LOG_FORMS is the built tests/log_forms. tests/test_report_page.py tests the page and comparisons.
 """
 
-import importlib.util
 import io
 import json
 import os
@@ -176,28 +174,9 @@ class SameRun(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         result = run_report("-", "--compare", "-")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("LOG and LOG2 cannot both be -", result.stderr)
+        self.assertIn("LOG and OTHER cannot both be -", result.stderr)
         result = subprocess.run([sys.executable, REPORT, "-"], input=b"", capture_output=True)
         self.assertEqual((result.returncode, result.stderr), (1, b"cradle-report: standard input: the file is empty\n"))
-
-    def test_two_logs_are_compared(self):
-        result = run_report(self.path["json"], "--compare", self.path["text"])
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn(f"{self.path['json']}  |  {self.path['text']}", result.stdout)
-
-    def test_the_page_is_whole(self):
-        page = Path(self.folder.name) / "page.html"
-        result = run_report(self.path["json"], "--html", page, "--compare", self.path["trace"])
-        if importlib.util.find_spec("matplotlib") is None:
-            self.assertEqual(result.returncode, 1)
-            self.assertIn("matplotlib", result.stderr)
-            print(f"the page is not tested: {sys.executable} has no matplotlib")
-            return
-        self.assertEqual(result.returncode, 0, result.stderr)
-        text = page.read_text()
-        self.assertEqual(text.count("data:image/png;base64,"), 2)
-        self.assertIn("What to look at first", text)
-        self.assertNotRegex(text, r'(src|href)="(?!data:)')
 
     def test_every_truncation_is_survived(self):
         """Cut anywhere, a log is read up to there or refused with its line; never a traceback."""
@@ -440,7 +419,7 @@ class Samples(unittest.TestCase):
             for at in range(window, time):
                 sums += busy[at] - busy[at - window]
                 worst = max(worst, sums)
-            self.assertAlmostEqual(measures.utilisation(pauses, window), 1 - worst / window)
+            self.assertAlmostEqual(measures.Utilisation(pauses).at(window), 1 - worst / window)
 
 
 if __name__ == "__main__":

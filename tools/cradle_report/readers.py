@@ -27,6 +27,10 @@ class LogError(Exception):
     """A log that cannot be read: the message names the file and the line."""
 
 
+class EmptyLog(LogError):
+    """A log in which nothing is wrong and nothing happened."""
+
+
 @dataclass(slots=True)
 class Section:
     name: str
@@ -59,6 +63,7 @@ KEYS = {
     "pool page size": "pool_page_bytes",
     "free pages": "pool_pages_free",
     "address space": "address_space_bytes",
+    "pause target": "pause_target_ns",
     "nursery size": "nursery_bytes",
     "previous nursery size": "previous_nursery_bytes",
     "nursery used": "nursery_used_bytes",
@@ -392,7 +397,7 @@ def read(path):
     except MemoryError:
         raise LogError(f"{path}: it needs more memory than there is") from None
     if not text:
-        raise LogError(f"{path}: the file is empty")
+        raise EmptyLog(f"{path}: the file is empty")
     if "\x1b" in text:
         text = COLOUR.sub("", text)
     lines = text.split("\n")

@@ -1,5 +1,7 @@
 """Figures in words, and what the owner of the program should look at first."""
 
+from cradle_show import shown
+
 from .measures import ARENA_BYTES, MAJOR
 
 NOT_KNOWN = "not known"
@@ -35,7 +37,7 @@ def collections(count, counter):
 
 
 def causes(counter):
-    return ", ".join(f"{count} {name}" for name, count in counter.most_common()) or "causes not known"
+    return ", ".join(f"{count} {shown(name, 80)}" for name, count in counter.most_common(20)) or "causes not known"
 
 
 def rows(heap, summary):
@@ -50,6 +52,11 @@ def rows(heap, summary):
         yield "pause p50, p90, p99", f"{time(summary.p50)}, {time(summary.p90)}, {time(summary.p99)}"
         yield "pause p99.9, p99.99, max", f"{time(summary.p999)}, {time(summary.p9999)}, {time(summary.longest)}"
         yield "utilisation at worst", ", ".join(f"{percent(mmu)} in {ms} ms" for ms, mmu in summary.mmu.items())
+    if heap.pause_target_ns:
+        above = sum(pause.length > heap.pause_target_ns for pause in heap.pauses)
+        yield "pause target", f"{time(heap.pause_target_ns)}; {above} pauses above it"
+    else:
+        yield "pause target", NOT_KNOWN if heap.pause_target_ns is None else "none"
     yield "minor collections", collections(summary.minors, summary.causes)
     yield "major collections", collections(summary.majors, summary.major_causes)
     rate = NOT_KNOWN if summary.allocated is None else f"{size(summary.allocated)}, {size(summary.allocated / seconds)} a second"
@@ -126,7 +133,7 @@ def advice(heap, summary):
     found = [*about_pauses(heap, summary), *about_share(summary), *about_requests(summary), *about_memory(heap, summary)]
     sentences = [sentence for _, sentence in sorted(found, key=lambda one: -one[0])]
     for text, count in heap.notes.most_common(3):
-        sentences.append(f"The collector noted{'' if count == 1 else f' {count} times'}: {text}.")
+        sentences.append(f"The collector noted{'' if count == 1 else f' {count} times'}: {shown(text)}.")
     if not heap.minors and not heap.majors:
         return ["No collection is in this log."]
     return sentences or ["Nothing stands out: pauses are short and little time goes into them."]

@@ -242,6 +242,7 @@ static void write_event(crd_log_writer *writer, const cradle_event *event) {
 
 static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns) {
   crd_log_file *file = &writer->file;
+  file->unbuffered |= !file->regular; /* [log_file.4] */
   put(file, "# Cradle's line log, format ");
   put_number(file, sink->version);
   put(file, "; heap ");

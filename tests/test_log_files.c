@@ -393,8 +393,6 @@ static void *log_until_it_stops(void *log) {
   return NULL;
 }
 
-#define SECTION_BYTES 1024 /* a minor collection's section has no more: the pipe has no room for one */
-
 /* The log is locked while it writes, and its pipe is full. */
 static void fork_while_a_thread_logs(void *status) {
   const char *path = fresh_name(".fifo");
@@ -405,7 +403,7 @@ static void fork_while_a_thread_logs(void *status) {
   crd_log *log = open_log(":", path);
   int bytes = fcntl(reader, F_SETPIPE_SZ, 4096);
   pthread_create(&thread, NULL, log_until_it_stops, log);
-  while (ioctl(reader, FIONREAD, &waiting) == 0 && waiting < bytes - SECTION_BYTES) usleep(1000);
+  while (ioctl(reader, FIONREAD, &waiting) == 0 && waiting < bytes) usleep(1000);
   pid_t child = fork();
   if (child == 0) {
     yields = 0;

@@ -1,5 +1,5 @@
-/* What the smallest program that embeds the collector costs, beside the same program on malloc and on Boehm's collector:
- * it starts, makes ten thousand small objects, and exits.
+/* What the smallest program that embeds the collector costs, beside the same program on malloc and on Boehm's
+ * collector: it starts, makes ten thousand small objects, and exits.
  *
  *     floor                 a table of all programs: time, memory, page faults, system calls
  *     floor create          the first heap of a process and later ones: made and freed
@@ -7,10 +7,9 @@
  *
  * "cradle" drops its objects, "cradle-kept" keeps them all in a list until its heap goes, so that they are promoted.
  * Programs with "static" are linked with the archive. Times are microseconds from posix_spawn to the end of the
- * child, the least and the median of interleaved runs. Memory and faults are the child's own account, before it frees its heap. */
-#include <errno.h>
+ * child, the least and the median of interleaved runs. Memory and faults are the child's own account, before it frees
+ * its heap. */
 #include <fcntl.h>
-#include <limits.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -121,9 +120,8 @@ static void run_peer(peer_id id) {
 static const struct program {
   const char *name;
   bool is_static;
-} programs[] = {{"nothing", false}, {"malloc", false},       {"boehm", false},
-                {"cradle", false},  {"cradle-kept", false},  {"cradle", true},
-                {"cradle-kept", true}};
+} programs[] = {{"nothing", false},     {"malloc", false}, {"boehm", false},     {"cradle", false},
+                {"cradle-kept", false}, {"cradle", true},  {"cradle-kept", true}};
 
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 

@@ -38,6 +38,10 @@ void crd_outgrow(cradle_heap *heap) {
   ASSERT(heap->small, "[outgrow.1] a heap outgrows twice");
   heap->small = false;
   crd_arenas_enter_huge(&heap->old.arenas);
+  crd_outgrow_memory(heap);
+}
+
+void crd_outgrow_memory(cradle_heap *heap) {
   if (heap->known_hardware & HARDWARE_MEMORY) return;
   learn(heap, HARDWARE_MEMORY);
   crd_outgrow_bound(heap);

@@ -31,8 +31,9 @@
 void crd_outgrow_init(cradle_heap *heap);
 /* The heap stops being small. */
 void crd_outgrow(cradle_heap *heap);
-/* Its part for a machine whose memory has only now become known: what depends on that is bounded anew. A nursery that is
- * too large for the maximum heap is cut when the next collection has emptied it. */
+/* Its part for the memory, if that is not known: reads it, and bounds anew what depends on it. A nursery that is too
+ * large for the maximum heap then is cut when the next collection has emptied it. */
+void crd_outgrow_memory(cradle_heap *heap);
 void crd_outgrow_bound(cradle_heap *heap);
 
 /* bytes are to be placed outside of the nursery now, or none. */

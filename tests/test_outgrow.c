@@ -273,8 +273,7 @@ static void a_system_that_refuses_leaves_base_pages(void **state) {
   assert_int_equal(status, 0);
 }
 
-/* Memory that went and comes again while the heap is small, and afterwards: one mapping with its neighbours, of the same
- * kind as they are. */
+/* Memory that went and comes again while the heap is small, and afterwards: of the same kind as its neighbours. */
 static void what_is_given_back_comes_again_as_its_neighbours(void **state) {
   (void)state;
   bool huge = has_huge_pages();

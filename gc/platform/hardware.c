@@ -356,6 +356,7 @@ void crd_hardware_init(cradle_hardware *hardware) {
 }
 
 static void read_parts(cradle_hardware *hardware, const char *root, unsigned parts) {
+  if (parts & HARDWARE_L2 && strcmp(root, "/") == 0) ask_quick_l2(hardware);
   if (parts & HARDWARE_MEMORY) hardware->memory_bytes = physical_memory(hardware->page_bytes);
   read_system(hardware, root, parts);
   if (parts & (HARDWARE_L2 | HARDWARE_CACHES)) complete_caches(hardware, parts);
@@ -365,19 +366,16 @@ void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned par
   parts &= ~*known;
   if (parts == 0) return;
   KEEP_ERRNO;
-  if (parts & HARDWARE_L2) ask_quick_l2(hardware);
   read_parts(hardware, "/", parts);
   *known |= parts;
-}
-
-void crd_hardware_detect(cradle_hardware *hardware) {
-  unsigned known = 0;
-  crd_hardware_init(hardware);
-  crd_hardware_learn(hardware, &known, HARDWARE_ALL);
 }
 
 void crd_hardware_detect_under(cradle_hardware *hardware, const char *root) {
   KEEP_ERRNO;
   crd_hardware_init(hardware);
   read_parts(hardware, root, HARDWARE_ALL);
+}
+
+void crd_hardware_detect(cradle_hardware *hardware) {
+  crd_hardware_detect_under(hardware, "/");
 }

@@ -10,14 +10,16 @@
 
 #include "bench/timing.h"
 
-const char *const variant_names[VARIANTS] = {"cradle", "arena", "malloc", "mimalloc"};
+const char *const variant_names[VARIANTS] = {"cradle", "arena", "arena-fresh", "malloc", "mimalloc"};
 
 /* --- one run --- */
 
 static void open_memory(manual *memory, variant_id variant) {
-  const char *why = variant == VARIANT_ARENA
-                        ? manual_open_arena(memory)
-                        : manual_open_peer(memory, variant == VARIANT_MALLOC ? PEER_MALLOC : PEER_MIMALLOC);
+  const char *why;
+  if (variant == VARIANT_ARENA || variant == VARIANT_ARENA_FRESH)
+    why = manual_open_arena(memory, variant == VARIANT_ARENA_FRESH);
+  else
+    why = manual_open_peer(memory, variant == VARIANT_MALLOC ? PEER_MALLOC : PEER_MIMALLOC);
   if (why == NULL) return;
   fprintf(stderr, "workloads: %s cannot run: %s\n", variant_names[variant], why);
   exit(1);

@@ -32,6 +32,10 @@ static const workload *const all[] = {
     &workload_walk,
     &workload_weak_table,
     &workload_large_array,
+    &workload_string_cache,
+    &workload_tree_map,
+    &workload_json,
+    &workload_symbols,
     &workload_soak,
 };
 enum { WORKLOAD_COUNT = sizeof all / sizeof all[0] };
@@ -42,7 +46,7 @@ static void bad_usage(const char *what, const char *given) {
   fprintf(stderr,
           "workloads: %s%s%s\n"
           "usage: workloads NAME [SIZE] [--slots=N] [--live=N] [--seconds=N] [--runs=1..%d] [--nursery=SIZE]\n"
-          "                 [--peer=malloc|mimalloc|arena]... [--small] [--json]\n"
+          "                 [--peer=malloc|mimalloc|arena|arena-fresh]... [--small] [--json]\n"
           "       workloads --list\n",
           what, given != NULL ? ": " : "", given != NULL ? given : "", WORKLOAD_RUNS_MAX);
   exit(2);
@@ -91,8 +95,9 @@ static void override(const workload *work, uint64_t *parameter, uint64_t given, 
 static void want_peer(const workload *work, const char *name, variant_result results[VARIANTS]) {
   variant_id variant = VARIANT_ARENA;
   while (variant < VARIANTS && strcmp(name, variant_names[variant]) != 0) variant++;
-  if (variant == VARIANTS) bad_usage("--peer wants malloc, mimalloc or arena", name);
-  if (work->by_hand == NULL || (variant == VARIANT_ARENA && !work->on_arena)) {
+  if (variant == VARIANTS) bad_usage("--peer wants malloc, mimalloc, arena or arena-fresh", name);
+  if (work->by_hand == NULL || (variant == VARIANT_ARENA && !work->on_arena) ||
+      (variant == VARIANT_ARENA_FRESH && !work->on_fresh_arena)) {
     fprintf(stderr, "workloads: %s has no variant on %s\n", work->name, name);
     exit(2);
   }

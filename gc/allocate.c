@@ -15,6 +15,7 @@
 #include "gc/instruments/stress.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
+#include "gc/outgrow.h"
 #include "gc/young/nursery.h"
 
 /* --- room --- */
@@ -109,6 +110,7 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   mutator->reserved_end = NULL;
   serve(heap, CRADLE_STRESS_ALLOCATIONS);
   if (bytes > heap->old.arenas.bytes) return NULL;
+  heap_grows(heap, bytes);
   collect_before(heap, bytes);
   cradle_word *object = take_outside(heap, bytes, young);
   for (cradle_collection_kind kind = CRADLE_COLLECT_FULL; object == NULL && kind <= CRADLE_COLLECT_COMPACTING; kind++) {

@@ -17,6 +17,7 @@
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"
+#include "gc/outgrow.h"
 #include "gc/platform/pages.h"
 #include "gc/state.h"
 #include "gc/statistics.h"
@@ -63,6 +64,7 @@ static CRADLE_COLD void refuse(cradle_heap *heap) {
 static uint64_t begin_collecting(cradle_heap *heap) {
   if (collection_is_off(heap)) refuse(heap);
   verify_if_asked(heap, true);
+  heap_grows(heap, 0); /* no part of the pause */
   uint64_t begin = crd_platform_now_ns();
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
   (void)crd_state_enter(heap, HEAP_COLLECTING);
@@ -75,6 +77,7 @@ static void end_collecting(cradle_heap *heap) {
   ASSERT(heap->old.young_large == PAGE_NONE, "a large object is still young after a minor collection");
   ASSERT(heap->major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->mark_stack),
          "the mark stack outlives marking");
+  if (CRADLE_UNLIKELY(heap->adapt.cut_to != 0)) crd_adapt_cut(heap);
   crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
   crd_state_leave(heap, HEAP_MUTATING);
   verify_if_asked(heap, false);
@@ -225,7 +228,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
  * part of the pause, though the mutator waits for it. Programs that promote little are spared. */
 static void prepare_arenas(cradle_heap *heap) {
   uint64_t promoted = heap->pacing.promoted_average;
-  if (promoted < PREPARE_MIN_BYTES || heap->options.stress_period != 0) return;
+  if (promoted < PREPARE_MIN_BYTES || heap->options.stress_period != 0 || heap->small) return;
   uint32_t wanted = (uint32_t)(2 * promoted / ARENA_BYTES) + 1;
   uint64_t begin = crd_platform_now_ns();
   ASSERT(heap->state == HEAP_MUTATING, "arenas are populated in a pause");

@@ -7,6 +7,7 @@
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"
+#include "gc/outgrow.h"
 #include "gc/young/adapt.h"
 #include "gc/young/nursery.h"
 
@@ -70,6 +71,7 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
   cradle_heap *heap = mutator->heap;
   crd_arenas *arenas = &heap->old.arenas;
   if (error != NULL) *error = (cradle_error){.option = NULL};
+  crd_outgrow_memory(heap); /* or the cgroup's limit would take its place later */
   /* A maximum at or above the reserved addresses limits nothing. */
   bool binds = crd_heap_arenas_within(heap, bytes) < arenas->capacity;
   if (binds &&

@@ -14,7 +14,7 @@
 #include "gc/maximum.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/platform/hardware.h"
+#include "gc/outgrow.h"
 #include "gc/platform/pages.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
@@ -181,10 +181,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_ids_init(&heap->ids);
   crd_stress_init(heap);
   crd_history_open(heap);
-  if (options->hardware != NULL)
-    heap->hardware = *options->hardware;
-  else
-    crd_hardware_detect(&heap->hardware);
+  crd_outgrow_init(heap);
   crd_maximum_respect_group(heap);
   heap->plain_encoding = crd_encoding_is_plain(&heap->encoding);
   if (init_memory(heap, error) && init_types(heap, error) && init_nursery(heap, error)) return heap;

@@ -71,6 +71,8 @@ struct cradle_heap {
   int pending_request; /* a safepoint request of another thread, atomic */
   cradle_options options;
   cradle_hardware hardware;
+  unsigned known_hardware; /* its parts that were read, or given (gc/platform/hardware.h) */
+  bool small;              /* gc/outgrow.h */
   crd_type_table types;
   cradle_encoding encoding;
   bool plain_encoding;

@@ -100,7 +100,9 @@ static void reserve_refused(void **state) {
 static void reserve_that_cannot_trim_is_aligned_all_the_same(void **state) {
   (void)state;
   refuse("munmap", ENOMEM);
-  char *base = crd_pages_reserve(HUGE_BYTES, 8 * HUGE_BYTES, NULL);
+  char *base;
+  do base = crd_pages_reserve(HUGE_BYTES, 8 * HUGE_BYTES, NULL);
+  while (base != NULL && fault.count == 0); /* by luck, the system's own choice was aligned */
   heal();
   assert_non_null(base);
   assert_int_equal((uintptr_t)base % (8 * HUGE_BYTES), 0);

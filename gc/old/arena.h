@@ -132,6 +132,7 @@ struct crd_arenas {
   uint8_t *states;                              /* one an arena */
   uint8_t *origins;                             /* one an arena: ARENA_FROM_POOL and so on; 0 unless committed */
   crd_backing backing, meta_backing;
+  bool waits;             /* with huge pages, where the policy is auto, until crd_arenas_enter_huge */
   uint32_t pool_count;    /* committed arenas whose memory is from a pool; <= committed_count */
   uint32_t pool_refusals; /* arenas that the pool had no page for */
   uint32_t pool_skip;     /* commits to go before the pool is tried again after a refusal */

@@ -1,6 +1,5 @@
 #include "gc/old/arena_memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "gc/base/address.h"
@@ -26,6 +25,19 @@ static void *arena_at(const crd_arenas *arenas, uint32_t index) {
 static size_t meta_bytes_for(size_t bytes) {
   size_t meta_bytes = (bytes >> ARENA_SHIFT) * sizeof(crd_arena);
   return align_up(meta_bytes, ARENA_BYTES);
+}
+
+/* Of the states and the origins, one byte an arena each. Only those are touched that arenas have. */
+static size_t states_bytes(const crd_arenas *arenas) {
+  return align_up(2 * (size_t)arenas->capacity, BASE_PAGE_MAX_BYTES);
+}
+
+static bool make_states(crd_arenas *arenas, size_t page_bytes) {
+  uint8_t *states = crd_pages_reserve(states_bytes(arenas), page_bytes, NULL);
+  if (states == NULL) return false;
+  arenas->states = states;
+  arenas->origins = states + arenas->capacity;
+  return crd_pages_commit(states, states_bytes(arenas));
 }
 
 static bool reserve(crd_arenas *arenas, size_t bytes, size_t alignment, void *hint) {
@@ -66,9 +78,14 @@ static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, size_t align
   return reserve(arenas, (bytes / 2) & ~(ARENA_BYTES - 1), alignment, hint);
 }
 
-static void advise(const crd_backing *backing, void *address, size_t bytes, const char *name) {
-  crd_pages_advise_huge(address, bytes, backing->transparent);
-  crd_pages_name(address, bytes, name);
+static void advise_pages(const crd_arenas *arenas, const crd_backing *backing, void *address, size_t bytes) {
+  crd_pages_advise_huge(address, bytes, backing->transparent && !arenas->waits);
+}
+
+/* Arenas whose mapping is new. */
+static void advise(const crd_arenas *arenas, void *address, size_t bytes) {
+  advise_pages(arenas, &arenas->backing, address, bytes);
+  crd_pages_name(address, bytes, ARENAS_NAME);
 }
 
 bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cradle_hardware *hardware) {
@@ -78,25 +95,32 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
   cradle_hugepages meta_policy =
       options->hugepages_arenas == CRADLE_HUGEPAGES_OFF ? CRADLE_HUGEPAGES_OFF : CRADLE_HUGEPAGES_AUTO;
   arenas->meta_backing = crd_backing_choose(meta_policy, hardware);
+  arenas->waits = options->hugepages_arenas == CRADLE_HUGEPAGES_AUTO;
   size_t bytes = align_up(options->reserve_bytes, ARENA_BYTES);
   size_t alignment = arenas->backing.gigantic ? GIGANTIC_BYTES : ARENA_BYTES;
   if (!reserve_what_is_given(arenas, bytes, alignment, options->base_address)) return false;
   arenas->limit = arenas->capacity;
-  arenas->states = calloc(arenas->capacity, 2);
-  if (arenas->states == NULL) {
+  if (!make_states(arenas, hardware->page_bytes)) {
     crd_arenas_fini(arenas);
     return false;
   }
-  arenas->origins = arenas->states + arenas->capacity;
-  advise(&arenas->backing, memory_at(arenas->base), arenas->bytes, ARENAS_NAME);
-  advise(&arenas->meta_backing, arenas->meta, arenas->meta_bytes, METADATA_NAME);
+  advise(arenas, memory_at(arenas->base), arenas->bytes);
+  advise_pages(arenas, &arenas->meta_backing, arenas->meta, arenas->meta_bytes);
+  crd_pages_name(arenas->meta, arenas->meta_bytes, METADATA_NAME);
   return true;
+}
+
+void crd_arenas_enter_huge(crd_arenas *arenas) {
+  if (!arenas->waits) return;
+  arenas->waits = false;
+  advise_pages(arenas, &arenas->backing, memory_at(arenas->base), arenas->bytes);
+  advise_pages(arenas, &arenas->meta_backing, arenas->meta, arenas->meta_bytes);
 }
 
 void crd_arenas_fini(crd_arenas *arenas) {
   ASSERT(arenas->closing == NULL, "closed pages outlive their arenas");
   unreserve(arenas);
-  free(arenas->states);
+  if (arenas->states != NULL) crd_pages_unreserve(arenas->states, states_bytes(arenas));
   memset(arenas, 0, sizeof *arenas);
 }
 
@@ -118,7 +142,7 @@ static void count_committed(crd_arenas *arenas, uint32_t first, uint32_t count, 
   ASSERT((first + count) * sizeof(crd_arena) <= arenas->meta_committed,
          "[arena_memory.1] an arena is committed before its metadata");
   memset(arenas->states + first, ARENA_FREE, count);
-  memset(arenas->origins + first, origin, count);
+  if (origin != 0) memset(arenas->origins + first, origin, count); /* else [arena_memory.2] */
   arenas->free_count += count;
   arenas->committed_count += count;
   arenas->taken_total += count;
@@ -143,7 +167,7 @@ static bool commit_pool(crd_arenas *arenas, uint32_t index) {
   arenas->pool_skip = POOL_SKIP;
   if (!crd_pages_commit_pool(arena_at(arenas, index), ARENA_BYTES, arenas->backing.pool_page_bytes)) {
     /* The failed attempt may have replaced the mapping, and its advice with it. */
-    advise(&arenas->backing, arena_at(arenas, index), ARENA_BYTES, ARENAS_NAME);
+    advise(arenas, arena_at(arenas, index), ARENA_BYTES);
     return false;
   }
   arenas->pool_skip = 0;
@@ -167,7 +191,7 @@ static bool commit_gigantic(crd_arenas *arenas, uint32_t first) {
   for (uint32_t i = 0; i < GIGANTIC_ARENAS; i++)
     if (arenas->states[first + i] != ARENA_RESERVED) return false;
   if (!crd_pages_commit_pool(arena_at(arenas, first), GIGANTIC_BYTES, GIGANTIC_BYTES)) {
-    advise(&arenas->backing, arena_at(arenas, first), GIGANTIC_BYTES, ARENAS_NAME);
+    advise(arenas, arena_at(arenas, first), GIGANTIC_BYTES);
     return false;
   }
   count_committed(arenas, first, GIGANTIC_ARENAS, ARENA_FROM_POOL | ARENA_FROM_GIGANTIC | ARENA_TOUCHED);
@@ -281,7 +305,7 @@ static bool release_run(crd_arenas *arenas, uint32_t first, uint32_t count) {
          "[arena_memory.3] a part of a 1 GiB page goes");
   if (!crd_pages_release(arena_at(arenas, first), count * ARENA_BYTES)) return false;
   /* The new mapping has neither advice nor name. With both, the kernel merges it with its neighbours again. */
-  advise(&arenas->backing, arena_at(arenas, first), count * ARENA_BYTES, ARENAS_NAME);
+  advise(arenas, arena_at(arenas, first), count * ARENA_BYTES);
   for (uint32_t i = 0; i < count; i++) forget(arenas, first + i);
   ASSERT(arenas->taken_total - arenas->given_back_total == arenas->committed_count,
          "[arena.2] the totals do not differ by what is committed");

@@ -28,6 +28,9 @@
 /* Reserves address space (halved while refused, at least 8 arenas). false: not even that. */
 bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cradle_hardware *hardware);
 void crd_arenas_fini(crd_arenas *arenas);
+/* Where the policy is auto, arenas and metadata are on base pages before this. What is in use by then stays there;
+ * what is touched first from now on comes on huge pages. Called once. */
+void crd_arenas_enter_huge(crd_arenas *arenas);
 
 /* Commits until count arenas are FREE. false: refused by the limit, the reservation or the system; some may have
  * come. */

@@ -29,19 +29,23 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware,
                      size_t nursery_bytes) {
-  uint64_t memory_delta = hardware->memory_bytes != 0 ? hardware->memory_bytes / 8 : UNKNOWN_MEMORY_DELTA;
   uint64_t min = options->major_min_bytes != 0 ? options->major_min_bytes : MIN_NURSERIES * (uint64_t)nursery_bytes;
   pacing->min = smaller(min, COUNTED_MAX_BYTES);
-  pacing->max_delta =
-      smaller(options->major_max_delta != 0 ? options->major_max_delta : memory_delta, COUNTED_MAX_BYTES);
   pacing->factor = options->major_factor;
   pacing->growth = options->major_growth;
   pacing->threshold = pacing->min;
   pacing->survived = pacing->promoted_average = pacing->grown_average = 0;
   pacing->marked_average = MARKED_AVERAGE_FIRST;
-  if (options->heap_max_bytes != 0 && pacing->threshold > options->heap_max_bytes)
-    pacing->threshold = options->heap_max_bytes;
+  crd_pacing_bound(pacing, options, hardware);
   ASSERT(pacing->factor > 1 && pacing->growth > 1, "a factor that lets no heap grow");
+}
+
+void crd_pacing_bound(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware) {
+  uint64_t memory_delta = hardware->memory_bytes != 0 ? hardware->memory_bytes / 8 : UNKNOWN_MEMORY_DELTA;
+  pacing->max_delta =
+      smaller(options->major_max_delta != 0 ? options->major_max_delta : memory_delta, COUNTED_MAX_BYTES);
+  if (options->major_min_bytes != 0) pacing->min = smaller(options->major_min_bytes, COUNTED_MAX_BYTES);
+  if (options->heap_max_bytes != 0) pacing->threshold = smaller(pacing->threshold, options->heap_max_bytes);
 }
 
 static uint64_t scaled(uint64_t bytes, double factor) {

@@ -36,6 +36,8 @@ typedef struct crd_pacing {
 
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware,
                      size_t nursery_bytes);
+/* The maximum heap or the memory is known only now, or has become another: bounds the threshold anew. */
+void crd_pacing_bound(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware);
 /* The threshold after a major collection that left so many bytes, and during whose marking so many were promoted. */
 void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t born_marked_bytes,
                        uint64_t heap_max_bytes);

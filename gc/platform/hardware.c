@@ -10,6 +10,14 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #endif
+/* glibc from 2.33 on keeps what it asked the processor, so that asking it again costs nothing. On a virtual machine
+ * each question to the processor itself takes some 8 microseconds. */
+#if defined(__x86_64__) && defined(__has_include)
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#define KNOWS_CORES 1
+#endif
+#endif
 
 #include "gc/platform/calls.h"
 
@@ -155,21 +163,21 @@ static void allowed_cpus(cpu_set_t *allowed) {
   CPU_SET(0, allowed);
 }
 
-static cradle_source source_of(size_t sysfs_bytes) {
-  return sysfs_bytes != 0 ? CRADLE_SOURCE_SYSFS : CRADLE_SOURCE_DEFAULT;
+static void take_cache(size_t seen, size_t *bytes, cradle_source *source) {
+  if (*bytes != 0 || seen == 0) return;
+  *bytes = seen;
+  *source = CRADLE_SOURCE_SYSFS;
 }
 
 /* The smallest over the CPUs that the process may run on; a CPU that does not tell is left out. */
-static void detect_caches(cradle_hardware *hardware, const char *root) {
+static void read_caches(cradle_hardware *hardware, const char *root) {
   caches seen = {0, 0};
   cpu_set_t allowed;
   allowed_cpus(&allowed);
   for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
     if (CPU_ISSET(cpu, &allowed)) add_caches_of(root, cpu, &seen);
-  hardware->l2_bytes = seen.l2_bytes;
-  hardware->l3_bytes = seen.l3_bytes;
-  hardware->l2_source = source_of(seen.l2_bytes);
-  hardware->l3_source = source_of(seen.l3_bytes);
+  take_cache(seen.l2_bytes, &hardware->l2_bytes, &hardware->l2_source);
+  take_cache(seen.l3_bytes, &hardware->l3_bytes, &hardware->l3_source);
 }
 
 /* --- huge pages --- */
@@ -193,7 +201,7 @@ static size_t power_of_two_or_0(size_t bytes) {
   return (bytes & (bytes - 1)) == 0 ? bytes : 0;
 }
 
-static void detect_thp(cradle_hardware *hardware, const char *root) {
+static void read_thp(cradle_hardware *hardware, const char *root) {
   path mode = path_of(root, "sys/kernel/mm/transparent_hugepage/enabled");
   path page = path_of(root, "sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
   char text[128];
@@ -213,7 +221,7 @@ static size_t meminfo(const char *text, const char *name, const char *unit) {
   return line != NULL && strncmp(line, unit, strlen(unit)) == 0 ? number : 0;
 }
 
-static void detect_pool(cradle_hardware *hardware, const char *root) {
+static void read_pool(cradle_hardware *hardware, const char *root) {
   path file = path_of(root, "proc/meminfo");
   char text[FILE_BYTES];
   if (!read_file(&file, text, sizeof text)) return;
@@ -241,48 +249,65 @@ static bool names_memory(const char *controllers) {
   return at != NULL && (at == controllers || at[-1] == ',') && (at[6] == ',' || at[6] == '\0');
 }
 
-/* A line is number:controllers:path; version 2 has no controllers. */
-static void lower_to_line(size_t *bytes, const char *root, char *line) {
-  path v1 = path_of(root, "sys/fs/cgroup/memory"), v2 = path_of(root, "sys/fs/cgroup");
-  char *controllers = strchr(line, ':');
-  char *group = controllers != NULL ? strchr(++controllers, ':') : NULL;
-  if (group == NULL) return;
-  *group++ = '\0';
-  if (*controllers == '\0') lower_to_groups(bytes, &v2, group, "/memory.max");
-  if (names_memory(controllers)) lower_to_groups(bytes, &v1, group, "/memory.limit_in_bytes");
+enum { GROUP_VERSION_1 = 1, GROUP_VERSION_2 = 2 };
+
+static int lower_to_group(size_t *bytes, const char *root, int version, char *group) {
+  path mount = path_of(root, version == GROUP_VERSION_1 ? "sys/fs/cgroup/memory" : "sys/fs/cgroup");
+  lower_to_groups(bytes, &mount, group, version == GROUP_VERSION_1 ? "/memory.limit_in_bytes" : "/memory.max");
+  return version;
 }
 
-static void lower_to_cgroup(size_t *bytes, const char *root) {
+/* A line is number:controllers:path; version 2 has no controllers. Returns the version whose limits it led to, or 0. */
+static int lower_to_line(size_t *bytes, const char *root, char *line) {
+  char *controllers = strchr(line, ':');
+  char *group = controllers != NULL ? strchr(++controllers, ':') : NULL;
+  if (group == NULL) return 0;
+  *group++ = '\0';
+  if (*controllers == '\0') return lower_to_group(bytes, root, GROUP_VERSION_2, group);
+  return names_memory(controllers) ? lower_to_group(bytes, root, GROUP_VERSION_1, group) : 0;
+}
+
+/* Which versions the list of groups led to. */
+static int lower_to_list(size_t *bytes, const char *root) {
   path file = path_of(root, "proc/self/cgroup");
-  char text[FILE_BYTES], none[] = "0::", memory[] = "0:memory:";
-  lower_to_line(bytes, root, none);
-  lower_to_line(bytes, root, memory);
-  if (!read_file(&file, text, sizeof text)) return;
+  char text[FILE_BYTES];
+  int seen = 0;
+  if (!read_file(&file, text, sizeof text)) return 0;
   char *line = text;
   for (char *newline; (newline = strchr(line, '\n')) != NULL; line = newline + 1) {
     *newline = '\0';
-    lower_to_line(bytes, root, line);
+    seen |= lower_to_line(bytes, root, line);
   }
+  return seen;
 }
 
-static void detect_group(cradle_hardware *hardware, const char *root) {
+/* A version that the list does not mention may be mounted all the same. */
+static void lower_to_cgroup(size_t *bytes, const char *root) {
+  char none[] = "";
+  int seen = lower_to_list(bytes, root);
+  if (!(seen & GROUP_VERSION_1)) lower_to_group(bytes, root, GROUP_VERSION_1, none);
+  if (!(seen & GROUP_VERSION_2)) lower_to_group(bytes, root, GROUP_VERSION_2, none);
+}
+
+static void read_group(cradle_hardware *hardware, const char *root) {
   size_t limit = 0;
   lower_to_cgroup(&limit, root);
   if (limit == 0 || (hardware->memory_bytes != 0 && limit >= hardware->memory_bytes)) return;
   hardware->memory_bytes = hardware->group_bytes = limit;
 }
 
-static void detect_system(cradle_hardware *hardware, const char *root) {
-  detect_caches(hardware, root);
-  detect_thp(hardware, root);
-  detect_pool(hardware, root);
-  detect_group(hardware, root);
+static void read_system(cradle_hardware *hardware, const char *root, unsigned parts) {
+  bool wants_l2 = parts & HARDWARE_L2 && hardware->l2_bytes == 0;
+  if (parts & HARDWARE_CACHES || wants_l2) read_caches(hardware, root);
+  if (parts & HARDWARE_THP) read_thp(hardware, root);
+  if (parts & HARDWARE_POOL) read_pool(hardware, root);
+  if (parts & HARDWARE_MEMORY) read_group(hardware, root);
 }
 
 #else
 
-static void detect_system(cradle_hardware *hardware, const char *root) {
-  (void)hardware, (void)root;
+static void read_system(cradle_hardware *hardware, const char *root, unsigned parts) {
+  (void)hardware, (void)root, (void)parts;
 }
 
 #endif
@@ -296,11 +321,21 @@ static void ask_sysconf(int name, size_t *bytes, cradle_source *source) {
 }
 #endif
 
-static void complete_caches(cradle_hardware *hardware) {
+/* Where that is as good as sysfs: see the header. */
+static void ask_quick_l2(cradle_hardware *hardware) {
+#if defined(KNOWS_CORES) && defined(_SC_LEVEL2_CACHE_SIZE)
+  if (!x86_cpu_present(x86_cpu_HYBRID)) ask_sysconf(_SC_LEVEL2_CACHE_SIZE, &hardware->l2_bytes, &hardware->l2_source);
+#else
+  (void)hardware;
+#endif
+}
+
+static void complete_caches(cradle_hardware *hardware, unsigned parts) {
 #if defined(_SC_LEVEL2_CACHE_SIZE)
   ask_sysconf(_SC_LEVEL2_CACHE_SIZE, &hardware->l2_bytes, &hardware->l2_source);
-  ask_sysconf(_SC_LEVEL3_CACHE_SIZE, &hardware->l3_bytes, &hardware->l3_source);
+  if (parts & HARDWARE_CACHES) ask_sysconf(_SC_LEVEL3_CACHE_SIZE, &hardware->l3_bytes, &hardware->l3_source);
 #endif
+  (void)parts;
   if (hardware->l2_bytes == 0) hardware->l2_bytes = L2_DEFAULT_BYTES;
 }
 
@@ -314,13 +349,31 @@ static size_t physical_memory(size_t page_bytes) {
 #endif
 }
 
-void crd_hardware_detect_under(cradle_hardware *hardware, const char *root) {
+void crd_hardware_init(cradle_hardware *hardware) {
   KEEP_ERRNO;
   *hardware = (cradle_hardware){.page_bytes = from_sysconf(_SC_PAGESIZE)};
   if (hardware->page_bytes == 0) hardware->page_bytes = PAGE_DEFAULT_BYTES;
-  hardware->memory_bytes = physical_memory(hardware->page_bytes);
-  detect_system(hardware, root);
-  complete_caches(hardware);
+}
+
+static void read_parts(cradle_hardware *hardware, const char *root, unsigned parts) {
+  if (parts & HARDWARE_L2 && strcmp(root, "/") == 0) ask_quick_l2(hardware);
+  if (parts & HARDWARE_MEMORY) hardware->memory_bytes = physical_memory(hardware->page_bytes);
+  read_system(hardware, root, parts);
+  if (parts & (HARDWARE_L2 | HARDWARE_CACHES)) complete_caches(hardware, parts);
+}
+
+void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned parts) {
+  parts &= ~*known;
+  if (parts == 0) return;
+  KEEP_ERRNO;
+  read_parts(hardware, "/", parts);
+  *known |= parts;
+}
+
+void crd_hardware_detect_under(cradle_hardware *hardware, const char *root) {
+  KEEP_ERRNO;
+  crd_hardware_init(hardware);
+  read_parts(hardware, root, HARDWARE_ALL);
 }
 
 void crd_hardware_detect(cradle_hardware *hardware) {

@@ -1,6 +1,7 @@
 #include "gc/young/adapt.h"
 
 #include "gc/heap.h"
+#include "gc/platform/hardware.h"
 
 #define DECISION_COLLECTIONS 4
 /* Shares of what is allocated that survives: above the first growth may be worth it, below the second the nursery may
@@ -50,21 +51,54 @@
 #define UNKNOWN_L3_BASES 4
 #define MAX_BYTES CRADLE_NURSERY_CHOSEN_MAX_BYTES
 
+/* Bounds it by the L3. */
+static void learn_l3(cradle_heap *heap) {
+  crd_adapt *adapt = &heap->adapt;
+  if (adapt->knows_l3) return;
+  crd_hardware_learn(&heap->hardware, &heap->known_hardware, HARDWARE_CACHES);
+  adapt->knows_l3 = true;
+  size_t l3 = heap->hardware.l3_bytes, max = l3 != 0 ? l3 / L3_SHARE : adapt->base * UNKNOWN_L3_BASES;
+  if (max < adapt->base) max = adapt->base;
+  if (max < adapt->max) adapt->max = max;
+}
+
 void crd_adapt_init(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   size_t base = heap->nursery.bytes;
-  size_t max = heap->hardware.l3_bytes != 0 ? heap->hardware.l3_bytes / L3_SHARE : base * UNKNOWN_L3_BASES;
   adapt->fixed = heap->options.nursery_bytes != 0 || heap->options.nursery_fixed || heap->options.quarantine != 0;
   adapt->base = base;
   adapt->min = base / MIN_SHARE > MIN_BYTES ? base / MIN_SHARE : MIN_BYTES;
-  adapt->max = max < MAX_BYTES ? max : MAX_BYTES;
+  adapt->max = MAX_BYTES;
   bool has_its_share = base == crd_nursery_most(&heap->options);
   if (adapt->fixed || has_its_share || adapt->max < base) adapt->max = base;
   if (adapt->min > base) adapt->min = base;
+  adapt->knows_l3 = false;
+  if (heap->known_hardware & HARDWARE_CACHES) learn_l3(heap);
   adapt->backoff = adapt->shrink_backoff = WAIT_FIRST;
   adapt->ns_per_promoted_byte = RATE_FIRST;
   adapt->least_rate = RATE_NONE;
   ASSERT(adapt->min <= adapt->base && adapt->base <= adapt->max, "[adapt.1]");
+}
+
+void crd_adapt_bound(cradle_heap *heap) {
+  size_t most = crd_nursery_most(&heap->options);
+  if (!heap->adapt.fixed && heap->nursery.bytes > most) heap->adapt.cut_to = most & ~(size_t)7;
+}
+
+void crd_adapt_cut(cradle_heap *heap) {
+  crd_adapt *adapt = &heap->adapt;
+  size_t bytes = adapt->cut_to;
+  adapt->cut_to = 0;
+  adapt->base = adapt->max = bytes;
+  if (adapt->min > bytes) adapt->min = bytes;
+  if (heap->nursery.bytes > bytes) crd_nursery_resize(heap, bytes, "its share of the maximum heap");
+}
+
+/* Asked when all else speaks for twice the size. */
+static bool may_double(cradle_heap *heap) {
+  if (heap->nursery.bytes * 2 > heap->adapt.max) return false;
+  learn_l3(heap);
+  return heap->nursery.bytes * 2 <= heap->adapt.max;
 }
 
 static void begin_count(crd_adapt *adapt) {
@@ -114,8 +148,9 @@ static bool grow(cradle_heap *heap, double survival) {
   crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
   double share = old_share(adapt, survival), target = (double)heap->options.pause_ns * PAUSE_SHARE_OLD_DIE;
-  if (share >= OLD_DIE || bytes * 2 > adapt->max || adapt->wait > 0) return false;
+  if (share >= OLD_DIE || adapt->wait > 0) return false;
   if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > target) return false;
+  if (!may_double(heap)) return false;
   if (!crd_nursery_resize(heap, bytes * 2, "the oldest die: more will in a larger one")) {
     wait_longer(&adapt->wait, &adapt->backoff);
     return false;
@@ -163,9 +198,9 @@ static void decide(cradle_heap *heap, double survival) {
   if (heap->nursery.bytes != bytes || adapt->wait > 0) return;
   if (bytes < adapt->base && in_time) {
     crd_nursery_resize(heap, bytes * 2, "towards the base again: pauses allow it");
-  } else if (many_roots && bytes * 2 <= adapt->max && in_time) {
+  } else if (many_roots && in_time && may_double(heap)) {
     if (!crd_nursery_resize(heap, bytes * 2, "many roots")) adapt->wait = adapt->backoff;
-  } else if (survival > SURVIVAL_HIGH && !vain && bytes * 2 <= adapt->max && in_time) {
+  } else if (survival > SURVIVAL_HIGH && !vain && in_time && may_double(heap)) {
     begin_trial(heap, survival);
   } else if (may_halve && vain && adapt->old_seen >= OLD_SAMPLES) {
     crd_nursery_resize(heap, bytes / 2, "the oldest live like the others: a smaller one does");

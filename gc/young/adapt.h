@@ -31,7 +31,9 @@
 /* What the adaptive nursery knows. */
 typedef struct crd_adapt {
   bool fixed;
+  bool knows_l3;                /* max takes it into account; before it does, the nursery has not grown */
   size_t base, min, max;        /* sizes in bytes */
+  size_t cut_to;                /* of an empty nursery, the size that its share of the maximum heap allows; or 0 */
   double ns_per_promoted_byte;  /* of recent minor collections */
   double survival;              /* share of what was allocated that they promoted */
   uint64_t promoted, allocated; /* bytes, in the running trial or since the last decision */
@@ -48,6 +50,10 @@ typedef struct crd_adapt {
 } crd_adapt;
 
 void crd_adapt_init(cradle_heap *heap);
+/* The maximum heap has become smaller: the nursery is to be cut to its share, unless it is fixed. */
+void crd_adapt_bound(cradle_heap *heap);
+/* Cuts it, when it is empty. */
+void crd_adapt_cut(cradle_heap *heap);
 /* After a minor collection: decides about the size. */
 void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor);
 /* How much of the nursery to hand out, so that a minor collection and an increment of marking fit the pause target, and

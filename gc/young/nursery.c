@@ -13,6 +13,8 @@
 #include "gc/platform/pages.h"
 
 #define HUGE_BYTES ARENA_BYTES
+/* What a small program allocates. To touch it costs about as much as a huge page does (docs/design/pages.md). */
+#define LEAD_BYTES ((size_t)256 << 10)
 #define L2_MULTIPLE 4
 #define CHOSEN_MIN_BYTES ((size_t)256 << 10)
 #define MAXIMUM_SHARE 8
@@ -62,8 +64,8 @@ size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *
 
 /* From the pool if that was asked for and all of the nursery was had from it so far. */
 static bool commit(crd_nursery *nursery, void *base, size_t bytes) {
-  ASSERT(bytes != 0 && bytes % HUGE_BYTES == 0 && address_of(base) % HUGE_BYTES == 0,
-         "[pages.1] a part of a huge page is committed");
+  ASSERT(bytes != 0 && (address_of(base) + bytes) % HUGE_BYTES == 0,
+         "[pages.1], [nursery.5] a part of a huge page is committed");
   size_t pool_page = nursery->backing.pool_page_bytes;
   bool pool = pool_page != 0 && nursery->pool_bytes == nursery->committed_bytes;
   if (pool && crd_pages_commit_pool(base, bytes, pool_page)) {
@@ -76,8 +78,15 @@ static bool commit(crd_nursery *nursery, void *base, size_t bytes) {
   return true;
 }
 
-static size_t huge_multiple(size_t bytes) {
-  return align_up(bytes, HUGE_BYTES);
+/* The lead and whole huge pages. */
+static size_t whole_pages(const crd_nursery *nursery, size_t bytes) {
+  size_t lead = nursery->lead_bytes;
+  return bytes <= lead ? lead : lead + align_up(bytes - lead, HUGE_BYTES);
+}
+
+/* Address space below start: the rest of the lead's huge page. */
+static size_t head_bytes(const crd_nursery *nursery) {
+  return nursery->lead_bytes == 0 ? 0 : HUGE_BYTES - nursery->lead_bytes;
 }
 
 /* Bytes that are handed out at most, slack included. */
@@ -108,14 +117,17 @@ static bool init_quarantined(cradle_heap *heap, size_t bytes) {
 bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
   if (heap->options.quarantine != 0) return init_quarantined(heap, bytes);
   crd_nursery *nursery = &heap->nursery;
-  size_t committed = huge_multiple(full_bytes(bytes)), reserved = huge_multiple(full_bytes(max));
-  char *base = crd_pages_reserve(reserved, HUGE_BYTES, NULL);
-  if (base == NULL && reserved > committed) base = crd_pages_reserve(reserved = committed, HUGE_BYTES, NULL);
-  if (base == NULL) return false;
   nursery->backing = crd_backing_choose(heap->options.hugepages_nursery, &heap->hardware);
+  nursery->lead_bytes = nursery->backing.transparent && !nursery->backing.pool ? LEAD_BYTES : 0;
+  size_t head = head_bytes(nursery), committed = whole_pages(nursery, full_bytes(bytes));
+  size_t reserved = whole_pages(nursery, full_bytes(max));
+  char *place = crd_pages_reserve(head + reserved, HUGE_BYTES, NULL);
+  if (place == NULL && reserved > committed) place = crd_pages_reserve(head + (reserved = committed), HUGE_BYTES, NULL);
+  if (place == NULL) return false;
+  char *base = place + head;
   crd_pages_advise_huge(base, reserved, nursery->backing.transparent);
   if (!commit(nursery, base, committed)) {
-    crd_pages_unreserve(base, reserved);
+    crd_pages_unreserve(place, head + reserved);
     return false;
   }
   crd_pages_name(base, reserved, NURSERY_NAME);
@@ -129,7 +141,8 @@ bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
 bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
   crd_nursery *nursery = &heap->nursery;
   ASSERT(nursery_filled(heap) == 0, "[nursery.3] a nursery that is not empty changes its size");
-  size_t wanted = huge_multiple(full_bytes(bytes)), committed = nursery->committed_bytes, before = nursery->bytes;
+  size_t wanted = whole_pages(nursery, full_bytes(bytes)), committed = nursery->committed_bytes,
+         before = nursery->bytes;
   if (wanted > nursery->reserved_bytes || (bytes > before && !crd_heap_nursery_fits(heap, bytes))) return false;
   if (wanted > committed) {
     if (nursery->backing.strict || !commit(nursery, nursery->start + committed, wanted - committed)) return false;
@@ -154,7 +167,7 @@ static void discard(const crd_nursery *nursery, size_t from) {
 
 void crd_nursery_discard_rest(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
-  size_t used = quarantine_is_on(heap) ? nursery->committed_bytes : huge_multiple(full_bytes(nursery->bytes));
+  size_t used = quarantine_is_on(heap) ? nursery->committed_bytes : whole_pages(nursery, full_bytes(nursery->bytes));
   discard(nursery, used);
 }
 
@@ -167,7 +180,8 @@ void crd_nursery_fini(cradle_heap *heap) {
     return;
   }
   sanitize_used(nursery->start, nursery->committed_bytes);
-  crd_pages_unreserve(nursery->start, nursery->reserved_bytes);
+  size_t head = head_bytes(nursery);
+  crd_pages_unreserve(nursery->start - head, head + nursery->reserved_bytes);
   nursery->start = NULL;
 }
 

@@ -9,6 +9,8 @@
  *   [nursery.3] Its size changes, and it is handed out, only while it is empty.
  *   [nursery.4] free <= look, and the mutator's top is not above look: the allocation that reaches over it takes the
  *               slow path, which compares its size with the type's descriptor, whether the nursery is full or not.
+ *   [nursery.5] start + lead_bytes is where a huge page may begin, and below it none may: the lead is the end of a huge
+ *               page's place of which the rest is not accessible. It is 0 unless the policy is auto.
  */
 #ifndef CRADLE_GC_YOUNG_NURSERY_H
 #define CRADLE_GC_YOUNG_NURSERY_H
@@ -34,6 +36,7 @@ typedef struct crd_nursery {
   uint32_t first_looks; /* so many allocations are looked at one by one before that */
   crd_ages ages;
   size_t bytes;           /* the size chosen; end - start is at most that */
+  size_t lead_bytes;      /* the first so many lie on base pages [nursery.5] */
   size_t reserved_bytes;  /* of address space: room for the largest size; addresses in it are young */
   size_t committed_bytes; /* of it: as much as the largest size so far */
   size_t kept_bytes;      /* between two mutators, of a heap that collects nothing: filled */

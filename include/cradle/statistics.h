@@ -58,7 +58,7 @@ typedef struct cradle_statistics {
   uint64_t large_bytes;                    /* of these in page runs */
   uint64_t external_bytes;                 /* owned outside the heap: told, or asked of old objects by external_size */
   uint64_t threshold_bytes; /* old and external bytes at which the next major collection ought to be over */
-  uint64_t heap_max_bytes;  /* the maximum heap, a cgroup's included; 0: none */
+  uint64_t heap_max_bytes;  /* the maximum heap, a cgroup's included once 1 MiB was allocated; 0: none */
   uint64_t arena_bytes;     /* each arena is so large */
   uint64_t arenas_committed, arenas_in_use, arenas_peak; /* arenas; the most that were committed after a pause */
   uint64_t metadata_bytes;                               /* committed for bitmaps and page tables */

@@ -79,7 +79,9 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_new_fast", THREAD, cradle_check_new_fast, cradle_check_new_fast(f.m, T_PAIR, 24)) \
   ROW("cradle_new_reserved", CHECKS, cradle_check_reserved, cradle_reservation room = reservation(); \
       cradle_check_reserved(&room, T_PAIR, 24)) \
-  ROW("CRADLE_NEW_ARRAY", CHECKS, cradle_check_layout, cradle_check_layout(f.m, T_VECTOR, layout)) \
+  ROW("cradle_new_reserved", CHECKS, cradle_check_room, cradle_reservation room = reservation(); \
+      cradle_check_room(&room, 24)) \
+  ROW("CRADLE_NEW_ARRAY", CHECKS, cradle_check_items, cradle_check_items(f.m, T_VECTOR, layout, false)) \
   ROW("cradle_collect", COLLECTS, cradle_collect, cradle_collect(f.m, CRADLE_COLLECT_MINOR)) \
   ROW("cradle_collect_step", COLLECTS, cradle_collect_step, (void)cradle_collect_step(f.m, 0)) \
   ROW("cradle_safepoint", COLLECTS, cradle_safepoint_slow, cradle_safepoint_slow(f.m)) \

@@ -30,7 +30,8 @@ static void allocation_of_what_is_not(void **state) {
   (void)state;
   ASSERT_MISUSE(&f, "types are 0 to 3", cradle_new_slow(f.m, 77, 16));
   ASSERT_MISUSE(&f, "(pair), whose descriptor says 24", cradle_new_slow(f.m, T_PAIR, 16));
-  ASSERT_MISUSE(&f, "(string), whose descriptor says at least 16", cradle_new_slow(f.m, T_STRING, 8));
+  ASSERT_MISUSE(&f, "cradle_new: allocation of 48 bytes for type 1 (string), which has items: CRADLE_NEW_ARRAY",
+                cradle_new_slow(f.m, T_STRING, 48));
   ASSERT_MISUSE(&f, "types are 0 to 3", cradle_check_new(f.m, 4, 16));
   if (f.m->top != NULL) ASSERT_MISUSE(&f, "whose descriptor says 24", cradle_check_new_fast(f.m, T_PAIR, 16));
   cradle_no_collect_begin(f.m);
@@ -130,6 +131,55 @@ static void roots_that_are_none_or_not_registered(void **state) {
   fixture_open(&other);
   ASSERT_MISUSE(&other, "not registered", cradle_root_range_remove(other.m, &range));
   fixture_close(&other);
+  cradle_root_range_remove(f.m, &range);
+}
+
+/* The address of the words is given, not that of the variable that points to them: the base is what the first word
+ * holds. */
+static void root_ranges_of_words(void **state) {
+  (void)state;
+  static void *words[4], *base, *top;
+  cradle_root_range range = {.base = words, .top = &top, .name = "stack"};
+  base = words, top = words + 4;
+  ASSERT_MISUSE(&f, "cradle_root_range_add: root range stack: its base variable holds 0x0, its top variable 0x",
+                cradle_root_range_add(f.m, &range));
+  ASSERT_MISUSE(&f, "the base is no address; CRADLE_ROOT_RANGE takes", cradle_root_range_add(f.m, &range));
+  words[0] = cradle_new(f.m, T_PAIR, sizeof(pair));
+  ASSERT_MISUSE(&f, "", cradle_root_range_add(f.m, &range)); /* above the top, or an object's */
+  words[0] = (void *)(uintptr_t)0x1000001;
+  ASSERT_MISUSE(&f, "one of them is no multiple of 8", cradle_root_range_add(f.m, &range));
+  words[0] = NULL;
+  range = (cradle_root_range){.base = &base, .top = words};
+  ASSERT_MISUSE(&f, "root range without a name", cradle_root_range_add(f.m, &range));
+  ASSERT_MISUSE(&f, "the base is above the top", cradle_root_range_add(f.m, &range));
+}
+
+static void assert_collection_refused(const char *words) {
+  f.message[0] = '\0';
+  if (FIXTURE_LANDS(&f)) {
+    collect_minor(f.m);
+    fail_msg("collected in spite of: %s", words);
+  }
+  if (strstr(f.message, words) == NULL) fail_msg("the message is \"%s\", without \"%s\"", f.message, words);
+}
+
+/* What the variables hold is looked at again when a collection begins. */
+static void root_ranges_that_became_impossible(void **state) {
+  (void)state;
+  static void *words[4], *base, *top, *young;
+  cradle_root_range range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_REFERENCE, "stack");
+  base = top = words + 2;
+  cradle_root_range_add(f.m, &range);
+  collect_minor(f.m);
+  top = words;
+  assert_collection_refused("root range stack: its base variable holds 0x");
+  young = cradle_new(f.m, T_PAIR, sizeof(pair));
+  base = young, top = (char *)young + 16;
+  assert_collection_refused("one of them is an object's");
+  base = NULL, top = words;
+  assert_collection_refused("the base is no address");
+  base = words;
+  collect_minor(f.m);
   cradle_root_range_remove(f.m, &range);
 }
 
@@ -722,6 +772,8 @@ int main(void) {
       cmocka_unit_test(the_shadow_stack_above_its_limit),
       WITH_FIXTURE(scopes_that_do_not_nest),
       WITH_FIXTURE(roots_that_are_none_or_not_registered),
+      WITH_FIXTURE(root_ranges_of_words),
+      WITH_FIXTURE(root_ranges_that_became_impossible),
       WITH_FIXTURE(mutators_too_many_or_in_use),
       WITH_FIXTURE(detached),
       WITH_FIXTURE(collections_where_none_may_be),

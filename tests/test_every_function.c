@@ -111,8 +111,8 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_store", STATE, cradle_store_slow, cradle_store_slow(f.m, kept, &kept->item[0], 0)) \
   ROW("cradle_copy_slots", STATE, cradle_copy_slots_slow, cradle_copy_slots_slow(f.m, kept, kept->item, 1)) \
   ROW("cradle_write_barrier", CHECKS, cradle_check_store, cradle_check_store(f.m, kept)) \
-  ROW("cradle_store", CHECKS, cradle_check_slot, cradle_check_slot(f.m, kept, kept->item)) \
-  ROW("cradle_copy_slots", CHECKS, cradle_check_slots, cradle_check_slots(f.m, kept, kept->item, 1)) \
+  ROW("cradle_store", CHECKS, cradle_check_slot, cradle_check_slot(f.m, kept, kept->item, 0)) \
+  ROW("cradle_copy_slots", CHECKS, cradle_check_slots, cradle_check_slots(f.m, kept, kept->item, kept->item, 1)) \
   ROW("cradle_handle_new", CHECKS, cradle_handle_new, (void)!cradle_handle_new(f.m, kept).number) \
   ROW("cradle_try_handle_new", CHECKS, cradle_try_handle_new, (void)!cradle_try_handle_new(f.m, kept).number) \
   ROW("cradle_handle_get", CHECKS, cradle_handle_get, (void)cradle_handle_get(f.m, handle)) \

@@ -53,14 +53,13 @@ static void verify_if_asked(cradle_heap *heap, bool before) {
 static CRADLE_COLD void refuse(cradle_heap *heap, cradle_cause cause) {
   if (cause != CRADLE_CAUSE_NURSERY_FULL && cause != CRADLE_CAUSE_LARGE && cause != CRADLE_CAUSE_MEMORY)
     crd_misuse(heap,
-               "a collection is asked for (%s), and collection is off (CRADLE_GC=off, options.gc): until the roots are "
-               "in, the program must not ask",
-               cradle_cause_name(cause));
+               "a collection is asked for, and collection is off (CRADLE_GC=off, options.gc): until the roots are in, "
+               "the program must not ask");
   crd_misuse(heap,
-             "no room (%s), and collection is off (CRADLE_GC=off, options.gc): the nursery holds %" PRIu64
+             "there is no room, and collection is off (CRADLE_GC=off, options.gc): the nursery holds %" PRIu64
              " of its %zu bytes, and large objects %" PRIu64
              "; until the roots are in, CRADLE_GC_NURSERY or CRADLE_GC_MAX gives more room",
-             cradle_cause_name(cause), nursery_filled(heap), heap->nursery.bytes, heap->old.used_bytes);
+             nursery_filled(heap), heap->nursery.bytes, heap->old.used_bytes);
 }
 
 /* Returns when it began. The clock is asked as seldom as can be: an empty minor collection takes no longer than

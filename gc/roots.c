@@ -36,7 +36,8 @@ void cradle_pop_slow(cradle_mutator *mutator, size_t count) {
   crd_mutator_check_thread(mutator, "cradle_pop");
   size_t depth = shadow_words(mutator);
   if (count > depth)
-    crd_misuse(mutator->heap, "cradle_pop: a pop of %zu words goes below the shadow stack's base; it holds %zu", count,
+    crd_misuse(mutator->heap,
+               "cradle_pop: the pop goes below the shadow stack's base (words popped: %zu, words held: %zu)", count,
                depth);
   size_t left = depth - count;
   mutator->shadow_watermark = mutator->shadow_base + (left > POPPED_AHEAD ? left - POPPED_AHEAD : 0);

@@ -75,10 +75,10 @@ static void reservations_that_cannot_be(void **state) {
 
 static void the_shadow_stack_below_its_base(void **state) {
   (void)state;
-  ASSERT_MISUSE(&f, "cradle_pop: a pop of 1 words goes below the shadow stack's base; it holds 0",
+  ASSERT_MISUSE(&f, "cradle_pop: the pop goes below the shadow stack's base (words popped: 1, words held: 0)",
                 (void)cradle_pop(f.m));
   cradle_push(f.m, NULL);
-  ASSERT_MISUSE(&f, "cradle_pop: a pop of 5 words goes below the shadow stack's base; it holds 1",
+  ASSERT_MISUSE(&f, "cradle_pop: the pop goes below the shadow stack's base (words popped: 5, words held: 1)",
                 cradle_pop_many(f.m, 5));
 }
 
@@ -188,7 +188,7 @@ static void mutators_too_many_or_in_use(void **state) {
   ASSERT_MISUSE(&f, "has a mutator already", (void)cradle_mutator_new(f.heap));
   ASSERT_MISUSE(&f, "mutator has not been freed", cradle_heap_free(f.heap));
   cradle_push(f.m, NULL);
-  ASSERT_MISUSE(&f, "cradle_mutator_free: the shadow stack is not empty: it holds 1 words", cradle_mutator_free(f.m));
+  ASSERT_MISUSE(&f, "cradle_mutator_free: the shadow stack is not empty (words held: 1)", cradle_mutator_free(f.m));
   ASSERT_MISUSE(&f, "attached to a thread already", cradle_mutator_attach(f.m));
 }
 

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "bench/timing.h"
+
 #define MIB 1048576.0
 
 /* --- what both forms say --- */
@@ -55,8 +57,10 @@ static void print_cradle(const measurement *result) {
   }
   printf("minor collections    %" PRIu64 "\n", stats->minor_collections);
   printf("time in collector    %.2f %%\n", gc_share(result) * 100);
-  printf("minor collection     %.0f ns on average, %.0f ns when empty, %" PRIu64 " ns the longest\n",
-         mean_minor_ns(stats), result->empty_minor_ns, stats->minor_max_ns);
+  char mean[32], empty[32], longest[32];
+  printf("minor collection     %s on average, %s when empty, %s the longest\n",
+         duration_text(mean_minor_ns(stats), mean), duration_text(result->empty_minor_ns, empty),
+         duration_text((double)stats->minor_max_ns, longest));
 }
 
 static void print_pages(const measurement *result) {

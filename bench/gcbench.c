@@ -180,6 +180,7 @@ const workload workload_gcbench = {
     .cradle = run_cradle,
     .by_hand = run_by_hand,
     .on_arena = true,
+    .on_fresh_arena = true,
     .usual = {.size = 18, .runs = 5},
     .small = {.size = 8, .runs = 1},
     .size_least = 6,

@@ -24,6 +24,11 @@ def bytes_of(text):
     return int(text[:-1]) << UNITS[text[-1]]
 
 
+def size_text(count):
+    unit = next((unit for unit in "GM" if count >= 1 << UNITS[unit]), "K")
+    return f"{count / (1 << UNITS[unit]):g}{unit}"
+
+
 def select(result, **wanted):
     return [row for row in result["rows"] if all(row[key] == value for key, value in wanted.items())]
 
@@ -33,14 +38,19 @@ def in_order(values):
 
 
 def save(figure, path):
-    figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
 
 
-def panels(count, width=3.4, height=3.0):
-    figure, axes = pyplot.subplots(1, count, figsize=(width * count, height), squeeze=False)
+def panels(count, width=3.4, height=3.2):
+    """The constrained layout leaves room for each label and for the legend, which stands beside the panels."""
+    figure, axes = pyplot.subplots(1, count, figsize=(width * count, height), squeeze=False, layout="constrained")
     return figure, axes[0]
+
+
+def add_legend(axis):
+    """Above the panel and its title, where it covers nothing."""
+    axis.legend(loc="lower left", bbox_to_anchor=(0, 1.08), ncols=4, frameon=False, borderaxespad=0)
 
 
 def bars(axis, groups, series):
@@ -49,7 +59,8 @@ def bars(axis, groups, series):
     for i, (pages, values) in enumerate(series.items()):
         places = [x + i * width for x, value in enumerate(values) if value is not None]
         axis.bar(places, [value for value in values if value is not None], width, label=pages, color=COLOURS[pages])
-    axis.set_xticks([x + 0.4 - width / 2 for x in range(len(groups))], groups, rotation=30, ha="right")
+    middles = [x + 0.4 - width / 2 for x in range(len(groups))]
+    axis.set_xticks(middles, groups, rotation=30, ha="right", rotation_mode="anchor")
     axis.grid(axis="x", visible=False)
 
 
@@ -58,8 +69,7 @@ def lines(axis, rows, size_of, value_of):
         points = sorted((size_of(row), value_of(row)) for row in rows if row["pages"] == pages)
         axis.plot(*zip(*points), marker="o", markersize=3, label=pages, color=COLOURS[pages])
     axis.set_xscale("log", base=2)
-    axis.xaxis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x / 2**30:g}G" if x >= 2**30 else f"{x / 2**20:g}M" if x >= 2**20 else f"{x / 2**10:g}K"))
-    axis.set_ylim(bottom=0)
+    axis.xaxis.set_major_formatter(ticker.FuncFormatter(lambda x, _: size_text(x)))
 
 
 def grouped(result, phase, value_of):
@@ -81,7 +91,7 @@ def draw_by_case(result, path, phases, value_of, label):
         bars(axis, *grouped(result, phase, value_of))
         axis.set_title(phase)
     axes[0].set_ylabel(label)
-    axes[0].legend()
+    add_legend(axes[0])
     save(figure, path)
 
 
@@ -96,23 +106,31 @@ def draw_access(result, path):
         lines(axis, select(result, phase=phase, heap=False), lambda row: row["bytes"], each_ns)
         for row in select(result, phase=phase, heap=True):
             axis.plot(row["bytes"], each_ns(row), marker="x", markersize=8, linestyle="none", color=COLOURS[row["pages"]])
+        axis.set_ylim(bottom=0)  # after all is drawn: it keeps the top where it then is
         axis.set_title(phase)
         axis.set_xlabel("memory (x: an array in a Cradle heap)")
     axes[0].set_ylabel("ns an access")
-    axes[0].legend()
+    add_legend(axes[0])
     save(figure, path)
 
 
 def draw_fault(result, path):
-    figure, (axis,) = panels(1, width=6)
+    """Over how many of the faults one is longer, so that the rare long ones, which matter, have room."""
+    figure, (axis,) = panels(1, width=8)
     for row in result["rows"]:
-        quantiles = sorted((float(quantile), ns) for quantile, ns in row["quantiles"].items())
+        shares = {float(quantile): ns for quantile, ns in row["quantiles"].items()}
+        quantiles = sorted((1 / max(1 - share, 1 / row["probes"]), ns) for share, ns in shares.items())
         style = {"map": ":", "first write": "-", "second write": "--"}[row["phase"]]
         axis.plot(*zip(*quantiles), style, color=COLOURS[row["pages"]], label=f"{row['pages']}, {row['phase']}")
     axis.set_yscale("log")
-    axis.set_xlabel("quantile")
+    axis.set_xscale("log")
+    most = max(row["probes"] for row in result["rows"])
+    shares = [(share, name) for share, name in ((1, "least"), (2, "p50"), (10, "p90"), (100, "p99")) if share < most]
+    axis.set_xticks(*zip(*shares, (most, "longest")))
+    axis.xaxis.set_minor_locator(ticker.NullLocator())
+    axis.set_xlabel(f"of {most} faults of a kind")
     axis.set_ylabel("ns")
-    axis.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    axis.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
     save(figure, path)
 
 
@@ -123,8 +141,8 @@ def draw_pymalloc(result, path):
     figure, (axis,) = panels(1, width=8)
     bars(axis, cases, series)
     axis.axhline(0, color="black", linewidth=0.8)
-    axis.set_ylabel("processor time against small pages, %")
-    axis.legend()
+    axis.set_ylabel("processor time\nagainst small pages, %")
+    add_legend(axis)
     save(figure, path)
 
 
@@ -137,8 +155,9 @@ def draw_nursery(result, path):
         lines(axis, rows, lambda row: bytes_of(parts(row)[1]), lambda row: row["cpu_ns"] / 1e6)
         axis.set_title(program)
         axis.set_xlabel("nursery")
+        axis.set_ylim(bottom=0)
     axes[0].set_ylabel("ms a run")
-    axes[0].legend()
+    add_legend(axes[0])
     save(figure, path)
 
 

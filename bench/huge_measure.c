@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/progress.h"
 #include "bench/timing.h"
 
 /* --- phases --- */
@@ -105,13 +106,18 @@ static void measure_case(const huge_result *result, const huge_case *which) {
   const huge_settings *settings = result->settings;
   huge_row *rows = result->rows[which - result->bench->cases];
   checksum sum = {false, 0};
+  char run[40];
   for (int kind = 0; kind < HUGE_KINDS; kind++)
     if (settings->kinds[kind]) prepare_row(result, which, (huge_kind)kind);
   for (int turn = settings->once ? 0 : -1; turn < settings->runs; turn++)
     for (int i = 0; i < HUGE_KINDS; i++) {
       huge_kind kind = (huge_kind)((turn + 1 + i) % HUGE_KINDS);
-      if (settings->kinds[kind] && rows[kind].skipped == NULL) run_once(result, which, kind, turn >= 0, &sum);
+      if (!settings->kinds[kind] || rows[kind].skipped != NULL) continue;
+      progress_show("huge-pages: %s on %s, %s", which->name, huge_kind_names[kind],
+                    progress_run(turn, settings->runs, run));
+      run_once(result, which, kind, turn >= 0, &sum);
     }
+  progress_end();
   for (int kind = 0; kind < HUGE_KINDS; kind++) finish_row(&rows[kind]);
 }
 

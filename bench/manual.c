@@ -6,8 +6,8 @@
 
 #define HUGE_BYTES ((size_t)2 << 20)
 
-const char *manual_open_arena(manual *m) {
-  *m = (manual){.free = NULL};
+const char *manual_open_arena(manual *m, bool fresh) {
+  *m = (manual){.fresh = fresh};
   void *map = mmap(NULL, MANUAL_ARENA_BYTES + HUGE_BYTES, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED) return "the system refuses the arena's address space";

@@ -14,13 +14,15 @@ typedef struct manual {
   char *free, *end;  /* the arena's unused part */
   char *start, *map; /* its beginning, and that of the mapping it lies in */
   peer by;
+  bool fresh; /* an arena that takes nothing it dropped again */
 } manual;
 
 /* Address space of an arena; only what is touched becomes memory. */
 #define MANUAL_ARENA_BYTES ((size_t)16 << 30)
 
-/* NULL, or why it cannot be had, in words. */
-const char *manual_open_arena(manual *m);
+/* NULL, or why it cannot be had, in words. A fresh arena never uses again what was dropped, and pays for the first
+ * touch of all its memory; another one bumps over what was dropped and finds it in the cache. */
+const char *manual_open_arena(manual *m, bool fresh);
 const char *manual_open_peer(manual *m, peer_id id);
 void manual_close(manual *m);
 void manual_full(void) __attribute__((noreturn, cold));
@@ -44,12 +46,12 @@ static inline void manual_give(manual *m, void *block) {
   if (m->by.release != NULL) m->by.release(block);
 }
 
-/* The arena's way to free: everything taken since the mark, at once. */
+/* The arena's way to free: everything taken since the mark, at once. A fresh arena goes on behind it. */
 static inline char *manual_mark(const manual *m) {
   return m->free;
 }
 static inline void manual_drop(manual *m, char *mark) {
-  m->free = mark;
+  if (!m->fresh) m->free = mark;
 }
 
 /* An arena used as a ring: for loops whose objects are dead by the time it is full. */

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,6 +25,15 @@ static inline uint64_t cpu_now_ns(void) {
 static inline int timing_compare(const void *left, const void *right) {
   double a = *(const double *)left, b = *(const double *)right;
   return (a > b) - (a < b);
+}
+
+/* A duration for people: three digits and the unit that suits them. */
+static inline const char *duration_text(double ns, char text[32]) {
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  int unit = 0;
+  for (; ns >= 999.5 && unit < 3; unit++) ns /= 1000;
+  snprintf(text, 32, ns < 999.5 ? "%.3g %s" : "%.0f %s", ns, units[unit]);
+  return text;
 }
 
 /* The median of count > 0 values, which are sorted in place; of an even count the mean of the two

@@ -2,7 +2,8 @@
  * "mark", to mark and sweep them MARKINGS times besides. All live. A cell has 24 bytes and leads to the cell before it;
  * so has a tree's node, which leads to two; an array has WORDS words of items, the first of which leads to the array
  * before it, and the others to one old cell. Of entries, structures of two values, every word is a slot; of the mixed
- * structures, of a reference, raw data and two values, three in four.
+ * structures, of a reference, raw data and two values, three in four. A record has four slots and leads to the record
+ * before it, to a string, to a number and to the old cell: three objects of three types.
  * tests/test_service_cost.py counts its instructions for N and 2 N: the difference is what one object costs.
  */
 #include <errno.h>
@@ -30,6 +31,22 @@ typedef struct array {
   void *items[];
 } array;
 
+typedef struct string {
+  uint64_t header, length;
+  char bytes[];
+} string;
+typedef struct number {
+  uint64_t header;
+  double value;
+} number;
+typedef struct record {
+  uint64_t header;
+  void *before;
+  string *name;
+  number *amount;
+  void *old;
+} record;
+
 typedef struct entry {
   uint64_t key, value;
 } entry;
@@ -38,7 +55,7 @@ typedef struct mixed {
   uint64_t raw, first, second;
 } mixed;
 
-enum { T_CELL, T_TREE, T_REFERENCES, T_VALUES, T_ENTRIES, T_MIXED, T_COUNT };
+enum { T_CELL, T_TREE, T_REFERENCES, T_VALUES, T_ENTRIES, T_MIXED, T_STRING, T_NUMBER, T_RECORD, T_COUNT };
 static const cradle_type types[T_COUNT] = {
     [T_CELL] = {.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, before)},
     [T_TREE] = {.name = "tree", .size = sizeof(tree), .references = CRADLE_SLOT(tree, left) | CRADLE_SLOT(tree, right)},
@@ -65,6 +82,16 @@ static const cradle_type types[T_COUNT] = {
                  .length_offset = offsetof(array, length),
                  .item_references = CRADLE_SLOT(mixed, reference),
                  .item_values = CRADLE_SLOT(mixed, first) | CRADLE_SLOT(mixed, second)},
+    [T_STRING] = {.name = "string",
+                  .size = sizeof(string),
+                  .items = CRADLE_ITEMS_BYTES,
+                  .item_size = 1,
+                  .length_offset = offsetof(string, length)},
+    [T_NUMBER] = {.name = "number", .size = sizeof(number)},
+    [T_RECORD] = {.name = "record",
+                  .size = sizeof(record),
+                  .references = CRADLE_SLOT(record, before) | CRADLE_SLOT(record, name) | CRADLE_SLOT(record, amount) |
+                                CRADLE_SLOT(record, old)},
 };
 
 static void *new_cell(cradle_mutator *m, uint32_t type, size_t length, void *before, void *old) CRADLE_MAY_COLLECT {
@@ -82,6 +109,21 @@ static void *new_array(cradle_mutator *m, uint32_t type, size_t length, void *be
   array *made = cradle_new_array(m, type, length);
   made->items[0] = before;
   for (size_t i = 1; i < WORDS; i++) made->items[i] = old;
+  return made;
+}
+
+static void *new_record(cradle_mutator *m, uint32_t type, size_t length, void *before, void *old) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(m, before);
+  CRADLE_ROOT(m, old);
+  record *made = cradle_new(m, type, sizeof *made);
+  made->before = before;
+  made->old = old;
+  CRADLE_ROOT(m, made);
+  string *name = cradle_new_array(m, T_STRING, length);
+  cradle_store(m, made, &made->name, name);
+  number *amount = CRADLE_NEW(m, number, T_NUMBER);
+  amount->value = 1;
+  cradle_store(m, made, &made->amount, amount);
   return made;
 }
 
@@ -110,12 +152,14 @@ static const struct kind {
     {"promote-values", T_VALUES, WORDS, new_array, 0},
     {"promote-entries", T_ENTRIES, WORDS / 2, new_array, 0},
     {"promote-mixed", T_MIXED, WORDS / 4, new_array, 0},
+    {"promote-record", T_RECORD, 2 * WORDS, new_record, 0},
     {"mark-cell", T_CELL, 0, new_cell, MARKINGS},
     {"mark-tree", T_TREE, 0, NULL, MARKINGS},
     {"mark-references", T_REFERENCES, WORDS, new_array, MARKINGS},
     {"mark-values", T_VALUES, WORDS, new_array, MARKINGS},
     {"mark-entries", T_ENTRIES, WORDS / 2, new_array, MARKINGS},
     {"mark-mixed", T_MIXED, WORDS / 4, new_array, MARKINGS},
+    {"mark-record", T_RECORD, 2 * WORDS, new_record, MARKINGS},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

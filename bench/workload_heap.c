@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/everyday.h"
 #include "bench/timing.h"
 
 #define VALUES_OF_TUPLE (UINT64_C(7) << (offsetof(tuple, items) / 8))
@@ -47,6 +48,39 @@ static const cradle_type types[TYPE_COUNT] = {
                     .item_size = sizeof(pair),
                     .length_offset = offsetof(pairs, length)},
     [TYPE_WIDE] = {.name = "wide", .size = sizeof(wide), .references = CHILDREN_OF_WIDE},
+    [TYPE_CACHED] = {.name = "cached",
+                     .size = sizeof(cached),
+                     .references = CRADLE_SLOT(cached, chain) | CRADLE_SLOT(cached, newer) |
+                                   CRADLE_SLOT(cached, older) | CRADLE_SLOT(cached, key) | CRADLE_SLOT(cached, value)},
+    [TYPE_MAP_NODE] = {.name = "map node",
+                       .size = sizeof(map_node),
+                       .references = CRADLE_SLOT(map_node, left) | CRADLE_SLOT(map_node, right)},
+    [TYPE_JSON_NUMBER] = {.name = "JSON number", .size = sizeof(json_number)},
+    [TYPE_JSON_ARRAY] = {.name = "JSON array",
+                         .size = sizeof(json_array),
+                         .items = CRADLE_ITEMS_VALUES,
+                         .item_size = sizeof(cradle_value),
+                         .length_offset = offsetof(json_array, length)},
+    [TYPE_JSON_OBJECT] = {.name = "JSON object",
+                          .size = sizeof(json_object),
+                          .items = CRADLE_ITEMS_STRUCTURES,
+                          .item_size = sizeof(json_member),
+                          .length_offset = offsetof(json_object, length),
+                          .item_references = CRADLE_SLOT(json_member, key),
+                          .item_values = CRADLE_SLOT(json_member, value)},
+    [TYPE_SYMBOL] = {.name = "symbol",
+                     .size = offsetof(symbol, name),
+                     .references = CRADLE_SLOT(symbol, chain) | CRADLE_SLOT(symbol, declared),
+                     .items = CRADLE_ITEMS_BYTES,
+                     .item_size = 1,
+                     .length_offset = offsetof(symbol, length)},
+    [TYPE_DECLARED] = {.name = "declared",
+                       .size = sizeof(declared),
+                       .references =
+                           CRADLE_SLOT(declared, symbol) | CRADLE_SLOT(declared, hidden) | CRADLE_SLOT(declared, next)},
+    [TYPE_SCOPE] = {.name = "scope",
+                    .size = sizeof(scope),
+                    .references = CRADLE_SLOT(scope, outer) | CRADLE_SLOT(scope, first)},
 };
 
 /* --- pauses --- */

@@ -8,16 +8,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/progress.h"
 #include "bench/timing.h"
 
-const char *const variant_names[VARIANTS] = {"cradle", "arena", "malloc", "mimalloc"};
+enum { PROGRESS_US = 200000 };
+
+const char *const variant_names[VARIANTS] = {"cradle", "arena", "arena-fresh", "malloc", "mimalloc"};
 
 /* --- one run --- */
 
 static void open_memory(manual *memory, variant_id variant) {
-  const char *why = variant == VARIANT_ARENA
-                        ? manual_open_arena(memory)
-                        : manual_open_peer(memory, variant == VARIANT_MALLOC ? PEER_MALLOC : PEER_MIMALLOC);
+  const char *why;
+  if (variant == VARIANT_ARENA || variant == VARIANT_ARENA_FRESH)
+    why = manual_open_arena(memory, variant == VARIANT_ARENA_FRESH);
+  else
+    why = manual_open_peer(memory, variant == VARIANT_MALLOC ? PEER_MALLOC : PEER_MIMALLOC);
   if (why == NULL) return;
   fprintf(stderr, "workloads: %s cannot run: %s\n", variant_names[variant], why);
   exit(1);
@@ -58,8 +63,24 @@ static void check_exit(const workload *work, variant_id variant, int status) {
   exit(1);
 }
 
-/* Returns the peak of its resident memory. run is in shared memory. */
-static uint64_t run_process(const workload *work, variant_id variant, workload_run *run) {
+/* Like wait4. Says meanwhile how long the run takes. */
+static bool await(pid_t child, const workload *work, variant_id variant, int round, const workload_run *run,
+                  int *status, struct rusage *usage) {
+  if (!progress_is_shown()) return wait4(child, status, 0, usage) == child;
+  uint64_t begin = now_ns();
+  pid_t ended;
+  char which[40];
+  while ((ended = wait4(child, status, WNOHANG, usage)) == 0) {
+    progress_show("workloads: %s with %s, %s: %.0f s", work->name, variant_names[variant],
+                  progress_run(round, (int)run->with.runs, which), (double)(now_ns() - begin) * 1e-9);
+    usleep(PROGRESS_US);
+  }
+  progress_end();
+  return ended == child;
+}
+
+/* Returns the peak of its resident memory. run is in shared memory. Round -1 warms up. */
+static uint64_t run_process(const workload *work, variant_id variant, int round, workload_run *run) {
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
@@ -68,7 +89,7 @@ static uint64_t run_process(const workload *work, variant_id variant, workload_r
   }
   int status;
   struct rusage usage;
-  if (child < 0 || wait4(child, &status, 0, &usage) != child) {
+  if (child < 0 || !await(child, work, variant, round, run, &status, &usage)) {
     perror("workloads: a process for a run");
     exit(1);
   }
@@ -119,7 +140,7 @@ void workload_measure(const workload *work, const workload_run *run, variant_res
       if (!result->wanted) continue;
       *shared = *run;
       have_memory_ready(most);
-      uint64_t peak = run_process(work, variant, shared);
+      uint64_t peak = run_process(work, variant, round, shared);
       if (runs > 1 && peak > most) most = peak;
       if (have_sum) check_sum(work, variant, sum, shared->checksum);
       sum = shared->checksum;

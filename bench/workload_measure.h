@@ -6,7 +6,14 @@
 
 #define WORKLOAD_RUNS_MAX 99
 
-typedef enum variant_id { VARIANT_CRADLE, VARIANT_ARENA, VARIANT_MALLOC, VARIANT_MIMALLOC, VARIANTS } variant_id;
+typedef enum variant_id {
+  VARIANT_CRADLE,
+  VARIANT_ARENA,
+  VARIANT_ARENA_FRESH, /* nothing that was dropped is used again */
+  VARIANT_MALLOC,
+  VARIANT_MIMALLOC,
+  VARIANTS
+} variant_id;
 extern const char *const variant_names[VARIANTS];
 
 typedef struct variant_result {

@@ -1,6 +1,7 @@
 #include "bench/workload_report.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "bench/timing.h"
 
@@ -26,10 +27,15 @@ static summary summarize(variant_result *r, size_t runs) {
 
 static void print_pauses(const histogram *pauses) {
   if (pauses->count == 0) return;
-  printf("pauses               %llu: p50 %.3f, p90 %.3f, p99 %.3f, p99.9 %.3f, longest %.3f ms\n", (ull)pauses->count,
-         (double)histogram_quantile(pauses, 0.5) * 1e-6, (double)histogram_quantile(pauses, 0.9) * 1e-6,
-         (double)histogram_quantile(pauses, 0.99) * 1e-6, (double)histogram_quantile(pauses, 0.999) * 1e-6,
-         (double)pauses->max * 1e-6);
+  static const struct {
+    const char *name;
+    double quantile;
+  } shown[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}};
+  char duration[32];
+  printf("pauses               %llu: ", (ull)pauses->count);
+  for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+    printf("%s %s, ", shown[i].name, duration_text((double)histogram_quantile(pauses, shown[i].quantile), duration));
+  printf("longest %s\n", duration_text((double)pauses->max, duration));
 }
 
 static void print_collector(const cradle_statistics *stats) {
@@ -41,8 +47,18 @@ static void print_collector(const cradle_statistics *stats) {
   putchar('\n');
 }
 
+/* A figure's name ends in its unit; a time is printed with the unit that suits it. */
+static void print_figure(const char *name, double value) {
+  char duration[32];
+  size_t length = strlen(name), unit = strlen("_ns");
+  if (length > unit && strcmp(name + length - unit, "_ns") == 0)
+    printf("  %-18.*s %s\n", (int)(length - unit), name, duration_text(value, duration));
+  else
+    printf("  %-18s %.6g\n", name, value);
+}
+
 static void print_figures(const variant_result *r, const summary *s) {
-  for (unsigned i = 0; i < r->last.figure_count; i++) printf("  %-18s %.6g\n", r->last.figures[i].name, s->figures[i]);
+  for (unsigned i = 0; i < r->last.figure_count; i++) print_figure(r->last.figures[i].name, s->figures[i]);
 }
 
 static void print_parameters(const workload_parameters *with) {

@@ -32,19 +32,35 @@ static const workload *const all[] = {
     &workload_walk,
     &workload_weak_table,
     &workload_large_array,
+    &workload_string_cache,
+    &workload_tree_map,
+    &workload_json,
+    &workload_symbols,
     &workload_soak,
 };
 enum { WORKLOAD_COUNT = sizeof all / sizeof all[0] };
 
 #define COUNT_MAX (UINT64_C(1) << 32)
 
+static const char help[] =
+    "usage: workloads NAME [SIZE] [options]\n"
+    "       workloads --list\n"
+    "\n"
+    "Runs a program whose objects survive on a Cradle heap and, in turns, with memory by hand. Prints\n"
+    "medians of the times, the pauses and the memory. Each run is a process of its own.\n"
+    "\n"
+    "  --list             the workloads, what each is, and the values that it takes unless told\n"
+    "  --slots=N, --live=N, --seconds=N\n"
+    "                     for the workloads that --list shows with them; N may have a unit: 1M, 1G\n"
+    "  --runs=N           runs of each, 1 to 99; where there are several, one more warms up\n"
+    "  --nursery=SIZE     such as 4M; CRADLE_GC_NURSERY goes before it\n"
+    "  --peer=NAME        with malloc, mimalloc, arena (a C arena that only bumps) or arena-fresh (one that\n"
+    "                     uses nothing again that was dropped), too; may be repeated\n"
+    "  --small            the size that the tests run: a second at most\n"
+    "  --json             one JSON object in place of the table\n";
+
 static void bad_usage(const char *what, const char *given) {
-  fprintf(stderr,
-          "workloads: %s%s%s\n"
-          "usage: workloads NAME [SIZE] [--slots=N] [--live=N] [--seconds=N] [--runs=1..%d] [--nursery=SIZE]\n"
-          "                 [--peer=malloc|mimalloc|arena]... [--small] [--json]\n"
-          "       workloads --list\n",
-          what, given != NULL ? ": " : "", given != NULL ? given : "", WORKLOAD_RUNS_MAX);
+  fprintf(stderr, "workloads: %s%s%s\n\n%s", what, given != NULL ? ": " : "", given != NULL ? given : "", help);
   exit(2);
 }
 
@@ -91,8 +107,9 @@ static void override(const workload *work, uint64_t *parameter, uint64_t given, 
 static void want_peer(const workload *work, const char *name, variant_result results[VARIANTS]) {
   variant_id variant = VARIANT_ARENA;
   while (variant < VARIANTS && strcmp(name, variant_names[variant]) != 0) variant++;
-  if (variant == VARIANTS) bad_usage("--peer wants malloc, mimalloc or arena", name);
-  if (work->by_hand == NULL || (variant == VARIANT_ARENA && !work->on_arena)) {
+  if (variant == VARIANTS) bad_usage("--peer wants malloc, mimalloc, arena or arena-fresh", name);
+  if (work->by_hand == NULL || (variant == VARIANT_ARENA && !work->on_arena) ||
+      (variant == VARIANT_ARENA_FRESH && !work->on_fresh_arena)) {
     fprintf(stderr, "workloads: %s has no variant on %s\n", work->name, name);
     exit(2);
   }
@@ -106,12 +123,17 @@ static void choose(const workload *work, const char *peers[], variant_result res
 }
 
 enum { PEERS_MAX = 8 };
-static const struct option options[] = {
-    {"slots", required_argument, NULL, 's'},   {"live", required_argument, NULL, 'v'},
-    {"seconds", required_argument, NULL, 't'}, {"runs", required_argument, NULL, 'r'},
-    {"peer", required_argument, NULL, 'p'},    {"nursery", required_argument, NULL, 'n'},
-    {"small", no_argument, NULL, 'm'},         {"json", no_argument, NULL, 'j'},
-    {"list", no_argument, NULL, 'l'},          {NULL, 0, NULL, 0}};
+static const struct option options[] = {{"slots", required_argument, NULL, 's'},
+                                        {"live", required_argument, NULL, 'v'},
+                                        {"seconds", required_argument, NULL, 't'},
+                                        {"runs", required_argument, NULL, 'r'},
+                                        {"peer", required_argument, NULL, 'p'},
+                                        {"nursery", required_argument, NULL, 'n'},
+                                        {"small", no_argument, NULL, 'm'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"list", no_argument, NULL, 'l'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {NULL, 0, NULL, 0}};
 
 int main(int argc, char **argv) {
   static workload_run run;
@@ -137,6 +159,7 @@ int main(int argc, char **argv) {
       if (argc > 2) bad_usage("--list takes nothing else", argv[optind == 2 ? 2 : 1]);
       list();
       return 0;
+    case 'h': fputs(help, stdout); return 0;
     default: bad_usage("unknown option or missing value", NULL);
     }
   }

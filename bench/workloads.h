@@ -58,7 +58,8 @@ typedef struct workload {
   const char *name, *help; /* the help says what SIZE and the options count */
   uint64_t (*cradle)(workload_run *run);
   uint64_t (*by_hand)(workload_run *run, manual *memory); /* NULL: it has no such variant */
-  bool on_arena;                                          /* by_hand may run on an arena, which never reuses memory */
+  bool on_arena;                                          /* by_hand may run on an arena, which frees nothing alone */
+  bool on_fresh_arena;                                    /* and on one that uses nothing again that was dropped */
   workload_parameters usual, small;                       /* small: the tests' */
   uint64_t size_least, size_most;                         /* 0: any */
 } workload;
@@ -76,6 +77,14 @@ enum {
   TYPE_BINDING,
   TYPE_PAIRS,
   TYPE_WIDE,
+  TYPE_CACHED,
+  TYPE_MAP_NODE,
+  TYPE_JSON_NUMBER,
+  TYPE_JSON_ARRAY,
+  TYPE_JSON_OBJECT,
+  TYPE_SYMBOL,
+  TYPE_DECLARED,
+  TYPE_SCOPE,
   TYPE_COUNT
 };
 enum { WIDE_CHILDREN = 7 };
@@ -142,6 +151,7 @@ extern const workload workload_barrier_storeold, workload_barrier_onecell, workl
 extern const workload workload_barrier_graph, workload_barrier_bigarr, workload_barrier_str;
 extern const workload workload_medium, workload_cache, workload_fragment, workload_pause, workload_soak;
 extern const workload workload_walk, workload_weak_table, workload_large_array;
+extern const workload workload_string_cache, workload_tree_map, workload_json, workload_symbols;
 
 /* Starts a heap for a workload, or ends the program with a message. */
 cradle_heap *workload_start(workload_run *run);

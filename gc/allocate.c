@@ -143,7 +143,7 @@ static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) CRADL
   size_t bytes = cradle_object_bytes(size);
   PROBE3(allocate_slow, mutator->heap, type, bytes);
   void *object = take_place(mutator, type, bytes);
-  crd_nursery_looked(mutator->heap);
+  crd_nursery_looked(mutator->heap, object);
   if (mutator->heap->sampling.interval != 0 && object != NULL) crd_sample_slow(mutator, object, type, bytes);
   return object;
 }
@@ -177,7 +177,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   ASSERT(start + bytes <= mutator->heap->nursery.slack_end, "[nursery.1] a reservation goes beyond the nursery");
   mutator->free = mutator->reserved_end = start + bytes;
   sanitize_handed_out(mutator->heap, start, bytes);
-  crd_nursery_looked(mutator->heap);
+  crd_nursery_looked(mutator->heap, start);
   if (mutator->heap->sampling.interval != 0) crd_sample_slow(mutator, start, CRADLE_TYPE_ID_END, bytes);
   return (cradle_reservation){start, start + bytes, mutator};
 }

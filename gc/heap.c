@@ -65,9 +65,12 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
 }
 
 static void send_created(cradle_heap *heap, const char *nursery_reason) {
-  cradle_event created = {
-      .kind = CRADLE_EVENT_HEAP_CREATED,
-      .u.heap = {&heap->hardware, heap->old.arenas.base, address_of(heap->nursery.start), heap->old.arenas.bytes}};
+  cradle_event created = {.kind = CRADLE_EVENT_HEAP_CREATED,
+                          .u.heap = {.hardware = &heap->hardware,
+                                     .arenas_base = heap->old.arenas.base,
+                                     .nursery_base = address_of(heap->nursery.start),
+                                     .arenas_bytes = heap->old.arenas.bytes,
+                                     .pause_target_ns = heap->options.pause_ns}};
   cradle_event sized = {.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {heap->nursery.bytes, 0, nursery_reason}};
   heap->announced = true;
   crd_event_send(heap, &created);

@@ -81,6 +81,7 @@ struct cradle_heap {
   crd_word_stack remembered;
   crd_word_stack recorded; /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
   crd_record_budget budgets[RECORD_BUDGETS]; /* of arrays in spans; some share one */
+  uintptr_t spared[SPARED_OBJECTS];          /* see SPARED_TIMES */
   bool remember_all; /* the remembered set could not grow: the next minor collection looks at every old object */
 
   /* old */

@@ -83,6 +83,7 @@ static const crd_field hardware_fields[] = {
 static const crd_field heap_fields[] = {
     {FIELD("address_space_bytes", "address space: ", NUMBER, AT(heap.arenas_bytes)),
      .only_with = AT(heap.arenas_bytes)},
+    {FIELD("pause_target_ns", "pause target: ", NS, AT(heap.pause_target_ns))},
 };
 
 static const crd_field nursery_fields[] = {

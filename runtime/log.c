@@ -20,7 +20,7 @@
 /* Sections never nest deeper in the collector; deeper ones are left out. */
 #define DEPTH_MAX 16
 
-static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_trace};
+static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_trace, &crd_sink_line};
 enum { SINK_COUNT = sizeof sinks / sizeof sinks[0] };
 
 struct crd_log {
@@ -115,10 +115,17 @@ static void write_row(crd_log *log, const crd_event_row *row, const cradle_event
   }
 }
 
-static void write_event(crd_log *log, const cradle_event *event) {
+static void write_sections(crd_log *log, const cradle_event *event) {
   if (event->kind == CRADLE_EVENT_HEAP_DESTROYED) end_all(log);
   for (size_t i = 0; i < crd_event_row_count; i++)
     if (crd_event_rows[i].kind == event->kind) write_row(log, &crd_event_rows[i], event);
+}
+
+static void write_event(crd_log *log, const cradle_event *event) {
+  if (log->sink->event != NULL)
+    log->sink->event(&log->writer, event);
+  else
+    write_sections(log, event);
 }
 
 /* --- the head --- */
@@ -129,6 +136,14 @@ static uint64_t clock_ns(clockid_t clock) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* of the process's first head; now, if this is it */
+static uint64_t time_of_first_head(uint64_t now) {
+  static uint64_t first; /* [log.3] */
+  uint64_t none = 0;
+  bool is_first = __atomic_compare_exchange_n(&first, &none, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return is_first ? now : none;
+}
+
 static void write_head(crd_log *log) {
   crd_log_writer *writer = &log->writer;
   uint64_t now = clock_ns(CLOCK_MONOTONIC), unix_ns = clock_ns(CLOCK_REALTIME);
@@ -136,6 +151,7 @@ static void write_head(crd_log *log) {
     writer->time_ns = now;
   else
     unix_ns += writer->time_ns - now;
+  writer->start_ns = time_of_first_head(now);
   writer->process = (uint64_t)getpid();
   snprintf(writer->label, sizeof writer->label, "%ju.%ju", (uintmax_t)writer->process, (uintmax_t)writer->heap);
   writer->head_as_section = writer->with_fields && is_selected(log, CRD_SECTION_LOG);
@@ -151,9 +167,14 @@ static void adopt_if_forked(crd_log *log) {
   if (log->depth == 0 && crd_log_file_is_inherited(file) && crd_log_file_renew(file)) write_head(log);
 }
 
-static void handle(crd_log *log, const cradle_event *event) {
+/* For the section at the heap's end, which a line log has not. */
+static void add_to_pauses(crd_log *log, const cradle_event *event) {
   cradle_listener pauses = cradle_pauses_listener(log->pauses);
-  pauses.function(pauses.data, event);
+  if (log->sink->event == NULL) pauses.function(pauses.data, event);
+}
+
+static void handle(crd_log *log, const cradle_event *event) {
+  add_to_pauses(log, event);
   if (event->time_ns > log->writer.time_ns) log->writer.time_ns = event->time_ns;
   adopt_if_forked(log);
   if (!log->writer.file.stopped) write_event(log, event);
@@ -206,7 +227,7 @@ static void parse_words(crd_log *log, const char *words) {
       log->selected |= sections;
       all = false;
       if (sections == 0)
-        crd_report("CRADLE_LOG: %.*s: no section begins so, and no form has this name (text, json or trace; "
+        crd_report("CRADLE_LOG: %.*s: no section begins so, and no form has this name (text, json, trace or line; "
                    "docs/logging.md lists the sections)",
                    length < 80 ? (int)length : 80, words);
     }
@@ -216,19 +237,30 @@ static void parse_words(crd_log *log, const char *words) {
   if (all) log->selected = sections_with_prefix("", 0);
 }
 
+static void choose_lines(crd_log *log) {
+  crd_log_lines *lines = &log->writer.lines;
+  lines->wants_minor = is_selected(log, CRD_SECTION_MINOR);
+  lines->wants_major = is_selected(log, CRD_SECTION_DONE);
+  if (log->sink->event != NULL && !lines->wants_minor && !lines->wants_major)
+    crd_report("CRADLE_LOG: a line log has the sections gc-minor and gc-collect-done, and neither is selected");
+}
+
 /* Fills in what is selected and returns the file's name. */
 static const char *parse_selection(crd_log *log, const char *text) {
   const char *colon = text[0] == '+' ? NULL : strchr(text, ':');
   log->sink = &crd_sink_text;
   log->writer.with_fields = colon != NULL;
   parse_words(log, colon != NULL ? text : ":");
+  choose_lines(log);
   return colon != NULL ? colon + 1 : text + (text[0] == '+');
 }
 
 static bool open_file(crd_log *log, const char *text) {
   const char *name = parse_selection(log, text);
   if (*name != '\0') return crd_log_file_open(&log->writer.file, name);
-  crd_report("CRADLE_LOG=%.200s: names no file; there will be no log", text);
+  crd_report("CRADLE_LOG=%.200s: names no file; there will be no log; wants FILE, :FILE or WORD,WORD:FILE (such as "
+             "line:gc.log)",
+             text);
   return false;
 }
 

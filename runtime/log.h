@@ -1,10 +1,11 @@
-/* The log: the collector's events, written as text in the form of RPython's logs, as JSON lines or as a Chrome trace.
+/* The log: the collector's events, written as text in the form of RPython's logs, as JSON lines, as a Chrome trace or
+ * as a line a collection.
  *
  * [log.1] Sections are balanced: whatever events come, each one opened is closed, inner ones first.
  * [log.2] A log is its heap's alone, and its events come on one thread. The exception is the end of the process, when
  *         everything still in a buffer is written: therefore the log is locked while it handles an event.
- * [log.3] What the end of the process runs (runtime/exit_list.h) and the count of heaps, which numbers them, are the
- *         process's; nothing else is.
+ * [log.3] What the end of the process runs (runtime/exit_list.h), the count of heaps, which numbers them, and the time
+ *         of the first head are the process's; nothing else is.
  */
 #ifndef CRADLE_RUNTIME_LOG_H
 #define CRADLE_RUNTIME_LOG_H

@@ -71,6 +71,7 @@ static void begin_head(crd_log_file *file, const char *name) {
   if (file->alone && first && ftruncate(file->fd, 0) != 0)
     crd_report("CRADLE_LOG: %s: %s; appending", name, strerror(errno));
   file->begins_empty = regular ? is_empty(file->fd) : first;
+  file->unbuffered |= !regular;
 }
 
 static bool open_path(crd_log_file *file) {

@@ -7,7 +7,8 @@
  *              error; then the file is stopped, and takes and drops whatever is put into it.
  * [log_file.4] The buffer is written where the log's writer says that an outermost section ended, or
  *              when it is full; so files that several heaps share (they are opened for appending), and
- *              standard error, hold whole sections unless one exceeds the buffer.
+ *              standard error, hold whole sections unless one exceeds the buffer. Pipes take no more than
+ *              PIPE_BUF bytes at once, so each section is written to them as it ends.
  * [log_file.5] One head is written after the other: a lock of the process is held from the opening to
  *              crd_log_file_head_written, and where nobody else writes the file, an exclusive lock of
  *              it keeps other processes waiting.
@@ -32,7 +33,7 @@ typedef struct crd_log_file {
   pid_t owner;       /* the process that writes */
   char *ours;        /* a page that fork clears in the child, else not 0; NULL: the kernel has none */
   bool interactive;  /* a terminal or standard error: written at the end of every outermost section */
-  bool unbuffered;   /* the process is exiting: written at the end of every outermost section */
+  bool unbuffered;   /* a pipe, or the process is exiting: written at the end of every outermost section */
   bool stopped;      /* [log_file.3] */
   bool begins_empty; /* nothing was in it when it was opened */
   bool alone;        /* [log_file.5]: the exclusive lock is held */

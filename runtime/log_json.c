@@ -74,4 +74,4 @@ static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t un
   put(file, "}\n");
 }
 
-const crd_sink crd_sink_json = {"json", 1, false, write_head, write_entry};
+const crd_sink crd_sink_json = {"json", 1, false, write_head, write_entry, NULL};

@@ -79,4 +79,4 @@ static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t un
   if (writer->head_as_section) write_entry(writer, &end);
 }
 
-const crd_sink crd_sink_text = {"text", 1, false, write_head, write_entry};
+const crd_sink crd_sink_text = {"text", 1, false, write_head, write_entry, NULL};

@@ -12,7 +12,8 @@
 #include "runtime/log_sink.h"
 
 /* "ph" is the trace event's phase. */
-static void put_start_after(crd_log_writer *writer, const char *before, const char *name, char phase) {
+static void put_start_after(crd_log_writer *writer, const char *before, const char *name, char phase,
+                            uint64_t time_ns) {
   crd_log_file *file = &writer->file;
   char phase_text[] = {phase, '\0'};
   put(file, before);
@@ -21,7 +22,7 @@ static void put_start_after(crd_log_writer *writer, const char *before, const ch
   put(file, "\",\"ph\":\"");
   put(file, phase_text);
   put(file, "\",\"ts\":");
-  put_decimals(file, writer->time_ns / 1000, writer->time_ns % 1000, 3); /* microseconds */
+  put_decimals(file, time_ns / 1000, time_ns % 1000, 3); /* microseconds */
   put(file, ",\"pid\":");
   put_number(file, writer->process);
   put(file, ",\"tid\":");
@@ -29,7 +30,7 @@ static void put_start_after(crd_log_writer *writer, const char *before, const ch
 }
 
 static void put_start(crd_log_writer *writer, const char *name, char phase) {
-  put_start_after(writer, ",", name, phase);
+  put_start_after(writer, ",", name, phase, writer->time_ns);
 }
 
 /* The members' first comma needs something before it. */
@@ -55,18 +56,44 @@ static void put_counters(crd_log_writer *writer, const crd_log_entry *entry) {
   }
 }
 
+/* One end of a slice on a track of its own: others may overlap it. */
+static void put_slice_end(crd_log_writer *writer, const char *name, char phase, uint64_t time_ns) {
+  put_start_after(writer, ",", name, phase, time_ns);
+  put(&writer->file, ",\"cat\":\"gc\",\"id\":\"");
+  put(&writer->file, writer->label);
+  put(&writer->file, "\"}\n");
+}
+
+static uint64_t duration_of(const crd_log_entry *entry) {
+  for (size_t i = 0; i < entry->field_count; i++)
+    if (strcmp(entry->fields[i].name, "time_ns") == 0) return crd_field_number(&entry->fields[i], entry->base);
+  return 0;
+}
+
+/* Pauses, and major collections from their beginning to their end, with all that comes between. */
+static void put_slices(crd_log_writer *writer, const crd_log_entry *entry) {
+  uint64_t end = writer->time_ns;
+  if (entry->section == CRD_SECTION_COLLECT) put_slice_end(writer, "major collection", 'b', end);
+  if (entry->section == CRD_SECTION_DONE) put_slice_end(writer, "major collection", 'e', end);
+  if (entry->section != CRD_SECTION_PAUSE) return;
+  uint64_t length = duration_of(entry);
+  put_slice_end(writer, "pause", 'b', end - (length < end ? length : end));
+  put_slice_end(writer, "pause", 'e', end);
+}
+
 static void write_entry(crd_log_writer *writer, const crd_log_entry *entry) {
   static const char phases[] = {[CRD_PHASE_BEGIN] = 'B', [CRD_PHASE_END] = 'E', [CRD_PHASE_INSTANT] = 'i'};
   put_start(writer, crd_section_names[entry->section], phases[entry->phase]);
   if (entry->phase == CRD_PHASE_INSTANT) put(&writer->file, ",\"s\":\"t\"");
   put_args(writer, entry);
   put(&writer->file, "}\n");
+  put_slices(writer, entry);
   put_counters(writer, entry);
 }
 
 static void put_metadata(crd_log_writer *writer, const char *before, const char *name, const char *value,
                          uint64_t number) {
-  put_start_after(writer, before, name, 'M');
+  put_start_after(writer, before, name, 'M', writer->time_ns);
   put(&writer->file, ",\"args\":{\"name\":\"");
   put(&writer->file, value);
   put_number(&writer->file, number);
@@ -87,4 +114,4 @@ static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t un
   put(file, "}}\n");
 }
 
-const crd_sink crd_sink_trace = {"trace", 1, true, write_head, write_entry};
+const crd_sink crd_sink_trace = {"trace", 1, true, write_head, write_entry, NULL};

@@ -75,7 +75,7 @@ const crd_option crd_options[] = {
      "Pages behind the heap. auto: transparent huge pages; hugetlb: the reserved pool of 2 MiB pages first; 1g: the "
      "pool of 1 GiB pages before it; off: base pages. With a !, no heap is made when the pool refuses."},
     {CRD_LOG_VARIABLE, CRD_OPTION_LOG, NONE, 0, 0, "gc:gc.log", "no log",
-     "Writes a log of the collector's work; see docs/logging.md."},
+     "Writes a log of the collector's work, as text, json, trace or line; see docs/logging.md."},
     {CRD_PAGES_FILE_VARIABLE, CRD_OPTION_FILE, NONE, 0, 0, "/run/app-%d.ranges", "none",
      "Publishes the address ranges of the heaps in this file; see docs/huge-pages-policy.md."},
     {CRD_PROFILE_VARIABLE, CRD_OPTION_FILE, NONE, 0, 0, "profile-%d.json", "no profile",

@@ -38,6 +38,13 @@ __attribute__((noinline)) bool stop_in_walk(void *data, const cradle_object_info
   return false;
 }
 
+static cradle_heap *global_heap; /* no frame has a variable for it when the program ends */
+
+void stop_at_exit(void);
+__attribute__((noinline)) void stop_at_exit(void) {
+  __asm__ volatile("" ::"r"(global_heap) : "memory");
+}
+
 static pair *global;
 static pair prebuilt = {.header = PAIR};
 
@@ -50,6 +57,9 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   cradle_mutator *m = heap == NULL ? NULL : cradle_mutator_new(heap);
   if (m == NULL) return 1;
+  options.encoding = cradle_encoding_low_tags(1);
+  global_heap = cradle_heap_new(&options, NULL);
+  if (global_heap == NULL || atexit(stop_at_exit) != 0) return 1;
   cradle_global_root_add(heap, &global, CRADLE_KIND_REFERENCE);
   pair *old = cradle_new(m, PAIR, sizeof(pair));
   CRADLE_ROOT(m, old);

@@ -75,7 +75,7 @@ static inline void fixture_listen(void *data, const cradle_event *event) {
   if (f->listens_to & EVENT_BIT(event->kind)) f->listener(f->listener_data, event);
 }
 
-/* For misuse_messages.py. */
+/* For misuse_messages.py and verifier_messages.py. */
 static inline void fixture_log_misuse(const char *message) {
   const char *path = getenv("MISUSE_LOG");
   FILE *log = path == NULL ? NULL : fopen(path, "a");
@@ -83,6 +83,17 @@ static inline void fixture_log_misuse(const char *message) {
   fprintf(log, "%s\n", message);
   fclose(log);
 }
+
+/* What the verifier tells goes to the same place, for verifier_messages.py. */
+static inline bool fixture_verify(cradle_heap *heap, cradle_error *error) {
+  cradle_error own;
+  if (error == NULL) error = &own;
+  if ((cradle_heap_verify)(heap, error)) return true;
+  fixture_log_misuse(error->message);
+  return false;
+}
+#undef cradle_heap_verify
+#define cradle_heap_verify(heap, error) fixture_verify((heap), (error))
 
 static inline void fixture_misuse(void *data, const char *message) {
   fixture *f = data;

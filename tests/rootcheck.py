@@ -130,6 +130,23 @@ def check_fix(tool, include, folder, build):
         yield from check_running(program, include, build)
 
 
+def check_lines(tool, include, folder):
+    """What --fix leaves is told with the lines of the file as it is after the command: mended in place, or as before."""
+    with tempfile.TemporaryDirectory() as place:
+        inner = Path(place) / "inner"
+        inner.mkdir()
+        shutil.copy(folder / "program.h", place)
+        program = Path(shutil.copy(folder / "unrooted" / "left.c", inner))
+        for in_place in ((), ("--in-place",)):
+            result = run(tool, "--fix", *in_place, program, "--", "-std=c11", "-I", include)
+            lines = program.read_text(encoding="utf-8").splitlines()
+            told = [int(match[2]) for line in result.stderr.splitlines() if (match := FOUND.match(line))]
+            left = [number for number, line in enumerate(lines, 1) if "/* left */" in line]
+            call = next(number for number, line in enumerate(lines, 1) if "/* the call */" in line)
+            if told != left or f"line {call}, which" not in result.stderr:
+                yield f"--fix {' '.join(in_place)} tells lines {told} of {left}, and not line {call}: {result.stderr}"
+
+
 def check_running(program, include, build):
     library = next((path for name in ("libcradle.so", "libcradle.a") if (path := build / name).exists()), None)
     if library is None:
@@ -188,6 +205,7 @@ def main():
     faults = check_files(tool, include, folder)
     faults += [*check_refusals(tool, include, folder), *check_without_database(tool, include, folder), *check_help(tool)]
     faults += check_fix(tool, include, folder, build)
+    faults += check_lines(tool, include, folder)
     faults += check_tree(tool, build, paths)
     if (tool.parent.parent / ".venv" / "made-from").exists():
         with tempfile.TemporaryDirectory() as other:

@@ -15,6 +15,11 @@ import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import progress  # noqa: E402
 
 SIZES = ["4K", "5K", "8K", "12K", "16K", "32K", "48K", "64K", "100K", "128K", "256K", "512K", "1M", "3M", "4M", "8M",
          "16M", "32M", "64M"]
@@ -74,18 +79,22 @@ def first_difference(expected, got):
 
 def sweep(command, every, timeout):
     runs = list(combinations(every))
-    faults = 0
+    faults = done = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         first = run(command, runs[0], timeout)
         expected = first.stdout if first else b""
         rest = pool.map(lambda variables: run(command, variables, timeout), runs[1:])
         for variables, result in zip(runs, itertools.chain([first], rest)):
             words = fault(result, expected)
+            done += 1
+            progress.show(f"sweep: {done} of {len(runs)} runs, {faults} wrong")
             if words is None:
                 continue
             faults += 1
+            progress.show()
             line = " ".join(f"{name}={value}" for name, value in variables.items())
             print(f"{line} {' '.join(command)}\n    {words}")
+    progress.show()
     print(f"{len(runs)} runs, {faults} wrong")
     return 1 if faults else 0
 

@@ -71,6 +71,12 @@ static void collect_of(int count, size_t filled, unsigned per_mille) {
   }
 }
 
+/* The samples of the oldest quarter that the next collections have seen, and so many of 32 of them were promoted. */
+static void the_oldest_live(uint32_t of_32) {
+  heap->nursery.ages.old_seen = 32;
+  heap->nursery.ages.old_kept = of_32;
+}
+
 static void collect(int count, unsigned per_mille) {
   collect_of(count, heap->nursery.bytes, per_mille);
 }
@@ -245,6 +251,119 @@ static void it_grows_while_that_lets_more_die(void **state) {
   collect(10 * DECISION, 60); /* the most */
   assert_int_equal(heap->nursery.bytes, 4 * BASE);
   assert_int_equal(heap->adapt.size_before, 0);
+}
+
+/* At once, and up to the most. */
+static void it_grows_where_the_oldest_die(void **state) {
+  (void)state;
+  the_oldest_live(13); /* of the half that survives, 0.81: as many as make a trial worth it, not growth */
+  collect(1, 500);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  the_oldest_live(4);
+  collect(1, 500);
+  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  assert_non_null(strstr(reason, "the oldest die"));
+  collect(1, 500);
+  assert_int_equal(heap->nursery.bytes, MOST);
+  collect(10, 500);
+  assert_int_equal(heap->nursery.bytes, MOST);
+}
+
+static void where_all_survives_there_is_no_trial_and_no_larger_size(void **state) {
+  (void)state;
+  the_oldest_live(32);
+  collect(100, 1000);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_true(crd_nursery_resize(heap, MOST, "test"));
+  collect(DECISION, 1000);
+  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  collect(DECISION, 1000);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  the_oldest_live(0); /* few samples say nothing */
+  heap->nursery.ages.old_seen = 2;
+  collect(1, 500);
+  assert_int_equal(heap->nursery.bytes, BASE);
+}
+
+/* Twice the target is what the oldest that die are worth. */
+static void where_the_oldest_die_pauses_may_be_longer(void **state) {
+  (void)state;
+  double expected = NS_PER_BYTE * 0.8 * BASE;
+  heap->adapt.max = BASE;
+  heap->options.pause_ns = (uint64_t)(expected / 1.9);
+  the_oldest_live(4);
+  collect(5 * DECISION, 800);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  the_oldest_live(32);
+  collect(DECISION, 800);
+  assert_int_equal(heap->nursery.bytes, BASE / 2);
+  heap->adapt.shrink_wait = heap->adapt.shrunk_from = 0;
+  heap->options.pause_ns = (uint64_t)(expected / 6);
+  the_oldest_live(4);
+  collect(1, 800);
+  assert_int_equal(heap->nursery.bytes, BASE / 4);
+}
+
+enum { LINK, RING };
+typedef struct link {
+  uint64_t header;
+  struct link *next;
+  uint64_t fill[6];
+} link;
+typedef struct ring {
+  uint64_t header, length;
+  link *items[];
+} ring;
+
+/* A program of its own, on a machine whose L2 makes the base a mebibyte. Returns the nursery's size at the end. */
+CRADLE_UNCHECKED_COLLECTION static size_t run_program(size_t window) {
+  static const cradle_type types[] = {
+      [LINK] = {.name = "link", .size = sizeof(link), .references = CRADLE_SLOT(link, next)},
+      [RING] = {.name = "ring",
+                .size = sizeof(ring),
+                .items = CRADLE_ITEMS_REFERENCES,
+                .item_size = 8,
+                .length_offset = offsetof(ring, length)}};
+  const cradle_hardware hardware = {.page_bytes = 4096, .l2_bytes = MIB / 4, .l3_bytes = 64 * MIB};
+  cradle_options options;
+  cradle_options_init(&options);
+  options.hardware = &hardware;
+  options.types = types;
+  options.type_count = 2;
+  options.pause_ns = 0;
+  options.listener.function = note_reason;
+  cradle_heap *own = cradle_heap_new(&options, NULL);
+  cradle_mutator *m = own == NULL ? NULL : cradle_mutator_new(own);
+  assert_non_null(m);
+  reason = "";
+  ring *last = cradle_new_array(m, RING, window == 0 ? 1 : window);
+  link *list = NULL;
+  {
+    CRADLE_ROOT(m, last);
+    CRADLE_ROOT(m, list);
+    for (size_t i = 0; i < 4 * MIB / sizeof(link); i++) {
+      link *made = CRADLE_NEW(m, link, LINK);
+      if (window != 0) {
+        cradle_store(m, last, &last->items[i % window], made);
+      } else {
+        made->next = list;
+        list = made;
+      }
+    }
+  }
+  size_t bytes = own->nursery.bytes;
+  cradle_mutator_free(m);
+  cradle_heap_free(own);
+  return bytes;
+}
+
+/* The last 14,000 live, which is seven eighths of the first nursery. */
+static void ages_are_counted_where_objects_are_allocated(void **state) {
+  (void)state;
+  assert_int_equal(run_program(14000), 2 * MIB);
+  assert_non_null(strstr(reason, "the oldest die"));
+  assert_int_equal(run_program(0), MIB); /* everything lives */
+  assert_null(strstr(reason, "the oldest die"));
 }
 
 static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **state) {
@@ -480,6 +599,10 @@ int main(void) {
       TEST(in_a_maximum_heap_the_rest_goes_back),
       TEST(a_maximum_that_comes_later_has_the_rest_go_back),
       TEST(it_grows_while_that_lets_more_die),
+      TEST(it_grows_where_the_oldest_die),
+      TEST(where_all_survives_there_is_no_trial_and_no_larger_size),
+      TEST(where_the_oldest_die_pauses_may_be_longer),
+      TEST(ages_are_counted_where_objects_are_allocated),
       TEST(a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long),
       TEST(a_trial_that_finds_no_memory_waits),
       TEST(it_grows_only_where_twice_as_long_is_well_within_the_target),

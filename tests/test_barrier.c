@@ -82,6 +82,64 @@ CRADLE_MAY_COLLECT static void old_objects_are_remembered_once(void **state) {
   assert_int_equal(holder->next->number, 999);
 }
 
+/* How many objects the next minor collection looks at because they were stored into. */
+CRADLE_MAY_COLLECT static uint64_t count_remembered(void) {
+  uint64_t before = read_stats().remembered_objects;
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  assert_sound();
+  return read_stats().remembered_objects - before;
+}
+
+/* While nothing marks, and while it is not the same object again and again. */
+CRADLE_MAY_COLLECT static void an_old_reference_in_an_old_object_is_not_remembered(void **state) {
+  (void)state;
+  node *holder = new_node(1), *held = new_node(2);
+  CRADLE_ROOT(mutator, holder);
+  CRADLE_ROOT(mutator, held);
+  cell *value = cradle_new(mutator, CELL, sizeof *value);
+  CRADLE_ROOT(mutator, value);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  cradle_store(mutator, holder, &holder->next, held);
+  cradle_store(mutator, holder, &holder->next, NULL);
+  cradle_store_value(mutator, value, &value->value, (uintptr_t)held + TAG);
+  assert_true(is_flagged(holder) && is_flagged(value));
+  assert_int_equal(count_remembered(), 0);
+  assert_ptr_equal((void *)(value->value - TAG), held);
+  node *made = new_node(3);
+  cradle_store_value(mutator, value, &value->value, (uintptr_t)made + TAG);
+  assert_false(is_flagged(value));
+  assert_int_equal(count_remembered(), 1);
+  assert_int_equal(node_at(value->value - TAG)->number, 3);
+  for (int i = 0; i < 100; i++) cradle_store(mutator, holder, &holder->next, held);
+  assert_false(is_flagged(holder));
+  cradle_store(mutator, held, &held->next, holder);
+  assert_true(is_flagged(held));
+  assert_int_equal(count_remembered(), 1);
+}
+
+/* Marking may have looked at the object already. */
+CRADLE_MAY_COLLECT static void while_marking_each_is_remembered(void **state) {
+  (void)state;
+  node *list = NULL;
+  CRADLE_ROOT(mutator, list);
+  for (uint64_t i = 0; i < 1000; i++) {
+    node *made = new_node(i);
+    made->next = list;
+    list = made;
+  }
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  assert_false(cradle_collect_step(mutator, 1));
+  node *last = list;
+  while (last->next->next != NULL) last = last->next;
+  cradle_store(mutator, list, &list->next, last->next);
+  assert_false(is_flagged(list));
+  cradle_store(mutator, last, &last->next, NULL);
+  while (!cradle_collect_step(mutator, 1)) assert_sound();
+  assert_int_equal(list->number, 999);
+  assert_int_equal(list->next->number, 0);
+  assert_null(list->next->next);
+}
+
 CRADLE_MAY_COLLECT static void many_old_objects_hold_young_ones(void **state) {
   (void)state;
   enum { HOLDERS = 100000 };
@@ -257,10 +315,16 @@ CRADLE_MAY_COLLECT static void a_store_without_the_barrier_is_found(void **state
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_HEAP(the_flag_is_on_old_objects_not_remembered), IN_HEAP(old_objects_are_remembered_once),
-      IN_HEAP(many_old_objects_hold_young_ones),          IN_HEAP(arrays_hold_what_is_stored),
-      IN_HEAP(values_are_stored_with_their_tag),          IN_HEAP(what_is_overwritten_dies),
-      IN_HEAP(two_old_objects_share_a_young_one),         IN_HEAP(an_old_object_holds_a_young_large_one),
+      IN_HEAP(the_flag_is_on_old_objects_not_remembered),
+      IN_HEAP(old_objects_are_remembered_once),
+      IN_HEAP(an_old_reference_in_an_old_object_is_not_remembered),
+      IN_HEAP(while_marking_each_is_remembered),
+      IN_HEAP(many_old_objects_hold_young_ones),
+      IN_HEAP(arrays_hold_what_is_stored),
+      IN_HEAP(values_are_stored_with_their_tag),
+      IN_HEAP(what_is_overwritten_dies),
+      IN_HEAP(two_old_objects_share_a_young_one),
+      IN_HEAP(an_old_object_holds_a_young_large_one),
       IN_HEAP(a_store_without_the_barrier_is_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ COMMANDS = [
     "cradle what heap->nursery.end - 8", "cradle who-refers old", "cradle who-refers young",
     "print $cradle_value(values->item[0])", "print $cradle_value(values->item[1])", "print *young",
     "print *old", "cradle heap 5", "cradle what", "continue", "cradle who-refers old", "break stop_in_walk", "continue",
-    "cradle heap",
+    "cradle heap", "break stop_at_exit", "continue", "print \"global\"", "print global_heap", "cradle heap",
 ]
 
 # What must be said, in order.
@@ -49,6 +49,7 @@ EXPECTED = [
     r"Usage: cradle what ADDRESS",
     r"4 references to .*\nNot looked into: finalizer queues, weak slots, ephemerons and weak sets\.\n",
     r"heap 0x[0-9a-f]+: the program walks it\n(.*\n){5}Objects are not listed while that runs\.\n",
+    r"\"global\"\n\$\d+ = \(cradle_heap \*\) (0x[0-9a-f]+)(?: <[^\n]*>)?\nheap \1: the program runs\ncollections: 0 minor, 0 major\n",
 ]
 
 

@@ -71,6 +71,19 @@ static void what_it_refers_to_lives_and_moves(void **state) {
   assert_true(fixture_stats(&f).old_bytes + 1100 * sizeof(pair) < before);
 }
 
+static void an_old_object_lives_by_it(void **state) {
+  (void)state;
+  pair *p = new_pair(&f);
+  {
+    CRADLE_ROOT(f.m, p);
+    everything_moves(&f);
+  }
+  cradle_store(f.m, &first_pair, &first_pair.first, p);
+  everything_moves(&f);
+  assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
+  assert_heap_sound(f.heap);
+}
+
 /* From the heap it is an address like that of any other object; the heap does not follow it. */
 static void the_heap_refers_to_it(void **state) {
   (void)state;
@@ -334,6 +347,7 @@ int main(void) {
       TEST(what_it_refers_to_lives_and_moves),
       TEST(the_heap_refers_to_it),
       TEST(stores_while_marking),
+      TEST(an_old_object_lives_by_it),
       TEST(without_a_remembered_set),
       TEST(it_may_refer_into_the_heap_when_it_is_registered),
       TEST(the_other_services_know_it),

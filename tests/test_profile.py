@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Profiles a program whose shares of allocation are known, and reads the files as speedscope would.
 
-    test_profile.py PROGRAM        (tests/profiled_program)
+    test_profile.py PROGRAM [STACKVM]       (tests/profiled_program, examples/stackvm)
 
 Sampling is by allocated bytes with a fixed seed, so every figure here is the same in each run.
 """
@@ -281,6 +281,31 @@ def a_limit_on_files_is_told(program, folder):
     check("File too large; the profile is not complete" in result.stderr, result.stderr)
 
 
+SCRIPT = """fn keeper(n) { let kept = [nil]; for (let i = 0; i < n; i += 1) kept = [kept]; return kept; }
+fn waster(n) { for (let i = 0; i < n; i += 1) [i]; return nil; }
+fn outer() { waster(60000); return keeper(60000); }
+let kept = outer();
+"""
+
+
+def the_stackvms_functions_are_frames(program, folder):
+    """And the types of what survived are told: what keeper made, and nothing to speak of that waster did."""
+    script = folder / "script.vm"
+    script.write_text(SCRIPT)
+    run(program, script, folder, CRADLE_GC_NURSERY="64K")
+    profiles, data = read(folder / "profile.json")
+    shares = collections.Counter()
+    for name in ("allocated", "survived"):
+        for stack, weight in profiles[name]:
+            if stack[:2] == ["main", "outer"] and "array" in stack[3:4]:
+                shares[name, stack[2]] += weight
+    check(shares["allocated", "waster"] > 1e6, f"what the functions allocated is {shares}")
+    check(shares["survived", "keeper"] > 0.9 * shares["allocated", "keeper"] > 1e6, f"what keeper kept is {shares}")
+    check(shares["survived", "waster"] < 0.05 * shares["allocated", "waster"], f"what waster left is {shares}")
+    frames = {frame["name"]: frame for frame in data["shared"]["frames"]}
+    check(frames["keeper"]["file"] == str(script) and frames["keeper"]["line"] == 1, f"the frame is {frames['keeper']}")
+
+
 TESTS = [
     shares_are_right, frames_say_where, ids_and_names_agree, no_stack_tells_types, deep_stacks_are_cut,
     many_functions_are_kept_apart, odd_names_are_json, exit_writes, what_is_young_at_exit_has_no_fate,
@@ -293,10 +318,11 @@ TESTS = [
 
 def main():
     failed = 0
-    for test in TESTS:
+    machines = {the_stackvms_functions_are_frames: sys.argv[2]} if len(sys.argv) > 2 else {}
+    for test in TESTS + list(machines):
         with tempfile.TemporaryDirectory() as folder:
             try:
-                test(sys.argv[1], pathlib.Path(folder))
+                test(machines.get(test, sys.argv[1]), pathlib.Path(folder))
                 print(f"ok   {test.__name__}")
             except (Failure, OSError, ValueError, KeyError) as failure:
                 failed += 1

@@ -3,11 +3,9 @@
 
     test_report.py LOG_FORMS SOURCE_ROOT
 
-LOG_FORMS is the built tests/log_forms. The page is tested where matplotlib is installed; elsewhere
-that it is asked for in words.
+LOG_FORMS is the built tests/log_forms. tests/test_report_page.py tests the page and comparisons.
 """
 
-import importlib.util
 import io
 import json
 import os
@@ -132,6 +130,26 @@ class SameRun(unittest.TestCase):
         self.assertEqual(depth, 0)
         self.assertTrue(any(event["ph"] == "C" and event["name"] == "used bytes" for event in events))
 
+    def test_pauses_and_major_collections_are_slices_of_the_trace(self):
+        heap = measures.heaps_of(self.log["json"])[0]
+        told = {"pause": [(pause.begin, pause.end) for pause in heap.pauses],
+                "major collection": [(begin.end, end.end) for begin, end in zip(
+                    (one for one in heap.majors if one.name == "gc-collect"), heap.done, strict=True)]}
+        slices, began = {name: [] for name in told}, {}
+        for event in json.loads(self.path["trace"].read_text() + "]"):
+            if event["ph"] == "b":
+                self.assertNotIn(event["name"], began)  # they do not overlap each other
+                began[event["name"]] = event
+            elif event["ph"] == "e":
+                begin = began.pop(event["name"])
+                self.assertEqual({event["id"], begin["id"]}, {measures.heaps_of(self.log["trace"])[0].label})
+                self.assertEqual({event["cat"], begin["cat"]}, {"gc"})
+                slices[event["name"]].append((round(begin["ts"] * 1000), round(event["ts"] * 1000)))
+        self.assertEqual(began, {})
+        self.assertEqual(slices, told)
+        self.assertGreater(len(told["pause"]), 20)
+        self.assertGreaterEqual(len(told["major collection"]), 4)
+
     def test_the_head_relates_ticks_to_time(self):
         head = json.loads(self.path["json"].read_text().splitlines()[0])
         self.assertEqual((head["clock"], head["tick_ns"]), ("CLOCK_MONOTONIC", 1))
@@ -145,24 +163,20 @@ class SameRun(unittest.TestCase):
             self.assertIn("What to look at first", result.stdout)
             self.assertIn("of the nursery survives; try a nursery of 128.00 KiB", " ".join(result.stdout.split()))
 
-    def test_two_logs_are_compared(self):
-        result = run_report(self.path["json"], "--compare", self.path["text"])
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn(f"{self.path['json']}  |  {self.path['text']}", result.stdout)
-
-    def test_the_page_is_whole(self):
-        page = Path(self.folder.name) / "page.html"
-        result = run_report(self.path["json"], "--html", page, "--compare", self.path["trace"])
-        if importlib.util.find_spec("matplotlib") is None:
-            self.assertEqual(result.returncode, 1)
-            self.assertIn("matplotlib", result.stderr)
-            print(f"the page is not tested: {sys.executable} has no matplotlib")
-            return
-        self.assertEqual(result.returncode, 0, result.stderr)
-        text = page.read_text()
-        self.assertEqual(text.count("data:image/png;base64,"), 2)
-        self.assertIn("What to look at first", text)
-        self.assertNotRegex(text, r'(src|href)="(?!data:)')
+    def test_standard_input_is_read(self):
+        for form in FORMS:
+            from_file = run_report(self.path[form]).stdout
+            result = subprocess.run([sys.executable, REPORT, "-"], input=self.path[form].read_bytes(), capture_output=True)
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            self.assertEqual(result.stdout.decode(), from_file.replace(str(self.path[form]), "standard input"))
+        result = subprocess.run([sys.executable, REPORT, "-", "--compare", self.path["json"]],
+                                input=self.path["text"].read_bytes(), capture_output=True)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        result = run_report("-", "--compare", "-")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("LOG and OTHER cannot both be -", result.stderr)
+        result = subprocess.run([sys.executable, REPORT, "-"], input=b"", capture_output=True)
+        self.assertEqual((result.returncode, result.stderr), (1, b"cradle-report: standard input: the file is empty\n"))
 
     def test_every_truncation_is_survived(self):
         """Cut anywhere, a log is read up to there or refused with its line; never a traceback."""
@@ -251,6 +265,26 @@ class Samples(unittest.TestCase):
     def test_colours_are_passed_over(self):
         coloured = "".join(f"\x1b[1m\x1b[31m{line}\x1b[0m\n" for line in PYPY.splitlines())
         self.assertEqual(len(readers.read(self.file(coloured)).sections), 5)
+
+    def test_what_a_log_lacks_is_not_known(self):
+        minor = "[10] {gc-minor\n[20] gc-minor}\n[30] {gc-collect-done\n[40] gc-collect-done}\n"
+        told = " ".join(run_report(self.file(minor)).stdout.split())
+        for words in ("minor collections 1: causes not known", "major collections 1: causes not known", "allocated not known",
+                      "promoted not known; the survival is not known", "memory used not known; live after the last major "
+                      "collection: not known", "nursery not known"):
+            self.assertIn(words, told)
+        self.assertNotRegex(told, r"\b0 bytes")
+        told = " ".join(run_report(self.file("[10] {gc-arena\narenas taken: 3\n[20] gc-arena}\n")).stdout.split())
+        for words in ("pauses none in this log", "minor collections none in this log", "major collections none in this log"):
+            self.assertIn(words, told)
+        self.assertNotRegex(told, r"in pauses|utilisation|arenas 0|\b0 bytes at most")
+
+    def test_a_line_log_is_refused_in_a_sentence(self):
+        head = "# Cradle's line log, format 1; heap 4711.1; second 0 is 1795261407.066833702 seconds since 1970\n"
+        words = ("a line log (CRADLE_LOG=line:FILE), whose rounded figures are for people; cradle-report reads what "
+                 "CRADLE_LOG=json:FILE, text:FILE or trace:FILE writes")
+        self.refused(head, f"1: {words}")
+        self.refused("the program's\n" + head + "#      seconds  heap\n", f"2: {words}")
 
     def test_foreign_files_are_refused(self):
         self.refused("", " the file is empty")
@@ -385,7 +419,7 @@ class Samples(unittest.TestCase):
             for at in range(window, time):
                 sums += busy[at] - busy[at - window]
                 worst = max(worst, sums)
-            self.assertAlmostEqual(measures.utilisation(pauses, window), 1 - worst / window)
+            self.assertAlmostEqual(measures.Utilisation(pauses).at(window), 1 - worst / window)
 
 
 if __name__ == "__main__":

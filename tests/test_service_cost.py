@@ -24,7 +24,7 @@ SERVICES = {
     "ephemeron": (200_000, 150),
     "finalizer": (200_000, 600),
 }
-# Cells of 24 bytes, and arrays of 8 words: each sort of items.
+# Cells of 24 bytes, arrays of 8 words: each sort of items. A record brings a string and a number.
 TRACING = {
     "promote-cell": (20_000, 130),
     "promote-tree": (20_000, 215),
@@ -32,12 +32,14 @@ TRACING = {
     "promote-values": (20_000, 770),
     "promote-entries": (20_000, 800),
     "promote-mixed": (20_000, 780),
+    "promote-record": (20_000, 830),
     "mark-cell": (20_000, 520),
     "mark-tree": (20_000, 520),
     "mark-references": (20_000, 2_300),
     "mark-values": (20_000, 3_050),
     "mark-entries": (20_000, 3_200),
     "mark-mixed": (20_000, 2_900),
+    "mark-record": (20_000, 2_300),
 }
 
 

@@ -275,7 +275,7 @@ CRADLE_MAY_COLLECT static value eval(vm *vm, value form, value scope) {
       result = apply_name(vm, (name)number(function), base + 1);
     }
     vm->top = (value *)vm->stack + base;
-    if (TAG(function) == 2) return result; // cradle-rootcheck: ok a move keeps the tag
+    if (TAG(function) == 2) return result;
   }
 }
 

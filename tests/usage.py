@@ -15,10 +15,11 @@ def main():
     tools = pathlib.Path(sys.argv[1])
     bare_python = [sys.executable, "-I", "-S"]
     cases = [
-        ([tools / "quickstart", "--help"], 0, "usage: tools/quickstart "),
-        ([tools / "quickstart", "now"], 2, "usage: tools/quickstart "),
-        ([tools / "check", "--help"], 0, "usage: tools/check "),
-        ([tools / "check", "--fast"], 2, "usage: tools/check "),
+        ([tools / "quickstart", "--help"], 0, "usage: tools/quickstart"),
+        ([tools / "quickstart", "now"], 2, "usage: tools/quickstart"),
+        ([tools / "check", "--help"], 0, "usage: tools/check [--all]"),
+        ([tools / "check", "--fast"], 2, "usage: tools/check [--all]"),
+        ([tools / "check", "--all", "twice"], 2, "usage: tools/check [--all]"),
         ([*bare_python, tools / "cradle-heap", "--help"], 0, "usage: cradle-heap"),
         ([*bare_python, tools / "cradle-heap", "--no-such-option"], 2, "usage: cradle-heap"),
         ([*bare_python, tools / "cradle-heap", "dump"], 1, "cradle-heap needs numpy"),

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 FIELDS = ["seconds", "gc_share", "pause_p50_ns", "pause_p999_ns", "pause_max_ns", "peak_resident_bytes", "live_bytes"]
+VARIANTS = ["arena", "arena-fresh", "malloc"]
 TIMED = {"pause", "soak"}  # they run for a second each
 ENVIRONMENTS = [
     {},
@@ -30,6 +31,7 @@ REFUSED = [
     (["store", "--slots=0"], "--slots wants"),
     (["store", "--peer=tcmalloc"], "--peer wants"),
     (["cache", "--peer=arena"], "cache has no variant on arena"),
+    (["store", "--peer=arena-fresh"], "store has no variant on arena-fresh"),
     (["soak", "--peer=malloc"], "soak has no variant on malloc"),
     (["--list", "store"], "--list takes nothing else: store"),
     (["--list", "--small"], "--list takes nothing else: --small"),
@@ -65,11 +67,11 @@ def fault(result, name, on_arena):
 def jobs(program, names):
     """Yields name, arguments, variables, and whether the workload has a variant on the arena."""
     for name in names:
-        variants = {peer for peer in ("arena", "malloc") if run(program, [name, "--small", "--peer=" + peer]).returncode == 0}
+        variants = [peer for peer in VARIANTS if run(program, [name, "--small", "--peer=" + peer]).returncode == 0]
         for number, variables in enumerate(ENVIRONMENTS):
             if name in TIMED and number not in (0, 2):
                 continue
-            peers = ["--peer=malloc"] if "malloc" in variants and not variables else []
+            peers = [] if variables else ["--peer=" + peer for peer in variants]
             yield name, [name, "--small", "--json", *peers], variables, "arena" in variants
 
 

@@ -1,4 +1,4 @@
-/* Four workloads of the suite in Java: Workloads NAME SIZE SLOTS RUNS prints a line of seconds and checksum for each run. */
+/* Workloads of the suite in Java: Workloads NAME SIZE SLOTS RUNS prints a line of seconds and checksum for each run. */
 public final class Workloads {
   /* --- binary-trees --- */
 
@@ -136,6 +136,10 @@ public final class Workloads {
       case "gcbench": return gcbench(size);
       case "tuples": return tuples(size, slots);
       case "store": return store(size, slots);
+      case "string-cache": return new Everyday().stringCache(size, slots);
+      case "tree-map": return new Everyday().treeMap(size, slots);
+      case "json": return new Everyday().json(size, slots);
+      case "symbols": return new Everyday().symbols(size, slots);
       default: throw new IllegalArgumentException(name + ": no such workload");
     }
   }

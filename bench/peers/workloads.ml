@@ -1,4 +1,4 @@
-(* Four workloads of the suite in OCaml: workloads NAME SIZE SLOTS RUNS prints a line of seconds and checksum for each run. *)
+(* Workloads of the suite in OCaml: workloads NAME SIZE SLOTS RUNS prints a line of seconds and checksum for each run. *)
 
 (* --- binary-trees --- *)
 
@@ -93,6 +93,10 @@ let () =
     | "gcbench" -> gcbench
     | "tuples" -> tuples
     | "store" -> store
+    | "string-cache" -> Everyday.string_cache
+    | "tree-map" -> Everyday.tree_map
+    | "json" -> Everyday.json
+    | "symbols" -> Everyday.symbols
     | name -> prerr_endline (name ^ ": no such workload"); exit 2 in
   let number i = int_of_string Sys.argv.(i) in
   for _ = 1 to number 4 do

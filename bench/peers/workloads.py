@@ -1,11 +1,13 @@
-"""Four workloads of the suite in Python, for PyPy: workloads.py NAME SIZE SLOTS RUNS prints a line of seconds and checksum
-for each run."""
+"""Workloads of the suite in Python: workloads.py NAME SIZE SLOTS RUNS prints a line of seconds and checksum for each run. PyPy
+runs this file, and RPython's translator makes a program of it (rpython workloads.py): it keeps to what both understand."""
 
 import sys
 import time
 
+import everyday
 
-class Tree:
+
+class Tree(object):
     __slots__ = ("left", "right")
 
     def __init__(self, left, right):
@@ -13,16 +15,16 @@ class Tree:
         self.right = right
 
 
-class Node:
-    __slots__ = ("left", "right", "i", "j")
+class Node(Tree):
+    __slots__ = ("i", "j")
 
     def __init__(self, left, right):
-        self.left = left
-        self.right = right
-        self.i = self.j = 0
+        Tree.__init__(self, left, right)
+        self.i = 0
+        self.j = 0
 
 
-class Cell:
+class Cell(object):
     __slots__ = ("next", "number")
 
     def __init__(self, number):
@@ -38,7 +40,7 @@ def count(node):
     return 1 if node.left is None else 1 + count(node.left) + count(node.right)
 
 
-def binary_trees(most, _):
+def binary_trees(most):
     total = count(make(most + 1))
     kept = make(most)
     for depth in range(4, most + 1, 2):
@@ -78,7 +80,7 @@ def nodes_of(depth):
     return (2 << depth) - 1
 
 
-def gcbench(stretch, _):
+def gcbench(stretch):
     most = stretch - 2
     length = 500000 >> (18 - stretch) if stretch < 18 else 500000
     total = left_depth(make_up(stretch))
@@ -97,7 +99,7 @@ def gcbench(stretch, _):
 
 
 def tuples(rounds, slots):
-    every = [None] * slots
+    every = [(0, 0, 0)] * slots
     for number in range(rounds):
         for i in range(slots):
             every[i] = (2 * i + 1, 2 * (i + 1) + 1, 2 * (i + number) + 1)
@@ -113,19 +115,49 @@ def store(steps, slots):
     for number in range(1, steps + 1):
         state = (state * 1103515245 + 12345) & 0x7FFFFFFF
         every[state * slots >> 31] = Cell(number)
-    return sum(cell.number for cell in every if cell is not None)
+    total = 0
+    for cell in every:
+        if cell is not None:
+            total += cell.number
+    return total
 
 
-WORKLOADS = {"binary-trees": binary_trees, "gcbench": gcbench, "tuples": tuples, "store": store}
+def run(name, size, slots):
+    if name == "binary-trees":
+        return binary_trees(size)
+    if name == "gcbench":
+        return gcbench(size)
+    if name == "tuples":
+        return tuples(size, slots)
+    if name == "store":
+        return store(size, slots)
+    if name == "string-cache":
+        return everyday.string_cache(size, slots)
+    if name == "tree-map":
+        return everyday.tree_map(size, slots)
+    if name == "json":
+        return everyday.json(size, slots)
+    assert name == "symbols"
+    return everyday.symbols(size, slots)
 
 
-def main():
-    name, size, slots, runs = sys.argv[1], *map(int, sys.argv[2:5])
-    for _ in range(runs):
+def seconds_of(microseconds):
+    fraction = str(microseconds % 1000000)
+    return str(microseconds // 1000000) + "." + "0" * (6 - len(fraction)) + fraction
+
+
+def main(words):
+    for _ in range(int(words[4])):
         begun = time.time()
-        total = WORKLOADS[name](size, slots)
-        print("%.6f %d" % (time.time() - begun, total), flush=True)
+        total = run(words[1], int(words[2]), int(words[3]))
+        print(seconds_of(int((time.time() - begun) * 1000000)) + " " + str(total))
+    return 0
+
+
+def target(driver, arguments):
+    """What RPython's translator asks for: the program's main function."""
+    return main, None
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv)

@@ -13,7 +13,6 @@ volatile sig_atomic_t is_interrupted;
 /* The arguments beyond those that the procedure names, as a list. */
 CRADLE_MAY_COLLECT static value rest_of(scheme *s, size_t count, size_t required) {
   value rest = NIL;
-  CRADLE_ROOT_VALUE(s->m, rest);
   for (size_t i = count; i > required; i--) rest = cons(s, *cradle_peek(s->m, count - i), rest);
   return rest;
 }
@@ -265,7 +264,6 @@ CRADLE_MAY_COLLECT static value eval_slow(scheme *s, node *code, frame *env) {
 }
 
 value run(scheme *s, node *code) {
-  CRADLE_ROOT(s->m, code);
   value function = new_closure(s, code, NULL);
   return apply(s, function, 0);
 }

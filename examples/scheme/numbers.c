@@ -64,7 +64,6 @@ CRADLE_MAY_COLLECT static value divide(scheme *s, value left, value right) {
 typedef value operation(scheme *s, value left, value right);
 CRADLE_MAY_COLLECT static value fold(scheme *s, size_t count, const value *args, value start, operation *with) {
   value result = start;
-  CRADLE_ROOT_VALUE(s->m, result);
   for (size_t i = 0; i < count; i++) result = with(s, result, args[i]);
   return result;
 }

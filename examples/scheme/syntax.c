@@ -168,7 +168,6 @@ CRADLE_MAY_COLLECT static value defined_name(scheme *s, value form, uint64_t whe
   return name;
 }
 CRADLE_MAY_COLLECT static node *compile_definition(scheme *s, scope *in, value form, uint64_t where) {
-  CRADLE_ROOT_VALUE(s->m, form);
   value name = defined_name(s, form, where);
   value target = car(cdr(form));
   if (is_pair(target)) return compile_lambda(s, in, name, cdr(target), cdr(cdr(form)), where);
@@ -226,7 +225,6 @@ CRADLE_MAY_COLLECT static node *form_if(scheme *s, scope *in, value form, uint64
 CRADLE_MAY_COLLECT static node *form_define(scheme *s, scope *in, value form, uint64_t where) {
   CRADLE_ROOT_VALUE(s->m, form);
   node *content = compile_definition(s, in, form, where);
-  CRADLE_ROOT(s->m, content);
   value name = defined_name(s, form, where);
   uint32_t depth, slot;
   if (in->outer != NULL && !(find_variable(in, name, &depth, &slot) && depth == 0))
@@ -316,7 +314,6 @@ CRADLE_MAY_COLLECT static node *compile_named_let(scheme *s, scope *in, value fo
   add_variable(s, in, name, where);
   node *code = compile_lambda(s, in, name, parameters, cdr(cdr(cdr(form))), where), *call = NULL;
   CRADLE_ROOT(s->m, code);
-  CRADLE_ROOT(s->m, call);
   code = new_set(s, in, name, code, true, where);
   call = new_reference(s, in, name, where);
   cradle_push(s->m, call); /* behind the arguments; it belongs before them */
@@ -429,7 +426,6 @@ node *compile_form(scheme *s, scope *in, value datum, uint64_t where) {
 }
 
 node *compile(scheme *s, value datum) {
-  CRADLE_ROOT_VALUE(s->m, datum);
   scope in = {.outer = NULL, .names = NIL};
   CRADLE_ROOT_VALUE(s->m, in.names);
   node *code = compile_form(s, &in, datum, s->where);

@@ -32,7 +32,6 @@ CRADLE_MAY_COLLECT static node *compile_arrow(scheme *s, scope *in, value clause
   node *store = compile_form(s, in, car(car(clauses)), where), *procedure = NULL, *use = NULL;
   CRADLE_ROOT(s->m, store);
   CRADLE_ROOT(s->m, procedure);
-  CRADLE_ROOT(s->m, use);
   store = new_set(s, in, temporary, store, true, where);
   procedure = compile_form(s, in, car(cdr(cdr(car(clauses)))), where);
   use = new_reference(s, in, temporary, where);
@@ -269,7 +268,6 @@ CRADLE_MAY_COLLECT static node *compile_template(scheme *s, scope *in, value tem
   if (!is_a(template, T_VECTOR)) return new_constant(s, template);
   CRADLE_ROOT_VALUE(s->m, template);
   value list = NIL;
-  CRADLE_ROOT_VALUE(s->m, list);
   for (size_t i = ((const cradle_kit_array *)object_of(template))->length; i > 0; i--)
     list = cons(s, ((const cradle_kit_array *)object_of(template))->items[i - 1], list);
   node *content = compile_template(s, in, list, depth, where);
@@ -337,7 +335,6 @@ CRADLE_MAY_COLLECT static value field_number(scheme *s, value fields, value name
 CRADLE_MAY_COLLECT static value field_names(scheme *s, value specs, uint64_t where) {
   CRADLE_ROOT_VALUE(s->m, specs);
   value names = NIL;
-  CRADLE_ROOT_VALUE(s->m, names);
   for (; specs != NIL; specs = cdr(specs)) {
     value spec = car(specs);
     if (!is_symbol(spec)) check_form(s, spec, 1, 3, where);
@@ -360,7 +357,6 @@ CRADLE_MAY_COLLECT node *form_record_type(scheme *s, scope *in, value form, uint
   size_t count = 2;
   value rest = car(cdr(cdr(form))), numbers = NIL;
   CRADLE_ROOT_VALUE(s->m, rest);
-  CRADLE_ROOT_VALUE(s->m, numbers);
   check_form(s, rest, 1, -1, where);
   for (part = cdr(rest); part != NIL; part = cdr(part)) {
     value number = field_number(s, type->fields, car(part), where);

@@ -159,7 +159,6 @@ CRADLE_MAY_COLLECT static value sort_row(scheme *s, size_t count, const value *a
   if (length < 0) fail_type(s, args[0], "a list");
   value copy = NIL, list = args[0];
   CRADLE_ROOT_VALUE(s->m, list);
-  CRADLE_ROOT_VALUE(s->m, copy);
   for (; list != NIL; list = cdr(list)) copy = cons(s, car(list), copy);
   copy = reverse_in_place(s, copy, NIL);
   return sort_list(s, copy, length, args[1]);

@@ -71,7 +71,6 @@ CRADLE_MAY_COLLECT static value builtin_input(vm *vm, value *arguments, int coun
   char part[256];
   size_t length = 0;
   cradle_kit_string *line = NULL;
-  CRADLE_ROOT(vm->mutator, line);
   fflush(stdout);
   int c = getchar();
   if (c == EOF) return NIL;

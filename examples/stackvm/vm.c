@@ -55,7 +55,7 @@ CRADLE_MAY_COLLECT static uint32_t number_of(vm *vm, cradle_kit_map **numbers, v
     array_append(vm, array, is_constant ? stack_top(vm)[-1] : UNDEFINED);
   }
   pop(vm);
-  return (uint32_t)to_double(known); // cradle-rootcheck: ok it is a number
+  return (uint32_t)to_double(known);
 }
 
 uint32_t global_number(vm *vm) {

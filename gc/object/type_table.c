@@ -195,7 +195,7 @@ cradle_items crd_type_item_word(const crd_type_table *table, const cradle_word *
 
 uint64_t crd_type_item_slot_count(const crd_type_table *table, const cradle_word *object) {
   const crd_item_slots *slots = type_item_slots(table, object);
-  unsigned count = (unsigned)__builtin_popcountll(slots->references | slots->values);
+  unsigned count = count_bits(slots->references | slots->values);
   return type_length(&table->types[header_type(object[0])], object) * count;
 }
 

@@ -188,12 +188,13 @@ static CRADLE_NOINLINE void mark_rest(mark_context *context, cradle_word *object
 typedef struct mark_loop {
   mark_context local;       /* a copy; the other one is for functions that are called */
   const cradle_word *floor; /* of the stack: its base, or its end once the countdown is over */
-  /* The objects of one type after another that are traced inline: those with one or two slots of one sort, and no
-   * items. */
+  /* The objects of one type after another that are traced inline: those whose slots are fixed ones of one sort, and
+   * that have no items. Objects without slots may lie between. */
   uint32_t type; /* CRADLE_TYPE_ID_END: none */
+  uint64_t slots;
   unsigned first, last;
-  bool values;
-  int countdown; /* when they began */
+  bool one_or_two, values;
+  int countdown; /* when they began, less the others since */
 } mark_loop;
 
 /* Enters the objects of one type that were traced. */
@@ -231,31 +232,54 @@ CRD_ALWAYS_INLINE bool pop(mark_loop *loop, mark_context *context, cradle_word *
   return false;
 }
 
+CRD_ALWAYS_INLINE void begin_run(mark_loop *loop, uint32_t id, const crd_type *type) {
+  uint64_t slots = type->sole, but_one = slots & (slots - 1);
+  end_run(loop);
+  loop->type = id;
+  loop->slots = slots;
+  loop->first = (unsigned)__builtin_ctzll(slots);
+  loop->last = 63 - (unsigned)__builtin_clzll(slots);
+  loop->one_or_two = (but_one & (but_one - 1)) == 0;
+  loop->values = type->sole_values;
+  loop->countdown = loop->local.countdown;
+}
+
+/* An object without slots: among others, it does not end their run. */
+CRD_ALWAYS_INLINE void pass(mark_loop *loop, const crd_type *type, const cradle_word *object) {
+  loop->local.objects++;
+  loop->local.bytes += type_object_bytes(type, object);
+  loop->countdown--;
+}
+
+CRD_ALWAYS_INLINE void trace_slots(mark_loop *loop, cradle_word *object, bool values) {
+  if (CRADLE_LIKELY(loop->one_or_two)) {
+    if (loop->last != loop->first) mark_slot(&loop->local, values, object + loop->last);
+    mark_slot(&loop->local, values, object + loop->first);
+  } else {
+    visit_bits_backward(object, loop->slots, values, mark_slot, &loop->local);
+  }
+}
+
 /* Neighbours tend to be of one type: see crd_promote_list in gc/young/promote.c. */
 CRD_ALWAYS_INLINE void trace_inline(mark_loop *loop, mark_context *context, cradle_word *object, bool watching) {
   uint32_t id = header_type(object[0]);
+  const crd_type *type = &loop->local.types[id];
+  bool leaf = false;
   if (CRADLE_UNLIKELY(id != loop->type)) {
-    const crd_type *type = &loop->local.types[id];
-    uint64_t slots = watching || type->items != CRADLE_ITEMS_NONE ? 0 : type->sole;
-    if (slots == 0 || __builtin_popcountll(slots) > 2) {
+    leaf = !type->has_slots && !watching;
+    if (!leaf && (watching || type->sole == 0 || type->items != CRADLE_ITEMS_NONE)) {
       call(loop, context, watching ? mark_trace_watching : mark_trace, object);
       return;
     }
-    end_run(loop);
-    loop->type = id;
-    loop->first = (unsigned)__builtin_ctzll(slots);
-    loop->last = 63 - (unsigned)__builtin_clzll(slots);
-    loop->values = type->sole_values;
-    loop->countdown = loop->local.countdown;
+    if (!leaf) begin_run(loop, id, type);
   }
   check_traced(&loop->local, object);
-  if (loop->values) {
-    if (loop->last != loop->first) mark_slot(&loop->local, true, object + loop->last);
-    mark_slot(&loop->local, true, object + loop->first);
-  } else {
-    if (loop->last != loop->first) mark_slot(&loop->local, false, object + loop->last);
-    mark_slot(&loop->local, false, object + loop->first);
-  }
+  if (leaf)
+    pass(loop, type, object);
+  else if (loop->values)
+    trace_slots(loop, object, true);
+  else
+    trace_slots(loop, object, false);
   if (CRADLE_UNLIKELY(--loop->local.countdown == 0)) loop->floor = loop->local.stack->end;
 }
 

@@ -242,7 +242,7 @@ void crd_old_each(const crd_old *old, crd_object_function visit, void *context) 
 uint32_t crd_old_count_taken(const crd_old *old, uint32_t page) {
   span_bits bits = old_bits_of(old, page, arenas_page(&old->arenas, page)->pages);
   uint32_t taken = 0;
-  for (uint32_t i = 0; i < bits.words; i++) taken += (uint32_t)__builtin_popcountll(bits.allocated[i]);
+  for (uint32_t i = 0; i < bits.words; i++) taken += count_bits(bits.allocated[i]);
   return taken;
 }
 

@@ -1,5 +1,7 @@
 #include "gc/old/span_check.h"
 
+#include "gc/base/bits.h"
+
 /* What a recount finds. */
 typedef struct recount {
   uint64_t used, large, class_used[SIZE_CLASS_MAX]; /* bytes */
@@ -20,7 +22,7 @@ static const char *check_bits(span_bits bits, const crd_size_class *class, bool 
   for (uint32_t i = 0; i < bits.words; i++) {
     if (bits.allocated[i] & ~possible_starts(class, i)) return "an allocation bit lies off an object's start [span.2]";
     if (bits.marks[i] & ~(marks ? bits.allocated[i] : 0)) return "a mark bit is set where none may be [span.4]";
-    *objects += (uint64_t)__builtin_popcountll(bits.allocated[i]);
+    *objects += count_bits(bits.allocated[i]);
   }
   return NULL;
 }

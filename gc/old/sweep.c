@@ -1,5 +1,6 @@
 #include "gc/old/sweep.h"
 
+#include "gc/base/bits.h"
 #include "gc/object/poison.h"
 #include "gc/platform/pages.h"
 
@@ -34,8 +35,8 @@ static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swe
   if (poison != 0) poison_dead(old, page, bits, class->words, poison);
   for (uint32_t i = 0; i < bits.words; i++) {
     ASSERT((bits.marks[i] & ~bits.allocated[i]) == 0, "[span.4] a mark bit is set where no object is");
-    before += (uint32_t)__builtin_popcountll(bits.allocated[i]);
-    live += (uint32_t)__builtin_popcountll(bits.marks[i]);
+    before += count_bits(bits.allocated[i]);
+    live += count_bits(bits.marks[i]);
     bits.allocated[i] = bits.marks[i];
     bits.marks[i] = 0;
   }

@@ -2,22 +2,33 @@
 
 #include "gc/heap.h"
 
-#define TRIAL_COLLECTIONS 4
-/* Shares of what is allocated that survives: above the first a trial is worth it, below the second the nursery may
+#define DECISION_COLLECTIONS 4
+/* Shares of what is allocated that survives: above the first growth may be worth it, below the second the nursery may
  * shrink. */
 #define SURVIVAL_HIGH 0.03
 #define SURVIVAL_LOW 0.005
-/* A trial succeeds when the share falls below so much of what it was. */
+/* A larger nursery lets more die where of the oldest quarter a smaller part lives than this one of the part of all that
+ * lives, and the larger one has brought nothing where more than this one does. So many samples of that age are looked
+ * at before it is believed. */
+#define OLD_DIE 0.65
+#define OLD_LIVE 0.9
+#define OLD_SAMPLES 12
+/* A trial succeeds when the share falls below so much of what it was. None is begun when more than this share survives
+ * and the oldest live like the others. */
 #define TRIAL_SUCCESS 0.9
+#define TRIAL_VAIN 0.5
+/* An object in so many bytes is a sample, at the least. */
+#define SAMPLE_MIN_BYTES ((size_t)16 << 10)
 /* Halving it for the pauses has failed when a promoted byte takes so many times as long: a collection then takes three
  * quarters of the time for half the bytes. */
 #define SHRINK_FAILURE 1.5
 #define WAIT_FIRST 16
 #define WAIT_MOST 4096
-/* The share of the pause target that a minor collection may be expected to take before the nursery shrinks, the share
- * below which it may grow, and the share beside an increment of marking, for which only a part of the nursery is handed
- * out. */
+/* The share of the pause target that a minor collection may be expected to take before the nursery shrinks, and where
+ * the oldest die, so that the smaller one would promote more; the share below which it may grow; and the share beside an
+ * increment of marking, for which only a part of the nursery is handed out. */
 #define PAUSE_SHARE_MOST 0.9
+#define PAUSE_SHARE_OLD_DIE 2.0
 #define PAUSE_SHARE_GROW 0.6
 #define PAUSE_SHARE_MARKING 0.25
 /* Time a promoted byte takes: the value before anything was measured, the shares by which a longer and a shorter sample
@@ -58,7 +69,7 @@ void crd_adapt_init(cradle_heap *heap) {
 
 static void begin_count(crd_adapt *adapt) {
   adapt->promoted = adapt->allocated = 0;
-  adapt->collections = 0;
+  adapt->collections = adapt->old_seen = adapt->old_kept = 0;
   adapt->least_rate = RATE_NONE;
 }
 
@@ -90,6 +101,27 @@ size_t crd_adapt_hand_out(const cradle_heap *heap) {
 static void wait_longer(uint32_t *wait, uint32_t *backoff) {
   *wait = *backoff;
   if (*backoff < WAIT_MOST) *backoff *= 2;
+}
+
+/* What share of the oldest quarter lives, beside the share of all: 1 where it is not known. */
+static double old_share(const crd_adapt *adapt, double survival) {
+  if (adapt->old_seen < OLD_SAMPLES || survival <= SURVIVAL_HIGH) return 1;
+  return (double)adapt->old_kept / (double)adapt->old_seen / survival;
+}
+
+/* Doubles it where that lets more die. The half that is added holds what is older still. */
+static bool grow(cradle_heap *heap, double survival) {
+  crd_adapt *adapt = &heap->adapt;
+  size_t bytes = heap->nursery.bytes;
+  double share = old_share(adapt, survival), target = (double)heap->options.pause_ns * PAUSE_SHARE_OLD_DIE;
+  if (share >= OLD_DIE || bytes * 2 > adapt->max || adapt->wait > 0) return false;
+  if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > target) return false;
+  if (!crd_nursery_resize(heap, bytes * 2, "the oldest die: more will in a larger one")) {
+    wait_longer(&adapt->wait, &adapt->backoff);
+    return false;
+  }
+  adapt->shrunk_from = adapt->size_before = 0;
+  return true;
 }
 
 static void end_trial(cradle_heap *heap, double survival) {
@@ -125,19 +157,19 @@ static void decide(cradle_heap *heap, double survival) {
   double target = (double)heap->options.pause_ns;
   size_t bytes = heap->nursery.bytes;
   bool in_time = target == 0 || expected_ns(adapt, survival, bytes * 2) < target * PAUSE_SHARE_GROW;
+  bool many_roots = has_many_roots(adapt, bytes), may_halve = bytes > adapt->base && !has_many_roots(adapt, bytes / 2);
+  bool vain = survival > TRIAL_VAIN && old_share(adapt, survival) > OLD_LIVE;
   if (adapt->size_before != 0) end_trial(heap, survival);
-  if (heap->nursery.bytes != bytes) return;
-  if (adapt->wait > TRIAL_COLLECTIONS) {
-    adapt->wait -= TRIAL_COLLECTIONS;
-    return;
-  }
+  if (heap->nursery.bytes != bytes || adapt->wait > 0) return;
   if (bytes < adapt->base && in_time) {
     crd_nursery_resize(heap, bytes * 2, "towards the base again: pauses allow it");
-  } else if (has_many_roots(adapt, bytes) && bytes * 2 <= adapt->max && in_time) {
+  } else if (many_roots && bytes * 2 <= adapt->max && in_time) {
     if (!crd_nursery_resize(heap, bytes * 2, "many roots")) adapt->wait = adapt->backoff;
-  } else if (survival > SURVIVAL_HIGH && bytes * 2 <= adapt->max && in_time) {
+  } else if (survival > SURVIVAL_HIGH && !vain && bytes * 2 <= adapt->max && in_time) {
     begin_trial(heap, survival);
-  } else if (survival < SURVIVAL_LOW && bytes > adapt->base && !has_many_roots(adapt, bytes / 2)) {
+  } else if (may_halve && vain && adapt->old_seen >= OLD_SAMPLES) {
+    crd_nursery_resize(heap, bytes / 2, "the oldest live like the others: a smaller one does");
+  } else if (survival < SURVIVAL_LOW && may_halve) {
     wait_longer(&adapt->wait, &adapt->backoff);
     if (crd_nursery_resize(heap, bytes / 2, "little survives")) crd_nursery_discard_rest(heap);
   }
@@ -146,7 +178,8 @@ static void decide(cradle_heap *heap, double survival) {
 /* --- for the pauses --- */
 
 static bool takes_too_long(const cradle_heap *heap, double survival) {
-  double most = (double)heap->options.pause_ns * PAUSE_SHARE_MOST;
+  bool old_die = old_share(&heap->adapt, survival) < OLD_DIE;
+  double most = (double)heap->options.pause_ns * (old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_MOST);
   return most != 0 && expected_ns(&heap->adapt, survival, heap->nursery.bytes) > most;
 }
 
@@ -174,6 +207,13 @@ static bool end_shrinking(cradle_heap *heap) {
   return false;
 }
 
+/* Samples of the next nursery, where they may decide something. */
+static void want_ages(cradle_heap *heap) {
+  size_t every = heap->nursery.bytes / NURSERY_SAMPLES;
+  if (every < SAMPLE_MIN_BYTES) every = SAMPLE_MIN_BYTES;
+  heap->nursery.ages.every_bytes = heap->adapt.survival > SURVIVAL_HIGH / 3 ? every : 0;
+}
+
 void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
   crd_adapt *adapt = &heap->adapt;
   if (adapt->fixed) return;
@@ -184,16 +224,23 @@ void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
   adapt->survival += ((double)minor->u.minor.promoted_bytes / (double)filled - adapt->survival) * SURVIVAL_SHARE;
   if (adapt->shrink_wait > 0) adapt->shrink_wait--;
   if (filled < heap->nursery.bytes / 4 * 3) return;
+  if (adapt->wait > 0) adapt->wait--;
   adapt->promoted += minor->u.minor.promoted_bytes;
   adapt->allocated += filled;
+  adapt->old_seen += heap->nursery.ages.old_seen;
+  adapt->old_kept += heap->nursery.ages.old_kept;
   adapt->collections++;
   double survival = (double)adapt->promoted / (double)adapt->allocated;
+  bool knows_ages = adapt->old_seen >= OLD_SAMPLES || adapt->collections > 1;
   bool may_shrink = adapt->shrunk_from == 0 && adapt->shrink_wait == 0 && heap->nursery.bytes / 2 >= adapt->min;
-  if (may_shrink && takes_too_long(heap, survival)) {
+  if (grow(heap, survival)) {
+    begin_count(adapt);
+  } else if (may_shrink && knows_ages && takes_too_long(heap, survival)) {
     begin_shrinking(heap);
     begin_count(adapt);
-  } else if (adapt->collections >= TRIAL_COLLECTIONS) {
+  } else if (adapt->collections >= DECISION_COLLECTIONS) {
     if (adapt->shrunk_from == 0 || end_shrinking(heap)) decide(heap, survival);
     begin_count(adapt);
   }
+  want_ages(heap);
 }

@@ -2,17 +2,21 @@
  *
  * What a program allocates can die before the nursery is full or outlive it. Where a larger nursery lets more of it
  * die, the collector has less to promote, and that is worth more than the cache misses it costs, up to half the L3;
- * where all survives anyhow, or all dies, the size from the L2 is as good as any. Which of them it is only a trial
- * tells:
+ * where all survives anyhow, or all dies, the size from the L2 is as good as any. Which of them it is, the ages of what
+ * dies tell, or a trial:
  *
- *   grow     when a notable share survives, the size is doubled for a few collections; if then a clearly smaller share
+ *   ages     when a notable share survives, some objects are noted where they are allocated, and a collection counts
+ *            how many of the oldest it promoted. A larger nursery adds such as are older still: where clearly fewer of
+ *            the oldest live than of all, the size is doubled at once; where as many do, a larger size goes back
+ *   grow     where the ages do not tell, the size is doubled for a few collections; if then a clearly smaller share
  *            survives, it stays and the next doubling is tried; if not, it goes back, and the next trial waits, each
  *            time longer
  *            also while many roots are looked at in every collection, whatever the nursery's size: doubling it halves
  *            their cost for sure, and needs no trial
- *   shrink   when hardly anything survives, and when a minor collection takes too much of the pause target; the latter
- *            is a trial as well: what takes the time may be roots and remembered objects, which a smaller nursery meets
- *            more often
+ *   shrink   when hardly anything survives, and when a minor collection takes too much of the pause target, or twice
+ *            the target where the oldest die: a smaller nursery would promote what a larger one lets die, in more
+ *            collections that are hardly shorter; it is a trial as well: what takes the time may be roots and remembered
+ *            objects, which a smaller nursery meets more often
  *
  * Growth is decided by counts of bytes alone, so that runs repeat; only the pause target looks at the clock.
  *
@@ -33,12 +37,13 @@ typedef struct crd_adapt {
   uint64_t promoted, allocated; /* bytes, in the running trial or since the last decision */
   uint32_t collections;         /* since then */
   uint64_t root_words;          /* that the last collection looked at */
-  double rate_before;           /* promoted / allocated at the size before the trial */
-  size_t size_before;           /* 0: no trial runs */
-  uint32_t wait, backoff;       /* collections until the next trial, and how many the next failure sets */
-  double least_rate;            /* ns a promoted byte, of the quickest collection since the last decision */
-  size_t shrunk_from;           /* the size before it was halved for the pauses, which is on trial; 0: it is not */
-  double least_before;          /* least_rate at that size */
+  uint32_t old_seen, old_kept; /* samples of the oldest quarter since then, and those that lived (gc/young/nursery.h) */
+  double rate_before;          /* promoted / allocated at the size before the trial */
+  size_t size_before;          /* 0: no trial runs */
+  uint32_t wait, backoff;      /* collections until it may grow, and how many the next failure sets */
+  double least_rate;           /* ns a promoted byte, of the quickest collection since the last decision */
+  size_t shrunk_from;          /* the size before it was halved for the pauses, which is on trial; 0: it is not */
+  double least_before;         /* least_rate at that size */
   uint32_t shrink_wait, shrink_backoff; /* collections until it may be halved for the pauses again, and as above */
 } crd_adapt;
 

@@ -210,6 +210,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");
   ASSERT(word_stack_is_empty(&heap->remembered) && word_stack_is_empty(&heap->recorded),
          "[minor.2] the remembered set or the recorded slots are not empty");
+  crd_nursery_count_ages(heap);
   event->u.minor.large_freed_bytes = freed;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;

@@ -202,7 +202,8 @@ static void note_pool(cradle_heap *heap) {
 }
 
 static void place_look(crd_nursery *nursery, char *free) {
-  nursery->look = nursery->first_looks != 0 ? free : free + LOOK_EVERY_BYTES;
+  size_t every = nursery->ages.every_bytes != 0 ? nursery->ages.every_bytes : LOOK_EVERY_BYTES;
+  nursery->look = nursery->first_looks != 0 ? free : free + every;
 }
 
 /* What was filled is closed, or used again. */
@@ -244,13 +245,36 @@ void crd_nursery_hand_out(cradle_heap *heap, size_t most) {
          "[nursery.1]");
 }
 
-void crd_nursery_looked(cradle_heap *heap) {
+static void note_age(crd_nursery *nursery, uintptr_t address) {
+  crd_ages *ages = &nursery->ages;
+  if (ages->every_bytes == 0 || ages->count == NURSERY_SAMPLES ||
+      address - address_of(nursery->start) >= nursery->bytes)
+    return;
+  if (ages->count == 0 || address >= ages->of[ages->count - 1] + ages->every_bytes) ages->of[ages->count++] = address;
+}
+
+void crd_nursery_looked(cradle_heap *heap, const void *object) {
   crd_nursery *nursery = &heap->nursery;
   char *free = heap->mutator->public.free;
   if (free <= nursery->look) return; /* something else asked for the slow path */
   if (nursery->first_looks != 0) nursery->first_looks--;
+  note_age(nursery, address_of(object));
   place_look(nursery, free);
   crd_nursery_set_top(heap);
+}
+
+void crd_nursery_count_ages(cradle_heap *heap) {
+  crd_nursery *nursery = &heap->nursery;
+  crd_ages *ages = &nursery->ages;
+  size_t filled = nursery_filled(heap);
+  ages->old_seen = ages->old_kept = 0;
+  for (uint32_t i = 0; i < ages->count; i++) {
+    size_t offset = ages->of[i] - address_of(nursery->start);
+    if (offset >= filled / 4) break; /* a reservation may have been given back besides */
+    ages->old_seen++;
+    ages->old_kept += header_is_forwarded(*object_at(ages->of[i]));
+  }
+  ages->count = 0;
 }
 
 static char *lowest_of(const crd_nursery *nursery, uintptr_t point) {

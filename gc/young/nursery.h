@@ -16,13 +16,23 @@
 #include "gc/old/backing.h"
 
 #define NURSERY_NAME "cradle nursery"
+#define NURSERY_SAMPLES 128
+
+/* Objects whose ages tell what a larger nursery would let die: one in so many bytes, from the nursery's start on. */
+typedef struct crd_ages {
+  size_t every_bytes;            /* 0: none are wanted */
+  uint32_t count;                /* so many of them are there */
+  uint32_t old_seen, old_kept;   /* in the last minor collection, of the oldest quarter: how many, and those promoted */
+  uintptr_t of[NURSERY_SAMPLES]; /* their addresses, ascending */
+} crd_ages;
 
 typedef struct crd_nursery {
   /* [start, end) is handed out: less of it while a major collection marks, or when the promotion reserve is refused */
   char *start, *end;
-  char *slack_end;        /* one object or reservation of the largest size may reach over end, up to here */
-  char *look;             /* where the next allocation is looked at; may lie above slack_end */
-  uint32_t first_looks;   /* so many allocations are looked at one by one before that */
+  char *slack_end;      /* one object or reservation of the largest size may reach over end, up to here */
+  char *look;           /* where the next allocation is looked at; may lie above slack_end */
+  uint32_t first_looks; /* so many allocations are looked at one by one before that */
+  crd_ages ages;
   size_t bytes;           /* the size chosen; end - start is at most that */
   size_t reserved_bytes;  /* of address space: room for the largest size; addresses in it are young */
   size_t committed_bytes; /* of it: as much as the largest size so far */
@@ -50,8 +60,11 @@ void crd_nursery_empty(cradle_heap *heap);
 /* Secures the promotion reserve of the empty nursery, and hands out most bytes, or as much as that allows.
  * The mutator's top follows when the state is left, or by set_top. */
 void crd_nursery_hand_out(cradle_heap *heap, size_t most);
-/* An allocation or a reservation came from the slow path, where it was looked at: sets the place of the next look. */
-void crd_nursery_looked(cradle_heap *heap);
+/* An allocation or a reservation came from the slow path, where it was looked at: sets the place of the next look.
+ * object: NULL where it failed. */
+void crd_nursery_looked(cradle_heap *heap, const void *object);
+/* A minor collection has promoted what lives, and the nursery still holds what was in it: counts the ages. */
+void crd_nursery_count_ages(cradle_heap *heap);
 /* Sets top from what is asked of the mutator: its end, the next look or the next sample point, or NULL for the slow
  * path at the next allocation. */
 void crd_nursery_set_top(cradle_heap *heap);

@@ -73,6 +73,22 @@ static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle
   return true;
 }
 
+/* Whether a store of this word leaves nothing for the next minor collection to find: what is stored is old, and nothing
+ * marks. The object then keeps its flag, and the next store into it comes here again. Only the first few are spared the
+ * set, so that a loop that stores into one object takes the fast path. What lies outside the arenas, prebuilt, is a root
+ * from its first store on. */
+static inline bool needs_nothing(cradle_heap *heap, const cradle_word *object, cradle_word word) {
+  uintptr_t address = address_of(object);
+  /* A word that only looks like a reference into the nursery does no harm. */
+  if (heap->major.phase == MAJOR_MARKING || heap_holds_young(heap, value_address(&heap->encoding, word))) return false;
+  if (CRADLE_UNLIKELY(!arenas_contain(&heap->old.arenas, address))) return false;
+  uintptr_t *place = &heap->spared[address / CRADLE_OBJECT_MIN_BYTES % SPARED_OBJECTS];
+  uintptr_t times = *place - address;
+  if (times == SPARED_TIMES) return false;
+  *place = times < SPARED_TIMES ? *place + 1 : address;
+  return true;
+}
+
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
   cradle_heap *heap = mutator->heap;
   heap_check(heap, "cradle_store"); /* [heap.4] */
@@ -89,6 +105,8 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
       return;
     }
   } else if (header_records_structures(header) && record_in_structures(heap, object, slot, 1)) {
+    return;
+  } else if (!header_records_structures(header) && needs_nothing(heap, object, word)) {
     return;
   }
   crd_remember(heap, object);

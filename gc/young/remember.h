@@ -1,6 +1,10 @@
 /* The slow path of the write barrier: the remembered set, the recorded slots of large arrays, and what marking must
  * see.
  *
+ * cradle_store knows what is stored. While nothing marks, an old reference in an old object is nothing to remember, and
+ * a minor collection need not look at the object, which has left the cache by then. cradle_write_barrier, which is
+ * called after a store, remembers.
+ *
  * Which slots of a large array are stored into is recorded in the order of the stores, whatever was in them: to look
  * would be a cache miss for each. When half as many are recorded as the array has slots, all of it is remembered, and
  * further stores take the fast path until the next collection. So a store costs a record or a share of a scan of two
@@ -19,6 +23,11 @@
 
 /* Counters for recorded arrays in spans, by a part of the address. */
 #define RECORD_BUDGETS 1024
+
+/* Objects that were stored into and not remembered, each in a place that others share; how often, at most, before the
+ * next store is: it stands in the lowest bits of their addresses. */
+#define SPARED_OBJECTS 64
+#define SPARED_TIMES 7
 
 /* How many slots of an array may still be recorded before the next minor collection. */
 typedef struct crd_record_budget {

@@ -78,7 +78,8 @@ typedef struct cradle_event {
     struct {
       const struct cradle_hardware *hardware;
       uintptr_t arenas_base, nursery_base;
-      uint64_t arenas_bytes; /* address space reserved for the old generation */
+      uint64_t arenas_bytes;    /* address space reserved for the old generation */
+      uint64_t pause_target_ns; /* the heap's cradle_options.pause_ns; 0: none */
     } heap;
     struct {
       const struct cradle_statistics *statistics; /* as the heap came to its end (cradle/statistics.h) */

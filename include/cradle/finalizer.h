@@ -6,9 +6,9 @@
  * longjmp, or make the object reachable again. Each registration gives the object back once; register it again to see
  * it die again.
  *   Order: the objects that one collection finds dead appear at once, in all queues together, also where the
- *   collection runs in increments. Each is before those that it leads to in the same queue; those that lead to each
- *   other, and those that nothing connects, are in the order of registration. Several queues are priorities: drain
- *   first what matters. Nothing runs by itself: drain the queues where your VM's state allows it,
+ *   collection runs in increments. Each is before those that it leads to in the same queue. Those that lead to each
+ *   other are in the order of registration, and so are all of them where none leads to another. Several queues are
+ *   priorities: drain first what matters. Nothing runs by itself: drain the queues where your VM's state allows it,
  *   such as at safepoints. Cost: nothing while such objects live but 8 bytes and a look in each major collection (and
  *   the first minor one). Objects that come back live until a later collection. When the heap is freed they do not come
  *   back; cradle_finalizer_queue_all before that lets a VM run them all.

@@ -3,7 +3,8 @@
 
     run.py installed   installs a build into an empty prefix; compiles a program against it with pkg-config and the
                        plain compiler, linked to the archive and to the shared library, and the tutorial's VM as
-                       docs/building.md does, with pkg-config and with CMake; uninstalls it
+                       docs/building.md does, with pkg-config and with CMake; runs each installed tool; uninstalls it. The build
+                       that docs/building.md installs must consist of nothing else
     run.py symbols     checks that the shared library exports cradle_ names only, and that the archive
                        defines no global name but cradle_ and crd_
     run.py subproject  builds the program in a Meson project that has the source tree under subprojects/
@@ -19,6 +20,7 @@ Exits with 0, 1 (failed) or 77 (cannot be done here).
 import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -103,16 +105,30 @@ def installed(arguments):
     before = log.read_text() if log.exists() else None
     try:
         run([arguments.meson, "install", "-C", arguments.build, "--no-rebuild", "--quiet", "--destdir", work / "stage"])
-        use_installed(arguments, work)
+        machine, environment = use_installed(arguments, work)
+        use_tools(arguments, work, machine, environment)
         run(["ninja", "-C", arguments.build, "uninstall"])
     finally:
         if before is not None:
             log.write_text(before)
     left = [str(path) for path in (work / "stage").rglob("*")]
     expect(not left, f"left after uninstalling: {left}")
+    builds_nothing_else(arguments, work)
+
+
+def builds_nothing_else(arguments, work):
+    """The build that docs/building.md installs compiles no test, benchmark or example."""
+    lines = [line.strip() for line in BUILDING.read_text(encoding="utf-8").splitlines()]
+    words = shlex.split(only((line for line in lines if line.startswith("meson setup") and "--prefix" in line), "meson setup"))
+    run([arguments.meson, "setup", work / "build", *words[3:]], cwd=ROOT)
+    steps = run(["ninja", "-C", work / "build", "-n"]).splitlines()
+    expect(any("Linking target libcradle.so" in step for step in steps), "the library is not built")
+    strangers = [step for step in steps if re.search(r" (tests|bench|examples)/", step)]
+    expect(not strangers, f"not installed, but built: {strangers}")
 
 
 def use_installed(arguments, work):
+    """Returns the tutorial's machine and the environment that it runs in."""
     pc = only((work / "stage").rglob("cradle.pc"), "cradle.pc")
     header = only((work / "stage").rglob("include/cradle/cradle.h"), "cradle.h")
     prefix = header.parents[2]
@@ -150,6 +166,49 @@ def use_installed(arguments, work):
     run(with_compiler(command, shlex.split(arguments.cc)), cwd=folder)
     check_vm(folder / "vm", libraries)
     use_cmake(arguments, fresh(work / "cmake"), prefix, libraries)
+    return folder / "vm", libraries
+
+
+# --- the installed tools ---
+
+
+def use_tools(arguments, work, machine, environment):
+    stage = work / "stage"
+    folder = only(stage.rglob("bin"), "bin")
+    share = folder.parent / "share"
+    expect((share / "licenses" / "cradle" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes(), "the licence differs")
+    tools = {name: folder / name for name in ("cradle-heap", "cradle-pages", "cradle-report", "cradle-rootcheck")}
+    expect({path.name for path in folder.iterdir()} == set(tools), f"in bin: {sorted(path.name for path in folder.iterdir())}")
+    environment = {**environment, "PYTHONDONTWRITEBYTECODE": "1"}  # or there is more than was installed
+    for name, tool in tools.items():
+        expect(f"usage: {name}" in run([tool, "--help"], env=environment), f"{name} --help says something else")
+
+    log = work / "gc.log"
+    run([machine, VM_CODE], env={**environment, "CRADLE_LOG": f"gc:{log}", "CRADLE_GC_NURSERY": "4K"})
+    expect("minor" in run([tools["cradle-report"], log], env=environment), "cradle-report finds no collection")
+    use_rootcheck(tools["cradle-rootcheck"], folder.parent / "include", machine.with_name("vm.c"), environment)
+    use_gdb_script(stage, share, environment)
+
+
+def use_rootcheck(tool, include, source, environment):
+    """With the libclang of the tree's Python tools, which an installed tool does not look for, or the one that it finds."""
+    python = ROOT / ".venv" / "bin" / "python"
+    command = [python if python.exists() else sys.executable, tool, source, "--", "-I", include]
+    try:
+        run(command, env=environment)
+    except Failure as failure:
+        expect("libclang's Python module is missing" in str(failure), str(failure))
+        print("libclang is not installed: cradle-rootcheck was only asked for its help")
+
+
+def use_gdb_script(stage, share, environment):
+    libraries = [path for path in stage.rglob("libcradle.so.*.*") if not path.name.endswith(".py")]
+    for library in libraries:
+        script = share / "gdb" / "auto-load" / library.relative_to(stage).with_name(library.name + "-gdb.py")
+        expect(script.exists(), f"gdb would look for {script}")
+        if shutil.which("gdb") is not None:
+            told = run(["gdb", "-nx", "-batch", "-ex", f"source {script}", "-ex", "help cradle heap"], env=environment)
+            expect("cradle heap [EXPRESSION]" in told, f"gdb knows no command of {script}: {told}")
 
 
 def with_compiler(command, compiler):

@@ -85,3 +85,21 @@ symbol *right(cradle_mutator *m, symbol *s, named *n) {
   use(s->text);
   return takes_the_object(m, s);
 }
+
+/* Behind the object's structure. */
+void behind(cradle_mutator *m, symbol *s) {
+  CRADLE_ROOT(m, s);
+  copies(m, 3, (const char *)(s + 1)); // expect: interior 'copies'
+}
+
+/* One caller gives an object; that the others give none stays so. */
+static void keep(const void *bytes) {
+  use(bytes);
+}
+void keep_object(pair *a) {
+  keep(a);
+}
+void keep_bytes(cradle_mutator *m, const void *bytes) {
+  make(m);
+  keep(bytes);
+}

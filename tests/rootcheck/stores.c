@@ -50,7 +50,7 @@ void pinned_from_the_start(cradle_mutator *m, pair *b) {
   a->first = b; // expect: barrier 'first'
 }
 void a_whole_structure(pair *a, const pair *b) {
-  *a = *b; // expect: barrier an object
+  *a = *b; // expect: header as a whole
 }
 
 /* --- right --- */

@@ -1,8 +1,10 @@
 """Sections into figures: pauses, utilisation, memory, rates."""
 
 import statistics
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 MINOR = ("gc-minor",)
 MAJOR = ("gc-collect", "gc-collect-step", "gc-collect-compact")
@@ -36,6 +38,7 @@ class Heap:
     spans: list = field(default_factory=list)  # the size classes after the last major collection
     notes: Counter = field(default_factory=Counter)
     ending: dict = field(default_factory=dict)
+    pause_target_ns: int | None = None  # 0: there is none
     pauses: list = field(default_factory=list)
 
     @property
@@ -115,6 +118,8 @@ def heaps_of(log):
             add_class(heap, section)
         elif name == "gc-note":
             heap.notes[str(section.fields.get("text", "?"))] += 1
+        elif name == "gc-hardware":
+            heap.pause_target_ns = section.fields.get("pause_target_ns")
         elif name == "gc-heap-end":
             heap.ending = section.fields
         if name in PAUSING and section.inside is None:
@@ -132,18 +137,41 @@ def quantile(ordered, share):
     return ordered[max(rank, 1) - 1]
 
 
-def utilisation(pauses, window):
-    """Minimum mutator utilisation; the worst window ends with a pause."""
-    worst = busy = first = 0
-    for pause in pauses:
-        busy += pause.length
-        start = pause.end - window
-        while pauses[first].end <= start:
-            busy -= pauses[first].length
-            first += 1
-        cut = max(0, start - pauses[first].begin)
-        worst = max(worst, busy - cut)
-    return 1 - min(worst, window) / window
+class Utilisation:
+    """Minimum mutator utilisation of pauses in the order of time."""
+
+    def __init__(self, pauses):
+        self.begins = [pause.begin for pause in pauses]
+        self.ends = [pause.end for pause in pauses]
+        self.busy = [0, *accumulate(pause.length for pause in pauses)]  # before each pause, and after all
+        self.longest = max((pause.length for pause in pauses), default=0)
+
+    def at(self, window):
+        """The least share of any window of this length in which the program ran. The worst window ends with a pause."""
+        if self.longest >= window:
+            return 0.0
+        worst = 0
+        # The block in which a window could hold most comes first, so that most blocks are never looked at.
+        for most, first, low, high in sorted(self.blocks(window), reverse=True):
+            if most <= worst:
+                break
+            for last in range(low, high):
+                start = self.ends[last] - window
+                while self.ends[first] <= start:
+                    first += 1
+                cut = max(0, start - self.begins[first])
+                worst = max(worst, self.busy[last + 1] - self.busy[first] - cut)
+        return 1 - min(worst, window) / window
+
+    def blocks(self, window):
+        """(bound on what is busy, first pause in reach, first pause, pause behind) of each block."""
+        count = len(self.ends)
+        apart = (self.ends[-1] - self.begins[0]) / count if count else 1
+        size = min(max(int(window / max(apart, 1) / 2), 4), 256)
+        for low in range(0, count, size):
+            high = min(low + size, count)
+            first = bisect_right(self.ends, self.ends[low] - window)
+            yield self.busy[high] - self.busy[first], first, low, high
 
 
 def nursery_at(heap):
@@ -192,11 +220,11 @@ class Summary:
     majors: int
     causes: Counter
     major_causes: Counter
-    allocated: int
-    filled: int
-    promoted: int
+    allocated: int | None  # None: the log does not tell
+    filled: int | None
+    promoted: int | None
     promoted_objects: int | None
-    used_peak: int
+    used_peak: int | None
     live: int | None
     nursery: int | None
     arenas: int | None
@@ -207,18 +235,22 @@ class Summary:
 
     @property
     def survival(self):
-        return self.promoted / self.filled if self.filled else 0
+        return self.promoted / self.filled if self.filled and self.promoted is not None else None
 
 
-def total(sections, key):
-    return sum(section.fields.get(key, 0) for section in sections)
+def told_sum(sections, key):
+    """None: no section has it, and so the log does not tell."""
+    values = [section.fields[key] for section in sections if key in section.fields]
+    return sum(values) if values or not sections else None
 
 
 def summary_of(heap):
     lengths = sorted(pause.length for pause in heap.pauses)
-    objects = [one.fields["promoted_objects"] for one in heap.minors if "promoted_objects" in one.fields]
-    used = [one.fields.get(key, 0) for one in heap.minors + heap.done for key in ("used_before_bytes", "used_after_bytes")]
+    used = [one.fields[key] for one in heap.minors + heap.done for key in ("used_before_bytes", "used_after_bytes")
+            if key in one.fields]
+    nursery_known = bool(heap.nurseries) or any("nursery_used_bytes" in one.fields for one in heap.minors)
     majors = heap.done if heap.done else heap.majors
+    utilised = Utilisation(heap.pauses)
     return Summary(
         wall=heap.wall,
         pauses=len(lengths),
@@ -230,17 +262,17 @@ def summary_of(heap):
         p9999=quantile(lengths, 0.9999),
         longest=lengths[-1] if lengths else 0,
         pause_mean=statistics.fmean(lengths) if lengths else 0,
-        mmu={ms: utilisation(heap.pauses, ms * 1_000_000) for ms in (1, 10, 100)},
+        mmu={ms: utilised.at(ms * 1_000_000) for ms in (1, 10, 100)},
         minors=len(heap.minors),
         majors=len(majors),
         causes=Counter(str(one.fields["cause"]) for one in heap.minors if "cause" in one.fields),
         major_causes=Counter(str(one.fields["cause"]) for one in majors if "cause" in one.fields),
-        allocated=sum(allocated_at(heap)),
-        filled=sum(nursery_at(heap)),
-        promoted=total(heap.minors, "promoted_bytes"),
-        promoted_objects=sum(objects) if objects else None,
-        used_peak=max(used, default=0),
+        allocated=sum(allocated_at(heap)) if nursery_known or used else None,
+        filled=sum(nursery_at(heap)) if nursery_known else None,
+        promoted=told_sum(heap.minors, "promoted_bytes"),
+        promoted_objects=told_sum(heap.minors, "promoted_objects"),
+        used_peak=max(used, default=None),
         live=heap.done[-1].fields.get("used_after_bytes") if heap.done else None,
         nursery=heap.nurseries[-1].fields.get("nursery_bytes") if heap.nurseries else None,
-        arenas=max((one.fields.get("committed", 0) for one in heap.arenas), default=None),
+        arenas=max((one.fields["committed"] for one in heap.arenas if "committed" in one.fields), default=None),
     )

@@ -27,6 +27,10 @@ class LogError(Exception):
     """A log that cannot be read: the message names the file and the line."""
 
 
+class EmptyLog(LogError):
+    """A log in which nothing is wrong and nothing happened."""
+
+
 @dataclass(slots=True)
 class Section:
     name: str
@@ -59,6 +63,7 @@ KEYS = {
     "pool page size": "pool_page_bytes",
     "free pages": "pool_pages_free",
     "address space": "address_space_bytes",
+    "pause target": "pause_target_ns",
     "nursery size": "nursery_bytes",
     "previous nursery size": "previous_nursery_bytes",
     "nursery used": "nursery_used_bytes",
@@ -360,9 +365,16 @@ def read_trace(path, lines):
     return log
 
 
+STANDARD_INPUT = "standard input"
+
+
+def opened(path):
+    return open(0, "rb", closefd=False) if path == STANDARD_INPUT else open(path, "rb")
+
+
 def text_of(path):
     """What is in the file now: the program may still be writing to it. A pipe or a device may have no end."""
-    with open(path, "rb") as file:
+    with opened(path) as file:
         status = os.fstat(file.fileno())
         is_file = stat.S_ISREG(status.st_mode) and status.st_size > 0  # those of /proc have no size
         most = min(status.st_size, READ_MOST) if is_file else READ_MOST
@@ -376,7 +388,8 @@ def text_of(path):
 
 
 def read(path):
-    """The log in the file; LogError when there is none."""
+    """The log in the file, or in standard input for "-"; LogError when there is none."""
+    path = STANDARD_INPUT if path == "-" else path
     try:
         text = text_of(path)
     except OSError as error:
@@ -384,13 +397,17 @@ def read(path):
     except MemoryError:
         raise LogError(f"{path}: it needs more memory than there is") from None
     if not text:
-        raise LogError(f"{path}: the file is empty")
+        raise EmptyLog(f"{path}: the file is empty")
     if "\x1b" in text:
         text = COLOUR.sub("", text)
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     first = lines[0]
+    for number, line in enumerate(lines[:HEAD_LINES], 1):
+        if line.startswith("# Cradle's line log"):
+            raise LogError(f"{path}:{number}: a line log (CRADLE_LOG=line:FILE), whose rounded figures are for people; "
+                           "cradle-report reads what CRADLE_LOG=json:FILE, text:FILE or trace:FILE writes")
     if first.startswith("{"):
         if '"event":"cradle-log"' not in first:
             raise LogError(f"{path}:1: no log of Cradle: {first[:60]!r}")

@@ -5,15 +5,9 @@ import textwrap
 from cradle_show import shown
 
 from . import words
+from .figures import compared
 
 HEAPS_SHOWN = 4
-
-
-def columns(reports):
-    """Rows of the logs side by side, the names in the first column."""
-    tables = [dict(words.rows(heap, summary)) for heap, summary in reports]
-    names = list(dict.fromkeys(name for table in tables for name in table))
-    return names, tables
 
 
 def print_heaps(log, reports):
@@ -32,8 +26,7 @@ def print_heaps(log, reports):
 
 
 def print_comparison(logs, reports):
-    names, tables = columns(reports)
-    print("\n  " + " " * 26 + f"{shown(logs[0].path)}  |  {shown(logs[1].path)}")
-    for name in names:
-        print(f"  {name:25} {shown(tables[0].get(name, '-'), 1000)}")
-        print(f"  {'':25} {shown(tables[1].get(name, '-'), 1000)}")
+    print(f"\nfirst: {shown(logs[0].path)}\nsecond: {shown(logs[1].path)}\n")
+    print(f"  {'':28} {'first':>14} {'second':>14}  change")
+    for name, first, second, change in compared(*reports):
+        print(f"  {name:28} {first:>14} {second:>14}  {change}")

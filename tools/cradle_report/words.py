@@ -1,6 +1,11 @@
 """Figures in words, and what the owner of the program should look at first."""
 
+from cradle_show import shown
+
 from .measures import ARENA_BYTES, MAJOR
+
+NOT_KNOWN = "not known"
+NONE = "none in this log"
 
 
 def time(ns):
@@ -13,7 +18,7 @@ def time(ns):
 
 def size(value):
     if value is None:
-        return "not known"
+        return NOT_KNOWN
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if value < 1024:
             return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.2f} {unit}"
@@ -22,27 +27,45 @@ def size(value):
 
 
 def percent(share):
+    if share is None:
+        return NOT_KNOWN
     return f"{100 * share:.2f} %"
 
 
+def collections(count, counter):
+    return f"{count}: {causes(counter)}" if count else NONE
+
+
 def causes(counter):
-    return ", ".join(f"{count} {name}" for name, count in counter.most_common()) or "not told"
+    return ", ".join(f"{count} {shown(name, 80)}" for name, count in counter.most_common(20)) or "causes not known"
 
 
 def rows(heap, summary):
     """(name, value) pairs: the whole summary."""
     seconds = summary.wall / 1e9
-    yield "time", f"{time(summary.wall)}, {percent(summary.gc_share)} of it in pauses"
-    yield "pauses", f"{summary.pauses}; {time(summary.pause_mean)} on average"
-    yield "pause p50, p90, p99", f"{time(summary.p50)}, {time(summary.p90)}, {time(summary.p99)}"
-    yield "pause p99.9, p99.99, max", f"{time(summary.p999)}, {time(summary.p9999)}, {time(summary.longest)}"
-    yield "utilisation at worst", ", ".join(f"{percent(mmu)} in {ms} ms" for ms, mmu in summary.mmu.items())
-    yield "minor collections", f"{summary.minors}: {causes(summary.causes)}"
-    yield "major collections", f"{summary.majors}: {causes(summary.major_causes)}"
-    yield "allocated", f"{size(summary.allocated)}, {size(summary.allocated / seconds)} a second"
+    if not summary.pauses:
+        yield "time", time(summary.wall)
+        yield "pauses", NONE
+    else:
+        yield "time", f"{time(summary.wall)}, {percent(summary.gc_share)} of it in pauses"
+        yield "pauses", f"{summary.pauses}; {time(summary.pause_mean)} on average"
+        yield "pause p50, p90, p99", f"{time(summary.p50)}, {time(summary.p90)}, {time(summary.p99)}"
+        yield "pause p99.9, p99.99, max", f"{time(summary.p999)}, {time(summary.p9999)}, {time(summary.longest)}"
+        yield "utilisation at worst", ", ".join(f"{percent(mmu)} in {ms} ms" for ms, mmu in summary.mmu.items())
+    if heap.pause_target_ns:
+        above = sum(pause.length > heap.pause_target_ns for pause in heap.pauses)
+        yield "pause target", f"{time(heap.pause_target_ns)}; {above} pauses above it"
+    else:
+        yield "pause target", NOT_KNOWN if heap.pause_target_ns is None else "none"
+    yield "minor collections", collections(summary.minors, summary.causes)
+    yield "major collections", collections(summary.majors, summary.major_causes)
+    rate = NOT_KNOWN if summary.allocated is None else f"{size(summary.allocated)}, {size(summary.allocated / seconds)} a second"
+    yield "allocated", rate
     objects = "" if summary.promoted_objects is None else f" in {summary.promoted_objects} objects"
-    yield "promoted", f"{size(summary.promoted)}{objects}; {percent(summary.survival)} of the nursery survived"
-    yield "memory used", f"{size(summary.used_peak)} at most; live after the last major collection: {size(summary.live)}"
+    survived = "the survival is not known" if summary.survival is None else f"{percent(summary.survival)} of the nursery survived"
+    yield "promoted", f"{size(summary.promoted)}{objects}; {survived}"
+    most = NOT_KNOWN if summary.used_peak is None else f"{size(summary.used_peak)} at most"
+    yield "memory used", f"{most}; live after the last major collection: {size(summary.live)}"
     yield "nursery", size(summary.nursery)
     if summary.arenas is not None:
         yield "arenas", f"{summary.arenas} at most, {size(summary.arenas * ARENA_BYTES)}"
@@ -78,7 +101,9 @@ def about_share(summary):
     if summary.gc_share < 0.05:
         return
     words = f"{percent(summary.gc_share)} of the time goes into pauses."
-    if summary.survival > 0.1 and summary.nursery:
+    if summary.survival is None:
+        yield 100 * summary.gc_share, words
+    elif summary.survival > 0.1 and summary.nursery:
         yield 100 * summary.gc_share, (f"{words} {percent(summary.survival)} of the nursery survives; try a nursery of "
                                        f"{size(2 * summary.nursery)} (CRADLE_GC_NURSERY), in which more has time to die.")
     else:
@@ -95,7 +120,7 @@ def about_requests(summary):
 
 
 def about_memory(heap, summary):
-    if not heap.arenas or not summary.live:
+    if not heap.arenas or not summary.live or summary.used_peak is None:
         return
     used = heap.arenas[-1].fields.get("in_use", 0) * ARENA_BYTES
     if used > 2 * summary.used_peak and used > 16 * ARENA_BYTES:
@@ -108,7 +133,7 @@ def advice(heap, summary):
     found = [*about_pauses(heap, summary), *about_share(summary), *about_requests(summary), *about_memory(heap, summary)]
     sentences = [sentence for _, sentence in sorted(found, key=lambda one: -one[0])]
     for text, count in heap.notes.most_common(3):
-        sentences.append(f"The collector noted{'' if count == 1 else f' {count} times'}: {text}.")
+        sentences.append(f"The collector noted{'' if count == 1 else f' {count} times'}: {shown(text)}.")
     if not heap.minors and not heap.majors:
         return ["No collection is in this log."]
     return sentences or ["Nothing stands out: pauses are short and little time goes into them."]

@@ -8,7 +8,7 @@
 
 Objects are printed with what their header says where they are structures whose first field is a word called "header". The
 commands read memory and call nothing, so that they work in a core dump too. Without an expression, the heap is that of a
-variable in the stack's frames, or else the last one that was named. The library needs its debug information. docs/gdb.md has
+variable in the stack's frames, else of a global variable of their sources, else the last one that was named. The library needs its debug information. docs/gdb.md has
 an example.
 """
 
@@ -381,12 +381,16 @@ def heap_of_symbol(symbol, frame):
         return None
 
 
+def newest_frame():
+    try:
+        return gdb.selected_frame()
+    except gdb.error:  # nothing runs
+        return None
+
+
 def heap_in_stack():
     """The heap of the innermost variable that leads to one."""
-    try:
-        frame = gdb.selected_frame()
-    except gdb.error:
-        return None
+    frame = newest_frame()
     while frame is not None:
         try:
             block = frame.block()
@@ -402,13 +406,27 @@ def heap_in_stack():
     return None
 
 
+def heap_in_globals():
+    """The heap of a global or static variable of a source that has a frame in the stack."""
+    frame = newest_frame()
+    while frame is not None:
+        source = frame.find_sal().symtab
+        for block in (source.static_block(), source.global_block()) if source is not None else ():
+            for symbol in block:
+                found = heap_of_symbol(symbol, frame)
+                if found:
+                    return found
+        frame = frame.older()
+    return None
+
+
 def current_heap(expression=""):
     if expression:
         Chosen.heap = heap_of_variable(gdb.parse_and_eval(expression))
         if Chosen.heap is None:
             raise gdb.GdbError(f"{expression}: neither a cradle_heap * nor a cradle_mutator *, or NULL")
     else:
-        Chosen.heap = heap_in_stack() or Chosen.heap
+        Chosen.heap = heap_in_stack() or heap_in_globals() or Chosen.heap
     if Chosen.heap is None:
         raise gdb.GdbError("No heap is in sight here: name one with \"cradle heap EXPRESSION\"")
     try:

@@ -249,6 +249,9 @@ class Facts:
             self.collecting |= {kind for kind, functions in self.taken.items() if name in functions}
         return len(self.returning) + len(self.collecting) > before
 
+    def begins_with_header(self, kind):
+        return self._has_header(self.records.get(syntax.structure(kind)), set())
+
     def _has_header(self, cursor, seen):
         if cursor is None:
             return False

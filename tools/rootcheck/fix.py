@@ -41,7 +41,7 @@ def run(files, value_types, in_place):
             Path(name).write_bytes(text)
     else:
         print_diff()
-    tell(program, roots, moved)
+    tell(program, roots, moved, in_place)
     return 1 if program.open else 0
 
 
@@ -63,8 +63,33 @@ def print_diff():
                               for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}"))
 
 
-def tell(program, roots, moved):
+def tell(program, roots, moved, in_place):
     print(f"cradle-rootcheck: {roots} roots added, {moved} calls moved to statements of their own, "
           f"{len(program.open)} findings left", file=sys.stderr)
-    for f in program.open:
-        print(f"{os.path.relpath(f.file)}:{f.line}:{f.column}: {f.kind}: {f.text} [{f.function}]", file=sys.stderr)
+    origins = {}
+    for finding in program.open:
+        name = finding.file
+        if name not in origins:
+            changed = name in syntax.UNSAVED and not in_place
+            origins[name] = line_origins(syntax.saved_contents(name), syntax.contents(name)) if changed else None
+        print(told_of(finding, origins[name]), file=sys.stderr)
+
+
+def line_origins(old, new):
+    """Of each line of the new text the line of the old one that it was, or comes from; and whether it is that line unchanged."""
+    old, new = old.splitlines(), new.splitlines()
+    origins = []
+    for change, start, end, new_start, new_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for number in range(new_start, new_end):
+            line = start if change == "insert" else min(start + number - new_start, end - 1) + 1
+            origins.append((max(line, 1), change == "equal"))
+    return origins
+
+
+def told_of(finding, origins):
+    """A finding in words, with the lines of the text that the user has."""
+    line, is_same, said = finding.line, True, finding.said()
+    if origins is not None:
+        line, is_same = origins[finding.line - 1]
+        said = finding.said(lambda number: origins[number - 1][0])
+    return f"{os.path.relpath(finding.file)}:{line}:{finding.column if is_same else 1}: {finding.kind}: {said} [{finding.function}]"

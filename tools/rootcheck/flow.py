@@ -7,13 +7,16 @@ reference, or uses one that is not rooted; and so is an address inside of an obj
 afterwards. Which objects are fresh is carried along for the stores (stores.py).
 """
 
-from dataclasses import dataclass, field
+import functools
+from dataclasses import dataclass
 
 from clang.cindex import CursorKind
 
 from . import facts as facts_module
 from . import syntax
 from .conditions import is_null, null_comparison, tested_for_zero
+from .findings import Finding
+from .numbers import Numbers
 from .references import owner, variable_key, variable_of
 from .stores import (
     ALLOCATED, BARRIERS, FRESH, PLAIN, Parameter, after_collecting, freshness_in, joined, joined_freshness, loaded_from
@@ -24,19 +27,6 @@ NULL, UNSET = "null", "unset"
 OTHER = "other"  # of a local whose type does not tell: what it was given is no reference
 ROOTED_OR_NULL = "rooted or null"  # rooted until the end where it came one way, NULL where it came the other
 ROOTED_UNTIL_END = "rooted until the end"  # the state's key of the set
-
-
-@dataclass(frozen=True, order=True)
-class Finding:
-    file: str
-    line: int
-    column: int
-    kind: str
-    text: str
-    function: str
-    path: tuple = field(default=None, compare=False)  # of the local that a root would help
-    place: str = field(default=None, compare=False)  # the USR of the function
-    call: object = field(default=None, compare=False)  # that would help in a statement of its own
 
 
 @dataclass(frozen=True)
@@ -65,6 +55,7 @@ class Flow(Walk):
         self.collecting = {}  # what collecting_call has found
         self.paths = {path for node in function.nodes if (path := self.references.path(node)) is not None}
         self.paths.update(*(self.references.members(node) for node in function.nodes))
+        self.numbers = Numbers(self.references, function)
         self.barriered = {spell_expression(syntax.arguments(call)[1]) for call in function.calls
                           if call.name in BARRIERS and len(syntax.arguments(call)) > 1}
 
@@ -103,11 +94,11 @@ class Flow(Walk):
 
     # --- findings ---
 
-    def report(self, node, kind, text, path=None, call=None):
-        self.findings.add(self.finding(node, kind, text, path, call))
+    def report(self, node, kind, text, path=None, call=None, after=0):
+        self.findings.add(self.finding(node, kind, text, path, call, after))
 
-    def finding(self, node, kind, text, path=None, call=None):
-        return Finding(node.file, node.line, node.column, kind, text, self.function.name, path, self.function.usr, call)
+    def finding(self, node, kind, text, path=None, call=None, after=0):
+        return Finding(node.file, node.line, node.column, kind, text, self.function.name, after, path, self.function.usr, call)
 
     def use(self, node, path):
         known = self.state.get(path) if self.state is not None else None
@@ -115,8 +106,8 @@ class Flow(Walk):
             self.stale.add(node)
             is_interior = path[0] in self.references.interior
             what = "an address inside of an object, which cannot be rooted" if is_interior else "not rooted"
-            self.report(node, "stale", f"'{spell(path)}' is used after {known.call}, line {known.line}, which may collect; "
-                                       f"it is {what}", path)
+            self.report(node, "stale", f"'{spell(path)}' is used after {known.call}, line {{after}}, which may collect; it is {what}",
+                        path, after=known.line)
             del self.state[path]
 
     def collect(self, call):
@@ -152,7 +143,7 @@ class Flow(Walk):
                 self.state[path] = UNSET
         elif is_null(given):
             self.state[path] = NULL
-        elif len(path) == 1 and path[0] in self.references.untold and not self.references.is_reference(given):
+        elif len(path) == 1 and not self.references.is_reference(given):
             self.state[path] = OTHER
 
     # --- expressions ---
@@ -161,6 +152,8 @@ class Flow(Walk):
         if self.state is None:
             return
         kind = node.kind
+        if self.numbers.reads(node):
+            return
         if kind == CursorKind.CALL_EXPR:
             self.call(node)
         elif kind == CursorKind.StmtExpr:
@@ -194,7 +187,7 @@ class Flow(Walk):
 
     def tested(self, node):
         """A condition, or compared with NULL: of that even a stale reference tells the truth."""
-        if self.references.path(node.without_casts()) is None:
+        if self.references.path(node.without_casts()) is None and not self.numbers.is_of_one(node):
             self.expression(node)
 
     def address(self, node):
@@ -218,6 +211,8 @@ class Flow(Walk):
     def check_order(self, operand, call):
         """operand is evaluated before or after a call that may collect."""
         name = spell_call(call)
+        if self.numbers.reads(operand):
+            return
         if self.references.is_reference(operand) and not is_null(operand):
             known = self.state.get(self.references.path(operand.without_casts()))
             if known not in (NULL, OTHER):
@@ -382,6 +377,11 @@ class Flow(Walk):
             return
         if base.without_casts() in self.stale:
             return  # first things first
+        if self.facts.begins_with_header(target.own_type()) and not names_header(given):
+            self.stores.add((self.finding(
+                target, "header", "the object is assigned as a whole, and its header with it: assign its fields, or begin what is "
+                                  "assigned with its header"), loaded_from(self.freshness(base))))
+            return
         if base.kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR) and self.references.is_prebuilt(base):
             return
         if not self.references.stores_reference(target, given) or spell_expression(base) in self.barriered:
@@ -411,15 +411,23 @@ class Flow(Walk):
             return joined(*(self.freshness(child) for child in node.children[1:]))
         if node.operator in (syntax.COMMA, syntax.ASSIGN):
             return self.freshness(node.children[1])
+        if node.kind == CursorKind.BINARY_OPERATOR and syntax.is_arithmetic(node.own_type()):
+            return self.freshness_of_word(node)
         if self.references.is_interior(node):
             if node.kind == CursorKind.BINARY_OPERATOR:
-                return next(self.freshness(child) for child in node.children if self.references.is_interior(child))
+                return next(self.freshness(child) for child in node.children
+                            if syntax.is_pointer(child.type) and self.references.is_reference(child))
             base = owner(node.children[0] if node.operator == syntax.ADDRESS_OF else node)
             return self.freshness(base) if base is not None else None
         if node.operator == syntax.ADDRESS_OF and owner(node.children[0]) is not None:
             return self.freshness(owner(node.children[0]))  # of the first member
         base = owner(node)
         return loaded_from(self.freshness(base)) if base is not None else None
+
+    def freshness_of_word(self, node):
+        """Of a value that is computed from a reference and a tag, or of an address that is computed from a value."""
+        parts = [child for child in node.children if not self.references.is_immediate(child)]
+        return functools.reduce(joined, map(self.freshness, parts)) if parts else None
 
     def _return_stmt(self, node):
         for child in node.children:
@@ -462,6 +470,11 @@ def spell_expression(node):
 
 def spell_target(target):
     return f"'{target.name}'" if target.kind == CursorKind.MEMBER_REF_EXPR else "an object"
+
+
+def names_header(given):
+    """Whether what is assigned begins with the header that the object has: (pair){p->header, ...}."""
+    return any(node.name == "header" for node in given.walk())
 
 
 def spell_call(call):

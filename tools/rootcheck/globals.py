@@ -8,7 +8,7 @@ from clang.cindex import CursorKind
 
 from . import syntax
 from .conditions import is_null
-from .flow import Finding
+from .findings import Finding
 from .places import lives_longer
 
 

@@ -16,6 +16,7 @@ class Origins:
         self.facts = facts
         self.results = {}  # USR: set of REFERENCE, INTERIOR, STACK
         self.of = {}  # USR: References
+        self.given = set()  # (USR, parameter): only some callers are known to give it a reference
         self.callers = {}  # USR: USRs of the functions that call it
         for name, function in facts.functions.items():
             facts.places.note_arrays(function.nodes)
@@ -66,7 +67,8 @@ class Origins:
         inside = self.of[callee]
         key = variable_key(parameter)
         given = variable_of(argument.without_casts())
-        if key in inside.by_origin and given is not None and given not in references.by_origin | references.interior:
+        is_rooted = key in inside.by_origin and (callee, key) not in self.given
+        if is_rooted and given is not None and given not in references.by_origin | references.interior:
             if syntax.is_pointer(argument.without_casts().own_type()) and not references.type_tells(argument.own_type()):
                 references.by_origin.add(given)
                 references.always.add(given)
@@ -74,5 +76,6 @@ class Origins:
         if key not in inside.by_origin and syntax.is_untyped(parameter.type):
             if references.is_reference(argument) and not references.is_interior(argument):
                 inside.by_origin.add(key)
+                self.given.add((callee, key))
                 inside.always.add(key)
                 self._queue({callee, *self.callers.get(callee, ())})

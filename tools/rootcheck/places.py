@@ -7,6 +7,7 @@ variable, or a structure and the name of its field.
 from clang.cindex import CursorKind
 
 from . import syntax
+from .conditions import is_null
 
 # Functions whose second argument is the address of a root.
 ROOTING = {"cradle_global_root_add", "cradle_try_global_root_add", "cradle_visit_reference", "cradle_visit_value"}
@@ -19,7 +20,10 @@ class Places:
         self.roots = set()  # places
         self.range_ends = set()  # places of pointers into a root range
         self.range_items = set()  # places of arrays that such a pointer is set to
-        self.prebuilt = set()  # places that are only ever given the address of a variable: what they refer to never moves
+        self.prebuilt = set()  # places that are given the address of a variable: what they refer to never moves
+        self.numbers = set()  # places that are given a number
+        self.copies = {}  # of a global: the other globals that it is given
+        self.handed_out = set()  # globals whose address is taken: somebody may give them anything
         self.others = set()  # places that are given something else
 
     def note(self, nodes):
@@ -32,6 +36,8 @@ class Places:
                     self._add_address(self.range_ends, inner)
             elif node.kind == CursorKind.VAR_DECL and node.children and lives_longer(node.cursor):
                 self._note_given(node.cursor.get_usr(), node.children[0])
+            elif node.operator == syntax.ADDRESS_OF and is_global(node.children[0]):
+                self.handed_out.add(place_of(node.children[0]))
             elif node.operator == syntax.ASSIGN:
                 target, given = node.children
                 self._note_given(place_of(target), given)
@@ -47,11 +53,25 @@ class Places:
                     self.range_items.add(place)
 
     def _note_given(self, place, given):
-        if place is not None:
-            (self.prebuilt if is_variable_address(given.without_casts()) else self.others).add(place)
+        if place is None:
+            return
+        if is_variable_address(given.without_casts()):
+            self.prebuilt.add(place)
+        elif is_number(given):
+            self.numbers.add(place)
+        elif is_global(given.without_casts()):
+            self.copies.setdefault(place, set()).add(place_of(given.without_casts()))
+        else:
+            self.others.add(place)
 
-    def never_moves(self, place):
-        return place in self.prebuilt and place not in self.others and place not in self.roots
+    def never_moves(self, place, asked=frozenset()):
+        """Whether all that the program gives it is prebuilt. A place that is given nothing is somebody else's."""
+        if place in self.others or place in self.roots or place in asked:
+            return place in asked
+        copies = self.copies.get(place, set())
+        if (copies or place in self.numbers) and place in self.handed_out:
+            return False
+        return bool(copies or place in self.prebuilt | self.numbers) and all(self.never_moves(copy, asked | {place}) for copy in copies)
 
     @staticmethod
     def _add_address(places, address):
@@ -69,6 +89,15 @@ def is_variable_address(node):
     declared = node.children[0].declared()
     return (declared is not None and declared.kind in (CursorKind.VAR_DECL, CursorKind.FIELD_DECL)
             and syntax.structure(node.children[0].own_type()) is not None)
+
+
+def is_number(node):
+    """A constant other than NULL, which stands for nothing so far: what comes later may be given elsewhere."""
+    return syntax.is_arithmetic(node.own_type()) and is_null(node) and syntax.constant_truth(node) is True
+
+
+def is_global(node):
+    return node.kind == CursorKind.DECL_REF_EXPR and place_of(node) is not None
 
 
 def is_range(member):

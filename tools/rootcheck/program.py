@@ -7,7 +7,7 @@ from . import syntax
 from .analysis import Analysis
 from .comments import OK, Comments
 from .facts import Facts
-from .flow import Finding
+from .findings import Finding, one_each
 
 
 class Program:
@@ -32,6 +32,7 @@ class Program:
         for finding in sorted(self.analysis.findings() | set(more)):
             accepted = self.comments.says(OK, finding.file, finding.line)
             (self.accepted if accepted else self.open).append(finding)
+        self.open = one_each(self.open)
         names = sorted(name for name in self.read if Path(name).exists())
         self.open += [Finding(name, line, 1, "comment", text, "") for name, line, text in self.comments.mistakes(names)]
 

@@ -157,7 +157,8 @@ class References:
         if node.kind == CursorKind.BINARY_OPERATOR and syntax.is_pointer(node.own_type()):
             if node.operator in (syntax.COMMA, syntax.ASSIGN):
                 return self.is_interior(node.children[1])
-            return any(syntax.is_pointer(child.type) and self.is_interior(child) for child in node.children)
+            return any(syntax.is_pointer(child.type) and (self.is_interior(child) or self.is_reference(child))
+                       for child in node.children)
         if node.kind == CursorKind.CONDITIONAL_OPERATOR:
             return any(self.is_interior(child) for child in node.children[1:])
         return node.kind == CursorKind.CALL_EXPR and INTERIOR in self._result(node)

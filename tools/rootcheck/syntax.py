@@ -16,12 +16,13 @@ from clang.cindex import CursorKind, TokenKind, TypeKind
 TRANSPARENT = {CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR}
 CASTS = {CursorKind.CSTYLE_CAST_EXPR}
 BINARY = {CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR}
+COMPUTED = {CursorKind.BINARY_OPERATOR, CursorKind.UNARY_OPERATOR}
 # What Node.operator is; unary * and & are not to be confused with the binary ones.
 ASSIGN, LOGICAL_AND, LOGICAL_OR, COMMA = "=", "&&", "||", ","
-EQUAL, NOT_EQUAL = "==", "!="
+EQUAL, NOT_EQUAL, SHIFT_RIGHT = "==", "!=", ">>"
 ADDRESS_OF, DEREFERENCE, NOT = "unary &", "unary *", "unary !"
 # The same in clang-c/Index.h, CXBinaryOperatorKind and CXUnaryOperatorKind. Only libclang 17 and later tell.
-BINARY_KINDS = {15: EQUAL, 16: NOT_EQUAL, 20: LOGICAL_AND, 21: LOGICAL_OR, 22: ASSIGN, 33: COMMA}
+BINARY_KINDS = {9: SHIFT_RIGHT, 15: EQUAL, 16: NOT_EQUAL, 20: LOGICAL_AND, 21: LOGICAL_OR, 22: ASSIGN, 33: COMMA}
 UNARY_KINDS = {5: ADDRESS_OF, 6: DEREFERENCE, 10: NOT}
 # CXEval_Int, likewise.
 EVALUATED_INTEGER = 1

@@ -1,0 +1,209 @@
+#include "second_model.h"
+
+#include <stdlib.h>
+
+/* --- weak sets --- */
+
+static bool has_serial(const void *object, const void *key) {
+  const cradle_word *words = object;
+  return words[shapes[cradle_type_of(object)].serial_word] == *(const uint64_t *)key;
+}
+
+/* Few hashes, so that places collide. */
+static uint64_t hash_of(const node *n) {
+  return (n->serial % 13) * UINT64_C(0x10000001);
+}
+
+void set_swept(void *data, size_t removed) {
+  model_set *set = data;
+  set->swept += removed;
+}
+
+static void entry_forget(model_set *set, size_t i) {
+  set->entries[i] = set->entries[--set->count];
+}
+
+/* What the set finds, which may be nothing where the object is dead; the entry is forgotten then. */
+static void *entry_find(world *w, model_set *set, size_t i, bool is_settled) {
+  set_entry *entry = &set->entries[i];
+  node *n = entry->node;
+  void *object = cradle_weak_set_find(set->set, entry->hash, has_serial, &n->serial);
+  if (object == NULL) {
+    EXPECT(w, !is_reached(w, n) || entry->era != n->era, "a weak set has lost %llx, which lives",
+           (unsigned long long)n->serial);
+    weak_gone(w, n, entry->era);
+    set->vanished++;
+    entry_forget(set, i);
+    return NULL;
+  }
+  EXPECT(w, node_of(w, object) == n, "a weak set found another object");
+  EXPECT(w, !is_settled || is_returnable(w, n), "a weak set has %llx, which a major collection left dead",
+         (unsigned long long)n->serial);
+  weak_present(w, n, entry->era);
+  return object;
+}
+
+static size_t entry_of(const model_set *set, const node *n) {
+  size_t i = 0;
+  while (i < set->count && set->entries[i].node != n) i++;
+  return i;
+}
+
+static model_set *draw_set(world *w) {
+  w->comparison++;
+  reckon(w);
+  return &w->sets[below(w, SETS)];
+}
+
+/* Whether the node is in the set, as the set says. */
+static bool is_in_set(world *w, model_set *set, const node *n) {
+  size_t i = entry_of(set, n);
+  return i < set->count && entry_find(w, set, i, false) != NULL;
+}
+
+static void add_one(world *w, model_set *set) {
+  place at;
+  if (set->count == SET_MAX || !place_with_object(w, &at)) return;
+  node *n = place_cell(w, at)->node;
+  if (is_in_set(w, set, n)) return;
+  void *object = place_object(w, at);
+  if (chance(w, 2))
+    cradle_weak_set_add(set->set, hash_of(n), object);
+  else if (!cradle_try_weak_set_add(set->set, hash_of(n), object))
+    return;
+  set->entries[set->count++] = (set_entry){.node = n, .hash = hash_of(n), .era = n->era};
+}
+
+void set_add(world *w) {
+  model_set *set = draw_set(w);
+  for (uint64_t count = 1 + below(w, 6); count > 0; count--) add_one(w, set);
+}
+
+void set_find(world *w) {
+  model_set *set = draw_set(w);
+  if (set->count == 0) return;
+  size_t i = below(w, set->count);
+  node *n = set->entries[i].node;
+  void *object = entry_find(w, set, i, false);
+  if (object == NULL) return;
+  comes_back(w, n, false);
+  keep(w, n, object);
+}
+
+void set_remove(world *w) {
+  place at;
+  model_set *set = draw_set(w);
+  if (!place_with_object(w, &at)) return;
+  node *n = place_cell(w, at)->node;
+  bool is_in = is_in_set(w, set, n);
+  bool was_in = cradle_weak_set_remove(set->set, hash_of(n), place_object(w, at));
+  EXPECT(w, is_in == was_in, "%llx was%s in a weak set", (unsigned long long)n->serial, was_in ? "" : " not");
+  if (is_in) entry_forget(set, entry_of(set, n));
+}
+
+/* Each entry that is there once. */
+static void check_iteration(world *w, model_set *set) {
+  cradle_weak_cursor cursor = {0};
+  size_t count = 0;
+  for (void *object; (object = cradle_weak_set_next(set->set, &cursor)) != NULL; count++) {
+    node *n = node_of(w, object);
+    size_t i = entry_of(set, n);
+    EXPECT(w, i < set->count, "a weak set gives %llx, which is not in it", (unsigned long long)n->serial);
+    EXPECT(w, !n->was_reached, "a weak set gives %llx twice", (unsigned long long)n->serial);
+    n->was_reached = true;
+  }
+  EXPECT(w, count == set->count, "a weak set gives %zu of %zu objects", count, set->count);
+}
+
+static void check_set(world *w, model_set *set, bool is_settled) {
+  for (size_t i = set->count; i > 0; i--) (void)entry_find(w, set, i - 1, is_settled);
+  for (size_t i = 0; i < w->node_count; i++) w->nodes[i]->was_reached = false;
+  check_iteration(w, set);
+}
+
+void set_iterate(world *w) {
+  check_set(w, draw_set(w), false);
+}
+
+void sets_settled(world *w) {
+  for (size_t i = 0; i < SETS; i++) {
+    model_set *set = &w->sets[i];
+    check_set(w, set, true);
+    EXPECT(w, set->swept == set->vanished, "a weak set told of %zu dead objects, of %zu", set->swept, set->vanished);
+  }
+}
+
+/* --- prebuilt objects --- */
+
+static bool may_be_prebuilt(const shape *of) {
+  return !shape_is_registered(of) && of != &shapes[LATE];
+}
+
+void prebuilt_add(world *w) {
+  size_t i = below(w, PREBUILTS);
+  const shape *of = &shapes[below(w, LATE)];
+  if (w->prebuilts[i].node != NULL || !may_be_prebuilt(of)) return;
+  size_t length = of->type.items == CRADLE_ITEMS_NONE ? 0 : below(w, 200) % (of->type.item_size > 100 ? 4 : 200);
+  node *n = node_new(w, of, length);
+  cradle_word *words = calloc(n->words, sizeof *words);
+  if (words == NULL) abort();
+  words[0] = (cradle_word)(of - shapes);
+  words[of->serial_word] = n->cells[of->serial_word].rest = n->serial;
+  if (of->type.items != CRADLE_ITEMS_NONE)
+    words[of->type.length_offset / 8] = n->cells[of->type.length_offset / 8].rest = length;
+  for (int count = 0; count < 3 && n->words > 2; count++) slot_write(w, n, words, 2 + below(w, n->words - 2), true);
+  if (!cradle_try_prebuilt_add(w->heap, words)) {
+    free(words);
+    n->is_dead = true;
+    return;
+  }
+  n->is_prebuilt = true;
+  w->prebuilts[i].node = n;
+  w->prebuilts[i].words = words;
+  keep(w, n, words);
+}
+
+static bool refers_to(const node *holder, const node *n) {
+  for (size_t word = 1; word < holder->words; word++)
+    if (holder->cells[word].node == n) return true;
+  for (size_t i = 0; i < holder->outside_count; i++)
+    if (holder->outside[i].node == n) return true;
+  return false;
+}
+
+static bool root_refers;
+static const node *root_target;
+static void look_at_root(world *w, cell *cell, cradle_word word, cradle_kind kind) {
+  (void)w, (void)word, (void)kind;
+  root_refers |= cell->node == root_target;
+}
+
+static bool is_referred_to(world *w, const node *n) {
+  root_refers = false, root_target = n;
+  places_each(w, look_at_root);
+  for (size_t i = 0; i < w->node_count; i++)
+    root_refers |= w->nodes[i] != n && is_returnable(w, w->nodes[i]) && refers_to(w->nodes[i], n);
+  for (size_t i = 0; i < SETS; i++) root_refers |= entry_of(&w->sets[i], n) < w->sets[i].count;
+  return root_refers || n->pins != 0;
+}
+
+/* What is dead may refer to it still, so everything that is dead goes first. */
+void prebuilt_remove(world *w) {
+  size_t i = below(w, PREBUILTS);
+  node *n = w->prebuilts[i].node;
+  cradle_word *words = w->prebuilts[i].words;
+  if (n == NULL) return;
+  cradle_collect(w->m, CRADLE_COLLECT_FULL);
+  reckon(w);
+  if (anything_waits(w) || is_referred_to(w, n)) return;
+  cradle_prebuilt_remove(w->heap, words);
+  EXPECT(w, words[0] == (cradle_word)(n->shape - shapes), "a prebuilt object that was removed has the header %#llx",
+         (unsigned long long)words[0]);
+  for (size_t word = 1; word < n->words; word++)
+    if (n->cells[word].node != NULL && !n->cells[word].node->is_prebuilt)
+      EXPECT(w, words[word] == 0, "a prebuilt object that was removed leads into the heap");
+  n->is_prebuilt = false;
+  n->is_dead = true;
+  w->prebuilts[i].node = NULL;
+  free(words);
+}

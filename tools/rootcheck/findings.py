@@ -1,0 +1,44 @@
+"""What is found: in words, with the lines that the user knows, and each local once."""
+
+import dataclasses
+from dataclasses import dataclass, field
+
+LINES_NAMED = 3
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    file: str
+    line: int
+    column: int
+    kind: str
+    text: str
+    function: str
+    after: int = 0  # the line of the call that the text speaks of as {after}
+    path: tuple = field(default=None, compare=False)  # of the local that a root would help
+    place: str = field(default=None, compare=False)  # the USR of the function
+    call: object = field(default=None, compare=False)  # that would help in a statement of its own
+    also: tuple = ()  # the lines of other places where the same local is stale
+
+    def said(self, line_of=lambda line: line):
+        """The text, with the lines that line_of gives for those of the file that was read."""
+        text = self.text.format(after=line_of(self.after)) if self.after else self.text
+        lines = sorted({line_of(line) for line in self.also} - {line_of(self.line)})
+        named = ", ".join(str(line) for line in lines[:LINES_NAMED]) + (", ..." if len(lines) > LINES_NAMED else "")
+        return f"{text}; also in line{'s' * (len(lines) > 1)} {named}" if lines else text
+
+
+def one_each(findings):
+    """Of the places where one local is stale the first: a root ends them all, and a comment shows the next."""
+    places, kept = {}, []
+    for finding in findings:
+        key = (finding.place, finding.path) if finding.kind == "stale" else id(finding)
+        if key not in places:
+            kept.append(key)
+        places.setdefault(key, []).append(finding)
+    return [told_once(places[key]) for key in kept]
+
+
+def told_once(findings):
+    first, *others = findings
+    return dataclasses.replace(first, also=tuple(finding.line for finding in others))

@@ -13,9 +13,13 @@ static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type, const cha
 
 static CRADLE_COLD void wrong_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
   const crd_type *descriptor = &heap->types.types[type];
-  const char *least = descriptor->items != CRADLE_ITEMS_NONE ? "at least " : "";
-  crd_misuse(heap, "%s: allocation of %zu bytes for %s, whose descriptor says %s%u", what, size,
-             crd_name_type(heap, type).buffer, least, descriptor->size);
+  if (descriptor->items != CRADLE_ITEMS_NONE)
+    crd_misuse(heap,
+               "%s: allocation of %zu bytes for %s, which has items: CRADLE_NEW_ARRAY, cradle_new_array and their kin "
+               "allocate such types",
+               what, size, crd_name_type(heap, type).buffer);
+  crd_misuse(heap, "%s: allocation of %zu bytes for %s, whose descriptor says %u", what, size,
+             crd_name_type(heap, type).buffer, descriptor->size);
 }
 
 static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type, const char *what) {
@@ -31,20 +35,23 @@ static const crd_type *check_type(cradle_heap *heap, uint32_t type, const char *
   return &heap->types.types[type];
 }
 
+/* size is that of the type, which has no items. Returns it rounded up. */
+static size_t check_fixed_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
+  const crd_type *descriptor = &heap->types.types[type];
+  bool possible = size <= SIZE_MAX / 2 && cradle_object_bytes(size) == descriptor->size;
+  if (CRADLE_UNLIKELY(descriptor->items != CRADLE_ITEMS_NONE || !possible)) wrong_size(heap, type, size, what);
+  return descriptor->size;
+}
+
 void crd_check_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
   const crd_type *descriptor = check_type(heap, type, what);
   if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(heap, type, what);
-  bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
-  if (CRADLE_UNLIKELY(fixed ? cradle_object_bytes(size) != descriptor->size : size < descriptor->size))
-    wrong_size(heap, type, size, what);
+  check_fixed_size(heap, type, size, what);
 }
 
 size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
-  const crd_type *descriptor = check_type(heap, type, what);
-  bool fixed = descriptor->items == CRADLE_ITEMS_NONE;
-  size_t bytes = size > SIZE_MAX / 2 ? size : cradle_object_bytes(size);
-  if (CRADLE_UNLIKELY(fixed ? bytes != descriptor->size : size < descriptor->size)) wrong_size(heap, type, size, what);
-  return bytes;
+  (void)check_type(heap, type, what);
+  return check_fixed_size(heap, type, size, what);
 }
 
 size_t crd_check_registered_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
@@ -91,17 +98,29 @@ void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) 
   crd_check_size(mutator->heap, type, size, "cradle_new_fast");
 }
 
-void cradle_check_layout(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout) {
-  crd_mutator_check_thread(mutator, "CRADLE_NEW_ARRAY");
-  crd_check_layout(mutator->heap, type, layout, "CRADLE_NEW_ARRAY");
+void cradle_check_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, bool may_collect) {
+  const char *what = "CRADLE_NEW_ARRAY";
+  if (may_collect) {
+    crd_mutator_check(mutator, what);
+    mutator->reserved_end = NULL;
+  } else {
+    crd_mutator_check_thread(mutator, what);
+  }
+  crd_check_layout(mutator->heap, type, layout, what);
+  if (mutator->heap->types.types[type].registers != 0) must_register(mutator->heap, type, what);
+}
+
+void cradle_check_room(const cradle_reservation *reservation, size_t bytes) {
+  cradle_mutator *mutator = reservation->mutator;
+  crd_mutator_check_thread(mutator, "cradle_new_reserved");
+  if (mutator->reserved_end != reservation->end)
+    crd_misuse(mutator->heap, "cradle_new_reserved: the reservation is over (a call that may collect ended it)");
+  if (bytes > (size_t)(reservation->end - reservation->free))
+    crd_misuse(mutator->heap, "cradle_new_reserved: the object goes beyond the reservation");
 }
 
 void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size) {
-  cradle_mutator *mutator = reservation->mutator;
-  crd_mutator_check_thread(mutator, "cradle_new_reserved");
-  crd_check_size(mutator->heap, type, size, "cradle_new_reserved");
-  if (mutator->reserved_end != reservation->end)
-    crd_misuse(mutator->heap, "cradle_new_reserved: the reservation is over (a call that may collect ended it)");
-  if (cradle_object_bytes(size) > (size_t)(reservation->end - reservation->free))
-    crd_misuse(mutator->heap, "cradle_new_reserved: the object goes beyond the reservation");
+  crd_mutator_check_thread(reservation->mutator, "cradle_new_reserved");
+  crd_check_size(reservation->mutator->heap, type, size, "cradle_new_reserved");
+  cradle_check_room(reservation, cradle_object_bytes(size));
 }

@@ -19,6 +19,7 @@
 #include "gc/old/arena_memory.h"
 #include "gc/outgrow.h"
 #include "gc/platform/pages.h"
+#include "gc/roots.h"
 #include "gc/state.h"
 #include "gc/statistics.h"
 #include "gc/young/adapt.h"
@@ -50,19 +51,23 @@ static void verify_if_asked(cradle_heap *heap, bool before) {
 /* --- what each collection begins and ends with --- */
 
 /* Where collection is off, the program ends here. */
-static CRADLE_COLD void refuse(cradle_heap *heap) {
-  crd_misuse(
-      heap,
-      "a collection is needed, or asked for, and collection is off (CRADLE_GC=off, options.gc): the nursery holds "
-      "%" PRIu64 " of its %zu bytes, and large objects %" PRIu64 "; until the roots are in, CRADLE_GC_NURSERY or "
-      "CRADLE_GC_MAX gives more room",
-      nursery_filled(heap), heap->nursery.bytes, heap->old.used_bytes);
+static CRADLE_COLD void refuse(cradle_heap *heap, cradle_cause cause) {
+  if (cause != CRADLE_CAUSE_NURSERY_FULL && cause != CRADLE_CAUSE_LARGE && cause != CRADLE_CAUSE_MEMORY)
+    crd_misuse(heap,
+               "a collection is asked for, and collection is off (CRADLE_GC=off, options.gc): until the roots are in, "
+               "the program must not ask");
+  crd_misuse(heap,
+             "there is no room, and collection is off (CRADLE_GC=off, options.gc): the nursery holds %" PRIu64
+             " of its %zu bytes, and large objects %" PRIu64
+             "; until the roots are in, CRADLE_GC_NURSERY or CRADLE_GC_MAX gives more room",
+             nursery_filled(heap), heap->nursery.bytes, heap->old.used_bytes);
 }
 
 /* Returns when it began. The clock is asked as seldom as can be: an empty minor collection takes no longer than
  * that. */
-static uint64_t begin_collecting(cradle_heap *heap) {
-  if (collection_is_off(heap)) refuse(heap);
+static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
+  if (collection_is_off(heap)) refuse(heap, cause);
+  crd_ranges_check(heap);
   verify_if_asked(heap, true);
   heap_grows(heap, 0); /* no part of the pause */
   uint64_t begin = crd_platform_now_ns();
@@ -153,7 +158,7 @@ static void verify_between(cradle_heap *heap) {
 
 /* The beginning of every pause; returns when it was. */
 static uint64_t begin_with_minor(cradle_heap *heap, cradle_cause cause, cradle_event *event) CRADLE_MAY_COLLECT {
-  uint64_t begin = begin_collecting(heap);
+  uint64_t begin = begin_collecting(heap, cause);
   collect_minor(heap, cause, begin, event);
   return begin;
 }
@@ -282,6 +287,7 @@ static void give_back(cradle_heap *heap, cradle_collection_kind kind) {
 
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_kind kind) {
   cradle_event minor;
+  if (collection_is_off(heap)) refuse(heap, cause);
   uint64_t entered = stress_is_on(heap) ? crd_platform_now_ns() : 0;
   uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_MAJOR, &minor);
   verify_between(heap);

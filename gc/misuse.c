@@ -93,16 +93,20 @@ void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before) {
 /* --- out of memory --- */
 
 /* Adds what holds the memory and what bounds it, and hands the message over. */
-static CRADLE_COLD _Noreturn void tell_shortage(cradle_heap *heap, size_t size, crd_text *text) {
+static CRADLE_COLD _Noreturn void tell_shortage(cradle_heap *heap, size_t size, const crd_text *text) {
   const crd_old *old = &heap->old;
   size_t max = heap->options.heap_max_bytes, arenas = old->arenas.committed_count * ARENA_BYTES;
-  crd_text_format(text, "; old objects %" PRIu64 " bytes, %" PRIu64 " of them large, in arenas of %zu; nursery %zu; ",
-                  old->used_bytes, old->large_bytes, arenas, heap->nursery.bytes);
+  uint32_t kept = old->arenas.free_count < old->reserve ? old->arenas.free_count : old->reserve;
+  crd_text held = {.length = 0};
+  crd_text_format(&held, "; old objects %" PRIu64 " bytes, %" PRIu64 " of them large, in arenas of %zu",
+                  old->used_bytes, old->large_bytes, arenas);
+  if (kept != 0) crd_text_format(&held, ", %zu of these bytes kept free for promotion", kept * ARENA_BYTES);
+  crd_text_format(&held, "; nursery %zu; ", heap->nursery.bytes);
   if (max != 0)
-    crd_text_format(text, "maximum heap %zu (CRADLE_GC_MAX)", max);
+    crd_text_format(&held, "maximum heap %zu (CRADLE_GC_MAX)", max);
   else
-    crd_text_format(text, "no maximum heap: the system refused");
-  message message = message_of(text, NULL);
+    crd_text_format(&held, "no maximum heap: the system refused");
+  message message = message_of(text, &held);
   if (heap->options.on_out_of_memory == NULL) crd_abort("cradle: ", message.words);
   cradle_mutator *mutator = heap->mutator == NULL ? NULL : &heap->mutator->public;
   heap->options.on_out_of_memory(heap->options.handler_data, mutator, size, message.words);

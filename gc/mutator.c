@@ -162,7 +162,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   cradle_heap *heap = mutator->heap;
   crd_mutator_check(mutator, "cradle_mutator_free");
   if (mutator->shadow_top != mutator->shadow_base)
-    crd_misuse(heap, "cradle_mutator_free: the shadow stack is not empty: it holds %zu words",
+    crd_misuse(heap, "cradle_mutator_free: the shadow stack is not empty (words held: %zu)",
                (size_t)(mutator->shadow_top - mutator->shadow_base));
   if (collection_is_off(heap)) {
     heap->nursery.kept_bytes = nursery_filled(heap);

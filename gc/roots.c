@@ -36,7 +36,8 @@ void cradle_pop_slow(cradle_mutator *mutator, size_t count) {
   crd_mutator_check_thread(mutator, "cradle_pop");
   size_t depth = shadow_words(mutator);
   if (count > depth)
-    crd_misuse(mutator->heap, "cradle_pop: a pop of %zu words goes below the shadow stack's base; it holds %zu", count,
+    crd_misuse(mutator->heap,
+               "cradle_pop: the pop goes below the shadow stack's base (words popped: %zu, words held: %zu)", count,
                depth);
   size_t left = depth - count;
   mutator->shadow_watermark = mutator->shadow_base + (left > POPPED_AHEAD ? left - POPPED_AHEAD : 0);
@@ -107,10 +108,57 @@ static bool is_slot(const void *address) {
 
 /* --- root ranges --- */
 
+/* No words of the program's lie below: systems leave the first pages out. */
+#define LOWEST_ADDRESS 4096
+
+/* NULL: [base, top) may be words of the program's. A range that was given the address of the words, not that of the
+ * variable that points to them, takes the first of them for its base: mostly zero, or a reference. */
+static const char *fault_of_words(const cradle_heap *heap, uintptr_t base, uintptr_t top) {
+  if (base == top) return NULL;
+  if (base > top) return "the base is above the top";
+  if (base % 8 != 0 || top % 8 != 0) return "one of them is no multiple of 8";
+  if (base < LOWEST_ADDRESS) return "the base is no address";
+  const crd_arenas *arenas = &heap->old.arenas;
+  bool torn = arenas_contain(arenas, base) != arenas_contain(arenas, top - 1);
+  return torn || heap_is_young(heap, base) || heap_is_young(heap, top - 1) ? "one of them is an object's" : NULL;
+}
+
+static const char *fault_of_range(const cradle_heap *heap, const cradle_root_range *range) {
+  return fault_of_words(heap, address_of(range_base(range)), address_of(range_top(range)));
+}
+
+void crd_range_describe_fault(const cradle_heap *heap, const cradle_root_range *range, crd_text *text) {
+  crd_text_format(text,
+                  "root range %s: its base variable holds %p, its top variable %p: %s; CRADLE_ROOT_RANGE takes the "
+                  "variables",
+                  crd_show_name(range->name).buffer, (const void *)range_base(range), (const void *)range_top(range),
+                  fault_of_range(heap, range));
+}
+
+const cradle_root_range *crd_range_impossible(const cradle_heap *heap) {
+  const cradle_root_range *range = heap->mutator == NULL ? NULL : heap->mutator->ranges;
+  while (range != NULL && fault_of_range(heap, range) == NULL) range = range->next;
+  return range;
+}
+
+/* what: the public function with ": ", or nothing. */
+static CRADLE_COLD void refuse_range(cradle_heap *heap, const cradle_root_range *range, const char *what) {
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "%s", what);
+  crd_range_describe_fault(heap, range, &text);
+  crd_misuse(heap, "%s", text.buffer);
+}
+
+void crd_ranges_check(cradle_heap *heap) {
+  const cradle_root_range *range = crd_range_impossible(heap);
+  if (CRADLE_UNLIKELY(range != NULL)) refuse_range(heap, range, "");
+}
+
 void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range) {
   crd_mutator_check_thread(mutator, "cradle_root_range_add");
   if (!is_slot(range->base) || !is_slot(range->top) || !is_kind(range->kind))
     crd_misuse(mutator->heap, "cradle_root_range_add: wants the addresses of base and top, and a cradle_kind");
+  if (fault_of_range(mutator->heap, range) != NULL) refuse_range(mutator->heap, range, "cradle_root_range_add: ");
   cradle_root_range **head = &mutator_of(mutator)->ranges;
   for (cradle_root_range *other = *head; other != NULL; other = other->next)
     if (other == range) crd_misuse(mutator->heap, "cradle_root_range_add: the range is registered already");

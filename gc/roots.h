@@ -3,6 +3,7 @@
 #ifndef CRADLE_GC_ROOTS_H
 #define CRADLE_GC_ROOTS_H
 
+#include "gc/base/text.h"
 #include "gc/heap.h"
 #include "gc/object/visit.h"
 
@@ -13,6 +14,12 @@ static inline cradle_word *range_base(const cradle_root_range *range) {
 static inline cradle_word *range_top(const cradle_root_range *range) {
   return object_at(*object_at(address_of(range->top)));
 }
+
+/* A range whose variables hold what cannot be, or NULL, and what is wrong with it. */
+const cradle_root_range *crd_range_impossible(const cradle_heap *heap);
+void crd_range_describe_fault(const cradle_heap *heap, const cradle_root_range *range, crd_text *text);
+/* Misuse if there is one: before a collection begins. */
+void crd_ranges_check(cradle_heap *heap);
 
 CRD_ALWAYS_INLINE uint64_t visit_range(cradle_root_range *range, crd_slot_function visit, void *context) {
   cradle_word *base = range_base(range), *top = range_top(range);

@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
   }
   m = cradle_mutator_new(heap);
   void *base = stack, *top = stack + 1;
-  cradle_root_range range = {.base = &base, .top = &top, .name = "values"};
+  cradle_root_range range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_REFERENCE, "values");
   cradle_root_range_add(m, &range);
   cradle_global_root_add(heap, &registry, CRADLE_KIND_REFERENCE);
   cradle_global_root_add(heap, &second, CRADLE_KIND_REFERENCE);

@@ -104,7 +104,7 @@ int main(void) {
     return fprintf(stderr, "%s\n", error.message), 1;
   v.m = cradle_mutator_new(v.heap);
   v.base = v.top = v.stack;
-  v.range = (cradle_root_range){.base = &v.base, .top = &v.top, .name = "value stack"};
+  v.range = CRADLE_ROOT_RANGE(v.base, v.top, CRADLE_KIND_REFERENCE, "value stack");
   cradle_root_range_add(v.m, &v.range);
   tree(&v, 10); /* lives through what follows */
   for (int i = 0; i < 5; i++) {

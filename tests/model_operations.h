@@ -590,7 +590,7 @@ static void start_mutator(world *w) CRADLE_GRANTS_COLLECTION {
   if (w->set == NULL) abort();
   w->range_base = w->range;
   w->range_top = w->range + ROOT_SLOTS;
-  w->roots = (cradle_root_range){.base = &w->range_base, .top = &w->range_top, .name = "model"};
+  w->roots = CRADLE_ROOT_RANGE(w->range_base, w->range_top, CRADLE_KIND_REFERENCE, "model");
   cradle_root_range_add(w->m, &w->roots);
   for (size_t i = 0; i < ROOT_SLOTS; i++) cradle_global_root_add(w->heap, &w->global[i], CRADLE_KIND_REFERENCE);
   identity_open(w);

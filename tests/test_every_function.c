@@ -79,7 +79,9 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_new_fast", THREAD, cradle_check_new_fast, cradle_check_new_fast(f.m, T_PAIR, 24)) \
   ROW("cradle_new_reserved", CHECKS, cradle_check_reserved, cradle_reservation room = reservation(); \
       cradle_check_reserved(&room, T_PAIR, 24)) \
-  ROW("CRADLE_NEW_ARRAY", CHECKS, cradle_check_layout, cradle_check_layout(f.m, T_VECTOR, layout)) \
+  ROW("cradle_new_reserved", CHECKS, cradle_check_room, cradle_reservation room = reservation(); \
+      cradle_check_room(&room, 24)) \
+  ROW("CRADLE_NEW_ARRAY", CHECKS, cradle_check_items, cradle_check_items(f.m, T_VECTOR, layout, false)) \
   ROW("cradle_collect", COLLECTS, cradle_collect, cradle_collect(f.m, CRADLE_COLLECT_MINOR)) \
   ROW("cradle_collect_step", COLLECTS, cradle_collect_step, (void)cradle_collect_step(f.m, 0)) \
   ROW("cradle_safepoint", COLLECTS, cradle_safepoint_slow, cradle_safepoint_slow(f.m)) \
@@ -109,8 +111,8 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_store", STATE, cradle_store_slow, cradle_store_slow(f.m, kept, &kept->item[0], 0)) \
   ROW("cradle_copy_slots", STATE, cradle_copy_slots_slow, cradle_copy_slots_slow(f.m, kept, kept->item, 1)) \
   ROW("cradle_write_barrier", CHECKS, cradle_check_store, cradle_check_store(f.m, kept)) \
-  ROW("cradle_store", CHECKS, cradle_check_slot, cradle_check_slot(f.m, kept, kept->item)) \
-  ROW("cradle_copy_slots", CHECKS, cradle_check_slots, cradle_check_slots(f.m, kept, kept->item, 1)) \
+  ROW("cradle_store", CHECKS, cradle_check_slot, cradle_check_slot(f.m, kept, kept->item, 0)) \
+  ROW("cradle_copy_slots", CHECKS, cradle_check_slots, cradle_check_slots(f.m, kept, kept->item, kept->item, 1)) \
   ROW("cradle_handle_new", CHECKS, cradle_handle_new, (void)!cradle_handle_new(f.m, kept).number) \
   ROW("cradle_try_handle_new", CHECKS, cradle_try_handle_new, (void)!cradle_try_handle_new(f.m, kept).number) \
   ROW("cradle_handle_get", CHECKS, cradle_handle_get, (void)cradle_handle_get(f.m, handle)) \

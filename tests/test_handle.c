@@ -213,7 +213,8 @@ static void misuse_is_named(void **state) {
   assert_int_equal((uint32_t)again.number, (uint32_t)freed.number);
   ASSERT_MISUSE(&f, "was freed", (void)cradle_handle_get(f.m, freed));
   assert_int_equal(number_of(cradle_handle_get(f.m, again)), 3);
-  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (cradle_handle){0}));
+  ASSERT_MISUSE(&f, "cradle_handle_get: the handle is 0, as one that was never set",
+                (void)cradle_handle_get(f.m, (cradle_handle){0}));
   ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (cradle_handle){open.number + 5}));
   ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (cradle_handle){UINT64_MAX}));
   ASSERT_MISUSE(&f, "is none of this heap",

@@ -274,8 +274,8 @@ static void roots_have_names(void **state) {
   cradle_push(f.m, NULL);
   void *unnamed_stack[2] = {NULL, object}, *stack[3] = {NULL, NULL, object};
   void *base = stack, *top = stack + 3, *unnamed_base = unnamed_stack, *unnamed_top = unnamed_stack + 2;
-  cradle_root_range range = {.base = &base, .top = &top, .name = "values"};
-  cradle_root_range unnamed = {.base = &unnamed_base, .top = &unnamed_top};
+  cradle_root_range range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_REFERENCE, "values");
+  cradle_root_range unnamed = CRADLE_ROOT_RANGE(unnamed_base, unnamed_top, CRADLE_KIND_REFERENCE, NULL);
   cradle_root_range_add(f.m, &range);
   cradle_root_range_add(f.m, &unnamed);
   global_a = NULL;

@@ -715,13 +715,14 @@ CRADLE_UNCHECKED_COLLECTION static void roots_are_named(void **state) {
     assert_unsound("no reference: 0x15", "in scoped root without a name at");
     local = NULL;
   }
-  cradle_root_range range = {.base = &base, .top = &top, .name = "value stack"};
+  cradle_root_range range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_REFERENCE, "value stack");
   cradle_root_range_add(f.m, &range);
   words[3] = bad;
   assert_unsound("no reference: 0x15", "in root range value stack, index 3 at");
   words[3] = NULL;
   top = words, base = words + 1;
-  assert_unsound("a root range ends before it begins: ", "root range value stack");
+  assert_unsound("root range value stack: its base variable holds",
+                 ": the base is above the top; CRADLE_ROOT_RANGE takes");
   top = base;
   cradle_root_range_remove(f.m, &range);
   cradle_global_root_add(f.heap, &global, CRADLE_KIND_REFERENCE);

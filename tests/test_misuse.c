@@ -30,7 +30,8 @@ static void allocation_of_what_is_not(void **state) {
   (void)state;
   ASSERT_MISUSE(&f, "types are 0 to 3", cradle_new_slow(f.m, 77, 16));
   ASSERT_MISUSE(&f, "(pair), whose descriptor says 24", cradle_new_slow(f.m, T_PAIR, 16));
-  ASSERT_MISUSE(&f, "(string), whose descriptor says at least 16", cradle_new_slow(f.m, T_STRING, 8));
+  ASSERT_MISUSE(&f, "cradle_new: allocation of 48 bytes for type 1 (string), which has items: CRADLE_NEW_ARRAY",
+                cradle_new_slow(f.m, T_STRING, 48));
   ASSERT_MISUSE(&f, "types are 0 to 3", cradle_check_new(f.m, 4, 16));
   if (f.m->top != NULL) ASSERT_MISUSE(&f, "whose descriptor says 24", cradle_check_new_fast(f.m, T_PAIR, 16));
   cradle_no_collect_begin(f.m);
@@ -74,10 +75,10 @@ static void reservations_that_cannot_be(void **state) {
 
 static void the_shadow_stack_below_its_base(void **state) {
   (void)state;
-  ASSERT_MISUSE(&f, "cradle_pop: a pop of 1 words goes below the shadow stack's base; it holds 0",
+  ASSERT_MISUSE(&f, "cradle_pop: the pop goes below the shadow stack's base (words popped: 1, words held: 0)",
                 (void)cradle_pop(f.m));
   cradle_push(f.m, NULL);
-  ASSERT_MISUSE(&f, "cradle_pop: a pop of 5 words goes below the shadow stack's base; it holds 1",
+  ASSERT_MISUSE(&f, "cradle_pop: the pop goes below the shadow stack's base (words popped: 5, words held: 1)",
                 cradle_pop_many(f.m, 5));
 }
 
@@ -133,12 +134,61 @@ static void roots_that_are_none_or_not_registered(void **state) {
   cradle_root_range_remove(f.m, &range);
 }
 
+/* The address of the words is given, not that of the variable that points to them: the base is what the first word
+ * holds. */
+static void root_ranges_of_words(void **state) {
+  (void)state;
+  static void *words[4], *base, *top;
+  cradle_root_range range = {.base = words, .top = &top, .name = "stack"};
+  base = words, top = words + 4;
+  ASSERT_MISUSE(&f, "cradle_root_range_add: root range stack: its base variable holds 0x0, its top variable 0x",
+                cradle_root_range_add(f.m, &range));
+  ASSERT_MISUSE(&f, "the base is no address; CRADLE_ROOT_RANGE takes", cradle_root_range_add(f.m, &range));
+  words[0] = cradle_new(f.m, T_PAIR, sizeof(pair));
+  ASSERT_MISUSE(&f, "", cradle_root_range_add(f.m, &range)); /* above the top, or an object's */
+  words[0] = (void *)(uintptr_t)0x1000001;
+  ASSERT_MISUSE(&f, "one of them is no multiple of 8", cradle_root_range_add(f.m, &range));
+  words[0] = NULL;
+  range = (cradle_root_range){.base = &base, .top = words};
+  ASSERT_MISUSE(&f, "root range without a name", cradle_root_range_add(f.m, &range));
+  ASSERT_MISUSE(&f, "the base is above the top", cradle_root_range_add(f.m, &range));
+}
+
+static void assert_collection_refused(const char *words) {
+  f.message[0] = '\0';
+  if (FIXTURE_LANDS(&f)) {
+    collect_minor(f.m);
+    fail_msg("collected in spite of: %s", words);
+  }
+  if (strstr(f.message, words) == NULL) fail_msg("the message is \"%s\", without \"%s\"", f.message, words);
+}
+
+/* What the variables hold is looked at again when a collection begins. */
+static void root_ranges_that_became_impossible(void **state) {
+  (void)state;
+  static void *words[4], *base, *top, *young;
+  cradle_root_range range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_REFERENCE, "stack");
+  base = top = words + 2;
+  cradle_root_range_add(f.m, &range);
+  collect_minor(f.m);
+  top = words;
+  assert_collection_refused("root range stack: its base variable holds 0x");
+  young = cradle_new(f.m, T_PAIR, sizeof(pair));
+  base = young, top = (char *)young + 16;
+  assert_collection_refused("one of them is an object's");
+  base = NULL, top = words;
+  assert_collection_refused("the base is no address");
+  base = words;
+  collect_minor(f.m);
+  cradle_root_range_remove(f.m, &range);
+}
+
 static void mutators_too_many_or_in_use(void **state) {
   (void)state;
   ASSERT_MISUSE(&f, "has a mutator already", (void)cradle_mutator_new(f.heap));
   ASSERT_MISUSE(&f, "mutator has not been freed", cradle_heap_free(f.heap));
   cradle_push(f.m, NULL);
-  ASSERT_MISUSE(&f, "cradle_mutator_free: the shadow stack is not empty: it holds 1 words", cradle_mutator_free(f.m));
+  ASSERT_MISUSE(&f, "cradle_mutator_free: the shadow stack is not empty (words held: 1)", cradle_mutator_free(f.m));
   ASSERT_MISUSE(&f, "attached to a thread already", cradle_mutator_attach(f.m));
 }
 
@@ -722,6 +772,8 @@ int main(void) {
       cmocka_unit_test(the_shadow_stack_above_its_limit),
       WITH_FIXTURE(scopes_that_do_not_nest),
       WITH_FIXTURE(roots_that_are_none_or_not_registered),
+      WITH_FIXTURE(root_ranges_of_words),
+      WITH_FIXTURE(root_ranges_that_became_impossible),
       WITH_FIXTURE(mutators_too_many_or_in_use),
       WITH_FIXTURE(detached),
       WITH_FIXTURE(collections_where_none_may_be),

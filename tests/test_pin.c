@@ -253,7 +253,7 @@ static void at_the_maximum_the_handler_is_called(void **state) {
   volatile int count = 0;
   cradle_checkpoint checkpoint = cradle_checkpoint_save(small.m);
   if (setjmp(memory_landing) == 0) /* what wraps around when it is rounded */
-    fail_msg("%p", cradle_new_pinned(small.m, T_STRING, SIZE_MAX));
+    fail_msg("%p", cradle_new_pinned_array(small.m, T_STRING, SIZE_MAX));
   cradle_checkpoint_restore(small.m, &checkpoint);
   assert_int_equal(refused_size, SIZE_MAX);
   if (setjmp(memory_landing) == 0)

@@ -3,6 +3,8 @@
 
 #include "tests/heap_fixture.h"
 
+#include "gc/object/poison.h"
+
 static fixture f;
 
 static int open_fixture(void **state) {
@@ -50,8 +52,8 @@ static void every_group_of_functions_has_a_place(void **state) {
   ASSERT_PLACED("CRADLE_NEW_ARRAY: a structure", (void)CRADLE_NEW_ARRAY(f.m, vector, T_STRING, item, length, 1));
   ASSERT_PLACED("cradle_new_array: the descriptor of type 0", (void)cradle_new_array(f.m, T_PAIR, 3));
   ASSERT_PLACED("cradle_reserve: more than", (void)cradle_reserve(f.m, 1 << 20));
-  ASSERT_PLACED("cradle_pop: a pop of 1 words", (void)cradle_pop(f.m));
-  ASSERT_PLACED("cradle_pop: a pop of 3 words", cradle_pop_many(f.m, 3));
+  ASSERT_PLACED("cradle_pop: the pop goes below", (void)cradle_pop(f.m));
+  ASSERT_PLACED("words popped: 3", cradle_pop_many(f.m, 3));
   ASSERT_PLACED("cradle_peek: there is no word 2", (void)cradle_peek(f.m, 2));
   ASSERT_PLACED("cradle_root_range_remove: ", cradle_root_range_remove(f.m, &range));
   ASSERT_PLACED("cradle_global_root_remove: ", cradle_global_root_remove(f.heap, &global));
@@ -67,6 +69,40 @@ static void every_group_of_functions_has_a_place(void **state) {
   ASSERT_PLACED("cradle_prebuilt_remove: ", cradle_prebuilt_remove(f.heap, &global));
   ASSERT_PLACED("cradle_major_enable: ", cradle_major_enable(f.m));
   ASSERT_PLACED("cradle_finalizer_register: ", cradle_finalizer_register(f.m, &global, 1));
+}
+
+static void stores_of_no_reference_have_a_place(void **state) {
+  (void)state;
+  vector *v = cradle_new_array(f.m, T_VECTOR, 4);
+  void *number[] = {NULL, (void *)21}, *poison = (void *)(uintptr_t)POISON_SWEPT;
+  ASSERT_PLACED("cradle_store: no reference: 0x15 is stored", cradle_store(f.m, v, &v->item[0], number[1]));
+  ASSERT_PLACED("into word 2 of type 2 (vector) at 0x", cradle_store(f.m, v, &v->item[0], number[1]));
+  ASSERT_PLACED("cradle_copy_slots: no reference: 0x15", cradle_copy_slots(f.m, v, &v->item[1], number, 2));
+  ASSERT_PLACED("cradle_store: poison: 0x", cradle_store(f.m, v, &v->item[0], poison));
+  ASSERT_PLACED("reference into the nursery, where no object is", cradle_store(f.m, v, &v->item[0], f.m->free + 64));
+  v = cradle_new_array(f.m, T_VECTOR, 4);
+  cradle_push(f.m, v);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  v = cradle_pop(f.m);
+  ASSERT_PLACED("old generation, where no object is: 0x", cradle_store(f.m, v, &v->item[0], &v->item[1]));
+  static pair own; /* as an object that the program made itself */
+  cradle_store(f.m, v, &v->item[0], &own);
+  cradle_store(f.m, v, &v->item[0], NULL);
+}
+
+static void a_store_of_a_stale_reference_is_refused(void **state) {
+  (void)state;
+  fixture q;
+  cradle_options options;
+  fixture_options(&q, &options);
+  options.quarantine = 2;
+  options.nursery_bytes = (size_t)64 << 10;
+  fixture_open_with(&q, &options);
+  pair *stale = cradle_new(q.m, T_PAIR, sizeof(pair));
+  cradle_collect(q.m, CRADLE_COLLECT_MINOR);
+  vector *v = cradle_new_array(q.m, T_VECTOR, 4);
+  ASSERT_MISUSE(&q, "cradle_store: stale reference to what an earlier", cradle_store(q.m, v, &v->item[0], stale));
+  fixture_close(&q);
 }
 
 /* Arguments that call the library on other lines, and in functions of their own, leave the place as it was. */
@@ -189,6 +225,8 @@ CRADLE_UNCHECKED_COLLECTION static void a_place_outlives_its_caller(void **state
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(every_group_of_functions_has_a_place),
+      WITH_FIXTURE(stores_of_no_reference_have_a_place),
+      cmocka_unit_test(a_store_of_a_stale_reference_is_refused),
       WITH_FIXTURE(arguments_do_not_hide_the_call),
       WITH_FIXTURE(other_callers_have_no_place),
       WITH_FIXTURE(a_longjmp_leaves_its_call),

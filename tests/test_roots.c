@@ -320,7 +320,7 @@ typedef struct stack {
 
 static void stack_open(stack *stack, cradle_kind kind) {
   stack->base = stack->top = malloc(8);
-  stack->range = (cradle_root_range){.base = &stack->base, .top = &stack->top, .kind = kind, .name = "test stack"};
+  stack->range = CRADLE_ROOT_RANGE(stack->base, stack->top, kind, "test stack");
   cradle_root_range_add(mutator, &stack->range);
 }
 static void stack_close(stack *stack) {

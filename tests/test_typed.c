@@ -273,6 +273,10 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
                 (void)CRADLE_NEW_REGISTERED_ARRAY(f.m, string, T_WEAK_VECTOR, byte, length, 8));
   ASSERT_MISUSE(&f, "only cradle_new_registered and its kin",
                 (void)CRADLE_NEW_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, 8));
+  ASSERT_MISUSE(&f, "cradle_new: allocation of 24 bytes for type 1 (string), which has items: CRADLE_NEW_ARRAY",
+                (void)CRADLE_NEW(f.m, pair, T_STRING));
+  ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_REGISTERED(f.m, pair, T_WEAK_VECTOR));
+  ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_PINNED(f.m, pair, T_STRING));
   ASSERT_MISUSE(&f, "the heap's types are 0 to", (void)CRADLE_NEW_ARRAY(f.m, string, 77, byte, length, 8));
   /* Each part of the layout is compared for itself. */
   ASSERT_MISUSE(&f, "its length at 16",

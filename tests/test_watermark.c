@@ -200,7 +200,7 @@ CRADLE_MAY_COLLECT static void coroutines_switch_stacks(void **state) {
   push_numbers(0, SHARED);
   for (int i = 0; i < 2; i++) {
     coroutine *c = &coroutines[i];
-    c->range = (cradle_root_range){.base = &c->base, .top = &c->top, .name = "coroutine"};
+    c->range = CRADLE_ROOT_RANGE(c->base, c->top, CRADLE_KIND_REFERENCE, "coroutine");
     push_numbers(SHARED, SHARED + OWN);
     suspend(c, OWN);
     cradle_root_range_add(f.m, &c->range);

@@ -86,7 +86,7 @@ def check_ends(program):
 
 def check_checked(program):
     """The same compiled with CRADLE_CHECKED."""
-    for end, message in (("pop", "it holds 0; in the call at "), ("barrier", "; in the call at ")):
+    for end, message in (("pop", "words held: 0); in the call at "), ("barrier", "; in the call at ")):
         said = program.end(end, 6, CRADLE_VERIFY="1")
         expect(f"where_program.c:{program.lines[end]}\n" in said.partition(message)[2].splitlines(keepends=True)[0],
                f"{end}: no place after {message!r}", said)

@@ -326,10 +326,7 @@ static void start(vm *vm) {
   if (vm->heap == NULL) die(error.message);
   vm->mutator = cradle_mutator_new(vm->heap);
   if (vm->mutator == NULL) die("no memory for the mutator");
-  vm->range.base = &vm->stack;
-  vm->range.top = &vm->top;
-  vm->range.kind = CRADLE_KIND_VALUE;
-  vm->range.name = "value stack";
+  vm->range = CRADLE_ROOT_RANGE(vm->stack, vm->top, CRADLE_KIND_VALUE, "value stack");
   cradle_root_range_add(vm->mutator, &vm->range);
   cradle_global_root_add(vm->heap, &vm->symbols, CRADLE_KIND_VALUE);
 }

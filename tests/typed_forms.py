@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles what the macros of cradle/typed.h must accept without a warning, and what they must refuse.
+"""Compiles what the macros of cradle/typed.h, and CRADLE_ROOT_RANGE, must accept without a warning, and what they must refuse.
 
     typed_forms.py INCLUDE_DIRECTORY COMPILER...
 
@@ -51,6 +51,8 @@ ACCEPTED = [
     "row *s = CRADLE_TRY_NEW_REGISTERED_ARRAY(m, row, ROW, items, count, n); if (s != NULL) s->name = NULL;",
     "cradle_reservation a = cradle_reserve(m, sizeof(point) + CRADLE_ARRAY_BYTES(string, bytes, n)); "
     "CRADLE_NEW_RESERVED_ARRAY(&a, string, STRING, bytes, length, n)->bytes[0] = 'x';",
+    "static void *words[9], *base; static unsigned long *top; static cradle_root_range range; base = words; "
+    "range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_VALUE, NULL); cradle_root_range_add(m, &range);",
 ]
 
 # A snippet and, for C compilers, words of the reason.
@@ -62,6 +64,8 @@ REFUSED = [
     ("(void)CRADLE_NEW_ARRAY(m, four, ROW, items, length, n);", "whose length is left open"),
     ("(void)CRADLE_NEW_ARRAY(m, row, ROW, count, name, n);", None),
     ("(void)CRADLE_NEW_ARRAY(m, string, STRING, items, length, n);", None),
+    ("static void *words[9], **top; (void)CRADLE_ROOT_RANGE(words, top, CRADLE_KIND_VALUE, NULL);", "base: a pointer variable"),
+    ("static void **base; static size_t top; (void)CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_VALUE, NULL);", "top: a pointer variable"),
 ]
 
 

@@ -10,10 +10,7 @@
 /* --- value arrays --- */
 
 static void array_init(vm *vm, value_array *array, const char *name) {
-  array->range.base = &array->base;
-  array->range.top = &array->top;
-  array->range.kind = CRADLE_KIND_VALUE;
-  array->range.name = name;
+  array->range = CRADLE_ROOT_RANGE(array->base, array->top, CRADLE_KIND_VALUE, name);
   cradle_root_range_add(vm->mutator, &array->range);
 }
 

@@ -29,7 +29,7 @@ static void start(vm *v) CRADLE_GRANTS_COLLECTION {
   if ((v->heap = cradle_heap_new_from_environment(&options, &error)) == NULL) fail(error.message);
   if ((v->m = cradle_mutator_new(v->heap)) == NULL) fail("out of memory");
   v->base = v->stack, v->top = v->stack + VARIABLES;
-  v->range = (cradle_root_range){.base = &v->base, .top = &v->top, .name = "stack"};
+  v->range = CRADLE_ROOT_RANGE(v->base, v->top, CRADLE_KIND_REFERENCE, "stack");
   cradle_root_range_add(v->m, &v->range);
 }
 

@@ -28,6 +28,24 @@ const char *crd_poison_cause(uint64_t word) {
   return NULL;
 }
 
+/* No object lies below: systems leave the first pages out, so that NULL and what is near it fault. */
+#define LOWEST_ADDRESS 4096
+/* None has these bits, but a number of floating point has. On 64-bit Arm the program may have tags of its own there. */
+#ifdef __aarch64__
+#define NO_ADDRESS_BITS UINT64_C(0)
+#else
+#define NO_ADDRESS_BITS (UINT64_C(0xff) << 56)
+#endif
+
+const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool tagged) {
+  crd_quarantined quarantined;
+  if (crd_poison_cause(address) != NULL) return "poison";
+  if (crd_quarantine_find(heap, address, &quarantined))
+    return "stale reference to what an earlier collection moved or freed";
+  if (address % 8 != 0) return tagged ? NULL : "no reference";
+  return address < LOWEST_ADDRESS || (address & NO_ADDRESS_BITS) != 0 ? "no reference" : NULL;
+}
+
 static void add_stale(crd_text *text, const cradle_heap *heap, uint32_t type) {
   const char *name = type < heap->types.count ? heap->types.types[type].name : NULL;
   if (name != NULL)

@@ -3,9 +3,12 @@
 #ifndef CRADLE_GC_INSTRUMENTS_EXPLAIN_H
 #define CRADLE_GC_INSTRUMENTS_EXPLAIN_H
 
-#include <stdint.h>
+#include <cradle/base.h>
 
 /* What was where the poison word lies, or NULL when the word is no poison. */
 const char *crd_poison_cause(uint64_t word);
+/* What is wrong with a reference out of the heap, or NULL: objects of the program's own and of other heaps lie there.
+ * tagged: it may have a tag. */
+const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool tagged);
 
 #endif

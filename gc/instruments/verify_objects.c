@@ -7,21 +7,11 @@
 #include "gc/heap.h"
 #include "gc/instruments/explain.h"
 #include "gc/instruments/history.h"
-#include "gc/instruments/quarantine.h"
 #include "gc/instruments/verify_words.h"
 #include "gc/misuse.h"
 #include "gc/roots.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/prebuilt.h"
-
-/* No object lies below: systems leave the first pages out, so that NULL and what is near it fault. */
-#define LOWEST_ADDRESS 4096
-/* None has these bits, but a number of floating point has. On 64-bit Arm the program may have tags of its own there. */
-#ifdef __aarch64__
-#define NO_ADDRESS_BITS UINT64_C(0)
-#else
-#define NO_ADDRESS_BITS (UINT64_C(0xff) << 56)
-#endif
 
 /* --- headers --- */
 
@@ -189,19 +179,13 @@ static bool may_hold_tags(const crd_verification *verification) {
 /* An address outside of the heap is an object that the program made itself, or of another heap; but some can be
  * neither. */
 static void found_outside(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
-  crd_quarantined quarantined;
-  const char *cause = crd_poison_cause(address);
   if (address == 0) return;
-  if (cause != NULL) {
-    crd_text what = {.length = 0};
-    crd_text_format(&what, "poison, of %s", cause);
-    crd_fault(verification, what.buffer, slot);
-  } else if (crd_quarantine_find(verification->heap, address, &quarantined)) {
-    crd_fault(verification, "stale reference to what an earlier collection moved or freed", slot);
-  } else if (address % 8 != 0 ? !may_hold_tags(verification)
-                              : address < LOWEST_ADDRESS || (address & NO_ADDRESS_BITS) != 0) {
-    crd_fault(verification, "no reference", slot);
-  }
+  const char *cause = crd_poison_cause(address);
+  const char *fault = crd_outside_fault(verification->heap, address, may_hold_tags(verification));
+  crd_text what = {.length = 0};
+  if (fault == NULL) return;
+  crd_text_format(&what, cause == NULL ? "%s" : "%s, of %s", fault, cause);
+  crd_fault(verification, what.buffer, slot);
 }
 
 static void verify_slot(void *data, bool value, cradle_word *slot) {

@@ -42,9 +42,11 @@ static const char *check_used_arenas(const crd_arenas *arenas) {
 }
 
 static void verify_ranges(crd_verification *verification) {
-  if (verification->heap->mutator == NULL) return;
-  for (const cradle_root_range *range = verification->heap->mutator->ranges; range != NULL; range = range->next)
-    if (range_top(range) < range_base(range)) crd_fault_of_range(verification, range);
+  crd_text text = {.length = 0};
+  const cradle_root_range *range = crd_range_impossible(verification->heap);
+  if (range == NULL) return;
+  crd_range_describe_fault(verification->heap, range, &text);
+  crd_fault_at(verification, text.buffer, 0);
 }
 
 void crd_verify_spans(crd_verification *verification) {

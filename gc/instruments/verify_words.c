@@ -13,16 +13,11 @@ static void describe(crd_verification *verification, const cradle_word *object) 
 
 /* --- where a slot is --- */
 
-static void describe_range(crd_text *text, const cradle_root_range *range) {
-  crd_text_format(text, "root range %s", crd_show_name(range->name).buffer);
-}
-
 static bool describe_range_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
   for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next) {
     const cradle_word *base = range_base(range), *top = range_top(range);
     if (slot < base || slot >= top) continue;
-    describe_range(text, range);
-    crd_text_format(text, ", index %zu", (size_t)(slot - base));
+    crd_text_format(text, "root range %s, index %zu", crd_show_name(range->name).buffer, (size_t)(slot - base));
     return true;
   }
   return false;
@@ -129,12 +124,5 @@ void crd_fault_of(crd_verification *verification, const char *what, const cradle
     crd_text_format(verification->text, " in ");
     describe_slot(verification, slot);
   }
-  add_last_collection(verification);
-}
-
-void crd_fault_of_range(crd_verification *verification, const cradle_root_range *range) {
-  if (verify_failed(verification)) return;
-  crd_text_format(verification->text, "a root range ends before it begins: ");
-  describe_range(verification->text, range);
   add_last_collection(verification);
 }

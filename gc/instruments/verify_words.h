@@ -12,7 +12,5 @@ CRADLE_COLD void crd_fault_of(crd_verification *verification, const char *what, 
                               const cradle_word *slot);
 /* About an address, or (0) nothing that has one. */
 CRADLE_COLD void crd_fault_at(crd_verification *verification, const char *what, uintptr_t address);
-/* The range's end lies below its beginning: collections take it for an empty one, and what it holds dies. */
-CRADLE_COLD void crd_fault_of_range(crd_verification *verification, const cradle_root_range *range);
 
 #endif

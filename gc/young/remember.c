@@ -4,8 +4,6 @@
 
 #include "gc/base/probes.h"
 #include "gc/heap.h"
-#include "gc/instruments/history.h"
-#include "gc/misuse.h"
 #include "gc/mutator.h"
 #include "gc/tables/prebuilt.h"
 
@@ -140,39 +138,4 @@ void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *s
   else if (header_records_structures(header))
     recorded = record_in_structures(heap, object, slots, count);
   if (!recorded) crd_remember(heap, object);
-}
-
-/* --- checks of what an embedder compiled with CRADLE_CHECKED does --- */
-
-void cradle_check_store(cradle_mutator *mutator, const void *object) {
-  crd_mutator_check_thread(mutator, "cradle_write_barrier");
-  crd_history_store(mutator->heap, object);
-}
-
-/* what: the public function; fault: what is wrong with the object. */
-static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const char *fault, const void *object) {
-  crd_misuse(heap, "%s%s%s at %p", what, fault, crd_name_type(heap, cradle_type_of(object)).buffer, object);
-}
-
-static void check_slots(cradle_mutator *mutator, const char *what, const void *object, const void *slots,
-                        size_t count) {
-  cradle_heap *heap = mutator->heap;
-  crd_mutator_check_thread(mutator, what);
-  if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
-  if (cradle_type_of(object) >= heap->types.count) slots_misuse(heap, what, ": no object, but ", object);
-  const crd_type *type = heap_type(heap, cradle_type_of(object));
-  crd_history_store(heap, object);
-  if (type->trace != NULL) return; /* its slots may be anywhere */
-  size_t bytes = type_object_bytes(type, object);
-  size_t offset = address_of(slots) - address_of(object);
-  if (count != 0 && (offset % 8 != 0 || offset < 8 || offset > bytes || count > (bytes - offset) / 8))
-    slots_misuse(heap, what, ": the slots go beyond the object: ", object);
-}
-
-void cradle_check_slot(cradle_mutator *mutator, const void *object, const void *slot) {
-  check_slots(mutator, "cradle_store", object, slot, 1);
-}
-
-void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *slots, size_t count) {
-  check_slots(mutator, "cradle_copy_slots", object, slots, count);
 }

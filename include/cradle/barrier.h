@@ -34,7 +34,7 @@ CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
  * whole by the next minor collection, only where it was stored into. Allocate before the call, not in its arguments: C
  * may compute object and slot first, and the allocation may move the object then. */
 CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, void *slot, cradle_value value) {
-  if (CRADLE_CHECKED) cradle_check_slot(mutator, object, slot);
+  if (CRADLE_CHECKED) cradle_check_slot(mutator, object, slot, value);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
     cradle_store_slow(mutator, object, slot, value);
   else
@@ -56,7 +56,7 @@ CRADLE_INLINE void cradle_store(cradle_mutator *mutator, void *object, void *slo
  * those that the next minor collection must look at are recorded one by one, unless they are more than half of the
  * array. */
 CRADLE_INLINE void cradle_copy_slots(cradle_mutator *mutator, void *object, void *to, const void *from, size_t count) {
-  if (CRADLE_CHECKED) cradle_check_slots(mutator, object, to, count);
+  if (CRADLE_CHECKED) cradle_check_slots(mutator, object, to, from, count);
   if (count == 0) return;
   memmove(to, from, count * 8);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))

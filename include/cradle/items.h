@@ -35,10 +35,7 @@ CRADLE_INLINE void *cradle_new_items(cradle_mutator *mutator, uint32_t type, cra
   if (CRADLE_UNLIKELY(cradle_items_exceed(layout.size, layout.item_size, count)))
     return cradle_new_items_slow(mutator, type, layout, count, may_fail);
   size_t size = layout.size + count * layout.item_size, bytes = cradle_object_bytes(size);
-  if (CRADLE_CHECKED) {
-    cradle_check_layout(mutator, type, layout);
-    cradle_check_new(mutator, type, size);
-  }
+  if (CRADLE_CHECKED) cradle_check_items(mutator, type, layout, true);
   char *object = mutator->free, *next = object + bytes;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_items_slow(mutator, type, layout, count, may_fail);
   CRADLE_UNPOISON(mutator, object, bytes);
@@ -54,10 +51,7 @@ CRADLE_INLINE void *cradle_new_items_fast(cradle_mutator *mutator, uint32_t type
                                           size_t count) {
   if (CRADLE_UNLIKELY(cradle_items_exceed(layout.size, layout.item_size, count))) return NULL;
   size_t size = layout.size + count * layout.item_size, bytes = cradle_object_bytes(size);
-  if (CRADLE_CHECKED && cradle_top(mutator) != NULL) {
-    cradle_check_layout(mutator, type, layout);
-    cradle_check_new_fast(mutator, type, size);
-  }
+  if (CRADLE_CHECKED && cradle_top(mutator) != NULL) cradle_check_items(mutator, type, layout, false);
   char *object = mutator->free, *next = object + bytes;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return NULL;
   CRADLE_UNPOISON(mutator, object, bytes);
@@ -96,8 +90,8 @@ CRADLE_API void *cradle_new_pinned_items(cradle_mutator *mutator, uint32_t type,
 CRADLE_INLINE void *cradle_new_reserved_items(cradle_reservation *reservation, uint32_t type,
                                               cradle_array_layout layout, size_t count) {
   if (CRADLE_CHECKED) {
-    cradle_check_layout(reservation->mutator, type, layout);
-    cradle_check_reserved(reservation, type, cradle_items_bytes(layout.size, layout.item_size, count));
+    cradle_check_items(reservation->mutator, type, layout, false);
+    cradle_check_room(reservation, cradle_items_bytes(layout.size, layout.item_size, count));
   }
   char *object = reservation->free;
   reservation->free = object + cradle_object_bytes(layout.size + count * layout.item_size);

@@ -10,8 +10,8 @@
  * 1,000 allocations of a heap and one in each MiB after them take it; compile with CRADLE_CHECKED=1 to check every
  * allocation.
  *
- * An object with items may be made by any of these functions with a size computed by hand, at least the descriptor's
- * and its items'. The caller then stores the length itself, before its next call that may collect.
+ * The functions that take a size are for types without items, and refuse others. For types with items there are
+ * cradle_new_array and, inline, cradle_new_items (cradle/items.h).
  */
 #ifndef CRADLE_NEW_H
 #define CRADLE_NEW_H

@@ -86,18 +86,23 @@ CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_
 
 /* --- root ranges --- */
 
-/* A VM's value stack. base and top are the addresses of two pointer variables of the embedder's, of any pointer type:
- * the words from where the one points up to where the other points belong to the range. The collector reads the
- * variables at every collection, so that the stack may grow and be reallocated. The words hold current values or zero.
- * The structure is the embedder's and stays in place while it is registered; several ranges may be (one a coroutine).
- * Adding one looks through those that are there, and removing one through those that were added later. */
+/* A VM's value stack: the words from where one pointer variable of the embedder's points up to where another points,
+ * both of any pointer type. The collector reads the variables at every collection, so that the stack may grow and be
+ * reallocated. What they say must be possible (a base above the top is not), or it is misuse: when the range is added,
+ * and when a collection begins. The words hold current values or zero. The structure is the embedder's, made by
+ * CRADLE_ROOT_RANGE, and stays in place while it is registered; several ranges may be (one a coroutine). Adding one
+ * looks through those that are there, and removing one through those that were added later. */
 typedef struct cradle_root_range {
   struct cradle_root_range *next; /* the collector's */
-  const void *base;               /* of the variable that points to the first word */
-  const void *top;                /* of the variable that points behind the last */
+  const void *base;               /* the address of the variable that points to the first word */
+  const void *top;                /* the address of the variable that points behind the last */
   cradle_kind kind;
   const char *name; /* for messages; NULL: "root range" */
 } cradle_root_range;
+/* Makes one of the two pointer variables, of which it takes the addresses: CRADLE_ROOT_RANGE(vm->base, vm->top,
+ * CRADLE_KIND_REFERENCE, "stack"). What is no pointer variable, such as the array of the words, does not compile. */
+#define CRADLE_ROOT_RANGE(base_variable, top_variable, kind_of_words, name_or_null) \
+  CRADLE_RANGE_(base_variable, top_variable, kind_of_words, name_or_null)
 CRADLE_API void cradle_root_range_add(cradle_mutator *mutator,
                                       cradle_root_range *range); /* misuse: twice, or incomplete */
 CRADLE_API void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_range *range);

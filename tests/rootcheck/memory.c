@@ -24,7 +24,7 @@ void register_them(cradle_heap *heap, vm *v) {
   cradle_global_root_add(heap, &v->current, CRADLE_KIND_REFERENCE);
   cradle_global_root_add(heap, &v->result, CRADLE_KIND_REFERENCE);
   v->base = v->stack, v->top = v->stack;
-  v->range = (cradle_root_range){.base = &v->base, .top = &v->top, .name = "stack"};
+  v->range = CRADLE_ROOT_RANGE(v->base, v->top, CRADLE_KIND_REFERENCE, "stack");
   cradle_root_range_add(v->m, &v->range);
 }
 

@@ -180,7 +180,7 @@ void both_ways(cradle_mutator *m, pair *a, int which) {
 
 void local_array(cradle_mutator *m) {
   void *frame[8] = {NULL}, *base = frame, *top = frame + 8;
-  cradle_root_range range = {.base = &base, .top = &top};
+  cradle_root_range range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_REFERENCE, NULL);
   cradle_root_range_add(m, &range);
   frame[0] = make(m);
   frame[1] = make(m);

@@ -22,11 +22,6 @@ static void *clear(void *object, const shape *of, size_t length) {
   return object;
 }
 
-static void *label(void *object, const shape *of, size_t length) {
-  if (object != NULL) ((cradle_word *)object)[of->type.length_offset / 8] = length;
-  return object;
-}
-
 static void *new_registered(world *w, const shape *of, size_t length) {
   uint32_t id = id_of(of);
   uint64_t way = below(w, 4);
@@ -56,16 +51,13 @@ static void *new_fixed(world *w, const shape *of) {
 
 static void *new_array(world *w, const shape *of, size_t length) {
   uint32_t id = id_of(of);
-  size_t size = of->type.size + length * of->type.item_size;
-  switch (below(w, 8)) {
+  switch (below(w, 6)) {
   case 0: return cradle_new_array(w->m, id, length);
   case 1: return cradle_try_new_array(w->m, id, length);
   case 2: return cradle_new_items(w->m, id, layout_of(of), length, false);
   case 3: return cradle_new_items(w->m, id, layout_of(of), length, true);
   case 4: return clear(cradle_new_items_fast(w->m, id, layout_of(of), length), of, length);
-  case 5: return clear(cradle_new_items_uninitialized(w->m, id, layout_of(of), length), of, length);
-  case 6: return label(cradle_new(w->m, id, size), of, length);
-  default: return label(cradle_try_new(w->m, id, size), of, length);
+  default: return clear(cradle_new_items_uninitialized(w->m, id, layout_of(of), length), of, length);
   }
 }
 

@@ -31,6 +31,17 @@
 /* The compiler warns where the result is not used. */
 #define CRADLE_RESULT_MATTERS __attribute__((__warn_unused_result__))
 
+/* Evaluates to 0. Where the condition is false the program does not compile; C compilers print the reason. */
+#ifdef __cplusplus
+#define CRADLE_REQUIRE_(condition, why) (0 * sizeof(char[(condition) ? 1 : -1]))
+#else
+#define CRADLE_REQUIRE_(condition, why) \
+  (0 * sizeof(struct { \
+     char nothing; \
+     _Static_assert(condition, why); \
+   }))
+#endif
+
 /* What the annotations of cradle/base.h are made of: clang's attributes, and the permission to collect as a thing that
  * a function can have. */
 #if defined(__clang__)

@@ -19,8 +19,9 @@ CRADLE_API CRADLE_COLD void *cradle_new_items_slow(cradle_mutator *mutator, uint
 CRADLE_API CRADLE_COLD void *cradle_new_registered_items_slow(cradle_mutator *mutator, uint32_t type,
                                                               struct cradle_array_layout layout, size_t count,
                                                               bool may_fail) CRADLE_MAY_COLLECT;
-/* With CRADLE_CHECKED: misuse unless the layout is the descriptor's. */
-CRADLE_API void cradle_check_layout(cradle_mutator *mutator, uint32_t type, struct cradle_array_layout layout);
+/* With CRADLE_CHECKED: misuse unless the layout is the descriptor's, and the place can be had. */
+CRADLE_API void cradle_check_items(cradle_mutator *mutator, uint32_t type, struct cradle_array_layout layout,
+                                   bool may_collect);
 
 /* Whether an object with count items may be too large for the nursery. */
 CRADLE_INLINE bool cradle_items_exceed(size_t size, size_t item_size, size_t count) {

@@ -23,6 +23,8 @@ CRADLE_API CRADLE_COLD void *cradle_try_new_registered_slow(cradle_mutator *muta
 CRADLE_API void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size);
 CRADLE_API void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size);
 CRADLE_API void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size);
+/* With CRADLE_CHECKED: misuse unless the reservation has room for so many bytes. */
+CRADLE_API void cradle_check_room(const cradle_reservation *reservation, size_t bytes);
 
 /* top as the fast path reads it. Another thread may lower it meanwhile (cradle_safepoint_request). A plain read of an
  * aligned word sees the old or the new one, and is folded into the comparison; ThreadSanitizer wants to be told that it

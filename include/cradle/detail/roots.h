@@ -101,6 +101,22 @@ template <class type> struct cradle_is_pointer<type *const volatile> {
 #endif
 #define CRADLE_IS_WORD_(variable) (sizeof(variable) == 8 && __alignof__(variable) >= 8)
 
+/* --- root ranges --- */
+
+/* What is asked of the variables stands where NULL does. */
+#ifdef __cplusplus
+#define CRADLE_RANGE_LITERAL_ cradle_root_range
+#else
+#define CRADLE_RANGE_LITERAL_ (cradle_root_range)
+#endif
+#define CRADLE_RANGE_(first, last, words, text) \
+  CRADLE_RANGE_LITERAL_ { \
+    (cradle_root_range *)(uintptr_t)(CRADLE_REQUIRE_(CRADLE_IS_POINTER_(first), \
+                                                     "base: a pointer variable is wanted") + \
+                                     CRADLE_REQUIRE_(CRADLE_IS_POINTER_(last), "top: a pointer variable is wanted")), \
+        &(first), &(last), (words), (text) \
+  }
+
 CRADLE_END_DECLS
 
 #endif

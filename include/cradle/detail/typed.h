@@ -5,16 +5,6 @@
 
 #include <cradle/object.h>
 
-/* Evaluates to 0. Where the condition is false the program does not compile; C compilers print the reason. */
-#ifdef __cplusplus
-#define CRADLE_REQUIRE_(condition, why) (0 * sizeof(char[(condition) ? 1 : -1]))
-#else
-#define CRADLE_REQUIRE_(condition, why) \
-  (0 * sizeof(struct { \
-     char nothing; \
-     _Static_assert(condition, why); \
-   }))
-#endif
 #define CRADLE_SIZE_(structure) \
   (sizeof(structure) + CRADLE_REQUIRE_(__alignof__(structure) <= CRADLE_OBJECT_ALIGNMENT, "objects are aligned to 8"))
 #define CRADLE_ITEM_SIZE_(structure, items) (sizeof(((structure *)0)->items[0]))

@@ -1,0 +1,80 @@
+/* What is asked of a store by code that was compiled with CRADLE_CHECKED: that it is made where stores may be, that the
+ * slots are the object's, and that what is stored can be a reference. */
+#include <cradle/detail/barrier.h>
+
+#include "gc/heap.h"
+#include "gc/instruments/explain.h"
+#include "gc/instruments/history.h"
+#include "gc/misuse.h"
+#include "gc/mutator.h"
+
+void cradle_check_store(cradle_mutator *mutator, const void *object) {
+  crd_mutator_check_thread(mutator, "cradle_write_barrier");
+  crd_history_store(mutator->heap, object);
+}
+
+/* what: the public function; fault: what is wrong with the object. */
+static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const char *fault, const void *object) {
+  crd_misuse(heap, "%s%s%s at %p", what, fault, crd_name_type(heap, cradle_type_of(object)).buffer, object);
+}
+
+/* CRADLE_ITEMS_REFERENCES or _VALUES: the word of the object is such a slot; else _BYTES, of weak slots too. */
+static cradle_items kind_of(const crd_type_table *table, const cradle_word *object, const cradle_word *slot) {
+  const crd_type *type = &table->types[header_type(object[0])];
+  size_t word = (size_t)(slot - object);
+  if (word * 8 < type->size) {
+    if (word < 64 && (type->references >> word & 1)) return CRADLE_ITEMS_REFERENCES;
+    return word < 64 && (type->values >> word & 1) ? CRADLE_ITEMS_VALUES : CRADLE_ITEMS_BYTES;
+  }
+  if (type->items == CRADLE_ITEMS_STRUCTURES) return crd_type_item_word(table, object, slot);
+  bool is_slot = type->items == CRADLE_ITEMS_REFERENCES || type->items == CRADLE_ITEMS_VALUES;
+  return is_slot ? (cradle_items)type->items : CRADLE_ITEMS_BYTES;
+}
+
+/* NULL: an object may be there. tagged: the word may have a tag, and is then no reference. */
+static const char *fault_of_reference(const cradle_heap *heap, uintptr_t address, bool tagged) {
+  if (address == 0 || (tagged && address % 8 != 0)) return NULL;
+  if (heap_is_young(heap, address)) {
+    bool handed_out = address % 8 == 0 && address - address_of(heap->nursery.start) < nursery_filled(heap);
+    return handed_out ? NULL : "stale reference into the nursery, where no object is";
+  }
+  if (!arenas_contain(&heap->old.arenas, address)) return crd_outside_fault(heap, address, tagged);
+  return crd_old_is_object(&heap->old, address) ? NULL : "stale reference into the old generation, where no object is";
+}
+
+static void check_stored(cradle_heap *heap, const char *what, const cradle_word *object, const cradle_word *slot,
+                         cradle_word word) {
+  cradle_items kind = kind_of(&heap->types, object, slot);
+  if (kind == CRADLE_ITEMS_BYTES) return;
+  uintptr_t address = heap_address_in(heap, kind == CRADLE_ITEMS_VALUES, word);
+  const char *fault = fault_of_reference(heap, address, heap_type(heap, object[0])->folded);
+  if (CRADLE_UNLIKELY(fault != NULL))
+    crd_misuse(heap, "%s: %s: %p is stored into word %zu of %s at %p", what, fault, memory_at(word),
+               (size_t)(slot - object), crd_name_type(heap, header_type(object[0])).buffer, (const void *)object);
+}
+
+/* words: what is stored into the slots. */
+static void check_slots(cradle_mutator *mutator, const char *what, const void *object, const void *slots,
+                        const cradle_word *words, size_t count) {
+  cradle_heap *heap = mutator->heap;
+  crd_mutator_check_thread(mutator, what);
+  if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
+  if (cradle_type_of(object) >= heap->types.count) slots_misuse(heap, what, ": no object, but ", object);
+  const crd_type *type = heap_type(heap, cradle_type_of(object));
+  crd_history_store(heap, object);
+  if (type->trace != NULL) return; /* its slots may be anywhere */
+  size_t bytes = type_object_bytes(type, object);
+  size_t offset = address_of(slots) - address_of(object);
+  if (count != 0 && (offset % 8 != 0 || offset < 8 || offset > bytes || count > (bytes - offset) / 8))
+    slots_misuse(heap, what, ": the slots go beyond the object: ", object);
+  const cradle_word *first = slots;
+  for (size_t i = 0; i < count; i++) check_stored(heap, what, object, first + i, words[i]);
+}
+
+void cradle_check_slot(cradle_mutator *mutator, const void *object, const void *slot, cradle_value value) {
+  check_slots(mutator, "cradle_store", object, slot, &value, 1);
+}
+
+void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *to, const void *from, size_t count) {
+  check_slots(mutator, "cradle_copy_slots", object, to, from, count);
+}

@@ -26,8 +26,8 @@
 #define WAIT_FIRST 16
 #define WAIT_MOST 4096
 /* The share of the pause target that a minor collection may be expected to take before the nursery shrinks, and where
- * the oldest die, so that the smaller one would promote more; the share below which it may grow; and the share beside an
- * increment of marking, for which only a part of the nursery is handed out. */
+ * the oldest die, so that the smaller one would promote more; the share below which it may grow; and the share beside
+ * an increment of marking, for which only a part of the nursery is handed out. */
 #define PAUSE_SHARE_MOST 0.9
 #define PAUSE_SHARE_OLD_DIE 2.0
 #define PAUSE_SHARE_GROW 0.6

@@ -15,8 +15,8 @@
  *            their cost for sure, and needs no trial
  *   shrink   when hardly anything survives, and when a minor collection takes too much of the pause target, or twice
  *            the target where the oldest die: a smaller nursery would promote what a larger one lets die, in more
- *            collections that are hardly shorter; it is a trial as well: what takes the time may be roots and remembered
- *            objects, which a smaller nursery meets more often
+ *            collections that are hardly shorter; it is a trial as well: what takes the time may be roots and
+ *            remembered objects, which a smaller nursery meets more often
  *
  * Growth is decided by counts of bytes alone, so that runs repeat; only the pause target looks at the clock.
  *

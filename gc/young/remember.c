@@ -75,8 +75,8 @@ static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle
 
 /* Whether a store of this word leaves nothing for the next minor collection to find: what is stored is old, and nothing
  * marks. The object then keeps its flag, and the next store into it comes here again. Only the first few are spared the
- * set, so that a loop that stores into one object takes the fast path. What lies outside the arenas, prebuilt, is a root
- * from its first store on. */
+ * set, so that a loop that stores into one object takes the fast path. What lies outside the arenas, prebuilt, is a
+ * root from its first store on. */
 static inline bool needs_nothing(cradle_heap *heap, const cradle_word *object, cradle_word word) {
   uintptr_t address = address_of(object);
   /* A word that only looks like a reference into the nursery does no harm. */

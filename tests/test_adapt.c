@@ -71,10 +71,9 @@ static void collect_of(int count, size_t filled, unsigned per_mille) {
   }
 }
 
-/* The samples of the oldest quarter that the next collections have seen, and so many of 32 of them were promoted. */
-static void the_oldest_live(uint32_t of_32) {
-  heap->nursery.ages.old_seen = 32;
-  heap->nursery.ages.old_kept = of_32;
+/* Of the samples that the next collections have seen, 100, so many live, and so many of the 32 oldest ones. */
+static void the_oldest_live(uint32_t of_32, uint32_t of_100) {
+  heap->nursery.ages = (crd_ages){.seen = 100, .kept = of_100, .old_seen = 32, .old_kept = of_32};
 }
 
 static void collect(int count, unsigned per_mille) {
@@ -257,10 +256,15 @@ static void it_grows_while_that_lets_more_die(void **state) {
 /* At once, and up to the most. */
 static void it_grows_where_the_oldest_die(void **state) {
   (void)state;
-  the_oldest_live(13); /* of the half that survives, 0.81: as many as make a trial worth it, not growth */
+  the_oldest_live(13, 50); /* 0.81 of the half: as many as make a trial worth it, not growth */
   collect(1, 500);
   assert_int_equal(heap->nursery.bytes, BASE);
-  the_oldest_live(4);
+  the_oldest_live(10, 50); /* 0.63, but of few */
+  heap->adapt.ages = (crd_ages){0, 0, 0, 0};
+  collect(1, 500);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  the_oldest_live(4, 50);
+  heap->adapt.ages = (crd_ages){0, 0, 0, 0};
   collect(1, 500);
   assert_int_equal(heap->nursery.bytes, 2 * BASE);
   assert_non_null(strstr(reason, "the oldest die"));
@@ -272,7 +276,7 @@ static void it_grows_where_the_oldest_die(void **state) {
 
 static void where_all_survives_there_is_no_trial_and_no_larger_size(void **state) {
   (void)state;
-  the_oldest_live(32);
+  the_oldest_live(32, 100);
   collect(100, 1000);
   assert_int_equal(heap->nursery.bytes, BASE);
   assert_true(crd_nursery_resize(heap, MOST, "test"));
@@ -280,7 +284,7 @@ static void where_all_survives_there_is_no_trial_and_no_larger_size(void **state
   assert_int_equal(heap->nursery.bytes, 2 * BASE);
   collect(DECISION, 1000);
   assert_int_equal(heap->nursery.bytes, BASE);
-  the_oldest_live(0); /* few samples say nothing */
+  the_oldest_live(0, 50); /* few samples say nothing */
   heap->nursery.ages.old_seen = 2;
   collect(1, 500);
   assert_int_equal(heap->nursery.bytes, BASE);
@@ -292,15 +296,15 @@ static void where_the_oldest_die_pauses_may_be_longer(void **state) {
   double expected = NS_PER_BYTE * 0.8 * BASE;
   heap->adapt.max = BASE;
   heap->options.pause_ns = (uint64_t)(expected / 1.9);
-  the_oldest_live(4);
+  the_oldest_live(4, 80);
   collect(5 * DECISION, 800);
   assert_int_equal(heap->nursery.bytes, BASE);
-  the_oldest_live(32);
+  the_oldest_live(32, 80);
   collect(DECISION, 800);
   assert_int_equal(heap->nursery.bytes, BASE / 2);
   heap->adapt.shrink_wait = heap->adapt.shrunk_from = 0;
   heap->options.pause_ns = (uint64_t)(expected / 6);
-  the_oldest_live(4);
+  the_oldest_live(4, 80);
   collect(1, 800);
   assert_int_equal(heap->nursery.bytes, BASE / 4);
 }
@@ -342,7 +346,7 @@ CRADLE_UNCHECKED_COLLECTION static size_t run_program(size_t window) {
   {
     CRADLE_ROOT(m, last);
     CRADLE_ROOT(m, list);
-    for (size_t i = 0; i < 4 * MIB / sizeof(link); i++) {
+    for (size_t i = 0; i < 8 * MIB / sizeof(link); i++) {
       link *made = CRADLE_NEW(m, link, LINK);
       if (window != 0) {
         cradle_store(m, last, &last->items[i % window], made);
@@ -361,7 +365,7 @@ CRADLE_UNCHECKED_COLLECTION static size_t run_program(size_t window) {
 /* The last 14,000 live, which is seven eighths of the first nursery. */
 static void ages_are_counted_where_objects_are_allocated(void **state) {
   (void)state;
-  assert_int_equal(run_program(14000), 2 * MIB);
+  assert_int_equal(run_program(14000), 4 * MIB);
   assert_non_null(strstr(reason, "the oldest die"));
   assert_int_equal(run_program(0), MIB); /* everything lives */
   assert_null(strstr(reason, "the oldest die"));

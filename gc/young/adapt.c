@@ -9,11 +9,12 @@
 #define SURVIVAL_HIGH 0.03
 #define SURVIVAL_LOW 0.005
 /* A larger nursery lets more die where of the oldest quarter a smaller part lives than this one of the part of all that
- * lives, and the larger one has brought nothing where more than this one does. So many samples of that age are looked
- * at before it is believed. */
-#define OLD_DIE 0.65
+ * lives, and the larger one has brought nothing where more than this one does. So many samples of that age are asked at
+ * least, and the first must be certain by so many standard deviations of what they say, for they are few. */
+#define OLD_DIE 0.75
 #define OLD_LIVE 0.9
 #define OLD_SAMPLES 12
+#define OLD_DEVIATIONS 2.5
 /* A trial succeeds when the share falls below so much of what it was. None is begun when more than this share survives
  * and the oldest live like the others. */
 #define TRIAL_SUCCESS 0.9
@@ -103,8 +104,16 @@ static bool may_double(cradle_heap *heap) {
 
 static void begin_count(crd_adapt *adapt) {
   adapt->promoted = adapt->allocated = 0;
-  adapt->collections = adapt->old_seen = adapt->old_kept = 0;
+  adapt->ages = (crd_ages){0, 0, 0, 0};
+  adapt->collections = 0;
   adapt->least_rate = RATE_NONE;
+}
+
+static void add_ages(crd_ages *sum, const crd_ages *ages) {
+  sum->seen += ages->seen;
+  sum->kept += ages->kept;
+  sum->old_seen += ages->old_seen;
+  sum->old_kept += ages->old_kept;
 }
 
 static void note_rate(crd_adapt *adapt, const cradle_event *minor) {
@@ -137,10 +146,19 @@ static void wait_longer(uint32_t *wait, uint32_t *backoff) {
   if (*backoff < WAIT_MOST) *backoff *= 2;
 }
 
-/* What share of the oldest quarter lives, beside the share of all: 1 where it is not known. */
+/* What share of the oldest samples lives, beside the share of all samples: 1 where it is not known. */
 static double old_share(const crd_adapt *adapt, double survival) {
-  if (adapt->old_seen < OLD_SAMPLES || survival <= SURVIVAL_HIGH) return 1;
-  return (double)adapt->old_kept / (double)adapt->old_seen / survival;
+  const crd_ages *ages = &adapt->ages;
+  if (ages->old_seen < OLD_SAMPLES || ages->kept == 0 || survival <= SURVIVAL_HIGH) return 1;
+  return (double)ages->old_kept / (double)ages->old_seen * (double)ages->seen / (double)ages->kept;
+}
+
+static bool oldest_die(const crd_adapt *adapt, double survival) {
+  const crd_ages *ages = &adapt->ages;
+  if (old_share(adapt, survival) >= OLD_DIE) return false;
+  double share = (double)ages->old_kept / (double)ages->old_seen;
+  double distance = OLD_DIE * (double)ages->kept / (double)ages->seen - share;
+  return distance * distance * (double)ages->old_seen > OLD_DEVIATIONS * OLD_DEVIATIONS * share * (1 - share);
 }
 
 /* Doubles it where that lets more die. The half that is added holds what is older still. */
@@ -148,7 +166,7 @@ static bool grow(cradle_heap *heap, double survival) {
   crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
   double share = old_share(adapt, survival), target = (double)heap->options.pause_ns * PAUSE_SHARE_OLD_DIE;
-  if (share >= OLD_DIE || adapt->wait > 0) return false;
+  if (!oldest_die(adapt, survival) || adapt->wait > 0) return false;
   if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > target) return false;
   if (!may_double(heap)) return false;
   if (!crd_nursery_resize(heap, bytes * 2, "the oldest die: more will in a larger one")) {
@@ -202,7 +220,7 @@ static void decide(cradle_heap *heap, double survival) {
     if (!crd_nursery_resize(heap, bytes * 2, "many roots")) adapt->wait = adapt->backoff;
   } else if (survival > SURVIVAL_HIGH && !vain && in_time && may_double(heap)) {
     begin_trial(heap, survival);
-  } else if (may_halve && vain && adapt->old_seen >= OLD_SAMPLES) {
+  } else if (may_halve && vain && adapt->ages.old_seen >= OLD_SAMPLES) {
     crd_nursery_resize(heap, bytes / 2, "the oldest live like the others: a smaller one does");
   } else if (survival < SURVIVAL_LOW && may_halve) {
     wait_longer(&adapt->wait, &adapt->backoff);
@@ -213,7 +231,7 @@ static void decide(cradle_heap *heap, double survival) {
 /* --- for the pauses --- */
 
 static bool takes_too_long(const cradle_heap *heap, double survival) {
-  bool old_die = old_share(&heap->adapt, survival) < OLD_DIE;
+  bool old_die = oldest_die(&heap->adapt, survival);
   double most = (double)heap->options.pause_ns * (old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_MOST);
   return most != 0 && expected_ns(&heap->adapt, survival, heap->nursery.bytes) > most;
 }
@@ -246,7 +264,7 @@ static bool end_shrinking(cradle_heap *heap) {
 static void want_ages(cradle_heap *heap) {
   size_t every = heap->nursery.bytes / NURSERY_SAMPLES;
   if (every < SAMPLE_MIN_BYTES) every = SAMPLE_MIN_BYTES;
-  heap->nursery.ages.every_bytes = heap->adapt.survival > SURVIVAL_HIGH / 3 ? every : 0;
+  heap->nursery.sample_bytes = heap->adapt.survival > SURVIVAL_HIGH / 3 ? every : 0;
 }
 
 void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
@@ -262,11 +280,10 @@ void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
   if (adapt->wait > 0) adapt->wait--;
   adapt->promoted += minor->u.minor.promoted_bytes;
   adapt->allocated += filled;
-  adapt->old_seen += heap->nursery.ages.old_seen;
-  adapt->old_kept += heap->nursery.ages.old_kept;
+  add_ages(&adapt->ages, &heap->nursery.ages);
   adapt->collections++;
   double survival = (double)adapt->promoted / (double)adapt->allocated;
-  bool knows_ages = adapt->old_seen >= OLD_SAMPLES || adapt->collections > 1;
+  bool knows_ages = adapt->ages.old_seen >= OLD_SAMPLES || adapt->collections > 1;
   bool may_shrink = adapt->shrunk_from == 0 && adapt->shrink_wait == 0 && heap->nursery.bytes / 2 >= adapt->min;
   if (grow(heap, survival)) {
     begin_count(adapt);

@@ -28,6 +28,13 @@
 
 #include <cradle/event.h>
 
+/* Objects that were noted where they were allocated: how many a minor collection saw, and how many of them it
+ * promoted; and of these, those in the oldest quarter of the nursery. They are compared with each other alone: a program
+ * that allocates in a pattern may have them fall on the same place of it again and again. */
+typedef struct crd_ages {
+  uint32_t seen, kept, old_seen, old_kept;
+} crd_ages;
+
 /* What the adaptive nursery knows. */
 typedef struct crd_adapt {
   bool fixed;
@@ -39,13 +46,13 @@ typedef struct crd_adapt {
   uint64_t promoted, allocated; /* bytes, in the running trial or since the last decision */
   uint32_t collections;         /* since then */
   uint64_t root_words;          /* that the last collection looked at */
-  uint32_t old_seen, old_kept; /* samples of the oldest quarter since then, and those that lived (gc/young/nursery.h) */
-  double rate_before;          /* promoted / allocated at the size before the trial */
-  size_t size_before;          /* 0: no trial runs */
-  uint32_t wait, backoff;      /* collections until it may grow, and how many the next failure sets */
-  double least_rate;           /* ns a promoted byte, of the quickest collection since the last decision */
-  size_t shrunk_from;          /* the size before it was halved for the pauses, which is on trial; 0: it is not */
-  double least_before;         /* least_rate at that size */
+  crd_ages ages;                /* of the collections since then */
+  double rate_before;           /* promoted / allocated at the size before the trial */
+  size_t size_before;           /* 0: no trial runs */
+  uint32_t wait, backoff;       /* collections until it may grow, and how many the next failure sets */
+  double least_rate;            /* ns a promoted byte, of the quickest collection since the last decision */
+  size_t shrunk_from;           /* the size before it was halved for the pauses, which is on trial; 0: it is not */
+  double least_before;          /* least_rate at that size */
   uint32_t shrink_wait, shrink_backoff; /* collections until it may be halved for the pauses again, and as above */
 } crd_adapt;
 

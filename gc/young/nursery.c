@@ -216,7 +216,7 @@ static void note_pool(cradle_heap *heap) {
 }
 
 static void place_look(crd_nursery *nursery, char *free) {
-  size_t every = nursery->ages.every_bytes != 0 ? nursery->ages.every_bytes : LOOK_EVERY_BYTES;
+  size_t every = nursery->sample_bytes != 0 ? nursery->sample_bytes : LOOK_EVERY_BYTES;
   nursery->look = nursery->first_looks != 0 ? free : free + every;
 }
 
@@ -259,12 +259,12 @@ void crd_nursery_hand_out(cradle_heap *heap, size_t most) {
          "[nursery.1]");
 }
 
-static void note_age(crd_nursery *nursery, uintptr_t address) {
-  crd_ages *ages = &nursery->ages;
-  if (ages->every_bytes == 0 || ages->count == NURSERY_SAMPLES ||
-      address - address_of(nursery->start) >= nursery->bytes)
-    return;
-  if (ages->count == 0 || address >= ages->of[ages->count - 1] + ages->every_bytes) ages->of[ages->count++] = address;
+static void note_sample(crd_nursery *nursery, uintptr_t address) {
+  uint32_t count = nursery->sample_count;
+  bool in_nursery = address - address_of(nursery->start) < nursery->bytes;
+  if (nursery->sample_bytes == 0 || count == NURSERY_SAMPLES || !in_nursery) return;
+  if (count != 0 && address < nursery->samples[count - 1] + nursery->sample_bytes) return;
+  nursery->samples[nursery->sample_count++] = address;
 }
 
 void crd_nursery_looked(cradle_heap *heap, const void *object) {
@@ -272,23 +272,26 @@ void crd_nursery_looked(cradle_heap *heap, const void *object) {
   char *free = heap->mutator->public.free;
   if (free <= nursery->look) return; /* something else asked for the slow path */
   if (nursery->first_looks != 0) nursery->first_looks--;
-  note_age(nursery, address_of(object));
+  note_sample(nursery, address_of(object));
   place_look(nursery, free);
   crd_nursery_set_top(heap);
 }
 
 void crd_nursery_count_ages(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
-  crd_ages *ages = &nursery->ages;
   size_t filled = nursery_filled(heap);
-  ages->old_seen = ages->old_kept = 0;
-  for (uint32_t i = 0; i < ages->count; i++) {
-    size_t offset = ages->of[i] - address_of(nursery->start);
-    if (offset >= filled / 4) break; /* a reservation may have been given back besides */
-    ages->old_seen++;
-    ages->old_kept += header_is_forwarded(*object_at(ages->of[i]));
+  crd_ages ages = {0, 0, 0, 0};
+  for (uint32_t i = 0; i < nursery->sample_count; i++) {
+    size_t offset = nursery->samples[i] - address_of(nursery->start);
+    if (offset >= filled) break; /* a reservation that was given back */
+    bool kept = header_is_forwarded(*object_at(nursery->samples[i])), old = offset < filled / 4;
+    ages.seen++;
+    ages.kept += kept;
+    ages.old_seen += old;
+    ages.old_kept += old && kept;
   }
-  ages->count = 0;
+  nursery->ages = ages;
+  nursery->sample_count = 0;
 }
 
 static char *lowest_of(const crd_nursery *nursery, uintptr_t point) {

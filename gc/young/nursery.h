@@ -16,17 +16,10 @@
 #define CRADLE_GC_YOUNG_NURSERY_H
 
 #include "gc/old/backing.h"
+#include "gc/young/adapt.h"
 
 #define NURSERY_NAME "cradle nursery"
 #define NURSERY_SAMPLES 128
-
-/* Objects whose ages tell what a larger nursery would let die: one in so many bytes, from the nursery's start on. */
-typedef struct crd_ages {
-  size_t every_bytes;            /* 0: none are wanted */
-  uint32_t count;                /* so many of them are there */
-  uint32_t old_seen, old_kept;   /* in the last minor collection, of the oldest quarter: how many, and those promoted */
-  uintptr_t of[NURSERY_SAMPLES]; /* their addresses, ascending */
-} crd_ages;
 
 typedef struct crd_nursery {
   /* [start, end) is handed out: less of it while a major collection marks, or when the promotion reserve is refused */
@@ -34,15 +27,19 @@ typedef struct crd_nursery {
   char *slack_end;      /* one object or reservation of the largest size may reach over end, up to here */
   char *look;           /* where the next allocation is looked at; may lie above slack_end */
   uint32_t first_looks; /* so many allocations are looked at one by one before that */
-  crd_ages ages;
-  size_t bytes;           /* the size chosen; end - start is at most that */
-  size_t lead_bytes;      /* the first so many lie on base pages [nursery.5] */
-  size_t reserved_bytes;  /* of address space: room for the largest size; addresses in it are young */
-  size_t committed_bytes; /* of it: as much as the largest size so far */
-  size_t kept_bytes;      /* between two mutators, of a heap that collects nothing: filled */
-  bool lowered;           /* the promotion reserve was refused in part */
-  crd_backing backing;    /* which pages were asked for */
-  size_t pool_bytes;      /* of the committed, the first so many are from the reserved pool */
+  /* Objects whose ages tell what a larger nursery would let die: one in so many bytes, or none where that is 0. */
+  size_t sample_bytes;
+  uint32_t sample_count;
+  uintptr_t samples[NURSERY_SAMPLES]; /* their addresses, ascending */
+  crd_ages ages;                      /* of the last minor collection */
+  size_t bytes;                       /* the size chosen; end - start is at most that */
+  size_t lead_bytes;                  /* the first so many lie on base pages [nursery.5] */
+  size_t reserved_bytes;              /* of address space: room for the largest size; addresses in it are young */
+  size_t committed_bytes;             /* of it: as much as the largest size so far */
+  size_t kept_bytes;                  /* between two mutators, of a heap that collects nothing: filled */
+  bool lowered;                       /* the promotion reserve was refused in part */
+  crd_backing backing;                /* which pages were asked for */
+  size_t pool_bytes;                  /* of the committed, the first so many are from the reserved pool */
 } crd_nursery;
 
 /* The largest that is chosen where the options give no size. */

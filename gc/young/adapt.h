@@ -29,8 +29,8 @@
 #include <cradle/event.h>
 
 /* Objects that were noted where they were allocated: how many a minor collection saw, and how many of them it
- * promoted; and of these, those in the oldest quarter of the nursery. They are compared with each other alone: a program
- * that allocates in a pattern may have them fall on the same place of it again and again. */
+ * promoted; and of these, those in the oldest quarter of the nursery. They are compared with each other alone: a
+ * program that allocates in a pattern may have them fall on the same place of it again and again. */
 typedef struct crd_ages {
   uint32_t seen, kept, old_seen, old_kept;
 } crd_ages;

@@ -50,11 +50,11 @@ EVERYDAY_INLINE void split(maker from, const map_node *t, uint64_t key, map_node
     bool above = key < t->key;
     map_node *n = copy(from, t, above);
     if (above) {
-      *right = n;
+      *right = n; /* cradle-rootcheck: ok into a fresh node */
       right = &n->left;
       t = t->left;
     } else {
-      *left = n;
+      *left = n; /* cradle-rootcheck: ok into a fresh node */
       left = &n->right;
       t = t->right;
     }

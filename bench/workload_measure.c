@@ -68,15 +68,17 @@ static bool await(pid_t child, const workload *work, variant_id variant, int rou
                   int *status, struct rusage *usage) {
   if (!progress_is_shown()) return wait4(child, status, 0, usage) == child;
   uint64_t begin = now_ns();
-  pid_t ended;
-  char which[40];
-  while ((ended = wait4(child, status, WNOHANG, usage)) == 0) {
+  for (;;) {
+    char which[40];
     progress_show("workloads: %s with %s, %s: %.0f s", work->name, variant_names[variant],
                   progress_run(round, (int)run->with.runs, which), (double)(now_ns() - begin) * 1e-9);
+    pid_t ended = wait4(child, status, WNOHANG, usage);
+    if (ended != 0) {
+      progress_end();
+      return ended == child;
+    }
     usleep(PROGRESS_US);
   }
-  progress_end();
-  return ended == child;
 }
 
 /* Returns the peak of its resident memory. run is in shared memory. Round -1 warms up. */

@@ -54,8 +54,13 @@ static void *make(cradle_mutator *m, uint32_t type, size_t size) CRADLE_MAY_COLL
   void *object = cradle_new_fast(m, type, size);
   if (object != NULL) return object;
   SAY("allocate_slow", " %" PRIu32 " %zu", type, size);
-  if (size > CRADLE_NURSERY_OBJECT_MAX_BYTES) SAY("allocate_large", " %" PRIu32 " %zu", type, size);
   return cradle_try_new_slow(m, type, size);
+}
+/* Too large for the nursery. */
+static void *make_bytes(cradle_mutator *m, size_t size) CRADLE_MAY_COLLECT {
+  SAY("allocate_slow", " %d %zu", BYTES, size);
+  SAY("allocate_large", " %d %zu", BYTES, size);
+  return cradle_try_new_array(m, BYTES, size - types[BYTES].size);
 }
 
 static void store(cradle_mutator *m, pair *object, void *slot, pair *to) {
@@ -75,7 +80,7 @@ static void work(cradle_mutator *m) CRADLE_MAY_COLLECT {
   }
   cradle_collect(m, CRADLE_COLLECT_MAJOR);
   list = NULL;
-  if ((list = make(m, PAIR, sizeof(pair))) == NULL || make(m, BYTES, 100000) == NULL) return;
+  if ((list = make(m, PAIR, sizeof(pair))) == NULL || make_bytes(m, 100000) == NULL) return;
   cradle_collect(m, CRADLE_COLLECT_COMPACTING);
   pair *young = make(m, PAIR, sizeof(pair));
   store(m, list, &list->first, young);

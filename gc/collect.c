@@ -196,14 +196,17 @@ static uint64_t collected_bytes(const cradle_heap *heap) {
   return heap->old.used_bytes + heap->external_bytes;
 }
 
-/* What the increment of a pause that began at begin may do. promoted: since the last one, large objects included. */
+/* What the increment of a pause that began at begin may do. promoted: since the last one, large objects included. Under
+ * stress it is the smallest one, but a heap that outgrows its threshold is marked to the end: stress that is spread in
+ * time is too rare for such increments, and the heap would grow without bound. */
 static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->pacing;
   uint64_t used = collected_bytes(heap), target = heap->options.pause_ns;
-  if (heap->options.stress_period != 0) return (crd_budget){0, 0};
   uint64_t start = heap->major.collected_at_start; /* above the threshold when a large array came at once */
   uint64_t most = start > pacing->threshold ? start : pacing->threshold;
-  if (target == 0 || used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
+  if (used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
+  if (heap->options.stress_period != 0) return (crd_budget){0, 0};
+  if (target == 0) return whole();
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
   return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked),

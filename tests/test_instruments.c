@@ -310,6 +310,29 @@ CRADLE_UNCHECKED_COLLECTION static void collections_within_a_bound(void **state)
   fixture_close(&f);
 }
 
+/* Stress has marking go on in the smallest increments. Where its collections are rare, the program's own must end it. */
+CRADLE_UNCHECKED_COLLECTION static void rare_collections_do_not_let_the_heap_grow(void **state) {
+  (void)state;
+  enum { LIVE = 2000, MIBS = 24 };
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = UINT64_C(1) << 40;
+  options.major_min_bytes = (size_t)1 << 20;
+  options.verify = false;
+  fixture_open_with(&f, &options);
+  cradle_push(f.m, cradle_new_array(f.m, T_VECTOR, LIVE));
+  for (size_t i = 0; i < ((size_t)MIBS << 20) / sizeof(pair); i++) {
+    pair *made = new_pair();
+    vector *all = (vector *)*cradle_peek(f.m, 0);
+    cradle_store(f.m, all, &all->item[i % LIVE], made);
+    if (i % LIVE == 0) assert_true(fixture_stats(&f).old_bytes < (uint64_t)4 << 20);
+  }
+  assert_true(fixture_stats(&f).major_collections > 2);
+  assert_heap_sound(f.heap);
+  cradle_pop(f.m);
+  fixture_close(&f);
+}
+
 /* --- quarantine --- */
 
 static void open_quarantine(size_t nurseries, size_t nursery_bytes, uint64_t stress_period) {
@@ -770,6 +793,7 @@ int main(void) {
       cmocka_unit_test(a_run_without_a_stress_collection_fails),
       cmocka_unit_test(a_run_that_moves_nothing_is_noted),
       cmocka_unit_test(collections_within_a_bound),
+      cmocka_unit_test(rare_collections_do_not_let_the_heap_grow),
       cmocka_unit_test(what_moved_and_what_died_is_known),
       cmocka_unit_test(reservations_are_walked),
       cmocka_unit_test(a_type_without_a_name_has_its_number),

@@ -57,7 +57,8 @@ const crd_option crd_options[] = {
      "an eighth of the memory", "The threshold is at most this far above what survived. 0 is the default."},
     {"CRADLE_GC_PAUSE", CRD_OPTION_TIME, ONE(pause_ns), 0, UINT64_C(1000000000), "1ms", "2ms",
      "Pause target: major collections run in increments, and the nursery is kept small enough, that "
-     "pauses stay below it. 0: none, a major collection runs in one go."},
+     "pauses stay below it, or below twice as much where the oldest objects in the nursery die, so that a smaller one "
+     "would promote much more. 0: none, a major collection runs in one go."},
     {"CRADLE_GC_NURSERY_FIXED", CRD_OPTION_BOOL, ONE(nursery_fixed), 0, 1, NULL, "0",
      "1: the size chosen from the L2 cache is not changed by what survives. One that CRADLE_GC_NURSERY "
      "gives never is."},

@@ -310,7 +310,8 @@ CRADLE_UNCHECKED_COLLECTION static void collections_within_a_bound(void **state)
   fixture_close(&f);
 }
 
-/* Stress has marking go on in the smallest increments. Where its collections are rare, the program's own must end it. */
+/* Stress has marking go on in the smallest increments. Where its collections are rare, the program's own must end
+ * it. */
 CRADLE_UNCHECKED_COLLECTION static void rare_collections_do_not_let_the_heap_grow(void **state) {
   (void)state;
   enum { LIVE = 2000, MIBS = 24 };

@@ -80,7 +80,7 @@ static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) 
     queue->words.top = queue->words.base + waiting;
   }
   bool ready = crd_services_room(heap, &queue->words, count);
-  queue->head = queue->words.base; /* that of a queue without memory, too */
+  queue->head = queue->words.base;                               /* that of a queue without memory, too */
   queue->shown = shown == 0 ? queue->head : queue->head + shown; /* NULL where there is none yet */
   return ready;
 }

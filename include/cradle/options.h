@@ -151,7 +151,8 @@ typedef struct cradle_options {
   size_t heap_max_bytes;
 
   /* pause target: major collections run in increments, and a nursery that was not given a size shrinks, so that pauses
-   * stay below; 0: none, a major collection runs in one go */
+   * stay below (or below twice as much where the oldest objects in the nursery die, so that a smaller one would promote
+   * much more); 0: none, a major collection runs in one go */
   uint64_t pause_ns;
 
   cradle_hugepages hugepages_nursery;

@@ -184,29 +184,37 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   return (cradle_reservation){start, start + bytes, mutator};
 }
 
-/* The bytes of an array of so many items, for the out-of-memory message; SIZE_MAX: more than any address space. */
-static size_t wanted_bytes(const crd_type *descriptor, size_t length) {
-  size_t bytes = type_array_bytes(descriptor, length);
-  return bytes != 0 ? bytes : SIZE_MAX;
+static CRADLE_COLD _Noreturn void out_of_arrays(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
+  size_t bytes = type_array_bytes(&heap->types.types[type], length);
+  crd_out_of_memory(heap, what, bytes != 0 ? bytes : SIZE_MAX); /* 0: more than any address space */
 }
 
 /* The new array with its length, or NULL if it may fail. what: the public function. */
-static void *end_array(cradle_mutator *mutator, uint32_t type, cradle_word *object, size_t length, const char *what,
-                       bool may_fail) {
+CRD_ALWAYS_INLINE void *end_array(cradle_mutator *mutator, uint32_t type, cradle_word *object, size_t length,
+                                  const char *what, bool may_fail) {
   const crd_type *descriptor = &mutator->heap->types.types[type];
   ASSERT(descriptor->length_offset + 8 <= descriptor->size, "[type.1] the length lies outside of the fixed part");
   if (CRADLE_LIKELY(object != NULL))
     object[descriptor->length_offset / 8] = length;
   else if (!may_fail)
-    crd_out_of_memory(mutator->heap, what, wanted_bytes(descriptor, length));
+    out_of_arrays(mutator->heap, type, length, what);
   return object;
+}
+
+/* Whether the nursery has room that the inline functions would take, too. */
+static bool has_place(const cradle_mutator *mutator, size_t bytes) {
+  return bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && fits_below(mutator, bytes, cradle_top(mutator));
 }
 
 static void *new_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what, bool may_fail)
     CRADLE_MAY_COLLECT {
   crd_mutator_check(mutator, what);
   size_t bytes = crd_check_array(mutator->heap, type, length, what);
-  return end_array(mutator, type, bytes == 0 ? NULL : allocate(mutator, type, bytes), length, what, may_fail);
+  mutator->reserved_end = NULL;
+  cradle_word *object = NULL;
+  if (CRADLE_LIKELY(bytes != 0))
+    object = has_place(mutator, bytes) ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
+  return end_array(mutator, type, object, length, what, may_fail);
 }
 
 void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
@@ -234,8 +242,7 @@ static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes
     crd_collect_major(heap, CRADLE_CAUSE_MEMORY, CRADLE_COLLECT_FULL);
     if (!crd_registry_make_room(heap, 0)) return NULL;
   }
-  bool fits = bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && mutator->free + bytes <= cradle_top(mutator);
-  cradle_word *object = fits ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
+  cradle_word *object = has_place(mutator, bytes) ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
   if (object == NULL) return NULL;
   ASSERT(mutator->registered < mutator->registered_end, "a collection took the room to register an object");
   *mutator->registered++ = address_of(object);

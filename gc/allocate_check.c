@@ -54,11 +54,15 @@ size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size, 
   return check_fixed_size(heap, type, size, what);
 }
 
-size_t crd_check_registered_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
+static const crd_type *check_items(cradle_heap *heap, uint32_t type, const char *what) {
   const crd_type *descriptor = check_type(heap, type, what);
-  if (descriptor->items == CRADLE_ITEMS_NONE)
+  if (CRADLE_UNLIKELY(descriptor->items == CRADLE_ITEMS_NONE))
     crd_misuse(heap, "%s: the descriptor of %s has no items", what, crd_name_type(heap, type).buffer);
-  return type_array_bytes(descriptor, length);
+  return descriptor;
+}
+
+size_t crd_check_registered_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
+  return type_array_bytes(check_items(heap, type, what), length);
 }
 
 static CRADLE_COLD void wrong_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layout, const char *what) {
@@ -79,9 +83,9 @@ void crd_check_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layo
 }
 
 size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
-  size_t bytes = crd_check_registered_array(heap, type, length, what);
-  if (CRADLE_UNLIKELY(heap->types.types[type].registers != 0)) must_register(heap, type, what);
-  return bytes;
+  const crd_type *descriptor = check_items(heap, type, what);
+  if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(heap, type, what);
+  return type_array_bytes(descriptor, length);
 }
 
 /* --- what callers that were compiled with CRADLE_CHECKED ask --- */

@@ -9,6 +9,7 @@
 #include "gc/event.h"
 #include "gc/instruments/closed_runs.h"
 #include "gc/instruments/history.h"
+#include "gc/instruments/other_heaps.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/maximum.h"
@@ -143,6 +144,7 @@ static void note_unended(cradle_heap *heap) {
 static void destroy(cradle_heap *heap) {
   ASSERT(heap->state == HEAP_MUTATING && heap->mutator == NULL, "[heap.4] a heap is destroyed while it is in use");
   cradle_statistics last;
+  crd_other_heaps_leave(heap);
   note_unended(heap);
   if (heap->announced) crd_event_arenas(heap, true);
   cradle_heap_statistics(heap, &last, sizeof last);
@@ -184,9 +186,12 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_outgrow_init(heap);
   crd_maximum_respect_group(heap);
   heap->plain_encoding = crd_encoding_is_plain(&heap->encoding);
-  if (init_memory(heap, error) && init_types(heap, error) && init_nursery(heap, error)) return heap;
-  destroy(heap);
-  return NULL;
+  if (!init_memory(heap, error) || !init_types(heap, error) || !init_nursery(heap, error)) {
+    destroy(heap);
+    return NULL;
+  }
+  crd_other_heaps_enter(heap);
+  return heap;
 }
 
 void cradle_heap_free(cradle_heap *heap) {

@@ -90,6 +90,48 @@ static void stores_of_no_reference_have_a_place(void **state) {
   cradle_store(f.m, v, &v->item[0], NULL);
 }
 
+/* [other_heaps.1] Objects of another heap, old, young and large, are refused as what is stored and as what is stored
+ * into; memory of that heap that was freed is any address. */
+static void stores_across_heaps_are_refused(void **state) {
+  (void)state;
+  fixture g;
+  fixture_open(&g);
+  vector *v = cradle_new_array(f.m, T_VECTOR, 4), *large = cradle_new_array(g.m, T_VECTOR, 100000);
+  cradle_push(g.m, cradle_new(g.m, T_PAIR, sizeof(pair)));
+  cradle_collect(g.m, CRADLE_COLLECT_MINOR);
+  pair *old = cradle_pop(g.m), *young = cradle_new(g.m, T_PAIR, sizeof(pair));
+  void *foreign[] = {old, young, large};
+  for (size_t i = 0; i < 3; i++) {
+    ASSERT_PLACED("cradle_store: reference into another heap: 0x", cradle_store(f.m, v, &v->item[0], foreign[i]));
+    ASSERT_PLACED("cradle_copy_slots: reference into another", cradle_copy_slots(f.m, v, &v->item[1], &foreign[i], 1));
+    ASSERT_PLACED("reference into another heap", cradle_write_barrier(f.m, foreign[i]));
+  }
+  ASSERT_PLACED("cradle_store: the object 0x", cradle_store(f.m, old, &old->first, v));
+  cradle_error error;
+  v->item[0] = old;
+  cradle_push(f.m, v);
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "reference into another heap: 0x"));
+  fixture_close(&g);
+  cradle_store(f.m, v, &v->item[0], old);
+  assert_heap_sound(f.heap);
+  (void)cradle_pop(f.m);
+}
+
+static void stores_into_what_is_no_object_are_refused(void **state) {
+  (void)state;
+  static pair own;
+  static pair registered;
+  pair *young = cradle_new(f.m, T_PAIR, sizeof(pair));
+  ASSERT_PLACED("not of the heap and not registered (cradle_prebuilt_add)", cradle_store(f.m, &own, &own.first, young));
+  cradle_store(f.m, &own, &own.first, &registered);
+  cradle_prebuilt_add(f.heap, &registered);
+  cradle_store(f.m, &registered, &registered.first, young);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  ASSERT_PLACED("cradle_store: the object 0x", cradle_store(f.m, young, &young->first, NULL));
+  ASSERT_PLACED("stale reference into the nursery", cradle_write_barrier(f.m, young));
+}
+
 static void a_store_of_a_stale_reference_is_refused(void **state) {
   (void)state;
   fixture q;
@@ -226,6 +268,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(every_group_of_functions_has_a_place),
       WITH_FIXTURE(stores_of_no_reference_have_a_place),
+      WITH_FIXTURE(stores_across_heaps_are_refused),
+      WITH_FIXTURE(stores_into_what_is_no_object_are_refused),
       cmocka_unit_test(a_store_of_a_stale_reference_is_refused),
       WITH_FIXTURE(arguments_do_not_hide_the_call),
       WITH_FIXTURE(other_callers_have_no_place),

@@ -7,6 +7,7 @@
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/instruments/closed_runs.h"
+#include "gc/instruments/other_heaps.h"
 #include "gc/instruments/quarantine.h"
 
 static const struct {
@@ -43,6 +44,7 @@ const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool t
   if (crd_quarantine_find(heap, address, &quarantined))
     return "stale reference to what an earlier collection moved or freed";
   if (address % 8 != 0) return tagged ? NULL : "no reference";
+  if (crd_is_in_other_heap(heap, address)) return "reference into another heap";
   return address < LOWEST_ADDRESS || (address & NO_ADDRESS_BITS) != 0 ? "no reference" : NULL;
 }
 

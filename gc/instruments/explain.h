@@ -7,7 +7,7 @@
 
 /* What was where the poison word lies, or NULL when the word is no poison. */
 const char *crd_poison_cause(uint64_t word);
-/* What is wrong with a reference out of the heap, or NULL: objects of the program's own and of other heaps lie there.
+/* What is wrong with a reference out of the heap, or NULL: objects of the program's own lie there.
  * tagged: it may have a tag. */
 const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool tagged);
 

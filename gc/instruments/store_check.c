@@ -1,5 +1,6 @@
 /* What is asked of a store by code that was compiled with CRADLE_CHECKED: that it is made where stores may be, that the
- * slots are the object's, and that what is stored can be a reference. */
+ * object can be one of the mutator's heap, that the slots are the object's, and that what is stored can be a
+ * reference. */
 #include <cradle/detail/barrier.h>
 
 #include "gc/heap.h"
@@ -7,11 +8,6 @@
 #include "gc/instruments/history.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-
-void cradle_check_store(cradle_mutator *mutator, const void *object) {
-  crd_mutator_check_thread(mutator, "cradle_write_barrier");
-  crd_history_store(mutator->heap, object);
-}
 
 /* what: the public function; fault: what is wrong with the object. */
 static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const char *fault, const void *object) {
@@ -42,15 +38,39 @@ static const char *fault_of_reference(const cradle_heap *heap, uintptr_t address
   return crd_old_is_object(&heap->old, address) ? NULL : "stale reference into the old generation, where no object is";
 }
 
+/* Memory of the program's own may be stored into like an object that is not registered yet. */
+static void check_object(cradle_heap *heap, const char *what, const void *object) {
+  if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
+  const char *fault = fault_of_reference(heap, address_of(object), false);
+  if (CRADLE_UNLIKELY(fault != NULL)) crd_misuse(heap, "%s: the object %p: %s", what, object, fault);
+  if (cradle_type_of(object) >= heap->types.count) slots_misuse(heap, what, ": no object, but ", object);
+}
+
+/* Whether nothing would ever look for the reference: it leads into the heap, and the object is none of the heap's. */
+static bool is_lost(const cradle_heap *heap, const void *object, uintptr_t address) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  if (!heap_is_young(heap, address) && !arenas_contain(arenas, address)) return false;
+  uintptr_t holder = address_of(object);
+  return !heap_is_young(heap, holder) && !arenas_contain(arenas, holder) && !prebuilt_is(&heap->prebuilts, object);
+}
+
 static void check_stored(cradle_heap *heap, const char *what, const cradle_word *object, const cradle_word *slot,
                          cradle_word word) {
   cradle_items kind = kind_of(&heap->types, object, slot);
   if (kind == CRADLE_ITEMS_BYTES) return;
   uintptr_t address = heap_address_in(heap, kind == CRADLE_ITEMS_VALUES, word);
   const char *fault = fault_of_reference(heap, address, heap_type(heap, object[0])->folded);
+  if (CRADLE_UNLIKELY(fault == NULL && is_lost(heap, object, address)))
+    fault = "reference in an object that is not of the heap and not registered (cradle_prebuilt_add)";
   if (CRADLE_UNLIKELY(fault != NULL))
     crd_misuse(heap, "%s: %s: %p is stored into word %zu of %s at %p", what, fault, memory_at(word),
                (size_t)(slot - object), crd_name_type(heap, header_type(object[0])).buffer, (const void *)object);
+}
+
+void cradle_check_store(cradle_mutator *mutator, const void *object) {
+  crd_mutator_check_thread(mutator, "cradle_write_barrier");
+  check_object(mutator->heap, "cradle_write_barrier", object);
+  crd_history_store(mutator->heap, object);
 }
 
 /* words: what is stored into the slots. */
@@ -58,8 +78,7 @@ static void check_slots(cradle_mutator *mutator, const char *what, const void *o
                         const cradle_word *words, size_t count) {
   cradle_heap *heap = mutator->heap;
   crd_mutator_check_thread(mutator, what);
-  if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
-  if (cradle_type_of(object) >= heap->types.count) slots_misuse(heap, what, ": no object, but ", object);
+  check_object(heap, what, object);
   const crd_type *type = heap_type(heap, cradle_type_of(object));
   crd_history_store(heap, object);
   if (type->trace != NULL) return; /* its slots may be anywhere */

@@ -176,8 +176,7 @@ static bool may_hold_tags(const crd_verification *verification) {
   return holder != NULL && heap_type(verification->heap, holder[0])->folded;
 }
 
-/* An address outside of the heap is an object that the program made itself, or of another heap; but some can be
- * neither. */
+/* An address outside of the heap is an object that the program made itself; but some can be none. */
 static void found_outside(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
   if (address == 0) return;
   const char *cause = crd_poison_cause(address);

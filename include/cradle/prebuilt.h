@@ -17,7 +17,8 @@
 
 CRADLE_BEGIN_DECLS
 
-/* Registers the object. Its slots may refer into the heap already. Registered twice, memory of the heap itself, a
+/* Registers the object. Its slots may refer into the heap already, by plain stores: with CRADLE_CHECKED, cradle_store
+ * of such a reference is refused before. Registered twice, memory of the heap itself, a
  * header that is more than a type id of the heap, and a type with weak slots, ephemerons, a finalizer, a destructor or
  * an external size are misuse. When memory runs out the out-of-memory handler is called, or false returned by the try
  * variant. */

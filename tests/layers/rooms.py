@@ -10,7 +10,7 @@ from pathlib import PurePath
 GROUND_FLOOR = {"heap.h", "event.h", "misuse.h", "mutator.h", "state.h", "roots.h", "maximum.h",
                 "death_calls.h", "statistics.h"}
 # Instruments that the collector itself asks while it works. The others look at a heap from above.
-LOWER_INSTRUMENTS = {"stress", "sample", "quarantine", "closed_runs", "history"}
+LOWER_INSTRUMENTS = {"stress", "sample", "quarantine", "closed_runs", "history", "other_heaps"}
 
 BELOW = ("platform", "base", "object")
 

@@ -184,7 +184,7 @@ static uint64_t run_cradle(workload_run *run) {
   cradle_heap *heap = workload_start(run);
   cradle_mutator *m = cradle_mutator_new(heap);
   builder *b = builder_new(m, NULL);
-  cradle_root_range range = {.base = &b->base, .top = &b->top, .kind = CRADLE_KIND_VALUE, .name = "parser"};
+  cradle_root_range range = CRADLE_ROOT_RANGE(b->base, b->top, CRADLE_KIND_VALUE, "parser");
   cradle_root_range_add(m, &range);
   uint64_t sum = 0;
   {

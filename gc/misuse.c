@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define CRADLE_WITHOUT_PLACES 1 /* the functions themselves are here */
-#include <cradle/detail/places.h>
+#include <cradle/detail/call.h>
 
 #include "gc/heap.h"
 #include "gc/instruments/history.h"
@@ -82,6 +82,10 @@ void crd_misuse(cradle_heap *heap, const char *format, ...) {
   crd_text_format_list(&text, format, list);
   va_end(list);
   tell(heap, &text, NULL);
+}
+
+void cradle_misuse(cradle_heap *heap, const char *message) {
+  crd_misuse(heap, "%s", message);
 }
 
 void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before) {

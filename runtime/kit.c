@@ -1,4 +1,6 @@
 /* The kit's types, what it knows of the encoding, and the hash that goes with identity. */
+#include <stdio.h>
+
 #include <cradle/kit.h>
 
 /* The bits that are the same in all words that hold references: those that every pattern and every tag agree on. */
@@ -28,6 +30,12 @@ uint32_t cradle_kit_add_types(cradle_heap *heap) {
   uint32_t first = cradle_type_add(heap, &rows[0]);
   for (int i = 1; i < CRADLE_KIT_TYPES; i++) cradle_type_add(heap, &rows[i]);
   return first;
+}
+
+void cradle_kit_no_item(const cradle_kit *kit, const char *function, size_t index, size_t count) {
+  char message[128];
+  snprintf(message, sizeof message, "%s: index %zu, of %zu items", function, index, count);
+  cradle_misuse(kit == NULL ? NULL : kit->mutator->heap, message);
 }
 
 uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value value) {

@@ -52,7 +52,7 @@ void cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_
 /* --- in the middle: many references change their slots at once --- */
 
 void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value) {
-  assert(index <= list->length);
+  if (CRADLE_UNLIKELY(index > list->length)) cradle_kit_no_item(kit, "cradle_kit_list_insert", index, list->length);
   CRADLE_ROOT(kit->mutator, list);
   CRADLE_ROOT_VALUE(kit->mutator, value);
   if (list->length == list->room) grow(kit, list);
@@ -63,7 +63,7 @@ void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t
 }
 
 cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index) {
-  assert(index < list->length);
+  if (CRADLE_UNLIKELY(index >= list->length)) cradle_kit_no_item(kit, "cradle_kit_list_remove", index, list->length);
   cradle_word *items = list->array->items;
   cradle_value value = items[index];
   list->length--;
@@ -73,7 +73,8 @@ cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list
 }
 
 void cradle_kit_list_truncate(cradle_kit_list *list, size_t length) {
-  assert(length <= list->length);
+  if (CRADLE_UNLIKELY(length > list->length))
+    cradle_kit_no_item(NULL, "cradle_kit_list_truncate", length, list->length);
   if (length < list->length)
     memset(list->array->items + length, 0, (list->length - length) * sizeof *list->array->items);
   list->length = length;

@@ -58,7 +58,8 @@ cradle_kit_string *cradle_kit_string_join(const cradle_kit *kit, cradle_kit_stri
 }
 
 cradle_kit_string *cradle_kit_string_slice(const cradle_kit *kit, cradle_kit_string *string, size_t start, size_t end) {
-  assert(start <= end && end <= string->length);
+  if (CRADLE_UNLIKELY(end > string->length)) cradle_kit_no_item(kit, "cradle_kit_string_slice", end, string->length);
+  if (CRADLE_UNLIKELY(start > end)) cradle_kit_no_item(kit, "cradle_kit_string_slice", start, end);
   CRADLE_ROOT(kit->mutator, string);
   cradle_kit_string *slice = allocate(kit, end - start);
   memcpy(slice->bytes, string->bytes + start, end - start);

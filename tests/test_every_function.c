@@ -190,6 +190,7 @@ static const struct {
      "cradle_pauses_read cradle_backtrace_take cradle_backtrace_write cradle_backtrace_prepare"},
     {"is what the macros of CRADLE_CHECKED code do around each call", "cradle_call_begin cradle_call_end"},
     {"is called by inline functions that have checked, in builds for valgrind", "cradle_handed_out"},
+    {"reports misuse itself", "cradle_misuse cradle_kit_no_item"},
     {"is the kit's, which checks through what it calls, and does not check its own reads and stores",
      "cradle_kit_init cradle_kit_hash_bytes cradle_kit_hash_identity cradle_kit_string_new cradle_kit_string_blank "
      "cradle_kit_string_join "

@@ -3,6 +3,8 @@
 
 #include "tests/heap_fixture.h"
 
+#include <cradle/kit.h>
+
 #include "gc/object/poison.h"
 
 static fixture f;
@@ -192,6 +194,99 @@ static void functions_have_addresses(void **state) {
   assert_null(pops[0](f.m));
 }
 
+/* --- the kit --- */
+
+static cradle_kit kit;
+
+/* A message of the functions that do not know the heap goes to standard error, and the program ends. */
+static void assert_aborts_at(const char *words, int line, void (*misuse)(void *), void *data) {
+  char wanted[80], said[600] = "";
+  int ends[2], status;
+  assert_int_equal(pipe(ends), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    misuse(data);
+    _exit(0);
+  }
+  close(ends[1]);
+  FILE *stream = fdopen(ends[0], "r");
+  if (fgets(said, sizeof said, stream) == NULL) fail_msg("nothing is said");
+  while (fgetc(stream) != EOF) continue;
+  fclose(stream);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status));
+  snprintf(wanted, sizeof wanted, "test_places.c:%d\n", line);
+  if (strstr(said, words) == NULL || strstr(said, wanted) == NULL)
+    fail_msg("not %s ... %s in: %s", words, wanted, said);
+}
+
+enum { LINE_OF_GET = __LINE__ + 2 };
+static void get_beyond(void *list) {
+  (void)cradle_kit_list_get(list, 1);
+}
+enum { LINE_OF_TRUNCATE = __LINE__ + 2 };
+static void truncate_beyond(void *list) {
+  cradle_kit_list_truncate(list, 2);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void the_kit_has_places(void **state) {
+  (void)state;
+  cradle_kit_init(&kit, f.m, cradle_kit_add_types(f.heap));
+  cradle_push(f.m, cradle_kit_list_new(&kit, 4));
+  cradle_kit_list_append(&kit, *(cradle_kit_list **)(void *)cradle_peek(f.m, 0), 0);
+  cradle_push(f.m, cradle_kit_string_new(&kit, "text", 4));
+  cradle_kit_map *map = cradle_kit_map_new(&kit, NULL);
+  cradle_push(f.m, map);
+  cradle_kit_string *text = *(cradle_kit_string **)(void *)cradle_peek(f.m, 1);
+  cradle_kit_list *list = *(cradle_kit_list **)(void *)cradle_peek(f.m, 2);
+  f.checkpoint = cradle_checkpoint_save(f.m);
+  ASSERT_PLACED("cradle_kit_list_set: index 1, of 1 items", cradle_kit_list_set(&kit, list, 1, 0));
+  ASSERT_PLACED("cradle_kit_list_insert: index 2, of 1 items", cradle_kit_list_insert(&kit, list, 2, 0));
+  ASSERT_PLACED("cradle_kit_list_remove: index 1, of 1 items", (void)cradle_kit_list_remove(&kit, list, 1));
+  ASSERT_PLACED("cradle_kit_string_slice: index 5, of 4", (void)cradle_kit_string_slice(&kit, text, 0, 5));
+  ASSERT_PLACED("cradle_kit_string_slice: index 3, of 2", (void)cradle_kit_string_slice(&kit, text, 3, 2));
+  cradle_value stale = (uintptr_t)f.m->free + 64;
+  ASSERT_PLACED("cradle_store: stale reference into", cradle_kit_list_append(&kit, list, stale));
+  ASSERT_PLACED("cradle_kit_map_set_at: index 0, of 0", cradle_kit_map_set_at(&kit, map, 0, 0));
+  assert_aborts_at("cradle_kit_list_get: index 1, of 1 items; in the call at ", LINE_OF_GET, get_beyond, list);
+  assert_aborts_at("cradle_kit_list_truncate: index 2, of 1", LINE_OF_TRUNCATE, truncate_beyond, list);
+  cradle_no_collect_begin(f.m);
+  ASSERT_PLACED("may collect, but a no-collection region", (void)cradle_kit_string_new(&kit, "a", 1));
+  cradle_no_collect_begin(f.m);
+  ASSERT_PLACED("may collect, but a no-collection region", (void)cradle_kit_map_set(&kit, map, 0, 0));
+  cradle_pop_many(f.m, 3);
+}
+
+static void out_of_memory(void *data, cradle_mutator *m, size_t size, const char *message) {
+  (void)m, (void)size;
+  fixture_misuse(data, message);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void memory_that_runs_out_in_the_kit_has_a_place(void **state) {
+  (void)state;
+  fixture small;
+  cradle_options options;
+  fixture_options(&small, &options);
+  options.heap_max_bytes = (size_t)32 << 20;
+  options.on_out_of_memory = out_of_memory;
+  fixture_open_with(&small, &options);
+  cradle_kit_init(&kit, small.m, cradle_kit_add_types(small.heap));
+  cradle_kit_list *list = cradle_kit_list_new(&kit, 4);
+  cradle_push(small.m, list);
+  small.checkpoint = cradle_checkpoint_save(small.m);
+  int line = __LINE__ + 1;
+  ASSERT_MISUSE(&small, "CRADLE_NEW_ARRAY: out of memory: ", cradle_kit_list_reserve(&kit, list, (size_t)8 << 20));
+  memcpy(f.message, small.message, sizeof f.message);
+  assert_place(line);
+  line = __LINE__ + 1;
+  ASSERT_MISUSE(&small, "out of memory: an array beyond", (void)cradle_kit_string_new(&kit, "", SIZE_MAX / 2));
+  memcpy(f.message, small.message, sizeof f.message);
+  assert_place(line);
+  (void)cradle_pop(small.m);
+  fixture_close(&small);
+}
+
 /* --- a missing barrier --- */
 
 CRADLE_UNCHECKED_COLLECTION static void lands_in_verification(void) {
@@ -275,6 +370,8 @@ int main(void) {
       WITH_FIXTURE(other_callers_have_no_place),
       WITH_FIXTURE(a_longjmp_leaves_its_call),
       WITH_FIXTURE(functions_have_addresses),
+      WITH_FIXTURE(the_kit_has_places),
+      WITH_FIXTURE(memory_that_runs_out_in_the_kit_has_a_place),
       WITH_FIXTURE(the_last_store_is_told),
       WITH_FIXTURE(a_place_outlives_its_caller),
   };

@@ -69,7 +69,7 @@ def check_ends(program):
     abort, fault = 6, 11
     said = program.end("pop", abort)
     expect("in the call at" not in said, "an unchecked caller has a place", said)
-    program.expect_line(said, "pop", "cradle: called from, the innermost first:")
+    program.expect_line(said, "pop", "cradle: called from, the innermost first (? for a line: compile that file with -g):")
     said = program.end("barrier", abort, CRADLE_VERIFY="1")
     expect("; right after collection 1, wrong before collection 2; no store through the barrier is known" in said,
            "the verifier does not say when the heap was right", said)
@@ -101,6 +101,14 @@ def check_stripped(program):
     said = program.end("pop", 6)
     program.expect_line(said, "pop", "cradle: called from")
     expect("cradle: the program has no line numbers: it was not compiled with -g, or was stripped\n" in said, "not said", said)
+
+
+def check_partial(program):
+    """The library alone was compiled with -g."""
+    said = program.end("pop", 6)
+    told = program.expect_line(said, "pop", "(? for a line: compile that file with -g):")
+    expect("where_program.c:?\n" in told and "crd_abort_here at" in told, f"not the functions of the program and the lines of the library:\n{told}", said)
+    expect("the program has no line numbers" not in said, "some lines are there", said)
 
 
 def static_links(cc, folder):
@@ -151,6 +159,7 @@ def main():
             check_ends(build("exporting", "-rdynamic", archive))
             check_checked(build("checked", "-DCRADLE_CHECKED=1", archive))
             check_stripped(build("stripped", "-s", archive, has_lines=False))
+            check_partial(build("partial", "-g0", archive, has_lines=False))
             if static_links(arguments.cc, folder):
                 check_ends(build("static", "-static", archive))
             if arguments.shared:

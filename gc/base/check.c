@@ -15,7 +15,7 @@ void crd_say(const char *kind, const char *message) {
 
 void crd_abort_here(void) {
   cradle_backtrace trace;
-  crd_say("cradle: ", "called from, the innermost first:");
+  crd_say("cradle: ", "called from, the innermost first (? for a line: compile that file with -g):");
   cradle_backtrace_take(&trace);
   cradle_backtrace_write(&trace);
   abort();

@@ -16,8 +16,6 @@
 #ifndef CRADLE_KIT_H
 #define CRADLE_KIT_H
 
-#include <assert.h>
-
 #include <cradle/barrier.h>
 #include <cradle/detail/kit.h>
 #include <cradle/heap.h>
@@ -73,6 +71,7 @@ CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, cradle_value valu
 }
 /* cradle_store_value, quicker for immediates in old objects: the collector need not be told of them. */
 CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, cradle_value value) {
+  if (CRADLE_CHECKED) cradle_check_slot(kit->mutator, object, slot, value);
   if (CRADLE_UNLIKELY((((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK) &&
                       cradle_kit_may_refer(kit, value)))
     cradle_store_slow(kit->mutator, object, slot, value);
@@ -144,24 +143,26 @@ typedef struct cradle_kit_list {
 CRADLE_API cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
 CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, cradle_value value)
     CRADLE_MAY_COLLECT {
-  if (CRADLE_UNLIKELY(list->length == list->room)) {
+  uint64_t length = list->length;
+  if (CRADLE_UNLIKELY(length == list->room)) {
     cradle_kit_list_append_slow(kit, list, value);
     return;
   }
-  cradle_kit_store(kit, list->array, &list->array->items[list->length++], value);
+  cradle_kit_store(kit, list->array, &list->array->items[length], value);
+  list->length = length + 1;
 }
-/* index < list->length in each of the following, checked by assert. */
+/* index < list->length in each of the following; CRADLE_CHECKED reports misuse, other code asserts. */
 CRADLE_INLINE cradle_value cradle_kit_list_get(const cradle_kit_list *list, size_t index) {
-  assert(index < list->length);
+  CRADLE_KIT_CHECK_(NULL, "cradle_kit_list_get", index, list->length);
   return list->array->items[index];
 }
 CRADLE_INLINE void cradle_kit_list_set(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value) {
-  assert(index < list->length);
+  CRADLE_KIT_CHECK_(kit, "cradle_kit_list_set", index, list->length);
   cradle_kit_store(kit, list->array, &list->array->items[index], value);
 }
 /* Takes the last item of a list that is not empty away. */
 CRADLE_INLINE cradle_value cradle_kit_list_pop(cradle_kit_list *list) {
-  assert(list->length > 0);
+  CRADLE_KIT_CHECK_(NULL, "cradle_kit_list_pop", 0, list->length);
   cradle_word *last = &list->array->items[--list->length];
   cradle_value value = *last;
   *last = 0; /* no reference any more: the barrier has nothing to know */
@@ -244,12 +245,15 @@ CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit
 }
 /* Of an entry that cradle_kit_map_find or cradle_kit_map_next told. */
 CRADLE_INLINE cradle_value cradle_kit_map_key_at(const cradle_kit_map *map, size_t entry) {
+  CRADLE_KIT_CHECK_(NULL, "cradle_kit_map_key_at", entry, map->used);
   return map->entries->items[entry].key;
 }
 CRADLE_INLINE cradle_value cradle_kit_map_value_at(const cradle_kit_map *map, size_t entry) {
+  CRADLE_KIT_CHECK_(NULL, "cradle_kit_map_value_at", entry, map->used);
   return map->entries->items[entry].value;
 }
 CRADLE_INLINE void cradle_kit_map_set_at(const cradle_kit *kit, cradle_kit_map *map, size_t entry, cradle_value value) {
+  CRADLE_KIT_CHECK_(kit, "cradle_kit_map_set_at", entry, map->used);
   cradle_kit_store(kit, map->entries, &map->entries->items[entry].value, value);
 }
 /* The value of a key; absent when the map has no such key. */
@@ -339,5 +343,8 @@ CRADLE_API cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, c
 #endif
 
 CRADLE_END_DECLS
+
+/* after the declarations of the names that it makes macros of */
+#include <cradle/detail/kit_places.h>
 
 #endif

@@ -34,7 +34,7 @@ CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t t
   char *next = object + bytes;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_slow(mutator, type, size);
   CRADLE_UNPOISON(mutator, object, bytes);
-  *(cradle_word *)object = type;
+  *(cradle_word *)(void *)object = type;
   mutator->free = next; /* last: docs/design/fast-path.md */
   return object;
 }
@@ -51,7 +51,7 @@ CRADLE_INLINE void *cradle_new_fast(cradle_mutator *mutator, uint32_t type, size
   char *next = object + bytes;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return NULL;
   CRADLE_UNPOISON(mutator, object, bytes);
-  *(cradle_word *)object = type;
+  *(cradle_word *)(void *)object = type;
   mutator->free = next; /* last: docs/design/fast-path.md */
   return object;
 }
@@ -75,7 +75,7 @@ CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_
   char *next = object + bytes;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_try_new_slow(mutator, type, size);
   CRADLE_UNPOISON(mutator, object, bytes);
-  *(cradle_word *)object = type;
+  *(cradle_word *)(void *)object = type;
   mutator->free = next; /* last: docs/design/fast-path.md */
   memset(object + 8, 0, bytes - 8);
   return object;
@@ -137,7 +137,7 @@ CRADLE_INLINE void *cradle_new_reserved(cradle_reservation *reservation, uint32_
   if (CRADLE_CHECKED) cradle_check_reserved(reservation, type, size);
   char *object = reservation->free;
   reservation->free = object + cradle_object_bytes(size);
-  *(cradle_word *)object = type;
+  *(cradle_word *)(void *)object = type;
   return object;
 }
 

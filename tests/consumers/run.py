@@ -11,8 +11,8 @@
     run.py wrap        builds the tutorial's VM as docs/building.md does, as a Meson project with a wrap file
     run.py two-files   the same from cradle.c and cradle.h, and with them the model test and others at -O3, with strict
                        aliasing and without, and with the POSIX backend
-    run.py headers     compiles each public header alone, as C11 and as C++17, and consumer.cpp as every C++ from 11 to 20, with
-                       every compiler found
+    run.py headers     compiles each public header alone, as C11 and as C++17, macros.c, and consumer.cpp as every C++ from
+                       11 to 20, with every compiler found and the warnings that hosts turn on
 
 Exits with 0, 1 (failed) or 77 (cannot be done here).
 """
@@ -39,6 +39,8 @@ TUTORIAL = ROOT / "examples" / "tutorial" / "vm.c"
 # A program of the tutorial's machine, and what it prints.
 VM_CODE, VM_ANSWER = "e=l 1000=n [n l,=l n1-+=n n] 0=s [s l<+=s l>=l l?] s.", "500500"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+# What hosts turn on besides: nothing of it may come from a header or a macro of the library.
+STRICT = ["-Wcast-align", "-Wcast-qual", "-Wconversion", "-Wshadow", "-Wsign-conversion", "-Wundef"]
 SKIPPED = 77
 
 
@@ -392,7 +394,7 @@ def headers(arguments):
         # Twice, for the include guard; and a function, because ISO C forbids an empty file.
         name = header.relative_to(include)
         text = f"#include <{name}>\n#include <{name}>\nint used(void);\nint used(void) {{ return 0; }}\n"
-        words = [compiler, "-x", language, f"-std={standard}", *WARNINGS, *MACROS, "-I", str(include)]
+        words = [compiler, "-x", language, f"-std={standard}", *WARNINGS, *STRICT, *MACROS, "-I", str(include)]
         if compiler == "g++":  # clang++ warns of C's own functions, too
             words.append("-Wold-style-cast")
         if "clang" in compiler:
@@ -402,7 +404,8 @@ def headers(arguments):
         return "" if done.returncode == 0 else f"{compiler} {name}:\n{done.stderr}"
 
     def compile_consumer(compiler, *words):
-        words = [compiler, *words, *WARNINGS, *MACROS, "-I", str(include), "-fsyntax-only", str(HERE / "consumer.cpp")]
+        program = HERE / ("consumer.cpp" if compiler.endswith("++") else "macros.c")
+        words = [compiler, *words, *WARNINGS, *STRICT, *MACROS, "-I", str(include), "-fsyntax-only", str(program)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         return "" if done.returncode == 0 else f"{' '.join(words)}:\n{done.stderr}"
 
@@ -412,6 +415,8 @@ def headers(arguments):
             if compiler.endswith("++"):
                 jobs += [pool.submit(compile_consumer, compiler, f"-std=c++{year}") for year in (11, 14, 17, 20)]
                 jobs.append(pool.submit(compile_consumer, compiler, "-std=c++11", "-DCRADLE_CHECKED=1"))
+            else:
+                jobs += [pool.submit(compile_consumer, compiler, "-std=c11", f"-DCRADLE_CHECKED={on}") for on in (0, 1)]
         errors = [job.result() for job in jobs if job.result()]
     print(f"{len(found)} headers, each with {', '.join(compilers)}")
     expect(not errors, "\n".join(errors))

@@ -18,6 +18,16 @@ void polls(cradle_mutator *m, pair *a) {
   use(a); // expect: stale 'check_after_a_poll'
 }
 
+/* Declarations that begin with a macro of this file, one of them that does not return before one that does. */
+#define HOST_API __attribute__((__visibility__("default")))
+HOST_API __attribute__((__noreturn__)) void host_fail(const char *message);
+HOST_API void host_polls(cradle_mutator *m) CRADLE_MAY_COLLECT;
+void calls_its_host(cradle_mutator *m, pair *a) {
+  if (a == NULL) host_fail("a pair is wanted");
+  host_polls(m);
+  use(a); // expect: stale 'host_polls'
+}
+
 /* An error that is only told. */
 static void warn(cradle_mutator *m, int twice) CRADLE_MAY_COLLECT {
   use(make(m));

@@ -126,10 +126,8 @@ static void draw_instruments(world *w, cradle_options *options) {
 static void open_services(world *w) {
   for (size_t i = 0; i < RANGES; i++) {
     w->ranges[i].base = w->ranges[i].top = calloc(1, sizeof(cradle_word));
-    w->ranges[i].range = (cradle_root_range){.base = &w->ranges[i].base,
-                                             .top = &w->ranges[i].top,
-                                             .kind = i == 0 ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE,
-                                             .name = "range"};
+    cradle_kind kind = i == 0 ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE;
+    w->ranges[i].range = CRADLE_ROOT_RANGE(w->ranges[i].base, w->ranges[i].top, kind, "range");
     cradle_root_range_add(w->m, &w->ranges[i].range);
   }
   cradle_root_callback_set(w->heap, visit_callback, w);

@@ -203,8 +203,15 @@ class Node:
 
 
 def is_noreturn(declaration):
-    """Whether a function that has no body here is marked: libclang shows the word only."""
-    return any(token.spelling in ("_Noreturn", "noreturn", "__noreturn__") for token in declaration.get_tokens())
+    """Whether a function that has no body here is marked: libclang shows the word only. The tokens of a declaration that begins
+    with a macro begin where the macro is defined, so that they hold other declarations."""
+    marked = False
+    for token in declaration.get_tokens():
+        if token.spelling in (";", "}") and token.location.offset < declaration.location.offset:
+            marked = False
+        elif token.spelling in ("_Noreturn", "noreturn", "__noreturn__"):
+            marked = True
+    return marked
 
 
 # --- operators ---

@@ -23,13 +23,19 @@
 
 /* How the functions of these headers are declared: exported, always inlined, out of the way. */
 #define CRADLE_API __attribute__((__visibility__("default")))
-#define CRADLE_INLINE static inline __attribute__((__always_inline__, __unused__))
+#define CRADLE_INLINE static inline __attribute__((__always_inline__))
 #define CRADLE_COLD __attribute__((__noinline__, __cold__))
 #define CRADLE_NOINLINE __attribute__((__noinline__))
 #define CRADLE_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define CRADLE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 /* The compiler warns where the result is not used. */
 #define CRADLE_RESULT_MATTERS __attribute__((__warn_unused_result__))
+
+/* A name that the macro around it makes for itself, and a line's number for messages. */
+#define CRADLE_JOIN_(a, b) a##b
+#define CRADLE_JOIN(a, b) CRADLE_JOIN_(a, b)
+#define CRADLE_TEXT_(line) #line
+#define CRADLE_TEXT(line) CRADLE_TEXT_(line)
 
 /* Evaluates to 0. Where the condition is false the program does not compile; C compilers print the reason. */
 #ifdef __cplusplus

@@ -54,8 +54,8 @@ CRADLE_INLINE void cradle_zero_object(char *object, size_t bytes) {
 
 /* Stores what a new object says of itself. */
 CRADLE_INLINE void cradle_label_items(char *object, uint32_t type, uint32_t length_offset, size_t count) {
-  *(cradle_word *)object = type;
-  *(cradle_word *)(object + length_offset) = count;
+  *(cradle_word *)(void *)object = type;
+  *(cradle_word *)(void *)(object + length_offset) = count;
 }
 
 CRADLE_END_DECLS

@@ -2,6 +2,8 @@
 #ifndef CRADLE_DETAIL_KIT_H
 #define CRADLE_DETAIL_KIT_H
 
+#include <assert.h>
+
 #include <cradle/object.h>
 
 CRADLE_BEGIN_DECLS
@@ -25,9 +27,23 @@ CRADLE_INLINE uint64_t cradle_kit_hash_fold(uint64_t a, uint64_t b) {
 /* Set in every hash, and above every mask. */
 #define CRADLE_KIT_MAP_HASHED UINT32_C(0x80000000)
 
-/* --- the partners of the inline functions --- */
+/* --- checks --- */
 
 struct cradle_kit;
+
+/* Misuse, in the words of the function: there is no item index among so many. kit: NULL where it is not known, and then
+ * the heap's misuse handler is not called. */
+CRADLE_API CRADLE_COLD __attribute__((__noreturn__)) void
+cradle_kit_no_item(const struct cradle_kit *kit, const char *function, size_t index, size_t count);
+#define CRADLE_KIT_CHECK_(kit, function, index, count) \
+  do { \
+    if (CRADLE_CHECKED && CRADLE_UNLIKELY((index) >= (count))) \
+      cradle_kit_no_item((kit), (function), (index), (count)); \
+    assert((index) < (count)); \
+  } while (0)
+
+/* --- the partners of the inline functions --- */
+
 struct cradle_kit_string;
 struct cradle_kit_list;
 struct cradle_kit_map;

@@ -46,7 +46,7 @@ CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t ty
   cradle_word *entry = mutator->registered;
   if (CRADLE_UNLIKELY(next > cradle_top(mutator) || entry == mutator->registered_end)) return NULL;
   CRADLE_UNPOISON(mutator, object, bytes);
-  *(cradle_word *)object = type;
+  *(cradle_word *)(void *)object = type;
   *entry = (uintptr_t)object;
   mutator->registered = entry + 1;
   mutator->free = next;

@@ -1,35 +1,11 @@
-/* Places: with CRADLE_CHECKED, messages end with the file and the line of the call. cradle.h includes this last.
- *
- * Each function becomes a macro of its name, which tells the library where the call stands before it and that it is
- * over after it. So the place is the caller's, also where arguments contain other calls of the library, and none is
- * told of callers that were not compiled so. The function's address and its call in parentheses, (cradle_pop)(m), are
- * the function's own. Left out are functions that cannot be misused, and those that a C++ program may call outside of
- * functions. docs/design/instruments.md weighs this against other ways.
- */
+/* The functions of cradle.h that have places (cradle/detail/call.h). cradle.h includes this last. Left out are functions
+ * that cannot be misused, and those that a C++ program may call outside of functions. */
 #ifndef CRADLE_DETAIL_PLACES_H
 #define CRADLE_DETAIL_PLACES_H
 
-#include <cradle/roots.h>
+#include <cradle/detail/call.h>
 
-CRADLE_BEGIN_DECLS
-
-/* A call of the library begins at the place, such as "reader.c:12"; returns that of the one around it, or NULL. */
-CRADLE_API const char *cradle_call_begin(const char *place);
-/* It is over; outer: of what cradle_call_begin returned, or NULL when a longjmp left all calls. */
-CRADLE_API void cradle_call_end(const char *const *outer);
-
-CRADLE_END_DECLS
-
-#if CRADLE_CHECKED && !defined(CRADLE_WITHOUT_PLACES) && !defined(CRADLE_ROOTCHECK)
-
-/* The call, with its place told before and its end after it. */
-#define CRADLE_PLACED_(outer, ...) \
-  __extension__({ \
-    const char *outer __attribute__((__cleanup__(cradle_call_end), __unused__)) = \
-        cradle_call_begin(__FILE__ ":" CRADLE_TEXT(__LINE__)); \
-    __VA_ARGS__; \
-  })
-#define CRADLE_PLACED(...) CRADLE_PLACED_(CRADLE_JOIN(cradle_outer_, __COUNTER__), __VA_ARGS__)
+#if CRADLE_HAS_PLACES
 
 /* Allocation. */
 #define cradle_new(...) CRADLE_PLACED(cradle_new(__VA_ARGS__))

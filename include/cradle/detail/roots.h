@@ -61,12 +61,7 @@ CRADLE_INLINE void cradle_scope_close(const cradle_scope *scope) {
   scope->mutator->scoped_top = top - (CRADLE_CHECKED ? 2 : 1);
 }
 
-/* A name of its own for each root. */
-#define CRADLE_JOIN_(a, b) a##b
-#define CRADLE_JOIN(a, b) CRADLE_JOIN_(a, b)
 /* "list (reader.c:12)" for messages. */
-#define CRADLE_TEXT_(line) #line
-#define CRADLE_TEXT(line) CRADLE_TEXT_(line)
 #define CRADLE_SCOPE_NAME_(text) (CRADLE_CHECKED ? text " (" __FILE__ ":" CRADLE_TEXT(__LINE__) ")" : (const char *)0)
 #define CRADLE_SCOPED_(mutator, variable, kind, text, name) \
   cradle_scope name __attribute__((__cleanup__(cradle_scope_close), __unused__)) = \

@@ -1,8 +1,8 @@
 /* Where the heaps of the process lie, so that messages can say that a reference leads into another heap: its objects
  * move and die unknown to the one that holds the reference.
  *
- * This table is all that heaps share. It is read and written without a lock, and only messages depend on it: a heap that
- * found no free row is an address like any other outside of the heap.
+ * This table is all that heaps share. It is read and written without a lock, and only messages depend on it: a heap
+ * that found no free row is an address like any other outside of the heap.
  *
  *   [other_heaps.1] A row has an owner while that heap exists, and never changes in that time.
  */

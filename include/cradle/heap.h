@@ -61,8 +61,8 @@ CRADLE_API void cradle_external_memory(cradle_mutator *mutator, int64_t bytes);
 CRADLE_API bool cradle_heap_verify(cradle_heap *heap, cradle_error *error);
 
 /* Reports misuse as the functions of this library do, for libraries that are written on it: calls options.on_misuse, or
- * prints the message and aborts, as it does where heap is NULL because it is not known. The message begins with the name
- * of the function that was misused; the place of the call is added to it (CRADLE_CHECKED). Does not collect. */
+ * prints the message and aborts, as it does where heap is NULL because it is not known. The message begins with the
+ * name of the function that was misused; the place of the call is added to it (CRADLE_CHECKED). Does not collect. */
 CRADLE_API CRADLE_COLD __attribute__((__noreturn__)) void cradle_misuse(cradle_heap *heap, const char *message);
 
 /* Fills *explanation, of which size is the sizeof: what the heap knows of an address that a program used by mistake: of

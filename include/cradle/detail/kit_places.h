@@ -1,5 +1,5 @@
-/* The functions of cradle/kit.h that have places (cradle/detail/call.h): a message about what such a function did inside
- * ends with the place of its own call. kit.h includes this last. */
+/* The functions of cradle/kit.h that have places (cradle/detail/call.h): a message about what such a function did
+ * inside ends with the place of its own call. kit.h includes this last. */
 #ifndef CRADLE_DETAIL_KIT_PLACES_H
 #define CRADLE_DETAIL_KIT_PLACES_H
 

@@ -1,5 +1,5 @@
-/* The functions of cradle.h that have places (cradle/detail/call.h). cradle.h includes this last. Left out are functions
- * that cannot be misused, and those that a C++ program may call outside of functions. */
+/* The functions of cradle.h that have places (cradle/detail/call.h). cradle.h includes this last. Left out are
+ * functions that cannot be misused, and those that a C++ program may call outside of functions. */
 #ifndef CRADLE_DETAIL_PLACES_H
 #define CRADLE_DETAIL_PLACES_H
 

@@ -327,6 +327,10 @@ static void a_store_without_the_barrier_is_found(void **state) {
   object->words[3 * 7 + 2] = value_of(text);
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "word 25 (word 2 of item 7) of type 6 (mixed)"));
+  object->words[3 * 7 + 2] = 0;
+  object->words[3 * 999] = (uint64_t)(uintptr_t)text;
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "(word 0 of item 999)"));
   cradle_write_barrier(f.m, object);
   assert_heap_sound(f.heap);
   (void)cradle_pop(f.m);
@@ -518,6 +522,34 @@ static void pinned_and_prebuilt_arrays(void **state) {
   cradle_prebuilt_remove(f.heap, &prebuilt);
 }
 
+/* What the slots of a prebuilt array refer to when it is registered lives on, and is forgotten when it is removed: each
+ * sort of word alone, in the last item. */
+static void prebuilt_arrays_that_refer_into_the_heap(void **state) {
+  (void)state;
+  static struct {
+    uint64_t header, length;
+    mixed items[2];
+  } of[2];
+  for (size_t i = 0; i < 2; i++) {
+    memset(&of[i], 0, sizeof of[i]);
+    of[i].header = first_type + MIXED, of[i].length = 2;
+    string *text = new_string(i + 1);
+    mixed *last = &of[i].items[1];
+    last->raw = value_of(text);
+    if (i == 0) last->reference = text;
+    if (i == 1) last->value = value_of(text);
+    cradle_prebuilt_add(f.heap, &of[i]);
+    collect_somehow(i == 0 ? 11 : 1);
+    assert_heap_sound(f.heap);
+    void *kept = i == 0 ? last->reference : cradle_value_object(cradle_heap_encoding(f.heap), last->value);
+    assert_int_equal(number_of((uint64_t)(uintptr_t)kept), i + 1);
+    cradle_prebuilt_remove(f.heap, &of[i]);
+    assert_null(last->reference);
+    assert_int_equal(last->value, 0);
+    assert_int_not_equal(last->raw, 0);
+  }
+}
+
 #define EACH_ENCODING(test) \
   cmocka_unit_test_setup_teardown(test, open_plain, close_fixture), \
       cmocka_unit_test_setup_teardown(test, open_tagged, close_fixture), \
@@ -534,6 +566,7 @@ int main(void) {
       EACH_ENCODING(finalizers_bring_back_what_items_hold),
       EACH_ENCODING(weak_slots_before_the_items),
       EACH_ENCODING(pinned_and_prebuilt_arrays),
+      EACH_ENCODING(prebuilt_arrays_that_refer_into_the_heap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ bool crd_weak_is_dead(const cradle_heap *heap, uintptr_t address) {
   return !old_is_young_large(&heap->old, address);
 }
 
-bool cradle_weak_is_dead(cradle_mutator *mutator, uint64_t word, bool value) {
+bool cradle_weak_is_dead(cradle_mutator *mutator, cradle_word word, bool value) {
   crd_mutator_check_thread(mutator, "cradle_weak_get");
   const cradle_heap *heap = mutator->heap;
   uintptr_t address = heap_address_in(heap, value && !heap->plain_encoding, word);

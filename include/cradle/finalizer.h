@@ -24,7 +24,7 @@
  *   alive. Cost: 8 bytes, and the call.
  *
  * External sizes (cradle_type.external_size) tell the pacing of major collections what live objects own outside the
- * heap: it asks each when it becomes old, and again in each major collection. Young objects are not asked; tell of what
+ * heap: it asks each when it becomes old, and again in each major collection. Young objects are not asked; report what
  * was just allocated for one with cradle_external_pressure, or many large buffers pile up before the nursery is full.
  * Each of the two sums counts as 1 EiB at most, whatever a callback says.
  *
@@ -54,7 +54,7 @@ CRADLE_API size_t cradle_finalizer_waiting(cradle_mutator *mutator, uint32_t que
  * queues, the last registered first: for the end of a program. The weak slots of those keep them. */
 CRADLE_API void cradle_finalizer_queue_all(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 
-/* Tells that bytes were allocated outside the heap for young objects with an external size: the next minor collection,
+/* Reports bytes that were allocated outside the heap for young objects with an external size: the next minor collection,
  * which forgets them, comes earlier. */
 CRADLE_API void cradle_external_pressure(cradle_mutator *mutator, size_t bytes);
 

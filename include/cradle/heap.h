@@ -16,7 +16,7 @@ CRADLE_BEGIN_DECLS
  * (cradle_heap_new_from_environment in cradle/runtime.h does that). No page of the heap is touched before the first
  * allocation, but for those of a huge-page pool and of a quarantine. */
 CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error);
-/* Frees the heap and all its objects, pinned ones and those of open handles too (the log is told), and removes its
+/* Frees the heap and all its objects, pinned ones and those of open handles too (the log says so), and removes its
  * prebuilt objects. Its mutator must have been freed. NULL is ignored. */
 CRADLE_API void cradle_heap_free(cradle_heap *heap);
 

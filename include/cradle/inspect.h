@@ -8,10 +8,10 @@
  *   live    the young objects that a minor collection would keep now, and the old ones that are not known to be dead
  *   dead    old objects that the running major collection did not reach, from the end of its marking on
  *
- * Weak slots are not references: nobody is told to hold an object by one. The value of an ephemeron is told as a
+ * Weak slots are not references: nobody is reported to hold an object by one. The value of an ephemeron is reported as a
  * reference of its holder, whatever its key. An object that a finalizer brings back is dead until all that it leads to
  * is back, and its queue is a root then; a young one that only its finalizer would bring back is not found. Prebuilt
- * objects are roots, not objects of the heap: references to them are not told.
+ * objects are roots, not objects of the heap: references to them are not reported.
  *
  * Old objects that died since the last marking are among the live until the next one finds out; after a collection of
  * the kind CRADLE_COLLECT_FULL there are none. Young objects are found by following references, not by going through
@@ -102,7 +102,7 @@ typedef enum cradle_address_kind {
   CRADLE_ADDRESS_INTERIOR,    /* inside one */
   CRADLE_ADDRESS_DEAD,        /* in an old object that is known to be dead and not swept yet */
   CRADLE_ADDRESS_FREE,        /* in the old generation, where no object is */
-  /* in its filled part: an object, alive or dead, or a hole; cradle_heap_walk tells which live */
+  /* in its filled part: an object, alive or dead, or a hole; cradle_heap_walk says which are alive */
   CRADLE_ADDRESS_NURSERY,
   CRADLE_ADDRESS_NURSERY_FREE, /* in the part that is not filled */
 } cradle_address_kind;

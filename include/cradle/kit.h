@@ -69,7 +69,7 @@ CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap
 CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, cradle_value value) {
   return (value & kit->reference_mask) == kit->reference_pattern;
 }
-/* cradle_store_value, quicker for immediates in old objects: the collector need not be told of them. */
+/* cradle_store_value, quicker for immediates in old objects: the collector need not know of them. */
 CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, cradle_value value) {
   if (CRADLE_CHECKED) cradle_check_slot(kit->mutator, object, slot, value);
   if (CRADLE_UNLIKELY((((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK) &&
@@ -106,9 +106,10 @@ CRADLE_API cradle_kit_string *cradle_kit_string_new(const cradle_kit *kit, const
     CRADLE_MAY_COLLECT;
 /* A string of zero bytes that its maker fills in before anyone else sees it. */
 CRADLE_API cradle_kit_string *cradle_kit_string_blank(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
+/* A string of the bytes of left and then those of right. */
 CRADLE_API cradle_kit_string *cradle_kit_string_join(const cradle_kit *kit, cradle_kit_string *left,
                                                      cradle_kit_string *right) CRADLE_MAY_COLLECT;
-/* The bytes [start, end) of a string; start <= end <= its length. */
+/* The bytes [start, end) of a string; start <= end <= its length, or it is misuse. */
 CRADLE_API cradle_kit_string *cradle_kit_string_slice(const cradle_kit *kit, cradle_kit_string *string, size_t start,
                                                       size_t end) CRADLE_MAY_COLLECT;
 /* Below, at or above 0 as left sorts before, with or after right: bytes are compared as unsigned numbers. */
@@ -130,6 +131,7 @@ typedef struct cradle_kit_array {
   uint64_t length;
   cradle_word items[]; /* zero at first; store with cradle_store_value */
 } cradle_kit_array;
+/* An array of length values, all zero. */
 CRADLE_API cradle_kit_array *cradle_kit_array_new(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
 
 typedef struct cradle_kit_list {
@@ -168,12 +170,12 @@ CRADLE_INLINE cradle_value cradle_kit_list_pop(cradle_kit_list *list) {
   *last = 0; /* no reference any more: the barrier has nothing to know */
   return value;
 }
-/* Puts value before the item at index; index <= list->length. */
+/* Puts value before the item at index; index <= list->length, or it is misuse. */
 CRADLE_API void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value)
     CRADLE_MAY_COLLECT;
-/* Takes the item at index out and returns it; later ones move down. */
+/* Takes the item at index out and returns it; later ones move down. index < list->length, or it is misuse. */
 CRADLE_API cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index);
-/* Drops all items from length on; length <= list->length. The room stays. */
+/* Drops all items from length on; length <= list->length, or it is misuse. The room stays. */
 CRADLE_API void cradle_kit_list_truncate(cradle_kit_list *list, size_t length);
 /* Makes room for capacity items in all. */
 CRADLE_API void cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_t capacity)
@@ -243,7 +245,7 @@ CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit
     if (entry < used && entries[entry].key == key && (key != 0 || index->words[mask + 1 + entry] == hash)) return entry;
   }
 }
-/* Of an entry that cradle_kit_map_find or cradle_kit_map_next told. */
+/* Key and value of an entry, as cradle_kit_map_find or cradle_kit_map_next returned it; entry < map->used, as above. */
 CRADLE_INLINE cradle_value cradle_kit_map_key_at(const cradle_kit_map *map, size_t entry) {
   CRADLE_KIT_CHECK_(NULL, "cradle_kit_map_key_at", entry, map->used);
   return map->entries->items[entry].key;
@@ -268,6 +270,7 @@ CRADLE_API bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, c
     CRADLE_MAY_COLLECT;
 /* false: there was no such key. */
 CRADLE_API bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, cradle_value key);
+/* Removes all keys, and gives up the room. */
 CRADLE_API void cradle_kit_map_clear(cradle_kit_map *map);
 /* Makes room for count keys in all. */
 CRADLE_API void cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT;

@@ -2,7 +2,7 @@
  * cradle_options_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
  *
  * Sizes are bytes. A contradiction (a minimum above the maximum, an encoding that is none, a machine that cannot be)
- * fails heap creation with a message that names the field; cradle_options_check tells it before. Where the address
+ * fails heap creation with a message that names the field; cradle_options_check reports it before. Where the address
  * space is smaller than what was asked for, the heap makes do with it and sends a note (cradle/event.h).
  */
 #ifndef CRADLE_OPTIONS_H
@@ -172,8 +172,8 @@ typedef struct cradle_options {
   uint64_t stress_times;
   /* under stress, a heap that was used and of which nothing moved is misuse when it ends; else a note says so */
   bool stress_strict;
-  bool
-      verify; /* check the whole heap before and after every collection; with stress_times, of each stress collection */
+  /* check the whole heap before and after every collection; with stress_times, of each stress collection */
+  bool verify;
   /* what minor collections emptied becomes inaccessible; memory of at least so many nurseries stays so, on base pages
    * and not counted in heap_max_bytes. So does the address space of arenas that compaction emptied, until commits have
    * gone round, and at most 16 MiB of pages of large objects that died, until the heap needs them. 0: off */

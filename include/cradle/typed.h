@@ -16,7 +16,7 @@
  * With CRADLE_CHECKED=1 every allocation is compared. Objects that are carved out of a reservation have no slow path,
  * so that only CRADLE_CHECKED=1 compares them.
  *
- * What an object looks like at first, what happens when memory runs out and which macro may collect is as told for the
+ * What an object looks like at first, what happens when memory runs out and which macro may collect is as described for the
  * functions of cradle/new.h, one for each macro. Arguments are evaluated once.
  */
 #ifndef CRADLE_TYPED_H

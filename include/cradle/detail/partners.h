@@ -12,7 +12,7 @@ CRADLE_API void cradle_safepoint_slow(cradle_mutator *mutator) CRADLE_MAY_COLLEC
 /* cradle_identity_hash of an object that was never asked: gives it its hash. */
 CRADLE_API CRADLE_NOINLINE uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object);
 /* cradle_weak_get while weak slots may hold references to the dead: whether the word of a slot is one. */
-CRADLE_API bool cradle_weak_is_dead(cradle_mutator *mutator, uint64_t word, bool value);
+CRADLE_API bool cradle_weak_is_dead(cradle_mutator *mutator, cradle_word word, bool value);
 
 CRADLE_END_DECLS
 

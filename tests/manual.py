@@ -119,6 +119,13 @@ class Manual(unittest.TestCase):
                     broken.append(f"{name}: {link}: no such place")
         self.assertEqual(broken, [])
 
+    def test_every_installed_tool_tells_its_use(self):
+        build = (ROOT / "tools" / "meson.build").read_text(encoding="utf-8")
+        tools = re.findall(r"'([\w-]+)'", re.search(r"foreach name : \[(.*?)\]", build)[1])
+        self.assertGreater(len(tools), 3)
+        for tool in tools:
+            self.assertTrue(f"usage: {tool} [-" in self.pages["docs/tools.html"].text, tool)
+
     def test_nothing_comes_from_a_network(self):
         for name, page in self.pages.items():
             self.assertNotRegex(page.text, r"<(?:script|img|link rel=.stylesheet.)[^>]*(?:src|href)=.https?:", name)

@@ -21,10 +21,12 @@ OUTSIDE = ["CONTRIBUTING.md", "CHANGELOG.md", "README.md", "examples/stackvm/REA
 PICTURES = {".svg", ".png"}
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".pml": "text"}
 LINK = re.compile(r"(\]\()([^()\s]+)(\))")
+# A page that the text names by its file is named by its title.
+BY_FILE = re.compile(r"\[[\w./-]+\.md\](?=\([\w./-]+\.md[#)])")
 FENCE = "~" * 20  # which no source has
 FENCED = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
-BULLET = re.compile(r"^(?:-|\d+\.) \[.*?\]\((.*?)\)", re.MULTILINE)
+BULLET = re.compile(r"^(?:-|\d+\.) \[(.*?)\]\((.*?)\)", re.MULTILINE)
 INSTALLED = ["cradle-heap", "cradle-pages", "cradle-report", "cradle-rootcheck"]
 
 
@@ -91,7 +93,7 @@ class Stage:
 
     def with_links(self, text, page, place):
         parts = FENCED.split(text)
-        parts[::2] = [LINK.sub(lambda m: m[1] + self.link(m[2], page, place) + m[3], part) for part in parts[::2]]
+        parts[::2] = [LINK.sub(lambda m: m[1] + self.link(m[2], page, place) + m[3], BY_FILE.sub("[]", part)) for part in parts[::2]]
         return "".join(parts)
 
     def add_page(self, page):
@@ -105,7 +107,7 @@ class Stage:
         page, place = FRONT.relative_to(ROOT), Path("index.md")
         text = FRONT.read_text(encoding="utf-8")
         title, *parts = HEADING.split(text)
-        lists = [toctree(heading, [self.link(name, page, place) for name in BULLET.findall(body)])
+        lists = [toctree(heading, [(title, self.link(name, page, place)) for title, name in BULLET.findall(body)])
                  for heading, body in zip(parts[::2], parts[1::2], strict=True)]
         self.write(place, self.with_links(text, page, place) + "\n" + "\n".join(lists))
 
@@ -120,7 +122,7 @@ class Stage:
 
 
 def toctree(caption, links):
-    names = [link.removesuffix(".md").removesuffix(".rst") for link in links]
+    names = [f"{title} <{link.removesuffix('.md').removesuffix('.rst')}>" for title, link in links]
     return "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *names, "```", ""])
 
 

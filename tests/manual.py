@@ -4,8 +4,7 @@
     manual.py FOLDER ROOT
     manual.py --comments ROOT    only that every public name has a comment
 
-FOLDER keeps what was made, so that the next run makes only what has changed. Sphinx's warnings are errors. What the pages hold
-is read from the HTML; search, and how wide and narrow screens show them, is tried in a headless Chromium, on the files
+Sphinx's warnings are errors. What the pages hold is read from the HTML that FOLDER gets; search, and how wide and narrow screens show them, is tried in a headless Chromium, on the files
 themselves. Exits with 77 where the packages of tools/python-tools.txt are missing.
 """
 

@@ -1,5 +1,5 @@
-/* The procedures that run, for the allocation profiler (docs/profiler.md). Each evaluation has an activation in its C frame,
- * which leads to the environment of the procedure that it runs, and an environment to its closure. */
+/* The procedures that run, for the allocation profiler (docs/profiler.md). Each evaluation has an activation in its C
+ * frame, which leads to the environment of the procedure that it runs, and an environment to its closure. */
 #include "scheme.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 """Makes the manual: build.py FOLDER. Without a folder it only says which public names have no comment."""
 
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -23,9 +24,12 @@ def check():
 def make(folder):
     begin = time.monotonic()
     source, html = folder / "source", folder / "html"
+    # Anew: Sphinx does not see changes of its own settings, of the style or of this program.
+    trees = folder / "doctrees"
+    for made in (source, html, trees):
+        shutil.rmtree(made, ignore_errors=True)
     stage.make(source)
-    status = sphinx(["-q", "-W", "--keep-going", "-j", "auto", "-b", "html", "-c", str(HERE), "-d", str(folder / "doctrees"),
-                     str(source), str(html)])
+    status = sphinx(["-q", "-W", "--keep-going", "-j", "auto", "-b", "html", "-c", str(HERE), "-d", str(trees), str(source), str(html)])
     if status == 0:
         print(f"The manual, made in {time.monotonic() - begin:.0f} s: {html / 'index.html'}")
     return status

@@ -39,27 +39,17 @@ def pages():
 class Stage:
     def __init__(self, folder):
         self.folder = folder
-        self.written = set()
         self.shown = set()  # sources that a page links to
 
     def write(self, name, text):
-        """Only what has changed, so that Sphinx reads no page again."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-        self.written.add(path)
+        path.write_text(text, encoding="utf-8")
 
     def copy(self, source):
         target = self.folder / source.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
-        self.written.add(target)
-
-    def finish(self):
-        for path in self.folder.rglob("*"):
-            if path.is_file() and path not in self.written:
-                path.unlink()
 
     def link(self, link, page, place):
         """A link of a page of the tree, as it is from a place in the stage."""
@@ -118,7 +108,6 @@ class Stage:
             if header.is_public:
                 self.write(f"reference/{header.path.stem}.rst", reference.page_of(header, text))
         self.write("reference/index.rst", reference.index_of(every, text, order.HEADERS))
-        return every
 
 
 def toctree(caption, links):
@@ -133,7 +122,7 @@ def help_of(tool):
 
 
 def make(folder):
-    """Writes all that Sphinx reads; returns the headers."""
+    """Writes all that Sphinx reads."""
     stage = Stage(folder)
     for page in pages():
         stage.add_page(page)
@@ -141,6 +130,4 @@ def make(folder):
         if path.suffix in PICTURES:
             stage.copy(path)
     stage.add_front()
-    found = stage.add_reference()
-    stage.finish()
-    return found
+    stage.add_reference()

@@ -4,8 +4,8 @@
     manual.py FOLDER ROOT
     manual.py --comments ROOT    only that every public name has a comment
 
-Sphinx's warnings are errors. What the pages hold is read from the HTML that FOLDER gets; search, and how wide and narrow screens show them, is tried in a headless Chromium, on the files
-themselves. Exits with 77 where the packages of tools/python-tools.txt are missing.
+Sphinx's warnings are errors. What the pages hold is read from the HTML that FOLDER gets. Search, and how wide and narrow screens
+show them, is tried in a headless Chromium, on the files themselves. Exits with 77 where the packages of tools/python-tools.txt are missing.
 """
 
 import html.parser
@@ -21,6 +21,7 @@ from pathlib import Path
 
 SKIPPED = 77
 FOLDER, ROOT = sys.argv[1], Path(sys.argv[2]).resolve()
+BUILD = ROOT / "tools" / "cradle_manual" / "build.py"
 PYTHON = ROOT / ".venv" / "bin" / "python"
 NEEDED = ("sphinx", "myst_parser", "furo", "hawkmoth", "clang")
 PUBLIC = re.compile(r"^(?:CRADLE_API|CRADLE_INLINE) [^;{(=]*?\b(cradle_\w+)\(", re.MULTILINE)
@@ -53,21 +54,22 @@ class Page(html.parser.HTMLParser):
         if tag == "a" and "internal" in values.get("class", ""):
             self.navigation.append(link)
 
-
     def said_of(self, name):
         """The words below a name in the reference, and below those that share them."""
         entry = re.search(rf'id="c\.{name}".*?</dt>\s*(?:<dt.*?</dt>\s*)*<dd>(.*?)</dd>', self.text, re.DOTALL)
         return re.sub(r"<[^>]*>", "", entry[1]) if entry else ""
 
 
+def setUpModule():
+    made = subprocess.run([sys.executable, BUILD, FOLDER], capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise AssertionError(f"the manual cannot be made:\n{made.stdout}{made.stderr}")
+
+
 class Manual(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.html = Path(FOLDER).resolve() / "html"
-        made = subprocess.run([sys.executable, ROOT / "tools" / "cradle_manual" / "build.py", FOLDER], capture_output=True,
-                              text=True, check=False)
-        if made.returncode != 0:
-            raise AssertionError(f"the manual cannot be made:\n{made.stdout}{made.stderr}")
         cls.pages = {str(path.relative_to(cls.html)): Page(path) for path in cls.html.rglob("*.html")}
 
     def test_every_page_and_header_is_in_the_navigation(self):
@@ -201,5 +203,5 @@ class Browser(unittest.TestCase):
 
 if __name__ == "__main__":
     if FOLDER == "--comments":
-        sys.exit(subprocess.run([sys.executable, ROOT / "tools" / "cradle_manual" / "build.py"], check=False).returncode)
+        sys.exit(subprocess.run([sys.executable, BUILD], check=False).returncode)
     unittest.main(argv=sys.argv[:1], verbosity=1)

@@ -27,6 +27,9 @@ NEEDED = ("sphinx", "myst_parser", "furo", "hawkmoth", "clang")
 PUBLIC = re.compile(r"^(?:CRADLE_API|CRADLE_INLINE) [^;{(=]*?\b(cradle_\w+)\(", re.MULTILINE)
 VARIABLE = re.compile(r"^\| `(CRADLE_\w+)` \|", re.MULTILINE)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+# How far a page, or its text, goes beyond what is shown: the theme lets the text scroll, too.
+BEYOND = """Math.max(...[document.documentElement, ...document.querySelectorAll(".main, .content, article, article > section")].map(
+    one => Math.max(one.scrollWidth - one.clientWidth, one.getBoundingClientRect().right - innerWidth)))"""
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 400, "height": 800}
 
 if not all(importlib.util.find_spec(name) for name in NEEDED):
@@ -172,6 +175,9 @@ class Browser(unittest.TestCase):
         self.assertIn("reference/options.html#c.cradle_options.pause_ns", self.search("pause_ns"))
         self.assertIn("docs/environment.html#CRADLE_GC_PAUSE", self.search("CRADLE_GC_PAUSE"))
         self.assertIn("docs/jit.html", self.search("compiler emits generated"))
+        self.assertIn("docs/concepts.html", self.search("root variable loop"))
+        self.assertIn("docs/debugging-a-missing-root.html", self.search("stale pointer faults"))
+        self.assertIn("docs/debugging-a-missing-root.html", self.search("segfault"))
 
     def test_no_page_scrolls_sideways(self):
         page = self.page("index.html", WIDE)
@@ -180,8 +186,7 @@ class Browser(unittest.TestCase):
             page.goto(path.as_uri(), wait_until="load")
             for size in (WIDE, NARROW):
                 page.set_viewport_size(size)
-                root = "document.documentElement"
-                beyond = page.evaluate(f"{root}.scrollWidth - {root}.clientWidth")
+                beyond = page.evaluate(BEYOND)
                 if beyond > 0:
                     faults.append(f"{path.relative_to(self.html)} at {size['width']}: {beyond} pixels")
             lost = page.evaluate("[...document.images].filter(i => !(i.complete && i.naturalWidth)).map(i => i.src)")

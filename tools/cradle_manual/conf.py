@@ -31,6 +31,7 @@ html_show_sourcelink = False
 html_copy_source = False
 # They are fetched, which a browser does not do for pages that are read as files.
 html_show_search_summary = False
+html_search_scorer = str(HERE / "scorer.js")
 pygments_style = "tango"
 pygments_dark_style = "github-dark"
 html_theme_options = {

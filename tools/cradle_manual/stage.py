@@ -78,7 +78,7 @@ class Stage:
             else:
                 language = LANGUAGES.get(source.suffix, "text")
                 text = f"{FENCE}{language}\n{(ROOT / source).read_text(encoding='utf-8')}{FENCE}"
-            self.write(page, f"---\norphan: true\n---\n\n# {source}\n\n{text}\n")
+            self.write(page, f"---\norphan: true\nnosearch: true\n---\n\n# {source}\n\n{text}\n")
         return page
 
     def with_links(self, text, page, place):
@@ -90,7 +90,9 @@ class Stage:
         text = (ROOT / page).read_text(encoding="utf-8")
         if ROOT / page == TOOLS:
             text += "".join(help_of(name) for name in INSTALLED)
-        self.write(page, self.with_links(text, page, page))
+        if str(page) == "README.md":
+            text = text.replace("# Cradle\n", "# Try it\n", 1)
+        self.write(page, front_matter(str(page)) + self.with_links(text, page, page))
 
     def add_front(self):
         """docs/README.md, and a list for the navigation in place of each of its headings."""
@@ -99,7 +101,7 @@ class Stage:
         title, *parts = HEADING.split(text)
         lists = [toctree(heading, [(title, self.link(name, page, place)) for title, name in BULLET.findall(body)])
                  for heading, body in zip(parts[::2], parts[1::2], strict=True)]
-        self.write(place, self.with_links(text, page, place) + "\n" + "\n".join(lists))
+        self.write(place, front_matter(str(place)) + self.with_links(text, page, place) + "\n" + "\n".join(lists))
 
     def add_reference(self):
         every = headers.read_all()
@@ -108,6 +110,15 @@ class Stage:
             if header.is_public:
                 self.write(f"reference/{header.path.stem}.rst", reference.page_of(header, text))
         self.write("reference/index.rst", reference.index_of(every, text, order.HEADERS))
+
+
+def front_matter(page):
+    """What MyST and the search are told of a page."""
+    if page in order.NOT_SEARCHED:
+        return "---\nnosearch: true\n---\n\n"
+    if page in order.KEYWORDS:
+        return f"---\nmyst:\n  html_meta:\n    keywords: {order.KEYWORDS[page]}\n---\n\n"
+    return ""
 
 
 def toctree(caption, links):

@@ -27,9 +27,8 @@ NEEDED = ("sphinx", "myst_parser", "furo", "hawkmoth", "clang")
 PUBLIC = re.compile(r"^(?:CRADLE_API|CRADLE_INLINE) [^;{(=]*?\b(cradle_\w+)\(", re.MULTILINE)
 VARIABLE = re.compile(r"^\| `(CRADLE_\w+)` \|", re.MULTILINE)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-# How far a page, or its text, goes beyond what is shown: the theme lets the text scroll, too.
-BEYOND = """Math.max(...[document.documentElement, ...document.querySelectorAll(".main, .content, article, article > section")].map(
-    one => Math.max(one.scrollWidth - one.clientWidth, one.getBoundingClientRect().right - innerWidth)))"""
+# How far a page, or its text, which the theme lets scroll by itself, goes beyond what is shown.
+BEYOND = "Math.max(...[...document.querySelectorAll('html, .main, .content')].map(one => one.scrollWidth - one.clientWidth))"
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 400, "height": 800}
 
 if not all(importlib.util.find_spec(name) for name in NEEDED):

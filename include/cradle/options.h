@@ -141,8 +141,8 @@ typedef struct cradle_options {
   /* a major collection is to be over when old and external bytes are this factor above what last survived; above 1, at
    * most 1000, like the next */
   double major_factor;
-  /* most that the threshold may grow from one major collection to the next, a factor, unless so much survived that the
-   * next would be due at once */
+  /* most that the threshold may grow from one major collection to the next, a factor, unless the last one freed less
+   * than an eighth, or so much survived that the next would be due at once */
   double major_growth;
   size_t major_min_bytes; /* no major collection below it; 0: 8 base nurseries */
   size_t major_max_delta; /* the threshold is at most this far above what survived; 0: an eighth of the memory */

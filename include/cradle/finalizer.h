@@ -56,8 +56,8 @@ CRADLE_API size_t cradle_finalizer_waiting(cradle_mutator *mutator, uint32_t que
  * queues, the last registered first: for the end of a program. The weak slots of those keep them. */
 CRADLE_API void cradle_finalizer_queue_all(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 
-/* Reports bytes that were allocated outside the heap for young objects with an external size: the next minor collection,
- * which forgets them, comes earlier. */
+/* Reports bytes that were allocated outside the heap for young objects with an external size: the next minor
+ * collection, which forgets them, comes earlier. */
 CRADLE_API void cradle_external_pressure(cradle_mutator *mutator, size_t bytes);
 
 CRADLE_END_DECLS

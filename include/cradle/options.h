@@ -1,9 +1,9 @@
-/* Options: everything a heap can be told when it is made. cradle_options_init sets the defaults; the runtime's
- * cradle_options_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
+/* Options: everything that a program can choose when it makes a heap. cradle_options_init sets the defaults; the
+ * runtime's cradle_options_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
  *
- * Sizes are bytes. A contradiction (a minimum above the maximum, an encoding that is none, a machine that cannot be)
- * fails heap creation with a message that names the field; cradle_options_check tells it before. Where the address
- * space is smaller than what was asked for, the heap makes do with it and sends a note (cradle/event.h).
+ * Sizes are bytes. A contradiction (a minimum above the maximum, a meaningless encoding, an impossible machine) fails
+ * heap creation with a message that names the field. cradle_options_check finds it without making a heap. If there is
+ * less address space than the options ask for, the heap uses what there is and sends a note (cradle/event.h).
  */
 #ifndef CRADLE_OPTIONS_H
 #define CRADLE_OPTIONS_H

@@ -38,16 +38,16 @@ static const struct {
 
 const crd_option crd_options[] = {
     {"CRADLE_GC", CRD_OPTION_CHOICE, ONE(gc), CHOICE_GC, 0, "off", "on",
-     "off: nothing is collected, so that a program runs before its roots are in; where a collection would begin, it "
-     "stops with a message."},
+     "off: nothing is collected, so that a program runs before it has roots; it stops with a message where a "
+     "collection would begin."},
     {"CRADLE_GC_NURSERY", CRD_OPTION_SIZE, ONE(nursery_bytes), CRADLE_NURSERY_MIN_BYTES, CRADLE_NURSERY_MAX_BYTES, "4M",
      "chosen from the L2 cache", "Size of the nursery, where objects are born."},
     {"CRADLE_GC_MAJOR_COLLECT", CRD_OPTION_FACTOR, ONE(major_factor), 1, CRADLE_FACTOR_MAX, "1.82", "1.82",
      "A major collection starts when the old generation is this factor above what last survived. "
      "Less saves memory, more saves time."},
     {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, ONE(major_growth), 1, CRADLE_FACTOR_MAX, "1.4", "1.4",
-     "The most that the threshold may grow from one major collection to the next, unless that would trigger the next "
-     "collection immediately."},
+     "The most that the threshold may grow from one major collection to the next, unless the last one freed less than "
+     "an eighth, or the next would be due at once."},
     {"CRADLE_GC_MIN", CRD_OPTION_SIZE, ONE(major_min_bytes), 0, CRADLE_ADDRESS_MAX_BYTES, "64M",
      "8 nurseries of the first size", "No major collection starts below it. 0 is the default."},
     {"CRADLE_GC_MAX", CRD_OPTION_SIZE, ONE(heap_max_bytes), 0, CRADLE_ADDRESS_MAX_BYTES, "2G",
@@ -56,16 +56,13 @@ const crd_option crd_options[] = {
     {"CRADLE_GC_MAX_DELTA", CRD_OPTION_SIZE, ONE(major_max_delta), 0, CRADLE_ADDRESS_MAX_BYTES, "512M",
      "an eighth of the memory", "The threshold is at most this far above what survived. 0 is the default."},
     {"CRADLE_GC_PAUSE", CRD_OPTION_TIME, ONE(pause_ns), 0, UINT64_C(1000000000), "1ms", "2ms",
-     "Pause target: major collections run in increments, and the nursery is kept small enough, that "
-     "pauses stay below it, or below twice as much where the oldest objects in the nursery die, so that a smaller one "
-     "would promote much more. 0: none, a major collection runs in one go."},
+     "Pause target: increments of major collections and the size of the nursery keep pauses below it (below twice as "
+     "much where the oldest objects in the nursery die). 0: none, a major collection runs in one go."},
     {"CRADLE_GC_NURSERY_FIXED", CRD_OPTION_BOOL, ONE(nursery_fixed), 0, 1, NULL, "0",
-     "1: the size chosen from the L2 cache is not changed by what survives. One that CRADLE_GC_NURSERY "
-     "gives never is."},
+     "1: the size chosen from the L2 cache never changes. A size that CRADLE_GC_NURSERY gives never does."},
     {"CRADLE_GC_RESERVE", CRD_OPTION_SIZE, ONE(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,
      "16G", "64G",
-     "Address space reserved for the old generation; no memory is used by it. Halved while the "
-     "system refuses it."},
+     "Address space reserved for the old generation, which uses no memory. Halved while the system refuses it."},
     {"CRADLE_HUGEPAGES",
      CRD_OPTION_POLICY,
      {FIELD(hugepages_nursery), FIELD(hugepages_arenas)},
@@ -87,34 +84,31 @@ const crd_option crd_options[] = {
     {CRD_STATS_VARIABLE, CRD_OPTION_SWITCH, NONE, 0, 1, NULL, "0",
      "1: prints statistics of each heap on standard error when it ends; see docs/statistics.md."},
     {"CRADLE_STRESS", CRD_OPTION_STRESS, ONE(stress_period), 0, UINT64_MAX, "auto", "0",
-     "Collects at every n-th allocation that the library can see, to find references that are not rooted. auto: what "
-     "finds most of them, in at most about 20 times the program's own time and half a second: 1, with "
-     "CRADLE_STRESS_MAJOR=2, CRADLE_STRESS_TIMES=10, CRADLE_QUARANTINE=8 and CRADLE_VERIFY=1 unless they are set. 0: "
-     "off."},
+     "Collects at every n-th allocation that the library can see, to find references that are not rooted. auto: 1, in "
+     "at most about 20 times the program's own time and half a second, with CRADLE_STRESS_MAJOR=2, "
+     "CRADLE_STRESS_TIMES=10, CRADLE_QUARANTINE=8 and CRADLE_VERIFY=1 unless they are set. 0: off."},
     {"CRADLE_STRESS_MAJOR", CRD_OPTION_COUNT, ONE(stress_major), 0, UINT64_MAX, "10", "0",
-     "Makes one in k of these collections, at no equal distances, a full and compacting one, in which every object "
-     "moves. 0: none."},
+     "One in k stress collections, on average, is a full and compacting one, in which every object moves. 0: none."},
     {"CRADLE_STRESS_SEED", CRD_OPTION_SEED, ONE(stress_seed), 0, UINT64_MAX, "42", "0",
-     "The distances between these collections are random from this seed, the given number on average. random: one "
-     "seed is drawn for the process, and printed. 0: the distances are equal."},
+     "The distances between stress collections are random from this seed, the given number on average. random: a seed "
+     "is drawn and printed. 0: the distances are equal."},
     {"CRADLE_STRESS_FIRST", CRD_OPTION_COUNT, ONE(stress_first), 0, UINT64_MAX, "100", "0",
-     "Only these collections from this number on take place; the others are counted. 0: from the first."},
+     "Stress collections with a lower number are only counted. 0: from the first."},
     {"CRADLE_STRESS_LAST", CRD_OPTION_COUNT, ONE(stress_last), 0, UINT64_MAX, "100", "0",
-     "Only these collections up to this number take place. 0: no end."},
+     "Stress collections with a higher number are only counted. 0: no end."},
     {"CRADLE_STRESS_AT", CRD_OPTION_CHOICE, ONE(stress_at), CHOICE_PLACE, 0, NULL, "anywhere",
      "What n counts: allocations, safepoint polls, or both."},
     {"CRADLE_STRESS_TIMES", CRD_OPTION_COUNT, ONE(stress_times), 0, 1000, "20", "0",
-     "These collections are spread so that the program takes at most about so many times its own time; 2 to 1000. "
-     "0: all take place."},
+     "Stress collections are spread so that the program takes at most about so many times its own time; 2 to 1000. 0: "
+     "all take place."},
     {"CRADLE_STRESS_STRICT", CRD_OPTION_BOOL, ONE(stress_strict), 0, 1, NULL, "0",
-     "1: a run in which these collections moved nothing ends with an abort, and not only a warning."},
+     "1: a stress run that moved nothing aborts instead of printing a warning."},
     {"CRADLE_QUARANTINE", CRD_OPTION_COUNT, ONE(quarantine), 0, CRADLE_QUARANTINE_MAX, "8", "0",
-     "Nursery memory that was emptied stays inaccessible until so many nurseries of other memory were used, and old "
-     "memory that a compacting collection emptied for at least 256 of its arenas: a stale reference faults, and is "
-     "reported. 0: off."},
+     "Memory that a collection emptied is inaccessible until so many nurseries of other memory were used, old memory "
+     "until 256 of its arenas were: a stale reference faults, and is reported. 0: off."},
     {"CRADLE_FAULTS", CRD_OPTION_CHOICE, ONE(fault_report), CHOICE_FAULTS, 0, NULL, "0; 1 with CRADLE_QUARANTINE",
-     "1: a fault at a stale reference is reported on standard error; see docs/debugging-a-missing-root.md. altstack: "
-     "the report is made on a signal stack of its own."},
+     "1: a fault at a stale reference is reported on standard error; see docs/fault-reports.md. altstack: on a signal "
+     "stack of its own."},
     {"CRADLE_VERIFY", CRD_OPTION_BOOL, ONE(verify), 0, 1, NULL, "0",
      "1: checks the whole heap before and after every collection."},
 };

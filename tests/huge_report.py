@@ -6,9 +6,11 @@
 The results are of little work, and those of the whole processes made up. Exits with 77, saying why, without matplotlib.
 """
 
+import csv
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -50,8 +52,18 @@ def wrong_with(page, folder):
             yield f"no picture of {name}"
     if "| touch 50M | thp | 10 ms | 10 ms | -50.0 % |" not in text or "made up" not in text:
         yield "the whole processes are not as they should be"
-    if "| 50M | touch | small |" not in text or f"| {FIRST_TOUCH_BYTES // os.sysconf('SC_PAGESIZE')} | +0.0 % |" not in text:
-        yield "no page faults of the first touch on small pages"
+    faults = FIRST_TOUCH_BYTES // os.sysconf("SC_PAGESIZE")
+    if not re.search(rf"^\| 50M, touch \| [\d.]+ [a-z]+ \| [\d.]+ [a-z]+ \([\d.]+x\) \| {faults}, \d+ \|$", text, re.MULTILINE):
+        yield "the first touch on small pages and on huge ones is not as it should be"
+    with page.with_suffix(".csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    touch = [row for row in rows if (row["benchmark"], row["case"], row["phase"], row["pages"]) == ("touch", "50M", "touch", "small")]
+    if {row["benchmark"] for row in rows} != set(BENCHES):
+        yield "not all benchmarks are in the file of figures"
+    if len(touch) != 1 or touch[0]["page_faults"] != str(faults) or not float(touch[0]["minimum_ns"]) > 0:
+        yield f"the figures of the first touch are not as they should be: {touch}"
+    if not all((row["p99_ns"] != "") == (row["benchmark"] == "fault") for row in rows):
+        yield "the distribution is not that of the single faults"
 
 
 python = python_with_matplotlib()

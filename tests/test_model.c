@@ -92,7 +92,8 @@ int main(int argc, char **argv) {
       return 1;
     }
   }
-  printf("no difference; %llu objects moved, %llu looks between marking and sweeping\n", (unsigned long long)moved,
-         (unsigned long long)looks_while_clearing);
+  printf("no difference\n"); /* each run says the same (tests/sweep.py); the counts depend on when it collects */
+  fprintf(stderr, "%llu objects moved, %llu looks between marking and sweeping\n", (unsigned long long)moved,
+          (unsigned long long)looks_while_clearing);
   return 0;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Profiles a program whose shares of allocation are known, and reads the files as speedscope would.
 
-    test_profile.py PROGRAM [STACKVM]       (tests/profiled_program, examples/stackvm)
+    test_profile.py PROGRAM [STACKVM SCHEME]       (tests/profiled_program, examples/stackvm, examples/scheme)
 
 Sampling is by allocated bytes with a fixed seed, so every figure here is the same in each run.
 """
@@ -306,6 +306,40 @@ def the_stackvms_functions_are_frames(program, folder):
     check(frames["keeper"]["file"] == str(script) and frames["keeper"]["line"] == 1, f"the frame is {frames['keeper']}")
 
 
+SCHEME = """(define (keeper n) (let keep ((i 0) (kept '())) (if (= i n) kept (keep (+ i 1) (cons i kept)))))
+(define (waster n)
+  (do ((i 0 (+ i 1))) ((= i n)) (list i i)))
+(define (outer) (guard (e (#t (waster 20000) (keeper 60000))) (deeper 50)))
+(define (deeper n) (if (= n 0) (raise 'enough) (+ 1 (deeper (- n 1)))))
+(define kept (outer))
+(define (down n) (if (= n 0) (length (keeper 20000)) (+ 1 (down (- n 1)))))
+(down 200)
+(map (lambda (x) (let ((made (list x x))) (car made))) (keeper 10000))
+"""
+
+
+def the_schemes_procedures_are_frames(program, folder):
+    """Those that are called in tail position have no caller left, and a raise leaves the frames that it passed."""
+    script = folder / "script.scm"
+    script.write_text(SCHEME)
+    run(program, script, folder, CRADLE_GC_NURSERY="64K")
+    profiles, data = read(folder / "profile.json")
+    pairs = collections.Counter()
+    for name in ("allocated", "survived"):
+        for stack, weight in profiles[name]:
+            if stack[-2] == "pair":
+                pairs[name, *stack[:-2]] += weight
+    kept, wasted = ("(top level)", "keep"), ("(top level)", "outer", "(do)")
+    check(pairs["survived", *kept] > 0.9 * pairs["allocated", *kept] > 1e6, f"what keeper kept is {pairs}")
+    check(pairs["survived", *wasted] < 0.05 * pairs["allocated", *wasted], f"what waster left is {pairs}")
+    check(pairs["allocated", *wasted] > 5e5, f"what waster allocated is {pairs}")
+    check(pairs["allocated", "(top level)", "(lambda)"] > 1e5, f"what the lambda expression allocated is {pairs}")
+    deep = [stack for stack, _ in profiles["allocated"] if stack[0] == "(outer frames left out)"]
+    check(any(stack[1:-2] == ["down"] * 127 + ["keep"] for stack in deep), f"the deep stacks are {deep}")
+    frames = {frame["name"]: frame for frame in data["shared"]["frames"]}
+    check(frames["outer"]["file"] == str(script) and frames["outer"]["line"] == 4, f"the frame is {frames['outer']}")
+
+
 TESTS = [
     shares_are_right, frames_say_where, ids_and_names_agree, no_stack_tells_types, deep_stacks_are_cut,
     many_functions_are_kept_apart, odd_names_are_json, exit_writes, what_is_young_at_exit_has_no_fate,
@@ -318,7 +352,7 @@ TESTS = [
 
 def main():
     failed = 0
-    machines = {the_stackvms_functions_are_frames: sys.argv[2]} if len(sys.argv) > 2 else {}
+    machines = {the_stackvms_functions_are_frames: sys.argv[2], the_schemes_procedures_are_frames: sys.argv[3]} if len(sys.argv) > 2 else {}
     for test in TESTS + list(machines):
         with tempfile.TemporaryDirectory() as folder:
             try:

@@ -260,19 +260,34 @@ static void pacing_follows_factor_growth_delta_minimum_and_maximum(void **state)
   cradle_options_init(&options);
   crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
   assert_int_equal(pacing.threshold, 8 << 20); /* 8 base nurseries */
-  crd_pacing_update(&pacing, 1 << 20, 0, 0);
+  crd_pacing_update(&pacing, 1 << 20, 1 << 20, 0, 0);
   assert_int_equal(pacing.threshold, 8 << 20); /* never below it */
-  crd_pacing_update(&pacing, 6000000, 0, 0);
+  crd_pacing_update(&pacing, 6000000, 6000000, 0, 0);
   assert_int_equal(pacing.threshold, 10920000); /* 1.82 x */
-  crd_pacing_update(&pacing, 12000000, 0, 0);
+  crd_pacing_update(&pacing, 12000000, 12000000, 0, 0);
   assert_in_range(pacing.threshold, 15287999, 15288000); /* at most 1.4 x the last */
-  crd_pacing_update(&pacing, 100000000, 0, 0);
+  crd_pacing_update(&pacing, 100000000, 100000000, 0, 0);
   assert_int_equal(pacing.threshold, 100000000 + (2 << 20)); /* but above what survived */
   pacing.threshold = (uint64_t)100 << 30;
-  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0);
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, 0);
   assert_int_equal(pacing.threshold, (uint64_t)11 << 30); /* at most an eighth of the memory above */
-  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, (uint64_t)5 << 30);
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, (uint64_t)5 << 30);
   assert_int_equal(pacing.threshold, (uint64_t)5 << 30); /* the maximum holds over all */
+}
+
+static void growth_bounds_nothing_where_nothing_was_freed(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_hardware hardware = {.memory_bytes = (size_t)8 << 30};
+  crd_pacing pacing;
+  cradle_options_init(&options);
+  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  crd_pacing_update(&pacing, 70000000, 10000000, 0, 0);
+  assert_int_equal(pacing.threshold, 70000000 + (2 << 20)); /* an eighth was freed: growth holds */
+  crd_pacing_update(&pacing, 70000000, 9999999, 0, 0);
+  assert_int_equal(pacing.threshold, 127400000); /* less than an eighth: the factor alone */
+  crd_pacing_update(&pacing, 700000000, 0, 0, 0);
+  assert_int_equal(pacing.threshold, 1274000000);
 }
 
 static void what_floats_lengthens_no_threshold(void **state) {
@@ -283,10 +298,10 @@ static void what_floats_lengthens_no_threshold(void **state) {
   cradle_options_init(&options);
   crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
   pacing.threshold = (uint64_t)10 << 30;
-  crd_pacing_update(&pacing, 1200000000, 400000000, 0);
+  crd_pacing_update(&pacing, 1200000000, 0, 400000000, 0);
   assert_int_equal(pacing.threshold, 1820000000); /* half of what was born marked has died: 1 GB lives */
   pacing.threshold = (uint64_t)10 << 30;
-  crd_pacing_update(&pacing, 1000000000, 3000000000, 0);
+  crd_pacing_update(&pacing, 1000000000, 0, 3000000000, 0);
   assert_in_range(pacing.threshold, 1409999990, 1410000000); /* half of the room is left */
 }
 
@@ -359,12 +374,12 @@ static void pacing_of_the_largest_numbers(void **state) {
     options.major_max_delta = deltas[i];
     crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
     pacing.threshold = (uint64_t)100 << 30;
-    crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0);
+    crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, 0);
     assert_in_range(pacing.threshold, (uint64_t)18 << 30, (uint64_t)19 << 30); /* 1.82 x */
   }
   const uint64_t most = 3 * COUNTED_MAX_BYTES; /* objects' own memory, told in three ways, and theirs in the heap */
   for (uint64_t used = most, i = 0; i < 10; used += (uint64_t)1 << 40, i++) {
-    crd_pacing_update(&pacing, used, used, 0);
+    crd_pacing_update(&pacing, used, used, used, 0);
     assert_true(pacing.threshold >= pacing.min && pacing.threshold < UINT64_MAX / 2);
   }
   for (int i = 0; i < 1000; i++) crd_pacing_promoted(&pacing, (uint64_t)1 << 43, (uint64_t)1 << 43);
@@ -376,7 +391,7 @@ static void pacing_of_the_largest_numbers(void **state) {
   options.major_min_bytes = SIZE_MAX;
   crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
   assert_int_equal(pacing.threshold, COUNTED_MAX_BYTES);
-  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0);
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, 0);
   assert_int_equal(pacing.threshold, COUNTED_MAX_BYTES);
 }
 
@@ -764,6 +779,7 @@ int main(void) {
       cmocka_unit_test(a_sweep_goes_on_behind_a_span_opened_across_it),
       cmocka_unit_test(increments_are_over_at_the_threshold),
       cmocka_unit_test(pacing_follows_factor_growth_delta_minimum_and_maximum),
+      cmocka_unit_test(growth_bounds_nothing_where_nothing_was_freed),
       cmocka_unit_test(what_floats_lengthens_no_threshold),
       cmocka_unit_test(pacing_takes_what_the_options_say),
       cmocka_unit_test(pacing_of_the_largest_numbers),

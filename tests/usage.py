@@ -23,6 +23,11 @@ def main():
         ([*bare_python, tools / "cradle-heap", "--help"], 0, "usage: cradle-heap"),
         ([*bare_python, tools / "cradle-heap", "--no-such-option"], 2, "usage: cradle-heap"),
         ([*bare_python, tools / "cradle-heap", "dump"], 1, "cradle-heap needs numpy"),
+        ([*bare_python, tools / "cradle-pages", "--help"], 0, "usage: cradle-pages"),
+        ([*bare_python, tools / "cradle-report", "--help"], 0, "usage: cradle-report"),
+        ([*bare_python, tools / "cradle-rootcheck", "--help"], 0, "usage: cradle-rootcheck"),
+        ([tools / "manual", "--help"], 0, "usage: tools/manual"),
+        ([tools / "manual", "--fast"], 2, "usage: tools/manual"),
         ([*bare_python, tools / "include-graph", "--help"], 0, "usage: include-graph"),
         ([*bare_python, tools / "include-graph", "--files", "attic"], 2, "no such room: attic"),
     ]

@@ -33,12 +33,12 @@ CRADLE_MAY_COLLECT static frame *bind(scheme *s, const cradle_word *function, si
   for (const cradle_word *args = s->m->shadow_top - count; filled < required; filled++)
     made->slots[filled] = args[filled];
   for (filled += has_rest; filled < slots; filled++) made->slots[filled] = UNBOUND;
-  made->outer = ((const closure *)object_of(*function))->outer;
+  made->procedure = object_of(*function);
   return made;
 }
 
 static inline frame *go_out(frame *env, uint32_t depth) {
-  for (; depth > 0; depth--) env = env->outer;
+  for (; depth > 0; depth--) env = env->procedure->outer;
   return env;
 }
 
@@ -186,10 +186,16 @@ CRADLE_MAY_COLLECT static void set_variable(scheme *s, node *code, frame *env, v
   define_global(s, set->symbol, content);
 }
 
+static inline void activation_end(activation *a) {
+  a->scheme->activations = a->outer;
+}
+
 CRADLE_MAY_COLLECT static value eval_slow(scheme *s, node *code, frame *env) {
   check_stack(s);
   CRADLE_ROOT(s->m, code);
   CRADLE_ROOT(s->m, env);
+  __attribute__((__cleanup__(activation_end))) activation here = {s->activations, &env, s};
+  s->activations = &here;
   for (;;) {
     switch (cradle_type_of(code)) {
     case T_CONSTANT: return ((const constant *)code)->constant;
@@ -294,6 +300,7 @@ void escape_init(scheme *s, escape *e) {
   e->number = ++s->escape_count;
   e->handlers = s->handlers;
   e->winders = s->winders;
+  e->activations = s->activations;
   e->source = s->source;
   e->outer = s->escapes;
   s->escapes = e;
@@ -326,6 +333,7 @@ value escape_land(scheme *s, escape *e) {
   value transfer = s->transfer;
   CRADLE_ROOT_VALUE(s->m, transfer);
   s->transfer = UNSPECIFIED;
+  s->activations = e->activations;
   while (s->source != e->source) source_close(s);
   while (s->winders != e->winders) {
     value winder = car(s->winders);

@@ -35,7 +35,7 @@ static const cradle_type types[T_COUNT] = {
     [T_CONTINUATION] = {.name = "continuation", .size = sizeof(continuation)},
     [T_FRAME] = {.name = "frame",
                  .size = sizeof(frame),
-                 .references = CRADLE_SLOT(frame, outer),
+                 .references = CRADLE_SLOT(frame, procedure),
                  .items = CRADLE_ITEMS_VALUES,
                  .item_size = 8,
                  .length_offset = offsetof(frame, length)},
@@ -128,6 +128,7 @@ CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
   options.shadow_stack_bytes = stack_bytes + 2 * ARGUMENTS_MAX * sizeof(value);
   options.on_out_of_memory = memory_ran_out;
   options.handler_data = s;
+  options.stack = (cradle_stack){profiled_frames, s};
   cradle_error error;
   s->heap = cradle_heap_new_from_environment(&options, &error);
   s->m = s->heap != NULL ? cradle_mutator_new(s->heap) : NULL;

@@ -3,6 +3,7 @@
  *   read.c     text to data syntax.c data to code, a tree of nodes eval.c running code, procedures, escapes
  *   print.c    data to text            error.c    errors, and memory running out    main.c     files, the prompt
  *   numbers.c, number_text.c, lists.c, walks.c, text.c, tables.c, control.c: the procedures
+ *   profile.c  which procedures run, for the allocation profiler
  *
  * What to look at when you embed the collector yourself:
  *   - a value is a word with low tag bits; the collector is told so in one line (main.c) and follows nothing but tag 0;
@@ -91,7 +92,7 @@ typedef struct flonum {
 typedef struct
     frame { /* an environment: the variables of one call of a lambda expression, those of its lets included */
   uint64_t header;
-  struct frame *outer;
+  struct closure *procedure; /* its outer is the environment around this one */
   uint64_t length;
   value slots[];
 } frame;
@@ -172,6 +173,7 @@ typedef struct lambda {
   value name;               /* a symbol, or FALSE */
   uint32_t required, slots; /* parameters without the rest; slots of a frame */
   bool has_rest;
+  uint64_t where; /* 0: what stands outside of every lambda expression */
 } lambda;
 typedef struct sequence { /* T_SEQUENCE, T_AND, T_OR; T_CALL, where the first is the procedure */
   node header;
@@ -207,6 +209,17 @@ typedef struct primitive {
   const primitive_row *row;
 } primitive;
 
+/* An evaluation that is under way, for the profiler. It lies in a C frame; the chain goes outward. */
+typedef struct activation {
+  struct activation *outer;
+  frame *const *env; /* a rooted variable */
+  scheme *scheme;
+} activation;
+enum { PROCEDURE_NAME_BYTES = 64, FILE_NAME_BYTES = 192 };
+typedef struct procedure_name {
+  char name[PROCEDURE_NAME_BYTES], file[FILE_NAME_BYTES];
+} procedure_name;
+
 /* Where an error, a raised object or a continuation goes. It lies in a C frame; the chain goes outward. */
 typedef struct escape {
   jmp_buf landing;
@@ -214,6 +227,7 @@ typedef struct escape {
   struct escape *outer;
   uint64_t number;         /* of the continuation that leads here */
   value handlers, winders; /* of the scheme when it was made; main.c's root callback visits them */
+  activation *activations;
   struct source *source;
 } escape;
 typedef struct continuation {
@@ -242,9 +256,11 @@ struct scheme {
   value handlers;
   /* list of dynamic-winds, innermost first: pairs of the "after" procedure and its handlers */
   value winders;
-  value transfer;     /* the value that an escape carries */
-  value memory_error; /* made before it is needed */
-  escape *escapes;    /* the innermost */
+  value transfer;                                    /* the value that an escape carries */
+  value memory_error;                                /* made before it is needed */
+  activation *activations;                           /* the innermost */
+  procedure_name procedure_names[CRADLE_FRAMES_MAX]; /* that the profiler was given last */
+  escape *escapes;                                   /* the innermost */
   uint64_t escape_count;
   source *source;           /* the innermost text */
   uint64_t where;           /* of the call that is being made */
@@ -445,6 +461,8 @@ extern const cradle_kit_keys equal_keys, eqv_keys;
 void run_source(scheme *s, bool prints) CRADLE_MAY_COLLECT;
 /* The text of a file, from malloc, or NULL with errno set. */
 char *read_file(const char *path, size_t *length);
+/* profile.c: the cradle_stack's function. */
+size_t profiled_frames(void *data, cradle_mutator *m, cradle_frame *frames, size_t capacity);
 /* Reads and runs a file. */
 void load(scheme *s, const char *path) CRADLE_MAY_COLLECT;
 

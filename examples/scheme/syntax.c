@@ -155,7 +155,7 @@ node *compile_lambda(scheme *s, scope *outer, value name, value parameters, valu
   node *code = compile_body(s, &in, body, where);
   CRADLE_ROOT(s->m, code);
   lambda *made = CRADLE_NEW(s->m, lambda, T_LAMBDA);
-  *made = (lambda){made->header, code, name, required, in.slots, has_rest};
+  *made = (lambda){made->header, code, name, required, in.slots, has_rest, where};
   return &made->header;
 }
 
@@ -431,6 +431,6 @@ node *compile(scheme *s, value datum) {
   node *code = compile_form(s, &in, datum, s->where);
   CRADLE_ROOT(s->m, code);
   lambda *made = CRADLE_NEW(s->m, lambda, T_LAMBDA);
-  *made = (lambda){made->header, code, FALSE, 0, in.slots, false};
+  *made = (lambda){made->header, code, FALSE, 0, in.slots, false, 0};
   return &made->header;
 }

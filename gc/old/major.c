@@ -60,7 +60,8 @@ static void end_cycle(cradle_heap *heap) {
   crd_major *major = &heap->major;
   ASSERT(major->swept.freed_bytes <= major->used_before_sweep, "more was freed than was in use");
   uint64_t born = major->used_before_sweep > major->used_at_start ? major->used_before_sweep - major->used_at_start : 0;
-  crd_pacing_update(&heap->pacing, heap->old.used_bytes + heap->external_bytes, born, crd_heap_threshold_max(heap));
+  crd_pacing_update(&heap->pacing, heap->old.used_bytes + heap->external_bytes, major->swept.freed_bytes, born,
+                    crd_heap_threshold_max(heap));
   enter_phase(heap, MAJOR_IDLE);
   crd_statistics_major(heap);
 }

@@ -6,6 +6,8 @@
 #define MIN_NURSERIES 8
 /* However much survived, the next collection is not due before this share of the minimum was promoted. */
 #define ROOM_SHARE 4
+/* A collection that frees less than this share of what was in use came too early to be worth its marking. */
+#define YIELD_SHARE 8
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
 /* Averages move by this share of the distance to a new value. */
 #define AVERAGE_SHARE 8
@@ -60,13 +62,15 @@ static uint64_t floating(const crd_pacing *pacing, uint64_t survived, uint64_t b
   return smaller(born_marked / 2, scaled(survived, (pacing->factor - 1) / pacing->factor / 2));
 }
 
-void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t born_marked_bytes,
+void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t freed_bytes, uint64_t born_marked_bytes,
                        uint64_t heap_max_bytes) {
   ASSERT(survived_bytes < 4 * (COUNTED_MAX_BYTES - 1), "[pacing.3] more bytes are counted than any machine has");
   uint64_t threshold = scaled(survived_bytes - floating(pacing, survived_bytes, born_marked_bytes), pacing->factor);
   threshold = smaller(threshold, survived_bytes + pacing->max_delta);
-  uint64_t grown = larger(scaled(pacing->threshold, pacing->growth), survived_bytes + pacing->min / ROOM_SHARE);
-  threshold = smaller(threshold, grown);
+  if (freed_bytes >= survived_bytes / (YIELD_SHARE - 1)) {
+    uint64_t grown = larger(scaled(pacing->threshold, pacing->growth), survived_bytes + pacing->min / ROOM_SHARE);
+    threshold = smaller(threshold, grown);
+  }
   threshold = larger(threshold, pacing->min);
   if (heap_max_bytes != 0) threshold = smaller(threshold, heap_max_bytes);
   ASSERT(threshold >= pacing->min || threshold == heap_max_bytes, "[pacing.1] the threshold is below the minimum");

@@ -2,7 +2,8 @@
  *
  * The threshold is RPython's rule: the bytes that survived times a factor, at most a stated distance above them, at
  * most a growth above the last threshold, at least a minimum, and never above the maximum heap. Where the growth would
- * leave the threshold below what survived, so that the next collection were due at once, it is a little above that. Of
+ * leave the threshold below what survived, so that the next collection were due at once, it is a little above that. The
+ * growth bounds nothing after a collection that freed next to nothing: the program is building what it keeps. Of
  * the bytes that survived, those that only seem to live are estimated and left out. A collection in increments must be
  * over when the threshold is reached, so it begins earlier by what is likely to be promoted and allocated large
  * meanwhile. This is arithmetic on bytes, so that the same run gives the same collections, and no clock is read here.
@@ -38,8 +39,9 @@ void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cr
                      size_t nursery_bytes);
 /* The maximum heap or the memory is known only now, or has become another: bounds the threshold anew. */
 void crd_pacing_bound(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware);
-/* The threshold after a major collection that left so many bytes, and during whose marking so many were promoted. */
-void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t born_marked_bytes,
+/* The threshold after a major collection that left and freed so many bytes, and during whose marking so many were
+ * promoted. */
+void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t freed_bytes, uint64_t born_marked_bytes,
                        uint64_t heap_max_bytes);
 /* Used bytes at which the next major collection must begin, to be over at the threshold. */
 uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes);

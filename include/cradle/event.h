@@ -1,15 +1,14 @@
-/* Events: what the collector tells while it works. The collector has no log, and no figures but those of
- * cradle/statistics.h; a listener turns events into them.
+/* Events: what the collector reports while it works, to a listener that the program gives in the options. The log, for
+ * instance, is a listener. (Figures that need no listener are in cradle/statistics.h.)
  *
- * Events come in pairs or alone, in the order of what happens, on the mutator's thread. Unknown kinds must be ignored:
- * new ones may come.
+ * Events come in pairs or alone, in the order of what happens, on the mutator's thread. Ignore unknown kinds: later
+ * versions may add some.
  *
- * A listener is called in the middle of the collector's work: it must not allocate, store references or call the
- * library about this heap (but for cradle/statistics.h, until the heap is destroyed), and objects may move between one
- * event and the next. clang's -Wthread-safety refuses a call
- * that may collect in a listener (which has no permission to, and must not be declared CRADLE_MAY_COLLECT); at run time
- * such a call is misuse with a message. A listener may set variables of the program's and call
- * cradle_safepoint_request. A VM whose users add callbacks of their own calls them from its listener.
+ * The collector calls the listener in the middle of its work, and objects may move between one event and the next. So
+ * a listener must not allocate, store references or call the library about this heap. It may read cradle/statistics.h
+ * until the heap is destroyed, set variables of the program, and call cradle_safepoint_request. A call that may
+ * collect is refused, by clang's -Wthread-safety and at run time; do not declare a listener CRADLE_MAY_COLLECT. A VM
+ * whose users add callbacks of their own calls them from its listener.
  */
 #ifndef CRADLE_EVENT_H
 #define CRADLE_EVENT_H

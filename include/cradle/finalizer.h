@@ -1,32 +1,34 @@
 /* Finalizers, destructors and external sizes: what happens when objects die, and what they cost outside the heap.
  *
- * Finalizers give dead objects back to the VM. An object with one (cradle_type.finalizer names its queue, or
- * cradle_finalizer_register gives it one) that nothing leads to any more is put into its queue, with all that it leads
- * to, alive, and comes out of cradle_finalizer_next. What the VM does with it then is its own affair: it may allocate,
- * longjmp, or make the object reachable again. Each registration gives the object back once; register it again to see
- * it die again.
- *   Order: the objects that one collection finds dead appear at once, in all queues together, also where the
- *   collection runs in increments. Each is before those that it leads to in the same queue. Those that lead to each
- *   other are in the order of registration, and so are all of them where none leads to another. Several queues are
- *   priorities: drain first what matters. Nothing runs by itself: drain the queues where your VM's state allows it,
- *   such as at safepoints. Cost: nothing while such objects live but 8 bytes and a look in each major collection (and
- *   the first minor one). Objects that come back live until a later collection. When the heap is freed they do not come
- *   back; cradle_finalizer_queue_all before that lets a VM run them all.
+ * Finalizers give dead objects back to the VM. cradle_type.finalizer gives the objects of a type a finalizer, and
+ * cradle_finalizer_register gives one to a single object. Both name a queue. When nothing leads to such an object any
+ * more, the collector puts it into its queue, alive, with everything that it leads to. The VM takes it out with
+ * cradle_finalizer_next and does what it likes: allocate, longjmp, make the object reachable again. Each registration
+ * gives the object back once; register it again to see it die again.
+ *   Order: all objects that one collection finds dead appear in their queues at once, also if the collection runs in
+ *   increments. In a queue, an object comes before those that it leads to. Otherwise they come in the order of
+ *   registration, also if they lead to each other. Use several queues for priorities. Nothing runs by itself: drain the
+ *   queues where your VM's state allows it, such as at safepoints.
+ *   Cost: 8 bytes for each object, and a look in each major collection (and in the first minor one).
+ *   At the end: when the heap is freed, these objects do not come back. cradle_finalizer_queue_all before that lets a
+ *   VM
+ *   run all finalizers.
  *
  * Destructors (cradle_type.destructor) free what a dead object owns outside the heap: a malloc'ed buffer, a FILE. They
- * run within collections, for young objects at their first minor collection, and for all that are left when the heap is
- * freed. A destructor may read and write the object's own raw words and nothing else of the heap: the objects it refers
- * to may be gone. It must not longjmp, and must not call this library about this heap. What would change the heap is
- * refused with a message, but for what is inline and asks nobody: the barrier's test of a flag (cradle/barrier.h), an
- * initialising store, a push on the shadow stack. cradle_new_fast finds no room and returns NULL. What only reads gives
- * an answer: statistics, memory reports, cradle_describe_address. The object's memory is gone after it.
+ * run within collections, and for all objects that are left when the heap is freed. A destructor may read and write its
+ * object's own raw words and nothing else of the heap, because the objects that it refers to may be gone. It must not
+ * longjmp, and must not call this library about this heap. Calls that would change the heap are refused with a message.
+ * These are inline and cannot refuse: the barrier's test of a flag (cradle/barrier.h), an initialising store, a push on
+ * the shadow stack; cradle_new_fast returns NULL. Calls that only read give an answer: statistics, memory reports,
+ * cradle_describe_address.
  *   Order: after all finalizers' objects are queued, in no particular order. An object that a finalizer brought back is
- *   alive. Cost: 8 bytes, and the call.
+ *   alive.
+ *   Cost: 8 bytes, and the call.
  *
- * External sizes (cradle_type.external_size) tell the pacing of major collections what live objects own outside the
- * heap: it asks each when it becomes old, and again in each major collection. Young objects are not asked; tell of what
- * was just allocated for one with cradle_external_pressure, or many large buffers pile up before the nursery is full.
- * Each of the two sums counts as 1 EiB at most, whatever a callback says.
+ * External sizes (cradle_type.external_size) say what live objects own outside the heap, so that major collections come
+ * soon enough. The collector asks for the size of each object when it becomes old, and again in each major collection.
+ * It does not ask for those of young objects: report a buffer that was just allocated with cradle_external_pressure, or
+ * many large buffers pile up before the nursery is full. Each of the two sums counts as 1 EiB at most.
  *
  * No function here collects unless it says so.
  */

@@ -1,25 +1,24 @@
 /* Looking into the heap: every live object, who refers to one, what lies at an address, and a dump for
  * tools/cradle-heap.
  *
- * Nothing here collects or moves an object: the pointers that a debugger or a VM's own memory tool holds stay what they
- * are. The walks look at the heap as a collection would, so the same must hold as at one: roots are rooted, and every
- * slot of an object is written. They are:
+ * Nothing here collects or moves an object, so the pointers that a debugger or a VM's own memory tool holds stay valid.
+ * Before a walk, the same must hold as before a collection: roots are rooted, and every slot of an object is written. A
+ * walk reports live objects:
  *
  *   live    the young objects that a minor collection would keep now, and the old ones that are not known to be dead
  *   dead    old objects that the running major collection did not reach, from the end of its marking on
  *
- * Weak slots are not references: nobody is told to hold an object by one. The value of an ephemeron is told as a
- * reference of its holder, whatever its key. An object that a finalizer brings back is dead until all that it leads to
- * is back, and its queue is a root then; a young one that only its finalizer would bring back is not found. Prebuilt
- * objects are roots, not objects of the heap: references to them are not told.
+ * Weak slots are not reported as references. The value of an ephemeron is reported as a reference of its holder,
+ * whatever its key. An object that a finalizer brings back is dead until everything that it leads to is back; then its
+ * queue is a root. Prebuilt objects are roots, not objects of the heap, and references to them are not reported.
  *
- * Old objects that died since the last marking are among the live until the next one finds out; after a collection of
- * the kind CRADLE_COLLECT_FULL there are none. Young objects are found by following references, not by going through
- * the nursery, where the holes of reservations that were not filled look like whatever was there before. Objects that
- * only a C variable refers to are not found.
+ * Old objects that died since the last marking count as live until the next marking. After a collection of the kind
+ * CRADLE_COLLECT_FULL there are no such objects. Young objects are found by following references. (The nursery has
+ * holes where reservations were not filled, which hold the headers of earlier objects.) So objects that only a C
+ * variable, or only a finalizer, would keep are not found.
  *
- * In the callbacks the heap must not be used: allocation, stores and calls about this heap are refused or undefined,
- * but for cradle_describe_address and cradle_type_of.
+ * The callbacks must not use the heap: allocation, stores and calls about this heap are refused or undefined, except
+ * cradle_describe_address and cradle_type_of.
  */
 #ifndef CRADLE_INSPECT_H
 #define CRADLE_INSPECT_H

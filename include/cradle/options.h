@@ -1,9 +1,9 @@
-/* Options: everything a heap can be told when it is made. cradle_options_init sets the defaults; the runtime's
- * cradle_options_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
+/* Options: everything that a program can choose when it makes a heap. cradle_options_init sets the defaults; the
+ * runtime's cradle_options_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
  *
- * Sizes are bytes. A contradiction (a minimum above the maximum, an encoding that is none, a machine that cannot be)
- * fails heap creation with a message that names the field; cradle_options_check tells it before. Where the address
- * space is smaller than what was asked for, the heap makes do with it and sends a note (cradle/event.h).
+ * Sizes are bytes. A contradiction (a minimum above the maximum, a meaningless encoding, an impossible machine) fails
+ * heap creation with a message that names the field. cradle_options_check finds it without making a heap. If there is
+ * less address space than the options ask for, the heap uses what there is and sends a note (cradle/event.h).
  */
 #ifndef CRADLE_OPTIONS_H
 #define CRADLE_OPTIONS_H
@@ -141,8 +141,8 @@ typedef struct cradle_options {
   /* a major collection is to be over when old and external bytes are this factor above what last survived; above 1, at
    * most 1000, like the next */
   double major_factor;
-  /* most that the threshold may grow from one major collection to the next, a factor, unless so much survived that the
-   * next would be due at once */
+  /* most that the threshold may grow from one major collection to the next, a factor, unless the last one freed less
+   * than an eighth, or so much survived that the next would be due at once */
   double major_growth;
   size_t major_min_bytes; /* no major collection below it; 0: 8 base nurseries */
   size_t major_max_delta; /* the threshold is at most this far above what survived; 0: an eighth of the memory */

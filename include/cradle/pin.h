@@ -1,9 +1,8 @@
-/* Pins: addresses that hold, over a system call or a foreign call.
+/* Pins: addresses that stay valid over a system call or a foreign call.
  *
- * A pinned object does not move and does not die until it has been unpinned as often as it was pinned. Pins are made on
- * old objects: a young one is promoted first, by a minor collection, so that the nursery stays one piece. A buffer that
- * is to be pinned anyway is better allocated so (cradle_new_pinned): it is old from the start, and no collection is
- * needed.
+ * A pinned object does not move and does not die until it has been unpinned as often as it was pinned. Only old objects
+ * are pinned, so that the nursery stays one piece: to pin a young object, a minor collection promotes it first.
+ * Allocate a buffer that you will pin anyway with cradle_new_pinned. It is old from the start, and needs no collection.
  *
  * Up to 2^31 objects can be pinned. A pin costs about 50 bytes beside the heap and nothing in minor collections;
  * marking visits pinned objects in increments; compaction leaves them where they are, and their arenas in use.

@@ -1,8 +1,8 @@
 /* The program's stack, for the allocation profiler (docs/profiler.md). The collector does not use it.
  *
  * The profiler runs in heaps made by cradle_heap_new_from_environment (cradle/runtime.h) when the user sets
- * CRADLE_PROFILE. Without a stack it tells types and sizes only; with cradle_options.stack it tells where in the
- * program they are allocated.
+ * CRADLE_PROFILE. Without a stack it reports types and sizes only. With cradle_options.stack it also reports where in
+ * the program they are allocated.
  */
 #ifndef CRADLE_PROFILE_H
 #define CRADLE_PROFILE_H

@@ -103,8 +103,8 @@ typedef struct cradle_root_range {
  * CRADLE_KIND_REFERENCE, "stack"). What is no pointer variable, such as the array of the words, does not compile. */
 #define CRADLE_ROOT_RANGE(base_variable, top_variable, kind_of_words, name_or_null) \
   CRADLE_RANGE_(base_variable, top_variable, kind_of_words, name_or_null)
-CRADLE_API void cradle_root_range_add(cradle_mutator *mutator,
-                                      cradle_root_range *range); /* misuse: twice, or incomplete */
+/* Registers a range until it is removed, or ends that. Adding one twice, or an incomplete one, is misuse. */
+CRADLE_API void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range);
 CRADLE_API void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_range *range);
 
 /* --- global roots --- */

@@ -16,8 +16,8 @@
  * With CRADLE_CHECKED=1 every allocation is compared. Objects that are carved out of a reservation have no slow path,
  * so that only CRADLE_CHECKED=1 compares them.
  *
- * What an object looks like at first, what happens when memory runs out and which macro may collect is as told for the
- * functions of cradle/new.h, one for each macro. Arguments are evaluated once.
+ * Each macro has a function in cradle/new.h, which says what an object contains at first, what happens when memory runs
+ * out, and whether it may collect. Arguments are evaluated once.
  */
 #ifndef CRADLE_TYPED_H
 #define CRADLE_TYPED_H

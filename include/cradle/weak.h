@@ -8,23 +8,22 @@
  * weak keys, arrays of weak slots as tables with weak values; for weak keys and weak values, use weak slots for both.
  * With cradle_type.weak_values all of these words are values in the heap's encoding.
  *
- * Reading. While a major collection clears, in increments, a slot may still hold an object that is dead. So read weak
- * slots and keys with the functions below, never directly, before you use what they hold; they give zero for the dead.
- * The value of an ephemeron may be read directly once its key was found alive. A slot may be compared directly with an
- * object that is known to be alive.
+ * Reading. While a major collection clears weak slots in increments, a slot may still hold a dead object. So read weak
+ * slots and keys with the functions below, which return zero for a dead object. Once a key was found alive, its value
+ * may be read directly. A slot may be compared directly with an object that is known to be alive.
  *
  * Writing. As any slot: cradle_store, cradle_store_value, or the write barrier after a plain store. An ephemeron whose
- * key reads as zero is empty: write both its words, or a dead value would get a live key. One that is left alone while
- * a major collection clears may have its key and value again when that is over, if a finalizer brought the key back.
+ * key reads as zero is empty: write both its words, or a dead value would get a live key. If you leave it alone, and a
+ * finalizer brings its key back, it has its key and value again when clearing is over.
  *
- * Order. All weak slots to dead objects are cleared, as the program sees it, at once, before any finalizer runs; one
- * that a finalizer brings back is no longer in any weak slot, but still in ephemerons of which it is the key.
- * docs/order-of-death.md has the whole.
+ * Order. For the program, all weak slots to dead objects become zero at once, before any finalizer runs. An object that
+ * a finalizer brings back is no longer in any weak slot, but still in ephemerons of which it is the key.
+ * docs/order-of-death.md has the whole order.
  *
  * Cost. Nothing for heaps without them. A weak slot or a pair costs a few nanoseconds at its first minor collection and
- * in each major collection; an old object with weak slots or ephemerons that was stored into is looked at as a whole by
- * the next minor collection, like any other. A chain of ephemerons takes linear time in any order. Tables with some
- * thousand entries that only intern are better weak sets (cradle/weak_set.h).
+ * in each major collection. If the program stores into an old object with weak slots or ephemerons, the next minor
+ * collection looks at the whole object. A chain of ephemerons takes linear time in any order. For tables of some
+ * thousand entries that only intern, use weak sets (cradle/weak_set.h).
  *
  * When the heap is freed nothing happens to them. No function here collects.
  */

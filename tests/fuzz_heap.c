@@ -5,13 +5,17 @@
  * AFL++ (FUZZ_ENGINE: they have the main function), which tools/fuzz builds and runs, and one that replays files, which
  * is a test:
  *
- *     fuzz_heap FILE-OR-FOLDER...
+ *     fuzz_heap [--whole] [--twice] FILE-OR-FOLDER...
+ *
+ * An input is looked at as tests/fuzz_sample.h says, so that what an engine found is found again; with --whole all of
+ * it, after each collection. With --twice each is run again, after others, and must be the same run.
  */
 #include <dirent.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <unistd.h>
 
+#include "tests/fuzz_sample.h"
 #include "tests/fuzz_system.h"
 #include "tests/model_operations.h"
 
@@ -90,12 +94,54 @@ static void fuzz_steps(world *w) CRADLE_MAY_COLLECT {
   }
 }
 
+/* A stressed run in which nothing moved is refused. */
+static void move_something(world *w) CRADLE_MAY_COLLECT {
+  void *moves = cradle_new(w->m, T_NODE, sizeof(node));
+  cradle_push(w->m, moves);
+  cradle_collect(w->m, CRADLE_COLLECT_MINOR);
+  (void)cradle_pop(w->m);
+}
+
+/* What a run was like. */
+typedef struct digest {
+  uint64_t operations, bytes_left, objects, comparisons, deliveries, random;
+  long long clock_ns;
+  cradle_statistics statistics; /* before the end */
+} digest;
+static digest last_run;
+
+static void describe_run(const world *w, const unsigned char *data_end) {
+  memset(&last_run, 0, sizeof last_run); /* padding, too: digests are compared as bytes */
+  last_run.operations = w->op;
+  last_run.bytes_left = (uint64_t)(data_end - w->choice);
+  last_run.objects = w->count;
+  last_run.comparisons = w->comparisons;
+  last_run.deliveries = w->deliveries;
+  last_run.random = w->seed;
+  cradle_heap_statistics(w->heap, &last_run.statistics, sizeof last_run.statistics);
+}
+
+static void end_run(world *w) CRADLE_REVOKES_COLLECTION {
+  cradle_error error;
+  if (!sample_end_is_due()) {
+    move_something(w);
+    leave_world(w);
+    return;
+  }
+  if (!cradle_heap_verify(w->heap, &error)) differ(w, error.message);
+  check_last(w);
+  move_something(w);
+  close_world(w);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   static const size_t nurseries[] = {4096, 5000, 16384, 65536};
   static const uint64_t periods[] = {0, 0, 1, 7};
+  memset(&last_run, 0, sizeof last_run);
   if (size < 4 || size > BYTES_MOST) return 0;
   system_reset();
+  sample_begin(data, size);
   world w;
   cradle_options options;
   choose_options(&options, data[2] % 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] / 4 % 4 == 3 ? 2 : 0,
@@ -109,17 +155,13 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   w.choice = data + 4;
   w.choices_end = data + size;
   w.before_look = system_heal; /* looking needs memory itself */
+  w.look_is_due = sample_is_due;
   start_mutator(&w);
   fuzz_steps(&w);
   system_heal();
-  cradle_error error;
-  if (!cradle_heap_verify(w.heap, &error)) differ(&w, error.message);
-  check_last(&w);
-  void *moves = cradle_new(w.m, T_NODE, sizeof(node)); /* a stressed run in which nothing did is refused */
-  cradle_push(w.m, moves);
-  cradle_collect(w.m, CRADLE_COLLECT_MINOR);
-  (void)cradle_pop(w.m);
-  close_world(&w);
+  describe_run(&w, data + size);
+  end_run(&w);
+  last_run.clock_ns = system_clock_ns();
   if (system_mapped_bytes() != 0) {
     fprintf(stderr, "fuzz_heap: the heap left %zu bytes of address space\n", system_mapped_bytes());
     abort();
@@ -128,46 +170,84 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
 }
 
 #ifndef FUZZ_ENGINE
-static unsigned replayed;
+typedef struct input {
+  unsigned char bytes[BYTES_MOST];
+  size_t size;
+  digest digest; /* of its first run */
+} input;
+static input *inputs;
+static size_t input_count;
 
 static bool refuse(const char *name) {
   fprintf(stderr, "fuzz_heap: %s cannot be read\n", name);
   return false;
 }
 
-static bool replay_file(const char *name) {
-  unsigned char bytes[BYTES_MOST];
+static bool read_file(const char *name) {
   FILE *file = fopen(name, "rb");
   if (file == NULL) return refuse(name);
-  size_t size = fread(bytes, 1, sizeof bytes, file);
+  inputs = realloc(inputs, (input_count + 1) * sizeof *inputs);
+  if (inputs == NULL) abort();
+  input *next = &inputs[input_count++];
+  next->size = fread(next->bytes, 1, sizeof next->bytes, file);
   fclose(file);
-  LLVMFuzzerTestOneInput(bytes, size);
-  replayed++;
   return true;
 }
 
-static bool replay(const char *name) {
+static bool read_all(const char *name) {
   DIR *folder = opendir(name);
-  if (folder == NULL) return replay_file(name);
+  if (folder == NULL) return read_file(name);
   bool done = true;
   for (const struct dirent *entry; done && (entry = readdir(folder)) != NULL;) {
     char path[4096];
     if (entry->d_name[0] == '.') continue;
     int length = snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
-    done = length < (int)sizeof path ? replay_file(path) : refuse(entry->d_name);
+    done = length < (int)sizeof path ? read_file(path) : refuse(entry->d_name);
   }
   closedir(folder);
   return done;
 }
 
-int main(int argc, char **argv) {
-  if (argc < 2) {
-    fputs("usage: fuzz_heap FILE-OR-FOLDER...\n", stderr);
-    return 2;
+/* Each input after all that come behind it must be the run that it was before: nothing is left of one for another. */
+static bool repeat(void) {
+  for (size_t i = input_count; i-- > 0;) {
+    LLVMFuzzerTestOneInput(inputs[i].bytes, inputs[i].size);
+    if (memcmp(&last_run, &inputs[i].digest, sizeof last_run) == 0) continue;
+    fprintf(stderr,
+            "fuzz_heap: input %zu of %zu is another run the second time: %llu operations, clock %lld; %llu, %lld\n", i,
+            input_count, (unsigned long long)inputs[i].digest.operations, inputs[i].digest.clock_ns,
+            (unsigned long long)last_run.operations, last_run.clock_ns);
+    return false;
   }
-  for (int i = 1; i < argc; i++)
-    if (!replay(argv[i])) return 1;
-  printf("%u files replayed, no difference\n", replayed);
-  return replayed == 0;
+  return true;
+}
+
+static int usage(void) {
+  fputs("usage: fuzz_heap [--whole] [--twice] FILE-OR-FOLDER...\n", stderr);
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  bool twice = false;
+  int at = 1;
+  for (; at < argc && argv[at][0] == '-'; at++) {
+    if (strcmp(argv[at], "--whole") == 0)
+      sample_all();
+    else if (strcmp(argv[at], "--twice") == 0)
+      twice = true;
+    else
+      return usage();
+  }
+  if (at == argc) return usage();
+  for (; at < argc; at++)
+    if (!read_all(argv[at])) return 1;
+  for (size_t i = 0; i < input_count; i++) {
+    LLVMFuzzerTestOneInput(inputs[i].bytes, inputs[i].size);
+    inputs[i].digest = last_run;
+  }
+  if (twice && !repeat()) return 1;
+  printf("%zu files replayed, no difference\n", input_count);
+  free(inputs);
+  return input_count == 0;
 }
 #endif

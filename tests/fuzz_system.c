@@ -1,14 +1,22 @@
 #include "tests/fuzz_system.h"
 
 #if defined(__linux__)
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Between two readings while it works a collection takes some tens of microseconds. */
 #define TICK_NS 20000
 
 static long long clock_ns;
+
+long long system_clock_ns(void) {
+  return clock_ns;
+}
 
 static int ticking_gettime(clockid_t clock, struct timespec *now) {
   (void)clock;
@@ -33,32 +41,152 @@ void system_reset(void) {
   system_heal();
 }
 
+/* --- address space that is kept from heap to heap --- */
+
+/* Each heap is a new one, but its memory need not be: most of an execution was the kernel making mappings, faulting
+ * their pages in and taking them away. What the library gives back is kept with its access, its pages that were touched
+ * are cleared, and the next mapping of the size gets it. What had access taken away or was mapped over is given back
+ * indeed. With AddressSanitizer or for valgrind, which know what may be used, or where pages may be swapped out and
+ * mincore would not see them, all is. */
+
+#define KEPT_MOST 64
+#define OPEN_MOST_BYTES ((size_t)32 << 20)
+#define ONE_PAGE_BYTES ((size_t)4096)
+#define CLEARED_MOST_BYTES ((size_t)64 << 10)
+
+#if defined(__SANITIZE_ADDRESS__) || (defined(CRADLE_VALGRIND) && CRADLE_VALGRIND)
+#define CAN_KEEP 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CAN_KEEP 0
+#endif
+#endif
+#ifndef CAN_KEEP
+#define CAN_KEEP 1
+#endif
+
+typedef struct mapping {
+  char *start;
+  size_t size;
+  char *open, *open_end; /* what was made accessible, and what lies between; empty: NULL */
+  bool used, changed;    /* changed: not as this says */
+} mapping;
+static mapping mappings[KEPT_MOST];
 static size_t mapped_bytes;
 
 size_t system_mapped_bytes(void) {
   return mapped_bytes;
 }
 
+static bool keeps(void) {
+  static int known = -1;
+  struct sysinfo about;
+  if (known < 0) known = CAN_KEEP && sysinfo(&about) == 0 && about.totalswap == 0;
+  return known;
+}
+
+static mapping *mapping_with(const char *address) {
+  for (size_t i = 0; i < KEPT_MOST; i++)
+    if (mappings[i].used && address >= mappings[i].start && address < mappings[i].start + mappings[i].size)
+      return &mappings[i];
+  return NULL;
+}
+
+static void clear_touched(char *from, const char *end) {
+  static unsigned char touched[OPEN_MOST_BYTES / 4096];
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  if (mincore(from, (size_t)(end - from), touched) != 0) abort();
+  for (size_t i = 0; from < end; i++, from += page)
+    if (touched[i] & 1) memset(from, 0, page);
+}
+
+/* One that is free; of a size of 0 an entry that has no mapping. */
+static mapping *free_mapping(size_t size) {
+  for (size_t i = KEPT_MOST; i-- > 0;)
+    if (!mappings[i].used && mappings[i].size == size) return &mappings[i];
+  return NULL;
+}
+
 /* With MAP_FIXED the range was mapped before. */
 static void *counting_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
+  mapping *kept;
+  if (flags & MAP_FIXED) {
+    if ((kept = mapping_with(address)) != NULL) kept->changed = true;
+    return mmap(address, size, protection, flags, file, offset);
+  }
+  bool keep = address == NULL && protection == PROT_NONE && keeps();
+  if (keep && (kept = free_mapping(size)) != NULL) {
+    kept->used = true;
+    mapped_bytes += size;
+    return kept->start;
+  }
   void *mapped = mmap(address, size, protection, flags, file, offset);
-  if (mapped != MAP_FAILED && !(flags & MAP_FIXED)) mapped_bytes += size;
+  if (mapped == MAP_FAILED) return mapped;
+  mapped_bytes += size;
+  if (keep && (kept = free_mapping(0)) != NULL) *kept = (mapping){.start = mapped, .size = size, .used = true};
   return mapped;
 }
 
 static int counting_munmap(void *address, size_t size) {
+  mapping *kept = mapping_with(address);
+  if (kept != NULL && kept->start == address && kept->size == size && !kept->changed &&
+      (size_t)(kept->open_end - kept->open) <= OPEN_MOST_BYTES) {
+    if (kept->open != NULL) clear_touched(kept->open, kept->open_end);
+    kept->used = false;
+    mapped_bytes -= size;
+    return 0;
+  }
   int status = munmap(address, size);
-  if (status == 0) mapped_bytes -= size;
+  if (status != 0) return status;
+  mapped_bytes -= size;
+  if (kept != NULL) *kept = (mapping){.size = 0}; /* a part of it: the rest is no longer known */
   return status;
 }
 
 /* Onto a range that was mapped before. */
 static void *counting_mremap(void *from, size_t size, size_t new_size, int flags, void *to) {
+  mapping *kept = mapping_with(to);
+  if (kept != NULL) kept->changed = true;
   void *moved = mremap(from, size, new_size, flags, to);
   if (moved != MAP_FAILED) mapped_bytes -= size;
   return moved;
 }
 
+static int keeping_mprotect(void *address, size_t size, int protection) {
+  mapping *kept = mapping_with(address);
+  char *start = address, *end = start + size;
+  if (kept == NULL || kept->changed) return mprotect(address, size, protection);
+  if (protection == PROT_NONE) kept->changed = true;
+  if (protection != PROT_NONE && start >= kept->open && end <= kept->open_end) return 0;
+  int status = mprotect(address, size, protection);
+  if (status != 0 || protection == PROT_NONE) {
+    kept->changed = true;
+  } else if (kept->open == NULL) {
+    kept->open = start, kept->open_end = end;
+  } else if (start <= kept->open_end && end >= kept->open) {
+    if (start < kept->open) kept->open = start;
+    if (end > kept->open_end) kept->open_end = end;
+  } else {
+    kept->changed = true; /* two parts */
+  }
+  return status;
+}
+
+static int keeping_madvise(void *address, size_t size, int advice) {
+  const mapping *kept = mapping_with(address);
+  char *start = address;
+  if (kept == NULL || kept->changed || advice != MADV_DONTNEED || size > CLEARED_MOST_BYTES || start < kept->open ||
+      start + size > kept->open_end)
+    return madvise(address, size, advice);
+  if (size <= ONE_PAGE_BYTES)
+    memset(start, 0, size); /* quicker than asking whether it was touched */
+  else
+    clear_touched(start, start + size);
+  return 0;
+}
+
+#define mprotect keeping_mprotect
+#define madvise keeping_madvise
 #define clock_gettime ticking_gettime
 #define mmap counting_mmap
 #define munmap counting_munmap
@@ -87,6 +215,9 @@ void system_refuse(unsigned after, unsigned count) {
 void system_heal(void) {}
 void system_reset(void) {}
 size_t system_mapped_bytes(void) {
+  return 0;
+}
+long long system_clock_ns(void) {
   return 0;
 }
 #endif

@@ -8,6 +8,7 @@
 
 /* The clock starts, and nothing is refused any more. */
 void system_reset(void);
+long long system_clock_ns(void);
 /* After so many more calls for memory the next ones are refused, so many of them. */
 void system_refuse(unsigned after, unsigned count);
 void system_heal(void);

@@ -328,6 +328,26 @@ static void add_types(void) {
       f.heap, &(cradle_type){.name = "final", .size = 16, .references = UINT64_C(1) << 1, .finalizer = FINAL_QUEUE});
 }
 
+/* The first and the last as well as those between. */
+static void each_finalizer_queue_has_its_number(void **state) {
+  (void)state;
+  uintptr_t places[CRADLE_FINALIZER_QUEUES];
+  for (uint32_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) cradle_push(f.m, new_pair());
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  for (uint32_t i = CRADLE_FINALIZER_QUEUES; i-- > 0;) {
+    pair *object = cradle_pop(f.m);
+    cradle_finalizer_register(f.m, object, i + 1);
+    places[i] = (uintptr_t)object;
+  }
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  for (uint32_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) {
+    referrers r = who((void *)places[i]);
+    assert_int_equal(r.count, 1);
+    assert_referrer(&r.all[0], CRADLE_HOLDER_FINALIZER_QUEUE, "finalizer queue", i + 1);
+    assert_ptr_equal(cradle_finalizer_next(f.m, i + 1), (void *)places[i]);
+  }
+}
+
 static void more_roots_have_names(void **state) {
   (void)state;
   add_types();
@@ -734,6 +754,7 @@ int main(void) {
       WITH_FIXTURE(objects_are_told_with_their_slots),
       WITH_FIXTURE(addresses),
       WITH_FIXTURE(more_roots_have_names),
+      WITH_FIXTURE(each_finalizer_queue_has_its_number),
       WITH_FIXTURE(weak_slots_are_no_references),
       WITH_FIXTURE(while_the_dead_are_found),
       WITH_FIXTURE(immediates_of_pairs_are_no_addresses),

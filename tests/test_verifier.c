@@ -426,6 +426,20 @@ static void lists_of_services_are_compared(void **state) {
         "an object of a type with services was not allocated by cradle_new_registered");
 }
 
+/* The first and the last queue as well as those between. */
+static void each_queue_is_looked_at(void **state) {
+  (void)state;
+  pair *plain = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, plain);
+  for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++)
+    cradle_finalizer_register(f.m, new_pair(&f, NULL), queue);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++) {
+    assert_int_equal(cradle_finalizer_waiting(f.m, queue), 1);
+    PLANT(*f.heap->services->queues[queue - 1].head, ADDRESS(plain) + 8, "a finalizer queue holds what is no object");
+  }
+}
+
 #define WITH_HEAP(test) cmocka_unit_test_setup_teardown(test, open_heap, close_heap)
 
 int main(void) {
@@ -447,6 +461,7 @@ int main(void) {
       WITH_HEAP(handles_are_compared),
       WITH_HEAP(ids_are_compared),
       WITH_HEAP(lists_of_services_are_compared),
+      WITH_HEAP(each_queue_is_looked_at),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,1 @@
+"""Mutation testing with schemata (tools/mutate): every mutant is in one build, and a number in the environment chooses one."""

@@ -108,6 +108,7 @@ cradle_heap *workload_start(workload_run *run) {
   cradle_options_init(&options);
   options.types = types;
   options.type_count = TYPE_COUNT;
+  options.gc_threads = CRADLE_GC_THREADS_AUTO;
   options.encoding = cradle_encoding_low_tags(0x01);
   options.nursery_bytes = run->nursery_bytes;
   options.listener = (cradle_listener){on_event, run};

@@ -32,6 +32,11 @@
 /* Arenas that one pause gives back at most, unless it is that of a full collection: each costs about 0.01 ms, or 0.13
  * ms of base pages. */
 #define GIVEN_BACK_MOST 16
+/* Bytes that an increment marks at least when the second core has nothing left, so that what handles and other tables
+ * hold is come to in time. */
+#define BESIDE_MIN_BYTES ((uint64_t)256 << 10)
+/* Of an increment that ends by its bytes only, and is not all of the collection. */
+#define NO_TARGET_DEADLINE (UINT64_MAX - 1)
 /* A minor collection that promotes less than this, on average, is not worth having an arena ready. */
 #define PREPARE_MIN_BYTES ((uint64_t)64 << 10)
 
@@ -63,6 +68,11 @@ static CRADLE_COLD void refuse(cradle_heap *heap, cradle_cause cause) {
              nursery_filled(heap), heap->nursery.bytes, heap->old.used_bytes);
 }
 
+/* An empty minor collection does not even call what there is nothing to do for. */
+static inline bool has_marker(const cradle_heap *heap) {
+  return CRADLE_UNLIKELY(heap->marker.thread != NULL);
+}
+
 /* Returns when it began. The clock is asked as seldom as can be: an empty minor collection takes no longer than
  * that. */
 static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
@@ -73,6 +83,7 @@ static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
   uint64_t begin = crd_platform_now_ns();
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
   (void)crd_state_enter(heap, HEAP_COLLECTING);
+  if (has_marker(heap)) crd_marker_tell(heap);
   return begin;
 }
 
@@ -82,6 +93,8 @@ static void end_collecting(cradle_heap *heap) {
   ASSERT(heap->old.young_large == PAGE_NONE, "a large object is still young after a minor collection");
   ASSERT(heap->major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->mark_stack),
          "the mark stack outlives marking");
+  ASSERT(heap->major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->marker.aside),
+         "[marker.6] what was put aside outlives marking");
   if (CRADLE_UNLIKELY(heap->adapt.cut_to != 0)) crd_adapt_cut(heap);
   crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
   crd_state_leave(heap, HEAP_MUTATING);
@@ -167,6 +180,7 @@ void crd_collect_minor(cradle_heap *heap, cradle_cause cause) {
   cradle_event event;
   (void)begin_with_minor(heap, cause, &event);
   end_collecting(heap);
+  if (has_marker(heap)) crd_marker_go_on(heap);
 }
 
 /* --- pauses --- */
@@ -186,14 +200,20 @@ static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
   crd_event_arenas(heap, major);
   if (major) crd_event_spans(heap);
   heap->majors_measured = heap->stats.major_collections;
+  if (has_marker(heap)) crd_marker_go_on(heap);
 }
 
 static crd_budget whole(void) {
-  return (crd_budget){UINT64_MAX, UINT64_MAX};
+  return (crd_budget){UINT64_MAX, UINT64_MAX, false};
 }
 
 static uint64_t collected_bytes(const cradle_heap *heap) {
   return heap->old.used_bytes + heap->external_bytes;
+}
+
+/* Whether the collector's thread marks between pauses, so that increments only help out. */
+static bool marks_beside(const cradle_heap *heap) {
+  return has_marker(heap) && heap->major.phase == MAJOR_MARKING;
 }
 
 /* What the increment of a pause that began at begin may do. promoted: since the last one, large objects included. Under
@@ -205,18 +225,30 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
   uint64_t start = heap->major.collected_at_start; /* above the threshold when a large array came at once */
   uint64_t most = start > pacing->threshold ? start : pacing->threshold;
   if (used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
-  if (heap->options.stress_period != 0) return (crd_budget){0, 0};
-  if (target == 0) return whole();
+  if (heap->options.stress_period != 0) return (crd_budget){0, 0, false};
+  if (target == 0 && !marks_beside(heap)) return whole();
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
-  return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked),
-                      crd_pacing_deadline(pacing, used, begin, crd_platform_now_ns(), target)};
+  uint64_t deadline =
+      target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(pacing, used, begin, crd_platform_now_ns(), target);
+  uint64_t done = heap->marker.last.bytes, needed = crd_pacing_needed(pacing, promoted, used, unmarked + done);
+  if (!marks_beside(heap)) return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked), deadline, false};
+  if (word_stack_is_empty(&heap->mark_stack))
+    return (crd_budget){unmarked > BESIDE_MIN_BYTES ? unmarked : BESIDE_MIN_BYTES, deadline, false};
+  return (crd_budget){needed > done ? needed - done : 0, deadline, needed <= done};
 }
 
-/* Without a pause target all of it is one increment, at the threshold. */
-uint64_t crd_collect_due_at(const cradle_heap *heap) {
-  return heap->options.pause_ns == 0 ? heap->pacing.threshold
-                                     : crd_pacing_trigger(&heap->pacing, collected_bytes(heap));
+/* Without a pause target and a second core all of it is one increment, at the threshold. */
+uint64_t crd_collect_due_at(cradle_heap *heap) {
+  return heap->options.pause_ns == 0 && !crd_marker_helps(heap)
+             ? heap->pacing.threshold
+             : crd_pacing_trigger(&heap->pacing, collected_bytes(heap));
+}
+
+static void begin_major(cradle_heap *heap, cradle_cause cause) {
+  crd_major_start(heap, cause);
+  heap->marker.last = (crd_marker_work){0};
+  crd_marker_begin(heap);
 }
 
 /* After a minor collection of the same pause: begins a major collection when it is due, and does its next increment. */
@@ -225,10 +257,18 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
   bool begins = heap->major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0; /* then one always runs */
   if (begins && !stress && collected_bytes(heap) < crd_collect_due_at(heap)) return;
-  if (begins) crd_major_start(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
+  if (begins) begin_major(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
+  bool beside = marks_beside(heap);
+  if (begins && beside && !stress) return; /* the roots are marked, and the thread has all to do */
   crd_budget budget = budget_of(heap, begin, promoted);
+  uint64_t marked = heap->major.bytes;
+  if (beside && budget.aside && word_stack_is_empty(&heap->marker.aside)) {
+    crd_pacing_marked(&heap->pacing, heap->marker.last.bytes);
+    return;
+  }
   do crd_major_step(heap, budget);
   while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE);
+  if (beside) crd_pacing_marked(&heap->pacing, heap->marker.last.bytes + heap->major.bytes - marked);
   if (heap->major.phase == MAJOR_IDLE && heap->options.pause_ns == 0) crd_compact_if_due(heap);
 }
 
@@ -332,8 +372,9 @@ bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
   cradle_event minor;
   uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_REQUEST, &minor);
   verify_between(heap);
-  if (heap->major.phase == MAJOR_IDLE) crd_major_start(heap, CRADLE_CAUSE_REQUEST);
-  crd_major_step(heap, (crd_budget){UINT64_MAX, most_ns > UINT64_MAX - 1 - begin ? UINT64_MAX : begin + most_ns});
+  if (heap->major.phase == MAJOR_IDLE) begin_major(heap, CRADLE_CAUSE_REQUEST);
+  crd_major_step(heap,
+                 (crd_budget){UINT64_MAX, most_ns > UINT64_MAX - 1 - begin ? UINT64_MAX : begin + most_ns, false});
   end_collecting(heap);
   pause_ended(heap, CRADLE_CAUSE_REQUEST, begin);
   return heap->major.phase == MAJOR_IDLE;

@@ -17,7 +17,7 @@
 /* A minor collection that is no pause of its own: the caller goes on to something that ends what the mutator does. */
 void crd_collect_minor(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
 /* Used bytes, external ones too, at which a major collection is to begin. */
-uint64_t crd_collect_due_at(const cradle_heap *heap);
+uint64_t crd_collect_due_at(cradle_heap *heap);
 /* A minor collection, and after it an increment of the major one when that is due or runs: one pause. */
 void crd_collect(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
 /* A complete major collection: any kind but CRADLE_COLLECT_MINOR. */

@@ -144,6 +144,7 @@ static void note_unended(cradle_heap *heap) {
 static void destroy(cradle_heap *heap) {
   ASSERT(heap->state == HEAP_MUTATING && heap->mutator == NULL, "[heap.4] a heap is destroyed while it is in use");
   cradle_statistics last;
+  crd_marker_end(heap);
   crd_other_heaps_leave(heap);
   note_unended(heap);
   if (heap->announced) crd_event_arenas(heap, true);

@@ -10,8 +10,8 @@
  *   [heap.4] state says what runs now (gc/state.h); no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] Of an array with array flags, each slot that holds a young reference is in recorded, or the array is
  *            remembered, or remember_all is set.
- *   [heap.6] While marking: no object that is marked and not on the mark stack holds, in a slot that is not recorded, a
- *            reference to an unmarked old object, unless the object itself is remembered.
+ *   [heap.6] While marking, and no round runs: no object that is marked and neither on the mark stack nor put aside
+ *            holds, in a slot that is not recorded, a reference to an unmarked old object, unless it is remembered.
  */
 #ifndef CRADLE_GC_HEAP_H
 #define CRADLE_GC_HEAP_H
@@ -20,7 +20,6 @@
 #include <cradle/roots.h>
 #include <cradle/statistics.h>
 
-#include "gc/base/word_stack.h"
 #include "gc/death_calls.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"
@@ -29,6 +28,7 @@
 #include "gc/object/type_table.h"
 #include "gc/old/compact.h"
 #include "gc/old/major.h"
+#include "gc/old/marker.h"
 #include "gc/old/pacing.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
@@ -71,11 +71,10 @@ struct cradle_heap {
   int pending_request; /* a safepoint request of another thread, atomic */
   cradle_options options;
   cradle_hardware hardware;
-  unsigned known_hardware; /* its parts that were read, or given (gc/platform/hardware.h) */
-  bool small;              /* gc/outgrow.h */
+  unsigned known_hardware;    /* its parts that were read, or given (gc/platform/hardware.h) */
+  bool small, plain_encoding; /* small: gc/outgrow.h */
   crd_type_table types;
   cradle_encoding encoding;
-  bool plain_encoding;
 
   /* young */
   crd_nursery nursery;
@@ -84,12 +83,13 @@ struct cradle_heap {
   crd_word_stack recorded; /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
   crd_record_budget budgets[RECORD_BUDGETS]; /* of arrays in spans; some share one */
   uintptr_t spared[SPARED_OBJECTS];          /* see SPARED_TIMES */
-  bool remember_all; /* the remembered set could not grow: the next minor collection looks at every old object */
+  bool remember_all; /* the set could not grow: the next minor collection looks at every old object */
 
   /* old */
   crd_old old;
   crd_word_stack mark_stack;
   crd_major major;
+  crd_marker marker;
   crd_pacing pacing;
   crd_compaction_wait compaction;
   uint32_t majors_disabled; /* open cradle_major_disable calls */
@@ -116,9 +116,9 @@ struct cradle_heap {
   crd_stress stress;
   crd_sampling sampling;
   struct crd_history *history; /* NULL: the heap is not verified (gc/instruments/history.h) */
-  uint64_t created_ns;         /* when the heap was made */
   cradle_statistics stats;     /* but for what is computed when it is asked for */
   cradle_cause last_cause;
+  uint64_t created_ns;      /* when the heap was made */
   uint64_t arenas_told[2];  /* taken_total and given_back_total as the last event had them */
   uint64_t majors_measured; /* major collections when the kernel was last asked what backs the arenas */
   bool pool_noted;          /* the log was told that the pool refused arenas */

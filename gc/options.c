@@ -95,6 +95,7 @@ static const struct {
   const char *why;
 } enumerations[] = {
     {FIELD(gc), CRADLE_GC_OFF, "no cradle_gc"},
+    {FIELD(gc_threads), CRADLE_GC_THREADS_AUTO, "no cradle_gc_threads"},
     {FIELD(hugepages_nursery), CRADLE_HUGEPAGES_1G_STRICT, "no cradle_hugepages"},
     {FIELD(hugepages_arenas), CRADLE_HUGEPAGES_1G_STRICT, "no cradle_hugepages"},
     {FIELD(shadow_stack), CRADLE_KIND_VALUE, "no cradle_kind"},

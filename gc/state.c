@@ -21,6 +21,9 @@ static void change(cradle_heap *heap, crd_state state) {
 crd_state crd_state_enter(cradle_heap *heap, crd_state state) {
   crd_state before = heap->state;
   ASSERT(may_begin[before] >> state & 1, "[heap.4] a state begins where it cannot");
+  if (CRADLE_UNLIKELY(heap->marker.thread != NULL) && before == HEAP_MUTATING)
+    heap->marker.resumes = crd_marker_stop(heap) && state != HEAP_COLLECTING;
+  ASSERT(!heap->marker.going, "[marker.2] a state begins while a round goes on");
   change(heap, state);
   return before;
 }
@@ -28,4 +31,5 @@ crd_state crd_state_enter(cradle_heap *heap, crd_state state) {
 void crd_state_leave(cradle_heap *heap, crd_state before) {
   ASSERT(may_begin[before] >> heap->state & 1, "[heap.4] a state ends that did not begin");
   change(heap, before);
+  if (CRADLE_UNLIKELY(heap->marker.resumes) && before == HEAP_MUTATING) crd_marker_go_on(heap);
 }

@@ -7,6 +7,8 @@
 
 /* A sound descriptor. false: memory was refused. */
 static bool add(cradle_heap *heap, const cradle_type *type) {
+  ASSERT(heap->types.count < heap->types.capacity || !heap->old.marked_beside,
+         "[marker.7] the type table grows in a round");
   crd_type *entry = crd_type_table_add(&heap->types, type, heap->plain_encoding);
   if (entry == NULL) return false;
   if (entry->size == 0 || entry->items != CRADLE_ITEMS_NONE || entry->size > SMALL_MAX_BYTES) return true;
@@ -29,6 +31,7 @@ static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const ch
   uint32_t id = heap->types.count;
   if (fault != NULL) crd_misuse(heap, "%s: type %u (%s): %s", what, id, crd_show_name(type->name).buffer, fault);
   crd_registry_close(heap);
+  if (heap->types.count == heap->types.capacity) (void)crd_marker_stop(heap); /* [marker.7] */
   bool added = add(heap, type);
   ASSERT(heap->types.count == id + added, "[type.3] an id was not given to the type that was added");
   return added ? id : CRADLE_TYPE_ID_END;

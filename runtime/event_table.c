@@ -19,6 +19,7 @@ const char *const crd_section_names[CRD_SECTION_COUNT] = {
     [CRD_SECTION_ARENA] = "gc-arena",
     [CRD_SECTION_SPANS] = "gc-spans",
     [CRD_SECTION_NOTE] = "gc-note",
+    [CRD_SECTION_BESIDE] = "gc-beside",
     [CRD_SECTION_HEAP_END] = "gc-heap-end",
 };
 
@@ -184,6 +185,14 @@ static const crd_field note_fields[] = {
     {FIELD("got", ", got: ", NUMBER, AT(note.got)), .only_with = AT(note.wanted)},
 };
 
+static const crd_field beside_fields[] = {
+    {FIELD("marked_objects", "marked beside the program, objects: ", NUMBER, AT(beside.objects))},
+    {FIELD("marked_bytes", ", bytes: ", NUMBER, AT(beside.bytes))},
+    {FIELD("put_aside", "put aside: ", NUMBER, AT(beside.put_aside)), .only_with = AT(beside.put_aside)},
+    {FIELD("run_ns", "the second core ran: ", NS, AT(beside.run_ns))},
+    {FIELD("stop_ns", "waited for it to stop: ", NS, AT(beside.stop_ns))},
+};
+
 static const crd_field heap_end_fields[] = {
     {FIELD("wall_ns", "wall time: ", NS, STATISTICS(wall_ns))},
     {FIELD("minor_collections", "minor collections: ", NUMBER, STATISTICS(minor_collections))},
@@ -212,6 +221,15 @@ static const crd_field heap_end_fields[] = {
     {FIELD("promoted_bytes", "promoted bytes: ", NUMBER, STATISTICS(promoted_bytes))},
     {FIELD("survival", "share of the nursery that survived: ", SHARE, STATISTICS(survival))},
     {FIELD("used_peak_bytes", "most memory used: ", NUMBER, STATISTICS(used_peak_bytes))},
+    {FIELD("beside_ns", "time of the second core: ", NS, STATISTICS(beside_ns)), .only_with = STATISTICS(beside_ns)},
+    {FIELD("beside_bytes", "bytes that it marked: ", NUMBER, STATISTICS(beside_bytes)),
+     .only_with = STATISTICS(beside_ns)},
+    {FIELD("beside_stops", "pauses that waited for it: ", NUMBER, STATISTICS(beside_stops)),
+     .only_with = STATISTICS(beside_ns)},
+    {FIELD("beside_stop_ns", "time of these waits: ", NS, STATISTICS(beside_stop_ns)),
+     .only_with = STATISTICS(beside_ns)},
+    {FIELD("beside_stop_max_ns", "longest of them: ", NS, STATISTICS(beside_stop_max_ns)),
+     .only_with = STATISTICS(beside_ns)},
 };
 
 /* --- rows --- */
@@ -242,6 +260,7 @@ const crd_event_row crd_event_rows[] = {
     {CRADLE_EVENT_ARENAS, INSTANT, CRD_SECTION_ARENA, CRD_BASE_EVENT, FIELDS(arenas_fields)},
     {CRADLE_EVENT_SPANS, INSTANT, CRD_SECTION_SPANS, CRD_BASE_EVENT, FIELDS(spans_fields)},
     {CRADLE_EVENT_NOTE, INSTANT, CRD_SECTION_NOTE, CRD_BASE_EVENT, FIELDS(note_fields)},
+    {CRADLE_EVENT_BESIDE, INSTANT, CRD_SECTION_BESIDE, CRD_BASE_EVENT, FIELDS(beside_fields)},
 };
 const size_t crd_event_row_count = sizeof crd_event_rows / sizeof crd_event_rows[0];
 

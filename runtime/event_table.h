@@ -28,6 +28,7 @@ typedef enum crd_section {
   CRD_SECTION_ARENA,
   CRD_SECTION_SPANS,
   CRD_SECTION_NOTE,
+  CRD_SECTION_BESIDE,
   CRD_SECTION_HEAP_END,
   CRD_SECTION_COUNT /* <= 32: a set of sections is a word */
 } crd_section;

@@ -20,7 +20,7 @@
 #define NO_FIELD {NULL, 0}
 #define NONE {NO_FIELD, NO_FIELD}
 
-enum { CHOICE_GC, CHOICE_PLACE, CHOICE_FAULTS, CHOICES };
+enum { CHOICE_GC, CHOICE_PLACE, CHOICE_FAULTS, CHOICE_THREADS, CHOICES };
 #define CHOICE_NAMES 3
 static const struct {
   const char *names[CHOICE_NAMES];
@@ -34,6 +34,9 @@ static const struct {
     [CHOICE_FAULTS] =
         {{[CRADLE_FAULTS_LEFT] = "0", [CRADLE_FAULTS_REPORTED] = "1", [CRADLE_FAULTS_OWN_STACK] = "altstack"},
          "0, 1 or altstack"},
+    [CHOICE_THREADS] =
+        {{[CRADLE_GC_THREADS_NONE] = "0", [CRADLE_GC_THREADS_ONE] = "1", [CRADLE_GC_THREADS_AUTO] = "auto"},
+         "0, 1 or auto"},
 };
 
 const crd_option crd_options[] = {
@@ -58,6 +61,9 @@ const crd_option crd_options[] = {
     {"CRADLE_GC_PAUSE", CRD_OPTION_TIME, ONE(pause_ns), 0, UINT64_C(1000000000), "1ms", "2ms",
      "Pause target: increments of major collections and the size of the nursery keep pauses below it (below twice as "
      "much where the oldest objects in the nursery die). 0: none, a major collection runs in one go."},
+    {"CRADLE_GC_THREADS", CRD_OPTION_CHOICE, ONE(gc_threads), CHOICE_THREADS, 0, NULL, "0; auto where the program asks",
+     "1: a thread of the collector marks beside the program. auto: if the process may use two CPUs and the heap has "
+     "grown to 8 MiB; see docs/tuning.md. 0: none."},
     {"CRADLE_GC_NURSERY_FIXED", CRD_OPTION_BOOL, ONE(nursery_fixed), 0, 1, NULL, "0",
      "1: the size chosen from the L2 cache never changes. A size that CRADLE_GC_NURSERY gives never does."},
     {"CRADLE_GC_RESERVE", CRD_OPTION_SIZE, ONE(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,

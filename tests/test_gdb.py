@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs tools/gdb/cradle_gdb.py in gdb on tests/gdb_program and reads what it says.
 
-    test_gdb.py SCRIPT PROGRAM
+    test_gdb.py SCRIPT PROGRAM BESIDE
+
+BESIDE is tests/gdb_beside, which stops while the collector's thread marks.
 
 Exits with 77, which meson reads as skipped, where gdb is not installed, has no Python, or may not trace programs.
 """
@@ -52,6 +54,17 @@ EXPECTED = [
     r"\"global\"\n\$\d+ = \(cradle_heap \*\) (0x[0-9a-f]+)(?: <[^\n]*>)?\nheap \1: the program runs\ncollections: 0 minor, 0 major\n",
 ]
 
+BESIDE_COMMANDS = ["break stop_here", "run", "cradle heap heap", "info threads", "cradle what first", "thread find cradle-marker",
+                   "thread 2", "cradle heap", "thread 1", "continue"]
+BESIDE_EXPECTED = [
+    r"heap 0x[0-9a-f]+: the program runs\n(.*\n){3,6}?major collection: marking",
+    r"\"?cradle-marker\"?",
+    r"0x[0-9a-f]+: node, 32 bytes, old\n  word 1: node at 0x[0-9a-f]+\n",
+    r"Thread 2 has (?:target )?name 'cradle-marker'",
+    r"(heap 0x[0-9a-f]+: the program runs\n(.*\n){3,6}?major collection: marking|No heap is in sight here)",
+    r"exited normally",
+]
+
 
 def skip(why):
     print(f"skipped: {why}")
@@ -64,27 +77,33 @@ def gdb(*arguments):
     return result.stdout + result.stderr
 
 
-def main():
-    script, program = sys.argv[1:]
-    if shutil.which("gdb") is None:
-        skip("gdb is not installed")
-    if "answer 42" not in gdb("-ex", "python print('answer', 42)"):
-        skip("gdb has no Python")
-    arguments = [word for command in COMMANDS for word in ("-ex", command)]
+def ask(script, program, commands, expected):
+    """Whether the program, stopped where the commands say, has gdb say what is expected, in order."""
+    arguments = [word for command in commands for word in ("-ex", command)]
     # Standard error goes into the same stream, so that errors stand in order.
-    command = ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set width 0", "-x", script,
-               *arguments, program]
+    command = ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set width 0", "-x", script, *arguments, program]
     said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200).stdout
     if "ptrace: Operation not permitted" in said or "Could not trace the inferior" in said:
         skip("gdb may not trace programs here")
     rest = said
-    for expected in EXPECTED:
-        match = re.search(expected, rest)
+    for answer in expected:
+        match = re.search(answer, rest)
         if match is None:
-            print(f"not said, or not in its place: {expected}\n--- gdb said:\n{said}")
-            return 1
+            print(f"not said, or not in its place: {answer}\n--- gdb said:\n{said}")
+            return False
         rest = rest[match.end():]
-    print(f"{len(EXPECTED)} answers")
+    return True
+
+
+def main():
+    script, program, beside = sys.argv[1:]
+    if shutil.which("gdb") is None:
+        skip("gdb is not installed")
+    if "answer 42" not in gdb("-ex", "python print('answer', 42)"):
+        skip("gdb has no Python")
+    if not ask(script, program, COMMANDS, EXPECTED) or not ask(script, beside, BESIDE_COMMANDS, BESIDE_EXPECTED):
+        return 1
+    print(f"{len(EXPECTED) + len(BESIDE_EXPECTED)} answers")
     return 0
 
 

@@ -1,6 +1,7 @@
 /* The model test, with random numbers from a seed.
  *
- * Arguments: --seed N --ops N --nursery BYTES --stress N --verify 1. Without arguments several seeds and nursery sizes
+ * Arguments: --seed N --ops N --nursery BYTES --stress N --verify 1 --threads 1. Without others than the
+ * last, several seeds and nursery sizes
  * are run. The first difference ends the program with the seed and the number of the operation, which replay it.
  */
 #include "tests/model_operations.h"
@@ -48,12 +49,14 @@ static void step(world *w) CRADLE_MAY_COLLECT {
     op_collect(w);
 }
 
-static uint64_t moved_old, recorded; /* in all runs */
+static uint64_t moved_old, recorded, beside; /* in all runs */
+static cradle_gc_threads threads;
 
 static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, size_t quarantine, bool verify) {
   world w;
   cradle_options options;
   choose_options(&options, seed, nursery, stress, quarantine, verify);
+  options.gc_threads = threads;
   open_world(&w, seed, &options);
   start_mutator(&w);
   for (w.op = 0; w.op < ops; w.op++) step(&w);
@@ -63,6 +66,7 @@ static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress
   if (stats.moved_objects == 0 || stats.major_collections == 0) differ(&w, "the run moved nothing or marked nothing");
   moved_old += stats.moved_old_objects;
   recorded += stats.recorded_slots;
+  beside += stats.beside_objects;
   close_world(&w);
   return stats.moved_objects;
 }
@@ -75,6 +79,7 @@ static uint64_t argument(int argc, char **argv, const char *name, uint64_t other
 
 int main(int argc, char **argv) {
   uint64_t ops = argument(argc, argv, "--ops", 20000), moved = 0;
+  threads = (cradle_gc_threads)argument(argc, argv, "--threads", 0);
   if (argc > 1 && argument(argc, argv, "--seed", 0) != 0) {
     moved = run(argument(argc, argv, "--seed", 1), ops, argument(argc, argv, "--nursery", 65536),
                 argument(argc, argv, "--stress", 0), argument(argc, argv, "--quarantine", 0),
@@ -91,9 +96,13 @@ int main(int argc, char **argv) {
       printf("the runs moved hardly an old object, recorded hardly a slot or never looked while the dead were found\n");
       return 1;
     }
+    if (threads != CRADLE_GC_THREADS_NONE && beside < 1000) {
+      printf("the second core traced hardly an object\n");
+      return 1;
+    }
   }
   printf("no difference\n"); /* each run says the same (tests/sweep.py); the counts depend on when it collects */
-  fprintf(stderr, "%llu objects moved, %llu looks between marking and sweeping\n", (unsigned long long)moved,
-          (unsigned long long)looks_while_clearing);
+  fprintf(stderr, "%llu objects moved, %llu traced beside, %llu looks between marking and sweeping\n",
+          (unsigned long long)moved, (unsigned long long)beside, (unsigned long long)looks_while_clearing);
   return 0;
 }

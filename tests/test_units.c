@@ -552,7 +552,7 @@ static void marking_counts_each_byte_once(void **state) {
     bool complete;
     do {
       uint64_t objects = heap->major.objects;
-      complete = crd_mark_some(heap, (crd_budget){0, 0});
+      complete = crd_mark_some(heap, (crd_budget){0, 0, false});
       assert_true(heap->major.objects - objects <= 12);
     } while (!complete);
     assert_true(heap->major.objects > 500);

@@ -123,6 +123,7 @@ CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
   cradle_options_init(&options);
   options.types = types;
   options.type_count = T_COUNT;
+  options.gc_threads = CRADLE_GC_THREADS_AUTO;
   options.encoding = cradle_encoding_low_tags(1 << TAG_REFERENCE);
   options.shadow_stack = CRADLE_KIND_VALUE;
   options.shadow_stack_bytes = stack_bytes + 2 * ARGUMENTS_MAX * sizeof(value);

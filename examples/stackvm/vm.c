@@ -243,6 +243,7 @@ void vm_start(vm *vm) {
   cradle_options_init(&options);
   options.types = object_types;
   options.type_count = T_COUNT;
+  options.gc_threads = CRADLE_GC_THREADS_AUTO;
   options.encoding = cradle_encoding_nan_boxing(REFERENCE, REFERENCE);
   options.heap_max_bytes = HEAP_MAX_BYTES;
   options.on_out_of_memory = out_of_memory;

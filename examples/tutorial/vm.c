@@ -24,7 +24,7 @@ static _Noreturn void fail(const char *message) { fprintf(stderr, "vm: %s\n", me
 static void start(vm *v) CRADLE_GRANTS_COLLECTION {
   cradle_options options;
   cradle_options_init(&options);
-  options.types = types, options.type_count = TYPES;
+  options.types = types, options.type_count = TYPES, options.gc_threads = CRADLE_GC_THREADS_AUTO;
   cradle_error error;
   if ((v->heap = cradle_heap_new_from_environment(&options, &error)) == NULL) fail(error.message);
   if ((v->m = cradle_mutator_new(v->heap)) == NULL) fail("out of memory");

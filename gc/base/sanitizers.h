@@ -1,5 +1,5 @@
-/* The one header that knows AddressSanitizer and valgrind. Unused nursery memory is poisoned, so that a use of memory
- * that was never allocated, or of an object that has moved away, is reported where it happens.
+/* The one header that knows AddressSanitizer, ThreadSanitizer and valgrind. Unused nursery memory is poisoned, so that
+ * a use of memory that was never allocated, or of an object that has moved away, is reported where it happens.
  *
  * The same for valgrind, when library and callers are compiled with CRADLE_VALGRIND=1. It also reports a word of an
  * object that is read before it was written. Each heap's nursery is declared to it as a pool of blocks, so that its
@@ -12,6 +12,12 @@
 #if __has_feature(address_sanitizer)
 #define CRD_ASAN 1
 #endif
+#if __has_feature(thread_sanitizer)
+#define CRD_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define CRD_TSAN 1
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #define CRD_ASAN 1
@@ -49,6 +55,14 @@
 #define sanitize_pool_begin(pool) ((void)(pool))
 #define sanitize_pool_emptied(pool) ((void)(pool))
 #define sanitize_pool_end(pool) ((void)(pool))
+#endif
+
+/* Of the one function that reads what another thread may write at the same time (gc/old/mark_beside.c): what
+ * ThreadSanitizer would report there is meant. It must not be inline then, or its caller is watched. */
+#ifdef CRD_TSAN
+#define SANITIZE_RACY static __attribute__((noinline, no_sanitize("thread")))
+#else
+#define SANITIZE_RACY CRD_ALWAYS_INLINE
 #endif
 
 #endif

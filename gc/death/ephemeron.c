@@ -243,7 +243,7 @@ static void mark_until_nothing_is_reached(crd_death *death) {
   scan->next = list_of(death)->words.base;
   heap->major.watching = true;
   death->reach.progress = false;
-  while (!crd_mark_some(heap, (crd_budget){UINT64_MAX, UINT64_MAX})) continue;
+  while (!crd_mark_some(heap, (crd_budget){UINT64_MAX, UINT64_MAX, false})) continue;
   heap->major.watching = watching;
 }
 

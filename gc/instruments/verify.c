@@ -53,7 +53,7 @@ static void verify_prepared(crd_verification *verification) {
   crd_state_leave(heap, before);
 }
 
-bool crd_verify(cradle_heap *heap, crd_text *text) {
+static bool verify_stopped(cradle_heap *heap, crd_text *text) {
   crd_verification verification = {.heap = heap, .text = text};
   ASSERT(heap->state == HEAP_MUTATING, "a heap is verified in the middle of what it does");
   ASSERT(text->length == 0, "[verification.1] a verification begins with a fault");
@@ -68,6 +68,14 @@ bool crd_verify(cradle_heap *heap, crd_text *text) {
   else if (verification.young.incomplete)
     crd_event_note(heap, "the heap was verified in part: no memory for all of it", 0, 0);
   return !verify_failed(&verification);
+}
+
+bool crd_verify(cradle_heap *heap, crd_text *text) {
+  bool went = crd_marker_stop(heap);
+  crd_marker_gather(heap);
+  bool sound = verify_stopped(heap, text);
+  if (went) crd_marker_go_on(heap);
+  return sound;
 }
 
 bool cradle_heap_verify(cradle_heap *heap, cradle_error *error) {

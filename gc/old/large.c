@@ -8,6 +8,15 @@
 /* A large object of more pages takes its arenas with it when it goes: 32 MiB. */
 #define RETURNED_PAGES (16 * ARENA_PAGES)
 
+/* The words are the object's alone. What marks beside the program must never see the allocation bit without the mark
+ * [marker.3]. */
+static void set_bits(const crd_old *old, uintptr_t address) {
+  crd_arena *arena = arenas_of(&old->arenas, address);
+  size_t index = arena_bit_word(address);
+  if (old->born_marked) __atomic_store_n(&arena->marks[index], arena_bit_mask(address), __ATOMIC_RELAXED);
+  __atomic_store_n(&arena->allocated[index], arena_bit_mask(address), __ATOMIC_RELEASE);
+}
+
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep) {
   size_t pages = (bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
   if (pages > old->arenas.bytes >> PAGE_SHIFT) return NULL;
@@ -22,8 +31,7 @@ void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, ui
                       .next = PAGE_NONE,
                       .state = young ? PAGE_LARGE_YOUNG : PAGE_LARGE,
                       .epoch = old->epoch};
-  arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] |= arena_bit_mask(address);
-  if (old->born_marked && !young) old_mark(old, address);
+  set_bits(old, address);
   old->used_bytes += pages << PAGE_SHIFT;
   old->large_bytes += pages << PAGE_SHIFT;
   if (young) {

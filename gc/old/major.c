@@ -136,7 +136,7 @@ static void judge_marking(cradle_heap *heap, crd_budget budget, uint64_t marked)
   bool reached = major->phase != MAJOR_MARKING || marked >= budget.bytes;
   bool asked = budget.bytes != UINT64_MAX; /* else for all that a time allows */
   /* What has no deadline marks everything at once and says nothing of increments. */
-  if (budget.deadline_ns != UINT64_MAX) crd_pacing_marked(&heap->pacing, marked);
+  if (budget.deadline_ns != UINT64_MAX && heap->marker.thread == NULL) crd_pacing_marked(&heap->pacing, marked);
   if (reached && major->behind > 0) major->behind--;
   if (!reached && asked && major->behind < BEHIND_MOST) major->behind++;
 }

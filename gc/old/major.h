@@ -46,6 +46,7 @@ typedef struct crd_major {
 typedef struct crd_budget {
   uint64_t bytes;       /* to mark */
   uint64_t deadline_ns; /* UINT64_MAX: none */
+  bool aside;           /* of marking, only what the second core put aside [marker.6] */
 } crd_budget;
 
 /* The first increment of a new major collection, and the next one of the running; right after a minor collection. */

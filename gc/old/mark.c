@@ -88,6 +88,7 @@ CRD_ALWAYS_INLINE void mark_slot(void *data, bool value, cradle_word *slot) {
 void crd_mark_address(cradle_heap *heap, uintptr_t address) {
   mark_context context = begin(heap);
   ASSERT(heap->old.born_marked, "[span.7] an object is marked while nothing marks");
+  ASSERT(!heap->old.marked_beside, "[marker.3] the mutator marks an object in a round");
   mark_address(&context, address);
   give_back(&context);
 }
@@ -322,6 +323,14 @@ static bool drain(mark_context *context) {
   return CRADLE_UNLIKELY(context->heap->major.watching) ? drain_watching(context) : drain_with(context, false);
 }
 
+static void trace_again(void *data, cradle_word *object) {
+  mark_context *context = data;
+  if (context->heap->major.watching)
+    mark_trace_watching(context, object);
+  else
+    mark_trace(context, object);
+}
+
 /* The next piece of a table that marking goes through: [*at, the result). */
 static uint32_t next_piece(uint32_t *at, uint32_t count) {
   ASSERT(*at <= count, "marking went past the end of a table");
@@ -349,6 +358,16 @@ static bool mark_tables(mark_context *context) {
   return true;
 }
 
+/* What the second core put aside, some at a time. Returns false when there is nothing. */
+static bool mark_aside(mark_context *context) {
+  crd_word_stack *aside = &context->heap->marker.aside;
+  if (CRADLE_LIKELY(word_stack_is_empty(aside))) return false;
+  for (int i = 0; i < CLOCK_OBJECTS && !word_stack_is_empty(aside); i++)
+    trace_again(context, object_at(word_stack_pop(aside)));
+  give_back(context);
+  return true;
+}
+
 /* What minor collections left out while marking went on was marked when it began; that all of it is looked at once more
  * costs little, and a word that was written unnoticed keeps its object alive. Returns whether something is grey now. */
 static bool mark_unchanged_roots(mark_context *context) {
@@ -356,14 +375,6 @@ static bool mark_unchanged_roots(mark_context *context) {
   visit_unchanged_roots(context->heap, mark_slot, context);
   give_back(context);
   return !word_stack_is_empty(context->stack) || context->heap->major.overflowed;
-}
-
-static void trace_again(void *data, cradle_word *object) {
-  mark_context *context = data;
-  if (context->heap->major.watching)
-    mark_trace_watching(context, object);
-  else
-    mark_trace(context, object);
 }
 
 /* Traces the marked objects of the next span once more. The runs that allocators own are marked ahead of what will lie
@@ -409,17 +420,21 @@ void crd_mark_start(cradle_heap *heap) {
 bool crd_mark_some(cradle_heap *heap, crd_budget budget) {
   mark_context context = begin(heap);
   bool complete = false;
+  ASSERT(!heap->marker.going, "[marker.1] an increment of marking while a round goes on");
   ASSERT(heap->old.born_marked, "[span.7] an increment of marking while nothing marks");
   do {
     context.countdown = budget.bytes == 0 ? STEP_OBJECTS : CLOCK_OBJECTS;
-    if (drain(&context))
-      complete = !mark_tables(&context) && !rescan_span(&context) &&
+    if (budget.aside) {
+      if (!mark_aside(&context)) break;
+    } else if (drain(&context))
+      complete = !mark_aside(&context) && !mark_tables(&context) && !rescan_span(&context) &&
                  (heap->death == NULL || !heap->death->mark_more(heap, &context.bytes)) &&
                  !mark_unchanged_roots(&context);
   } while (!complete && !is_spent(&context, budget));
   ASSERT(!complete || (word_stack_is_empty(&heap->mark_stack) && !heap->major.overflowed &&
                        heap->major.rescan_page == PAGE_NONE),
          "[mark.2] marking is over while objects are grey");
+  ASSERT(!complete || word_stack_is_empty(&heap->marker.aside), "[marker.6] marking is over while objects are aside");
   heap->major.objects += context.objects;
   heap->major.bytes += context.bytes;
   return complete;

@@ -88,12 +88,17 @@ uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {
   return trigger;
 }
 
+uint64_t crd_pacing_needed(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
+                           uint64_t unmarked_bytes) {
+  uint64_t room = pacing->threshold > used_bytes ? pacing->threshold - used_bytes : 0;
+  if (room <= promoted_bytes) return unmarked_bytes;
+  return scaled(unmarked_bytes, 1.25 * (double)promoted_bytes / (double)room);
+}
+
 uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                               uint64_t unmarked_bytes) {
   uint64_t least = larger(promoted_bytes * MARK_PER_PROMOTED, MARK_MIN_BYTES);
-  uint64_t room = pacing->threshold > used_bytes ? pacing->threshold - used_bytes : 0;
-  if (room <= promoted_bytes) return larger(least, unmarked_bytes);
-  return larger(least, scaled(unmarked_bytes, 1.25 * (double)promoted_bytes / (double)room));
+  return larger(least, crd_pacing_needed(pacing, promoted_bytes, used_bytes, unmarked_bytes));
 }
 
 uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint64_t begin_ns, uint64_t now_ns,

@@ -48,6 +48,9 @@ uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes);
 /* Bytes to mark in the increment after a minor collection that promoted so many. */
 uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                               uint64_t unmarked_bytes);
+/* The same where a second core marks: without a least, because it goes on when the increment is over. */
+uint64_t crd_pacing_needed(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
+                           uint64_t unmarked_bytes);
 /* When that increment ends at the latest: its pause began at begin_ns, its minor collection is over now. */
 uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint64_t begin_ns, uint64_t now_ns,
                              uint64_t target_ns);

@@ -107,6 +107,7 @@ static bool next_run(crd_old *old, uint32_t size_class, uint32_t from) {
   ASSERT(entry->state == PAGE_SMALL && entry->size_class == size_class,
          "[span.3] an allocator has another class's span");
   ASSERT(!old_is_unswept(old, entry), "[span.6] an allocator has a span that waits to be swept");
+  ASSERT(!old->marked_beside, "[marker.3] a run of places, whose bits share words with others, is taken in a round");
   span_bits bits = old_bits_of(old, allocator->span, class->pages);
   uint32_t limit = class->objects * class->words;
   uint32_t start = from < limit ? find_free(bits.allocated, class, from, limit) : limit;

@@ -44,6 +44,7 @@ typedef struct crd_old {
   uint32_t young_large;                 /* list of young large objects [large.1], or PAGE_NONE */
   uint32_t reserve;                     /* arenas that must stay FREE outside a minor collection */
   bool born_marked;                     /* [span.7] */
+  bool marked_beside;                   /* a round of the second core goes on (gc/old/marker.h) */
   uint8_t epoch;                        /* of the last sweep that began [span.6]; wraps around */
 } crd_old;
 
@@ -118,6 +119,10 @@ static inline bool old_is_allocated(const crd_old *old, uintptr_t address) {
 static inline void old_mark(const crd_old *old, uintptr_t address) {
   ASSERT(old_is_allocated(old, address), "[span.4] what is marked is no object");
   arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] |= arena_bit_mask(address);
+}
+/* Of a young large object, which dies marked [span.7]. */
+static inline void old_unmark(const crd_old *old, uintptr_t address) {
+  arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] &= ~arena_bit_mask(address);
 }
 static inline bool old_mark_test_and_set(const crd_old *old, uintptr_t address) {
   uint64_t *word = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];

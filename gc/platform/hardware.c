@@ -230,45 +230,77 @@ static void read_pool(cradle_hardware *hardware, const char *root) {
   if (hardware->pool_page_bytes != 0) hardware->pool_pages_free = meminfo(text, "HugePages_Free:", "\n");
 }
 
-/* --- memory --- */
-
-/* Lowers to the limit of the group and of every group above it, up to the mount. "max" is no
- * number, and an unlimited group of version 1 says a number that no machine has. */
-static void lower_to_groups(size_t *bytes, const path *mount, char *group, const char *file) {
-  for (char *end = group + strlen(group);; *end = '\0') {
-    path limit = path_under(mount, group);
-    size_t value;
-    path_add(&limit, file);
-    if (read_bytes(&limit, &value)) lower(bytes, value);
-    if ((end = strrchr(group, '/')) == NULL) return;
-  }
-}
-
-static bool names_memory(const char *controllers) {
-  const char *at = strstr(controllers, "memory");
-  return at != NULL && (at == controllers || at[-1] == ',') && (at[6] == ',' || at[6] == '\0');
-}
+/* --- control groups --- */
 
 enum { GROUP_VERSION_1 = 1, GROUP_VERSION_2 = 2 };
 
-static int lower_to_group(size_t *bytes, const char *root, int version, char *group) {
-  path mount = path_of(root, version == GROUP_VERSION_1 ? "sys/fs/cgroup/memory" : "sys/fs/cgroup");
-  lower_to_groups(bytes, &mount, group, version == GROUP_VERSION_1 ? "/memory.limit_in_bytes" : "/memory.max");
-  return version;
+/* What a controller limits, and where its limits are. */
+typedef struct group_limits {
+  const char *controller;
+  const char *mount_1;                                          /* of version 1 */
+  void (*look)(size_t *least, const path *folder, int version); /* lowers to the limit that a folder holds */
+} group_limits;
+
+/* "max" is no number, and an unlimited group of version 1 says a number that no machine has. */
+static void look_at_memory(size_t *least, const path *folder, int version) {
+  path limit = path_under(folder, version == GROUP_VERSION_1 ? "/memory.limit_in_bytes" : "/memory.max");
+  size_t value;
+  if (read_bytes(&limit, &value)) lower(least, value);
+}
+
+/* Microseconds of processor time that the group may use in a period; false: as many as it likes. */
+static bool read_quota(const path *folder, int version, size_t *quota, size_t *period) {
+  char text[64];
+  if (version == GROUP_VERSION_1) {
+    path quota_file = path_under(folder, "/cpu.cfs_quota_us"), period_file = path_under(folder, "/cpu.cfs_period_us");
+    return read_bytes(&quota_file, quota) && read_bytes(&period_file, period);
+  }
+  path file = path_under(folder, "/cpu.max");
+  const char *at = read_file(&file, text, sizeof text) ? parse_number(text, quota) : NULL;
+  return at != NULL && *at == ' ' && parse_number(at + 1, period) != NULL;
+}
+
+/* Whole processors, at least one: a thread that waits for the next period is worse than none. */
+static void look_at_quota(size_t *least, const path *folder, int version) {
+  size_t quota, period;
+  if (!read_quota(folder, version, &quota, &period) || period == 0) return;
+  lower(least, quota / period != 0 ? quota / period : 1);
+}
+
+static const group_limits memory_limits = {"memory", "sys/fs/cgroup/memory", look_at_memory};
+static const group_limits processor_limits = {"cpu", "sys/fs/cgroup/cpu", look_at_quota};
+
+/* Lowers to the limit of the group and of every group above it, up to the mount. */
+static int lower_to_group(size_t *least, const char *root, const group_limits *limits, int version, char *group) {
+  path mount = path_of(root, version == GROUP_VERSION_1 ? limits->mount_1 : "sys/fs/cgroup");
+  for (char *end = group + strlen(group);; *end = '\0') {
+    path folder = path_under(&mount, group);
+    limits->look(least, &folder, version);
+    if ((end = strrchr(group, '/')) == NULL) return version;
+  }
+}
+
+/* Whether a list of names with commas between them has the name. */
+static bool names_controller(const char *list, const char *name) {
+  size_t length = strlen(name);
+  for (const char *at = list; (at = strstr(at, name)) != NULL; at += length)
+    if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0')) return true;
+  return false;
 }
 
 /* A line is number:controllers:path; version 2 has no controllers. Returns the version whose limits it led to, or 0. */
-static int lower_to_line(size_t *bytes, const char *root, char *line) {
+static int lower_to_line(size_t *least, const char *root, const group_limits *limits, char *line) {
   char *controllers = strchr(line, ':');
   char *group = controllers != NULL ? strchr(++controllers, ':') : NULL;
   if (group == NULL) return 0;
   *group++ = '\0';
-  if (*controllers == '\0') return lower_to_group(bytes, root, GROUP_VERSION_2, group);
-  return names_memory(controllers) ? lower_to_group(bytes, root, GROUP_VERSION_1, group) : 0;
+  if (*controllers == '\0') return lower_to_group(least, root, limits, GROUP_VERSION_2, group);
+  bool named = names_controller(controllers, limits->controller);
+  return named ? lower_to_group(least, root, limits, GROUP_VERSION_1, group) : 0;
 }
 
 /* Which versions the list of groups led to. */
-static int lower_to_list(size_t *bytes, const char *root) {
+static int lower_to_list(size_t *least, const char *root, const group_limits *limits) {
   path file = path_of(root, "proc/self/cgroup");
   char text[FILE_BYTES];
   int seen = 0;
@@ -276,24 +308,34 @@ static int lower_to_list(size_t *bytes, const char *root) {
   char *line = text;
   for (char *newline; (newline = strchr(line, '\n')) != NULL; line = newline + 1) {
     *newline = '\0';
-    seen |= lower_to_line(bytes, root, line);
+    seen |= lower_to_line(least, root, limits, line);
   }
   return seen;
 }
 
 /* A version that the list does not mention may be mounted all the same. */
-static void lower_to_cgroup(size_t *bytes, const char *root) {
+static void lower_to_groups(size_t *least, const char *root, const group_limits *limits) {
   char none[] = "";
-  int seen = lower_to_list(bytes, root);
-  if (!(seen & GROUP_VERSION_1)) lower_to_group(bytes, root, GROUP_VERSION_1, none);
-  if (!(seen & GROUP_VERSION_2)) lower_to_group(bytes, root, GROUP_VERSION_2, none);
+  int seen = lower_to_list(least, root, limits);
+  if (!(seen & GROUP_VERSION_1)) lower_to_group(least, root, limits, GROUP_VERSION_1, none);
+  if (!(seen & GROUP_VERSION_2)) lower_to_group(least, root, limits, GROUP_VERSION_2, none);
 }
+
+/* --- memory and processors --- */
 
 static void read_group(cradle_hardware *hardware, const char *root) {
   size_t limit = 0;
-  lower_to_cgroup(&limit, root);
+  lower_to_groups(&limit, root, &memory_limits);
   if (limit == 0 || (hardware->memory_bytes != 0 && limit >= hardware->memory_bytes)) return;
   hardware->memory_bytes = hardware->group_bytes = limit;
+}
+
+static void read_processors(cradle_hardware *hardware, const char *root) {
+  cpu_set_t allowed;
+  size_t limit = hardware->processors;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) limit = (size_t)CPU_COUNT(&allowed);
+  lower_to_groups(&limit, root, &processor_limits);
+  hardware->processors = (uint32_t)limit;
 }
 
 static void read_system(cradle_hardware *hardware, const char *root, unsigned parts) {
@@ -302,6 +344,7 @@ static void read_system(cradle_hardware *hardware, const char *root, unsigned pa
   if (parts & HARDWARE_THP) read_thp(hardware, root);
   if (parts & HARDWARE_POOL) read_pool(hardware, root);
   if (parts & HARDWARE_MEMORY) read_group(hardware, root);
+  if (parts & HARDWARE_PROCESSORS) read_processors(hardware, root);
 }
 
 #else
@@ -349,6 +392,14 @@ static size_t physical_memory(size_t page_bytes) {
 #endif
 }
 
+static uint32_t online_processors(void) {
+#if defined(_SC_NPROCESSORS_ONLN)
+  return (uint32_t)from_sysconf(_SC_NPROCESSORS_ONLN);
+#else
+  return 0;
+#endif
+}
+
 void crd_hardware_init(cradle_hardware *hardware) {
   KEEP_ERRNO;
   *hardware = (cradle_hardware){.page_bytes = from_sysconf(_SC_PAGESIZE)};
@@ -358,6 +409,7 @@ void crd_hardware_init(cradle_hardware *hardware) {
 static void read_parts(cradle_hardware *hardware, const char *root, unsigned parts) {
   if (parts & HARDWARE_L2 && strcmp(root, "/") == 0) ask_quick_l2(hardware);
   if (parts & HARDWARE_MEMORY) hardware->memory_bytes = physical_memory(hardware->page_bytes);
+  if (parts & HARDWARE_PROCESSORS) hardware->processors = online_processors();
   read_system(hardware, root, parts);
   if (parts & (HARDWARE_L2 | HARDWARE_CACHES)) complete_caches(hardware, parts);
 }

@@ -26,7 +26,8 @@ enum {
   HARDWARE_THP = 4,     /* thp_mode, thp_page_bytes */
   HARDWARE_POOL = 8,    /* pool_page_bytes, pool_pages_free */
   HARDWARE_MEMORY = 16, /* memory_bytes, group_bytes */
-  HARDWARE_ALL = 31,
+  HARDWARE_PROCESSORS = 32,
+  HARDWARE_ALL = 63,
 };
 
 /* Makes it the description of a machine of which nothing is known but the page size. */

@@ -6,7 +6,6 @@
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/old/mark.h"
 
 /* Of a free entry: opening it would be the last time. */
 #define HANDLE_LAST_GENERATION (UINT32_MAX - 1)
@@ -29,7 +28,7 @@ static void point(cradle_heap *heap, uint32_t index, void *object) {
     entry->link = heap->handles.young;
     heap->handles.young = index + 1;
   } else if (heap->major.phase == MAJOR_MARKING) {
-    crd_mark_address(heap, entry->word);
+    crd_marker_shade(heap, entry->word);
   }
 }
 

@@ -6,7 +6,6 @@
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
-#include "gc/old/mark.h"
 
 void crd_pins_fini(crd_pins *pins) {
   crd_address_map_fini(&pins->by_address);
@@ -29,7 +28,7 @@ void crd_pin_add(cradle_heap *heap, cradle_word *object) {
   if (pins->marked_at == pins->count) pins->marked_at++;
   pins->pins[pins->count++] = (crd_pin){address_of(object), 1};
   object_set_flags(object, HEADER_PINNED_FLAG);
-  if (heap->major.phase == MAJOR_MARKING) crd_mark_address(heap, address_of(object));
+  if (heap->major.phase == MAJOR_MARKING) crd_marker_shade(heap, address_of(object));
 }
 
 /* The last pin takes the place of the one that goes; marking must not miss it for that [pin.3]. */
@@ -42,7 +41,7 @@ static void take_out(cradle_heap *heap, uint32_t index) {
     pins->pins[index] = last;
     crd_address_map_find(&pins->by_address, last.address)->number = index;
   }
-  if (heap->major.phase == MAJOR_MARKING && index < pins->marked_at) crd_mark_address(heap, last.address);
+  if (heap->major.phase == MAJOR_MARKING && index < pins->marked_at) crd_marker_shade(heap, last.address);
   if (pins->marked_at > pins->count) pins->marked_at = pins->count;
 }
 

@@ -134,6 +134,7 @@ size_t crd_adapt_hand_out(const cradle_heap *heap) {
   const crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
   if (heap->options.pause_ns == 0 || heap->major.phase != MAJOR_MARKING) return bytes;
+  if (heap->marker.thread != NULL && heap->major.behind == 0) return bytes; /* pauses have no increments */
   double most = (double)heap->options.pause_ns * PAUSE_SHARE_MARKING;
   bool shortens = !adapt->fixed && adapt->shrink_wait == 0;
   while (shortens && bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;

@@ -107,12 +107,14 @@ static uint64_t settle_large(cradle_heap *heap) {
     ASSERT(entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED,
            "[minor.1] the list of young large objects holds another");
     if (entry->state == PAGE_LARGE_YOUNG) {
+      if (heap->old.born_marked) old_unmark(&heap->old, arenas_page_address(arenas, page));
       crd_old_bury_large(&heap->old, page, heap_remains(heap, false));
       continue;
     }
     entry->state = PAGE_LARGE;
     entry->next = PAGE_NONE;
-    if (heap->old.born_marked) old_mark(&heap->old, arenas_page_address(arenas, page));
+    ASSERT(!heap->old.born_marked || old_is_marked(&heap->old, arenas_page_address(arenas, page)),
+           "[marker.5] a large object was not born marked");
     cradle_word *object = object_at(arenas_page_address(arenas, page));
     const crd_type *type = heap_type(heap, *object);
     object_set_flags(object, type_old_flags(type, type_object_bytes(type, object)));

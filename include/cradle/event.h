@@ -39,7 +39,8 @@ typedef enum cradle_event_kind {
   CRADLE_EVENT_ARENAS,      /* .arenas: arenas were taken from or given back to the system */
   /* .spans: after a major collection, for each size class in use, the smallest first */
   CRADLE_EVENT_SPANS,
-  CRADLE_EVENT_NOTE, /* .note: something was lowered, refused or fell back, in words */
+  CRADLE_EVENT_NOTE,   /* .note: something was lowered, refused or fell back, in words */
+  CRADLE_EVENT_BESIDE, /* .beside: what the collector's thread did since the last pause, as the next one begins */
 } cradle_event_kind;
 
 typedef enum cradle_cause {
@@ -150,6 +151,12 @@ typedef struct cradle_event {
       const char *text;
       uint64_t wanted, got; /* what the words are about; 0 and 0: nothing */
     } note;
+    struct {
+      uint64_t objects, bytes; /* traced */
+      uint64_t put_aside;      /* objects left to the mutator's next increment */
+      uint64_t run_ns;         /* that it took */
+      uint64_t stop_ns;        /* that the pause waited for it to stop; 0: it had stopped by itself */
+    } beside;
   } u;
 } cradle_event;
 

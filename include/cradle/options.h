@@ -60,6 +60,8 @@ typedef struct cradle_hardware {
   size_t memory_bytes; /* physical memory, or the cgroup's limit if smaller; 0: unknown */
   size_t group_bytes;  /* the cgroup's limit of memory when it is below physical memory; 0: there is none */
   cradle_source l2_source, l3_source;
+  /* CPUs that the process may use at once: its affinity, and the cgroup's share of time if that is less; 0: unknown */
+  uint32_t processors;
 } cradle_hardware;
 
 typedef enum cradle_hugepages {
@@ -92,6 +94,15 @@ typedef enum cradle_gc {
    * begin, or the program asks for one, misuse is reported. Objects with a destructor are destroyed with the heap. */
   CRADLE_GC_OFF,
 } cradle_gc;
+
+/* Whether the collector may have a thread of its own, a second core that marks beside the program. */
+typedef enum cradle_gc_threads {
+  CRADLE_GC_THREADS_NONE = 0, /* all is done on the program's thread */
+  CRADLE_GC_THREADS_ONE,      /* one, from the first marking on */
+  /* one if the process may use two CPUs and the heap has grown to 8 MiB, and then from the next marking on; none under
+   * stress, and none beyond one for each CPU in the process */
+  CRADLE_GC_THREADS_AUTO,
+} cradle_gc_threads;
 
 /* Whether cradle_heap_new_from_environment reports faults at stale references and poison
  * (docs/debugging-a-missing-root.md). */
@@ -126,7 +137,8 @@ typedef struct cradle_options {
   cradle_encoding encoding; /* of values; plain references by default */
   cradle_kind shadow_stack; /* what the words of the shadow stack are; references by default */
 
-  cradle_gc gc; /* on by default */
+  cradle_gc gc;                 /* on by default */
+  cradle_gc_threads gc_threads; /* none by default: a library makes no thread that nobody asked for */
 
   /* fixed at this size; 0: chosen from the L2 cache, and changed by what survives; with CRADLE_GC_OFF three quarters
    * of the maximum heap or, without one, of the memory */

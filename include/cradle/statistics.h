@@ -68,6 +68,12 @@ typedef struct cradle_statistics {
   /* of the arenas, and of these on huge pages: as the kernel said when a listener was last told, which is after each
    * major collection and before the heap is freed. cradle_memory_report asks it now. */
   uint64_t resident_bytes, huge_bytes;
+
+  /* --- the collector's own thread (options.gc_threads) --- */
+  uint64_t beside_objects, beside_bytes; /* traced beside the program */
+  uint64_t beside_ns;                    /* that it took; no part of pauses, nor of major_ns */
+  /* pauses that had to wait for the thread to stop: how many, their sum, the longest; part of pauses */
+  uint64_t beside_stops, beside_stop_ns, beside_stop_max_ns;
 } cradle_statistics;
 /* Fills *statistics, of which size is the sizeof (cradle/base.h says why). */
 CRADLE_API void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size);

@@ -18,8 +18,8 @@
  *   end_marking     end_marking (major.c), with all of the sweep done at once: sweeping in increments is not modelled, nor are the
  *                   overflow of the mark stack, pieces of arrays, pins, and large objects, which do not move
  *
- * Objects have one slot each. A copy keeps the number of the object, so that moving is only the change of its age. BROKEN=n breaks one rule; each such
- * variant must fail:
+ * Objects have one slot each. A copy keeps the number of the object, so that moving is only the change of its age. The environment variable
+ * BROKEN=n breaks one rule; each such variant must fail:
  *
  *   1  the barrier remembers for young values only, as a generational one without marking would
  *   2  the slot of an array is recorded for young values only
@@ -30,9 +30,8 @@
  *
  * Run by tests/spin_model.py.
  */
-#ifndef BROKEN
-#define BROKEN 0
-#endif
+byte broken;
+
 #define OBJECTS 3
 #define ROOTS 2
 #define ARRAY 0
@@ -66,7 +65,7 @@ inline reach(o, marks) {
   if
   :: target != NONE && age[target] == YOUNG ->
     age[target] = OLD;
-    marked[target] = marking && BROKEN != 6;
+    marked[target] = marking && broken != 6;
     pending[target] = true
   :: target != NONE && age[target] == OLD && marks -> mark(target)
   :: else
@@ -75,9 +74,9 @@ inline reach(o, marks) {
 
 inline trace_pending() {
   do
-  :: pending[0] -> pending[0] = false; reach(slot[0], marking && BROKEN != 4)
-  :: !pending[0] && pending[1] -> pending[1] = false; reach(slot[1], marking && BROKEN != 4)
-  :: !pending[0] && !pending[1] && pending[2] -> pending[2] = false; reach(slot[2], marking && BROKEN != 4)
+  :: pending[0] -> pending[0] = false; reach(slot[0], marking && broken != 4)
+  :: !pending[0] && pending[1] -> pending[1] = false; reach(slot[1], marking && broken != 4)
+  :: !pending[0] && !pending[1] && pending[2] -> pending[2] = false; reach(slot[2], marking && broken != 4)
   :: else -> break
   od
 }
@@ -91,7 +90,7 @@ inline release(o) {
 inline minor() {
   i = 0;
   do
-  :: i < ROOTS -> reach(root[i], marking && BROKEN != 5); i++
+  :: i < ROOTS -> reach(root[i], marking && broken != 5); i++
   :: else -> break
   od;
   trace_pending();
@@ -106,7 +105,7 @@ inline minor() {
   do
   :: i < OBJECTS && remembered[i] ->
     remembered[i] = false;
-    looks = marking && marked[i] && BROKEN != 3;
+    looks = marking && marked[i] && broken != 3;
     reach(slot[i], looks);
     i++
   :: i < OBJECTS && !remembered[i] -> i++
@@ -206,12 +205,12 @@ inline store(o, value) {
   if
   :: age[o] == OLD && !remembered[o] && o == ARRAY ->
     if
-    :: value != NONE && (age[value] == YOUNG || (marking && BROKEN != 2)) -> recorded[o] = true
+    :: value != NONE && (age[value] == YOUNG || (marking && broken != 2)) -> recorded[o] = true
     :: else
     fi
   :: age[o] == OLD && !remembered[o] && o != ARRAY ->
     if
-    :: BROKEN != 1 || (value != NONE && age[value] == YOUNG) -> remembered[o] = true
+    :: broken != 1 || (value != NONE && age[value] == YOUNG) -> remembered[o] = true
     :: else
     fi
   :: else
@@ -233,6 +232,7 @@ inline store(o, value) {
 
 init {
   d_step {
+    broken = c_expr { (getenv("BROKEN") ? atoi(getenv("BROKEN")) : 0) };
     do
     :: i < OBJECTS -> slot[i] = NONE; i++
     :: else -> break

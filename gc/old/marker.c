@@ -1,0 +1,186 @@
+#include "gc/old/marker.h"
+
+#include "gc/event.h"
+#include "gc/heap.h"
+#include "gc/old/mark.h"
+#include "gc/old/mark_beside.h"
+#include "gc/platform/hardware.h"
+#include "gc/platform/pages.h"
+
+/* Less than this before a marking is not worth a thread. */
+#define WORTH_BYTES ((uint64_t)8 << 20)
+#define ASIDE_MAX_BYTES ((size_t)64 << 20)
+#define SHADED_MAX_BYTES ((size_t)1 << 20)
+/* Looks at the word before the mutator sleeps until the round has ended: some ten microseconds. */
+#define STOP_SPINS 4000
+
+/* --- the thread --- */
+
+static void run(crd_thread *self, void *data) {
+  cradle_heap *heap = data;
+  crd_marker *marker = &heap->marker;
+  while (rounds_take(&marker->word, self)) {
+    crd_mark_beside(heap);
+    rounds_give_back(&marker->word, self);
+  }
+}
+
+/* Whether the options want a thread for this heap now. */
+static bool is_wanted(cradle_heap *heap) {
+  const cradle_options *options = &heap->options;
+  if (heap->marker.refused || options->gc == CRADLE_GC_OFF) return false;
+  switch (options->gc_threads) {
+  case CRADLE_GC_THREADS_NONE: return false;
+  case CRADLE_GC_THREADS_ONE: return true;
+  case CRADLE_GC_THREADS_AUTO: break;
+  }
+  if (options->stress_period != 0 || heap->old.used_bytes < WORTH_BYTES) return false;
+  crd_hardware_learn(&heap->hardware, &heap->known_hardware, HARDWARE_PROCESSORS);
+  return heap->hardware.processors > 1 && heap->hardware.processors > crd_thread_count();
+}
+
+static bool make(cradle_heap *heap) {
+  crd_marker *marker = &heap->marker;
+  size_t page = heap->hardware.page_bytes;
+  marker->word = ROUND_IDLE;
+  if ((marker->aside.base == NULL && !crd_word_stack_init(&marker->aside, ASIDE_MAX_BYTES, page, "cradle put aside")) ||
+      (marker->shaded.base == NULL && !crd_word_stack_init(&marker->shaded, SHADED_MAX_BYTES, page, "cradle shaded")))
+    return false;
+  marker->thread = crd_thread_new("cradle-marker", run, heap);
+  return marker->thread != NULL;
+}
+
+void crd_marker_begin(cradle_heap *heap) {
+  crd_marker *marker = &heap->marker;
+  if (marker->thread != NULL || !is_wanted(heap) || make(heap)) return;
+  marker->refused = true;
+  crd_event_note(heap, "the collector's thread could not be made: marking is done by the program's thread alone", 1, 0);
+}
+
+void crd_marker_end(cradle_heap *heap) {
+  crd_marker *marker = &heap->marker;
+  (void)crd_marker_stop(heap);
+  if (marker->thread != NULL) {
+    crd_thread_set(marker->thread, &marker->word, ROUND_END);
+    crd_thread_join(marker->thread);
+  }
+  marker->thread = NULL;
+  crd_word_stack_fini(&marker->shaded);
+  crd_word_stack_fini(&marker->aside);
+}
+
+bool crd_marker_helps(cradle_heap *heap) {
+  return heap->marker.thread != NULL || is_wanted(heap);
+}
+
+/* --- stopping --- */
+
+/* This process came out of a fork, and the thread did not. What it had on its stacks is lost, but every object that it
+ * had come to is marked: they are traced once more, as after a stack that was full [mark.4]. */
+static void forget(cradle_heap *heap) {
+  crd_marker *marker = &heap->marker;
+  crd_thread_forget(marker->thread);
+  marker->thread = NULL;
+  marker->word = ROUND_IDLE;
+  if (!marker->going) return;
+  heap->mark_stack.top = heap->mark_stack.base;
+  marker->aside.top = marker->aside.base;
+  heap->major.overflowed = true;
+}
+
+static void await_end(crd_marker *marker) {
+  for (int spins = 0; spins < STOP_SPINS; spins++) {
+    if (rounds_is_idle(&marker->word)) return;
+    crd_thread_relax();
+  }
+  crd_thread_wait(marker->thread, &marker->word, ROUND_ASKED);
+}
+
+static void end_round(crd_marker *marker) {
+  if (rounds_stop(&marker->word)) return;
+  uint64_t begin = crd_platform_now_ns();
+  await_end(marker);
+  marker->since.stop_ns += crd_platform_now_ns() - begin;
+}
+
+static void mark_shaded(cradle_heap *heap) {
+  crd_word_stack *shaded = &heap->marker.shaded;
+  while (!word_stack_is_empty(shaded)) crd_mark_address(heap, word_stack_pop(shaded));
+}
+
+static void take_work(cradle_heap *heap) {
+  heap->mark_stack = heap->marker.stack;
+  if (heap->marker.overflowed) heap->major.overflowed = true;
+  crd_marker_work *work = &heap->marker.work, *since = &heap->marker.since;
+  heap->major.objects += work->objects;
+  heap->major.bytes += work->bytes;
+  since->objects += work->objects;
+  since->bytes += work->bytes;
+  since->put_aside += work->put_aside;
+  since->run_ns += work->run_ns;
+  *work = (crd_marker_work){0};
+  heap->marker.overflowed = false;
+}
+
+bool crd_marker_stop(cradle_heap *heap) {
+  crd_marker *marker = &heap->marker;
+  bool went = marker->going;
+  if (CRADLE_LIKELY(marker->thread == NULL)) return false;
+  if (!crd_thread_is_here(marker->thread)) {
+    forget(heap);
+  } else if (went) {
+    end_round(marker);
+    take_work(heap);
+  }
+  marker->going = heap->old.marked_beside = false;
+  ASSERT(rounds_is_idle(&marker->word), "[marker.1] a round goes on after it was stopped");
+  mark_shaded(heap);
+  return went;
+}
+
+void crd_marker_tell(cradle_heap *heap) {
+  crd_marker *marker = &heap->marker;
+  if (CRADLE_LIKELY(marker->thread == NULL)) return;
+  cradle_statistics *stats = &heap->stats;
+  const crd_marker_work *since = &marker->since;
+  stats->beside_objects += since->objects;
+  stats->beside_bytes += since->bytes;
+  stats->beside_ns += since->run_ns;
+  stats->beside_stops += since->stop_ns != 0;
+  stats->beside_stop_ns += since->stop_ns;
+  if (since->stop_ns > stats->beside_stop_max_ns) stats->beside_stop_max_ns = since->stop_ns;
+  if (since->run_ns != 0 && event_wanted(heap))
+    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_BESIDE,
+                                         .u.beside = {since->objects, since->bytes, since->put_aside, since->run_ns,
+                                                      since->stop_ns}});
+  marker->last = marker->since;
+  marker->since = (crd_marker_work){0};
+}
+
+void crd_marker_gather(cradle_heap *heap) {
+  crd_word_stack *aside = &heap->marker.aside;
+  ASSERT(!heap->marker.going, "[marker.1] what is put aside is taken while a round goes on");
+  while (!word_stack_is_empty(aside))
+    if (!word_stack_push(&heap->mark_stack, word_stack_pop(aside))) heap->major.overflowed = true;
+}
+
+/* --- going on --- */
+
+void crd_marker_go_on(cradle_heap *heap) {
+  crd_marker *marker = &heap->marker;
+  if (CRADLE_LIKELY(marker->thread == NULL) || marker->going) return;
+  if (heap->major.phase != MAJOR_MARKING || heap->state != HEAP_MUTATING) return;
+  if (word_stack_is_empty(&heap->mark_stack) || !crd_thread_is_here(marker->thread)) return;
+  ASSERT(word_stack_is_empty(&marker->shaded), "[marker.3] what was to be marked waits for another round");
+  marker->arenas_bytes = heap->old.arenas.committed_end * ARENA_BYTES;
+  marker->stack = heap->mark_stack;
+  marker->going = heap->old.marked_beside = true;
+  rounds_offer(&marker->word, marker->thread);
+}
+
+void crd_marker_shade(cradle_heap *heap, uintptr_t address) {
+  crd_marker *marker = &heap->marker;
+  if (CRADLE_UNLIKELY(marker->going) && word_stack_push(&marker->shaded, address)) return;
+  (void)crd_marker_stop(heap);
+  crd_mark_address(heap, address);
+}

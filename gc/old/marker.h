@@ -1,0 +1,134 @@
+/* The second core: a thread that traces the mark stack beside the program.
+ *
+ * The thread works between pauses only, and one thing it does: it takes objects from the mark stack, reads their slots
+ * and marks what they refer to. Everything else of a major collection (roots, tables, the order of death, the end of
+ * marking, sweeping) stays in pauses, on the program's thread, and so do all other collections. A pause begins by
+ * stopping the thread and ends by letting it go on, so whatever happens in a pause sees a heap in which nobody works.
+ *
+ * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One word carries this. Everything
+ * that a round works on belongs to whoever the word says:
+ *
+ *     IDLE     the mutator's; the thread waits
+ *     OFFERED  the mutator has let the thread go on, and the thread has not begun: the mutator may take it back
+ *     TAKEN    the thread's
+ *     ASKED    the thread's, which is to end the round as soon as it can
+ *     END      the thread is to return; nobody works any more
+ *
+ *     mutator  IDLE -> OFFERED with release; OFFERED -> IDLE; TAKEN -> ASKED; IDLE -> END
+ *     thread   OFFERED -> TAKEN with acquire; TAKEN or ASKED -> IDLE with release
+ *
+ * A thread that does not get a processor in time is thus not waited for, and one that sleeps through a whole round
+ * loses nothing.
+ *
+ *   [marker.1] What a round works on (mark bits, mark stack, aside, the figures of the round) has one owner: the thread
+ *              while the word says TAKEN or ASKED, the mutator otherwise, but for [marker.3].
+ *   [marker.2] A round runs only while the heap is marking and its state is HEAP_MUTATING. crd_state_enter stops it
+ *              before anything else begins.
+ *   [marker.3] While a round runs, the mutator sets mark bits only in the bitmap words of pages that it has just taken
+ *              for a large object, which no other object shares. Such an object gets its mark bit before its
+ *              allocation bit, and that with release order. For everything else that is to be marked it uses
+ *              crd_marker_shade, or it stops the round.
+ *   [marker.4] What the thread reads in an object is a hint. Between pauses the mutator writes slots and lengths with
+ *              plain stores, and a slot may for a moment hold what is no reference. The thread marks a word's object
+ *              only if an allocation bit says that one begins there; it never writes to an object and never calls the
+ *              program. Marking too much keeps an object until the next collection; marking too little is repaired
+ *              at the next pause, because every slot that was written since the last one is found there [heap.6].
+ *   [marker.5] What lies in memory that was committed, opened or allocated in this round is marked before it can be
+ *              reached [span.7], so no object that it has to trace is younger than the last pause.
+ *   [marker.6] Objects that need the program or the order of death (trace callbacks, weak slots, ephemerons, watched
+ *              objects) are marked and put aside. The mutator traces them in its next increment.
+ *   [marker.7] Tables that a round reads do not move in it: adding a type that makes the type table grow stops the
+ *              round.
+ *
+ * docs/design/second-core.md says why, and why each access is enough where memory is weakly ordered.
+ */
+#ifndef CRADLE_GC_OLD_MARKER_H
+#define CRADLE_GC_OLD_MARKER_H
+
+#include "gc/base/word_stack.h"
+#include "gc/platform/thread.h"
+
+enum { ROUND_IDLE = 0, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, ROUND_END };
+
+/* --- the mutator's side --- */
+
+static inline bool rounds_change(uint32_t *word, uint32_t from, uint32_t to) {
+  return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
+}
+/* The word is IDLE. */
+static inline void rounds_offer(uint32_t *word, crd_thread *thread) {
+  crd_thread_set(thread, word, ROUND_OFFERED);
+}
+/* Ends what was offered. true: the mutator owns everything again; false: the thread is at it and was asked to end. */
+static inline bool rounds_stop(uint32_t *word) {
+  return rounds_change(word, ROUND_OFFERED, ROUND_IDLE) || !rounds_change(word, ROUND_TAKEN, ROUND_ASKED);
+}
+/* After a stop that was false: whether the thread has ended the round. */
+static inline bool rounds_is_idle(const uint32_t *word) {
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE) == ROUND_IDLE;
+}
+
+/* --- the thread's side --- */
+
+/* Waits for a round. false: the thread is to return. */
+static inline bool rounds_take(uint32_t *word, crd_thread *thread) {
+  while (!rounds_change(word, ROUND_OFFERED, ROUND_TAKEN)) {
+    uint32_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    if (now == ROUND_END) return false;
+    if (now == ROUND_IDLE) crd_thread_wait(thread, word, ROUND_IDLE);
+  }
+  return true;
+}
+/* Whether the round that runs is to end. */
+static inline bool rounds_end_now(const uint32_t *word) {
+  return __atomic_load_n(word, __ATOMIC_RELAXED) != ROUND_TAKEN;
+}
+static inline void rounds_give_back(uint32_t *word, crd_thread *thread) {
+  crd_thread_set(thread, word, ROUND_IDLE);
+}
+
+/* --- the marker of a heap --- */
+
+/* What rounds did. */
+typedef struct crd_marker_work {
+  uint64_t objects, bytes; /* traced */
+  uint64_t put_aside;      /* objects */
+  uint64_t run_ns;
+  uint64_t stop_ns; /* what stopping took; the mutator's */
+} crd_marker_work;
+
+typedef struct crd_marker {
+  crd_thread *thread;    /* NULL: there is none */
+  uint32_t word;         /* of the protocol; atomic */
+  bool refused;          /* none could be made, and none is tried again */
+  bool going;            /* a round was offered and not stopped since */
+  bool resumes;          /* crd_state_leave lets it go on */
+  crd_word_stack stack;  /* the mark stack, while a round goes on [marker.1] */
+  crd_word_stack aside;  /* [marker.6] */
+  bool overflowed;       /* in the round: an object is marked and on no stack */
+  crd_word_stack shaded; /* addresses that the mutator wants marked; its own */
+  crd_marker_work work;  /* of the round [marker.1] */
+  crd_marker_work since; /* of the rounds since the last pause began */
+  crd_marker_work last;  /* of those before it */
+  size_t arenas_bytes;   /* of the arenas that were committed when the round was offered */
+} crd_marker;
+
+/* A major collection begins to mark: makes the thread if the options and the heap want one. */
+void crd_marker_begin(cradle_heap *heap);
+/* The heap goes. */
+void crd_marker_end(cradle_heap *heap);
+/* Whether the next marking will have a thread, or this one has. */
+bool crd_marker_helps(cradle_heap *heap);
+
+/* Ends the round if one goes on, and marks what the mutator had asked for. Whether one did. */
+bool crd_marker_stop(cradle_heap *heap);
+/* Lets the thread go on, if there is something to mark and nothing runs but the mutator. */
+void crd_marker_go_on(cradle_heap *heap);
+/* Has the object at an address marked, in a round or in none. */
+void crd_marker_shade(cradle_heap *heap, uintptr_t address);
+/* A pause has begun: counts and tells what was done since the last one. */
+void crd_marker_tell(cradle_heap *heap);
+/* Gives what was put aside to the mark stack. */
+void crd_marker_gather(cradle_heap *heap);
+
+#endif

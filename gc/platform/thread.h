@@ -1,0 +1,48 @@
+/* Threads of the library's own: one that is made, told to do something, waited for, and ended.
+ *
+ * Whoever makes a thread and the thread itself talk through words that both read and write atomically. crd_thread_set
+ * changes such a word and wakes the other side; crd_thread_wait sleeps until one has changed. An atomic store without
+ * crd_thread_set is enough where nobody can be asleep for the word.
+ *
+ *   [thread.1] A thread that cannot be made is an ordinary answer, NULL: the caller works without one.
+ *   [thread.2] The thread runs with all signals blocked, so that a program's handlers never run on it, and has a small
+ *              stack. It calls nothing of the program's.
+ *   [thread.3] After fork() the child has the structure and not the thread. It asks crd_thread_is_here first, then
+ *              forgets the thread. It never waits for it, and never takes the lock, which may be held for ever there.
+ */
+#ifndef CRADLE_GC_PLATFORM_THREAD_H
+#define CRADLE_GC_PLATFORM_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct crd_thread crd_thread;
+
+/* Starts a thread that calls run(self, data). name: as debuggers show it, at most 15 characters. NULL: none can be
+ * made. */
+crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void *data), void *data);
+/* Waits until run has returned, and frees the structure. */
+void crd_thread_join(crd_thread *thread);
+/* false: this process came out of a fork that the thread did not survive. */
+bool crd_thread_is_here(const crd_thread *thread);
+/* Frees the structure of a thread that is not here. */
+void crd_thread_forget(crd_thread *thread);
+
+/* Threads of this kind in the process. */
+uint32_t crd_thread_count(void);
+
+/* Tells the processor that a loop waits for another thread. */
+static inline void crd_thread_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/* Stores the value with release order, and wakes the other side if it waits. */
+void crd_thread_set(crd_thread *thread, uint32_t *word, uint32_t value);
+/* Sleeps while the word has this value. What the other side wrote before it changed the word is seen afterwards. */
+void crd_thread_wait(crd_thread *thread, const uint32_t *word, uint32_t value);
+
+#endif

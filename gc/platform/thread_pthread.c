@@ -1,0 +1,133 @@
+/* Threads of POSIX systems. glibc has them in the C library from 2.34 on; before, in libpthread. */
+#include "gc/platform/thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "gc/platform/calls.h"
+
+/* The thread's own needs are a few hundred bytes, but the C library puts the program's thread-local variables there,
+ * and sanitizers their own. */
+#define STACK_BYTES ((size_t)256 << 10)
+
+/* The only thing that heaps share: how many processors are spoken for. */
+static uint32_t threads;
+
+struct crd_thread {
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t changed; /* some word that one side may wait for */
+  pid_t process;
+  size_t *kept; /* alone in a page that reads as zero after a fork; NULL: the system cannot do that */
+  const char *name;
+  void (*run)(crd_thread *self, void *data);
+  void *data;
+};
+
+/* A child may have its parent's process number: in a namespace of its own, or when the number has come round. */
+static size_t *new_kept(void) {
+#ifdef MADV_WIPEONFORK
+  size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+  size_t *kept = CALL(mmap, MAP_FAILED, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (kept == MAP_FAILED) return NULL;
+  if (CALL(madvise, -1, kept, bytes, MADV_WIPEONFORK) == 0) {
+    *kept = 1;
+    return kept;
+  }
+  (void)munmap(kept, bytes);
+#endif
+  return NULL;
+}
+
+static void free_kept(size_t *kept) {
+  if (kept != NULL) (void)munmap(kept, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+static void set_name(const char *name) {
+#if defined(__linux__)
+  (void)pthread_setname_np(pthread_self(), name);
+#elif defined(__APPLE__)
+  (void)pthread_setname_np(name);
+#else
+  (void)name;
+#endif
+}
+
+static void *start(void *data) {
+  crd_thread *thread = data;
+  set_name(thread->name);
+  thread->run(thread, thread->data);
+  return NULL;
+}
+
+/* false: it cannot be made. The thread inherits the mask, so that no signal finds it unblocked even as it begins. */
+static bool create(crd_thread *thread) {
+  pthread_attr_t attributes;
+  sigset_t all, before;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  (void)sigfillset(&all);
+  (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = CALL(pthread_create, EAGAIN, &thread->thread, &attributes, start, thread);
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  (void)pthread_attr_destroy(&attributes);
+  return error == 0;
+}
+
+static void destroy(crd_thread *thread) {
+  (void)pthread_cond_destroy(&thread->changed);
+  (void)pthread_mutex_destroy(&thread->lock);
+  free_kept(thread->kept);
+  free(thread);
+}
+
+crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void *data), void *data) {
+  KEEP_ERRNO;
+  crd_thread *thread = malloc(sizeof *thread);
+  if (thread == NULL) return NULL;
+  *thread = (crd_thread){.process = getpid(), .kept = new_kept(), .name = name, .run = run, .data = data};
+  (void)pthread_mutex_init(&thread->lock, NULL);
+  (void)pthread_cond_init(&thread->changed, NULL);
+  if (create(thread)) {
+    (void)__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+    return thread;
+  }
+  destroy(thread);
+  return NULL;
+}
+
+void crd_thread_join(crd_thread *thread) {
+  (void)pthread_join(thread->thread, NULL);
+  (void)__atomic_sub_fetch(&threads, 1, __ATOMIC_RELAXED);
+  destroy(thread);
+}
+
+uint32_t crd_thread_count(void) {
+  return __atomic_load_n(&threads, __ATOMIC_RELAXED);
+}
+
+bool crd_thread_is_here(const crd_thread *thread) {
+  return thread->process == getpid() && (thread->kept == NULL || *thread->kept != 0);
+}
+
+/* The lock and the condition stay as the fork left them: to destroy what somebody holds or waits for is undefined. */
+void crd_thread_forget(crd_thread *thread) {
+  (void)__atomic_sub_fetch(&threads, 1, __ATOMIC_RELAXED);
+  free_kept(thread->kept);
+  free(thread);
+}
+
+void crd_thread_set(crd_thread *thread, uint32_t *word, uint32_t value) {
+  (void)pthread_mutex_lock(&thread->lock);
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+  (void)pthread_cond_broadcast(&thread->changed);
+  (void)pthread_mutex_unlock(&thread->lock);
+}
+
+void crd_thread_wait(crd_thread *thread, const uint32_t *word, uint32_t value) {
+  (void)pthread_mutex_lock(&thread->lock);
+  while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) (void)pthread_cond_wait(&thread->changed, &thread->lock);
+  (void)pthread_mutex_unlock(&thread->lock);
+}

@@ -1,0 +1,17 @@
+/* Whether a process that has threads can be forked here. */
+#ifndef TESTS_FORKS_H
+#define TESTS_FORKS_H
+
+/* ThreadSanitizer's own thread does not come along: the child of a process with threads may wait for it for ever. */
+#if defined(__SANITIZE_THREAD__)
+#define FORKS_ARE_TRIED 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define FORKS_ARE_TRIED 0
+#endif
+#endif
+#ifndef FORKS_ARE_TRIED
+#define FORKS_ARE_TRIED 1
+#endif
+
+#endif

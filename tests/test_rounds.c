@@ -1,0 +1,160 @@
+/* The second core's protocol over the real functions: what a round works on has one owner at a time, and neither a stop
+ * nor a round is lost. And the threads beneath: made, named, deaf to signals, refused, gone after a fork. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#define CRADLE_FAULT_INJECTION 1
+#include "gc/platform/thread_pthread.c"
+
+#include "gc/old/marker.h"
+
+#define ROUNDS 20000
+/* A round that is not stopped ends by itself after so many steps. */
+#define STEPS 64
+
+static bool refuse_threads;
+
+bool crd_fault_should_fail(const char *call, int *error) {
+  *error = EAGAIN;
+  return refuse_threads && strcmp(call, "pthread_create") == 0;
+}
+
+typedef struct shared {
+  uint32_t word;
+  crd_thread *thread;
+  uint64_t steps;  /* plain: its owner changes it, and ThreadSanitizer watches */
+  uint64_t rounds; /* likewise */
+  bool masked;
+  char name[16];
+} shared;
+
+static void work(crd_thread *self, void *data) {
+  shared *s = data;
+  sigset_t blocked;
+  (void)pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+  s->masked = sigismember(&blocked, SIGUSR1) && sigismember(&blocked, SIGALRM);
+  (void)pthread_getname_np(pthread_self(), s->name, sizeof s->name);
+  while (rounds_take(&s->word, self)) {
+    s->rounds++;
+    for (int i = 0; i < STEPS && !rounds_end_now(&s->word); i++) s->steps++;
+    rounds_give_back(&s->word, self);
+  }
+}
+
+static void begin(shared *s) {
+  *s = (shared){.word = ROUND_IDLE};
+  s->thread = crd_thread_new("rounds", work, s);
+  assert_non_null(s->thread);
+}
+
+static void stop(shared *s) {
+  if (rounds_stop(&s->word)) return;
+  while (!rounds_is_idle(&s->word)) crd_thread_wait(s->thread, &s->word, ROUND_ASKED);
+}
+
+static void end(shared *s) {
+  stop(s);
+  crd_thread_set(s->thread, &s->word, ROUND_END);
+  crd_thread_join(s->thread);
+}
+
+/* [marker.1] */
+static void test_one_owner(void **state) {
+  (void)state;
+  shared s;
+  begin(&s);
+  uint64_t own = 0;
+  for (int i = 0; i < ROUNDS; i++) {
+    rounds_offer(&s.word, s.thread);
+    /* one round in four is stopped while it runs, the others wherever that meets them */
+    while (i % 4 == 0 && __atomic_load_n(&s.word, __ATOMIC_RELAXED) == ROUND_OFFERED) continue;
+    for (volatile int wait = i % 300; wait > 0; wait--) continue;
+    stop(&s);
+    assert_true(rounds_is_idle(&s.word));
+    s.steps++; /* with two owners, one of the two additions is lost now and then */
+    own++;
+  }
+  uint64_t steps = s.steps;
+  end(&s);
+  assert_true(s.rounds >= ROUNDS / 4 && s.rounds <= ROUNDS);
+  assert_true(steps >= own && steps <= own + STEPS * s.rounds);
+}
+
+/* A round that nobody stops takes place, whole. */
+static void test_no_round_is_lost(void **state) {
+  (void)state;
+  shared s;
+  begin(&s);
+  for (uint64_t i = 1; i <= 1000; i++) {
+    rounds_offer(&s.word, s.thread);
+    while (!rounds_is_idle(&s.word)) continue;
+    assert_int_equal(s.rounds, i);
+    assert_int_equal(s.steps, i * STEPS);
+  }
+  end(&s);
+}
+
+static void test_ends_idle(void **state) {
+  (void)state;
+  for (int i = 0; i < 50; i++) {
+    shared s;
+    begin(&s);
+    end(&s);
+    assert_int_equal(s.rounds, 0);
+  }
+}
+
+/* [thread.2] */
+static void test_thread_is_deaf_and_named(void **state) {
+  (void)state;
+  shared s;
+  begin(&s);
+  end(&s);
+  assert_true(s.masked);
+  assert_string_equal(s.name, "rounds");
+}
+
+/* [thread.1] */
+static void test_refused(void **state) {
+  (void)state;
+  sigset_t before, after;
+  (void)pthread_sigmask(SIG_SETMASK, NULL, &before);
+  refuse_threads = true;
+  assert_null(crd_thread_new("rounds", work, NULL));
+  refuse_threads = false;
+  (void)pthread_sigmask(SIG_SETMASK, NULL, &after);
+  assert_int_equal(sigismember(&before, SIGUSR1), sigismember(&after, SIGUSR1));
+}
+
+/* [thread.3] */
+static void test_child_has_none(void **state) {
+  (void)state;
+  shared s;
+  begin(&s);
+  rounds_offer(&s.word, s.thread);
+  pid_t child = fork();
+  if (child == 0) {
+    bool here = crd_thread_is_here(s.thread);
+    crd_thread_forget(s.thread);
+    _exit(here ? 1 : 0);
+  }
+  assert_true(crd_thread_is_here(s.thread));
+  int status = -1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  end(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_one_owner), cmocka_unit_test(test_no_round_is_lost),
+      cmocka_unit_test(test_ends_idle), cmocka_unit_test(test_thread_is_deaf_and_named),
+      cmocka_unit_test(test_refused),   cmocka_unit_test(test_child_has_none),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,481 @@
+/* The second core in a hostile world: a thread of the collector's that marks while the program forks, exits, frees the
+ * heap, is stormed by signals, has no second processor or gets no thread, runs on other stacks, or unloads the library.
+ *
+ * Each program is a child process of its own, so that a thread that survives or waits for ever fails one test only. A
+ * child says what it finds wrong, and ends with 1; the time that it may take is limited. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/forks.h"
+#include "tests/second_core.h"
+#include "tests/second_core_process.h"
+
+#define FORKS 8
+#define HEAPS 4
+
+static const char *plugin_path;
+
+/* --- fork --- */
+
+/* Both go on: the parent's thread marks on, the child has none. Then the child's child. */
+static void forks_plainly(void) {
+  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  for (int i = 0; i < FORKS; i++) {
+    second_core_begin_round(&s);
+    for (volatile int spin = 0; spin < i * i * 1000;) spin++; /* so that it is somewhere else each time */
+    pid_t child = fork();
+    require(child >= 0, "no child");
+    if (child == 0) {
+      (void)alarm(CHILD_MOST_S);
+      require_markers(0);
+      second_core_work(&s);
+      pid_t grandchild = i % 2 == 0 ? -1 : fork();
+      if (grandchild == 0) (void)alarm(CHILD_MOST_S);
+      second_core_check(&s);
+      if (grandchild > 0) {
+        int status;
+        require(waitpid(grandchild, &status, 0) == grandchild && status == 0, "the child's child failed");
+      }
+      second_core_free(&s);
+      _exit(0);
+    }
+    second_core_work(&s);
+    int status = 0;
+    require(waitpid(child, &status, 0) == child && status == 0, "the child of a fork in a round failed");
+    second_core_check(&s);
+  }
+  require_markers(1);
+  second_core_free(&s);
+}
+
+static void test_plain_fork(void **state) {
+  (void)state;
+  if (!FORKS_ARE_TRIED) skip();
+  run_program(forks_plainly, 0);
+}
+
+static void forks_prepared(void) {
+  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  for (int i = 0; i < FORKS / 2; i++) {
+    cradle_error error = {.message = ""};
+    second_core_begin_round(&s);
+    require(cradle_fork_prepare(s.heap, &error), error.message);
+    require(!s.heap->marker.going, "a round goes on while the heap is prepared for a fork");
+    pid_t child = fork();
+    require(child >= 0, "no child");
+    if (child == 0) {
+      (void)alarm(CHILD_MOST_S);
+      cradle_fork_child(s.heap);
+      second_core_work(&s);
+      second_core_check(&s);
+      second_core_free(&s);
+      _exit(0);
+    }
+    cradle_fork_parent(s.heap);
+    second_core_work(&s);
+    int status = 0;
+    require(waitpid(child, &status, 0) == child && status == 0, "the child of a prepared fork failed");
+  }
+  second_core_check(&s);
+  second_core_free(&s);
+}
+
+static void test_prepared_fork(void **state) {
+  (void)state;
+  if (!FORKS_ARE_TRIED) skip();
+  run_program(forks_prepared, 0);
+}
+
+static void hangs(int number) {
+  (void)number;
+  (void)!write(STDERR_FILENO, "it waits for ever\n", 18);
+  _exit(1);
+}
+
+/* The first process of a namespace whose child is the first of another one: their numbers are the same. */
+static void forks_with_the_same_number(void) {
+  if (unshare(CLONE_NEWPID) != 0) _exit(SKIP_STATUS);
+  pid_t first = fork();
+  require(first >= 0, "no child");
+  if (first > 0) {
+    int status = 0;
+    require(waitpid(first, &status, 0) == first, "no status");
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  }
+  (void)alarm(CHILD_MOST_S);
+  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core_begin_round(&s);
+  if (unshare(CLONE_NEWPID) != 0) _exit(SKIP_STATUS);
+  pid_t second = fork();
+  require(second >= 0, "no child");
+  if (second == 0) {
+    struct itimerval limit = {.it_value = {.tv_sec = 5}};
+    (void)signal(SIGALRM, hangs); /* the first process of a namespace ignores what it does not handle */
+    (void)setitimer(ITIMER_REAL, &limit, NULL);
+    require(getpid() == 1, "not the first process of its namespace");
+    second_core_work(&s);
+    second_core_check(&s);
+    second_core_free(&s);
+    _exit(0);
+  }
+  int status = 0;
+  require(waitpid(second, &status, 0) == second && status == 0, "the child with the parent's number failed");
+  second_core_check(&s);
+  second_core_free(&s);
+  _exit(0);
+}
+
+static void test_fork_with_the_same_number(void **state) {
+  (void)state;
+  if (!FORKS_ARE_TRIED) skip();
+  run_program(forks_with_the_same_number, 0);
+}
+
+/* --- the end --- */
+
+static void says_exit(void) {
+  if (write(STDOUT_FILENO, "", 0) != 0) _exit(2);
+}
+
+static void exits(void) {
+  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  (void)atexit(says_exit);
+  second_core_begin_round(&s);
+  exit(7);
+}
+
+static void *exits_elsewhere(void *data) {
+  (void)data;
+  exit(8);
+}
+
+static void exits_on_another_thread(void) {
+  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  pthread_t thread;
+  second_core_begin_round(&s);
+  require(pthread_create(&thread, NULL, exits_elsewhere, NULL) == 0, "no thread");
+  for (;;) second_core_work(&s);
+}
+
+static void test_exit(void **state) {
+  (void)state;
+  run_program(exits, 7);
+  run_program(exits_on_another_thread, 8);
+}
+
+static void frees_the_heap(void) {
+  for (int i = 0; i < 5; i++) {
+    second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+    second_core_begin_round(&s);
+    require_markers(1);
+    second_core_free(&s);
+    require_markers(0);
+  }
+}
+
+static void test_heap_freed(void **state) {
+  (void)state;
+  run_program(frees_the_heap, 0);
+}
+
+/* --- no thread, one processor --- */
+
+static char noted[400];
+
+static void note(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind == CRADLE_EVENT_NOTE && strstr(event->u.note.text, "thread") != NULL)
+    (void)snprintf(noted, sizeof noted, "%s", event->u.note.text);
+}
+
+static void is_refused(void) {
+  if (!refuse_threads()) exit(SKIP_STATUS);
+  second_core_listener = note;
+  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core_begin(&s);
+  require(s.heap->marker.thread == NULL, "there is a thread where none can be made");
+  second_core_work(&s);
+  second_core_check(&s);
+  second_core_free(&s);
+  require(noted[0] != '\0', "nobody was told that there is no thread");
+  _exit(0); /* LeakSanitizer would make a thread */
+}
+
+static void test_refused(void **state) {
+  (void)state;
+  run_program(is_refused, 0);
+}
+
+static void has_one_processor(void) {
+  keep_to_one_processor();
+  second_core s = second_core_new(CRADLE_GC_THREADS_AUTO, LIST_NODES);
+  second_core_begin(&s);
+  require_markers(0);
+  second_core_work(&s);
+  second_core_check(&s);
+  second_core_free(&s);
+  s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core_begin_round(&s);
+  require_markers(1);
+  second_core_work(&s);
+  second_core_check(&s);
+  second_core_free(&s);
+}
+
+static void test_one_processor(void **state) {
+  (void)state;
+  run_program(has_one_processor, 0);
+}
+
+/* However many heaps ask for one, there are no more threads than processors. */
+static void has_more_heaps_than_processors(void) {
+  cpu_set_t set;
+  require(sched_getaffinity(0, sizeof set, &set) == 0, "no affinity");
+  int processors = CPU_COUNT(&set), heaps = processors + 2;
+  if (processors < 2 || heaps > 20) exit(SKIP_STATUS);
+  second_core s[20];
+  for (int i = 0; i < heaps; i++) {
+    s[i] = second_core_new(CRADLE_GC_THREADS_AUTO, WORTHWHILE_NODES);
+    second_core_begin(&s[i]);
+    require(s[0].heap->marker.thread != NULL, "the first heap that asks for a thread gets none");
+    require(crd_thread_count() <= (uint32_t)processors, "there are more threads than processors");
+  }
+  for (int i = 0; i < heaps; i++) second_core_free(&s[i]);
+  require_markers(0);
+}
+
+static void test_many_heaps(void **state) {
+  (void)state;
+  run_program(has_more_heaps_than_processors, 0);
+}
+
+/* --- signals --- */
+
+static pid_t program_thread;
+static volatile sig_atomic_t signals, elsewhere;
+
+static void count_signal(int number) {
+  (void)number;
+  signals = signals + 1;
+  if ((pid_t)syscall(SYS_gettid) != program_thread) elsewhere = 1;
+}
+
+static void is_stormed(void) {
+  sigset_t set;
+  struct itimerval often = {.it_interval = {.tv_usec = 100}, .it_value = {.tv_usec = 100}},
+                   never = {.it_value = {0, 0}};
+  struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  program_thread = (pid_t)syscall(SYS_gettid);
+  (void)sigaction(SIGALRM, &action, NULL);
+  (void)sigaction(SIGUSR1, &action, NULL);
+  second_core_begin_round(&s);
+  /* The program blocks it, so a thread that did not would get it. */
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGUSR1);
+  (void)sigprocmask(SIG_BLOCK, &set, NULL);
+  (void)kill(getpid(), SIGUSR1);
+  nap_ms(20);
+  require(signals == 0, "a signal that the program blocks was handled on the collector's thread");
+  (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+  require(signals == 1, "a signal was lost");
+  (void)setitimer(ITIMER_REAL, &often, NULL);
+  for (int i = 0; i < 4; i++) {
+    second_core_work(&s);
+    second_core_begin_round(&s);
+  }
+  (void)setitimer(ITIMER_REAL, &never, NULL);
+  require(signals > 20, "there was no storm");
+  require(!elsewhere, "a signal was handled on the collector's thread");
+  (void)alarm(CHILD_MOST_S);
+  second_core_check(&s);
+  second_core_free(&s);
+}
+
+static void test_signals(void **state) {
+  (void)state;
+  run_program(is_stormed, 0);
+}
+
+/* --- threads of the program --- */
+
+static void *uses_a_heap(void *data) {
+  (void)data;
+  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, WORTHWHILE_NODES);
+  for (int i = 0; i < 3; i++) {
+    second_core_begin(&s);
+    second_core_work(&s);
+  }
+  second_core_check(&s);
+  second_core_begin(&s);
+  second_core_free(&s);
+  return NULL;
+}
+
+static void has_heaps_on_many_threads(void) {
+  pthread_t threads[HEAPS];
+  for (int i = 0; i < HEAPS; i++) require(pthread_create(&threads[i], NULL, uses_a_heap, NULL) == 0, "no thread");
+  for (int i = 0; i < HEAPS; i++) (void)pthread_join(threads[i], NULL);
+  require_markers(0);
+}
+
+/* The thread that began the round ends in it. */
+static void *begins_a_round(void *data) {
+  second_core *s = data;
+  cradle_mutator_attach(s->m);
+  second_core_begin_round(s);
+  cradle_mutator_detach(s->m);
+  return NULL;
+}
+
+static void hands_the_mutator_on(void) {
+  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  for (int i = 0; i < 3; i++) {
+    pthread_t thread;
+    cradle_mutator_detach(s.m);
+    require(pthread_create(&thread, NULL, begins_a_round, &s) == 0, "no thread");
+    (void)pthread_join(thread, NULL);
+    cradle_mutator_attach(s.m);
+    second_core_work(&s);
+  }
+  second_core_check(&s);
+  second_core_free(&s);
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  run_program(has_heaps_on_many_threads, 0);
+  run_program(hands_the_mutator_on, 0);
+}
+
+/* --- words that are no references --- */
+
+/* For a moment, each slot of an old array holds an address inside of an object [marker.4]. */
+CRADLE_UNCHECKED_COLLECTION static void holds_no_references(void) {
+  static node *held[TABLE_ITEMS];
+  cradle_error error = {.message = ""};
+  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, WORTHWHILE_NODES);
+  for (int i = 0; i < 8; i++) {
+    second_core_begin_round(&s);
+    table *items = s.roots->items;
+    memcpy(held, items->item, sizeof held);
+    for (int k = 0; k < TABLE_ITEMS; k++) items->item[k] = (node *)(void *)((char *)held[k] + 8);
+    nap_ms(2);
+    for (int k = 0; k < TABLE_ITEMS; k++) cradle_store(s.m, items, &items->item[k], held[k]);
+    require(cradle_heap_verify(s.heap, &error), error.message);
+  }
+  second_core_check(&s);
+  second_core_free(&s);
+}
+
+static void test_no_references(void **state) {
+  (void)state;
+  run_program(holds_no_references, 0);
+}
+
+/* --- coroutines --- */
+
+#define STACK_BYTES ((size_t)256 << 10)
+#define SWITCHES 20
+static ucontext_t main_context, contexts[2];
+static second_core coroutines_core;
+
+static void coroutine(int number) {
+  for (int i = 0; i < SWITCHES; i++) {
+    second_core_begin(&coroutines_core);
+    second_core_churn(&coroutines_core, 1000);
+    (void)swapcontext(&contexts[number], &contexts[1 - number]);
+  }
+}
+
+static void runs_coroutines(void) {
+  static char stacks[2][STACK_BYTES];
+  coroutines_core = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  for (int i = 0; i < 2; i++) {
+    require(getcontext(&contexts[i]) == 0, "no context");
+    contexts[i].uc_stack = (stack_t){.ss_sp = stacks[i], .ss_size = STACK_BYTES};
+    contexts[i].uc_link = &main_context;
+    makecontext(&contexts[i], (void (*)(void))coroutine, 1, i);
+  }
+  require(swapcontext(&main_context, &contexts[0]) == 0, "no switch");
+  second_core_check(&coroutines_core);
+  second_core_free(&coroutines_core);
+}
+
+static void test_coroutines(void **state) {
+  (void)state;
+  run_program(runs_coroutines, 0);
+}
+
+/* --- a library that comes and goes --- */
+
+static bool is_mapped(const char *path) {
+  char line[512];
+  bool found = false;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  require(maps != NULL, "/proc/self/maps cannot be read");
+  while (fgets(line, sizeof line, maps) != NULL)
+    if (strstr(line, strrchr(path, '/')) != NULL) found = true;
+  (void)fclose(maps);
+  return found;
+}
+
+static void loads_and_unloads(void) {
+  for (int i = 0; i < 5; i++) {
+    void *library = dlopen(plugin_path, RTLD_NOW | RTLD_LOCAL);
+    require(library != NULL, "the library cannot be loaded");
+    void (*run)(void);
+    *(void **)&run = dlsym(library, "second_core_plugin_run");
+    require(run != NULL, "the library has no function");
+    run();
+    require(dlclose(library) == 0, "the library cannot be closed");
+    if (is_mapped(plugin_path)) exit(SKIP_STATUS); /* a C library, or a sanitizer, that keeps all */
+    nap_ms(2);
+    require_markers(0);
+  }
+}
+
+static void test_library(void **state) {
+  (void)state;
+  if (plugin_path == NULL) skip();
+  run_program(loads_and_unloads, 0);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_plain_fork),
+      cmocka_unit_test(test_prepared_fork),
+      cmocka_unit_test(test_fork_with_the_same_number),
+      cmocka_unit_test(test_exit),
+      cmocka_unit_test(test_heap_freed),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_one_processor),
+      cmocka_unit_test(test_many_heaps),
+      cmocka_unit_test(test_signals),
+      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_no_references),
+      cmocka_unit_test(test_coroutines),
+      cmocka_unit_test(test_library),
+  };
+  if (argc > 1) plugin_path = argv[1];
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -17,7 +17,7 @@ typedef struct crd_stored {
 
 typedef struct crd_death_calls {
   /* In a minor collection, when all that roots lead to is promoted. */
-  void (*minor)(cradle_heap *heap, crd_minor *minor, crd_stored stored);
+  void (*minor_deaths)(cradle_heap *heap, crd_minor *minor, crd_stored stored);
   /* When that minor collection is over. */
   void (*minor_ended)(cradle_heap *heap);
 

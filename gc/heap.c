@@ -65,6 +65,16 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
   return true;
 }
 
+static void note_refused_pool(cradle_heap *heap) {
+  const char *doubt = crd_pages_pool_doubt();
+  crd_event_note(heap,
+                 heap->nursery.backing.transparent
+                     ? "the huge-page pool refused the nursery: transparent huge pages instead"
+                     : "the huge-page pool refused the nursery: base pages instead",
+                 heap->nursery.committed_bytes, 0);
+  if (doubt != NULL) crd_event_note(heap, doubt, heap->nursery.committed_bytes, 0);
+}
+
 static void send_created(cradle_heap *heap, const char *nursery_reason) {
   cradle_event created = {.kind = CRADLE_EVENT_HEAP_CREATED,
                           .u.heap = {.hardware = &heap->hardware,
@@ -79,9 +89,7 @@ static void send_created(cradle_heap *heap, const char *nursery_reason) {
   if (heap->old.arenas.bytes < heap->options.reserve_bytes)
     crd_event_note(heap, "the address space reserved for the old generation is smaller than asked for",
                    heap->options.reserve_bytes, heap->old.arenas.bytes);
-  if (heap->nursery.backing.pool && heap->nursery.pool_bytes == 0)
-    crd_event_note(heap, "the huge-page pool refused the nursery: transparent huge pages instead",
-                   heap->nursery.committed_bytes, 0);
+  if (heap->nursery.backing.pool && heap->nursery.pool_bytes == 0) note_refused_pool(heap);
   crd_maximum_note(heap);
   const char *doubt = crd_backing_doubt(&heap->nursery.backing, &heap->hardware);
   if (doubt == NULL) doubt = crd_backing_doubt(&heap->old.arenas.backing, &heap->hardware);
@@ -89,11 +97,15 @@ static void send_created(cradle_heap *heap, const char *nursery_reason) {
 }
 
 static bool fail_pool(const cradle_heap *heap, const char *option, size_t wanted, size_t got, cradle_error *error) {
-  (void)crd_fail(
-      error,
-      "%s: strict, but the pool of huge pages gave %zu of the %zu bytes that the heap starts with (pool page "
-      "%zu bytes, %zu free; vm.nr_hugepages); without \"!\" transparent huge pages serve instead",
-      option, got, wanted, heap->hardware.pool_page_bytes, heap->hardware.pool_pages_free);
+  const char *doubt = crd_pages_pool_doubt();
+  if (doubt != NULL)
+    (void)crd_fail(error, "%s: strict, but %s; without \"!\" base pages serve instead", option, doubt);
+  else
+    (void)crd_fail(
+        error,
+        "%s: strict, but the pool of huge pages gave %zu of the %zu bytes that the heap starts with (pool page "
+        "%zu bytes, %zu free; vm.nr_hugepages); without \"!\" transparent huge pages serve instead",
+        option, got, wanted, heap->hardware.pool_page_bytes, heap->hardware.pool_pages_free);
   if (error != NULL) error->option = option;
   return false;
 }

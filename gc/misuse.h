@@ -7,8 +7,6 @@
 
 #include "gc/base/text.h"
 
-#define CRD_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
-
 /* Hands the message to the heap's misuse handler (the default one when heap is NULL) and aborts if that returns. The
  * conversions are those of gc/base/text.h. */
 CRADLE_COLD _Noreturn void crd_misuse(cradle_heap *heap, const char *format, ...) CRD_PRINTF(2, 3);

@@ -9,15 +9,13 @@
 #include <cradle/runtime.h>
 
 #include "runtime/option_table.h"
+#include "runtime/platform/process.h"
+#include "runtime/platform/process.h"
 #include "runtime/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#ifdef __linux__
-#include <sys/auxv.h>
-#endif
 
 #define PREFIX "CRADLE_"
 #define WORDS_BYTES 512
@@ -29,16 +27,8 @@ static int report_value(const crd_option *option, const char *text) {
   return crd_report("%s=%.80s: not accepted; wants %s (such as %s)", option->name, text, accepted, option->example);
 }
 
-static bool has_more_rights_than_its_user(void) {
-#ifdef __linux__
-  return getauxval(AT_SECURE) != 0;
-#else
-  return getuid() != geteuid() || getgid() != getegid();
-#endif
-}
-
 const char *crd_environment(const char *name) {
-  return has_more_rights_than_its_user() ? NULL : getenv(name);
+  return crd_has_more_rights_than_user() ? NULL : crd_variable_value(name);
 }
 
 /* An empty variable counts as none: that is how shells and service files switch one off. */
@@ -60,14 +50,15 @@ static int report_unknown(const char *name, size_t length) {
   return crd_report("%.*s: unknown; did you mean %s? (docs/environment.md lists all)", shown, name, nearest->name);
 }
 
+static void look_at_name(void *reports, const char *entry) {
+  size_t length = strcspn(entry, "=");
+  if (strncmp(entry, PREFIX, strlen(PREFIX)) != 0 || crd_option_find(entry, length) != NULL) return;
+  *(int *)reports += report_unknown(entry, length);
+}
+
 static int report_unknowns(void) {
   int reports = 0;
-  if (has_more_rights_than_its_user()) return 0;
-  for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
-    if (strncmp(*entry, PREFIX, strlen(PREFIX)) != 0) continue;
-    size_t length = strcspn(*entry, "=");
-    if (crd_option_find(*entry, length) == NULL) reports += report_unknown(*entry, length);
-  }
+  if (!crd_has_more_rights_than_user()) crd_each_variable(look_at_name, &reports);
   return reports;
 }
 

@@ -38,7 +38,9 @@ static const char *source_word(uint32_t source) {
   case CRADLE_SOURCE_DEFAULT: return "default";
   case CRADLE_SOURCE_SYSFS: return "sysfs";
   case CRADLE_SOURCE_SYSCONF: return "sysconf";
+  case CRADLE_SOURCE_SYSCTL: return "sysctl";
   case CRADLE_SOURCE_EMBEDDER: return "embedder";
+  case CRADLE_SOURCE_WINDOWS: return "windows";
   }
   return "unknown";
 }
@@ -46,6 +48,7 @@ static const char *source_word(uint32_t source) {
 static const char *thp_word(uint32_t mode) {
   switch ((cradle_thp_mode)mode) {
   case CRADLE_THP_UNKNOWN: return "unknown";
+  case CRADLE_THP_ABSENT: return "absent";
   case CRADLE_THP_NEVER: return "never";
   case CRADLE_THP_MADVISE: return "madvise";
   case CRADLE_THP_ALWAYS: return "always";
@@ -58,7 +61,7 @@ static const char *thp_word(uint32_t mode) {
 #define NUMBER CRD_FIELD_NUMBER
 #define NS CRD_FIELD_NS
 #define SHARE CRD_FIELD_SHARE
-#define TEXT CRD_FIELD_TEXT
+#define LETTERS CRD_FIELD_TEXT
 #define WORD CRD_FIELD_WORD
 
 #define FIELD(key, text, what, where) .name = key, .label = text, .type = what, .offset = where
@@ -90,7 +93,7 @@ static const crd_field heap_fields[] = {
 static const crd_field nursery_fields[] = {
     {FIELD("nursery_bytes", "nursery size: ", NUMBER, AT(nursery.bytes)), .counter = "nursery bytes"},
     {FIELD("previous_nursery_bytes", "previous nursery size: ", NUMBER, AT(nursery.previous))},
-    {FIELD("reason", "reason: ", TEXT, AT(nursery.reason))},
+    {FIELD("reason", "reason: ", LETTERS, AT(nursery.reason))},
 };
 
 static const crd_field minor_begin_fields[] = {
@@ -180,7 +183,7 @@ static const crd_field spans_fields[] = {
 };
 
 static const crd_field note_fields[] = {
-    {FIELD("text", "", TEXT, AT(note.text))},
+    {FIELD("text", "", LETTERS, AT(note.text))},
     {FIELD("wanted", "wanted: ", NUMBER, AT(note.wanted)), .only_with = AT(note.wanted)},
     {FIELD("got", ", got: ", NUMBER, AT(note.got)), .only_with = AT(note.wanted)},
 };

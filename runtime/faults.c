@@ -4,16 +4,14 @@
 #include <cradle/heap.h>
 #include <cradle/statistics.h>
 
+#include "runtime/platform/fault_signals.h"
+#include "runtime/platform/files.h"
+#include "runtime/platform/process.h"
 #include "runtime/report.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <ucontext.h>
-#include <unistd.h>
 
 #define HEAPS_MOST 64
 /* Where the last collections were triggered is kept for so many. */
@@ -44,12 +42,8 @@ struct crd_faults {
 static crd_faults *heaps[HEAPS_MOST];
 static size_t heap_count;
 static crd_process_lock lock;
-static const int signals[] = {SIGSEGV, SIGBUS};
-#define SIGNALS (sizeof signals / sizeof *signals)
-static bool installed[SIGNALS]; /* and not taken away: a handler that came later may still call ours */
-static struct sigaction before[SIGNALS];
-static pid_t reporting;    /* the process while a thread of it reports */
-static pthread_t reporter; /* that thread */
+static int reporting;      /* the process while a thread of it reports */
+static uintptr_t reporter; /* that thread */
 static uintptr_t
     reported_at[2]; /* address and program counter of the last report: a handler may return to the same fault */
 
@@ -78,7 +72,7 @@ static void add_number(line *to, uint64_t number, unsigned base) {
 
 static void write_line(line *of) {
   of->text[of->length++] = '\n';
-  crd_write_quietly(STDERR_FILENO, of->text, of->length);
+  crd_write_quietly(CRD_STANDARD_ERROR, of->text, of->length);
 }
 
 /* --- where collections were triggered --- */
@@ -120,65 +114,40 @@ static void write_stress(cradle_heap *heap) {
 
 /* --- the report --- */
 
-/* The registers of the faulting instruction; the program counter apart. An address that the processor does not accept,
- * such as poison, is not told otherwise. */
-typedef struct registers {
-  uintptr_t of[32];
-  size_t count;
-  uintptr_t counter;
-  uintptr_t stack; /* pointer */
-  uintptr_t link;  /* the address to return to right after a call, */
-  bool calls_push; /* unless it lies at the stack pointer */
-} registers;
-
-static void read_registers(const ucontext_t *context, registers *found) {
-#if defined(__linux__) && defined(__x86_64__)
-  for (int i = 0; i < REG_RIP; i++) found->of[found->count++] = (uintptr_t)context->uc_mcontext.gregs[i];
-  found->counter = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-  found->stack = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-  found->calls_push = true;
-#elif defined(__linux__) && defined(__aarch64__)
-  for (int i = 0; i < 31; i++) found->of[found->count++] = (uintptr_t)context->uc_mcontext.regs[i];
-  found->counter = (uintptr_t)context->uc_mcontext.pc;
-  found->stack = (uintptr_t)context->uc_mcontext.sp;
-  found->link = (uintptr_t)context->uc_mcontext.regs[30];
-#else
-  (void)context, (void)found;
-#endif
-}
-
-/* What a heap knows of the fault: of its address, else, when the kernel tells none, of a register. */
-static crd_faults *find(const siginfo_t *info, const registers *registers, cradle_explanation *explanation) {
+/* What a heap knows of the fault: of its address, else, when the system tells none, of a register. An address that the
+ * processor does not accept, such as poison, is not told otherwise. */
+static crd_faults *find(const crd_fault_signal *fault, cradle_explanation *explanation) {
   for (size_t i = 0; i < HEAPS_MOST; i++) {
     crd_faults *faults = __atomic_load_n(&heaps[i], __ATOMIC_SEQ_CST);
     if (faults == NULL) continue;
-    if (cradle_explain_address(faults->heap, info->si_addr, explanation, sizeof *explanation)) return faults;
-    for (size_t j = 0; info->si_addr == NULL && j < registers->count; j++)
-      if (cradle_explain_address(faults->heap, (void *)registers->of[j], explanation, sizeof *explanation) &&
+    if (cradle_explain_address(faults->heap, fault->address, explanation, sizeof *explanation)) return faults;
+    for (size_t j = 0; fault->address == NULL && j < fault->register_count; j++)
+      if (cradle_explain_address(faults->heap, (void *)fault->registers[j], explanation, sizeof *explanation) &&
           explanation->collection == 0)
         return faults;
   }
   return NULL;
 }
 
-static CRADLE_NOINLINE void write_stack(const registers *registers) {
+static CRADLE_NOINLINE void write_stack(const crd_fault_signal *fault) {
   cradle_backtrace trace;
   size_t first = 0;
   cradle_backtrace_take(&trace);
   for (size_t i = 0; i < trace.depth; i++)
-    if (trace.calls[i] + 1 == registers->counter) first = i;
+    if (trace.calls[i] + 1 == fault->counter) first = i;
   trace.depth -= first;
   memmove(trace.calls, trace.calls + first, trace.depth * sizeof *trace.calls);
-  if (first != 0) trace.calls[0] = registers->counter; /* no call, but the instruction itself */
+  if (first != 0) trace.calls[0] = fault->counter; /* no call, but the instruction itself */
   cradle_backtrace_write(&trace);
 }
 
-static CRADLE_NOINLINE void write_fault(int number, const siginfo_t *info, const char *what) {
+static CRADLE_NOINLINE void write_fault(const crd_fault_signal *fault, const char *what) {
   line text = {.length = 0};
-  add(&text, number == SIGBUS ? "cradle: SIGBUS" : "cradle: SIGSEGV");
-  if (info->si_addr != NULL) {
+  add(&text, "cradle: ");
+  add(&text, fault->name);
+  if (fault->address != NULL) {
     add(&text, " at 0x");
-    add_number(&text, (uintptr_t)info->si_addr, 16);
+    add_number(&text, (uintptr_t)fault->address, 16);
   }
   add(&text, what);
   write_line(&text);
@@ -193,49 +162,47 @@ static CRADLE_NOINLINE void write_explanation(const cradle_explanation *explanat
 
 /* Whether the program's stack is memory that the heap knows to be dead, where its last word or the next one is: an
  * unwinder would read it. scratch is overwritten. */
-static bool runs_on_what_died(const crd_faults *faults, const registers *registers, cradle_explanation *scratch) {
-  return cradle_explain_address(faults->heap, (void *)registers->stack, scratch, sizeof *scratch) ||
-         cradle_explain_address(faults->heap, (void *)(registers->stack - sizeof(void *)), scratch, sizeof *scratch);
+static bool runs_on_what_died(const crd_faults *faults, const crd_fault_signal *fault, cradle_explanation *scratch) {
+  return cradle_explain_address(faults->heap, (void *)fault->stack, scratch, sizeof *scratch) ||
+         cradle_explain_address(faults->heap, (void *)(fault->stack - sizeof(void *)), scratch, sizeof *scratch);
 }
 
 /* An unwinder reads the code at the program counter, which is where it cannot be read after a jump there. */
-static void write_user(int number, const siginfo_t *info, const registers *registers) {
-  if (registers->counter != 0 && registers->counter == (uintptr_t)info->si_addr) {
-    uintptr_t caller = registers->calls_push ? *(uintptr_t *)registers->stack : registers->link;
-    write_fault(number, info, ", where the program jumped; a call there came from:");
+static void write_user(const crd_fault_signal *fault) {
+  if (fault->counter != 0 && fault->counter == (uintptr_t)fault->address) {
+    uintptr_t caller = fault->calls_push ? *(uintptr_t *)fault->stack : fault->link;
+    write_fault(fault, ", where the program jumped; a call there came from:");
     cradle_backtrace_write(&(cradle_backtrace){.depth = 1, .calls = {caller - 1}});
   } else {
-    write_fault(number, info, ", used by:");
-    write_stack(registers);
+    write_fault(fault, ", used by:");
+    write_stack(fault);
   }
 }
 
 /* Whether the signal stack that this runs on, if it does, has room for an unwinder. Not a part of its caller's
  * frame. */
-static CRADLE_NOINLINE bool has_room(const ucontext_t *context) {
-  uintptr_t base = (uintptr_t)context->uc_stack.ss_sp, here = (uintptr_t)__builtin_frame_address(0);
-  return here - base >= context->uc_stack.ss_size || here - base >= UNWINDER_BYTES;
+static CRADLE_NOINLINE bool has_room(const crd_fault_signal *fault) {
+  uintptr_t from_base = (uintptr_t)__builtin_frame_address(0) - fault->handler_stack;
+  return from_base >= fault->handler_stack_bytes || from_base >= UNWINDER_BYTES;
 }
 
-static CRADLE_NOINLINE void report(int number, const siginfo_t *info, const ucontext_t *context) {
-  registers registers = {.count = 0};
+static CRADLE_NOINLINE void report(const crd_fault_signal *fault) {
   cradle_explanation explanation;
-  read_registers(context, &registers);
-  const crd_faults *faults = find(info, &registers, &explanation);
+  const crd_faults *faults = find(fault, &explanation);
   if (faults == NULL) return;
-  if (reported_at[0] == (uintptr_t)info->si_addr && reported_at[1] == registers.counter && registers.counter != 0)
-    return;
-  reported_at[0] = (uintptr_t)info->si_addr, reported_at[1] = registers.counter;
+  uintptr_t address = (uintptr_t)fault->address;
+  if (reported_at[0] == address && reported_at[1] == fault->counter && fault->counter != 0) return;
+  reported_at[0] = address, reported_at[1] = fault->counter;
   uint64_t collection = explanation.collection;
   write_explanation(&explanation);
-  if (!has_room(context)) {
-    write_fault(number, info, "; the signal stack is too small for more");
+  if (!has_room(fault)) {
+    write_fault(fault, "; the signal stack is too small for more");
     return;
   }
-  if (runs_on_what_died(faults, &registers, &explanation))
-    write_fault(number, info, "; the stack that the program runs on has died");
+  if (runs_on_what_died(faults, fault, &explanation))
+    write_fault(fault, "; the stack that the program runs on has died");
   else
-    write_user(number, info, &registers);
+    write_user(fault);
   if (collection != 0) write_trigger(faults, collection, "");
   if (collection != faults->collections && faults->collections != 0)
     write_trigger(faults, faults->collections, "the last collection: ");
@@ -244,75 +211,41 @@ static CRADLE_NOINLINE void report(int number, const siginfo_t *info, const ucon
 
 /* --- the handler --- */
 
-static void die_by_default(int number, const siginfo_t *info) {
-  struct sigaction action = {.sa_handler = SIG_DFL};
-  sigemptyset(&action.sa_mask);
-  sigaction(number, &action, NULL);
-  /* someone sent it: it comes when the handler returns; a fault comes by itself */
-  if (info->si_code <= 0) raise(number);
-}
-
-static void pass_on(int number, siginfo_t *info, void *context, const struct sigaction *to) {
-  if (to->sa_flags & SA_SIGINFO)
-    to->sa_sigaction(number, info, context);
-  else if (to->sa_handler == SIG_IGN && info->si_code <= 0)
-    return;
-  else if (to->sa_handler == SIG_DFL || to->sa_handler == SIG_IGN)
-    die_by_default(number, info);
-  else
-    to->sa_handler(number);
-}
-
-static bool is_handler(const struct sigaction *action) {
-  return (action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
-}
-
-static void wait_a_millisecond(void) {
-  nanosleep(&(struct timespec){0, 1000000}, NULL);
-}
-
 /* One thread at a time: the others wait, or their faults would end the process before it is told what was the first.
  * Not where this thread's own report faulted. A child of fork does not have the thread of its parent that reported. */
 static bool begin_report(void) {
-  pid_t self = getpid();
+  int self = crd_process_number();
   for (int i = 0; i < REPORT_MOST_MS; i++) {
-    pid_t other = __atomic_load_n(&reporting, __ATOMIC_ACQUIRE);
+    int other = __atomic_load_n(&reporting, __ATOMIC_ACQUIRE);
     if (other != self &&
         __atomic_compare_exchange_n(&reporting, &other, self, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
-      reporter = pthread_self();
+      reporter = crd_fault_thread();
       return true;
     }
-    if (pthread_equal(reporter, pthread_self())) return false;
-    wait_a_millisecond();
+    if (reporter == crd_fault_thread()) return false;
+    crd_thread_rest();
   }
   return false;
 }
 
 static void end_report(void) {
-  reporter = (pthread_t){0};
+  reporter = 0;
   __atomic_store_n(&reporting, 0, __ATOMIC_RELEASE);
 }
 
 /* A heap that has left the list is asked no more then. */
 static void wait_for_report(void) {
-  for (int i = 0; i < REPORT_MOST_MS && __atomic_load_n(&reporting, __ATOMIC_SEQ_CST) == getpid(); i++)
-    wait_a_millisecond();
+  for (int i = 0; i < REPORT_MOST_MS && __atomic_load_n(&reporting, __ATOMIC_SEQ_CST) == crd_process_number(); i++)
+    crd_thread_rest();
 }
 
-static void on_fault(int number, siginfo_t *info, void *context) {
-  int error = errno;
-  struct sigaction *to = &before[number == SIGBUS];
-  if (info->si_code > 0 && begin_report()) {
-    crd_quiet quiet; /* cradle_backtrace_write writes, too */
-    crd_quiet_begin(&quiet);
-    report(number, info, context);
-    crd_quiet_end(&quiet);
-    if (is_handler(to)) end_report(); /* else the process ends by this fault, before it has told of another one */
-  }
-  errno = error;
-  struct sigaction mine = *to;
-  if (to->sa_flags & SA_RESETHAND) *to = (struct sigaction){.sa_handler = SIG_DFL};
-  pass_on(number, info, context, &mine);
+static void on_fault(const crd_fault_signal *fault) {
+  if (!begin_report()) return;
+  crd_quiet quiet; /* cradle_backtrace_write writes, too */
+  crd_quiet_begin(&quiet);
+  report(fault);
+  crd_quiet_end(&quiet);
+  if (fault->is_handled) end_report(); /* else the process ends by this fault, before it has told of another one */
 }
 
 /* Calls what the handler calls: the first call of a shared library's function looks for it, which takes kilobytes of a
@@ -336,22 +269,7 @@ static void warm_up(cradle_heap *heap) {
   errno = error;
 }
 
-static bool is_ours(const struct sigaction *action) {
-  return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_fault;
-}
-
 /* --- the signal stack --- */
-
-/* The calling thread's. NULL: it has none. */
-static char *current_stack(void) {
-  stack_t current;
-  if (sigaltstack(NULL, &current) != 0 || (current.ss_flags & SS_DISABLE)) return NULL;
-  return current.ss_sp;
-}
-
-static bool set_stack(char *stack, int flags) {
-  return sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = OWN_STACK_BYTES, .ss_flags = flags}, NULL) == 0;
-}
 
 static bool is_stack_of_others(const char *stack, const crd_faults *but) {
   for (size_t i = 0; i < HEAPS_MOST; i++)
@@ -361,10 +279,10 @@ static bool is_stack_of_others(const char *stack, const crd_faults *but) {
 
 /* Each thread has its own, because several may fault at a time; the heaps of one thread share it. */
 static void take_stack(crd_faults *faults) {
-  char *stack = current_stack();
+  char *stack = crd_fault_stack();
   if (stack == NULL) {
     stack = malloc(OWN_STACK_BYTES);
-    if (stack != NULL && !set_stack(stack, 0)) free(stack), stack = NULL;
+    if (stack != NULL && !crd_fault_stack_set(stack, OWN_STACK_BYTES)) free(stack), stack = NULL;
   } else if (!is_stack_of_others(stack, faults)) {
     stack = NULL; /* the program's */
   }
@@ -373,52 +291,8 @@ static void take_stack(crd_faults *faults) {
 
 /* Of a heap that ends on another thread than it began on, the stack is not freed: that thread may still run on it. */
 static void give_stack_back(crd_faults *faults) {
-  if (faults->stack == NULL || is_stack_of_others(faults->stack, faults) || current_stack() != faults->stack) return;
-  if (set_stack(faults->stack, SS_DISABLE)) free(faults->stack);
-}
-
-/* --- the handler comes and goes --- */
-
-static bool is_same(const struct sigaction *a, const struct sigaction *b) {
-  if ((a->sa_flags & SA_SIGINFO) != (b->sa_flags & SA_SIGINFO)) return false;
-  return (a->sa_flags & SA_SIGINFO) ? a->sa_sigaction == b->sa_sigaction : a->sa_handler == b->sa_handler;
-}
-
-/* The flags and mask are those of the handler that was there, so that it finds what it asked for. */
-static void install_in_front(size_t i, const struct sigaction *current, bool own_stack_wanted) {
-  struct sigaction action = {.sa_sigaction = on_fault, .sa_mask = current->sa_mask};
-  bool none_before = !(current->sa_flags & SA_SIGINFO) && current->sa_handler == SIG_DFL;
-  action.sa_flags = SA_SIGINFO | (current->sa_flags & (SA_NODEFER | SA_ONSTACK | SA_RESTART));
-  if (none_before || own_stack_wanted) action.sa_flags |= SA_ONSTACK;
-  before[i] = *current;
-  installed[i] = true;
-  sigaction(signals[i], &action, NULL);
-}
-
-/* A handler that the program installed after ours may call it. Where there is none, nobody does; nor does the one that
- * ours calls, or the two would call each other without end. */
-static void install(bool own_stack_wanted) {
-  for (size_t i = 0; i < SIGNALS; i++) {
-    struct sigaction current;
-    sigaction(signals[i], NULL, &current);
-    if (is_ours(&current)) {
-      if (!own_stack_wanted || (current.sa_flags & SA_ONSTACK)) continue;
-      current.sa_flags |= SA_ONSTACK;
-      sigaction(signals[i], &current, NULL);
-    } else if (!installed[i] || !is_handler(&current) || is_same(&current, &before[i])) {
-      install_in_front(i, &current, own_stack_wanted);
-    }
-  }
-}
-
-static void uninstall(void) {
-  for (size_t i = 0; i < SIGNALS; i++) {
-    struct sigaction current;
-    sigaction(signals[i], NULL, &current);
-    if (!is_ours(&current)) continue; /* [faults.2] */
-    sigaction(signals[i], &before[i], NULL);
-    installed[i] = false;
-  }
+  if (faults->stack == NULL || is_stack_of_others(faults->stack, faults) || crd_fault_stack() != faults->stack) return;
+  if (crd_fault_stack_set(NULL, 0)) free(faults->stack);
 }
 
 /* --- the heaps --- */
@@ -437,7 +311,7 @@ static void end(crd_faults *faults) {
   crd_process_lock_take(&lock);
   put_in_list(faults, NULL);
   give_stack_back(faults);
-  if (heap_count == 0) uninstall();
+  if (heap_count == 0) crd_fault_signals_remove(); /* [faults.2] */
   crd_process_lock_release(&lock);
   wait_for_report();
   free(faults);
@@ -466,7 +340,7 @@ void crd_faults_hand_over(crd_faults *faults, cradle_heap *heap) {
   crd_process_lock_take(&lock);
   if (faults->how == CRADLE_FAULTS_OWN_STACK) take_stack(faults);
   warm_up(heap);
-  install(faults->how == CRADLE_FAULTS_OWN_STACK);
+  crd_fault_signals_install(on_fault, faults->how == CRADLE_FAULTS_OWN_STACK);
   put_in_list(NULL, faults);
   crd_process_lock_release(&lock);
 }

@@ -1,8 +1,7 @@
 /* A heap dump to a file. The file is made at the first write, so that a call that is refused leaves nothing. */
 #include <cradle/inspect.h>
 
-#include "runtime/out_file.h"
-#include "runtime/report.h"
+#include "runtime/platform/files.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -10,12 +10,11 @@
 
 #include "runtime/exit_list.h"
 #include "runtime/log_sink.h"
+#include "runtime/platform/process.h"
 #include "runtime/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 /* Sections never nest deeper in the collector; deeper ones are left out. */
 #define DEPTH_MAX 16
@@ -130,12 +129,6 @@ static void write_event(crd_log *log, const cradle_event *event) {
 
 /* --- the head --- */
 
-static uint64_t clock_ns(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* of the process's first head; now, if this is it */
 static uint64_t time_of_first_head(uint64_t now) {
   static uint64_t first; /* [log.3] */
@@ -146,13 +139,13 @@ static uint64_t time_of_first_head(uint64_t now) {
 
 static void write_head(crd_log *log) {
   crd_log_writer *writer = &log->writer;
-  uint64_t now = clock_ns(CLOCK_MONOTONIC), unix_ns = clock_ns(CLOCK_REALTIME);
+  uint64_t now = crd_clock_ns(), unix_ns = crd_unix_time_ns();
   if (now > writer->time_ns)
     writer->time_ns = now;
   else
     unix_ns += writer->time_ns - now;
   writer->start_ns = time_of_first_head(now);
-  writer->process = (uint64_t)getpid();
+  writer->process = (uint64_t)crd_process_number();
   snprintf(writer->label, sizeof writer->label, "%ju.%ju", (uintmax_t)writer->process, (uintmax_t)writer->heap);
   writer->head_as_section = writer->with_fields && is_selected(log, CRD_SECTION_LOG);
   writer->outermost = true;

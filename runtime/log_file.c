@@ -1,17 +1,14 @@
 /* The log's file. */
 #include "runtime/log_file.h"
 
-#include "runtime/out_file.h"
+#include "runtime/platform/files.h"
+#include "runtime/platform/process.h"
 #include "runtime/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Decimal digits of a pid, and a sign. */
 #define PID_BYTES 12
@@ -28,7 +25,7 @@ char *crd_path_with_pid(const char *name) {
       *end++ = *name++;
       continue;
     }
-    end += sprintf(end, "%d", (int)getpid());
+    end += sprintf(end, "%d", crd_process_number());
     name += 2;
   }
   *end = '\0';
@@ -39,53 +36,31 @@ char *crd_path_with_pid(const char *name) {
 
 static crd_process_lock opening; /* [log_file.5] */
 
-static void lock_shared(int fd) {
-  while (flock(fd, LOCK_SH) != 0 && errno == EINTR) {}
-}
-
-/* A shared lock says that somebody writes; whoever gets the exclusive one is alone and may empty
- * the file. File systems without locks count as alone. The answer matters for programs that start
- * others with the same CRADLE_LOG. */
-static bool lock_as_writer(int fd) {
-  bool alone = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-  if (!alone) lock_shared(fd);
-  return alone;
-}
-
-static bool is_regular(int fd) {
-  struct stat status;
-  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-}
-
-static bool is_empty(int fd) {
-  struct stat status;
-  return fstat(fd, &status) == 0 && status.st_size == 0;
-}
-
-/* What cannot be looked into, standard error or a pipe, begins with the process's first log. */
+/* A shared lock says that somebody writes; whoever is alone may empty the file. The answer matters for programs that
+ * start others with the same CRADLE_LOG. What cannot be looked into, standard error or a pipe, begins with the process's first log. */
 static void begin_head(crd_log_file *file, const char *name) {
   crd_process_lock_take(&opening);
-  bool regular = file->path != NULL && is_regular(file->fd);
-  file->alone = regular && lock_as_writer(file->fd);
+  bool regular = file->path != NULL && crd_file_is_regular(file->fd);
+  file->alone = regular && crd_file_lock_alone(file->fd);
   bool first = crd_first_time(name);
-  if (file->alone && first && ftruncate(file->fd, 0) != 0)
+  if (file->alone && first && !crd_file_empty(file->fd))
     crd_report("CRADLE_LOG: %s: %s; appending", name, strerror(errno));
-  file->begins_empty = regular ? is_empty(file->fd) : first;
+  file->begins_empty = regular ? crd_file_holds_nothing(file->fd) : first;
   file->regular = regular;
 }
 
 static bool open_path(crd_log_file *file) {
   file->fd = crd_open_to_write(file->path, O_CREAT | O_APPEND);
   if (file->fd < 0) return false;
-  file->interactive = isatty(file->fd);
+  file->interactive = crd_file_is_terminal(file->fd);
   return true;
 }
 
 static bool open_target(crd_log_file *file) {
-  file->owner = getpid();
+  file->owner = crd_process_number();
   file->length = 0;
   if (strcmp(file->name, "-") == 0) {
-    file->fd = STDERR_FILENO;
+    file->fd = CRD_STANDARD_ERROR;
     file->interactive = true;
     begin_head(file, file->name);
     return true;
@@ -101,32 +76,16 @@ static bool open_target(crd_log_file *file) {
   return false;
 }
 
-/* One byte is used; a mapping is a page at least. */
-static char *map_ours(void) {
-#ifdef MADV_WIPEONFORK
-  char *page = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return NULL;
-  *page = 1;
-  if (madvise(page, 1, MADV_WIPEONFORK) == 0) return page;
-  munmap(page, 1);
-#endif
-  return NULL;
-}
-
-static void unmap_ours(const crd_log_file *file) {
-  if (file->ours != NULL) munmap(file->ours, 1);
-}
-
 bool crd_log_file_open(crd_log_file *file, const char *name) {
   int error = errno;
-  file->ours = map_ours();
+  file->ours = crd_fork_mark_new();
   file->path = NULL;
   file->fd = -1;
   file->interactive = file->unbuffered = file->stopped = false;
   file->name = strdup(name);
   bool opened = file->name != NULL && open_target(file);
   if (!opened) {
-    unmap_ours(file);
+    crd_fork_mark_free(file->ours);
     free(file->name);
     free(file->path);
   }
@@ -135,7 +94,7 @@ bool crd_log_file_open(crd_log_file *file, const char *name) {
 }
 
 void crd_log_file_head_written(crd_log_file *file) {
-  if (file->alone && file->fd >= 0) lock_shared(file->fd);
+  if (file->alone && file->fd >= 0) crd_file_lock_shared(file->fd);
   crd_process_lock_release(&opening);
 }
 
@@ -144,15 +103,15 @@ void crd_log_file_head_written(crd_log_file *file) {
 static void close_descriptor(crd_log_file *file) {
   int fd = file->fd;
   file->fd = -1; /* first: a child of fork must not close a number that is somebody else's by now */
-  if (fd < 0 || fd == STDERR_FILENO) return;
-  if (!crd_log_file_is_inherited(file)) flock(fd, LOCK_UN);
-  close(fd);
+  if (fd < 0 || fd == CRD_STANDARD_ERROR) return;
+  if (!crd_log_file_is_inherited(file)) crd_file_unlock(fd);
+  crd_file_close(fd);
 }
 
 void crd_log_file_close(crd_log_file *file) {
   crd_log_file_flush(file);
   close_descriptor(file);
-  unmap_ours(file);
+  crd_fork_mark_free(file->ours);
   free(file->name);
   free(file->path);
 }
@@ -160,13 +119,13 @@ void crd_log_file_close(crd_log_file *file) {
 /* --- fork --- */
 
 bool crd_log_file_is_inherited(const crd_log_file *file) {
-  return file->ours != NULL ? *file->ours == 0 : file->owner != getpid();
+  return file->ours != NULL ? *file->ours == 0 : file->owner != crd_process_number();
 }
 
 bool crd_log_file_renew(crd_log_file *file) {
   if (!file->interactive) close_descriptor(file);
   file->length = 0;
-  file->owner = getpid();
+  file->owner = crd_process_number();
   if (file->ours != NULL) *file->ours = 1;
   if (file->stopped) return false;
   if (file->interactive) {
@@ -182,7 +141,7 @@ bool crd_log_file_renew(crd_log_file *file) {
 static void stop(crd_log_file *file) {
   const char *reason = strerror(errno);
   file->stopped = true;
-  if (file->fd != STDERR_FILENO) crd_report("CRADLE_LOG: %s: %s; the log stops", file->path, reason);
+  if (file->fd != CRD_STANDARD_ERROR) crd_report("CRADLE_LOG: %s: %s; the log stops", file->path, reason);
   close_descriptor(file);
 }
 

@@ -19,7 +19,6 @@
 #include <cradle/base.h>
 
 #include <string.h>
-#include <sys/types.h>
 
 #define CRD_LOG_BUFFER_BYTES ((size_t)64 << 10)
 /* At the end of a section the buffer is written when less room than this is left: no usual section
@@ -30,7 +29,7 @@ typedef struct crd_log_file {
   char *name;        /* as the user wrote it, with %d; owned */
   char *path;        /* name with the pid in place; owned */
   int fd;            /* -1: none */
-  pid_t owner;       /* the process that writes */
+  int owner;         /* the process that writes */
   char *ours;        /* a page that fork clears in the child, else not 0; NULL: the kernel has none */
   bool interactive;  /* a terminal or standard error: written at the end of every outermost section */
   bool regular;      /* no pipe, terminal or device */

@@ -3,12 +3,11 @@
 
 #include <cradle/runtime.h>
 
+#include "runtime/platform/process.h"
 #include "runtime/report.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define KIB ((uint64_t)1 << 10)
 /* A name this many edits away from a variable's is taken for a misspelling of it. */
@@ -259,9 +258,9 @@ static bool set_stress(const crd_option *option, const char *text, cradle_option
  * has. */
 static uint64_t drawn_seed(void) {
   static uint64_t drawn; /* 0: not yet */
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  uint64_t before = 0, seed = (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 20;
+  uint64_t now = crd_unix_time_ns();
+  uint64_t before = 0,
+           seed = now / 1000000000u * 1000000007u ^ now % 1000000000u ^ (uint64_t)crd_process_number() << 20;
   seed = (seed & UINT32_MAX) | 1;
   return __atomic_compare_exchange_n(&drawn, &before, seed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ? seed : before;
 }

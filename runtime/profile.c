@@ -9,7 +9,8 @@
 #include "runtime/exit_list.h"
 #include "runtime/log_file.h"
 #include "runtime/option_table.h"
-#include "runtime/out_file.h"
+#include "runtime/platform/files.h"
+#include "runtime/platform/process.h"
 #include "runtime/report.h"
 #include "runtime/speedscope.h"
 
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Sizes above it share a frame with those up to the next power of two. */
 #define EXACT_MAX_BYTES 256
@@ -38,7 +38,7 @@ struct crd_profile {
   char *name; /* as the user wrote it and the heap's number; owned */
   char *path; /* name with the process's number; owned */
   int fd;
-  pid_t owner; /* the process that opened it */
+  int owner; /* the process that opened it */
   cradle_frame frames[CRADLE_FRAMES_MAX];
 };
 
@@ -165,7 +165,7 @@ static void settled(void *data, const cradle_sample *sample, cradle_fate fate) {
 /* --- the file --- */
 
 static bool open_file(crd_profile *profile) {
-  profile->owner = getpid();
+  profile->owner = crd_process_number();
   profile->facts.process = (uint64_t)profile->owner;
   free(profile->path);
   profile->path = crd_path_with_pid(profile->name);
@@ -180,42 +180,28 @@ static bool open_file(crd_profile *profile) {
 static bool close_file(crd_profile *profile) {
   int fd = profile->fd;
   profile->fd = -1; /* first: a child of fork must not close a number that is somebody else's by now */
-  return fd < 0 || close(fd) == 0;
+  return fd < 0 || crd_file_close(fd);
 }
 
 /* A child of fork has what the parent sampled before, and a file of its own only if its number is
  * in the name. */
 static bool may_write(crd_profile *profile) {
-  if (profile->owner == getpid()) return !profile->written;
+  if (profile->owner == crd_process_number()) return !profile->written;
   profile->written = false; /* the parent's file was */
   close_file(profile);
   return strstr(profile->name, "%d") != NULL && open_file(profile);
 }
 
-/* The file's text, which the caller frees. NULL: no memory. It is put together in memory: the buffer of a file, copied
- * by a fork of another thread, would be written by the child too. */
-static char *text_of_tree(const crd_profile *profile, size_t *length) {
-  char *text = NULL;
-  FILE *file = open_memstream(&text, length);
-  if (file == NULL) return NULL;
-  crd_speedscope_write(file, &profile->tree, &profile->facts);
-  bool whole = ferror(file) == 0;
-  if (fclose(file) == 0 && whole) return text;
-  free(text);
-  return NULL;
-}
-
 static bool write_tree(crd_profile *profile) {
-  size_t length;
-  char *text = text_of_tree(profile, &length);
-  bool done = text != NULL && crd_write_all(profile->fd, text, length);
-  free(text);
+  crd_growing_text text = {.length = 0};
+  crd_speedscope_write(&text, &profile->tree, &profile->facts);
+  bool done = !text.failed && crd_write_all(profile->fd, text.text, text.length);
+  free(text.text);
   return close_file(profile) && done;
 }
 
 static void write_file(crd_profile *profile) {
-  /* EINVAL: a device or a pipe, which holds nothing old. */
-  bool failed = ftruncate(profile->fd, 0) != 0 && errno != EINVAL;
+  bool failed = !crd_file_empty(profile->fd);
   failed |= !write_tree(profile);
   if (failed) crd_report("CRADLE_PROFILE: %s: %s; the profile is not complete", profile->path, strerror(errno));
 }

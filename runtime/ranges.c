@@ -9,15 +9,15 @@
 
 #include <cradle/statistics.h>
 
+#include "runtime/growing_text.h"
 #include "runtime/log_file.h"
 #include "runtime/option_table.h"
-#include "runtime/out_file.h"
+#include "runtime/platform/files.h"
+#include "runtime/platform/process.h"
 #include "runtime/report.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define REGIONS 3
 
@@ -30,7 +30,7 @@ struct crd_ranges {
   crd_ranges *next_heap; /* in the process's list */
   cradle_listener next;
   char *file_name; /* as the user wrote it, with %d; owned */
-  pid_t owner;     /* the process that wrote the file last */
+  int owner;       /* the process that wrote the file last */
   bool published;  /* it is in the list */
   range regions[REGIONS];
 };
@@ -38,48 +38,40 @@ struct crd_ranges {
 /* [ranges.1] */
 static crd_ranges *all_heaps;
 static crd_process_lock all_heaps_lock;
-static bool failed;     /* [ranges.4] */
-static pid_t publisher; /* [ranges.3]: the process that writes the files without %d; 0: no heap is in the list */
+static bool failed;   /* [ranges.4] */
+static int publisher; /* [ranges.3]: the process that writes the files without %d; 0: no heap is in the list */
 
 /* --- the file --- */
 
-static void put_heap(FILE *file, const crd_ranges *ranges) {
+static void put_heap(crd_growing_text *file, const crd_ranges *ranges) {
   for (int i = 0; i < REGIONS; i++) {
     const range *region = &ranges->regions[i];
-    fprintf(file, "%jx-%jx %s\n", (uintmax_t)region->start, (uintmax_t)region->end, region->name);
+    crd_growing_format(file, "%jx-%jx %s\n", (uintmax_t)region->start, (uintmax_t)region->end, region->name);
   }
 }
 
-/* All heaps that publish in the file of that name, as text that the caller frees. NULL: no memory. It is put together
- * in memory: the buffer of a file, copied by a fork, would be written by the child too. */
-static char *text_of_heaps(const char *file_name, size_t *length) {
-  char *text = NULL;
-  FILE *file = open_memstream(&text, length);
-  if (file == NULL) return NULL;
-  fputs("cradle-ranges 1\n", file);
+/* All heaps that publish in the file of that name. false: no memory. */
+static bool describe_heaps(crd_growing_text *file, const char *file_name) {
+  crd_growing_words(file, "cradle-ranges 1\n");
   for (const crd_ranges *heap = all_heaps; heap != NULL; heap = heap->next_heap)
     if (strcmp(heap->file_name, file_name) == 0) put_heap(file, heap);
-  bool whole = ferror(file) == 0;
-  if (fclose(file) == 0 && whole) return text;
-  free(text);
-  return NULL;
+  return !file->failed;
 }
 
 static bool replace(const char *path, const char *file_name) {
-  size_t length;
+  crd_growing_text text = {.length = 0};
   crd_replacement file;
-  char *text = text_of_heaps(file_name, &length);
-  bool done = text != NULL && crd_replacement_begin(&file, path) &&
-              crd_replacement_end(&file, crd_write_all(file.fd, text, length));
+  bool done = describe_heaps(&text, file_name) && crd_replacement_begin(&file, path) &&
+              crd_replacement_end(&file, crd_write_all(file.fd, text.text, text.length));
   int error = errno;
-  free(text);
+  free(text.text);
   errno = error;
   return done;
 }
 
 /* False in a child whose file is its parent's. */
 static bool may_write(const char *file_name) {
-  return publisher == getpid() || strstr(file_name, "%d") != NULL;
+  return publisher == crd_process_number() || strstr(file_name, "%d") != NULL;
 }
 
 /* The lock is held. */
@@ -99,7 +91,7 @@ static void rewrite(const char *file_name) {
 /* --- the list --- */
 
 static void enlist(crd_ranges *ranges) {
-  if (publisher == 0) publisher = getpid(); /* first: a fork may come in between */
+  if (publisher == 0) publisher = crd_process_number(); /* first: a fork may come in between */
   ranges->next_heap = all_heaps;
   __atomic_store_n(&all_heaps, ranges, __ATOMIC_RELEASE);
   ranges->published = true;
@@ -116,16 +108,16 @@ static void end(crd_ranges *ranges) {
   crd_process_lock_take(&all_heaps_lock);
   delist(ranges);
   rewrite(ranges->file_name);
-  if (all_heaps == NULL && publisher == getpid()) publisher = 0;
+  if (all_heaps == NULL && publisher == crd_process_number()) publisher = 0;
   crd_process_lock_release(&all_heaps_lock);
   crd_ranges_close(ranges);
 }
 
 /* [ranges.3] */
 static void adopt_if_forked(crd_ranges *ranges) {
-  if (!ranges->published || ranges->owner == getpid()) return;
+  if (!ranges->published || ranges->owner == crd_process_number()) return;
   crd_process_lock_take(&all_heaps_lock);
-  ranges->owner = getpid();
+  ranges->owner = crd_process_number();
   rewrite(ranges->file_name);
   crd_process_lock_release(&all_heaps_lock);
 }
@@ -152,7 +144,7 @@ crd_ranges *crd_ranges_open(const char *name, cradle_listener next) {
   }
   ranges->file_name = file_name;
   ranges->next = next;
-  ranges->owner = getpid();
+  ranges->owner = crd_process_number();
   return ranges;
 }
 

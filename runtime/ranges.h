@@ -3,7 +3,7 @@
  *
  * [ranges.1] The list of heaps, its lock and who writes are the process's; nothing else is. A heap is in the list from
  *            its making to its end. The lock is held while the file is written, and a child of fork takes it over.
- * [ranges.2] The file is replaced (runtime/out_file.h) when the list changes: a reader sees one state.
+ * [ranges.2] The file is replaced (runtime/platform/files.h) when the list changes: a reader sees one state.
  * [ranges.3] A child of fork writes a file of its own, at the next event, if its name has %d. Else the file stays its
  *            parent's, if that one had a heap at the fork, and the child writes none, not for heaps that it starts
  *            itself either.

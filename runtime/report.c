@@ -3,49 +3,46 @@
 
 #include <cradle/inspect.h>
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
+#include "runtime/platform/files.h"
+#include "runtime/platform/process.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define REPORT_MAX_BYTES 600
 #define LOCK_ATTEMPTS 1000
 
-static bool take_if_held_by(pid_t *lock, pid_t holder, pid_t self) {
+static bool take_if_held_by(int *lock, int holder, int self) {
   return __atomic_compare_exchange_n(lock, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 bool crd_lock_try(crd_lock *lock) {
-  pid_t self = getpid();
+  int self = crd_process_number();
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
     if (take_if_held_by(&lock->holder, 0, self)) return true;
-    pid_t holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
+    int holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
     if (holder != 0 && holder != self) return false;
-    sched_yield();
+    crd_thread_yield();
   }
   return false;
 }
 
 /* From a thread of another process, too: it does not exist here. Gives up after a while. */
-static bool try_or_take_over(pid_t *lock) {
-  pid_t self = getpid();
+static bool try_or_take_over(int *lock) {
+  int self = crd_process_number();
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
-    pid_t holder = __atomic_load_n(lock, __ATOMIC_RELAXED);
+    int holder = __atomic_load_n(lock, __ATOMIC_RELAXED);
     if (holder != self && take_if_held_by(lock, holder, self)) return true;
-    sched_yield();
+    crd_thread_yield();
   }
   return false;
 }
 
 /* Between attempts it sleeps: the holder may wait for a disk. */
-static void take_or_take_over(pid_t *lock) {
-  while (!try_or_take_over(lock)) nanosleep(&(struct timespec){0, 1000000}, NULL);
+static void take_or_take_over(int *lock) {
+  while (!try_or_take_over(lock)) crd_thread_rest();
 }
 
 void crd_lock_take(crd_lock *lock) {
@@ -101,71 +98,6 @@ bool crd_first_time(const char *text) {
   return first;
 }
 
-/* The signals that writing raises, but those in except. */
-static sigset_t raised_by_writing(const sigset_t *except) {
-  sigset_t set;
-  sigemptyset(&set);
-  if (!sigismember(except, SIGPIPE)) sigaddset(&set, SIGPIPE);
-  if (!sigismember(except, SIGXFSZ)) sigaddset(&set, SIGXFSZ);
-  return set;
-}
-
-void crd_quiet_begin(crd_quiet *quiet) {
-  sigset_t none, block;
-  sigemptyset(&none);
-  block = raised_by_writing(&none);
-  sigemptyset(&quiet->pending);
-  sigpending(&quiet->pending);
-  pthread_sigmask(SIG_BLOCK, &block, &quiet->before);
-}
-
-/* What our writes raised is taken back; a signal that waited before stays. */
-void crd_quiet_end(const crd_quiet *quiet) {
-  int error = errno;
-  sigset_t ours = raised_by_writing(&quiet->pending);
-  while (sigtimedwait(&ours, NULL, &(struct timespec){0, 0}) > 0) {}
-  pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
-  errno = error;
-}
-
-ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length) {
-  crd_quiet quiet;
-  ptrdiff_t written;
-  crd_quiet_begin(&quiet);
-  do written = write(fd, bytes, length);
-  while (written < 0 && errno == EINTR);
-  crd_quiet_end(&quiet);
-  return written;
-}
-
-/* Standard error may have been made non-blocking by somebody else. */
-static bool wait_for_room(int fd) {
-  struct pollfd descriptor = {.fd = fd, .events = POLLOUT};
-  return poll(&descriptor, 1, -1) >= 0 || errno == EINTR;
-}
-
-bool crd_write_all(int fd, const void *bytes, size_t length) {
-  const char *next = bytes;
-  while (length != 0) {
-    ptrdiff_t written = crd_write_quietly(fd, next, length);
-    if (written < 0) {
-      if (errno == EAGAIN && wait_for_room(fd)) continue;
-      return false;
-    }
-    next += written;
-    length -= (size_t)written;
-  }
-  return true;
-}
-
-int crd_above_standard(int fd) {
-  if (fd < 0 || fd > STDERR_FILENO) return fd;
-  int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
-  close(fd);
-  errno = error;
-  return moved;
-}
-
 int crd_report(const char *format, ...) {
   char line[REPORT_MAX_BYTES + 2] = "cradle: ";
   size_t prefix = strlen(line);
@@ -176,6 +108,6 @@ int crd_report(const char *format, ...) {
   (void)cradle_show_text(line, sizeof line, line, strlen(line));
   if (!crd_first_time(line)) return 0;
   strcat(line, "\n");
-  crd_write_all(STDERR_FILENO, line, strlen(line));
+  crd_write_all(CRD_STANDARD_ERROR, line, strlen(line));
   return 1;
 }

@@ -29,50 +29,50 @@ static size_t character_bytes(const unsigned char *text) {
 }
 
 /* A byte that is no UTF-8 becomes the character of its number. */
-static void put_string(FILE *file, const char *text) {
-  putc('"', file);
+static void put_string(crd_growing_text *file, const char *text) {
+  crd_growing_words(file, "\"");
   for (const unsigned char *p = (const unsigned char *)text; *p != '\0';) {
     size_t bytes = character_bytes(p);
     if (*p == '"' || *p == '\\')
-      fprintf(file, "\\%c", *p);
+      crd_growing_format(file, "\\%c", *p);
     else if (*p < ' ' || bytes == 0)
-      fprintf(file, "\\u%04x", *p);
+      crd_growing_format(file, "\\u%04x", *p);
     else
-      fwrite(p, 1, bytes, file);
+      crd_growing_put(file, p, bytes);
     p += bytes == 0 ? 1 : bytes;
   }
-  putc('"', file);
+  crd_growing_words(file, "\"");
 }
 
 /* --- the parts --- */
 
-static void put_frame(FILE *file, const crd_tree_frame *frame) {
-  fputs("{\"name\":", file);
+static void put_frame(crd_growing_text *file, const crd_tree_frame *frame) {
+  crd_growing_words(file, "{\"name\":");
   put_string(file, frame->name);
   if (frame->file != NULL) {
-    fputs(",\"file\":", file);
+    crd_growing_words(file, ",\"file\":");
     put_string(file, frame->file);
   }
-  if (frame->key.line != 0) fprintf(file, ",\"line\":%" PRIu32, frame->key.line);
-  putc('}', file);
+  if (frame->key.line != 0) crd_growing_format(file, ",\"line\":%" PRIu32, frame->key.line);
+  crd_growing_words(file, "}");
 }
 
-static void put_frames(FILE *file, const crd_call_tree *tree) {
-  fputs("\"shared\":{\"frames\":[", file);
+static void put_frames(crd_growing_text *file, const crd_call_tree *tree) {
+  crd_growing_words(file, "\"shared\":{\"frames\":[");
   for (uint32_t i = 0; i < tree->frame_count; i++) {
-    fputs(i == 0 ? "\n" : ",\n", file);
+    crd_growing_words(file, i == 0 ? "\n" : ",\n");
     put_frame(file, &tree->frames[i]);
   }
-  fputs("]},\n", file);
+  crd_growing_words(file, "]},\n");
 }
 
-static void put_stack(FILE *file, const crd_call_tree *tree, uint32_t node) {
+static void put_stack(crd_growing_text *file, const crd_call_tree *tree, uint32_t node) {
   uint32_t parent = tree->nodes[node].parent;
   if (parent != 0) {
     put_stack(file, tree, parent);
-    putc(',', file);
+    crd_growing_words(file, ",");
   }
-  fprintf(file, "%" PRIu32, tree->nodes[node].frame);
+  crd_growing_format(file, "%" PRIu32, tree->nodes[node].frame);
 }
 
 /* The field of a node that a profile is made of. */
@@ -86,28 +86,28 @@ static uint64_t sum_of(const crd_call_tree *tree, size_t field) {
   return sum;
 }
 
-static void put_profile(FILE *file, const crd_call_tree *tree, const char *name, size_t field) {
+static void put_profile(crd_growing_text *file, const crd_call_tree *tree, const char *name, size_t field) {
   const char *separator = "";
-  fprintf(file,
-          "{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"bytes\",\"startValue\":0,"
-          "\"endValue\":%" PRIu64 ",\n\"samples\":[",
-          name, sum_of(tree, field));
+  crd_growing_format(file,
+                     "{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"bytes\",\"startValue\":0,"
+                     "\"endValue\":%" PRIu64 ",\n\"samples\":[",
+                     name, sum_of(tree, field));
   for (uint32_t i = 1; i < tree->node_count; i++) {
     if (weight_of(&tree->nodes[i], field) == 0) continue;
-    fprintf(file, "%s[", separator);
+    crd_growing_format(file, "%s[", separator);
     put_stack(file, tree, i);
-    putc(']', file);
+    crd_growing_words(file, "]");
     separator = ",\n";
   }
-  fputs("],\n\"weights\":[", file);
+  crd_growing_words(file, "],\n\"weights\":[");
   separator = "";
   for (uint32_t i = 1; i < tree->node_count; i++) {
     uint64_t weight = weight_of(&tree->nodes[i], field);
     if (weight == 0) continue;
-    fprintf(file, "%s%" PRIu64, separator, weight);
+    crd_growing_format(file, "%s%" PRIu64, separator, weight);
     separator = ",";
   }
-  fputs("]}", file);
+  crd_growing_words(file, "]}");
 }
 
 /* Of a reservation, and of what had met no collection yet. */
@@ -116,22 +116,23 @@ static uint64_t unknown_bytes(const crd_call_tree *tree) {
          sum_of(tree, offsetof(crd_tree_node, died));
 }
 
-void crd_speedscope_write(FILE *file, const crd_call_tree *tree, const crd_profile_facts *facts) {
-  fprintf(file,
-          "{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"cradle %d.%d.%d\",\n"
-          "\"name\":\"allocation, process %" PRIu64 ", heap %" PRIu64 "\",\n"
-          "\"activeProfileIndex\":0,\n",
-          CRADLE_VERSION_MAJOR, CRADLE_VERSION_MINOR, CRADLE_VERSION_PATCH, facts->process, facts->heap);
-  fprintf(file,
-          "\"cradle\":{\"format\":%d,\"interval_bytes\":%" PRIu64 ",\"seed\":%" PRIu64 ",\"samples\":%" PRIu64
-          ",\"lost_samples\":%" PRIu64 ",\"unknown_fate_bytes\":%" PRIu64 "},\n",
-          FORMAT_VERSION, facts->interval_bytes, facts->seed, facts->samples, facts->lost, unknown_bytes(tree));
+void crd_speedscope_write(crd_growing_text *file, const crd_call_tree *tree, const crd_profile_facts *facts) {
+  crd_growing_format(file,
+                     "{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"cradle %d.%d.%d\",\n"
+                     "\"name\":\"allocation, process %" PRIu64 ", heap %" PRIu64 "\",\n"
+                     "\"activeProfileIndex\":0,\n",
+                     CRADLE_VERSION_MAJOR, CRADLE_VERSION_MINOR, CRADLE_VERSION_PATCH, facts->process, facts->heap);
+  crd_growing_format(file,
+                     "\"cradle\":{\"format\":%d,\"interval_bytes\":%" PRIu64 ",\"seed\":%" PRIu64
+                     ",\"samples\":%" PRIu64 ",\"lost_samples\":%" PRIu64 ",\"unknown_fate_bytes\":%" PRIu64 "},\n",
+                     FORMAT_VERSION, facts->interval_bytes, facts->seed, facts->samples, facts->lost,
+                     unknown_bytes(tree));
   put_frames(file, tree);
-  fputs("\"profiles\":[\n", file);
+  crd_growing_words(file, "\"profiles\":[\n");
   put_profile(file, tree, "allocated", offsetof(crd_tree_node, allocated));
-  fputs(",\n", file);
+  crd_growing_words(file, ",\n");
   put_profile(file, tree, "survived", offsetof(crd_tree_node, survived));
-  fputs(",\n", file);
+  crd_growing_words(file, ",\n");
   put_profile(file, tree, "died young", offsetof(crd_tree_node, died));
-  fputs("]}\n", file);
+  crd_growing_words(file, "]}\n");
 }

@@ -3,8 +3,7 @@
 #define CRADLE_RUNTIME_SPEEDSCOPE_H
 
 #include "runtime/call_tree.h"
-
-#include <stdio.h>
+#include "runtime/growing_text.h"
 
 /* What the file says about itself besides the tree. */
 typedef struct crd_profile_facts {
@@ -14,7 +13,7 @@ typedef struct crd_profile_facts {
 } crd_profile_facts;
 
 /* Three profiles over the same frames: bytes allocated, bytes that survived their first minor
- * collection, bytes that did not. Errors stay in the file: ferror. */
-void crd_speedscope_write(FILE *file, const crd_call_tree *tree, const crd_profile_facts *facts);
+ * collection, bytes that did not. Without memory the text has failed. */
+void crd_speedscope_write(crd_growing_text *file, const crd_call_tree *tree, const crd_profile_facts *facts);
 
 #endif

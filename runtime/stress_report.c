@@ -1,12 +1,12 @@
 #include "runtime/stress_report.h"
 
+#include "runtime/platform/files.h"
+#include "runtime/platform/process.h"
 #include "runtime/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* The first line of progress comes after so long, the next after twice as long, and so on. */
 #define FIRST_PROGRESS_S 2
@@ -14,23 +14,21 @@
 struct crd_stress_report {
   cradle_listener next;
   uint64_t collections;
-  time_t begin, progress_due; /* seconds of the monotonic clock */
+  uint64_t begin, progress_due; /* seconds of the monotonic clock */
   bool on_terminal;
   bool handed_over;
 };
 
-static time_t seconds_now(void) {
-  struct timespec now = {0, 0};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec;
+static uint64_t seconds_now(void) {
+  return crd_clock_ns() / 1000000000u;
 }
 
 static void count_collection(crd_stress_report *report) {
   report->collections++;
   if (!report->on_terminal) return;
-  time_t now = seconds_now();
+  uint64_t now = seconds_now();
   if (now < report->progress_due) return;
-  crd_report("stress: %" PRIu64 " collections in %jd s", report->collections, (intmax_t)(now - report->begin));
+  crd_report("stress: %" PRIu64 " collections in %" PRIu64 " s", report->collections, now - report->begin);
   report->progress_due = now + (now - report->begin);
 }
 
@@ -53,7 +51,7 @@ crd_stress_report *crd_stress_report_new(cradle_listener next) {
   report->next = next;
   report->begin = seconds_now();
   report->progress_due = report->begin + FIRST_PROGRESS_S;
-  report->on_terminal = isatty(STDERR_FILENO) == 1;
+  report->on_terminal = crd_file_is_terminal(CRD_STANDARD_ERROR);
   return report;
 }
 

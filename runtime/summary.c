@@ -5,13 +5,14 @@
 #include <cradle/statistics.h>
 
 #include "runtime/exit_list.h"
+#include "runtime/platform/files.h"
+#include "runtime/platform/process.h"
 #include "runtime/report.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TEXT_BYTES 4096
 
@@ -22,7 +23,7 @@ struct crd_summary {
   cradle_pauses *pauses;
   const cradle_heap *heap; /* NULL: it is not there yet */
   cradle_statistics now;   /* as the latest pause left the heap */
-  pid_t owner;
+  int owner;
   bool printed;
 };
 
@@ -33,7 +34,8 @@ typedef struct page {
   char text[TEXT_BYTES];
 } page;
 
-__attribute__((format(printf, 2, 3))) static void add(page *to, const char *format, ...) {
+static void add(page *to, const char *format, ...) CRD_REPORT_FORMAT(2, 3);
+static void add(page *to, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   int length = vsnprintf(to->text + to->length, sizeof to->text - to->length, format, arguments);
@@ -154,14 +156,14 @@ static void print(crd_summary *summary) {
   page text = {.length = 0};
   if (summary->printed) return;
   summary->printed = true;
-  if (getpid() != summary->owner) return;
+  if (crd_process_number() != summary->owner) return;
   cradle_pauses_read(summary->pauses, &pauses, sizeof pauses);
-  add(&text, "cradle: statistics of a heap, process %d\n", (int)getpid());
+  add(&text, "cradle: statistics of a heap, process %d\n", crd_process_number());
   add_pauses(&text, now, &pauses);
   add_minor(&text, now);
   add_major(&text, now);
   add_memory(&text, now);
-  crd_write_all(STDERR_FILENO, text.text, text.length);
+  crd_write_all(CRD_STANDARD_ERROR, text.text, text.length);
 }
 
 /* --- the summary's life --- */
@@ -169,7 +171,7 @@ static void print(crd_summary *summary) {
 static void print_at_exit(crd_exit_entry *entry) {
   crd_summary *summary = (crd_summary *)entry;
   /* An inherited one may be locked for a thread of the parent, which does not exist here. */
-  if (getpid() != summary->owner || !crd_lock_try(&summary->lock)) return;
+  if (crd_process_number() != summary->owner || !crd_lock_try(&summary->lock)) return;
   if (summary->heap != NULL) print(summary);
   crd_lock_release(&summary->lock);
 }
@@ -207,7 +209,7 @@ crd_summary *crd_summary_new(cradle_listener next) {
   }
   summary->next = next;
   summary->pauses = pauses;
-  summary->owner = getpid();
+  summary->owner = crd_process_number();
   summary->at_exit.run = print_at_exit;
   crd_exit_list_add(&summary->at_exit);
   return summary;

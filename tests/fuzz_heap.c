@@ -121,6 +121,13 @@ static void describe_run(const world *w, const unsigned char *data_end) {
   cradle_heap_statistics(w->heap, &last_run.statistics, sizeof last_run.statistics);
 }
 
+/* At any time: pins, handles and prebuilt objects are left to the end of the heap. */
+static void leave_world(world *w) CRADLE_REVOKES_COLLECTION {
+  compare(w, false);
+  take_world_apart(w);
+  free(w->identity);
+}
+
 static void end_run(world *w) CRADLE_REVOKES_COLLECTION {
   cradle_error error;
   if (!sample_end_is_due()) {

@@ -31,7 +31,12 @@ bool sample_end_is_due(void) {
   return one_in(END_SAMPLE_OF);
 }
 
-/* The verifier and its history of where heaps were right, which costs a backtrace each time. */
+/* The verifier and its history of where heaps were right, which costs a backtrace each time. Their headers declare them
+ * by their own names. */
+#include "gc/instruments/history.h"
+#include "gc/instruments/verify.h"
+bool verify_whole(cradle_heap *heap, crd_text *text);
+void note_right(cradle_heap *heap, bool before);
 #define crd_verify verify_whole
 #include "gc/instruments/verify.c"
 #undef crd_verify

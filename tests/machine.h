@@ -16,6 +16,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 #define MIB ((size_t)1 << 20)
 #define HUGE_BYTES (2 * MIB)
@@ -27,6 +30,14 @@
 #define SKIP(reason) (print_message("skipped: %s\n", reason), skip())
 
 /* --- memory --- */
+
+#if defined(__linux__)
+/* In which /proc counts, and in which memory comes: the kernel's own, where tests/simulated_pages.c tells of larger
+ * ones. */
+static inline size_t kernel_page_bytes(void) {
+  return getauxval(AT_PAGESZ);
+}
+#endif
 
 /* The kernel's own read tells of access without a fault. */
 static inline bool is_readable(const void *address) {

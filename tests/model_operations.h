@@ -612,11 +612,4 @@ static void close_world(world *w) CRADLE_REVOKES_COLLECTION {
   take_world_apart(w);
 }
 
-/* At any time: pins, handles and prebuilt objects are left to the end of the heap. */
-static void leave_world(world *w) CRADLE_REVOKES_COLLECTION {
-  compare(w, false);
-  take_world_apart(w);
-  free(w->identity);
-}
-
 #endif

@@ -445,13 +445,44 @@ static void what_speaks_against_huge_pages(void **state) {
   for (int mode = CRADLE_THP_UNKNOWN; mode <= CRADLE_THP_ALWAYS; mode++) {
     hardware.thp_mode = (cradle_thp_mode)mode;
     const char *doubt = crd_backing_doubt(&backing, &hardware);
-    assert_true((doubt != NULL) == (mode == CRADLE_THP_NEVER));
+    assert_true((doubt != NULL) == (mode == CRADLE_THP_NEVER || mode == CRADLE_THP_ABSENT));
     assert_null(crd_backing_doubt(&off, &hardware));
   }
   hardware.thp_page_bytes = (size_t)32 << 20;
   backing = crd_backing_choose(CRADLE_HUGEPAGES_AUTO, &hardware);
   assert_string_equal(crd_backing_doubt(&backing, &hardware),
                       "the system's transparent huge pages are larger than an arena: base pages");
+}
+
+/* What a system lacks is said of each policy that asks for it, and of no other. */
+static void what_the_system_lacks_is_said(void **state) {
+  (void)state;
+  static const size_t huge_bytes = (size_t)2 << 20;
+  static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPAGES_HUGETLB, CRADLE_HUGEPAGES_1G,
+                                              CRADLE_HUGEPAGES_OFF};
+  static const char without_pool[] = "the system has no pool of huge pages: transparent ones, else base pages",
+                    without_thp[] = "the system has no transparent huge pages: base pages",
+                    without_both[] = "the system has neither a pool of huge pages nor transparent ones: base pages";
+  static const char *const said[4][4] = {
+      /* with both, without a pool, without transparent ones, without both */
+      {NULL, NULL, without_thp, without_thp},
+      {NULL, without_pool, without_thp, without_both},
+      {NULL, without_pool, without_thp, without_both},
+      {NULL, NULL, NULL, NULL},
+  };
+  for (size_t policy = 0; policy < 4; policy++)
+    for (size_t lacks = 0; lacks < 4; lacks++) {
+      cradle_hardware hardware = {.page_bytes = 4096,
+                                  .thp_page_bytes = huge_bytes,
+                                  .thp_mode = lacks >= 2 ? CRADLE_THP_ABSENT : CRADLE_THP_MADVISE,
+                                  .pool_page_bytes = lacks % 2 != 0 ? 0 : huge_bytes};
+      crd_backing backing = crd_backing_choose(policies[policy], &hardware);
+      const char *doubt = crd_backing_doubt(&backing, &hardware);
+      if (said[policy][lacks] == NULL)
+        assert_null(doubt);
+      else
+        assert_string_equal(doubt, said[policy][lacks]);
+    }
 }
 
 /* --- little address space --- */
@@ -509,6 +540,7 @@ int main(void) {
       cmocka_unit_test(mappings_stay_merged),
       cmocka_unit_test(huge_pages_larger_than_an_arena_are_not_asked_for),
       cmocka_unit_test(what_speaks_against_huge_pages),
+      cmocka_unit_test(what_the_system_lacks_is_said),
       cmocka_unit_test(a_limit_of_address_space_makes_a_smaller_reservation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static void *may_realloc(void *memory, size_t bytes) {
 static void texts_are_cut_where_they_are_full(void **state) {
   (void)state;
   crd_text text = {.length = 0};
-  crd_text_format(&text, "%" PRIu64 "%#lx%u", UINT64_MAX, ULONG_MAX, 0u);
+  crd_text_format(&text, "%" PRIu64 "%#zx%u", UINT64_MAX, SIZE_MAX, 0u);
   assert_string_equal(text.buffer, "184467440737095516150xffffffffffffffff0");
   text.length = 0;
   crd_text_format(&text, "%zu %lx %u%% of %s at %p, %llu", (size_t)7, 255ul, 12u, "a vector", (void *)0x1000, 3ull);

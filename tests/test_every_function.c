@@ -300,6 +300,7 @@ static void in_a_no_collection_region(void **state) {
 
 /* The end of a fork belongs to the thread that prepared it. */
 static void the_end_of_a_fork_on_another_thread(void **state) {
+  skip_without_fork();
   (void)state;
   static void (*const ends[])(cradle_heap *) = {cradle_fork_parent, cradle_fork_child};
   for (const row *r = rows + sizeof rows / sizeof *rows - 2, *end = r + 2; r < end; r++) {

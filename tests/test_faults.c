@@ -8,8 +8,12 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <ucontext.h>
+#endif
+
+#include "runtime/platform/registers.h"
 
 static char said[32768];
 
@@ -647,7 +651,7 @@ static void a_host_may_recover(void **state) {
 
 static void a_jump_to_a_stale_reference_is_reported(void **state) {
   (void)state;
-#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+#if CRD_REGISTERS_KNOWN
   assert_exit(end_of(jumps_to_what_is_stale), 7);
   assert_said(REPORT, 1);
   assert_said(", where the program jumped; a call there came from:\n", 1);
@@ -662,7 +666,11 @@ static void a_jump_to_a_stale_reference_is_reported(void **state) {
 
 static void a_stack_may_be_what_is_dead(void **state) {
   (void)state;
-#if defined(__GLIBC__) && !defined(CRADLE_ASAN) && (defined(__x86_64__) || defined(__aarch64__))
+  if (sysconf(_SC_PAGESIZE) > 4096) {
+    print_message("skipped: dead large objects below 2 MiB stay accessible where base pages are above 4 KiB\n");
+    skip();
+  }
+#if defined(__GLIBC__) && !defined(CRADLE_ASAN) && CRD_REGISTERS_KNOWN
   assert_exit(end_of(runs_on_what_is_dead), 7);
   assert_said("cradle: stale reference to a string (large object at 0x", 1);
   assert_said("; the stack that the program runs on has died\n", 1);
@@ -743,7 +751,7 @@ static void signal_stacks_are_the_threads(void **state) {
 
 static void poison_is_decoded(void **state) {
   (void)state;
-#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+#if CRD_REGISTERS_KNOWN
   assert_died_by(end_of(die_of_poison), SIGSEGV);
   assert_said("was used as a reference: it was read from an old object that", 1);
   assert_said("cradle: the last collection: minor collection", 1);

@@ -27,7 +27,7 @@ typedef struct tally {
   uint64_t most; /* stops after so many; 0: never */
 } tally;
 
-static bool tell(void *data, const cradle_object_info *info) {
+static bool tell_object(void *data, const cradle_object_info *info) {
   tally *all = data;
   all->objects++;
   all->young += info->is_young;
@@ -39,7 +39,7 @@ static bool tell(void *data, const cradle_object_info *info) {
 
 static tally walk_for(const void *wanted) {
   tally all = {.wanted = wanted};
-  assert_int_equal(cradle_heap_walk(f.heap, tell, &all), CRADLE_WALK_COMPLETE);
+  assert_int_equal(cradle_heap_walk(f.heap, tell_object, &all), CRADLE_WALK_COMPLETE);
   return all;
 }
 
@@ -134,7 +134,7 @@ static void a_walk_can_be_stopped(void **state) {
     if (old) cradle_collect(f.m, CRADLE_COLLECT_FULL);
     for (uint64_t most = 1; most < 100; most += 17) {
       tally some = {.most = most};
-      assert_int_equal(cradle_heap_walk(f.heap, tell, &some), CRADLE_WALK_STOPPED);
+      assert_int_equal(cradle_heap_walk(f.heap, tell_object, &some), CRADLE_WALK_STOPPED);
       assert_int_equal(some.objects, most);
     }
     assert_true(walk_for(NULL).objects >= 101);
@@ -695,7 +695,7 @@ CRADLE_UNCHECKED_COLLECTION static void *walk_elsewhere(void *data) {
   (void)data;
   f.message[0] = '\0';
   tally all = {.most = 0};
-  if (FIXTURE_LANDS(&f)) (void)cradle_heap_walk(f.heap, tell, &all);
+  if (FIXTURE_LANDS(&f)) (void)cradle_heap_walk(f.heap, tell_object, &all);
   return NULL;
 }
 

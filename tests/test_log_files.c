@@ -1,5 +1,6 @@
 /* The log's files: what can go wrong with one, who may write it, and what forks and exits leave in it. */
 #include "tests/log_fixture.h"
+#include "runtime/platform/files.h"
 #include "tests/yields.h"
 
 #include <errno.h>

@@ -38,7 +38,7 @@ static bool has_thp(void) {
 /* The kernel's own flag of the page behind the address, of root's /proc/kpageflags; -1: cannot be read. */
 static int page_flag(const void *address, int flag) {
   uint64_t entry = 0, flags = 0;
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  size_t page = kernel_page_bytes();
   int pagemap = open("/proc/self/pagemap", O_RDONLY), kpageflags = open("/proc/kpageflags", O_RDONLY);
   bool got = pagemap >= 0 && kpageflags >= 0 &&
              pread(pagemap, &entry, 8, (off_t)((uintptr_t)address / page * 8)) == 8 &&
@@ -586,7 +586,7 @@ static size_t statm(int field) {
   for (int i = 0; file != NULL && i < 7; i++)
     if (fscanf(file, "%lu", &values[i]) != 1) break;
   if (file != NULL) fclose(file);
-  return values[field] * (size_t)sysconf(_SC_PAGESIZE);
+  return values[field] * kernel_page_bytes();
 }
 
 static int under_address_limit(void) {

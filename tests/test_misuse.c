@@ -289,6 +289,7 @@ static void more_external_memory_than_any_machine_has(void **state) {
 }
 
 static void forks_without_their_calls(void **state) {
+  skip_without_fork();
   (void)state;
   ASSERT_MISUSE(&f, "cradle_fork_parent: without cradle_fork_prepare", cradle_fork_parent(f.heap));
   ASSERT_MISUSE(&f, "cradle_fork_child: without cradle_fork_prepare", cradle_fork_child(f.heap));

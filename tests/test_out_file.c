@@ -1,7 +1,7 @@
 /* Files that the runtime writes where its user says: what is there already stays what it is, and no opening waits. */
 #include "tests/heap_fixture.h"
 
-#include "runtime/out_file.h"
+#include "runtime/platform/files.h"
 #include "runtime/report.h"
 
 #include <cradle/inspect.h>
@@ -138,7 +138,7 @@ static void a_device_is_written(void **state) {
   assert_true(S_ISLNK(mode_of(path)));
 }
 
-/* [out_file.3] What the program has written to its output is not lost, nor what it writes next. */
+/* [files.3] What the program has written to its output is not lost, nor what it writes next. */
 static void the_own_output_is_written_in_place(void **state) {
   (void)state;
   put(path, "before ");

@@ -194,7 +194,7 @@ static void swept_places_are_used_again_and_no_other(void **state) {
       objects[i] = (cradle_word *)allocator->free;
       objects[i][0] = 1;
       allocator->free += class->bytes;
-      if (next_random(&seed) % 3 == 0) old_mark_test_and_set(old, (uintptr_t)objects[i]), kept++, objects[i][0] = 2;
+      if (next_random(&seed) % 3 == 0) old_mark(old, (uintptr_t)objects[i]), kept++, objects[i][0] = 2;
     }
     crd_swept swept;
     sweep(old, &swept);

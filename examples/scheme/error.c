@@ -1,5 +1,6 @@
 /* Errors: objects with a message, irritants and the line, which are raised. */
 #include "scheme.h"
+#include "system.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -142,12 +143,10 @@ static void print_whole_error(scheme *s, FILE *to, value raised) {
 void print_error(scheme *s, FILE *to, value raised) {
   enum { SHOWN_BYTES = 2000 };
   char text[SHOWN_BYTES + 1], shown[SHOWN_BYTES];
-  FILE *file = fmemopen(text, sizeof text, "w");
+  FILE *file = memory_file_open(text, sizeof text);
   if (file == NULL) return;
   print_whole_error(s, file, raised);
-  fflush(file); /* fails where the text is longer */
-  fclose(file);
-  text[SHOWN_BYTES] = '\0';
+  memory_file_close(file, text, sizeof text);
   fwrite(shown, 1, cradle_show_text(shown, sizeof shown, text, strlen(text)), to);
   fputc('\n', to);
 }

@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "line_edit.h"
+#include "system.h"
 
 /* AddressSanitizer gives up at a longjmp over a stack that is much larger than the usual ones. */
 #ifdef CRADLE_ASAN
@@ -242,7 +242,7 @@ static char *read_expression(bool prompts, size_t *length) {
 
 CRADLE_MAY_COLLECT static void run_prompt(scheme *s) {
   bool prompts = isatty(STDIN_FILENO);
-  if (prompts) sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
+  if (prompts) catch_interrupts(interrupt);
   edit_begin(prompts);
   size_t length;
   for (char *text; (text = read_expression(prompts, &length)) != NULL;) {
@@ -331,10 +331,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "scheme: a stack of %zu bytes: %s\n", a.stack_bytes, strerror(failure));
     return 1;
   }
-  sigset_t interrupts;
-  sigemptyset(&interrupts);
-  sigaddset(&interrupts, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &interrupts, NULL); /* they are the other thread's, whose reading they end */
+  leave_interrupts(); /* they are the other thread's, whose reading they end */
   pthread_join(thread, NULL);
   pthread_attr_destroy(&attributes);
   return a.status;

@@ -2,11 +2,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "system.h"
 #include "vm.h"
 
 static const char usage[] =
@@ -100,26 +99,6 @@ CRADLE_MAY_COLLECT static bool run_lines(vm *vm) {
 }
 
 /* --- statistics --- */
-
-static uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-/* Most bytes that were resident. Linux tells it of this program alone; getrusage's figure includes the one that
- * started it. */
-static double peak_bytes(void) {
-  unsigned long long kib = 0;
-  char line[128];
-  FILE *status = fopen("/proc/self/status", "r");
-  while (status != NULL && fgets(line, sizeof line, status) != NULL && sscanf(line, "VmHWM: %llu kB", &kib) != 1)
-    continue;
-  if (status != NULL) fclose(status);
-  struct rusage used;
-  if (kib == 0 && getrusage(RUSAGE_SELF, &used) == 0) kib = (unsigned long long)used.ru_maxrss;
-  return 1024.0 * (double)kib;
-}
 
 static void print_stats(const vm *vm, uint64_t elapsed_ns) {
   cradle_statistics stats;

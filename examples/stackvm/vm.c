@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "vm.h"
+#include "system.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -169,12 +170,10 @@ static void print_place(const char *file, uint32_t line) {
 /* Into a buffer that is not large enough to hold more than is shown: out of memory is a thrown value, too. */
 static void print_thrown(value thrown) {
   char text[SHOWN_BYTES + 1];
-  FILE *file = fmemopen(text, sizeof text, "w");
+  FILE *file = memory_file_open(text, sizeof text);
   if (file == NULL) return;
   print_value(thrown, file);
-  fflush(file); /* fails where the text is longer */
-  fclose(file);
-  text[SHOWN_BYTES] = '\0';
+  memory_file_close(file, text, sizeof text);
   print_shown(text, strlen(text));
 }
 

@@ -83,23 +83,38 @@ typedef struct arguments {
   va_list list;
 } arguments;
 
-static uint64_t next_number(arguments *from, unsigned longs) {
-  if (longs == 0) return va_arg(from->list, unsigned);
-  if (longs == 1) return va_arg(from->list, unsigned long);
-  return va_arg(from->list, unsigned long long);
+typedef enum length { LENGTH_INT, LENGTH_LONG, LENGTH_LONG_LONG, LENGTH_SIZE } length;
+
+/* A size is not a long everywhere: on Windows a long has 32 bits. */
+static uint64_t next_number(arguments *from, length length) {
+  switch (length) {
+  case LENGTH_INT: return va_arg(from->list, unsigned);
+  case LENGTH_LONG: return va_arg(from->list, unsigned long);
+  case LENGTH_LONG_LONG: return va_arg(from->list, unsigned long long);
+  case LENGTH_SIZE: return va_arg(from->list, size_t);
+  }
+  return 0;
+}
+
+/* Returns where the format goes on. */
+static const char *read_length(const char *at, length *length) {
+  *length = LENGTH_INT;
+  if (*at == 'z') return *length = LENGTH_SIZE, at + 1;
+  if (*at != 'l') return at;
+  *length = at[1] == 'l' ? LENGTH_LONG_LONG : LENGTH_LONG;
+  return at + (at[1] == 'l' ? 2 : 1);
 }
 
 /* Adds what the conversion at at, behind its %, stands for, and returns where the format goes on. */
 static const char *add_conversion(crd_text *text, const char *at, arguments *from) {
   bool prefix = *at == '#';
-  unsigned longs = 0;
+  length length;
   if (prefix) at++;
-  for (; *at == 'l' || *at == 'z'; at++) longs++;
-  ASSERT(longs <= 2, "[text.2] a length that text.h does not name");
+  at = read_length(at, &length);
   switch (*at) {
   case '%': add(text, "%", 1); break;
-  case 'u': add_number(text, next_number(from, longs), 10); break;
-  case 'x': add_hex(text, next_number(from, longs), prefix); break;
+  case 'u': add_number(text, next_number(from, length), 10); break;
+  case 'x': add_hex(text, next_number(from, length), prefix); break;
   case 'p': add_hex(text, address_of(va_arg(from->list, const void *)), true); break;
   case 's': add_shown(text, va_arg(from->list, const char *)); break;
   default: ASSERT(false, "[text.2] a conversion that text.h does not name"); return at;

@@ -9,8 +9,12 @@
 #ifndef CRADLE_GC_BASE_TEXT_H
 #define CRADLE_GC_BASE_TEXT_H
 
+#include <cradle/base.h>
+
 #include <stdarg.h>
-#include <stddef.h>
+
+/* The compiler checks the arguments of a format as it does printf's. */
+#define CRD_PRINTF(format, first) __attribute__((__format__(CRADLE_PRINTF_KIND, format, first)))
 
 typedef struct crd_text {
   char buffer[256];
@@ -19,9 +23,8 @@ typedef struct crd_text {
 
 /* Appends as printf does, with these conversions: %s, %u and %x (with # for the 0x, with l, ll or z for the length), %p
  * and %%. */
-void crd_text_format(crd_text *text, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
-void crd_text_format_list(crd_text *text, const char *format, va_list arguments)
-    __attribute__((__format__(__printf__, 2, 0)));
+void crd_text_format(crd_text *text, const char *format, ...) CRD_PRINTF(2, 3);
+void crd_text_format_list(crd_text *text, const char *format, va_list arguments) CRD_PRINTF(2, 0);
 
 /* cradle_show_text, for the library: a call of the public function would first have to find it. */
 size_t crd_show_text(char *out, size_t room, const char *text, size_t length);

@@ -115,7 +115,7 @@ bool crd_death_guards(const cradle_heap *heap) {
 }
 
 const crd_death_calls *crd_order_calls(void) {
-  static const crd_death_calls calls = {.minor = run_minor,
+  static const crd_death_calls calls = {.minor_deaths = run_minor,
                                         .minor_ended = minor_ended,
                                         .mark_queues = mark_starts,
                                         .mark_more = crd_ephemerons_mark_more,

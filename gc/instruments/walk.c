@@ -23,20 +23,20 @@ typedef struct walk_context {
 
 /* --- finding --- */
 
-static void wait(walk_context *context, uintptr_t address) {
+static void put_aside(walk_context *context, uintptr_t address) {
   if (!word_stack_push(&context->heap->mark_stack, address)) context->incomplete = true;
 }
 
 static void found(walk_context *context, uintptr_t address) {
   cradle_heap *heap = context->heap;
   if (heap_is_young(heap, address)) {
-    if (young_set_add(&context->seen, address)) wait(context, address);
+    if (young_set_add(&context->seen, address)) put_aside(context, address);
   } else if (heap->old.young_large != PAGE_NONE &&
              heap->old.arenas.states[(address - heap->old.arenas.base) >> ARENA_SHIFT] == ARENA_USED) {
     crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address));
     if (page->state != PAGE_LARGE_YOUNG) return;
     page->state = PAGE_LARGE_REACHED;
-    wait(context, address);
+    put_aside(context, address);
   }
 }
 

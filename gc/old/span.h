@@ -124,14 +124,6 @@ static inline void old_mark(const crd_old *old, uintptr_t address) {
 static inline void old_unmark(const crd_old *old, uintptr_t address) {
   arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] &= ~arena_bit_mask(address);
 }
-static inline bool old_mark_test_and_set(const crd_old *old, uintptr_t address) {
-  uint64_t *word = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
-  uint64_t mask = arena_bit_mask(address);
-  ASSERT(old_is_allocated(old, address), "[span.4] what is marked is no object");
-  if (*word & mask) return true;
-  *word |= mask;
-  return false;
-}
 
 /* --- walking spans, small and large, in the order of their addresses, and the objects in them ---
  *

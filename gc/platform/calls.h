@@ -22,6 +22,9 @@ static inline void restore_errno(const int *saved) {
 #define KEEP_ERRNO const int saved_errno __attribute__((__cleanup__(restore_errno), __unused__)) = errno
 
 /* Constants that older C library headers and other systems lack. Without the first, an address is a wish. */
+#if !defined(MAP_FIXED_NOREPLACE) && defined(MAP_EXCL)
+#define MAP_FIXED_NOREPLACE (MAP_FIXED | MAP_EXCL)
+#endif
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0
 #endif
@@ -30,6 +33,13 @@ static inline void restore_errno(const int *saved) {
 #endif
 #ifndef MAP_NORESERVE
 #define MAP_NORESERVE 0
+#endif
+
+/* FreeBSD places a mapping at a multiple of a power of two when asked; other systems are not asked. */
+#ifdef MAP_ALIGNED
+#define ALIGNED_FLAGS(alignment) MAP_ALIGNED(__builtin_ctzll(alignment))
+#else
+#define ALIGNED_FLAGS(alignment) ((void)(alignment), 0)
 #endif
 
 /* Of a mapping whose memory is not charged before it is used. */

@@ -34,7 +34,7 @@ static bool is_aligned(const void *address, size_t alignment) {
 /* What the system places well already, as it does with base pages and, since Linux 6.7, with lengths of whole huge
  * pages, needs one call instead of three. */
 static void *reserve_aligned(size_t size, size_t alignment) {
-  char *mapped = map_reserved(NULL, size, 0);
+  char *mapped = map_reserved(NULL, size, ALIGNED_FLAGS(alignment));
   if (mapped == NULL || is_aligned(mapped, alignment)) return mapped;
   unmap(mapped, size);
   if (size > SIZE_MAX - alignment) return NULL;
@@ -91,6 +91,10 @@ void crd_platform_last_words(const char *text, size_t length) {
     text += written;
     length -= (size_t)written;
   }
+}
+
+bool crd_platform_can_fork(void) {
+  return true;
 }
 
 unsigned long long crd_platform_now_ns(void) {

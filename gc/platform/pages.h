@@ -35,6 +35,9 @@ bool crd_pages_commit(void *address, size_t size);
  * then moved into its place with mremap, so that a refusal (an empty pool) leaves no hole. Address
  * and size are multiples of pool_page_bytes, else it refuses. false: commit it otherwise. */
 bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes);
+/* Why this process can have no pages of the pool whatever its options, in words; NULL: as far as the system tells, it
+ * can. */
+const char *crd_pages_pool_doubt(void);
 /* Gives the memory and its commit charge back and leaves the range reserved without access. The
  * mapping is new: advice and names given before are gone. */
 bool crd_pages_release(void *address, size_t size);
@@ -63,6 +66,8 @@ bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *b
  * visibly. Blocks the signals of a write that is refused (SIGPIPE, SIGXFSZ) from then on, as the
  * process is to end by abort. */
 void crd_platform_last_words(const char *text, size_t length);
+/* Whether a process can be forked here. */
+bool crd_platform_can_fork(void);
 /* Monotonic time in nanoseconds. */
 unsigned long long crd_platform_now_ns(void);
 

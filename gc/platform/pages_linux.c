@@ -60,6 +60,11 @@ bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
   return mapped != NULL && move_into(mapped, size, address);
 }
 
+/* How full the pool is belongs to the hardware description. */
+const char *crd_pages_pool_doubt(void) {
+  return NULL;
+}
+
 /* --- advice --- */
 
 bool crd_pages_discard(void *address, size_t size) {

@@ -107,7 +107,7 @@ static CRADLE_COLD _Noreturn void handle_misuse(cradle_heap *heap, const char *w
   bool was_open =
       index < heap->handles.used && (generation & 1) && generation < heap->handles.entries[index].generation;
   if (handle.number == 0) crd_misuse(heap, "%s: the handle is 0, as one that was never set: no open handle is 0", what);
-  crd_misuse(heap, "%s: the handle %#lx%s", what, (unsigned long)handle.number,
+  crd_misuse(heap, "%s: the handle %#llx%s", what, (unsigned long long)handle.number,
              was_open ? " was freed" : " is none of this heap");
 }
 

@@ -38,11 +38,14 @@ typedef enum cradle_source {
   CRADLE_SOURCE_DEFAULT = 0, /* nobody told: the stated default */
   CRADLE_SOURCE_SYSFS,
   CRADLE_SOURCE_SYSCONF,
+  CRADLE_SOURCE_SYSCTL, /* macOS */
   CRADLE_SOURCE_EMBEDDER,
+  CRADLE_SOURCE_WINDOWS, /* GetLogicalProcessorInformationEx */
 } cradle_source;
 
 typedef enum cradle_thp_mode {
-  CRADLE_THP_UNKNOWN = 0, /* the system does not tell, or has none */
+  CRADLE_THP_UNKNOWN = 0, /* the system does not tell */
+  CRADLE_THP_ABSENT,      /* it has none, as macOS and Windows */
   CRADLE_THP_NEVER,
   CRADLE_THP_MADVISE,
   CRADLE_THP_ALWAYS,
@@ -53,7 +56,8 @@ typedef struct cradle_hardware {
   size_t thp_page_bytes;  /* transparent huge page; 0: none */
   size_t pool_page_bytes; /* default page of the reserved pool; 0: none */
   size_t pool_pages_free; /* free pages of that pool when it was read */
-  /* /sys/kernel/mm/transparent_hugepage/enabled; NEVER too when the process disabled them */
+  /* /sys/kernel/mm/transparent_hugepage/enabled; NEVER too when the process disabled them. FreeBSD's superpages come
+   * unasked (ALWAYS) unless vm.pmap.superpages_enabled is 0 */
   cradle_thp_mode thp_mode;
   size_t l2_bytes;     /* smallest L2 over the CPUs the process may run on; default 1 MiB */
   size_t l3_bytes;     /* smallest L3 likewise; 0: unknown or none */

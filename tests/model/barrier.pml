@@ -7,7 +7,7 @@
  *
  *   here            in gc/
  *   age             free memory, the nursery, or the old generation
- *   marked          the mark bits (old_mark_test_and_set in span.h)
+ *   marked          the mark bits (old_mark in span.h)
  *   waiting         heap.mark_stack, whose order does not matter here: any object of it may be next
  *   remembered      the barrier flag, clear while the object is in heap.remembered (remember.c: crd_remember)
  *   recorded        heap.recorded (remember.c: cradle_store_slow); of the objects, ARRAY alone has the slots flag

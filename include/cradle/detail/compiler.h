@@ -9,7 +9,7 @@
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "cradle needs a little-endian machine"
 #endif
-#if !defined(__GNUC__)
+#if !defined(__GNUC__) && !defined(__clang__)
 #error "cradle needs gcc or clang"
 #endif
 
@@ -36,6 +36,13 @@
 #define CRADLE_JOIN(a, b) CRADLE_JOIN_(a, b)
 #define CRADLE_TEXT_(line) #line
 #define CRADLE_TEXT(line) CRADLE_TEXT_(line)
+
+/* How the format of a function is checked. On Windows gcc means the conversions of an old C library by "printf". */
+#if defined(_WIN32) && !defined(__clang__)
+#define CRADLE_PRINTF_KIND __gnu_printf__
+#else
+#define CRADLE_PRINTF_KIND __printf__
+#endif
 
 /* Evaluates to 0. Where the condition is false the program does not compile; C compilers print the reason. */
 #ifdef __cplusplus

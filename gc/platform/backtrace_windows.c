@@ -1,0 +1,100 @@
+/* Backtraces as Windows unwinds them. addr2line wants the addresses that the file was linked for: what its header says,
+ * where it lies on disk, since the header in memory may say where it was loaded. */
+#include <cradle/backtrace.h>
+
+#include <stdio.h>
+
+#include "gc/platform/windows.h"
+
+#define PATH_CHARS 768
+/* Of UTF-8 for so many characters, at most. */
+#define PATH_BYTES (3 * PATH_CHARS)
+
+static void write_words(const char *words) {
+  DWORD written;
+  (void)WriteFile(GetStdHandle(STD_ERROR_HANDLE), words, (DWORD)strlen(words), &written, NULL);
+}
+
+/* The file that an address is in; NULL: none. */
+static HMODULE module_of(uintptr_t address) {
+  HMODULE module;
+  DWORD how = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
+  return GetModuleHandleExW(how, (const wchar_t *)address, &module) ? module : NULL;
+}
+
+static bool read_at(HANDLE file, DWORD offset, void *to, DWORD bytes) {
+  DWORD got;
+  return SetFilePointer(file, (LONG)offset, NULL, FILE_BEGIN) == offset && ReadFile(file, to, bytes, &got, NULL) &&
+         got == bytes;
+}
+
+/* Where the file was linked to lie; 0: it cannot be read. */
+static uintptr_t linked_base(const wchar_t *path) {
+  IMAGE_DOS_HEADER start;
+  IMAGE_NT_HEADERS64 header;
+  HANDLE file = CreateFileW(path, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
+  if (file == INVALID_HANDLE_VALUE) return 0;
+  bool known = read_at(file, 0, &start, sizeof start) && start.e_magic == IMAGE_DOS_SIGNATURE &&
+               read_at(file, (DWORD)start.e_lfanew, &header, sizeof header) && header.Signature == IMAGE_NT_SIGNATURE &&
+               header.OptionalHeader.Magic == IMAGE_NT_OPTIONAL_HDR64_MAGIC;
+  CloseHandle(file);
+  return known ? (uintptr_t)header.OptionalHeader.ImageBase : 0;
+}
+
+/* Begins the command for the file, and returns how far its code lies from the addresses in it. */
+static uintptr_t begin_command(HMODULE module) {
+  wchar_t path[PATH_CHARS];
+  char shown[PATH_BYTES + 1] = "";
+  if (module == NULL) {
+    write_words("cradle: in no file (generated code?):");
+    return 0;
+  }
+  DWORD length = GetModuleFileNameW(module, path, PATH_CHARS);
+  if (length == 0 || length == PATH_CHARS) {
+    write_words("addr2line -f -p -i -e PROGRAM");
+    return 0;
+  }
+  (void)WideCharToMultiByte(CP_UTF8, 0, path, -1, shown, sizeof shown, NULL, NULL);
+  write_words("addr2line -f -p -i -e \"");
+  write_words(shown);
+  write_words("\"");
+  uintptr_t linked = linked_base(path);
+  return linked == 0 ? 0 : (uintptr_t)module - linked;
+}
+
+static void write_commands(const cradle_backtrace *trace) {
+  HMODULE last = NULL;
+  uintptr_t loaded = 0;
+  for (size_t i = 0; i < trace->depth; i++) {
+    char address[24];
+    HMODULE module = module_of(trace->calls[i]);
+    if (i == 0 || module != last) {
+      if (i != 0) write_words("\n");
+      loaded = begin_command(module);
+      last = module;
+    }
+    snprintf(address, sizeof address, " 0x%llx", (unsigned long long)(trace->calls[i] - loaded));
+    write_words(address);
+  }
+  write_words("\n");
+}
+
+void cradle_backtrace_take(cradle_backtrace *trace) {
+  void *returns[CRADLE_BACKTRACE_MOST];
+  KEEP_LAST_ERROR;
+  trace->depth = CaptureStackBackTrace(1, CRADLE_BACKTRACE_MOST, returns, NULL);
+  for (size_t i = 0; i < trace->depth; i++) trace->calls[i] = (uintptr_t)returns[i] - 1;
+}
+
+void cradle_backtrace_prepare(void) {
+  cradle_backtrace trace;
+  cradle_backtrace_take(&trace);
+}
+
+void cradle_backtrace_write(const cradle_backtrace *trace) {
+  KEEP_LAST_ERROR;
+  if (trace->depth != 0)
+    write_commands(trace);
+  else
+    write_words("cradle: the calls are not known: the system's unwinder found none\n");
+}

@@ -1,0 +1,120 @@
+/* Hardware, as Windows describes it. Of transparent huge pages it has none. */
+#include "gc/platform/hardware.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "gc/platform/windows.h"
+
+#define L2_DEFAULT_BYTES ((size_t)1 << 20)
+
+/* --- caches --- */
+
+static void lower(size_t *bytes, size_t to) {
+  if (to != 0 && (*bytes == 0 || to < *bytes)) *bytes = to;
+}
+
+/* Of machines with more processors than a group has, a process begins in one group and may run in the others, too:
+ * their caches count as well. */
+static bool may_run_there(const GROUP_AFFINITY *there) {
+  DWORD_PTR process, system;
+  GROUP_AFFINITY here;
+  if (!GetThreadGroupAffinity(GetCurrentThread(), &here) || here.Group != there->Group) return true;
+  if (!GetProcessAffinityMask(GetCurrentProcess(), &process, &system) || process == 0) return true;
+  return (there->Mask & process) != 0;
+}
+
+typedef struct caches {
+  size_t l2_bytes, l3_bytes; /* 0: not seen */
+} caches;
+
+static void add_cache(const CACHE_RELATIONSHIP *cache, caches *seen) {
+  bool holds_data = cache->Type == CacheUnified || cache->Type == CacheData;
+  if (!holds_data || !may_run_there(&cache->GroupMask)) return;
+  if (cache->Level == 2) lower(&seen->l2_bytes, cache->CacheSize);
+  if (cache->Level == 3) lower(&seen->l3_bytes, cache->CacheSize);
+}
+
+static caches read_list(char *list, DWORD length) {
+  caches seen = {0, 0};
+  while (length != 0) {
+    SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX *one = (SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX *)(void *)list;
+    if (one->Size == 0 || one->Size > length) break;
+    add_cache(&one->Cache, &seen);
+    list += one->Size;
+    length -= one->Size;
+  }
+  return seen;
+}
+
+/* The list has an entry for each cache of each core, so its length is not known. */
+static caches find_caches(void) {
+  caches seen = {0, 0};
+  DWORD length = 0;
+  (void)GetLogicalProcessorInformationEx(RelationCache, NULL, &length);
+  char *list = malloc(length);
+  if (list != NULL && length != 0 &&
+      GetLogicalProcessorInformationEx(RelationCache, (SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX *)(void *)list, &length))
+    seen = read_list(list, length);
+  free(list);
+  return seen;
+}
+
+static void read_caches(cradle_hardware *hardware) {
+  caches seen = find_caches();
+  hardware->l2_bytes = seen.l2_bytes != 0 ? seen.l2_bytes : L2_DEFAULT_BYTES;
+  hardware->l3_bytes = seen.l3_bytes;
+  if (seen.l2_bytes != 0) hardware->l2_source = CRADLE_SOURCE_WINDOWS;
+  if (seen.l3_bytes != 0) hardware->l3_source = CRADLE_SOURCE_WINDOWS;
+}
+
+/* --- memory --- */
+
+static size_t job_limit(void) {
+  JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits;
+  size_t least = 0;
+  if (!QueryInformationJobObject(NULL, JobObjectExtendedLimitInformation, &limits, sizeof limits, NULL)) return 0;
+  if (limits.BasicLimitInformation.LimitFlags & JOB_OBJECT_LIMIT_PROCESS_MEMORY)
+    lower(&least, limits.ProcessMemoryLimit);
+  if (limits.BasicLimitInformation.LimitFlags & JOB_OBJECT_LIMIT_JOB_MEMORY) lower(&least, limits.JobMemoryLimit);
+  return least;
+}
+
+static void read_memory(cradle_hardware *hardware) {
+  MEMORYSTATUSEX status = {.dwLength = sizeof status};
+  if (GlobalMemoryStatusEx(&status)) hardware->memory_bytes = (size_t)status.ullTotalPhys;
+  size_t limit = job_limit();
+  if (limit == 0 || (hardware->memory_bytes != 0 && limit >= hardware->memory_bytes)) return;
+  hardware->memory_bytes = hardware->group_bytes = limit;
+}
+
+/* --- all of it --- */
+
+void crd_hardware_init(cradle_hardware *hardware) {
+  SYSTEM_INFO system;
+  KEEP_LAST_ERROR;
+  GetSystemInfo(&system);
+  *hardware = (cradle_hardware){.page_bytes = system.dwPageSize};
+}
+
+void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned parts) {
+  parts &= ~*known;
+  if (parts == 0) return;
+  KEEP_LAST_ERROR;
+  if (parts & (HARDWARE_L2 | HARDWARE_CACHES)) read_caches(hardware);
+  if (parts & HARDWARE_THP) hardware->thp_mode = CRADLE_THP_ABSENT;
+  if (parts & HARDWARE_POOL) hardware->pool_page_bytes = GetLargePageMinimum();
+  if (parts & HARDWARE_MEMORY) read_memory(hardware);
+  *known |= parts;
+}
+
+void crd_hardware_detect_under(cradle_hardware *hardware, const char *root) {
+  unsigned known = 0;
+  (void)root; /* there is no such tree */
+  crd_hardware_init(hardware);
+  crd_hardware_learn(hardware, &known, HARDWARE_ALL);
+}
+
+void crd_hardware_detect(cradle_hardware *hardware) {
+  crd_hardware_detect_under(hardware, "");
+}

@@ -1,0 +1,190 @@
+/* Pages on Windows: VirtualAlloc's reservations, whose parts are committed and decommitted.
+ *
+ * There are no transparent huge pages. Large pages are committed as they are reserved, so that a part of a reservation
+ * cannot have them; crd_pages_pool_doubt says so, and what else is missing. */
+#include "gc/platform/pages.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "gc/platform/windows.h"
+
+#define PSAPI_VERSION 2 /* without a library of its own */
+#include <psapi.h>
+
+/* Another thread may take the place that was found. */
+#define PLACE_ATTEMPTS 32
+#define LIST_PAGES 256
+
+static bool is_aligned(const void *address, size_t alignment) {
+  return (uintptr_t)address % alignment == 0;
+}
+
+static void *reserve_at(void *address, size_t size) {
+  return VirtualAlloc(address, size, MEM_RESERVE, PAGE_NOACCESS);
+}
+
+static bool release_all(void *address) {
+  return VirtualFree(address, 0, MEM_RELEASE) != 0;
+}
+
+/* A reservation is given back as a whole, so a larger one shows a place and makes way for it. */
+static void *reserve_in_larger(size_t size, size_t alignment) {
+  if (size > SIZE_MAX - alignment) return NULL;
+  for (int i = 0; i < PLACE_ATTEMPTS; i++) {
+    char *larger = reserve_at(NULL, size + alignment);
+    if (larger == NULL) return NULL;
+    char *aligned = (char *)(((uintptr_t)larger + alignment - 1) & ~(uintptr_t)(alignment - 1));
+    release_all(larger);
+    void *reserved = reserve_at(aligned, size);
+    if (reserved != NULL) return reserved;
+  }
+  return NULL;
+}
+
+static void *reserve_anywhere(size_t size, size_t alignment) {
+  void *reserved = reserve_at(NULL, size);
+  if (reserved == NULL || is_aligned(reserved, alignment)) return reserved;
+  release_all(reserved);
+  return reserve_in_larger(size, alignment);
+}
+
+/* The system rounds an address down to where it may begin a reservation. */
+static void *reserve_exactly(void *hint, size_t size) {
+  void *reserved = reserve_at(hint, size);
+  if (reserved == NULL || reserved == hint) return reserved;
+  release_all(reserved);
+  return NULL;
+}
+
+void *crd_pages_reserve(size_t size, size_t alignment, void *hint) {
+  if (!is_aligned(hint, alignment)) return NULL;
+  KEEP_LAST_ERROR;
+  return hint != NULL ? reserve_exactly(hint, size) : reserve_anywhere(size, alignment);
+}
+
+bool crd_pages_unreserve(void *address, size_t size) {
+  (void)size;
+  KEEP_LAST_ERROR;
+  return release_all(address);
+}
+
+bool crd_pages_commit(void *address, size_t size) {
+  KEEP_LAST_ERROR;
+  return VirtualAlloc(address, size, MEM_COMMIT, PAGE_READWRITE) != NULL;
+}
+
+bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
+  (void)address, (void)size, (void)pool_page_bytes;
+  return false;
+}
+
+bool crd_pages_release(void *address, size_t size) {
+  KEEP_LAST_ERROR;
+  return VirtualFree(address, size, MEM_DECOMMIT) != 0;
+}
+
+/* Decommitting would need a commit after it, which may be refused and would leave a hole [pages.3]. Pages that were
+ * reset hold what they held or zero, so zeros are zeros either way. Unlocking what is not locked takes it out of the
+ * process's memory. */
+bool crd_pages_discard(void *address, size_t size) {
+  KEEP_LAST_ERROR;
+  memset(address, 0, size);
+  if (VirtualAlloc(address, size, MEM_RESET, PAGE_READWRITE) != NULL) (void)VirtualUnlock(address, size);
+  return true;
+}
+
+bool crd_pages_protect(void *address, size_t size, bool accessible) {
+  DWORD before;
+  KEEP_LAST_ERROR;
+  return VirtualProtect(address, size, accessible ? PAGE_READWRITE : PAGE_NOACCESS, &before) != 0;
+}
+
+/* --- advice --- */
+
+void crd_pages_advise_huge(void *address, size_t size, bool wanted) {
+  (void)address, (void)size, (void)wanted;
+}
+
+/* Touching is the one way; what the pages hold stays. */
+bool crd_pages_populate(void *address, size_t size) {
+  SYSTEM_INFO system;
+  KEEP_LAST_ERROR;
+  GetSystemInfo(&system);
+  for (char *at = address; at < (char *)address + size; at += system.dwPageSize)
+    (void)__atomic_fetch_or(at, 0, __ATOMIC_RELAXED);
+  return true;
+}
+
+void crd_pages_name(void *address, size_t size, const char *name) {
+  (void)address, (void)size, (void)name;
+}
+
+static bool holds_lock_privilege(void) {
+  HANDLE token;
+  LUID privilege;
+  BOOL held = FALSE;
+  if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) return false;
+  if (LookupPrivilegeValueA(NULL, "SeLockMemoryPrivilege", &privilege)) {
+    PRIVILEGE_SET wanted = {.PrivilegeCount = 1, .Control = PRIVILEGE_SET_ALL_NECESSARY};
+    wanted.Privilege[0] = (LUID_AND_ATTRIBUTES){privilege, SE_PRIVILEGE_ENABLED};
+    if (!PrivilegeCheck(token, &wanted, &held)) held = FALSE;
+  }
+  CloseHandle(token);
+  return held;
+}
+
+const char *crd_pages_pool_doubt(void) {
+  KEEP_LAST_ERROR;
+  if (GetLargePageMinimum() == 0) return "this Windows has no large pages";
+  if (!holds_lock_privilege())
+    return "large pages need SeLockMemoryPrivilege (\"Lock pages in memory\"), which this process has not enabled";
+  return "large pages cannot be committed in a part of a reservation";
+}
+
+/* --- what was obtained --- */
+
+static void add_page(const PSAPI_WORKING_SET_EX_INFORMATION *page, size_t page_bytes, crd_pages_backing *backing) {
+  if (!page->VirtualAttributes.Valid) return;
+  backing->resident_bytes += page_bytes;
+  if (page->VirtualAttributes.LargePage) backing->huge_bytes += page_bytes;
+}
+
+bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *backing) {
+  PSAPI_WORKING_SET_EX_INFORMATION list[LIST_PAGES];
+  SYSTEM_INFO system;
+  KEEP_LAST_ERROR;
+  GetSystemInfo(&system);
+  size_t page_bytes = system.dwPageSize, pages = size / page_bytes;
+  *backing = (crd_pages_backing){0, 0};
+  for (size_t first = 0, count; first < pages; first += count) {
+    count = pages - first < LIST_PAGES ? pages - first : LIST_PAGES;
+    for (size_t i = 0; i < count; i++) list[i].VirtualAddress = (void *)((uintptr_t)address + (first + i) * page_bytes);
+    if (!QueryWorkingSetEx(GetCurrentProcess(), list, (DWORD)(count * sizeof *list))) return false;
+    for (size_t i = 0; i < count; i++) add_page(&list[i], page_bytes, backing);
+  }
+  return true;
+}
+
+/* --- last words and the clock --- */
+
+void crd_platform_last_words(const char *text, size_t length) {
+  KEEP_LAST_ERROR;
+  HANDLE file = GetStdHandle(STD_ERROR_HANDLE);
+  for (DWORD written; length > 0 && WriteFile(file, text, (DWORD)length, &written, NULL) && written > 0;) {
+    text += written;
+    length -= written;
+  }
+}
+
+bool crd_platform_can_fork(void) {
+  return false;
+}
+
+unsigned long long crd_platform_now_ns(void) {
+  LARGE_INTEGER frequency, counter;
+  QueryPerformanceFrequency(&frequency);
+  QueryPerformanceCounter(&counter);
+  unsigned long long second = (unsigned long long)frequency.QuadPart, now = (unsigned long long)counter.QuadPart;
+  return now / second * 1000000000u + now % second * 1000000000u / second;
+}

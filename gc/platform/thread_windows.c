@@ -1,0 +1,88 @@
+/* Threads of Windows. There are neither signals nor forks. */
+#include "gc/platform/thread.h"
+
+#include <stdlib.h>
+
+#include "gc/platform/windows.h"
+
+/* The thread's own needs are a few hundred bytes; Windows reserves in steps of 64 KiB. */
+#define STACK_BYTES ((size_t)256 << 10)
+
+/* The only thing that heaps share: how many processors are spoken for. */
+static uint32_t threads;
+
+struct crd_thread {
+  HANDLE thread;
+  SRWLOCK lock;
+  CONDITION_VARIABLE changed; /* some word that one side may wait for */
+  const char *name;
+  void (*run)(crd_thread *self, void *data);
+  void *data;
+};
+
+/* Names are ASCII. Before Windows 10 there were none. */
+static void set_name(const char *name) {
+  typedef HRESULT(WINAPI * set_description)(HANDLE, PCWSTR);
+  wchar_t wide[16] = {0};
+  FARPROC found = GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "SetThreadDescription");
+  if (found == NULL) return;
+  for (int i = 0; i < 15 && name[i] != 0; i++) wide[i] = (wchar_t)name[i];
+  (void)((set_description)(void (*)(void))found)(GetCurrentThread(), wide);
+}
+
+static DWORD WINAPI start(void *data) {
+  crd_thread *thread = data;
+  set_name(thread->name);
+  thread->run(thread, thread->data);
+  return 0;
+}
+
+crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void *data), void *data) {
+  KEEP_LAST_ERROR;
+  crd_thread *thread = malloc(sizeof *thread);
+  if (thread == NULL) return NULL;
+  *thread = (crd_thread){.name = name, .run = run, .data = data};
+  InitializeSRWLock(&thread->lock);
+  InitializeConditionVariable(&thread->changed);
+  thread->thread = CreateThread(NULL, STACK_BYTES, start, thread, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
+  if (thread->thread != NULL) {
+    (void)__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+    return thread;
+  }
+  free(thread);
+  return NULL;
+}
+
+void crd_thread_join(crd_thread *thread) {
+  (void)WaitForSingleObject(thread->thread, INFINITE);
+  (void)CloseHandle(thread->thread);
+  (void)__atomic_sub_fetch(&threads, 1, __ATOMIC_RELAXED);
+  free(thread);
+}
+
+uint32_t crd_thread_count(void) {
+  return __atomic_load_n(&threads, __ATOMIC_RELAXED);
+}
+
+bool crd_thread_is_here(const crd_thread *thread) {
+  (void)thread;
+  return true;
+}
+
+void crd_thread_forget(crd_thread *thread) {
+  (void)thread; /* there is no fork that one would not survive */
+}
+
+void crd_thread_set(crd_thread *thread, uint32_t *word, uint32_t value) {
+  AcquireSRWLockExclusive(&thread->lock);
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+  WakeAllConditionVariable(&thread->changed);
+  ReleaseSRWLockExclusive(&thread->lock);
+}
+
+void crd_thread_wait(crd_thread *thread, const uint32_t *word, uint32_t value) {
+  AcquireSRWLockExclusive(&thread->lock);
+  while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value)
+    (void)SleepConditionVariableSRW(&thread->changed, &thread->lock, INFINITE, 0);
+  ReleaseSRWLockExclusive(&thread->lock);
+}

@@ -1,0 +1,136 @@
+/* Faults are the signals SIGSEGV and SIGBUS. */
+#include "runtime/platform/fault_signals.h"
+
+#include "runtime/platform/registers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+static const int signals[] = {SIGSEGV, SIGBUS};
+#define SIGNALS (sizeof signals / sizeof *signals)
+static bool installed[SIGNALS]; /* and not taken away: a handler that came later may still call ours */
+static struct sigaction before[SIGNALS];
+static crd_fault_reporter *reporter;
+
+uintptr_t crd_fault_thread(void) {
+  return (uintptr_t)pthread_self();
+}
+
+/* --- what happened --- */
+
+static bool is_handler(const struct sigaction *action) {
+  return (action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
+}
+
+/* Not a part of its caller's frame, which a report that fills a small signal stack has below it. */
+static CRADLE_NOINLINE void tell(int number, const siginfo_t *info, const ucontext_t *context) {
+  _Static_assert(sizeof((crd_fault_signal){0}.registers) == sizeof((crd_registers){0}.of), "as many registers");
+  crd_fault_signal fault = {.name = number == SIGBUS ? "SIGBUS" : "SIGSEGV", .address = info->si_addr};
+  crd_registers registers = {.count = 0};
+  crd_registers_read(context, &registers);
+  memcpy(fault.registers, registers.of, sizeof fault.registers);
+  fault.register_count = registers.count;
+  fault.counter = registers.counter;
+  fault.stack = registers.stack;
+  fault.link = registers.link;
+  fault.calls_push = registers.calls_push;
+  fault.is_handled = is_handler(&before[number == SIGBUS]);
+  fault.handler_stack = (uintptr_t)context->uc_stack.ss_sp;
+  fault.handler_stack_bytes = context->uc_stack.ss_size;
+  reporter(&fault);
+}
+
+/* --- the handler --- */
+
+static void die_by_default(int number, const siginfo_t *info) {
+  struct sigaction action = {.sa_handler = SIG_DFL};
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, NULL);
+  /* someone sent it: it comes when the handler returns; a fault comes by itself */
+  if (info->si_code <= 0) raise(number);
+}
+
+static void pass_on(int number, siginfo_t *info, void *context, const struct sigaction *to) {
+  if (to->sa_flags & SA_SIGINFO)
+    to->sa_sigaction(number, info, context);
+  else if (to->sa_handler == SIG_IGN && info->si_code <= 0)
+    return;
+  else if (to->sa_handler == SIG_DFL || to->sa_handler == SIG_IGN)
+    die_by_default(number, info);
+  else
+    to->sa_handler(number);
+}
+
+static void on_fault(int number, siginfo_t *info, void *context) {
+  int error = errno;
+  struct sigaction *to = &before[number == SIGBUS];
+  if (info->si_code > 0) tell(number, info, context);
+  errno = error;
+  struct sigaction mine = *to;
+  if (to->sa_flags & SA_RESETHAND) *to = (struct sigaction){.sa_handler = SIG_DFL};
+  pass_on(number, info, context, &mine);
+}
+
+/* --- it comes and goes --- */
+
+static bool is_ours(const struct sigaction *action) {
+  return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_fault;
+}
+
+static bool is_same(const struct sigaction *a, const struct sigaction *b) {
+  if ((a->sa_flags & SA_SIGINFO) != (b->sa_flags & SA_SIGINFO)) return false;
+  return (a->sa_flags & SA_SIGINFO) ? a->sa_sigaction == b->sa_sigaction : a->sa_handler == b->sa_handler;
+}
+
+/* The flags and mask are those of the handler that was there, so that it finds what it asked for. */
+static void install_in_front(size_t i, const struct sigaction *current, bool own_stack_wanted) {
+  struct sigaction action = {.sa_sigaction = on_fault, .sa_mask = current->sa_mask};
+  bool none_before = !(current->sa_flags & SA_SIGINFO) && current->sa_handler == SIG_DFL;
+  action.sa_flags = SA_SIGINFO | (current->sa_flags & (SA_NODEFER | SA_ONSTACK | SA_RESTART));
+  if (none_before || own_stack_wanted) action.sa_flags |= SA_ONSTACK;
+  before[i] = *current;
+  installed[i] = true;
+  sigaction(signals[i], &action, NULL);
+}
+
+/* A handler that the program installed after ours may call it. Where there is none, nobody does; nor does the one that
+ * ours calls, or the two would call each other without end. */
+void crd_fault_signals_install(crd_fault_reporter *report, bool own_stack) {
+  reporter = report;
+  for (size_t i = 0; i < SIGNALS; i++) {
+    struct sigaction current;
+    sigaction(signals[i], NULL, &current);
+    if (is_ours(&current)) {
+      if (!own_stack || (current.sa_flags & SA_ONSTACK)) continue;
+      current.sa_flags |= SA_ONSTACK;
+      sigaction(signals[i], &current, NULL);
+    } else if (!installed[i] || !is_handler(&current) || is_same(&current, &before[i])) {
+      install_in_front(i, &current, own_stack);
+    }
+  }
+}
+
+void crd_fault_signals_remove(void) {
+  for (size_t i = 0; i < SIGNALS; i++) {
+    struct sigaction current;
+    sigaction(signals[i], NULL, &current);
+    if (!is_ours(&current)) continue;
+    sigaction(signals[i], &before[i], NULL);
+    installed[i] = false;
+  }
+}
+
+/* --- the signal stack --- */
+
+char *crd_fault_stack(void) {
+  stack_t current;
+  if (sigaltstack(NULL, &current) != 0 || (current.ss_flags & SS_DISABLE)) return NULL;
+  return current.ss_sp;
+}
+
+bool crd_fault_stack_set(char *stack, size_t bytes) {
+  stack_t wanted = {.ss_sp = stack, .ss_size = bytes, .ss_flags = stack == NULL ? SS_DISABLE : 0};
+  return sigaltstack(&wanted, NULL) == 0;
+}

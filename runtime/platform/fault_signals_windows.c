@@ -1,0 +1,66 @@
+/* Faults are exceptions, which a vectored handler sees before everybody else. It runs on the stack of the thread that
+ * faulted, and passes all of them on. */
+#include "runtime/platform/fault_signals.h"
+
+#define WIN32_LEAN_AND_MEAN 1
+#include <windows.h>
+
+static void *installed; /* NULL: it is not */
+static crd_fault_reporter *reporter;
+
+uintptr_t crd_fault_thread(void) {
+  return GetCurrentThreadId();
+}
+
+/* An address that the processor does not accept, such as poison, is told as all ones. */
+static const void *address_of_access(const EXCEPTION_RECORD *record) {
+  if (record->NumberParameters < 2 || record->ExceptionInformation[1] == UINTPTR_MAX) return NULL;
+  return (const void *)record->ExceptionInformation[1];
+}
+
+static void read_registers(const CONTEXT *context, crd_fault_signal *fault) {
+  const DWORD64 all[] = {context->Rax, context->Rcx, context->Rdx, context->Rbx, context->Rbp,
+                         context->Rsi, context->Rdi, context->R8,  context->R9,  context->R10,
+                         context->R11, context->R12, context->R13, context->R14, context->R15};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) fault->registers[fault->register_count++] = (uintptr_t)all[i];
+  fault->counter = (uintptr_t)context->Rip;
+  fault->stack = (uintptr_t)context->Rsp;
+  fault->calls_push = true;
+}
+
+/* Whether somebody handles it afterwards is not known here: the process may go on. */
+static LONG CALLBACK on_exception(EXCEPTION_POINTERS *exception) {
+  const EXCEPTION_RECORD *record = exception->ExceptionRecord;
+  crd_fault_signal fault = {.is_handled = true, .address = address_of_access(record)};
+  if (record->ExceptionCode == EXCEPTION_ACCESS_VIOLATION)
+    fault.name = "access violation";
+  else if (record->ExceptionCode == EXCEPTION_IN_PAGE_ERROR)
+    fault.name = "in-page error";
+  else
+    return EXCEPTION_CONTINUE_SEARCH;
+  read_registers(exception->ContextRecord, &fault);
+  reporter(&fault);
+  return EXCEPTION_CONTINUE_SEARCH;
+}
+
+void crd_fault_signals_install(crd_fault_reporter *report, bool own_stack) {
+  (void)own_stack;
+  reporter = report;
+  if (installed == NULL) installed = AddVectoredExceptionHandler(1, on_exception);
+}
+
+void crd_fault_signals_remove(void) {
+  if (installed != NULL) RemoveVectoredExceptionHandler(installed);
+  installed = NULL;
+}
+
+/* --- a stack of its own: there is none --- */
+
+char *crd_fault_stack(void) {
+  return NULL;
+}
+
+bool crd_fault_stack_set(char *stack, size_t bytes) {
+  (void)stack, (void)bytes;
+  return false;
+}

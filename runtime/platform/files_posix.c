@@ -1,0 +1,284 @@
+/* Files on POSIX systems. */
+#include "runtime/platform/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ".partial.", a pid, ".", a number and the end */
+#define ENDING_BYTES 40
+/* Files of this name that a dead process left behind may be in the way. */
+#define PARTIAL_ATTEMPTS 1000
+
+/* --- quiet writes --- */
+
+/* The signals that writing raises, but those in except. */
+_Static_assert(sizeof(sigset_t) <= sizeof((crd_quiet){{0}, {0}}.before), "crd_quiet holds the masks of signals");
+
+static sigset_t raised_by_writing(const sigset_t *except) {
+  sigset_t set;
+  sigemptyset(&set);
+  if (!sigismember(except, SIGPIPE)) sigaddset(&set, SIGPIPE);
+  if (!sigismember(except, SIGXFSZ)) sigaddset(&set, SIGXFSZ);
+  return set;
+}
+
+void crd_quiet_begin(crd_quiet *quiet) {
+  sigset_t none, block, before, pending;
+  sigemptyset(&none);
+  block = raised_by_writing(&none);
+  sigemptyset(&pending);
+  sigpending(&pending);
+  pthread_sigmask(SIG_BLOCK, &block, &before);
+  memcpy(quiet->before, &before, sizeof before);
+  memcpy(quiet->pending, &pending, sizeof pending);
+}
+
+#if defined(__APPLE__)
+/* macOS has no sigtimedwait, and sigwait would wait for ever where nothing is pending. */
+static bool take_back_one(const sigset_t *ours) {
+  static const int raised[] = {SIGPIPE, SIGXFSZ};
+  sigset_t pending;
+  int number;
+  sigpending(&pending);
+  for (size_t i = 0; i < sizeof raised / sizeof *raised; i++)
+    if (sigismember(ours, raised[i]) && sigismember(&pending, raised[i])) return sigwait(ours, &number) == 0;
+  return false;
+}
+#else
+static bool take_back_one(const sigset_t *ours) {
+  return sigtimedwait(ours, NULL, &(struct timespec){0, 0}) > 0;
+}
+#endif
+
+/* What our writes raised is taken back; a signal that waited before stays. */
+void crd_quiet_end(const crd_quiet *quiet) {
+  int error = errno;
+  sigset_t before, pending;
+  memcpy(&before, quiet->before, sizeof before);
+  memcpy(&pending, quiet->pending, sizeof pending);
+  sigset_t ours = raised_by_writing(&pending);
+  while (take_back_one(&ours)) {}
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = error;
+}
+
+static ptrdiff_t write_again(int fd, const void *bytes, size_t length) {
+  ptrdiff_t written;
+  do written = write(fd, bytes, length);
+  while (written < 0 && errno == EINTR);
+  return written;
+}
+
+#if defined(F_SETNOSIGPIPE)
+/* macOS sends SIGPIPE to any thread of the process that does not block it, so the file must not raise it. */
+static ptrdiff_t write_unraised(int fd, const void *bytes, size_t length) {
+  int before = fcntl(fd, F_GETNOSIGPIPE);
+  if (before == 0) (void)fcntl(fd, F_SETNOSIGPIPE, 1);
+  ptrdiff_t written = write_again(fd, bytes, length);
+  int error = errno;
+  if (before == 0) (void)fcntl(fd, F_SETNOSIGPIPE, 0);
+  errno = error;
+  return written;
+}
+#else
+static ptrdiff_t write_unraised(int fd, const void *bytes, size_t length) {
+  return write_again(fd, bytes, length);
+}
+#endif
+
+ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length) {
+  crd_quiet quiet;
+  crd_quiet_begin(&quiet);
+  ptrdiff_t written = write_unraised(fd, bytes, length);
+  crd_quiet_end(&quiet);
+  return written;
+}
+
+/* Standard error may have been made non-blocking by somebody else. */
+static bool wait_for_room(int fd) {
+  struct pollfd descriptor = {.fd = fd, .events = POLLOUT};
+  return poll(&descriptor, 1, -1) >= 0 || errno == EINTR;
+}
+
+bool crd_write_all(int fd, const void *bytes, size_t length) {
+  const char *next = bytes;
+  while (length != 0) {
+    ptrdiff_t written = crd_write_quietly(fd, next, length);
+    if (written < 0) {
+      if (errno == EAGAIN && wait_for_room(fd)) continue;
+      return false;
+    }
+    next += written;
+    length -= (size_t)written;
+  }
+  return true;
+}
+
+/* --- opening --- */
+
+static int above_standard(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
+  close(fd);
+  errno = error;
+  return moved;
+}
+
+/* Writes wait, as a program expects. */
+static bool make_blocking(int fd) {
+  int flags = fcntl(fd, F_GETFL);
+  return flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
+}
+
+/* fd, unless negative, and the file called made, unless NULL, are nobody's now. */
+static int give_up(int fd, const char *made) {
+  int error = errno;
+  if (made != NULL) unlink(made);
+  if (fd >= 0) close(fd);
+  errno = error;
+  return -1;
+}
+
+static int open_with_mode(const char *path, int flags, mode_t mode) {
+  int opened;
+  do opened = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags, mode);
+  while (opened < 0 && errno == EINTR);
+  int fd = above_standard(opened);
+  if (fd >= 0 && make_blocking(fd)) return fd;
+  return give_up(fd, opened >= 0 && (flags & O_EXCL) ? path : NULL);
+}
+
+int crd_open_to_write(const char *path, int flags) {
+  return open_with_mode(path, flags, 0666);
+}
+
+const char *crd_open_failure(int error) {
+  return error == ENXIO ? "nobody reads this pipe, or the device is missing; start the reader first" : strerror(error);
+}
+
+bool crd_file_close(int fd) {
+  return close(fd) == 0;
+}
+
+/* EINVAL: a device or a pipe, which holds nothing old. */
+bool crd_file_empty(int fd) {
+  return ftruncate(fd, 0) == 0 || errno == EINVAL;
+}
+
+/* --- what it is --- */
+
+bool crd_file_is_terminal(int fd) {
+  return isatty(fd) == 1;
+}
+
+bool crd_file_is_regular(int fd) {
+  struct stat status;
+  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool crd_file_holds_nothing(int fd) {
+  struct stat status;
+  return fstat(fd, &status) == 0 && status.st_size == 0;
+}
+
+/* --- locks --- */
+
+void crd_file_lock_shared(int fd) {
+  while (flock(fd, LOCK_SH) != 0 && errno == EINTR) {}
+}
+
+bool crd_file_lock_alone(int fd) {
+  bool alone = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  if (!alone) crd_file_lock_shared(fd);
+  return alone;
+}
+
+void crd_file_unlock(int fd) {
+  flock(fd, LOCK_UN);
+}
+
+/* --- replacing --- */
+
+/* Makes a file that no other writer has, of this process or another one. */
+static bool open_partial(crd_replacement *file, mode_t mode) {
+  size_t bytes = strlen(file->target) + ENDING_BYTES;
+  file->partial = malloc(bytes);
+  if (file->partial == NULL) return false;
+  unsigned number = 0;
+  do {
+    snprintf(file->partial, bytes, "%s.partial.%d.%u", file->target, (int)getpid(), number++);
+    file->fd = open_with_mode(file->partial, O_CREAT | O_EXCL, mode);
+  } while (file->fd < 0 && errno == EEXIST && number < PARTIAL_ATTEMPTS);
+  return file->fd >= 0;
+}
+
+static void free_names(crd_replacement *file) {
+  int error = errno;
+  free(file->partial);
+  free(file->target);
+  errno = error;
+}
+
+/* old: what is replaced. Until the new file has its permissions, nobody else opens it. */
+static bool begin_at_target(crd_replacement *file, const struct stat *old) {
+  if (file->target != NULL && open_partial(file, old != NULL ? 0600 : 0666)) {
+    if (old == NULL || fchmod(file->fd, old->st_mode & 0777) == 0) return true;
+    give_up(file->fd, file->partial);
+  }
+  free_names(file);
+  return false;
+}
+
+/* Whether the program's own output goes there: a path such as /dev/stdout leads to the file that it was sent to. */
+static bool is_standard(const struct stat *file) {
+  for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+    struct stat standard;
+    if (fstat(fd, &standard) == 0 && standard.st_dev == file->st_dev && standard.st_ino == file->st_ino) return true;
+  }
+  return false;
+}
+
+bool crd_replacement_begin(crd_replacement *file, const char *path) {
+  struct stat old;
+  *file = (crd_replacement){.fd = -1};
+  if (stat(path, &old) == 0) {
+    if (S_ISREG(old.st_mode) && is_standard(&old)) {
+      file->fd = crd_open_to_write(path, O_APPEND);
+      return file->fd >= 0;
+    }
+    if (S_ISREG(old.st_mode)) {
+      file->target = realpath(path, NULL);
+      return begin_at_target(file, &old);
+    }
+    file->fd = crd_open_to_write(path, 0);
+    return file->fd >= 0;
+  }
+  if (errno != ENOENT) return false;
+  if (lstat(path, &old) == 0) { /* a link to a file that is not there */
+    file->fd = crd_open_to_write(path, O_CREAT | O_TRUNC);
+    return file->fd >= 0;
+  }
+  file->target = strdup(path);
+  return begin_at_target(file, NULL);
+}
+
+bool crd_replacement_end(crd_replacement *file, bool complete) {
+  int error = errno;
+  if (close(file->fd) != 0 && complete) complete = false, error = errno;
+  if (file->partial != NULL) {
+    if (complete && rename(file->partial, file->target) != 0) complete = false, error = errno;
+    if (!complete) unlink(file->partial);
+  }
+  free_names(file);
+  errno = error;
+  return complete;
+}

@@ -1,0 +1,82 @@
+#include "runtime/platform/process.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#elif defined(__APPLE__)
+#include <crt_externs.h>
+#define environ (*_NSGetEnviron()) /* a shared library there cannot name the program's own variable */
+#else
+/* Of the program's own start; weak, since a shared library must not leave names undefined. */
+extern char **environ __attribute__((__weak__));
+#endif
+
+int crd_process_number(void) {
+  return (int)getpid();
+}
+
+void crd_thread_yield(void) {
+  (void)sched_yield();
+}
+
+void crd_thread_rest(void) {
+  int error = errno;
+  nanosleep(&(struct timespec){0, 1000000}, NULL);
+  errno = error;
+}
+
+static uint64_t read_clock(clockid_t clock) {
+  struct timespec now = {0, 0};
+  clock_gettime(clock, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t crd_clock_ns(void) {
+  return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t crd_unix_time_ns(void) {
+  return read_clock(CLOCK_REALTIME);
+}
+
+bool crd_has_more_rights_than_user(void) {
+#ifdef __linux__
+  return getauxval(AT_SECURE) != 0;
+#else
+  return getuid() != geteuid() || getgid() != getegid();
+#endif
+}
+
+const char *crd_variable_value(const char *name) {
+  return getenv(name);
+}
+
+void crd_each_variable(void (*function)(void *data, const char *entry), void *data) {
+  for (char **entry = environ; entry != NULL && *entry != NULL; entry++) function(data, *entry);
+}
+
+/* One byte is used; a mapping is a page at least. */
+char *crd_fork_mark_new(void) {
+#ifdef MADV_WIPEONFORK
+  int error = errno;
+  char *page = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) {
+    errno = error;
+    return NULL;
+  }
+  *page = 1;
+  if (madvise(page, 1, MADV_WIPEONFORK) == 0) return page;
+  munmap(page, 1);
+  errno = error;
+#endif
+  return NULL;
+}
+
+void crd_fork_mark_free(char *mark) {
+  if (mark != NULL) munmap(mark, 1);
+}

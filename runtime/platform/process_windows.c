@@ -1,0 +1,106 @@
+#include "runtime/platform/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WIN32_LEAN_AND_MEAN 1
+#include <windows.h>
+
+/* From 1601 on, in tenths of a microsecond. */
+#define UNIX_EPOCH UINT64_C(116444736000000000)
+
+int crd_process_number(void) {
+  return (int)GetCurrentProcessId();
+}
+
+void crd_thread_yield(void) {
+  (void)SwitchToThread();
+}
+
+void crd_thread_rest(void) {
+  Sleep(1);
+}
+
+uint64_t crd_clock_ns(void) {
+  LARGE_INTEGER frequency, counter;
+  QueryPerformanceFrequency(&frequency);
+  QueryPerformanceCounter(&counter);
+  uint64_t second = (uint64_t)frequency.QuadPart, now = (uint64_t)counter.QuadPart;
+  return now / second * 1000000000u + now % second * 1000000000u / second;
+}
+
+uint64_t crd_unix_time_ns(void) {
+  FILETIME now;
+  GetSystemTimeAsFileTime(&now);
+  return (((uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime) - UNIX_EPOCH) * 100;
+}
+
+/* Nobody but its user gives a program of Windows its environment. */
+bool crd_has_more_rights_than_user(void) {
+  return false;
+}
+
+/* --- the environment --- */
+
+/* In UTF-8, from malloc; NULL: no memory. */
+static char *to_utf8(const wchar_t *wide) {
+  int bytes = WideCharToMultiByte(CP_UTF8, 0, wide, -1, NULL, 0, NULL, NULL);
+  char *text = bytes > 0 ? malloc((size_t)bytes) : NULL;
+  if (text != NULL) (void)WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, bytes, NULL, NULL);
+  return text;
+}
+
+static wchar_t *wide_value(const wchar_t *name) {
+  DWORD room = GetEnvironmentVariableW(name, NULL, 0);
+  wchar_t *value = room != 0 ? malloc(room * sizeof *value) : NULL;
+  if (value != NULL && GetEnvironmentVariableW(name, value, room) >= room) free(value), value = NULL;
+  return value;
+}
+
+/* The texts that were asked for, each once: the system keeps none. They are few, as variables seldom change. */
+typedef struct kept {
+  struct kept *next;
+  char *text;
+} kept;
+
+/* Takes the text, and returns one like it that stays; NULL: no memory. */
+static const char *keep(char *text) {
+  static kept *all;
+  kept *first = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+  for (const kept *one = first; one != NULL; one = one->next)
+    if (strcmp(one->text, text) == 0) return free(text), one->text;
+  kept *added = malloc(sizeof *added);
+  if (added == NULL) return free(text), NULL;
+  *added = (kept){first, text};
+  while (!__atomic_compare_exchange_n(&all, &added->next, added, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {}
+  return text;
+}
+
+const char *crd_variable_value(const char *name) {
+  wchar_t wide_name[128];
+  if (MultiByteToWideChar(CP_UTF8, 0, name, -1, wide_name, 128) == 0) return NULL;
+  wchar_t *wide = wide_value(wide_name);
+  char *text = wide != NULL ? to_utf8(wide) : NULL;
+  free(wide);
+  return text != NULL ? keep(text) : NULL;
+}
+
+void crd_each_variable(void (*function)(void *data, const char *entry), void *data) {
+  wchar_t *all = GetEnvironmentStringsW();
+  for (const wchar_t *entry = all; entry != NULL && *entry != L'\0'; entry += wcslen(entry) + 1) {
+    char *text = to_utf8(entry);
+    if (text != NULL) function(data, text);
+    free(text);
+  }
+  if (all != NULL) FreeEnvironmentStringsW(all);
+}
+
+/* --- fork: there is none --- */
+
+char *crd_fork_mark_new(void) {
+  return NULL;
+}
+
+void crd_fork_mark_free(char *mark) {
+  (void)mark;
+}

@@ -1,0 +1,25 @@
+"""Other processors under Linux: Debian's cross compilers, and qemu's user emulation."""
+
+from .target import PROGRAMS, Target
+
+
+# These look at what the kernel did in ways that user emulation answers otherwise, or not.
+ASK_THE_KERNEL = ("closed", "faults", "fork", "hardware", "memory", "more_rights", "outgrow", "pages", "pages-faults", "pages-mincore")
+# Each test under stress takes a minute and more there.
+SLOW = ("one-build", "long", "stressed", "two-builds")
+
+
+def emulated(name, what, machine, **more):
+    triplet = f"{machine}-linux-gnu"
+    return Target(name, what, "linux", machine, [f"{triplet}-gcc"],
+                  packages=["qemu-user", f"gcc-{triplet.replace('_', '-')}", f"libc6-dev-{PACKAGED[machine]}-cross"],
+                  programs=[f"{triplet}-gcc", f"qemu-{machine}"],
+                  wrapper=[f"qemu-{machine}", "-L", f"/usr/{triplet}"], tests=PROGRAMS, left_out=ASK_THE_KERNEL, suites_left_out=SLOW, slowness=15, **more)
+
+
+PACKAGED = {"aarch64": "arm64", "riscv64": "riscv64"}
+# qemu 7.2 gives pages of another size to programs for aarch64 alone: those for riscv64 see 4 KiB whatever is asked.
+TARGETS = [
+    emulated("aarch64", "64-bit Arm, glibc, under qemu; pages of 4, 16 and 64 KiB", "aarch64", sizes=(16384, 65536)),
+    emulated("riscv64", "64-bit RISC-V, glibc, under qemu; pages of 4 KiB", "riscv64"),
+]

@@ -1,0 +1,30 @@
+"""A target of tools/cross: how its compiler is called, what it needs, and which tests run on it."""
+
+from dataclasses import dataclass, field
+
+# Heaps against models, threads, and the sweeps of two small programs over nursery sizes.
+PROGRAMS = ("model", "model-small", "second-model", "second-model-small", "second-model-stressed", "threads",
+            "sweep-hundred_lines", "sweep-tiny_vm")
+# The fuzz corpus opens hundreds of heaps, and qemu keeps a record of every page that was ever reserved: more than there is memory.
+WHOLE = (*PROGRAMS, "fuzz-corpus", "fuzz-corpus-small")
+
+
+@dataclass
+class Target:
+    name: str
+    what: str
+    system: str  # Meson's word, as is cpu
+    cpu: str
+    compiler: list  # the command; zig's begins with "zig"
+    packages: list = field(default_factory=list)  # of Debian
+    programs: list = field(default_factory=list)  # that are in the packages
+    options: list = field(default_factory=list)  # of Meson
+    flags: list = field(default_factory=list)  # of the compiler
+    wrapper: list = field(default_factory=list)  # what runs a program; empty: it runs as it is
+    unrun: str = ""  # why programs cannot be run here; empty: they can
+    tests: tuple = WHOLE  # beside the unit tests
+    left_out: tuple = ()  # unit tests that say nothing there
+    suites_left_out: tuple = ("one-build", "long")
+    variables: dict = field(default_factory=dict)  # of the environment of programs; {folder} stands for the target's
+    slowness: int = 1  # of the tests, against a native build
+    sizes: tuple = ()  # of pages, in bytes: the tests are run again with each, by QEMU_PAGESIZE

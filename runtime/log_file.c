@@ -37,7 +37,8 @@ char *crd_path_with_pid(const char *name) {
 static crd_process_lock opening; /* [log_file.5] */
 
 /* A shared lock says that somebody writes; whoever is alone may empty the file. The answer matters for programs that
- * start others with the same CRADLE_LOG. What cannot be looked into, standard error or a pipe, begins with the process's first log. */
+ * start others with the same CRADLE_LOG. What cannot be looked into, standard error or a pipe, begins with the
+ * process's first log. */
 static void begin_head(crd_log_file *file, const char *name) {
   crd_process_lock_take(&opening);
   bool regular = file->path != NULL && crd_file_is_regular(file->fd);

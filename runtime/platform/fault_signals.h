@@ -27,7 +27,7 @@ typedef struct crd_fault_signal {
 
 typedef void crd_fault_reporter(const crd_fault_signal *fault);
 
-/* From now on report is called for each fault, until removal; there is one such function. Where a handler of the program
+/* From now on report is called for each fault, until removal; there is one of them. Where a handler of the program
  * came later, it stays in front. own_stack: handlers run on the thread's own stack for them, if it has one. */
 void crd_fault_signals_install(crd_fault_reporter *report, bool own_stack);
 /* Unless a handler that came later stands in front: it may call this one. */

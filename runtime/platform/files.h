@@ -6,7 +6,7 @@
  * [files.3] What exists and is no regular file (a device, a pipe) is written in place, and stays what it is. So is
  *           the file that the program's own output goes to, at its end: /dev/stdout may lead to one.
  * [files.4] A new file that was not completed is removed.
- * [files.5] No write ends the program: a reader that goes away and a limit on the size of files are errors of the write.
+ * [files.5] No write ends the program: a reader that goes away, and a limit on the size of files, are errors of it.
  * [files.6] Names are UTF-8.
  */
 #ifndef CRADLE_RUNTIME_PLATFORM_FILES_H

@@ -3,8 +3,6 @@
 #ifndef CRADLE_GC_MISUSE_H
 #define CRADLE_GC_MISUSE_H
 
-#include <cradle/heap.h>
-
 #include "gc/base/text.h"
 
 /* Hands the message to the heap's misuse handler (the default one when heap is NULL) and aborts if that returns. The

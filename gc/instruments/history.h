@@ -9,7 +9,6 @@
 #define CRADLE_GC_INSTRUMENTS_HISTORY_H
 
 #include "gc/base/text.h"
-#include "gc/heap.h"
 
 /* Without memory there is no history. */
 void crd_history_open(cradle_heap *heap);

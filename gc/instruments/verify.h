@@ -9,8 +9,6 @@
 #ifndef CRADLE_GC_INSTRUMENTS_VERIFY_H
 #define CRADLE_GC_INSTRUMENTS_VERIFY_H
 
-#include <cradle/heap.h>
-
 #include "gc/base/text.h"
 
 /* Verifies the heap, outside of a collection. false: *text says what is wrong. */

@@ -17,7 +17,7 @@ import tempfile
 
 # Kind: (N, instructions allowed). A nursery of 1 MiB is filled several times.
 SERVICES = {
-    "minor": (2_000, 880),
+    "minor": (2_000, 950),
     "plain": (200_000, 12),
     "weak": (200_000, 60),
     "destructor": (200_000, 75),

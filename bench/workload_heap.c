@@ -127,13 +127,15 @@ void workload_end(workload_run *run, cradle_heap *heap, cradle_mutator *mutator)
 
 void workload_timed_begin(workload_run *run) {
   memset(&run->pauses, 0, sizeof run->pauses);
-  run->cpu_begin_ns = cpu_now_ns();
+  run->cpu_begin_ns = process_cpu_now_ns();
+  run->thread_begin_ns = cpu_now_ns();
   run->begin_ns = now_ns();
 }
 
 void workload_timed_end(workload_run *run) {
   run->end_ns = now_ns();
-  run->cpu_end_ns = cpu_now_ns();
+  run->cpu_end_ns = process_cpu_now_ns();
+  run->thread_end_ns = cpu_now_ns();
   run->pauses_done = true;
   run->resident_bytes = workload_resident_bytes();
 }

@@ -46,13 +46,15 @@ static void have_memory_ready(size_t bytes) {
 static void run_here(const workload *work, variant_id variant, workload_run *run) {
   manual memory;
   if (variant != VARIANT_CRADLE) open_memory(&memory, variant);
-  run->cpu_begin_ns = cpu_now_ns();
+  run->cpu_begin_ns = process_cpu_now_ns();
+  run->thread_begin_ns = cpu_now_ns();
   run->begin_ns = now_ns();
   run->checksum = variant == VARIANT_CRADLE ? work->cradle(run) : work->by_hand(run, &memory);
   if (variant != VARIANT_CRADLE) manual_close(&memory);
   if (run->end_ns != 0) return;
   run->end_ns = now_ns();
-  run->cpu_end_ns = cpu_now_ns();
+  run->cpu_end_ns = process_cpu_now_ns();
+  run->thread_end_ns = cpu_now_ns();
 }
 
 static void check_exit(const workload *work, variant_id variant, int status) {
@@ -111,6 +113,7 @@ static void histogram_add(histogram *to, const histogram *from) {
 static void take(variant_result *result, const workload_run *run, uint64_t peak, int at) {
   result->seconds[at] = (double)(run->end_ns - run->begin_ns) * 1e-9;
   result->cpu_seconds[at] = (double)(run->cpu_end_ns - run->cpu_begin_ns) * 1e-9;
+  result->beside_seconds[at] = result->cpu_seconds[at] - (double)(run->thread_end_ns - run->thread_begin_ns) * 1e-9;
   result->gc_shares[at] = (double)run->pauses.sum * 1e-9 / result->seconds[at];
   for (unsigned i = 0; i < run->figure_count; i++) result->figures[i][at] = run->figures[i].value;
   if (peak > result->peak_resident_bytes) result->peak_resident_bytes = peak;

@@ -18,8 +18,9 @@ extern const char *const variant_names[VARIANTS];
 
 typedef struct variant_result {
   bool wanted;
-  double seconds[WORKLOAD_RUNS_MAX];     /* of each run */
-  double cpu_seconds[WORKLOAD_RUNS_MAX]; /* of the thread */
+  double seconds[WORKLOAD_RUNS_MAX];        /* of each run */
+  double cpu_seconds[WORKLOAD_RUNS_MAX];    /* of all its threads */
+  double beside_seconds[WORKLOAD_RUNS_MAX]; /* of these, what other threads than the program's took */
   double gc_shares[WORKLOAD_RUNS_MAX];
   double ratios[WORKLOAD_RUNS_MAX]; /* Cradle's time in the same round by this one's */
   double cpu_ratios[WORKLOAD_RUNS_MAX];

@@ -11,13 +11,14 @@ typedef unsigned long long ull;
 
 /* A median sorts its values: each is taken once, here, and the table and the JSON print the same. */
 typedef struct summary {
-  double seconds, ratio, cpu_seconds, cpu_ratio, gc_share, figures[WORKLOAD_FIGURES_MAX];
+  double seconds, ratio, cpu_seconds, beside_seconds, cpu_ratio, gc_share, figures[WORKLOAD_FIGURES_MAX];
 } summary;
 
 static summary summarize(variant_result *r, size_t runs) {
   summary s = {.ratio = median_of(r->ratios, runs), .gc_share = median_of(r->gc_shares, runs)};
   s.seconds = median_of(r->seconds, runs);
   s.cpu_seconds = median_of(r->cpu_seconds, runs);
+  s.beside_seconds = median_of(r->beside_seconds, runs);
   s.cpu_ratio = median_of(r->cpu_ratios, runs);
   for (unsigned i = 0; i < r->last.figure_count; i++) s.figures[i] = median_of(r->figures[i], runs);
   return s;
@@ -77,6 +78,7 @@ void workload_print_table(const workload *work, const workload_run *run, variant
     if (!r->wanted) continue;
     summary s = summarize(r, run->with.runs);
     printf("%-20s %.4f s, %.4f s of processor time", variant_names[variant], s.seconds, s.cpu_seconds);
+    if (s.beside_seconds >= 0.00005) printf(", %.4f s of it on the second core", s.beside_seconds);
     if (variant != VARIANT_CRADLE) printf("; Cradle takes %.3f and %.3f times that", s.ratio, s.cpu_ratio);
     printf("; peak resident %.1f MiB\n", (double)r->peak_resident_bytes / MIB);
     print_figures(r, &s);
@@ -99,15 +101,17 @@ static void json_figures(const variant_result *r, const summary *s) {
 static void json_cradle(const variant_result *r, const summary *s) {
   const histogram *pauses = &r->pauses;
   const cradle_statistics *stats = &r->last.stats;
-  printf("\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"gc_share\": %.4f, \"pause_count\": %llu, \"pause_p50_ns\": %llu, "
+  printf("\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"beside_cpu_seconds\": %.6f, \"gc_share\": %.4f, \"pause_count\": "
+         "%llu, \"pause_p50_ns\": %llu, "
          "\"pause_p99_ns\": %llu, "
          "\"pause_p999_ns\": %llu, \"pause_max_ns\": %llu, \"peak_resident_bytes\": %llu, "
          "\"live_bytes\": %llu, \"nursery_bytes\": %llu, \"minor_collections\": %llu, \"major_collections\": %llu, "
          "\"promoted_objects\": %llu, \"promoted_bytes\": %llu",
-         s->seconds, s->cpu_seconds, s->gc_share, (ull)pauses->count, (ull)histogram_quantile(pauses, 0.5),
-         (ull)histogram_quantile(pauses, 0.99), (ull)histogram_quantile(pauses, 0.999), (ull)pauses->max,
-         (ull)r->peak_resident_bytes, (ull)r->last.live_bytes, (ull)stats->nursery_bytes, (ull)stats->minor_collections,
-         (ull)stats->major_collections, (ull)stats->promoted_objects, (ull)stats->promoted_bytes);
+         s->seconds, s->cpu_seconds, s->beside_seconds, s->gc_share, (ull)pauses->count,
+         (ull)histogram_quantile(pauses, 0.5), (ull)histogram_quantile(pauses, 0.99),
+         (ull)histogram_quantile(pauses, 0.999), (ull)pauses->max, (ull)r->peak_resident_bytes, (ull)r->last.live_bytes,
+         (ull)stats->nursery_bytes, (ull)stats->minor_collections, (ull)stats->major_collections,
+         (ull)stats->promoted_objects, (ull)stats->promoted_bytes);
   if (r->last.resident_bytes > 0) printf(", \"resident_bytes\": %llu", (ull)r->last.resident_bytes);
   json_figures(r, s);
 }

@@ -39,8 +39,9 @@ typedef struct workload_run {
   workload_parameters with;
   /* What the run tells. */
   uint64_t checksum;
-  uint64_t begin_ns, end_ns;         /* of the timed part */
-  uint64_t cpu_begin_ns, cpu_end_ns; /* of the timed part, as this thread's time on a processor */
+  uint64_t begin_ns, end_ns;               /* of the timed part */
+  uint64_t cpu_begin_ns, cpu_end_ns;       /* of the timed part, as processor time of all threads */
+  uint64_t thread_begin_ns, thread_end_ns; /* the same of the program's thread alone */
   /* bytes of the objects that the program holds at its fullest, headers included */
   uint64_t live_bytes;
   uint64_t resident_bytes; /* at the end of the timed part */

@@ -252,13 +252,18 @@ static void a_sweep_goes_on_behind_a_span_opened_across_it(void **state) {
 
 /* --- pacing --- */
 
-static void pacing_follows_factor_growth_delta_minimum_and_maximum(void **state) {
-  (void)state;
+static crd_pacing pacing_of_defaults(size_t memory, size_t nursery) {
   cradle_options options;
-  cradle_hardware hardware = {.memory_bytes = (size_t)8 << 30};
+  cradle_hardware hardware = {.memory_bytes = memory};
   crd_pacing pacing;
   cradle_options_init(&options);
-  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  crd_pacing_init(&pacing, &options, &hardware, nursery);
+  return pacing;
+}
+
+static void pacing_follows_factor_growth_delta_minimum_and_maximum(void **state) {
+  (void)state;
+  crd_pacing pacing = pacing_of_defaults((size_t)8 << 30, 1 << 20);
   assert_int_equal(pacing.threshold, 8 << 20); /* 8 base nurseries */
   crd_pacing_update(&pacing, 1 << 20, 1 << 20, 0, 0);
   assert_int_equal(pacing.threshold, 8 << 20); /* never below it */
@@ -277,11 +282,7 @@ static void pacing_follows_factor_growth_delta_minimum_and_maximum(void **state)
 
 static void growth_bounds_nothing_where_nothing_was_freed(void **state) {
   (void)state;
-  cradle_options options;
-  cradle_hardware hardware = {.memory_bytes = (size_t)8 << 30};
-  crd_pacing pacing;
-  cradle_options_init(&options);
-  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  crd_pacing pacing = pacing_of_defaults((size_t)8 << 30, 1 << 20);
   crd_pacing_update(&pacing, 70000000, 10000000, 0, 0);
   assert_int_equal(pacing.threshold, 70000000 + (2 << 20)); /* an eighth was freed: growth holds */
   crd_pacing_update(&pacing, 70000000, 9999999, 0, 0);
@@ -292,11 +293,7 @@ static void growth_bounds_nothing_where_nothing_was_freed(void **state) {
 
 static void what_floats_lengthens_no_threshold(void **state) {
   (void)state;
-  cradle_options options;
-  cradle_hardware hardware = {.memory_bytes = (size_t)64 << 30};
-  crd_pacing pacing;
-  cradle_options_init(&options);
-  crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
+  crd_pacing pacing = pacing_of_defaults((size_t)64 << 30, 1 << 20);
   pacing.threshold = (uint64_t)10 << 30;
   crd_pacing_update(&pacing, 1200000000, 0, 400000000, 0);
   assert_int_equal(pacing.threshold, 1820000000); /* half of what was born marked has died: 1 GB lives */
@@ -307,11 +304,7 @@ static void what_floats_lengthens_no_threshold(void **state) {
 
 static void increments_are_over_at_the_threshold(void **state) {
   (void)state;
-  cradle_options options;
-  cradle_hardware hardware = {.memory_bytes = (size_t)8 << 30};
-  crd_pacing pacing;
-  cradle_options_init(&options);
-  crd_pacing_init(&pacing, &options, &hardware, 4 << 20);
+  crd_pacing pacing = pacing_of_defaults((size_t)8 << 30, 4 << 20);
   pacing.threshold = (uint64_t)400 << 20;
   pacing.survived = (uint64_t)200 << 20;
   assert_int_equal(crd_pacing_trigger(&pacing, (uint64_t)300 << 20), (uint64_t)400 << 20); /* nothing is promoted */

@@ -7,12 +7,12 @@
  * gives the object back once; register it again to see it die again.
  *   Order: all objects that one collection finds dead appear in their queues at once, also if the collection runs in
  *   increments. In a queue, an object comes before those that it leads to. Otherwise they come in the order of
- *   registration, also if they lead to each other. Use several queues for priorities. Nothing runs by itself: drain the
- *   queues where your VM's state allows it, such as at safepoints.
+ *   registration, also if they lead to each other. The key of an ephemeron leads to its value if the object that holds
+ *   the pair is alive, or comes back in the same collection. Use several queues for priorities. Nothing runs by itself:
+ *   drain the queues where your VM's state allows it, such as at safepoints.
  *   Cost: 8 bytes for each object, and a look in each major collection (and in the first minor one).
  *   At the end: when the heap is freed, these objects do not come back. cradle_finalizer_queue_all before that lets a
- *   VM
- *   run all finalizers.
+ *   VM run all finalizers.
  *
  * Destructors (cradle_type.destructor) free what a dead object owns outside the heap: a malloc'ed buffer, a FILE. They
  * run within collections, and for all objects that are left when the heap is freed. A destructor may read and write its

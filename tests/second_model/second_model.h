@@ -225,6 +225,7 @@ bool is_returnable(const world *w, const node *n);
 /* Before a node gets a root by another way than another root: by a queue, an id, a weak slot. */
 void comes_back(world *w, node *n, bool is_new_era);
 bool leads_to(world *w, node *from, const node *to);
+bool leads_to_beside(world *w, node *const *back, size_t count, node *from, const node *to);
 uint32_t registrations(const node *n);
 
 /* places.c */

@@ -177,10 +177,31 @@ void comes_back(world *w, node *n, bool is_new_era) {
 
 /* With what is reached: pairs of live holders whose keys from leads to, lead to their values. */
 bool leads_to(world *w, node *from, const node *to) {
+  return leads_to_beside(w, NULL, 0, from, to);
+}
+
+static void reach_values(walk *on, const node *n) {
+  for (size_t word = 1; word < n->words; word++)
+    if (shape_role(n->shape, word) == ROLE_KEY && n->cells[word].node != NULL && is_stamped(on, n->cells[word].node))
+      reach(on, n->cells[word + 1].node);
+  drain(on);
+}
+
+/* The same where holders live again that the nodes of back lead to. */
+bool leads_to_beside(world *w, node *const *back, size_t count, node *from, const node *to) {
   walk on = {w, false, false};
+  reckon(w);
+  for (size_t i = 0; i < count; i++) reach(&on, back[i]);
+  drain(&on);
+  reach_pairs(&on);
+  for (size_t i = 0; i < w->node_count; i++) w->nodes[i]->was_reached = is_reached(w, w->nodes[i]);
   reckon(w);
   reach(&on, from);
   drain(&on);
-  reach_pairs(&on);
+  do {
+    reach_pairs(&on);
+    for (size_t i = 0; i < w->node_count; i++)
+      if (has_pairs(w->nodes[i]) && w->nodes[i]->was_reached) reach_values(&on, w->nodes[i]);
+  } while (on.grew);
   return is_reached(w, to);
 }

@@ -46,6 +46,10 @@ uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count);
  * how many are ready. */
 uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count);
 
+/* Populates one arena and its metadata, without a note of it. May run beside anything but the giving back of the
+ * arena. false: the system cannot. */
+bool crd_arenas_populate(const crd_arenas *arenas, uint32_t index);
+
 /* Gives FREE arenas beyond keep back to the system, highest first, at most so many. Returns how many went. */
 uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most);
 /* The same for those of the count arenas from first on that are FREE. */

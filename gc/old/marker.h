@@ -9,14 +9,16 @@
  * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One word carries this. Everything
  * that a round works on belongs to whoever the word says:
  *
- *     IDLE     the mutator's; the thread waits
+ *     IDLE     the mutator's; the thread waits, or populates arenas (gc/old/supply.h)
+ *     CALLED   the same; the thread is to look for arenas to populate
  *     OFFERED  the mutator has let the thread go on, and the thread has not begun: the mutator may take it back
  *     TAKEN    the thread's
  *     ASKED    the thread's, which is to end the round as soon as it can
  *     END      the thread is to return; nobody works any more
  *
- *     mutator  IDLE -> OFFERED with release; OFFERED -> IDLE; TAKEN -> ASKED; IDLE -> END
- *     thread   OFFERED -> TAKEN with acquire; TAKEN or ASKED -> IDLE with release
+ *     mutator  IDLE or CALLED -> OFFERED with release; OFFERED -> IDLE; TAKEN -> ASKED; IDLE -> CALLED; IDLE or
+ *              CALLED -> END
+ *     thread   OFFERED -> TAKEN with acquire; TAKEN or ASKED -> IDLE with release; CALLED -> IDLE
  *
  * A thread that does not get a processor in time is thus not waited for, and one that sleeps through a whole round
  * loses nothing.
@@ -51,14 +53,14 @@
 #include "gc/base/word_stack.h"
 #include "gc/platform/thread.h"
 
-enum { ROUND_IDLE = 0, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, ROUND_END };
+enum { ROUND_IDLE = 0, ROUND_CALLED, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, ROUND_END };
 
 /* --- the mutator's side --- */
 
 static inline bool rounds_change(uint32_t *word, uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
 }
-/* The word is IDLE. */
+/* The word is IDLE or CALLED. */
 static inline void rounds_offer(uint32_t *word, crd_thread *thread) {
   crd_thread_set(thread, word, ROUND_OFFERED);
 }
@@ -66,21 +68,26 @@ static inline void rounds_offer(uint32_t *word, crd_thread *thread) {
 static inline bool rounds_stop(uint32_t *word) {
   return rounds_change(word, ROUND_OFFERED, ROUND_IDLE) || !rounds_change(word, ROUND_TAKEN, ROUND_ASKED);
 }
-/* After a stop that was false: whether the thread has ended the round. */
+/* Whether everything is the mutator's: after a stop that was false, whether the thread has ended the round. */
 static inline bool rounds_is_idle(const uint32_t *word) {
-  return __atomic_load_n(word, __ATOMIC_ACQUIRE) == ROUND_IDLE;
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE) <= ROUND_CALLED;
+}
+/* There are arenas to populate. In a round the thread looks for them by itself when the round is over. */
+static inline void rounds_call(uint32_t *word, crd_thread *thread) {
+  if (__atomic_load_n(word, __ATOMIC_RELAXED) == ROUND_IDLE) crd_thread_set(thread, word, ROUND_CALLED);
 }
 
 /* --- the thread's side --- */
 
-/* Waits for a round. false: the thread is to return. */
-static inline bool rounds_take(uint32_t *word, crd_thread *thread) {
-  while (!rounds_change(word, ROUND_OFFERED, ROUND_TAKEN)) {
-    uint32_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-    if (now == ROUND_END) return false;
-    if (now == ROUND_IDLE) crd_thread_wait(thread, word, ROUND_IDLE);
-  }
-  return true;
+/* Takes a round, or a call. Returns what the word was, or became by that: IDLE, CALLED, TAKEN or END. */
+static inline uint32_t rounds_take(uint32_t *word) {
+  if (rounds_change(word, ROUND_OFFERED, ROUND_TAKEN)) return ROUND_TAKEN;
+  if (rounds_change(word, ROUND_CALLED, ROUND_IDLE)) return ROUND_CALLED;
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE) == ROUND_END ? ROUND_END : ROUND_IDLE;
+}
+/* Waits until the word is no longer IDLE. */
+static inline void rounds_wait(const uint32_t *word, crd_thread *thread) {
+  crd_thread_wait(thread, word, ROUND_IDLE);
 }
 /* Whether the round that runs is to end. */
 static inline bool rounds_end_now(const uint32_t *word) {
@@ -133,6 +140,8 @@ void crd_marker_go_on_in_minor(cradle_heap *heap);
 void crd_marker_shade(cradle_heap *heap, uintptr_t address);
 /* A pause has begun: counts and tells what was done since the last one. */
 void crd_marker_tell(cradle_heap *heap);
+/* Has the thread populate arenas, so that count FREE ones are ready. Returns false if there is none. */
+bool crd_marker_supply(cradle_heap *heap, uint32_t count);
 /* Gives what was put aside to the mark stack. */
 void crd_marker_gather(cradle_heap *heap);
 

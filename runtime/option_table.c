@@ -45,7 +45,7 @@ const crd_option crd_options[] = {
     {"CRADLE_GC_NURSERY", CRD_OPTION_SIZE, ONE(nursery_bytes), CRADLE_NURSERY_MIN_BYTES, CRADLE_NURSERY_MAX_BYTES, "4M",
      "chosen from the L2 cache", "Size of the nursery, where objects are born."},
     {"CRADLE_GC_MAJOR_COLLECT", CRD_OPTION_FACTOR, ONE(major_factor), 1, CRADLE_FACTOR_MAX, "1.82", "1.82",
-     "A major collection starts when the old generation is this factor above what last survived. "
+     "A major collection starts when the old generation is this many times what last survived. "
      "Less saves memory, more saves time."},
     {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, ONE(major_growth), 1, CRADLE_FACTOR_MAX, "1.4", "1.4",
      "The most that the threshold may grow from one major collection to the next, unless the last one freed less than "

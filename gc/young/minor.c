@@ -8,6 +8,7 @@
 #include "gc/tables/identity.h"
 #include "gc/young/promote.h"
 
+/* So many recorded slots are promoted before what they lead to is traced. */
 #define RECORDED_PIECE LIMIT(64, 4)
 /* Remembered objects are prefetched so many entries ahead. */
 #define AHEAD 16
@@ -28,13 +29,15 @@ static inline void trace_pending(crd_minor *context) {
   }
 }
 
-/* What a dead object refers to need not be marked; whether it may be dead is known only by its mark. If it lives after
- * all, marking reaches it later and traces it then. Prebuilt objects, which lie elsewhere, live. */
+/* Only a mark says that an old object lives. What a dead object refers to need not be marked. If the object lives
+ * after all, marking reaches it later and traces it then. Prebuilt objects, which lie outside the arenas, live. */
 static inline bool may_be_live(const cradle_heap *heap, const cradle_word *object) {
   uintptr_t address = address_of(object);
   return !arenas_contain(&heap->old.arenas, address) || old_is_marked(&heap->old, address);
 }
 
+/* Sets an object's flag again before its slots are looked at: from here on it is not remembered. What it leads to is
+ * traced at once, while it is still in the cache. */
 static void trace_remembered(crd_minor *context) {
   crd_word_stack *remembered = &context->heap->remembered;
   for (cradle_word *entry = remembered->base; entry < remembered->top; entry++) {
@@ -52,7 +55,7 @@ static void trace_remembered(crd_minor *context) {
   remembered->top = remembered->base;
 }
 
-/* A piece is copied, then traced while it is still in the cache. */
+/* Copies what a piece of the recorded slots refers to, then traces these copies while they are still in the cache. */
 static void trace_recorded(crd_minor *context) {
   crd_word_stack *recorded = &context->heap->recorded;
   const cradle_word *top = recorded->top;
@@ -64,6 +67,7 @@ static void trace_recorded(crd_minor *context) {
   recorded->top = recorded->base;
 }
 
+/* Only handles that were set since the last minor collection: the others refer to old objects. */
 static CRADLE_NOINLINE uint64_t trace_young_handles(crd_minor *context) {
   uint64_t words = 0;
   cradle_word *slot;
@@ -77,13 +81,13 @@ static void trace_old_object(void *data, cradle_word *object) {
   uintptr_t address = address_of(object);
   if (old_is_unfilled(old, old_span_of(old, address), address)) return;
   if (heap_is_known_dead(context->heap, address)) return;
-  if (heap_has_open(context->heap, object)) return; /* nobody can reach it, so nothing was stored into it */
+  if (heap_has_open(context->heap, object)) return; /* the program cannot reach it, so it stored nothing into it */
   object_set_flags(object, HEADER_BARRIER_FLAG);
   crd_promote_from(context, object);
 }
 
-/* When the remembered set could not grow, every old object may refer to a young one. Copies made meanwhile are pending,
- * and the walk may meet them too: tracing twice is harmless. */
+/* The remembered set could not grow, so any old object may refer to a young one. Copies that are promoted during the
+ * walk are pending, and the walk may meet them too. They are then traced twice, which does no harm. */
 static void trace_all_old(crd_minor *context) {
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, trace_old_object, context);
@@ -92,12 +96,12 @@ static void trace_all_old(crd_minor *context) {
     object_set_flags(object, HEADER_BARRIER_FLAG);
     crd_promote_from(context, object);
   }
-  trace_pending(context); /* there may be nothing else to trace: what could not grow may be empty */
+  trace_pending(context); /* the caller traces only if it finds something remembered, and the set may be empty */
   context->heap->remember_all = false;
   context->looked_at_all = true;
 }
 
-/* Large young objects: the reached become old, the others go. Returns the bytes freed. */
+/* Large young objects: those that were reached become old, the others are freed. Returns the bytes freed. */
 static uint64_t settle_large(cradle_heap *heap) {
   crd_arenas *arenas = &heap->old.arenas;
   uint64_t before = heap->old.used_bytes;
@@ -140,7 +144,9 @@ void crd_minor_trace(crd_minor *context) {
   trace_pending(context);
 }
 
-/* What dies in this collection, in the order of death, and the large objects at the end. Returns their bytes. */
+/* Has the order of death handle what died, then frees the large objects that died. Returns their bytes. The large
+ * objects come last, because destructors still read them. The remembered objects are passed on although the set is
+ * empty by now: its words are still there, and old holders of weak slots are found among them. */
 static CRADLE_NOINLINE uint64_t settle_services(crd_minor *context, uint64_t remembered) {
   cradle_heap *heap = context->heap;
   cradle_word *stored = heap->remembered.base;
@@ -158,8 +164,8 @@ static inline uint64_t settle_plain(const crd_minor *context) {
 
 /* --- the whole --- */
 
-/* The nursery; with the old generation, and what is between them, when references to large young objects or for marking
- * matter. */
+/* Sets the range in which an address needs a look: the nursery. When references to large young objects or references
+ * that marking must see matter, the range is extended to the old generation, with whatever lies between. */
 static void find_near(crd_minor *context) {
   uintptr_t start = context->nursery_start, end = start + context->nursery_bytes;
   if (context->looks_at_old) {
@@ -205,7 +211,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   uint64_t remembered = word_stack_count(&heap->remembered), recorded = word_stack_count(&heap->recorded);
   trace_roots(&context);
   if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
-  trace_recorded(&context); /* first: what was stored in the order it was allocated is copied in that order, nearly */
+  trace_recorded(&context); /* first: what was stored as it was allocated is then copied almost in that order */
   trace_remembered(&context);
   bool has_services = CRADLE_UNLIKELY(heap->death != NULL);
   uint64_t freed = has_services ? settle_services(&context, remembered) : settle_plain(&context);

@@ -5,7 +5,7 @@
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 
-/* A sound descriptor. false: memory was refused. */
+/* Adds a sound descriptor. false: memory was refused. */
 static bool add(cradle_heap *heap, const cradle_type *type) {
   ASSERT(heap->types.count < heap->types.capacity || !heap->old.marked_beside,
          "[marker.7] the type table grows in a round");
@@ -24,7 +24,7 @@ bool crd_types_init(cradle_heap *heap) {
   return true;
 }
 
-/* CRADLE_TYPE_ID_END: no memory, or no id. what: the public function. */
+/* Returns the id, or CRADLE_TYPE_ID_END if there is no memory or no id left. what: the public function. */
 static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const char *what) {
   crd_heap_check_thread(heap, what);
   const char *fault = crd_type_fault(type);

@@ -22,6 +22,7 @@
 
 static void serve_stress(cradle_heap *heap, crd_stress_demand demand) CRADLE_MAY_COLLECT {
   uint64_t spent = heap->stress.spent_ns;
+  /* Marks the collection as one of the stress mode's, for the verifier (is_verified in gc/collect.c). */
   heap->stress.serving = true;
   if (demand == STRESS_COLLECT_FULL)
     crd_collect_major(heap, CRADLE_CAUSE_STRESS, CRADLE_COLLECT_COMPACTING);
@@ -90,6 +91,7 @@ static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
 static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
   crd_major *major = &heap->major;
   if (collection_is_off(heap)) return;
+  /* Counted even if nothing is collected now: pacing asks for it at the next pause. */
   major->large_bytes += bytes;
   bool may_begin = major->phase == MAJOR_IDLE && heap->majors_disabled == 0;
   if (may_begin ? heap->old.used_bytes + heap->external_bytes + bytes >= crd_collect_due_at(heap)
@@ -97,6 +99,8 @@ static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
     crd_collect(heap, CRADLE_CAUSE_LARGE);
 }
 
+/* Places are taken beyond the promotion reserve (old->reserve), which an allocation must not touch. Small objects
+ * come here only if they are to be old at once, pinned ones for example. */
 static void *take_outside(cradle_heap *heap, size_t bytes, bool young) {
   ASSERT(young || bytes >= CRADLE_OBJECT_MIN_BYTES, "an object's size was not rounded");
   crd_old *old = &heap->old;

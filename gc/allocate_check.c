@@ -6,6 +6,7 @@
 
 static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type, const char *what) {
   if (heap->types.count == 0) crd_misuse(heap, "%s: allocation on a heap without types", what);
+  /* The id is in the table, so its row is an empty one. */
   if (type < heap->types.count)
     crd_misuse(heap, "%s: allocation of type %u, whose row in the table of types is empty", what, type);
   crd_misuse(heap, "%s: allocation of type %u, but the heap's types are 0 to %u", what, type, heap->types.count - 1);

@@ -26,8 +26,8 @@
 #include "gc/young/minor.h"
 #include "gc/young/nursery.h"
 
-/* If used bytes exceed the threshold, or what was used when marking began, by 1 / OVERSHOOT_SHARE of it and of the
- * minimum, marking has fallen behind what is promoted, and is finished at once. */
+/* Marking that has fallen behind what is promoted is finished at once: when more is used than the threshold, or than
+ * was used when marking began if that was more, plus 1 / OVERSHOOT_SHARE of it and of the minimum. */
 #define OVERSHOOT_SHARE 4
 /* One pause gives back at most so many arenas, unless it is that of a full collection. Each costs about 0.01 ms, or
  * 0.13 ms if it has base pages. */
@@ -80,10 +80,12 @@ static inline bool has_marker(const cradle_heap *heap) {
  * time, too, in comparison with an empty minor collection, so there are few. */
 static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
   if (collection_is_off(heap)) refuse(heap, cause);
+  /* Before the verifier, which reads the words of the ranges. */
   crd_ranges_check(heap);
   verify_if_asked(heap, true);
   heap_grows(heap, 0); /* not in the pause */
   uint64_t begin = crd_platform_now_ns();
+  /* This collection serves the requests so far. One that comes from now on asks for another. */
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
   (void)crd_state_enter(heap, HEAP_COLLECTING);
   if (has_marker(heap)) crd_marker_tell(heap);
@@ -146,12 +148,15 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin,
   *event = (cradle_event){.kind = CRADLE_EVENT_MINOR_END};
   event->u.minor.cause = cause;
   event->u.minor.number = heap->stats.minor_collections + 1;
+  /* Before the collection, when the most is in use. */
   event->u.minor.nursery_bytes = nursery_filled(heap);
   crd_statistics_used(heap);
+  /* The sum over all allocators takes time, so it is left out if nobody listens. */
   if (event_wanted(heap)) event->u.minor.used_before = heap_used_bytes(heap);
   send_begin(heap, CRADLE_EVENT_MINOR_BEGIN, cause);
   PROBE2(minor_begin, heap, cause);
   crd_minor_run(heap, event);
+  /* Before the nursery is emptied: the forwarded headers say which samples survived. */
   crd_sample_settle(heap);
   ASSERT(event->u.minor.promoted_bytes <= event->u.minor.nursery_bytes, "more was promoted than the nursery held");
   crd_nursery_empty(heap);
@@ -202,6 +207,7 @@ static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
   PROBE3(pause_end, heap, cause, duration);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {cause, duration}});
+  /* The kernel is asked for the pages only after a major collection, because the question takes long. */
   bool major = heap->stats.major_collections != heap->majors_measured;
   crd_event_arenas(heap, major);
   if (major) crd_event_spans(heap);
@@ -240,6 +246,7 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
       target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(pacing, used, begin, crd_platform_now_ns(), target);
   uint64_t done = heap->marker.last.bytes, needed = crd_pacing_needed(pacing, promoted, used, unmarked + done);
   if (!marks_beside(heap)) return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked), deadline, false};
+  /* The thread has traced all it had; what is left is the tables, and objects that were put aside. */
   if (word_stack_is_empty(&heap->mark_stack))
     return (crd_budget){unmarked > BESIDE_MIN_BYTES ? unmarked : BESIDE_MIN_BYTES, deadline, false};
   return (crd_budget){needed > done ? needed - done : 0, deadline, needed <= done};
@@ -274,6 +281,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   if (begins && beside && !stress) return; /* the roots are marked; the thread does the rest */
   crd_budget budget = budget_of(heap, begin, promoted);
   uint64_t marked = heap->major.bytes;
+  /* The thread did enough, and nothing waits for the mutator: this pause marks nothing. */
   if (beside && budget.aside && word_stack_is_empty(&heap->marker.aside)) {
     crd_pacing_marked(&heap->pacing, heap->marker.last.bytes);
     return;
@@ -281,6 +289,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   do crd_major_step(heap, budget);
   while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE);
   if (beside) crd_pacing_marked(&heap->pacing, heap->marker.last.bytes + heap->major.bytes - marked);
+  /* With a pause target, compaction waits until it is asked for or memory runs out, because it is one long pause. */
   if (heap->major.phase == MAJOR_IDLE && heap->options.pause_ns == 0) crd_compact_if_due(heap);
 }
 
@@ -325,11 +334,14 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
 
 static void finish(cradle_heap *heap) {
   ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
+  /* Several steps, because each step ends with its phase. */
   while (heap->major.phase != MAJOR_IDLE) crd_major_step(heap, whole());
 }
 
 /* Gives memory back to the system, as much as the kind of collection asks for. */
 static void give_back(cradle_heap *heap, cradle_collection_kind kind) {
+  /* A full collection gives back whole arenas. A compacting one also drops pages that stay committed, and what is
+   * used next costs its page faults again. */
   if (kind == CRADLE_COLLECT_MAJOR) return;
   crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
   crd_nursery_discard_rest(heap);

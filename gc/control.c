@@ -57,6 +57,7 @@ static void set_max(cradle_heap *heap, size_t max) {
   heap->options.heap_max_bytes = max;
   if (max != 0) crd_nursery_discard_rest(heap); /* pages that a shrunken nursery kept; the arenas may have them now */
   crd_heap_limit_arenas(heap);
+  /* A threshold above the maximum would never be reached. */
   uint64_t most = crd_heap_threshold_max(heap);
   if (most != 0 && heap->pacing.threshold > most) heap->pacing.threshold = most;
 }

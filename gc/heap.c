@@ -126,6 +126,7 @@ static bool check_pool(const cradle_heap *heap, cradle_error *error) {
 static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   const char *reason;
   size_t bytes = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
+  /* crd_adapt_init takes the base from here, and the largest size it finds is reserved below. */
   heap->nursery.bytes = bytes;
   crd_adapt_init(heap);
   bool ready = crd_nursery_init(heap, bytes, collection_is_off(heap) ? bytes : heap->adapt.max);
@@ -163,6 +164,7 @@ static void destroy(cradle_heap *heap) {
   crd_marker_end(heap);
   crd_other_heaps_leave(heap);
   note_unended(heap);
+  /* A heap that failed before it was announced has told nobody of its beginning, so its end is not told either. */
   if (heap->announced) crd_event_arenas(heap, true);
   cradle_heap_statistics(heap, &last, sizeof last);
   crd_registry_fini(heap);
@@ -200,6 +202,8 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_ids_init(&heap->ids);
   crd_stress_init(heap);
   crd_history_open(heap);
+  /* The order matters: the machine must be known before the maximum, which may be the cgroup's, and the maximum
+   * before the nursery, which takes a share of it. */
   crd_outgrow_init(heap);
   crd_maximum_respect_group(heap);
   heap->plain_encoding = crd_encoding_is_plain(&heap->encoding);
@@ -216,6 +220,7 @@ void cradle_heap_free(cradle_heap *heap) {
   crd_heap_check_thread(heap, "cradle_heap_free");
   if (heap->mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
   if (crd_weak_sets_exist(heap)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
+  /* A stress run that moved nothing has tested nothing, and is reported. */
   crd_stress_judge(heap);
   destroy(heap);
 }

@@ -50,6 +50,7 @@ void crd_maximum_respect_group(cradle_heap *heap) {
   if (heap->options.heap_max_bytes != 0 || bytes < 2 * nursery + GROUP_MIN_BYTES) return;
   heap->options.heap_max_bytes = bytes;
   ASSERT(bytes < heap->hardware.group_bytes, "a maximum heap beyond the cgroup's memory");
+  /* The program chose its minimum without knowing of this maximum. */
   if (heap->options.major_min_bytes > bytes) heap->options.major_min_bytes = bytes;
 }
 

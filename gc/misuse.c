@@ -66,6 +66,7 @@ static message message_of(const crd_text *first, const crd_text *second) {
 
 /* wrong: what the verifier's history adds, or NULL. */
 static CRADLE_COLD _Noreturn void tell(cradle_heap *heap, const crd_text *text, const crd_text *wrong) {
+  /* The message is complete before the handler runs, because the handler may longjmp. */
   message message = message_of(text, wrong);
   if (heap != NULL && heap->options.on_misuse != NULL) {
     heap->options.on_misuse(heap->options.handler_data, message.words);

@@ -76,6 +76,7 @@ void crd_heap_busy(cradle_heap *heap, const char *what) {
   entry_misuse(heap, what, called_from(heap->state));
 }
 
+/* Asked before the state, which only the mutator's own thread may read safely. */
 static void check_owner(cradle_mutator *mutator, const char *what) {
   if (CRADLE_UNLIKELY(mutator_of(mutator)->thread != &thread_mark))
     entry_misuse(mutator->heap, what, "the mutator is not attached to the calling thread");
@@ -138,6 +139,7 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   }
   mutator->thread = &thread_mark;
   mutator->public.heap = heap;
+  /* A major collection may have been clearing since the last mutator went. */
   mutator->public.weak_guard = crd_death_guards(heap);
   mutator->public.free = heap->nursery.start + heap->nursery.kept_bytes;
   heap->mutator = mutator;
@@ -166,6 +168,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   if (mutator->shadow_top != mutator->shadow_base)
     crd_misuse(heap, "cradle_mutator_free: the shadow stack is not empty (words held: %zu)",
                (size_t)(mutator->shadow_top - mutator->shadow_base));
+  /* The nursery holds everything that was ever allocated: it is kept for the next mutator. */
   if (collection_is_off(heap)) {
     heap->nursery.kept_bytes = nursery_filled(heap);
     crd_registry_list_fresh(heap);
@@ -197,6 +200,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_attach(cradle_mutator *mutator) 
 
 CRADLE_UNCHECKED_COLLECTION void cradle_no_collect_begin(cradle_mutator *mutator) {
   crd_mutator_check_thread(mutator, "cradle_no_collect_begin");
+  /* top becomes NULL in a region, so that an allocation takes the slow path, which refuses it. */
   mutator->no_collect_depth++;
   crd_nursery_set_top(mutator->heap);
 }

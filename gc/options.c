@@ -253,6 +253,7 @@ static void tell(cradle_error *error, const fault *what) {
 static bool check_types(const cradle_options *options, cradle_error *error) {
   for (size_t i = 0; i < options->type_count; i++) {
     const char *why = crd_type_fault(&options->types[i]);
+    /* An empty row is no fault: tables are indexed by the program's constants, which may have gaps. */
     if (why == NULL || crd_type_is_unused(&options->types[i])) continue;
     (void)crd_fail(error, "types[%zu] (%s): %s", i, crd_show_name(options->types[i].name).buffer, why);
     if (error != NULL) error->option = "types";
@@ -262,6 +263,8 @@ static bool check_types(const cradle_options *options, cradle_error *error) {
 }
 
 bool cradle_options_check(const cradle_options *options, cradle_error *error) {
+  /* The version comes first, because the fields of another version's structure lie elsewhere. Rules for single
+   * fields come before those that compare fields. */
   static fault (*const rules[])(const cradle_options *options) = {
       version_fault,  number_fault,  enumeration_fault, factor_fault, sampler_fault, hardware_fault,
       encoding_fault, maximum_fault, collection_fault,  stress_fault, base_fault,    quarantine_fault,
@@ -274,6 +277,7 @@ bool cradle_options_check(const cradle_options *options, cradle_error *error) {
     return false;
   }
   if (!check_types(options, error)) return false;
+  /* Reported although the options are accepted: the caller may show it. */
   fault doubt = doubt_about(options);
   if (doubt.option != NULL) tell(error, &doubt);
   return true;

@@ -120,6 +120,7 @@ static const char *fault_of_words(const cradle_heap *heap, uintptr_t base, uintp
   if (base % 8 != 0 || top % 8 != 0) return "one of them is no multiple of 8";
   if (base < LOWEST_ADDRESS) return "the base is no address";
   const crd_arenas *arenas = &heap->old.arenas;
+  /* Both ends may lie in the old generation, in an object that does not move. One end alone cannot be right. */
   bool torn = arenas_contain(arenas, base) != arenas_contain(arenas, top - 1);
   return torn || heap_is_young(heap, base) || heap_is_young(heap, top - 1) ? "one of them is an object's" : NULL;
 }
@@ -161,6 +162,7 @@ void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range) {
     crd_misuse(mutator->heap, "cradle_root_range_add: wants the addresses of base and top, and a cradle_kind");
   if (fault_of_range(mutator->heap, range) != NULL) refuse_range(mutator->heap, range, "cradle_root_range_add: ");
   cradle_root_range **head = &mutator_of(mutator)->ranges;
+  /* A range that was entered twice would link the list to itself. */
   for (cradle_root_range *other = *head; other != NULL; other = other->next)
     if (other == range) crd_misuse(mutator->heap, "cradle_root_range_add: the range is registered already");
   range->next = *head;

@@ -67,6 +67,7 @@ void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statisti
   now.wall_ns = crd_platform_now_ns() - heap->created_ns;
   now.gc_share = share(now.pause_ns, now.wall_ns);
   now.survival = share(now.promoted_bytes, now.collected_bytes);
+  /* Counted when the nursery is emptied; until then the filled part is added here. */
   now.allocated_bytes += nursery_filled(heap);
   now.stress_number = heap->stress.number;
   now.phase = (cradle_phase)heap->major.phase;
@@ -96,6 +97,7 @@ size_t cradle_heap_spans(const cradle_heap *heap, cradle_span_info *rows, size_t
   for (uint32_t i = 0; i < old->classes.count && i < count; i++) {
     const crd_size_class *class = &old->classes.of[i];
     const crd_allocator *allocator = &old->allocators[i];
+    /* class_used counts the allocator's whole run; what is not filled yet is subtracted. */
     uint64_t used = old->class_used[i] - (uint64_t)(allocator->end - allocator->free);
     cradle_span_info row = {.object_bytes = class->bytes,
                             .span_bytes = class->pages * PAGE_BYTES,

@@ -30,6 +30,7 @@ static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const ch
   const char *fault = crd_type_fault(type);
   uint32_t id = heap->types.count;
   if (fault != NULL) crd_misuse(heap, "%s: type %u (%s): %s", what, id, crd_show_name(type->name).buffer, fault);
+  /* The new type may need lists of registered objects that do not exist yet. */
   crd_registry_close(heap);
   if (heap->types.count == heap->types.capacity) (void)crd_marker_stop(heap); /* [marker.7] */
   bool added = add(heap, type);

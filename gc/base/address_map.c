@@ -17,6 +17,7 @@ static size_t after(const crd_address_map *map, size_t at) {
 }
 
 bool crd_address_map_reserve(crd_address_map *map) {
+  /* At three quarters probes are still short, and there always is an empty entry at which a search ends. */
   if (map->count + 1 <= map->capacity / 4 * 3) return true;
   ASSERT(map->capacity == 0 || is_power_of_two(map->capacity), "[address_map.1] a capacity is no power of two");
   crd_address_map wider = {.capacity = map->capacity == 0 ? FIRST_CAPACITY : 2 * map->capacity};

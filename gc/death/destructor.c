@@ -54,6 +54,7 @@ void crd_destructors_minor(crd_death *death) {
     bytes = counted(bytes, size_of(heap, object_at(place)));
   }
   list_keep(list, to);
+  /* Most objects that die young were never moved to a list. */
   if (death->unlisted.kinds >> REGISTERED_DESTRUCTOR & 1) destroy_unlisted(death);
   crd_state_leave(heap, before);
   recount(heap, &owned->bytes, bytes);
@@ -63,6 +64,7 @@ void crd_destructors_minor(crd_death *death) {
 }
 
 void crd_destructors_begin(cradle_heap *heap) {
+  /* Sizes may have changed since the last pass, and nobody reported that: each pass adds them up anew. */
   heap->services->owned.recounted_bytes = 0;
 }
 

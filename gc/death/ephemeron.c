@@ -87,6 +87,9 @@ static void wake_reached(crd_death *death) {
 
 bool crd_ephemerons_reach(crd_death *death) {
   crd_reach *reach = &death->reach;
+  /* The first scan lets the minor collection's own tracing do the work, which is faster. That asks no object for its
+   * flags, so holders and keys that it has reached are looked for afterwards. From there on the slots stack is used,
+   * and nothing is missed. */
   reach_begin(reach);
   if (list_is_empty(list_of(death))) return false;
   scan_young(death, false);

@@ -46,6 +46,7 @@ static bool leads_on(const crd_death *death, cradle_word *object) {
 
 static void begin_candidates(crd_death *death) {
   crd_candidates *candidates = &death->candidates;
+  /* The first candidate of a collection forgets the order of the last one. */
   ASSERT(candidates->next == 0, "[finalizer.2] candidates of the last collection were not queued");
   crd_reach_set_ordering(death, false);
   death->reach.unordered = false;
@@ -219,6 +220,7 @@ void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {
   if (queue == NULL || queue->head == queue->shown) return NULL;
   ASSERT(queue->head < queue->shown && queue->shown <= queue->words.top, "[finalizer.3] more is shown than is queued");
   cradle_word *object = object_at(*queue->head++);
+  /* An empty queue begins again at its base, so that its room is not used up. */
   if (queue->head == queue->words.top) queue->head = queue->shown = queue->words.top = queue->words.base;
   return object;
 }

@@ -106,6 +106,7 @@ static bool clear_some(cradle_heap *heap, const crd_budget *budget) {
   ASSERT(heap->major.phase == MAJOR_CLEARING, "[order.1] clearing outside of its phase");
   ASSERT(heap->mutator == NULL || !heap->mutator->public.weak_guard == !crd_death_guards(heap),
          "[order.2] the guard is not where the stage wants it");
+  /* A stage that is over leaves the rest of the pace to the next one. */
   while (services->stage != STAGE_NONE) {
     if (!advance(services, &pace)) return false;
     enter(heap, (crd_stage)(services->stage + 1));

@@ -90,6 +90,7 @@ static void open_object(crd_death *death, cradle_word *object) {
   crd_reach *reach = &death->reach;
   cradle_word place = open_count(reach);
   ASSERT(place > 0 || word_stack_is_empty(&reach->path), "[reach.2] a path without open objects");
+  /* The header has no room for more places. */
   if (place < HEADER_OPEN_PLACES && word_stack_push(&reach->open, address_of(object))) {
     if (word_stack_push(&reach->open, object[0])) {
       if (word_stack_push(&reach->path, place)) {
@@ -125,6 +126,7 @@ static void put_in_order(crd_death *death, cradle_word place) {
 
 static void close_object(crd_death *death, const cradle_word *object) {
   crd_reach *reach = &death->reach;
+  /* Entries that close stay on the stack when the order is given up. */
   if (!reach->ordering || !header_is_open(object[0])) return; /* the order was given up */
   cradle_word place = header_open_place(object[0]);
   ASSERT(is_open_at(reach, object, place), "[reach.1] an object to close is not at its place");

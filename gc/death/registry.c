@@ -12,6 +12,7 @@ static crd_services *services_of(cradle_heap *heap) {
   if (heap->services != NULL) return heap->services;
   crd_services *services = calloc(1, sizeof *services);
   if (services == NULL) return NULL;
+  /* calloc leaves the stage at the first one, which would have the guard up. */
   services->stage = STAGE_NONE;
   services->minor.heap = services->major.heap = heap;
   services->minor.is_minor = true;
@@ -66,6 +67,7 @@ bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
 }
 
 crd_word_stack crd_registry_fresh(const cradle_heap *heap) {
+  /* The end of fresh is in the mutator, because registration is inline. */
   if (heap->services == NULL || heap->mutator == NULL || heap->mutator->public.registered == NULL)
     return (crd_word_stack){0};
   crd_word_stack fresh = heap->services->fresh;
@@ -76,6 +78,7 @@ crd_word_stack crd_registry_fresh(const cradle_heap *heap) {
 void crd_registry_fini(cradle_heap *heap) {
   crd_services *services = heap->services;
   if (services == NULL) return;
+  /* Destructors read the lists, whose memory goes next. */
   crd_destructors_fini(heap);
   crd_services_free_stacks(services);
   free(services);
@@ -103,6 +106,7 @@ static void distribute(const cradle_heap *heap, cradle_word entry) {
     return;
   }
   cradle_word header = *object_at(entry);
+  /* The type id of an object that was promoted is in its copy's header. */
   if (header_is_forwarded(header)) header = *object_at(header_forwarded_to(header));
   const crd_type *type = heap_type(heap, header);
   for (unsigned kinds = type->registers; kinds != 0; kinds &= kinds - 1) {

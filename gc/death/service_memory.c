@@ -53,6 +53,7 @@ static bool init_stack(const cradle_heap *heap, crd_word_stack *stack) {
 
 bool crd_services_room(const cradle_heap *heap, crd_word_stack *stack, size_t words) {
   if (stack->base == NULL && !init_stack(heap, stack)) return false;
+  /* Each step doubles what is committed. */
   while ((size_t)(stack->limit - stack->top) < words)
     if (!crd_word_stack_grow(stack)) return false;
   return true;

@@ -35,6 +35,7 @@ static void empty(crd_watch *watch) {
 }
 
 bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes) {
+  /* Buckets come last, so a table that has them has all. */
   if (watch->buckets.limit != watch->buckets.base) return true;
   if (watch->entries.base == NULL && !crd_word_stack_init(&watch->entries, max_bytes, page_bytes, "cradle services"))
     return false;
@@ -78,6 +79,7 @@ bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
   ASSERT(object != 0 && what != 0, "[watch.2] nothing is waited for, or for nothing");
   if (watch->buckets.limit == watch->buckets.base) return false;
   cradle_word *before = watch->entries.top;
+  /* All three words or none. */
   if (!word_stack_push(&watch->entries, object) || !word_stack_push(&watch->entries, what) ||
       !word_stack_push(&watch->entries, 0)) {
     watch->entries.top = before;

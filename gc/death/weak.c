@@ -100,6 +100,7 @@ bool crd_weak_is_dead(const cradle_heap *heap, uintptr_t address) {
 bool cradle_weak_is_dead(cradle_mutator *mutator, cradle_word word, bool value) {
   crd_mutator_check_thread(mutator, "cradle_weak_get");
   const cradle_heap *heap = mutator->heap;
+  /* With the plain encoding value slots are folded into reference slots [type.2]. */
   uintptr_t address = heap_address_in(heap, value && !heap->plain_encoding, word);
   return address != 0 && crd_weak_is_dead(heap, address);
 }

@@ -90,6 +90,7 @@ static bool rebuild(cradle_weak_set *set) {
   set->places = places;
   set->capacity = capacity;
   set->count = set->used = set->young_count = 0;
+  /* A pass of a major collection has nothing left to do here: what it would remove is left out. */
   set->cleared = SIZE_MAX;
   for (size_t i = 0; i < old_capacity; i++) {
     if (!holds(&old[i])) continue;
@@ -110,6 +111,7 @@ static cradle_weak_set *new_set(cradle_heap *heap, cradle_weak_swept_function sw
   cradle_weak_set *set = calloc(1, sizeof *set);
   if (set == NULL) return NULL;
   *set = (cradle_weak_set){.heap = heap, .swept = swept, .data = data};
+  /* The list of sets is in the structure that all services share, which a heap without registered objects lacks. */
   if (!crd_registry_open(heap) || !rebuild(set)) {
     free(set);
     return NULL;
@@ -140,6 +142,7 @@ void cradle_weak_set_free(cradle_weak_set *set) {
   if (set == NULL) return;
   crd_weak_sets *sets = &set->heap->services->sets;
   crd_heap_check_thread(set->heap, "cradle_weak_set_free");
+  /* The program may free a set between the increments of clearing. */
   if (sets->clearing == set) sets->clearing = set->next;
   cradle_weak_set **link = &sets->first;
   while (*link != set) link = &(*link)->next;
@@ -159,6 +162,7 @@ void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equa
     if (here->object == PLACE_FREE) return NULL;
     if (!holds(here) || here->hash != hash) continue;
     void *object = memory_at(here->object);
+    /* Dead, and not cleared yet: equal must not see it. */
     if (guarded && crd_weak_is_dead(set->heap, here->object)) continue;
     if (equal(object, key)) return object;
   }
@@ -213,6 +217,7 @@ bool cradle_weak_set_remove(cradle_weak_set *set, uint64_t hash, const void *obj
 
 void *cradle_weak_set_next(cradle_weak_set *set, cradle_weak_cursor *cursor) {
   check(set, "cradle_weak_set_next");
+  /* The cursor has the count of changes plus one, so that a cursor of zeros is one that has not begun. */
   if (cursor->changes == 0) *cursor = (cradle_weak_cursor){0, set->changes + 1};
   if (cursor->changes != set->changes + 1)
     crd_misuse(set->heap, "cradle_weak_set_next: the set was changed by the program since the iteration began");
@@ -267,6 +272,7 @@ bool crd_weak_sets_pass(crd_death *death, crd_pace *pace) {
 void crd_weak_sets_tell(cradle_heap *heap) {
   crd_state before = crd_state_enter(heap, HEAP_DESTROYING);
   for (cradle_weak_set *set = heap->services->sets.first; set != NULL; set = set->next) {
+    /* Cleared first: the numbers of the next collection begin at 0, whatever the function does. */
     size_t removed = set->removed;
     set->removed = 0;
     if (removed != 0 && set->swept != NULL) set->swept(set->data, removed);

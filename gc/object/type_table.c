@@ -11,6 +11,7 @@
 
 /* Every slot of the fixed part, or 0 when two kinds of slot share a word. */
 static uint64_t all_slots(const cradle_type *type) {
+  /* The bit of an ephemeron names its key; its value is the next word. */
   const uint64_t kinds[] = {type->references, type->values, type->weak, type->ephemerons, type->ephemerons << 1};
   uint64_t all = 0;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -65,6 +66,7 @@ static const char *items_fault(const cradle_type *type) {
   if (type->items != CRADLE_ITEMS_BYTES && type->size % 8 != 0) return "size must be a multiple of 8 before slots";
   if (type->length_offset < 8 || type->length_offset % 8 != 0 || type->length_offset + (size_t)8 > type->size)
     return "length_offset must be a multiple of 8, after the header and inside size";
+  /* Only the first 64 words can be slots of the fixed part. */
   if (type->length_offset < 512 && (all_slots(type) >> (type->length_offset / 8)) & 1)
     return "the length cannot be a slot";
   return NULL;
@@ -124,6 +126,7 @@ static crd_item_slots item_slots_of(const cradle_type *type, bool plain_encoding
                           .values = type->item_values & ~folded,
                           .words = type->item_size / 8,
                           .alike = CRADLE_ITEMS_NONE};
+  /* A bitmap says nothing of words beyond 64, which are bytes. */
   if (slots.words > 64) return slots;
   if (slots.references == item_words(type)) slots.alike = CRADLE_ITEMS_REFERENCES;
   if (slots.values == item_words(type)) slots.alike = CRADLE_ITEMS_VALUES;
@@ -164,12 +167,14 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
                       .name = type->name};
   *slots = item_slots_of(type, plain_encoding);
   if (plain_encoding) {
+    /* The verifier must still know that such a slot may hold a tagged word. */
     entry->folded = entry->values != 0 || entry->items == CRADLE_ITEMS_VALUES || type->item_values != 0;
     entry->references |= entry->values;
     entry->values = 0;
     if (entry->items == CRADLE_ITEMS_VALUES) entry->items = CRADLE_ITEMS_REFERENCES;
   }
   set_services(entry, services, type, plain_encoding);
+  /* With items, size is where they begin, and stays as it is. */
   if (entry->items == CRADLE_ITEMS_NONE && type->size != 0) entry->size = fixed_bytes(type->size);
   table->registers |= entry->registers;
   /* Promotion takes a shorter way for objects whose slots are fixed ones of one sort [promote.2]. */

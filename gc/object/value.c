@@ -43,6 +43,7 @@ const char *crd_encoding_fault(const cradle_encoding *encoding) {
   if (encoding->pair_count == 0 || encoding->pair_count > CRADLE_ENCODING_PAIRS_MAX) return "pair_count must be 1 to 4";
   if (encoding->tag_set == 0) return "tag_set is empty";
   if ((encoding->payload_mask & ADDRESS_BITS) != ADDRESS_BITS) return "payload_mask must have bits 3 to 46 set";
+  /* Tag bits in the payload would be taken for address bits. */
   if ((encoding->payload_mask & TAG_BITS) && encoding->tag_set != 0x01)
     return "payload_mask must leave out the tag bits when tag_set has a tag other than 0";
   for (uint32_t i = 0; i < encoding->pair_count; i++) {

@@ -97,6 +97,7 @@ void crd_adapt_cut(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   size_t bytes = adapt->cut_to;
   adapt->cut_to = 0;
+  /* The nursery must not grow beyond its share again. */
   adapt->base = adapt->max = bytes;
   if (adapt->min > bytes) adapt->min = bytes;
   if (heap->nursery.bytes > bytes) crd_nursery_resize(heap, bytes, "its share of the maximum heap");
@@ -127,6 +128,7 @@ static void add_ages(crd_ages *sum, const crd_ages *ages) {
 static void note_rate(crd_adapt *adapt, const cradle_event *minor) {
   if (minor->u.minor.promoted_bytes < MIN_BYTES / 16) return;
   double sample = (double)minor->u.minor.duration_ns / (double)minor->u.minor.promoted_bytes;
+  /* The quickest collection is what a trial compares: other programs can only have made collections slower. */
   if (sample < adapt->least_rate) adapt->least_rate = sample;
   double *rate = &adapt->ns_per_promoted_byte;
   if (sample > RATE_CLIP * *rate) sample = RATE_CLIP * *rate;
@@ -147,6 +149,7 @@ size_t crd_adapt_hand_out(const cradle_heap *heap) {
   /* While shrink_wait runs, a smaller nursery has just failed to make collections shorter. */
   bool shortens = !adapt->fixed && adapt->shrink_wait == 0;
   while (shortens && bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;
+  /* Each increment that fell behind halves it once: pauses then come sooner. */
   for (uint32_t cut = heap->major.behind; cut > 0 && bytes / 2 >= adapt->min; cut--) bytes /= 2;
   return bytes & ~(size_t)7;
 }
@@ -227,6 +230,7 @@ static void decide(cradle_heap *heap, double survival) {
   double target = (double)heap->options.pause_ns;
   size_t bytes = heap->nursery.bytes;
   bool in_time = target == 0 || expected_ns(adapt, survival, bytes * 2) < target * PAUSE_SHARE_GROW;
+  /* Half the size must not have many roots, or the next decision would double it again. */
   bool many_roots = has_many_roots(adapt, bytes), may_halve = bytes > adapt->base && !has_many_roots(adapt, bytes / 2);
   bool vain = survival > TRIAL_VAIN && old_share(adapt, survival) > OLD_LIVE;
   if (adapt->size_before != 0) end_trial(heap, survival);

@@ -79,6 +79,8 @@ static void trace_old_object(void *data, cradle_word *object) {
   crd_minor *context = data;
   const crd_old *old = &context->heap->old;
   uintptr_t address = address_of(object);
+  /* Promotion takes places during the walk, so it may come to places that are not filled yet. The slots of objects
+   * that are known to be dead may refer to memory that is used for other objects by now. */
   if (old_is_unfilled(old, old_span_of(old, address), address)) return;
   if (heap_is_known_dead(context->heap, address)) return;
   if (heap_has_open(context->heap, object)) return; /* the program cannot reach it, so it stored nothing into it */
@@ -89,6 +91,7 @@ static void trace_old_object(void *data, cradle_word *object) {
 /* The remembered set could not grow, so any old object may refer to a young one. Copies that are promoted during the
  * walk are pending, and the walk may meet them too. They are then traced twice, which does no harm. */
 static void trace_all_old(crd_minor *context) {
+  /* With the allocators retired, the allocation bits are exactly the objects [span.2]. */
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, trace_old_object, context);
   for (uint32_t i = 0; i < context->heap->prebuilts.written; i++) {
@@ -111,6 +114,7 @@ static uint64_t settle_large(cradle_heap *heap) {
     ASSERT(entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED,
            "[minor.1] the list of young large objects holds another");
     if (entry->state == PAGE_LARGE_YOUNG) {
+      /* It was born marked, and no mark may stay where no object is [span.4]. */
       if (heap->old.born_marked) old_unmark(&heap->old, arenas_page_address(arenas, page));
       crd_old_bury_large(&heap->old, page, heap_remains(heap, false));
       continue;
@@ -193,6 +197,8 @@ static crd_minor begin(cradle_heap *heap) {
 static void trace_roots(crd_minor *context) {
   cradle_heap *heap = context->heap;
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
+  /* Words of the shadow stack below the watermark are left out: they were looked at by an earlier collection, and
+   * refer to nothing young [mutator.6]. */
   uint64_t root_words = visit_changed_roots(heap, promote_slot, context);
   root_words += visit_callback_roots(heap, promote_slot_only, context);
   if (CRADLE_UNLIKELY(heap->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(context);
@@ -206,6 +212,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   ASSERT(heap->state == HEAP_COLLECTING, "[heap.4] a minor collection while the mutator runs");
   crd_minor context = begin(heap);
   context.self = &context;
+  /* Mostly neither holds. A reference that does not lead into the nursery is then passed over by one test. */
   context.looks_at_old = context.has_young_large || context.marking;
   find_near(&context);
   uint64_t remembered = word_stack_count(&heap->remembered), recorded = word_stack_count(&heap->recorded);
@@ -218,6 +225,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");
   ASSERT(word_stack_is_empty(&heap->remembered) && word_stack_is_empty(&heap->recorded),
          "[minor.2] the remembered set or the recorded slots are not empty");
+  /* Last, when everything that lives is forwarded, and before the nursery is emptied. */
   crd_nursery_count_ages(heap);
   event->u.minor.large_freed_bytes = freed;
   event->u.minor.promoted_objects = context.objects;

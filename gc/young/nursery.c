@@ -202,6 +202,7 @@ static size_t secure(cradle_heap *heap) {
   crd_old *old = &heap->old;
   size_t full = full_bytes(heap->nursery.bytes);
   if (collection_is_off(heap)) return full;
+  /* The reserve is for the worst case, in which everything survives: a minor collection must not fail half-way. */
   uint32_t wanted = crd_old_arenas_for(old, full);
   if (crd_arenas_ensure_free(&old->arenas, wanted)) {
     old->reserve = wanted;
@@ -249,6 +250,7 @@ void crd_nursery_empty(cradle_heap *heap) {
   crd_sample_rewind(&heap->sampling, address_of(filled) - address_of(nursery->start)); /* below zero: forward */
   mutator->free = nursery->start;
   place_look(nursery, mutator->free);
+  /* A reservation does not outlast the nursery's contents. */
   mutator->reserved_end = NULL;
   sanitize_pool_emptied(heap);
 }
@@ -263,6 +265,7 @@ void crd_nursery_hand_out(cradle_heap *heap, size_t most) {
   nursery->slack_end = nursery->start + bytes;
   nursery->end = bytes < most ? nursery->slack_end : nursery->start + most;
   nursery->lowered = bytes < nursery->bytes;
+  /* Reported when it begins, not at each collection that it lasts. */
   if (nursery->lowered && !was_lowered)
     crd_event_note(heap, "the promotion reserve was refused: the nursery's end is lowered", nursery->bytes, bytes);
   ASSERT(nursery->start <= nursery->end && nursery->end <= nursery->slack_end &&
@@ -316,6 +319,7 @@ static char *lowest_of(const crd_nursery *nursery, uintptr_t point) {
 void crd_nursery_set_top(cradle_heap *heap) {
   if (heap->mutator == NULL) return;
   cradle_mutator *mutator = &heap->mutator->public;
+  /* A stress point of 0 wants the next allocation. */
   uintptr_t point = heap->stress.point < heap->sampling.point ? heap->stress.point : heap->sampling.point;
   if (heap->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || heap->stress.point == 0) {
     __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);

@@ -9,9 +9,10 @@
 #define COPY_INLINE_WORDS 16
 /* Recorded slots are prefetched so many entries ahead, and what they refer to half as many. */
 #define AHEAD 16
-/* So deep may arrays inside arrays be whose items are followed at once [promote.3]. */
+/* Down to this depth, the items of arrays inside arrays are followed at once [promote.3]. */
 #define DEPTH_MAX LIMIT(8, 2)
 
+/* An object for the nursery may still be too large for a span: above SMALL_MAX_BYTES it gets pages of its own. */
 static CRADLE_COLD void *promote_large(crd_minor *context, size_t bytes) {
   void *place = crd_old_take_large(&context->heap->old, bytes, false, false, 0);
   ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a page run");
@@ -35,6 +36,7 @@ static inline void copy_words(cradle_word *restrict to, const cradle_word *restr
 static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes) {
   if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
   crd_old *old = &context->heap->old;
+  /* May take the last arenas: the reserve is held for this. */
   char *place = old_take_small(old, old_class_of(old, bytes), 0);
   ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a span");
   return words_of(place);
@@ -99,6 +101,8 @@ CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool liv
   if (!arenas_contain(arenas, address)) return;
   if (context->has_young_large) {
     crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
+    /* The first reference to a young large object links it; it is traced from the list. It needs no mark, because it
+     * was born marked if a major collection marks [marker.5]. */
     if (page->state == PAGE_LARGE_YOUNG) {
       page->state = PAGE_LARGE_REACHED;
       page->pending = context->pending_large;

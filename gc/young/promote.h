@@ -47,7 +47,7 @@ struct crd_minor {
   const crd_type *types;
   cradle_word *pending;   /* [promote.1] */
   cradle_word *until;     /* what was on the list when the running caller began; it empties the list down to here */
-  unsigned depth;         /* arrays inside arrays whose callers wait */
+  unsigned depth;         /* how deep the running call is in arrays inside arrays */
   uint32_t pending_large; /* [minor.1] */
   bool has_young_large, marking;
   bool looked_at_all; /* every old object was looked at, not only the remembered ones */

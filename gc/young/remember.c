@@ -17,6 +17,7 @@ void crd_remember(cradle_heap *heap, cradle_word *object) {
   /* A prebuilt object that was stored into is a root from now on: major collections do not find it otherwise. */
   if (CRADLE_UNLIKELY(heap->prebuilts.count != 0) && !arenas_contain(&heap->old.arenas, address_of(object)))
     crd_prebuilt_written(heap, object);
+  /* A set that cannot grow only makes the next minor collection slower: the store must not fail. */
   if (!word_stack_push(&heap->remembered, address_of(object))) heap->remember_all = true;
 }
 
@@ -59,8 +60,8 @@ static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value
   return word_stack_push(&heap->recorded, slot_entry(slot, value));
 }
 
-/* Of count words from words on, which lie among the items of an array of structures, records the slots that need it.
- * Returns false as record_slots does. */
+/* Records the slots that need it among count words from words on, which are items of an array of structures. Returns
+ * false as record_slots does. */
 static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle_word *array, const cradle_word *words,
                                                  size_t count) {
   uint32_t *most = may_record(heap, array);
@@ -88,7 +89,7 @@ static inline bool needs_nothing(cradle_heap *heap, const cradle_word *object, c
   if (heap->major.phase == MAJOR_MARKING || heap_holds_young(heap, value_address(&heap->encoding, word))) return false;
   if (CRADLE_UNLIKELY(!arenas_contain(&heap->old.arenas, address))) return false;
   uintptr_t *place = &heap->spared[address / CRADLE_OBJECT_MIN_BYTES % SPARED_OBJECTS];
-  /* Above SPARED_TIMES, the place is another object's, which loses it. */
+  /* If times is above SPARED_TIMES, the place belongs to another object, which loses it. */
   uintptr_t times = *place - address;
   if (times == SPARED_TIMES) return false;
   *place = times < SPARED_TIMES ? *place + 1 : address;
@@ -104,6 +105,7 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   *words_of(slot) = word;
   bool value = header_holds_values(header);
   if (CRADLE_LIKELY(header_records_one_kind(header))) {
+    /* Unlike an object, an array is never remembered for stores of old references: its flag stays set anyway. */
     if (!heap_holds_young(heap, heap_address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
     uint32_t *most = may_record(heap, object);
     if (*most > 0 && record(heap, slot, value)) {
@@ -123,6 +125,8 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
 static bool record_slots(cradle_heap *heap, const cradle_word *array, bool value, const cradle_word *slots,
                          size_t count) {
   uint32_t *most = may_record(heap, array);
+  /* If more slots were copied than may be recorded, the first that needs it has the whole array remembered: to
+   * record up to the limit first would be in vain. */
   bool marking = heap->major.phase == MAJOR_MARKING, few = count <= *most;
   for (size_t i = 0; i < count; i++) {
     uintptr_t address = heap_address_in(heap, value, slots[i]);

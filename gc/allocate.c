@@ -121,6 +121,8 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   if (bytes > heap->old.arenas.bytes) return NULL;
   heap_grows(heap, bytes);
   collect_before(heap, bytes);
+  /* Objects outside the nursery may be refused: the maximum heap or the system sets a limit. The more thorough
+   * collections come only then. */
   cradle_word *object = take_outside(heap, bytes, young);
   for (cradle_collection_kind kind = CRADLE_COLLECT_FULL; object == NULL && kind <= CRADLE_COLLECT_COMPACTING; kind++) {
     crd_collect_major(heap, CRADLE_CAUSE_MEMORY, kind);

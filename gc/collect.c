@@ -229,9 +229,17 @@ static bool marks_beside(const cradle_heap *heap) {
 }
 
 /* What the increment of a pause may do. begin: when the pause began. promoted: bytes since the last increment, large
- * objects included. Under stress an increment is the smallest one, unless the heap has outgrown its threshold: then
- * marking goes on to the end. A stress mode that is spread in time makes few increments, and the heap would grow
- * without bound. */
+ * objects included. The first line that fits decides:
+ *
+ *   far above the threshold       everything, at once
+ *   stress                        the least that there is. A heap that is far above does not come here: a stress mode
+ *                                 that is spread in time makes few increments, and the heap would grow without bound
+ *   no pause target, no thread    everything
+ *   no thread marks beside        what pacing asks for, until the deadline
+ *   the thread has nothing left   what is not marked yet: that is in the tables and in objects that were put aside
+ *   otherwise                     what is needed and was not done by the thread; if it did enough, only what was put
+ *                                 aside
+ */
 static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->pacing;
   uint64_t used = collected_bytes(heap), target = heap->options.pause_ns;
@@ -246,7 +254,6 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
       target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(pacing, used, begin, crd_platform_now_ns(), target);
   uint64_t done = heap->marker.last.bytes, needed = crd_pacing_needed(pacing, promoted, used, unmarked + done);
   if (!marks_beside(heap)) return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked), deadline, false};
-  /* The thread has traced all it had; what is left is the tables, and objects that were put aside. */
   if (word_stack_is_empty(&heap->mark_stack))
     return (crd_budget){unmarked > BESIDE_MIN_BYTES ? unmarked : BESIDE_MIN_BYTES, deadline, false};
   return (crd_budget){needed > done ? needed - done : 0, deadline, needed <= done};

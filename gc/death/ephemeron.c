@@ -222,6 +222,9 @@ static void scan_some(crd_death *death, uint64_t *bytes) {
   }
 }
 
+/* Called each time the mark stack is empty. Returns true as soon as anything may be left, and marking calls again:
+ * first holders of the list and those that were traced late, then what these put on the mark stack, then the noted
+ * holders, then another pass if the table is incomplete. */
 bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
   crd_services *services = heap->services;
   const crd_list *list = &services->lists[REGISTERED_EPHEMERON];
@@ -231,7 +234,6 @@ bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
   if (list_is_empty(list)) return false;
   if (!heap->major.watching) start_watching(services);
   scan_some(death, bytes);
-  /* Noted holders come when nothing else is left to scan or to mark: what they lead to may put more on the stacks. */
   if (scan->holder != NULL || scan->next < list->young || !word_stack_is_empty(&death->reach.slots)) return true;
   if (!word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed) return true;
   if (scan_noted(death)) return true;

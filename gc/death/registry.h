@@ -52,7 +52,8 @@ void crd_registry_each_word(cradle_heap *heap, crd_slot_function visit, void *co
 void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context);
 /* The value of every pair of an object, even if its header lacks its flags. */
 void crd_registry_each_value(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context);
-/* Every object that the VM may take out of a queue, by its word there. queue: its number, from 1. */
+/* Every object that waits in a queue and that the VM may take out. visit gets its word in the queue. queue: its
+ * number, from 1. */
 void crd_registry_each_waiting(cradle_heap *heap, void (*visit)(void *context, uint32_t queue, cradle_word *word),
                                void *context);
 /* NULL, or what is wrong with the lists, and at what address. */

@@ -190,6 +190,7 @@ void crd_services_discard(cradle_heap *heap) {
   crd_services *services = heap->services;
   if (services == NULL) return;
   ASSERT(heap->major.phase == MAJOR_IDLE, "[services.4] stacks are given back while a collection uses them");
+  /* The end of fresh is in the mutator; the pages below it must stay. */
   cradle_word *registered = heap->mutator->public.registered;
   if (registered != NULL) services->fresh.top = registered;
   each_stack(services, discard_stack, heap);

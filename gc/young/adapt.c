@@ -189,6 +189,7 @@ static bool grow(cradle_heap *heap, double survival) {
     wait_longer(&adapt->wait, &adapt->backoff);
     return false;
   }
+  /* The ages have decided, so a trial that runs is over. */
   adapt->shrunk_from = adapt->size_before = 0;
   return true;
 }

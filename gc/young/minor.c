@@ -155,6 +155,7 @@ static CRADLE_NOINLINE uint64_t settle_services(crd_minor *context, uint64_t rem
   cradle_heap *heap = context->heap;
   cradle_word *stored = heap->remembered.base;
   heap->death->minor_deaths(heap, context, (crd_stored){stored, stored + remembered, context->looked_at_all});
+  /* After the order of death: a finalizer may have brought back an object with an id. */
   if (heap->ids.young != ID_LIST_END) crd_ids_after_minor(heap);
   uint64_t freed = settle_large(heap);
   heap->death->minor_ended(heap);

@@ -41,7 +41,7 @@ typedef struct crd_nursery {
   size_t bytes;                       /* the size chosen; end - start is at most that */
   size_t lead_bytes;                  /* the first so many lie on base pages [nursery.5] */
   size_t reserved_bytes;              /* of address space: room for the largest size; addresses in it are young */
-  size_t committed_bytes;             /* of it: as much as the largest size so far */
+  size_t committed_bytes;             /* of address space, committed: as much as the largest size so far took */
   size_t kept_bytes;                  /* bytes filled, of a heap that collects nothing and has no mutator now */
   bool lowered;                       /* the promotion reserve was refused in part */
   crd_backing backing;                /* which pages were asked for */

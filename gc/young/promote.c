@@ -78,6 +78,7 @@ CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uin
   } else {
     bytes = type_object_bytes(type, object);
     place = slow_place(context->self, bytes);
+    /* Only here: the fast path copies small objects of fixed size, which have no array flags. */
     header |= type_old_flags(type, bytes);
   }
   /* The copy is old and not remembered from here on; its slots that still lead into the nursery are on the list, not
@@ -167,6 +168,7 @@ CRD_ALWAYS_INLINE void give_back(const crd_minor *local) {
 CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool values) {
   cradle_word *body = context->pending, *copied = pending_copy(body);
   cradle_word link = body[1];
+  /* Leaves the slots behind the one that was looked at last. */
   for (slots &= ~UINT64_C(1) << (link >> PENDING_WORD_SHIFT); slots != 0;) {
     unsigned word = (unsigned)__builtin_ctzll(slots);
     slots &= slots - 1;
@@ -189,8 +191,8 @@ CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool value
   context->pending = object_at(pending_next(link));
 }
 
-/* Traces a copy from the list that has items, or slots of both sorts [promote.3]. until keeps the calls apart: one
- * that empties the list within this one stops where this one began. */
+/* Traces a copy from the list that has items, or slots of both sorts [promote.3]. until keeps nested calls apart: an
+ * inner call empties the list only down to where this one began. */
 static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
   cradle_word *until = context->until;
   context->until = context->pending;
@@ -242,6 +244,8 @@ void crd_promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, b
 /* --- recorded slots --- */
 
 CRD_ALWAYS_INLINE void prefetch_target(const crd_minor *context, cradle_word entry) {
+  /* The slot itself was prefetched when it was AHEAD entries away. Whether it holds a value does not matter for a
+   * prefetch. */
   uintptr_t address = value_address(&context->encoding, *slot_of_entry(entry));
   if (is_young(context, address)) __builtin_prefetch(object_at(address), 1);
 }
@@ -284,6 +288,7 @@ CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradl
     while (end - slot >= 4 && !is_near(slot[0] & payload, start, bytes) && !is_near(slot[1] & payload, start, bytes) &&
            !is_near(slot[2] & payload, start, bytes) && !is_near(slot[3] & payload, start, bytes))
       slot += 4;
+    /* At least one of these four needs a look, or they are the last. */
     for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) promote_slot(context, true, slot);
   }
 }

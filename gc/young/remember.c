@@ -96,6 +96,14 @@ static inline bool needs_nothing(cradle_heap *heap, const cradle_word *object, c
   return true;
 }
 
+/* The object is old and not remembered. What is done depends on what it is:
+ *
+ *   array of slots of one kind   the slot is recorded, if the next minor collection must look at it
+ *   array of structures          likewise, if its type says that the word is a slot
+ *   any other object             remembered, or left alone (needs_nothing)
+ *
+ * An array whose slot cannot be recorded is remembered as a whole.
+ */
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
   cradle_heap *heap = mutator->heap;
   heap_check(heap, "cradle_store"); /* [heap.4] */
@@ -105,7 +113,6 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   *words_of(slot) = word;
   bool value = header_holds_values(header);
   if (CRADLE_LIKELY(header_records_one_kind(header))) {
-    /* Unlike an object, an array is never remembered for stores of old references: its flag stays set anyway. */
     if (!heap_holds_young(heap, heap_address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
     uint32_t *most = may_record(heap, object);
     if (*most > 0 && record(heap, slot, value)) {

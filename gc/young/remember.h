@@ -22,8 +22,8 @@
  *
  * Slots are recorded in the order of the stores, and a slot that is stored into twice is recorded twice: to look at
  * what it held before would cost a cache miss for each store. When half as many slots are recorded as the array has,
- * the array as a whole is remembered, and further stores into it take the fast path. So a store costs a record, or its
- * share of a scan: two slots for each record that was made. No length of an array makes stores suddenly dearer.
+ * the array as a whole is remembered, and further stores into it take the fast path. So a store costs one record, and
+ * at most its share of one scan of the array, which is two slots. No length of an array makes stores suddenly dearer.
  *
  * While a major collection marks, all stores are remembered or recorded, whatever their value. The minor collection
  * then marks what these slots hold. The marker learns in no other way of a reference that was stored into an object

@@ -6,10 +6,10 @@
  * to. What is walked together then lies together, one object behind the other, and the walk goes forward through
  * memory:
  *
- *           1               the span of the size class afterwards:
- *          / \
- *         2   5             | 1 | 2 | 3 | 4 | 5 | 6 |
- *        / \   \
+ *           1
+ *          / \           the span of the size class afterwards:
+ *         2   5
+ *        / \   \         | 1 | 2 | 3 | 4 | 5 | 6 |
  *       3   4   6
  *
  * The walk that comes after is why the order matters: with the last slot's subtree first, walking a promoted tree took

@@ -88,7 +88,6 @@ static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
   /* This collection serves the requests so far. One that comes from now on asks for another. */
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
   (void)crd_state_enter(heap, HEAP_COLLECTING);
-  if (has_marker(heap)) crd_marker_tell(heap);
   return begin;
 }
 
@@ -182,7 +181,10 @@ static void verify_between(cradle_heap *heap) {
 /* The beginning of every pause. Returns when it began. */
 static uint64_t begin_with_minor(cradle_heap *heap, cradle_cause cause, cradle_event *event) CRADLE_MAY_COLLECT {
   uint64_t begin = begin_collecting(heap, cause);
+  if (has_marker(heap)) crd_marker_go_on_in_minor(heap);
   collect_minor(heap, cause, begin, event);
+  /* Only now, because the thread marks beside the minor collection. */
+  if (has_marker(heap)) crd_marker_tell(heap);
   return begin;
 }
 

@@ -1,5 +1,5 @@
-/* The order of collections, and their pauses. Collections work while the program pauses; only the second core marks
- * between pauses (gc/old/marker.h). crd_collect makes one pause:
+/* The order of collections, and their pauses. Collections work while the program pauses. Only the second core also
+ * marks between pauses, and beside minor collections (gc/old/marker.h). crd_collect makes one pause:
  *
  *   begin             begin_collecting: verified if that was asked for; the state is HEAP_COLLECTING from here on
  *   minor collection  the nursery is empty afterwards, and so are the remembered set and the recorded slots

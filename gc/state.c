@@ -22,10 +22,10 @@ static void change(cradle_heap *heap, crd_state state) {
 crd_state crd_state_enter(cradle_heap *heap, crd_state state) {
   crd_state before = heap->state;
   ASSERT(may_begin[before] >> state & 1, "[heap.4] a state begins where it cannot");
-  /* A collection lets the second core go on itself, at the end of the pause. */
+  /* A collection lets the second core go on by itself: in its minor collection, and when the pause is over. */
   if (CRADLE_UNLIKELY(heap->marker.thread != NULL) && before == HEAP_MUTATING)
     heap->marker.resumes = crd_marker_stop(heap) && state != HEAP_COLLECTING;
-  ASSERT(!heap->marker.going, "[marker.2] a state begins while a round goes on");
+  ASSERT(!heap->marker.going || state == HEAP_TELLING, "[marker.2] a state begins while a round goes on");
   change(heap, state);
   return before;
 }

@@ -3,8 +3,8 @@
  *   mutating     -> collecting, verifying, forking, sampling, telling, walking, destroying
  *   collecting   -> telling, destroying
  *
- * and back to what ran before. The second core stops before anything but the mutator runs [marker.2], so nothing else
- * need know of it. It goes on afterwards; after a collection, when the pause is over.
+ * and back to what ran before. The second core stops before anything but the mutator runs [marker.2]. It goes on
+ * afterwards. A collection lets it go on by itself: while its minor collection traces, and when the pause is over.
  *
  *   [state.1] While the state is not HEAP_MUTATING the mutator's top is NULL, so that an allocation where none may be
  *             takes the slow path and is refused there.

@@ -30,7 +30,9 @@ static inline void trace_pending(crd_minor *context) {
 }
 
 /* Only a mark says that an old object lives. What a dead object refers to need not be marked. If the object lives
- * after all, marking reaches it later and traces it then. Prebuilt objects, which lie outside the arenas, live. */
+ * after all, marking reaches it later and traces it then. So it is beside a round of the second core: an object that
+ * the thread marks now was not traced before the program's last store into it. Prebuilt objects, which lie outside the
+ * arenas, live. */
 static inline bool may_be_live(const cradle_heap *heap, const cradle_word *object) {
   uintptr_t address = address_of(object);
   return !arenas_contain(&heap->old.arenas, address) || old_is_marked(&heap->old, address);
@@ -91,7 +93,8 @@ static void trace_old_object(void *data, cradle_word *object) {
 /* The remembered set could not grow, so any old object may refer to a young one. Copies that are promoted during the
  * walk are pending, and the walk may meet them too. They are then traced twice, which does no harm. */
 static void trace_all_old(crd_minor *context) {
-  /* With the allocators retired, the allocation bits are exactly the objects [span.2]. */
+  /* With the allocators retired and no round under way, the allocation bits are exactly the objects [span.2], [span.8]. */
+  (void)crd_marker_stop(context->heap);
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, trace_old_object, context);
   for (uint32_t i = 0; i < context->heap->prebuilts.written; i++) {
@@ -221,6 +224,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
   trace_recorded(&context); /* first: what was stored as it was allocated is then copied almost in that order */
   trace_remembered(&context);
+  if (CRADLE_UNLIKELY(heap->marker.going)) (void)crd_marker_stop(heap);
   bool has_services = CRADLE_UNLIKELY(heap->death != NULL);
   uint64_t freed = has_services ? settle_services(&context, remembered) : settle_plain(&context);
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");

@@ -6,7 +6,8 @@
  * where they are, and the others are freed at the end.
  *
  * While a major collection marks, each old object that roots, remembered objects, recorded slots and survivors refer to
- * is marked on the way. Marking needs to know nothing else of what the mutator did [heap.6].
+ * is marked on the way; beside a round of the second core, when the round is over. Marking needs to know nothing else
+ * of what the mutator did [heap.6].
  *
  * Nothing here can fail, because [heap.2] holds memory ready. The cost is survivors + remembered objects + recorded
  * slots + roots: what died costs nothing.

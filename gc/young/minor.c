@@ -93,7 +93,7 @@ static void trace_old_object(void *data, cradle_word *object) {
 /* The remembered set could not grow, so any old object may refer to a young one. Copies that are promoted during the
  * walk are pending, and the walk may meet them too. They are then traced twice, which does no harm. */
 static void trace_all_old(crd_minor *context) {
-  /* With the allocators retired and no round under way, the allocation bits are exactly the objects [span.2], [span.8]. */
+  /* With the allocators retired and no round going on, the allocation bits are the objects [span.2], [span.8]. */
   (void)crd_marker_stop(context->heap);
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, trace_old_object, context);

@@ -1,12 +1,17 @@
-/* The second core: a thread that traces the mark stack beside the program.
+/* The second core: a thread that marks while the program runs.
  *
- * The thread works between pauses only, and one thing it does: it takes objects from the mark stack, reads their slots
- * and marks what they refer to. Everything else of a major collection (roots, tables, the order of death, the end of
- * marking, sweeping) stays in pauses, on the program's thread, and so do all other collections. A pause begins by
- * stopping the thread and ends by letting it go on, so whatever happens in a pause sees a heap in which nobody works.
+ * The thread does one thing: it takes objects from the mark stack, reads their slots and marks what they refer to. It
+ * works between pauses only. Everything else of a major collection (roots, tables, the order of death, the end of
+ * marking, sweeping) is done in pauses, on the program's thread, and so are minor collections. A pause begins by
+ * stopping the thread and ends by letting it go on. So all code that runs in a pause sees a heap in which nobody else
+ * works, and need not know of the thread.
  *
- * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One word carries this. Everything
- * that a round works on belongs to whoever the word says:
+ *     program    runs     | pause | runs             | pause | runs
+ *     thread     a round  |       | a round          |       | a round
+ *                         ^stop   ^go on             ^stop   ^go on
+ *
+ * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One atomic word says how far that
+ * is, and to whom everything that a round works on belongs:
  *
  *     IDLE     the mutator's; the thread waits
  *     OFFERED  the mutator has let the thread go on, and the thread has not begun: the mutator may take it back
@@ -17,8 +22,8 @@
  *     mutator  IDLE -> OFFERED with release; OFFERED -> IDLE; TAKEN -> ASKED; IDLE -> END
  *     thread   OFFERED -> TAKEN with acquire; TAKEN or ASKED -> IDLE with release
  *
- * A thread that does not get a processor in time is thus not waited for, and one that sleeps through a whole round
- * loses nothing.
+ * OFFERED and TAKEN are two states so that the mutator never waits for a thread that has not got a processor yet: it
+ * takes the round back, and the thread sleeps on.
  *
  *   [marker.1] What a round works on (mark bits, mark stack, aside, the figures of the round) has one owner: the thread
  *              while the word says TAKEN or ASKED, the mutator otherwise, but for [marker.3].
@@ -55,11 +60,12 @@ enum { ROUND_IDLE = 0, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, ROUND_END };
 static inline bool rounds_change(uint32_t *word, uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
 }
-/* The word is IDLE. */
+/* Offers a round. The word must be IDLE. */
 static inline void rounds_offer(uint32_t *word, crd_thread *thread) {
   crd_thread_set(thread, word, ROUND_OFFERED);
 }
-/* Ends what was offered. true: the mutator owns everything again; false: the thread is at it and was asked to end. */
+/* Ends the round that was offered. true: the mutator owns everything again. false: the thread has taken the round and
+ * was asked to end it; wait for rounds_is_idle. */
 static inline bool rounds_stop(uint32_t *word) {
   return rounds_change(word, ROUND_OFFERED, ROUND_IDLE) || !rounds_change(word, ROUND_TAKEN, ROUND_ASKED);
 }
@@ -113,22 +119,25 @@ typedef struct crd_marker {
   size_t arenas_bytes;   /* of the arenas that were committed when the round was offered */
 } crd_marker;
 
-/* A major collection begins to mark: makes the thread if the options and the heap want one. */
+/* To be called when a major collection begins to mark: makes the thread, if there is none and the options and the heap
+ * want one. */
 void crd_marker_begin(cradle_heap *heap);
-/* The heap goes. */
+/* Ends the thread, before the heap is freed. */
 void crd_marker_end(cradle_heap *heap);
 /* Whether the next marking will have a thread, or this one has. */
 bool crd_marker_helps(cradle_heap *heap);
 
-/* Ends the round if one goes on, and marks what the mutator had asked for. Whether one did. */
+/* Ends the round if one goes on, and marks the objects that crd_marker_shade noted in it. Returns whether a round went
+ * on. */
 bool crd_marker_stop(cradle_heap *heap);
-/* Lets the thread go on, if there is something to mark and nothing runs but the mutator. */
+/* Offers a round, if there is something to mark and nothing runs but the mutator. */
 void crd_marker_go_on(cradle_heap *heap);
-/* Has the object at an address marked, in a round or in none. */
+/* Has the object at an address marked: at once, or at the next stop if a round goes on. */
 void crd_marker_shade(cradle_heap *heap, uintptr_t address);
-/* A pause has begun: counts and tells what was done since the last one. */
+/* At the beginning of a pause: adds what the rounds since the last pause did to the statistics, and reports it as an
+ * event. */
 void crd_marker_tell(cradle_heap *heap);
-/* Gives what was put aside to the mark stack. */
+/* Moves the objects that rounds put aside to the mark stack. */
 void crd_marker_gather(cradle_heap *heap);
 
 #endif

@@ -9,6 +9,7 @@ typedef struct extent {
   size_t bytes;
 } extent;
 
+/* A heap takes a row by its owner word, fills the extents in, and then says that they are ready. */
 static struct row {
   const cradle_heap *owner; /* atomic; NULL: free */
   bool is_ready;            /* atomic: the extents can be read */
@@ -49,7 +50,8 @@ void crd_other_heaps_leave(const cradle_heap *heap) {
   }
 }
 
-/* What was read counts if the owner is the same before and after. */
+/* What was read counts only if the owner is the same before and after: otherwise the heap has gone meanwhile, and the
+ * extents may be those of the row's next owner in part. */
 static bool row_holds(const struct row *row, const cradle_heap *heap, uintptr_t address) {
   if (!__atomic_load_n(&row->is_ready, __ATOMIC_ACQUIRE)) return false;
   const cradle_heap *owner = __atomic_load_n(&row->owner, __ATOMIC_RELAXED);

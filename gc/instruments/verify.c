@@ -31,6 +31,8 @@ static void forget(crd_verification *verification) {
   sorted_words_fini(&sets->registered);
 }
 
+/* Spans first, because the walk goes by their bitmaps; tables last, because they are compared with objects that the
+ * walk has found in order. */
 static void verify_all(crd_verification *verification) {
   crd_verify_spans(verification);
   if (!verify_failed(verification)) crd_verify_objects(verification);
@@ -70,6 +72,7 @@ static bool verify_stopped(cradle_heap *heap, crd_text *text) {
   return !verify_failed(&verification);
 }
 
+/* A round of the second core ends first: while it goes on, mark bits and mark stack are not the mutator's to read. */
 bool crd_verify(cradle_heap *heap, crd_text *text) {
   bool went = crd_marker_stop(heap);
   crd_marker_gather(heap);

@@ -17,7 +17,7 @@ typedef struct walk_context {
   young_set seen;
   cradle_word *waiting;      /* the mark stack's top when the walk began */
   const cradle_word *holder; /* NULL: a root */
-  bool wants_slots;          /* else nothing young can be found by them, and nobody is told */
+  bool wants_slots;          /* false: nobody asked for slots, and no young object is to be found by them */
   bool incomplete;
 } walk_context;
 
@@ -40,9 +40,9 @@ static void found(walk_context *context, uintptr_t address) {
   }
 }
 
-/* While the dead are found, an object that a finalizer brings back may still refer to one that it has not brought back
- * yet, and the value of a pair be as dead as its key: what is dead so far is not told, nor what is back without all
- * that it leads to. */
+/* While the order of death goes on, an object that a finalizer has brought back may refer to one that has not been
+ * brought back yet, and the value of an ephemeron's pair may be as dead as its key. Neither an object that is dead so
+ * far is reported, nor one that is back but not yet all that it leads to. */
 static bool is_dead_so_far(const cradle_heap *heap, uintptr_t address) {
   return heap_is_known_dead(heap, address) || heap_has_open(heap, object_at(address));
 }
@@ -128,6 +128,8 @@ static void walk_roots(walk_context *context) {
 
 /* --- the walk --- */
 
+/* While the order of death goes on, the marked objects are the live ones. Young large objects are left to walk_young,
+ * so that they are visited only if something refers to them. */
 static void walk_old(walk_context *context) {
   const crd_old *old = &context->heap->old;
   for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !context->walker->stopped;
@@ -143,6 +145,7 @@ static void walk_young(walk_context *context) {
   while (stack->top > context->waiting && !context->walker->stopped) walk_object(context, object_at(*--stack->top));
 }
 
+/* Roots first: with the old objects' slots, they lead to the young objects, which come last. */
 static void walk_all(walk_context *context) {
   cradle_heap *heap = context->heap;
   bool has_young = nursery_filled(heap) != 0 || heap->old.young_large != PAGE_NONE;

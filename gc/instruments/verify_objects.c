@@ -41,7 +41,8 @@ static bool is_possible_size(const cradle_heap *heap, const cradle_word *object,
 /* Whether the object can be looked into. Each condition protects the next: a size is computed from the type only if the
  * header has a possible type, and a length is read only if the fixed part fits. */
 static bool can_be_read(const cradle_heap *heap, const cradle_word *object, size_t room, uint64_t flags) {
-  return is_possible_header(heap, object[0], flags) && heap_type(heap, object[0])->size <= room &&
+  return is_possible_header(heap, object[0], flags) &&
+         heap_type(heap, object[0])->size <= room && /* so that the length can be read */
          is_possible_size(heap, object, type_object_bytes(heap_type(heap, object[0]), object), room);
 }
 

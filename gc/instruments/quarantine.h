@@ -7,8 +7,8 @@
  *     before a collection   | closed     | window: filled   |  free | closed, longest ago     |
  *     after it              | closed     | closed now       | window                  | closed|
  *
- * After a minor collection the pages that were filled are closed, and the window goes on behind them. It opens the
- * pages that were closed longest ago for that, and begins again at the base when the ring ends. The fewer bytes are
+ * After a minor collection the pages that were filled are closed, and the window goes on behind them. For that, the
+ * pages that were closed longest ago are opened. Where the ring ends, it begins again. The fewer bytes are
  * allocated between two collections, the longer a page stays closed: under stress, with a collection at every
  * allocation, each collection closes one page.
  *

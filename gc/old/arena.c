@@ -5,8 +5,8 @@
 #include "gc/base/bits.h"
 #include "gc/old/arena_memory.h"
 
-/* A list holds arenas whose longest runs differ by up to a factor of two, so a run may fit some and not others. After
- * so many that it does not fit, the search goes on with the next list, whose arenas all have room. */
+/* The longest runs of the arenas of one list differ by up to a factor of two, so not all of them have room for a run.
+ * After so many that have none, the search goes on with the next list, whose arenas all have room. */
 #define LIST_TRIES 8
 
 _Static_assert(sizeof(crd_arena) == 80 * 1024, "metadata of an arena: 80 KiB");
@@ -134,7 +134,7 @@ static void open_arena(crd_arenas *arenas, uint32_t index) {
   if (index >= arenas->used_end) arenas->used_end = index + 1;
 }
 
-/* Makes an arena whose pages are all free FREE. It has been taken out of its list. */
+/* Makes a USED arena FREE. All its pages are free, and it has been taken out of its list. */
 static void close_arena(crd_arenas *arenas, uint32_t index) {
   ASSERT(arenas->states[index] == ARENA_USED, "[arena.1] an arena becomes FREE that was not in use");
   arenas->meta[index].longest = arenas->meta[index].free_pages = 0;
@@ -225,7 +225,7 @@ static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool
     if (first == ARENA_NONE || !crd_arenas_commit_at(arenas, first, arenas_needed)) return PAGE_NONE;
     if (arenas_go_round(arenas)) arenas->reserved_hint = first + arenas_needed;
   }
-  /* The neighbours are FREE now; keep arenas besides them must be, too. */
+  /* The neighbours are FREE now. Besides them, `keep` more must be. */
   if (!crd_arenas_ensure_free(arenas, keep + arenas_needed)) return PAGE_NONE;
   for (uint32_t i = 0; i < arenas_needed; i++, count -= ARENA_PAGES) {
     open_arena(arenas, first + i);

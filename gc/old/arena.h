@@ -8,7 +8,8 @@
  *     base ----> [##########|######....|..........|- - - -
  *     meta ----> [m 0       |m 1       |m 2       |- - - -      80 KiB each: mark bits, allocation bits, page table
  *
- *     arena of an address = (address - base) / 2 MiB; its bit is the word's number in the arena
+ *     the arena of an address:  (address - base) / 2 MiB
+ *     the bit of an object:     the number of its first word in the arena
  *
  * So an address finds its metadata by arithmetic, without a search or a read of the arena. The metadata lies apart for
  * two reasons. Headers inside the arenas would all begin at the same offset, so that they would compete for the same
@@ -31,7 +32,7 @@
  * longer run takes neighbouring arenas: committed ones if enough of them lie side by side.
  *
  * With a quarantine, arenas are committed in turn instead of lowest first: the next one lies behind the last one. So
- * memory that was given back stays inaccessible for as long as possible, and a stale reference into it faults.
+ * memory that was given back stays inaccessible for long, and a stale reference into it faults.
  *
  *   [arena.1] A commit makes a RESERVED arena FREE, the first run in it USED. The last run that is given back makes it
  *             FREE again, and only a FREE arena goes back to the system.
@@ -88,8 +89,8 @@ typedef struct crd_page {
 } crd_page;
 
 typedef struct crd_arena {
-  /* Two bitmaps with a bit for each word of the arena, set where an object starts and it was reached (marks), and where
-   * an object starts or an allocator owns the place (allocated). */
+  /* Two bitmaps, with a bit for each word of the arena. marks: an object starts there and was reached. allocated: an
+   * object starts there, or an allocator owns the place. */
   uint64_t marks[ARENA_BITMAP_WORDS];
   uint64_t allocated[ARENA_BITMAP_WORDS];
   crd_page pages[ARENA_PAGES];
@@ -132,9 +133,9 @@ typedef struct crd_closing_calls {
   bool (*make_room)(crd_arenas *arenas);
   /* Reports that count pages from page on have been taken. */
   void (*pages_taken)(crd_arenas *arenas, uint32_t page, uint32_t count);
-  /* Closes the pages of a large object, or gives them back. keep arenas stay FREE. */
+  /* Closes the pages of a large object, or gives them back. `keep` arenas stay FREE. */
   void (*large_died)(crd_arenas *arenas, crd_dead_large dead, uint32_t keep);
-  /* Opens all closed pages. Arenas that are empty then become inaccessible, but keep arenas stay FREE. */
+  /* Opens all closed pages. Arenas that are empty then become inaccessible, but `keep` arenas stay FREE. */
   void (*retire)(crd_arenas *arenas, uint32_t keep);
   /* For the verifier: counts the closed pages. Returns NULL, or what is wrong. */
   const char *(*check)(const crd_arenas *arenas, uint32_t *closed_pages);

@@ -340,7 +340,7 @@ static uint32_t release_between(crd_arenas *arenas, uint32_t first, uint32_t end
   for (uint32_t pass; end > first && surplus > 0; end -= pass) {
     uint32_t count = free_run(arenas, end, surplus < end - first ? surplus : end - first, &pass);
     if (count == 0) continue;
-    surplus -= count; /* also if the system refuses: each arena is tried once, not all of them for one that stays */
+    surplus -= count; /* also if the system refuses, so that a call tries no more arenas than it was asked to */
     if (release_run(arenas, end - count, count)) gone += count;
   }
   while (arenas->committed_end > 0 && arenas->states[arenas->committed_end - 1] == ARENA_RESERVED)

@@ -54,8 +54,8 @@ uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count);
  * many are ready. */
 uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count);
 
-/* Gives FREE arenas back to the system, highest first, at most `most` of them, so that keep are left. Returns how many
- * went. Arenas are taken lowest first, so the highest are wanted last. */
+/* Gives FREE arenas back to the system, at most `most`, so that `keep` are left. Returns how many went. The highest go
+ * first: arenas are taken lowest first, so the highest are wanted last. */
 uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most);
 /* The same among the count arenas from first on. */
 uint32_t crd_arenas_release_at(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep);

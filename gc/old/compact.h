@@ -1,7 +1,7 @@
 /* Compaction: moves the objects of sparse arenas into the holes of the others, so that whole arenas become empty.
  *
- * Memory goes back to the system only as whole arenas, and an arena practically never becomes empty by itself: one
- * object in a thousand that lives is enough to keep all of them. So the sparsest are emptied on purpose. Five phases:
+ * Memory goes back to the system only as whole arenas, and an arena practically never becomes empty by itself: even if
+ * only one object in a thousand lives, each arena has some. So the sparsest arenas are emptied on purpose. Five phases:
  *
  *   choose     the sparsest arenas, as many as the holes of the others and the FREE arenas have room for
  *   withdraw   take them out of the lists of places and pages, so that nothing new is placed in them

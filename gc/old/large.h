@@ -21,7 +21,7 @@
 #include "gc/old/span.h"
 
 /* A run of pages for one object of so many bytes, with its allocation bit set. young: the object is young. zeroed: its
- * memory reads as zero. keep arenas stay FREE. NULL: no memory. */
+ * memory reads as zero. `keep` arenas stay FREE. NULL: no memory. */
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep);
 /* Frees the large object that begins at a page. The arenas of one above 32 MiB go back to the system at once; glibc's
  * malloc draws the same line. */

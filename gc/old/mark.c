@@ -194,9 +194,9 @@ static CRADLE_NOINLINE void mark_rest(mark_context *context, cradle_word *object
 /* --- the loop over objects --- */
 
 /* Most objects that are popped one after another are of one type. The loop calls them a run. While a run lasts, the
- * loop knows where the type's slots are and traces them inline, without a look at the type (a node with two references
- * takes 65 instructions so, instead of 94). Only types whose slots are all fixed and all of one sort form runs, those
- * without items. Other objects are traced by a call, which ends the run. Objects without slots, such as the strings of
+ * loop knows where the type's slots are and traces them inline, without a look at the type. (A node with two references
+ * then takes 65 instructions instead of 94.) A type can form a run if it has no items and its slots are all references
+ * or all values. Other objects are traced by a call, which ends the run. Objects without slots, such as the strings of
  * a list of records, may come between the objects of a run.
  *
  * mark_loop is the loop's state. Its address is passed to no function that is not inlined, so that the compiler keeps
@@ -209,8 +209,8 @@ typedef struct mark_loop {
   uint64_t slots;
   unsigned first, last;
   bool one_or_two, values;
-  /* The context's countdown as the run began, minus the other objects since: the difference to the countdown of now is
-   * the number of the run's objects, so that they need no counter of their own. */
+  /* The context's countdown as the run began, minus the objects since then that are not of the run. Minus the present
+   * countdown, that is the number of the run's objects: so they need no counter of their own. */
   int countdown;
 } mark_loop;
 
@@ -398,9 +398,9 @@ static bool mark_unchanged_roots(mark_context *context) {
   return !word_stack_is_empty(context->stack) || context->heap->major.overflowed;
 }
 
-/* Traces the marked objects of the next span once more, after the stack has overflowed. Retires the allocators first:
- * an allocator's run of free places has its mark bits set already, and no objects in them. Returns false when all spans
- * have been looked at. */
+/* Traces the marked objects of the next span once more, after the stack has overflowed. Retires the allocators first,
+ * because the free places that they own have mark bits already and no objects yet. Returns false when all spans have
+ * been looked at. */
 static bool rescan_span(mark_context *context) {
   cradle_heap *heap = context->heap;
   crd_major *major = &heap->major;

@@ -32,7 +32,7 @@
  *
  * When the stack cannot grow, the object that did not fit is grey and on no stack; the flag overflowed says that there
  * are such objects. Once the stack is empty, a rescan traces every marked object again, span after span, until no
- * object overflows any more. So marking always ends in bounded memory, but it takes longer.
+ * object overflows any more. So marking needs bounded memory; if the stack is too small, it takes longer.
  *
  *   [mark.1] What is traced is marked, and so is every object on the stack.
  *   [mark.2] The stack is empty when marking begins and when it is over; no object is grey then.

@@ -18,8 +18,8 @@ void crd_old_fini(crd_old *old) {
   crd_arenas_fini(&old->arenas);
 }
 
-/* The worst promotion fills the nursery with objects just above the small ones, and opens one span of every class
- * besides. An object of 8,208 bytes takes three pages of 4,096: half again as much as it has. */
+/* The worst promotion: the nursery is full of objects just above the small ones, and one span of every class is opened
+ * besides. An object of 8,208 bytes takes three pages, 12,288 bytes: half again as much. */
 uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes) {
   size_t bytes = nursery_bytes + nursery_bytes / 2 + old->classes.span_bytes_total;
   return (uint32_t)((bytes + ARENA_PROMOTABLE_BYTES - 1) / ARENA_PROMOTABLE_BYTES);
@@ -34,8 +34,8 @@ size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas) {
 
 /* --- bitmaps of a span --- */
 
-/* The first free place at or after from, which is an object's start; or limit. Places are told by their word's index in
- * the span. Places of 64 words and more are looked at one by one, because a bitmap word has at most one of them. */
+/* The first free place at or after the place from, or limit. All three are indexes of words in the span. Places of 64
+ * words and more are looked at one by one, because a bitmap word has at most one of them. */
 static uint32_t find_free(const uint64_t *allocated, const crd_size_class *class, uint32_t from, uint32_t limit) {
   if (class->words >= 64) {
     while (from < limit && bitmap_has(allocated, from)) from += class->words;
@@ -81,7 +81,7 @@ static char *span_address(const crd_old *old, uint32_t page) {
   return memory_at(arenas_page_address(&old->arenas, page));
 }
 
-/* The word's index of a place in its span. */
+/* The index of a place's first word in its span. */
 static uint32_t word_in(const crd_size_class *class, const char *base, const char *place) {
   ASSERT(place >= base && place <= base + (size_t)class->objects * class->bytes,
          "[span.1] a place outside of its span");

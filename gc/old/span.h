@@ -13,8 +13,8 @@
  * have room (its partial list), then with a new span.
  *
  * The allocation bits of a run are set for all of it when the allocator takes it, not one by one. So for a time there
- * are bits without an object behind them. Whoever wants to go by the bits retires the allocators first: that clears the
- * bits of what is left of each run. Every heap walk and every sweep begins so.
+ * are bits without an object. Code that goes by the bits retires the allocators first: that clears the bits of what is
+ * left of each run. Every heap walk and every sweep begins so.
  *
  * A large object is a span, too: the one object of its run of pages (gc/old/large.h). All spans are swept by
  * gc/old/sweep.h and recounted for the verifier by gc/old/span_check.h.
@@ -67,7 +67,7 @@ void crd_old_fini(crd_old *old);
 uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes);
 size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas);
 
-/* Gets the class's allocator a run that is not empty. keep arenas stay FREE. false: no memory. */
+/* Gets the class's allocator a run that is not empty. `keep` arenas stay FREE. false: no memory. */
 bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep);
 /* Takes their runs from all allocators, so that the allocation bits say exactly where objects are [span.2]. */
 void crd_old_retire(crd_old *old);
@@ -85,7 +85,7 @@ static inline uint32_t old_class_of(const crd_old *old, size_t bytes) {
   return old->classes.by_words[bytes / 8];
 }
 
-/* A place for an object of the class. Its contents are undefined. keep arenas stay FREE. NULL: no memory. */
+/* A place for an object of the class. Its contents are undefined. `keep` arenas stay FREE. NULL: no memory. */
 static inline char *old_take_small(crd_old *old, uint32_t size_class, uint32_t keep) {
   crd_allocator *allocator = &old->allocators[size_class];
   if (allocator->free == allocator->end && !crd_old_refill(old, size_class, keep)) return NULL;

@@ -11,7 +11,7 @@
  * When an object dies, its entry must go. Sweeping touches no object and so cannot tell; a look at all entries at once
  * would be a long pause. So the first increments of sweeping go through the entries, and no place is freed before.
  *
- * (The identity hash needs no table: it is in the header. Both are in this module because programs use them alike.)
+ * (The identity hash needs no table: it is in the header.)
  *
  *   [identity.1] An object's id flag is set exactly when it has an entry; the entry's address is the object's.
  *   [identity.2] Outside a minor collection, the entry of a young object is in the young list; after one that list is

@@ -3,6 +3,7 @@
 #include "gc/base/prefix.h"
 #include "gc/heap.h"
 
+/* Objects in the nursery and prebuilt ones have no page entry: their place is as large as they are. */
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object) {
   ASSERT(header_type(object[0]) < heap->types.count, "what is described is no object");
   const crd_type *type = heap_type(heap, object[0]);

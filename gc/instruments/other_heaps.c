@@ -26,6 +26,7 @@ static bool holds(const extent *extent, uintptr_t address) {
   return address - start < __atomic_load_n(&extent->bytes, __ATOMIC_RELAXED);
 }
 
+/* With a quarantine, the whole ring counts as the nursery, because the nursery moves in it. */
 void crd_other_heaps_enter(const cradle_heap *heap) {
   for (int i = 0; i < ROWS; i++) {
     const cradle_heap *nobody = NULL;

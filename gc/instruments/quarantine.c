@@ -86,6 +86,7 @@ static void close_pages(cradle_heap *heap, char *from, char *filled) {
 
 /* --- the ring --- */
 
+/* The ring is on base pages, because pages are closed one by one. */
 char *crd_quarantine_init(cradle_heap *heap, size_t window) {
   crd_quarantine *quarantine = &heap->quarantine;
   size_t page = heap->hardware.page_bytes, count;
@@ -157,6 +158,8 @@ static void open_for_reading(const crd_quarantine *quarantine, const cradle_word
   if (!accessible) sanitize_unused(page, bytes);
 }
 
+/* The nearest start below the address may be on a page that another collection closed. Then it belongs to another use
+ * of the pages, and no object is known at the address. */
 bool crd_quarantine_find(const cradle_heap *heap, uintptr_t address, crd_quarantined *found) {
   const crd_quarantine *quarantine = &heap->quarantine;
   *found = (crd_quarantined){.object = NULL};

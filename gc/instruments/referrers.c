@@ -85,6 +85,7 @@ static bool name_mutator_root(crd_root_names *names, cradle_referrer *referrer, 
   return false;
 }
 
+/* What the walker does not name and no table has must be a root of the root callback. */
 void crd_root_name(crd_root_names *names, cradle_referrer *referrer, uint32_t *range) {
   const crd_walker *walker = names->walker;
   ASSERT(referrer->slot != NULL, "a root without a slot");

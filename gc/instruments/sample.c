@@ -81,6 +81,7 @@ static void take(cradle_mutator *mutator, cradle_sample *sample) {
   crd_state_leave(heap, before);
 }
 
+/* A large or a pinned object has no place in the nursery. It counts as if it had been allocated where free is. */
 void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_t bytes) {
   cradle_heap *heap = mutator->heap;
   crd_sampling *sampling = &heap->sampling;

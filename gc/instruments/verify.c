@@ -55,6 +55,7 @@ static void verify_prepared(crd_verification *verification) {
   crd_state_leave(heap, before);
 }
 
+/* If memory is refused for the verification, a note says so: that the heap could not be looked at is no fault of it. */
 static bool verify_stopped(cradle_heap *heap, crd_text *text) {
   crd_verification verification = {.heap = heap, .text = text};
   ASSERT(heap->state == HEAP_MUTATING, "a heap is verified in the middle of what it does");

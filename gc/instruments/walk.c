@@ -60,6 +60,8 @@ static inline void walk_slot(void *data, bool value, cradle_word *slot) {
   if (walker->slot != NULL && !walker->stopped) walker->slot(walker->data, context->holder, slot, kind, address);
 }
 
+/* Reports an object, then its slots. The values of an ephemeron come extra: they are not among the slots that are
+ * visited for every object. */
 static void walk_object(void *data, cradle_word *object) {
   walk_context *context = data;
   crd_walker *walker = context->walker;

@@ -27,7 +27,7 @@ static uint32_t *list_of(crd_arenas *arenas, const crd_arena *arena) {
 
 void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index) {
   crd_arena *arena = &arenas->meta[index];
-  if (arena->longest == 0) return;
+  if (arena->longest == 0) return; /* a full arena is in no list */
   uint32_t *head = list_of(arenas, arena);
   ASSERT(arena->previous != ARENA_NONE ? arenas->meta[arena->previous].next == index : *head == index,
          "[arena.4] an arena leaves a list that it is not in");
@@ -174,6 +174,7 @@ static uint32_t find_used(const crd_arenas *arenas, uint32_t count, uint32_t mos
   return ARENA_NONE;
 }
 
+/* Takes a run in an arena that has room for it. The arena changes its list on the way: it is fuller then. */
 static uint32_t take_in(crd_arenas *arenas, uint32_t index, uint32_t count, bool *clean) {
   crd_arenas_withdraw(arenas, index);
   uint32_t first = map_first_fit(arenas->meta[index].free_map, count);
@@ -182,6 +183,7 @@ static uint32_t take_in(crd_arenas *arenas, uint32_t index, uint32_t count, bool
   return index * ARENA_PAGES + first;
 }
 
+/* A run of up to 512 pages: in a USED arena, else in a FREE one that is opened for it. */
 static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
   uint32_t index = find_used(arenas, count, LIST_TRIES);
   if (index == ARENA_NONE && crd_arenas_ensure_free(arenas, keep + 1)) {
@@ -245,6 +247,7 @@ uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool
   }
 }
 
+/* Arena by arena: a run of more than 512 pages lies in several. */
 void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count) {
   for (uint32_t part; count > 0; page += part, count -= part) {
     uint32_t index = page / ARENA_PAGES, first = page % ARENA_PAGES;

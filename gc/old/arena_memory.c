@@ -216,7 +216,8 @@ uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count) {
   return arenas_go_round(arenas) && round < arenas->capacity ? round : arenas->capacity;
 }
 
-/* The next RESERVED arena to commit, or the capacity where there is none. */
+/* The next RESERVED arena to commit; the capacity if there is none. With a quarantine, the search goes on behind the
+ * arena that was committed last and begins again at the bottom when it reaches the end of the round. */
 static uint32_t next_reserved(crd_arenas *arenas) {
   uint32_t first = arenas->reserved_hint, end = crd_arenas_round_end(arenas, 0);
   while (first < end && arenas->states[first] != ARENA_RESERVED) first++;
@@ -226,6 +227,8 @@ static uint32_t next_reserved(crd_arenas *arenas) {
   return first;
 }
 
+/* Commits at least one arena: a whole 1 GiB page, else as many neighbours as are wanted, else, if the system refuses
+ * those together, one. */
 static bool commit_some(crd_arenas *arenas, uint32_t wanted) {
   uint32_t first = next_reserved(arenas);
   if (first == arenas->capacity) return false;
@@ -334,6 +337,8 @@ static uint32_t free_run(const crd_arenas *arenas, uint32_t end, uint32_t most, 
   return gigantic && (count != GIGANTIC_ARENAS || count > most) ? 0 : count;
 }
 
+/* Goes down from end to first and gives back FREE arenas, neighbours in one call, as long as more than keep are
+ * FREE. */
 static uint32_t release_between(crd_arenas *arenas, uint32_t first, uint32_t end, uint32_t keep, uint32_t most) {
   uint32_t surplus = arenas->free_count > keep ? arenas->free_count - keep : 0, gone = 0;
   if (surplus > most) surplus = most;
@@ -389,6 +394,7 @@ static bool can_discard(const crd_arenas *arenas, uint32_t index) {
   return arenas->states[index] == ARENA_FREE && !(arenas->origins[index] & ARENA_FROM_POOL);
 }
 
+/* Neighbours are dropped in one call. */
 void crd_arenas_discard_free(crd_arenas *arenas) {
   if (arenas_go_round(arenas)) return;
   for (uint32_t end = arenas->committed_end, count; end > 0; end -= count) {

@@ -184,6 +184,8 @@ static inline bool is_chosen(const compact_context *context, uintptr_t address) 
   return context->chosen[arenas_index(&context->heap->old.arenas, address)];
 }
 
+/* Copies an object into a place elsewhere. All FREE arenas may be used for that, the promotion reserve too (keep is 0):
+ * the arenas that are emptied become FREE in return. */
 static void evacuate_object(void *data, cradle_word *object) {
   compact_context *context = data;
   cradle_heap *heap = context->heap;
@@ -287,6 +289,8 @@ static void release_large(compact_context *context, uint32_t page) {
   crd_old_free_large(old, page);
 }
 
+/* Each arena goes back into its list first, because giving pages back expects it there. The next span is looked for
+ * before the present one is released, as its page entry may be cleared then. */
 static void release(compact_context *context) {
   crd_old *old = &context->heap->old;
   for (uint32_t i = 0; i < context->count; i++) {

@@ -18,6 +18,8 @@ static void set_bits(const crd_old *old, uintptr_t address) {
   __atomic_store_n(&arena->allocated[index], arena_bit_mask(address), __ATOMIC_RELEASE);
 }
 
+/* The page entry is filled in before set_bits: once the allocation bit is set, the second core may look at the
+ * entry. */
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep) {
   size_t pages = (bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
   if (pages > old->arenas.bytes >> PAGE_SHIFT) return NULL;

@@ -113,6 +113,8 @@ static uint64_t piece_end(beside *b, const crd_type *type, const cradle_word *ob
   return last;
 }
 
+/* As mark_words and mark_structures of gc/old/mark.c, in one function: items that are no structures are ones of one
+ * word. */
 static void mark_items(beside *b, const crd_type *type, cradle_word *object, uint64_t first) {
   static const crd_item_slots single = {.words = 1};
   bool structures = type->items == CRADLE_ITEMS_STRUCTURES;
@@ -135,6 +137,8 @@ static void put_aside(beside *b, const cradle_word *object) {
   if (!word_stack_push(&b->aside, address_of(object))) b->overflowed = true;
 }
 
+/* Marks what an object refers to; or puts it aside, if tracing it needs the program or the order of death
+ * [marker.6]. */
 static void trace(beside *b, cradle_word *object) {
   uint64_t header = word_beside(object);
   const crd_type *type = &b->types[header_type(header)];

@@ -127,6 +127,7 @@ static void take_work(cradle_heap *heap) {
   heap->marker.overflowed = false;
 }
 
+/* The shaded objects are marked last, when the mark stack is the mutator's again: marking pushes on it. */
 bool crd_marker_stop(cradle_heap *heap) {
   crd_marker *marker = &heap->marker;
   bool went = marker->going;

@@ -28,6 +28,7 @@ static uint64_t start_pattern(uint32_t words) {
   return pattern;
 }
 
+/* Adds a class, unless the bound is there already: the last bound of one power of two is the first of the next. */
 static void add_class(crd_size_classes *classes, uint32_t bytes) {
   uint32_t previous = classes->count == 0 ? 8 : classes->of[classes->count - 1].bytes;
   if (bytes <= previous) return;

@@ -152,6 +152,8 @@ static bool open_span(crd_old *old, uint32_t size_class, uint32_t keep) {
   return next_run(old, size_class, 0);
 }
 
+/* The rest of the allocator's span first, then spans of the partial list, then a new span. A listed span may turn out
+ * to be full, because retire lists spans without a look; it is dropped from the list then. */
 bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
   crd_allocator *allocator = &old->allocators[size_class];
   ASSERT(allocator->free == allocator->end, "[span.1] the run is not used up");

@@ -26,6 +26,7 @@ static bool is_due(const crd_old *old, const crd_page *span) {
   return (uint8_t)(span->epoch + 1) == old->epoch;
 }
 
+/* The dead are poisoned first: once the bits are copied, nothing tells which places they had. */
 static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swept *swept) {
   crd_page *entry = arenas_page(&old->arenas, page);
   const crd_size_class *class = &old->classes.of[entry->size_class];
@@ -85,6 +86,8 @@ void crd_sweep_begin(crd_old *old) {
   old->epoch++;
 }
 
+/* The length of a span is read before it is swept, because sweeping may free the span and clear its page entry. A
+ * deadline of 0 asks for the smallest increment: one span. */
 bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t deadline_ns, crd_swept *swept) {
   int countdown = deadline_ns == 0 ? 1 : CLOCK_SPANS;
   for (;;) {

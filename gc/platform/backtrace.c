@@ -85,6 +85,7 @@ typedef struct file {
   uintptr_t loaded; /* the distance between an address in memory and the same one in the file */
 } file;
 
+/* dl_iterate_phdr calls this for each loaded file. 1: the address is in one of its segments, and the search is over. */
 static int look_into(struct dl_phdr_info *info, size_t size, void *data) {
   file *file = data;
   (void)size;

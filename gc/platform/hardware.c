@@ -130,6 +130,7 @@ typedef struct caches {
   size_t l2_bytes, l3_bytes; /* 0: not seen */
 } caches;
 
+/* Lowers a figure to another one. 0 means unknown, not the smallest of all. */
 static void lower(size_t *bytes, size_t to) {
   if (to != 0 && (*bytes == 0 || to < *bytes)) *bytes = to;
 }
@@ -149,6 +150,7 @@ static bool add_cache(const path *folder, caches *seen) {
   return true;
 }
 
+/* Goes through the caches of a CPU, index0 and so on, until there is no next one. */
 static void add_caches_of(const char *root, unsigned cpu, caches *seen) {
   path folder = path_of(root, "sys/devices/system/cpu/cpu");
   path_number(&folder, cpu);

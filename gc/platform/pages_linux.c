@@ -113,6 +113,8 @@ static void add_regions(const struct scan_region *regions, long count, crd_pages
   }
 }
 
+/* Asks for the pages that are present and are not the shared page of zeros, and for each region of them whether it is
+ * on huge pages. */
 static struct scan_arguments scan_of(uintptr_t start, uintptr_t end, struct scan_region *regions) {
   return (struct scan_arguments){
       .size = sizeof(struct scan_arguments),

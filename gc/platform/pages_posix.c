@@ -54,6 +54,8 @@ static void add_pages(const unsigned char *states, size_t count, size_t page_byt
   }
 }
 
+/* mincore answers with a byte for each page, so it is asked about a few hundred at a time: the answer lies on the
+ * stack. */
 bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *backing) {
   KEEP_ERRNO;
   unsigned char states[PAGES_AT_ONCE];

@@ -121,6 +121,7 @@ void crd_pages_name(void *address, size_t size, const char *name) {
   (void)address, (void)size, (void)name;
 }
 
+/* Whether the process has the privilege to lock memory and has enabled it. */
 static bool holds_lock_privilege(void) {
   HANDLE token;
   LUID privilege;
@@ -182,6 +183,7 @@ bool crd_platform_can_fork(void) {
   return false;
 }
 
+/* Whole seconds and the rest are converted apart: the counter times 10^9 would overflow. */
 unsigned long long crd_platform_now_ns(void) {
   LARGE_INTEGER frequency, counter;
   QueryPerformanceFrequency(&frequency);

@@ -122,6 +122,8 @@ void crd_thread_forget(crd_thread *thread) {
   free(thread);
 }
 
+/* The lock is held although the store is atomic: without it, the other side could look at the word just before the
+ * store and fall asleep just after the broadcast, for ever. */
 void crd_thread_set(crd_thread *thread, uint32_t *word, uint32_t value) {
   (void)pthread_mutex_lock(&thread->lock);
   __atomic_store_n(word, value, __ATOMIC_RELEASE);

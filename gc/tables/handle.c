@@ -106,6 +106,8 @@ static inline uint32_t handle_generation(cradle_handle handle) {
   return (uint32_t)(handle.number >> 32);
 }
 
+/* A handle that was open once has an odd generation, and its entry is beyond that. Any other number was never a handle
+ * of this heap. */
 static CRADLE_COLD _Noreturn void handle_misuse(cradle_heap *heap, const char *what, cradle_handle handle) {
   uint32_t index = handle_index(handle), generation = handle_generation(handle);
   bool was_open =
@@ -155,6 +157,7 @@ void cradle_handle_set(cradle_mutator *mutator, cradle_handle handle, void *obje
   point(mutator->heap, check_handle(mutator, "cradle_handle_set", handle), object);
 }
 
+/* An entry in the young list stays there, until the next minor collection goes through the list [handle.3]. */
 void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle) {
   crd_handles *handles = &mutator->heap->handles;
   uint32_t index = check_handle(mutator, "cradle_handle_free", handle);

@@ -125,6 +125,7 @@ static uint32_t replace_written(cradle_heap *heap, uint32_t index) {
   return prebuilts->written;
 }
 
+/* No list of the heap may keep the object's address: afterwards it is plain memory of the program's. */
 void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
   crd_heap_check_thread(heap, "cradle_prebuilt_remove");

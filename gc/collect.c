@@ -83,7 +83,6 @@ static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
   uint64_t begin = crd_platform_now_ns();
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
   (void)crd_state_enter(heap, HEAP_COLLECTING);
-  if (has_marker(heap)) crd_marker_tell(heap);
   return begin;
 }
 
@@ -172,7 +171,9 @@ static void verify_between(cradle_heap *heap) {
 /* The beginning of every pause; returns when it was. */
 static uint64_t begin_with_minor(cradle_heap *heap, cradle_cause cause, cradle_event *event) CRADLE_MAY_COLLECT {
   uint64_t begin = begin_collecting(heap, cause);
+  if (has_marker(heap)) crd_marker_go_on_in_minor(heap);
   collect_minor(heap, cause, begin, event);
+  if (has_marker(heap)) crd_marker_tell(heap);
   return begin;
 }
 

@@ -11,6 +11,9 @@
 #define WORTH_BYTES ((uint64_t)8 << 20)
 #define ASIDE_MAX_BYTES ((size_t)64 << 20)
 #define SHADED_MAX_BYTES ((size_t)1 << 20)
+#define LATE_RUNS_MAX_BYTES LIMIT((size_t)1 << 20, (size_t)4 << 10)
+/* A minor collection that promotes less, on average, is over before the thread would have begun. */
+#define WORTH_A_ROUND_BYTES LIMIT((uint64_t)128 << 10, 0)
 /* Looks at the word before the mutator sleeps until the round has ended: some ten microseconds. */
 #define STOP_SPINS 4000
 
@@ -48,6 +51,9 @@ static bool make(cradle_heap *heap) {
   if ((marker->aside.base == NULL && !crd_word_stack_init(&marker->aside, ASIDE_MAX_BYTES, page, "cradle put aside")) ||
       (marker->shaded.base == NULL && !crd_word_stack_init(&marker->shaded, SHADED_MAX_BYTES, page, "cradle shaded")))
     return false;
+  /* Without it, minor collections open new spans in a round, and are none the worse for it. */
+  if (heap->old.late_runs.base == NULL)
+    (void)crd_word_stack_init(&heap->old.late_runs, LATE_RUNS_MAX_BYTES, page, "cradle late runs");
   marker->thread = crd_thread_new("cradle-marker", run, heap);
   return marker->thread != NULL;
 }
@@ -67,6 +73,7 @@ void crd_marker_end(cradle_heap *heap) {
     crd_thread_join(marker->thread);
   }
   marker->thread = NULL;
+  crd_word_stack_fini(&heap->old.late_runs);
   crd_word_stack_fini(&marker->shaded);
   crd_word_stack_fini(&marker->aside);
 }
@@ -140,6 +147,7 @@ bool crd_marker_stop(cradle_heap *heap) {
   }
   marker->going = heap->old.marked_beside = false;
   ASSERT(rounds_is_idle(&marker->word), "[marker.1] a round goes on after it was stopped");
+  crd_old_write_late_runs(&heap->old);
   mark_shaded(heap);
   return went;
 }
@@ -172,11 +180,11 @@ void crd_marker_gather(cradle_heap *heap) {
 
 /* --- going on --- */
 
-void crd_marker_go_on(cradle_heap *heap) {
+static void go_on(cradle_heap *heap) {
   crd_marker *marker = &heap->marker;
-  if (CRADLE_LIKELY(marker->thread == NULL) || marker->going) return;
-  if (heap->major.phase != MAJOR_MARKING || heap->state != HEAP_MUTATING) return;
-  if (word_stack_is_empty(&heap->mark_stack) || !crd_thread_is_here(marker->thread)) return;
+  if (heap->major.phase != MAJOR_MARKING || word_stack_is_empty(&heap->mark_stack) ||
+      !crd_thread_is_here(marker->thread))
+    return;
   ASSERT(word_stack_is_empty(&marker->shaded), "[marker.3] what was to be marked waits for another round");
   marker->arenas_bytes = heap->old.arenas.committed_end * ARENA_BYTES;
   marker->stack = heap->mark_stack;
@@ -184,9 +192,22 @@ void crd_marker_go_on(cradle_heap *heap) {
   rounds_offer(&marker->word, marker->thread);
 }
 
+void crd_marker_go_on(cradle_heap *heap) {
+  if (CRADLE_LIKELY(heap->marker.thread == NULL) || heap->marker.going || heap->state != HEAP_MUTATING) return;
+  go_on(heap);
+}
+
+void crd_marker_go_on_in_minor(cradle_heap *heap) {
+  ASSERT(heap->state == HEAP_COLLECTING && !heap->marker.going, "[marker.2] a minor collection begins in a round");
+  if (heap->pacing.promoted_average >= WORTH_A_ROUND_BYTES || heap->options.stress_period != 0) go_on(heap);
+}
+
 void crd_marker_shade(cradle_heap *heap, uintptr_t address) {
   crd_marker *marker = &heap->marker;
-  if (CRADLE_UNLIKELY(marker->going) && word_stack_push(&marker->shaded, address)) return;
+  if (CRADLE_UNLIKELY(marker->going)) {
+    if (arenas_contain(&heap->old.arenas, address) && old_is_marked(&heap->old, address)) return;
+    if (word_stack_push(&marker->shaded, address)) return;
+  }
   (void)crd_marker_stop(heap);
   crd_mark_address(heap, address);
 }

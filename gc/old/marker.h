@@ -1,14 +1,15 @@
 /* The second core: a thread that marks while the program runs.
  *
  * The thread does one thing: it takes objects from the mark stack, reads their slots and marks what they refer to. It
- * works between pauses only. Everything else of a major collection (roots, tables, the order of death, the end of
- * marking, sweeping) is done in pauses, on the program's thread, and so are minor collections. A pause begins by
- * stopping the thread and ends by letting it go on. So all code that runs in a pause sees a heap in which nobody else
- * works, and need not know of the thread.
+ * does so while the program runs, and while a minor collection promotes. Everything else of a major collection (roots,
+ * tables, the order of death, the end of marking, sweeping) is done in pauses, on the program's thread. A pause begins
+ * by stopping the thread and ends by letting it go on. In between, a minor collection lets it go on as well, and stops
+ * it when it has traced everything. For the rest of the pause nobody else works in the heap, so most code need not know
+ * of the thread.
  *
- *     program    runs     | pause | runs             | pause | runs
- *     thread     a round  |       | a round          |       | a round
- *                         ^stop   ^go on             ^stop   ^go on
+ *     program    runs      | pause: minor collection | pause: the rest | runs
+ *     thread     a round   |        a round          |                 | a round
+ *                          ^stop, go on              ^stop             ^go on
  *
  * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One atomic word says how far that
  * is, and to whom everything that a round works on belongs:
@@ -27,12 +28,14 @@
  *
  *   [marker.1] What a round works on (mark bits, mark stack, aside, the figures of the round) has one owner: the thread
  *              while the word says TAKEN or ASKED, the mutator otherwise, but for [marker.3].
- *   [marker.2] A round runs only while the heap is marking and its state is HEAP_MUTATING. crd_state_enter stops it
- *              before anything else begins.
+ *   [marker.2] A round runs only while the heap is marking, and either its state is HEAP_MUTATING or a minor
+ *              collection traces. crd_state_enter stops it before anything else begins, minor collections too. So in
+ *              the round beside a minor collection, both sides know all that was stored and marked before it.
  *   [marker.3] While a round runs, the mutator sets mark bits only in the bitmap words of pages that it has just taken
- *              for a large object, which no other object shares. Such an object gets its mark bit before its
- *              allocation bit, and that with release order. For everything else that is to be marked it uses
- *              crd_marker_shade, or it stops the round.
+ *              for a large object or a new span, which no other object shares. Such objects get their mark bits before
+ *              their allocation bits, and these with release order. For everything else that is to be marked it uses
+ *              crd_marker_shade, or it stops the round. Places that promotion takes in other spans get their bits when
+ *              the round is over [span.8].
  *   [marker.4] What the thread reads in an object is a hint. Between pauses the mutator writes slots and lengths with
  *              plain stores, and a slot may for a moment hold what is no reference. The thread marks a word's object
  *              only if an allocation bit says that one begins there; it never writes to an object and never calls the
@@ -132,6 +135,9 @@ bool crd_marker_helps(cradle_heap *heap);
 bool crd_marker_stop(cradle_heap *heap);
 /* Offers a round, if there is something to mark and nothing runs but the mutator. */
 void crd_marker_go_on(cradle_heap *heap);
+/* Offers a round beside a minor collection, if the collection will probably take long enough. There must be a
+ * thread. */
+void crd_marker_go_on_in_minor(cradle_heap *heap);
 /* Has the object at an address marked: at once, or at the next stop if a round goes on. */
 void crd_marker_shade(cradle_heap *heap, uintptr_t address);
 /* At the beginning of a pause: adds what the rounds since the last pause did to the statistics, and reports it as an

@@ -30,10 +30,15 @@
  *            collection sweeps, and no allocator owns or will be given one.
  *   [span.7] While a major collection marks, born_marked is set: what is allocated gets its mark bit with its
  *            allocation bit. It ends when the sweep begins.
+ *   [span.8] In a round of the second core (gc/old/marker.h) the words of bitmaps belong to the thread. A run that is
+ *            taken then is noted, and gets its bits when the round is over: until then nobody asks for them, because
+ *            its objects are new. Only the words of a span that was just opened, which no other object shares, are
+ *            written at once.
  */
 #ifndef CRADLE_GC_OLD_SPAN_H
 #define CRADLE_GC_OLD_SPAN_H
 
+#include "gc/base/word_stack.h"
 #include "gc/object/header.h"
 #include "gc/old/arena.h"
 #include "gc/old/size_class.h"
@@ -56,6 +61,7 @@ typedef struct crd_old {
   uint32_t reserve;                     /* arenas kept FREE for the next minor collection, so that it cannot fail */
   bool born_marked;                     /* [span.7] */
   bool marked_beside;                   /* a round of the second core goes on (gc/old/marker.h) */
+  crd_word_stack late_runs;             /* runs whose bits are still to be written [span.8] */
   uint8_t epoch;                        /* of the last sweep that began [span.6]; wraps around */
 } crd_old;
 
@@ -71,6 +77,8 @@ size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas);
 bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep);
 /* Takes their runs from all allocators, so that the allocation bits say exactly where objects are [span.2]. */
 void crd_old_retire(crd_old *old);
+/* To be called when a round is over: writes the bits of the runs that were taken in it [span.8]. */
+void crd_old_write_late_runs(crd_old *old);
 /* Bytes of the runs that allocators own and have not filled. used_bytes counts them as used. */
 uint64_t crd_old_unfilled_bytes(const crd_old *old);
 
@@ -124,7 +132,8 @@ static inline bool old_is_unswept(const crd_old *old, const crd_page *span) {
   return span->epoch != old->epoch;
 }
 static inline bool old_is_marked(const crd_old *old, uintptr_t address) {
-  return (arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] & arena_bit_mask(address)) != 0;
+  const uint64_t *word = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
+  return (__atomic_load_n(word, __ATOMIC_RELAXED) & arena_bit_mask(address)) != 0;
 }
 /* Whether the allocation bit is set of an address in the generation: an object begins there, or an allocator owns the
  * place. */

@@ -29,7 +29,8 @@ static inline void trace_pending(crd_minor *context) {
 }
 
 /* What a dead object refers to need not be marked; whether it may be dead is known only by its mark. If it lives after
- * all, marking reaches it later and traces it then. Prebuilt objects, which lie elsewhere, live. */
+ * all, marking reaches it later and traces it then. The same holds beside a round: an object that the thread marks now
+ * was not traced before the program's last store into it. Prebuilt objects, which lie elsewhere, live. */
 static inline bool may_be_live(const cradle_heap *heap, const cradle_word *object) {
   uintptr_t address = address_of(object);
   return !arenas_contain(&heap->old.arenas, address) || old_is_marked(&heap->old, address);
@@ -85,6 +86,7 @@ static void trace_old_object(void *data, cradle_word *object) {
 /* When the remembered set could not grow, every old object may refer to a young one. Copies made meanwhile are pending,
  * and the walk may meet them too: tracing twice is harmless. */
 static void trace_all_old(crd_minor *context) {
+  (void)crd_marker_stop(context->heap);
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, trace_old_object, context);
   for (uint32_t i = 0; i < context->heap->prebuilts.written; i++) {
@@ -207,6 +209,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
   trace_recorded(&context); /* first: what was stored in the order it was allocated is copied in that order, nearly */
   trace_remembered(&context);
+  if (CRADLE_UNLIKELY(heap->marker.going)) (void)crd_marker_stop(heap);
   bool has_services = CRADLE_UNLIKELY(heap->death != NULL);
   uint64_t freed = has_services ? settle_services(&context, remembered) : settle_plain(&context);
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");

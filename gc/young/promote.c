@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "gc/object/visit.h"
-#include "gc/old/mark.h"
 
 /* Words that are copied in a loop. */
 #define COPY_INLINE_WORDS 16
@@ -100,7 +99,7 @@ CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool liv
     }
     if (page->state == PAGE_LARGE_REACHED) return;
   }
-  if (context->marking && live) crd_mark_address(context->heap, address);
+  if (context->marking && live) crd_marker_shade(context->heap, address);
 }
 
 /* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on

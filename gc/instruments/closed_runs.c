@@ -101,8 +101,8 @@ static bool close_tail(const crd_arenas *arenas, uint32_t page, uint32_t pages) 
   return protect(arenas, page, pages, false) || !protect(arenas, page, pages, true);
 }
 
-/* The whole arenas of the object go back to the system, and its tail is closed. If the tail cannot be closed, it is used
- * again at once. The run is entered all the same: addresses in the arenas that went can be reported. */
+/* The whole arenas of the object go back to the system, and its tail is closed. If the tail cannot be closed, it is
+ * used again at once. The run is entered all the same: addresses in the arenas that went can be reported. */
 static void large_died(crd_arenas *arenas, crd_dead_large dead, uint32_t keep) {
   uint32_t tail = dead.pages % ARENA_PAGES, whole = dead.pages - tail;
   crd_closed_run run = {.object = dead, .unused = dead.pages};

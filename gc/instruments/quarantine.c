@@ -117,9 +117,8 @@ void crd_quarantine_fini(cradle_heap *heap) {
   quarantine->base = NULL;
 }
 
-/* Opens before it closes, so that a refusal leaves the window as it was. The pages in [from + window, next + window)
- * are those that are not open yet; if the rest of the ring is too short for a window, the whole next one is opened at
- * the base. */
+/* Opens before it closes, so that a refusal leaves the window as it was. Usually only the pages behind the old window's
+ * end must be opened. If the rest of the ring is too short for a window, a whole one is opened at the base. */
 bool crd_quarantine_advance(cradle_heap *heap, char *filled) {
   crd_quarantine *quarantine = &heap->quarantine;
   size_t window = heap->nursery.reserved_bytes;

@@ -17,8 +17,8 @@
  * cannot be asked. So when a page is closed, the start of each object on it is noted, and in each object that moved the
  * second word becomes its type.
  *
- * The ring has two windows more than the option says, so at least three: then the first window, at the base, and the
- * last one, at the end, never overlap.
+ * The ring is at least three windows long: two more than the option says. So when the window begins again at the base,
+ * it does not overlap the window that it leaves at the end.
  *
  * (The old generation has no such ring. Large objects that died are closed, gc/instruments/closed_runs.h, and arenas
  * that a compaction has emptied are given back.)

@@ -74,7 +74,7 @@ typedef struct crd_page {
   uint32_t head;  /* number of the span's first page */
   union {
     uint32_t next;        /* the span's successor in the one list it is in, or PAGE_NONE */
-    uint32_t recorded_at; /* old large objects: with record_left below, their crd_record_budget */
+    uint32_t recorded_at; /* old large objects: this and record_left are their crd_record_budget */
   };
   union {
     /* large objects that a minor collection has reached but not traced yet: the next such object, or PAGE_NONE */
@@ -135,7 +135,7 @@ typedef struct crd_closing_calls {
   void (*pages_taken)(crd_arenas *arenas, uint32_t page, uint32_t count);
   /* Closes the pages of a large object, or gives them back. `keep` arenas stay FREE. */
   void (*large_died)(crd_arenas *arenas, crd_dead_large dead, uint32_t keep);
-  /* Opens all closed pages. Arenas that are empty then become inaccessible, but `keep` arenas stay FREE. */
+  /* Opens all closed pages. Arenas that become empty by that are made inaccessible; `keep` others stay FREE. */
   void (*retire)(crd_arenas *arenas, uint32_t keep);
   /* For the verifier: counts the closed pages. Returns NULL, or what is wrong. */
   const char *(*check)(const crd_arenas *arenas, uint32_t *closed_pages);

@@ -28,14 +28,14 @@ typedef enum crd_major_phase { MAJOR_IDLE = 0, MAJOR_MARKING, MAJOR_SWEEPING, MA
 typedef struct crd_major {
   crd_major_phase phase;
   cradle_cause cause;
-  bool overflowed;      /* the mark stack was full: some marked object is not traced and not on the stack */
-  bool watching;        /* traced objects with the weak or the watched flag are shown to the order of death */
-  uint32_t rescan_page; /* where looking for such objects goes on, or PAGE_NONE: it is not under way [mark.4] */
-  uint32_t purge_id;    /* sweeping: of the ids, where dropping those of dead objects goes on */
-  uint32_t sweep_page;  /* sweeping: where it goes on, when all ids are looked at */
-  uint32_t behind;      /* increments that could not mark what they should, less those that could; 0 to BEHIND_MOST */
-  uint64_t objects, bytes;     /* marked by tracing; they grow in marking and clearing */
-  uint64_t used_at_start;      /* bytes that were in use when it began */
+  bool overflowed;         /* the mark stack was full: some marked object is not traced and not on the stack */
+  bool watching;           /* traced objects with the weak or the watched flag are shown to the order of death */
+  uint32_t rescan_page;    /* where the rescan for such objects goes on; PAGE_NONE: no rescan is under way [mark.4] */
+  uint32_t purge_id;       /* sweeping: the first id that has not been looked at */
+  uint32_t sweep_page;     /* sweeping: the page at which it goes on, once all ids have been looked at */
+  uint32_t behind;         /* increments that marked less than they were asked to, minus others; 0 to BEHIND_MOST */
+  uint64_t objects, bytes; /* marked by tracing; they grow in marking and clearing */
+  uint64_t used_at_start;  /* bytes that were in use when it began */
   uint64_t collected_at_start; /* the same with external memory; >= used_at_start */
   uint64_t used_before_sweep;  /* bytes in use when sweeping began; 0 before; >= swept.freed_bytes */
   crd_swept swept;             /* all 0 until sweeping begins */

@@ -70,6 +70,9 @@ CRD_ALWAYS_INLINE bool push(mark_context *context, cradle_word entry) {
   return true;
 }
 
+/* Turns the object at an address grey, if it is white and lies in the arenas. What a slot holds need not be tested any
+ * further: NULL, and objects outside of the heap, are no addresses in the arenas. Nor are young objects: an increment
+ * begins with an empty nursery. */
 CRD_ALWAYS_INLINE void mark_address(mark_context *context, uintptr_t address) {
   uintptr_t offset = address - context->arenas_base;
   if (offset >= context->arenas_bytes) return;

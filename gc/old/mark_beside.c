@@ -15,8 +15,9 @@
 #define QUEUE_LENGTH 8
 /* Words of an array that are traced at a time. */
 #define PIECE_WORDS LIMIT(256, 8)
-/* Objects between two looks at the protocol's word; so many words of an array count as one more. With every word a miss
- * of the cache, that is a few microseconds. */
+/* Objects between two looks at the protocol's word, which says whether a pause waits for the round to end.
+ * WORDS_AN_OBJECT words of an array count as one more object. Even if every word misses the cache, that is a few
+ * microseconds. */
 #define LOOK_OBJECTS LIMIT(32, 4)
 #define WORDS_AN_OBJECT 8
 
@@ -105,7 +106,7 @@ static uint64_t piece_end(beside *b, const crd_type *type, const cradle_word *ob
   ASSERT(fit > 0, "[marker.4] items of an object that has no room for any");
   if (last - first > piece) {
     last = first + piece;
-    /* Where the rest does not fit on the stack, it is traced with all that is marked. */
+    /* If the stack has no room for the rest, a rescan will trace it, as all that is marked [mark.4]. */
     if (!push_rest(b, object, last)) b->overflowed = true;
   }
   b->countdown -= (int)((last - first) * words / WORDS_AN_OBJECT);

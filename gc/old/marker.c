@@ -7,7 +7,7 @@
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 
-/* Less than this before a marking is not worth a thread. */
+/* A heap that uses less than this when marking begins is not worth a thread. */
 #define WORTH_BYTES ((uint64_t)8 << 20)
 #define ASIDE_MAX_BYTES ((size_t)64 << 20)
 #define SHADED_MAX_BYTES ((size_t)1 << 20)

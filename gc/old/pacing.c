@@ -11,13 +11,13 @@
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
 /* Averages move by this share of the distance to a new value. */
 #define AVERAGE_SHARE 8
-/* An increment marks at least so many times what was promoted, and a quarter more than the way that is left asks
- * for. */
+/* An increment marks at least so many times what was promoted. */
 #define MARK_PER_PROMOTED 2
 #define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
-/* Of the pause target, an eighth is kept for what follows the increment. The increment has a quarter at least, however
- * long the minor collection was, so that marking advances; past the threshold all of the target, so that it ends. */
+/* An eighth of the pause target is kept for what follows the increment. However long the minor collection was, the
+ * increment has at least a quarter of the target, so that marking advances; past the threshold it has all of it, so
+ * that marking ends. */
 #define AFTERWARDS_SHARE 8
 #define INCREMENT_SHARE 4
 
@@ -92,6 +92,8 @@ uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {
   return trigger;
 }
 
+/* The share of the room that the promotions have used up, times what is unmarked, times 1.25 to be safe. If there is no
+ * room left, everything. */
 uint64_t crd_pacing_needed(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                            uint64_t unmarked_bytes) {
   uint64_t room = pacing->threshold > used_bytes ? pacing->threshold - used_bytes : 0;

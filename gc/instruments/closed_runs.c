@@ -41,6 +41,7 @@ static void drop_oldest(crd_closed_runs *ring) {
 
 /* --- opening --- */
 
+/* Takes or gives access to pages, and tells the sanitizers. */
 static bool protect(const crd_arenas *arenas, uint32_t page, uint32_t pages, bool accessible) {
   void *address = memory_at(arenas_page_address(arenas, page));
   size_t bytes = (size_t)pages << PAGE_SHIFT;

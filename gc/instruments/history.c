@@ -57,6 +57,7 @@ static last_store *entry_for(crd_history *history, const void *object) {
   return &history->stores[address_of(object) / CRADLE_OBJECT_MIN_BYTES % STORES];
 }
 
+/* Young objects are left out: their stores need no barrier, and they will not be at this address for long. */
 void crd_history_store(cradle_heap *heap, const void *object) {
   crd_history *history = heap->history;
   const char *place = crd_call_place();

@@ -36,6 +36,7 @@ static uint64_t points_in(crd_sampling *sampling, uint64_t *distance, uint64_t b
   return points;
 }
 
+/* Without a sampler the point is the highest address, which no allocation reaches. */
 void crd_sampling_init(cradle_heap *heap) {
   crd_sampling *sampling = &heap->sampling;
   sampling->point = UINTPTR_MAX;

@@ -59,6 +59,7 @@ static bool is_lost(const cradle_heap *heap, const void *object, uintptr_t addre
   return !heap_is_young(heap, holder) && !arenas_contain(arenas, holder) && !prebuilt_is(&heap->prebuilts, object);
 }
 
+/* Looks at a word that will be stored into the object. Only a word for a slot that is traced need be a reference. */
 static void check_stored(cradle_heap *heap, const char *what, const cradle_word *object, const cradle_word *slot,
                          cradle_word word) {
   cradle_items kind = kind_of(&heap->types, object, slot);

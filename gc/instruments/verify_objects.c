@@ -194,6 +194,7 @@ static void found_outside(crd_verification *verification, uintptr_t address, con
   crd_fault(verification, what.buffer, slot);
 }
 
+/* What a slot may hold depends on where its address leads. */
 static void verify_slot(void *data, bool value, cradle_word *slot) {
   crd_verification *verification = data;
   if (verify_failed(verification)) return;
@@ -352,6 +353,8 @@ static void verify_weak_sets(crd_verification *verification) {
   crd_weak_sets_each(verification->heap, verify_service, verification);
 }
 
+/* Roots, old objects and prebuilt ones find young objects; the young ones find more. A broken old object is reported
+ * only after all of them have been asked for a reference to it. Weak sets may find further young objects. */
 void crd_verify_objects(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   ASSERT(!verify_failed(verification), "[verification.1] objects are looked at in a heap that is broken");

@@ -47,6 +47,8 @@ static bool is_dead_so_far(const cradle_heap *heap, uintptr_t address) {
   return heap_is_known_dead(heap, address) || heap_has_open(heap, object_at(address));
 }
 
+/* Reports a slot if it refers into the heap. Empty slots, immediates and references to the program's own memory are
+ * left out. */
 static inline void walk_slot(void *data, bool value, cradle_word *slot) {
   walk_context *context = data;
   cradle_heap *heap = context->heap;
@@ -158,6 +160,8 @@ static void walk_all(walk_context *context) {
   walk_young(context);
 }
 
+/* Undoes what the walk did to the heap [walk.1]: a walk that was stopped leaves objects on the stack, and large young
+ * ones have the state that says that they were found. */
 static void restore(walk_context *context) {
   const crd_old *old = &context->heap->old;
   ASSERT(context->heap->mark_stack.top >= context->waiting, "[walk.1] a walk takes from marking");

@@ -8,9 +8,11 @@
  *     mark bits          1 0 0 1 0 0 0 1        0 0 0 0 0 0 0 0     three places have become free
  *
  * So to sweep a span is to copy its mark bits over its allocation bits and to clear them, a few hundred bytes. No
- * object is read or written, living or dead: a heap of 1 GiB is swept in 5 to 10 ms in all. (One bitmap would not do.
- * While marking goes on, new objects need places, and a place without a mark may still hold an object that marking will
- * reach. To swap the bitmaps instead of copying would need a test on every mark.)
+ * object is read or written, living or dead, unless the dead are to be poisoned: a heap of 1 GiB is swept in 5 to 10 ms
+ * in all.
+ *
+ * One bitmap would not do: while marking goes on, new objects need places, and a place without a mark may still hold an
+ * object that marking will reach. To swap the bitmaps instead of copying would need a test on every mark.
  *
  * A span without live objects is given back, and one with room is listed for its class's allocator.
  *

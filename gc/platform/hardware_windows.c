@@ -35,6 +35,7 @@ static void add_cache(const CACHE_RELATIONSHIP *cache, caches *seen) {
   if (cache->Level == 3) lower(&seen->l3_bytes, cache->CacheSize);
 }
 
+/* The entries have different lengths. One that is impossible ends the list. */
 static caches read_list(char *list, DWORD length) {
   caches seen = {0, 0};
   while (length != 0) {
@@ -70,6 +71,7 @@ static void read_caches(cradle_hardware *hardware) {
 
 /* --- memory --- */
 
+/* A job is Windows' container. It may limit the memory of each process in it, and of all together: the lower counts. */
 static size_t job_limit(void) {
   JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits;
   size_t least = 0;

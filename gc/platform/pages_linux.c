@@ -128,6 +128,7 @@ static struct scan_arguments scan_of(uintptr_t start, uintptr_t end, struct scan
   };
 }
 
+/* One call fills at most SCAN_REGIONS regions and says where it stopped, so it is repeated from there. */
 static bool scan(int pagemap, uintptr_t start, uintptr_t end, crd_pages_backing *backing) {
   struct scan_region regions[SCAN_REGIONS] = {{0, 0, 0}};
   while (start < end) {

@@ -153,6 +153,7 @@ static uintptr_t promoted(const cradle_heap *heap, uintptr_t address) {
   return heap_holds_young(heap, address) ? 0 : address;
 }
 
+/* Only the entries in the young list: the others' objects were old and have not moved. */
 void crd_ids_after_minor(cradle_heap *heap) {
   crd_ids *ids = &heap->ids;
   while (ids->young != ID_LIST_END) {
@@ -173,6 +174,7 @@ void crd_ids_after_minor(cradle_heap *heap) {
   }
 }
 
+/* At least one piece at each call, even if the deadline has passed: so it comes to an end. */
 bool crd_ids_purge(cradle_heap *heap, uint32_t *at, uint64_t deadline_ns) {
   crd_ids *ids = &heap->ids;
   ASSERT(heap->major.phase == MAJOR_SWEEPING, "[identity.3] ids go before it is known who is dead");

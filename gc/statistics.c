@@ -85,6 +85,7 @@ void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statisti
   now.arena_bytes = ARENA_BYTES;
   now.arenas_committed = arenas->committed_count;
   now.arenas_in_use = arenas_in_use(arenas);
+  now.beside_arenas = arenas->supplied_total;
   now.metadata_bytes = arenas->meta_committed;
   now.committed_bytes = committed_bytes(heap);
   copy_prefix(statistics, size, &now, sizeof now);

@@ -12,7 +12,6 @@
 #ifndef CRADLE_GC_DEATH_LIST_H
 #define CRADLE_GC_DEATH_LIST_H
 
-#include "gc/base/word_stack.h"
 #include "gc/death_calls.h"
 #include "gc/old/major.h"
 

@@ -114,6 +114,13 @@ typedef struct crd_arena_demand {
   uint32_t peak, previous; /* most arenas in use at once: in the present epoch, in the one before */
 } crd_arena_demand;
 
+/* What the second core populates; gc/old/supply.h. */
+typedef struct crd_supply {
+  uint32_t first;
+  uint32_t count; /* 0: nothing; atomic */
+  uint32_t done;  /* of these; atomic */
+} crd_supply;
+
 typedef struct crd_arenas crd_arenas;
 
 /* A large object that died under a quarantine. Its pages are taken, but belong to no span any more. */
@@ -164,6 +171,8 @@ struct crd_arenas {
   uint32_t pool_refusals; /* arenas that the pool had no page for */
   uint32_t pool_skip;     /* commits to go before the pool is tried again after a refusal */
   crd_arena_demand demand;
+  crd_supply supply;
+  uint64_t supplied_total;                /* arenas that the second core populated */
   uint64_t taken_total, given_back_total; /* arenas, since the heap began; their difference is committed_count */
   const crd_closing_calls *closing;       /* NULL: there is no quarantine */
   struct crd_closed_runs *closed_runs;    /* what the closing calls work on; NULL if closing is */

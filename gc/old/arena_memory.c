@@ -255,16 +255,19 @@ bool crd_arenas_commit_at(crd_arenas *arenas, uint32_t first, uint32_t count) {
 
 /* Populates the metadata of an arena, 80 KiB, and the rest of its first and last page: only whole pages can be
  * populated. Neighbouring bytes are committed, too, because the metadata is committed in larger pieces. */
-static bool populate_meta(crd_arenas *arenas, uint32_t index) {
+static bool populate_meta(const crd_arenas *arenas, uint32_t index) {
   uintptr_t from = address_of(&arenas->meta[index]) & ~(BASE_PAGE_MAX_BYTES - 1);
   uintptr_t to = (address_of(&arenas->meta[index + 1]) + BASE_PAGE_MAX_BYTES - 1) & ~(BASE_PAGE_MAX_BYTES - 1);
   return crd_pages_populate(memory_at(from), to - from);
 }
 
+bool crd_arenas_populate(const crd_arenas *arenas, uint32_t index) {
+  return populate_meta(arenas, index) && crd_pages_populate(arena_at(arenas, index), ARENA_BYTES);
+}
+
 static bool populate(crd_arenas *arenas, uint32_t index) {
   if (arenas->origins[index] & ARENA_TOUCHED) return true;
-  if (!populate_meta(arenas, index)) return false;
-  if (!crd_pages_populate(arena_at(arenas, index), ARENA_BYTES)) return false;
+  if (!crd_arenas_populate(arenas, index)) return false;
   arenas->origins[index] |= ARENA_TOUCHED;
   return true;
 }
@@ -325,12 +328,17 @@ static bool release_run(crd_arenas *arenas, uint32_t first, uint32_t count) {
   return true;
 }
 
+/* Whether an arena may go back to the system: it is FREE, and the second core is not populating it [supply.1]. */
+static bool may_go(const crd_arenas *arenas, uint32_t index) {
+  return arenas->states[index] == ARENA_FREE && index - arenas->supply.first >= arenas->supply.count;
+}
+
 /* How many FREE arenas lie right below end and can go in one call, at most `most`. *pass: how many arenas the caller
  * goes down before it asks again. A 1 GiB page goes as a whole or not at all. */
 static uint32_t free_run(const crd_arenas *arenas, uint32_t end, uint32_t most, uint32_t *pass) {
   bool gigantic = arenas->origins[end - 1] & ARENA_FROM_GIGANTIC;
   uint32_t begin = gigantic ? (end - 1) / GIGANTIC_ARENAS * GIGANTIC_ARENAS : 0, count = 0;
-  while (end - count > begin && (gigantic || count < most) && arenas->states[end - count - 1] == ARENA_FREE &&
+  while (end - count > begin && (gigantic || count < most) && may_go(arenas, end - count - 1) &&
          !(arenas->origins[end - count - 1] & ARENA_FROM_GIGANTIC) == !gigantic)
     count++;
   *pass = gigantic ? end - begin : count == 0 ? 1 : count;
@@ -391,7 +399,7 @@ uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, u
 
 /* A pool's pages are left alone: see discard in gc/young/nursery.c. */
 static bool can_discard(const crd_arenas *arenas, uint32_t index) {
-  return arenas->states[index] == ARENA_FREE && !(arenas->origins[index] & ARENA_FROM_POOL);
+  return may_go(arenas, index) && !(arenas->origins[index] & ARENA_FROM_POOL);
 }
 
 /* Neighbours are dropped in one call. */

@@ -54,6 +54,10 @@ uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count);
  * many are ready. */
 uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count);
 
+/* Populates one arena and its metadata, without entering that. It may run beside everything but the giving back of the
+ * arena. false: the system cannot. */
+bool crd_arenas_populate(const crd_arenas *arenas, uint32_t index);
+
 /* Gives FREE arenas back to the system, at most `most`, so that `keep` are left. Returns how many went. The highest go
  * first: arenas are taken lowest first, so the highest are wanted last. */
 uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most);

@@ -4,6 +4,7 @@
 #include "gc/heap.h"
 #include "gc/old/mark.h"
 #include "gc/old/mark_beside.h"
+#include "gc/old/supply.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 
@@ -11,9 +12,9 @@
 #define WORTH_BYTES ((uint64_t)8 << 20)
 #define ASIDE_MAX_BYTES ((size_t)64 << 20)
 #define SHADED_MAX_BYTES ((size_t)1 << 20)
-#define LATE_RUNS_MAX_BYTES LIMIT((size_t)1 << 20, (size_t)4 << 10)
+#define LATE_RUNS_MAX_BYTES ((size_t)1 << 20)
 /* A minor collection that promotes less, on average, is over before the thread would have begun. */
-#define WORTH_A_ROUND_BYTES LIMIT((uint64_t)128 << 10, 0)
+#define WORTH_A_ROUND_BYTES LIMIT((uint64_t)128 << 10, 1)
 /* Looks at the word before the mutator sleeps until the round has ended: some ten microseconds. */
 #define STOP_SPINS 4000
 
@@ -22,9 +23,15 @@
 static void run(crd_thread *self, void *data) {
   cradle_heap *heap = data;
   crd_marker *marker = &heap->marker;
-  while (rounds_take(&marker->word, self)) {
-    crd_mark_beside(heap);
-    rounds_give_back(&marker->word, self);
+  for (;;) {
+    uint32_t taken = rounds_take(&marker->word);
+    if (taken == ROUND_END) return;
+    if (taken == ROUND_TAKEN) {
+      crd_mark_beside(heap);
+      rounds_give_back(&marker->word, self);
+    } else if (!crd_supply_next(&heap->old.arenas) && taken == ROUND_IDLE) {
+      rounds_wait(&marker->word, self);
+    }
   }
 }
 
@@ -73,6 +80,7 @@ void crd_marker_end(cradle_heap *heap) {
     crd_thread_join(marker->thread);
   }
   marker->thread = NULL;
+  crd_supply_forget(&heap->old.arenas);
   crd_word_stack_fini(&heap->old.late_runs);
   crd_word_stack_fini(&marker->shaded);
   crd_word_stack_fini(&marker->aside);
@@ -92,6 +100,7 @@ static void forget(cradle_heap *heap) {
   crd_thread_forget(marker->thread);
   marker->thread = NULL;
   marker->word = ROUND_IDLE;
+  crd_supply_forget(&heap->old.arenas);
   if (!marker->going) return;
   heap->mark_stack.top = heap->mark_stack.base;
   marker->aside.top = marker->aside.base;
@@ -176,6 +185,13 @@ void crd_marker_gather(cradle_heap *heap) {
   ASSERT(!heap->marker.going, "[marker.1] what is put aside is taken while a round goes on");
   while (!word_stack_is_empty(aside))
     if (!word_stack_push(&heap->mark_stack, word_stack_pop(aside))) heap->major.overflowed = true;
+}
+
+bool crd_marker_supply(cradle_heap *heap, uint32_t count) {
+  crd_marker *marker = &heap->marker;
+  if (marker->thread == NULL || !crd_thread_is_here(marker->thread)) return false;
+  if (crd_supply_ask(&heap->old.arenas, count)) rounds_call(&marker->word, marker->thread);
+  return true;
 }
 
 /* --- going on --- */

@@ -1,11 +1,11 @@
 /* The second core: a thread that marks while the program runs.
  *
- * The thread does one thing: it takes objects from the mark stack, reads their slots and marks what they refer to. It
- * does so while the program runs, and while a minor collection promotes. Everything else of a major collection (roots,
- * tables, the order of death, the end of marking, sweeping) is done in pauses, on the program's thread. A pause begins
- * by stopping the thread and ends by letting it go on. In between, a minor collection lets it go on as well, and stops
- * it when it has traced everything. For the rest of the pause nobody else works in the heap, so most code need not know
- * of the thread.
+ * The thread takes objects from the mark stack, reads their slots and marks what they refer to. It does so while the
+ * program runs, and while a minor collection promotes. When there is nothing to mark, it populates arenas ahead of time
+ * (gc/old/supply.h). Everything else of a major collection (roots, tables, the order of death, the end of marking,
+ * sweeping) is done in pauses, on the program's thread. A pause begins by stopping the thread and ends by letting it go
+ * on. In between, a minor collection lets it go on as well, and stops it when it has traced everything. For the rest of
+ * the pause nobody else works in the heap, so most code need not know of the thread.
  *
  *     program    runs      | pause: minor collection | pause: the rest | runs
  *     thread     a round   |        a round          |                 | a round
@@ -14,14 +14,16 @@
  * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One atomic word says how far that
  * is, and to whom everything that a round works on belongs:
  *
- *     IDLE     the mutator's; the thread waits
+ *     IDLE     the mutator's; the thread waits, or populates arenas (gc/old/supply.h)
+ *     CALLED   the same; the thread is to look for arenas to populate
  *     OFFERED  the mutator has let the thread go on, and the thread has not begun: the mutator may take it back
  *     TAKEN    the thread's
  *     ASKED    the thread's, which is to end the round as soon as it can
  *     END      the thread is to return; nobody works any more
  *
- *     mutator  IDLE -> OFFERED with release; OFFERED -> IDLE; TAKEN -> ASKED; IDLE -> END
- *     thread   OFFERED -> TAKEN with acquire; TAKEN or ASKED -> IDLE with release
+ *     mutator  IDLE or CALLED -> OFFERED with release; OFFERED -> IDLE; TAKEN -> ASKED; IDLE -> CALLED; IDLE or
+ *              CALLED -> END
+ *     thread   OFFERED -> TAKEN with acquire; TAKEN or ASKED -> IDLE with release; CALLED -> IDLE
  *
  * OFFERED and TAKEN are two states so that the mutator never waits for a thread that has not got a processor yet: it
  * takes the round back, and the thread sleeps on.
@@ -56,14 +58,14 @@
 #include "gc/base/word_stack.h"
 #include "gc/platform/thread.h"
 
-enum { ROUND_IDLE = 0, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, ROUND_END };
+enum { ROUND_IDLE = 0, ROUND_CALLED, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, ROUND_END };
 
 /* --- the mutator's side --- */
 
 static inline bool rounds_change(uint32_t *word, uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
 }
-/* Offers a round. The word must be IDLE. */
+/* Offers a round. The word must be IDLE or CALLED. */
 static inline void rounds_offer(uint32_t *word, crd_thread *thread) {
   crd_thread_set(thread, word, ROUND_OFFERED);
 }
@@ -72,21 +74,26 @@ static inline void rounds_offer(uint32_t *word, crd_thread *thread) {
 static inline bool rounds_stop(uint32_t *word) {
   return rounds_change(word, ROUND_OFFERED, ROUND_IDLE) || !rounds_change(word, ROUND_TAKEN, ROUND_ASKED);
 }
-/* After a stop that was false: whether the thread has ended the round. */
+/* Whether everything is the mutator's: after a stop that was false, whether the thread has ended the round. */
 static inline bool rounds_is_idle(const uint32_t *word) {
-  return __atomic_load_n(word, __ATOMIC_ACQUIRE) == ROUND_IDLE;
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE) <= ROUND_CALLED;
+}
+/* There are arenas to populate. In a round the thread looks for them by itself when the round is over. */
+static inline void rounds_call(uint32_t *word, crd_thread *thread) {
+  if (__atomic_load_n(word, __ATOMIC_RELAXED) == ROUND_IDLE) crd_thread_set(thread, word, ROUND_CALLED);
 }
 
 /* --- the thread's side --- */
 
-/* Waits for a round. false: the thread is to return. */
-static inline bool rounds_take(uint32_t *word, crd_thread *thread) {
-  while (!rounds_change(word, ROUND_OFFERED, ROUND_TAKEN)) {
-    uint32_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-    if (now == ROUND_END) return false;
-    if (now == ROUND_IDLE) crd_thread_wait(thread, word, ROUND_IDLE);
-  }
-  return true;
+/* Takes a round, or a call. Returns what the word was, or became by that: IDLE, CALLED, TAKEN or END. */
+static inline uint32_t rounds_take(uint32_t *word) {
+  if (rounds_change(word, ROUND_OFFERED, ROUND_TAKEN)) return ROUND_TAKEN;
+  if (rounds_change(word, ROUND_CALLED, ROUND_IDLE)) return ROUND_CALLED;
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE) == ROUND_END ? ROUND_END : ROUND_IDLE;
+}
+/* Waits until the word is no longer IDLE. */
+static inline void rounds_wait(const uint32_t *word, crd_thread *thread) {
+  crd_thread_wait(thread, word, ROUND_IDLE);
 }
 /* Whether the round that runs is to end. */
 static inline bool rounds_end_now(const uint32_t *word) {
@@ -143,6 +150,8 @@ void crd_marker_shade(cradle_heap *heap, uintptr_t address);
 /* At the beginning of a pause: adds what the rounds since the last pause did to the statistics, and reports it as an
  * event. */
 void crd_marker_tell(cradle_heap *heap);
+/* Has the thread populate arenas, so that count FREE ones are ready. false: there is no thread. */
+bool crd_marker_supply(cradle_heap *heap, uint32_t count);
 /* Moves the objects that rounds put aside to the mark stack. */
 void crd_marker_gather(cradle_heap *heap);
 

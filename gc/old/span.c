@@ -102,17 +102,19 @@ static void count_used(crd_old *old, uint32_t size_class, int64_t bytes) {
 }
 
 /* A run that is taken in a round: its span's first page, and its first word and its end in the span. */
+#define LATE_RUNS_MAX LIMIT((size_t)1 << 17, 8)
 #define LATE_PAGE_SHIFT 32
 #define LATE_FROM_SHIFT 16
 
 static bool may_note_run(crd_old *old) {
+  if (word_stack_count(&old->late_runs) >= LATE_RUNS_MAX) return false;
   return old->late_runs.top != old->late_runs.limit || crd_word_stack_grow(&old->late_runs);
 }
 
 static void note_run(crd_old *old, uint32_t page, uint32_t from, uint32_t to) {
   ASSERT(to < 1u << LATE_FROM_SHIFT, "[span.8] a run ends where its note has no room for it");
-  bool noted = word_stack_push(
-      &old->late_runs, (uint64_t)page << LATE_PAGE_SHIFT | (uint64_t)from << LATE_FROM_SHIFT | (uint64_t)to);
+  bool noted = word_stack_push(&old->late_runs,
+                               (uint64_t)page << LATE_PAGE_SHIFT | (uint64_t)from << LATE_FROM_SHIFT | (uint64_t)to);
   ASSERT(noted, "[span.8] a run is taken in a round and not noted");
   (void)noted;
 }

@@ -1,9 +1,9 @@
 /* What a heap with options.verify remembers to say more when it is found wrong.
  *
- * The most common mistake of an embedder is a store without the write barrier. It leaves no trace of itself: the
- * verifier finds its result, at the next collection. So the heap remembers when it was last found right, and the stack
- * of calls then, and where checked code last stored into each old object. From that the message says between which two
- * collections, and after which other store, the missing one was made.
+ * A store without the write barrier leaves no trace of itself: the verifier only finds its result, at the next
+ * collection. So the heap remembers when it was last found right, and the stack of calls then, and where checked code
+ * last stored into each old object. From that the message says between which two collections, and after which other
+ * store, the store without a barrier was made.
  *
  *   [history.1] An entry of the table of stores is of the object that is at the address now: entries are of one era, in
  *               which no old object dies and none moves. Marking's end and a major collection's end begin another.

@@ -84,7 +84,7 @@ void crd_stress_spend(cradle_heap *heap, uint64_t begin_ns) {
 
 /* If collections may take share times as long as the program (share is stress_times - 1), the program must run for last
  * / share after a collection that took last. If earlier ones took more than their share, what is owed is waited for as
- * well. The distance is random with that mean, so that the points do not keep step with a loop. */
+ * well. The distance is random with that mean. */
 void crd_stress_served(cradle_heap *heap, uint64_t spent_before_ns) {
   crd_stress *stress = &heap->stress;
   uint64_t times = heap->options.stress_times, last = stress->spent_ns - spent_before_ns;

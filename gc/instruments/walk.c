@@ -41,8 +41,8 @@ static void found(walk_context *context, uintptr_t address) {
 }
 
 /* While the order of death goes on, an object that a finalizer has brought back may refer to one that has not been
- * brought back yet, and the value of an ephemeron's pair may be as dead as its key. Neither an object that is dead so
- * far is reported, nor one that is back but not yet all that it leads to. */
+ * brought back yet, and the value of an ephemeron's pair may be as dead as its key. So slots are left out if they refer
+ * to an object that is dead so far, or to one that is back while something that it leads to is not. */
 static bool is_dead_so_far(const cradle_heap *heap, uintptr_t address) {
   return heap_is_known_dead(heap, address) || heap_has_open(heap, object_at(address));
 }

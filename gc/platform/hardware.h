@@ -6,12 +6,11 @@
  *
  * Sources. Each figure is looked for in sysfs, then asked of sysconf, then a stated default is used. The source is kept
  * with the figure, so that the log can say where a choice came from.
- *   - The L2 is an exception: sysconf is asked first, where that needs no file and is right for every CPU. It needs
- *   none
- *     in C libraries that keep what they asked the processor when the program began, and is right if all cores are
+ *   - The L2 is an exception: sysconf is asked first, where that needs no file and is right for every CPU. It needs no
+ *     file in C libraries that keep what they asked the processor when the program began. It is right if all cores are
  *     alike.
  *   - For the L3, sysconf must not be asked first: for some processors it adds up the caches of several groups of
- *   cores.
+ *     cores.
  *
  * The structure itself is public (cradle/options.h), because an embedder may describe the machine in the options.
  *

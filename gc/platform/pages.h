@@ -6,8 +6,8 @@
  *     release    gives the memory back: the part is reserved again
  *     unreserve  gives the address space back, too
  *
- * To reserve address space costs nothing, so the heap reserves all that it may ever want at once, and commits memory in
- * it as needed. That keeps addresses together, and arenas can be found by arithmetic.
+ * To reserve address space takes no memory, so the heap reserves all that it may ever want at once, and commits memory
+ * in it as needed. That keeps addresses together, and arenas can be found by arithmetic.
  *
  * Everything above asks here. So every failure looks alike, and tests can make any of them happen in one place.
  *

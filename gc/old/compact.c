@@ -19,9 +19,9 @@
 #define NEVER_EMPTY ((uint32_t)ARENA_BYTES + 1)
 /* The share of the free pages that counts as room, in percent: some free runs are shorter than a span. */
 #define PAGES_PERCENT 95
-/* Compaction is due when the arenas in use have more than DUE_PERCENT of the bytes that will be used when the next
- * major collection is over, and are more than DUE_ARENAS arenas too many for these bytes. With less to gain, the memory
- * would soon be taken again. */
+/* Compaction is due when the arenas in use have more bytes than will be used when the next major collection is over:
+ * more than DUE_PERCENT of these, and more than these and DUE_ARENAS arenas. With less to gain, the memory would soon
+ * be taken again. */
 #define DUE_PERCENT 125
 #define DUE_ARENAS 16
 /* The most compactions that are skipped after one that achieved nothing. */
@@ -36,8 +36,8 @@ typedef struct compact_tally {
 
 typedef struct compact_context {
   cradle_heap *heap;
-  /* room: the free places and pages of the arenas that are not chosen; moving: the objects of those that are, and the
-   * pages of their large objects */
+  /* room: free places and free pages, in the arenas that are not chosen. moving: objects, and pages of large objects,
+   * in those that are. */
   compact_tally room, moving;
   uint8_t *chosen; /* one byte an arena: whether it is to be emptied */
   uint32_t *order; /* arenas in use, sparsest first */

@@ -17,8 +17,8 @@
  *     before:  G (grey) --> W (white)    B (black)
  *     after:   G (grey)     W (white) <-- B (black)     nobody visits B again, and W would be freed while in use
  *
- * What prevents it. While a major collection marks, the write barrier remembers B, or records its slot, whatever the
- * program stores, and not only for young objects. Every increment comes right after a minor collection. That
+ * What prevents it. While a major collection marks, the write barrier remembers B, or records its slot, at every store
+ * and not only if a young object is stored. Every increment comes right after a minor collection. That
  * collection marks what roots, remembered objects, recorded slots and newly promoted objects refer to: here it finds W
  * in B. It finds W, too, if the program kept the reference in a root only. And an object that is allocated old or
  * promoted meanwhile is never white, but born marked [span.7]. So whenever an increment finds the stack empty, no black

@@ -8,7 +8,7 @@
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 
-/* Less than this before a marking is not worth a thread. */
+/* A heap that uses less than this when marking begins is not worth a thread. */
 #define WORTH_BYTES ((uint64_t)8 << 20)
 #define ASIDE_MAX_BYTES ((size_t)64 << 20)
 #define SHADED_MAX_BYTES ((size_t)1 << 20)
@@ -35,7 +35,8 @@ static void run(crd_thread *self, void *data) {
   }
 }
 
-/* Whether the options want a thread for this heap now. */
+/* Whether the options want a thread for this heap now. With auto: if the heap has enough to mark, and the process has
+ * more processors than the collector has threads in it already. */
 static bool is_wanted(cradle_heap *heap) {
   const cradle_options *options = &heap->options;
   if (heap->marker.refused || options->gc == CRADLE_GC_OFF) return false;
@@ -49,6 +50,7 @@ static bool is_wanted(cradle_heap *heap) {
   return heap->hardware.processors > 1 && heap->hardware.processors > crd_thread_count();
 }
 
+/* Makes the thread, and before it the stacks that only a heap with a thread needs. false: something was refused. */
 static bool make(cradle_heap *heap) {
   crd_marker *marker = &heap->marker;
   size_t page = heap->hardware.page_bytes;
@@ -90,8 +92,9 @@ bool crd_marker_helps(cradle_heap *heap) {
 
 /* --- stopping --- */
 
-/* This process came out of a fork, and the thread did not. What it had on its stacks is lost, but every object that it
- * had come to is marked: they are traced once more, as after a stack that was full [mark.4]. */
+/* This process came out of a fork that the thread did not survive. What the thread had on its stacks is lost. But every
+ * object that it had reached is marked, so tracing all marked objects once more finds what was lost, as after a mark
+ * stack that could not grow [mark.4]. */
 static void forget(cradle_heap *heap) {
   crd_marker *marker = &heap->marker;
   crd_thread_forget(marker->thread);
@@ -104,6 +107,7 @@ static void forget(cradle_heap *heap) {
   heap->major.overflowed = true;
 }
 
+/* Waits for the end of the round: at first awake, because it takes the thread a few microseconds, then asleep. */
 static void await_end(crd_marker *marker) {
   for (int spins = 0; spins < STOP_SPINS; spins++) {
     if (rounds_is_idle(&marker->word)) return;
@@ -124,6 +128,7 @@ static void mark_shaded(cradle_heap *heap) {
   while (!word_stack_is_empty(shaded)) crd_mark_address(heap, word_stack_pop(shaded));
 }
 
+/* Takes the mark stack and the figures of a round over from the thread. */
 static void take_work(cradle_heap *heap) {
   heap->mark_stack = heap->marker.stack;
   if (heap->marker.overflowed) heap->major.overflowed = true;
@@ -138,6 +143,7 @@ static void take_work(cradle_heap *heap) {
   heap->marker.overflowed = false;
 }
 
+/* The shaded objects are marked last, when the mark stack is the mutator's again: marking pushes on it. */
 bool crd_marker_stop(cradle_heap *heap) {
   crd_marker *marker = &heap->marker;
   bool went = marker->going;

@@ -1,13 +1,18 @@
-/* The second core: a thread that traces the mark stack beside the program.
+/* The second core: a thread that marks while the program runs.
  *
- * The thread does one thing: it takes objects from the mark stack, reads their slots and marks what they refer to. It
- * does so while the program runs, and while a minor collection promotes. Everything else of a major collection (roots,
- * tables, the order of death, the end of marking, sweeping) stays in pauses, on the program's thread. A pause begins by
- * stopping the thread and ends by letting it go on. In between, a minor collection lets it go on as well, and stops it
- * when it has traced everything: for the rest of the pause nobody else works in the heap.
+ * The thread takes objects from the mark stack, reads their slots and marks what they refer to. It does so while the
+ * program runs, and while a minor collection promotes. When there is nothing to mark, it populates arenas ahead of time
+ * (gc/old/supply.h). Everything else of a major collection (roots, tables, the order of death, the end of marking,
+ * sweeping) is done in pauses, on the program's thread. A pause begins by stopping the thread and ends by letting it go
+ * on. In between, a minor collection lets it go on as well, and stops it when it has traced everything. For the rest of
+ * the pause nobody else works in the heap, so most code need not know of the thread.
  *
- * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One word carries this. Everything
- * that a round works on belongs to whoever the word says:
+ *     program    runs      | pause: minor collection | pause: the rest | runs
+ *     thread     a round   |        a round          |                 | a round
+ *                          ^stop, go on              ^stop             ^go on
+ *
+ * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One atomic word says how far that
+ * is, and to whom everything that a round works on belongs:
  *
  *     IDLE     the mutator's; the thread waits, or populates arenas (gc/old/supply.h)
  *     CALLED   the same; the thread is to look for arenas to populate
@@ -20,14 +25,14 @@
  *              CALLED -> END
  *     thread   OFFERED -> TAKEN with acquire; TAKEN or ASKED -> IDLE with release; CALLED -> IDLE
  *
- * A thread that does not get a processor in time is thus not waited for, and one that sleeps through a whole round
- * loses nothing.
+ * OFFERED and TAKEN are two states so that the mutator never waits for a thread that has not got a processor yet: it
+ * takes the round back, and the thread sleeps on.
  *
  *   [marker.1] What a round works on (mark bits, mark stack, aside, the figures of the round) has one owner: the thread
  *              while the word says TAKEN or ASKED, the mutator otherwise, but for [marker.3].
  *   [marker.2] A round runs only while the heap is marking, and either its state is HEAP_MUTATING or a minor
- *              collection traces. crd_state_enter stops it before anything else begins, minor collections too: what was
- *              stored and what was marked before, both sides know in the round that goes on beside the collection.
+ *              collection traces. crd_state_enter stops it before anything else begins, minor collections too. So in
+ *              the round beside a minor collection, both sides know all that was stored and marked before it.
  *   [marker.3] While a round runs, the mutator sets mark bits only in the bitmap words of pages that it has just taken
  *              for a large object or a new span, which no other object shares. Such objects get their mark bits before
  *              their allocation bits, and these with release order. For everything else that is to be marked it uses
@@ -60,11 +65,12 @@ enum { ROUND_IDLE = 0, ROUND_CALLED, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, RO
 static inline bool rounds_change(uint32_t *word, uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
 }
-/* The word is IDLE or CALLED. */
+/* Offers a round. The word must be IDLE or CALLED. */
 static inline void rounds_offer(uint32_t *word, crd_thread *thread) {
   crd_thread_set(thread, word, ROUND_OFFERED);
 }
-/* Ends what was offered. true: the mutator owns everything again; false: the thread is at it and was asked to end. */
+/* Ends the round that was offered. true: the mutator owns everything again. false: the thread has taken the round and
+ * was asked to end it; wait for rounds_is_idle. */
 static inline bool rounds_stop(uint32_t *word) {
   return rounds_change(word, ROUND_OFFERED, ROUND_IDLE) || !rounds_change(word, ROUND_TAKEN, ROUND_ASKED);
 }
@@ -123,26 +129,30 @@ typedef struct crd_marker {
   size_t arenas_bytes;   /* of the arenas that were committed when the round was offered */
 } crd_marker;
 
-/* A major collection begins to mark: makes the thread if the options and the heap want one. */
+/* To be called when a major collection begins to mark: makes the thread, if there is none and the options and the heap
+ * want one. */
 void crd_marker_begin(cradle_heap *heap);
-/* The heap goes. */
+/* Ends the thread, before the heap is freed. */
 void crd_marker_end(cradle_heap *heap);
 /* Whether the next marking will have a thread, or this one has. */
 bool crd_marker_helps(cradle_heap *heap);
 
-/* Ends the round if one goes on, and marks what the mutator had asked for. Whether one did. */
+/* Ends the round if one goes on, and marks the objects that crd_marker_shade noted in it. Returns whether a round went
+ * on. */
 bool crd_marker_stop(cradle_heap *heap);
-/* Lets the thread go on, if there is something to mark and nothing runs but the mutator. */
+/* Offers a round, if there is something to mark and nothing runs but the mutator. */
 void crd_marker_go_on(cradle_heap *heap);
-/* The same beside a minor collection, where it is likely to take long enough. There is a thread. */
+/* Offers a round beside a minor collection, if the collection will probably take long enough. There must be a
+ * thread. */
 void crd_marker_go_on_in_minor(cradle_heap *heap);
-/* Has the object at an address marked, in a round or in none. */
+/* Has the object at an address marked: at once, or at the next stop if a round goes on. */
 void crd_marker_shade(cradle_heap *heap, uintptr_t address);
-/* A pause has begun: counts and tells what was done since the last one. */
+/* At the beginning of a pause: adds what the rounds since the last pause did to the statistics, and reports it as an
+ * event. */
 void crd_marker_tell(cradle_heap *heap);
-/* Has the thread populate arenas, so that count FREE ones are ready. Returns false if there is none. */
+/* Has the thread populate arenas, so that count FREE ones are ready. false: there is no thread. */
 bool crd_marker_supply(cradle_heap *heap, uint32_t count);
-/* Gives what was put aside to the mark stack. */
+/* Moves the objects that rounds put aside to the mark stack. */
 void crd_marker_gather(cradle_heap *heap);
 
 #endif

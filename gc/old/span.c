@@ -3,7 +3,7 @@
 #include "gc/base/bits.h"
 #include "gc/old/arena_memory.h"
 
-/* Pages that may stay unused at the end of an arena because no span fits. */
+/* What may stay unused at the end of an arena, because no span of the longest sort fits there. */
 #define ARENA_TAIL_BYTES ((size_t)SPAN_MAX_PAGES * PAGE_BYTES)
 #define ARENA_PROMOTABLE_BYTES (ARENA_BYTES - ARENA_TAIL_BYTES)
 
@@ -18,13 +18,14 @@ void crd_old_fini(crd_old *old) {
   crd_arenas_fini(&old->arenas);
 }
 
-/* The worst promotion: every byte of the nursery in objects just above the small ones, whose page runs are half again
- * as long (8,208 bytes take three pages), and one span of every class opened besides. */
+/* The worst promotion: the nursery is full of objects just above the small ones, and one span of every class is opened
+ * besides. An object of 8,208 bytes takes three pages, 12,288 bytes: half again as much. */
 uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes) {
   size_t bytes = nursery_bytes + nursery_bytes / 2 + old->classes.span_bytes_total;
   return (uint32_t)((bytes + ARENA_PROMOTABLE_BYTES - 1) / ARENA_PROMOTABLE_BYTES);
 }
 
+/* crd_old_arenas_for the other way round. */
 size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas) {
   size_t bytes = arenas * ARENA_PROMOTABLE_BYTES;
   if (bytes <= old->classes.span_bytes_total) return 0;
@@ -33,7 +34,8 @@ size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas) {
 
 /* --- bitmaps of a span --- */
 
-/* Index in words of the first free place at or after from (an object start), or limit. */
+/* The first free place at or after the place from, or limit. All three are indexes of words in the span. Places of 64
+ * words and more are looked at one by one, because a bitmap word has at most one of them. */
 static uint32_t find_free(const uint64_t *allocated, const crd_size_class *class, uint32_t from, uint32_t limit) {
   if (class->words >= 64) {
     while (from < limit && bitmap_has(allocated, from)) from += class->words;
@@ -49,7 +51,7 @@ static uint32_t find_free(const uint64_t *allocated, const crd_size_class *class
   return limit;
 }
 
-/* Index in words of the first taken place at or after from, or limit. */
+/* The first taken place at or after from, or limit. */
 static uint32_t find_taken(const uint64_t *allocated, uint32_t from, uint32_t limit) {
   uint64_t above = ~UINT64_C(0) << (from % 64);
   for (uint32_t i = from / 64; i * 64 < limit; i++, above = ~UINT64_C(0)) {
@@ -79,14 +81,14 @@ static char *span_address(const crd_old *old, uint32_t page) {
   return memory_at(arenas_page_address(&old->arenas, page));
 }
 
-/* Index in words of a place in a span of the class. */
+/* The index of a place's first word in its span. */
 static uint32_t word_in(const crd_size_class *class, const char *base, const char *place) {
   ASSERT(place >= base && place <= base + (size_t)class->objects * class->bytes,
          "[span.1] a place outside of its span");
   return (uint32_t)(place - base) / 8;
 }
 
-/* [span.4] of a span while no major collection marks. */
+/* Whether any mark bit of a span is set, which none may be while no major collection marks [span.4]. */
 static bool has_marks(span_bits bits) {
   uint64_t marks = 0;
   for (uint32_t i = 0; i < bits.words; i++) marks |= bits.marks[i];
@@ -157,7 +159,9 @@ static void take_run(crd_old *old, const crd_size_class *class, uint32_t page, u
   if (old->born_marked) write_bits(bits.marks, class, from, to, true);
 }
 
-/* The next run of free places of the allocator's span at or after word from. opened: the span is new. */
+/* Gives the allocator the next run of free places of its span, at or after the word from. opened: the span is new.
+ * false: there is none. While a major collection marks, the run's mark bits are set as well, so that what comes to lie
+ * there is born marked. */
 static bool next_run(crd_old *old, uint32_t size_class, uint32_t from, bool opened) {
   const crd_size_class *class = &old->classes.of[size_class];
   crd_allocator *allocator = &old->allocators[size_class];
@@ -194,6 +198,7 @@ static void enter_pages(crd_old *old, uint32_t page, const crd_size_class *class
   old->class_spans[size_class]++;
 }
 
+/* Gives the allocator a new span and all of it as its run. */
 static bool open_span(crd_old *old, uint32_t size_class, uint32_t keep) {
   const crd_size_class *class = &old->classes.of[size_class];
   bool clean;
@@ -204,6 +209,8 @@ static bool open_span(crd_old *old, uint32_t size_class, uint32_t keep) {
   return next_run(old, size_class, 0, true);
 }
 
+/* The rest of the allocator's span first, then spans of the partial list, then a new span. A listed span may turn out
+ * to be full, because retire lists spans without a look; it is dropped from the list then. */
 bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
   crd_allocator *allocator = &old->allocators[size_class];
   ASSERT(allocator->free == allocator->end, "[span.1] the run is not used up");
@@ -227,6 +234,8 @@ bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
   return open_span(old, size_class, keep);
 }
 
+/* Takes the rest of its run from the allocator of a class, and puts its span into the partial list: nobody has looked
+ * whether there is room left in it, and the next refill finds out. */
 static void retire(crd_old *old, uint32_t size_class) {
   const crd_size_class *class = &old->classes.of[size_class];
   crd_allocator *allocator = &old->allocators[size_class];
@@ -277,7 +286,7 @@ uint32_t crd_old_next_span(const crd_old *old, uint32_t page) {
       continue;
     }
     const crd_page *entry = arenas_page(&old->arenas, page);
-    if (entry->state == PAGE_INSIDE) /* of a span that was opened across page since a walk stopped here */
+    if (entry->state == PAGE_INSIDE) /* since a walk stopped here, a span was opened that began before page */
       page = entry->head + arenas_page(&old->arenas, entry->head)->pages;
     else if (entry->state != PAGE_FREE)
       return page;

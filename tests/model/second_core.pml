@@ -11,9 +11,12 @@
  *   waiting         heap.mark_stack; any object of it may be next
  *   hand            an object that was popped and not traced: the prefetch queue of drain_with (mark.c), or the rest of an array
  *   aside           objects for the mutator [marker.6]; object 1 has a trace callback
- *   noted           what crd_marker_shade was given [marker.3]: the HANDLE was pointed at an old object
+ *   noted           what crd_marker_shade was given [marker.3]: the HANDLE was pointed at an old object, or a minor collection came
+ *                   to one
+ *   late            promoted objects whose bits are written when the round is over [span.8]: crd_old_write_late_runs
  *   remembered      heap.remembered and heap.recorded, and the barrier's flags
- *   age, minor, reach, start_marking, end_marking: as in barrier.pml
+ *   age, minor, reach, start_marking, end_marking: as in barrier.pml; while marking, the thread goes on beside a minor collection,
+ *                   from crd_marker_go_on_in_minor to the stop in crd_minor_run
  *
  * The thread's steps are those in which it reads or writes what both threads see: a slot, an allocation bit, a mark bit's word; its
  * store of that word is a step of its own. The mutator's store and barrier are one step, because the thread reads neither flags
@@ -43,6 +46,10 @@
  *  12  a round is taken back by a plain store
  *  13  the child of a plain fork goes on with the marking that it finds
  *  14  the child of a plain fork waits for the thread
+ *  15  a promoted object's mark bit is written in the round
+ *  16  what a minor collection comes to is noted nowhere
+ *  17  a minor collection marks that itself in a round
+ *  18  the round that goes on beside a minor collection is not stopped
  *
  * Run by tests/spin_model.py.
  */
@@ -60,6 +67,10 @@
 #define PLAINLY_TAKEN_BACK 12
 #define GOES_ON 13
 #define WAITS 14
+#define WRITTEN_BESIDE 15
+#define NOT_NOTED 16
+#define MINOR_MARKS 17
+#define NOT_STOPPED 18
 byte broken;
 bool alone; /* the third object is a large one, whose mark bit is alone in its word */
 
@@ -88,7 +99,7 @@ bool alone; /* the third object is a large one, whose mark bit is alone in its w
 #define ASKED 3
 
 byte age[OBJECTS], slot[SLOTS], root[ROOTS];
-byte marks, waiting, aside, noted, remembered; /* a bit an object */
+byte marks, waiting, aside, noted, late, remembered; /* a bit an object */
 byte round;
 bool marking, forked;
 bool torn;  /* the buffer of the object with the callback is being changed */
@@ -115,10 +126,13 @@ inline reach(o, marks_old) {
     age[target] = OLD;
     pending = pending | BIT(target);
     if
-    :: marking -> marks = marks | BIT(target)
+    :: marking && (target == LARGE && alone || broken == WRITTEN_BESIDE) -> marks = marks | BIT(target)
+    :: marking && !(target == LARGE && alone || broken == WRITTEN_BESIDE) -> late = late | BIT(target)
     :: else
     fi
-  :: target != NONE && age[target] == OLD && marking && marks_old -> mark(target)
+  :: target != NONE && age[target] == OLD && marking && marks_old && broken == MINOR_MARKS && !(late & BIT(target)) -> mark(target)
+  :: target != NONE && age[target] == OLD && marking && marks_old && broken != MINOR_MARKS && broken != NOT_NOTED ->
+    noted = noted | BIT(target)
   :: else
   fi
 }
@@ -142,24 +156,34 @@ inline release(o) {
   fi
 }
 
-inline minor() {
+inline minor_begin() {
   fresh = false;
   made = false;
-  shown = false;
+  shown = false
+}
+
+inline minor_roots() {
   reach(root[STACK], true);
   reach(root[HANDLE], false);
   trace_pending();
-  i = 0;
-  do
-  :: i < SLOTS && (remembered & BIT(i)) ->
+  target = 0
+}
+
+inline minor_remembered(o) {
+  if
+  :: remembered & BIT(o) ->
     /* Of one that is not marked the old referents are left alone: marking may still come to it. */
-    reach(slot[i], (marks & BIT(i)) && broken != NOT_MARKED);
-    trace_pending();
-    i++
-  :: i < SLOTS && !(remembered & BIT(i)) -> i++
-  :: else -> break
-  od;
-  remembered = 0;
+    reach(slot[o], (marks & BIT(o)) && broken != NOT_MARKED);
+    trace_pending()
+  :: else
+  fi;
+  remembered = remembered & ~BIT(o);
+  target = 0
+}
+
+inline minor_end() {
+  marks = marks | late;
+  late = 0;
   i = 0;
   do
   :: i < OBJECTS && (age[i] == YOUNG || age[i] == LARGE_YOUNG) -> release(i); i++
@@ -174,6 +198,14 @@ inline minor() {
   od;
   noted = 0;
   i = 0
+}
+
+inline minor() {
+  minor_begin();
+  minor_roots();
+  minor_remembered(0);
+  minor_remembered(1);
+  minor_end()
 }
 
 inline start_marking() {
@@ -230,11 +262,7 @@ inline check(o) {
 
 /* What the thread had no time for is left to the next round: that the mutator's increments help makes no further states. */
 inline increment() {
-  if
-  :: broken == ENDED_EARLY && waiting == 0 && aside == 0 -> end_marking()
-  :: else
-  fi;
-  minor();
+  minor_end();
   if
   :: aside & BIT(CALLBACK) -> trace_one(CALLBACK)
   :: else
@@ -323,9 +351,12 @@ inline set_root(r, o) {
 #define EACH_PAIR(action) action(0, 0) action(0, 1) action(1, 0) action(1, 1)
 
 active proctype mutator() {
+  if
+  :: alone = false
+  :: alone = true
+  fi;
   d_step {
     broken = c_expr { (getenv("BROKEN") ? atoi(getenv("BROKEN")) : 0) };
-    alone = (broken != MARKED_BESIDE);
     slot[0] = NONE; slot[1] = NONE; root[STACK] = NONE; root[HANDLE] = NONE
   }
   do
@@ -346,7 +377,29 @@ active proctype mutator() {
     :: d_step { round == TAKEN -> round = ASKED }
     :: round == IDLE
     fi;
-    d_step { round == IDLE || broken == NOT_AWAITED -> increment() }
+    /* The minor collection, beside which the thread goes on. */
+    d_step {
+      round == IDLE || broken == NOT_AWAITED ->
+      if
+      :: broken == ENDED_EARLY && waiting == 0 && aside == 0 -> end_marking()
+      :: else
+      fi;
+      minor_begin();
+      if
+      :: marking && waiting != 0 && round == IDLE -> round = OFFERED
+      :: else
+      fi
+    };
+    d_step { minor_roots() };
+    d_step { minor_remembered(0) };
+    d_step { minor_remembered(1) };
+    if
+    :: d_step { round == OFFERED -> round = IDLE }
+    :: d_step { round == TAKEN && broken != NOT_STOPPED -> round = ASKED }
+    :: d_step { round == TAKEN && broken == NOT_STOPPED }
+    :: round == IDLE || round == ASKED
+    fi;
+    d_step { round == IDLE || broken == NOT_AWAITED || broken == NOT_STOPPED -> increment() }
   :: d_step { marking && (broken != WAITS || round == IDLE) -> forked = true; child() } -> break
   :: d_step { marking && broken == WAITS && round != IDLE -> forked = true } -> round == IDLE; break
   od
@@ -394,7 +447,7 @@ active proctype marker() {
       found = slot[hand];
       hand = NONE;
       if
-      :: found != NONE && age[found] == YOUNG -> found = NONE
+      :: found != NONE && (age[found] == YOUNG || (late & BIT(found))) -> found = NONE
       :: found == LARGE && fresh && !shown -> found = NONE
       :: else
       fi

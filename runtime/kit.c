@@ -1,9 +1,10 @@
-/* The kit's types, what it knows of the encoding, and the hash that goes with identity. */
+/* The kit's types, what the kit derives from the encoding, and the hash for identity. */
 #include <stdio.h>
 
 #include <cradle/kit.h>
 
-/* The bits that are the same in all words that hold references: those that every pattern and every tag agree on. */
+/* Finds the bits that are equal in all words that hold references: the bits on which every pattern and every tag
+ * agree. */
 static void find_reference_bits(cradle_kit *kit) {
   const cradle_encoding *encoding = &kit->encoding;
   bool is_first = true;

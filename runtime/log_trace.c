@@ -1,12 +1,12 @@
 /* The log as a Chrome trace, which Perfetto (ui.perfetto.dev) and chrome://tracing open: the array form of the Trace
- * Event Format, a line an event.
+ * Event Format, one event in each line.
  *
  *     [{"name":"process_name","ph":"M",...}
  *     ,{"name":"gc-minor","ph":"B","ts":34322342884.577,"pid":4711,"tid":1,"args":{"cause":"nursery full"}}
  *
- * A process is a heap's program, a thread is a heap. The format lets the closing bracket be left out, and so it is: a
- * program that aborts leaves the same file as one that ends, and several heaps can go on with it. Every line but the
- * first begins with the comma that separates it from the one before.
+ * In the trace, a process is a program and a thread is a heap. The closing bracket is left out, which the format
+ * allows: so a program that aborts leaves a valid file, and several heaps can append to it. Every line but the first
+ * begins with the comma that separates it from the line before.
  */
 #include "runtime/log_put.h"
 #include "runtime/log_sink.h"
@@ -56,7 +56,7 @@ static void put_counters(crd_log_writer *writer, const crd_log_entry *entry) {
   }
 }
 
-/* One end of a slice on a track of its own: others may overlap it. */
+/* Writes one end of a slice on a track of its own, because other slices may overlap it. */
 static void put_slice_end(crd_log_writer *writer, const char *name, char phase, uint64_t time_ns) {
   put_start_after(writer, ",", name, phase, time_ns);
   put(&writer->file, ",\"cat\":\"gc\",\"id\":\"");
@@ -70,7 +70,7 @@ static uint64_t duration_of(const crd_log_entry *entry) {
   return 0;
 }
 
-/* Pauses, and major collections from their beginning to their end, with all that comes between. */
+/* These slices have their own tracks: pauses, and major collections from beginning to end, with everything between. */
 static void put_slices(crd_log_writer *writer, const crd_log_entry *entry) {
   uint64_t end = writer->time_ns;
   if (entry->section == CRD_SECTION_COLLECT) put_slice_end(writer, "major collection", 'b', end);

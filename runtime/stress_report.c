@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first line of progress comes after so long, the next after twice as long, and so on. */
+/* When the first line of progress comes; the next one comes after twice as long, and so on. */
 #define FIRST_PROGRESS_S 2
 
 struct crd_stress_report {

@@ -193,8 +193,7 @@ typedef struct cradle_options {
   bool verify;
   /* quarantine: the nursery memory that a minor collection emptied becomes inaccessible. At least this many emptied
    * nurseries stay so, on base pages and not counted in heap_max_bytes. So do arenas that compaction emptied, until
-   * the arenas behind them were used, and at most 16 MiB of pages of dead large objects, until the heap needs them.
-   * 0: off */
+   * 256 other arenas were used, and at most 16 MiB of pages of dead large objects, until the heap needs them. 0: off */
   size_t quarantine;
 
   cradle_fault_report fault_report; /* for cradle_heap_new_from_environment */

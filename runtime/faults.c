@@ -92,7 +92,7 @@ static void write_trigger(const crd_faults *faults, uint64_t collection, const c
   add(&text, "minor collection ");
   add_number(&text, collection, 10);
   if (one->collection != collection) {
-    add(&text, ", longer ago than its trigger is remembered");
+    add(&text, ", too long ago: what triggered it is no longer known");
   } else {
     add(&text, ", triggered by: ");
     add(&text, cradle_cause_name(one->cause));
@@ -305,7 +305,8 @@ static void put_in_list(crd_faults *from, crd_faults *to) {
     heap_count += to != NULL ? 1 : (size_t)-1;
     return;
   }
-  if (to != NULL) crd_report("CRADLE_FAULTS: more than %d heaps; those of the others are not reported", HEAPS_MOST);
+  if (to != NULL)
+    crd_report("CRADLE_FAULTS: more than %d heaps; faults of the other heaps are not reported", HEAPS_MOST);
 }
 
 static void end(crd_faults *faults) {

@@ -35,7 +35,7 @@ uint32_t cradle_kit_add_types(cradle_heap *heap) {
 
 void cradle_kit_no_item(const cradle_kit *kit, const char *function, size_t index, size_t count) {
   char message[128];
-  snprintf(message, sizeof message, "%s: index %zu, of %zu items", function, index, count);
+  snprintf(message, sizeof message, "%s: index %zu is out of range (items: %zu)", function, index, count);
   cradle_misuse(kit == NULL ? NULL : kit->mutator->heap, message);
 }
 

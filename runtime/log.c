@@ -220,9 +220,10 @@ static void parse_words(crd_log *log, const char *words) {
       log->selected |= sections;
       all = false;
       if (sections == 0)
-        crd_report("CRADLE_LOG: %.*s: no section begins so, and no form has this name (text, json, trace or line; "
-                   "docs/logging.md lists the sections)",
-                   length < 80 ? (int)length : 80, words);
+        crd_report(
+            "CRADLE_LOG: %.*s: no section's name begins so, and no form has this name (text, json, trace or line; "
+            "docs/logging.md lists the sections)",
+            length < 80 ? (int)length : 80, words);
     }
     words += length;
     if (*words == ':') break;

@@ -45,7 +45,7 @@ static void hear(void *data, const cradle_event *event) {
 crd_stress_report *crd_stress_report_new(cradle_listener next) {
   crd_stress_report *report = calloc(1, sizeof *report);
   if (report == NULL) {
-    crd_report("CRADLE_STRESS: no memory to report on it");
+    crd_report("CRADLE_STRESS: no memory for its report");
     return NULL;
   }
   report->next = next;

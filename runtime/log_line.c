@@ -196,7 +196,8 @@ static void add_increment(crd_line_major *running, const cradle_event *event) {
   running->stepped = true;
 }
 
-/* The second core works while one runs, and is told of before the increment that may end it. */
+/* The second core works while a major collection runs, and its event comes before the increment that may end the
+ * collection. */
 static void add_beside(crd_line_major *running, const cradle_event *event) {
   running->beside_ns += event->u.beside.run_ns;
   running->beside_bytes += event->u.beside.bytes;

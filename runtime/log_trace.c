@@ -56,8 +56,8 @@ static void put_counters(crd_log_writer *writer, const crd_log_entry *entry) {
   }
 }
 
-/* Writes one end of a slice on a track of its own, because other slices may overlap it. The ending of the slice's id makes
- * the track. */
+/* Writes one end of a slice on a track of its own, because other slices may overlap it. The ending of its id makes the
+ * track. */
 static void put_slice_end(crd_log_writer *writer, const char *name, const char *ending, char phase, uint64_t time_ns) {
   put_start_after(writer, ",", name, phase, time_ns);
   put(&writer->file, ",\"cat\":\"gc\",\"id\":\"");

@@ -28,7 +28,7 @@ CRADLE_BEGIN_DECLS
 typedef struct cradle_pause_summary {
   uint64_t p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns; /* half of the pauses are at most p50_ns long */
   double mmu_1ms, mmu_10ms, mmu_100ms;                /* minimum mutator utilisation, 0 to 1 */
-  /* how long pauses waited for the collector's own thread to stop; 0 where there is none */
+  /* how long pauses waited for the collector's own thread to stop; 0: there is no such thread */
   uint64_t stop_p50_ns, stop_p99_ns, stop_p999_ns;
 } cradle_pause_summary;
 

@@ -200,7 +200,7 @@ static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
   ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a pause ends while something runs");
   ASSERT(heap->old.reserve <= heap->old.arenas.free_count, "[heap.2] the promotion reserve is not there after a pause");
   /* Counted as part of the pause, because the program waits for it. */
-  crd_arenas_settle(&heap->old.arenas, heap->old.reserve + heap->ahead, begin, GIVEN_BACK_MOST);
+  crd_arenas_settle(&heap->old.arenas, heap->old.reserve + heap->old.arenas.supply.ahead, begin, GIVEN_BACK_MOST);
   uint64_t duration = crd_platform_now_ns() - begin;
   heap->stats.pauses++;
   heap->stats.pause_ns += duration;
@@ -309,9 +309,7 @@ static void prepare_arenas(cradle_heap *heap) {
   uint32_t next = (uint32_t)(promoted / ARENA_BYTES) + 1, wanted = (uint32_t)(2 * promoted / ARENA_BYTES) + 1;
   uint64_t begin = crd_platform_now_ns();
   ASSERT(heap->state == HEAP_MUTATING, "arenas are populated in a pause");
-  bool grows = arenas_in_use(&heap->old.arenas) >= heap->old.arenas.demand.peak;
-  heap->ahead = grows && heap->marker.thread != NULL ? next : 0;
-  if (crd_marker_supply(heap, heap->old.reserve + heap->ahead)) wanted = next;
+  if (crd_marker_supply(heap, next)) wanted = next;
   crd_arenas_prepare(&heap->old.arenas, wanted < heap->old.reserve ? wanted : heap->old.reserve);
   heap->stats.prepare_ns += crd_platform_now_ns() - begin;
 }

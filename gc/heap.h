@@ -92,7 +92,6 @@ struct cradle_heap {
   crd_word_stack mark_stack;
   crd_major major;
   crd_marker marker;
-  uint32_t ahead; /* FREE arenas beyond the promotion reserve that the second core has ready (gc/old/supply.h) */
   crd_pacing pacing;
   crd_compaction_wait compaction;
   uint32_t majors_disabled; /* open cradle_major_disable calls */

@@ -46,20 +46,37 @@ static void what_is_asked_for_is_ready_when_it_is_done(void **state) {
   static crd_arenas arenas;
   open_arenas(&arenas);
   assert_false(crd_supply_next(&arenas));
-  assert_true(crd_supply_ask(&arenas, 3));
+  assert_true(crd_supply_ask(&arenas, 3, 0));
   assert_int_equal(arenas.free_count, 3);
   assert_true(crd_supply_next(&arenas));
-  assert_false(crd_supply_ask(&arenas, 5)); /* the thread is still at it */
+  assert_false(crd_supply_ask(&arenas, 5, 0)); /* the thread is still at it */
   assert_false(is_ready(&arenas, 0));
   assert_true(crd_supply_next(&arenas));
   assert_true(crd_supply_next(&arenas));
-  assert_false(crd_supply_next(&arenas));
-  assert_true(crd_supply_ask(&arenas, 5)); /* two more */
+  assert_false(crd_supply_next(&arenas));     /* [supply.2] */
+  assert_true(crd_supply_ask(&arenas, 5, 0)); /* two more */
   for (uint32_t i = 0; i < 5; i++) assert_int_equal(is_ready(&arenas, i), i < 3);
   assert_int_equal(arenas.supplied_total, 3);
   while (crd_supply_next(&arenas)) continue;
-  assert_false(crd_supply_ask(&arenas, 5)); /* nothing is missing */
+  assert_false(crd_supply_ask(&arenas, 5, 0)); /* nothing is missing */
   assert_int_equal(arenas.supplied_total, 5);
+  crd_arenas_fini(&arenas);
+}
+
+static void a_heap_that_grows_gets_more(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  bool clean;
+  open_arenas(&arenas);
+  uint32_t page = crd_arenas_take(&arenas, ARENA_PAGES, 0, &clean);
+  assert_true(crd_supply_ask(&arenas, 2, 3)); /* as much as ever is in use */
+  assert_int_equal(arenas.free_count, 5);
+  while (crd_supply_next(&arenas)) continue;
+  crd_arenas_give_back(&arenas, page, ARENA_PAGES);
+  assert_false(crd_supply_ask(&arenas, 6, 3)); /* less is in use now, and what was in use is populated */
+  assert_int_equal(arenas.supplied_total, 5);
+  assert_int_equal(arenas.free_count, 6);
+  assert_int_equal(arenas.supply.ahead, 0);
   crd_arenas_fini(&arenas);
 }
 
@@ -68,14 +85,14 @@ static void what_the_thread_is_at_stays(void **state) {
   (void)state;
   static crd_arenas arenas;
   open_arenas(&arenas);
-  assert_true(crd_supply_ask(&arenas, 4));
+  assert_true(crd_supply_ask(&arenas, 4, 0));
   assert_true(crd_supply_next(&arenas));
   assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 0);
   for (uint32_t i = 0; i < 4; i++) arenas.origins[i] |= ARENA_TOUCHED;
   crd_arenas_discard_free(&arenas);
   for (uint32_t i = 0; i < 4; i++) assert_true(is_ready(&arenas, i));
   while (crd_supply_next(&arenas)) continue;
-  assert_false(crd_supply_ask(&arenas, 4));
+  assert_false(crd_supply_ask(&arenas, 4, 0));
   assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 4);
   crd_arenas_fini(&arenas);
 }
@@ -86,13 +103,13 @@ static void populating_changes_nothing(void **state) {
   static crd_arenas arenas;
   bool clean;
   open_arenas(&arenas);
-  assert_true(crd_supply_ask(&arenas, 2));
+  assert_true(crd_supply_ask(&arenas, 2, 0));
   uint32_t page = crd_arenas_take(&arenas, ARENA_PAGES, 0, &clean);
   char *memory = memory_at(arenas_page_address(&arenas, page));
   memset(memory, 0x5a, ARENA_BYTES);
   while (crd_supply_next(&arenas)) continue;
   for (size_t i = 0; i < ARENA_BYTES; i += 512) assert_int_equal(memory[i], 0x5a);
-  assert_false(crd_supply_ask(&arenas, 1));
+  assert_false(crd_supply_ask(&arenas, 1, 0));
   crd_arenas_give_back(&arenas, page, ARENA_PAGES);
   crd_arenas_fini(&arenas);
 }
@@ -149,6 +166,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_heap_that_grows_is_supplied(void **sta
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_asked_for_is_ready_when_it_is_done),
+      cmocka_unit_test(a_heap_that_grows_gets_more),
       cmocka_unit_test(what_the_thread_is_at_stays),
       cmocka_unit_test(populating_changes_nothing),
       cmocka_unit_test(a_heap_that_grows_is_supplied),

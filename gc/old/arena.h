@@ -119,6 +119,7 @@ typedef struct crd_supply {
   uint32_t first;
   uint32_t count; /* 0: nothing; atomic */
   uint32_t done;  /* of these; atomic */
+  uint32_t ahead; /* FREE arenas beyond the promotion reserve that are kept ready */
 } crd_supply;
 
 typedef struct crd_arenas crd_arenas;

@@ -1,5 +1,6 @@
 #include "gc/old/supply.h"
 
+#include "gc/base/check.h"
 #include "gc/old/arena_memory.h"
 
 /* Arenas that are asked for at a time. */
@@ -12,7 +13,7 @@ static bool is_ready(const crd_arenas *arenas, uint32_t index) {
 /* Whether the thread has nothing to do. What it populated is known to be ready from now on. */
 static bool settle(crd_arenas *arenas) {
   crd_supply *supply = &arenas->supply;
-  uint32_t count = supply->count; /* [supply.2] */
+  uint32_t count = supply->count; /* a plain read: nobody else writes it */
   if (count == 0) return true;
   uint32_t done = __atomic_load_n(&supply->done, __ATOMIC_ACQUIRE);
   if (done != count) return false;
@@ -39,14 +40,18 @@ static uint32_t find_unready(const crd_arenas *arenas, uint32_t count, uint32_t 
   return found;
 }
 
-bool crd_supply_ask(crd_arenas *arenas, uint32_t count) {
+bool crd_supply_ask(crd_arenas *arenas, uint32_t keep, uint32_t ahead) {
   crd_supply *supply = &arenas->supply;
   uint32_t first = 0;
   /* Pages of a pool are populated when they are committed. */
-  if (arenas->backing.pool || arenas_go_round(arenas) || !settle(arenas)) return false;
+  if (arenas->backing.pool || arenas_go_round(arenas)) return false;
+  supply->ahead = arenas_in_use(arenas) >= arenas->demand.peak ? ahead : 0;
+  if (!settle(arenas)) return false;
+  uint32_t count = keep + supply->ahead;
   (void)crd_arenas_ensure_free(arenas, count); /* what has come is asked for */
   uint32_t found = find_unready(arenas, count, &first);
   if (found == 0) return false;
+  ASSERT(supply->count == 0, "[supply.2] the thread is asked while it is at something");
   supply->first = first;
   supply->done = 0;
   __atomic_store_n(&supply->count, found, __ATOMIC_RELEASE);
@@ -54,7 +59,7 @@ bool crd_supply_ask(crd_arenas *arenas, uint32_t count) {
 }
 
 void crd_supply_forget(crd_arenas *arenas) {
-  arenas->supply = (crd_supply){0, 0, 0};
+  arenas->supply = (crd_supply){0};
 }
 
 bool crd_supply_next(crd_arenas *arenas) {

@@ -19,9 +19,10 @@
 
 /* --- the mutator's side --- */
 
-/* Takes note of what the thread has done. Then, where fewer than count FREE arenas are ready, commits what is missing
- * and asks the thread for those that are not. Returns whether there is something new for it to do. */
-bool crd_supply_ask(crd_arenas *arenas, uint32_t count);
+/* Takes note of what the thread has done. Then asks it for those of the lowest keep FREE arenas that are not populated;
+ * while the heap grows, ahead more are committed and asked for, and not given back. Returns whether there is something
+ * new for the thread to do. */
+bool crd_supply_ask(crd_arenas *arenas, uint32_t keep, uint32_t ahead);
 /* The thread is gone, or was lost in a fork. */
 void crd_supply_forget(crd_arenas *arenas);
 

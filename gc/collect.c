@@ -61,12 +61,11 @@ static void verify_if_asked(cradle_heap *heap, bool before) {
 static CRADLE_COLD void refuse(cradle_heap *heap, cradle_cause cause) {
   if (cause != CRADLE_CAUSE_NURSERY_FULL && cause != CRADLE_CAUSE_LARGE && cause != CRADLE_CAUSE_MEMORY)
     crd_misuse(heap,
-               "a collection is asked for, and collection is off (CRADLE_GC=off, options.gc): until the roots are in, "
-               "the program must not ask");
+               "a collection was asked for, but collection is off (CRADLE_GC=off, options.gc): the program must not "
+               "ask until it reports its roots");
   crd_misuse(heap,
-             "there is no room, and collection is off (CRADLE_GC=off, options.gc): the nursery holds %" PRIu64
-             " of its %zu bytes, and large objects %" PRIu64
-             "; until the roots are in, CRADLE_GC_NURSERY or CRADLE_GC_MAX gives more room",
+             "there is no room, but collection is off (CRADLE_GC=off, options.gc): the nursery holds %" PRIu64
+             " of its %zu bytes, and large objects %" PRIu64 "; CRADLE_GC_NURSERY or CRADLE_GC_MAX gives more room",
              nursery_filled(heap), heap->nursery.bytes, heap->old.used_bytes);
 }
 

@@ -80,13 +80,13 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
       (arenas->committed_count > crd_heap_arenas_within(heap, bytes) || !leaves(heap, bytes, ROOM_MIN_ARENAS))) {
     make_fit(mutator, bytes);
     if (!leaves(heap, bytes, ROOM_MIN_ARENAS))
-      return refuse(heap, "smaller than what lives, the nursery and two arenas", error);
+      return refuse(heap, "too small for the live objects, the nursery and two arenas", error);
     /* What is empty goes back before the maximum is set: a system that refuses leaves the old maximum in force. */
     uint32_t keep = (uint32_t)crd_heap_arenas_within(heap, bytes) - arenas_in_use(arenas);
     crd_arenas_release(arenas, keep, UINT32_MAX);
     if (arenas->free_count > keep) {
       hand_out(heap);
-      return refuse(heap, "the system did not take back what is empty", error);
+      return refuse(heap, "the system did not take the free memory back", error);
     }
   }
   set_max(heap, bytes);

@@ -122,7 +122,7 @@ static CRADLE_COLD _Noreturn void tell_shortage(cradle_heap *heap, size_t size, 
 void crd_out_of_memory(cradle_heap *heap, const char *what, size_t size) {
   crd_text text = {.length = 0};
   if (size == SIZE_MAX)
-    crd_text_format(&text, "%s: out of memory: an array beyond all addresses asked for", what);
+    crd_text_format(&text, "%s: out of memory: an array whose size overflows was asked for", what);
   else
     crd_text_format(&text, "%s: out of memory: %zu bytes asked for", what, size);
   tell_shortage(heap, size, &text);

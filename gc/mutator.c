@@ -129,7 +129,7 @@ static void close_stacks(crd_mutator *mutator) {
 CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
   crd_heap_check_thread(heap, "cradle_mutator_new");
   if (heap->mutator != NULL)
-    crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; this version has one a heap");
+    crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; in this version a heap has only one");
   crd_mutator *mutator = calloc(1, sizeof *mutator);
   if (mutator == NULL) return NULL;
   if (!open_stacks(heap, mutator)) {
@@ -224,9 +224,9 @@ void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_checkpoint 
   static const char name[] = "cradle_checkpoint_restore";
   crd_mutator_check_thread(mutator, name);
   if (checkpoint->shadow_depth > (size_t)(mutator->shadow_top - mutator->shadow_base))
-    entry_misuse(mutator->heap, name, "the shadow stack is lower than at the checkpoint already");
+    entry_misuse(mutator->heap, name, "the shadow stack is already lower than at the checkpoint");
   if (checkpoint->scoped_depth > (size_t)(mutator->scoped_top - mutator->scoped_base))
-    entry_misuse(mutator->heap, name, "scopes of the checkpoint have ended already");
+    entry_misuse(mutator->heap, name, "scopes that were open at the checkpoint have ended");
   mutator->shadow_top = mutator->shadow_base + checkpoint->shadow_depth;
   if (mutator->shadow_watermark > mutator->shadow_top) mutator->shadow_watermark = mutator->shadow_top;
   mutator->scoped_top = mutator->scoped_base + checkpoint->scoped_depth;

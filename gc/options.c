@@ -96,13 +96,13 @@ static const struct {
   unsigned last;
   const char *why;
 } enumerations[] = {
-    {FIELD(gc), CRADLE_GC_OFF, "no cradle_gc"},
-    {FIELD(gc_threads), CRADLE_GC_THREADS_AUTO, "no cradle_gc_threads"},
-    {FIELD(hugepages_nursery), CRADLE_HUGEPAGES_1G_STRICT, "no cradle_hugepages"},
-    {FIELD(hugepages_arenas), CRADLE_HUGEPAGES_1G_STRICT, "no cradle_hugepages"},
-    {FIELD(shadow_stack), CRADLE_KIND_VALUE, "no cradle_kind"},
-    {FIELD(fault_report), CRADLE_FAULTS_OWN_STACK, "no cradle_fault_report"},
-    {FIELD(stress_at), CRADLE_STRESS_SAFEPOINTS, "no cradle_stress"},
+    {FIELD(gc), CRADLE_GC_OFF, "not a value of cradle_gc"},
+    {FIELD(gc_threads), CRADLE_GC_THREADS_AUTO, "not a value of cradle_gc_threads"},
+    {FIELD(hugepages_nursery), CRADLE_HUGEPAGES_1G_STRICT, "not a value of cradle_hugepages"},
+    {FIELD(hugepages_arenas), CRADLE_HUGEPAGES_1G_STRICT, "not a value of cradle_hugepages"},
+    {FIELD(shadow_stack), CRADLE_KIND_VALUE, "not a value of cradle_kind"},
+    {FIELD(fault_report), CRADLE_FAULTS_OWN_STACK, "not a value of cradle_fault_report"},
+    {FIELD(stress_at), CRADLE_STRESS_SAFEPOINTS, "not a value of cradle_stress"},
 };
 
 static fault enumeration_fault(const cradle_options *options) {
@@ -150,7 +150,7 @@ static fault hardware_fault(const cradle_options *options) {
   if (!is_page_or_none(hardware->thp_page_bytes, hardware)) return (fault){"hardware.thp_page_bytes", why, 0, NULL};
   if (!is_page_or_none(hardware->pool_page_bytes, hardware)) return (fault){"hardware.pool_page_bytes", why, 0, NULL};
   if ((unsigned)hardware->thp_mode > CRADLE_THP_ALWAYS)
-    return (fault){"hardware.thp_mode", "no cradle_thp_mode", 0, NULL};
+    return (fault){"hardware.thp_mode", "not a value of cradle_thp_mode", 0, NULL};
   return NONE;
 }
 
@@ -220,7 +220,7 @@ static fault base_fault(const cradle_options *options) {
   uintptr_t base = address_of(options->base_address);
   cradle_hugepages pages = options->hugepages_arenas;
   bool gigantic = pages == CRADLE_HUGEPAGES_1G || pages == CRADLE_HUGEPAGES_1G_STRICT;
-  if (base % ARENA_BYTES != 0) return (fault){"base_address", "no multiple of 2 MiB", 0, NULL};
+  if (base % ARENA_BYTES != 0) return (fault){"base_address", "not a multiple of 2 MiB", 0, NULL};
   if (gigantic && base % GIGANTIC_BYTES != 0)
     return (fault){"hugepages_arenas", "pages of 1 GiB need a base_address that is a multiple of 1 GiB", 0, NULL};
   return NONE;

@@ -117,12 +117,12 @@ static bool is_slot(const void *address) {
 static const char *fault_of_words(const cradle_heap *heap, uintptr_t base, uintptr_t top) {
   if (base == top) return NULL;
   if (base > top) return "the base is above the top";
-  if (base % 8 != 0 || top % 8 != 0) return "one of them is no multiple of 8";
-  if (base < LOWEST_ADDRESS) return "the base is no address";
+  if (base % 8 != 0 || top % 8 != 0) return "one of them is not a multiple of 8";
+  if (base < LOWEST_ADDRESS) return "the base is not an address of the program";
   const crd_arenas *arenas = &heap->old.arenas;
   /* Both ends may lie in the old generation, in an object that does not move. One end alone cannot be right. */
   bool torn = arenas_contain(arenas, base) != arenas_contain(arenas, top - 1);
-  return torn || heap_is_young(heap, base) || heap_is_young(heap, top - 1) ? "one of them is an object's" : NULL;
+  return torn || heap_is_young(heap, base) || heap_is_young(heap, top - 1) ? "one of them lies in an object" : NULL;
 }
 
 static const char *fault_of_range(const cradle_heap *heap, const cradle_root_range *range) {

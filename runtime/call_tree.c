@@ -23,7 +23,7 @@ static void table_put(crd_number_table *table, crd_number_slot slot) {
   table->count++;
 }
 
-/* Room for one more, with half of the slots empty. */
+/* Makes room for one more number, so that half of the slots stay empty. */
 static bool table_reserve(crd_number_table *table) {
   if (table->count < table->capacity / 2) return true;
   crd_number_table bigger = {.capacity = table->capacity == 0 ? FIRST_CAPACITY : 2 * table->capacity};

@@ -1,8 +1,8 @@
-/* The call tree: where a program allocates, as a tree of frames with sums at its nodes.
+/* The call tree: where a program allocates, as a tree. Each node stands for a call path, names its innermost frame, and
+ * holds the bytes that were sampled there.
  *
  * [call_tree.1] Node 0 is the root and has no frame; a node's parent has a smaller number.
- * [call_tree.2] A frame is what its key says: two frames of equal keys are one, the first one's
- *               name and file.
+ * [call_tree.2] Frames with equal keys are one frame, with the name and file that came first.
  * [call_tree.3] When memory runs out CRD_CALL_TREE_NONE is returned and the tree is as it was.
  */
 #ifndef CRADLE_RUNTIME_CALL_TREE_H
@@ -15,7 +15,7 @@
 typedef struct crd_frame_key {
   uint64_t id;
   uint32_t line;
-  uint32_t kind; /* the caller's: ids of different kinds are different */
+  uint32_t kind; /* chosen by the caller: equal ids of different kinds are different keys */
 } crd_frame_key;
 
 typedef struct crd_tree_frame {
@@ -25,10 +25,10 @@ typedef struct crd_tree_frame {
 
 typedef struct crd_tree_node {
   uint32_t parent, frame;
-  uint64_t allocated, survived, died; /* bytes, of this node alone */
+  uint64_t allocated, survived, died; /* bytes, without those of its children */
 } crd_tree_node;
 
-/* Numbers by hash, open addressing. */
+/* A hash table of numbers, with open addressing. */
 typedef struct crd_number_slot {
   uint32_t hash, number_plus_1; /* 0: the slot is empty */
 } crd_number_slot;
@@ -44,7 +44,7 @@ typedef struct crd_call_tree {
   crd_number_table frame_table, node_table;
 } crd_call_tree;
 
-/* false: no memory. */
+/* Makes an empty tree. false: no memory. */
 bool crd_call_tree_init(crd_call_tree *tree);
 void crd_call_tree_fini(crd_call_tree *tree);
 
@@ -52,7 +52,7 @@ void crd_call_tree_fini(crd_call_tree *tree);
 uint32_t crd_call_tree_find_frame(const crd_call_tree *tree, const crd_frame_key *key);
 /* Adds a frame that find_frame did not find. name and file (may be NULL) are copied. */
 uint32_t crd_call_tree_add_frame(crd_call_tree *tree, const crd_frame_key *key, const char *name, const char *file);
-/* The number of the node for the frame below parent, which is made if need be. */
+/* The number of the child of parent for this frame; the node is made if there is none. */
 uint32_t crd_call_tree_child(crd_call_tree *tree, uint32_t parent, uint32_t frame);
 
 #endif

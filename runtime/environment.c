@@ -1,10 +1,9 @@
-/* The environment over the options.
+/* The environment overlays the options.
  *
- * What a user sets must not keep a program from starting: a value that is not accepted is reported and put aside. Which
- * values go together is the library's to say (cradle_options_check), so it is asked until it finds no fault. Each time
- * the field that it names yields, whoever chose its value: to the nearest value that is accepted, else to what the
- * program chose, else to the default. Contradictions among the embedder's own options are left to heap creation, which
- * fails.
+ * What a user sets must not keep a program from starting. So a value that is not accepted is reported and put aside.
+ * cradle_options_check decides which values fit together, and is called until it finds no fault. Each time, the field
+ * that it names changes, whoever chose its value: to the nearest accepted value, else to what the program chose, else
+ * to the default. If the program's own options contradict each other, they stay, and heap creation fails.
  */
 #include <cradle/runtime.h>
 
@@ -31,7 +30,7 @@ const char *crd_environment(const char *name) {
   return crd_has_more_rights_than_user() ? NULL : crd_variable_value(name);
 }
 
-/* An empty variable counts as none: that is how shells and service files switch one off. */
+/* An empty variable counts as not set, because shells and service files can often only empty a variable. */
 static const char *value_of(const char *name) {
   const char *text = crd_environment(name);
   return text != NULL && *text != '\0' ? text : NULL;
@@ -64,11 +63,11 @@ static int report_unknowns(void) {
 
 /* --- what does not go together --- */
 
-/* Where the library looks for contradictions, and who chose what. */
+/* The options to be checked, and who chose which value. */
 typedef struct overlaid {
   cradle_options *options;
-  cradle_options before;   /* what the program chose */
-  cradle_options defaults; /* what nobody chose */
+  cradle_options before;   /* the program's choices */
+  cradle_options defaults; /* the values that nobody chose */
 } overlaid;
 
 static bool is_same(const crd_option *option, const crd_option_field *field, const cradle_options *a,
@@ -76,7 +75,8 @@ static bool is_same(const crd_option *option, const crd_option_field *field, con
   return memcmp((const char *)a + field->offset, (const char *)b + field->offset, crd_option_bytes(option)) == 0;
 }
 
-/* What the user calls the field whose name is the first length bytes of name; 0: no variable sets it. */
+/* Adds the user's name for a field, its variable, and returns the length. The field's name is the first length bytes of
+ * name. 0: no variable sets it. */
 static size_t add_variable(const overlaid *all, char *words, size_t room, const char *name, size_t length) {
   const crd_option_field *field;
   const crd_option *option = crd_option_of(name, length, &field);
@@ -87,7 +87,7 @@ static size_t add_variable(const overlaid *all, char *words, size_t room, const 
   return (size_t)added < room ? (size_t)added : room - 1;
 }
 
-/* The message behind the name of the field that it is about, with variables in place of fields. */
+/* Copies the message from behind its first field name, with variables in place of field names. */
 static void translate(const overlaid *all, const char *message, char words[WORDS_BYTES]) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz_.";
   const char *from = strchr(message, ':') + 2;
@@ -106,7 +106,7 @@ static void translate(const overlaid *all, const char *message, char words[WORDS
   words[at] = '\0';
 }
 
-/* then: what becomes of the field. */
+/* then: the end of the message, which says how the field is changed. */
 static int report_fault(const overlaid *all, const crd_option *option, const crd_option_field *field,
                         const cradle_error *fault, const char *then) {
   char why[WORDS_BYTES];
@@ -116,7 +116,7 @@ static int report_fault(const overlaid *all, const crd_option *option, const crd
   return crd_report("the program's %s: %s%s", field->name, why, then);
 }
 
-/* The field at fault yields. false: it has no other value to take. */
+/* Changes the field at fault. false: there is no other value for it. */
 static bool settle_one(overlaid *all, const cradle_error *fault, int *reports) {
   const crd_option_field *field;
   const crd_option *option = crd_option_of(fault->option, strlen(fault->option), &field);
@@ -130,7 +130,8 @@ static bool settle_one(overlaid *all, const cradle_error *fault, int *reports) {
   return true;
 }
 
-/* What is accepted, but cannot be had in full, is kept; the program's own is in the log. */
+/* Reports a value that is accepted but cannot be granted in full; it is kept. (For a value of the program's own, the
+ * log says so.) */
 static int report_doubt(const overlaid *all, const cradle_error *before, const cradle_error *now) {
   const crd_option_field *field;
   if (now->message[0] == '\0' || strcmp(now->message, before->message) == 0) return 0;
@@ -147,7 +148,7 @@ static int settle(overlaid *all) {
   return reports + report_doubt(all, &before, &fault);
 }
 
-/* A quarantine that the user asks for comes with its report. */
+/* If the user asks for a quarantine, faults are reported too. */
 static void report_faults_of_quarantine(const cradle_options *before, cradle_options *options) {
   bool asked = value_of("CRADLE_QUARANTINE") != NULL || before->quarantine == 0;
   if (options->quarantine != 0 && asked && value_of("CRADLE_FAULTS") == NULL &&
@@ -156,7 +157,7 @@ static void report_faults_of_quarantine(const cradle_options *before, cradle_opt
 }
 
 int cradle_options_from_environment(cradle_options *options) {
-  /* Of another version of the headers: heap creation will say so. */
+  /* Options of another version of the headers: heap creation will report it. */
   if (options == NULL || options->size != sizeof *options) return 0;
   overlaid all = {.options = options, .before = *options};
   int reports = 0;

@@ -105,7 +105,7 @@ static const crd_field roots_fields[] = {
     {FIELD("root_words", "root words: ", NUMBER, AT(roots.words))},
 };
 
-/* Tools made for RPython's logs read the first three lines. */
+/* Tools for RPython's logs read the first three of these lines. */
 static const crd_field minor_fields[] = {
     {FIELD(NULL, "minor collect, total memory used: ", NUMBER, AT(minor.used_after))},
     {FIELD("pinned_objects", "number of pinned objects: ", NUMBER, AT(minor.pinned_objects))},

@@ -1,10 +1,10 @@
-/* The event table: what is said about each event, whatever the format.
+/* The event table: what the log says about each event, whatever the log's format.
  *
- * [events.1] All that a sink writes about an event stands in its rows: a new field is a line in a list of fields, a new
- *            kind a row or two. Sinks and the selection need no change.
+ * [events.1] Everything that a sink writes about an event is in the event's rows. To add a field, add a line to a list
+ *            of fields; to add a kind of event, add a row or two. Sinks and the selection need no change.
  * [events.2] The rows of a kind are written in the table's order. A section is opened by a row with CRD_PHASE_BEGIN and
  *            closed by one with CRD_PHASE_END; CRD_PHASE_INSTANT does both.
- * [events.3] Names end in their unit, like those of the structures they are from.
+ * [events.3] Names end in their unit, like the names of the structures' fields that they are from.
  */
 #ifndef CRADLE_RUNTIME_EVENT_TABLE_H
 #define CRADLE_RUNTIME_EVENT_TABLE_H
@@ -13,7 +13,7 @@
 #include <cradle/pauses.h>
 #include <cradle/statistics.h>
 
-/* Sections nest in time; their names are what CRADLE_LOG selects by. */
+/* Sections of the log, which nest in time. CRADLE_LOG selects them by their names. */
 typedef enum crd_section {
   CRD_SECTION_LOG,
   CRD_SECTION_HARDWARE,
@@ -46,27 +46,27 @@ typedef enum crd_field_type {
 } crd_field_type;
 
 typedef struct crd_field {
-  const char *name; /* the key in JSON and in the trace; NULL: not there */
-  /* what stands before the value in the text; NULL: not there. One that begins with a comma or a blank goes on with the
-   * line of the field before it. */
+  const char *name; /* the key in JSON and in the trace; NULL: the field is not written there */
+  /* what stands before the value in the text; NULL: the field is not written there. A label that begins with a comma or
+   * a blank continues the line of the field before it. */
   const char *label;
   crd_field_type type;
   size_t offset; /* in what the row's base is */
   const char *(*word)(uint32_t value);
   const char *counter; /* the trace draws the field as a curve of this name; NULL: it does not */
-  size_t only_with;    /* offset of a uint64_t: while that is 0, the field is left out; 0: never left out */
+  size_t only_with;    /* offset of a uint64_t: if that number is 0, the field is left out. 0: it is never left out */
 } crd_field;
 
-/* What is known of a heap at its end. */
+/* The figures of a heap at its end. */
 typedef struct crd_figures {
   cradle_statistics statistics;
   cradle_pause_summary pauses;
 } crd_figures;
 
-/* What the offsets of a row's fields are in. */
+/* Which structure the offsets of a row's fields refer to. */
 typedef enum crd_base {
   CRD_BASE_EVENT,    /* the cradle_event */
-  CRD_BASE_HARDWARE, /* the cradle_hardware that the event points to; where there is none, no field is written */
+  CRD_BASE_HARDWARE, /* the cradle_hardware that the event points to; if there is none, no field is written */
   CRD_BASE_FIGURES,  /* the heap's crd_figures */
 } crd_base;
 
@@ -82,11 +82,11 @@ typedef struct crd_event_row {
 extern const crd_event_row crd_event_rows[];
 extern const size_t crd_event_row_count;
 
-/* The field's word, number or text when it is to be written; base is not NULL. */
+/* A field's value, and whether the field is left out; base is not NULL. */
 bool crd_field_is_left_out(const crd_field *field, const void *base);
 uint64_t crd_field_number(const crd_field *field, const void *base);
 double crd_field_share(const crd_field *field, const void *base);
-/* Of CRD_FIELD_TEXT and CRD_FIELD_WORD. */
+/* For CRD_FIELD_TEXT and CRD_FIELD_WORD. */
 const char *crd_field_text(const crd_field *field, const void *base);
 
 #endif

@@ -1,6 +1,6 @@
-/* What is to be done at the process's normal end for heaps that are alive then.
+/* The exit list: what to do at the process's normal end for heaps that are still alive, such as writing their logs.
  *
- * [exit_list.1] The list and its lock are the process's. An entry is its owner's, who removes it before freeing it.
+ * [exit_list.1] The process has one list, with one lock. An entry's owner removes the entry before freeing it.
  * [exit_list.2] Entries run at exit, once, the latest first, on the thread that calls exit; an entry stays in the list.
  */
 #ifndef CRADLE_RUNTIME_EXIT_LIST_H

@@ -14,13 +14,13 @@
 #include <string.h>
 
 #define HEAPS_MOST 64
-/* Where the last collections were triggered is kept for so many. */
+/* For how many of the last collections the place that triggered them is kept. */
 #define TRIGGERS 64
 #define OWN_STACK_BYTES ((size_t)64 << 10)
 #define LINE_BYTES 512
-/* What backtrace takes of a stack (4 KiB with glibc 2.36 on x86-64), and a quarter of that more. */
+/* How much stack backtrace() uses (4 KiB with glibc 2.36 on x86-64), and a quarter more. */
 #define UNWINDER_BYTES 5120
-/* For so long others wait for a report: one that faults itself may never end. */
+/* How long other threads wait for a report; a report that itself faults may never end. */
 #define REPORT_MOST_MS 1000
 
 typedef struct trigger {
@@ -33,8 +33,8 @@ struct crd_faults {
   cradle_heap *heap;
   cradle_listener next;
   cradle_fault_report how;
-  char *stack;          /* the signal stack that the thread which started the heap was given; NULL: it needed none */
-  uint64_t collections; /* minor ones that began */
+  char *stack;          /* the signal stack made for the thread that started the heap; NULL: the thread needed none */
+  uint64_t collections; /* minor collections that began */
   trigger triggers[TRIGGERS];
 };
 
@@ -92,7 +92,7 @@ static void write_trigger(const crd_faults *faults, uint64_t collection, const c
   add(&text, "minor collection ");
   add_number(&text, collection, 10);
   if (one->collection != collection) {
-    add(&text, ", longer ago than its trigger is remembered");
+    add(&text, ", too long ago: what triggered it is no longer known");
   } else {
     add(&text, ", triggered by: ");
     add(&text, cradle_cause_name(one->cause));
@@ -114,8 +114,8 @@ static void write_stress(cradle_heap *heap) {
 
 /* --- the report --- */
 
-/* What a heap knows of the fault: of its address, else, when the system tells none, of a register. An address that the
- * processor does not accept, such as poison, is not told otherwise. */
+/* Asks the heap about the fault's address or, if the system does not report one, about the registers. (Systems report
+ * no address that the processor does not accept, such as poison; then only a register has it.) */
 static crd_faults *find(const crd_fault_signal *fault, cradle_explanation *explanation) {
   for (size_t i = 0; i < HEAPS_MOST; i++) {
     crd_faults *faults = __atomic_load_n(&heaps[i], __ATOMIC_SEQ_CST);
@@ -137,7 +137,7 @@ static CRADLE_NOINLINE void write_stack(const crd_fault_signal *fault) {
     if (trace.calls[i] + 1 == fault->counter) first = i;
   trace.depth -= first;
   memmove(trace.calls, trace.calls + first, trace.depth * sizeof *trace.calls);
-  if (first != 0) trace.calls[0] = fault->counter; /* no call, but the instruction itself */
+  if (first != 0) trace.calls[0] = fault->counter; /* not a call: the faulting instruction itself */
   cradle_backtrace_write(&trace);
 }
 
@@ -160,14 +160,14 @@ static CRADLE_NOINLINE void write_explanation(const cradle_explanation *explanat
   write_line(&text);
 }
 
-/* Whether the program's stack is memory that the heap knows to be dead, where its last word or the next one is: an
- * unwinder would read it. scratch is overwritten. */
+/* Whether the last word of the program's stack, or the next word, is memory that the heap knows to be dead: an unwinder
+ * would read it and fault. scratch is overwritten. */
 static bool runs_on_what_died(const crd_faults *faults, const crd_fault_signal *fault, cradle_explanation *scratch) {
   return cradle_explain_address(faults->heap, (void *)fault->stack, scratch, sizeof *scratch) ||
          cradle_explain_address(faults->heap, (void *)(fault->stack - sizeof(void *)), scratch, sizeof *scratch);
 }
 
-/* An unwinder reads the code at the program counter, which is where it cannot be read after a jump there. */
+/* An unwinder reads the code at the program counter, which faults if the program jumped to unreadable memory. */
 static void write_user(const crd_fault_signal *fault) {
   if (fault->counter != 0 && fault->counter == (uintptr_t)fault->address) {
     uintptr_t caller = fault->calls_push ? *(uintptr_t *)fault->stack : fault->link;
@@ -179,8 +179,8 @@ static void write_user(const crd_fault_signal *fault) {
   }
 }
 
-/* Whether the signal stack that this runs on, if it does, has room for an unwinder. Not a part of its caller's
- * frame. */
+/* Whether there is room for an unwinder, if this runs on a signal stack. Not inlined, to keep its variables out of the
+ * caller's frame. */
 static CRADLE_NOINLINE bool has_room(const crd_fault_signal *fault) {
   uintptr_t from_base = (uintptr_t)__builtin_frame_address(0) - fault->handler_stack;
   return from_base >= fault->handler_stack_bytes || from_base >= UNWINDER_BYTES;
@@ -211,8 +211,9 @@ static CRADLE_NOINLINE void report(const crd_fault_signal *fault) {
 
 /* --- the handler --- */
 
-/* One thread at a time: the others wait, or their faults would end the process before it is told what was the first.
- * Not where this thread's own report faulted. A child of fork does not have the thread of its parent that reported. */
+/* One thread reports at a time. The others wait, or their faults would end the process before the first one is
+ * reported. A thread whose own report faulted does not wait. In a child of fork a reporting thread of the parent does
+ * not exist. */
 static bool begin_report(void) {
   int self = crd_process_number();
   for (int i = 0; i < REPORT_MOST_MS; i++) {
@@ -233,7 +234,7 @@ static void end_report(void) {
   __atomic_store_n(&reporting, 0, __ATOMIC_RELEASE);
 }
 
-/* A heap that has left the list is asked no more then. */
+/* After this, the handler no longer asks a heap that has left the list. */
 static void wait_for_report(void) {
   for (int i = 0; i < REPORT_MOST_MS && __atomic_load_n(&reporting, __ATOMIC_SEQ_CST) == crd_process_number(); i++)
     crd_thread_rest();
@@ -245,11 +246,11 @@ static void on_fault(const crd_fault_signal *fault) {
   crd_quiet_begin(&quiet);
   report(fault);
   crd_quiet_end(&quiet);
-  if (fault->is_handled) end_report(); /* else the process ends by this fault, before it has told of another one */
+  if (fault->is_handled) end_report(); /* else the process ends by this fault, and reports no other */
 }
 
-/* Calls what the handler calls: the first call of a shared library's function looks for it, which takes kilobytes of a
- * stack that may be a small signal stack then. */
+/* Calls what the handler will call. The first call of a shared library's function looks the function up, which takes
+ * kilobytes of stack, more than a small signal stack may have. */
 static void warm_up(cradle_heap *heap) {
   int error = errno;
   cradle_explanation explanation = {.text = ""};
@@ -262,7 +263,7 @@ static void warm_up(cradle_heap *heap) {
     crd_quiet quiet;
     crd_quiet_begin(&quiet);
     add(&text, cradle_cause_name(CRADLE_CAUSE_STRESS));
-    crd_write_quietly(-1, text.text, 0); /* not an empty message to whoever reads standard error */
+    crd_write_quietly(-1, text.text, 0); /* to no file: nobody should see an empty message */
     crd_quiet_end(&quiet);
     end_report();
   }
@@ -284,12 +285,12 @@ static void take_stack(crd_faults *faults) {
     stack = malloc(OWN_STACK_BYTES);
     if (stack != NULL && !crd_fault_stack_set(stack, OWN_STACK_BYTES)) free(stack), stack = NULL;
   } else if (!is_stack_of_others(stack, faults)) {
-    stack = NULL; /* the program's */
+    stack = NULL; /* the program has one */
   }
   faults->stack = stack;
 }
 
-/* Of a heap that ends on another thread than it began on, the stack is not freed: that thread may still run on it. */
+/* If the heap ends on another thread than it began on, the stack is not freed: the first thread may still run on it. */
 static void give_stack_back(crd_faults *faults) {
   if (faults->stack == NULL || is_stack_of_others(faults->stack, faults) || crd_fault_stack() != faults->stack) return;
   if (crd_fault_stack_set(NULL, 0)) free(faults->stack);
@@ -304,7 +305,8 @@ static void put_in_list(crd_faults *from, crd_faults *to) {
     heap_count += to != NULL ? 1 : (size_t)-1;
     return;
   }
-  if (to != NULL) crd_report("CRADLE_FAULTS: more than %d heaps; those of the others are not reported", HEAPS_MOST);
+  if (to != NULL)
+    crd_report("CRADLE_FAULTS: more than %d heaps; faults of the other heaps are not reported", HEAPS_MOST);
 }
 
 static void end(crd_faults *faults) {

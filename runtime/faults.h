@@ -1,15 +1,15 @@
-/* Reports of faults: a program that uses a stale reference is told which before it dies.
+/* Reports of faults: if a program dies because it used a stale reference, a message first says which.
  *
- * [faults.1] The handler reports and passes on: to the handler that was installed before it, or to the signal's
- *            default, so that the program dies as it would have. A fault that no heap knows anything about is passed on
- *            without a word. While one thread reports, another one that faults waits for it, for a second at most.
- * [faults.2] It is the process's, and with it the list of heaps that it asks. It is installed with the first such heap
- *            and taken away with the last, unless a handler that the program installed later stands before it: then it
- *            stays, because that one may call it. Where the program has gone back to the default, to ignoring or to the
- *            handler that this one calls, nobody calls it, and the next heap installs it anew. A heap that ends waits
- *            for a report that another thread makes, since that may ask it.
- * [faults.3] What the handler calls is fit for a signal handler. Of backtrace that holds once it was called before,
- *            which is done when the heap starts.
+ * [faults.1] The handler reports a fault and passes it on to the handler that was installed before it, or to the
+ *            signal's default, so that the program dies as it would have. A fault that no heap knows anything about is
+ *            passed on without a message. While one thread reports, other threads that fault wait, at most a second.
+ * [faults.2] The process has one handler and one list of heaps that the handler asks. The first such heap installs the
+ *            handler, and the last one removes it, unless the program installed a handler of its own later: then this
+ *            handler stays, because the later one may call it. If the program has gone back to the default, to ignoring
+ *            or to the handler before this one, nobody calls this handler any more, and the next heap installs it
+ *            again. A heap that ends waits for a report on another thread, which may be asking this heap.
+ * [faults.3] The handler calls only functions that are safe in a signal handler. backtrace() is safe after its first
+ *            call, which is made when the heap starts.
  */
 #ifndef CRADLE_RUNTIME_FAULTS_H
 #define CRADLE_RUNTIME_FAULTS_H
@@ -18,12 +18,12 @@
 
 typedef struct crd_faults crd_faults;
 
-/* Makes options report faults if they ask for it, by listening to the heap's collections; their own listener is passed
- * each event. NULL, options unchanged, when they do not or there is no memory for it. */
+/* If options ask for reports of faults, makes them listen to the heap's collections; their own listener still gets each
+ * event. Returns NULL and leaves options unchanged if they do not ask, or if there is no memory. */
 crd_faults *crd_faults_open(cradle_options *options);
-/* The heap exists: from now on its faults are reported, until CRADLE_EVENT_HEAP_DESTROYED. */
+/* Call it when the heap exists: its faults are reported until CRADLE_EVENT_HEAP_DESTROYED. */
 void crd_faults_hand_over(crd_faults *faults, cradle_heap *heap);
-/* For a heap that could not be made. */
+/* Call it if the heap could not be made. */
 void crd_faults_close(crd_faults *faults);
 
 #endif

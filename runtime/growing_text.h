@@ -1,20 +1,20 @@
-/* Text that is put together in memory, however long it gets: a file's buffer, copied by a fork, would be written by the
- * child too. */
+/* Text of any length, put together in memory before it is written. (A stdio buffer would not do: fork copies it, and
+ * the child would write it too.) */
 #ifndef CRADLE_RUNTIME_GROWING_TEXT_H
 #define CRADLE_RUNTIME_GROWING_TEXT_H
 
 #include "runtime/report.h"
 
-/* All zero: empty. The text ends with a zero byte that is not counted, and is freed by who has it. */
+/* All zero: empty. The text ends with a zero byte that is not counted. Its user frees it. */
 typedef struct crd_growing_text {
   char *text; /* NULL: empty */
   size_t length, room;
-  bool failed; /* there was no memory: part of it is missing */
+  bool failed; /* memory ran out: part of the text is missing */
 } crd_growing_text;
 
 void crd_growing_put(crd_growing_text *to, const void *bytes, size_t length);
 void crd_growing_words(crd_growing_text *to, const char *words);
-/* At most 500 bytes. */
+/* Adds at most 500 bytes. */
 void crd_growing_format(crd_growing_text *to, const char *format, ...) CRD_REPORT_FORMAT(2, 3);
 
 #endif

@@ -1,4 +1,4 @@
-/* A heap dump to a file. The file is made at the first write, so that a call that is refused leaves nothing. */
+/* A heap dump to a file. The file is made at the first write, so a refused call leaves no file. */
 #include <cradle/inspect.h>
 
 #include "runtime/platform/files.h"
@@ -11,7 +11,7 @@ typedef struct dump_file {
   const char *path;
   crd_replacement file;
   bool begun;
-  int error; /* errno of the first thing that failed, or 0 */
+  int error; /* errno of the first failure, or 0 */
 } dump_file;
 
 static bool write_to_file(void *data, const void *bytes, size_t count) {

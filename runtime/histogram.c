@@ -2,7 +2,8 @@
 
 #define LINEAR ((uint64_t)1 << CRD_HISTOGRAM_LINEAR_BITS)
 
-/* The index grows by LINEAR with each power of two; within one, the bits after the highest tell. */
+/* The index grows by LINEAR with each power of two; within a power of two, the bits after the highest one choose the
+ * bucket. */
 static size_t bucket_of(uint64_t value) {
   if (value < LINEAR) return (size_t)value;
   if (value >> CRD_HISTOGRAM_VALUE_BITS != 0) return CRD_HISTOGRAM_BUCKETS - 1;

@@ -1,7 +1,7 @@
 /* A histogram of times over twelve orders of magnitude in fixed memory: buckets are linear within each power of two
  * (the idea of HdrHistogram, by Gil Tene).
  *
- * [histogram.1] A bucket is at most 1/32 as wide as its lowest value; values below 32 have one each.
+ * [histogram.1] A bucket is at most 1/32 as wide as its lowest value; each value below 32 has a bucket of its own.
  * [histogram.2] total is the sum of the counts; maximum is the largest value added, exactly.
  */
 #ifndef CRADLE_RUNTIME_HISTOGRAM_H
@@ -20,8 +20,8 @@ typedef struct crd_histogram {
 } crd_histogram;
 
 void crd_histogram_add(crd_histogram *histogram, uint64_t value);
-/* The smallest value that at least parts in 10,000 of the values do not exceed, rounded up to the end of its bucket but
- * not above the maximum. 0 when there are none. */
+/* A quantile: the smallest value such that at least parts / 10,000 of the values are not above it, rounded up to the
+ * end of its bucket but not above the maximum. 0 if the histogram is empty. */
 uint64_t crd_histogram_quantile(const crd_histogram *histogram, uint64_t parts);
 
 #endif

@@ -1,9 +1,10 @@
-/* The kit's types, what it knows of the encoding, and the hash that goes with identity. */
+/* The kit's types, what the kit derives from the encoding, and the hash for identity. */
 #include <stdio.h>
 
 #include <cradle/kit.h>
 
-/* The bits that are the same in all words that hold references: those that every pattern and every tag agree on. */
+/* Finds the bits that are equal in all words that hold references: the bits on which every pattern and every tag
+ * agree. */
 static void find_reference_bits(cradle_kit *kit) {
   const cradle_encoding *encoding = &kit->encoding;
   bool is_first = true;
@@ -34,7 +35,7 @@ uint32_t cradle_kit_add_types(cradle_heap *heap) {
 
 void cradle_kit_no_item(const cradle_kit *kit, const char *function, size_t index, size_t count) {
   char message[128];
-  snprintf(message, sizeof message, "%s: index %zu, of %zu items", function, index, count);
+  snprintf(message, sizeof message, "%s: index %zu is out of range (items: %zu)", function, index, count);
   cradle_misuse(kit == NULL ? NULL : kit->mutator->heap, message);
 }
 

@@ -1,5 +1,5 @@
-/* Lists: an array with room at its end. The array that replaces a full one is twice as large, so that appending copies
- * an item once on average. */
+/* Lists: an array with room at its end. A full array is replaced by one twice as large, so that an append copies one
+ * item on average. */
 #include <cradle/kit.h>
 
 enum {
@@ -11,7 +11,7 @@ cradle_kit_array *cradle_kit_array_new(const cradle_kit *kit, size_t length) {
   return CRADLE_NEW_ARRAY(kit->mutator, cradle_kit_array, kit->first_type + CRADLE_KIT_ARRAY, items, length, length);
 }
 
-/* Replaces the array by one with the given room, which holds the list's items. */
+/* Replaces the array by one with the given room and the list's items. */
 static void set_room(const cradle_kit *kit, cradle_kit_list *list, size_t room) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, list);
   cradle_kit_array *array = CRADLE_NEW_ARRAY_UNINITIALIZED(kit->mutator, cradle_kit_array,
@@ -68,7 +68,7 @@ cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list
   cradle_value value = items[index];
   list->length--;
   cradle_copy_slots(kit->mutator, list->array, items + index, items + index + 1, list->length - index);
-  items[list->length] = 0; /* no reference any more: the barrier has nothing to know */
+  items[list->length] = 0; /* needs no barrier: a zero word is no reference */
   return value;
 }
 

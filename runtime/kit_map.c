@@ -1,12 +1,12 @@
 /* Maps, in the layout of Python's and RPython's dictionaries: the entries lie in an array in the order of insertion,
- * and an index, an open-addressing table of small numbers, says where.
+ * and an index, an open-addressing table of small numbers, finds them.
  *
- * Slots are twice the entries' room: an index is never more than half full of entries, and never full with removed
- * ones, since every slot that is not free was taken by an entry below `used`. A slot holds bits of its key's hash too,
- * so that few entries are looked at in vain.
+ * There are twice as many slots as the entries have room. So at most half of the slots are taken, removed entries
+ * included, because each of them was taken by an entry below `used`. A slot also holds bits of its key's hash, so that
+ * a search looks at few entries of other keys.
  *
- * The 32 bits of the hashes that the map uses lie behind the index, because hashes are no values. So growing asks no
- * key for its hash again.
+ * Behind the slots, the index holds the 32 bits of each entry's hash that the map uses; they are not among the entries,
+ * because a hash is no value. So growing a map asks no key for its hash again.
  */
 #include <cradle/kit.h>
 
@@ -14,7 +14,7 @@ enum { SLOTS_LEAST = 8, ROOM_SHARE = 2 };
 
 /* --- hashes --- */
 
-/* Of a key that is compared by identity. */
+/* The hash of a key that is compared by identity. */
 CRADLE_INLINE uint64_t hash_of_word(const cradle_kit *kit, cradle_value key) {
   if (!cradle_kit_may_refer(kit, key)) return cradle_kit_hash_word(key);
   void *object = cradle_value_object(&kit->encoding, key);
@@ -37,7 +37,8 @@ static uint32_t *hashes_of(cradle_kit_index *index) {
   return &index->words[slots_of(index)];
 }
 
-/* Whether the key is that of the entry. One that was removed looks like the zero word, but for its hash. */
+/* Whether the entry has this key. A removed entry has the key zero, and only its hash, also zero, tells it from one
+ * with that key. */
 CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_kit_map *map, uint64_t entry, cradle_value key,
                           uint32_t hash) {
   cradle_value there = map->entries->items[entry].key;
@@ -45,8 +46,8 @@ CRADLE_INLINE bool is_key(const cradle_kit *kit, const cradle_kit_map *map, uint
   return there == key || (map->keys != NULL && map->keys->equal(kit, there, key));
 }
 
-/* The entry of a key and a slot that says so; or CRADLE_KIT_MAP_NONE, and the slot that an entry for the key takes: the
- * first without one. */
+/* Finds the entry of a key and its slot; or CRADLE_KIT_MAP_NONE and the slot for a new entry, the first without an
+ * entry. */
 CRADLE_INLINE size_t search(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key, uint32_t hash,
                             uint32_t *found) {
   const cradle_kit_index *index = map->index;
@@ -73,7 +74,7 @@ static void fill_slot(cradle_kit_index *index, uint32_t slot, uint32_t hash, siz
   hashes_of(index)[entry] = hash;
 }
 
-/* Of an index without removed entries and without the key. */
+/* The slot for a new key, in an index without removed entries. */
 static uint32_t free_slot(const cradle_kit_index *index, uint32_t hash) {
   uint32_t mask = (uint32_t)index->mask, slot = hash & mask;
   while (index->words[slot] != CRADLE_KIT_MAP_FREE) slot = (slot + 1) & mask;
@@ -82,7 +83,7 @@ static uint32_t free_slot(const cradle_kit_index *index, uint32_t hash) {
 
 /* --- room --- */
 
-/* Moves the entries that are there into arrays without holes. Everything of the two new objects is fresh: no
+/* Moves the entries that are left into new arrays without holes. Both new objects were just allocated, so they need no
  * barrier. */
 static void move_entries(const cradle_kit_map *map, cradle_kit_entries *entries, cradle_kit_index *index) {
   const uint32_t *hashes = hashes_of(map->index);
@@ -128,8 +129,8 @@ CRADLE_INLINE void add(const cradle_kit *kit, cradle_kit_map *map, cradle_value 
   map->count++;
 }
 
-/* Half as much again as there are keys: a map of removed entries is not made larger, and one that has shrunk is made
- * smaller. */
+/* Makes room for one and a half times the keys. So a map with many removed entries does not grow, and a map that lost
+ * most of its keys shrinks. */
 static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_kit_map *map, cradle_value key,
                                          cradle_value value, uint32_t hash) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, map);
@@ -200,7 +201,7 @@ static cradle_kit_string *as_string(const cradle_kit *kit, cradle_value value) {
   return object != NULL && cradle_type_of(object) == kit->first_type + CRADLE_KIT_STRING ? object : NULL;
 }
 
-/* Tag bits may tell kinds of values apart, so only the same ones make two strings equal. */
+/* Tag bits may tell kinds of values apart, so two strings are equal only if their tag bits are equal too. */
 static bool strings_equal(const cradle_kit *kit, cradle_value left, cradle_value right) {
   const cradle_kit_string *one = as_string(kit, left), *other = as_string(kit, right);
   return one != NULL && other != NULL && ((left ^ right) & ~kit->encoding.payload_mask) == 0 &&

@@ -9,7 +9,7 @@ static uint64_t load(const unsigned char *bytes, size_t count) {
   return word;
 }
 
-/* Sixteen bytes a step, so that a step waits for one multiplication only. */
+/* Takes sixteen bytes in each step, so that a step waits for only one multiplication. */
 uint64_t cradle_kit_hash_bytes(const void *bytes, size_t length) {
   const unsigned char *at = bytes;
   uint64_t hash = length * CRADLE_KIT_HASH_ODD_1;
@@ -28,7 +28,7 @@ uint64_t cradle_kit_string_hash_slow(cradle_kit_string *string) {
 
 /* --- making strings --- */
 
-/* With undefined bytes. */
+/* A string with undefined bytes. */
 static cradle_kit_string *allocate(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT {
   cradle_kit_string *string = CRADLE_NEW_ARRAY_UNINITIALIZED(
       kit->mutator, cradle_kit_string, kit->first_type + CRADLE_KIT_STRING, bytes, length, length);

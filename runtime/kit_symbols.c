@@ -1,4 +1,4 @@
-/* Symbols, in a weak set by the bytes of their names: a name that is known already makes no string. */
+/* Symbols, in a weak set that is searched by the bytes of a name, so that finding a known name makes no string. */
 #include <cradle/kit.h>
 
 typedef struct name_bytes {

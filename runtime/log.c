@@ -1,7 +1,7 @@
-/* The log: which sections are wanted, in which form, and that they are balanced. What is said about them is in the
- * event table, how it is written in the sinks.
+/* The log: chooses the sections and the form, and keeps sections balanced. The event table (runtime/event_table.h) has
+ * what is said about each event, the sinks (runtime/log_sink.h) how it is written.
  *
- * There are thousands of minor collections a second; but for a full buffer, no system call is made on their path.
+ * There may be thousands of minor collections a second, so their path makes no system call unless the buffer is full.
  */
 #include "runtime/log.h"
 
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Sections never nest deeper in the collector; deeper ones are left out. */
+/* The collector's sections never nest deeper than this; deeper ones would be left out. */
 #define DEPTH_MAX 16
 
 static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_trace, &crd_sink_line};
@@ -70,7 +70,7 @@ static crd_section innermost(const crd_log *log) {
   return (crd_section)log->open[log->depth - 1];
 }
 
-/* Ends the innermost section as nobody told its end. */
+/* Ends the innermost section, for which no event came. */
 static void abandon_innermost(crd_log *log) {
   end_innermost(log, (crd_log_entry){.section = innermost(log), .phase = CRD_PHASE_END});
 }
@@ -129,7 +129,7 @@ static void write_event(crd_log *log, const cradle_event *event) {
 
 /* --- the head --- */
 
-/* of the process's first head; now, if this is it */
+/* The time of the process's first head; now, if this is the first. */
 static uint64_t time_of_first_head(uint64_t now) {
   static uint64_t first; /* [log.3] */
   uint64_t none = 0;
@@ -160,7 +160,7 @@ static void adopt_if_forked(crd_log *log) {
   if (log->depth == 0 && crd_log_file_is_inherited(file) && crd_log_file_renew(file)) write_head(log);
 }
 
-/* For the section at the heap's end, which a line log has not. */
+/* Collects pauses for the section at the heap's end. A line log does not have that section. */
 static void add_to_pauses(crd_log *log, const cradle_event *event) {
   cradle_listener pauses = cradle_pauses_listener(log->pauses);
   if (log->sink->event == NULL) pauses.function(pauses.data, event);
@@ -206,8 +206,8 @@ static uint32_t sections_with_prefix(const char *prefix, size_t length) {
   return selected;
 }
 
-/* The words end at the colon. Each is a form or the beginning of sections' names; an empty one begins all of them, and
- * so does none at all. */
+/* The words end at the colon. Each word is a form or the beginning of section names; an empty word, or no word, selects
+ * all sections. */
 static void parse_words(crd_log *log, const char *words) {
   bool all = true;
   for (;; words++) {
@@ -220,9 +220,10 @@ static void parse_words(crd_log *log, const char *words) {
       log->selected |= sections;
       all = false;
       if (sections == 0)
-        crd_report("CRADLE_LOG: %.*s: no section begins so, and no form has this name (text, json, trace or line; "
-                   "docs/logging.md lists the sections)",
-                   length < 80 ? (int)length : 80, words);
+        crd_report(
+            "CRADLE_LOG: %.*s: no section's name begins so, and no form has this name (text, json, trace or line; "
+            "docs/logging.md lists the sections)",
+            length < 80 ? (int)length : 80, words);
     }
     words += length;
     if (*words == ':') break;
@@ -238,7 +239,7 @@ static void choose_lines(crd_log *log) {
     crd_report("CRADLE_LOG: a line log has the sections gc-minor and gc-collect-done, and neither is selected");
 }
 
-/* Fills in what is selected and returns the file's name. */
+/* Stores the selection and the form, and returns the file's name. */
 static const char *parse_selection(crd_log *log, const char *text) {
   const char *colon = text[0] == '+' ? NULL : strchr(text, ':');
   log->sink = &crd_sink_text;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Decimal digits of a pid, and a sign. */
+/* Room for the decimal digits of a pid, and a sign. */
 #define PID_BYTES 12
 
 /* --- names --- */
@@ -36,8 +36,8 @@ char *crd_path_with_pid(const char *name) {
 
 static crd_process_lock opening; /* [log_file.5] */
 
-/* A shared lock says that somebody writes; whoever is alone may empty the file. The answer matters for programs that
- * start others with the same CRADLE_LOG. What cannot be looked into, standard error or a pipe, begins with the
+/* A shared lock says that a process writes the file; a process that is alone may empty it. This matters for programs
+ * that start others with the same CRADLE_LOG. Standard error and pipes cannot be asked: they count as empty for the
  * process's first log. */
 static void begin_head(crd_log_file *file, const char *name) {
   crd_process_lock_take(&opening);
@@ -99,11 +99,11 @@ void crd_log_file_head_written(crd_log_file *file) {
   crd_process_lock_release(&opening);
 }
 
-/* The lock is given back, because a child of fork that has inherited the descriptor would keep it. In the child it is
- * not: it is the parent's. */
+/* Gives the lock back, because a child of fork that has inherited the descriptor would keep it. The child itself does
+ * not give it back: the lock is the parent's. */
 static void close_descriptor(crd_log_file *file) {
   int fd = file->fd;
-  file->fd = -1; /* first: a child of fork must not close a number that is somebody else's by now */
+  file->fd = -1; /* first: a child of fork must not close a descriptor that has another user by now */
   if (fd < 0 || fd == CRD_STANDARD_ERROR) return;
   if (!crd_log_file_is_inherited(file)) crd_file_unlock(fd);
   crd_file_close(fd);

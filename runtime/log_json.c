@@ -1,4 +1,4 @@
-/* The log as JSON lines: an object a line.
+/* The log as JSON lines: one object in each line.
  *
  *     {"t":34322342884577,"heap":"4711.1","event":"gc-minor","phase":"begin","cause":"nursery full",...}
  */

@@ -1,9 +1,9 @@
-/* The log as lines for people, one a collection:
+/* The log as lines for people, one line for each collection:
  *
  *     #      seconds  heap        collection        before     after  survived             took    pause  cause
  *           0.012345  4711.1      minor        1  4.06 MiB  64.0 KiB  64.0 KiB    1.6 %   121 us   123 us  nursery full
  *
- * Numbers have three digits and their unit, and what stands before the cause has a width of its own.
+ * Numbers have three digits and a unit, and each column but the cause has a fixed width.
  */
 #include "runtime/log_put.h"
 #include "runtime/log_sink.h"
@@ -28,7 +28,7 @@ static void put_left(crd_log_file *file, const char *text, size_t width) {
   if (length < width) put_blanks(file, width - length);
 }
 
-/* parts of 10 to the decimals, right in width columns. */
+/* Writes parts / 10^decimals, right-aligned in width columns. */
 static void put_scaled(crd_log_file *file, uint64_t parts, int decimals, size_t width) {
   char text[24], *first = text + sizeof text;
   for (int i = 0; i < decimals; i++, parts /= 10) *--first = (char)('0' + parts % 10);
@@ -38,7 +38,7 @@ static void put_scaled(crd_log_file *file, uint64_t parts, int decimals, size_t 
   put_right(file, first, (size_t)(text + sizeof text - first), width);
 }
 
-/* Units, the smallest first, each so many times the one before. */
+/* Units, the smallest first; each is the same multiple of the unit before it. */
 typedef struct scale {
   double step;
   const char *units[5];
@@ -48,9 +48,9 @@ typedef struct scale {
 static const scale byte_scale = {1024, {"B", "KiB", "MiB", "GiB", "TiB"}, 3};
 static const scale time_scale = {1000, {"ns", "us", "ms", "s", NULL}, 2};
 
-/* Three digits, or all of a whole number, and the unit. */
+/* Writes a number with its unit: three digits, or all digits of a whole number. */
 static void put_amount(crd_log_file *file, const scale *of, uint64_t amount, bool in_column) {
-  static const double limits[] = {99.95, 9.995}; /* below, there is room for a decimal more */
+  static const double limits[] = {99.95, 9.995}; /* below each of them there is room for one more decimal */
   double value = (double)amount;
   int unit = 0, decimals = 0;
   for (; value >= of->step - 0.5 && unit < 4 && of->units[unit + 1] != NULL; unit++) value /= of->step;
@@ -73,11 +73,11 @@ static void put_word(crd_log_file *file, const char *before, const scale *of, ui
 
 /* --- lines --- */
 
-/* What both kinds of lines say. */
+/* The columns of both kinds of lines. */
 typedef struct columns {
   const char *kind;
   uint64_t number, before_bytes, after_bytes;
-  uint64_t survived_bytes, survived_of; /* bytes, and of how many */
+  uint64_t survived_bytes, survived_of; /* the bytes that survived, and of how many */
   uint64_t took_ns, pause_ns;
   cradle_cause cause;
 } columns;
@@ -161,7 +161,8 @@ static void write_major(crd_log_writer *writer, const crd_line_major *major, uin
   end_line(writer);
 }
 
-/* What was given back belongs to the last one: it is a pause's last work. */
+/* Memory that was given back counts for the last collection of the pause, because giving back is a pause's last
+ * work. */
 static void write_majors(crd_log_writer *writer) {
   crd_log_lines *lines = &writer->lines;
   for (size_t i = 0; i < lines->ended_count; i++) {
@@ -174,13 +175,13 @@ static void write_majors(crd_log_writer *writer) {
 
 /* --- events --- */
 
-/* No pause is told where the program asked for the collection and waits anyway. */
+/* If the program asked for the collection, there is no pause event, because the program waits anyway. */
 static bool is_without_pause(cradle_cause cause) {
   return cause == CRADLE_CAUSE_DETACH || cause == CRADLE_CAUSE_FORK;
 }
 
 static void end_minor(crd_log_writer *writer, const cradle_event *event) {
-  write_minor(writer, writer->lines.minor.u.minor.duration_ns); /* whose pause nobody told */
+  write_minor(writer, writer->lines.minor.u.minor.duration_ns); /* no event gave its pause */
   if (!writer->lines.wants_minor) return;
   writer->lines.minor = *event;
   if (is_without_pause(event->u.minor.cause)) write_minor(writer, event->u.minor.duration_ns);
@@ -195,7 +196,8 @@ static void add_increment(crd_line_major *running, const cradle_event *event) {
   running->stepped = true;
 }
 
-/* The second core works while one runs, and is told of before the increment that may end it. */
+/* The second core works while a major collection runs, and its event comes before the increment that may end the
+ * collection. */
 static void add_beside(crd_line_major *running, const cradle_event *event) {
   running->beside_ns += event->u.beside.run_ns;
   running->beside_bytes += event->u.beside.bytes;
@@ -210,7 +212,7 @@ static void end_major(crd_log_writer *writer, const cradle_event *event) {
   lines->ended[lines->ended_count++] = lines->running;
 }
 
-/* A compaction follows the major collection whose work it is. */
+/* A compaction's event follows the major collection that it belongs to. */
 static void add_compaction(crd_log_lines *lines, uint64_t duration) {
   crd_line_major *of = lines->ended_count != 0 ? &lines->ended[lines->ended_count - 1] : &lines->running;
   of->compact_ns += duration;

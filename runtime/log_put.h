@@ -1,5 +1,5 @@
-/* Numbers and texts into the log's buffer, formatted by hand: there are thousands of minor collections a second, each
- * with a dozen numbers.
+/* Puts numbers and texts into the log's buffer. They are formatted by hand, for speed: there are thousands of minor
+ * collections a second, each with a dozen numbers.
  */
 #ifndef CRADLE_RUNTIME_LOG_PUT_H
 #define CRADLE_RUNTIME_LOG_PUT_H

@@ -1,10 +1,10 @@
-/* Sinks: the forms that a log can have.
+/* Sinks: each writes one of the forms that a log can have.
  *
- * [sink.1] A sink is told sections that are selected, and those balanced: each section that it is told to begin it is
- *          told to end, inner ones first (runtime/log.h sees to it).
- * [sink.2] A sink keeps nothing: what it writes depends on the row, the values and the writer alone.
- * [sink.3] Whatever a sink has written when the process dies can be read up to the last section that is whole.
- * [sink.4] A sink with the function event is told every event, and no sections.
+ * [sink.1] A sink gets only selected sections, and they are balanced: each section that begins also ends, inner ones
+ *          first (runtime/log.h makes sure of it).
+ * [sink.2] A sink keeps no state: what it writes depends only on the row, the values and the writer.
+ * [sink.3] If the process dies, the file can be read up to its last whole section.
+ * [sink.4] A sink with the function event gets every event, and no sections.
  */
 #ifndef CRADLE_RUNTIME_LOG_SINK_H
 #define CRADLE_RUNTIME_LOG_SINK_H
@@ -15,20 +15,20 @@
 
 #define CRD_LOG_LABEL_BYTES 40
 
-/* What sinks write to and from. */
+/* Where sinks write to, and what they know about the log. */
 typedef struct crd_log_writer {
   crd_log_file file;
   uint64_t start_ns;               /* when the process opened its first log */
-  uint64_t time_ns;                /* of what is written; never decreases */
-  bool outermost;                  /* what is written lies in no other section that was written */
-  bool with_fields;                /* else only where sections begin and end */
+  uint64_t time_ns;                /* the time of the entry that is written; never decreases */
+  bool outermost;                  /* the entry is in no other section that was written */
+  bool with_fields;                /* else only the sections' beginnings and ends */
   bool head_as_section;            /* the head's section is selected */
   uint64_t process, heap;          /* numbers; heaps of a process are numbered from 1 */
-  char label[CRD_LOG_LABEL_BYTES]; /* PROCESS.HEAP, which tells apart the heaps that share a file */
-  crd_log_lines lines;             /* of the line log alone */
+  char label[CRD_LOG_LABEL_BYTES]; /* PROCESS.HEAP, to tell heaps in a shared file apart */
+  crd_log_lines lines;             /* used by the line log only */
 } crd_log_writer;
 
-/* What is written: a section's beginning, end or both, and fields. */
+/* One entry of the log: a section's beginning, end or both, with fields. */
 typedef struct crd_log_entry {
   crd_section section;
   crd_phase phase;
@@ -38,13 +38,13 @@ typedef struct crd_log_entry {
 } crd_log_entry;
 
 typedef struct crd_sink {
-  const char *name;     /* what CRADLE_LOG calls it */
-  uint32_t version;     /* of its format; grows when what readers may rely on changes */
+  const char *name;     /* its name in CRADLE_LOG */
+  uint32_t version;     /* of its format; grows if the format changes in a way that breaks readers */
   bool writes_head_now; /* the head may not wait in the buffer */
   /* unix_ns: the time of day at writer->time_ns, nanoseconds since 1970. */
   void (*head)(const struct crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns);
   void (*entry)(crd_log_writer *writer, const crd_log_entry *entry);
-  void (*event)(crd_log_writer *writer, const cradle_event *event); /* NULL: it has entry */
+  void (*event)(crd_log_writer *writer, const cradle_event *event); /* NULL: the sink has entry */
 } crd_sink;
 
 extern const crd_sink crd_sink_text, crd_sink_json, crd_sink_trace, crd_sink_line;

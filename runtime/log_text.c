@@ -69,8 +69,9 @@ static void head_lines(const crd_sink *sink, crd_log_writer *writer, uint64_t un
   put(file, "\n");
 }
 
-/* A section where it is wanted. Otherwise its lines stand outside of all sections, where readers of sections pass over
- * them: without the unit, the timestamps mean nothing. */
+/* Writes the head as a section if that section is selected. Otherwise the head's lines stand outside of all sections,
+ * where readers of sections skip them. They are never left out: without the unit that they give, the timestamps mean
+ * nothing. */
 static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns) {
   crd_log_entry begin = {.section = CRD_SECTION_LOG, .phase = CRD_PHASE_BEGIN};
   crd_log_entry end = {.section = CRD_SECTION_LOG, .phase = CRD_PHASE_END};

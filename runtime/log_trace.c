@@ -1,12 +1,12 @@
 /* The log as a Chrome trace, which Perfetto (ui.perfetto.dev) and chrome://tracing open: the array form of the Trace
- * Event Format, a line an event.
+ * Event Format, one event in each line.
  *
  *     [{"name":"process_name","ph":"M",...}
  *     ,{"name":"gc-minor","ph":"B","ts":34322342884.577,"pid":4711,"tid":1,"args":{"cause":"nursery full"}}
  *
- * A process is a heap's program, a thread is a heap. The format lets the closing bracket be left out, and so it is: a
- * program that aborts leaves the same file as one that ends, and several heaps can go on with it. Every line but the
- * first begins with the comma that separates it from the one before.
+ * In the trace, a process is a program and a thread is a heap. The closing bracket is left out, which the format
+ * allows: so a program that aborts leaves a valid file, and several heaps can append to it. Every line but the first
+ * begins with the comma that separates it from the line before.
  */
 #include "runtime/log_put.h"
 #include "runtime/log_sink.h"
@@ -56,7 +56,8 @@ static void put_counters(crd_log_writer *writer, const crd_log_entry *entry) {
   }
 }
 
-/* One end of a slice on a track of its own, which the ending of its id makes: others may overlap it. */
+/* Writes one end of a slice on a track of its own, because other slices may overlap it. The ending of its id makes the
+ * track. */
 static void put_slice_end(crd_log_writer *writer, const char *name, const char *ending, char phase, uint64_t time_ns) {
   put_start_after(writer, ",", name, phase, time_ns);
   put(&writer->file, ",\"cat\":\"gc\",\"id\":\"");
@@ -65,7 +66,7 @@ static void put_slice_end(crd_log_writer *writer, const char *name, const char *
   put(&writer->file, "\"}\n");
 }
 
-/* A slice that ends now and is as long as the entry's field says. */
+/* Writes a slice that ends now and is as long as the field says. */
 static void put_slice(crd_log_writer *writer, const char *name, const char *ending, const crd_log_entry *entry,
                       const char *length_field) {
   uint64_t end = writer->time_ns, length = 0;
@@ -75,8 +76,8 @@ static void put_slice(crd_log_writer *writer, const char *name, const char *endi
   put_slice_end(writer, name, ending, 'e', end);
 }
 
-/* Pauses, what the second core did until the pause that stopped it, and major collections from their beginning to their
- * end, with all that comes between. */
+/* These slices have their own tracks: pauses, what the second core did until the pause that stopped it, and major
+ * collections from beginning to end, with everything between. */
 static void put_slices(crd_log_writer *writer, const crd_log_entry *entry) {
   uint64_t end = writer->time_ns;
   if (entry->section == CRD_SECTION_COLLECT) put_slice_end(writer, "major collection", "", 'b', end);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define KIB ((uint64_t)1 << 10)
-/* A name this many edits away from a variable's is taken for a misspelling of it. */
+/* A name up to this many edits away from a variable's name counts as a misspelling of it. */
 #define MISSPELLING_EDITS 3
 #define NAME_MAX_BYTES 64
 
@@ -141,8 +141,8 @@ static size_t least(size_t a, size_t b, size_t c) {
   return result < c ? result : c;
 }
 
-/* Levenshtein's distance, a row of the matrix at a time: row[j] is that of the first i bytes of a
- * and j of b. */
+/* Levenshtein's distance, one row of the matrix at a time: row[j] is the distance between the first i bytes of a and
+ * the first j bytes of b. */
 static size_t edits_between(const char *a, size_t a_length, const char *b, size_t b_length) {
   size_t row[NAME_MAX_BYTES + 1];
   for (size_t j = 0; j <= b_length; j++) row[j] = j;
@@ -202,7 +202,7 @@ static bool set_factor(const crd_option *option, const char *text, void *field) 
   return true;
 }
 
-/* Nanoseconds of a number with a unit; 0 needs none. */
+/* Stores a number with its unit as nanoseconds; 0 needs no unit. */
 static bool set_time(const crd_option *option, const char *text, void *field) {
   static const struct {
     const char *name;
@@ -242,11 +242,11 @@ static bool set_count(const crd_option *option, const char *text, void *field) {
 #define AUTO_TIMES 10
 #define AUTO_QUARANTINE 8
 
-/* The rows of the other fields come later: what they are set to stays. */
+/* The rows of the other fields come later, so a value that the user gives them wins. */
 static bool set_stress(const crd_option *option, const char *text, cradle_options *options) {
   if (!crd_equal_in_any_case(text, "auto")) return set_count(option, text, &options->stress_period);
   options->stress_period = 1;
-  if (options->gc == CRADLE_GC_OFF) return true; /* it is put aside, and nothing else is to be */
+  if (options->gc == CRADLE_GC_OFF) return true; /* stress is then put aside, and nothing else should be */
   options->stress_major = AUTO_MAJOR;
   options->stress_times = AUTO_TIMES;
   if (options->quarantine == 0) options->quarantine = AUTO_QUARANTINE;
@@ -254,10 +254,10 @@ static bool set_stress(const crd_option *option, const char *text, cradle_option
   return true;
 }
 
-/* Any but 0 will do, and nobody guesses it. It is the process's, so that one setting repeats the run, whatever heaps it
- * has. */
+/* Draws a seed: any number but 0 that is hard to predict. It is drawn once in a process, so that one setting repeats
+ * the run of all its heaps. */
 static uint64_t drawn_seed(void) {
-  static uint64_t drawn; /* 0: not yet */
+  static uint64_t drawn; /* 0: not drawn so far */
   uint64_t now = crd_unix_time_ns();
   uint64_t before = 0,
            seed = now / 1000000000u * 1000000007u ^ now % 1000000000u ^ (uint64_t)crd_process_number() << 20;
@@ -265,7 +265,7 @@ static uint64_t drawn_seed(void) {
   return __atomic_compare_exchange_n(&drawn, &before, seed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ? seed : before;
 }
 
-/* A number, or one that is drawn. */
+/* Stores the given number, or draws one. */
 static bool set_seed(const crd_option *option, const char *text, void *field) {
   if (!crd_equal_in_any_case(text, "random")) return set_count(option, text, field);
   uint64_t seed = drawn_seed();
@@ -274,7 +274,7 @@ static bool set_seed(const crd_option *option, const char *text, void *field) {
   return true;
 }
 
-/* The minimum says which choice; the field is an enumeration. */
+/* The row's minimum numbers the list of choices; the field is an enumeration. */
 static bool set_choice(const crd_option *option, const char *text, void *field) {
   for (int i = 0; i < CHOICE_NAMES; i++) {
     const char *name = choices[option->minimum].names[i];
@@ -320,7 +320,7 @@ static bool parse_region(const char *text, size_t length, cradle_hugepages *nurs
   return false;
 }
 
-/* One policy for both, or one for each region named. */
+/* Stores one policy for both regions, or one for each region that is named. */
 static bool set_policies(const char *text, cradle_hugepages *nursery, cradle_hugepages *arenas) {
   cradle_hugepages of_nursery = *nursery, of_arenas = *arenas;
   if (strchr(text, '=') == NULL) {

@@ -1,8 +1,8 @@
-/* The option table: every CRADLE_ variable, a row each.
+/* The option table: one row for each CRADLE_ variable.
  *
- * [option_table.1] Whatever is known about a variable is in its row; parsing, the range check, messages
- *             and docs/environment.md are made from it, so that adding a variable is adding a row.
- * [option_table.2] Rows are applied in order: a row that overrides another one comes after it.
+ * [option_table.1] Everything about a variable is in its row. Parsing, the range check, messages and
+ *                  docs/environment.md use the row, so to add a variable is to add a row.
+ * [option_table.2] Rows are applied in order: a row that overrides another row comes after it.
  * [options.3] A value that is not accepted changes nothing.
  */
 #ifndef CRADLE_RUNTIME_OPTION_TABLE_H
@@ -15,7 +15,7 @@ typedef enum crd_option_type {
   CRD_OPTION_FACTOR, /* a decimal above the minimum; the field is a double */
   CRD_OPTION_COUNT,  /* the field is a uint64_t */
   CRD_OPTION_STRESS, /* a count, or auto, which sets other fields, too; the field is a uint64_t */
-  CRD_OPTION_TIME,   /* the field is a uint64_t in nanoseconds */
+  CRD_OPTION_TIME,   /* a time with its unit; the field is a uint64_t in nanoseconds */
   CRD_OPTION_BOOL,   /* 0 or 1; the field is a bool */
   CRD_OPTION_SEED,   /* a count, or random; the field is a uint64_t */
   CRD_OPTION_CHOICE, /* one of the names that the minimum numbers; the field is an enumeration */
@@ -27,7 +27,7 @@ typedef enum crd_option_type {
 
 /* A field of cradle_options, under the name that cradle_options_check gives it. */
 typedef struct crd_option_field {
-  const char *name; /* NULL: none */
+  const char *name; /* NULL: no field */
   size_t offset;
 } crd_option_field;
 #define CRD_OPTION_FIELDS 2
@@ -36,14 +36,15 @@ typedef struct crd_option {
   const char *name;
   crd_option_type type;
   crd_option_field fields[CRD_OPTION_FIELDS]; /* what it sets; the second is the arenas' policy */
-  uint64_t minimum, maximum;                  /* both accepted, but a factor must be above its minimum */
-  const char *example;                        /* an accepted value; NULL: the accepted ones speak for themselves */
+  uint64_t minimum, maximum;                  /* both are accepted, but a factor must be above its minimum */
+  const char *example;                        /* an accepted value; NULL: the list of accepted values is enough */
   const char *initial;                        /* the default, in words */
   const char *help;
 } crd_option;
 
-/* The value of an environment variable. NULL: not set, or the program runs with more rights than its user (set-user-id,
- * set-group-id, file capabilities), whose environment must not choose what the program does and where it writes. */
+/* The value of an environment variable. NULL: it is not set, or the program runs with more rights than its user
+ * (set-user-id, set-group-id, file capabilities): then the user's environment must not choose what the program does and
+ * where it writes. */
 const char *crd_environment(const char *name);
 
 #define CRD_LOG_VARIABLE "CRADLE_LOG"
@@ -57,21 +58,20 @@ extern const size_t crd_option_count;
 
 /* The row of the variable whose name is the first length bytes of name; NULL: there is none. */
 const crd_option *crd_option_find(const char *name, size_t length);
-/* The row whose name looks most like it; NULL when none is near. */
+/* The row whose name is most like this one; NULL: no name is close. */
 const crd_option *crd_option_nearest(const char *name, size_t length);
-/* The row that sets the field whose name is the first length bytes of name, and which of its fields that is; NULL:
- * there is none. */
+/* The row that sets the field whose name is the first length bytes of name; *field: which of the row's fields it is.
+ * NULL: no row sets it. */
 const crd_option *crd_option_of(const char *name, size_t length, const crd_option_field **field);
 /* The size of each field of the row. */
 size_t crd_option_bytes(const crd_option *option);
-/* Puts what text says into the row's fields. false when it is not accepted. */
+/* Sets the row's fields to what text says. false: text is not accepted. */
 bool crd_option_set(const crd_option *option, const char *text, cradle_options *options);
-/* What the row accepts, in words that follow "wants". */
+/* Writes what the row accepts, in words that can follow "wants". */
 void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES]);
 
-/* Numbers and words as runtime/size.c reads them, whatever the locale. Both numbers advance *text
- * to the first byte that is not theirs and are false when there is no number or it exceeds 64
- * bits; parse_whole takes no digits as 0. */
+/* Read numbers and compare words independently of the locale. The first two advance *text behind the number. false:
+ * there is no number, or it exceeds 64 bits; but crd_parse_whole reads no digits as 0. */
 bool crd_parse_whole(const char **text, uint64_t *number);
 bool crd_parse_decimal(const char **text, uint64_t *whole, double *fraction);
 bool crd_equal_in_any_case(const char *a, const char *b);

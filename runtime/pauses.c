@@ -1,4 +1,4 @@
-/* Pauses: events into a histogram and utilisations. */
+/* Pauses: turns events into a histogram and utilisations. */
 #include <cradle/pauses.h>
 
 #include "runtime/histogram.h"
@@ -18,8 +18,8 @@ struct cradle_pauses {
   crd_utilisation utilisation[WINDOW_COUNT];
 };
 
-/* A pause ends when its event is sent. Times are taken a little apart, so one may not begin before the last has
- * ended. */
+/* A pause ends when its event is sent. The two clock readings are a little apart, so the computed beginning could lie
+ * before the end of the last pause; this prevents it. */
 static void add_pause(cradle_pauses *pauses, uint64_t length) {
   uint64_t end = pauses->latest_ns, most = end - pauses->pause_end;
   crd_histogram_add(&pauses->histogram, length);

@@ -1,7 +1,7 @@
-/* The allocation profile: samples into a call tree, and the tree into a file.
+/* The allocation profile: puts samples into a call tree, and writes the tree to a file.
  *
- * A sample's node is the program's stack, then the object's type, then its size. The node's number
- * is the sample's tag, so that its fate finds it without a search.
+ * A sample's path in the tree is the program's stack, then the object's type, then its size. The node's number is the
+ * sample's tag, so the node is found without a search when the sample's fate is known.
  */
 #include "runtime/profile.h"
 
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sizes above it share a frame with those up to the next power of two. */
+/* Sizes above this share a frame with all sizes up to the next power of two. */
 #define EXACT_MAX_BYTES 256
 #define LABEL_BYTES 64
 #define NO_NODE UINT64_MAX
@@ -108,7 +108,7 @@ static uint32_t below(crd_call_tree *tree, uint32_t node, uint32_t frame) {
   return crd_call_tree_child(tree, node, frame);
 }
 
-/* The node of the stack: outermost frames first. */
+/* The node of the program's stack, from the outermost frame to the innermost. */
 static uint32_t stack_node(crd_profile *profile, cradle_mutator *mutator) {
   const crd_frame_key cut = {0, 0, FRAME_CUT};
   crd_call_tree *tree = &profile->tree;
@@ -143,7 +143,7 @@ static void add_fate(crd_profile *profile, const cradle_sample *sample, cradle_f
   switch (fate) {
   case CRADLE_FATE_DIED: node->died += sample->weight_bytes; break;
   case CRADLE_FATE_SURVIVED: node->survived += sample->weight_bytes; break;
-  case CRADLE_FATE_UNKNOWN: break; /* what neither died nor survived, like what is young at the end */
+  case CRADLE_FATE_UNKNOWN: break; /* neither died nor survived, like objects that are young at the end */
   }
 }
 
@@ -179,15 +179,15 @@ static bool open_file(crd_profile *profile) {
 
 static bool close_file(crd_profile *profile) {
   int fd = profile->fd;
-  profile->fd = -1; /* first: a child of fork must not close a number that is somebody else's by now */
+  profile->fd = -1; /* first: a child of fork must not close a descriptor that has another user by now */
   return fd < 0 || crd_file_close(fd);
 }
 
-/* A child of fork has what the parent sampled before, and a file of its own only if its number is
- * in the name. */
+/* A child of fork has the parent's samples from before the fork. It has a file of its own only if the name contains the
+ * process's number. */
 static bool may_write(crd_profile *profile) {
   if (profile->owner == crd_process_number()) return !profile->written;
-  profile->written = false; /* the parent's file was */
+  profile->written = false; /* only the parent's file was */
   close_file(profile);
   return strstr(profile->name, "%d") != NULL && open_file(profile);
 }
@@ -240,7 +240,7 @@ static void listen(void *data, const cradle_event *event) {
   if (next.function != NULL) next.function(next.data, event);
 }
 
-/* The first heap's file has the name that was given, the others' end with their number. */
+/* The first heap's file has the given name; the names of the others end with the heap's number. */
 static bool name_file(crd_profile *profile, const char *name) {
   size_t bytes = strlen(name) + LABEL_BYTES;
   profile->name = malloc(bytes);

@@ -31,7 +31,7 @@ struct crd_ranges {
   cradle_listener next;
   char *file_name; /* as the user wrote it, with %d; owned */
   int owner;       /* the process that wrote the file last */
-  bool published;  /* it is in the list */
+  bool published;  /* the heap is in the list */
   range regions[REGIONS];
 };
 
@@ -50,7 +50,7 @@ static void put_heap(crd_growing_text *file, const crd_ranges *ranges) {
   }
 }
 
-/* All heaps that publish in the file of that name. false: no memory. */
+/* Puts the ranges of all heaps that use the file of that name together. false: no memory. */
 static bool describe_heaps(crd_growing_text *file, const char *file_name) {
   crd_growing_words(file, "cradle-ranges 1\n");
   for (const crd_ranges *heap = all_heaps; heap != NULL; heap = heap->next_heap)
@@ -69,12 +69,12 @@ static bool replace(const char *path, const char *file_name) {
   return done;
 }
 
-/* False in a child whose file is its parent's. */
+/* Whether this process writes the file; false in a child of fork whose file is its parent's. */
 static bool may_write(const char *file_name) {
   return publisher == crd_process_number() || strstr(file_name, "%d") != NULL;
 }
 
-/* The lock is held. */
+/* Call it with the lock held. */
 static void rewrite(const char *file_name) {
   int error = errno; /* the program's: it did not ask for this */
   if (failed || !may_write(file_name)) return;

@@ -1,4 +1,4 @@
-/* Reports on standard error, each once a process. */
+/* Reports on standard error, each only once in a process. */
 #include "runtime/report.h"
 
 #include <cradle/inspect.h>
@@ -29,7 +29,7 @@ bool crd_lock_try(crd_lock *lock) {
   return false;
 }
 
-/* From a thread of another process, too: it does not exist here. Gives up after a while. */
+/* Takes the lock also from a thread of another process, which does not exist here. Gives up after a while. */
 static bool try_or_take_over(int *lock) {
   int self = crd_process_number();
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
@@ -40,7 +40,7 @@ static bool try_or_take_over(int *lock) {
   return false;
 }
 
-/* Between attempts it sleeps: the holder may wait for a disk. */
+/* Sleeps between attempts, because the holder may be waiting for a disk. */
 static void take_or_take_over(int *lock) {
   while (!try_or_take_over(lock)) crd_thread_rest();
 }
@@ -65,8 +65,7 @@ void crd_process_lock_release(crd_process_lock *lock) {
   __atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
 }
 
-/* The process's state of [report.1]. Texts are never freed: they are few, and what was said stays
- * said. */
+/* The process's list of [report.1]. Texts are never freed: they are few, and none is to be written twice. */
 typedef struct said {
   struct said *next;
   char text[];
@@ -80,7 +79,7 @@ static bool was_said(const char *text) {
   return false;
 }
 
-/* Without memory the text is forgotten, and said again. */
+/* If memory runs out, the text is not remembered, and may be written again. */
 static void remember(const char *text) {
   size_t bytes = strlen(text) + 1;
   said *one = malloc(sizeof *one + bytes);

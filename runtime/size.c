@@ -1,4 +1,4 @@
-/* Sizes in words of people: 4M, 1.6GB, 65536, 32 KiB.
+/* Sizes as people write them: 4M, 1.6GB, 65536, 32 KiB.
  *
  * Read by hand and not by strtod, whose decimal point depends on the locale.
  */
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Digits of a fraction after these are below any unit's byte. */
+/* Digits of a fraction after this many are less than a byte in every unit. */
 #define FRACTION_DIGITS 15
 
 static bool is_digit(char c) {
@@ -26,7 +26,7 @@ bool crd_parse_whole(const char **text, uint64_t *number) {
   return true;
 }
 
-/* What follows the point; a point needs a digit after it. */
+/* Reads what follows the point, at least one digit. */
 static bool parse_fraction(const char **text, double *fraction) {
   uint64_t numerator = 0, denominator = 1;
   const char *p = *text;
@@ -57,7 +57,7 @@ bool crd_equal_in_any_case(const char *a, const char *b) {
   return to_upper(*a) == to_upper(*b);
 }
 
-/* The step of a unit as the power of two it stands for; -1: no unit. Bytes are 0. */
+/* The power of two that a unit stands for; 0: bytes. -1: not a unit. */
 static int unit_shift(const char *unit) {
   static const char letters[] = "KMGT";
   if (*unit == '\0' || crd_equal_in_any_case(unit, "B")) return 0;

@@ -8,8 +8,8 @@
 
 /* --- strings --- */
 
-/* Bytes of the UTF-8 character at text, 0 when there is none: a byte too many or too few, an
- * overlong form, a surrogate, a number above U+10FFFF. */
+/* The length of the UTF-8 character at text. 0: there is no valid one (a byte too many or too few, an overlong form, a
+ * surrogate, a number above U+10FFFF). */
 static size_t character_bytes(const unsigned char *text) {
   static const struct {
     unsigned char mask, lead;
@@ -28,7 +28,7 @@ static size_t character_bytes(const unsigned char *text) {
   return 0;
 }
 
-/* A byte that is no UTF-8 becomes the character of its number. */
+/* A byte that is not part of a UTF-8 character becomes the character with the byte's number. */
 static void put_string(crd_growing_text *file, const char *text) {
   crd_growing_words(file, "\"");
   for (const unsigned char *p = (const unsigned char *)text; *p != '\0';) {
@@ -75,7 +75,7 @@ static void put_stack(crd_growing_text *file, const crd_call_tree *tree, uint32_
   crd_growing_format(file, "%" PRIu32, tree->nodes[node].frame);
 }
 
-/* The field of a node that a profile is made of. */
+/* The field of a node that one of the profiles shows. */
 static uint64_t weight_of(const crd_tree_node *node, size_t field) {
   return *(const uint64_t *)((const char *)node + field);
 }
@@ -110,7 +110,7 @@ static void put_profile(crd_growing_text *file, const crd_call_tree *tree, const
   crd_growing_words(file, "]}");
 }
 
-/* Of a reservation, and of what had met no collection yet. */
+/* The bytes of reservations, and of objects that no collection has met. */
 static uint64_t unknown_bytes(const crd_call_tree *tree) {
   return sum_of(tree, offsetof(crd_tree_node, allocated)) - sum_of(tree, offsetof(crd_tree_node, survived)) -
          sum_of(tree, offsetof(crd_tree_node, died));

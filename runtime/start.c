@@ -1,4 +1,4 @@
-/* Start-up: a heap as the environment wants it, with its log, its statistics, its published ranges and its profile. */
+/* Start-up: makes a heap as the environment asks, with its log, statistics, published ranges and profile. */
 #include <cradle/runtime.h>
 
 #include "runtime/faults.h"
@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-/* What is no 0 or 1 was reported with the other options. */
+/* Any value other than 0 or 1 was reported with the other options. */
 static bool statistics_wanted(void) {
   const char *text = crd_environment(CRD_STATS_VARIABLE);
   uint64_t wanted;
@@ -38,7 +38,7 @@ static listeners listen(cradle_options *options) {
   if (all.stress != NULL) options->listener = crd_stress_report_listener(all.stress);
   all.ranges = crd_ranges_open(crd_environment(CRD_PAGES_FILE_VARIABLE), options->listener);
   if (all.ranges != NULL) options->listener = crd_ranges_listener(all.ranges);
-  all.profile = crd_profile_open(crd_environment(CRD_PROFILE_VARIABLE), options); /* which makes it listen and sample */
+  all.profile = crd_profile_open(crd_environment(CRD_PROFILE_VARIABLE), options); /* sets listener and sampler */
   all.faults = crd_faults_open(options);
   return all;
 }
@@ -62,7 +62,7 @@ static void close_all(const listeners *all) {
 }
 
 cradle_heap *cradle_heap_new_from_environment(const cradle_options *options, cradle_error *error) {
-  /* Options of another version cannot be copied; heap creation says what is wrong. */
+  /* Options of another version cannot be copied; heap creation reports what is wrong. */
   if (options == NULL || options->size != sizeof *options) return cradle_heap_new(options, error);
   cradle_options mine = *options;
   cradle_options_from_environment(&mine);

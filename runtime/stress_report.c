@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first line of progress comes after so long, the next after twice as long, and so on. */
+/* When the first line of progress comes; the next one comes after twice as long, and so on. */
 #define FIRST_PROGRESS_S 2
 
 struct crd_stress_report {
@@ -45,7 +45,7 @@ static void hear(void *data, const cradle_event *event) {
 crd_stress_report *crd_stress_report_new(cradle_listener next) {
   crd_stress_report *report = calloc(1, sizeof *report);
   if (report == NULL) {
-    crd_report("CRADLE_STRESS: no memory to report on it");
+    crd_report("CRADLE_STRESS: no memory for its report");
     return NULL;
   }
   report->next = next;

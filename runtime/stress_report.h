@@ -7,9 +7,10 @@
 
 typedef struct crd_stress_report crd_stress_report;
 
-/* NULL, reported, when memory runs out. Every event is passed on to next. */
+/* Makes a report. Every event is passed on to next. NULL: memory ran out, which was reported. */
 crd_stress_report *crd_stress_report_new(cradle_listener next);
-/* Frees the report with CRADLE_EVENT_HEAP_DESTROYED; before, it is its maker's to free. */
+/* The listener to set in the heap's options. After crd_stress_report_hand_over it frees the report with
+ * CRADLE_EVENT_HEAP_DESTROYED; before, its maker must free it. */
 cradle_listener crd_stress_report_listener(crd_stress_report *report);
 void crd_stress_report_hand_over(crd_stress_report *report);
 void crd_stress_report_free(crd_stress_report *report);

@@ -1,4 +1,4 @@
-/* Statistics in words, a line a fact. */
+/* Statistics in words, one fact in each line. */
 #include "runtime/summary.h"
 
 #include <cradle/pauses.h>
@@ -19,10 +19,10 @@
 struct crd_summary {
   crd_exit_entry at_exit; /* first */
   cradle_listener next;
-  crd_lock lock; /* taken while an event is recorded: the end of the process may come on another thread */
+  crd_lock lock; /* taken while an event is recorded, because the process may end on another thread */
   cradle_pauses *pauses;
-  const cradle_heap *heap; /* NULL: it is not there yet */
-  cradle_statistics now;   /* as the latest pause left the heap */
+  const cradle_heap *heap; /* NULL: it is not made yet */
+  cradle_statistics now;   /* the figures after the latest pause */
   int owner;
   bool printed;
 };
@@ -83,7 +83,7 @@ static void add_minor(page *to, const cradle_statistics *of) {
   add(to, "\n");
 }
 
-/* One that runs when the heap ends has increments, but is not counted. */
+/* A major collection that is under way when the heap ends has increments, but is not counted. */
 static void add_major(page *to, const cradle_statistics *of) {
   add(to, "  major collections   %ju", (uintmax_t)of->major_collections);
   add_causes(to, of->major_causes);
@@ -149,7 +149,7 @@ static void add_memory(page *to, const cradle_statistics *of) {
   }
 }
 
-/* Under the lock, once: a heap may be freed after the end of the process has printed it. */
+/* Prints the summary once, under the lock: a heap may be freed after the end of the process printed its summary. */
 static void print(crd_summary *summary) {
   const cradle_statistics *now = &summary->now;
   cradle_pause_summary pauses;
@@ -170,7 +170,7 @@ static void print(crd_summary *summary) {
 
 static void print_at_exit(crd_exit_entry *entry) {
   crd_summary *summary = (crd_summary *)entry;
-  /* An inherited one may be locked for a thread of the parent, which does not exist here. */
+  /* An inherited summary may be locked by a thread of the parent that does not exist here. */
   if (crd_process_number() != summary->owner || !crd_lock_try(&summary->lock)) return;
   if (summary->heap != NULL) print(summary);
   crd_lock_release(&summary->lock);

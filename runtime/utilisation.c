@@ -21,7 +21,7 @@ static void advance(crd_utilisation *utilisation, uint64_t slot) {
 
 void crd_utilisation_add(crd_utilisation *utilisation, uint64_t begin, uint64_t end) {
   uint64_t window = window_of(utilisation);
-  /* What lies before the window cannot count any more. */
+  /* Slots before the window no longer count. */
   if (end - begin > window) begin = end - window;
   while (begin < end) {
     uint64_t slot = begin / utilisation->slot_ns, room = utilisation->slot_ns - begin % utilisation->slot_ns;

@@ -381,7 +381,7 @@ static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **st
     assert_string_equal(reason, "trial: much survives");
     collect(DECISION, 95); /* above nine tenths */
     assert_int_equal(heap->nursery.bytes, BASE);
-    assert_string_equal(reason, "back: as much survives the larger one");
+    assert_string_equal(reason, "back: as much survives in the larger nursery");
     assert_int_equal(heap->adapt.wait, wait);
   }
   heap->adapt.backoff = 4096;

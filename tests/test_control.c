@@ -137,7 +137,7 @@ static void below_what_lives_is_refused(void **state) {
   string *text = cradle_new_array(f.m, T_STRING, 20 * MIB);
   CRADLE_ROOT(f.m, text);
   assert_false(cradle_heap_set_max(f.m, 16 * MIB, &error));
-  if (strstr(error.message, "cradle_heap_set_max: smaller than what lives") == NULL ||
+  if (strstr(error.message, "cradle_heap_set_max: too small for the live objects") == NULL ||
       strstr(error.message, "; at least ") == NULL)
     fail_msg("the message is \"%s\"", error.message);
   string *more = cradle_try_new_array(f.m, T_STRING, 40 * MIB); /* as before: there is no maximum */

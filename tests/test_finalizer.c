@@ -494,7 +494,7 @@ static void what_objects_own_is_not_taken_away(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   if (f.stressed) cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   assert_int_equal(fixture_stats(&f).external_bytes, 1000000);
-  ASSERT_MISUSE(&f, "more is taken away than was added", cradle_external_memory(f.m, -1));
+  ASSERT_MISUSE(&f, "more bytes are removed than were added", cradle_external_memory(f.m, -1));
   cradle_handle_free(f.m, keep);
   fixture_close(&f);
 }
@@ -523,7 +523,7 @@ static void external_sizes_do_not_wrap_around(void **state) {
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(fixture_stats(&f).external_bytes, 10 + 77);
     f.checkpoint = cradle_checkpoint_save(f.m);
-    ASSERT_MISUSE(&f, "more is taken away than was added", cradle_external_memory(f.m, -78));
+    ASSERT_MISUSE(&f, "more bytes are removed than were added", cradle_external_memory(f.m, -78));
     cradle_external_memory(f.m, -77);
     assert_int_equal(fixture_stats(&f).external_bytes, 10);
   }
@@ -602,7 +602,7 @@ static void misuse_of_finalizers(void **state) {
     CRADLE_ROOT(f.m, p);
     cradle_checkpoint rooted = cradle_checkpoint_save(f.m);
     f.checkpoint = rooted;
-    ASSERT_MISUSE(&f, "cradle_finalizer_next: no queue 0; they are 1 to 7", cradle_finalizer_next(f.m, 0));
+    ASSERT_MISUSE(&f, "cradle_finalizer_next: no queue 0: queues are 1 to 7", cradle_finalizer_next(f.m, 0));
     (void)new_weak(&f, NULL); /* from now on there is a fast path */
     ASSERT_MISUSE(&f, "allocation of 18446744073709551615 bytes", (void)cradle_new_registered(f.m, T_WEAK, SIZE_MAX));
     ASSERT_MISUSE(&f, "no queue 8", cradle_finalizer_register(f.m, p, 8));

@@ -48,8 +48,8 @@ static void nothing_moves_and_nothing_dies(void **state) {
 static void a_collection_stops_the_program(void **state) {
   (void)state;
   static const char words[] =
-      "a collection is asked for, and collection is off (CRADLE_GC=off, options.gc): until the roots are in, "
-      "the program must not ask";
+      "a collection was asked for, but collection is off (CRADLE_GC=off, options.gc): the program must not "
+      "ask until it reports its roots";
   ASSERT_MISUSE(&f, words, cradle_collect(f.m, CRADLE_COLLECT_MINOR));
   ASSERT_MISUSE(&f, words, cradle_collect(f.m, CRADLE_COLLECT_FULL));
   ASSERT_MISUSE(&f, words, (void)cradle_collect_step(f.m, 1000));
@@ -60,7 +60,7 @@ static void a_collection_stops_the_program(void **state) {
 static void a_full_nursery_stops_the_program(void **state) {
   (void)state;
   size_t bytes = f.heap->nursery.bytes;
-  ASSERT_MISUSE(&f, "there is no room, and collection is off",
+  ASSERT_MISUSE(&f, "there is no room, but collection is off",
                 for (size_t i = 0; i <= bytes / 1024; i++) cradle_new_array(f.m, T_STRING, 1008));
   assert_true(nursery_filled(f.heap) > bytes - 2048);
 }

@@ -213,13 +213,14 @@ static void misuse_is_named(void **state) {
   assert_int_equal((uint32_t)again.number, (uint32_t)freed.number);
   ASSERT_MISUSE(&f, "was freed", (void)cradle_handle_get(f.m, freed));
   assert_int_equal(number_of(cradle_handle_get(f.m, again)), 3);
-  ASSERT_MISUSE(&f, "cradle_handle_get: the handle is 0, as one that was never set",
+  ASSERT_MISUSE(&f, "cradle_handle_get: the handle is 0: it was never set",
                 (void)cradle_handle_get(f.m, (cradle_handle){0}));
-  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (cradle_handle){open.number + 5}));
-  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (cradle_handle){UINT64_MAX}));
-  ASSERT_MISUSE(&f, "is none of this heap",
+  ASSERT_MISUSE(&f, "is not a handle of this heap", (void)cradle_handle_get(f.m, (cradle_handle){open.number + 5}));
+  ASSERT_MISUSE(&f, "is not a handle of this heap", (void)cradle_handle_get(f.m, (cradle_handle){UINT64_MAX}));
+  ASSERT_MISUSE(&f, "is not a handle of this heap",
                 (void)cradle_handle_get(f.m, (cradle_handle){open.number + (UINT64_C(2) << 32)}));
-  ASSERT_MISUSE(&f, "is none of this heap", (void)cradle_handle_get(f.m, (cradle_handle){(uint32_t)open.number}));
+  ASSERT_MISUSE(&f, "is not a handle of this heap",
+                (void)cradle_handle_get(f.m, (cradle_handle){(uint32_t)open.number}));
   assert_int_equal(number_of(cradle_handle_get(f.m, open)), 2);
   cradle_handle_free(f.m, open);
   cradle_handle_free(f.m, again);

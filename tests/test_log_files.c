@@ -44,7 +44,7 @@ static void a_prefix_of_nothing_is_told(void **state) {
   (void)state;
   snprintf(selection, sizeof selection, "jit:%s", fresh_name(".log"));
   char *text = errors_of(open_and_live, selection);
-  assert_has(text, "jit: no section begins so, and no form has this name (text, json, trace or line; ");
+  assert_has(text, "jit: no section's name begins so, and no form has this name (text, json, trace or line; ");
   assert_int_equal(count_of(text, "\n"), 1);
   free(text);
 }

@@ -143,11 +143,12 @@ static void root_ranges_of_words(void **state) {
   base = words, top = words + 4;
   ASSERT_MISUSE(&f, "cradle_root_range_add: root range stack: its base variable holds 0x0, its top variable 0x",
                 cradle_root_range_add(f.m, &range));
-  ASSERT_MISUSE(&f, "the base is no address; CRADLE_ROOT_RANGE takes", cradle_root_range_add(f.m, &range));
+  ASSERT_MISUSE(&f, "the base is not an address of the program; CRADLE_ROOT_RANGE takes",
+                cradle_root_range_add(f.m, &range));
   words[0] = cradle_new(f.m, T_PAIR, sizeof(pair));
   ASSERT_MISUSE(&f, "", cradle_root_range_add(f.m, &range)); /* above the top, or an object's */
   words[0] = (void *)(uintptr_t)0x1000001;
-  ASSERT_MISUSE(&f, "one of them is no multiple of 8", cradle_root_range_add(f.m, &range));
+  ASSERT_MISUSE(&f, "one of them is not a multiple of 8", cradle_root_range_add(f.m, &range));
   words[0] = NULL;
   range = (cradle_root_range){.base = &base, .top = words};
   ASSERT_MISUSE(&f, "root range without a name", cradle_root_range_add(f.m, &range));
@@ -175,9 +176,9 @@ static void root_ranges_that_became_impossible(void **state) {
   assert_collection_refused("root range stack: its base variable holds 0x");
   young = cradle_new(f.m, T_PAIR, sizeof(pair));
   base = young, top = (char *)young + 16;
-  assert_collection_refused("one of them is an object's");
+  assert_collection_refused("one of them lies in an object");
   base = NULL, top = words;
-  assert_collection_refused("the base is no address");
+  assert_collection_refused("the base is not an address of the program");
   base = words;
   collect_minor(f.m);
   cradle_root_range_remove(f.m, &range);
@@ -272,17 +273,18 @@ static void allocation_in_a_callback(void **state) {
 static void more_taken_away_than_added(void **state) {
   (void)state;
   cradle_external_memory(f.m, 100);
-  ASSERT_MISUSE(&f, "cradle_external_memory: more is taken away than was added", cradle_external_memory(f.m, -101));
-  ASSERT_MISUSE(&f, "more is taken away than was added", cradle_external_memory(f.m, INT64_MIN));
+  ASSERT_MISUSE(&f, "cradle_external_memory: more bytes are removed than were added",
+                cradle_external_memory(f.m, -101));
+  ASSERT_MISUSE(&f, "more bytes are removed than were added", cradle_external_memory(f.m, INT64_MIN));
   cradle_external_memory(f.m, -100);
 }
 
 /* What was refused was not added, so that what was can be taken away again. */
 static void more_external_memory_than_any_machine_has(void **state) {
   (void)state;
-  ASSERT_MISUSE(&f, "cradle_external_memory: more than 1 EiB would be told of", cradle_external_memory(f.m, INT64_MAX));
+  ASSERT_MISUSE(&f, "cradle_external_memory: the total would be above 1 EiB", cradle_external_memory(f.m, INT64_MAX));
   cradle_external_memory(f.m, INT64_C(1) << 60);
-  ASSERT_MISUSE(&f, "cradle_external_memory: more than 1 EiB would be told of", cradle_external_memory(f.m, 1));
+  ASSERT_MISUSE(&f, "cradle_external_memory: the total would be above 1 EiB", cradle_external_memory(f.m, 1));
   assert_int_equal(fixture_stats(&f).external_bytes, UINT64_C(1) << 60);
   cradle_external_memory(f.m, -(INT64_C(1) << 60));
   assert_int_equal(fixture_stats(&f).external_bytes, 0);
@@ -309,13 +311,13 @@ static void unwinding_upwards(void **state) {
   cradle_push(f.m, NULL);
   cradle_checkpoint higher = cradle_checkpoint_save(f.m);
   cradle_pop(f.m);
-  ASSERT_MISUSE(&f, "the shadow stack is lower than at the checkpoint already",
+  ASSERT_MISUSE(&f, "the shadow stack is already lower than at the checkpoint",
                 cradle_checkpoint_restore(f.m, &higher));
   pair *local = NULL;
   cradle_scope scope = cradle_scope_open(f.m, &local, CRADLE_KIND_REFERENCE, NULL);
   higher = cradle_checkpoint_save(f.m);
   cradle_scope_close(&scope);
-  ASSERT_MISUSE(&f, "scopes of the checkpoint have ended already", cradle_checkpoint_restore(f.m, &higher));
+  ASSERT_MISUSE(&f, "scopes that were open at the checkpoint have ended", cradle_checkpoint_restore(f.m, &higher));
 }
 
 static void a_heap_without_types(void **state) {
@@ -448,7 +450,7 @@ static void reports_of_what_is_no_slot(void **state) {
 static void handlers_that_return(void **state) {
   (void)state;
   assert_aborts(exhaust_with_a_handler, "cradle: misuse: the out-of-memory handler returned; it must not\n");
-  assert_aborts(misuse_on, "cradle: the misuse handler returned after: cradle_external_memory: more is taken away");
+  assert_aborts(misuse_on, "cradle: the misuse handler returned after: cradle_external_memory: more bytes are removed");
 }
 
 static void no_memory_without_a_handler(void **state) {
@@ -457,7 +459,7 @@ static void no_memory_without_a_handler(void **state) {
                                            "old objects 0 bytes, 0 of them large, in arenas of ");
   assert_aborts(
       exhaust_without_a_size,
-      "cradle: cradle_new_array: out of memory: an array beyond all addresses asked for; old objects 0 bytes");
+      "cradle: cradle_new_array: out of memory: an array whose size overflows was asked for; old objects 0 bytes");
 }
 
 static void misuse_unheard(void) {
@@ -553,7 +555,7 @@ static void descriptors_that_contradict(void **state) {
       {{.name = "node", .size = 16, .item_references = 2}, "(node): item_references is for"},
       {{.size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 8, .references = 2},
        "cannot be a slot"},
-      {{.size = 16, .items = (cradle_items)9, .item_size = 1}, "no cradle_items"}};
+      {{.size = 16, .items = (cradle_items)9, .item_size = 1}, "not a value of cradle_items"}};
   for (volatile size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     ASSERT_MISUSE(&f, bad[i].words, cradle_type_add(f.heap, &bad[i].type));
 }
@@ -621,13 +623,13 @@ static void options_that_contradict(void **state) {
   REFUSED("reserve_bytes", options.reserve_bytes = 4096);
   REFUSED("shadow_stack_bytes: accepted are 4 KiB to 8 TiB", options.shadow_stack_bytes = 8);
   REFUSED("shadow_stack_bytes: accepted are 4 KiB to 8 TiB", options.shadow_stack_bytes = SIZE_MAX);
-  REFUSED("shadow_stack: no cradle_kind", options.shadow_stack = (cradle_kind)7);
+  REFUSED("shadow_stack: not a value of cradle_kind", options.shadow_stack = (cradle_kind)7);
   REFUSED("major_factor: accepted are numbers above 1, at most 1000", options.major_factor = 1.0);
   REFUSED("major_factor", options.major_factor = (double)INFINITY);
   REFUSED("major_factor", options.major_factor = (double)NAN);
   REFUSED("major_growth: accepted are numbers above 1, at most 1000", options.major_growth = 0.5);
   REFUSED("major_growth", options.major_growth = 1000.5);
-  REFUSED("fault_report: no cradle_fault_report", options.fault_report = (cradle_fault_report)55);
+  REFUSED("fault_report: not a value of cradle_fault_report", options.fault_report = (cradle_fault_report)55);
   REFUSED("major_min_bytes: above heap_max_bytes",
           (options.major_min_bytes = (size_t)64 << 20, options.heap_max_bytes = (size_t)32 << 20));
   REFUSED("heap_max_bytes: too small", options.heap_max_bytes = 4096);
@@ -638,13 +640,13 @@ static void options_that_contradict(void **state) {
           (options.stress_period = options.stress_major = 0, options.stress_seed = 3));
   REFUSED("stress_last: below stress_first",
           (options.stress_period = options.stress_last = 1, options.stress_first = 3));
-  REFUSED("stress_at: no cradle_stress", (options.stress_period = 1, options.stress_at = (cradle_stress)9));
+  REFUSED("stress_at: not a value of cradle_stress", (options.stress_period = 1, options.stress_at = (cradle_stress)9));
   REFUSED("quarantine: accepted are 1 to 4096", options.quarantine = 4097);
   REFUSED("hugepages_nursery: must be auto or off with quarantine",
           (options.quarantine = 2, options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB));
   REFUSED("quarantine: above 64 GiB with nurseries of nursery_bytes; at most 62",
           (options.quarantine = 4096, options.nursery_bytes = (size_t)1 << 30));
-  REFUSED("base_address: no multiple of 2 MiB", options.base_address = (void *)(uintptr_t)4096);
+  REFUSED("base_address: not a multiple of 2 MiB", options.base_address = (void *)(uintptr_t)4096);
   REFUSED("hugepages_arenas: pages of 1 GiB need a base_address",
           (options.base_address = (void *)((uintptr_t)2 << 20), options.hugepages_arenas = CRADLE_HUGEPAGES_1G));
   REFUSED("nursery_bytes: leaves no room for two arenas in heap_max_bytes",
@@ -752,7 +754,7 @@ static void hardware_that_cannot_be(void **state) {
   }
   cradle_hardware other = machine;
   other.thp_mode = (cradle_thp_mode)9;
-  REFUSED("hardware.thp_mode: no cradle_thp_mode", options.hardware = &other);
+  REFUSED("hardware.thp_mode: not a value of cradle_thp_mode", options.hardware = &other);
   cradle_options options;
   fixture_options(&f, &options);
   options.nursery_bytes = 0;

@@ -144,13 +144,14 @@ static const struct {
     {reserve_in, "cradle_reserve: out of memory: 32768 bytes asked for; "},
     {new_registered_in, "cradle_new_registered: out of memory: 24 bytes asked for; "},
     {new_pinned_in, "cradle_new_pinned: out of memory: 24 bytes asked for; "},
-    {new_array_in, "cradle_new_array: out of memory: an array beyond all addresses asked for; "},
-    {new_registered_array_in, "cradle_new_registered_array: out of memory: an array beyond all addresses asked for; "},
-    {new_pinned_array_in, "cradle_new_pinned_array: out of memory: an array beyond all addresses asked for; "},
-    {typed_array_in, "CRADLE_NEW_ARRAY: out of memory: an array beyond all addresses asked for; "},
+    {new_array_in, "cradle_new_array: out of memory: an array whose size overflows was asked for; "},
+    {new_registered_array_in,
+     "cradle_new_registered_array: out of memory: an array whose size overflows was asked for; "},
+    {new_pinned_array_in, "cradle_new_pinned_array: out of memory: an array whose size overflows was asked for; "},
+    {typed_array_in, "CRADLE_NEW_ARRAY: out of memory: an array whose size overflows was asked for; "},
     {typed_registered_array_in,
-     "CRADLE_NEW_REGISTERED_ARRAY: out of memory: an array beyond all addresses asked for; "},
-    {typed_pinned_array_in, "CRADLE_NEW_PINNED_ARRAY: out of memory: an array beyond all addresses asked for; "},
+     "CRADLE_NEW_REGISTERED_ARRAY: out of memory: an array whose size overflows was asked for; "},
+    {typed_pinned_array_in, "CRADLE_NEW_PINNED_ARRAY: out of memory: an array whose size overflows was asked for; "},
 };
 
 /* In a full heap. The object of each call dies at once, so that only what has no room at all is refused. */

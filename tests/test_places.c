@@ -241,16 +241,17 @@ CRADLE_UNCHECKED_COLLECTION static void the_kit_has_places(void **state) {
   cradle_kit_string *text = *(cradle_kit_string **)(void *)cradle_peek(f.m, 1);
   cradle_kit_list *list = *(cradle_kit_list **)(void *)cradle_peek(f.m, 2);
   f.checkpoint = cradle_checkpoint_save(f.m);
-  ASSERT_PLACED("cradle_kit_list_set: index 1, of 1 items", cradle_kit_list_set(&kit, list, 1, 0));
-  ASSERT_PLACED("cradle_kit_list_insert: index 2, of 1 items", cradle_kit_list_insert(&kit, list, 2, 0));
-  ASSERT_PLACED("cradle_kit_list_remove: index 1, of 1 items", (void)cradle_kit_list_remove(&kit, list, 1));
-  ASSERT_PLACED("cradle_kit_string_slice: index 5, of 4", (void)cradle_kit_string_slice(&kit, text, 0, 5));
-  ASSERT_PLACED("cradle_kit_string_slice: index 3, of 2", (void)cradle_kit_string_slice(&kit, text, 3, 2));
+  ASSERT_PLACED("cradle_kit_list_set: index 1 is out of range (items: 1)", cradle_kit_list_set(&kit, list, 1, 0));
+  ASSERT_PLACED("cradle_kit_list_insert: index 2 is out of range (items: 1)", cradle_kit_list_insert(&kit, list, 2, 0));
+  ASSERT_PLACED("cradle_kit_list_remove: index 1 is out of range", (void)cradle_kit_list_remove(&kit, list, 1));
+  ASSERT_PLACED("cradle_kit_string_slice: index 5 is out of range", (void)cradle_kit_string_slice(&kit, text, 0, 5));
+  ASSERT_PLACED("cradle_kit_string_slice: index 3 is out of range", (void)cradle_kit_string_slice(&kit, text, 3, 2));
   cradle_value stale = (uintptr_t)f.m->free + 64;
   ASSERT_PLACED("cradle_store: stale reference into", cradle_kit_list_append(&kit, list, stale));
-  ASSERT_PLACED("cradle_kit_map_set_at: index 0, of 0", cradle_kit_map_set_at(&kit, map, 0, 0));
-  assert_aborts_at("cradle_kit_list_get: index 1, of 1 items; in the call at ", LINE_OF_GET, get_beyond, list);
-  assert_aborts_at("cradle_kit_list_truncate: index 2, of 1", LINE_OF_TRUNCATE, truncate_beyond, list);
+  ASSERT_PLACED("cradle_kit_map_set_at: index 0 is out of range", cradle_kit_map_set_at(&kit, map, 0, 0));
+  assert_aborts_at("cradle_kit_list_get: index 1 is out of range (items: 1); in the call at ", LINE_OF_GET, get_beyond,
+                   list);
+  assert_aborts_at("cradle_kit_list_truncate: index 2 is out of range", LINE_OF_TRUNCATE, truncate_beyond, list);
   cradle_no_collect_begin(f.m);
   ASSERT_PLACED("may collect, but a no-collection region", (void)cradle_kit_string_new(&kit, "a", 1));
   cradle_no_collect_begin(f.m);
@@ -280,7 +281,7 @@ CRADLE_UNCHECKED_COLLECTION static void memory_that_runs_out_in_the_kit_has_a_pl
   memcpy(f.message, small.message, sizeof f.message);
   assert_place(line);
   line = __LINE__ + 1;
-  ASSERT_MISUSE(&small, "out of memory: an array beyond", (void)cradle_kit_string_new(&kit, "", SIZE_MAX / 2));
+  ASSERT_MISUSE(&small, "out of memory: an array whose", (void)cradle_kit_string_new(&kit, "", SIZE_MAX / 2));
   memcpy(f.message, small.message, sizeof f.message);
   assert_place(line);
   (void)cradle_pop(small.m);

@@ -295,10 +295,10 @@ static void misuse_is_named(void **state) {
   (void)state;
   static pair other = {.header = T_PAIR}, unknown = {.header = 77}, flagged = {.header = T_PAIR | UINT64_C(1) << 40};
   ASSERT_MISUSE(&f, "registered already", cradle_prebuilt_add(f.heap, &first_pair));
-  ASSERT_MISUSE(&f, "not a type id of the heap alone", cradle_prebuilt_add(f.heap, &unknown));
+  ASSERT_MISUSE(&f, "not just a type id of the heap", cradle_prebuilt_add(f.heap, &unknown));
   unknown.header = f.heap->types.count; /* the first that is none */
-  ASSERT_MISUSE(&f, "not a type id of the heap alone", cradle_prebuilt_add(f.heap, &unknown));
-  ASSERT_MISUSE(&f, "not a type id of the heap alone", cradle_prebuilt_add(f.heap, &flagged));
+  ASSERT_MISUSE(&f, "not just a type id of the heap", cradle_prebuilt_add(f.heap, &unknown));
+  ASSERT_MISUSE(&f, "not just a type id of the heap", cradle_prebuilt_add(f.heap, &flagged));
   ASSERT_MISUSE(&f, "not aligned to 8 bytes", cradle_prebuilt_add(f.heap, (char *)&other + 4));
   ASSERT_MISUSE(&f, "NULL", cradle_prebuilt_add(f.heap, NULL));
   ASSERT_MISUSE(&f, "lies in the heap", cradle_prebuilt_add(f.heap, new_pair(&f)));

@@ -392,7 +392,8 @@ static void misuse_of_weak_things(void **state) {
     ASSERT_MISUSE(&f, "beyond size", cradle_type_add(f.heap, &(cradle_type){.size = 16, .ephemerons = 2}));
     ASSERT_MISUSE(&f, "lies beyond word 63",
                   cradle_type_add(f.heap, &(cradle_type){.size = 512, .ephemerons = UINT64_C(1) << 63}));
-    ASSERT_MISUSE(&f, "finalizer is no queue", cradle_type_add(f.heap, &(cradle_type){.size = 16, .finalizer = 8}));
+    ASSERT_MISUSE(&f, "finalizer is not a queue's number",
+                  cradle_type_add(f.heap, &(cradle_type){.size = 16, .finalizer = 8}));
     ASSERT_MISUSE(&f, "cradle_weak_set_add: the object is NULL", cradle_weak_set_add(set, 1, NULL));
     pair *p = new_pair(&f, NULL);
     CRADLE_ROOT(f.m, p);

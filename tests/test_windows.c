@@ -301,7 +301,7 @@ static void there_is_no_fork(void **state) {
   cradle_error error;
   cradle_heap *heap = new_heap();
   assert_false(cradle_fork_prepare(heap, &error));
-  assert_string_equal(error.message, "fork: this system has none");
+  assert_string_equal(error.message, "fork: this system has no fork()");
   cradle_heap_free(heap); /* it went on */
 }
 

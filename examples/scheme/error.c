@@ -52,7 +52,7 @@ size_t index_of(scheme *s, value v, size_t limit) {
   return (size_t)fixnum_of(v);
 }
 
-/* For errors that leave no room to run a handler where they happen: to the nearest guard, or the prompt. */
+/* For errors that leave no room to run a handler where they happen: escapes to the nearest guard, or the prompt. */
 CRADLE_MAY_COLLECT _Noreturn static void raise_without_handlers(scheme *s, value raised) {
   value handlers = living_handlers(s, s->handlers);
   while (!is_fixnum(innermost_handler(handlers))) handlers = living_handlers(s, cdr(handlers));
@@ -76,9 +76,9 @@ void fail_interrupted(scheme *s) {
 
 #define ROOM_LEAST_BYTES ((uint64_t)4 << 20)
 
-/* A sixteenth more of the maximum heap, so that there is room to handle the error and to drop what holds the memory.
- * Not for an object that is larger than that: there is room for smaller ones. Without a maximum the system has refused,
- * and nothing helps. */
+/* Raises the maximum heap by a sixteenth, so that there is room to handle the error and to drop the objects that hold
+ * the memory. It is not raised for an object larger than that, because there is still room for smaller objects. Without
+ * a maximum heap the system has refused memory, and nothing helps. */
 CRADLE_MAY_COLLECT static void raise_max(scheme *s) {
   cradle_statistics now;
   cradle_heap_statistics(s->heap, &now, sizeof now);
@@ -138,7 +138,7 @@ static void print_whole_error(scheme *s, FILE *to, value raised) {
   }
 }
 
-/* What a program named or raised may hold anything, and the reader may sit at a terminal. The buffer holds a byte more
+/* A name or a raised object may contain any bytes, and the output may be a terminal. The buffer holds one byte more
  * than is shown. */
 void print_error(scheme *s, FILE *to, value raised) {
   enum { SHOWN_BYTES = 2000 };

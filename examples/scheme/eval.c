@@ -80,7 +80,7 @@ static bool is_apply(value v) {
   return is_a(v, T_PRIMITIVE) && ((const primitive *)object_of(v))->row->function == apply_row;
 }
 
-/* Calls what is no closure. The arguments are on top of the shadow stack and stay there. */
+/* Calls a procedure that is not a closure. The arguments are on top of the shadow stack and stay there. */
 CRADLE_MAY_COLLECT static value apply_other(scheme *s, value procedure, size_t count) {
   const value *args = (const value *)(s->m->shadow_top - count);
   if (CRADLE_LIKELY(is_a(procedure, T_PRIMITIVE))) {
@@ -142,7 +142,7 @@ CRADLE_MAY_COLLECT static inline value eval(scheme *s, node *code, frame *env) {
   return eval_slow(s, code, env);
 }
 
-/* false: something was raised, which *result is. */
+/* false: an object was raised, which is in *result. */
 CRADLE_MAY_COLLECT CRADLE_NOINLINE static bool eval_guarded(scheme *s, node *body, frame *env, value *result) {
   CRADLE_ROOT(s->m, body);
   CRADLE_ROOT(s->m, env);
@@ -326,8 +326,8 @@ void escape_to(scheme *s, escape *to, value transfer) {
   longjmp(to->landing, 1);
 }
 
-/* The procedures of dynamic-wind run here and not before the longjmp: there may have been no room left for them. What
- * one of them raises may come here again, to the same escape; the procedures that are left run then. */
+/* The procedures of dynamic-wind run here and not before the longjmp, when there may have been no room for them. If one
+ * of them raises an object, it may come here again, to the same escape, and the remaining procedures run then. */
 value escape_land(scheme *s, escape *e) {
   cradle_checkpoint_restore(s->m, &e->checkpoint);
   value transfer = s->transfer;

@@ -1,4 +1,4 @@
-/* Lines from the user: with editing and history where libedit was there when this was compiled, plain else. */
+/* Lines from the user: with editing and history if this was compiled with libedit, else plain. */
 #ifndef SCHEME_LINE_EDIT_H
 #define SCHEME_LINE_EDIT_H
 
@@ -7,8 +7,8 @@
 /* prompts: input is a terminal. */
 void edit_begin(bool prompts);
 void edit_end(void);
-/* A line without its end, from malloc; NULL at the end of input, or when a signal came first. prompt NULL: there is
- * none. */
+/* Reads a line, without its newline, into memory from malloc. NULL: the input ended, or a signal came first. prompt
+ * NULL: no prompt. */
 char *edit_line(const char *prompt);
 
 #endif

@@ -1,4 +1,4 @@
-/* Pairs, lists, vectors, symbols, and what it means that two values are the same. */
+/* Pairs, lists, vectors, symbols, and the equality of values. */
 #include "scheme.h"
 
 value cons(scheme *s, value car, value cdr) {
@@ -50,8 +50,8 @@ static bool vectors_equal(scheme *s, const cradle_kit_array *left, const cradle_
   return true;
 }
 
-/* Collects only to fail: nothing is used after that. Two lists that are circles are the same when all was compared that
- * they are walked through together: then the two pairs come again that Brent's algorithm remembers. */
+/* Collects only to fail: nothing is used after that. Two circular lists are walked together. They are equal when
+ * everything was compared: that is when the two pairs come again that Brent's algorithm remembers. */
 CRADLE_UNCHECKED_COLLECTION bool is_equal(scheme *s, value left, value right) {
   check_stack(s);
   value remembered_left = NIL, remembered_right = NIL;

@@ -174,7 +174,7 @@ static void print_statistics(scheme *s) {
 
 /* --- running --- */
 
-/* Runs what is in text, which malloc made; false: it failed, and said so, or the program wants to end. */
+/* Runs the program in text, which is from malloc. false: it failed and said so, or the program wants to end. */
 CRADLE_MAY_COLLECT static bool run_text(scheme *s, char *text, size_t length, const char *name, bool prints) {
   escape here;
   escape_init(s, &here);
@@ -209,7 +209,7 @@ static void interrupt(int signal) {
   is_interrupted = true;
 }
 
-/* Lines until they make a whole expression, or the end of input. */
+/* Reads lines until they make a whole expression, or until the end of input. */
 static char *read_expression(bool prompts, size_t *length) {
   char *text = NULL;
   *length = 0;
@@ -266,8 +266,8 @@ typedef struct arguments {
   int status;
 } arguments;
 
-/* Runs in a thread of its own, whose stack is as large as the user wants: the evaluator recurses where the program
- * does. */
+/* Runs in a thread of its own, whose stack is as large as the user wants, because the evaluator recurses when the
+ * program does. */
 CRADLE_UNCHECKED_COLLECTION static void *run_all(void *data) {
   arguments *a = data;
   scheme s = {.exit_status = 0};

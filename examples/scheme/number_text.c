@@ -9,7 +9,7 @@
 /* --- from text --- */
 
 typedef enum number_kind { NO_NUMBER, EXACT, INEXACT, FRACTION } number_kind;
-/* What a text means; a fraction is a number that there is none of here. */
+/* What a text spells. Fractions are recognised, but this Scheme has no fractions. */
 typedef struct scanned {
   number_kind kind;
   int64_t exact;
@@ -23,7 +23,7 @@ typedef struct digits {
   double inexact;
 } digits;
 
-/* Reads digits of the base, as many as there are; returns what is behind them. */
+/* Reads all digits of the base; returns what is behind them. */
 static const char *scan_digits(const char *at, int base, digits *found) {
   *found = (digits){.fits = true};
   for (;; at++, found->count++) {

@@ -28,7 +28,8 @@ static bool is_integer(value v) {
   double number = ((const flonum *)object_of(v))->number;
   return number == floor(number) && !isinf(number);
 }
-/* Of a floating-point result that is whole by right: a fixnum when it was made of fixnums and fits. */
+/* For a floating-point result that is whole by definition: returns a fixnum if the operands were fixnums and the result
+ * fits. */
 CRADLE_MAY_COLLECT static value whole(scheme *s, double number, bool is_exact) {
   if (is_exact && number >= (double)FIXNUM_MIN && number <= (double)FIXNUM_MAX) return fixnum((int64_t)number);
   return new_flonum(s, number);

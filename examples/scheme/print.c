@@ -128,8 +128,8 @@ static void print_object(scheme *s, FILE *to, value v, bool as_written, int dept
   }
 }
 
-/* The depth is bounded, so that printing what went wrong does not go wrong. The text of what holds itself many times
- * over does not end: an interrupt ends it, and so does a file that takes no more. */
+/* The depth is bounded, so that printing an error does not itself overflow the stack. The text of an object that
+ * contains itself many times does not end: an interrupt ends it, and so does a file that takes no more. */
 static void print_deep(scheme *s, FILE *to, value v, bool as_written, int depth) {
   static const char *const specials[] = {"#f",     "#t",         "()",         "#<unspecified>",
                                          "#<eof>", "#<unbound>", "#<nothing>", "#<exit>"};

@@ -84,7 +84,7 @@ CRADLE_MAY_COLLECT _Noreturn static void fail_end(scheme *s, uint64_t began) {
   fail_at(s, here(s->source), NOT_GIVEN, "syntax: end of input in what began in line %u", (uint32_t)began);
 }
 
-/* Skips what is no datum: space, comments, and data behind #; */
+/* Skips everything that is no datum: space, comments, and data behind #; */
 CRADLE_MAY_COLLECT static void skip(scheme *s) {
   source *from = s->source;
   for (;;) {

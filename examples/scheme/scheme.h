@@ -196,8 +196,8 @@ typedef struct closure {
 } closure;
 
 typedef struct scheme scheme;
-/* args are on the shadow stack: args[0] .. args[count - 1] are current after any call. They are const because a write
- * there would need cradle_peek: collections leave words out that nobody announced to write. */
+/* args are on the shadow stack: args[0] .. args[count - 1] are current after any call. They are const because writing
+ * them needs cradle_peek: collections skip words that count as unchanged. */
 typedef value primitive_function(scheme *s, size_t count, const value *args);
 typedef struct primitive_row {
   const char *name;
@@ -220,7 +220,8 @@ typedef struct procedure_name {
   char name[PROCEDURE_NAME_BYTES], file[FILE_NAME_BYTES];
 } procedure_name;
 
-/* Where an error, a raised object or a continuation goes. It lies in a C frame; the chain goes outward. */
+/* An escape: the place to which an error, a raised object or a continuation returns. It lies in a C frame; the chain
+ * goes outward. */
 typedef struct escape {
   jmp_buf landing;
   cradle_checkpoint checkpoint;
@@ -333,7 +334,7 @@ static inline uint64_t where_of(uint32_t file, uint32_t line) {
 
 value cons(scheme *s, value car, value cdr) CRADLE_MAY_COLLECT;
 value list_2(scheme *s, value first, value second) CRADLE_MAY_COLLECT;
-/* The number of its pairs, or -1 when it does not end in () (circles included). */
+/* The number of a list's pairs; -1: it does not end in (), or is a circle. */
 int64_t list_length(value list);
 value reverse_in_place(scheme *s, value list, value tail);
 bool is_eqv(value left, value right);
@@ -344,7 +345,7 @@ bool is_equal(scheme *s, value left, value right);
 bool is_number(value v);
 value new_flonum(scheme *s, double number) CRADLE_MAY_COLLECT;
 value new_integer(scheme *s, int64_t number) CRADLE_MAY_COLLECT;
-/* The number that all of the text is, or FALSE; NOT_GIVEN: a fraction. */
+/* The number that the whole text spells, or FALSE; NOT_GIVEN: a fraction. */
 value parse_number(scheme *s, const char *text, size_t length, int base) CRADLE_MAY_COLLECT;
 void number_to_text(value number, int base, char text[72]);
 value new_string(scheme *s, const char *bytes, size_t length) CRADLE_MAY_COLLECT;
@@ -360,7 +361,7 @@ const char *find_bad_utf8(const char *text, size_t length);
 
 /* --- read.c --- */
 
-/* Takes the text, which malloc made, over and makes it the innermost source. */
+/* Takes ownership of the text, which is from malloc, and makes it the innermost source. */
 void source_open(scheme *s, char *text, size_t length, const char *name) CRADLE_MAY_COLLECT;
 void source_close(scheme *s);
 /* The next datum of the innermost source, or END_OF_FILE. */
@@ -381,10 +382,10 @@ _Noreturn void fail_at(scheme *s, uint64_t where, value irritant, const char *fo
 __attribute__((format(printf, 4, 5)));
 _Noreturn void fail_type(scheme *s, value culprit, const char *wanted) CRADLE_MAY_COLLECT;
 void memory_ran_out(void *data, cradle_mutator *m, size_t size, const char *message);
-/* Puts the maximum heap back that memory_ran_out has raised, if what lives fits again. Collects when it does not seem
- * so. */
+/* If memory_ran_out has raised the maximum heap, puts it back if the live objects fit again. Collects if they do not
+ * seem to fit. */
 bool restore_max(scheme *s) CRADLE_MAY_COLLECT;
-/* The same before a line of the prompt, which needs room in any case. */
+/* As restore_max, before a line of the prompt, which needs room in any case. */
 void restore_max_or_raise(scheme *s) CRADLE_MAY_COLLECT;
 /* "FILE:LINE: message irritants" of what was raised. */
 void print_error(scheme *s, FILE *to, value raised);
@@ -402,8 +403,8 @@ node *compile(scheme *s, value datum) CRADLE_MAY_COLLECT;
 
 /* --- eval.c --- */
 
-/* Set by the prompt's signal handler: what runs is to end. It is looked at in each call of a closure, and with the
- * stack. */
+/* Set by the prompt's signal handler to end the running program. It is tested at each call of a closure and at each
+ * check of the stack. */
 extern volatile sig_atomic_t is_interrupted;
 _Noreturn void fail_interrupted(scheme *s) CRADLE_MAY_COLLECT;
 static inline void check_interrupt(scheme *s) CRADLE_MAY_COLLECT {
@@ -428,7 +429,7 @@ void escape_init(scheme *s, escape *e);
 void escape_leave(scheme *s, escape *e);
 value escape_land(scheme *s, escape *e) CRADLE_MAY_COLLECT;
 _Noreturn void escape_to(scheme *s, escape *to, value transfer) CRADLE_MAY_COLLECT;
-/* NULL: it has been left. The number of an escape, as a fixnum, does too. */
+/* NULL: it has been left. The number of an escape, as a fixnum, is accepted too. */
 escape *find_escape(const scheme *s, value continuation);
 _Noreturn void raise_value(scheme *s, value raised) CRADLE_MAY_COLLECT;
 static inline value innermost_handler(value handlers) {

@@ -1,7 +1,7 @@
-/* From data to code. Variables are found here, not while running: a local one by the number of frames to go out and the
- * slot, a global one in its symbol. The variables of let, letrec, internal definitions and the like have slots in the
- * frame of the lambda expression around them, which makes a let as cheap as a store; it runs at most once for each
- * frame, because loops are calls.
+/* Turns data into code. Variables are found here, not while running: a local variable by the number of frames to go out
+ * and the slot, a global variable in its symbol. The variables of let, letrec, internal definitions and the like have
+ * slots in the frame of the lambda expression around them, which makes a let as cheap as a store; it runs at most once
+ * for each frame, because loops are calls.
  */
 #include "syntax.h"
 
@@ -282,7 +282,7 @@ CRADLE_MAY_COLLECT static void check_binding(scheme *s, value binding, uint64_t 
   if (list_length(binding) != 2 || !is_symbol(car(binding))) fail_at(s, where, binding, "syntax: malformed binding");
 }
 
-/* Ends a let: the nodes of its stores and of its body are the last count words of the shadow stack. */
+/* Ends a let, whose nodes, its stores and its body, are the last count words of the shadow stack. */
 CRADLE_MAY_COLLECT static node *end_let(scheme *s, scope *in, value body, size_t count, value names, uint64_t where) {
   CRADLE_ROOT_VALUE(s->m, names);
   check_form(s, body, 1, -1, where);

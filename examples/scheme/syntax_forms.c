@@ -287,7 +287,7 @@ CRADLE_MAY_COLLECT node *form_delay(scheme *s, scope *in, value form, uint64_t w
   return cons_nodes(s, make_promise_row, procedure, NULL, where);
 }
 
-/* (guard (variable clause ...) body ...): what no clause wants is raised again. */
+/* (guard (variable clause ...) body ...): an object that no clause handles is raised again. */
 CRADLE_MAY_COLLECT node *form_guard(scheme *s, scope *in, value form, uint64_t where) {
   check_form(s, form, 3, -1, where);
   check_form(s, car(cdr(form)), 1, -1, where);

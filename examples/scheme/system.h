@@ -7,10 +7,11 @@
 
 /* From now on an interrupt from the keyboard calls the function, and ends a read that waits. */
 void catch_interrupts(void (*function)(int));
-/* The calling thread leaves them to the others. */
+/* Makes the calling thread leave interrupts to the other threads. */
 void leave_interrupts(void);
 
-/* What is printed to the file is in text once it is closed, cut to room - 1 bytes. NULL: there can be none. */
+/* Opens a file that prints into text: the text is complete once the file is closed, cut to room - 1 bytes. NULL: it
+ * failed. */
 FILE *memory_file_open(char *text, size_t room);
 void memory_file_close(FILE *file, char *text, size_t room);
 

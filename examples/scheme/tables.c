@@ -1,4 +1,4 @@
-/* Hash tables: the kit's ordered maps. Their order is the one of insertion. */
+/* Hash tables: the kit's ordered maps, in the order of insertion. */
 #include "scheme.h"
 
 /* --- keys --- */
@@ -14,7 +14,7 @@ static bool equal_eqv(const cradle_kit *kit, value left, value right) {
 }
 const cradle_kit_keys eqv_keys = {hash_eqv, equal_eqv};
 
-/* Of lists and vectors, the first parts to a small depth. */
+/* Lists and vectors are hashed by their first parts, to a small depth. */
 enum { HASHED_PARTS = 8, HASHED_DEPTH = 4 };
 static uint64_t hash_parts(const cradle_kit *kit, value key, int depth) {
   uint64_t hash = 1;
@@ -133,7 +133,7 @@ CRADLE_MAY_COLLECT static value table_to_alist_row(scheme *s, size_t count, cons
   (void)count;
   return list_table(s, args, BOTH);
 }
-/* Of what is in the table when it begins: the procedure may change the table. */
+/* Walks over the entries that are in the table when the walk begins, because the procedure may change the table. */
 CRADLE_MAY_COLLECT static value table_walk_row(scheme *s, size_t count, const value *args) {
   (void)count;
   for (value list = list_table(s, args, BOTH); list != NIL;) {

@@ -61,7 +61,7 @@ static size_t count_characters(const char *text, size_t length) {
   for (size_t i = 0; i < length; i++) count += !continues(text[i]);
   return count;
 }
-/* The byte where the character with the index begins; SIZE_MAX when the string has fewer. */
+/* The byte where the character with the index begins; SIZE_MAX: the string has fewer characters. */
 static size_t byte_of(const cradle_kit_string *string, size_t index) {
   size_t at = 0;
   for (; index > 0 && at < string->length; index--)
@@ -83,7 +83,8 @@ CRADLE_MAY_COLLECT static cradle_kit_symbol *check_symbol(scheme *s, value v) {
   check_type(s, v, T_SYMBOL, "a symbol");
   return object_of(v);
 }
-/* The bytes [*start, *end) that the arguments at `from` and `from + 1` mean; left out, they are the whole string. */
+/* The bytes [*start, *end) that the arguments at `from` and `from + 1` choose; without these arguments, the whole
+ * string. */
 CRADLE_MAY_COLLECT static void check_range(scheme *s, size_t count, const value *args, size_t from, size_t *start,
                                            size_t *end) {
   const cradle_kit_string *string = check_string(s, args[0]);

@@ -6,8 +6,8 @@ enum { WALKED_MAX = 4 }; /* lists, vectors or strings at once */
 
 /* --- going through lists --- */
 
-/* Pushes the next element of each list from args[1] on, and steps it on; false: one has ended. lists is on the shadow
- * stack. */
+/* Pushes the next element of each list from args[1] on, and advances each list; false: a list has ended. lists is on
+ * the shadow stack. */
 CRADLE_MAY_COLLECT static bool push_next(scheme *s, size_t lists, value *list) {
   for (size_t i = 0; i < lists; i++)
     if (!is_pair(list[i])) return false;
@@ -67,7 +67,7 @@ CRADLE_MAY_COLLECT static value fold_left_row(scheme *s, size_t count, const val
 
 /* --- going through vectors and strings --- */
 
-/* Pushes the items with the index of the vectors from args[1] on; false: one has none. */
+/* Pushes the item at the index of each vector from args[1] on; false: a vector is too short. */
 CRADLE_MAY_COLLECT static bool push_items(scheme *s, size_t count, const value *args, size_t index) {
   for (size_t i = 1; i < count; i++)
     if (index >= ((const cradle_kit_array *)object_of(args[i]))->length) return false;
@@ -101,8 +101,8 @@ CRADLE_MAY_COLLECT static value vector_for_each_row(scheme *s, size_t count, con
   return UNSPECIFIED;
 }
 
-/* Pushes the characters that begin at the bytes at[i] of the strings from args[1] on, and steps on; false: one has
- * ended. */
+/* Pushes the characters that begin at the bytes at[i] of the strings from args[1] on, and advances at[i]; false: a
+ * string has ended. */
 CRADLE_MAY_COLLECT static bool push_characters(scheme *s, size_t count, const value *args, size_t *at) {
   for (size_t i = 1; i < count; i++)
     if (at[i] >= ((const cradle_kit_string *)object_of(args[i]))->length) return false;

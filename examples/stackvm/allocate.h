@@ -1,5 +1,5 @@
-/* The allocations of the interpreter's loop, inline. What belongs together is carved out of one reservation: one check
- * for all, and nothing between can collect, so nothing between needs a root. */
+/* The allocations of the interpreter's loop, inline. Objects that belong together are carved out of one reservation.
+ * That takes one check, and nothing can collect between them, so none of them needs a root. */
 #ifndef STACKVM_ALLOCATE_H
 #define STACKVM_ALLOCATE_H
 
@@ -7,7 +7,8 @@
 
 #define FIELDS_LEAST 4
 
-/* An instance of the class in a stack slot, with room for the fields that its instances had so far. */
+/* Makes an instance of the class that is in a stack slot, with room for as many fields as instances of the class have
+ * had so far. */
 static inline instance *new_instance(vm *vm, const value *class_slot) CRADLE_MAY_COLLECT {
   uint64_t known = to_class(*class_slot)->field_count, length = known > FIELDS_LEAST ? known : FIELDS_LEAST;
   cradle_reservation room = cradle_reserve(vm->mutator, sizeof(instance) + CRADLE_ARRAY_BYTES(fields, items, length));
@@ -18,7 +19,7 @@ static inline instance *new_instance(vm *vm, const value *class_slot) CRADLE_MAY
   return made;
 }
 
-/* The open upvalue of a slot, made from the reservation when there is none. */
+/* Returns the open upvalue of a slot; makes it from the reservation if there is none. */
 static inline upvalue *find_open(vm *vm, cradle_reservation *room, size_t slot) {
   upvalue *higher = NULL, *here = vm->open_upvalues;
   while (here != NULL && here->slot > slot) {
@@ -37,7 +38,7 @@ static inline upvalue *find_open(vm *vm, cradle_reservation *room, size_t slot) 
   return made;
 }
 
-/* A closure of the running function, whose callee is in the slot base. */
+/* Makes a closure in the running function, whose callee is in the slot base. */
 static inline closure *new_closure(vm *vm, const prototype *prototype, size_t base) CRADLE_MAY_COLLECT {
   size_t count = prototype->upvalue_count;
   cradle_reservation room =

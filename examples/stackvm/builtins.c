@@ -1,5 +1,5 @@
-/* The functions that every program has. Their arguments are on the value stack and stay there until they return, so
- * they are rooted; arguments[i] is read again after whatever may collect. No builtin pushes. */
+/* The functions that every program has. Their arguments stay on the value stack until they return, so they are rooted;
+ * arguments[i] is read again after each call that may collect. No builtin pushes. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ CRADLE_MAY_COLLECT static cradle_kit_string *extend(vm *vm, cradle_kit_string *l
   cradle_kit_string *read = cradle_kit_string_new(&vm->kit, part, length);
   return line == NULL ? read : cradle_kit_string_join(&vm->kit, line, read);
 }
-/* A line without its end, or nil. It is put together on the heap, because no memory of malloc's may be held over an
- * allocation. */
+/* Reads a line, without its newline, or nil. The line is put together on the heap, because no memory from malloc may be
+ * held over an allocation. */
 CRADLE_MAY_COLLECT static value builtin_input(vm *vm, value *arguments, int count) {
   (void)arguments;
   (void)count;
@@ -90,7 +90,7 @@ CRADLE_MAY_COLLECT static value builtin_str(vm *vm, value *arguments, int count)
   return object(to_text(vm, arguments[0]));
 }
 
-/* The number that a string is, or nil. */
+/* The number that a string spells, or nil. */
 static value builtin_num(vm *vm, value *arguments, int count) {
   char text[64], *end;
   (void)count;
@@ -147,7 +147,7 @@ CRADLE_MAY_COLLECT static value builtin_insert(vm *vm, value *arguments, int cou
   return arguments[0];
 }
 
-/* Of a list the item at an index, of a map a key; returns what was there. */
+/* Removes the item at an index from a list, or a key from a map; returns what was there. */
 static value builtin_remove(vm *vm, value *arguments, int count) {
   (void)count;
   if (is_a(arguments[0], T_MAP)) {
@@ -186,7 +186,8 @@ static int compare_strings(const void *left, const void *right) {
   return cradle_kit_string_compare(to_string(*(const value *)left), to_string(*(const value *)right));
 }
 
-/* Sorts a copy outside of the heap and stores it back: the collector must hear of each store into the list. */
+/* Sorts a copy outside the heap and stores it back with the barrier, because the collector must know of each store into
+ * the list. */
 static value builtin_sort(vm *vm, value *arguments, int count) {
   (void)count;
   cradle_kit_list *list = list_argument(vm, "sort", arguments, 0);
@@ -223,7 +224,7 @@ CRADLE_MAY_COLLECT static value builtin_slice(vm *vm, value *arguments, int coun
   return object(part); // cradle-rootcheck: ok there was room
 }
 
-/* Where the second string first is in the first one, from a byte on; or nil. */
+/* Where the second string first occurs in the first, from a byte on; or nil. */
 static value builtin_find(vm *vm, value *arguments, int count) {
   const cradle_kit_string *text = string_argument(vm, "find", arguments, 0),
                           *sought = string_argument(vm, "find", arguments, 1);
@@ -238,7 +239,7 @@ static size_t item_text(value item, char text[NUMBER_TEXT], const char **bytes) 
   return is_string(item) ? to_string(item)->length : number_text(to_double(item), text);
 }
 
-/* The strings and numbers of a list in one string, with another between them. */
+/* Joins the strings and numbers of a list into one string, with a separator between them. */
 CRADLE_MAY_COLLECT static value builtin_join(vm *vm, value *arguments, int count) {
   const cradle_kit_list *list = list_argument(vm, "join", arguments, 0);
   const cradle_kit_string *between = count > 1 ? string_argument(vm, "join", arguments, 1) : NULL;
@@ -263,7 +264,7 @@ CRADLE_MAY_COLLECT static value builtin_join(vm *vm, value *arguments, int count
   return object(made);
 }
 
-/* The parts of a string between occurrences of another. */
+/* The parts of a string between the occurrences of a separator. */
 CRADLE_MAY_COLLECT static value builtin_split(vm *vm, value *arguments, int count) {
   (void)count;
   string_argument(vm, "split", arguments, 0);

@@ -5,7 +5,7 @@
 
 /* --- frames --- */
 
-/* Room for a frame whose slots begin at base, or an error. */
+/* Makes room for a frame whose slots begin at base, or raises an error. */
 static void make_room(vm *vm, const prototype *prototype, size_t base) {
   size_t used = array_count(&vm->stack);
   if (vm->frame_count >= FRAMES_MAX || base + prototype->stack_need > STACK_MAX)
@@ -86,7 +86,8 @@ void call_value(vm *vm, size_t count) {
   }
 }
 
-/* Calls a function that is the value of a field: it and the arguments take the place of both copies of the object. */
+/* Calls a function that is the value of a field. The function and the arguments move down over both copies of the
+ * object. */
 CRADLE_MAY_COLLECT static void call_field(vm *vm, value function, size_t count) {
   value *object = stack_top(vm) - count - 2;
   object[0] = function;

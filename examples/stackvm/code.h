@@ -1,4 +1,4 @@
-/* Code: what the compiler makes of a function, and the instructions it is made of.
+/* Code: a prototype, which the compiler makes from a function, and the instructions of the machine.
  *
  * A prototype lies outside of the heap, because code does not move; its constants are in vm->constants, a root range,
  * and an instruction names them by a number of 16 bits. Prototypes live as long as the VM, except those of a program
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* name, bytes of operands, how many values more are on the stack afterwards (CALL and its like: without the arguments)
+/* name, bytes of operands, change in the number of values on the stack (CALL and the like: without the arguments)
  *
  * Operands of one byte are variables or counts, those of two bytes (low byte first) constants, globals, caches and
  * distances. The comments show the stack before and after. */
@@ -85,9 +85,9 @@ typedef enum instruction {
       INSTRUCTION_COUNT
 } instruction;
 
-/* Where a GET_FIELD, SET_FIELD or INVOKE found its member the last time. */
+/* An inline cache: where a GET_FIELD, SET_FIELD or INVOKE last found its member. */
 typedef struct inline_cache {
-  uint64_t class_id; /* 0: nowhere yet */
+  uint64_t class_id; /* 0: the cache is empty */
   uint32_t member;
 } inline_cache;
 
@@ -112,7 +112,7 @@ typedef struct prototype {
   uint32_t line_count, line_room;
   uint32_t upvalue_count, upvalue_room;
   uint32_t cache_count, cache_room;
-  uint32_t stack_need; /* most values that a call has on the stack, callee and arguments included */
+  uint32_t stack_need; /* the most values that a call has on the stack, callee and arguments included */
   int arity;
 } prototype;
 

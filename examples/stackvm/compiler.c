@@ -2,7 +2,7 @@
 
 /* --- tokens --- */
 
-/* What of a token is shown: whole characters of it. */
+/* How much of a token is shown: whole characters. */
 static int shown_bytes(const token *token) {
   enum { SHOWN_MAX = 40 };
   size_t length = 0, bytes = 0;
@@ -40,7 +40,7 @@ void expect(compiler *c, token_kind kind, const char *what) {
   fail_at(c, &c->current, message);
 }
 
-/* The ";" at the end of a statement, which the last one of an interactive source need not have. */
+/* Expects the ";" at the end of a statement; the last statement of an interactive source need not have it. */
 static void end_statement(compiler *c) {
   bool may_lack = c->is_interactive && c->function->kind == FUNCTION_MAIN && c->function->depth == 0;
   if (!may_lack || !at(c, TOKEN_END)) expect(c, TOKEN_SEMICOLON, "\";\" after a statement");
@@ -109,7 +109,7 @@ CRADLE_MAY_COLLECT static void compile_let(compiler *c) {
   define_variable(c, &name);
 }
 
-/* A local function is a variable of its own body, so its place is taken before. */
+/* A local function can use itself, so its variable is declared before its body. */
 CRADLE_MAY_COLLECT static void compile_named_function(compiler *c) {
   advance(c);
   token name = c->previous;
@@ -219,7 +219,7 @@ CRADLE_MAY_COLLECT static void compile_while(compiler *c) {
   close_loop(c, &loop);
 }
 
-/* Goes over the tokens up to the ")" that ends the header of a for. */
+/* Skips the tokens up to the ")" that ends the header of a for. */
 static void skip_step(compiler *c) {
   for (int open = 0; open > 0 || !at(c, TOKEN_RIGHT_PAREN); advance(c)) {
     if (at(c, TOKEN_END)) fail_at(c, &c->current, "expected \")\" after the header of for");
@@ -228,8 +228,8 @@ static void skip_step(compiler *c) {
   }
 }
 
-/* for (FIRST; CONDITION; STEP) BODY from the condition on. The step is skipped, and compiled by going back to it when
- * the code of the body is there. */
+/* for (FIRST; CONDITION; STEP) BODY from the condition on. The step is skipped at first; the lexer goes back and
+ * compiles it after the body. */
 CRADLE_MAY_COLLECT static void compile_counting_for(compiler *c) {
   loop loop;
   open_loop(c, &loop);
@@ -259,7 +259,7 @@ CRADLE_MAY_COLLECT static void compile_counting_for(compiler *c) {
 }
 
 /* for (let NAME in COLLECTION) BODY, or NAME, NAME in it: from the "in" on. The collection and a counter are hidden
- * locals, the names are new ones in each round. */
+ * locals; the names are new variables in each round. */
 CRADLE_MAY_COLLECT static void compile_collection_for(compiler *c, const token *key, const token *item) {
   loop loop;
   expect(c, TOKEN_IN, "\"in\" and a collection");
@@ -420,7 +420,7 @@ static void check_encoding(vm *vm, const char *text, size_t length) {
   }
 }
 
-/* What may precede a program: a byte order mark, and a line that names its interpreter. */
+/* Skips what may precede a program: a byte order mark, and a line that names its interpreter. */
 static void skip_preamble(lexer *lexer) {
   static const char mark[] = "\xef\xbb\xbf";
   size_t length = (size_t)(lexer->end - lexer->next);

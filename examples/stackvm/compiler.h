@@ -4,8 +4,8 @@
  *   expressions.c   expressions and assignments
  *   emit.c          instructions, variables and scopes
  *
- * Errors are raised (vm.h) at once: the first is the only one told. Prototypes are in vm->prototypes from their
- * beginning, so that nothing is lost then; the states of functions are on the C stack.
+ * An error is raised (vm.h) at once, so only the first is reported. Nothing leaks then: prototypes are in
+ * vm->prototypes from the start, and the states of functions are on the C stack.
  */
 #ifndef STACKVM_COMPILER_H
 #define STACKVM_COMPILER_H
@@ -27,12 +27,12 @@ typedef struct local {
   bool is_captured;
 } local;
 
-/* Forward jumps to one place that is not known yet are chained through their distances. */
+/* Forward jumps to the same place are chained through their distances until the place is known. */
 typedef struct loop {
   struct loop *outer;
   uint32_t breaks, continues; /* the chains' first positions, or NOWHERE */
   int depth;                  /* the scope outside of its body */
-  int tries;                  /* open ones outside of it */
+  int tries;                  /* open tries outside of the loop */
 } loop;
 
 typedef enum function_kind { FUNCTION_MAIN, FUNCTION_PLAIN, FUNCTION_METHOD, FUNCTION_INIT } function_kind;
@@ -48,7 +48,7 @@ typedef struct function_state {
   int tries; /* open ones */
   loop *loop;
   uint32_t height; /* values on the stack here */
-  uint32_t last;   /* where the last instruction is, or NOWHERE when a jump may lead behind it */
+  uint32_t last;   /* where the last instruction is, or NOWHERE if a jump may lead behind it */
 } function_state;
 
 typedef struct class_state {
@@ -75,17 +75,17 @@ static inline bool at(const compiler *c, token_kind kind) {
   return c->current.kind == kind;
 }
 bool accept(compiler *c, token_kind kind);
-/* Fails with "expected" and what when the current token is another. */
+/* Fails with "expected" and what if the current token is of another kind. */
 void expect(compiler *c, token_kind kind, const char *what);
 void nest(compiler *c);
 
-/* A function from its parameters on; leaves the closure on the stack. */
+/* Compiles a function from its parameters on; the code leaves the closure on the stack. */
 void compile_function(compiler *c, function_kind kind, const token *name) CRADLE_MAY_COLLECT;
 
 /* --- expressions.c --- */
 
 void compile_expression(compiler *c) CRADLE_MAY_COLLECT;
-/* An assignment, or an expression whose value the instruction takes off the stack. */
+/* Compiles an assignment, or an expression whose value the given instruction takes off the stack. */
 void compile_simple_statement(compiler *c, instruction drop) CRADLE_MAY_COLLECT;
 
 /* --- emit.c --- */
@@ -94,7 +94,7 @@ uint32_t emit(compiler *c, instruction instruction);
 void emit_byte(compiler *c, instruction instruction, unsigned operand);
 void emit_word(compiler *c, instruction instruction, unsigned operand);
 void emit_operand_word(compiler *c, unsigned operand);
-/* The last operand of an INVOKE, which takes so many arguments off the stack. */
+/* Emits the last operand of an INVOKE, the number of arguments, which it takes off the stack. */
 void emit_count(compiler *c, unsigned count);
 /* The number of a new inline cache. */
 uint32_t new_cache(compiler *c);
@@ -102,7 +102,7 @@ uint32_t name_constant(compiler *c, const token *name) CRADLE_MAY_COLLECT;
 void emit_number(compiler *c, double n) CRADLE_MAY_COLLECT;
 void emit_string(compiler *c, const token *string) CRADLE_MAY_COLLECT;
 
-/* A forward jump: its position, for land(). */
+/* Emits a forward jump and returns its position, for land(). */
 uint32_t emit_jump(compiler *c, instruction instruction);
 void land(compiler *c, uint32_t jump);
 /* The place that a LOOP goes back to. */
@@ -113,11 +113,11 @@ void land_chain(compiler *c, uint32_t chain);
 
 void open_scope(compiler *c);
 void close_scope(compiler *c);
-/* Emits what leaving all scopes deeper than depth takes, and keeps them. */
+/* Emits the code that leaves all scopes deeper than depth. For the compiler the scopes stay open. */
 void leave_scopes(compiler *c, int depth);
 /* Makes the value on top of the stack a local. */
 void add_local(compiler *c, const char *name, size_t length);
-/* Makes the value on top of the stack the variable: a local, or outside of all scopes a global. */
+/* Makes the value on top of the stack the variable: a local or, outside of all scopes, a global. */
 void define_variable(compiler *c, const token *name) CRADLE_MAY_COLLECT;
 
 typedef struct variable {

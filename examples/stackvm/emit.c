@@ -30,7 +30,7 @@ static void change_height(compiler *c, int effect) {
   if (function->height > function->prototype->stack_need) function->prototype->stack_need = function->height;
 }
 
-/* Pairs that often follow each other and are one instruction, with the operands of both. */
+/* Pairs of instructions that often follow each other. They become one instruction, with the operands of both. */
 static const struct {
   uint8_t first, second, both;
 } fusions[] = {
@@ -39,7 +39,7 @@ static const struct {
     {DO_CONSTANT, DO_ADD, DO_ADD_CONSTANT},      {DO_CONSTANT, DO_SUBTRACT, DO_SUBTRACT_CONSTANT},
 };
 
-/* Makes the last instruction and this one one, unless a jump may lead between them. */
+/* Fuses the last instruction and this one, unless a jump may lead between them. */
 static bool fuse(compiler *c, instruction instruction) {
   if (c->function->last == NOWHERE || !is_on_last_line(c)) return false;
   uint8_t *last = &c->function->prototype->code[c->function->last];
@@ -61,7 +61,7 @@ uint32_t emit(compiler *c, instruction instruction) {
   return c->function->prototype->code_count;
 }
 
-/* What the operand adds to the instruction's effect on the stack. */
+/* How the operand changes the instruction's effect on the stack. */
 static int counted_effect(instruction instruction, unsigned count) {
   switch (instruction) {
   case DO_CALL:
@@ -151,7 +151,8 @@ void emit_loop(compiler *c, uint32_t start) {
   emit_operand_word(c, position + 2 - start);
 }
 
-/* Until they land, the jumps of a chain hold the position of the previous one, which is never 0; the first holds 0. */
+/* Until they land, each jump of a chain holds the position of the jump before it, which is never 0; the first jump
+ * holds 0. */
 void chain_jump(compiler *c, uint32_t *chain) {
   uint32_t jump = emit_jump(c, DO_JUMP);
   set_word(c, jump, *chain == NOWHERE ? 0 : *chain);
@@ -227,8 +228,8 @@ static int capture(compiler *c, function_state *function, unsigned index, bool i
   return (int)prototype->upvalue_count++;
 }
 
-/* The upvalue that the name is in a function, captured through all functions between; -1 when no function around has
- * it. */
+/* The number of the upvalue for the name in a function, captured through all functions between; -1: no enclosing
+ * function has the variable. */
 static int find_upvalue(compiler *c, function_state *function, const token *name) {
   if (function->outer == NULL) return -1;
   int index = find_local(function->outer, name);

@@ -1,13 +1,13 @@
 /* Expressions, by precedence climbing.
  *
- * What an assignment assigns to is compiled as an expression first. Its last instruction, a GET of some kind, is held
- * back (struct operand) until the next token tells whether it is to be a SET. */
+ * The left side of an assignment is first compiled as an expression. Its last instruction, a GET of some kind, is held
+ * back (struct operand) until the next token shows whether it must become a SET. */
 #include "compiler.h"
 
 typedef enum place_kind { PLACE_NONE, PLACE_VARIABLE, PLACE_FIELD, PLACE_INDEX } place_kind;
 
-/* A value that is on the stack (PLACE_NONE), or a place: its object, and key, are on the stack, its GET is not
- * emitted. */
+/* Either a value that is on the stack (PLACE_NONE), or a place: then its object and key are on the stack, and its GET
+ * is not emitted so far. */
 typedef struct operand {
   place_kind kind;
   variable variable;
@@ -73,7 +73,7 @@ static const operand on_stack = {.kind = PLACE_NONE};
 
 /* --- primaries --- */
 
-/* Items up to the closing token, in parts of at most so many, so that a long literal needs no deep stack. */
+/* Items are compiled in parts of at most this many, so that a long literal needs no deep stack. */
 enum { LITERAL_PART = 32 };
 
 CRADLE_MAY_COLLECT static void compile_list(compiler *c) {
@@ -236,7 +236,7 @@ CRADLE_MAY_COLLECT static void compile_binary(compiler *c, token_kind kind) {
   }
 }
 
-/* An operand and the operators behind it that bind at least so strongly. */
+/* Compiles an operand and the operators behind it that bind at least this strongly. */
 static operand compile_operand(compiler *c, precedence least) {
   nest(c);
   operand operand = on_stack;

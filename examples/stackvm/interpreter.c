@@ -8,7 +8,7 @@
 #include "allocate.h"
 #include "operate.h"
 
-/* Labels as values, an extension of gcc and clang, are what -Wpedantic objects to. */
+/* -Wpedantic objects to labels as values, an extension of gcc and clang. */
 #pragma GCC diagnostic ignored "-Wpedantic"
 
 #define SAVE() (frame->next = next, vm->stack.top = top)
@@ -39,7 +39,7 @@
     NEXT(); \
   }
 
-/* The same with a right operand that is not on the stack. */
+/* As above, with a right operand that is not on the stack. */
 #define ARITHMETIC_WITH(name, operand, operator, slowly) \
   CASE(name) : { \
     value a = top[-1], b = operand; \
@@ -54,7 +54,7 @@
     NEXT(); \
   }
 
-/* A comparison and the branch on it, which mostly follows, are done at once. */
+/* A branch mostly follows a comparison, so both are done at once. */
 #define BRANCH(condition) \
   do { \
     bool holds = (condition); \
@@ -79,14 +79,14 @@
     NEXT(); \
   }
 
-/* The field that the cache knows of the instance v, or NULL. */
+/* The field of the instance v that the cache has, or NULL. */
 static inline value *cached_field(value v, const inline_cache *cache) {
   if (!is_a(v, T_INSTANCE)) return NULL;
   const instance *instance = to_instance(v);
   if (instance->class->id != cache->class_id || cache->member >= instance->fields->length) return NULL;
   return &instance->fields->items[cache->member];
 }
-/* The method that the cache knows of it, or NULL. */
+/* The method of the instance that the cache has, or NULL. */
 static inline closure *cached_method(value v, const inline_cache *cache) {
   if (!is_a(v, T_INSTANCE) || to_instance(v)->class->id != cache->class_id || !(cache->member & MEMBER_METHOD))
     return NULL;
@@ -502,7 +502,8 @@ CRADLE_MAY_COLLECT static void resume_program(vm *vm, void *data) {
   run(vm);
 }
 
-/* A program that did not compile leaves no code behind; one that ran may, in closures. */
+/* The code of a program that did not compile is freed. A program that ran keeps its code, because closures may use
+ * it. */
 static void drop_prototypes(vm *vm, uint32_t count) {
   while (vm->prototype_count > count) prototype_free(vm->prototypes[--vm->prototype_count]);
 }

@@ -144,8 +144,8 @@ static int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The byte that the escape at *from, after its backslash, means; *from goes on behind it. -1: there is no such
- * escape. */
+/* Returns the byte that the escape at *from, after its backslash, means, and moves *from behind it. -1: there is no
+ * such escape. */
 static int escaped(const char **from, const char *end) {
   static const char letters[] = "nrt0\"\\", meanings[] = "\n\r\t\0\"\\";
   char letter = *(*from)++;

@@ -1,5 +1,5 @@
-/* The lexer: source text to tokens, one at a time. It is a small structure by value, so that the compiler can go back
- * to a place by copying it. */
+/* The lexer: turns source text into tokens, one at a time. It is a small structure, so that the compiler can copy it
+ * and go back to a place. */
 #ifndef STACKVM_LEXER_H
 #define STACKVM_LEXER_H
 
@@ -33,7 +33,7 @@ typedef struct token {
   uint32_t line;
   const char *start; /* of a string: after its quote */
   size_t length;     /* bytes; of a string: up to its quote */
-  const char *wrong; /* of TOKEN_WRONG: what is */
+  const char *wrong; /* of TOKEN_WRONG: what is wrong */
   bool is_cut;       /* of TOKEN_WRONG: the source ends in it */
 } token;
 
@@ -46,11 +46,12 @@ token lexer_next(lexer *lexer);
 /* The text of a keyword or operator, or NULL. */
 const char *token_text(token_kind kind);
 
-/* Writes what a string token means to text, unless it is NULL; returns its length, or SIZE_MAX with *wrong set. */
+/* Writes the contents of a string token, escapes replaced, to text, unless text is NULL; returns their length.
+ * SIZE_MAX: they are wrong, and *wrong says why. */
 size_t string_contents(const token *string, char *text, const char **wrong);
 double number_contents(const token *number);
 
-/* Bytes of the UTF-8 character at text, 0 when it is none. */
+/* The length of the UTF-8 character at text; 0: it is not UTF-8. */
 size_t character_bytes(const char *text, size_t length);
 
 #endif

@@ -1,4 +1,4 @@
-/* stackvm [--gc-stats] [FILE]: runs a program, or without a file reads and runs one statement after the other. */
+/* stackvm [--gc-stats] [FILE]: runs a program. Without a file it reads and runs one statement after the other. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdlib.h>
@@ -76,8 +76,8 @@ static bool read_line(buffer *into, bool is_terminal, const char *prompt) {
   return into->length > before;
 }
 
-/* Statements go over as many lines as they take. The return value says whether all went well, for the scripts that
- * pipe into it. */
+/* Reads and runs statements, which may be several lines long. Returns whether all went well, for scripts that pipe into
+ * it. */
 CRADLE_MAY_COLLECT static bool run_lines(vm *vm) {
   buffer text = {.length = 0};
   bool is_terminal = isatty(STDIN_FILENO), at_end = false, all_done = true;

@@ -41,7 +41,7 @@ typedef struct upvalue {
   uint64_t header;
   uint64_t slot;
   value closed;
-  struct upvalue *next; /* the open one of the next lower slot */
+  struct upvalue *next; /* the open upvalue of the next lower slot */
 } upvalue;
 
 typedef struct closure {
@@ -57,12 +57,12 @@ typedef struct class {
   cradle_kit_map *members; /* name -> member, as a number */
   cradle_kit_list *methods;
   struct class *parent; /* or NULL */
-  uint64_t id;          /* never 0, of no other class */
+  uint64_t id;          /* unique, never 0 */
   uint64_t field_count;
   uint64_t init; /* the member that runs when an instance is made, or MEMBER_NONE */
 } class;
 
-/* A member: the number of a field or a method, and which of them. */
+/* A member: the number of a field or a method, with a bit that says which it is. */
 #define MEMBER_METHOD UINT32_C(0x80000000)
 #define MEMBER_NONE UINT32_MAX
 #define FIELDS_MAX 1000
@@ -121,9 +121,9 @@ static inline instance *to_instance(value v) {
 
 /* "a number", "a list" and so on, for messages. */
 const char *kind_name(value v);
-/* Numbers by value, strings by their bytes, all else by identity. */
+/* Compares numbers by value, strings by their bytes and everything else by identity. */
 bool equal_values(value a, value b);
-/* The key that v is in a map: 0 and -0 are one key, and so are all NaNs. */
+/* The key that stands for v in a map: 0 and -0 are one key, and so are all NaNs. */
 value to_key(value v);
 
 class *new_class(struct vm *vm, cradle_kit_string *name) CRADLE_MAY_COLLECT;
@@ -131,9 +131,10 @@ class *new_class(struct vm *vm, cradle_kit_string *name) CRADLE_MAY_COLLECT;
 void inherit(struct vm *vm, class *into, class *parent) CRADLE_MAY_COLLECT;
 void add_method(struct vm *vm, class *into, cradle_kit_string *name, closure *method) CRADLE_MAY_COLLECT;
 uint32_t find_member(struct vm *vm, const class *of, cradle_kit_string *name);
-/* The same for a field to be set: added to the class if it is new. A method's number when the name is a method's. */
+/* The member for a field that will be set: it is added to the class if it is new. If a method has the name, the
+ * method's number. */
 uint32_t want_field(struct vm *vm, class *of, cradle_kit_string *name) CRADLE_MAY_COLLECT;
-/* Sets a field, making room when there is none. */
+/* Sets a field, and makes room if there is none. */
 void set_field(struct vm *vm, instance *of, uint32_t number, value v) CRADLE_MAY_COLLECT;
 
 #endif

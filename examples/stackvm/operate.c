@@ -4,7 +4,7 @@
 
 #include "lexer.h"
 
-/* Replaces the top count values by one. */
+/* Replaces the top count values by one value. */
 static void replace(vm *vm, size_t count, value v) {
   value *top = stack_top(vm) - count;
   *top = v;
@@ -24,7 +24,7 @@ _Noreturn static void raise_operands(vm *vm, instruction instruction) {
               kind_name(operands[1]));
 }
 
-/* The bytes of a string, or of a number, which are in text. */
+/* The bytes of a string, or of a number, whose text is written to text. */
 static size_t text_length(value v, char text[NUMBER_TEXT]) {
   return is_string(v) ? to_string(v)->length : number_text(to_double(v), text);
 }
@@ -48,7 +48,7 @@ void operate_add(vm *vm) {
   replace(vm, 2, object(joined));
 }
 
-/* With the sign of b, as floor division wants it. */
+/* The remainder with the sign of b, as floor division needs it. */
 double modulo(double a, double b) {
   if (fabs(a) < 1e15 && fabs(b) < 1e15 && a == (double)(int64_t)a && b == (double)(int64_t)b && b != 0) {
     int64_t rest = (int64_t)a % (int64_t)b;
@@ -241,7 +241,7 @@ void operate_inherit(vm *vm) {
 
 /* --- for --- */
 
-/* Pushes a character of a string; what is not UTF-8 comes in single bytes. */
+/* Pushes a character of a string; a byte that is not UTF-8 is a character of its own. */
 CRADLE_MAY_COLLECT static size_t push_character(vm *vm, cradle_kit_string *string, size_t start) {
   size_t bytes = character_bytes(string->bytes + start, string->length - start);
   if (bytes == 0) bytes = 1;

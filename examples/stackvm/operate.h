@@ -1,5 +1,5 @@
-/* What the instructions do beyond their fast cases in interpreter.c. Each function takes its operands from the value
- * stack and leaves its result there, as its instruction does; all may raise errors. */
+/* The instructions beyond their fast cases in interpreter.c. Like its instruction, each function takes its operands
+ * from the value stack and leaves its result there. All may raise errors. */
 #ifndef STACKVM_OPERATE_H
 #define STACKVM_OPERATE_H
 
@@ -27,8 +27,8 @@ void extend_map(vm *vm, size_t count) CRADLE_MAY_COLLECT;
 void make_class(vm *vm, value name) CRADLE_MAY_COLLECT;
 void operate_inherit(vm *vm) CRADLE_MAY_COLLECT;
 
-/* The next key of the collection in a stack slot, and its item with pair, pushed; the slot above it is the counter.
- * false after the last key. */
+/* Pushes the next key of the collection in a stack slot and, with pair, its item. The slot above the collection is the
+ * counter. false: the last key is past. */
 bool next_item(vm *vm, size_t slot, bool pair) CRADLE_MAY_COLLECT;
 
 _Noreturn void raise_undefined(vm *vm, unsigned global);
@@ -37,12 +37,12 @@ _Noreturn void raise_undefined(vm *vm, unsigned global);
 
 /* Calls the value below count arguments. A closure gets a frame; anything else that can be called leaves its result. */
 void call_value(vm *vm, size_t count) CRADLE_MAY_COLLECT;
-/* INVOKE: the object lies twice below the arguments. */
+/* INVOKE: below the arguments, the object is on the stack twice. */
 void invoke(vm *vm, value name, inline_cache *cache, size_t count) CRADLE_MAY_COLLECT;
-/* A frame for the closure in the slot below the top slots - 1 values; the number of arguments is right. */
+/* Makes a frame for the closure that lies below the top slots - 1 values; the number of arguments was checked. */
 void enter(vm *vm, const closure *closure, size_t slots);
 _Noreturn void raise_arity(vm *vm, const char *name, int least, int most, size_t count);
-/* The top slots of the stack make room for a frame. */
+/* Whether there is room for a frame of the prototype whose slots begin at base. */
 static inline bool has_room(const vm *vm, const prototype *prototype, const value *base) {
   return vm->frame_count < vm->frame_room && (size_t)((value *)vm->stack.limit - base) > prototype->stack_need;
 }

@@ -4,7 +4,7 @@
 
 #ifdef _WIN32
 
-#define PSAPI_VERSION 2 /* without a library of its own */
+#define PSAPI_VERSION 2 /* needs no extra library */
 #include <windows.h>
 
 #include <psapi.h>
@@ -44,7 +44,7 @@ uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* Linux tells it of this program alone; getrusage's figure includes the one that started it. */
+/* Linux reports this program's own figure here; getrusage's figure includes the program that started it. */
 double peak_bytes(void) {
   unsigned long long kib = 0;
   char line[128];
@@ -55,7 +55,7 @@ double peak_bytes(void) {
   struct rusage used;
   if (kib == 0 && getrusage(RUSAGE_SELF, &used) == 0) kib = (unsigned long long)used.ru_maxrss;
 #if defined(__APPLE__)
-  kib /= 1024; /* bytes there */
+  kib /= 1024; /* macOS gives bytes */
 #endif
   return 1024.0 * (double)kib;
 }
@@ -65,7 +65,7 @@ FILE *memory_file_open(char *text, size_t room) {
 }
 
 void memory_file_close(FILE *file, char *text, size_t room) {
-  fflush(file); /* fails where the text is longer */
+  fflush(file); /* fails if the text is longer */
   fclose(file);
   text[room - 1] = '\0';
 }

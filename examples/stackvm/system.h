@@ -1,4 +1,4 @@
-/* What the virtual machine asks the system for its statistics, and text that is printed into memory. */
+/* What the virtual machine asks the system for its statistics, and printing into memory. */
 #ifndef STACKVM_SYSTEM_H
 #define STACKVM_SYSTEM_H
 
@@ -7,10 +7,11 @@
 #include <stdio.h>
 
 uint64_t now_ns(void);
-/* Most bytes that were resident; 0: the system does not tell. */
+/* The most bytes that were resident; 0: the system does not say. */
 double peak_bytes(void);
 
-/* What is printed to the file is in text once it is closed, cut to room - 1 bytes. NULL: there can be none. */
+/* Opens a file that prints into text: the text is complete once the file is closed, cut to room - 1 bytes. NULL: it
+ * failed. */
 FILE *memory_file_open(char *text, size_t room);
 void memory_file_close(FILE *file, char *text, size_t room);
 

@@ -1,6 +1,5 @@
-/* The text of values. Lists and maps are written out to a certain depth, are not begun again inside of themselves, and
- * not begun inside of others once the text is long: a few lists that hold each other many times over would be a text
- * without end. */
+/* The text of values. Lists and maps are written to a limited depth and never inside themselves. Once the text is long,
+ * no further list or map is begun: a few lists that contain each other many times would give an endless text. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +7,7 @@
 
 enum { DEPTH_MAX = 5, LONG_BYTES = 4 << 20 };
 
-/* Where text goes: a file, memory, or nowhere, to be counted. */
+/* Where text goes: to a file, to memory, or nowhere, only to be counted. */
 typedef struct sink {
   FILE *file;
   char *memory;
@@ -38,7 +37,8 @@ static size_t whole_text(int64_t n, char text[NUMBER_TEXT]) {
   return length;
 }
 
-/* Whole numbers as such up to 15 digits, others with as few digits as tell them from their neighbours. */
+/* Whole numbers of up to 15 digits are written in full, other numbers with as few digits as distinguish them from their
+ * neighbours. */
 size_t number_text(double n, char text[NUMBER_TEXT]) {
   if (n != n) return (size_t)snprintf(text, NUMBER_TEXT, "nan");
   if (fabs(n) < 1e15 && n == floor(n)) return whole_text((int64_t)n, text);
@@ -50,7 +50,8 @@ size_t number_text(double n, char text[NUMBER_TEXT]) {
   return (size_t)length;
 }
 
-/* A list or map that is being written, in those around it. Nothing allocates meanwhile, so nothing moves. */
+/* A list or map that is being written, linked to the collections around it. Nothing allocates meanwhile, so nothing
+ * moves. */
 typedef struct collection {
   const struct collection *outer; /* or NULL */
   const void *object;

@@ -1,9 +1,9 @@
 /* Values: NaN-boxing in 64 bits.
  *
- * A double is itself. Of the quiet NaNs, those with bit 50 set are ours: with the sign bit clear they are the four
- * immediates below, with the sign bit set they are references, the address in the low 48 bits. Arithmetic makes no NaN
- * with bit 50 set from operands without it, so a computed NaN stays a number. The zero word is the number 0, as the
- * collector wants it: cleared memory holds values.
+ * A double is itself. The quiet NaNs with bit 50 set are ours: with the sign bit clear they are the four immediates
+ * below, with the sign bit set they are references, with the address in the low 48 bits. Arithmetic makes no NaN with
+ * bit 50 set from operands without it, so a computed NaN stays a number. The zero word is the number 0, not a
+ * reference, as the collector requires; so cleared memory holds values.
  *
  * The collector gets the encoding as data (options.encoding in vm.c): cradle_encoding_nan_boxing(REFERENCE,
  * REFERENCE). */
@@ -58,7 +58,7 @@ static inline bool is_a(value v, uint32_t type) {
   return is_object(v) && cradle_type_of(address(v)) == type;
 }
 
-/* The whole number that v is, when it is one from 0 to most; else false. */
+/* Whether v is a whole number from 0 to most; *index gets it. */
 static inline bool to_index(value v, size_t most, size_t *index) {
   if (!is_number(v)) return false;
   double n = to_double(v);

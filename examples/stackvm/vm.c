@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-/* Endless allocation ends here unless CRADLE_GC_MAX says otherwise. */
+/* The maximum heap, at which endless allocation ends, unless CRADLE_GC_MAX gives another. */
 #define HEAP_MAX_BYTES ((size_t)1 << 30)
 
 /* --- value arrays --- */
@@ -114,7 +114,8 @@ static size_t spare_bytes(const vm *vm) {
   return part > least ? part : least;
 }
 
-/* What handles the error needs some memory before it can drop what holds the rest. */
+/* Raises the maximum, because the code that handles the error needs some memory before it can drop the objects that
+ * hold the rest. */
 CRADLE_MAY_COLLECT static void raise_heap_max(vm *vm) {
   size_t raised = vm->heap_max_now + spare_bytes(vm);
   vm->is_out_of_memory = false;
@@ -123,7 +124,7 @@ CRADLE_MAY_COLLECT static void raise_heap_max(vm *vm) {
   vm->may_raise_max = false;
 }
 
-/* A maximum that is set leaves some room beside what lives: it goes back when what is run next can do with that. */
+/* Puts the maximum back, if that leaves enough room beside the live objects for the program that runs next. */
 void settle_heap_max(vm *vm) {
   vm->may_raise_max = true;
   if (vm->heap_max_now == vm->heap_max) return;
@@ -156,7 +157,7 @@ static uint32_t frame_line(const frame *frame) {
   return prototype_line(frame->prototype, (size_t)(frame->next - frame->prototype->code) - 1);
 }
 
-/* What the program chose, a name or a thrown text, may hold anything, and the reader may sit at a terminal. */
+/* A name or a thrown text from the program may contain any bytes, and the output may be a terminal. */
 static void print_shown(const char *text, size_t length) {
   char shown[SHOWN_BYTES];
   fwrite(shown, 1, cradle_show_text(shown, sizeof shown, text, length), stderr);
@@ -167,7 +168,7 @@ static void print_place(const char *file, uint32_t line) {
   fprintf(stderr, ":%u", line);
 }
 
-/* Into a buffer that is not large enough to hold more than is shown: out of memory is a thrown value, too. */
+/* Writes into a fixed buffer, as large as what is shown, because out of memory is a thrown value, too. */
 static void print_thrown(value thrown) {
   char text[SHOWN_BYTES + 1];
   FILE *file = memory_file_open(text, sizeof text);
@@ -249,7 +250,7 @@ void vm_start(vm *vm) {
   options.handler_data = vm;
   options.stack = (cradle_stack){profiled_frames, vm};
   cradle_options_from_environment(
-      &options); /* cradle_heap_new_from_environment does that, too; here it tells the maximum */
+      &options); /* cradle_heap_new_from_environment does that, too; here it shows the maximum */
   vm->heap_max = vm->heap_max_now = options.heap_max_bytes;
   vm->heap = cradle_heap_new_from_environment(&options, &error);
   if (vm->heap == NULL) raise_error(vm, "%s", error.message);

@@ -1,12 +1,12 @@
 /* The virtual machine: its heap, its stacks, and how errors leave.
  *
- *   [vm.1] The words of the value stack from base to top are current values at every call that may collect: whoever
+ *   [vm.1] The words of the value stack from base to top are current values at every call that may collect: code that
  *          keeps the top elsewhere (the interpreter's loop) stores it first.
  *   [vm.2] A running function's callee is in the first slot of its frame, a method's receiver in the second, so the
- *          value stack alone keeps all that runs alive.
+ *          value stack alone keeps all running functions and receivers alive.
  *   [vm.3] Open upvalues are in vm->open_upvalues, highest slot first, one for each variable.
- *   [vm.4] Errors leave by longjmp to the innermost protect() and run no cleanup in between: C functions here hold no
- *          memory of malloc's over a call that may raise or collect.
+ *   [vm.4] Errors longjmp to the innermost protect() and run no cleanup in between. So C functions here hold no memory
+ *          from malloc over a call that may raise or collect.
  */
 #ifndef STACKVM_VM_H
 #define STACKVM_VM_H
@@ -25,7 +25,7 @@ typedef struct value_array {
 
 typedef struct frame {
   const prototype *prototype;
-  const uint8_t *next; /* instruction, current whenever something may raise or collect */
+  const uint8_t *next; /* the next instruction, up to date at calls that may raise or collect */
   size_t base;         /* index of its first slot on the value stack */
 } frame;
 
@@ -63,22 +63,22 @@ typedef struct vm {
   upvalue *open_upvalues;           /* a global root, like the next ones */
   cradle_kit_map *constant_numbers; /* constant -> its number */
   cradle_kit_map *global_numbers;   /* name -> its number */
-  value thrown;                     /* what is on its way to a handler; UNDEFINED: the text of message */
-  value out_of_memory;              /* what is thrown then, made while there is memory */
+  value thrown;                     /* the value on its way to a handler; UNDEFINED: the text of message */
+  value out_of_memory;              /* thrown when memory runs out; made while there is memory */
   char message[256];
-  const char *file; /* that was compiled last, and the line where the compiler is or was */
+  const char *file; /* the file compiled last, and the line where the compiler is or was */
   uint32_t line;
   uint64_t class_count;
 
-  size_t heap_max;       /* as the user wants it; 0: the collector's own affair */
-  size_t heap_max_now;   /* raised since memory ran out */
+  size_t heap_max;       /* as the user wants it; 0: the collector decides */
+  size_t heap_max_now;   /* higher, after memory ran out */
   bool is_out_of_memory; /* on the way to the innermost protect() */
   bool may_raise_max;
 
   protection *protection;
 } vm;
 
-/* Starts the VM; when it cannot, says why and ends the program. */
+/* Starts the VM. If that fails, says why and ends the program. */
 void vm_start(vm *vm) CRADLE_GRANTS_COLLECTION;
 void vm_stop(vm *vm) CRADLE_REVOKES_COLLECTION;
 
@@ -93,12 +93,12 @@ typedef void (*protected_function)(vm *vm, void *data);
 bool protect(vm *vm, protected_function function, void *data) CRADLE_MAY_COLLECT;
 /* The value that a handler gets for the error on its way. */
 value take_error(vm *vm) CRADLE_MAY_COLLECT;
-/* To be called before a program, or the next line of the prompt, is run: puts the maximum heap back that was raised
- * when memory ran out, if enough is free again, and lets it be raised once. */
+/* Call it before a program, or the next line of the prompt, runs. If the maximum heap was raised because memory ran
+ * out, puts it back if enough is free again. It may then be raised once. */
 void settle_heap_max(vm *vm) CRADLE_MAY_COLLECT;
 /* Prints the error on its way with the functions it left. */
 void report_error(vm *vm);
-/* Drops it, and empties the stacks. */
+/* Drops the error, and empties the stacks. */
 void forget_error(vm *vm);
 
 /* --- the value arrays --- */
@@ -124,9 +124,10 @@ static inline value pop(vm *vm) {
 
 /* --- names and constants; numbers below OPERANDS_MAX, or an error --- */
 
-/* Of a string on top of the stack, which is popped; made, UNDEFINED, if it is new. */
+/* The number of the global whose name is on top of the stack, which is popped. A new global is made, with the value
+ * UNDEFINED. */
 uint32_t global_number(vm *vm) CRADLE_MAY_COLLECT;
-/* Of a value on top of the stack, which is popped. */
+/* The number of the constant on top of the stack, which is popped. */
 uint32_t constant_number(vm *vm) CRADLE_MAY_COLLECT;
 
 /* --- upvalues --- */
@@ -146,13 +147,13 @@ typedef struct source {
 
 /* compiler.c: the main function of a source. */
 const prototype *compile(vm *vm, const source *source) CRADLE_MAY_COLLECT;
-/* interpreter.c: compiles and runs a source. false: an error was raised and reported, except one that only says that
- * the source ended when it is interactive. */
+/* interpreter.c: compiles and runs a source. false: an error was raised and reported. (If the source is interactive, an
+ * error that only says that it ended is not reported.) */
 bool run_source(vm *vm, const source *source) CRADLE_MAY_COLLECT;
 /* builtins.c */
 void define_builtins(vm *vm) CRADLE_MAY_COLLECT;
-/* text.c: what print prints. A string for it; a number's text and its length; and the printing itself, which allocates
- * nothing. */
+/* text.c: the text that print prints. As a string; as a number's text, whose length is returned; or printed directly,
+ * which allocates nothing. */
 cradle_kit_string *to_text(vm *vm, value v) CRADLE_MAY_COLLECT;
 size_t number_text(double n, char text[NUMBER_TEXT]);
 void print_value(value v, FILE *out);

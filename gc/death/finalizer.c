@@ -186,7 +186,7 @@ void crd_finalizers_queue_all(cradle_heap *heap) {
 static crd_queue *queue_of(cradle_mutator *mutator, const char *what, uint32_t number) {
   crd_mutator_check_thread(mutator, what);
   if (number == 0 || number > CRADLE_FINALIZER_QUEUES)
-    crd_misuse(mutator->heap, "%s: no queue %u; they are 1 to 7", what, number);
+    crd_misuse(mutator->heap, "%s: no queue %u: queues are 1 to 7", what, number);
   return mutator->heap->services == NULL ? NULL : &mutator->heap->services->queues[number - 1];
 }
 

@@ -73,8 +73,8 @@ static void add_last_store(const cradle_heap *heap, crd_text *text) {
   crd_history *history = heap->history;
   const last_store *last = entry_for(history, history->suspect);
   if (history->stored == 0)
-    crd_text_format(text,
-                    "; no store through the barrier is known: code that is compiled with CRADLE_CHECKED=1 tells them");
+    crd_text_format(
+        text, "; no store through the barrier is known: compile the program with CRADLE_CHECKED=1 to record stores");
   else if (last->object != address_of(history->suspect) || last->era != era_of(heap))
     crd_text_format(text, "; no store through the barrier into it is known since the last major collection");
   else

@@ -112,7 +112,7 @@ void crd_stress_judge(cradle_heap *heap) {
   if (!stress_is_on(heap) || stats->allocated_bytes == 0 || stress->judged) return;
   heap->stress.judged = true;
   if (stress->number < heap->options.stress_first)
-    crd_event_note(heap, "stress: the run ends before the collection that stress_first says", stress->number,
+    crd_event_note(heap, "stress: the run ends before the collection with the number stress_first", stress->number,
                    heap->options.stress_first);
   if (bounded || stats->moved_objects != 0 || stats->moved_old_objects != 0) return;
   if (!heap->options.stress_strict) {

@@ -55,7 +55,7 @@ static const char *structures_fault(const cradle_type *type) {
 }
 
 static const char *items_fault(const cradle_type *type) {
-  if ((unsigned)type->items > CRADLE_ITEMS_EPHEMERONS) return "items is no cradle_items";
+  if ((unsigned)type->items > CRADLE_ITEMS_EPHEMERONS) return "items is not a value of cradle_items";
   if (type->items != CRADLE_ITEMS_NONE && type->item_size == 0) return "item_size is 0";
   const char *fault = structures_fault(type);
   if (fault != NULL || type->items == CRADLE_ITEMS_NONE) return fault;
@@ -81,7 +81,7 @@ bool crd_type_is_unused(const cradle_type *type) {
 const char *crd_type_fault(const cradle_type *type) {
   if (type->size < 8) return "size must be at least 8, the header included";
   if (type->size > FIXED_MAX_BYTES) return "size is above 1 GiB";
-  if (type->finalizer > CRADLE_FINALIZER_QUEUES) return "finalizer is no queue: 1 to 7, or 0 for none";
+  if (type->finalizer > CRADLE_FINALIZER_QUEUES) return "finalizer is not a queue's number: 1 to 7, or 0 for none";
   const char *fault = slots_fault(type);
   return fault != NULL ? fault : items_fault(type);
 }

@@ -112,9 +112,10 @@ static CRADLE_COLD _Noreturn void handle_misuse(cradle_heap *heap, const char *w
   uint32_t index = handle_index(handle), generation = handle_generation(handle);
   bool was_open =
       index < heap->handles.used && (generation & 1) && generation < heap->handles.entries[index].generation;
-  if (handle.number == 0) crd_misuse(heap, "%s: the handle is 0, as one that was never set: no open handle is 0", what);
+  if (handle.number == 0)
+    crd_misuse(heap, "%s: the handle is 0: it was never set, or cradle_try_handle_new failed", what);
   crd_misuse(heap, "%s: the handle %#llx%s", what, (unsigned long long)handle.number,
-             was_open ? " was freed" : " is none of this heap");
+             was_open ? " was freed" : " is not a handle of this heap");
 }
 
 /* The index of an open handle. Any other is misuse. */

@@ -68,7 +68,7 @@ static const char *fault_of(const cradle_heap *heap, const cradle_word *object) 
   if (heap_is_young(heap, address) || arenas_contain(&heap->old.arenas, address)) return "the object lies in the heap";
   if (prebuilt_is(&heap->prebuilts, object)) return "the object is registered already";
   if (object[0] >= heap->types.count)
-    return "the header is not a type id of the heap alone (or the object is registered with another heap)";
+    return "the header is not just a type id of the heap (or the object is registered with another heap)";
   if (heap_type(heap, object[0])->registers != 0)
     return "the type has weak slots, ephemerons, a finalizer, a destructor or an external size, which only objects of "
            "the heap have";

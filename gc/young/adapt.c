@@ -185,7 +185,7 @@ static bool grow(cradle_heap *heap, double survival) {
   if (!oldest_die(adapt, survival) || adapt->wait > 0) return false;
   if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > target) return false;
   if (!may_double(heap)) return false;
-  if (!crd_nursery_resize(heap, bytes * 2, "the oldest die: more will in a larger one")) {
+  if (!crd_nursery_resize(heap, bytes * 2, "the oldest die: a larger nursery lets more of them die")) {
     wait_longer(&adapt->wait, &adapt->backoff);
     return false;
   }
@@ -204,7 +204,7 @@ static void end_trial(cradle_heap *heap, double survival) {
     return;
   }
   wait_longer(&adapt->wait, &adapt->backoff);
-  crd_nursery_resize(heap, before, "back: as much survives the larger one");
+  crd_nursery_resize(heap, before, "back: as much survives in the larger nursery");
 }
 
 /* Where memory is refused, wait is set but backoff is not doubled: the size was not tried. */
@@ -243,7 +243,7 @@ static void decide(cradle_heap *heap, double survival) {
   } else if (survival > SURVIVAL_HIGH && !vain && in_time && may_double(heap)) {
     begin_trial(heap, survival);
   } else if (may_halve && vain && adapt->ages.old_seen >= OLD_SAMPLES) {
-    crd_nursery_resize(heap, bytes / 2, "the oldest live like the others: a smaller one does");
+    crd_nursery_resize(heap, bytes / 2, "the oldest live like the others: a smaller nursery is enough");
   } else if (survival < SURVIVAL_LOW && may_halve) {
     wait_longer(&adapt->wait, &adapt->backoff);
     if (crd_nursery_resize(heap, bytes / 2, "little survives")) crd_nursery_discard_rest(heap);
@@ -280,7 +280,7 @@ static bool end_shrinking(cradle_heap *heap) {
     return true;
   }
   wait_longer(&adapt->shrink_wait, &adapt->shrink_backoff);
-  crd_nursery_resize(heap, before, "back: a collection of the smaller one takes as long");
+  crd_nursery_resize(heap, before, "back: collections of the smaller nursery take as long");
   return false;
 }
 

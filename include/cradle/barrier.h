@@ -21,7 +21,7 @@
 
 CRADLE_BEGIN_DECLS
 
-/* Tells the collector that something was stored into object. After the store, and before the next call that may
+/* Tells the collector that something was stored into object. Call it after the store and before the next call that may
  * collect. */
 CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
   if (CRADLE_CHECKED) cradle_check_store(mutator, object);
@@ -30,9 +30,9 @@ CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
 }
 
 /* Stores a value in the heap's encoding into a slot of object, with the barrier. slot is the address of a field or item
- * of object. Prefer it to a plain store and cradle_write_barrier: an old array above 1 KiB is then not looked at as a
- * whole by the next minor collection, only where it was stored into. Allocate before the call, not in its arguments: C
- * may compute object and slot first, and the allocation may move the object then. */
+ * of object. Prefer it to a plain store and cradle_write_barrier: of an old array above 1 KiB, the next minor
+ * collection then looks only at the slots that were stored into, not at the whole array. Allocate before the call, not
+ * in its arguments: C may compute object and slot first, and the allocation may then move the object. */
 CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, void *slot, cradle_value value) {
   if (CRADLE_CHECKED) cradle_check_slot(mutator, object, slot, value);
   if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
@@ -40,21 +40,21 @@ CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, voi
   else
     *(cradle_word *)slot = value;
 }
-/* The same with a reference. */
+/* cradle_store_value for a plain reference. */
 CRADLE_INLINE void cradle_store(cradle_mutator *mutator, void *object, void *slot, const void *reference) {
   cradle_store_value(mutator, object, slot, (cradle_word)(uintptr_t)reference);
 }
 
 /* --- many slots at once --- */
 
-/* Copies count neighbouring slots to slots of object, with one barrier for all. to is the address of the first, from
- * that of the first to be copied, which may be slots of any object, of the same one (the ranges may overlap, as with
- * memmove), or words that the program holds; both hold references, or both values. Items that are structures are copied
- * with their raw words, which count too, to items that are the same structures. They may be copied into weak slots
- * and pairs, but not from them: what a weak slot holds may be dead, and cradle_weak_get says so. Costs the memmove and
- * one test of the object's flag; when the flag is set, for an old array above 1 KiB a look at each copied word besides:
- * those that the next minor collection must look at are recorded one by one, unless they are more than half of the
- * array. */
+/* Copies count neighbouring slots to slots of object, with one barrier for all. to is the address of the first slot of
+ * object to be written, from the address of the first word to be read. from may point into any object, into object
+ * itself (the ranges may overlap, as with memmove), or to words that the program holds. Both sides hold references, or
+ * both hold values. If items are structures, the raw words in them are copied and counted too, and both sides must be
+ * items of the same structure. Weak slots and ephemerons may be written but not read here: a weak slot may hold a dead
+ * object, which only cradle_weak_get finds out. Costs the memmove and one test of the object's flag. If the flag is set
+ * and object is an array above 1 KiB, each copied word is looked at too: slots that the next minor collection must look
+ * at are recorded one by one, unless they are more than half of the array. */
 CRADLE_INLINE void cradle_copy_slots(cradle_mutator *mutator, void *object, void *to, const void *from, size_t count) {
   if (CRADLE_CHECKED) cradle_check_slots(mutator, object, to, from, count);
   if (count == 0) return;

@@ -1,6 +1,6 @@
-/* Control of a running heap: major collections held off, the maximum heap changed, memory given back.
+/* Control of a running heap: hold major collections off, change the maximum heap, give memory back.
  *
- * Collections on request are in cradle/heap.h: cradle_collect and cradle_collect_step.
+ * To ask for a collection, use cradle_collect and cradle_collect_step (cradle/heap.h).
  */
 #ifndef CRADLE_CONTROL_H
 #define CRADLE_CONTROL_H
@@ -11,32 +11,34 @@ CRADLE_BEGIN_DECLS
 
 /* --- major collections held off --- */
 
-/* From here to the matching cradle_major_enable no major collection begins and none that runs gets its next increment,
- * because of the threshold: for a phase whose garbage is little or whose pauses must be the shortest. The calls nest.
- * Minor collections go on, and these still do their work:
+/* Until the matching cradle_major_enable, the threshold neither begins a major collection nor gives a running one its
+ * next increment. Use it for a phase that makes little garbage or needs the shortest pauses. The calls nest. Minor
+ * collections go on, and so do:
  *   - collections on request, and cradle_collect_step;
- *   - when the maximum heap, or memory, would refuse an allocation or what the nursery needs to be promoted, the heap
- *     collects as if majors were enabled: an allocation fails only if a full collection does not help.
+ *   - collections for want of memory: where the maximum heap or the system would refuse an allocation, or the room to
+ *     promote the nursery, the heap collects as if majors were enabled. An allocation fails only if a full collection
+ *     does not help.
  * Costs nothing while the program runs. Does not collect. */
 CRADLE_API void cradle_major_disable(cradle_mutator *mutator);
-/* Ends the innermost cradle_major_disable; without one it is misuse. What came due meanwhile begins with the next minor
- * collection that the program did not ask for. Does not collect. */
+/* Ends the innermost cradle_major_disable; without one it is misuse. A major collection that came due meanwhile begins
+ * with the next minor collection that the program did not ask for. Does not collect. */
 CRADLE_API void cradle_major_enable(cradle_mutator *mutator);
 
 /* --- the maximum heap --- */
 
-/* Makes options.heap_max_bytes another value from now on; 0: no maximum. When the heap holds more than that, it
- * collects, if it must fully and then compacting, and what that frees is given back. Where what lives, the nursery and
- * two arenas do not fit even so, or the system does not take back what is free, it returns false with the smallest
- * maximum that would do, and the old one stays. Where they do, but the nursery's promotion does not, the nursery is
- * lowered. May collect. */
+/* Sets the maximum heap (options.heap_max_bytes) to bytes from now on; 0: no maximum. If the heap holds more than
+ * bytes, it collects (in the end a full and a compacting collection) and gives back what that frees. If the live
+ * objects, the nursery and two arenas still do not fit, or if the system does not take the free memory back, it returns
+ * false, error names the smallest maximum that would do, and the old maximum stays. If they fit, but not the room to
+ * promote the nursery, the nursery is made smaller. May collect. */
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *error)
     CRADLE_MAY_COLLECT;
 
 /* --- empty memory --- */
 
-/* Gives all empty arenas beyond the promotion reserve back to the system now, instead of when they were not wanted for
- * some seconds. Returns bytes. Does not collect: what died since the last major collection is not empty yet. */
+/* Gives all empty arenas beyond the promotion reserve back to the system now, not only after they were unused for some
+ * seconds. Returns how many bytes. Does not collect, so the memory of objects that died since the last major collection
+ * is not given back. */
 CRADLE_API uint64_t cradle_release_memory(cradle_heap *heap);
 
 CRADLE_END_DECLS

@@ -1,5 +1,5 @@
-/* Cradle: a precise, moving, generational garbage collector for language runtimes written in C. This header is all of
- * it but the runtime kit, which a program that wants it includes by name: cradle/kit.h. */
+/* Cradle: a precise, moving, generational garbage collector for language runtimes written in C. This header includes
+ * all public headers except the runtime kit, cradle/kit.h, which a program includes by name. */
 #ifndef CRADLE_H
 #define CRADLE_H
 
@@ -30,7 +30,7 @@
 #include <cradle/weak.h>
 #include <cradle/weak_set.h>
 
-/* after the declarations of the names that it makes macros of */
+/* after the declarations: it makes macros of their names */
 #include <cradle/detail/places.h>
 
 #endif

@@ -50,7 +50,7 @@ typedef enum cradle_cause {
   CRADLE_CAUSE_LARGE,            /* a large allocation reached the threshold */
   CRADLE_CAUSE_MEMORY,           /* memory or the maximum heap ran out */
   CRADLE_CAUSE_STRESS,           /* a stress mode */
-  CRADLE_CAUSE_SAFEPOINT,        /* cradle_safepoint_request, or cradle_external_pressure */
+  CRADLE_CAUSE_SAFEPOINT,        /* cradle_safepoint_request or cradle_external_pressure asked for it */
   CRADLE_CAUSE_MAJOR,            /* the minor collection that precedes a major one */
   CRADLE_CAUSE_DETACH,           /* a mutator left its heap */
   CRADLE_CAUSE_FORK,             /* cradle_fork_prepare */
@@ -61,10 +61,10 @@ CRADLE_API const char *cradle_cause_name(cradle_cause cause);
 
 /* What a major collection does. */
 typedef enum cradle_phase {
-  CRADLE_PHASE_IDLE = 0, /* none runs */
+  CRADLE_PHASE_IDLE = 0, /* no major collection runs */
   CRADLE_PHASE_MARKING,
   CRADLE_PHASE_SWEEPING,
-  /* between the two, on heaps with weak slots, finalizers and the like: docs/order-of-death.md */
+  /* between marking and sweeping, on heaps with weak slots, finalizers and the like: docs/order-of-death.md */
   CRADLE_PHASE_CLEARING,
 } cradle_phase;
 /* The phase in words; never NULL. */
@@ -72,7 +72,7 @@ CRADLE_API const char *cradle_phase_name(cradle_phase phase);
 
 typedef struct cradle_event {
   cradle_event_kind kind;
-  uint32_t size;    /* of this structure in the library: a listener with newer headers reads nothing behind it */
+  uint32_t size;    /* of this structure in the library; a listener with newer headers must not read beyond it */
   uint64_t time_ns; /* CLOCK_MONOTONIC; 0 when nobody listens */
   union {
     struct {
@@ -86,7 +86,7 @@ typedef struct cradle_event {
     } destroyed;
     struct {
       uint64_t bytes;    /* nursery size now */
-      uint64_t previous; /* 0: the first */
+      uint64_t previous; /* nursery size before; 0: this is the first size */
       const char *reason;
     } nursery;
     struct {
@@ -136,7 +136,7 @@ typedef struct cradle_event {
       uint64_t taken, given_back; /* arenas, by this event */
       uint64_t committed, in_use; /* arenas, now */
       uint32_t asked;             /* policy, a cradle_hugepages */
-      /* 1: the kernel was asked for the two below (after major collections); 0: they are 0 */
+      /* 1: the kernel was asked for resident_bytes and huge_bytes (after major collections); 0: they are 0 */
       uint32_t measured;
       uint64_t resident_bytes, huge_bytes;
       uint64_t pool_bytes; /* committed from a reserved pool of huge pages */
@@ -149,18 +149,18 @@ typedef struct cradle_event {
     } spans;
     struct {
       const char *text;
-      uint64_t wanted, got; /* what the words are about; 0 and 0: nothing */
+      uint64_t wanted, got; /* the numbers that the text is about; 0 and 0: there are none */
     } note;
     struct {
       uint64_t objects, bytes; /* traced */
       uint64_t put_aside;      /* objects left to the mutator's next increment */
-      uint64_t run_ns;         /* that it took */
-      uint64_t stop_ns;        /* that the pause waited for it to stop; 0: it had stopped by itself */
+      uint64_t run_ns;         /* for which the thread worked */
+      uint64_t stop_ns;        /* for which the pause waited for the thread to stop; 0: it had stopped by itself */
     } beside;
   } u;
 } cradle_event;
 
-/* Receives the events of a heap; function NULL: nobody does. */
+/* Receives the events of a heap. function NULL: nobody receives them. */
 typedef struct cradle_listener {
   void (*function)(void *data, const cradle_event *event);
   void *data;

@@ -10,25 +10,26 @@
  *   registration, also if they lead to each other. The key of an ephemeron leads to its value if the object that holds
  *   the pair is alive, or comes back in the same collection. Use several queues for priorities. Nothing runs by itself:
  *   drain the queues where your VM's state allows it, such as at safepoints.
- *   Cost: 8 bytes for each object, and a look in each major collection (and in the first minor one).
+ *   Cost: 8 bytes for each object, and a look at it in each major collection and in its first minor collection.
  *   At the end: when the heap is freed, these objects do not come back. cradle_finalizer_queue_all before that lets a
  *   VM run all finalizers.
  *
  * Destructors (cradle_type.destructor) free what a dead object owns outside the heap: a malloc'ed buffer, a FILE. They
  * run within collections, and for all objects that are left when the heap is freed. A destructor may read and write its
  * object's own raw words and nothing else of the heap, because the objects that it refers to may be gone. It must not
- * longjmp, and must not call this library about this heap. Calls that would change the heap are refused with a message.
- * These are inline and cannot refuse: the barrier's test of a flag (cradle/barrier.h), an initialising store, a push on
- * the shadow stack; cradle_new_fast returns NULL. Calls that only read give an answer: statistics, memory reports,
- * cradle_describe_address.
+ * longjmp, and must not call this library about this heap. Calls that would change the heap are refused with a message,
+ * except three inline ones that cannot refuse: the barrier's test of a flag (cradle/barrier.h), an initialising store,
+ * and a push on the shadow stack. cradle_new_fast returns NULL. Calls that only read do answer: statistics, memory
+ * reports, cradle_describe_address.
  *   Order: after all finalizers' objects are queued, in no particular order. An object that a finalizer brought back is
  *   alive.
- *   Cost: 8 bytes, and the call.
+ *   Cost: 8 bytes for each object, and the call.
  *
  * External sizes (cradle_type.external_size) say what live objects own outside the heap, so that major collections come
  * soon enough. The collector asks for the size of each object when it becomes old, and again in each major collection.
- * It does not ask for those of young objects: report a buffer that was just allocated with cradle_external_pressure, or
- * many large buffers pile up before the nursery is full. Each of the two sums counts as 1 EiB at most.
+ * It does not ask for the sizes of young objects. Report a buffer that was just allocated with
+ * cradle_external_pressure; otherwise many large buffers pile up before the nursery is full. Each of the two sums
+ * counts as 1 EiB at most.
  *
  * No function here collects unless it says so.
  */
@@ -42,22 +43,22 @@ CRADLE_BEGIN_DECLS
 /* Queues are numbered from 1. */
 #define CRADLE_FINALIZER_QUEUES 7
 
-/* Lets any object come back in a queue when it dies; the type's descriptor need not know. The same object may be
- * registered more than once and comes back as often. When memory for the registration runs out the out-of-memory
- * handler is called, or false returned by the try variant. */
+/* Lets any object come back in a queue when it dies, whatever its type's descriptor says. An object that is registered
+ * several times comes back as many times. When memory for the registration runs out the out-of-memory handler is
+ * called, or false returned by the try variant. */
 CRADLE_API void cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue);
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_try_finalizer_register(cradle_mutator *mutator, void *object,
                                                                     uint32_t queue);
-/* Takes the next object out of a queue, or NULL. */
+/* Takes the next object out of a queue and returns it; NULL: the queue is empty. */
 CRADLE_API void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t queue);
-/* How many objects wait in a queue. */
+/* Returns how many objects wait in a queue. */
 CRADLE_API size_t cradle_finalizer_waiting(cradle_mutator *mutator, uint32_t queue);
-/* Does a major collection, which queues what is dead as ever, and then puts all other registered objects into their
- * queues, the last registered first: for the end of a program. The weak slots of those keep them. */
+/* For the end of a program: does a major collection, which queues the dead objects as always, and then puts all other
+ * registered objects into their queues, the last registered first. Weak slots that refer to those others keep them. */
 CRADLE_API void cradle_finalizer_queue_all(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 
-/* Reports bytes that were allocated outside the heap for young objects with an external size: the next minor
- * collection, which forgets them, comes earlier. */
+/* Reports bytes that were allocated outside the heap for young objects with an external size. They make the next minor
+ * collection come earlier; it sets the count back to zero. */
 CRADLE_API void cradle_external_pressure(cradle_mutator *mutator, size_t bytes);
 
 CRADLE_END_DECLS

@@ -15,21 +15,21 @@
 
 CRADLE_BEGIN_DECLS
 
-/* What a type's descriptor has under these names. */
+/* The layout of objects with items; the fields mean what they mean in the type's descriptor. */
 typedef struct cradle_array_layout {
   uint32_t size;      /* bytes before the items */
   uint32_t item_size; /* bytes, not 0 */
   uint32_t length_offset;
 } cradle_array_layout;
 
-/* A layout of three constants; does not collect. */
+/* Makes a layout of three constants. Does not collect. */
 CRADLE_INLINE cradle_array_layout cradle_array_layout_of(size_t size, size_t item_size, size_t length_offset) {
   cradle_array_layout layout = {(uint32_t)size, (uint32_t)item_size, (uint32_t)length_offset};
   return layout;
 }
 
-/* An object with count items, zeroed after header and length. When memory runs out, or a count's size overflows, the
- * out-of-memory handler is called; with may_fail, NULL is returned. */
+/* Allocates an object with count items, zeroed after header and length. When memory runs out, or the size overflows,
+ * the out-of-memory handler is called; with may_fail, NULL is returned instead. */
 CRADLE_INLINE void *cradle_new_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
                                      bool may_fail) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(cradle_items_exceed(layout.size, layout.item_size, count)))
@@ -45,7 +45,7 @@ CRADLE_INLINE void *cradle_new_items(cradle_mutator *mutator, uint32_t type, cra
   return object;
 }
 
-/* The fast path alone: NULL when there is no room without a call. Of the object only header and length are written; the
+/* The fast path alone: returns NULL if the nursery has no room without a call. Only header and length are written; the
  * caller writes every slot before its next call that may collect. Does not collect. */
 CRADLE_INLINE void *cradle_new_items_fast(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
                                           size_t count) {
@@ -60,7 +60,8 @@ CRADLE_INLINE void *cradle_new_items_fast(cradle_mutator *mutator, uint32_t type
   return object;
 }
 
-/* The same, or by the slow path, whose objects come zeroed. When memory runs out the handler is called. */
+/* As cradle_new_items_fast, but if there is no room the slow path allocates, and its objects are zeroed. When memory
+ * runs out the handler is called. */
 CRADLE_INLINE void *cradle_new_items_uninitialized(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
                                                    size_t count) CRADLE_MAY_COLLECT {
   void *object = cradle_new_items_fast(mutator, type, layout, count);
@@ -68,7 +69,8 @@ CRADLE_INLINE void *cradle_new_items_uninitialized(cradle_mutator *mutator, uint
   return object;
 }
 
-/* cradle_new_items for types with services, weak and ephemeron items among them (any other type will do). */
+/* As cradle_new_items, for types with services: weak or ephemeron slots or items, a finalizer, a destructor, an
+ * external size. (It works for any other type as well.) */
 CRADLE_INLINE void *cradle_new_registered_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
                                                 size_t count, bool may_fail) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(cradle_items_exceed(layout.size, layout.item_size, count)))
@@ -81,12 +83,13 @@ CRADLE_INLINE void *cradle_new_registered_items(cradle_mutator *mutator, uint32_
   return object;
 }
 
-/* The same, old and pinned from the start (cradle/pin.h), for any type without services; out of line. */
+/* As cradle_new_items, but the object is old and pinned from the start (cradle/pin.h); for any type without services.
+ * Out of line. */
 CRADLE_API void *cradle_new_pinned_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
                                          size_t count, bool may_fail) CRADLE_MAY_COLLECT;
 
-/* Carves an object out of a reservation, without a check; of the object only header and length are written. It must
- * stay within the reservation, which CRADLE_CHECKED=1 checks. Does not collect. */
+/* Carves an object out of a reservation, without a check. Only header and length are written. The object must fit into
+ * the rest of the reservation, which CRADLE_CHECKED=1 checks. Does not collect. */
 CRADLE_INLINE void *cradle_new_reserved_items(cradle_reservation *reservation, uint32_t type,
                                               cradle_array_layout layout, size_t count) {
   if (CRADLE_CHECKED) {

@@ -1,16 +1,15 @@
-/* The runtime kit: strings, growable lists, ordered hash maps and symbols, which every language runtime needs. It is
- * written on the public interface alone, so that runtime/kit_*.c is also an example of its use. docs/kit.md is the
- * user's page.
+/* The runtime kit: strings, growable lists, ordered hash maps and symbols, which every language runtime needs. It uses
+ * only the public interface, so runtime/kit_*.c is also an example of its use. docs/kit.md is the user's page.
  *
- * The kit's objects are objects of the heap like the program's own: they are held in slots and roots, and they move.
- * Their contents are values in the heap's encoding (cradle_options.encoding), whichever it is; with plain references a
- * list is a list of references. The structures are public so that reading is inline; write them through the functions
- * only, but for a symbol's value and the items of an array, which take cradle_store_value.
+ * The kit's objects are objects of the heap like the program's own: slots and roots hold them, and they move. Their
+ * contents are values in the heap's encoding (cradle_options.encoding), whatever that is; with plain references a list
+ * is a list of references. The structures are public so that reading is inline. Write to them only through the
+ * functions. Exceptions are a symbol's value and the items of an array: store them with cradle_store_value.
  *
  *   [kit.1] A function that may collect says so. It roots its own arguments; the caller's variables are stale after it,
  *           as after any call that may collect. Everything else here does not collect and needs nothing rooted.
- *   [kit.2] Before a call that may collect changes an object, it has all the memory it wants: an out-of-memory handler
- *           that longjmps finds the object as it was.
+ *   [kit.2] A function that may collect gets all the memory it needs before it changes an object: an out-of-memory
+ *           handler that longjmps finds the object as it was.
  *   [kit.3] No bit of a value is reserved: every word can be a key, a value or an item, the zero word included.
  */
 #ifndef CRADLE_KIT_H
@@ -33,20 +32,20 @@ CRADLE_BEGIN_DECLS
 
 /* --- the kit and its types --- */
 
-/* The kit's types have consecutive ids from a first one on. Either they are rows of the program's own table, which
- * makes T_STRING in this example a constant for type tests and switches:
+/* The kit's types have consecutive ids. There are two ways to add them. As rows of the program's own table, which makes
+ * T_STRING in this example a constant for type tests and switches:
  *
  *     enum { T_PAIR, T_KIT, T_STRING = T_KIT + CRADLE_KIT_STRING, T_COUNT = T_KIT + CRADLE_KIT_TYPES };
  *     static const cradle_type types[T_COUNT] = {[T_PAIR] = {...}, CRADLE_KIT_ROWS(T_KIT)};
  *
- * or cradle_kit_add_types adds them to a heap that exists. */
+ * Or with cradle_kit_add_types, which adds them to an existing heap. */
 typedef enum cradle_kit_type {
   CRADLE_KIT_STRING = 0,
   CRADLE_KIT_ARRAY,
   CRADLE_KIT_LIST,
   CRADLE_KIT_MAP,
-  CRADLE_KIT_ENTRIES, /* a map's keys and values; no program meets one, */
-  CRADLE_KIT_INDEX,   /* nor its index and hashes */
+  CRADLE_KIT_ENTRIES, /* a map's keys and values; programs do not use these objects, */
+  CRADLE_KIT_INDEX,   /* nor these: a map's index and hashes */
   CRADLE_KIT_SYMBOL,
   CRADLE_KIT_TYPES,
 } cradle_kit_type;
@@ -60,16 +59,16 @@ typedef struct cradle_kit {
   uint64_t reference_mask, reference_pattern;
 } cradle_kit;
 
-/* Prepares *kit, with data NULL. Does not fail. */
+/* Fills *kit; data becomes NULL. Does not fail. */
 CRADLE_API void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_type);
 /* Adds the kit's types to the heap with cradle_type_add and returns the first id. */
 CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap);
 
-/* false: the word is an immediate. The quick half of cradle_value_object. */
+/* false: the word is an immediate. A quick first test; cradle_value_object decides. */
 CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, cradle_value value) {
   return (value & kit->reference_mask) == kit->reference_pattern;
 }
-/* cradle_store_value, quicker for immediates in old objects: the collector need not know of them. */
+/* As cradle_store_value, but quicker for immediates in old objects: the collector need not know of them. */
 CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, cradle_value value) {
   if (CRADLE_CHECKED) cradle_check_slot(kit->mutator, object, slot, value);
   if (CRADLE_UNLIKELY((((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK) &&
@@ -81,15 +80,15 @@ CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_
 
 /* --- hashes --- */
 
-/* Every bit of the result depends on every bit of the word; a small word is not multiplied by zero. */
+/* Every bit of the result depends on every bit of the word. A constant is mixed in first, because the product of a
+ * small word would leave the high half empty. */
 CRADLE_INLINE uint64_t cradle_kit_hash_word(uint64_t word) {
   return cradle_kit_hash_fold(word ^ CRADLE_KIT_HASH_ODD_2, CRADLE_KIT_HASH_ODD_1);
 }
-/* A hash of bytes, never 0. It is no defence against keys that are chosen to collide. */
+/* A hash of bytes, never 0. It does not defend against keys that are chosen to collide. */
 CRADLE_API uint64_t cradle_kit_hash_bytes(const void *bytes, size_t length);
-/* The hash that goes with identity, for hash functions of the program's own: two values that are the same word have it
- * in common wherever the object lies. Strings and symbols are hashed by their bytes, other objects by
- * cradle_identity_hash. */
+/* The hash for comparison by identity, for hash functions of the program's own: it stays the same when the object
+ * moves. Strings and symbols are hashed by their bytes, other objects by cradle_identity_hash. */
 CRADLE_API uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value value);
 
 /* --- strings: immutable bytes --- */
@@ -97,25 +96,25 @@ CRADLE_API uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value
 typedef struct cradle_kit_string {
   uint64_t header;
   uint64_t length; /* bytes */
-  uint64_t hash;   /* 0: not computed yet */
+  uint64_t hash;   /* 0: not computed so far */
   char bytes[];    /* any bytes; no zero byte ends them */
 } cradle_kit_string;
 
-/* A copy of bytes that lie outside of the heap. */
+/* A string with a copy of the bytes, which lie outside the heap. */
 CRADLE_API cradle_kit_string *cradle_kit_string_new(const cradle_kit *kit, const char *bytes, size_t length)
     CRADLE_MAY_COLLECT;
-/* A string of zero bytes that its maker fills in before anyone else sees it. */
+/* A string of zero bytes. Fill it in before other code sees it. */
 CRADLE_API cradle_kit_string *cradle_kit_string_blank(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
 /* A string of the bytes of left and then those of right. */
 CRADLE_API cradle_kit_string *cradle_kit_string_join(const cradle_kit *kit, cradle_kit_string *left,
                                                      cradle_kit_string *right) CRADLE_MAY_COLLECT;
-/* The bytes [start, end) of a string; start <= end <= its length, or it is misuse. */
+/* A string of the bytes [start, end) of a string. It is misuse unless start <= end <= its length. */
 CRADLE_API cradle_kit_string *cradle_kit_string_slice(const cradle_kit *kit, cradle_kit_string *string, size_t start,
                                                       size_t end) CRADLE_MAY_COLLECT;
-/* Below, at or above 0 as left sorts before, with or after right: bytes are compared as unsigned numbers. */
+/* Negative, 0 or positive if left sorts before, equal to or after right. Bytes are compared as unsigned numbers. */
 CRADLE_API int cradle_kit_string_compare(const cradle_kit_string *left, const cradle_kit_string *right);
 
-/* The hash of its bytes, never 0; computed once. */
+/* The hash of a string's bytes, never 0; computed once. */
 CRADLE_INLINE uint64_t cradle_kit_string_hash(cradle_kit_string *string) {
   return CRADLE_LIKELY(string->hash != 0) ? string->hash : cradle_kit_string_hash_slow(string);
 }
@@ -125,7 +124,7 @@ CRADLE_INLINE bool cradle_kit_string_equal(const cradle_kit_string *left, const 
 
 /* --- lists: values, growing at the end --- */
 
-/* A fixed number of values: what lists are made of, and useful alone (tuples, vectors, frames). */
+/* A fixed number of values. Lists are made of arrays, and arrays are useful alone (tuples, vectors, frames). */
 typedef struct cradle_kit_array {
   uint64_t header;
   uint64_t length;
@@ -136,12 +135,12 @@ CRADLE_API cradle_kit_array *cradle_kit_array_new(const cradle_kit *kit, size_t 
 
 typedef struct cradle_kit_list {
   uint64_t header;
-  cradle_kit_array *array; /* of the items and room for more; NULL while there is no room */
+  cradle_kit_array *array; /* holds the items and has room for more; NULL while there is no room */
   uint64_t length;         /* items */
   uint64_t room;           /* items that fit into the array */
 } cradle_kit_list;
 
-/* An empty list; room for capacity items is made now. */
+/* An empty list with room for capacity items. */
 CRADLE_API cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
 CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, cradle_value value)
     CRADLE_MAY_COLLECT {
@@ -153,7 +152,8 @@ CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list
   cradle_kit_store(kit, list->array, &list->array->items[length], value);
   list->length = length + 1;
 }
-/* index < list->length in each of the following; CRADLE_CHECKED reports misuse, other code asserts. */
+/* The next functions need an index < list->length. With CRADLE_CHECKED any other index is misuse; else it is an
+ * assertion. */
 CRADLE_INLINE cradle_value cradle_kit_list_get(const cradle_kit_list *list, size_t index) {
   CRADLE_KIT_CHECK_(NULL, "cradle_kit_list_get", index, list->length);
   return list->array->items[index];
@@ -162,20 +162,20 @@ CRADLE_INLINE void cradle_kit_list_set(const cradle_kit *kit, cradle_kit_list *l
   CRADLE_KIT_CHECK_(kit, "cradle_kit_list_set", index, list->length);
   cradle_kit_store(kit, list->array, &list->array->items[index], value);
 }
-/* Takes the last item of a list that is not empty away. */
+/* Removes the last item of a list and returns it. The list must not be empty. */
 CRADLE_INLINE cradle_value cradle_kit_list_pop(cradle_kit_list *list) {
   CRADLE_KIT_CHECK_(NULL, "cradle_kit_list_pop", 0, list->length);
   cradle_word *last = &list->array->items[--list->length];
   cradle_value value = *last;
-  *last = 0; /* no reference any more: the barrier has nothing to know */
+  *last = 0; /* needs no barrier: a zero word is no reference */
   return value;
 }
-/* Puts value before the item at index; index <= list->length, or it is misuse. */
+/* Inserts value before the item at index. It is misuse unless index <= list->length. */
 CRADLE_API void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value)
     CRADLE_MAY_COLLECT;
-/* Takes the item at index out and returns it; later ones move down. index < list->length, or it is misuse. */
+/* Removes the item at index and returns it; later items move down. It is misuse unless index < list->length. */
 CRADLE_API cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index);
-/* Drops all items from length on; length <= list->length, or it is misuse. The room stays. */
+/* Drops all items from length on. It is misuse unless length <= list->length. The room stays. */
 CRADLE_API void cradle_kit_list_truncate(cradle_kit_list *list, size_t length);
 /* Makes room for capacity items in all. */
 CRADLE_API void cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_t capacity)
@@ -183,17 +183,18 @@ CRADLE_API void cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *
 
 /* --- maps: from values to values, in the order of insertion --- */
 
-/* When two keys are one. The functions must not collect and must not change the map; equal keys have equal hashes,
- * always. The hash may be of any quality: the kit mixes it. The structure must live as long as the maps that use it. */
+/* How a map compares keys. Equal keys must always have equal hashes. The functions must not collect and must not change
+ * the map. The hash may be of any quality: the kit mixes it. The structure must live as long as the maps that use
+ * it. */
 typedef struct cradle_kit_keys {
   uint64_t (*hash)(const cradle_kit *kit, cradle_value key);
   bool (*equal)(const cradle_kit *kit, cradle_value left, cradle_value right);
 } cradle_kit_keys;
-/* Strings of the kit by their bytes, all else by identity. */
+/* Compares strings of the kit by their bytes and everything else by identity. */
 CRADLE_API extern const cradle_kit_keys cradle_kit_keys_strings;
-/* Keys of a map, at most. */
+/* The most keys that a map holds. */
 #define CRADLE_KIT_MAP_MAX ((size_t)1 << 30)
-/* No entry. */
+/* The number that means: no entry. */
 #define CRADLE_KIT_MAP_NONE SIZE_MAX
 
 /* A map's keys and values, in the order of insertion. */
@@ -206,15 +207,15 @@ typedef struct cradle_kit_entries {
   cradle_kit_map_entry items[];
 } cradle_kit_entries;
 
-/* A map's index: open addressing, half full at most, colliding keys in the next slot. A slot is CRADLE_KIT_MAP_FREE,
- * CRADLE_KIT_MAP_REMOVED, or the hash of a key exclusive or the number of its entry: with the hash looked for it gives
- * a number up to the mask only where the bits above the mask agree. If the keys differ, the number is meaningless;
- * check it against `used`. */
+/* A map's index: open addressing, at most half full, a colliding key in the next slot. A slot is CRADLE_KIT_MAP_FREE,
+ * CRADLE_KIT_MAP_REMOVED, or the exclusive or of a key's hash and the number of its entry. The exclusive or of a slot
+ * and the hash that is looked for is a number up to the mask only if the two hashes agree in the bits above the mask.
+ * If the keys differ, the number is meaningless; check it against `used`. */
 typedef struct cradle_kit_index {
   uint64_t header;
   uint64_t length;  /* of the words */
   uint64_t mask;    /* the number of slots - 1, a power of two - 1 */
-  uint32_t words[]; /* the slots; then the hashes of the entries, half as many, 0 for one that was removed */
+  uint32_t words[]; /* the slots; then the hashes of the entries, half as many, 0 for a removed entry */
 } cradle_kit_index;
 
 typedef struct cradle_kit_map {
@@ -226,10 +227,10 @@ typedef struct cradle_kit_map {
   uint64_t used;               /* entries, removed ones included */
 } cradle_kit_map;
 
-/* An empty map. keys NULL: keys are one when they are the same word. */
+/* An empty map. keys NULL: keys are equal if they are the same word. */
 CRADLE_API cradle_kit_map *cradle_kit_map_new(const cradle_kit *kit, const cradle_kit_keys *keys) CRADLE_MAY_COLLECT;
-/* The entry of a key, or CRADLE_KIT_MAP_NONE. An entry keeps its number until a key that was not in the map is set.
- * Inline are immediates that are compared by identity. */
+/* Returns the entry of a key, or CRADLE_KIT_MAP_NONE. An entry keeps its number until a key that was not in the map is
+ * set. Inline only for immediates in maps that compare by identity. */
 CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key) {
   const cradle_kit_index *index = map->index;
   if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key))
@@ -240,12 +241,13 @@ CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit
   for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
     uint32_t word = index->words[slot];
     if (word == CRADLE_KIT_MAP_FREE) return CRADLE_KIT_MAP_NONE;
-    /* of another hash, perhaps; a removed entry looks like the zero word, but for its hash */
+    /* may be meaningless, if the slot has another hash; a removed entry's key is zero, and so is its hash */
     uint64_t entry = word ^ hash;
     if (entry < used && entries[entry].key == key && (key != 0 || index->words[mask + 1 + entry] == hash)) return entry;
   }
 }
-/* Key and value of an entry, as cradle_kit_map_find or cradle_kit_map_next returned it; entry < map->used, as above. */
+/* Key and value of an entry that cradle_kit_map_find or cradle_kit_map_next returned; entry < map->used, checked as
+ * above. */
 CRADLE_INLINE cradle_value cradle_kit_map_key_at(const cradle_kit_map *map, size_t entry) {
   CRADLE_KIT_CHECK_(NULL, "cradle_kit_map_key_at", entry, map->used);
   return map->entries->items[entry].key;
@@ -258,23 +260,24 @@ CRADLE_INLINE void cradle_kit_map_set_at(const cradle_kit *kit, cradle_kit_map *
   CRADLE_KIT_CHECK_(kit, "cradle_kit_map_set_at", entry, map->used);
   cradle_kit_store(kit, map->entries, &map->entries->items[entry].value, value);
 }
-/* The value of a key; absent when the map has no such key. */
+/* Returns the value of a key; absent if the map does not have the key. */
 CRADLE_INLINE cradle_value cradle_kit_map_get(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key,
                                               cradle_value absent) {
   size_t entry = cradle_kit_map_find(kit, map, key);
   return entry == CRADLE_KIT_MAP_NONE ? absent : cradle_kit_map_value_at(map, entry);
 }
-/* Sets the value of a key. A key that is in the map keeps its place and its identity; true: it was not. More than
- * CRADLE_KIT_MAP_MAX keys are out of memory. */
+/* Sets the value of a key. true: the key is new. A key that is in the map already keeps its place, and the map goes on
+ * holding its first key object. More than CRADLE_KIT_MAP_MAX keys are out of memory. */
 CRADLE_API bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, cradle_value key, cradle_value value)
     CRADLE_MAY_COLLECT;
-/* false: there was no such key. */
+/* Removes a key. false: the map does not have it. */
 CRADLE_API bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, cradle_value key);
-/* Removes all keys, and gives up the room. */
+/* Removes all keys and drops the room. */
 CRADLE_API void cradle_kit_map_clear(cradle_kit_map *map);
 /* Makes room for count keys in all. */
 CRADLE_API void cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT;
-/* The first entry at or after the given one, or CRADLE_KIT_MAP_NONE. Keys may be removed and values set meanwhile:
+/* Returns the first entry at or after the given number, or CRADLE_KIT_MAP_NONE. In such a loop keys may be removed and
+ * values set:
  *     for (size_t e = cradle_kit_map_next(map, 0); e != CRADLE_KIT_MAP_NONE; e = cradle_kit_map_next(map, e + 1)) */
 CRADLE_API size_t cradle_kit_map_next(const cradle_kit_map *map, size_t entry);
 
@@ -284,27 +287,28 @@ typedef struct cradle_kit_symbol {
   uint64_t header;
   cradle_kit_string *name;
   uint64_t hash;      /* of the name */
-  cradle_value value; /* a slot for a value of the program's, such as a global variable; zero at first */
+  cradle_value value; /* for the program to use, for instance as a global variable; zero at first */
 } cradle_kit_symbol;
 
-/* A table of symbols is a weak set (cradle/weak_set.h) that holds nothing else: cradle_weak_set_new makes it,
- * cradle_weak_set_free frees it. A symbol that nothing refers to but its table dies, with its value; a later one of
- * that name is another. A program that finds its variables by name holds the symbols that it gave values. */
+/* A table of symbols is a weak set (cradle/weak_set.h) that holds only symbols: cradle_weak_set_new makes it,
+ * cradle_weak_set_free frees it. A symbol to which only its table refers dies, and its value with it; the same name
+ * later gives a new symbol. A program that finds its variables by name must hold the symbols to which it gave
+ * values. */
 
-/* The symbol with that name, which lies outside of the heap; made if there is none. */
+/* Returns the symbol with that name, and makes it if there is none. The bytes of the name lie outside the heap. */
 CRADLE_API cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
                                                 size_t length) CRADLE_MAY_COLLECT;
-/* The same with a string, which becomes the symbol's name. A program that wants one string for each content, compared
- * by address, takes the name of the symbol. */
+/* As cradle_kit_intern, with a string, which becomes the name of a new symbol. A program that wants to compare strings
+ * by address uses the name of the symbol: it is one string for each content. */
 CRADLE_API cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cradle_weak_set *symbols,
                                                        cradle_kit_string *name) CRADLE_MAY_COLLECT;
-/* The symbol with that name, or NULL. */
+/* Returns the symbol with that name, or NULL. */
 CRADLE_API cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length);
 
 /* --- the rows of the type table --- */
 
-/* clang-format off */ /* which takes the rows for Objective-C */
-/* The rows themselves, as initialisers of an array of cradle_type; first: the id of CRADLE_KIT_STRING. */
+/* clang-format off */ /* it takes the rows for Objective-C */
+/* The rows of the kit's types, as initialisers in an array of cradle_type. first: the id of CRADLE_KIT_STRING. */
 #define CRADLE_KIT_ROWS(first) \
   [(first) + CRADLE_KIT_STRING] = {.name = "string", \
                                    .size = sizeof(cradle_kit_string), \
@@ -347,7 +351,7 @@ CRADLE_API cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, c
 
 CRADLE_END_DECLS
 
-/* after the declarations of the names that it makes macros of */
+/* after the declarations: it makes macros of their names */
 #include <cradle/detail/kit_places.h>
 
 #endif

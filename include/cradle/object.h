@@ -1,14 +1,15 @@
 /* Objects: the header word, type descriptors, and the encoding of values.
  *
- * An object is a run of 8-byte words. Its first word is the header: the low 32 bits are the type id, an index into the
- * heap's type table and by custom the embedder's own enum constant; the high 32 bits are flags of the collector.
+ * An object is a run of 8-byte words. Its first word is the header. The low 32 bits of the header are the type id: an
+ * index into the heap's type table, usually a constant of an enum of the embedder's. The high 32 bits are flags of the
+ * collector.
  *
  * Invariants
  *   [object.1] Sizes are multiples of 8, at least CRADLE_OBJECT_MIN_BYTES. Allocation rounds a size up to a multiple of
  *              8.
- *   [object.2] An object comes with its flags zero, so that allocation stores one constant; only cradle_new_pinned sets
- *              some. While it is young only what belongs to its identity can be added (cradle/identity.h): a test of a
- *              header for a type compares the low half.
+ *   [object.2] A new object's flags are zero, so that allocation stores one constant; only cradle_new_pinned sets some.
+ *              While the object is young, only its identity hash and the flag for an id can be added
+ *              (cradle/identity.h). So a test for a type must compare the low half of the header, not the whole header.
  *   [object.3] The barrier flag is set exactly on old objects that are not remembered.
  *   [object.4] The all-zero word is never a reference.
  */
@@ -17,17 +18,17 @@
 
 #include <cradle/base.h>
 
-/* Addresses and sizes of objects are multiples of the one, sizes at least the other. */
+/* Addresses and sizes of objects are multiples of the alignment. Sizes are at least the minimum. */
 #define CRADLE_OBJECT_ALIGNMENT 8
 #define CRADLE_OBJECT_MIN_BYTES 16
-/* Largest object that is allocated in the nursery, and largest reservation, whatever the nursery's size. Larger objects
- * are allocated in the old generation by the slow path. */
+/* The largest object that is allocated in the nursery, and the largest reservation, whatever the nursery's size. The
+ * slow path allocates larger objects in the old generation. */
 #define CRADLE_NURSERY_OBJECT_MAX_BYTES ((size_t)32 << 10)
 /* Type ids are below this bound. */
 #define CRADLE_TYPE_ID_END (1u << 20)
 
-/* For generated code: the byte of an object that holds the barrier flag, and the flag's mask in that byte. A store into
- * an object must be followed by a call of cradle_write_barrier_slow when (byte & mask) != 0. */
+/* For generated code: the byte of an object that holds the barrier flag, and the flag's mask in that byte. After a
+ * store into an object with (byte & mask) != 0, call cradle_write_barrier_slow. */
 #define CRADLE_BARRIER_OFFSET 4
 #define CRADLE_BARRIER_MASK 0x01
 
@@ -38,7 +39,7 @@ CRADLE_INLINE uint32_t cradle_type_of(const void *object) {
   return *(const cradle_half_word *)object;
 }
 
-/* The bytes that an object of size takes: rounded up, and at least the minimum. Does not collect. */
+/* The bytes that an object of the given size takes: rounded up, and at least the minimum. Does not collect. */
 CRADLE_INLINE size_t cradle_object_bytes(size_t size) {
   size_t rounded = (size + (CRADLE_OBJECT_ALIGNMENT - 1)) & ~(size_t)(CRADLE_OBJECT_ALIGNMENT - 1);
   return rounded < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : rounded;
@@ -58,9 +59,9 @@ typedef enum cradle_items {
 /* Reports the slots of an object that no declaration covers, such as those in a malloc'ed buffer that the object owns,
  * with the cradle_visit functions. It may run at any collection, must report the same slots each time for unchanged
  * contents, and must not allocate, store references or call anything else of this library. clang's -Wthread-safety
- * refuses a call that may collect in it, unless it is declared CRADLE_MAY_COLLECT: it must not be. Through the pointer
- * nobody sees that mark, and it would only silence the check. Such a call at run time is misuse with a message either
- * way. The same holds for root callbacks, destructors and external sizes. */
+ * refuses a call that may collect in it. Do not declare the function CRADLE_MAY_COLLECT: the library's call through the
+ * pointer does not see that mark, which would only silence the check. At run time a call that may collect is misuse
+ * with a message either way. All this holds for root callbacks, destructors and external sizes, too. */
 typedef void (*cradle_trace_function)(void *object, cradle_visitor *visitor);
 
 /* Frees what a dead object owns outside the heap; see cradle/finalizer.h. */
@@ -68,9 +69,8 @@ typedef void (*cradle_destructor_function)(void *object);
 /* Bytes that a live object owns outside the heap; see cradle/finalizer.h. */
 typedef size_t (*cradle_external_size_function)(const void *object);
 
-/* A type descriptor. The zero value of a field means "none of it"; a row of options.types that is all zero is a number
- * that is not used, and allocating it is misuse. The collector copies the descriptor; the name must
- * stay valid as long as the heap. */
+/* A type descriptor. In each field zero means "none of it". A row of options.types that is all zero is an unused id;
+ * allocating it is misuse. The collector copies the descriptor; the name must stay valid as long as the heap. */
 typedef struct cradle_type {
   const char *name;    /* for logs and messages; NULL prints as "type N" */
   size_t size;         /* bytes of a fixed-size object, or of the part before the items; header included */
@@ -79,11 +79,11 @@ typedef struct cradle_type {
   cradle_items items;  /* what follows the fixed part */
   /* bytes of an item; 8 for references, values and weak slots, 16 for ephemerons, a multiple of 8 for structures */
   uint32_t item_size;
-  /* where the number of items is: a uint64_t at this byte offset of the fixed part; the program may make it smaller,
+  /* the byte offset, in the fixed part, of the number of items, a uint64_t; the program may make that number smaller,
    * never larger */
   uint32_t length_offset;
-  /* Of items that are structures. Words of an item in neither bitmap are raw data; only its first 64 words can be
-   * slots. CRADLE_SLOT gives the bits: items have no header, so bit 0 is a field like any other. */
+  /* For items that are structures. Words of an item in neither bitmap are raw data; only the first 64 words of an item
+   * can be slots. CRADLE_SLOT gives the bits: items have no header, so bit 0 is a field like any other. */
   uint64_t item_references;    /* bit i: word i of each item is a slot with a plain reference */
   uint64_t item_values;        /* bit i: word i of each item is a slot with a value */
   cradle_trace_function trace; /* for slots that the fields above cannot describe, visited in addition to them */
@@ -98,18 +98,18 @@ typedef struct cradle_type {
   cradle_external_size_function external_size;
 } cradle_type;
 
-/* The bit of a field in the bitmaps of a cradle_type, whose structure is the object, or for items one item. */
+/* The bit of a field in the bitmaps of a cradle_type. structure: the object's, or for items that of one item. */
 #define CRADLE_SLOT(structure, field) (UINT64_C(1) << (offsetof(structure, field) / 8))
 
-/* A word in the heap's encoding: a reference or an immediate. A VM that has a type of its own for its values, of 8
- * bytes, converts it to this one where it calls the library; slots may have either type. */
+/* A word in the heap's encoding: a reference or an immediate. A VM with its own 8-byte type for values converts it to
+ * this type where it calls the library; slots may have either type. */
 typedef uint64_t cradle_value;
 
-/* How a word holds either a reference or an immediate, as data. A value v holds a reference when
+/* An encoding: how a word holds either a reference or an immediate. A value v holds a reference if
  *     (v & pairs[i].mask) == pairs[i].pattern  for some i < pair_count, and
  *     bit (v & 7) of tag_set is set, and (v & payload_mask) != 0;
- * the object is at v & payload_mask, and a move keeps the other bits. payload_mask has bits 3 to 46 set, no bit of any
- * mask, and none of the three low bits unless tag_set is 0x01. */
+ * The object is at v & payload_mask; when the object moves, the other bits stay. payload_mask has bits 3 to 46 set, no
+ * bit of any mask, and none of the three low bits unless tag_set is 0x01. */
 #define CRADLE_ENCODING_PAIRS_MAX 4
 typedef struct cradle_encoding {
   struct {
@@ -120,7 +120,7 @@ typedef struct cradle_encoding {
   uint64_t payload_mask;
 } cradle_encoding;
 
-/* Low-bit tags: words whose low three bits are in tag_set (bit t: tag t) are references. */
+/* Low-bit tags: words whose low three bits are a tag of tag_set are references (bit t of tag_set: tag t). */
 CRADLE_API cradle_encoding cradle_encoding_low_tags(uint8_t tag_set);
 /* NaN-boxing with one pattern: references are the words with (v & mask) == pattern; the address is in the other
  * bits. */
@@ -138,8 +138,8 @@ CRADLE_INLINE void *cradle_value_object(const cradle_encoding *encoding, cradle_
 
 /* Visiting: a trace callback or root callback reports its slots with these. slot may be anywhere, aligned to 8 bytes;
  * the collector may rewrite it even after the callback has returned. The slot must stay in place until the collection
- * ends; never report a local variable. A slot that is NULL or not aligned is
- * misuse, which the default handler reports. They do not collect. */
+ * ends; never report a local variable. A slot that is NULL or not aligned is misuse, which the
+ * default handler reports. They do not collect. */
 CRADLE_API void cradle_visit_reference(cradle_visitor *visitor, void *slot);
 CRADLE_API void cradle_visit_value(cradle_visitor *visitor, void *slot);
 

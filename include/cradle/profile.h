@@ -11,23 +11,23 @@
 
 CRADLE_BEGIN_DECLS
 
-/* Most frames that are asked for. */
+/* The most frames that the profiler asks for. */
 #define CRADLE_FRAMES_MAX 128
 
 /* One frame of the program's stack. Strings are UTF-8, and are copied. */
 typedef struct cradle_frame {
-  const char *name; /* of the function; NULL: the id in its place */
-  const char *file; /* where it is; NULL: unknown */
-  uint32_t line;    /* that is being run, or of the definition, from 1; 0: unknown */
-  /* not 0: tells functions apart, and is faster than comparing names; the same function has the same id as long as the
-   * heap lives, so the address of an object that may move will not do. 0: names and files do */
+  const char *name; /* of the function; NULL: the profiler prints the id in its place */
+  const char *file; /* where the function is; NULL: unknown */
+  uint32_t line;    /* the line that runs, or the line of the definition, from 1; 0: unknown */
+  /* not 0: frames with the same id are of the same function, which is faster than comparing names. A function keeps its
+   * id as long as the heap lives, so the address of an object that may move is no id. 0: names and files count */
   uint64_t id;
 } cradle_frame;
 
 typedef struct cradle_stack {
-  /* Fills in up to capacity frames, the innermost first, and returns how many the stack has, which may be more. Runs
-   * within an allocation of the mutator's: it must not call the library about this heap, and reads its objects as they
-   * lie. */
+  /* Fills in up to capacity frames, the innermost first, and returns how many the stack has, which may be more. It runs
+   * in the middle of an allocation of this mutator. So it must not call the library about this heap; it may read the
+   * heap's objects where they are. */
   size_t (*frames)(void *data, cradle_mutator *mutator, cradle_frame *frames, size_t capacity);
   void *data;
 } cradle_stack;

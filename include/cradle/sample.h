@@ -1,13 +1,14 @@
-/* Sampling: one allocation in so many bytes is reported, with its type, its size and what became of it.
+/* Sampling: the collector reports about one allocation in each interval of bytes, with its type, its size and whether
+ * it survived.
  *
- * The collector lowers the nursery's top to the next sample point, so that the fast path finds it by the check it makes
- * anyway: between samples, and without a sampler, an allocation costs what it always did. The idea is that of the
- * allocation sampling in VMProf and RPython. runtime's profiler (docs/profiler.md) is a client of this header, and a
- * program may be one itself.
+ * The collector lowers the nursery's top to the next sample point. The fast path then finds the point with the check
+ * that it makes anyway, so an allocation between two samples costs no more than without a sampler. The idea is from the
+ * allocation sampling of VMProf and RPython. The runtime's profiler (docs/profiler.md) uses this header, and so may a
+ * program.
  *
  * Which bytes are sampled: the bytes that a heap allocates, in their order, are cut into stretches of interval_bytes,
- * and one word at random in each stretch is a sample point. So each byte has the same chance whatever the size of its
- * object, an object may hold several points, and a loop whose period divides the interval is not in step with it.
+ * and one random word in each stretch is a sample point. So each byte has the same chance whatever the size of its
+ * object, a large object may hold several points, and a loop does not fall in step with the interval.
  */
 #ifndef CRADLE_SAMPLE_H
 #define CRADLE_SAMPLE_H
@@ -25,7 +26,7 @@ typedef struct cradle_sample {
   const void *object;    /* where it was allocated; only its header may be read */
   const char *type_name; /* of its descriptor, or NULL */
   size_t bytes;          /* of the object, or of the reservation */
-  uint64_t weight_bytes; /* allocated bytes that the sample stands for: the interval times the points in it */
+  uint64_t weight_bytes; /* allocated bytes that the sample stands for: the interval times the points in the object */
   uint64_t tag;          /* what the sampled function returned */
   uint32_t type;         /* CRADLE_TYPE_ID_END: a reservation, whose objects are not known one by one */
   bool is_large;         /* allocated outside of the nursery */
@@ -38,9 +39,9 @@ typedef enum cradle_fate {
 } cradle_fate;
 
 /* Both functions run on the mutator's thread, must not call the library about this heap and must not longjmp. sampled
- * runs within the allocation, where no collection happens, so that it may look at the program's stack; settled runs at
- * the end of the minor collection that decides, and for an unknown fate perhaps before it. sampled's result is the
- * sample's tag there. */
+ * runs within the allocation, while no collection runs, so it may look at the program's stack; its result becomes the
+ * sample's tag. settled runs at the end of the minor collection that decides the fate. (An unknown fate may be reported
+ * earlier.) */
 typedef struct cradle_sampler {
   size_t interval_bytes; /* CRADLE_SAMPLE_MIN_BYTES to CRADLE_SAMPLE_MAX_BYTES, rounded up to a multiple of 8 */
   uint64_t seed;         /* of the points; equal seeds and equal allocations give equal samples */

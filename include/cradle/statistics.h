@@ -3,11 +3,11 @@
  *     cradle_statistics now;
  *     cradle_heap_statistics(heap, &now, sizeof now);
  *
- * CRADLE_STATS=1 in the environment of a program that uses cradle_heap_new_from_environment prints these figures when
- * the heap ends, with those of cradle/pauses.h, with no line of code.
+ * CRADLE_STATS=1 in the environment of a program that uses cradle_heap_new_from_environment prints these figures and
+ * those of cradle/pauses.h when the heap is freed, without a line of code.
  *
- * The functions here only read. They may be called in callbacks of the collector, too; there, in the middle of a
- * collection, the answer may be the one before or after. None of them collects.
+ * The functions here only read. They may be called in callbacks of the collector, too; in the middle of a collection
+ * the answer may describe the time before or after it. None of them collects.
  */
 #ifndef CRADLE_STATISTICS_H
 #define CRADLE_STATISTICS_H
@@ -16,7 +16,7 @@
 
 CRADLE_BEGIN_DECLS
 
-/* Room for causes to come: the arrays by cause are indexed by cradle_cause. */
+/* The length of the arrays by cause, which are indexed by cradle_cause; longer than needed, for later causes. */
 #define CRADLE_CAUSE_LIMIT 16
 
 /* Bytes and nanoseconds; counts since the heap was made. New fields come at the end. */
@@ -33,53 +33,53 @@ typedef struct cradle_statistics {
   /* stops of the mutator, a minor collection and what followed it at once: how many, their sum, the longest */
   uint64_t pauses, pause_ns, pause_max_ns;
   double gc_share;     /* pause_ns of wall_ns, 0 to 1 */
-  uint64_t prepare_ns; /* having arenas ready after pauses: page faults, mostly; no part of pauses */
+  uint64_t prepare_ns; /* preparing arenas after pauses: page faults, mostly; not part of pauses */
 
   /* --- objects --- */
   uint64_t allocated_bytes; /* nursery bytes handed out and large objects */
-  uint64_t collected_bytes; /* of nurseries: what minor collections found in them */
+  uint64_t collected_bytes; /* filled nursery bytes that minor collections emptied */
   uint64_t promoted_objects, promoted_bytes;
   double survival;                             /* promoted_bytes of collected_bytes, 0 to 1 */
-  uint64_t remembered_objects;                 /* traced by minor collections, in all */
-  uint64_t recorded_slots;                     /* of large arrays, likewise */
+  uint64_t remembered_objects;                 /* that minor collections traced, in all */
+  uint64_t recorded_slots;                     /* slots of large arrays that minor collections looked at, in all */
   uint64_t moved_objects;                      /* objects that a minor collection moved, in all */
   uint64_t moved_old_objects, moved_old_bytes; /* those that a compacting collection moved */
-  uint64_t stress_number;                      /* of the last stress collection; those that were left out count, too */
+  uint64_t stress_number;                      /* of the last stress collection; left-out ones count too */
 
   /* --- now --- */
   cradle_phase phase;                      /* of the major collection */
   bool pages_known;                        /* resident_bytes and huge_bytes, below, are known */
   uint64_t pinned_objects;                 /* several pins of one object count once */
   uint64_t handles, ids, prebuilt_objects; /* open handles, objects with an id, registered prebuilt objects */
-  uint64_t nursery_bytes;                  /* its size; less than was asked for where not all of it could be promoted */
-  uint64_t used_bytes, used_peak_bytes;    /* old generation and the nursery's filled part; the most at a collection */
+  uint64_t nursery_bytes;                  /* its size; smaller than chosen if there is no room to promote all of it */
+  uint64_t used_bytes, used_peak_bytes;    /* old generation and the nursery's filled part; the peak at collections */
   uint64_t live_bytes, live_peak_bytes;    /* what major collections left; 0 before the first */
   uint64_t old_bytes;                      /* in objects of the old generation, rounding to size classes included */
   uint64_t large_bytes;                    /* of these in page runs */
-  uint64_t external_bytes;                 /* owned outside the heap: told, or asked of old objects by external_size */
-  uint64_t threshold_bytes; /* old and external bytes at which the next major collection ought to be over */
+  uint64_t external_bytes;                 /* owned outside the heap: reported, or the external_size of old objects */
+  uint64_t threshold_bytes; /* old and external bytes at which the next major collection should be complete */
   uint64_t heap_max_bytes;  /* the maximum heap, a cgroup's included once 1 MiB was allocated; 0: none */
-  uint64_t arena_bytes;     /* each arena is so large */
-  uint64_t arenas_committed, arenas_in_use, arenas_peak; /* arenas; the most that were committed after a pause */
+  uint64_t arena_bytes;     /* the size of one arena */
+  uint64_t arenas_committed, arenas_in_use, arenas_peak; /* arenas; the most committed after a pause */
   uint64_t metadata_bytes;                               /* committed for bitmaps and page tables */
-  /* arenas, nursery, metadata, shadow stack, buffers; what services, weak sets, handles, ids, pins and prebuilt objects
-   * take beside the heap */
+  /* arenas, nursery, metadata, shadow stack and buffers, and what services, weak sets, handles, ids, pins and prebuilt
+   * objects take beside the heap */
   uint64_t committed_bytes;
-  /* of the arenas, and of these on huge pages: as the kernel said when a listener was last told, which is after each
-   * major collection and before the heap is freed. cradle_memory_report asks it now. */
+  /* of the arenas, and of these on huge pages: what the kernel said when it was last asked, which is after each major
+   * collection and before the heap is freed, if there is a listener. cradle_memory_report asks the kernel now. */
   uint64_t resident_bytes, huge_bytes;
 
   /* --- the collector's own thread (options.gc_threads) --- */
   uint64_t beside_objects, beside_bytes; /* traced beside the program */
-  uint64_t beside_ns;                    /* that it took; no part of pauses, nor of major_ns */
+  uint64_t beside_ns;                    /* for which the thread worked; not part of pauses or major_ns */
   /* pauses that had to wait for the thread to stop: how many, their sum, the longest; part of pauses */
   uint64_t beside_stops, beside_stop_ns, beside_stop_max_ns;
-  uint64_t beside_arenas; /* that it populated ahead of their use */
+  uint64_t beside_arenas; /* arenas that the thread populated ahead of their use */
 } cradle_statistics;
-/* Fills *statistics, of which size is the sizeof (cradle/base.h says why). */
+/* Fills *statistics. size: sizeof *statistics (cradle/base.h says why). */
 CRADLE_API void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size);
 
-/* The table of size classes of a live heap: one row a class of small objects, smallest first. */
+/* One row of a heap's table of size classes: a class of small objects. */
 typedef struct cradle_span_info {
   uint32_t object_bytes; /* largest object of the class */
   uint32_t span_bytes, span_objects;
@@ -88,18 +88,19 @@ typedef struct cradle_span_info {
   uint64_t used_bytes;   /* in objects; dead ones count until they are swept */
   uint64_t memory_bytes; /* of the spans */
 } cradle_span_info;
-/* Fills up to count rows, of which size is the sizeof of one; returns how many classes there are. */
+/* Fills up to count rows, the smallest class first, and returns how many classes there are. size:
+ * sizeof(cradle_span_info). */
 CRADLE_API size_t cradle_heap_spans(const cradle_heap *heap, cradle_span_info *rows, size_t count, size_t size);
 
 /* --- what the kernel says of the heap's memory --- */
 
 /* What backs a region, as the kernel says. */
 typedef enum cradle_backing {
-  CRADLE_BACKING_UNKNOWN = 0, /* the system does not tell */
+  CRADLE_BACKING_UNKNOWN = 0, /* the system does not say */
   CRADLE_BACKING_NOTHING,     /* nothing of it is resident */
   CRADLE_BACKING_BASE,        /* base pages only; the smaller sizes of transparent huge pages count as these */
   CRADLE_BACKING_PARTLY_HUGE,
-  CRADLE_BACKING_HUGE, /* all that is resident */
+  CRADLE_BACKING_HUGE, /* huge pages only */
 } cradle_backing;
 
 typedef struct cradle_region {
@@ -107,7 +108,7 @@ typedef struct cradle_region {
   uintptr_t start;          /* address */
   uint64_t reserved_bytes;  /* address space */
   uint64_t committed_bytes; /* accessible */
-  uint64_t pool_bytes;      /* of these from a reserved pool of huge pages */
+  uint64_t pool_bytes;      /* the part of committed_bytes that is from a reserved pool of huge pages */
   cradle_hugepages asked;
   cradle_backing obtained;
   uint64_t resident_bytes, huge_bytes; /* huge_bytes <= resident_bytes; pages of a pool count in both */
@@ -118,8 +119,8 @@ typedef struct cradle_memory {
   uint64_t arenas_taken, arenas_given_back; /* from and to the system, in all */
   uint64_t pool_refusals;                   /* arenas for which the pool had no page */
 } cradle_memory;
-/* Fills *memory, of which size is the sizeof: what each region was asked to be and what the kernel
- * says it is, about 0.1 ms a GiB of huge pages and 1 ms of base pages. */
+/* Fills *memory: which pages were asked for each region, and what the kernel says it has. size: sizeof *memory. Takes
+ * about 0.1 ms for each GiB of huge pages and 1 ms for each GiB of base pages. */
 CRADLE_API void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t size);
 
 CRADLE_END_DECLS

@@ -10,11 +10,10 @@
  * The second line reads: a string of type STRING with 16 items in its member `bytes`, and their number in its member
  * `length`. Both lines are inline: as long as the nursery has room they make no call.
  *
- * The type's descriptor must say what the structure says: its size is sizeof(structure), its item_size that of one
- * item, its length_offset that of the length. This is checked. The slow path compares the structure with the
- * descriptor, and a heap's first 1,000 allocations all take it, after these at least one in each MiB, in every build.
- * With CRADLE_CHECKED=1 every allocation is compared. Objects that are carved out of a reservation have no slow path,
- * so that only CRADLE_CHECKED=1 compares them.
+ * The type's descriptor must agree with the structure: its size is sizeof(structure), its item_size the size of an
+ * item, its length_offset the offset of the length. The slow path checks this in every build; a heap's first 1,000
+ * allocations take it, and later at least one in each MiB. With CRADLE_CHECKED=1 every allocation is checked. Objects
+ * that are carved out of a reservation have no slow path: only CRADLE_CHECKED=1 checks them.
  *
  * Each macro has a function in cradle/new.h, which says what an object contains at first, what happens when memory runs
  * out, and whether it may collect. Arguments are evaluated once.
@@ -28,7 +27,7 @@
 
 /* --- objects of a fixed size --- */
 
-/* Zeroed after the header; memory that runs out is reported to the out-of-memory handler. May collect. */
+/* Zeroed after the header. When memory runs out the out-of-memory handler is called. May collect. */
 #define CRADLE_NEW(mutator, structure, type) ((structure *)cradle_new((mutator), (type), CRADLE_SIZE_(structure)))
 /* The same, with NULL when memory runs out. May collect. */
 #define CRADLE_TRY_NEW(mutator, structure, type) \
@@ -51,14 +50,14 @@
 /* The same, with NULL when memory runs out. May collect. */
 #define CRADLE_TRY_NEW_PINNED(mutator, structure, type) \
   ((structure *)cradle_try_new_pinned((mutator), (type), CRADLE_SIZE_(structure)))
-/* Carved out of a reservation, of which the address is given. Undefined after the header. Does not collect. */
+/* Carved out of the reservation at the given address. Undefined after the header. Does not collect. */
 #define CRADLE_NEW_RESERVED(reservation, structure, type) \
   ((structure *)cradle_new_reserved((reservation), (type), CRADLE_SIZE_(structure)))
 
 /* --- objects with items --- */
 
-/* In each of these, items and length are members of the structure, the items its last one, and count is their number.
- * The count is stored as the length. */
+/* In each of these macros, items and length name members of the structure: items its last member, length the one that
+ * holds the number of items. count is stored there. */
 
 /* Zeroed after header and length. A count whose size overflows is out of memory. May collect. */
 #define CRADLE_NEW_ARRAY(mutator, structure, type, items, length, count) \
@@ -73,7 +72,8 @@
 /* As CRADLE_NEW_ARRAY_UNINITIALIZED, or NULL when that would take a call. Does not collect. */
 #define CRADLE_NEW_ARRAY_FAST(mutator, structure, type, items, length, count) \
   ((structure *)cradle_new_items_fast((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
-/* For types with services, weak and ephemeron items among them. Zeroed after header and length. May collect. */
+/* For types with weak or ephemeron slots or items, a finalizer, a destructor or an external size. Zeroed after header
+ * and length. May collect. */
 #define CRADLE_NEW_REGISTERED_ARRAY(mutator, structure, type, items, length, count) \
   ((structure *)cradle_new_registered_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), \
                                             false))
@@ -87,11 +87,11 @@
 /* The same, with NULL when memory runs out. May collect. */
 #define CRADLE_TRY_NEW_PINNED_ARRAY(mutator, structure, type, items, length, count) \
   ((structure *)cradle_new_pinned_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), true))
-/* Carved out of a reservation, of which the address is given. Undefined but for header and length. Does not collect. */
+/* Carved out of the reservation at the given address. Undefined but for header and length. Does not collect. */
 #define CRADLE_NEW_RESERVED_ARRAY(reservation, structure, type, items, length, count) \
   ((structure *)cradle_new_reserved_items((reservation), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
-/* The bytes that an array with count items takes, to add up what is reserved. More than a reservation can hold for a
- * count whose size overflows. */
+/* The bytes that an array with count items takes, for adding up the size of a reservation. If the size overflows, the
+ * result is more than a reservation can hold. */
 #define CRADLE_ARRAY_BYTES(structure, items, count) \
   cradle_items_bytes(CRADLE_SIZE_(structure), CRADLE_ITEM_SIZE_(structure, items), (count))
 

@@ -12,20 +12,20 @@
  * slots and keys with the functions below, which return zero for a dead object. Once a key was found alive, its value
  * may be read directly. A slot may be compared directly with an object that is known to be alive.
  *
- * Writing. As any slot: cradle_store, cradle_store_value, or the write barrier after a plain store. An ephemeron whose
- * key reads as zero is empty: write both its words, or a dead value would get a live key. If you leave it alone, and a
- * finalizer brings its key back, it has its key and value again when clearing is over.
+ * Writing. Write them like any slot: with cradle_store, cradle_store_value, or the write barrier after a plain store.
+ * An ephemeron whose key reads as zero is empty: write both its words, or a dead value would get a live key. If you
+ * leave it alone and a finalizer brings its key back, the ephemeron has its key and value again when clearing is over.
  *
  * Order. For the program, all weak slots to dead objects become zero at once, before any finalizer runs. An object that
  * a finalizer brings back is no longer in any weak slot, but still in ephemerons of which it is the key.
  * docs/order-of-death.md has the whole order.
  *
- * Cost. Nothing for heaps without them. A weak slot or a pair costs a few nanoseconds at its first minor collection and
- * in each major collection. If the program stores into an old object with weak slots or ephemerons, the next minor
- * collection looks at the whole object. A chain of ephemerons takes linear time in any order. For tables of some
- * thousand entries that only intern, use weak sets (cradle/weak_set.h).
+ * Cost. Heaps without weak slots and ephemerons pay nothing. A weak slot or a pair costs a few nanoseconds at its first
+ * minor collection and in each major collection. If the program stores into an old object with weak slots or
+ * ephemerons, the next minor collection looks at the whole object. A chain of ephemerons takes linear time in any
+ * order. For tables of some thousand entries that only intern, use weak sets (cradle/weak_set.h).
  *
- * When the heap is freed nothing happens to them. No function here collects.
+ * When the heap is freed nothing happens to weak slots and ephemerons. No function here collects.
  */
 #ifndef CRADLE_WEAK_H
 #define CRADLE_WEAK_H
@@ -35,13 +35,13 @@
 
 CRADLE_BEGIN_DECLS
 
-/* What a weak slot or a key holds: a reference to a live object, or NULL. */
+/* Reads a weak slot or a key: a reference to a live object, or NULL. */
 CRADLE_INLINE void *cradle_weak_get(cradle_mutator *mutator, const void *slot) {
   cradle_word word = *(const cradle_word *)slot;
   if (CRADLE_UNLIKELY(mutator->weak_guard != 0) && cradle_weak_is_dead(mutator, word, false)) return NULL;
   return (void *)(uintptr_t)word;
 }
-/* The same for a type with weak_values: a value in the heap's encoding, or 0. */
+/* Reads a weak slot or a key of a type with weak_values: a value in the heap's encoding, or 0. */
 CRADLE_INLINE cradle_value cradle_weak_get_value(cradle_mutator *mutator, const void *slot) {
   cradle_word word = *(const cradle_word *)slot;
   if (CRADLE_UNLIKELY(mutator->weak_guard != 0) && cradle_weak_is_dead(mutator, word, true)) return 0;

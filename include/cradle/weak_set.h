@@ -1,16 +1,16 @@
-/* Weak sets: hash sets of objects that hold them weakly, for intern tables.
+/* Weak sets: hash sets that do not keep their objects alive, for intern tables.
  *
- * A set lies outside the heap and belongs to the embedder. It is keyed by a hash and an equality of the embedder's; the
- * hash must depend on contents, not on the address. Dead objects vanish from it by themselves, those that move stay in
- * it. An object found in it is alive, whatever an incremental collection knows.
+ * A set lies outside the heap and belongs to the embedder, who gives it a hash and an equality; the hash must depend on
+ * an object's contents, not on its address. Dead objects disappear from the set, objects that move stay in it. An
+ * object found in the set is alive, even while a major collection is under way.
  *
- * Cost. 16 bytes a place; once it is large, between 3/8 and 3/4 of the places are taken while it grows. Where fewer
- * than a sixteenth are taken, the next addition makes it smaller. A minor collection looks at the entries added since
- * the last one, not at the set; a major collection looks at all of it, in increments.
+ * Cost. A place takes 16 bytes. In a large set that grows, between 3/8 and 3/4 of the places are taken. If fewer than a
+ * sixteenth are taken, the next addition makes the set smaller. A minor collection looks only at the entries that were
+ * added since the last one; a major collection looks at all entries, in increments.
  *
- * Order. Objects vanish when weak slots are cleared, before finalizers. The function swept is called at the end of the
- * order of death, within the collection: it must not use the library, and must not longjmp. It is not called when the
- * set is freed.
+ * Order. Dead objects disappear when weak slots are cleared, before finalizers. The function swept is called at the end
+ * of the order of death, within the collection: it must not use the library, and must not longjmp. It is not called
+ * when the set is freed.
  *
  * No function here collects, unless equal does; equal must not.
  */
@@ -26,7 +26,7 @@ typedef struct cradle_weak_set cradle_weak_set;
 
 /* Whether the object is the one that key describes. */
 typedef bool (*cradle_weak_equal_function)(const void *object, const void *key);
-/* So many objects died and were removed since the last call; there are some. */
+/* Reports how many objects died and were removed since the last call; never 0. */
 typedef void (*cradle_weak_swept_function)(void *data, size_t removed);
 
 /* Makes an empty set of the heap. swept may be NULL. When memory runs out the out-of-memory handler is called, or NULL
@@ -34,21 +34,21 @@ typedef void (*cradle_weak_swept_function)(void *data, size_t removed);
 CRADLE_API cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data);
 CRADLE_API cradle_weak_set *cradle_try_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept,
                                                     void *data);
-/* Frees it; must come before cradle_heap_free. NULL is ignored. */
+/* Frees the set, which must come before cradle_heap_free. NULL is ignored. */
 CRADLE_API void cradle_weak_set_free(cradle_weak_set *set);
 
-/* The object with this hash for which equal says yes, or NULL. */
+/* Returns the object with this hash for which equal returns true, or NULL. */
 CRADLE_API void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal,
                                       const void *key);
-/* Adds an object that is not in it. When memory runs out nothing is changed, and the out-of-memory handler is called,
- * or false returned by the try variant. */
+/* Adds an object that is not in the set. When memory runs out nothing changes, and the out-of-memory handler is called,
+ * or the try variant returns false. */
 CRADLE_API void cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object);
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_try_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object);
-/* Takes the object out. false: it is not in it. */
+/* Removes the object. false: it is not in the set. */
 CRADLE_API bool cradle_weak_set_remove(cradle_weak_set *set, uint64_t hash, const void *object);
 
-/* Iteration: begin with {0}; NULL ends it. What lives when it begins is given once each. Collections may happen
- * meanwhile; after an addition or a removal by the program, going on is misuse. */
+/* Iteration: begin with a cursor of {0}; NULL ends it. Each object that is alive when the iteration begins is returned
+ * once. Collections may happen meanwhile. To go on after the program added or removed an object is misuse. */
 typedef struct cradle_weak_cursor {
   size_t place;
   uint64_t changes; /* of the set when it began, plus one */

@@ -10,7 +10,7 @@
 
 static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
-static bool installed[SIGNALS]; /* and not taken away: a handler that came later may still call ours */
+static bool installed[SIGNALS]; /* and not removed: a later handler may still call ours */
 static struct sigaction before[SIGNALS];
 static crd_fault_reporter *reporter;
 
@@ -24,7 +24,7 @@ static bool is_handler(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
 }
 
-/* Not a part of its caller's frame, which a report that fills a small signal stack has below it. */
+/* Not inlined, to keep its variables out of the caller's frame: on a small signal stack the report needs that room. */
 static CRADLE_NOINLINE void tell(int number, const siginfo_t *info, const ucontext_t *context) {
   _Static_assert(sizeof((crd_fault_signal){0}.registers) == sizeof((crd_registers){0}.of), "as many registers");
   crd_fault_signal fault = {.name = number == SIGBUS ? "SIGBUS" : "SIGSEGV", .address = info->si_addr};
@@ -48,7 +48,7 @@ static void die_by_default(int number, const siginfo_t *info) {
   struct sigaction action = {.sa_handler = SIG_DFL};
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, NULL);
-  /* someone sent it: it comes when the handler returns; a fault comes by itself */
+  /* a process sent the signal: raise it, and it comes when the handler returns. A fault comes again by itself */
   if (info->si_code <= 0) raise(number);
 }
 
@@ -84,7 +84,7 @@ static bool is_same(const struct sigaction *a, const struct sigaction *b) {
   return (a->sa_flags & SA_SIGINFO) ? a->sa_sigaction == b->sa_sigaction : a->sa_handler == b->sa_handler;
 }
 
-/* The flags and mask are those of the handler that was there, so that it finds what it asked for. */
+/* The flags and the mask are those of the handler before this one, so that it runs as it asked to. */
 static void install_in_front(size_t i, const struct sigaction *current, bool own_stack_wanted) {
   struct sigaction action = {.sa_sigaction = on_fault, .sa_mask = current->sa_mask};
   bool none_before = !(current->sa_flags & SA_SIGINFO) && current->sa_handler == SIG_DFL;
@@ -95,8 +95,9 @@ static void install_in_front(size_t i, const struct sigaction *current, bool own
   sigaction(signals[i], &action, NULL);
 }
 
-/* A handler that the program installed after ours may call it. Where there is none, nobody does; nor does the one that
- * ours calls, or the two would call each other without end. */
+/* If the program installed a handler after ours, ours stays behind it, because that handler may call ours. If the
+ * default, ignoring or the handler that ours calls is in place, nobody calls ours, and it is installed again. (That
+ * handler does not call ours, or the two would call each other without end.) */
 void crd_fault_signals_install(crd_fault_reporter *report, bool own_stack) {
   reporter = report;
   for (size_t i = 0; i < SIGNALS; i++) {

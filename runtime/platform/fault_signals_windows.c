@@ -1,18 +1,18 @@
-/* Faults are exceptions, which a vectored handler sees before everybody else. It runs on the stack of the thread that
- * faulted, and passes all of them on. */
+/* Faults are exceptions, which a vectored handler sees before any other handler. It runs on the stack of the thread
+ * that faulted, and passes every exception on. */
 #include "runtime/platform/fault_signals.h"
 
 #define WIN32_LEAN_AND_MEAN 1
 #include <windows.h>
 
-static void *installed; /* NULL: it is not */
+static void *installed; /* NULL: no handler is installed */
 static crd_fault_reporter *reporter;
 
 uintptr_t crd_fault_thread(void) {
   return GetCurrentThreadId();
 }
 
-/* An address that the processor does not accept, such as poison, is told as all ones. */
+/* For an address that the processor does not accept, such as poison, Windows reports all ones. */
 static const void *address_of_access(const EXCEPTION_RECORD *record) {
   if (record->NumberParameters < 2 || record->ExceptionInformation[1] == UINTPTR_MAX) return NULL;
   return (const void *)record->ExceptionInformation[1];
@@ -28,7 +28,7 @@ static void read_registers(const CONTEXT *context, crd_fault_signal *fault) {
   fault->calls_push = true;
 }
 
-/* Whether somebody handles it afterwards is not known here: the process may go on. */
+/* It is not known here whether another handler comes afterwards, so the process may go on. */
 static LONG CALLBACK on_exception(EXCEPTION_POINTERS *exception) {
   const EXCEPTION_RECORD *record = exception->ExceptionRecord;
   crd_fault_signal fault = {.is_handled = true, .address = address_of_access(record)};

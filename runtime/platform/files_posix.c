@@ -15,12 +15,12 @@
 
 /* ".partial.", a pid, ".", a number and the end */
 #define ENDING_BYTES 40
-/* Files of this name that a dead process left behind may be in the way. */
+/* How many names are tried: a dead process may have left files with the first ones. */
 #define PARTIAL_ATTEMPTS 1000
 
 /* --- quiet writes --- */
 
-/* The signals that writing raises, but those in except. */
+/* The signals that writing can raise, without those in except. */
 _Static_assert(sizeof(sigset_t) <= sizeof((crd_quiet){{0}, {0}}.before), "crd_quiet holds the masks of signals");
 
 static sigset_t raised_by_writing(const sigset_t *except) {
@@ -43,7 +43,7 @@ void crd_quiet_begin(crd_quiet *quiet) {
 }
 
 #if defined(__APPLE__)
-/* macOS has no sigtimedwait, and sigwait would wait for ever where nothing is pending. */
+/* macOS has no sigtimedwait, and sigwait would wait for ever if nothing is pending. */
 static bool take_back_one(const sigset_t *ours) {
   static const int raised[] = {SIGPIPE, SIGXFSZ};
   sigset_t pending;
@@ -59,7 +59,7 @@ static bool take_back_one(const sigset_t *ours) {
 }
 #endif
 
-/* What our writes raised is taken back; a signal that waited before stays. */
+/* Takes back the signals that our writes raised; a signal that was pending before stays. */
 void crd_quiet_end(const crd_quiet *quiet) {
   int error = errno;
   sigset_t before, pending;
@@ -103,7 +103,7 @@ ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length) {
   return written;
 }
 
-/* Standard error may have been made non-blocking by somebody else. */
+/* Another process may have made standard error non-blocking. */
 static bool wait_for_room(int fd) {
   struct pollfd descriptor = {.fd = fd, .events = POLLOUT};
   return poll(&descriptor, 1, -1) >= 0 || errno == EINTR;
@@ -133,13 +133,14 @@ static int above_standard(int fd) {
   return moved;
 }
 
-/* Writes wait, as a program expects. */
+/* Makes writes wait, as a program expects. */
 static bool make_blocking(int fd) {
   int flags = fcntl(fd, F_GETFL);
   return flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
-/* fd, unless negative, and the file called made, unless NULL, are nobody's now. */
+/* Cleans up after a failure: closes fd, unless it is negative, and removes the file called made, unless it is NULL.
+ * Keeps errno and returns -1. */
 static int give_up(int fd, const char *made) {
   int error = errno;
   if (made != NULL) unlink(made);
@@ -169,7 +170,7 @@ bool crd_file_close(int fd) {
   return close(fd) == 0;
 }
 
-/* EINVAL: a device or a pipe, which holds nothing old. */
+/* EINVAL: a device or a pipe, which has nothing to empty. */
 bool crd_file_empty(int fd) {
   return ftruncate(fd, 0) == 0 || errno == EINVAL;
 }
@@ -208,7 +209,7 @@ void crd_file_unlock(int fd) {
 
 /* --- replacing --- */
 
-/* Makes a file that no other writer has, of this process or another one. */
+/* Makes a file that no other writer uses, in this process or another. */
 static bool open_partial(crd_replacement *file, mode_t mode) {
   size_t bytes = strlen(file->target) + ENDING_BYTES;
   file->partial = malloc(bytes);
@@ -228,7 +229,7 @@ static void free_names(crd_replacement *file) {
   errno = error;
 }
 
-/* old: what is replaced. Until the new file has its permissions, nobody else opens it. */
+/* old: the file that is replaced. Nobody else can open the new file before it has its permissions. */
 static bool begin_at_target(crd_replacement *file, const struct stat *old) {
   if (file->target != NULL && open_partial(file, old != NULL ? 0600 : 0666)) {
     if (old == NULL || fchmod(file->fd, old->st_mode & 0777) == 0) return true;
@@ -238,7 +239,8 @@ static bool begin_at_target(crd_replacement *file, const struct stat *old) {
   return false;
 }
 
-/* Whether the program's own output goes there: a path such as /dev/stdout leads to the file that it was sent to. */
+/* Whether the program's own output goes there: a path such as /dev/stdout leads to the file that the output was
+ * redirected to. */
 static bool is_standard(const struct stat *file) {
   for (int fd = 0; fd <= STDERR_FILENO; fd++) {
     struct stat standard;
@@ -263,7 +265,7 @@ bool crd_replacement_begin(crd_replacement *file, const char *path) {
     return file->fd >= 0;
   }
   if (errno != ENOENT) return false;
-  if (lstat(path, &old) == 0) { /* a link to a file that is not there */
+  if (lstat(path, &old) == 0) { /* a link to a missing file */
     file->fd = crd_open_to_write(path, O_CREAT | O_TRUNC);
     return file->fd >= 0;
   }

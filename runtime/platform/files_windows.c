@@ -1,5 +1,5 @@
-/* Files on Windows: descriptors of the C library, around handles that are opened and written without it, so that text
- * stays as it is and what several processes append does not mix. */
+/* Files on Windows: descriptors of the C library around handles. Opening and writing bypass the C library, so that it
+ * does not change text and several processes can append without mixing. */
 #include "runtime/platform/files.h"
 
 #include "runtime/platform/process.h"
@@ -16,16 +16,16 @@
 
 /* ".partial.", a pid, ".", a number and the end */
 #define ENDING_BYTES 40
-/* Files of this name that a dead process left behind may be in the way. */
+/* How many names are tried: a dead process may have left files with the first ones. */
 #define PARTIAL_ATTEMPTS 1000
-/* The byte that is locked, far behind what is written: what is locked nobody else may write. */
+/* The byte that is locked. It is far behind the contents, because Windows lets nobody else write locked bytes. */
 #define LOCK_OFFSET_HIGH 0x40000000
 
 static HANDLE handle_of(int fd) {
   return (HANDLE)_get_osfhandle(fd);
 }
 
-/* What errno says of the last error of the system. */
+/* Sets errno from the system's last error. */
 static int failed(void) {
   switch (GetLastError()) {
   case ERROR_FILE_NOT_FOUND:
@@ -95,8 +95,8 @@ static DWORD disposition_of(int flags) {
   return flags & O_TRUNC ? TRUNCATE_EXISTING : OPEN_EXISTING;
 }
 
-/* A descriptor around the handle, none of standard input, output and error: those that the program has closed are taken
- * in the meantime. */
+/* Makes a descriptor around the handle that is not 0, 1 or 2: if the program has closed these, they are occupied
+ * meanwhile. */
 static int descriptor_of(HANDLE handle) {
   int lower[CRD_STANDARD_ERROR + 1], count = 0;
   int fd = _open_osfhandle((intptr_t)handle, _O_BINARY | _O_NOINHERIT);
@@ -111,7 +111,7 @@ static int descriptor_of(HANDLE handle) {
   return fd;
 }
 
-/* Who may only append writes at the end, whoever else does. */
+/* A handle that may only append always writes at the end, also if other processes append. */
 int crd_open_to_write(const char *path, int flags) {
   wchar_t *name = wide_name(path);
   if (name == NULL) return -1;
@@ -130,7 +130,7 @@ bool crd_file_close(int fd) {
   return _close(fd) == 0;
 }
 
-/* A handle that only appends cannot empty its file; another one of the same file can. */
+/* A handle that only appends cannot empty its file, but a second handle of the file can. */
 bool crd_file_empty(int fd) {
   wchar_t path[MAX_PATH + 1];
   if (!crd_file_is_regular(fd)) return true;
@@ -171,7 +171,7 @@ void crd_file_unlock(int fd) {
   (void)UnlockFileEx(handle_of(fd), 0, 1, 0, &place);
 }
 
-/* The system changes no lock, so ours goes before the other one comes. */
+/* Windows cannot change a lock from exclusive to shared, so this one is given back before the shared one is taken. */
 void crd_file_lock_shared(int fd) {
   crd_file_unlock(fd);
   (void)lock(fd, 0);
@@ -200,7 +200,7 @@ static void free_names(crd_replacement *file) {
   errno = error;
 }
 
-/* Makes a file that no other writer has, of this process or another one. */
+/* Makes a file that no other writer uses, in this process or another. */
 static bool open_partial(crd_replacement *file) {
   size_t bytes = strlen(file->target) + ENDING_BYTES;
   file->partial = malloc(bytes);
@@ -213,7 +213,7 @@ static bool open_partial(crd_replacement *file) {
   return file->fd >= 0;
 }
 
-/* A device or a pipe, which is written in place; links are followed by whoever opens them. */
+/* Whether it is a device or a pipe, which is written in place. Opening follows links. */
 static bool is_in_place(const char *path) {
   int fd = crd_open_to_write(path, 0);
   bool in_place = fd >= 0 && !crd_file_is_regular(fd);

@@ -10,9 +10,9 @@
 #include <sys/auxv.h>
 #elif defined(__APPLE__)
 #include <crt_externs.h>
-#define environ (*_NSGetEnviron()) /* a shared library there cannot name the program's own variable */
+#define environ (*_NSGetEnviron()) /* on macOS a shared library cannot use the variable itself */
 #else
-/* Of the program's own start; weak, since a shared library must not leave names undefined. */
+/* Defined by the program's start-up code; weak, because a shared library must not leave names undefined. */
 extern char **environ __attribute__((__weak__));
 #endif
 
@@ -60,7 +60,7 @@ void crd_each_variable(void (*function)(void *data, const char *entry), void *da
   for (char **entry = environ; entry != NULL && *entry != NULL; entry++) function(data, *entry);
 }
 
-/* One byte is used; a mapping is a page at least. */
+/* Maps a whole page, the smallest mapping, for one byte. */
 char *crd_fork_mark_new(void) {
 #ifdef MADV_WIPEONFORK
   int error = errno;

@@ -6,7 +6,7 @@
 #define WIN32_LEAN_AND_MEAN 1
 #include <windows.h>
 
-/* From 1601 on, in tenths of a microsecond. */
+/* The system counts from 1601 on, in tenths of a microsecond. */
 #define UNIX_EPOCH UINT64_C(116444736000000000)
 
 int crd_process_number(void) {
@@ -35,14 +35,14 @@ uint64_t crd_unix_time_ns(void) {
   return (((uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime) - UNIX_EPOCH) * 100;
 }
 
-/* Nobody but its user gives a program of Windows its environment. */
+/* On Windows, a program gets its environment only from its own user. */
 bool crd_has_more_rights_than_user(void) {
   return false;
 }
 
 /* --- the environment --- */
 
-/* In UTF-8, from malloc; NULL: no memory. */
+/* Converts to UTF-8, in memory from malloc; NULL: no memory. */
 static char *to_utf8(const wchar_t *wide) {
   int bytes = WideCharToMultiByte(CP_UTF8, 0, wide, -1, NULL, 0, NULL, NULL);
   char *text = bytes > 0 ? malloc((size_t)bytes) : NULL;
@@ -57,13 +57,14 @@ static wchar_t *wide_value(const wchar_t *name) {
   return value;
 }
 
-/* The texts that were asked for, each once: the system keeps none. They are few, as variables seldom change. */
+/* The texts that were asked for, each once, because the system keeps no copy. They are few, as variables seldom
+ * change. */
 typedef struct kept {
   struct kept *next;
   char *text;
 } kept;
 
-/* Takes the text, and returns one like it that stays; NULL: no memory. */
+/* Takes ownership of text and returns an equal text that stays valid; NULL: no memory. */
 static const char *keep(char *text) {
   static kept *all;
   kept *first = __atomic_load_n(&all, __ATOMIC_ACQUIRE);

@@ -23,7 +23,7 @@ void crd_registers_read(const ucontext_t *context, crd_registers *found) {
 #elif defined(__linux__)
 #define REGISTERS(context) ((context)->uc_mcontext.__gregs)
 #define REGISTER_COUNT 32
-#define COUNTER(context) ((context)->uc_mcontext.__gregs[0]) /* in the place of the register that is always zero */
+#define COUNTER(context) ((context)->uc_mcontext.__gregs[0]) /* it has the place of the register that is always zero */
 #define STACK(context) ((context)->uc_mcontext.__gregs[2])
 #define LINK(context) ((context)->uc_mcontext.__gregs[1])
 #elif defined(__APPLE__) && defined(__x86_64__)

@@ -1,9 +1,9 @@
 /* Places: with CRADLE_CHECKED, messages end with the file and the line of the call.
  *
- * Each function becomes a macro of its name, which tells the library where the call stands before it and that it is
- * over after it. So the place is the caller's, also where arguments contain other calls of the library, and none is
- * told of callers that were not compiled so. The function's address and its call in parentheses, (cradle_pop)(m), are
- * the function's own. docs/design/instruments.md weighs this against other ways.
+ * Each function becomes a macro of its name. The macro reports the place to the library before the call, and the end of
+ * the call after it. So the place is right even if arguments contain other calls of the library, and callers that were
+ * compiled without CRADLE_CHECKED have no place. Taking the function's address, and a call with parentheses,
+ * (cradle_pop)(m), bypass the macro. docs/design/instruments.md compares this with other ways.
  */
 #ifndef CRADLE_DETAIL_CALL_H
 #define CRADLE_DETAIL_CALL_H
@@ -12,9 +12,10 @@
 
 CRADLE_BEGIN_DECLS
 
-/* A call of the library begins at the place, such as "reader.c:12"; returns that of the one around it, or NULL. */
+/* A call of the library begins at the place, such as "reader.c:12". Returns the place of the call around it, or
+ * NULL. */
 CRADLE_API const char *cradle_call_begin(const char *place);
-/* It is over; outer: of what cradle_call_begin returned, or NULL when a longjmp left all calls. */
+/* The call ends. outer: the address of what cradle_call_begin returned, or NULL if a longjmp left all calls. */
 CRADLE_API void cradle_call_end(const char *const *outer);
 
 CRADLE_END_DECLS
@@ -26,7 +27,7 @@ CRADLE_END_DECLS
 #define CRADLE_HAS_PLACES 0
 #endif
 
-/* The call, with its place told before and its end after it. */
+/* The call, with its place reported before it and its end after it. */
 #define CRADLE_PLACED_(outer, ...) \
   __extension__({ \
     const char *outer __attribute__((__cleanup__(cradle_call_end), __unused__)) = \

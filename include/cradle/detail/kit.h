@@ -21,7 +21,7 @@ CRADLE_INLINE uint64_t cradle_kit_hash_fold(uint64_t a, uint64_t b) {
 
 /* --- maps --- */
 
-/* What a slot of a map's index holds where no key is. */
+/* What a slot of a map's index holds if it has no key. */
 #define CRADLE_KIT_MAP_FREE 0u
 #define CRADLE_KIT_MAP_REMOVED 1u
 /* Set in every hash, and above every mask. */
@@ -31,8 +31,8 @@ CRADLE_INLINE uint64_t cradle_kit_hash_fold(uint64_t a, uint64_t b) {
 
 struct cradle_kit;
 
-/* Misuse, in the words of the function: there is no item index among so many. kit: NULL where it is not known, and then
- * the heap's misuse handler is not called. */
+/* Reports that the function was called with an index that is not below count. kit: NULL if it is not known; the heap's
+ * misuse handler is then not called. */
 CRADLE_API CRADLE_COLD __attribute__((__noreturn__)) void
 cradle_kit_no_item(const struct cradle_kit *kit, const char *function, size_t index, size_t count);
 #define CRADLE_KIT_CHECK_(kit, function, index, count) \
@@ -48,8 +48,8 @@ struct cradle_kit_string;
 struct cradle_kit_list;
 struct cradle_kit_map;
 
-/* cradle_kit_string_hash of a string that has none yet, cradle_kit_list_append without room, and cradle_kit_map_find of
- * all but immediates that are compared by identity. */
+/* cradle_kit_string_hash of a string whose hash is not computed, cradle_kit_list_append of a list without room, and
+ * cradle_kit_map_find of all keys but immediates that are compared by identity. */
 CRADLE_API uint64_t cradle_kit_string_hash_slow(struct cradle_kit_string *string);
 CRADLE_API CRADLE_NOINLINE void cradle_kit_list_append_slow(const struct cradle_kit *kit, struct cradle_kit_list *list,
                                                             cradle_value value) CRADLE_MAY_COLLECT;

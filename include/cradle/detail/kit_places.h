@@ -1,5 +1,5 @@
-/* The functions of cradle/kit.h that have places (cradle/detail/call.h): a message about what such a function did
- * inside ends with the place of its own call. kit.h includes this last. */
+/* The functions of cradle/kit.h that have places (cradle/detail/call.h): any message that comes from inside such a
+ * function ends with the place where the function was called. kit.h includes this file last. */
 #ifndef CRADLE_DETAIL_KIT_PLACES_H
 #define CRADLE_DETAIL_KIT_PLACES_H
 

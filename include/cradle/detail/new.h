@@ -19,16 +19,16 @@ CRADLE_API CRADLE_COLD void *cradle_new_registered_slow(cradle_mutator *mutator,
 CRADLE_API CRADLE_COLD void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size)
     CRADLE_MAY_COLLECT;
 
-/* With CRADLE_CHECKED: misuse unless type and size are those of a descriptor, and the place can be had. */
+/* With CRADLE_CHECKED: report misuse unless type and size agree with a descriptor and allocation is allowed here. */
 CRADLE_API void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size);
 CRADLE_API void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size);
 CRADLE_API void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size);
-/* With CRADLE_CHECKED: misuse unless the reservation has room for so many bytes. */
+/* With CRADLE_CHECKED: reports misuse unless the reservation has room for this many bytes. */
 CRADLE_API void cradle_check_room(const cradle_reservation *reservation, size_t bytes);
 
 /* top as the fast path reads it. Another thread may lower it meanwhile (cradle_safepoint_request). A plain read of an
- * aligned word sees the old or the new one, and is folded into the comparison; ThreadSanitizer wants to be told that it
- * is meant. */
+ * aligned word sees the old or the new value, and the compiler folds it into the comparison. ThreadSanitizer gets an
+ * atomic read, so that it does not report this race. */
 CRADLE_INLINE const char *cradle_top(const cradle_mutator *mutator) {
 #ifdef CRADLE_TSAN
   return __atomic_load_n(&mutator->top, __ATOMIC_RELAXED);
@@ -37,8 +37,8 @@ CRADLE_INLINE const char *cradle_top(const cradle_mutator *mutator) {
 #endif
 }
 
-/* Enters a place for an object of a type with services among those that the next minor collection looks at. NULL: the
- * slow path has to see to it. */
+/* Allocates an object of a type with services and adds it to those that the next minor collection looks at. NULL: the
+ * slow path must do it. */
 CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t type, size_t size) {
   if (CRADLE_CHECKED || CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
   size_t bytes = cradle_object_bytes(size);

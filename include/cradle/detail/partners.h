@@ -1,5 +1,5 @@
-/* What single inline functions call in the rare case. A program does not call these; generated code calls the ones that
- * docs/jit.md names. */
+/* The functions that inline functions call in rare cases. A program does not call these; generated code calls the ones
+ * that docs/jit.md names. */
 #ifndef CRADLE_DETAIL_PARTNERS_H
 #define CRADLE_DETAIL_PARTNERS_H
 
@@ -7,11 +7,11 @@
 
 CRADLE_BEGIN_DECLS
 
-/* cradle_safepoint, when a safepoint was asked for. */
+/* Does the work of cradle_safepoint if a safepoint was asked for. */
 CRADLE_API void cradle_safepoint_slow(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
-/* cradle_identity_hash of an object that was never asked: gives it its hash. */
+/* Does the work of cradle_identity_hash for an object without a hash: gives it one. */
 CRADLE_API CRADLE_NOINLINE uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object);
-/* cradle_weak_get while weak slots may hold references to the dead: whether the word of a slot is one. */
+/* For cradle_weak_get while weak slots may refer to dead objects: whether the word of a slot does. */
 CRADLE_API bool cradle_weak_is_dead(cradle_mutator *mutator, cradle_word word, bool value);
 
 CRADLE_END_DECLS

@@ -1,5 +1,5 @@
-/* The functions of cradle.h that have places (cradle/detail/call.h). cradle.h includes this last. Left out are
- * functions that cannot be misused, and those that a C++ program may call outside of functions. */
+/* The functions of cradle.h that have places (cradle/detail/call.h). cradle.h includes this file last. Functions that
+ * cannot be misused, and those that a C++ program may call outside of functions, are left out. */
 #ifndef CRADLE_DETAIL_PLACES_H
 #define CRADLE_DETAIL_PLACES_H
 
@@ -69,7 +69,7 @@
 #define cradle_fork_parent(...) CRADLE_PLACED(cradle_fork_parent(__VA_ARGS__))
 #define cradle_fork_child(...) CRADLE_PLACED(cradle_fork_child(__VA_ARGS__))
 
-/* What is kept beside objects. */
+/* Pins, handles and prebuilt objects. */
 #define cradle_pin(...) CRADLE_PLACED(cradle_pin(__VA_ARGS__))
 #define cradle_try_pin(...) CRADLE_PLACED(cradle_try_pin(__VA_ARGS__))
 #define cradle_unpin(...) CRADLE_PLACED(cradle_unpin(__VA_ARGS__))
@@ -117,7 +117,7 @@
 #define cradle_heap_dump(...) CRADLE_PLACED(cradle_heap_dump(__VA_ARGS__))
 #define cradle_heap_dump_to(...) CRADLE_PLACED(cradle_heap_dump_to(__VA_ARGS__))
 
-/* Restored after a longjmp, which left calls without their end. */
+/* Comes after a longjmp, which left calls without their end. */
 #define cradle_checkpoint_restore(...) (cradle_call_end(NULL), CRADLE_PLACED(cradle_checkpoint_restore(__VA_ARGS__)))
 
 #endif

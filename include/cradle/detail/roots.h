@@ -9,33 +9,35 @@ CRADLE_BEGIN_DECLS
 
 /* --- the shadow stack --- */
 
-/* Commits more of the stack; beyond options.shadow_stack_bytes it is misuse with a message, never silent. */
+/* Commits more of the stack and pushes word. Growth beyond options.shadow_stack_bytes is misuse with a message. */
 CRADLE_API CRADLE_COLD void cradle_push_slow(cradle_mutator *mutator, cradle_word word);
-/* Lowers the watermark for count words that are popped next, or misuse: the stack holds less. */
+/* Lowers the watermark for count words that are popped next. It is misuse if the stack holds fewer. */
 CRADLE_API CRADLE_COLD void cradle_pop_slow(cradle_mutator *mutator, size_t count);
-/* Lowers the watermark below the word at index, which may be written next, or misuse: there is no such word. */
+/* Lowers the watermark below the word at index, which may be written next. It is misuse if there is no such word. */
 CRADLE_API CRADLE_COLD void cradle_peek_slow(cradle_mutator *mutator, size_t index);
 
 /* --- scoped roots --- */
 
-/* In the low bits of a variable's address on the stack of scoped roots: it holds a value, not a reference; the word
- * below is the address of the root's name, which code that is compiled with CRADLE_CHECKED pushes. */
+/* Flags in the low bits of a variable's address on the stack of scoped roots. VALUE: the variable holds a value, not a
+ * reference. NAMED: the word below is the address of the root's name, which code that is compiled with CRADLE_CHECKED
+ * pushes. */
 #define CRADLE_SCOPED_VALUE ((cradle_word)1)
 #define CRADLE_SCOPED_NAMED ((cradle_word)2)
 
-/* An open scope, which is the program's part of a scoped root. */
+/* An open scope: the part of a scoped root that lies in the program's frame. */
 typedef struct cradle_scope {
   cradle_mutator *mutator;
   cradle_word variable; /* its address and the flags, as on the stack */
 } cradle_scope;
 
-/* Commits more of the stack; where that is refused, or the mutator was freed, it is misuse with a message. */
+/* Commits more of the stack and opens the scope. If the memory is refused or the mutator was freed, it is misuse with a
+ * message. */
 CRADLE_API CRADLE_COLD void cradle_scope_open_slow(cradle_mutator *mutator, cradle_word variable, const char *name);
 /* Closing a scope that is not the innermost is misuse, unless the mutator was freed. */
 CRADLE_API CRADLE_COLD void cradle_scope_close_slow(cradle_mutator *mutator, cradle_word variable);
 
-/* What CRADLE_ROOT does: pushes the variable's address, and takes it off at the end of the scope, where it must be the
- * last. name: what CRADLE_CHECKED code gives, else ignored. Neither collects. */
+/* What CRADLE_ROOT does: pushes the variable's address, and pops it at the end of the scope, where it must be the last
+ * one. name: used by CRADLE_CHECKED code, else ignored. Neither function collects. */
 CRADLE_INLINE cradle_scope cradle_scope_open(cradle_mutator *mutator, void *address, cradle_kind kind,
                                              const char *name) {
   cradle_word flags =
@@ -51,7 +53,7 @@ CRADLE_INLINE cradle_scope cradle_scope_open(cradle_mutator *mutator, void *addr
   mutator->scoped_top = top;
   return scope;
 }
-/* The same scope's end. */
+/* Ends the scope. */
 CRADLE_INLINE void cradle_scope_close(const cradle_scope *scope) {
   cradle_word *top = scope->mutator->scoped_top;
   if (CRADLE_UNLIKELY(top[-1] != scope->variable)) {
@@ -66,8 +68,8 @@ CRADLE_INLINE void cradle_scope_close(const cradle_scope *scope) {
 #define CRADLE_SCOPED_(mutator, variable, kind, text, name) \
   cradle_scope name __attribute__((__cleanup__(cradle_scope_close), __unused__)) = \
       cradle_scope_open((mutator), (void *)(uintptr_t)&(variable), (kind), CRADLE_SCOPE_NAME_(text))
-/* Whether an expression is a pointer variable. In C, 5 is the class of pointers and of arrays, but these become another
- * type when they are used. */
+/* Whether an expression is a pointer variable. In C, class 5 is pointers and arrays; an array differs from a pointer in
+ * that it becomes another type when it is used. */
 #ifdef __cplusplus
 extern "C++" {
 template <class type> struct cradle_is_pointer {
@@ -98,7 +100,7 @@ template <class type> struct cradle_is_pointer<type *const volatile> {
 
 /* --- root ranges --- */
 
-/* What is asked of the variables stands where NULL does. */
+/* The checks of the two variables stand in the first field, where they add up to NULL. */
 #ifdef __cplusplus
 #define CRADLE_RANGE_LITERAL_ cradle_root_range
 #else

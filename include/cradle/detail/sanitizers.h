@@ -1,5 +1,5 @@
-/* Which sanitizer the caller is compiled with, and what it is told about the nursery. A program does not call these; it
- * may ask for CRADLE_ASAN and CRADLE_TSAN. */
+/* Which sanitizer the caller is compiled with, and how allocation reports to it. A program does not call these; it may
+ * test CRADLE_ASAN and CRADLE_TSAN. */
 #ifndef CRADLE_DETAIL_SANITIZERS_H
 #define CRADLE_DETAIL_SANITIZERS_H
 
@@ -24,7 +24,7 @@
 
 CRADLE_BEGIN_DECLS
 
-/* Tells AddressSanitizer or valgrind that size bytes from address on may be used. Does not collect. */
+/* Tells AddressSanitizer or valgrind that the size bytes at address may be used. Does not collect. */
 #ifdef CRADLE_ASAN
 void __asan_unpoison_memory_region(void const volatile *address, size_t size);
 #define CRADLE_UNPOISON(mutator, address, size) __asan_unpoison_memory_region((address), (size))

@@ -35,9 +35,13 @@ bool crd_pages_commit(void *address, size_t size);
  * then moved into its place with mremap, so that a refusal (an empty pool) leaves no hole. Address
  * and size are multiples of pool_page_bytes, else it refuses. false: commit it otherwise. */
 bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes);
+/* A whole reservation from the pool, readable and writable, for systems that reserve and commit such pages in one call
+ * (Windows' large pages). size is a multiple of pool_page_bytes, to which it is aligned; crd_pages_unreserve gives it
+ * back. NULL: refused, or this system commits from its pool. */
+void *crd_pages_reserve_pool(size_t size, size_t pool_page_bytes);
 /* Why this process can have no pages of the pool whatever its options, in words; NULL: as far as the system tells, it
- * can. */
-const char *crd_pages_pool_doubt(void);
+ * can. in_parts: for crd_pages_commit_pool, where that refuses crd_pages_reserve_pool. */
+const char *crd_pages_pool_doubt(bool in_parts);
 /* Gives the memory and its commit charge back and leaves the range reserved without access. The
  * mapping is new: advice and names given before are gone. */
 bool crd_pages_release(void *address, size_t size);

@@ -1,5 +1,5 @@
-/* Programs of tests/test_second_core.c that ask nothing of POSIX but threads: tests/test_second_core_windows.c runs them, too. Before
- * this header there are require_markers and keep_to_one_processor of the system. */
+/* Programs of tests/test_second_core.c that ask nothing of POSIX but threads, so that tests/test_second_core_windows.c
+ * runs them, too. Who includes this header has defined require_markers and keep_to_one_processor before. */
 #ifndef TESTS_SECOND_CORE_PROGRAMS_H
 #define TESTS_SECOND_CORE_PROGRAMS_H
 

@@ -1,5 +1,5 @@
-/* A nursery in Windows' large pages, where they are given: the pages of Windows are compiled into this test and stand in
- * for the library's, and Windows' functions that give a privilege and large pages are played. */
+/* A nursery in Windows' large pages, where they are given. The pages of Windows are compiled into this test and stand in
+ * for the library's; functions of this file stand in for those of Windows that give a privilege and large pages. */
 #include "gc/platform/windows.h"
 #define PSAPI_VERSION 2
 #include <psapi.h>
@@ -25,7 +25,8 @@ static BOOL lookup_privilege(LPCSTR system, LPCSTR name, LUID *found) {
   return TRUE;
 }
 /* Succeeds in any case, and says by its error whether all was given. */
-static BOOL adjust_privileges(HANDLE token, BOOL none, TOKEN_PRIVILEGES *wanted, DWORD size, void *before, void *length) {
+static BOOL adjust_privileges(HANDLE token, BOOL none, TOKEN_PRIVILEGES *wanted, DWORD size, void *before,
+                              void *length) {
   assert_non_null(token);
   assert_true(!none && size == 0 && before == NULL && length == NULL && wanted->PrivilegeCount == 1);
   assert_int_equal(wanted->Privileges[0].Luid.LowPart, 4);
@@ -64,8 +65,11 @@ static void note(void *data, const cradle_event *event) {
 }
 
 static cradle_heap *open_heap(cradle_hugepages policy, cradle_error *error) {
-  static const cradle_hardware hardware = {
-      .page_bytes = 4096, .pool_page_bytes = 2 * MIB, .thp_mode = CRADLE_THP_ABSENT, .l2_bytes = MIB, .memory_bytes = 1024 * MIB};
+  static const cradle_hardware hardware = {.page_bytes = 4096,
+                                           .pool_page_bytes = 2 * MIB,
+                                           .thp_mode = CRADLE_THP_ABSENT,
+                                           .l2_bytes = MIB,
+                                           .memory_bytes = 1024 * MIB};
   cradle_options options;
   cradle_options_init(&options);
   options.types = fixture_types;
@@ -80,7 +84,7 @@ static cradle_heap *open_heap(cradle_hugepages policy, cradle_error *error) {
 }
 
 static void assert_noted(const char *words, bool expected) {
-  if ((strstr(notes, words) != NULL) != expected) fail_msg("\"%s\"%s in:\n%s", words, expected ? " is not" : "", notes);
+  if ((strstr(notes, words) != NULL) != expected) fail_msg("\"%s\" is %s in:\n%s", words, expected ? "not" : "", notes);
 }
 
 static void use(cradle_heap *heap) {

@@ -1,5 +1,5 @@
-/* The second core on Windows: the programs of tests/second_core_programs.h. Each is a process of its own: this program, which runs
- * itself. */
+/* The second core on Windows: the programs of tests/second_core_programs.h. Each is a process of its own: this program
+ * runs itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -13,6 +13,6 @@ TARGETS = [
            options=["-Ddefault_library=static", "-Dc_link_args=-static"], wrapper=["wine"],
            # Debian's Wine ends its server with the last program, and the next program would start Windows and its services again.
            server=(["wineserver", "-k"], ["wineserver", "-p"], ["wine", "cmd", "/c", "exit"]),
-           tests=(*WHOLE, "vms"), left_out=READS_PAGES, suites_left_out=SLOW, slowness=10,
+           tests=(*WHOLE, "vms", "windows-fast-path"), left_out=READS_PAGES, suites_left_out=SLOW, slowness=10,
            variables={"WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml=", "WINEPREFIX": "{folder}/wine"}),
 ]

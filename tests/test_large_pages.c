@@ -1,5 +1,5 @@
-/* A nursery in Windows' large pages, where they are given. The pages of Windows are compiled into this test and stand in
- * for the library's; functions of this file stand in for those of Windows that give a privilege and large pages. */
+/* A nursery in Windows' large pages, where they are given. The pages of Windows are compiled into this test and stand
+ * in for the library's; functions of this file stand in for those of Windows that give a privilege and large pages. */
 #include "gc/platform/windows.h"
 #define PSAPI_VERSION 2
 #include <psapi.h>

@@ -50,7 +50,8 @@ def build_native(root, folder):
     subprocess.run([root / "tools" / "amalgamate", folder / "cradle"], check=True, stdout=subprocess.DEVNULL)
     native = folder / "fast-path-loop"
     subprocess.run(["cc", "-std=c11", "-O2", "-D_GNU_SOURCE", f"-I{root / 'include'}", root / "bench" / "fast-path-loop.c",
-                    folder / "cradle" / "cradle.c", "-o", native, "-lpthread"], check=True)
+                    folder / "cradle" / "cradle.c", "-o", native, "-lpthread"], check=True,
+                   env={**os.environ, "PATH": os.defpath})  # Meson's begins with the programs of the other compiler
     return native
 
 

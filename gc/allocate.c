@@ -1,5 +1,5 @@
-/* The slow paths of allocation: when the nursery is used up, a stress mode or a request wants to be served, the object
- * is large, or memory runs out. */
+/* The slow paths of allocation: the nursery is used up, a stress mode or a safepoint request wants to be served, the
+ * object is large, or memory runs out. */
 #include "gc/allocate.h"
 
 #include <inttypes.h>
@@ -22,6 +22,7 @@
 
 static void serve_stress(cradle_heap *heap, crd_stress_demand demand) CRADLE_MAY_COLLECT {
   uint64_t spent = heap->stress.spent_ns;
+  /* Marks the collection as one of the stress mode's, for the verifier (is_verified in gc/collect.c). */
   heap->stress.serving = true;
   if (demand == STRESS_COLLECT_FULL)
     crd_collect_major(heap, CRADLE_CAUSE_STRESS, CRADLE_COLLECT_COMPACTING);
@@ -32,7 +33,7 @@ static void serve_stress(cradle_heap *heap, crd_stress_demand demand) CRADLE_MAY
   crd_nursery_set_top(heap);
 }
 
-/* Serves what lowered top. */
+/* Serves whatever lowered top: a stress mode, or a request from another thread. */
 static void serve(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
   crd_stress_demand demand = stress_is_on(heap) ? crd_stress_point(heap, place) : STRESS_NOTHING;
   if (demand != STRESS_NOTHING) {
@@ -42,13 +43,15 @@ static void serve(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
   if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST)) crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
 }
 
-/* Whether an object fits below limit, which free may have passed: one object may lie in the slack behind the nursery's
- * end. */
+/* Whether an object fits below limit. free may lie above limit: the last object may have reached into the slack
+ * behind the nursery's end. */
 static bool fits_below(const cradle_mutator *mutator, size_t bytes, const char *limit) {
   return mutator->free <= limit && bytes <= (size_t)(limit - mutator->free);
 }
 
-/* Makes room for bytes in the nursery, collecting if it must. */
+/* Makes room for bytes in the nursery, and collects if it must. Only an empty nursery may use the slack. If even
+ * that has no room, memory for the promotion reserve was refused and the end is lowered: more thorough collections
+ * may raise it. */
 static bool make_room(cradle_mutator *mutator, size_t bytes) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
@@ -83,11 +86,12 @@ static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
 
 /* --- objects outside the nursery --- */
 
-/* What is allocated here fills no nursery, so it brings on collections itself: when a major one would be due, or, while
- * a major collection runs or none may begin, when it comes to a nursery's size. */
+/* Objects outside the nursery do not fill it, so they bring on collections themselves: when a major collection is
+ * due; or, while one runs or none may begin, when they come to a nursery's size. */
 static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
   crd_major *major = &heap->major;
   if (collection_is_off(heap)) return;
+  /* Counted even if nothing is collected now: pacing asks for it at the next pause. */
   major->large_bytes += bytes;
   bool may_begin = major->phase == MAJOR_IDLE && heap->majors_disabled == 0;
   if (may_begin ? heap->old.used_bytes + heap->external_bytes + bytes >= crd_collect_due_at(heap)
@@ -95,6 +99,8 @@ static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
     crd_collect(heap, CRADLE_CAUSE_LARGE);
 }
 
+/* Places are taken beyond the promotion reserve (old->reserve), which an allocation must not touch. Small objects
+ * come here only if they are to be old at once, pinned ones for example. */
 static void *take_outside(cradle_heap *heap, size_t bytes, bool young) {
   ASSERT(young || bytes >= CRADLE_OBJECT_MIN_BYTES, "an object's size was not rounded");
   crd_old *old = &heap->old;
@@ -111,9 +117,12 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   PROBE3(allocate_large, heap, type, bytes);
   mutator->reserved_end = NULL;
   serve(heap, CRADLE_STRESS_ALLOCATIONS);
+  /* No collection could make room for so much. */
   if (bytes > heap->old.arenas.bytes) return NULL;
   heap_grows(heap, bytes);
   collect_before(heap, bytes);
+  /* Objects outside the nursery may be refused: the maximum heap or the system sets a limit. The more thorough
+   * collections come only then. */
   cradle_word *object = take_outside(heap, bytes, young);
   for (cradle_collection_kind kind = CRADLE_COLLECT_FULL; object == NULL && kind <= CRADLE_COLLECT_COMPACTING; kind++) {
     crd_collect_major(heap, CRADLE_CAUSE_MEMORY, kind);
@@ -188,7 +197,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
 
 static CRADLE_COLD _Noreturn void out_of_arrays(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
   size_t bytes = type_array_bytes(&heap->types.types[type], length);
-  crd_out_of_memory(heap, what, bytes != 0 ? bytes : SIZE_MAX); /* 0: more than any address space */
+  crd_out_of_memory(heap, what, bytes != 0 ? bytes : SIZE_MAX); /* 0: more than any address space has */
 }
 
 /* The new array with its length, or NULL if it may fail. what: the public function. */
@@ -203,7 +212,8 @@ CRD_ALWAYS_INLINE void *end_array(cradle_mutator *mutator, uint32_t type, cradle
   return object;
 }
 
-/* Whether the nursery has room that the inline functions would take, too. */
+/* Whether the inline functions would find room in the nursery. A lowered top means that the slow path has something
+ * to serve. */
 static bool has_place(const cradle_mutator *mutator, size_t bytes) {
   return bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && fits_below(mutator, bytes, cradle_top(mutator));
 }
@@ -240,6 +250,8 @@ void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array
 static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
+  /* Room to register the object comes first: once the object exists, nothing may fail. The room is still there if
+   * the allocation collects. */
   if (CRADLE_UNLIKELY(!crd_registry_make_room(heap, 0))) {
     crd_collect_major(heap, CRADLE_CAUSE_MEMORY, CRADLE_COLLECT_FULL);
     if (!crd_registry_make_room(heap, 0)) return NULL;
@@ -299,6 +311,8 @@ void cradle_safepoint_slow(cradle_mutator *mutator) {
 }
 
 void cradle_safepoint_request(cradle_mutator *mutator) {
+  /* The flag is stored before top is lowered: crd_nursery_set_top, which may raise top at the same time, looks at
+   * the flag afterwards. */
   __atomic_store_n(&mutator->heap->pending_request, 1, __ATOMIC_SEQ_CST);
   __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
 }

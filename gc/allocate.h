@@ -4,7 +4,8 @@
 
 #include <cradle/new.h>
 
-/* A zeroed object of a size that was checked, old from the start, with its header; NULL: no memory. May collect. */
+/* Allocates a zeroed object that is old from the start, with its header. The size was checked. NULL: no memory. May
+ * collect. */
 void *crd_allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT;
 
 #endif

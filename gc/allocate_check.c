@@ -6,6 +6,7 @@
 
 static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type, const char *what) {
   if (heap->types.count == 0) crd_misuse(heap, "%s: allocation on a heap without types", what);
+  /* The id is in the table, so its row is an empty one. */
   if (type < heap->types.count)
     crd_misuse(heap, "%s: allocation of type %u, whose row in the table of types is empty", what, type);
   crd_misuse(heap, "%s: allocation of type %u, but the heap's types are 0 to %u", what, type, heap->types.count - 1);
@@ -35,7 +36,7 @@ static const crd_type *check_type(cradle_heap *heap, uint32_t type, const char *
   return &heap->types.types[type];
 }
 
-/* size is that of the type, which has no items. Returns it rounded up. */
+/* Misuse unless the type has no items and the size is the type's. Returns the size, rounded up. */
 static size_t check_fixed_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
   const crd_type *descriptor = &heap->types.types[type];
   bool possible = size <= SIZE_MAX / 2 && cradle_object_bytes(size) == descriptor->size;
@@ -88,7 +89,7 @@ size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const ch
   return type_array_bytes(descriptor, length);
 }
 
-/* --- what callers that were compiled with CRADLE_CHECKED ask --- */
+/* --- for callers that were compiled with CRADLE_CHECKED --- */
 
 void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_new");
@@ -97,7 +98,7 @@ void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size) {
 }
 
 void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
-  if (cradle_top(mutator) == NULL) return; /* there is no room: in a callback, say */
+  if (cradle_top(mutator) == NULL) return; /* there is no room: a callback runs, for example */
   crd_mutator_check_thread(mutator, "cradle_new_fast");
   crd_check_size(mutator->heap, type, size, "cradle_new_fast");
 }
@@ -117,6 +118,7 @@ void cradle_check_items(cradle_mutator *mutator, uint32_t type, cradle_array_lay
 void cradle_check_room(const cradle_reservation *reservation, size_t bytes) {
   cradle_mutator *mutator = reservation->mutator;
   crd_mutator_check_thread(mutator, "cradle_new_reserved");
+  /* A call that may collect has ended every reservation: it sets reserved_end to NULL. */
   if (mutator->reserved_end != reservation->end)
     crd_misuse(mutator->heap, "cradle_new_reserved: the reservation is over (a call that may collect ended it)");
   if (bytes > (size_t)(reservation->end - reservation->free))

@@ -26,26 +26,28 @@
 #include "gc/young/minor.h"
 #include "gc/young/nursery.h"
 
-/* Used bytes beyond the threshold, or what was used when marking began, by this share of it and of the minimum: marking
- * fell behind what is promoted, and is finished at once. */
+/* Marking that has fallen behind what is promoted is finished at once: when more is used than the threshold, or than
+ * was used when marking began if that was more, plus 1 / OVERSHOOT_SHARE of it and of the minimum. */
 #define OVERSHOOT_SHARE 4
-/* Arenas that one pause gives back at most, unless it is that of a full collection: each costs about 0.01 ms, or 0.13
- * ms of base pages. */
+/* One pause gives back at most so many arenas, unless it is that of a full collection. Each costs about 0.01 ms, or
+ * 0.13 ms if it has base pages. */
 #define GIVEN_BACK_MOST 16
-/* Bytes that an increment marks at least when the second core has nothing left, so that what handles and other tables
- * hold is come to in time. */
+/* When the second core has nothing left to trace, an increment marks at least so many bytes: otherwise marking would
+ * be late to look at handles and other tables, which the second core does not do. */
 #define BESIDE_MIN_BYTES ((uint64_t)256 << 10)
-/* Of an increment that ends by its bytes only, and is not all of the collection. */
+/* The deadline of an increment that ends by its bytes only. (UINT64_MAX means that the increment is all of the
+ * collection.) */
 #define NO_TARGET_DEADLINE (UINT64_MAX - 1)
-/* A minor collection that promotes less than this, on average, is not worth having an arena ready. */
+/* If minor collections promote less than this, on average, it is not worth having an arena ready. */
 #define PREPARE_MIN_BYTES ((uint64_t)64 << 10)
 
-/* Where the time of a stress run is bounded, only its own collections are verified. */
+/* Whether a collection is verified. When the time of a stress run is bounded, only the collections that it asks for
+ * are. */
 static bool is_verified(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(heap->options.verify) && (heap->options.stress_times == 0 || heap->stress.serving);
 }
 
-/* before: the next collection, or after the last one. */
+/* before: a collection is about to begin; otherwise one has just ended. */
 static void verify_if_asked(cradle_heap *heap, bool before) {
   if (!is_verified(heap)) return;
   crd_text text = {.length = 0};
@@ -55,7 +57,7 @@ static void verify_if_asked(cradle_heap *heap, bool before) {
 
 /* --- what each collection begins and ends with --- */
 
-/* Where collection is off, the program ends here. */
+/* Collection is off, and one is needed: the program ends here. */
 static CRADLE_COLD void refuse(cradle_heap *heap, cradle_cause cause) {
   if (cause != CRADLE_CAUSE_NURSERY_FULL && cause != CRADLE_CAUSE_LARGE && cause != CRADLE_CAUSE_MEMORY)
     crd_misuse(heap,
@@ -68,22 +70,24 @@ static CRADLE_COLD void refuse(cradle_heap *heap, cradle_cause cause) {
              nursery_filled(heap), heap->nursery.bytes, heap->old.used_bytes);
 }
 
-/* An empty minor collection does not even call what there is nothing to do for. */
+/* Whether the collector has a thread. Asked inline everywhere, so that an empty minor collection calls nothing for
+ * it. */
 static inline bool has_marker(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(heap->marker.thread != NULL);
 }
 
-/* Returns when it began. The clock is asked as seldom as can be: an empty minor collection takes no longer than
- * that. */
+/* Returns when the pause began. What comes before the first look at the clock is no part of the pause. A look takes
+ * time, too, in comparison with an empty minor collection, so there are few. */
 static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
   if (collection_is_off(heap)) refuse(heap, cause);
+  /* Before the verifier, which reads the words of the ranges. */
   crd_ranges_check(heap);
   verify_if_asked(heap, true);
-  heap_grows(heap, 0); /* no part of the pause */
+  heap_grows(heap, 0); /* not in the pause */
   uint64_t begin = crd_platform_now_ns();
+  /* This collection serves the requests so far. One that comes from now on asks for another. */
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
   (void)crd_state_enter(heap, HEAP_COLLECTING);
-  if (has_marker(heap)) crd_marker_tell(heap);
   return begin;
 }
 
@@ -95,6 +99,7 @@ static void end_collecting(cradle_heap *heap) {
          "the mark stack outlives marking");
   ASSERT(heap->major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->marker.aside),
          "[marker.6] what was put aside outlives marking");
+  /* The nursery is empty: its size may change, and it is handed out only once a pause. */
   if (CRADLE_UNLIKELY(heap->adapt.cut_to != 0)) crd_adapt_cut(heap);
   crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
   crd_state_leave(heap, HEAP_MUTATING);
@@ -129,25 +134,28 @@ static bool is_short_of_reserve(const cradle_heap *heap) {
   return heap->old.arenas.free_count < heap->old.reserve;
 }
 
-/* What was promoted took arenas of the promotion reserve. They are replaced before the increment and a compaction,
- * which counts on them; where they are refused, hand_out lowers the nursery's end. */
+/* Promotion has taken arenas from its reserve. They are replaced before the increment and before a compaction, which
+ * counts on them. If they are refused, hand_out lowers the nursery's end. */
 static void restore_reserve(cradle_heap *heap) {
   if (is_short_of_reserve(heap)) (void)crd_arenas_ensure_free(&heap->old.arenas, heap->old.reserve);
 }
 
-/* Leaves the nursery empty; begin: of the pause. */
+/* Collects and leaves the nursery empty. begin: when the pause began. */
 static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin, cradle_event *event)
     CRADLE_MAY_COLLECT {
   heap->last_cause = cause;
   *event = (cradle_event){.kind = CRADLE_EVENT_MINOR_END};
   event->u.minor.cause = cause;
   event->u.minor.number = heap->stats.minor_collections + 1;
+  /* Before the collection, when the most is in use. */
   event->u.minor.nursery_bytes = nursery_filled(heap);
   crd_statistics_used(heap);
+  /* The sum over all allocators takes time, so it is left out if nobody listens. */
   if (event_wanted(heap)) event->u.minor.used_before = heap_used_bytes(heap);
   send_begin(heap, CRADLE_EVENT_MINOR_BEGIN, cause);
   PROBE2(minor_begin, heap, cause);
   crd_minor_run(heap, event);
+  /* Before the nursery is emptied: the forwarded headers say which samples survived. */
   crd_sample_settle(heap);
   ASSERT(event->u.minor.promoted_bytes <= event->u.minor.nursery_bytes, "more was promoted than the nursery held");
   crd_nursery_empty(heap);
@@ -162,17 +170,21 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin,
   crd_event_send(heap, event);
 }
 
-/* Between a minor collection and an increment, so that the one is not blamed for the other. */
+/* Verifies between a minor collection and the increment of the same pause, so that a fault is reported where it was
+ * made. */
 static void verify_between(cradle_heap *heap) {
   if (!is_verified(heap)) return;
   end_collecting(heap);
   (void)crd_state_enter(heap, HEAP_COLLECTING);
 }
 
-/* The beginning of every pause; returns when it was. */
+/* The beginning of every pause. Returns when it began. */
 static uint64_t begin_with_minor(cradle_heap *heap, cradle_cause cause, cradle_event *event) CRADLE_MAY_COLLECT {
   uint64_t begin = begin_collecting(heap, cause);
+  if (has_marker(heap)) crd_marker_go_on_in_minor(heap);
   collect_minor(heap, cause, begin, event);
+  /* Only now, because the thread marks beside the minor collection. */
+  if (has_marker(heap)) crd_marker_tell(heap);
   return begin;
 }
 
@@ -188,7 +200,8 @@ void crd_collect_minor(cradle_heap *heap, cradle_cause cause) {
 static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
   ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a pause ends while something runs");
   ASSERT(heap->old.reserve <= heap->old.arenas.free_count, "[heap.2] the promotion reserve is not there after a pause");
-  crd_arenas_settle(&heap->old.arenas, heap->old.reserve, begin, GIVEN_BACK_MOST);
+  /* Counted as part of the pause, because the program waits for it. */
+  crd_arenas_settle(&heap->old.arenas, heap->old.reserve + heap->old.arenas.supply.ahead, begin, GIVEN_BACK_MOST);
   uint64_t duration = crd_platform_now_ns() - begin;
   heap->stats.pauses++;
   heap->stats.pause_ns += duration;
@@ -196,6 +209,7 @@ static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
   PROBE3(pause_end, heap, cause, duration);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {cause, duration}});
+  /* The kernel is asked for the pages only after a major collection, because the question takes long. */
   bool major = heap->stats.major_collections != heap->majors_measured;
   crd_event_arenas(heap, major);
   if (major) crd_event_spans(heap);
@@ -211,18 +225,27 @@ static uint64_t collected_bytes(const cradle_heap *heap) {
   return heap->old.used_bytes + heap->external_bytes;
 }
 
-/* Whether the collector's thread marks between pauses, so that increments only help out. */
+/* Whether the collector's thread marks between pauses. Increments then only help out. */
 static bool marks_beside(const cradle_heap *heap) {
   return has_marker(heap) && heap->major.phase == MAJOR_MARKING;
 }
 
-/* What the increment of a pause that began at begin may do. promoted: since the last one, large objects included. Under
- * stress it is the smallest one, but a heap that outgrows its threshold is marked to the end: stress that is spread in
- * time is too rare for such increments, and the heap would grow without bound. */
+/* What the increment of a pause may do. begin: when the pause began. promoted: bytes since the last increment, large
+ * objects included. The first line that fits decides:
+ *
+ *   far above the threshold       everything, at once
+ *   stress                        the least that there is. A heap that is far above does not come here: a stress mode
+ *                                 that is spread in time makes few increments, and the heap would grow without bound
+ *   no pause target, no thread    everything
+ *   no thread marks beside        what pacing asks for, until the deadline
+ *   the thread has nothing left   what is not marked yet: that is in the tables and in objects that were put aside
+ *   otherwise                     what is needed and was not done by the thread; if it did enough, only what was put
+ *                                 aside
+ */
 static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->pacing;
   uint64_t used = collected_bytes(heap), target = heap->options.pause_ns;
-  uint64_t start = heap->major.collected_at_start; /* above the threshold when a large array came at once */
+  uint64_t start = heap->major.collected_at_start; /* above the threshold if one large array came */
   uint64_t most = start > pacing->threshold ? start : pacing->threshold;
   if (used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
   if (heap->options.stress_period != 0) return (crd_budget){0, 0, false};
@@ -238,20 +261,25 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
   return (crd_budget){needed > done ? needed - done : 0, deadline, needed <= done};
 }
 
-/* Without a pause target and a second core all of it is one increment, at the threshold. */
+/* Without a pause target and without a second core, the whole collection is one increment, at the threshold.
+ * Otherwise it begins earlier, so that marking is over at the threshold. */
 uint64_t crd_collect_due_at(cradle_heap *heap) {
   return heap->options.pause_ns == 0 && !crd_marker_helps(heap)
              ? heap->pacing.threshold
              : crd_pacing_trigger(&heap->pacing, collected_bytes(heap));
 }
 
+/* The thread begins after the roots were marked, so that it has something to trace. What it did in an earlier
+ * collection does not count for this one. */
 static void begin_major(cradle_heap *heap, cradle_cause cause) {
   crd_major_start(heap, cause);
   heap->marker.last = (crd_marker_work){0};
   crd_marker_begin(heap);
 }
 
-/* After a minor collection of the same pause: begins a major collection when it is due, and does its next increment. */
+/* After the minor collection of the same pause: begins a major collection if one is due, and does its next
+ * increment. Even if the program has disabled major collections, one goes on when memory for promotion is short: the
+ * next step would be to refuse an allocation. */
 static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, uint64_t promoted) {
   if (heap->majors_disabled != 0 && !heap->nursery.lowered && !is_short_of_reserve(heap)) return;
   ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
@@ -259,9 +287,10 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   if (begins && !stress && collected_bytes(heap) < crd_collect_due_at(heap)) return;
   if (begins) begin_major(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   bool beside = marks_beside(heap);
-  if (begins && beside && !stress) return; /* the roots are marked, and the thread has all to do */
+  if (begins && beside && !stress) return; /* the roots are marked; the thread does the rest */
   crd_budget budget = budget_of(heap, begin, promoted);
   uint64_t marked = heap->major.bytes;
+  /* The thread did enough, and nothing waits for the mutator: this pause marks nothing. */
   if (beside && budget.aside && word_stack_is_empty(&heap->marker.aside)) {
     crd_pacing_marked(&heap->pacing, heap->marker.last.bytes);
     return;
@@ -269,29 +298,33 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   do crd_major_step(heap, budget);
   while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE);
   if (beside) crd_pacing_marked(&heap->pacing, heap->marker.last.bytes + heap->major.bytes - marked);
+  /* With a pause target, compaction waits until it is asked for or memory runs out, because it is one long pause. */
   if (heap->major.phase == MAJOR_IDLE && heap->options.pause_ns == 0) crd_compact_if_due(heap);
 }
 
-/* Has the arenas that the next minor collection is likely to fill ready, so that it meets no page fault: this is no
- * part of the pause, though the mutator waits for it. Programs that promote little are spared. */
+/* Has the arenas ready that the next minor collection is likely to fill, so that promotion meets no page fault. The
+ * mutator waits for this, but it makes no pause longer. Programs that promote little are spared it. */
 static void prepare_arenas(cradle_heap *heap) {
   uint64_t promoted = heap->pacing.promoted_average;
   if (promoted < PREPARE_MIN_BYTES || heap->options.stress_period != 0 || heap->small) return;
-  uint32_t wanted = (uint32_t)(2 * promoted / ARENA_BYTES) + 1;
+  uint32_t next = (uint32_t)(promoted / ARENA_BYTES) + 1, wanted = (uint32_t)(2 * promoted / ARENA_BYTES) + 1;
   uint64_t begin = crd_platform_now_ns();
   ASSERT(heap->state == HEAP_MUTATING, "arenas are populated in a pause");
+  if (crd_marker_supply(heap, next)) wanted = next;
   crd_arenas_prepare(&heap->old.arenas, wanted < heap->old.reserve ? wanted : heap->old.reserve);
   heap->stats.prepare_ns += crd_platform_now_ns() - begin;
 }
 
-/* What was allocated large since the last pause and lives. While no major collection runs, large objects bring on no
- * pauses: there would have been one for as much as a nursery holds. */
+/* The bytes of large objects since the last pause that live. While no major collection runs, large objects bring on
+ * no pauses, and many nurseries' worth may have come. Pacing asks for what comes from one pause to the next: at most
+ * a nursery's bytes. */
 static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
   uint64_t large = heap->major.large_bytes, nursery = heap->nursery.bytes;
   large = large > freed ? large - freed : 0;
   return heap->major.phase == MAJOR_IDLE && large > nursery ? nursery : large;
 }
 
+/* The pause of gc/collect.h, line by line. */
 void crd_collect(cradle_heap *heap, cradle_cause cause) {
   cradle_event minor;
   uint64_t entered = stress_is_on(heap) ? crd_platform_now_ns() : 0, begin = begin_with_minor(heap, cause, &minor);
@@ -311,11 +344,14 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
 
 static void finish(cradle_heap *heap) {
   ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
+  /* Several steps, because each step ends with its phase. */
   while (heap->major.phase != MAJOR_IDLE) crd_major_step(heap, whole());
 }
 
-/* Gives back what the kind asks for. */
+/* Gives memory back to the system, as much as the kind of collection asks for. */
 static void give_back(cradle_heap *heap, cradle_collection_kind kind) {
+  /* A full collection gives back whole arenas. A compacting one also drops pages that stay committed, and what is
+   * used next costs its page faults again. */
   if (kind == CRADLE_COLLECT_MAJOR) return;
   crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
   crd_nursery_discard_rest(heap);
@@ -335,11 +371,11 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_
   uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_MAJOR, &minor);
   verify_between(heap);
   heap->last_cause = cause;
-  finish(heap); /* one that runs may have marked what has died since */
+  finish(heap); /* a collection that runs may have marked objects that are dead by now */
   crd_major_start(heap, cause);
   finish(heap);
   if (kind == CRADLE_COLLECT_COMPACTING) crd_compact(heap, cause == CRADLE_CAUSE_STRESS);
-  /* Under stress nothing is given back: memory that went would not hold the poison in it. */
+  /* Under stress nothing is given back, because the poison in it would be lost. */
   if (cause != CRADLE_CAUSE_STRESS) give_back(heap, kind);
   end_collecting(heap);
   pause_ended(heap, cause, begin);
@@ -383,7 +419,7 @@ bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
 void cradle_finalizer_queue_all(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_finalizer_queue_all");
   if (mutator->heap->services == NULL) return;
-  /* So that none runs, and all that is listed lives. */
+  /* Afterwards none runs, and everything that is listed lives. */
   crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, CRADLE_COLLECT_MAJOR);
   crd_finalizers_queue_all(mutator->heap);
 }

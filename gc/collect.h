@@ -1,11 +1,16 @@
-/* The order of collections, and their pauses. A pause of crd_collect, from above to below:
+/* The order of collections, and their pauses. Collections work while the program pauses. Only the second core also
+ * marks between pauses, and beside minor collections (gc/old/marker.h). crd_collect makes one pause:
  *
  *   begin             begin_collecting: verified if that was asked for; the state is HEAP_COLLECTING from here on
  *   minor collection  the nursery is empty afterwards, and so are the remembered set and the recorded slots
  *   nursery's size    gc/young/adapt.c decides
  *   increment         of the major collection, if one runs or is due
- *   end               the nursery is handed out, once; the mutator's turn; verified again if that was asked for
+ *   end               the nursery is handed out, once, and the state is HEAP_MUTATING again; verified again if that was
+ *                     asked for
  *   giving back       a few of the arenas that nobody wanted of late go back to the system
+ *
+ * Every pause begins with a minor collection. So an increment never meets a young object, and whatever the program
+ * stored since the last increment is marked by then [heap.6].
  *
  * After the pause, arenas that the next one is likely to fill are made ready.
  */
@@ -14,11 +19,11 @@
 
 #include <cradle/heap.h>
 
-/* A minor collection that is no pause of its own: the caller goes on to something that ends what the mutator does. */
+/* A minor collection that is not counted as a pause. The caller then ends the mutator or prepares a fork. */
 void crd_collect_minor(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
-/* Used bytes, external ones too, at which a major collection is to begin. */
+/* The used bytes, external memory included, at which a major collection is to begin. */
 uint64_t crd_collect_due_at(cradle_heap *heap);
-/* A minor collection, and after it an increment of the major one when that is due or runs: one pause. */
+/* One pause: a minor collection, then an increment of the major collection if one runs or is due. */
 void crd_collect(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
 /* A complete major collection: any kind but CRADLE_COLLECT_MINOR. */
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_kind kind) CRADLE_MAY_COLLECT;

@@ -1,4 +1,4 @@
-/* Control of a running heap: major collections held off, the maximum changed, empty memory given back. */
+/* Control of a running heap: disables major collections, changes the maximum heap, gives empty memory back. */
 #include <cradle/control.h>
 
 #include "gc/event.h"
@@ -11,7 +11,8 @@
 #include "gc/young/adapt.h"
 #include "gc/young/nursery.h"
 
-/* What a heap needs beside what lives in it: a little of the nursery and its promotion, as when it is made. */
+/* A heap needs so many arenas besides what lives in it: room for a little of the nursery and its promotion, as when
+ * it is made. */
 #define ROOM_MIN_ARENAS 2
 
 void cradle_major_disable(cradle_mutator *mutator) {
@@ -28,13 +29,13 @@ void cradle_major_enable(cradle_mutator *mutator) {
 
 /* --- the maximum heap --- */
 
-/* Whether the maximum leaves so many arenas beside those in use. */
+/* Whether the maximum leaves so many arenas besides those in use. */
 static bool leaves(const cradle_heap *heap, size_t max, size_t arenas) {
   return arenas_in_use(&heap->old.arenas) + arenas <= crd_heap_arenas_within(heap, max);
 }
 
-/* Collects, the more thoroughly the longer it takes, until the maximum leaves room for the promotion of a whole
- * nursery. */
+/* Collects until the maximum leaves room for the promotion of a whole nursery: a minor collection, a full one, a
+ * compacting one. */
 static void make_fit(cradle_mutator *mutator, size_t max) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   cradle_collect(mutator, CRADLE_COLLECT_MINOR);
@@ -54,13 +55,14 @@ static bool refuse(const cradle_heap *heap, const char *why, cradle_error *error
 static void set_max(cradle_heap *heap, size_t max) {
   ASSERT(max == 0 || max >= heap->nursery.bytes, "a maximum below the nursery");
   heap->options.heap_max_bytes = max;
-  if (max != 0) crd_nursery_discard_rest(heap); /* of one that shrank before: the arenas may have it now */
+  if (max != 0) crd_nursery_discard_rest(heap); /* pages that a shrunken nursery kept; the arenas may have them now */
   crd_heap_limit_arenas(heap);
+  /* A threshold above the maximum would never be reached. */
   uint64_t most = crd_heap_threshold_max(heap);
   if (most != 0 && heap->pacing.threshold > most) heap->pacing.threshold = most;
 }
 
-/* The empty nursery, as the new maximum allows. */
+/* Hands the empty nursery out anew, as much of it as the new maximum allows. */
 static void hand_out(cradle_heap *heap) {
   crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
   crd_nursery_set_top(heap);
@@ -71,7 +73,7 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
   cradle_heap *heap = mutator->heap;
   crd_arenas *arenas = &heap->old.arenas;
   if (error != NULL) *error = (cradle_error){.option = NULL};
-  crd_outgrow_memory(heap); /* or the cgroup's limit would take its place later */
+  crd_outgrow_memory(heap); /* otherwise the cgroup's limit would replace it later */
   /* A maximum at or above the reserved addresses limits nothing. */
   bool binds = crd_heap_arenas_within(heap, bytes) < arenas->capacity;
   if (binds &&
@@ -79,6 +81,7 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
     make_fit(mutator, bytes);
     if (!leaves(heap, bytes, ROOM_MIN_ARENAS))
       return refuse(heap, "smaller than what lives, the nursery and two arenas", error);
+    /* What is empty goes back before the maximum is set: a system that refuses leaves the old maximum in force. */
     uint32_t keep = (uint32_t)crd_heap_arenas_within(heap, bytes) - arenas_in_use(arenas);
     crd_arenas_release(arenas, keep, UINT32_MAX);
     if (arenas->free_count > keep) {
@@ -87,7 +90,7 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
     }
   }
   set_max(heap, bytes);
-  if (nursery_filled(heap) == 0) hand_out(heap); /* the promotion reserve is another one [heap.2] */
+  if (nursery_filled(heap) == 0) hand_out(heap); /* the promotion reserve has changed [heap.2] */
   crd_event_arenas(heap, false);
   return true;
 }

@@ -1,6 +1,6 @@
-/* The order of death, as the collections below it call it: a small table of functions, so that young/ and old/ need not
- * know death/. The first object with services puts it into heap->death (gc/death/registry.c); NULL: there never was
- * one, and nothing of it is called. */
+/* The order of death, as collections call it: a small table of functions, so that young/ and old/ need not include
+ * death/. Making the services puts the table into heap->death (gc/death/registry.c). While that is NULL, no object
+ * with services ever existed, and nothing of it is called. */
 #ifndef CRADLE_GC_DEATH_CALLS_H
 #define CRADLE_GC_DEATH_CALLS_H
 
@@ -9,31 +9,32 @@
 typedef struct crd_minor crd_minor;
 struct crd_budget;
 
-/* The old objects that a minor collection found remembered: [from, end), or all when all is set. */
+/* The old objects that a minor collection found remembered: [from, end), or all old objects if all is set. */
 typedef struct crd_stored {
   const cradle_word *from, *end;
   bool all;
 } crd_stored;
 
 typedef struct crd_death_calls {
-  /* In a minor collection, when all that roots lead to is promoted. */
+  /* In a minor collection, when everything that roots lead to is promoted. */
   void (*minor_deaths)(cradle_heap *heap, crd_minor *minor, crd_stored stored);
   /* When that minor collection is over. */
   void (*minor_ended)(cradle_heap *heap);
 
   /* When marking starts: marks the objects that wait in queues. */
   void (*mark_queues)(cradle_heap *heap);
-  /* When the mark stack is empty: marks what ephemerons keep. false: there is nothing more. */
+  /* When the mark stack is empty: marks what ephemerons keep, and adds the bytes that it looked at to *bytes. false:
+   * there was nothing. */
   bool (*mark_more)(cradle_heap *heap, uint64_t *bytes);
-  /* While heap->major.watching, when an object with the weak or the watched flag is traced. */
+  /* While heap->major.watching: an object with the weak or the watched flag is traced. */
   void (*traced)(cradle_heap *heap, cradle_word *object);
   /* When marking is over. */
   void (*begin)(cradle_heap *heap);
-  /* The next increment of clearing; true: it was the last. */
+  /* Does the next increment of clearing. true: it was the last. */
   bool (*clear)(cradle_heap *heap, const struct crd_budget *budget);
 
-  /* Compaction: every word that leads to an object without keeping it alive as slots do; those of an object with the
-   * weak flag, and all others. */
+  /* For compaction: visits every word that leads to an object without keeping it alive. each_slot: the words of an
+   * object with the weak flag; each_word: all others. */
   void (*each_slot)(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context);
   void (*each_word)(cradle_heap *heap, crd_slot_function visit, void *context);
 } crd_death_calls;

@@ -27,11 +27,13 @@ void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64
 
 void crd_event_arenas(cradle_heap *heap, bool measured) {
   const crd_arenas *arenas = &heap->old.arenas;
+  /* Statistics need the peak even if nobody listens. */
   if (arenas->committed_count > heap->stats.arenas_peak) heap->stats.arenas_peak = arenas->committed_count;
   uint64_t taken = arenas->taken_total - heap->arenas_told[0],
            given_back = arenas->given_back_total - heap->arenas_told[1];
   ASSERT(arenas->taken_total >= heap->arenas_told[0] && arenas->given_back_total >= heap->arenas_told[1],
          "the totals of arenas went back");
+  /* What is not reported now stays in the difference and is reported later. */
   if (!event_wanted(heap) || (taken == 0 && given_back == 0 && !measured)) return;
   heap->arenas_told[0] = arenas->taken_total;
   heap->arenas_told[1] = arenas->given_back_total;

@@ -1,4 +1,5 @@
-/* Events: the one way in which the collector tells what it does. */
+/* Events: the one way in which the collector reports what it does, as it does it. A listener in runtime/ makes logs
+ * of them. */
 #ifndef CRADLE_GC_EVENT_H
 #define CRADLE_GC_EVENT_H
 
@@ -7,8 +8,8 @@
 void crd_event_send(cradle_heap *heap, cradle_event *event);
 void crd_event_simple(cradle_heap *heap, cradle_event_kind kind);
 void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64_t got);
-/* Tells how many arenas were taken and given back since it last did, if any; measured: even if none, and with what the
- * kernel gave, about 0.1 ms a GiB to ask. */
+/* Reports how many arenas were taken and given back since the last such event, if any were. measured: reports even
+ * if none were, and also what the kernel gave, which takes about 0.1 ms a GiB to ask. */
 void crd_event_arenas(cradle_heap *heap, bool measured);
 void crd_event_spans(cradle_heap *heap);
 

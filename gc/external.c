@@ -1,4 +1,5 @@
-/* External memory: bytes outside the heap that the program reports, and that major collections are paced by. */
+/* External memory: bytes outside the heap that the program reports. They count for when a major collection begins,
+ * because a small object may keep much of it alive. */
 
 #include "gc/death/destructor.h"
 #include "gc/heap.h"

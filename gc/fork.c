@@ -1,10 +1,11 @@
 /* Forks: both processes go on with the heap.
  *
  * After a fork every page is shared, and a process that writes to one first copies it. A shared huge page is not copied
- * but split, base page by base page, and stays split. What is empty is therefore dropped before the fork: neither
- * process has anything to share there, and both get whole new pages when they touch it first. What is live is shared,
- * and costs what docs/design/pages.md measures. Pages of a reserved pool are shared, too, but a copy that the pool
- * cannot serve is a SIGBUS. */
+ * but split, base page by base page, and stays split. So empty memory is dropped before the fork: the processes then
+ * share nothing there, and both get whole new pages when they first touch it. Live memory is shared, and costs what
+ * docs/design/pages.md measures. Pages of a reserved pool would be shared, too, but a copy that the pool cannot serve
+ * is a SIGBUS, so such heaps are refused.
+ */
 
 #include "gc/collect.h"
 #include "gc/heap.h"
@@ -26,6 +27,7 @@ bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
         error, "fork: memory of the reserved huge-page pool is in use, and a process that writes to it after a fork "
                "dies when the pool is empty; use policy auto or off (hugepages_nursery, hugepages_arenas)");
   if (!crd_platform_can_fork()) return crd_fail(error, "fork: this system has none");
+  /* A minor collection first: only an empty nursery can be dropped. */
   if (!collection_is_off(heap)) {
     if (heap->mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
     ASSERT(nursery_filled(heap) == 0, "the nursery is dropped while it holds objects");

@@ -1,4 +1,4 @@
-/* The heap's life: modules are made in order and unmade in the reverse. */
+/* The heap's life: modules are made in order, and unmade in the reverse order. */
 #include "gc/heap.h"
 
 #include <stdlib.h>
@@ -25,11 +25,13 @@
 #include "gc/young/adapt.h"
 #include "gc/young/nursery.h"
 
+/* The most that the stacks take. When one is full, nothing is lost but time: the next minor collection looks at
+ * every old object, or marking looks for what did not fit. */
 #define REMEMBERED_MAX_BYTES ((size_t)64 << 20)
-/* More stores than this into large arrays between two minor collections: the arrays are looked at as a whole. */
+/* If more slots than this are recorded between two minor collections, the arrays are looked at as wholes. */
 #define RECORDED_MAX_BYTES ((size_t)32 << 20)
 #define MARK_STACK_MAX_BYTES ((size_t)64 << 20)
-/* A heap that collects nothing gets a nursery of at least so much, or none. */
+/* A heap that collects nothing has its nursery halved while the system refuses, down to this. */
 #define NURSERY_HALVED_MIN_BYTES ((size_t)1 << 20)
 
 uint32_t cradle_version(void) {
@@ -38,8 +40,8 @@ uint32_t cradle_version(void) {
 
 /* --- making --- */
 
-/* Where the system gave less address space than was asked for, the stacks take an eighth of what the old generation
- * has. */
+/* If the system gave less address space than was asked for, a stack takes at most an eighth of what the old
+ * generation has. */
 static size_t stack_bytes(const cradle_heap *heap, size_t most) {
   if (heap->old.arenas.bytes >= heap->options.reserve_bytes) return most;
   size_t bytes = heap->old.arenas.bytes / 8;
@@ -59,8 +61,8 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
       !crd_word_stack_init(&heap->recorded, stack_bytes(heap, RECORDED_MAX_BYTES), page, "cradle recorded slots") ||
       !crd_word_stack_init(&heap->mark_stack, stack_bytes(heap, MARK_STACK_MAX_BYTES), page, "cradle mark stack"))
     return crd_fail(error, "address space for the collector's stacks was refused");
-  /* Marking without any room looks at the whole heap for each object: what it begins with is there before it is
-   * needed. */
+  /* Without any room on the stack, marking would look at the whole heap for each object. So its first pages are
+   * committed before they are needed. */
   if (!crd_word_stack_grow(&heap->mark_stack)) return crd_fail(error, "memory for the mark stack was refused");
   return true;
 }
@@ -129,9 +131,11 @@ static bool check_pool(const cradle_heap *heap, cradle_error *error) {
 static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   const char *reason;
   size_t bytes = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
+  /* crd_adapt_init takes the base from here, and the largest size it finds is reserved below. */
   heap->nursery.bytes = bytes;
   crd_adapt_init(heap);
   bool ready = crd_nursery_init(heap, bytes, collection_is_off(heap) ? bytes : heap->adapt.max);
+  /* Where nothing is collected, the nursery's size is a share of the machine's memory, which the system may refuse. */
   for (; !ready && collection_is_off(heap) && heap->options.nursery_bytes == 0 && bytes > NURSERY_HALVED_MIN_BYTES;
        ready = crd_nursery_init(heap, bytes, bytes))
     heap->nursery.bytes = bytes /= 2;
@@ -150,7 +154,7 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   return check_pool(heap, error);
 }
 
-/* What the program did not end is said; it costs nothing but the memory that it held until now. */
+/* Reports what the program did not end. That costs nothing but the memory that was held until now. */
 static void note_unended(cradle_heap *heap) {
   if (heap->pins.count != 0)
     crd_event_note(heap, "objects are still pinned as their heap is freed", 0, heap->pins.count);
@@ -161,9 +165,12 @@ static void note_unended(cradle_heap *heap) {
 static void destroy(cradle_heap *heap) {
   ASSERT(heap->state == HEAP_MUTATING && heap->mutator == NULL, "[heap.4] a heap is destroyed while it is in use");
   cradle_statistics last;
+  /* The thread first, because it reads the heap. Destructors (crd_registry_fini) come before any memory of objects
+   * goes. */
   crd_marker_end(heap);
   crd_other_heaps_leave(heap);
   note_unended(heap);
+  /* A heap that failed before it was announced has told nobody of its beginning, so its end is not told either. */
   if (heap->announced) crd_event_arenas(heap, true);
   cradle_heap_statistics(heap, &last, sizeof last);
   crd_registry_fini(heap);
@@ -188,7 +195,7 @@ static void destroy(cradle_heap *heap) {
 
 cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error) {
   if (!cradle_options_check(options, error)) return NULL;
-  if (error != NULL) *error = (cradle_error){.option = NULL}; /* what cannot be had in full is no reason to fail */
+  if (error != NULL) *error = (cradle_error){.option = NULL}; /* what can be had only in part is no reason to fail */
   cradle_heap *heap = calloc(1, sizeof *heap);
   if (heap == NULL) {
     crd_fail(error, "memory for the heap's structure was refused");
@@ -201,6 +208,8 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_ids_init(&heap->ids);
   crd_stress_init(heap);
   crd_history_open(heap);
+  /* The order matters: the machine must be known before the maximum, which may be the cgroup's, and the maximum
+   * before the nursery, which takes a share of it. */
   crd_outgrow_init(heap);
   crd_maximum_respect_group(heap);
   heap->plain_encoding = crd_encoding_is_plain(&heap->encoding);
@@ -217,6 +226,7 @@ void cradle_heap_free(cradle_heap *heap) {
   crd_heap_check_thread(heap, "cradle_heap_free");
   if (heap->mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
   if (crd_weak_sets_exist(heap)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
+  /* A stress run that moved nothing has tested nothing, and is reported. */
   crd_stress_judge(heap);
   destroy(heap);
 }

@@ -1,4 +1,6 @@
-/* The heap: the structure that the rooms of gc/ share, and the few predicates that cross them.
+/* The heap: the structure that the rooms of gc/ share, and the few predicates that cross them. Its invariants promise
+ * that no young object is lost (1, 3 and 5: gc/young/remember.h), that promotion cannot fail (2), that callbacks do not
+ * use the heap (4), and that marking misses nothing (6: gc/old/mark.h).
  *
  *   [heap.1] Outside a collection every old object without array flags (see [heap.3]) that refers to a young one is
  *            remembered, or remember_all is set.
@@ -10,8 +12,8 @@
  *   [heap.4] state says what runs now (gc/state.h); no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] Of an array with array flags, each slot that holds a young reference is in recorded, or the array is
  *            remembered, or remember_all is set.
- *   [heap.6] While marking, and no round runs: no object that is marked and neither on the mark stack nor put aside
- *            holds, in a slot that is not recorded, a reference to an unmarked old object, unless it is remembered.
+ *   [heap.6] While marking, and no round of the second core runs: take an object that is marked and neither on the mark
+ *            stack nor put aside. A slot of it that refers to an unmarked old object is recorded, or it is remembered.
  */
 #ifndef CRADLE_GC_HEAP_H
 #define CRADLE_GC_HEAP_H
@@ -38,7 +40,7 @@
 #include "gc/young/nursery.h"
 #include "gc/young/remember.h"
 
-/* What runs now; gc/state.h says which may begin while which runs. */
+/* What runs now; gc/state.h says which may begin while another runs. */
 typedef enum crd_state {
   HEAP_MUTATING = 0,
   HEAP_COLLECTING,
@@ -62,8 +64,8 @@ typedef struct crd_mutator {
   crd_word_stack scoped; /* its first word is 0 [mutator.7] */
   cradle_root_range *ranges;
   const void *thread;   /* mark of the thread it is attached to, or NULL */
-  uint64_t open_scopes; /* of a mutator that was freed: scopes that are still to end */
-  cradle_word no_root;  /* likewise: 0, the last word of its stack of scoped roots, which is empty */
+  uint64_t open_scopes; /* of a freed mutator: scopes that have not ended */
+  cradle_word no_root;  /* of a freed mutator: 0, the word below its empty stack of scoped roots */
 } crd_mutator;
 
 struct cradle_heap {
@@ -71,7 +73,7 @@ struct cradle_heap {
   int pending_request; /* a safepoint request of another thread, atomic */
   cradle_options options;
   cradle_hardware hardware;
-  unsigned known_hardware;    /* its parts that were read, or given (gc/platform/hardware.h) */
+  unsigned known_hardware;    /* which of its parts were read or given (gc/platform/hardware.h) */
   bool small, plain_encoding; /* small: gc/outgrow.h */
   crd_type_table types;
   cradle_encoding encoding;
@@ -81,7 +83,7 @@ struct cradle_heap {
   crd_adapt adapt;
   crd_word_stack remembered;
   crd_word_stack recorded; /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
-  crd_record_budget budgets[RECORD_BUDGETS]; /* of arrays in spans; some share one */
+  crd_record_budget budgets[RECORD_BUDGETS]; /* of arrays that share pages; some share one */
   uintptr_t spared[SPARED_OBJECTS];          /* see SPARED_TIMES */
   bool remember_all; /* the set could not grow: the next minor collection looks at every old object */
 
@@ -106,9 +108,9 @@ struct cradle_heap {
   crd_ids ids;
 
   /* death */
-  struct crd_services *services; /* NULL: there never was an object with services (gc/death/services.h) */
+  struct crd_services *services; /* NULL: no object with services ever existed (gc/death/services.h) */
   const crd_death_calls *death;  /* NULL as well */
-  bool has_open_headers;         /* some old objects' headers say where gc/death/reach.c has them, not their flags */
+  bool has_open_headers;         /* some old objects' headers are open (gc/object/header.h) */
   uint64_t external_bytes;       /* reported by the embedder in three ways, each at most COUNTED_MAX_BYTES */
 
   /* instruments, events and figures */
@@ -116,7 +118,7 @@ struct cradle_heap {
   crd_stress stress;
   crd_sampling sampling;
   struct crd_history *history; /* NULL: the heap is not verified (gc/instruments/history.h) */
-  cradle_statistics stats;     /* but for what is computed when it is asked for */
+  cradle_statistics stats;     /* except what is computed when it is asked for */
   cradle_cause last_cause;
   uint64_t created_ns;      /* when the heap was made */
   uint64_t arenas_told[2];  /* taken_total and given_back_total as the last event had them */
@@ -134,7 +136,7 @@ static inline crd_mutator *mutator_of(cradle_mutator *mutator) {
 static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header) {
   return &heap->types.types[header_type(header)];
 }
-/* The address that a word leads to, which holds a plain reference or, if value is set, a value; 0: none. */
+/* The address to which a word leads; 0: to none. The word is a value if value is set, otherwise a plain reference. */
 static inline uintptr_t heap_address_in(const cradle_heap *heap, bool value, cradle_word word) {
   if (CRADLE_LIKELY(!value)) return word;
   return value_is_reference(&heap->encoding, word) ? value_address(&heap->encoding, word) : 0;
@@ -158,8 +160,7 @@ static inline bool heap_is_known_dead(const cradle_heap *heap, uintptr_t address
   return (heap->major.phase == MAJOR_CLEARING || old_is_unswept(&heap->old, page)) &&
          !old_is_marked(&heap->old, address);
 }
-
-/* Whether the header of an old object is open: it is dead until the order of death has brought back all it leads to. */
+/* Whether the header of an old object is open: it counts as dead until all that it leads to is brought back, too. */
 static inline bool heap_has_open(const cradle_heap *heap, const cradle_word *object) {
   return CRADLE_UNLIKELY(heap->has_open_headers) && header_is_open(object[0]);
 }
@@ -173,7 +174,7 @@ static inline uint64_t nursery_filled(const cradle_heap *heap) {
   return heap->mutator == NULL ? heap->nursery.kept_bytes
                                : (uint64_t)(heap->mutator->public.free - heap->nursery.start);
 }
-/* Bytes in objects: old ones, with their rounding to size classes, and the filled nursery. */
+/* Bytes in objects: old ones, rounded up to size classes, and the filled nursery. */
 static inline uint64_t heap_used_bytes(const cradle_heap *heap) {
   return heap->old.used_bytes - crd_old_unfilled_bytes(&heap->old) + nursery_filled(heap);
 }
@@ -186,7 +187,7 @@ static inline bool stress_is_on(const cradle_heap *heap) {
 static inline bool quarantine_is_on(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(heap->quarantine.base != NULL);
 }
-/* Whether what died or moved is poisoned, at a cost: one of the instruments that can tell is on. */
+/* Whether memory that died or moved is poisoned, which takes time: an instrument that looks for it is on. */
 static inline bool heap_poisons(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(stress_is_on(heap) || quarantine_is_on(heap) || heap->options.verify);
 }

@@ -5,7 +5,7 @@
 #include "gc/misuse.h"
 #include "gc/young/nursery.h"
 
-/* A share of a cgroup's memory below this and two nurseries is no room for a heap, and is not made its maximum. */
+/* If a cgroup's share is below this and two nurseries, it is no room for a heap, and does not become the maximum. */
 #define GROUP_MIN_BYTES ((size_t)16 << 20)
 
 /* How many arenas a maximum heap allows beside a nursery of so many bytes. */
@@ -45,11 +45,12 @@ void crd_heap_limit_arenas(cradle_heap *heap) {
 void crd_maximum_respect_group(cradle_heap *heap) {
   const char *reason;
   size_t bytes = heap->hardware.group_bytes / 4 * 3;
-  /* A nursery that is never collected is given its share of this maximum. */
+  /* A nursery that is never collected takes its share of this maximum, so it is not counted here. */
   size_t nursery = collection_is_off(heap) ? 0 : crd_nursery_choose(&heap->options, &heap->hardware, &reason);
   if (heap->options.heap_max_bytes != 0 || bytes < 2 * nursery + GROUP_MIN_BYTES) return;
   heap->options.heap_max_bytes = bytes;
   ASSERT(bytes < heap->hardware.group_bytes, "a maximum heap beyond the cgroup's memory");
+  /* The program chose its minimum without knowing of this maximum. */
   if (heap->options.major_min_bytes > bytes) heap->options.major_min_bytes = bytes;
 }
 

@@ -12,10 +12,10 @@
 
 /* --- places --- */
 
-/* Of a path, so many bytes of its end are told. */
+/* At most so many bytes from the end of a path are reported. */
 #define PLACE_MOST 160
 
-/* Where the innermost call that is under way stands. */
+/* The place of the innermost call that runs on this thread. */
 static _Thread_local const char *call_place __attribute__((tls_model("initial-exec")));
 
 const char *cradle_call_begin(const char *place) {
@@ -43,7 +43,8 @@ void crd_leave_call(crd_text *text) {
 
 /* --- misuse and errors --- */
 
-/* Each part is whole: a text that holds them all would cut the last, which is the place. */
+/* The parts of a message, one behind the other. A single crd_text would be too short for all of them, and would cut
+ * the last, which is the place. */
 typedef struct message {
   char words[3 * sizeof(((crd_text *)0)->buffer)];
 } message;
@@ -65,6 +66,7 @@ static message message_of(const crd_text *first, const crd_text *second) {
 
 /* wrong: what the verifier's history adds, or NULL. */
 static CRADLE_COLD _Noreturn void tell(cradle_heap *heap, const crd_text *text, const crd_text *wrong) {
+  /* The message is complete before the handler runs, because the handler may longjmp. */
   message message = message_of(text, wrong);
   if (heap != NULL && heap->options.on_misuse != NULL) {
     heap->options.on_misuse(heap->options.handler_data, message.words);
@@ -96,7 +98,7 @@ void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before) {
 
 /* --- out of memory --- */
 
-/* Adds what holds the memory and what bounds it, and hands the message over. */
+/* Adds to the message what holds the memory and what limits it, and hands the message over. */
 static CRADLE_COLD _Noreturn void tell_shortage(cradle_heap *heap, size_t size, const crd_text *text) {
   const crd_old *old = &heap->old;
   size_t max = heap->options.heap_max_bytes, arenas = old->arenas.committed_count * ARENA_BYTES;
@@ -176,7 +178,7 @@ crd_type_words crd_name_type(const cradle_heap *heap, uint32_t type) {
   return type_words(&text);
 }
 
-/* Whether its header can be read: what a program gives by mistake may be anything. */
+/* Whether the header of an object can be read: what a program gives by mistake may be anything. */
 static bool is_object(const cradle_heap *heap, const void *object) {
   uintptr_t address = address_of(object);
   if (address % CRADLE_OBJECT_ALIGNMENT != 0) return false;

@@ -1,5 +1,4 @@
-/* What the embedder is told when a call is refused: misuse and memory that ran out, which do not return, and errors,
- * which do. */
+/* How the embedder learns that a call is refused. Misuse, and memory that ran out, do not return; errors do. */
 #ifndef CRADLE_GC_MISUSE_H
 #define CRADLE_GC_MISUSE_H
 
@@ -9,32 +8,32 @@
  * conversions are those of gc/base/text.h. */
 CRADLE_COLD _Noreturn void crd_misuse(cradle_heap *heap, const char *format, ...) CRD_PRINTF(2, 3);
 
-/* The same for a fault that the verifier found, before the next collection or after the last one. */
+/* The same for a fault that the verifier found. before: as a collection was about to begin; otherwise after one. */
 CRADLE_COLD _Noreturn void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before);
 
-/* Hands size and a message to the heap's out-of-memory handler and aborts if that returns. what: the public function.
- * size: of an object, in bytes. The heap is consistent: the handler may longjmp. */
+/* Hands size and a message to the heap's out-of-memory handler, and aborts if that returns. what: the public
+ * function. size: bytes of the object. The heap is consistent, so the handler may longjmp. */
 CRADLE_COLD _Noreturn void crd_out_of_memory(cradle_heap *heap, const char *what, size_t size);
-/* The same for one thing more that lies beside the objects: "pin". */
+/* The same for memory beside the objects. thing: what there is no room for, such as "pin". */
 CRADLE_COLD _Noreturn void crd_out_of_room(cradle_heap *heap, const char *what, const char *thing);
 
-/* Where the call of the library stands that is under way on this thread, "reader.c:12"; NULL: its caller was not
- * compiled with CRADLE_CHECKED. */
+/* The place in the source of the library call that runs on this thread, such as "reader.c:12". NULL: its caller was
+ * not compiled with CRADLE_CHECKED. */
 const char *crd_call_place(void);
-/* Adds that place to a message, and ends the call: a handler may leave it by longjmp. */
+/* Adds that place to a message, and forgets it, because a handler may leave the call by longjmp. */
 void crd_leave_call(crd_text *text);
 
 /* Fills *error, unless error is NULL, and returns false. */
 bool crd_fail(cradle_error *error, const char *format, ...) CRD_PRINTF(2, 3);
 
-/* A type in a message: "type 3 (vector)". A long name is cut, so that there is room for what is said of it. */
+/* A type in a message: "type 3 (vector)". A long name is cut, so that there is room for the rest of the message. */
 typedef struct crd_type_words {
   char buffer[128];
 } crd_type_words;
 /* The name alone; NULL: "without a name". */
 crd_type_words crd_show_name(const char *name);
 crd_type_words crd_name_type(const cradle_heap *heap, uint32_t type);
-/* An object that the embedder gives, whatever it is: "type 3 (vector) at 0x7f0012345678". */
+/* An object that the embedder gives, in a message: "type 3 (vector) at 0x7f0012345678". It may be no object at all. */
 crd_type_words crd_name_object(const cradle_heap *heap, const void *object);
 
 #endif

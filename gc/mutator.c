@@ -18,7 +18,7 @@ _Static_assert(offsetof(cradle_mutator, shadow_limit) == CRADLE_MUTATOR_SHADOW_L
 _Static_assert(offsetof(cradle_mutator, shadow_watermark) == CRADLE_MUTATOR_SHADOW_WATERMARK_OFFSET,
                "published offset");
 
-/* A thread is known by the address of a variable of its own: no call, and nothing to clean up. */
+/* A thread is known by the address of a thread-local variable: that needs no call, and nothing to clean up. */
 static _Thread_local char thread_mark __attribute__((tls_model("initial-exec")));
 
 static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *what, const char *why) {
@@ -27,12 +27,12 @@ static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *wh
 
 /* Anything this close below the current frame is on the same stack. */
 #define SAME_STACK_BYTES ((size_t)16 << 10)
-/* Or so close, but not in every program: a coroutine's stack may lie there. */
+/* So close is the same stack in most programs; but a coroutine's stack may lie there. */
 #define SAME_STACK_MAYBE_BYTES ((size_t)1 << 20)
 
-/* A scoped root whose variable lies deeper in the stack than the running function is left over from a frame that a
- * longjmp left, where other calls write. Frames of other stacks are not told apart, so only builds with assertions look
- * far; the verifier and stress look nearby. */
+/* A scoped root whose variable lies deeper in the stack than the running function belongs to a frame that a longjmp
+ * left. Other calls write there by now. Frames of other stacks cannot be told apart from it, so only builds with
+ * assertions look far; the verifier and stress modes look nearby. */
 static void check_scopes(cradle_mutator *mutator, const char *what) {
   const cradle_options *options = &mutator->heap->options;
   if (!CRADLE_ASSERTIONS && !options->verify && options->stress_period == 0) return;
@@ -49,8 +49,8 @@ static void check_scopes(cradle_mutator *mutator, const char *what) {
   }
 }
 
-/* Code that lowers the top by itself must lower the watermark with it; that it did not shows here by luck, and in the
- * verifier. */
+/* Code that lowers shadow_top by itself must lower the watermark with it. A mistake shows here only by luck; the
+ * verifier looks for it. */
 static void check_watermark(cradle_mutator *mutator, const char *what) {
   if (CRADLE_UNLIKELY(mutator->shadow_top < mutator->shadow_watermark))
     entry_misuse(mutator->heap, what,
@@ -58,7 +58,7 @@ static void check_watermark(cradle_mutator *mutator, const char *what) {
                  "too [mutator.6]");
 }
 
-/* What the heap is busy with when it is not the program's turn. */
+/* Says what the heap is busy with, for the message. */
 static const char *called_from(crd_state state) {
   switch (state) {
   case HEAP_FORKING: return "called after cradle_fork_prepare and before cradle_fork_parent or cradle_fork_child";
@@ -76,6 +76,7 @@ void crd_heap_busy(cradle_heap *heap, const char *what) {
   entry_misuse(heap, what, called_from(heap->state));
 }
 
+/* Asked before the state, which only the mutator's own thread may read safely. */
 static void check_owner(cradle_mutator *mutator, const char *what) {
   if (CRADLE_UNLIKELY(mutator_of(mutator)->thread != &thread_mark))
     entry_misuse(mutator->heap, what, "the mutator is not attached to the calling thread");
@@ -103,7 +104,8 @@ void crd_mutator_check(cradle_mutator *mutator, const char *what) {
   check_scopes(mutator, what);
 }
 
-/* The stacks' words are zero at first, the first of the scoped roots, too. */
+/* Opens the shadow stack and the stack of scoped roots. Fresh pages are zero, so the word below scoped_base is, too
+ * [mutator.7]. */
 static bool open_stacks(const cradle_heap *heap, crd_mutator *mutator) {
   cradle_mutator *m = &mutator->public;
   size_t bytes = heap->options.shadow_stack_bytes, page_bytes = heap->hardware.page_bytes;
@@ -137,6 +139,7 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   }
   mutator->thread = &thread_mark;
   mutator->public.heap = heap;
+  /* A major collection may have been clearing since the last mutator went. */
   mutator->public.weak_guard = crd_death_guards(heap);
   mutator->public.free = heap->nursery.start + heap->nursery.kept_bytes;
   heap->mutator = mutator;
@@ -144,8 +147,9 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   return &mutator->public;
 }
 
-/* Ends a mutator in whose scoped roots' scopes the program still is: their ends read the mutator, find no root of
- * theirs, and the last frees it (cradle_scope_close_slow). Nothing of the heap is looked at then. */
+/* Ends a mutator while scopes of its scoped roots are open, as those of main are. When such a scope ends, it reads
+ * the mutator, finds no root of its own, and takes the slow path (cradle_scope_close_slow). The last one frees the
+ * mutator. Nothing of the heap is looked at then, because it may be gone. */
 static void leave_to_scopes(crd_mutator *mutator, uint64_t scopes) {
   *mutator = (crd_mutator){.open_scopes = scopes};
   mutator->public.scoped_top = mutator->public.scoped_limit = &mutator->no_root + 1;
@@ -164,6 +168,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   if (mutator->shadow_top != mutator->shadow_base)
     crd_misuse(heap, "cradle_mutator_free: the shadow stack is not empty (words held: %zu)",
                (size_t)(mutator->shadow_top - mutator->shadow_base));
+  /* The nursery holds everything that was ever allocated: it is kept for the next mutator. */
   if (collection_is_off(heap)) {
     heap->nursery.kept_bytes = nursery_filled(heap);
     crd_registry_list_fresh(heap);
@@ -195,6 +200,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_attach(cradle_mutator *mutator) 
 
 CRADLE_UNCHECKED_COLLECTION void cradle_no_collect_begin(cradle_mutator *mutator) {
   crd_mutator_check_thread(mutator, "cradle_no_collect_begin");
+  /* top becomes NULL in a region, so that an allocation takes the slow path, which refuses it. */
   mutator->no_collect_depth++;
   crd_nursery_set_top(mutator->heap);
 }
@@ -212,8 +218,8 @@ cradle_checkpoint cradle_checkpoint_save(const cradle_mutator *mutator) {
                              .no_collect_depth = mutator->no_collect_depth};
 }
 
-/* Words that are left were not written meanwhile unless the watermark was lowered for it, so that it need only be
- * lowered to the top. */
+/* The words below the checkpoint were not written since, unless the watermark was lowered for it. So it is enough to
+ * lower the watermark to the top. */
 void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_checkpoint *checkpoint) {
   static const char name[] = "cradle_checkpoint_restore";
   crd_mutator_check_thread(mutator, name);

@@ -1,8 +1,8 @@
 /* The options: their defaults, and what may be wrong with them.
  *
- *   [options.1] A fault names one field, the one that has to change. Where two fields contradict each other, it is the
+ *   [options.1] A fault names one field, the one that has to change. If two fields contradict each other, that is the
  *               one that is of no use without the other, or that the maximum heap has no room for.
- *   [options.2] With the number in accepted, where there is one, the field is not at fault any more.
+ *   [options.2] With the number in accepted, if there is one, the field is not at fault any more.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -17,9 +17,11 @@
 #define SHADOW_STACK_MIN_BYTES ((size_t)4 << 10)
 #define PAUSE_DEFAULT_NS UINT64_C(2000000)
 #define PAGE_MIN_BYTES ((size_t)4 << 10)
-/* The machine may not be known yet: nurseries of a quarantine are taken to have whole pages of the largest size. */
+/* The machine may not be known yet, so each nursery of a quarantine is assumed to have whole pages of the largest
+ * size. */
 #define PAGE_MAX_BYTES ((size_t)64 << 10)
-/* A maximum heap has room for two arenas beside the nursery; the least has room for one that the heap chooses, too. */
+/* A maximum heap must have room for two arenas beside the nursery; the least maximum also has room for a nursery
+ * that the heap chooses. */
 #define ROOM_BYTES (2 * ARENA_BYTES)
 #define HEAP_MIN_BYTES ((size_t)5 << 20)
 
@@ -27,7 +29,7 @@ void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t
   memset(options, 0, size);
   options->version = version;
   options->size = (uint32_t)size;
-  if (size != sizeof *options) return; /* another version's structure: heap creation will say so */
+  if (size != sizeof *options) return; /* the structure of another version: heap creation reports it */
   options->type_size = type_size;
   options->encoding = crd_encoding_plain();
   options->reserve_bytes = RESERVE_DEFAULT_BYTES;
@@ -42,7 +44,7 @@ typedef struct fault {
   const char *option; /* NULL: there is none */
   const char *why;
   uint64_t accepted;  /* as in cradle_error */
-  const char *before; /* what stands before that number in the message; NULL: it is not in it */
+  const char *before; /* the message's words before that number; NULL: the message leaves it out */
 } fault;
 static const fault NONE = {.option = NULL};
 
@@ -198,7 +200,7 @@ static fault stress_fault(const cradle_options *options) {
   return NONE;
 }
 
-/* How many nurseries of so many bytes, beside the two that are in use, have room in the addresses of a quarantine. */
+/* How many nurseries of so many bytes fit into the addresses of a quarantine, besides the two that are in use. */
 static size_t quarantine_most(size_t nursery) {
   size_t pages = nursery / PAGE_MAX_BYTES + (nursery % PAGE_MAX_BYTES != 0);
   return CRADLE_QUARANTINE_MAX_BYTES / PAGE_MAX_BYTES / pages - 2;
@@ -223,8 +225,6 @@ static fault base_fault(const cradle_options *options) {
     return (fault){"hugepages_arenas", "pages of 1 GiB need a base_address that is a multiple of 1 GiB", 0, NULL};
   return NONE;
 }
-
-/* --- what is accepted and cannot be had in full --- */
 
 static fault doubt_about(const cradle_options *options) {
   size_t max = options->heap_max_bytes, nursery = options->nursery_bytes, reserve = options->reserve_bytes;
@@ -253,6 +253,7 @@ static void tell(cradle_error *error, const fault *what) {
 static bool check_types(const cradle_options *options, cradle_error *error) {
   for (size_t i = 0; i < options->type_count; i++) {
     const char *why = crd_type_fault(&options->types[i]);
+    /* An empty row is no fault: tables are indexed by the program's constants, which may have gaps. */
     if (why == NULL || crd_type_is_unused(&options->types[i])) continue;
     (void)crd_fail(error, "types[%zu] (%s): %s", i, crd_show_name(options->types[i].name).buffer, why);
     if (error != NULL) error->option = "types";
@@ -262,6 +263,8 @@ static bool check_types(const cradle_options *options, cradle_error *error) {
 }
 
 bool cradle_options_check(const cradle_options *options, cradle_error *error) {
+  /* The version comes first, because the fields of another version's structure lie elsewhere. Rules for single
+   * fields come before those that compare fields. */
   static fault (*const rules[])(const cradle_options *options) = {
       version_fault,  number_fault,  enumeration_fault, factor_fault, sampler_fault, hardware_fault,
       encoding_fault, maximum_fault, collection_fault,  stress_fault, base_fault,    quarantine_fault,
@@ -274,6 +277,7 @@ bool cradle_options_check(const cradle_options *options, cradle_error *error) {
     return false;
   }
   if (!check_types(options, error)) return false;
+  /* Reported although the options are accepted: the caller may show it. */
   fault doubt = doubt_about(options);
   if (doubt.option != NULL) tell(error, &doubt);
   return true;

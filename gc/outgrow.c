@@ -5,13 +5,14 @@
 #include "gc/platform/hardware.h"
 #include "gc/young/adapt.h"
 
-/* Where base pages are of this size, a huge page has 2 MiB (gc/old/backing.h), whatever sysfs says. */
+/* If base pages have this size, a huge page has 2 MiB (gc/old/backing.h), whatever sysfs says. */
 #define PLAIN_PAGE_BYTES ((size_t)4 << 10)
 
 static bool is_plain(cradle_hugepages policy) {
   return policy == CRADLE_HUGEPAGES_AUTO || policy == CRADLE_HUGEPAGES_OFF;
 }
 
+/* Whether the heap needs to know the whole machine from the beginning. */
 static bool needs_all(const cradle_heap *heap) {
   const cradle_options *options = &heap->options;
   return event_wanted(heap) || collection_is_off(heap) || options->quarantine != 0 ||

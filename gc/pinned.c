@@ -1,4 +1,5 @@
-/* Pins that may collect: a young object is promoted before it is pinned, and what is allocated pinned is old. */
+/* Pins that may collect. A young object is promoted before it is pinned, and an object that is allocated pinned is
+ * old: nothing in the nursery is ever pinned, so the nursery stays one piece. */
 
 #include "gc/allocate.h"
 #include "gc/allocate_check.h"
@@ -14,10 +15,12 @@ static void *pin(cradle_mutator *mutator, void *object, const char *what) CRADLE
   crd_mutator_check(mutator, what);
   if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
   if (collection_is_off(heap) && heap_holds_young(heap, address_of(object))) return object;
+  /* Room comes first: after the collection nothing may fail. */
   if (!crd_pins_reserve(&heap->pins)) return NULL;
   CRADLE_ROOT(mutator, object);
   if (heap_holds_young(heap, address_of(object))) crd_collect(heap, CRADLE_CAUSE_PIN);
   ASSERT(!heap_holds_young(heap, address_of(object)), "[pin.2] an object is pinned where it cannot stay");
+  /* Looked up only now, because the collection may have moved the object. */
   uint32_t index = crd_address_map_get(&heap->pins.by_address, address_of(object));
   if (index == ADDRESS_MAP_NONE)
     crd_pin_add(heap, object);

@@ -28,8 +28,8 @@ static size_t shadow_words(const cradle_mutator *mutator) {
   return (size_t)(mutator->shadow_top - mutator->shadow_base);
 }
 
-/* Words below what is popped that the watermark is lowered by, too: a program that pops many one by one comes here
- * seldom, and the next collection looks at no more than these in vain. */
+/* The watermark is lowered by so many words more than are popped. So a program that pops many words one by one
+ * seldom comes here, and the next collection looks at no more than these in vain. */
 #define POPPED_AHEAD 32
 
 void cradle_pop_slow(cradle_mutator *mutator, size_t count) {
@@ -74,7 +74,7 @@ void cradle_scope_open_slow(cradle_mutator *mutator, cradle_word variable, const
   *mutator->scoped_top++ = variable;
 }
 
-/* The words of a freed mutator hold no root, so that each of its scopes comes here. */
+/* A freed mutator has no scoped roots, so each scope that ends comes here. */
 static void close_after_the_mutator(crd_mutator *mutator) {
   ASSERT(mutator->open_scopes > 0, "[mutator.7] a freed mutator is kept for scopes that have ended");
   if (--mutator->open_scopes == 0) free(mutator);
@@ -108,17 +108,19 @@ static bool is_slot(const void *address) {
 
 /* --- root ranges --- */
 
-/* No words of the program's lie below: systems leave the first pages out. */
+/* No words of a program lie below: systems leave out the first pages. */
 #define LOWEST_ADDRESS 4096
 
-/* NULL: [base, top) may be words of the program's. A range that was given the address of the words, not that of the
- * variable that points to them, takes the first of them for its base: mostly zero, or a reference. */
+/* NULL if [base, top) may be words of the program's; otherwise what is wrong. The usual mistake is to give a range
+ * the address of the words, where it wants the address of the variable that points to them. Its base is then the
+ * first of the words: mostly zero, or a reference. */
 static const char *fault_of_words(const cradle_heap *heap, uintptr_t base, uintptr_t top) {
   if (base == top) return NULL;
   if (base > top) return "the base is above the top";
   if (base % 8 != 0 || top % 8 != 0) return "one of them is no multiple of 8";
   if (base < LOWEST_ADDRESS) return "the base is no address";
   const crd_arenas *arenas = &heap->old.arenas;
+  /* Both ends may lie in the old generation, in an object that does not move. One end alone cannot be right. */
   bool torn = arenas_contain(arenas, base) != arenas_contain(arenas, top - 1);
   return torn || heap_is_young(heap, base) || heap_is_young(heap, top - 1) ? "one of them is an object's" : NULL;
 }
@@ -141,7 +143,7 @@ const cradle_root_range *crd_range_impossible(const cradle_heap *heap) {
   return range;
 }
 
-/* what: the public function with ": ", or nothing. */
+/* what: the public function with ": " behind it, or empty. */
 static CRADLE_COLD void refuse_range(cradle_heap *heap, const cradle_root_range *range, const char *what) {
   crd_text text = {.length = 0};
   crd_text_format(&text, "%s", what);
@@ -160,6 +162,7 @@ void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range) {
     crd_misuse(mutator->heap, "cradle_root_range_add: wants the addresses of base and top, and a cradle_kind");
   if (fault_of_range(mutator->heap, range) != NULL) refuse_range(mutator->heap, range, "cradle_root_range_add: ");
   cradle_root_range **head = &mutator_of(mutator)->ranges;
+  /* A range that was entered twice would link the list to itself. */
   for (cradle_root_range *other = *head; other != NULL; other = other->next)
     if (other == range) crd_misuse(mutator->heap, "cradle_root_range_add: the range is registered already");
   range->next = *head;
@@ -206,6 +209,7 @@ void cradle_global_root_remove(cradle_heap *heap, void *address) {
   crd_heap_check_thread(heap, "cradle_global_root_remove");
   size_t at = find_global(heap, address);
   if (at == 0) crd_misuse(heap, "cradle_global_root_remove: the address is not registered");
+  /* The last takes the place: the order of global roots means nothing. */
   heap->globals[at - 1] = heap->globals[--heap->global_count];
 }
 
@@ -217,7 +221,7 @@ void cradle_root_callback_set(cradle_heap *heap, cradle_root_function function, 
   heap->root_callback_data = data;
 }
 
-/* A visitor knows no heap, so that the default handler reports this misuse. */
+/* A visitor knows no heap, so the default handler reports this misuse. */
 static inline void check_reported(const void *slot, const char *what) {
   if (CRADLE_UNLIKELY(!is_slot(slot)))
     crd_misuse(NULL, "%s: wants the address of a slot, which is a multiple of 8, not %p", what, slot);

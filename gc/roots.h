@@ -1,5 +1,10 @@
-/* Visiting the roots: the one place that knows where they are. As in gc/object/visit.h, each phase gets its own
- * loops. */
+/* Visiting the roots: the one place that knows where they are. As in gc/object/visit.h, each phase gets its own loops.
+ *
+ * A root is a word outside of the heap that keeps an object alive. Some are looked at all at once, in each collection:
+ * the mutator's shadow stack, scoped roots and root ranges, global roots, and what the root callback reports. Handles,
+ * pins, prebuilt objects and finalizer queues can be many and change seldom, so each phase looks at them in its own
+ * way. docs/design/roots.md says why the two stacks are built as they are.
+ */
 #ifndef CRADLE_GC_ROOTS_H
 #define CRADLE_GC_ROOTS_H
 
@@ -7,7 +12,8 @@
 #include "gc/heap.h"
 #include "gc/object/visit.h"
 
-/* The words of a range: [base, top). Its two variables are the program's, and of whatever pointer type. */
+/* The words of a range are [base, top). base and top are read from variables of the program's, which may have any
+ * pointer type. */
 static inline cradle_word *range_base(const cradle_root_range *range) {
   return object_at(*object_at(address_of(range->base)));
 }
@@ -15,10 +21,10 @@ static inline cradle_word *range_top(const cradle_root_range *range) {
   return object_at(*object_at(address_of(range->top)));
 }
 
-/* A range whose variables hold what cannot be, or NULL, and what is wrong with it. */
+/* The first range whose variables hold something impossible, or NULL; and what is wrong with it. */
 const cradle_root_range *crd_range_impossible(const cradle_heap *heap);
 void crd_range_describe_fault(const cradle_heap *heap, const cradle_root_range *range, crd_text *text);
-/* Misuse if there is one: before a collection begins. */
+/* Before a collection begins: misuse if there is such a range. */
 void crd_ranges_check(cradle_heap *heap);
 
 CRD_ALWAYS_INLINE uint64_t visit_range(cradle_root_range *range, crd_slot_function visit, void *context) {
@@ -37,7 +43,7 @@ typedef struct crd_scoped_root {
   const char *name; /* "list (reader.c:12)", or NULL: the program was not compiled with CRADLE_CHECKED */
 } crd_scoped_root;
 
-/* The scoped root whose last word is the one below *at, which moves on to the next further out [mutator.7]. */
+/* Reads the scoped root whose last word lies below *at, and moves *at to the next root further out [mutator.7]. */
 CRD_ALWAYS_INLINE crd_scoped_root scoped_root_next(const cradle_word **at) {
   cradle_word word = *--*at;
   crd_scoped_root root = {.variable = object_at(word & ~(CRADLE_SCOPED_VALUE | CRADLE_SCOPED_NAMED)),
@@ -46,7 +52,7 @@ CRD_ALWAYS_INLINE crd_scoped_root scoped_root_next(const cradle_word **at) {
   return root;
 }
 
-/* From the innermost, in one pass over the stack of their addresses. */
+/* Visits scoped roots from the innermost on, in one pass over the stack of their addresses. */
 CRD_ALWAYS_INLINE uint64_t visit_scoped_roots(const cradle_mutator *m, crd_slot_function visit, void *context) {
   uint64_t words = 0;
   ASSERT(m->scoped_base <= m->scoped_top && m->scoped_top <= m->scoped_limit,
@@ -60,7 +66,7 @@ CRD_ALWAYS_INLINE uint64_t visit_scoped_roots(const cradle_mutator *m, crd_slot_
   return words;
 }
 
-/* The roots of a mutator: shadow stack from a word on, scoped roots, ranges. Returns the words looked at. */
+/* Visits the roots of a mutator: the shadow stack from a word on, scoped roots, ranges. Returns the words looked at. */
 CRD_ALWAYS_INLINE uint64_t visit_mutator_roots(cradle_heap *heap, crd_mutator *mutator, cradle_word *from,
                                                crd_slot_function visit, void *context) {
   cradle_mutator *m = &mutator->public;
@@ -75,8 +81,8 @@ CRD_ALWAYS_INLINE uint64_t visit_mutator_roots(cradle_heap *heap, crd_mutator *m
   return words;
 }
 
-/* Handles, and the slots of prebuilt objects that were written to: roots that each phase looks at in its own way, the
- * minor collection as they change, marking a piece at a time. This is for the phases that stop for all. */
+/* Handles, and the slots of prebuilt objects that were written to. The minor collection looks only at those that
+ * changed, and marking at a piece at a time. These two functions are for phases that stop everything. */
 CRD_ALWAYS_INLINE void visit_handles(cradle_heap *heap, uint32_t first, uint32_t last, crd_slot_function visit,
                                      void *context) {
   for (uint32_t i = first; i < last; i++)
@@ -91,9 +97,8 @@ CRD_ALWAYS_INLINE void visit_prebuilts(cradle_heap *heap, uint32_t first, uint32
   }
 }
 
-/* The roots that every phase looks at at once: the mutator's, the global ones, and those of the root callback. Handles,
- * pins, prebuilt objects and finalizer queues come besides. changed: without the words of the shadow stack below the
- * watermark, which refer to nothing young [mutator.6]. Returns the words looked at. */
+/* The roots that every phase looks at all at once: the mutator's and the global ones. changed: leaves out the words
+ * of the shadow stack below the watermark, which refer to nothing young [mutator.6]. Returns the words looked at. */
 CRD_ALWAYS_INLINE uint64_t visit_roots_if(cradle_heap *heap, bool changed, crd_slot_function visit, void *context) {
   uint64_t words = heap->global_count;
   crd_mutator *mutator = heap->mutator;
@@ -105,6 +110,8 @@ CRD_ALWAYS_INLINE uint64_t visit_roots_if(cradle_heap *heap, bool changed, crd_s
     visit(context, heap->globals[i].kind == CRADLE_KIND_VALUE, heap->globals[i].address);
   return words;
 }
+/* The roots that the root callback reports. They are apart from the others, because minor collections give them
+ * another visit function (gc/young/promote.h). */
 static inline uint64_t visit_callback_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
   if (CRADLE_LIKELY(heap->root_callback == NULL)) return 0;
   cradle_visitor visitor = {visit, context, 0};
@@ -115,14 +122,14 @@ CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function visi
   uint64_t words = visit_roots_if(heap, false, visit, context);
   return words + visit_callback_roots(heap, visit, context);
 }
-/* For minor collections, without the callback's: the words of the shadow stack that are there now count as unchanged
- * afterwards. */
+/* For minor collections, without the callback's roots. Afterwards the words that are on the shadow stack now count
+ * as unchanged. */
 CRD_ALWAYS_INLINE uint64_t visit_changed_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
   uint64_t words = visit_roots_if(heap, true, visit, context);
   if (heap->mutator != NULL) heap->mutator->public.shadow_watermark = heap->mutator->public.shadow_top;
   return words;
 }
-/* The words that this leaves out. */
+/* The words that visit_changed_roots leaves out. */
 CRD_ALWAYS_INLINE void visit_unchanged_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
   if (heap->mutator == NULL) return;
   cradle_mutator *m = &heap->mutator->public;

@@ -14,7 +14,8 @@
 
 /* --- what is counted as it happens --- */
 
-/* The sum that includes what allocators have not filled is looked at first: it is quick, and seldom above the peak. */
+/* The sum of used bytes still counts what allocators have not filled. It is quick to compute and seldom above the
+ * peak, so it is compared first. */
 void crd_statistics_used(cradle_heap *heap) {
   cradle_statistics *stats = &heap->stats;
   if (heap->old.used_bytes + nursery_filled(heap) <= stats->used_peak_bytes) return;
@@ -36,7 +37,7 @@ static size_t map_bytes(const crd_address_map *map) {
   return map->capacity * sizeof *map->entries;
 }
 
-/* What is kept beside the objects. */
+/* The memory of what is kept beside the objects. */
 static size_t table_bytes(const cradle_heap *heap) {
   const crd_handles *handles = &heap->handles;
   const crd_ids *ids = &heap->ids;
@@ -66,6 +67,7 @@ void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statisti
   now.wall_ns = crd_platform_now_ns() - heap->created_ns;
   now.gc_share = share(now.pause_ns, now.wall_ns);
   now.survival = share(now.promoted_bytes, now.collected_bytes);
+  /* Counted when the nursery is emptied; until then the filled part is added here. */
   now.allocated_bytes += nursery_filled(heap);
   now.stress_number = heap->stress.number;
   now.phase = (cradle_phase)heap->major.phase;
@@ -85,6 +87,7 @@ void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statisti
   now.arena_bytes = ARENA_BYTES;
   now.arenas_committed = arenas->committed_count;
   now.arenas_in_use = arenas_in_use(arenas);
+  now.beside_arenas = arenas->supplied_total;
   now.metadata_bytes = arenas->meta_committed;
   now.committed_bytes = committed_bytes(heap);
   copy_prefix(statistics, size, &now, sizeof now);
@@ -95,6 +98,7 @@ size_t cradle_heap_spans(const cradle_heap *heap, cradle_span_info *rows, size_t
   for (uint32_t i = 0; i < old->classes.count && i < count; i++) {
     const crd_size_class *class = &old->classes.of[i];
     const crd_allocator *allocator = &old->allocators[i];
+    /* class_used counts the allocator's whole run; what is not filled yet is subtracted. */
     uint64_t used = old->class_used[i] - (uint64_t)(allocator->end - allocator->free);
     cradle_span_info row = {.object_bytes = class->bytes,
                             .span_bytes = class->pages * PAGE_BYTES,
@@ -116,7 +120,7 @@ static cradle_backing judge(bool known, const crd_pages_backing *backing) {
   return backing->huge_bytes < backing->resident_bytes ? CRADLE_BACKING_PARTLY_HUGE : CRADLE_BACKING_HUGE;
 }
 
-/* Nothing at or above extent is committed; bytes is how much below it is. */
+/* extent: nothing at or above it is committed. bytes: what is committed below it. */
 static cradle_region region_of(const char *name, const void *start, size_t reserved, size_t extent, size_t bytes,
                                cradle_hugepages asked) {
   crd_pages_backing backing = {0, 0};

@@ -5,7 +5,7 @@
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 
-/* A sound descriptor. false: memory was refused. */
+/* Adds a sound descriptor. false: memory was refused. */
 static bool add(cradle_heap *heap, const cradle_type *type) {
   ASSERT(heap->types.count < heap->types.capacity || !heap->old.marked_beside,
          "[marker.7] the type table grows in a round");
@@ -24,12 +24,13 @@ bool crd_types_init(cradle_heap *heap) {
   return true;
 }
 
-/* CRADLE_TYPE_ID_END: no memory, or no id. what: the public function. */
+/* Returns the id, or CRADLE_TYPE_ID_END if there is no memory or no id left. what: the public function. */
 static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const char *what) {
   crd_heap_check_thread(heap, what);
   const char *fault = crd_type_fault(type);
   uint32_t id = heap->types.count;
   if (fault != NULL) crd_misuse(heap, "%s: type %u (%s): %s", what, id, crd_show_name(type->name).buffer, fault);
+  /* The new type may need lists of registered objects that do not exist yet. */
   crd_registry_close(heap);
   if (heap->types.count == heap->types.capacity) (void)crd_marker_stop(heap); /* [marker.7] */
   bool added = add(heap, type);

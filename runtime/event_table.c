@@ -231,7 +231,12 @@ static const crd_field heap_end_fields[] = {
      .only_with = STATISTICS(beside_ns)},
     {FIELD("beside_stop_ns", "time of these waits: ", NS, STATISTICS(beside_stop_ns)),
      .only_with = STATISTICS(beside_ns)},
-    {FIELD("beside_stop_max_ns", "longest of them: ", NS, STATISTICS(beside_stop_max_ns)),
+    {FIELD("beside_stop_p50_ns", "wait p50: ", NS, PAUSES(stop_p50_ns)), .only_with = STATISTICS(beside_ns)},
+    {FIELD("beside_stop_p99_ns", "wait p99: ", NS, PAUSES(stop_p99_ns)), .only_with = STATISTICS(beside_ns)},
+    {FIELD("beside_stop_p999_ns", "wait p99.9: ", NS, PAUSES(stop_p999_ns)), .only_with = STATISTICS(beside_ns)},
+    {FIELD("beside_stop_max_ns", "longest wait: ", NS, STATISTICS(beside_stop_max_ns)),
+     .only_with = STATISTICS(beside_ns)},
+    {FIELD("beside_arenas", "arenas that it populated: ", NUMBER, STATISTICS(beside_arenas)),
      .only_with = STATISTICS(beside_ns)},
 };
 

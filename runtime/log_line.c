@@ -153,6 +153,11 @@ static void write_major(crd_log_writer *writer, const crd_line_major *major, uin
   put_word(file, "; marked ", &byte_scale, major->marked_bytes);
   put_word(file, ", freed ", &byte_scale, freed);
   put_word(file, ", given back ", &byte_scale, given_back_bytes);
+  if (major->beside_ns != 0) {
+    put_word(file, "; second core ", &time_scale, major->beside_ns);
+    put_word(file, ", marked ", &byte_scale, major->beside_bytes);
+    put_word(file, ", stopped within ", &time_scale, major->longest_stop_ns);
+  }
   end_line(writer);
 }
 
@@ -188,6 +193,13 @@ static void add_increment(crd_line_major *running, const cradle_event *event) {
   running->marked_bytes += event->u.step.marked_bytes;
   running->freed_bytes += event->u.step.freed_bytes;
   running->stepped = true;
+}
+
+/* The second core works while one runs, and is told of before the increment that may end it. */
+static void add_beside(crd_line_major *running, const cradle_event *event) {
+  running->beside_ns += event->u.beside.run_ns;
+  running->beside_bytes += event->u.beside.bytes;
+  if (event->u.beside.stop_ns > running->longest_stop_ns) running->longest_stop_ns = event->u.beside.stop_ns;
 }
 
 static void end_major(crd_log_writer *writer, const cradle_event *event) {
@@ -228,6 +240,7 @@ static void write_event(crd_log_writer *writer, const cradle_event *event) {
   case CRADLE_EVENT_PAUSE: end_pause(writer, event->u.pause.duration_ns); return;
   case CRADLE_EVENT_MAJOR_BEGIN: lines->running = (crd_line_major){0}; return;
   case CRADLE_EVENT_STEP_END: add_increment(&lines->running, event); return;
+  case CRADLE_EVENT_BESIDE: add_beside(&lines->running, event); return;
   case CRADLE_EVENT_MAJOR_END: end_major(writer, event); return;
   case CRADLE_EVENT_COMPACT_END: add_compaction(lines, event->u.compact.duration_ns); return;
   case CRADLE_EVENT_ARENAS:

@@ -14,8 +14,9 @@ typedef struct crd_line_major {
   cradle_event end;                             /* CRADLE_EVENT_MAJOR_END, when it has ended */
   uint64_t phase_ns[CRADLE_PHASE_CLEARING + 1]; /* by cradle_phase */
   uint64_t compact_ns, increments, marked_bytes, freed_bytes;
-  uint64_t longest_pause_ns; /* of those in which it did something */
-  bool stepped;              /* it did something in the pause that lasts */
+  uint64_t longest_pause_ns;                         /* of those in which it did something */
+  uint64_t beside_ns, beside_bytes, longest_stop_ns; /* of the second core */
+  bool stepped;                                      /* it did something in the pause that lasts */
 } crd_line_major;
 
 /* One that was running is ended, and then a complete one follows, where the program asks for one. */

@@ -56,29 +56,33 @@ static void put_counters(crd_log_writer *writer, const crd_log_entry *entry) {
   }
 }
 
-/* One end of a slice on a track of its own: others may overlap it. */
-static void put_slice_end(crd_log_writer *writer, const char *name, char phase, uint64_t time_ns) {
+/* One end of a slice on a track of its own, which the ending of its id makes: others may overlap it. */
+static void put_slice_end(crd_log_writer *writer, const char *name, const char *ending, char phase, uint64_t time_ns) {
   put_start_after(writer, ",", name, phase, time_ns);
   put(&writer->file, ",\"cat\":\"gc\",\"id\":\"");
   put(&writer->file, writer->label);
+  put(&writer->file, ending);
   put(&writer->file, "\"}\n");
 }
 
-static uint64_t duration_of(const crd_log_entry *entry) {
+/* A slice that ends now and is as long as the entry's field says. */
+static void put_slice(crd_log_writer *writer, const char *name, const char *ending, const crd_log_entry *entry,
+                      const char *length_field) {
+  uint64_t end = writer->time_ns, length = 0;
   for (size_t i = 0; i < entry->field_count; i++)
-    if (strcmp(entry->fields[i].name, "time_ns") == 0) return crd_field_number(&entry->fields[i], entry->base);
-  return 0;
+    if (strcmp(entry->fields[i].name, length_field) == 0) length = crd_field_number(&entry->fields[i], entry->base);
+  put_slice_end(writer, name, ending, 'b', end - (length < end ? length : end));
+  put_slice_end(writer, name, ending, 'e', end);
 }
 
-/* Pauses, and major collections from their beginning to their end, with all that comes between. */
+/* Pauses, what the second core did until the pause that stopped it, and major collections from their beginning to their
+ * end, with all that comes between. */
 static void put_slices(crd_log_writer *writer, const crd_log_entry *entry) {
   uint64_t end = writer->time_ns;
-  if (entry->section == CRD_SECTION_COLLECT) put_slice_end(writer, "major collection", 'b', end);
-  if (entry->section == CRD_SECTION_DONE) put_slice_end(writer, "major collection", 'e', end);
-  if (entry->section != CRD_SECTION_PAUSE) return;
-  uint64_t length = duration_of(entry);
-  put_slice_end(writer, "pause", 'b', end - (length < end ? length : end));
-  put_slice_end(writer, "pause", 'e', end);
+  if (entry->section == CRD_SECTION_COLLECT) put_slice_end(writer, "major collection", "", 'b', end);
+  if (entry->section == CRD_SECTION_DONE) put_slice_end(writer, "major collection", "", 'e', end);
+  if (entry->section == CRD_SECTION_PAUSE) put_slice(writer, "pause", "", entry, "time_ns");
+  if (entry->section == CRD_SECTION_BESIDE) put_slice(writer, "second core", "/second core", entry, "run_ns");
 }
 
 static void write_entry(crd_log_writer *writer, const crd_log_entry *entry) {

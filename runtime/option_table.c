@@ -45,21 +45,21 @@ const crd_option crd_options[] = {
     {"CRADLE_GC_NURSERY", CRD_OPTION_SIZE, ONE(nursery_bytes), CRADLE_NURSERY_MIN_BYTES, CRADLE_NURSERY_MAX_BYTES, "4M",
      "chosen from the L2 cache", "Size of the nursery, where objects are born."},
     {"CRADLE_GC_MAJOR_COLLECT", CRD_OPTION_FACTOR, ONE(major_factor), 1, CRADLE_FACTOR_MAX, "1.82", "1.82",
-     "A major collection starts when the old generation is this factor above what last survived. "
+     "A major collection starts when the old generation is this many times what last survived. "
      "Less saves memory, more saves time."},
     {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, ONE(major_growth), 1, CRADLE_FACTOR_MAX, "1.4", "1.4",
      "The most that the threshold may grow from one major collection to the next, unless the last one freed less than "
      "an eighth, or the next would be due at once."},
     {"CRADLE_GC_MIN", CRD_OPTION_SIZE, ONE(major_min_bytes), 0, CRADLE_ADDRESS_MAX_BYTES, "64M",
-     "8 nurseries of the first size", "No major collection starts below it. 0 is the default."},
+     "8 nurseries of the first size", "No major collection starts below it. 0: the default."},
     {"CRADLE_GC_MAX", CRD_OPTION_SIZE, ONE(heap_max_bytes), 0, CRADLE_ADDRESS_MAX_BYTES, "2G",
      "no limit, or 3/4 of the cgroup's",
-     "The most memory for objects, old generation and nursery together. 0 is the default."},
+     "The most memory for objects, old generation and nursery together. 0: the default."},
     {"CRADLE_GC_MAX_DELTA", CRD_OPTION_SIZE, ONE(major_max_delta), 0, CRADLE_ADDRESS_MAX_BYTES, "512M",
-     "an eighth of the memory", "The threshold is at most this far above what survived. 0 is the default."},
+     "an eighth of the memory", "The threshold is at most this far above what survived. 0: the default."},
     {"CRADLE_GC_PAUSE", CRD_OPTION_TIME, ONE(pause_ns), 0, UINT64_C(1000000000), "1ms", "2ms",
-     "Pause target: increments of major collections and the size of the nursery keep pauses below it (below twice as "
-     "much where the oldest objects in the nursery die). 0: none, a major collection runs in one go."},
+     "Pause target: the collector cuts major collections into increments and shrinks the nursery to keep pauses below "
+     "it. 0: none, a major collection runs in one go."},
     {"CRADLE_GC_THREADS", CRD_OPTION_CHOICE, ONE(gc_threads), CHOICE_THREADS, 0, NULL, "0; auto where the program asks",
      "1: a thread of the collector marks beside the program. auto: if the process may use two CPUs and the heap has "
      "grown to 8 MiB; see docs/tuning.md. 0: none."},
@@ -67,7 +67,7 @@ const crd_option crd_options[] = {
      "1: the size chosen from the L2 cache never changes. A size that CRADLE_GC_NURSERY gives never does."},
     {"CRADLE_GC_RESERVE", CRD_OPTION_SIZE, ONE(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,
      "16G", "64G",
-     "Address space reserved for the old generation, which uses no memory. Halved while the system refuses it."},
+     "Address space reserved for the old generation; it costs no memory. Halved while the system refuses it."},
     {"CRADLE_HUGEPAGES",
      CRD_OPTION_POLICY,
      {FIELD(hugepages_nursery), FIELD(hugepages_arenas)},
@@ -75,8 +75,8 @@ const crd_option crd_options[] = {
      0,
      "nursery=auto,arenas=hugetlb",
      "auto",
-     "Pages behind the heap. auto: transparent huge pages; hugetlb: the reserved pool of 2 MiB pages first; 1g: the "
-     "pool of 1 GiB pages before it; off: base pages. With a !, no heap is made when the pool refuses."},
+     "Pages behind the heap; see docs/huge-pages-policy.md. auto: transparent huge pages; hugetlb, 1g: a reserved pool "
+     "first; off: base pages. With a !, no heap is made when the pool refuses."},
     {CRD_LOG_VARIABLE, CRD_OPTION_LOG, NONE, 0, 0, "gc:gc.log", "no log",
      "Writes a log of the collector's work, as text, json, trace or line; see docs/logging.md."},
     {CRD_PAGES_FILE_VARIABLE, CRD_OPTION_FILE, NONE, 0, 0, "/run/app-%d.ranges", "none",
@@ -89,14 +89,13 @@ const crd_option crd_options[] = {
     {CRD_STATS_VARIABLE, CRD_OPTION_SWITCH, NONE, 0, 1, NULL, "0",
      "1: prints statistics of each heap on standard error when it ends; see docs/statistics.md."},
     {"CRADLE_STRESS", CRD_OPTION_STRESS, ONE(stress_period), 0, UINT64_MAX, "auto", "0",
-     "Collects at every n-th allocation that the library can see, to find references that are not rooted. auto: 1, in "
-     "at most about 20 times the program's own time and half a second, with CRADLE_STRESS_MAJOR=2, "
+     "Collects at every n-th allocation, to find references that are not rooted. auto: 1, with CRADLE_STRESS_MAJOR=2, "
      "CRADLE_STRESS_TIMES=10, CRADLE_QUARANTINE=8 and CRADLE_VERIFY=1 unless they are set. 0: off."},
     {"CRADLE_STRESS_MAJOR", CRD_OPTION_COUNT, ONE(stress_major), 0, UINT64_MAX, "10", "0",
-     "One in k stress collections, on average, is a full and compacting one, in which every object moves. 0: none."},
+     "One in k stress collections, on average, is full and compacting, so that every object moves. 0: none."},
     {"CRADLE_STRESS_SEED", CRD_OPTION_SEED, ONE(stress_seed), 0, UINT64_MAX, "42", "0",
-     "The distances between stress collections are random from this seed, the given number on average. random: a seed "
-     "is drawn and printed. 0: the distances are equal."},
+     "The distances between stress collections are random from this seed, and n on average. random: a seed is drawn "
+     "and printed. 0: the distances are equal."},
     {"CRADLE_STRESS_FIRST", CRD_OPTION_COUNT, ONE(stress_first), 0, UINT64_MAX, "100", "0",
      "Stress collections with a lower number are only counted. 0: from the first."},
     {"CRADLE_STRESS_LAST", CRD_OPTION_COUNT, ONE(stress_last), 0, UINT64_MAX, "100", "0",
@@ -109,8 +108,9 @@ const crd_option crd_options[] = {
     {"CRADLE_STRESS_STRICT", CRD_OPTION_BOOL, ONE(stress_strict), 0, 1, NULL, "0",
      "1: a stress run that moved nothing aborts instead of printing a warning."},
     {"CRADLE_QUARANTINE", CRD_OPTION_COUNT, ONE(quarantine), 0, CRADLE_QUARANTINE_MAX, "8", "0",
-     "Memory that a collection emptied is inaccessible until so many nurseries of other memory were used, old memory "
-     "until 256 of its arenas were: a stale reference faults, and is reported. 0: off."},
+     "Memory that a collection emptied stays inaccessible until the program has used so many nurseries of other "
+     "memory. "
+     "A stale reference into it faults and is reported. 0: off."},
     {"CRADLE_FAULTS", CRD_OPTION_CHOICE, ONE(fault_report), CHOICE_FAULTS, 0, NULL, "0; 1 with CRADLE_QUARANTINE",
      "1: a fault at a stale reference is reported on standard error; see docs/fault-reports.md. altstack: on a signal "
      "stack of its own."},

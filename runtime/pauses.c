@@ -14,7 +14,7 @@ struct cradle_pauses {
   cradle_listener next;
   uint64_t latest_ns; /* of the latest event */
   uint64_t pause_end; /* of the last pause */
-  crd_histogram histogram;
+  crd_histogram histogram, stops;
   crd_utilisation utilisation[WINDOW_COUNT];
 };
 
@@ -32,6 +32,7 @@ static void listen(void *data, const cradle_event *event) {
   cradle_pauses *pauses = data;
   if (event->time_ns > pauses->latest_ns) pauses->latest_ns = event->time_ns;
   if (event->kind == CRADLE_EVENT_PAUSE) add_pause(pauses, event->u.pause.duration_ns);
+  if (event->kind == CRADLE_EVENT_BESIDE) crd_histogram_add(&pauses->stops, event->u.beside.stop_ns);
   if (pauses->next.function != NULL) pauses->next.function(pauses->next.data, event);
 }
 
@@ -52,7 +53,7 @@ cradle_listener cradle_pauses_listener(cradle_pauses *pauses) {
 }
 
 void cradle_pauses_read(const cradle_pauses *pauses, cradle_pause_summary *summary, size_t size) {
-  const crd_histogram *histogram = &pauses->histogram;
+  const crd_histogram *histogram = &pauses->histogram, *stops = &pauses->stops;
   const cradle_pause_summary now = {
       .p50_ns = crd_histogram_quantile(histogram, 5000),
       .p90_ns = crd_histogram_quantile(histogram, 9000),
@@ -62,6 +63,9 @@ void cradle_pauses_read(const cradle_pauses *pauses, cradle_pause_summary *summa
       .mmu_1ms = crd_utilisation_minimum(&pauses->utilisation[WINDOW_1MS]),
       .mmu_10ms = crd_utilisation_minimum(&pauses->utilisation[WINDOW_10MS]),
       .mmu_100ms = crd_utilisation_minimum(&pauses->utilisation[WINDOW_100MS]),
+      .stop_p50_ns = crd_histogram_quantile(stops, 5000),
+      .stop_p99_ns = crd_histogram_quantile(stops, 9900),
+      .stop_p999_ns = crd_histogram_quantile(stops, 9990),
   };
   memcpy(summary, &now, size < sizeof now ? size : sizeof now);
   if (size > sizeof now) memset((char *)summary + sizeof now, 0, size - sizeof now);

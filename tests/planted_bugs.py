@@ -2,16 +2,17 @@
 """Runs every mistake of planted_bugs.c under every instrument: each must be caught by one of them, at a line that is marked.
 
     planted_bugs.py PROGRAM SOURCE [--asan PROGRAM] [--valgrind PROGRAM] [--rootcheck TOOL BUILD]
-                    [--docs FILE [--exact] | --write-docs FILE]
+                    [--docs TABLE PAGE [--exact | --write]]
 
 PROGRAM is planted_bugs, SOURCE its source, --asan the same built with AddressSanitizer, --valgrind the same that tells valgrind
 of its nursery, --rootcheck tools/cradle-rootcheck and a build folder: it must find every missing root. Prints the table of what
 happened; a cell says what stopped the program, at which line of the source, and after how many allocations of the run. A mistake
 counts as caught when the library, a sanitizer or valgrind said so, not when the program merely crashed or computed nonsense.
 
---docs checks that FILE has a row for each mistake, with --exact also that it says of each instrument what stopped the program and
-where (the compiler must be that of the page); --write-docs replaces the table in it. The lines are found with addr2line;
-without it, or without the C library's backtrace, they are not checked, and that is said.
+--docs checks that TABLE, tests/planted_bugs.md, has a row for each mistake. With --exact it also checks that TABLE says for each
+instrument what stopped the program and where, and that PAGE, docs/trust.md, has the counts; the compiler must be the one that TABLE
+names. --write replaces both. The lines are found with addr2line. Without it, or without the C library's backtrace, they are not
+checked, and the output says so.
 """
 
 import argparse
@@ -148,9 +149,28 @@ def table(rows, columns):
     return head + "".join(f"| {name}: {mistake} | " + " | ".join(cells) + " |\n" for name, mistake, cells in rows)
 
 
+def counts_table(rows, columns):
+    """For each instrument how many mistakes it reported, how many only crashed or computed nonsense, and how many went unnoticed."""
+    text = "| Instrument | reported | crash without a report, or wrong results | not noticed |\n|---|---|---|---|\n"
+    for index, column in enumerate(columns):
+        cells = [cells[index] for _, _, cells in rows]
+        missed, unexplained = cells.count("-"), sum(cell.startswith(("fault", "wrong")) for cell in cells)
+        text += f"| {column} | {len(cells) - missed - unexplained} | {unexplained} | {missed} |\n"
+    return text
+
+
+def between_marks(page):
+    return page.split(BEGIN)[1].split(END)[0].strip()
+
+
+def replace_between_marks(path, text):
+    page = path.read_text(encoding="utf-8")
+    path.write_text(f"{page.split(BEGIN)[0]}{BEGIN}\n{text}{END}{page.split(END)[1]}", encoding="utf-8")
+
+
 def documented(page):
     """The cells of the page's table, by mistake and column."""
-    lines = page.split(BEGIN)[1].split(END)[0].strip().splitlines()
+    lines = between_marks(page).splitlines()
     head, *rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in lines if not line.startswith("|---")]
     return {(row[0].split(":")[0], column): cell for row in rows for column, cell in zip(head, row)}
 
@@ -162,14 +182,22 @@ def for_the_page(cell):
 
 
 def compare(page, rows, columns):
-    """What the page's table says otherwise."""
+    """The cells in which the page's table differs."""
     told = documented(page)
     for name, _, cells in rows:
         for column, cell in zip(columns, cells):
             if column == TIMED:
                 continue
             if told.get((name, column)) != for_the_page(cell):
-                yield f"{name}, {column}: {for_the_page(cell)}, but documented is {told.get((name, column))}; --write-docs makes it"
+                yield f"{name}, {column}: {for_the_page(cell)}, but documented is {told.get((name, column))}; --write corrects it"
+
+
+def compare_counts(page, counts):
+    """The rows of the counts in which the page differs."""
+    documented_rows = between_marks(page).splitlines()
+    for row in counts.splitlines():
+        if row not in documented_rows and not row.startswith(f"| {TIMED} |"):
+            yield f"counted is {row}, which the page does not have; --write corrects it"
 
 
 def main():
@@ -179,9 +207,9 @@ def main():
     parser.add_argument("--asan")
     parser.add_argument("--valgrind")
     parser.add_argument("--rootcheck", nargs=2, metavar=("TOOL", "BUILD"))
-    parser.add_argument("--docs", type=Path)
+    parser.add_argument("--docs", nargs=2, type=Path, metavar=("TABLE", "PAGE"))
     parser.add_argument("--exact", action="store_true")
-    parser.add_argument("--write-docs", type=Path)
+    parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
 
     listed = subprocess.run([args.program], capture_output=True, text=True, check=True).stdout.splitlines()
@@ -227,16 +255,17 @@ def main():
     print(text)
 
     if args.docs:
-        page = args.docs.read_text(encoding="utf-8")
-        failures += [f"{args.docs.name} has no row for {name}; --write-docs makes it" for name in mistakes
-                     if f"| {name}: {mistakes[name]} |" not in page]
-        failures += compare(page, rows, columns) if args.exact else []
-    if args.write_docs:
-        page = args.write_docs.read_text(encoding="utf-8")
-        before, rest = page.split(BEGIN)
-        after = rest.split(END)[1]
-        short = table([(name, mistake, map(for_the_page, cells)) for name, mistake, cells in rows], columns)
-        args.write_docs.write_text(f"{before}{BEGIN}\n{short}{END}{after}", encoding="utf-8")
+        full, page = args.docs
+        short = [(name, mistake, [for_the_page(cell) for cell in cells]) for name, mistake, cells in rows]
+        if args.write:
+            replace_between_marks(full, table(short, columns))
+            replace_between_marks(page, counts_table(short, columns))
+        text = full.read_text(encoding="utf-8")
+        failures += [f"{full.name} has no row for {name}; --write adds it" for name in mistakes
+                     if f"| {name}: {mistakes[name]} |" not in text]
+        if args.exact:
+            failures += compare(text, rows, columns)
+            failures += compare_counts(page.read_text(encoding="utf-8"), counts_table(short, columns))
     for failure in failures:
         print(failure)
     print(f"{len(mistakes)} mistakes, {len(failures)} failures")

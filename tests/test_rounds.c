@@ -60,6 +60,7 @@ typedef struct shared {
   crd_thread *thread;
   uint64_t steps;  /* plain: its owner changes it, and ThreadSanitizer watches */
   uint64_t rounds; /* likewise */
+  uint64_t calls;  /* atomic */
   bool masked;
   char name[16];
 } shared;
@@ -68,10 +69,16 @@ static void work(crd_thread *self, void *data) {
   shared *s = data;
   s->masked = hears_no_signals();
   read_own_name(s->name, sizeof s->name);
-  while (rounds_take(&s->word, self)) {
-    s->rounds++;
-    for (int i = 0; i < STEPS && !rounds_end_now(&s->word); i++) s->steps++;
-    rounds_give_back(&s->word, self);
+  for (uint32_t taken; (taken = rounds_take(&s->word)) != ROUND_END;) {
+    if (taken == ROUND_CALLED) {
+      (void)__atomic_add_fetch(&s->calls, 1, __ATOMIC_RELAXED);
+    } else if (taken == ROUND_IDLE) {
+      rounds_wait(&s->word, self);
+    } else {
+      s->rounds++;
+      for (int i = 0; i < STEPS && !rounds_end_now(&s->word); i++) s->steps++;
+      rounds_give_back(&s->word, self);
+    }
   }
 }
 
@@ -99,6 +106,7 @@ static void test_one_owner(void **state) {
   begin(&s);
   uint64_t own = 0;
   for (int i = 0; i < ROUNDS; i++) {
+    if (i % 7 == 0) rounds_call(&s.word, s.thread); /* it may be overtaken by the round */
     rounds_offer(&s.word, s.thread);
     /* one round in four is stopped while it runs, the others wherever that meets them */
     while (i % 4 == 0 && __atomic_load_n(&s.word, __ATOMIC_RELAXED) == ROUND_OFFERED) continue;
@@ -125,6 +133,19 @@ static void test_no_round_is_lost(void **state) {
     assert_int_equal(s.rounds, i);
     assert_int_equal(s.steps, i * STEPS);
   }
+  end(&s);
+}
+
+static void test_no_call_is_lost(void **state) {
+  (void)state;
+  shared s;
+  begin(&s);
+  for (uint64_t i = 1; i <= 1000; i++) {
+    rounds_call(&s.word, s.thread);
+    assert_true(rounds_is_idle(&s.word)); /* a call takes nothing from the mutator */
+    while (__atomic_load_n(&s.calls, __ATOMIC_RELAXED) != i) continue;
+  }
+  assert_int_equal(s.rounds, 0);
   end(&s);
 }
 
@@ -179,9 +200,13 @@ static void test_child_has_none(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_one_owner), cmocka_unit_test(test_no_round_is_lost),
-      cmocka_unit_test(test_ends_idle), cmocka_unit_test(test_thread_is_deaf_and_named),
-      cmocka_unit_test(test_refused),   cmocka_unit_test(test_child_has_none),
+      cmocka_unit_test(test_one_owner),
+      cmocka_unit_test(test_no_round_is_lost),
+      cmocka_unit_test(test_no_call_is_lost),
+      cmocka_unit_test(test_ends_idle),
+      cmocka_unit_test(test_thread_is_deaf_and_named),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_child_has_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Addresses: the one place where a number becomes a pointer to memory, and a pointer a number. Objects have accessors
- * of their own in gc/object/header.h. */
+/* Addresses: the one place where a number becomes a pointer to memory, and a pointer a number. Objects have their
+ * own accessors in gc/object/header.h. */
 #ifndef CRADLE_GC_BASE_ADDRESS_H
 #define CRADLE_GC_BASE_ADDRESS_H
 

@@ -7,7 +7,7 @@
 
 #define FIRST_CAPACITY 64
 
-/* Neighbouring objects differ in few bits: the product's high half spreads them. */
+/* Addresses of neighbouring objects differ in few bits. The high half of the product spreads them. */
 static size_t home_of(const crd_address_map *map, uintptr_t address) {
   return ((uint64_t)address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (map->capacity - 1);
 }
@@ -17,6 +17,7 @@ static size_t after(const crd_address_map *map, size_t at) {
 }
 
 bool crd_address_map_reserve(crd_address_map *map) {
+  /* At three quarters probes are still short, and there always is an empty entry at which a search ends. */
   if (map->count + 1 <= map->capacity / 4 * 3) return true;
   ASSERT(map->capacity == 0 || is_power_of_two(map->capacity), "[address_map.1] a capacity is no power of two");
   crd_address_map wider = {.capacity = map->capacity == 0 ? FIRST_CAPACITY : 2 * map->capacity};
@@ -51,8 +52,9 @@ uint32_t crd_address_map_get(const crd_address_map *map, uintptr_t address) {
   return entry == NULL ? ADDRESS_MAP_NONE : entry->number;
 }
 
-/* The entries behind the hole are looked at up to the next empty one: each whose home does not lie between the hole and
- * itself moves into the hole [address_map.2]. */
+/* Closes the hole that a removed entry leaves, so that no mark has to stay [address_map.2]. Looks at the entries
+ * behind the hole, up to the next empty one. An entry moves into the hole unless its home lies between the hole and
+ * the entry; where it was is the next hole. */
 void crd_address_map_remove(crd_address_map *map, uintptr_t address) {
   crd_address_entry *entry = crd_address_map_find(map, address);
   ASSERT(entry != NULL, "[address_map.3] an address is removed that is not in the map");

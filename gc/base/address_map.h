@@ -1,5 +1,6 @@
-/* A map from addresses of objects to numbers, for the few objects of which something must be known that their header
- * has no room for: open addressing with linear probing, no tombstones.
+/* A map from addresses of objects to numbers. It is for the few objects of which something must be known that has no
+ * room in their headers: pins, ids, prebuilt objects. Open addressing with linear probing; a removed entry leaves no
+ * mark behind.
  *
  *   [address_map.1] capacity is a power of two or 0; at most three quarters of the entries are taken.
  *   [address_map.2] Between an entry's home and its place no entry is empty.
@@ -24,20 +25,20 @@ typedef struct crd_address_map {
   size_t capacity, count;
 } crd_address_map;
 
-/* Makes room for one entry more, so that the next insertion cannot fail. false: memory refused, nothing changed. */
+/* Makes room for one more entry, so that the next insertion cannot fail. false: memory was refused, nothing changed. */
 bool crd_address_map_reserve(crd_address_map *map);
-/* The address is in the map not yet, and there is room. */
+/* Enters an address that is not in the map yet; room was made. */
 void crd_address_map_insert(crd_address_map *map, uintptr_t address, uint32_t number);
 /* The address's entry, or NULL; valid until the map changes. */
 crd_address_entry *crd_address_map_find(const crd_address_map *map, uintptr_t address);
 /* The address's number, or ADDRESS_MAP_NONE. */
 uint32_t crd_address_map_get(const crd_address_map *map, uintptr_t address);
-/* The address is in the map. */
+/* Removes an address that is in the map. */
 void crd_address_map_remove(crd_address_map *map, uintptr_t address);
 /* Empties the map and keeps its room. */
 void crd_address_map_clear(crd_address_map *map);
 void crd_address_map_fini(crd_address_map *map);
-/* What is wrong, for the verifier, or NULL. */
+/* For the verifier: NULL, or what is wrong. */
 const char *crd_address_map_check(const crd_address_map *map);
 
 #endif

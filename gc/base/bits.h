@@ -12,7 +12,8 @@ static inline bool is_power_of_two(size_t number) {
   return number != 0 && (number & (number - 1)) == 0;
 }
 
-/* The multiple of a power of two at a number or next to it. The sum of both fits a size_t. */
+/* The nearest multiple of a power of two, at or below a number, and at or above it. The sum of both arguments fits a
+ * size_t. */
 static inline size_t align_down(size_t bytes, size_t alignment) {
   ASSERT(is_power_of_two(alignment), "an alignment is no power of two");
   return bytes & ~(alignment - 1);
@@ -32,9 +33,9 @@ static inline void bitmap_clear(uint64_t *map, size_t bit) {
   map[bit / 64] &= ~(UINT64_C(1) << (bit % 64));
 }
 
-/* How many bits are set. Without the processor's own instruction, which a build for every x86-64 cannot take, the
- * compiler's builtin is a call that reads a table: sums of neighbouring bits, then of pairs, fours and bytes, are
- * shorter (Hacker's Delight, 5-1). */
+/* How many bits are set. A build for every x86-64 cannot use the processor's own instruction, and the compiler's
+ * builtin is then a call that reads a table. This is shorter: it adds neighbouring bits, then pairs, fours and bytes
+ * (Hacker's Delight, 5-1). */
 static inline unsigned count_bits(uint64_t word) {
   word -= word >> 1 & UINT64_C(0x5555555555555555);
   word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));

@@ -1,8 +1,8 @@
 /* Checks in three tiers.
  *
  *   crd_misuse          what the embedder did wrong: always on, on cold paths (gc/misuse.h)
- *   ASSERT              the collector's own invariants, in builds with assertions; other builds compile the condition
- *                       and do not evaluate it
+ *   ASSERT              the collector's own invariants, in builds with assertions; other builds compile the condition,
+ *                       so that it stays correct, and do not evaluate it
  *   *_check, verify     a whole structure at a time (gc/instruments/verify.c)
  */
 #ifndef CRADLE_GC_BASE_CHECK_H
@@ -24,17 +24,17 @@
 
 #define CRD_ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* A bound that only much data comes to. The fuzz target is built with small ones, so that some hundred bytes of input
- * do. */
+/* A bound that only large amounts of data reach. The fuzz target is built with small ones, which a few hundred bytes
+ * of input reach. */
 #ifndef CRADLE_SMALL_LIMITS
 #define CRADLE_SMALL_LIMITS 0
 #endif
 #define LIMIT(usual, small) (CRADLE_SMALL_LIMITS ? (small) : (usual))
 
-/* Writes both to standard error, one after the other, as a line. */
+/* Writes kind and message to standard error, as one line. */
 void crd_say(const char *kind, const char *message);
 CRADLE_COLD _Noreturn void crd_assertion_failed(const char *message);
-/* Says both, then where it was called from, and aborts. The second says the latter alone. */
+/* Writes kind and message, then where the call came from, and aborts. The second writes only where. */
 CRADLE_COLD _Noreturn void crd_abort(const char *kind, const char *message);
 CRADLE_COLD _Noreturn void crd_abort_here(void);
 

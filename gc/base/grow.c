@@ -5,7 +5,8 @@
 
 #include "gc/base/check.h"
 
-/* The variable is copied, not cast: it is of another pointer type for each caller. */
+/* The variable is copied by memcpy, because each caller's has another pointer type, and a cast would break strict
+ * aliasing. */
 bool crd_grow(void *array_address, uint32_t count, uint32_t *capacity, size_t item_bytes) {
   ASSERT(count == *capacity, "[grow.1] an array holds more than it has room for");
   if (count >= GROW_MAX) return false;

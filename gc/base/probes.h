@@ -1,7 +1,7 @@
-/* Static probes (USDT) for bpftrace, perf, SystemTap and gdb: provider "cradle". docs/probes.md lists them.
+/* Static probes (USDT) for bpftrace, perf, SystemTap and gdb, with the provider "cradle". docs/probes.md lists them.
  *
- * Built with <sys/sdt.h> (Meson option probes), each is one nop and a note in the library; else, nothing. Arguments are
- * integers and addresses that are at hand anyway: a probe computes nothing.
+ * If it is built with <sys/sdt.h> (Meson option probes), each probe is one nop and a note in the library; otherwise,
+ * nothing. Arguments are integers and addresses that are there anyway: a probe computes nothing.
  */
 #ifndef CRADLE_GC_BASE_PROBES_H
 #define CRADLE_GC_BASE_PROBES_H

@@ -1,10 +1,11 @@
 /* The one header that knows AddressSanitizer, ThreadSanitizer and valgrind. Unused nursery memory is poisoned, so that
  * a use of memory that was never allocated, or of an object that has moved away, is reported where it happens.
  *
- * The same for valgrind, when library and callers are compiled with CRADLE_VALGRIND=1. It also reports a word of an
- * object that is read before it was written. Each heap's nursery is declared to it as a pool of blocks, so that its
- * reports name the place where an object was allocated and, if the object has moved or died, the collection that did
- * it. */
+ * Valgrind reports the same if library and callers are compiled with CRADLE_VALGRIND=1. It also reports a word of an
+ * object that is read before it was written. Each heap's nursery is declared to valgrind as a pool of blocks, so that
+ * reports name the place where an object was allocated and, if the object has moved or died, the collection in which it
+ * did.
+ */
 #ifndef CRADLE_GC_BASE_SANITIZERS_H
 #define CRADLE_GC_BASE_SANITIZERS_H
 
@@ -26,9 +27,9 @@
 #define CRD_VALGRIND 1
 #endif
 
-/* Memory that must not be touched, that may be written and then read, and that may be read as it is. An object or a
- * reservation is handed out of a pool, which any address that is the heap's own names; when the pool is emptied none of
- * its blocks is left. */
+/* unused: memory that must not be touched; used: memory that may be written, then read; known: memory that may be
+ * read as it is. A pool is named by any address of the heap's own. Objects and reservations are handed out of it,
+ * and when it is emptied, none of its blocks is left. */
 #ifdef CRD_ASAN
 #include <sanitizer/asan_interface.h>
 #define sanitize_unused(address, size) __asan_poison_memory_region((address), (size))
@@ -57,8 +58,9 @@
 #define sanitize_pool_end(pool) ((void)(pool))
 #endif
 
-/* Of the one function that reads what another thread may write at the same time (gc/old/mark_beside.c): what
- * ThreadSanitizer would report there is meant. It must not be inline then, or its caller is watched. */
+/* For the one function that reads what another thread may write at the same time (gc/old/mark_beside.c).
+ * ThreadSanitizer would report that, and it is meant. The function must not be inline in such builds, or its caller
+ * would be checked in its place. */
 #ifdef CRD_TSAN
 #define SANITIZE_RACY static __attribute__((noinline, no_sanitize("thread")))
 #else

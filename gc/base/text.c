@@ -20,13 +20,13 @@ static bool is_continuation(char byte) {
   return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* How many bytes may follow the first one of a character. */
+/* How many bytes may follow the first byte of a character. */
 static size_t continuations(char first) {
   unsigned char byte = (unsigned char)first;
   return (size_t)(byte >= 0xC0) + (byte >= 0xE0) + (byte >= 0xF0);
 }
 
-/* The bytes of the control character of UTF-8 at text, or of one byte that begins no character; 0: neither. */
+/* The length of the UTF-8 control character at text, or 1 for a byte that begins no character; 0 if it is neither. */
 static size_t control_bytes(const char *text, size_t left) {
   unsigned char byte = (unsigned char)text[0];
   if (byte < 0x20 || byte == 0x7F || is_continuation(text[0])) return 1;
@@ -34,11 +34,13 @@ static size_t control_bytes(const char *text, size_t left) {
   return 0;
 }
 
+/* A text is not cut within a character. */
 static size_t without_broken_end(const char *text, size_t length) {
   while (length > 0 && is_continuation(text[length])) length--;
   return length;
 }
 
+/* Control characters become question marks: messages may go to a terminal. */
 size_t crd_show_text(char *out, size_t room, const char *text, size_t length) {
   static const char cut[] = "...";
   ASSERT(room > sizeof cut, "there is no room to say that a text was cut");
@@ -78,14 +80,15 @@ static void add_hex(crd_text *text, uint64_t number, bool prefix) {
   add_number(text, number, 16);
 }
 
-/* A pointer to a va_list that is itself a parameter would be one to another type: hence the structure. */
+/* va_list may be an array type, so as a parameter it would be a pointer, and a pointer to it of another type. A
+ * structure is not changed so. */
 typedef struct arguments {
   va_list list;
 } arguments;
 
 typedef enum length { LENGTH_INT, LENGTH_LONG, LENGTH_LONG_LONG, LENGTH_SIZE } length;
 
-/* A size is not a long everywhere: on Windows a long has 32 bits. */
+/* A size_t is not a long everywhere: on Windows a long has 32 bits. */
 static uint64_t next_number(arguments *from, length length) {
   switch (length) {
   case LENGTH_INT: return va_arg(from->list, unsigned);
@@ -96,7 +99,7 @@ static uint64_t next_number(arguments *from, length length) {
   return 0;
 }
 
-/* Returns where the format goes on. */
+/* Reads a length modifier. Returns where the format goes on. */
 static const char *read_length(const char *at, length *length) {
   *length = LENGTH_INT;
   if (*at == 'z') return *length = LENGTH_SIZE, at + 1;
@@ -105,7 +108,7 @@ static const char *read_length(const char *at, length *length) {
   return at + (at[1] == 'l' ? 2 : 1);
 }
 
-/* Adds what the conversion at at, behind its %, stands for, and returns where the format goes on. */
+/* Adds what a conversion stands for; at: the character behind its %. Returns where the format goes on. */
 static const char *add_conversion(crd_text *text, const char *at, arguments *from) {
   bool prefix = *at == '#';
   length length;

@@ -1,6 +1,6 @@
-/* Messages, put together in a buffer of the caller's. Nothing here allocates or locks, so signal handlers may use it.
- * Of libc only memcpy and strlen are called, which runtime/faults.c calls before any fault: the first call of a
- * function of a shared library looks for it, and that takes kilobytes of what may be a small signal stack.
+/* Messages, put together in the caller's buffer. Nothing here allocates or locks, so signal handlers may use it. Of
+ * libc it calls only memcpy and strlen. runtime/faults.c calls both before any fault: the first call of a function in a
+ * shared library looks the function up, which takes kilobytes of a signal stack that may be small.
  *
  *   [text.1] length < sizeof buffer, and buffer[length] is the terminating zero. What does not fit is cut.
  *   [text.2] A format has only the conversions that are named below.
@@ -26,7 +26,7 @@ typedef struct crd_text {
 void crd_text_format(crd_text *text, const char *format, ...) CRD_PRINTF(2, 3);
 void crd_text_format_list(crd_text *text, const char *format, va_list arguments) CRD_PRINTF(2, 0);
 
-/* cradle_show_text, for the library: a call of the public function would first have to find it. */
+/* cradle_show_text, for the library's own use: the public function would have to be looked up first. */
 size_t crd_show_text(char *out, size_t room, const char *text, size_t length);
 
 #endif

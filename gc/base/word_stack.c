@@ -26,6 +26,7 @@ void crd_word_stack_fini(crd_word_stack *stack) {
   *stack = (crd_word_stack){NULL, NULL, NULL, NULL};
 }
 
+/* Doubling makes the number of system calls small. The last step takes what is left of the addresses. */
 bool crd_word_stack_grow(crd_word_stack *stack) {
   ASSERT(stack->base <= stack->limit && stack->limit <= stack->end, "[word_stack.1] more is committed than reserved");
   size_t committed = word_stack_committed(stack);

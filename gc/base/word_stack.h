@@ -1,7 +1,8 @@
-/* A stack of words in address space of its own: it grows in place, by committing more, and never moves.
+/* A stack of words with its own address space: it grows in place, by committing more of it, and never moves. So no
+ * address into it changes, and growing copies nothing.
  *
- * The shadow stack, the remembered set and the mark stack are such stacks. While a mutator runs, the top of its shadow
- * stack is the one in the mutator.
+ * The shadow stack, the remembered set and the mark stack are such stacks. While a mutator runs, it keeps the top of
+ * its shadow stack itself.
  *
  *   [word_stack.1] base <= top <= limit <= end, and [base, limit) is committed. A stack without memory is all NULL: it
  *                  is empty and refuses every word.
@@ -15,13 +16,13 @@ typedef struct crd_word_stack {
   cradle_word *base, *top, *limit, *end;
 } crd_word_stack;
 
-/* Reserves room for size bytes (halved while the system refuses, down to a page) and commits none. false: no address
- * space. */
+/* Reserves addresses for size bytes, or half while the system refuses, down to a page. Commits nothing. false: no
+ * address space. */
 bool crd_word_stack_init(crd_word_stack *stack, size_t size, size_t page_bytes, const char *name);
 void crd_word_stack_fini(crd_word_stack *stack);
-/* Commits more, at least doubling. false when the end is reached or memory refused: nothing changed. */
+/* Commits as much again as is committed. false: the end is reached or memory was refused; nothing changed. */
 bool crd_word_stack_grow(crd_word_stack *stack);
-/* Drops the pages above the top and keeps them committed: what was full once is not resident for ever. */
+/* Drops the pages above the top and keeps them committed: a stack that was full once would otherwise stay resident. */
 void crd_word_stack_discard(crd_word_stack *stack, size_t page_bytes);
 
 static inline bool word_stack_is_sound(const crd_word_stack *stack) {
@@ -38,14 +39,14 @@ static inline bool word_stack_is_empty(const crd_word_stack *stack) {
   return stack->top == stack->base;
 }
 
-/* false: full, and nothing was pushed. */
+/* false: the stack is full, and nothing was pushed. */
 static inline bool word_stack_push(crd_word_stack *stack, cradle_word word) {
   ASSERT(word_stack_is_sound(stack), "[word_stack.1] a push behind what is committed, or below the base");
   if (CRADLE_UNLIKELY(stack->top == stack->limit) && !crd_word_stack_grow(stack)) return false;
   *stack->top++ = word;
   return true;
 }
-/* There is one. */
+/* The stack is not empty. */
 static inline cradle_word word_stack_pop(crd_word_stack *stack) {
   ASSERT(!word_stack_is_empty(stack), "[word_stack.1] a pop below the base");
   return *--stack->top;

@@ -1,26 +1,26 @@
 /* Destructors and external sizes: objects that own something outside the heap.
  *
- * Both kinds are in one list. It is looked at last in the order of death, when it is certain what is dead.
+ * Objects of both kinds are in one list. It is looked at last in the order of death, when it is certain what is dead.
  */
 #ifndef CRADLE_GC_DEATH_DESTRUCTOR_H
 #define CRADLE_GC_DEATH_DESTRUCTOR_H
 
 #include "gc/death/list.h"
 
-/* What objects own outside the heap, as far as their types and cradle_external_pressure say. The first and the last are
- * parts of heap->external_bytes. */
+/* What objects own outside the heap, as external-size callbacks and cradle_external_pressure say. bytes and
+ * pressure_bytes are counted in heap->external_bytes. */
 typedef struct crd_owned {
   uint64_t bytes;           /* of old objects */
-  uint64_t recounted_bytes; /* of those looked at by the pass under way */
-  uint64_t pressure_bytes;  /* told since the last minor collection */
+  uint64_t recounted_bytes; /* of those that the pass under way has looked at; becomes bytes when it ends */
+  uint64_t pressure_bytes;  /* reported since the last minor collection */
 } crd_owned;
 
-/* Calls the destructors of the dead and sums up the sizes of the others. */
+/* In a minor collection: calls the destructors of the dead, and adds the sizes of the others. */
 void crd_destructors_minor(crd_death *death);
 void crd_destructors_begin(cradle_heap *heap);
 crd_verdict crd_destructors_entry(crd_death *death, cradle_word *entry);
 void crd_destructors_end(cradle_heap *heap);
-/* Runs all that are left. */
+/* When the heap is freed: runs the destructors of all objects that are left. */
 void crd_destructors_fini(cradle_heap *heap);
 
 /* How much of heap->external_bytes the services count. */

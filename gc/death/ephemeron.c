@@ -5,9 +5,9 @@
 #include "gc/old/mark.h"
 #include "gc/young/minor.h"
 
-/* Holders, or pieces of large ones, that are scanned between two turns of marking. */
+/* So many holders, or pieces of large ones, are scanned before marking goes on. */
 #define SCAN_PIECES LIMIT(16, 2)
-/* So often those that were stored into meanwhile are scanned in pieces. */
+/* Holders that were stored into are scanned in pieces so often; after that, all at once. */
 #define ROUNDS_MOST 3
 
 static crd_list *list_of(const crd_death *death) {
@@ -20,8 +20,8 @@ static bool is_holder(const cradle_heap *heap, const cradle_word *object) {
 
 /* --- pairs --- */
 
-/* A key is watched once for each of its pairs, nearly. It has not been reached, so its header is where the pair
- * says. */
+/* Has the pair wait for its key. A pair that is known already is not entered again, as far as crd_watch_knows can
+ * tell. The key was not reached, so it has not moved, and its header is at the address in the pair. */
 static void watch_key(crd_death *death, uintptr_t key, cradle_word *pair, bool values) {
   if (death->reach.incomplete) return;
   cradle_word what = waiting_pair(pair, values);
@@ -46,7 +46,8 @@ void crd_ephemerons_scan(crd_death *death, cradle_word *holder) {
   (void)death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, false, scan_pair);
 }
 
-/* The key of a reached holder that has not been reached is dead. The others are followed; their values have been. */
+/* Judges a pair of a reached holder. A key that was not reached is dead, and its value goes with it. Other keys and
+ * their values have been reached. */
 static void clear_pair(void *data, bool values, cradle_word *pair) {
   crd_death *death = data;
   if (death_judge(death, values, pair)) pair[1] = 0;
@@ -59,7 +60,7 @@ static void clear_holder(crd_death *death, cradle_word *holder) {
 
 /* --- minor collections --- */
 
-/* Scans the promoted young holders; unless again is set, only those that have not been. */
+/* Scans the young holders that were promoted; without again, only those that were not scanned yet. */
 static void scan_young(crd_death *death, bool again) {
   const crd_list *list = list_of(death);
   for (cradle_word *entry = list->young; entry < list->words.top; entry++) {
@@ -75,7 +76,8 @@ static void scan_stored(crd_death *death) {
   crd_list_each_stored(death, REGISTERED_EPHEMERON, crd_ephemerons_scan);
 }
 
-/* Keys that fast tracing has reached since they were watched. */
+/* The collection's own tracing does not ask for the watched flag. So looks for keys that it has reached since they
+ * were watched. */
 static void wake_reached(crd_death *death) {
   for (size_t i = 0; i < watch_count(&death->watch); i++) {
     uintptr_t key = watch_object(&death->watch, i), place = key == 0 ? 0 : death_find(death, key);
@@ -85,13 +87,16 @@ static void wake_reached(crd_death *death) {
 
 bool crd_ephemerons_reach(crd_death *death) {
   crd_reach *reach = &death->reach;
+  /* The first scan lets the minor collection's own tracing do the work, which is faster. That asks no object for its
+   * flags, so holders and keys that it has reached are looked for afterwards. From there on the slots stack is used,
+   * and nothing is missed. */
   reach_begin(reach);
   if (list_is_empty(list_of(death))) return false;
   scan_young(death, false);
   scan_stored(death);
-  if (!reach->progress) return false; /* so no key has been reached since, and no holder */
+  if (!reach->progress) return false; /* nothing was reached, so no key and no holder can have been */
   crd_minor_trace(death->minor);
-  reach->by_stack = true; /* from here on, what is reached is asked for the flags */
+  reach->by_stack = true; /* from here on each reached object is asked for its flags */
   scan_young(death, false);
   wake_reached(death);
   (void)crd_reach_run(death, NULL);
@@ -110,6 +115,7 @@ static void pass_until_nothing_is_reached(crd_death *death) {
   } while (reach->progress);
 }
 
+/* Old holders that were not stored into have only old keys, which do not die in a minor collection. */
 void crd_ephemerons_clear(crd_death *death) {
   crd_list *list = list_of(death);
   if (list_is_empty(list)) return;
@@ -126,8 +132,9 @@ void crd_ephemerons_clear(crd_death *death) {
 
 /* --- holders that are stored into while a major collection marks --- */
 
-/* Noted, each once: a table that is stored into again and again would be scanned each time. That a marked object has
- * the watched flag says that it is; one that has it because it waits to be traced is scanned then. */
+/* Notes a holder, once: a table that the program stores into all the time would be scanned each time otherwise. On a
+ * marked object the watched flag says that it is noted. An unmarked one may have the flag because a pair waits for
+ * it; it is scanned when it is traced. If the note finds no room, the holder is scanned at once. */
 static void note(crd_death *death, cradle_word *holder) {
   const cradle_heap *heap = death->heap;
   if (!is_holder(heap, holder)) return;
@@ -142,13 +149,13 @@ void crd_ephemerons_stored(cradle_heap *heap) {
   crd_death *death = &heap->services->major;
   death->stored = heap->services->minor.stored;
   crd_list_each_stored(death, REGISTERED_EPHEMERON, note);
-  /* What the minor collection marked may be keys. */
+  /* Objects that the minor collection marked may be keys. */
   if (!word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed) death->reach.progress = true;
 }
 
-/* When nothing else is left to mark: in pieces, like the first scan. What is stored into meanwhile is noted again; in
- * the end it is scanned at once, or the program could put off the end of marking for ever. Returns whether there is
- * more to do now. */
+/* Called when nothing else is left to mark. Has the noted holders scanned in pieces, as in the first scan. What the
+ * program stores into meanwhile is noted again. After ROUNDS_MOST rounds they are scanned at once; otherwise the
+ * program could put off the end of marking for ever. Returns whether there is more to do now. */
 static bool scan_noted(crd_death *death) {
   const cradle_heap *heap = death->heap;
   crd_scan *scan = &heap->services->scan;
@@ -166,7 +173,7 @@ static bool scan_noted(crd_death *death) {
 
 /* --- major collections: marking --- */
 
-/* Holders that are traced late wait on the slots stack, so that large ones are scanned in pieces. */
+/* Holders that are traced while watching wait on the slots stack, so that large ones are scanned in pieces. */
 void crd_ephemerons_traced(cradle_heap *heap, cradle_word *object) {
   crd_death *death = &heap->services->major;
   ASSERT(old_is_marked(&heap->old, address_of(object)), "an object is traced that is not marked");
@@ -189,8 +196,8 @@ static void start_watching(crd_services *services) {
   scan->rounds = 0;
 }
 
-/* The holder to scan: the one under way, or one on the stack, or the next marked one of the list. NULL: there is
- * none. */
+/* The holder to scan next: the one under way, one from the stack, or the next marked one of the list. NULL: there is
+ * none. Unmarked holders are left out, because they come to the stack if they are traced later. */
 static cradle_word *next_holder(crd_death *death) {
   crd_scan *scan = &death->heap->services->scan;
   crd_word_stack *holders = &death->reach.slots;
@@ -215,6 +222,9 @@ static void scan_some(crd_death *death, uint64_t *bytes) {
   }
 }
 
+/* Called each time the mark stack is empty. Returns true as soon as anything may be left, and marking calls again:
+ * first holders of the list and those that were traced late, then what these put on the mark stack, then the noted
+ * holders, then another pass if the table is incomplete. */
 bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
   crd_services *services = heap->services;
   const crd_list *list = &services->lists[REGISTERED_EPHEMERON];
@@ -227,6 +237,7 @@ bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
   if (scan->holder != NULL || scan->next < list->young || !word_stack_is_empty(&death->reach.slots)) return true;
   if (!word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed) return true;
   if (scan_noted(death)) return true;
+  /* The table missed pairs, and something was reached since the last pass: another pass over all holders. */
   if (!death->reach.incomplete || !death->reach.progress) return false;
   death->reach.progress = false;
   scan->next = list->words.base;
@@ -235,6 +246,7 @@ bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
 
 /* --- major collections: clearing --- */
 
+/* Marking goes on in clearing, with watching set: its mark_more then makes passes over all holders. */
 static void mark_until_nothing_is_reached(crd_death *death) {
   cradle_heap *heap = death->heap;
   crd_scan *scan = &heap->services->scan;
@@ -260,7 +272,7 @@ crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry) {
 void crd_ephemerons_complete(crd_death *death) {
   ASSERT(!death->reach.by_stack && word_stack_is_empty(&death->reach.slots), "passes while slots wait on the stack");
   if (!death->reach.incomplete) return;
-  /* From a key that is not watched nothing led to its value. */
+  /* A key that nobody watched did not lead to its value, so what was found of the order may be wrong. */
   if (death->reach.ordering) crd_reach_give_up_order(death);
   if (death->is_minor)
     pass_until_nothing_is_reached(death);

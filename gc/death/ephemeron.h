@@ -1,20 +1,28 @@
 /* Ephemerons: the value of a pair is reached when its holder and its key are.
  *
- * Each reached holder is scanned. A pair whose key has not been reached waits in the watch table, under its key, and
- * the key's header says that it is watched; whoever reaches the key then reaches the value. So the whole is linear in
- * pairs and objects, in whatever order a chain of ephemerons lies. Where memory for the table is refused, all holders
- * are scanned again and again until nothing more is reached.
+ * A reached holder is scanned pair by pair. If the key was not reached yet, the pair waits in the watch table under its
+ * key, and the watched flag in the key's header says so. Whoever reaches the key later reaches the value, too:
  *
- *   minor   the young holders that were promoted and the old ones that were stored into; an old key counts as alive
- *   major   when the mark stack is empty for the first time, every marked holder, in increments, and from then on
- *           (watching) whatever is traced is asked for the flags; a holder that is stored into meanwhile is scanned
- *           again at the end
+ *    holder        | key | value |        the key is not reached: the watch table has  key -> address of the pair
+ *    (reached)        |       |
+ *                     v       v
+ *                    key    value         the key is reached: its flag leads to the table, and the table to the value
  *
- * A pair is two words. What the watch table knows is the address of the first; entries of pairs that the mutator has
- * overwritten since do no harm, because the key is compared.
+ * So each pair is looked at a fixed number of times, and the work is linear in pairs and objects, even if each value is
+ * the key of the next pair and the pairs are scanned in the worst order. If memory for the table is refused, all
+ * holders are scanned again and again until nothing more is reached.
  *
- *   [ephemeron.1] When the dead keys are cleared, a pair of a reached holder whose key was reached, or that has no
- *                 key, has a value that was reached.
+ *   minor   The young holders that were promoted are scanned, and the old ones that were stored into. An old key counts
+ *           as alive.
+ *   major   When the mark stack is empty for the first time, every marked holder is scanned, in increments. From then
+ *           on the collection is watching: each object that is traced is asked for its flags. A holder that the program
+ *           stores into meanwhile is noted, and scanned again at the end.
+ *
+ * A pair is two words, key and value, and the watch table has the address of the key's. The program may overwrite a
+ * pair that waits. Its entry then does no harm, because the key in the pair is compared with the one that was reached.
+ *
+ *   [ephemeron.1] When the dead keys are cleared, a pair of a reached holder whose key was reached, or that has no key,
+ *                 has a value that was reached.
  *   [ephemeron.2] While marking, a holder that is noted is marked, and has the watched flag unless it was traced since.
  */
 #ifndef CRADLE_GC_DEATH_EPHEMERON_H
@@ -22,34 +30,34 @@
 
 #include "gc/death/list.h"
 
-/* How far a major collection is with the marked holders. */
+/* How far a major collection has come with the marked holders. */
 typedef struct crd_scan {
-  cradle_word *next;    /* of the list; watching: list base <= next <= young */
+  cradle_word *next;    /* the next of the list; while watching: list base <= next <= young */
   cradle_word *holder;  /* the one that is being scanned in pieces, or NULL */
   crd_word_stack noted; /* holders that were stored into since they were scanned, each once */
-  unsigned rounds;      /* so often those were scanned */
+  unsigned rounds;      /* how often those were scanned */
 } crd_scan;
 
-/* Looks at all pairs of a reached holder. */
+/* Scans a reached holder: looks at all its pairs. */
 void crd_ephemerons_scan(crd_death *death, cradle_word *holder);
 
-/* In a minor collection: reaches what the pairs of reached holders keep. Returns whether there was anything. */
+/* In a minor collection: reaches what the pairs of reached holders keep. Returns whether it reached anything. */
 bool crd_ephemerons_reach(crd_death *death);
-/* What finalizers bring back was reached, and with it what their pairs keep. Where the watch table is incomplete, looks
- * for what it missed. */
+/* Called when everything that finalizers bring back was reached, with the values of its pairs. If the watch table is
+ * incomplete, this finds the values that it missed. */
 void crd_ephemerons_complete(crd_death *death);
-/* Clears the pairs whose keys are dead: in a minor collection, and in a pass of a major one. */
+/* Clears the pairs whose keys are dead, in a minor collection; and the same for one entry, in a pass of a major one. */
 void crd_ephemerons_clear(crd_death *death);
 crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry);
 
 /* --- while a major collection marks --- */
 
-/* The mark stack is empty: looks for values that must be marked, and adds what it looked at to *bytes. false: there are
- * none left. */
+/* The mark stack is empty: looks for values that must be marked, and adds the bytes that it looked at to *bytes.
+ * false: there are no more. */
 bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes);
-/* While watching: an object with the weak or the watched flag is traced. */
+/* While watching, when an object with the weak or the watched flag is traced. */
 void crd_ephemerons_traced(cradle_heap *heap, cradle_word *object);
-/* While watching, a minor collection ended: notes the holders that were stored into. */
+/* While watching, when a minor collection has ended: notes the holders that were stored into. */
 void crd_ephemerons_stored(cradle_heap *heap);
 
 #endif

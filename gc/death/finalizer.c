@@ -7,7 +7,7 @@
 #include "gc/object/visit.h"
 #include "gc/old/mark.h"
 
-/* The queue that an entry of the list or a candidate is for. */
+/* The queue of an entry of the list, or of a candidate. */
 static crd_queue *queue_for(crd_services *services, cradle_word entry) {
   ASSERT(entry_queue(entry) != 0, "an object without a finalizer is in the list of finalizers");
   return &services->queues[entry_queue(entry) - 1];
@@ -31,7 +31,8 @@ static inline void look_at(void *data, bool value, cradle_word *slot) {
   if (address != 0 && death_find(at->death, address) == 0) at->leads_on = true;
 }
 
-/* Whether reaching a dead object may reach more. Arrays and callbacks are not asked, nor what ephemerons hold. */
+/* Whether reaching a dead object may reach more. Arrays, callbacks and ephemerons are not looked at: for them the
+ * answer is yes. */
 static bool leads_on(const crd_death *death, cradle_word *object) {
   const crd_type *type = heap_type(death->heap, object[0]);
   bool is_plain =
@@ -45,6 +46,7 @@ static bool leads_on(const crd_death *death, cradle_word *object) {
 
 static void begin_candidates(crd_death *death) {
   crd_candidates *candidates = &death->candidates;
+  /* The first candidate of a collection forgets the order of the last one. */
   ASSERT(candidates->next == 0, "[finalizer.2] candidates of the last collection were not queued");
   crd_reach_set_ordering(death, false);
   death->reach.unordered = false;
@@ -57,6 +59,7 @@ static void add_candidate(crd_death *death, cradle_word entry) {
   if (word_stack_is_empty(entries)) begin_candidates(death);
   ASSERT(entries->top < entries->limit, "[services.3] more candidates than there is room for");
   *entries->top++ = entry;
+  /* One candidate that leads on is enough to ask for the order. */
   if (!death->reach.ordering) crd_reach_set_ordering(death, leads_on(death, entry_object(entry)));
   death->candidates.next = candidates_count(&death->candidates);
 }
@@ -83,7 +86,7 @@ crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry) {
 
 /* --- reaching --- */
 
-/* A candidate that cannot be watched costs the order. */
+/* If a candidate cannot be watched, the order is given up. */
 static void watch(crd_death *death, cradle_word number) {
   cradle_word *object = entry_object(death->candidates.entries.base[number]);
   ASSERT(death_find(death, address_of(object)) == 0, "a candidate was reached before all of them are watched");
@@ -102,7 +105,8 @@ static bool watch_all(crd_death *death, crd_pace *pace) {
   return true;
 }
 
-/* From the last registered to the first. */
+/* Reaches them from the last registered to the first: components come out last first, so unrelated candidates keep
+ * registration order. */
 static bool reach_all(crd_death *death, crd_pace *pace) {
   crd_candidates *candidates = &death->candidates;
   death->reach.by_stack = true;
@@ -133,7 +137,7 @@ static void show_queues(crd_services *services) {
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) services->queues[i].shown = services->queues[i].words.top;
 }
 
-/* In registration order where none leads to another, or the order was given up. */
+/* Queues in the order that was found, or in registration order if none leads to another or the order was given up. */
 bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   crd_services *services = death->heap->services;
   crd_candidates *candidates = &death->candidates;
@@ -146,6 +150,7 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
     queue_candidate(death, candidates->entries.base[number]);
     if (pace_is_over(pace)) return false;
   }
+  /* While a major collection is queueing, a minor one leaves it to the major one to show the queues. */
   if (death == &services->major || services->stage != STAGE_QUEUE) show_queues(services); /* [finalizer.3] */
   candidates->entries.top = candidates->entries.base;
   candidates->ordered.top = candidates->ordered.base;
@@ -164,6 +169,7 @@ void crd_finalizers_mark_queues(cradle_heap *heap) {
   }
 }
 
+/* The last registered first, which docs/order-of-death.md promises. */
 void crd_finalizers_queue_all(cradle_heap *heap) {
   crd_list *list = &heap->services->lists[REGISTERED_FINALIZER];
   ASSERT(list_is_whole(list) && list->young == list->words.top, "[services.1] the list of finalizers is in use");
@@ -191,6 +197,7 @@ static bool register_finalizer(cradle_mutator *mutator, void *object, uint32_t q
   uintptr_t address = address_of(object);
   if (!heap_is_young(heap, address) && !arenas_contain(&heap->old.arenas, address))
     crd_misuse(heap, "%s: %p is not in this heap", what, object);
+  /* The room for registration counts only lists that exist: the first finalizer of a heap needs one made. */
   bool listed = heap->services != NULL && heap->services->kinds >> REGISTERED_FINALIZER & 1;
   if ((!listed || mutator->registered == mutator->registered_end) &&
       !crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER))
@@ -213,6 +220,7 @@ void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {
   if (queue == NULL || queue->head == queue->shown) return NULL;
   ASSERT(queue->head < queue->shown && queue->shown <= queue->words.top, "[finalizer.3] more is shown than is queued");
   cradle_word *object = object_at(*queue->head++);
+  /* An empty queue begins again at its base, so that its room is not used up. */
   if (queue->head == queue->words.top) queue->head = queue->shown = queue->words.top = queue->words.base;
   return object;
 }

@@ -28,6 +28,7 @@ bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pac
   crd_list *list = &death->heap->services->lists[kind];
   if (list->words.base == NULL) return true;
   ASSERT(list->young == list->words.top, "[services.1] a pass while objects are young");
+  /* Kept entries are moved down as the pass goes, so that dropping one costs nothing and the pass can stop anywhere. */
   while (list->next < list->young) {
     crd_verdict verdict = judge(death, list->next);
     if (verdict == ENTRY_KEEP) *list->kept++ = *list->next;

@@ -1,18 +1,17 @@
 /* Lists of registered objects: their entries, and the passes of a major collection over them; gc/death/list.c.
  *
- * An entry is the address of an object, and the three lowest bits, which addresses of objects leave free, say more:
+ * An entry is the address of an object. Addresses of objects leave the three lowest bits free, which say more:
  *
  *   finalizers, candidates   the queue
  *   fresh                    the queue, if the object is registered for a finalizer that its type does not have; else 0
  *   ephemerons               in a minor collection, whether the holder was scanned; else 0
  *   other lists              0: the entry is the address
  *
- * What is true of the lists is in gc/death/services.h.
+ * [services.1] (gc/death/services.h) says what lies where in a list.
  */
 #ifndef CRADLE_GC_DEATH_LIST_H
 #define CRADLE_GC_DEATH_LIST_H
 
-#include "gc/base/word_stack.h"
 #include "gc/death_calls.h"
 #include "gc/old/major.h"
 
@@ -48,15 +47,16 @@ static inline void entry_set_scanned(cradle_word *entry) {
 /* [services.1]: base <= kept <= next <= young <= top. */
 typedef struct crd_list {
   crd_word_stack words;
-  cradle_word *kept;  /* the pass under way has kept what is below */
-  cradle_word *next;  /* and looks at this one next */
-  cradle_word *young; /* the first one that was registered since the last minor collection */
+  cradle_word *kept;  /* what is below was kept by the pass under way */
+  cradle_word *next;  /* the entry that the pass looks at next */
+  cradle_word *young; /* the first entry that was registered since the last minor collection */
 } crd_list;
 
 static inline bool list_is_empty(const crd_list *list) {
   return word_stack_is_empty(&list->words);
 }
-/* Whether an entry below young still counts: the pass under way leaves a gap between what it kept and what is next. */
+/* Whether an entry counts. The pass under way leaves a gap between what it kept and what it looks at next; in it are
+ * entries that it moved down or dropped. */
 static inline bool list_has(const crd_list *list, const cradle_word *entry) {
   return entry < list->kept || entry >= list->next;
 }
@@ -64,7 +64,7 @@ static inline bool list_has(const crd_list *list, const cradle_word *entry) {
 static inline bool list_is_whole(const crd_list *list) {
   return list->kept == list->words.base && list->next == list->words.base;
 }
-/* In a minor collection: ends the list at what has been kept of the young part. */
+/* In a minor collection: ends the list behind the young entries that were kept. */
 static inline void list_keep(crd_list *list, cradle_word *end) {
   ASSERT(end >= list->young && end <= list->words.top, "[services.1] more young entries are kept than there were");
   list->words.top = list->young = end;
@@ -72,19 +72,20 @@ static inline void list_keep(crd_list *list, cradle_word *end) {
 
 /* --- visiting and checks --- */
 
-/* Calls visit for the old holders that may hold young objects: those that the minor collection found remembered, if
- * they have the weak flag, or all of the list. */
+/* Calls visit for the old holders that may hold young objects: those that the minor collection found remembered and
+ * that have the weak flag, or the whole list if every old object may be. */
 void crd_list_each_stored(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder));
-/* Calls visit with words that are exactly the addresses of the entries [from, to), and takes them back. */
+/* Calls visit for the entries [from, to), each as a word without the lowest bits, which are put back afterwards. */
 void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context);
-/* Whether an object, young or old, is at an address, as far as can be told. */
+/* Whether an object, young or old, lies at an address, as far as that can be told. */
 bool crd_list_is_object(const cradle_heap *heap, uintptr_t address);
 /* NULL, or what is wrong with a list, and at what address. */
 const char *crd_list_check(const cradle_heap *heap, int kind, uintptr_t *at);
 
 /* --- passes of the major collection over a list --- */
 
-/* Entries or pieces between two looks at the clock, and in the smallest increment, which the stress mode takes. */
+/* So many entries or pieces come between two looks at the clock; and so many are in the smallest increment, which
+ * the stress mode takes. */
 #define PACE_ENTRIES 128
 #define STEP_ENTRIES 4
 
@@ -95,14 +96,15 @@ typedef struct crd_pace {
 } crd_pace;
 
 bool crd_pace_is_over_slow(crd_pace *pace);
-/* Counts an entry or a piece; NULL: a minor collection, which is not over before all is done. */
+/* Counts an entry or a piece, and says whether the increment is over. NULL: a minor collection, which goes on to the
+ * end. */
 static inline bool pace_is_over(crd_pace *pace) {
   return pace != NULL && --pace->countdown <= 0 && crd_pace_is_over_slow(pace);
 }
 
 typedef enum crd_verdict { ENTRY_DROP, ENTRY_KEEP, ENTRY_AGAIN } crd_verdict;
 typedef crd_verdict (*crd_entry_function)(crd_death *death, cradle_word *entry);
-/* Goes on with a pass over the old objects of a list. true: it is over, and the list closed up. */
+/* Goes on with a pass over the old objects of a list. true: the pass is over, and the list has no gap any more. */
 bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pace *pace);
 
 #endif

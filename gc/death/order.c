@@ -14,6 +14,8 @@ static bool is_done(const crd_death *death) {
          word_stack_is_empty(&reach->members) && candidates_count(&death->candidates) == 0 && death->item == 0;
 }
 
+/* The numbers are the steps of gc/death/order.h. Finalizers are found before weak slots are cleared, because only if
+ * there will be any the slots of dead holders are cleared too: such a holder may come back. */
 static void run_minor(cradle_heap *heap, crd_minor *minor, crd_stored stored) {
   crd_death *death = &heap->services->minor;
   ASSERT(is_done(death), "[services.4] a minor collection begins with what another one left");
@@ -21,7 +23,7 @@ static void run_minor(cradle_heap *heap, crd_minor *minor, crd_stored stored) {
   death->stored = stored;
   crd_registry_distribute(death);
   bool keeps = crd_ephemerons_reach(death);  /* 2 */
-  bool revives = crd_finalizers_find(death); /* 4: whether there will be any */
+  bool revives = crd_finalizers_find(death); /* 4: finds them, so that 3 knows */
   if (keeps || revives) crd_registry_distribute_rest(death);
   crd_weak_clear(death, revives); /* 3 */
   crd_weak_sets_clear(death);     /* 3 */
@@ -39,6 +41,7 @@ static void run_minor(cradle_heap *heap, crd_minor *minor, crd_stored stored) {
   ASSERT(is_done(death), "[services.4] a minor collection leaves something to do");
 }
 
+/* What this minor collection found remembered may be holders that marking has scanned already. */
 static void minor_ended(cradle_heap *heap) {
   if (heap->major.phase == MAJOR_MARKING && heap->major.watching) crd_ephemerons_stored(heap);
 }
@@ -51,6 +54,7 @@ static void mark_starts(cradle_heap *heap) {
   crd_finalizers_mark_queues(heap);
 }
 
+/* The mutator has a copy of the guard, so that cradle_weak_get can test it inline. */
 static void set_guard(cradle_heap *heap) {
   if (heap->mutator != NULL) heap->mutator->public.weak_guard = crd_death_guards(heap);
 }
@@ -65,7 +69,7 @@ static void begin_clearing(cradle_heap *heap) {
   set_guard(heap);
 }
 
-/* One increment of a stage; true: it is over. */
+/* Does an increment of the stage under way. true: the stage is over. */
 static bool advance(crd_services *services, crd_pace *pace) {
   crd_death *death = &services->major;
   switch (services->stage) {
@@ -83,13 +87,14 @@ static bool advance(crd_services *services, crd_pace *pace) {
   return true;
 }
 
-/* What is done once between two stages. */
+/* Does what comes once, before the stage. */
 static void enter(cradle_heap *heap, crd_stage stage) {
   crd_services *services = heap->services;
   services->stage = stage;
   if (stage == STAGE_QUEUE) crd_ephemerons_complete(&services->major); /* 5 */
   if (stage == STAGE_HOLDERS) set_guard(heap);
   if (stage == STAGE_DESTRUCTORS) crd_destructors_begin(heap);
+  /* External sizes and callbacks come when all destructors have run. */
   if (stage != STAGE_TRIM) return;
   crd_destructors_end(heap);
   crd_weak_sets_tell(heap); /* 8 */
@@ -101,6 +106,7 @@ static bool clear_some(cradle_heap *heap, const crd_budget *budget) {
   ASSERT(heap->major.phase == MAJOR_CLEARING, "[order.1] clearing outside of its phase");
   ASSERT(heap->mutator == NULL || !heap->mutator->public.weak_guard == !crd_death_guards(heap),
          "[order.2] the guard is not where the stage wants it");
+  /* A stage that is over leaves the rest of the pace to the next one. */
   while (services->stage != STAGE_NONE) {
     if (!advance(services, &pace)) return false;
     enter(heap, (crd_stage)(services->stage + 1));

@@ -11,7 +11,7 @@
 
 /* --- the words of the stacks --- */
 
-/* Of slots: a slot entry, or an object to close. */
+/* An entry of slots is a slot entry, or an object to close. */
 #define ENTRY_CLOSES 2
 
 static inline cradle_word closing_entry(const cradle_word *object) {
@@ -24,7 +24,7 @@ static inline cradle_word *entry_to_close(cradle_word entry) {
   return object_at(entry - ENTRY_CLOSES);
 }
 
-/* Of open: an object and its header. */
+/* An entry of open is an object and the header that it had. */
 #define OPEN_WORDS 2
 
 static inline cradle_word open_count(const crd_reach *reach) {
@@ -38,7 +38,7 @@ static inline void close_last(crd_reach *reach) {
   object_close(object_at(reach->open.top[0]), reach->open.top[1]);
 }
 
-/* Of members: a place in open, and the number of the candidate that is there. */
+/* An entry of members is a place in open and the number of the candidate that is there. */
 static inline cradle_word member_of(cradle_word place, cradle_word candidate) {
   return place << 32 | candidate;
 }
@@ -51,6 +51,8 @@ static inline cradle_word member_candidate(cradle_word member) {
 
 /* --- components --- */
 
+/* A slot leads to an object that was reached. If that is open, a way leads from it back to itself, so everything
+ * from its place on is one component: their places leave the path. */
 static void meet(crd_death *death, uintptr_t address) {
   if (!arenas_contain(&death->heap->old.arenas, address)) return;
   crd_reach *reach = &death->reach;
@@ -82,10 +84,13 @@ void crd_reach_give_up_order(crd_death *death) {
                  "finalizers come in registration order: no memory to find out which object leads to which", 0, 0);
 }
 
+/* Every stack must take its word before the header is changed. If one cannot, the words on the others are taken
+ * back. */
 static void open_object(crd_death *death, cradle_word *object) {
   crd_reach *reach = &death->reach;
   cradle_word place = open_count(reach);
   ASSERT(place > 0 || word_stack_is_empty(&reach->path), "[reach.2] a path without open objects");
+  /* The header has no room for more places. */
   if (place < HEADER_OPEN_PLACES && word_stack_push(&reach->open, address_of(object))) {
     if (word_stack_push(&reach->open, object[0])) {
       if (word_stack_push(&reach->path, place)) {
@@ -107,7 +112,8 @@ static int descending(const void *a, const void *b) {
   return *x < *y ? 1 : *x > *y ? -1 : 0;
 }
 
-/* The candidates of the component that begins at place, last registered first. */
+/* Puts the candidates of the component that begins at place in order, the last registered first: the order is read
+ * from its end. */
 static void put_in_order(crd_death *death, cradle_word place) {
   crd_word_stack *members = &death->reach.members, *ordered = &death->candidates.ordered;
   cradle_word *first = ordered->top;
@@ -120,9 +126,11 @@ static void put_in_order(crd_death *death, cradle_word place) {
 
 static void close_object(crd_death *death, const cradle_word *object) {
   crd_reach *reach = &death->reach;
-  if (!reach->ordering || !header_is_open(object[0])) return; /* order was given up */
+  /* Entries that close stay on the stack when the order is given up. */
+  if (!reach->ordering || !header_is_open(object[0])) return; /* the order was given up */
   cradle_word place = header_open_place(object[0]);
   ASSERT(is_open_at(reach, object, place), "[reach.1] an object to close is not at its place");
+  /* The object belongs to a component that begins further down. */
   if (reach->path.top[-1] != place) return;
   reach->path.top--;
   put_in_order(death, place);
@@ -139,15 +147,16 @@ static void reach_by_tracing(crd_death *death, bool value, cradle_word *slot, ui
     crd_mark_address(death->heap, address);
 }
 
-/* What a slot leads to whose object is to be reached; 0: nothing. The pair of an array that the program has made
- * shorter meanwhile may lead to a young large object that is gone: nobody looks behind an array's end. */
+/* The object to reach through a slot; 0: none. Between increments the program may shorten an array of pairs. Nobody
+ * else looks behind its end then, so a pair there may lead to a young large object that was freed. */
 static uintptr_t address_in(const crd_death *death, bool value, cradle_word word) {
   uintptr_t address = heap_address_in(death->heap, value, word);
   if (address == 0 || death->is_minor || death_find(death, address) != 0) return address;
   return crd_old_is_object(&death->heap->old, address) ? address : 0;
 }
 
-/* false: there is no room. Tracing takes the object then, which tells nobody by which way it comes. */
+/* false: there is no room, and the collection's own tracing takes the object. That opens nothing, so the order of
+ * finalizers is given up; and it asks for no flags, so ephemerons need passes. */
 static bool push_slot(crd_death *death, bool value, const cradle_word *slot) {
   crd_reach *reach = &death->reach;
   if (word_stack_push(&reach->slots, slot_entry(slot, value))) return true;
@@ -168,7 +177,7 @@ void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool epheme
   if (place != address)
     service_redirect(death->heap, value, slot, place);
   else if (death->is_minor && !ephemeral)
-    crd_minor_visit(death->minor, value, slot); /* an old object, which a running major collection must mark */
+    crd_minor_visit(death->minor, value, slot); /* a running major collection must mark the old object */
   if (death->reach.ordering) meet(death, place);
 }
 
@@ -178,7 +187,7 @@ static void reach_slot(void *death, bool value, cradle_word *slot) {
 
 /* --- objects --- */
 
-/* A candidate was reached; its object was opened last, if order matters. */
+/* A candidate was reached. If order matters, its object was opened last. */
 static void add_member(crd_death *death, const cradle_word *object, cradle_word candidate) {
   crd_reach *reach = &death->reach;
   if (!reach->ordering) return;
@@ -189,7 +198,8 @@ static void add_member(crd_death *death, const cradle_word *object, cradle_word 
   if (!word_stack_push(&reach->members, member_of(place, candidate))) crd_reach_give_up_order(death);
 }
 
-/* What waits for an object is looked at. address: where it was when it was watched. */
+/* Does what waits for an object. address: where it was when it was watched. A pair whose key is another by now was
+ * overwritten since it was scanned, and is passed over. */
 static void wake(crd_death *death, const cradle_word *object, uintptr_t address) {
   cradle_word what;
   while (crd_watch_take(&death->watch, address, &what)) {
@@ -220,10 +230,12 @@ void crd_reach_object(crd_death *death, uintptr_t address) {
   death->reach.progress = true;
   cradle_word header = object[0];
   const crd_type *type = heap_type(heap, header);
-  object_clear_flags(object, HEADER_WATCHED_FLAG); /* now: an open header has no flags */
+  object_clear_flags(object, HEADER_WATCHED_FLAG); /* cleared before it opens: an open header has no flags */
   if (death->reach.ordering) open_object(death, object);
   if (header_is_watched(header)) wake(death, object, address);
   if (type->registers >> REGISTERED_EPHEMERON & 1) crd_ephemerons_scan(death, object);
+  /* Last: the slots lie on the stack above the entry that closes the object, so they are all looked at before it
+   * closes. */
   if (type->has_slots) visit_object(&heap->types, object, reach_slot, death);
 }
 
@@ -235,7 +247,7 @@ static void run_entry(crd_death *death, cradle_word entry) {
   bool value = slot_entry_holds_value(entry);
   cradle_word *slot = slot_of_entry(entry);
   uintptr_t address = address_in(death, value, *slot), place = death_find(death, address);
-  if (address == 0) return; /* the value of a pair that the mutator has cleared since */
+  if (address == 0) return; /* the value of a pair that the program has cleared since */
   if (place == 0) {
     crd_reach_object(death, address);
     place = death_find(death, address);

@@ -12,6 +12,7 @@ static crd_services *services_of(cradle_heap *heap) {
   if (heap->services != NULL) return heap->services;
   crd_services *services = calloc(1, sizeof *services);
   if (services == NULL) return NULL;
+  /* calloc leaves the stage at the first one, which would have the guard up. */
   services->stage = STAGE_NONE;
   services->minor.heap = services->major.heap = heap;
   services->minor.is_minor = true;
@@ -27,7 +28,7 @@ void crd_registry_close(cradle_heap *heap) {
   if (heap->mutator != NULL) heap->mutator->public.registered_end = heap->mutator->public.registered;
 }
 
-/* A kind that was refused room is one that has none. */
+/* The least room that any list has. A list that was refused memory has none, so nothing can be registered then. */
 void crd_registry_allow(cradle_heap *heap) {
   if (heap->mutator == NULL || heap->mutator->public.registered == NULL) return;
   const crd_services *services = heap->services;
@@ -42,14 +43,15 @@ void crd_registry_allow(cradle_heap *heap) {
   heap->mutator->public.registered_end = services->fresh.base + room;
 }
 
-/* What is fresh has its room already; of the lists, that is used in the next minor collection. */
+/* Makes room in fresh and in each list. The lists need room for everything that is fresh, because the next minor
+ * collection may move all of it. */
 bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
   crd_services *services = services_of(heap);
   if (services == NULL) return false;
   cradle_mutator *mutator = &heap->mutator->public;
   services->fresh.top = mutator->registered != NULL ? mutator->registered : services->fresh.base;
   if (!crd_services_room(heap, &services->fresh, 1)) return false;
-  /* No room yet, if a list is refused now. */
+  /* registered_end stays here if a list is refused below, so that nothing is registered. */
   if (mutator->registered == NULL) mutator->registered = mutator->registered_end = services->fresh.base;
   kinds |= services->kinds | heap->types.registers;
   size_t needed = word_stack_count(&services->fresh) + 1;
@@ -65,6 +67,7 @@ bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
 }
 
 crd_word_stack crd_registry_fresh(const cradle_heap *heap) {
+  /* The end of fresh is in the mutator, because registration is inline. */
   if (heap->services == NULL || heap->mutator == NULL || heap->mutator->public.registered == NULL)
     return (crd_word_stack){0};
   crd_word_stack fresh = heap->services->fresh;
@@ -75,6 +78,7 @@ crd_word_stack crd_registry_fresh(const cradle_heap *heap) {
 void crd_registry_fini(cradle_heap *heap) {
   crd_services *services = heap->services;
   if (services == NULL) return;
+  /* Destructors read the lists, whose memory goes next. */
   crd_destructors_fini(heap);
   crd_services_free_stacks(services);
   free(services);
@@ -93,14 +97,16 @@ static inline void enter(crd_services *services, int kind, cradle_word entry) {
   services->finalizer_room--;
 }
 
-/* An entry stays the address that the object had; the phases find out where it is. */
+/* Enters an object into the lists of its kinds. The entry is the address that the object had; each phase asks where
+ * it is now. */
 static void distribute(const cradle_heap *heap, cradle_word entry) {
   crd_services *services = heap->services;
-  if (entry_queue(entry) != 0) { /* not for what its type has */
+  if (entry_queue(entry) != 0) { /* registered by the program, not by its type */
     enter(services, REGISTERED_FINALIZER, entry);
     return;
   }
   cradle_word header = *object_at(entry);
+  /* The type id of an object that was promoted is in its copy's header. */
   if (header_is_forwarded(header)) header = *object_at(header_forwarded_to(header));
   const crd_type *type = heap_type(heap, header);
   for (unsigned kinds = type->registers; kinds != 0; kinds &= kinds - 1) {
@@ -109,7 +115,8 @@ static void distribute(const cradle_heap *heap, cradle_word entry) {
   }
 }
 
-/* Most objects are dead here, and nobody looks at their weak slots and destructors unless they come back. */
+/* Most objects are dead here. Unless they may bring others back, they stay in fresh: nobody looks at their weak
+ * slots and destructors unless they are brought back themselves. */
 void crd_registry_distribute(crd_death *death) {
   const cradle_heap *heap = death->heap;
   crd_unlisted *unlisted = &death->unlisted;

@@ -6,26 +6,26 @@
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 
-/* Address space for a list: room for an eighth as many entries as the old generation could have words, at most 256
- * Mi. */
+/* The address space of a list has room for an eighth as many entries as the old generation could have words, at most
+ * 256 Mi entries. */
 #define LIST_SHARE 8
 #define LIST_MAX_BYTES ((size_t)2 << 30)
 #define LIST_MIN_BYTES ((size_t)64 << 10)
-/* About so many lists there are, or tables. */
+/* About as many stacks exist: address space for all of them is asked for at once, to see whether there is enough. */
 #define LISTS 32
-/* To get a stack, while others take addresses, too. */
+/* Attempts to get a stack. Between the look and the attempt, other threads may take addresses. */
 #define ATTEMPTS 4
-/* A stack that grew larger than this gives its pages back after a major collection. */
+/* A stack that grew beyond this gives its pages back after a major collection. */
 #define KEPT_BYTES ((size_t)LIMIT(1 << 20, 4 << 10))
-/* So much of it at once, which takes some 0.1 ms. */
+/* So much is given back before a look at the clock: about 0.1 ms of work. */
 #define TRIM_BYTES ((size_t)LIMIT(1 << 20, 4 << 10))
-/* Finalizers that can be registered before room for them is looked at again, at least. */
+/* Room for finalizers is made for at least so many at once. */
 #define FINALIZER_ROOM_MIN LIMIT(1024, 2)
 
 /* --- room --- */
 
-/* How large all lists can be. Where there are not enough addresses, half of what there is room for: the rest of the
- * process has some, too. 0: nothing is to be had now. */
+/* How large all lists can be. If the system refuses addresses for all of them, half of what it would give: the rest
+ * of the process needs some, too. 0: none are to be had now. */
 static size_t list_bytes(const cradle_heap *heap) {
   crd_services *services = heap->services;
   size_t most = heap->options.reserve_bytes / LIST_SHARE, bytes = most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES;
@@ -53,6 +53,7 @@ static bool init_stack(const cradle_heap *heap, crd_word_stack *stack) {
 
 bool crd_services_room(const cradle_heap *heap, crd_word_stack *stack, size_t words) {
   if (stack->base == NULL && !init_stack(heap, stack)) return false;
+  /* Each step doubles what is committed. */
   while ((size_t)(stack->limit - stack->top) < words)
     if (!crd_word_stack_grow(stack)) return false;
   return true;
@@ -65,7 +66,7 @@ void crd_services_reach_room(cradle_heap *heap, crd_death *death) {
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)crd_services_room(heap, stacks[i], 1);
 }
 
-/* When its first pages are refused it has an address without memory: an empty list all the same, and the next object
+/* If the first pages are refused, the list has an address but no memory. It is empty, and the next registration
  * tries again. */
 static bool init_list(cradle_heap *heap, crd_list *list) {
   bool ready = crd_services_room(heap, &list->words, 1);
@@ -73,6 +74,8 @@ static bool init_list(cradle_heap *heap, crd_list *list) {
   return ready;
 }
 
+/* What waits is moved to the beginning first: the VM takes objects out at the front, and the room there would be
+ * lost. */
 static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) {
   size_t waiting = (size_t)(queue->words.top - queue->head), shown = (size_t)(queue->shown - queue->head);
   if (queue->head != queue->words.base) {
@@ -80,12 +83,13 @@ static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) 
     queue->words.top = queue->words.base + waiting;
   }
   bool ready = crd_services_room(heap, &queue->words, count);
-  queue->head = queue->words.base;                               /* that of a queue without memory, too */
+  queue->head = queue->words.base;                               /* of a queue without memory, too */
   queue->shown = shown == 0 ? queue->head : queue->head + shown; /* NULL where there is none yet */
   return ready;
 }
 
-/* Room for so many finalizers more than are listed, wherever they may go [services.3]. */
+/* Makes room for so many finalizers more than are listed, wherever they may go [services.3]: one collection may make
+ * all of them candidates, and one queue may get them all. */
 static bool finalizer_room_for(cradle_heap *heap, size_t more) {
   crd_services *services = heap->services;
   const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
@@ -101,7 +105,8 @@ static bool finalizer_room_for(cradle_heap *heap, size_t more) {
   return true;
 }
 
-/* With room for as many as are listed again, or for as many of them as is to be had. */
+/* Makes room for needed finalizers and for as many again as are listed, so that it seldom has to; for fewer of these
+ * if memory is refused. */
 static bool finalizer_room(cradle_heap *heap, size_t needed) {
   if (heap->services->finalizer_room >= needed) return true;
   const crd_word_stack *list = &heap->services->lists[REGISTERED_FINALIZER].words;
@@ -141,14 +146,15 @@ static void each_stack(crd_services *services, void (*visit)(void *context, crd_
 
 /* --- giving back --- */
 
-/* Whether dropping what a stack holds loses nothing: the buckets of a watch table without entries are zeros. */
+/* Whether a stack's pages can be dropped without a loss. The buckets of a watch table without entries are zeros,
+ * which fresh pages are as well. */
 static bool is_spare(const crd_services *services, const crd_word_stack *stack) {
   if (stack == &services->major.watch.buckets) return watch_count(&services->major.watch) == 0;
   if (stack == &services->minor.watch.buckets) return watch_count(&services->minor.watch) == 0;
   return word_stack_is_empty(stack);
 }
 
-/* Gives a stack's pages back; whether all of them are. */
+/* Gives a stack's pages back, piece by piece. true: all of them. */
 static bool trim_stack(crd_trim *trim, const crd_word_stack *stack, crd_pace *pace) {
   size_t committed = word_stack_committed(stack);
   while (committed > KEPT_BYTES && trim->bytes < committed) {
@@ -166,7 +172,7 @@ bool crd_services_trim(crd_death *death, crd_pace *pace) {
   crd_trim *trim = &services->trim;
   crd_word_stack *stacks[2 * DEATH_STACKS];
   stacks_of(death, stacks);
-  stacks_of(&services->minor, stacks + DEATH_STACKS); /* empty outside of minor collections */
+  stacks_of(&services->minor, stacks + DEATH_STACKS); /* they are empty outside of minor collections */
   crd_watch_clear(&death->watch);
   for (; trim->stacks < sizeof stacks / sizeof *stacks; trim->stacks++, trim->bytes = 0) {
     ASSERT(is_spare(services, stacks[trim->stacks]), "[services.4] a stack that is given back is in use");
@@ -184,6 +190,7 @@ void crd_services_discard(cradle_heap *heap) {
   crd_services *services = heap->services;
   if (services == NULL) return;
   ASSERT(heap->major.phase == MAJOR_IDLE, "[services.4] stacks are given back while a collection uses them");
+  /* The end of fresh is in the mutator; the pages below it must stay. */
   cradle_word *registered = heap->mutator->public.registered;
   if (registered != NULL) services->fresh.top = registered;
   each_stack(services, discard_stack, heap);

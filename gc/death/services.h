@@ -1,19 +1,20 @@
-/* Object services: weak slots, ephemerons, weak sets, finalizers, destructors and external sizes. What their modules
- * share.
+/* Object services: weak slots, ephemerons, weak sets, finalizers, destructors and external sizes. This header has what
+ * their modules share.
  *
- * Objects with services are registered when they are allocated: each is in one list for each of its kinds of service.
- * So a minor collection looks at the young ones and those that were stored into, a major collection at all, and a heap
- * without any has no lists at all.
+ * An object with services is registered when it is allocated: it enters a list for each kind of service that its type
+ * has. So a minor collection looks only at the young ones and at those that were stored into, a major collection looks
+ * at all, and a heap without any has no lists.
  *
- * The order of death is the same in both collections, and gc/death/order.c reads as it: everything that roots reach;
- * ephemerons, to a fixpoint; weak slots and weak sets are cleared; what finalizers bring back is queued and reached;
- * ephemerons again; ephemerons with dead keys are cleared; destructors. A minor collection does it in one go, a major
- * one in increments between marking and sweeping. The mutator cannot meet a dead object meanwhile: it reads weak slots
- * with the guard up.
+ * gc/death/order.h says in which order the services act, and why. gc/death/order.c reads like that order.
+ *
+ *    a list:     base ... kept     next ... young     top
+ *                 |======|  (gap)  |=========|=========|
+ *                kept by the pass  old, not    registered since the last
+ *                that runs         looked at   minor collection
  *
  *   [services.1] Of a list, [base, kept) and [next, young) are old objects. [young, top) are those registered since the
  *                last minor collection; it is empty outside of one. kept == next == base unless a pass of the major
- *                collection over the list is under way. What is fresh are objects, young ones or, registered for a
+ *                collection over the list is under way. What is fresh are objects: young ones or, if registered for a
  *                finalizer alone, any.
  *   [services.2] An old object is in the weak or in the ephemeron list if and only if it has the weak flag.
  *   [services.3] Each list has room for all that fresh may hold, up to registered_end. For every registered finalizer
@@ -39,15 +40,15 @@
 #include "gc/death/weak_set.h"
 #include "gc/heap.h"
 
-/* One collection's way through the order of death. There is one for minor and one for major collections, since minor
- * ones run between the increments of major ones. */
+/* The state of one collection's way through the order of death. Minor and major collections have one each, because
+ * minor collections run between the increments of a major one. */
 struct crd_death {
   cradle_heap *heap;
   bool is_minor;
-  crd_minor *minor;      /* minor: the collection */
-  crd_stored stored;     /* what the minor collection, or the last one before this increment, found remembered */
-  crd_unlisted unlisted; /* minor */
-  uint64_t item;         /* major: of the large array that is looked at in pieces, where to go on; 0 between arrays */
+  crd_minor *minor;      /* of a minor collection: that collection */
+  crd_stored stored;     /* what the minor collection found remembered; major: the last minor collection */
+  crd_unlisted unlisted; /* of a minor collection */
+  uint64_t item;         /* major: the item at which the array that is looked at in pieces goes on; 0 between arrays */
   crd_watch watch;
   crd_reach reach;
   crd_candidates candidates;
@@ -57,9 +58,9 @@ typedef struct crd_services {
   size_t list_bytes;    /* of address space, for each stack; 0: not known yet */
   crd_word_stack fresh; /* [base, registered of the mutator) was registered since the last minor collection */
   crd_list lists[REGISTERED_KINDS];
-  unsigned kinds; /* the lists that are there */
+  unsigned kinds; /* the lists that have memory */
   crd_queue queues[CRADLE_FINALIZER_QUEUES];
-  size_t finalizer_room; /* finalizers that may be listed, since there is room for them everywhere */
+  size_t finalizer_room; /* so many more finalizers may be listed: there is room for them everywhere */
   crd_death minor, major;
   crd_stage stage; /* of the major collection */
   crd_scan scan;   /* of the major collection */
@@ -74,7 +75,8 @@ static inline const crd_type_services *heap_services_of(const cradle_heap *heap,
 
 /* --- what a collection knows --- */
 
-/* Where an object is now, or 0 while it has not been reached. What the collection does not judge is reached. */
+/* Where an object is now, or 0 if it was not reached yet. Objects that the collection does not judge count as
+ * reached: a minor collection judges young ones only, and neither judges prebuilt ones. */
 static inline uintptr_t death_find(const crd_death *death, uintptr_t address) {
   const cradle_heap *heap = death->heap;
   const crd_arenas *arenas = &heap->old.arenas;
@@ -91,7 +93,8 @@ static inline void service_redirect(const cradle_heap *heap, bool value, cradle_
   *slot = value ? value_moved(&heap->encoding, *slot, address) : address;
 }
 
-/* A slot that does not keep its object alive: follows it, or becomes zero. Returns whether it died. */
+/* Judges a slot that does not keep its object alive: the slot follows an object that was reached, and becomes zero
+ * otherwise. Returns whether the object died. */
 static inline bool death_judge(const crd_death *death, bool value, cradle_word *slot) {
   uintptr_t address = heap_address_in(death->heap, value, *slot);
   if (address == 0) return false;
@@ -103,13 +106,14 @@ static inline bool death_judge(const crd_death *death, bool value, cradle_word *
     service_redirect(death->heap, value, slot, place);
   return place == 0;
 }
-/* Whether a slot leads to nothing, or to an object that was reached, where that is now. */
+/* Whether a slot is as death_judge leaves it: it leads nowhere, or to where a reached object is now. */
 static inline bool death_is_judged(const crd_death *death, bool value, cradle_word word) {
   uintptr_t address = heap_address_in(death->heap, value, word);
   return address == 0 || death_find(death, address) == address;
 }
 
-/* The entry of a young object with weak slots or ephemerons that survived: it is old from now on [services.2]. */
+/* The entry of a young object with weak slots or ephemerons that survived. It is old from now on, and gets the flag
+ * for that [services.2]. */
 static inline cradle_word death_settle(uintptr_t place) {
   object_set_flags(object_at(place), HEADER_WEAK_FLAG);
   return place;
@@ -117,20 +121,20 @@ static inline cradle_word death_settle(uintptr_t place) {
 
 /* --- pieces of large arrays --- */
 
-/* Items of a large array that are looked at in one go. */
+/* So many items of a large array are looked at before the clock is. */
 #define SERVICE_PIECE_ITEMS LIMIT(1024, 4)
 
 typedef struct crd_piece {
   uint64_t first, last; /* items [first, last) */
 } crd_piece;
 
-/* The items of an array to look at now: all of them, or in pieces the next ones, which end at its length when they
- * are the last. */
+/* The items of an array to look at now: all of them, or the next piece. A piece that ends at the array's length is
+ * the last. */
 static inline crd_piece death_next_piece(crd_death *death, uint64_t length, bool in_pieces) {
   if (!in_pieces) return (crd_piece){0, length};
   ASSERT(!death->is_minor, "a minor collection looks at an array in pieces");
   crd_piece piece = {death->item, length};
-  if (piece.first > length) piece.first = length; /* the program has made it shorter since */
+  if (piece.first > length) piece.first = length; /* the program has shortened it since */
   if (length - piece.first > SERVICE_PIECE_ITEMS) piece.last = piece.first + SERVICE_PIECE_ITEMS;
   death->item = piece.last < length ? piece.last : 0;
   return piece;
@@ -138,13 +142,13 @@ static inline crd_piece death_next_piece(crd_death *death, uint64_t length, bool
 
 /* --- the words of a holder --- */
 
-/* The length of an object whose items are of the kind, CRADLE_ITEMS_WEAK or CRADLE_ITEMS_EPHEMERONS; 0 of others. */
+/* How many items the holder has, if they are of the kind, CRADLE_ITEMS_WEAK or CRADLE_ITEMS_EPHEMERONS; 0 otherwise. */
 static inline uint64_t service_length(const cradle_heap *heap, const cradle_word *holder, cradle_items kind) {
   return heap_services_of(heap, holder[0])->items == kind ? type_length(heap_type(heap, holder[0]), holder) : 0;
 }
 
-/* Calls visit for the holder's weak slots, or for one word of each of its pairs: 0 the key, 1 the value. Of its items
- * only those of the piece are visited. */
+/* Calls visit for the holder's weak slots, or for one word of each of its pairs: 0 is the key, 1 the value. Of its
+ * items it visits only those of the piece. */
 CRD_ALWAYS_INLINE void service_visit(const cradle_heap *heap, cradle_word *holder, cradle_items kind, unsigned word,
                                      crd_piece piece, crd_slot_function visit, void *context) {
   const crd_type_services *services = heap_services_of(heap, holder[0]);
@@ -161,8 +165,8 @@ CRD_ALWAYS_INLINE void service_visit_all(const cradle_heap *heap, cradle_word *h
   service_visit(heap, holder, kind, word, (crd_piece){0, service_length(heap, holder, kind)}, visit, context);
 }
 
-/* The weak slots of a holder or the keys of its pairs; in a large array those of the next piece, when pieces are
- * wanted. false: there is more. visit is given the death. */
+/* Visits the weak slots of a holder, or the keys of its pairs. With in_pieces, visits of a large array only the next
+ * piece, and returns false if there is more. visit gets the death as its context. */
 CRD_ALWAYS_INLINE bool death_visit(crd_death *death, cradle_word *holder, cradle_items kind, bool in_pieces,
                                    crd_slot_function visit) {
   uint64_t length = service_length(death->heap, holder, kind);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define FIRST_BUCKETS ((size_t)LIMIT(256, 4))
-/* Entries that are looked at before one is taken to be new. */
+/* So many entries of a bucket are looked at before crd_watch_knows says no. */
 #define KNOWN_LOOKS LIMIT(16, 2)
 
 /* Words of an entry. */
@@ -14,6 +14,8 @@ static cradle_word *entry_at(const crd_watch *watch, cradle_word number) {
   return watch->entries.base + WATCH_ENTRY_WORDS * (number - 1);
 }
 
+/* The hash has one bit more than numbers the full buckets. Without that bit it names the bucket that was not split
+ * yet. */
 static cradle_word *bucket_of(const crd_watch *watch, uintptr_t object) {
   size_t hash = (size_t)(((uint64_t)object * UINT64_C(0x9e3779b97f4a7c15)) >> 20);
   size_t bucket = hash & (2 * watch->full - 1);
@@ -33,6 +35,7 @@ static void empty(crd_watch *watch) {
 }
 
 bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes) {
+  /* Buckets come last, so a table that has them has all. */
   if (watch->buckets.limit != watch->buckets.base) return true;
   if (watch->entries.base == NULL && !crd_word_stack_init(&watch->entries, max_bytes, page_bytes, "cradle services"))
     return false;
@@ -49,7 +52,8 @@ void crd_watch_clear(crd_watch *watch) {
 
 /* --- entries --- */
 
-/* Adds a bucket and divides one among the two. Without memory the chains get longer, and that is all. */
+/* Adds a bucket, and divides the entries of the next unsplit bucket between the two. If memory is refused, chains
+ * get longer, and that is all. */
 static void split_one(crd_watch *watch) {
   ASSERT(word_stack_count(&watch->buckets) == watch->full + watch->split && watch->split < watch->full,
          "[watch.1] the buckets are not as many as they were split into");
@@ -59,7 +63,7 @@ static void split_one(crd_watch *watch) {
   while (number != 0) {
     cradle_word *entry = entry_at(watch, number), next = entry[NEXT];
     cradle_word *bucket = bucket_of(watch, entry[OBJECT]);
-    if (entry[OBJECT] != 0) { /* what was taken is left out */
+    if (entry[OBJECT] != 0) { /* entries that were taken leave the chain */
       entry[NEXT] = *bucket;
       *bucket = number;
     }
@@ -75,6 +79,7 @@ bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
   ASSERT(object != 0 && what != 0, "[watch.2] nothing is waited for, or for nothing");
   if (watch->buckets.limit == watch->buckets.base) return false;
   cradle_word *before = watch->entries.top;
+  /* All three words or none. */
   if (!word_stack_push(&watch->entries, object) || !word_stack_push(&watch->entries, what) ||
       !word_stack_push(&watch->entries, 0)) {
     watch->entries.top = before;
@@ -83,6 +88,7 @@ bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
   cradle_word *bucket = bucket_of(watch, object);
   before[NEXT] = *bucket;
   *bucket = watch_count(watch);
+  /* One bucket for each entry, those that were taken included. */
   if (watch_count(watch) > watch->full + watch->split) split_one(watch);
   return true;
 }
@@ -100,6 +106,7 @@ bool crd_watch_knows(const crd_watch *watch, uintptr_t object, cradle_word what)
 
 bool crd_watch_take(crd_watch *watch, uintptr_t object, cradle_word *what) {
   if (word_stack_is_empty(&watch->entries)) return false;
+  /* The entry leaves its chain and keeps its place, so that numbers stay what they are. */
   for (cradle_word *link = bucket_of(watch, object); *link != 0;) {
     cradle_word *entry = entry_at(watch, *link);
     if (entry[OBJECT] != object) {

@@ -1,10 +1,10 @@
-/* The watch table: for objects that have not been reached, what is to be done when they are.
+/* The watch table: for objects that were not reached yet, what is to be done when they are.
  *
- * An object that is waited for has the watched flag in its header, so that a tracing phase asks here only then. Entries
- * for one object are as many as were added. Adding may fail, when memory is refused.
+ * An object that is waited for has the watched flag in its header, so that a tracing phase asks the table only then. An
+ * object has as many entries as were added for it. Adding fails if memory is refused.
  *
- * It is a hash table that grows by one bucket with each entry (Litwin, Linear hashing, 1980), in memory that grows in
- * place, so that no addition takes longer than others.
+ * The table is a hash table that grows by one bucket with each entry (Litwin, Linear hashing, 1980), in memory that
+ * grows in place. So no addition takes longer than others, as it would where a full table is rebuilt.
  *
  *   [watch.1] There are `full` buckets, a power of two, and split more, split < full; those from full on hold what was
  *             in the first ones and has the next bit of its hash set.
@@ -18,14 +18,15 @@
 #include "gc/object/value.h"
 
 typedef struct crd_watch {
-  crd_word_stack entries; /* three words each: object (0: taken), what, the next in its bucket plus one */
-  crd_word_stack buckets; /* the first entry plus one, or 0 */
+  crd_word_stack entries; /* three words each: object (0: taken), what, number of the next in its bucket */
+  crd_word_stack buckets; /* the number of the first entry, from 1, or 0 */
   size_t full, split;
 } crd_watch;
 
 /* --- what waits --- */
 
-/* An ephemeron's value: the slot entry of its key, which lies before it. Or a candidate for a finalizer: its number. */
+/* What waits is an ephemeron's value, known by the slot entry of its key, which lies before it; or a candidate for a
+ * finalizer, known by its number. */
 
 #define WAITING_CANDIDATE 4
 #define WAITING_SHIFT 3
@@ -45,14 +46,14 @@ static inline cradle_word waiting_candidate_number(cradle_word what) {
 
 /* --- the table --- */
 
-/* Gets address space, halved while it is refused. Again: nothing, or what was refused before. false: additions will
- * fail. Who has the table gives its stacks back. */
+/* Gets address space, less if the system refuses. Called again, asks only for what was refused before. false:
+ * additions will fail. The owner of the table frees its stacks. */
 bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes);
 
 /* false: memory was refused, nothing was added. */
 bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what);
-/* Whether that was added and has not been taken. It looks at some entries only: of an object that is watched for many
- * things at once, some may be added twice. */
+/* Whether that entry was added and not taken since. It looks only at some entries of a bucket, so if many things
+ * wait for one object, some may be added twice. */
 bool crd_watch_knows(const crd_watch *watch, uintptr_t object, cradle_word what);
 /* Removes one entry of the object and stores it in *what. false if the object has no entry left. */
 bool crd_watch_take(crd_watch *watch, uintptr_t object, cradle_word *what);

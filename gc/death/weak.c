@@ -8,7 +8,7 @@ static crd_list *list_of(const crd_death *death) {
   return &death->heap->services->lists[REGISTERED_WEAK];
 }
 
-/* Looks at the weak slots of a holder; in a major collection, of a large array at one piece. false: there is more. */
+/* Judges the weak slots of a holder; in a major collection, one piece of a large array. false: there is more. */
 static bool judge_holder(crd_death *death, cradle_word *holder) {
   const crd_type_services *services = heap_services_of(death->heap, holder[0]);
   for (uint64_t bitmap = services->weak; bitmap != 0; bitmap &= bitmap - 1)
@@ -22,7 +22,7 @@ static bool judge_holder(crd_death *death, cradle_word *holder) {
   return piece.last == length;
 }
 
-/* Whether a holder is as the clearing leaves it [weak.1]. */
+/* Whether a holder is as clearing leaves it [weak.1]. */
 static bool is_judged(const crd_death *death, const cradle_word *holder) {
   const crd_type_services *services = heap_services_of(death->heap, holder[0]);
   for (uint64_t bitmap = services->weak; bitmap != 0; bitmap &= bitmap - 1)
@@ -41,7 +41,7 @@ static void judge_stored(crd_death *death, cradle_word *holder) {
   (void)judge_holder(death, holder);
 }
 
-/* The slots of a dead holder are judged where it lies, and who is to be kept is decided later. */
+/* The slots of a dead holder are judged where it lies. crd_weak_settle decides later which holders stay listed. */
 void crd_weak_clear(crd_death *death, bool dead_too) {
   crd_list *list = list_of(death);
   if (list_is_empty(list)) return;
@@ -89,7 +89,8 @@ crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry) {
 
 /* --- readers --- */
 
-/* What a finalizer brings back is alive when all that it leads to is, too: until then its header is open. */
+/* An object that a finalizer brings back counts as alive when everything that it leads to was reached. Until then
+ * its header is open. */
 bool crd_weak_is_dead(const cradle_heap *heap, uintptr_t address) {
   if (!arenas_contain(&heap->old.arenas, address)) return false;
   if (old_is_marked(&heap->old, address)) return heap_has_open(heap, object_at(address));
@@ -99,6 +100,7 @@ bool crd_weak_is_dead(const cradle_heap *heap, uintptr_t address) {
 bool cradle_weak_is_dead(cradle_mutator *mutator, cradle_word word, bool value) {
   crd_mutator_check_thread(mutator, "cradle_weak_get");
   const cradle_heap *heap = mutator->heap;
+  /* With the plain encoding value slots are folded into reference slots [type.2]. */
   uintptr_t address = heap_address_in(heap, value && !heap->plain_encoding, word);
   return address != 0 && crd_weak_is_dead(heap, address);
 }

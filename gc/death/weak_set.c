@@ -14,11 +14,12 @@
 #include "gc/state.h"
 
 #define FIRST_CAPACITY 64
-/* A set of which a smaller share is taken is rebuilt by the next addition. */
+/* A set of which less than 1 / EMPTY_SHARE is taken is rebuilt by the next addition: it would keep its memory, and
+ * each major collection would look at all its places. */
 #define EMPTY_SHARE 16
 #define PLACE_FREE 0
 #define PLACE_FREED 1
-/* Places that are looked at as one piece. */
+/* So many places are looked at before the clock is. */
 #define PIECE_PLACES LIMIT(256, 8)
 
 typedef struct place {
@@ -36,8 +37,8 @@ struct cradle_weak_set {
   size_t *young;
   uint32_t young_count, young_capacity;
   size_t cleared;   /* places that the major collection has looked at */
-  size_t removed;   /* by collections, and not told yet */
-  uint64_t changes; /* made by the program */
+  size_t removed;   /* by collections; the swept function was not told yet */
+  uint64_t changes; /* additions and removals by the program */
 };
 
 static bool holds(const place *at) {
@@ -68,7 +69,8 @@ static void fill(cradle_weak_set *set, uint64_t hash, cradle_word object) {
   set->young[set->young_count++] = (size_t)(at - set->places);
 }
 
-/* The list of young places has shrunk with the set: there is room for another one. */
+/* Gives back memory of the list of young places when the set has shrunk. The list is empty enough: it has at most
+ * one entry for each place. */
 static void trim_young(cradle_weak_set *set) {
   if (set->young_capacity <= set->capacity) return;
   size_t *young = realloc(set->young, set->capacity * sizeof *young);
@@ -88,6 +90,7 @@ static bool rebuild(cradle_weak_set *set) {
   set->places = places;
   set->capacity = capacity;
   set->count = set->used = set->young_count = 0;
+  /* A pass of a major collection has nothing left to do here: what it would remove is left out. */
   set->cleared = SIZE_MAX;
   for (size_t i = 0; i < old_capacity; i++) {
     if (!holds(&old[i])) continue;
@@ -108,6 +111,7 @@ static cradle_weak_set *new_set(cradle_heap *heap, cradle_weak_swept_function sw
   cradle_weak_set *set = calloc(1, sizeof *set);
   if (set == NULL) return NULL;
   *set = (cradle_weak_set){.heap = heap, .swept = swept, .data = data};
+  /* The list of sets is in the structure that all services share, which a heap without registered objects lacks. */
   if (!crd_registry_open(heap) || !rebuild(set)) {
     free(set);
     return NULL;
@@ -138,6 +142,7 @@ void cradle_weak_set_free(cradle_weak_set *set) {
   if (set == NULL) return;
   crd_weak_sets *sets = &set->heap->services->sets;
   crd_heap_check_thread(set->heap, "cradle_weak_set_free");
+  /* The program may free a set between the increments of clearing. */
   if (sets->clearing == set) sets->clearing = set->next;
   cradle_weak_set **link = &sets->first;
   while (*link != set) link = &(*link)->next;
@@ -157,6 +162,7 @@ void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equa
     if (here->object == PLACE_FREE) return NULL;
     if (!holds(here) || here->hash != hash) continue;
     void *object = memory_at(here->object);
+    /* Dead, and not cleared yet: equal must not see it. */
     if (guarded && crd_weak_is_dead(set->heap, here->object)) continue;
     if (equal(object, key)) return object;
   }
@@ -166,12 +172,14 @@ void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equa
 static bool add(cradle_weak_set *set, uint64_t hash, void *object, const char *what) {
   check(set, what);
   if (object == NULL) crd_misuse(set->heap, "%s: the object is NULL", what);
-  /* Entries of young that no place holds any more go when there are as many as places. */
+  /* The list of young places may name places that were emptied since. When it has as many entries as there are
+   * places, rebuilding drops those. */
   bool full = set->used >= set->capacity / 4 * 3 || set->young_count >= set->capacity;
-  /* One that emptied becomes smaller, if memory for that is granted; not in a collection, since the program may be
-   * iterating. */
+  /* A set that emptied becomes smaller, if memory for that is granted. No collection does it, because the program
+   * may be iterating. */
   bool emptied = set->capacity > FIRST_CAPACITY && set->count < set->capacity / EMPTY_SHARE;
-  /* Room comes first: rebuilding needs no more of it, and an addition that is refused must not change the order. */
+  /* Room for the list comes first. Rebuilding needs no more of it, and an addition that is refused must not have
+   * changed the order of the places. */
   if (!GROW(set->young, set->young_count, set->young_capacity) || ((full || emptied) && !rebuild(set) && full))
     return false;
   fill(set, hash, address_of(object));
@@ -188,6 +196,7 @@ void cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
     crd_out_of_room(set->heap, "cradle_weak_set_add", "object of a weak set");
 }
 
+/* A freed place is not free: probes for other objects go on behind it. */
 static void empty(cradle_weak_set *set, place *at) {
   ASSERT(at->object != PLACE_FREED && set->count > 0, "[weak_set.1] a place is emptied twice");
   at->object = PLACE_FREED;
@@ -208,6 +217,7 @@ bool cradle_weak_set_remove(cradle_weak_set *set, uint64_t hash, const void *obj
 
 void *cradle_weak_set_next(cradle_weak_set *set, cradle_weak_cursor *cursor) {
   check(set, "cradle_weak_set_next");
+  /* The cursor has the count of changes plus one, so that a cursor of zeros is one that has not begun. */
   if (cursor->changes == 0) *cursor = (cradle_weak_cursor){0, set->changes + 1};
   if (cursor->changes != set->changes + 1)
     crd_misuse(set->heap, "cradle_weak_set_next: the set was changed by the program since the iteration began");
@@ -262,6 +272,7 @@ bool crd_weak_sets_pass(crd_death *death, crd_pace *pace) {
 void crd_weak_sets_tell(cradle_heap *heap) {
   crd_state before = crd_state_enter(heap, HEAP_DESTROYING);
   for (cradle_weak_set *set = heap->services->sets.first; set != NULL; set = set->next) {
+    /* Cleared first: the numbers of the next collection begin at 0, whatever the function does. */
     size_t removed = set->removed;
     set->removed = 0;
     if (removed != 0 && set->swept != NULL) set->swept(set->data, removed);

@@ -1,8 +1,8 @@
-/* Weak sets: open addressing in malloc'ed memory, linear probing, powers of two.
+/* Weak sets: hash sets with open addressing and linear probing, in malloc'ed memory; capacities are powers of two.
  *
- * The places that were filled with young objects since the last minor collection are listed, so that it looks at no
- * others. A major collection clears a set place after place; a set that is rebuilt meanwhile leaves the dead behind by
- * itself.
+ * A set lists the places that were filled with young objects since the last minor collection, which looks at no others.
+ * A major collection clears a set place after place. A set that is rebuilt meanwhile leaves dead objects out, and need
+ * not be cleared further.
  *
  *   [weak_set.1] A place is free (0), was freed (1) or holds an object. count are held; used are held or were freed;
  *                used is at most 3/4 of the capacity.
@@ -18,11 +18,11 @@ typedef struct crd_weak_sets {
   struct cradle_weak_set *clearing; /* where the major collection goes on, or NULL */
 } crd_weak_sets;
 
-/* Takes what died out of the sets: in a minor collection, and in increments of a major one. */
+/* Takes dead objects out of the sets: in a minor collection, and in increments of a major one. */
 void crd_weak_sets_clear(crd_death *death);
 void crd_weak_sets_begin(cradle_heap *heap);
 bool crd_weak_sets_pass(crd_death *death, crd_pace *pace);
-/* Calls the functions of the sets that lost something. */
+/* Calls the swept functions of the sets that lost objects. */
 void crd_weak_sets_tell(cradle_heap *heap);
 
 /* Whether the heap has any. */

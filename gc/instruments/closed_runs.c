@@ -20,7 +20,7 @@ static uint32_t end_of(const crd_closed_run *run) {
   return run->object.page + run->object.pages;
 }
 
-/* The first closed page of a run; its end where none is. */
+/* The first closed page of a run, or its end if none is closed. */
 static uint32_t first_closed(const crd_closed_run *run) {
   return end_of(run) - run->closed;
 }
@@ -41,6 +41,7 @@ static void drop_oldest(crd_closed_runs *ring) {
 
 /* --- opening --- */
 
+/* Takes or gives access to pages, and tells the sanitizers. */
 static bool protect(const crd_arenas *arenas, uint32_t page, uint32_t pages, bool accessible) {
   void *address = memory_at(arenas_page_address(arenas, page));
   size_t bytes = (size_t)pages << PAGE_SHIFT;
@@ -52,7 +53,8 @@ static bool protect(const crd_arenas *arenas, uint32_t page, uint32_t pages, boo
   return true;
 }
 
-/* false: it is open, or the system refuses; it stays as it is. */
+/* Opens the closed pages of a run and gives them back to their arena. false: none is closed, or the system refuses, and
+ * nothing has changed. */
 static bool open_run(crd_arenas *arenas, crd_closed_run *run) {
   uint32_t pages = run->closed, page = first_closed(run);
   if (pages == 0 || !protect(arenas, page, pages, true)) return false;
@@ -63,7 +65,7 @@ static bool open_run(crd_arenas *arenas, crd_closed_run *run) {
   return true;
 }
 
-/* The arena that the run was all of becomes inaccessible. */
+/* Opens a run. If its arena is empty then, the arena becomes inaccessible in its turn. */
 static void retire_run(crd_arenas *arenas, crd_closed_run *run, uint32_t keep) {
   if (open_run(arenas, run)) crd_arenas_quarantine(arenas, (end_of(run) - 1) / ARENA_PAGES, 1, keep);
 }
@@ -78,7 +80,8 @@ static void retire(crd_arenas *arenas, uint32_t keep) {
   for (uint32_t i = 0; i < arenas->closed_runs->count; i++) retire_run(arenas, run_at(arenas, i), keep);
 }
 
-/* Makes room in the ring. false: the oldest run cannot be opened. */
+/* Makes room in the ring for one more run with so many closed pages, by opening the oldest ones. false: the ring is
+ * full and the system refuses to open the oldest run. */
 static bool make_place(crd_arenas *arenas, uint32_t pages, uint32_t keep) {
   crd_closed_runs *ring = arenas->closed_runs;
   for (uint32_t i = 0; i < ring->count && ring->pages + pages > CLOSED_PAGES; i++)
@@ -92,12 +95,15 @@ static bool make_place(crd_arenas *arenas, uint32_t pages, uint32_t keep) {
 
 /* --- closing --- */
 
-/* What was closed in part before the system refused is opened again, or stays. */
+/* Closes pages. If the system refuses half-way, opens them again; if it refuses that, too, they count as closed,
+ * because some of them are inaccessible. */
 static bool close_tail(const crd_arenas *arenas, uint32_t page, uint32_t pages) {
   if (pages == 0 || !arenas->closed_runs->can_close) return false;
   return protect(arenas, page, pages, false) || !protect(arenas, page, pages, true);
 }
 
+/* The whole arenas of the object go back to the system, and its tail is closed. If the tail cannot be closed, it is
+ * used again at once. The run is entered all the same: addresses in the arenas that went can be reported. */
 static void large_died(crd_arenas *arenas, crd_dead_large dead, uint32_t keep) {
   uint32_t tail = dead.pages % ARENA_PAGES, whole = dead.pages - tail;
   crd_closed_run run = {.object = dead, .unused = dead.pages};
@@ -113,6 +119,7 @@ static void large_died(crd_arenas *arenas, crd_dead_large dead, uint32_t keep) {
   if (has_place) add_run(arenas, run);
 }
 
+/* A page of a dead object is used again, so what lies there now is no longer that object: `unused` ends before it. */
 static void pages_taken(crd_arenas *arenas, uint32_t page, uint32_t count) {
   for (uint32_t i = 0; i < arenas->closed_runs->count; i++) {
     crd_closed_run *run = run_at(arenas, i);
@@ -152,6 +159,7 @@ static const char *check(const crd_arenas *arenas, uint32_t *closed_pages) {
   return fault;
 }
 
+/* The newest run is asked first: the same pages may have belonged to an older object, too. */
 const crd_closed_run *crd_closed_runs_at(const crd_arenas *arenas, uintptr_t address) {
   if (arenas->closing == NULL || !arenas_contain(arenas, address)) return NULL;
   uint32_t page = arenas_page_number(arenas, address);
@@ -172,7 +180,7 @@ bool crd_closed_runs_init(crd_arenas *arenas, size_t page_bytes) {
   ASSERT(arenas->committed_count == 0, "arenas were committed before there was a quarantine");
   arenas->closed_runs = calloc(1, sizeof *arenas->closed_runs);
   if (arenas->closed_runs == NULL) return false;
-  arenas->closed_runs->can_close = page_bytes <= PAGE_BYTES; /* larger ones have the next object's memory in them */
+  arenas->closed_runs->can_close = page_bytes <= PAGE_BYTES; /* a larger base page may hold the next object, too */
   arenas->closing = &calls;
   return true;
 }

@@ -3,6 +3,7 @@
 #include "gc/base/prefix.h"
 #include "gc/heap.h"
 
+/* Objects in the nursery and prebuilt ones have no page entry: their place is as large as they are. */
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object) {
   ASSERT(header_type(object[0]) < heap->types.count, "what is described is no object");
   const crd_type *type = heap_type(heap, object[0]);
@@ -30,8 +31,8 @@ static uintptr_t place_of(const crd_old *old, const crd_page *span, uint32_t pag
   return start + (address - start) / old->classes.of[span->size_class].bytes * old->classes.of[span->size_class].bytes;
 }
 
-/* The first page of the span that the address is in, or PAGE_NONE. Of a large object only the first page has an entry:
- * a page that is taken and has none belongs to the next one below. */
+/* The first page of the span that the address is in, or PAGE_NONE. Only the first page of a large object has an entry.
+ * So a page that is taken and has no entry belongs to the nearest page below that has one. */
 static uint32_t span_of(const crd_old *old, uintptr_t address) {
   const crd_arenas *arenas = &old->arenas;
   uint32_t page = arenas_page_number(arenas, address), in_arena = page % ARENA_PAGES;
@@ -44,6 +45,9 @@ static uint32_t span_of(const crd_old *old, uintptr_t address) {
   return entry->state == PAGE_INSIDE ? entry->head : page;
 }
 
+/* An address in the old generation. An allocation bit alone proves no object: the place may lie in an allocator's
+ * unfilled run, what begins there may be no header or a forwarded one, and the object may be shorter than its place.
+ * Then the address counts as free. */
 static void describe_old(const cradle_heap *heap, uintptr_t address, cradle_address_info *info) {
   const crd_old *old = &heap->old;
   info->kind = CRADLE_ADDRESS_FREE;

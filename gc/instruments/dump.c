@@ -27,12 +27,13 @@ typedef struct dump_context {
   dump_totals totals;
   dump_buffer objects, references, roots;
   crd_root_names names;
-  cradle_object_info object; /* the one whose references are told; object NULL: none */
-  uint64_t count;            /* of them */
+  cradle_object_info object; /* the one whose slots the walk is reporting; object NULL: none yet */
+  uint64_t count;            /* of its references so far */
 } dump_context;
 
 /* --- writing --- */
 
+/* Once a write has failed, nothing more is written and the walk stops. */
 static void put(dump_context *context, const void *bytes, size_t count) {
   if (!context->failed && count != 0 && !context->write(context->data, bytes, count)) context->failed = true;
   if (context->failed) context->walker.stopped = true;
@@ -75,7 +76,7 @@ static void put_names(dump_context *context) {
   for (uint32_t i = 0; range != NULL; range = range->next, i++) put_name(context, DUMP_NAMES, i, range->name);
 }
 
-/* --- what the walk tells --- */
+/* --- what the walk reports --- */
 
 static uint64_t position_of(const dump_context *context, uintptr_t address) {
   const dump_header *header = &context->header;
@@ -91,7 +92,8 @@ static void add_position(dump_context *context, dump_buffer *buffer, uint64_t po
     add(context, buffer, &position, sizeof position);
 }
 
-/* The object whose references have all been told. */
+/* Adds the object whose references have all been reported. An object's record has the number of its references, which
+ * is known only when the walk comes to the next object. */
 static void end_object(dump_context *context) {
   const cradle_object_info *info = &context->object;
   if (info->object == NULL) return;

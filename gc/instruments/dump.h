@@ -1,4 +1,10 @@
-/* The heap dump's form; docs/heap-dump.md describes it. All numbers are little-endian.
+/* The format of a heap dump: all live objects with their types and sizes, who refers to whom, and the roots, in a file
+ * that tools read. docs/heap-dump.md describes it for those who write such a tool.
+ *
+ *     header | TYPE chunks | NAME chunks | OBJS, REFS and ROOT chunks, as each buffer fills up | END chunk
+ *
+ * Objects are told by their position: the number of the word in the old generation at which they begin, or, behind all
+ * of these, in the nursery. So 4 bytes are enough for a heap below 32 GiB. All numbers are little-endian.
  *
  *   [dump.1] A position is below the header's words. With positions of 4 bytes every one fits, and so does every count
  *            of words and of references.
@@ -63,7 +69,7 @@ _Static_assert(sizeof(dump_chunk) == 8 && sizeof(dump_root) == 24 && sizeof(dump
                    sizeof(dump_wide_object) == 32 && sizeof(dump_totals) == 32,
                "the file's records");
 
-/* Writes the dump with positions of so many bytes, 0: as few as do; text gets what went wrong. */
+/* Writes the dump with positions of 4 or 8 bytes; 0: 4 if that is enough. false: text says what went wrong. */
 bool crd_dump(cradle_heap *heap, uint32_t position_bytes, cradle_write_function write, void *data, crd_text *text);
 
 #endif

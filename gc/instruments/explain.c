@@ -20,7 +20,8 @@ static const struct {
     {POISON_COMPACTED, "an old object that a compacting collection moved"},
 };
 
-/* Pointers into an object are a little above the word that was taken for its address. */
+/* A fault at poison comes from a word that was taken for an object's address, plus the offset of the slot that the
+ * program wanted. So addresses this far above a poison word still count as that poison. */
 #define POISON_REACH 4096
 
 const char *crd_poison_cause(uint64_t word) {
@@ -29,9 +30,9 @@ const char *crd_poison_cause(uint64_t word) {
   return NULL;
 }
 
-/* No object lies below: systems leave the first pages out, so that NULL and what is near it fault. */
+/* No object lies below this: systems map nothing there, so that using NULL, or an address near it, faults. */
 #define LOWEST_ADDRESS 4096
-/* None has these bits, but a number of floating point has. On 64-bit Arm the program may have tags of its own there. */
+/* No address has one of these bits, but most floating-point numbers do. On 64-bit Arm a program may keep tags there. */
 #ifdef __aarch64__
 #define NO_ADDRESS_BITS UINT64_C(0)
 #else
@@ -56,7 +57,7 @@ static void add_stale(crd_text *text, const cradle_heap *heap, uint32_t type) {
     crd_text_format(text, "stale reference to a type %u", type);
 }
 
-/* From the object's first byte on, in words. */
+/* How far the address is inside the object, in words. */
 static uint64_t words_into(uintptr_t object, uintptr_t address) {
   ASSERT(object <= address, "an address lies before the object that it is said to be in");
   return (address - object) / sizeof(cradle_word);
@@ -78,7 +79,7 @@ static void add_closed(crd_text *text, const cradle_heap *heap, const crd_closed
                   words_into(object, address));
 }
 
-/* --- what each part of the heap knows; false: nothing --- */
+/* --- what each part of the heap knows of an address; false: nothing --- */
 
 static bool explain_poison(crd_text *text, uintptr_t address) {
   const char *cause = crd_poison_cause(address);
@@ -113,6 +114,7 @@ static bool explain_young(crd_text *text, const cradle_heap *heap, uintptr_t add
   return true;
 }
 
+/* Poison first: a poison word is an address too, but the sharper answer is which object it was read from. */
 bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation,
                             size_t size) {
   crd_text text = {.length = 0};

@@ -9,10 +9,11 @@
 #include "gc/heap.h"
 #include "gc/misuse.h"
 
-/* Objects whose last store is remembered: a power of two. */
+/* Entries of the table of stores, a power of two. Objects whose entries are the same overwrite each other. */
 #define STORES 1024
 
-/* Of a place, so many bytes of its end are kept: the code that it is a constant of may be unloaded. */
+/* So many bytes are kept of the place of a store ("FILE:LINE"), the end of it. It is copied because it is a constant of
+ * the program's code, which may be unloaded. */
 #define PLACE_BYTES 64
 
 typedef struct last_store {
@@ -22,9 +23,9 @@ typedef struct last_store {
   uint64_t collections; /* minor ones before it */
 } last_store;
 
-/* When the heap was verified. */
+/* When the heap was verified: before or after which minor collection. */
 typedef struct moment {
-  uint64_t collection; /* the next one, or the last; 0: never */
+  uint64_t collection; /* its number; 0: never */
   bool before;
 } moment;
 
@@ -32,7 +33,7 @@ typedef struct crd_history {
   moment right;
   cradle_backtrace right_from;
   const void *suspect; /* or NULL */
-  uint64_t stored;     /* stores that were remembered, whether they still are or not */
+  uint64_t stored;     /* all stores so far, also those whose entry was overwritten */
   last_store stores[STORES];
 } crd_history;
 
@@ -47,7 +48,7 @@ void crd_history_close(cradle_heap *heap) {
 
 /* --- stores --- */
 
-/* [history.1] */
+/* The number of the present era [history.1]. */
 static uint64_t era_of(const cradle_heap *heap) {
   return heap->stats.major_collections * 8 + (uint64_t)heap->major.phase;
 }
@@ -56,6 +57,7 @@ static last_store *entry_for(crd_history *history, const void *object) {
   return &history->stores[address_of(object) / CRADLE_OBJECT_MIN_BYTES % STORES];
 }
 
+/* Young objects are left out: their stores need no barrier, and they will not be at this address for long. */
 void crd_history_store(cradle_heap *heap, const void *object) {
   crd_history *history = heap->history;
   const char *place = crd_call_place();

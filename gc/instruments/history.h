@@ -1,6 +1,9 @@
-/* What a heap with options.verify remembers for its messages: when it was last found right and from where that was
- * asked, and where checked code last stored into each old object. A store without the barrier leaves no trace of
- * itself; these say between which two collections, and after which store, it was made.
+/* What a heap with options.verify remembers to say more when it is found wrong.
+ *
+ * A store without the write barrier leaves no trace of itself: the verifier only finds its result, at the next
+ * collection. So the heap remembers when it was last found right, and the stack of calls then, and where checked code
+ * last stored into each old object. From that the message says between which two collections, and after which other
+ * store, the store without a barrier was made.
  *
  *   [history.1] An entry of the table of stores is of the object that is at the address now: entries are of one era, in
  *               which no old object dies and none moves. Marking's end and a major collection's end begin another.
@@ -10,19 +13,19 @@
 
 #include "gc/base/text.h"
 
-/* Without memory there is no history. */
+/* Begins the history, if options.verify is set. If memory is refused, the heap works without one. */
 void crd_history_open(cradle_heap *heap);
 void crd_history_close(cradle_heap *heap);
 
-/* Code that is compiled with CRADLE_CHECKED stores into the object. */
+/* Notes that code compiled with CRADLE_CHECKED stores into the object. */
 void crd_history_store(cradle_heap *heap, const void *object);
-/* The heap was verified before the next collection, or after the last one, and is right. */
+/* Notes that the heap was verified and is right. before: before a collection; otherwise after one. */
 void crd_history_right(cradle_heap *heap, bool before);
-/* The verifier finds that a store into the object had no barrier. */
+/* Notes that the verifier found a store into the object that had no barrier. */
 void crd_history_suspect(cradle_heap *heap, const void *object);
-/* The heap was verified, and is wrong: adds what is known. */
+/* The heap was verified and is wrong: adds to the message what is known. */
 void crd_history_wrong(cradle_heap *heap, bool before, crd_text *text);
-/* After the message about a heap that is wrong: writes where it was found right, to standard error. */
+/* After that message: writes to standard error from where the heap was last found right. */
 void crd_history_write(const cradle_heap *heap);
 
 #endif

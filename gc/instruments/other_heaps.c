@@ -9,6 +9,7 @@ typedef struct extent {
   size_t bytes;
 } extent;
 
+/* A heap takes a row by its owner word, fills the extents in, and then says that they are ready. */
 static struct row {
   const cradle_heap *owner; /* atomic; NULL: free */
   bool is_ready;            /* atomic: the extents can be read */
@@ -25,6 +26,7 @@ static bool holds(const extent *extent, uintptr_t address) {
   return address - start < __atomic_load_n(&extent->bytes, __ATOMIC_RELAXED);
 }
 
+/* With a quarantine, the whole ring counts as the nursery, because the nursery moves in it. */
 void crd_other_heaps_enter(const cradle_heap *heap) {
   for (int i = 0; i < ROWS; i++) {
     const cradle_heap *nobody = NULL;
@@ -49,7 +51,8 @@ void crd_other_heaps_leave(const cradle_heap *heap) {
   }
 }
 
-/* What was read counts if the owner is the same before and after. */
+/* What was read counts only if the owner is the same before and after: otherwise the heap has gone meanwhile, and the
+ * extents may be those of the row's next owner in part. */
 static bool row_holds(const struct row *row, const cradle_heap *heap, uintptr_t address) {
   if (!__atomic_load_n(&row->is_ready, __ATOMIC_ACQUIRE)) return false;
   const cradle_heap *owner = __atomic_load_n(&row->owner, __ATOMIC_RELAXED);

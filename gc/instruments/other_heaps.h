@@ -1,8 +1,9 @@
-/* Where the heaps of the process lie, so that messages can say that a reference leads into another heap: its objects
- * move and die unknown to the one that holds the reference.
+/* Where the heaps of the process lie, so that a message can say that a reference leads into another heap. Such a
+ * reference is a mistake: the other heap does not know of it, and moves and frees the object.
  *
- * This table is all that heaps share. It is read and written without a lock, and only messages depend on it: a heap
- * that found no free row is an address like any other outside of the heap.
+ * Heaps share nothing else but a count of threads (gc/platform/thread_pthread.c). The table is read and written without
+ * a lock. Only messages depend on it: if a heap found no free row, a reference into it counts as one to memory of the
+ * program's own.
  *
  *   [other_heaps.1] A row has an owner while that heap exists, and never changes in that time.
  */
@@ -11,9 +12,9 @@
 
 #include <cradle/base.h>
 
-/* The heap has its nursery and its old generation. */
+/* Enters a heap, when it has its nursery and its old generation. */
 void crd_other_heaps_enter(const cradle_heap *heap);
-/* They are given back next. A heap that did not enter may leave. */
+/* Takes it out again, before they are given back. A heap that found no row may leave, too. */
 void crd_other_heaps_leave(const cradle_heap *heap);
 /* Whether the address lies in the nursery or the old generation of a heap that is not this one. */
 bool crd_is_in_other_heap(const cradle_heap *heap, uintptr_t address);

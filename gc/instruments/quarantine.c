@@ -21,7 +21,7 @@ static char *page_end(const crd_quarantine *quarantine, char *address) {
 
 /* --- opening and closing pages --- */
 
-/* Makes [from, to) ready to be handed out. */
+/* Makes the pages in [from, to) accessible and ready to be handed out, and forgets what was noted of them. */
 static bool open_pages(crd_quarantine *quarantine, char *from, char *to) {
   if (from >= to) return true;
   if (!crd_pages_protect(from, (size_t)(to - from), true)) return false;
@@ -34,7 +34,8 @@ static bool open_pages(crd_quarantine *quarantine, char *from, char *to) {
   return true;
 }
 
-/* Where the object is now whose place in the nursery begins with this header, or NULL when it is none. */
+/* Where the object at a place of the nursery is now: there, or, if its header is forwarded, its copy. NULL: no object
+ * begins there. */
 static const cradle_word *object_now(const cradle_heap *heap, const cradle_word *object) {
   const cradle_word *now = object;
   if (header_is_forwarded(object[0])) {
@@ -45,9 +46,10 @@ static const cradle_word *object_now(const cradle_heap *heap, const cradle_word 
   return header_type(now[0]) < heap->types.count ? now : NULL;
 }
 
-/* Notes where the objects in [from, to) start. Words that are no header were reserved and not carved, or are the rest
- * of an array that became shorter; a walk that a wrong size or such a word leads astray ends, and reads nothing
- * beyond. */
+/* Notes where the objects in [from, to) start, by going from one to the next. In between there may be words that belong
+ * to no object: the unused part of a reservation, or the rest of an array that became shorter. Such a word may look
+ * like a header, and then the size that it seems to say leads astray. If a size is impossible, the rest is left out;
+ * nothing behind `to` is ever read. */
 static void note_starts(const cradle_heap *heap, cradle_word *from, cradle_word *to) {
   const crd_quarantine *quarantine = &heap->quarantine;
   size_t bytes;
@@ -65,6 +67,7 @@ static void note_starts(const cradle_heap *heap, cradle_word *from, cradle_word 
   }
 }
 
+/* Takes the access to the filled pages away, after noting what is on them: afterwards they cannot be read. */
 static void close_pages(cradle_heap *heap, char *from, char *filled) {
   crd_quarantine *quarantine = &heap->quarantine;
   char *to = page_end(quarantine, filled);
@@ -72,7 +75,7 @@ static void close_pages(cradle_heap *heap, char *from, char *filled) {
   note_starts(heap, words_of(from), words_of(filled));
   for (size_t page = page_of(quarantine, address_of(from)); page < page_of(quarantine, address_of(to)); page++) {
     ASSERT(quarantine->closed_by[page] == 0, "[quarantine.1] a page is closed twice");
-    quarantine->closed_by[page] = heap->stats.minor_collections + 1; /* which is not counted yet */
+    quarantine->closed_by[page] = heap->stats.minor_collections + 1; /* the present collection is not counted yet */
   }
   sanitize_unused(from, (size_t)(to - from));
   if (!crd_pages_protect(from, (size_t)(to - from), false) && !quarantine->refused) {
@@ -83,6 +86,7 @@ static void close_pages(cradle_heap *heap, char *from, char *filled) {
 
 /* --- the ring --- */
 
+/* The ring is on base pages, because pages are closed one by one. */
 char *crd_quarantine_init(cradle_heap *heap, size_t window) {
   crd_quarantine *quarantine = &heap->quarantine;
   size_t page = heap->hardware.page_bytes, count;
@@ -113,6 +117,8 @@ void crd_quarantine_fini(cradle_heap *heap) {
   quarantine->base = NULL;
 }
 
+/* Opens before it closes, so that a refusal leaves the window as it was. Usually only the pages behind the old window's
+ * end must be opened. If the rest of the ring is too short for a window, a whole one is opened at the base. */
 bool crd_quarantine_advance(cradle_heap *heap, char *filled) {
   crd_quarantine *quarantine = &heap->quarantine;
   size_t window = heap->nursery.reserved_bytes;
@@ -131,7 +137,7 @@ bool crd_quarantine_advance(cradle_heap *heap, char *filled) {
 
 /* --- what an address was --- */
 
-/* The start of the object that an address on a closed page lies in, or NULL. */
+/* The nearest start of an object at or below an address on a closed page, or NULL. */
 static cradle_word *object_around(const crd_quarantine *quarantine, uintptr_t address) {
   size_t word = (address - address_of(quarantine->base)) / 8;
   size_t at = word / 64;
@@ -141,6 +147,7 @@ static cradle_word *object_around(const crd_quarantine *quarantine, uintptr_t ad
   return words_of(quarantine->base) + at * 64 + (63 - (size_t)__builtin_clzll(bits));
 }
 
+/* Makes the first two words of an object on a closed page accessible for a moment, or closes them again. */
 static void open_for_reading(const crd_quarantine *quarantine, const cradle_word *object, bool accessible) {
   char *page = quarantine->base + page_of(quarantine, address_of(object)) * quarantine->page_bytes;
   size_t bytes = quarantine->page_bytes;
@@ -150,6 +157,8 @@ static void open_for_reading(const crd_quarantine *quarantine, const cradle_word
   if (!accessible) sanitize_unused(page, bytes);
 }
 
+/* The nearest start below the address may be on a page that another collection closed. Then it belongs to another use
+ * of the pages, and no object is known at the address. */
 bool crd_quarantine_find(const cradle_heap *heap, uintptr_t address, crd_quarantined *found) {
   const crd_quarantine *quarantine = &heap->quarantine;
   *found = (crd_quarantined){.object = NULL};

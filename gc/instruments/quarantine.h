@@ -1,18 +1,27 @@
-/* Quarantine: what a minor collection emptied becomes inaccessible, so that the use of a reference that was not updated
- * faults where it happens. (Of the old generation, large objects that died are closed, gc/instruments/closed_runs.c,
- * and arenas that a compaction emptied given back.)
+/* Quarantine: the memory that a minor collection has emptied becomes inaccessible, so that a reference that was not
+ * updated faults at the line that uses it.
  *
- * The nursery is then a window that moves through a ring of pages. After a minor collection the pages that were filled
- * are closed and the window goes on behind them; at the end of the ring it begins again, opening the oldest pages. So
- * the fewer bytes lie between two collections the longer a page stays closed: with a collection at every allocation,
- * one page each.
+ * Without a quarantine, such a stale reference finds whatever is allocated there next, and the program goes wrong much
+ * later. With one, the nursery does not begin again at its start. It is a window that moves through a ring of pages:
  *
- * Closed pages keep the forwarded headers. What an address in them was is asked in a signal handler, long after the
- * copies may have moved again or died; so each object's start is noted when its page is closed, and a moved object's
+ *     before a collection   | closed     | window: filled   |  free | closed, longest ago     |
+ *     after it              | closed     | closed now       | window                  | closed|
+ *
+ * After a minor collection the pages that were filled are closed, and the window goes on behind them. For that, the
+ * pages that were closed longest ago are opened. Where the ring ends, it begins again. The fewer bytes are
+ * allocated between two collections, the longer a page stays closed: under stress, with a collection at every
+ * allocation, each collection closes one page.
+ *
+ * Closed pages keep the headers of the objects that moved, with their new addresses. When a program uses a stale
+ * reference, a signal handler asks what was at its address. The copies may long have moved again or died, so they
+ * cannot be asked. So when a page is closed, the start of each object on it is noted, and in each object that moved the
  * second word becomes its type.
  *
- * The ring has room for two windows more than the option says, so for three and more: the first one at its base never
- * overlaps the last one at its end.
+ * The ring is at least three windows long: two more than the option says. So when the window begins again at the base,
+ * it does not overlap the window that it leaves at the end.
+ *
+ * (The old generation has no such ring. Large objects that died are closed, gc/instruments/closed_runs.h, and arenas
+ * that a compaction has emptied are given back.)
  *
  *   [quarantine.1] The window [nursery.start, nursery.start + nursery.reserved_bytes) lies in the ring and is
  *                  accessible, and no page of it is closed.
@@ -29,18 +38,18 @@ typedef struct crd_quarantine {
   char *base;
   size_t bytes; /* of the ring */
   size_t page_bytes;
-  uint64_t *starts;    /* a bit a word: an object began there */
-  uint64_t *closed_by; /* a page: the minor collection that closed it, or 0 */
-  bool refused;        /* the log was told that pages cannot be protected */
+  uint64_t *starts;    /* a bit for each word: an object began there */
+  uint64_t *closed_by; /* for each page the minor collection that closed it; 0: it is open */
+  bool refused;        /* the system refused to protect pages, and the log says so */
 } crd_quarantine;
 
 /* Makes the ring for a nursery of so many bytes, and returns its base; NULL: memory was refused. */
 char *crd_quarantine_init(cradle_heap *heap, size_t window);
 void crd_quarantine_fini(cradle_heap *heap);
-/* Closes the nursery's pages up to filled, and moves its start behind them. false: the system refuses, nothing
- * changed. */
+/* After a minor collection: closes the nursery's pages up to filled, and moves its start behind them. false: the system
+ * refuses, and nothing has changed. */
 bool crd_quarantine_advance(cradle_heap *heap, char *filled);
-/* Whether the address lies on a closed page, and what was there. Fit for signal handlers. */
+/* Whether the address lies on a closed page, and what was there. May be called in a signal handler. */
 typedef struct crd_quarantined {
   const cradle_word *object; /* NULL: no object is known there */
   uintptr_t moved_to;        /* 0: it died */

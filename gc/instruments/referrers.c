@@ -39,8 +39,8 @@ static void name_object(const cradle_heap *heap, cradle_holder kind, const cradl
   set_root(referrer, kind, inside ? (uint64_t)(slot - holder) : CRADLE_INDEX_OUTSIDE);
 }
 
-/* Moves on to the scoped root that the slot is; when it is none, they are over. A variable may be rooted twice, and is
- * told twice, so that it is looked at again the next time. */
+/* Goes on to the scoped root that the slot is. false: it is none, and all have been passed. The root that is found is
+ * not passed yet: a variable may be rooted twice and is then reported twice, and the next search begins with it. */
 static bool name_scope(crd_root_names *names, cradle_referrer *referrer) {
   while (names->scope > names->heap->mutator->public.scoped_base) {
     const cradle_word *next = names->scope;
@@ -85,6 +85,7 @@ static bool name_mutator_root(crd_root_names *names, cradle_referrer *referrer, 
   return false;
 }
 
+/* What the walker does not name and no table has must be a root of the root callback. */
 void crd_root_name(crd_root_names *names, cradle_referrer *referrer, uint32_t *range) {
   const crd_walker *walker = names->walker;
   ASSERT(referrer->slot != NULL, "a root without a slot");

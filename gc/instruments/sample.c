@@ -11,13 +11,14 @@
 
 /* --- the points --- */
 
-/* A word of a stretch, as bytes from its start. */
+/* A random word of a stretch, as bytes from its start. */
 static uint64_t next_offset(crd_sampling *sampling) {
   return random_next(&sampling->random) % (sampling->interval / 8) * 8;
 }
 
-/* Given the distance to the next point, counts the points in so many bytes from here, and moves the distance on to the
- * first point behind them. A long run passes most of its stretches at once: each holds one point wherever that lies. */
+/* Counts the points in the next so many bytes, and moves *distance, which leads to the next point, on to the first one
+ * behind these bytes. The stretches that a very large object covers whole are counted by a division: each has one
+ * point, wherever it lies. */
 static uint64_t points_in(crd_sampling *sampling, uint64_t *distance, uint64_t bytes) {
   uint64_t points = 0, interval = sampling->interval;
   if (bytes > *distance && (bytes - *distance) / interval > 2) {
@@ -35,6 +36,7 @@ static uint64_t points_in(crd_sampling *sampling, uint64_t *distance, uint64_t b
   return points;
 }
 
+/* Without a sampler the point is the highest address, which no allocation reaches. */
 void crd_sampling_init(cradle_heap *heap) {
   crd_sampling *sampling = &heap->sampling;
   sampling->point = UINTPTR_MAX;
@@ -67,7 +69,8 @@ static void settle(const cradle_heap *heap, const cradle_sample *sample, cradle_
   if (sampler->settled != NULL) sampler->settled(sampler->data, sample, fate);
 }
 
-/* The callbacks run with the state set and top lowered, so that an allocation of theirs is refused. */
+/* Shows a sample to the sampler. Its callbacks run in the state HEAP_SAMPLING and with top lowered, so that the heap
+ * refuses an allocation that they try. A sample that cannot be kept is settled at once. */
 static void take(cradle_mutator *mutator, cradle_sample *sample) {
   cradle_heap *heap = mutator->heap;
   const cradle_sampler *sampler = &heap->options.sampler;
@@ -79,6 +82,7 @@ static void take(cradle_mutator *mutator, cradle_sample *sample) {
   crd_state_leave(heap, before);
 }
 
+/* A large or a pinned object has no place in the nursery. It counts as if it had been allocated where free is. */
 void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_t bytes) {
   cradle_heap *heap = mutator->heap;
   crd_sampling *sampling = &heap->sampling;
@@ -102,8 +106,8 @@ void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_
 
 /* --- fates --- */
 
-/* A large object stays where it is, as one does that was allocated pinned, and its page tells: that of one that died is
- * free. */
+/* Whether a sampled object survived. One in the nursery has been forwarded then. A large one, or one that was allocated
+ * pinned, does not move; if it died, its page is free. */
 static bool survived(const cradle_heap *heap, const cradle_sample *sample) {
   const crd_arenas *arenas = &heap->old.arenas;
   uintptr_t address = address_of(sample->object);
@@ -129,7 +133,7 @@ static bool is_open_for(const cradle_heap *heap, const cradle_sample *sample) {
   return arenas_contain(&heap->old.arenas, address) && survived(heap, sample);
 }
 
-/* Another thread may lower top to NULL at any moment. */
+/* Reads top once more atomically, because another thread may lower it to NULL at any moment to ask for a safepoint. */
 const char *crd_sampling_check(const cradle_heap *heap) {
   const crd_sampling *sampling = &heap->sampling;
   if (sampling->interval == 0 && sampling->point != UINTPTR_MAX)

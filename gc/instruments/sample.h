@@ -1,8 +1,17 @@
-/* Sampling: where the next sample point lies, and the sampled objects whose fate is open. include/cradle/sample.h says
- * what is sampled.
+/* Sampling: every so many allocated bytes one object is shown to the embedder's sampler, and after the next minor
+ * collection whether it survived. include/cradle/sample.h says what a sample means.
+ *
+ * The fast path does no work for it. Allocation is divided into stretches of interval bytes, and each stretch has one
+ * point at a random word:
+ *
+ *     allocated bytes   |......x..........|...........x.....|.x...............|     x: a point
+ *
+ * The mutator's top is lowered to the next point. So the object that reaches over it takes the slow path, which takes
+ * the sample and moves on to the next point. Points are random, because a program whose allocations repeat in step with
+ * equal distances would always show the same one of its objects.
  *
  *   [sample.1] With a sampler, free <= point between allocations: point is the address that the next sampled word would
- *              have if the nursery went on for ever. Without one it is the highest address.
+ *              have if the nursery went on for ever. Without a sampler it is the highest address.
  *   [sample.2] A mutator's top is never above point, so that the slow path sees each object that reaches over it.
  *              Objects of the slow path are all counted there, under stress and large ones included.
  *   [sample.3] open holds the samples taken since the last minor collection whose fate that collection decides.
@@ -25,12 +34,13 @@ typedef struct crd_sampling {
 void crd_sampling_init(cradle_heap *heap);
 void crd_sampling_fini(cradle_heap *heap);
 
-/* An object or (type CRADLE_TYPE_ID_END) a reservation of so many bytes came from the slow path; its header is stored.
- * Calls sampled when a point lies in it. */
+/* To be called for each object of the slow path, once its header is stored, and for each reservation (type
+ * CRADLE_TYPE_ID_END). Calls the sampler if a point lies in it. */
 void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_t bytes);
-/* The nursery's free goes back to its start, over so many bytes. */
+/* To be called when the nursery's free goes back to its start: the point goes back by as many bytes. */
 void crd_sample_rewind(crd_sampling *sampling, size_t bytes);
-/* A minor collection has copied what lives, and the nursery is as it left it: tells the fates. */
+/* To be called when a minor collection has copied what lives and has not yet emptied the nursery: reports for each open
+ * sample whether its object survived. */
 void crd_sample_settle(cradle_heap *heap);
 /* For the verifier, outside of a collection: NULL, or what is wrong. */
 const char *crd_sampling_check(const cradle_heap *heap);

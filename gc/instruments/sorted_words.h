@@ -1,4 +1,5 @@
-/* The words of a stack in ascending order, for the verifier to look up. */
+/* A copy of the words of a stack in ascending order. The verifier asks for every old object whether it is remembered
+ * and for every slot whether it is recorded; in a stack that would be a search from end to end each time. */
 #ifndef CRADLE_GC_INSTRUMENTS_SORTED_WORDS_H
 #define CRADLE_GC_INSTRUMENTS_SORTED_WORDS_H
 
@@ -11,8 +12,8 @@ typedef struct sorted_words {
   size_t count;
 } sorted_words;
 
-/* Bit 0 of an entry is a tag. Of a recorded slot it says what the slot holds; on the mark stack, that the rest of an
- * array is to be traced, and then the entry below is an index and no object. */
+/* Bit 0 of an entry is a tag. In a recorded slot it says whether the slot holds a value or a reference. On the mark
+ * stack it says that the entry is the rest of an array, and then the entry below is an index and no object. */
 #define ENTRY_TAG ((cradle_word)1)
 
 static inline int sorted_words_compare(const void *a, const void *b) {
@@ -20,7 +21,8 @@ static inline int sorted_words_compare(const void *a, const void *b) {
   return *x < *y ? -1 : *x > *y;
 }
 
-/* Without their tags. has_indices: it is the mark stack. false: memory was refused. */
+/* Copies the entries without their tags. has_indices: it is the mark stack, whose indices are left out. false: memory
+ * was refused. */
 static inline bool sorted_words_init(sorted_words *set, const crd_word_stack *stack, bool has_indices) {
   *set = (sorted_words){.words = malloc((word_stack_count(stack) + 1) * sizeof *set->words)};
   if (set->words == NULL) return false;

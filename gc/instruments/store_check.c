@@ -1,6 +1,8 @@
-/* What is asked of a store by code that was compiled with CRADLE_CHECKED: that it is made where stores may be, that the
- * object can be one of the mutator's heap, that the slots are the object's, and that what is stored can be a
- * reference. */
+/* The checks of each store in code that was compiled with CRADLE_CHECKED: the thread may store, the object can be one
+ * of the mutator's heap, the slots are the object's, and what is stored can be a reference.
+ *
+ * They find at the store what the verifier would find at the next collection. They are made of what can be looked up in
+ * constant time, so a stale reference to a place where another object is by now passes. */
 #include <cradle/detail/barrier.h>
 
 #include "gc/heap.h"
@@ -14,7 +16,8 @@ static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const 
   crd_misuse(heap, "%s%s%s at %p", what, fault, crd_name_type(heap, cradle_type_of(object)).buffer, object);
 }
 
-/* CRADLE_ITEMS_REFERENCES or _VALUES: the word of the object is such a slot; else _BYTES, of weak slots too. */
+/* What a word of the object is, by its type: CRADLE_ITEMS_REFERENCES or _VALUES for such a slot, else _BYTES. Weak
+ * slots are _BYTES here, too. */
 static cradle_items kind_of(const crd_type_table *table, const cradle_word *object, const cradle_word *slot) {
   const crd_type *type = &table->types[header_type(object[0])];
   size_t word = (size_t)(slot - object);
@@ -27,7 +30,8 @@ static cradle_items kind_of(const crd_type_table *table, const cradle_word *obje
   return is_slot ? (cradle_items)type->items : CRADLE_ITEMS_BYTES;
 }
 
-/* NULL: an object may be there. tagged: the word may have a tag, and is then no reference. */
+/* What is wrong with an address as a reference; NULL: an object may be there. tagged: a word that is no multiple of 8
+ * has a tag and is no reference. */
 static const char *fault_of_reference(const cradle_heap *heap, uintptr_t address, bool tagged) {
   if (address == 0 || (tagged && address % 8 != 0)) return NULL;
   if (heap_is_young(heap, address)) {
@@ -38,7 +42,7 @@ static const char *fault_of_reference(const cradle_heap *heap, uintptr_t address
   return crd_old_is_object(&heap->old, address) ? NULL : "stale reference into the old generation, where no object is";
 }
 
-/* Memory of the program's own may be stored into like an object that is not registered yet. */
+/* The object may be memory of the program's own: a prebuilt object is filled in before it is registered. */
 static void check_object(cradle_heap *heap, const char *what, const void *object) {
   if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
   const char *fault = fault_of_reference(heap, address_of(object), false);
@@ -46,7 +50,8 @@ static void check_object(cradle_heap *heap, const char *what, const void *object
   if (cradle_type_of(object) >= heap->types.count) slots_misuse(heap, what, ": no object, but ", object);
 }
 
-/* Whether nothing would ever look for the reference: it leads into the heap, and the object is none of the heap's. */
+/* Whether no collection would ever find the reference: it leads into the heap, and it is stored into memory that is
+ * neither in the heap nor registered. */
 static bool is_lost(const cradle_heap *heap, const void *object, uintptr_t address) {
   const crd_arenas *arenas = &heap->old.arenas;
   if (!heap_is_young(heap, address) && !arenas_contain(arenas, address)) return false;
@@ -54,6 +59,7 @@ static bool is_lost(const cradle_heap *heap, const void *object, uintptr_t addre
   return !heap_is_young(heap, holder) && !arenas_contain(arenas, holder) && !prebuilt_is(&heap->prebuilts, object);
 }
 
+/* Looks at a word that will be stored into the object. Only a word for a slot that is traced need be a reference. */
 static void check_stored(cradle_heap *heap, const char *what, const cradle_word *object, const cradle_word *slot,
                          cradle_word word) {
   cradle_items kind = kind_of(&heap->types, object, slot);
@@ -73,7 +79,7 @@ void cradle_check_store(cradle_mutator *mutator, const void *object) {
   crd_history_store(mutator->heap, object);
 }
 
-/* words: what is stored into the slots. */
+/* words: what will be stored into the slots. */
 static void check_slots(cradle_mutator *mutator, const char *what, const void *object, const void *slots,
                         const cradle_word *words, size_t count) {
   cradle_heap *heap = mutator->heap;

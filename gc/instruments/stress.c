@@ -10,10 +10,13 @@
 #include "gc/misuse.h"
 #include "gc/platform/pages.h"
 
-/* Collections take place at each point until they have taken so long: short programs are looked at throughout. */
+/* With stress_times, the first collections are not bounded, until they have taken so long together: so a short program
+ * is stressed throughout. */
 #define UNBOUNDED_NS UINT64_C(300000000)
 #define DISTANCE_MAX_BYTES (UINT64_C(1) << 40)
 
+/* Draws the number of points up to the next collection: stress_period, or random with that mean, from 1 to twice as
+ * much less 1. */
 static void wind_up(cradle_heap *heap) {
   uint64_t period = heap->options.stress_period, distances = period > UINT64_MAX / 2 ? UINT64_MAX : 2 * period - 1;
   heap->stress.countdown = heap->options.stress_seed == 0 ? period : 1 + random_next(&heap->stress.random) % distances;
@@ -33,8 +36,8 @@ static bool is_chosen(const cradle_heap *heap, uint64_t number) {
   return number >= options->stress_first && (options->stress_last == 0 || number <= options->stress_last);
 }
 
-/* One collection in each group of so many is full. Which one is left to chance: a loop whose allocations kept step with
- * full ones at equal distances would never have one at the same line. */
+/* One collection in each group of stress_major is full, a random one. At equal distances, full collections could keep
+ * step with a loop of the program and always come at the same line of it, never at another. */
 static bool is_full(const cradle_heap *heap, uint64_t number) {
   uint64_t group = heap->options.stress_major;
   if (group == 0 || heap->majors_disabled != 0) return false;
@@ -42,7 +45,7 @@ static bool is_full(const cradle_heap *heap, uint64_t number) {
   return (number - 1) % group == random_next(&random) % group;
 }
 
-/* What this collection is to be. */
+/* The countdown is over: what to do at this point. */
 static crd_stress_demand demand(cradle_heap *heap) {
   crd_stress *stress = &heap->stress;
   uint64_t number = ++stress->number;
@@ -68,7 +71,8 @@ crd_stress_demand crd_stress_point(cradle_heap *heap, cradle_stress place) {
   return demand(heap);
 }
 
-/* How many bytes the program allocates, at its own pace so far, in so long a time. */
+/* How many bytes the program allocates in ns nanoseconds, at the pace that it had so far. own_ns: its own time so
+ * far. */
 static uint64_t allocated_in(const cradle_heap *heap, double ns, double own_ns) {
   double bytes = ns * (double)heap->stats.allocated_bytes / (own_ns + 1);
   return bytes < DISTANCE_MAX_BYTES ? (uint64_t)bytes : DISTANCE_MAX_BYTES;
@@ -78,6 +82,9 @@ void crd_stress_spend(cradle_heap *heap, uint64_t begin_ns) {
   if (stress_is_on(heap)) heap->stress.spent_ns += crd_platform_now_ns() - begin_ns;
 }
 
+/* If collections may take share times as long as the program (share is stress_times - 1), the program must run for last
+ * / share after a collection that took last. If earlier ones took more than their share, what is owed is waited for as
+ * well. The distance is random with that mean. */
 void crd_stress_served(cradle_heap *heap, uint64_t spent_before_ns) {
   crd_stress *stress = &heap->stress;
   uint64_t times = heap->options.stress_times, last = stress->spent_ns - spent_before_ns;
@@ -95,9 +102,9 @@ void crd_stress_rewind(crd_stress *stress, size_t bytes) {
   if (stress->point != 0 && stress->point != UINTPTR_MAX) stress->point -= bytes;
 }
 
-/* Only a run that was free to collect everywhere is judged, once, and only of a heap that was used. What moved nothing
- * had no live object where it collected, or came to no point where it would have: most often its points lie where the
- * program does no work. */
+/* Judged once, if the heap was used and the run was not bounded by stress_first or stress_last. If nothing moved, no
+ * object was alive where the run collected, or it never collected: most often its points lie where the program does no
+ * work. */
 void crd_stress_judge(cradle_heap *heap) {
   const crd_stress *stress = &heap->stress;
   const cradle_statistics *stats = &heap->stats;

@@ -31,6 +31,8 @@ static void forget(crd_verification *verification) {
   sorted_words_fini(&sets->registered);
 }
 
+/* Spans first, because the walk goes by their bitmaps; tables last, because they are compared with objects that the
+ * walk has found in order. */
 static void verify_all(crd_verification *verification) {
   crd_verify_spans(verification);
   if (!verify_failed(verification)) crd_verify_objects(verification);
@@ -53,6 +55,7 @@ static void verify_prepared(crd_verification *verification) {
   crd_state_leave(heap, before);
 }
 
+/* If memory is refused for the verification, a note says so: that the heap could not be looked at is no fault of it. */
 static bool verify_stopped(cradle_heap *heap, crd_text *text) {
   crd_verification verification = {.heap = heap, .text = text};
   ASSERT(heap->state == HEAP_MUTATING, "a heap is verified in the middle of what it does");
@@ -70,6 +73,7 @@ static bool verify_stopped(cradle_heap *heap, crd_text *text) {
   return !verify_failed(&verification);
 }
 
+/* A round of the second core ends first: while it goes on, mark bits and mark stack are not the mutator's to read. */
 bool crd_verify(cradle_heap *heap, crd_text *text) {
   bool went = crd_marker_stop(heap);
   crd_marker_gather(heap);

@@ -1,17 +1,21 @@
-/* The verifier: walks the whole heap and says what is the first thing wrong with it.
+/* The verifier: walks the whole heap and reports the first thing that is wrong with it.
  *
- * Every root and every slot of every old object is looked at, and from them every young object that can be reached: a
- * reference must lead to the start of an object; an old object that refers to a young one must be remembered, or the
- * slot recorded; while a major collection marks, what a traced object refers to must be marked; headers, sizes, bitmaps
- * and counts must agree. What it finds is more often a mistake of the embedder's (a missing barrier, a root that was
- * not registered, a wrong descriptor) than of the collector's, so the message names holder, slot and type.
+ * It looks at every root, at every slot of every old object, and at every young object that these lead to, and asks:
+ *
+ *   - Does each reference lead to the start of an object?
+ *   - Is each old object that refers to a young one remembered, or its slot recorded?
+ *   - While a major collection marks: is all marked that a traced object refers to?
+ *   - Do headers, sizes, bitmaps, tables and counts agree?
+ *
+ * What it finds is more often a mistake of the embedder's than of the collector's: a missing barrier, a root that was
+ * not registered, a wrong descriptor. So the message names holder, slot and type.
  */
 #ifndef CRADLE_GC_INSTRUMENTS_VERIFY_H
 #define CRADLE_GC_INSTRUMENTS_VERIFY_H
 
 #include "gc/base/text.h"
 
-/* Verifies the heap, outside of a collection. false: *text says what is wrong. */
+/* Verifies the heap; not to be called in a collection. false: *text says what is wrong. */
 bool crd_verify(cradle_heap *heap, crd_text *text);
 
 #endif

@@ -28,7 +28,7 @@ static const char *check_nursery(const cradle_heap *heap) {
   return address_of(free) % 8 == 0 ? NULL : "free is not aligned";
 }
 
-/* What slack_end promises can be promoted. */
+/* Whether all that the nursery can hold, up to slack_end, can be promoted into the reserve. */
 static const char *check_reserve(const cradle_heap *heap) {
   size_t bytes = (size_t)(heap->nursery.slack_end - heap->nursery.start);
   if (heap->old.arenas.free_count < heap->old.reserve) return "arenas of the promotion reserve are not FREE [heap.2]";
@@ -37,7 +37,7 @@ static const char *check_reserve(const cradle_heap *heap) {
   return NULL;
 }
 
-/* Another thread may lower top to NULL at any moment. */
+/* top is read atomically, because another thread may lower it to NULL at any moment. */
 static const char *check_mutator(const cradle_heap *heap) {
   if (heap->mutator == NULL) return NULL;
   const cradle_mutator *m = &heap->mutator->public;

@@ -21,7 +21,7 @@ static bool has_array_flags_of(cradle_word header, const crd_type *type) {
   return header_array_flags(header) == header_array_flags(wanted);
 }
 
-/* flags: those that may be set, which depends on where the object is [header.2]. */
+/* Whether a word can be a header. flags: those that an object at that place may have [header.2]. */
 static bool is_possible_header(const cradle_heap *heap, cradle_word header, uint64_t flags) {
   if (header_type(header) >= heap->types.count || (header_flags(header) & ~flags) != 0) return false;
   const crd_type *type = heap_type(heap, header);
@@ -29,7 +29,8 @@ static bool is_possible_header(const cradle_heap *heap, cradle_word header, uint
   return !header_has(header, HEADER_ARRAY_FLAGS) || has_array_flags_of(header, type);
 }
 
-/* Whether an object of so many bytes can be in a place of so many. Arrays may have become shorter. */
+/* Whether an object of so many bytes can lie in a place with so much room. An object of a fixed size must be in a place
+ * of its class; an array may have become shorter than its place. */
 static bool is_possible_size(const cradle_heap *heap, const cradle_word *object, size_t bytes, size_t room) {
   const crd_type *type = heap_type(heap, object[0]);
   if (bytes == 0 || bytes > room) return false;
@@ -37,13 +38,16 @@ static bool is_possible_size(const cradle_heap *heap, const cradle_word *object,
   return type->class_bytes != 0 ? type->class_bytes == room : room - bytes < PAGE_BYTES;
 }
 
+/* Whether the object can be looked into. Each condition protects the next: a size is computed from the type only if the
+ * header has a possible type, and a length is read only if the fixed part fits. */
 static bool can_be_read(const cradle_heap *heap, const cradle_word *object, size_t room, uint64_t flags) {
   return is_possible_header(heap, object[0], flags) &&
-         heap_type(heap, object[0])->size <= room && /* so the length can be read */
+         heap_type(heap, object[0])->size <= room && /* so that the length can be read */
          is_possible_size(heap, object, type_object_bytes(heap_type(heap, object[0]), object), room);
 }
 
-/* What the header says of the object that is kept elsewhere and is not there, or NULL. */
+/* A flag in the header may say that something about the object is kept in a table (an id, a pin, the remembered set).
+ * Returns what is not there, or NULL. */
 static const char *missing_beside(const crd_verification *verification, const cradle_word *object, uint64_t flags) {
   const cradle_heap *heap = verification->heap;
   const crd_type *type = heap_type(heap, object[0]);
@@ -61,7 +65,7 @@ static const char *missing_beside(const crd_verification *verification, const cr
   return NULL;
 }
 
-/* slot: what led to the object, or NULL. */
+/* Reports a header that cannot be right. slot: what led to the object, or NULL. */
 static void fault_of_header(crd_verification *verification, const cradle_word *object, uint64_t flags,
                             const cradle_word *slot) {
   const cradle_heap *heap = verification->heap;
@@ -79,7 +83,7 @@ static void fault_of_header(crd_verification *verification, const cradle_word *o
   crd_fault(verification, what.buffer, slot);
 }
 
-/* Whether the object can be looked into. */
+/* Looks at the header of an object. false: the object cannot be looked into, and that was reported. */
 static bool verify_header(crd_verification *verification, const cradle_word *object, size_t room, uint64_t flags,
                           const cradle_word *slot) {
   if (!can_be_read(verification->heap, object, room, flags)) {
@@ -122,13 +126,13 @@ static bool is_remembered(const crd_verification *verification, const cradle_wor
   return header_records_slots(header) && sorted_words_contain(&verification->sets.recorded, address_of(slot));
 }
 
-/* A store into the holder was not told. */
+/* Reports that a store into the holder had no barrier. */
 static void missing_barrier(crd_verification *verification, const char *what, const cradle_word *slot) {
   crd_history_suspect(verification->heap, verification->holder.object);
   crd_fault(verification, what, slot);
 }
 
-/* The old holder refers to a young object, and no barrier said so. */
+/* Reports that the old holder refers to a young object and is not remembered. */
 static void fault_of_barrier(crd_verification *verification, const char *young, const cradle_word *slot) {
   crd_text what = {.length = 0};
   crd_text_format(&what, "missing write barrier: an old object that is not remembered refers to %s [%s]", young,
@@ -136,6 +140,7 @@ static void fault_of_barrier(crd_verification *verification, const char *young, 
   missing_barrier(verification, what.buffer, slot);
 }
 
+/* A slot refers into the nursery. The object is looked into later, when it is taken from the stack. */
 static void found_young(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
   cradle_heap *heap = verification->heap;
   verify_young *young = &verification->young;
@@ -151,6 +156,8 @@ static void found_young(crd_verification *verification, uintptr_t address, const
   if (!word_stack_push(young->waiting, address)) young->incomplete = true;
 }
 
+/* A slot refers into the old generation. Two barriers may be missing: a minor collection must learn of a young large
+ * object, and marking of an object that has no mark although its holder is black [heap.6]. */
 static void found_old(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
   const cradle_heap *heap = verification->heap;
   const verify_holder *holder = &verification->holder;
@@ -159,7 +166,7 @@ static void found_old(crd_verification *verification, uintptr_t address, const c
     crd_fault(verification, "stale reference into the old generation, where no object is", slot);
     return;
   }
-  /* A cell is open only while its object is dead, and so is then whoever refers to it. */
+  /* A header is open only while its object is dead, and then whoever refers to the object is dead, too. */
   if (heap_has_open(heap, object)) return;
   old_place place = place_of(heap, object);
   if (!verify_header(verification, object, place.room, place.flags, slot)) return;
@@ -176,7 +183,7 @@ static bool may_hold_tags(const crd_verification *verification) {
   return holder != NULL && heap_type(verification->heap, holder[0])->folded;
 }
 
-/* An address outside of the heap is an object that the program made itself; but some can be none. */
+/* An address outside of the heap may be an object that the program made itself. Some addresses cannot. */
 static void found_outside(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
   if (address == 0) return;
   const char *cause = crd_poison_cause(address);
@@ -187,6 +194,7 @@ static void found_outside(crd_verification *verification, uintptr_t address, con
   crd_fault(verification, what.buffer, slot);
 }
 
+/* What a slot may hold depends on where its address leads. */
 static void verify_slot(void *data, bool value, cradle_word *slot) {
   crd_verification *verification = data;
   if (verify_failed(verification)) return;
@@ -205,7 +213,8 @@ static void verify_slot(void *data, bool value, cradle_word *slot) {
     found_outside(verification, address, slot);
 }
 
-/* Weak slots and ephemerons hold no stale references, whether what they refer to is reached or not. */
+/* A weak slot, or a slot of an ephemeron or a weak set: it may hold no stale reference either, but marking does not
+ * follow it, so what it refers to need not be marked. */
 static void verify_service(void *data, bool value, cradle_word *slot) {
   crd_verification *verification = data;
   bool traced = verification->holder.is_traced;
@@ -216,7 +225,8 @@ static void verify_service(void *data, bool value, cradle_word *slot) {
 
 /* --- objects --- */
 
-/* Of the old, those with weak slots or ephemerons can be told: they have the weak flag. */
+/* Whether an object of a type with services was registered. Young ones are in the list of those registered since the
+ * last minor collection. Of the old ones, only those with weak slots or ephemerons can be told, by their weak flag. */
 static bool is_registered(const crd_verification *verification, const cradle_word *object, unsigned registers) {
   if (heap_holds_young(verification->heap, address_of(object)))
     return collection_is_off(verification->heap) ||
@@ -237,7 +247,8 @@ static void verify_slots(crd_verification *verification, verify_holder holder) {
   visit_object(&heap->types, object, verify_slot, verification);
 }
 
-/* Whether marking has been at an old object, and will not come to it again. */
+/* Whether an old object is black: marking has traced it and will not come to it again. During a rescan no object counts
+ * as black. */
 static bool is_traced(const crd_verification *verification, const cradle_word *object) {
   const cradle_heap *heap = verification->heap;
   const crd_major *major = &heap->major;
@@ -253,7 +264,7 @@ static void verify_old_object(void *data, cradle_word *object) {
   old_place place = place_of(heap, object);
   if (!can_be_read(heap, object, place.room, place.flags) ||
       missing_beside(verification, object, place.flags) != NULL) {
-    if (verification->broken == NULL) verification->broken = object; /* its holder may come yet */
+    if (verification->broken == NULL) verification->broken = object; /* its holder may still be found */
     return;
   }
   if (heap_is_known_dead(heap, address_of(object))) return;
@@ -262,14 +273,14 @@ static void verify_old_object(void *data, cradle_word *object) {
                                              .is_traced = !place.is_young && is_traced(verification, object)});
 }
 
-/* Nobody holds it. */
+/* Reports the broken object if no reference to it was found. */
 static void verify_broken(crd_verification *verification) {
   if (verify_failed(verification) || verification->broken == NULL) return;
   old_place place = place_of(verification->heap, verification->broken);
   (void)verify_header(verification, verification->broken, place.room, place.flags, NULL);
 }
 
-/* While marking, what the first written ones refer to is marked [prebuilt.3]. */
+/* While marking goes on, what the prebuilt objects below marked_at refer to must be marked [prebuilt.3]. */
 static void verify_prebuilts(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   const crd_prebuilts *prebuilts = &heap->prebuilts;
@@ -290,7 +301,8 @@ static void verify_young_objects(crd_verification *verification) {
     verify_slots(verification, (verify_holder){.object = object_at(*--young->waiting->top)});
 }
 
-/* Young objects lie one after another: where two overlap, one is too long, or a reference leads into it. */
+/* Whether two young objects overlap. Then one of them is longer than was allocated, or the other is no object, but a
+ * reference that leads into the first. */
 static void verify_neighbours(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   const young_set *seen = &verification->young.seen;
@@ -309,7 +321,8 @@ static void verify_neighbours(crd_verification *verification) {
 
 /* --- roots --- */
 
-/* A word of the shadow stack that the next minor collection leaves out, and marking, too, until it ends. */
+/* A word of the shadow stack below the watermark. The next minor collection skips it, and so does marking until its
+ * end. So it may refer to no young object, and while marking to no unmarked one. */
 static void verify_unchanged(void *data, bool value, cradle_word *slot) {
   crd_verification *verification = data;
   const cradle_heap *heap = verification->heap;
@@ -340,6 +353,8 @@ static void verify_weak_sets(crd_verification *verification) {
   crd_weak_sets_each(verification->heap, verify_service, verification);
 }
 
+/* Roots, old objects and prebuilt ones find young objects; the young ones find more. A broken old object is reported
+ * only after all of them have been asked for a reference to it. Weak sets may find further young objects. */
 void crd_verify_objects(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   ASSERT(!verify_failed(verification), "[verification.1] objects are looked at in a heap that is broken");

@@ -20,7 +20,7 @@ static bool is_zero(const uint64_t *words, size_t count) {
   return bits == 0;
 }
 
-/* What crd_old_check counts are the pages that are taken; these are the others. */
+/* Looks at the pages that are not taken; crd_old_check has looked at the others. */
 static const char *check_free_pages(const crd_arena *arena) {
   enum { PAGE_WORDS = PAGE_BYTES / 8 / 64 };
   static const crd_page nothing;
@@ -61,7 +61,8 @@ void crd_verify_spans(crd_verification *verification) {
 
 /* --- what is kept beside the objects --- */
 
-/* That each object without the flag is in the set was looked at with its header. */
+/* Each object in the set must lack the barrier flag. That each object without the flag is in the set was asked when the
+ * walk looked at its header. */
 static void verify_remembered(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   const sorted_words *set = &verification->sets.remembered;
@@ -79,8 +80,8 @@ static void verify_remembered(crd_verification *verification) {
       crd_fault_of(verification, "an object is remembered twice [heap.3]", object_at(set->words[i]), NULL);
 }
 
-/* Addresses in the tables were found to be those of objects. Young objects that nothing refers to were not looked at,
- * so what belongs to them is not. */
+/* A table may have entries for young objects that nothing refers to. The walk has not looked at those, so the checks do
+ * not look into them either. */
 void crd_verify_tables(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   ASSERT(!verify_failed(verification), "[verification.1] tables are compared with objects that are broken");

@@ -54,7 +54,7 @@ static void describe_root(const crd_verification *verification, const cradle_wor
   crd_text_format(text, " at %p", (const void *)slot);
 }
 
-/* " (item 2)", and of structures " (word 1 of item 2)". */
+/* Adds " (item 2)", or for items that are structures " (word 1 of item 2)". */
 static void describe_item(crd_verification *verification, const crd_type *type, size_t word) {
   size_t words = type->item_size / 8;
   if (type->items != CRADLE_ITEMS_STRUCTURES)
@@ -63,7 +63,7 @@ static void describe_item(crd_verification *verification, const crd_type *type, 
     crd_text_format(verification->text, " (word %zu of item %zu)", word % words, word / words);
 }
 
-/* "word 5 (item 2) of type 3 (vector) at 0x..." */
+/* Adds "word 5 (item 2) of type 3 (vector) at 0x...", or which root the slot is. */
 static void describe_slot(crd_verification *verification, const cradle_word *slot) {
   crd_text *text = verification->text;
   const cradle_word *holder = verification->holder.object;

@@ -17,7 +17,7 @@ typedef struct walk_context {
   young_set seen;
   cradle_word *waiting;      /* the mark stack's top when the walk began */
   const cradle_word *holder; /* NULL: a root */
-  bool wants_slots;          /* else nothing young can be found by them, and nobody is told */
+  bool wants_slots;          /* false: nobody asked for slots, and no young object is to be found by them */
   bool incomplete;
 } walk_context;
 
@@ -40,13 +40,15 @@ static void found(walk_context *context, uintptr_t address) {
   }
 }
 
-/* While the dead are found, an object that a finalizer brings back may still refer to one that it has not brought back
- * yet, and the value of a pair be as dead as its key: what is dead so far is not told, nor what is back without all
- * that it leads to. */
+/* While the order of death goes on, an object that a finalizer has brought back may refer to one that has not been
+ * brought back yet, and the value of an ephemeron's pair may be as dead as its key. So slots are left out if they refer
+ * to an object that is dead so far, or to one that is back while something that it leads to is not. */
 static bool is_dead_so_far(const cradle_heap *heap, uintptr_t address) {
   return heap_is_known_dead(heap, address) || heap_has_open(heap, object_at(address));
 }
 
+/* Reports a slot if it refers into the heap. Empty slots, immediates and references to the program's own memory are
+ * left out. */
 static inline void walk_slot(void *data, bool value, cradle_word *slot) {
   walk_context *context = data;
   cradle_heap *heap = context->heap;
@@ -60,6 +62,8 @@ static inline void walk_slot(void *data, bool value, cradle_word *slot) {
   if (walker->slot != NULL && !walker->stopped) walker->slot(walker->data, context->holder, slot, kind, address);
 }
 
+/* Reports an object, then its slots. The values of an ephemeron come extra: they are not among the slots that are
+ * visited for every object. */
 static void walk_object(void *data, cradle_word *object) {
   walk_context *context = data;
   crd_walker *walker = context->walker;
@@ -128,6 +132,8 @@ static void walk_roots(walk_context *context) {
 
 /* --- the walk --- */
 
+/* While the order of death goes on, the marked objects are the live ones. Young large objects are left to walk_young,
+ * so that they are visited only if something refers to them. */
 static void walk_old(walk_context *context) {
   const crd_old *old = &context->heap->old;
   for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !context->walker->stopped;
@@ -143,6 +149,7 @@ static void walk_young(walk_context *context) {
   while (stack->top > context->waiting && !context->walker->stopped) walk_object(context, object_at(*--stack->top));
 }
 
+/* Roots first: with the old objects' slots, they lead to the young objects, which come last. */
 static void walk_all(walk_context *context) {
   cradle_heap *heap = context->heap;
   bool has_young = nursery_filled(heap) != 0 || heap->old.young_large != PAGE_NONE;
@@ -153,6 +160,8 @@ static void walk_all(walk_context *context) {
   walk_young(context);
 }
 
+/* Undoes what the walk did to the heap [walk.1]: a walk that was stopped leaves objects on the stack, and large young
+ * ones have the state that says that they were found. */
 static void restore(walk_context *context) {
   const crd_old *old = &context->heap->old;
   ASSERT(context->heap->mark_stack.top >= context->waiting, "[walk.1] a walk takes from marking");

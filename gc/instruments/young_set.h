@@ -1,4 +1,5 @@
-/* A set of young objects, for the walk and the verifier: a bit for each word of the filled nursery. */
+/* A set of young objects, for the walk and the verifier: a bit for each word of the filled nursery, 1/64 of its
+ * size. */
 #ifndef CRADLE_GC_INSTRUMENTS_YOUNG_SET_H
 #define CRADLE_GC_INSTRUMENTS_YOUNG_SET_H
 
@@ -27,7 +28,7 @@ static inline void young_set_fini(young_set *set) {
   free(set->bits);
 }
 
-/* Returns whether the object was not in the set yet. */
+/* Adds an object. false: it was in the set already. */
 static inline bool young_set_add(young_set *set, uintptr_t object) {
   ASSERT(object - set->start < set->bytes, "an object is not in the filled nursery");
   size_t word = (object - set->start) / 8;

@@ -1,4 +1,8 @@
-/* The header: the word that every object begins with, all 64 bits of it. Nothing outside this file masks or shifts one.
+/* The header: the word that every object begins with, all 64 bits of it. No other file masks or shifts a header.
+ *
+ * The low half is the type id, so that a program tests a type by one 32-bit comparison and an allocation stores one
+ * constant: as it is allocated, an object's header is nothing but its type id. The high half has the collector's flags
+ * and the identity hash. The barrier's flag lies in a byte that a store can test on its own.
  *
  *    63 62                              39  38  37 36 35 34 33 32 31                             0
  *   +--+----------------------------------+---+---+--+--+--+--+--+--------------------------------+
@@ -9,17 +13,18 @@
  *   0..31     type id, the embedder's constant                the allocation writes it; it never changes
  *   32  BA    the object is old and not remembered: a store   set when the object becomes old, or is registered as
  *             into it takes the barrier's slow path           prebuilt; the slow path clears it, and the next minor
- *             (gc/young/remember.c)                           collection sets it again; public, for generated code
- *   33  SL    a large old array: stores are recorded slot     set when the object becomes old; never cleared, even if
- *             by slot, and the slots are all of one kind      the array is made shorter
- *   34  VA    with SL: that kind is values. Alone: a large    the same
- *             old array of structures, recorded slot by
- *             slot; the type knows the kind of each word
- *   35  WA    watched: not reached yet, and something waits   gc/death/ in a collection, until the object is reached or
- *             for it to be reached (gc/death/waiting.h); or   the holder is scanned again; an object that dies keeps
- *             a marked holder of ephemerons that was stored   it
- *             into since (gc/death/ephemeron.c)
- *   36  WK    old and with weak slots or ephemerons           gc/death/ in the minor collection in which the object
+ *             (gc/young/remember.h)                           collection sets it again; public, for generated code
+ *   33  SL    a large old array whose slots are all of one    set when the object becomes old; never cleared, even if
+ *             kind: stores are recorded slot by slot          the array is made shorter
+ *   34  VA    with SL: that kind is values. Without SL: a     the same
+ *             large old array of structures, recorded slot
+ *             by slot, too; the type has each word's kind
+ *   35  WA    watched: the object was not reached yet, and    gc/death/ in a collection; cleared when the object is
+ *             something waits for it (gc/death/waiting.h).    reached, or the holder is scanned again; an object that
+ *             Or, on a marked holder of ephemerons: the       dies keeps it
+ *             program has stored into it since it was
+ *             scanned (gc/death/ephemeron.c)
+ *   36  WK    old, with weak slots or ephemerons              gc/death/ in the minor collection in which the object
  *                                                             becomes old; never cleared
  *   37  PIN   the object does not move (gc/tables/pin.h)      the first pin sets it, the last unpin clears it; public
  *   38  ID    it has an id (gc/tables/identity.h)             the first cradle_id; never cleared
@@ -27,16 +32,16 @@
  *   63  F     forwarded: the object has moved, and all other  a minor collection, in the nursery; compaction, in the
  *             bits are its new address                        place left behind
  *
- * A prebuilt object has no flags but BA, PIN and ID, and its removal clears them and the hash.
+ * Of these flags a prebuilt object has only BA, PIN and ID. When it is removed, they and the hash are cleared.
  *
  *   [header.1] A forwarded header never changes: nobody sets a flag in a place that an object has left. Outside a
  *              collection no reference leads to such a place.
  *   [header.2] Outside a collection a young object's header has nothing above the type id but ID and hash.
  *
- * While the order of death looks for what finalizers bring back (gc/death/reach.c), a header can be *open*: bit 63 is
- * set and bits 36..62 are the object's place among the open ones. The header itself is kept there until the object
- * closes. An increment may end meanwhile, so open headers outlast a collection's pause; their objects are old, and no
- * program can reach them.
+ * A header can also be *open*, while the order of death looks for what finalizers bring back (gc/death/reach.h). Then
+ * bit 63 is set, and bits 36..62 are the object's place among the open ones. The header itself is kept there until the
+ * object closes. An increment may end meanwhile, so open headers outlast a collection's pause. Their objects are
+ * old, and no program can reach them.
  */
 #ifndef CRADLE_GC_OBJECT_HEADER_H
 #define CRADLE_GC_OBJECT_HEADER_H
@@ -56,18 +61,18 @@
 #define HEADER_ID_FLAG (UINT64_C(1) << 38)
 #define HEADER_HASH ((uint64_t)CRADLE_HASH_MASK << CRADLE_HASH_SHIFT)
 #define HEADER_FORWARDED (UINT64_C(1) << 63)
-/* The type id and the flags stay readable below the place of an open header. */
+/* The type id and the flags below the place stay readable in an open header. */
 #define HEADER_OPEN_SHIFT 36
 #define HEADER_OPEN_PLACES (UINT64_C(1) << (63 - HEADER_OPEN_SHIFT))
 
-/* What objects may have, for the verifier: the flags of large old arrays, of young, of old, and of prebuilt objects. */
+/* The flags that objects may have, for the verifier: large old arrays, young, old, and prebuilt objects. */
 #define HEADER_RECORDING_SHIFT 33
 #define HEADER_ARRAY_FLAGS (HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
 #define HEADER_YOUNG_FLAGS (HEADER_ID_FLAG | HEADER_HASH)
 #define HEADER_OLD_FLAGS \
   (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_WATCHED_FLAG | HEADER_WEAK_FLAG | HEADER_PINNED_FLAG | \
    HEADER_YOUNG_FLAGS)
-/* What only an old object can have. */
+/* Flags that only an old object can have. */
 #define HEADER_OLD_ONLY_FLAGS (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_PINNED_FLAG)
 #define HEADER_PREBUILT_FLAGS (HEADER_BARRIER_FLAG | HEADER_PINNED_FLAG | HEADER_ID_FLAG | HEADER_HASH)
 
@@ -75,7 +80,8 @@ _Static_assert(CRADLE_HASH_SHIFT == 39 && CRADLE_HASH_MASK == 0xffffff, "the has
 _Static_assert(CRADLE_BARRIER_OFFSET == 4 && CRADLE_BARRIER_MASK == 1,
                "the barrier's flag is the first above the type id");
 
-/* How stores into large old arrays of a type are recorded: as a whole, or slot by slot, in the two flags above. */
+/* How stores into large old arrays of a type are remembered: the array as a whole, or slot by slot, with the kind of
+ * the slots. The numbers are those of the two flags above. */
 enum {
   RECORDING_OBJECT = 0,
   RECORDING_REFERENCES = HEADER_SLOTS_FLAG >> HEADER_RECORDING_SHIFT,
@@ -87,7 +93,7 @@ _Static_assert(RECORDING_REFERENCES == 1 && RECORDING_STRUCTURES == 2 && RECORDI
 
 /* --- objects and addresses --- */
 
-/* The object at an address, or at the one that a word holds. */
+/* The object at an address, which a word may hold. */
 static inline cradle_word *object_at(uintptr_t address) {
   return (cradle_word *)memory_at(address);
 }
@@ -111,28 +117,29 @@ static inline bool header_has(uint64_t header, uint64_t flags) {
 static inline bool header_has_barrier(uint64_t header) {
   return header_has(header, HEADER_BARRIER_FLAG);
 }
-/* The flags of a large old array, by a type's recording field. */
+/* The flags that a large old array gets from its type's recording field. */
 static inline uint64_t header_recording(uint8_t recording) {
   return (uint64_t)recording << HEADER_RECORDING_SHIFT;
 }
 static inline uint64_t header_array_flags(uint64_t header) {
   return header & HEADER_ARRAY_FLAGS;
 }
+/* Whether stores are recorded slot by slot. */
 static inline bool header_records_slots(uint64_t header) {
   return header_has(header, HEADER_ARRAY_FLAGS);
 }
-/* Whether they are all of one kind, ... */
+/* Whether these slots are all of one kind. */
 static inline bool header_records_one_kind(uint64_t header) {
   return header_has(header, HEADER_SLOTS_FLAG);
 }
-/* ... and which one then. */
+/* If they are of one kind: whether that is values. */
 static inline bool header_holds_values(uint64_t header) {
   return header_has(header, HEADER_VALUES_FLAG);
 }
 static inline bool header_records_structures(uint64_t header) {
   return header_array_flags(header) == HEADER_VALUES_FLAG;
 }
-/* The header with the flag, which a young object gets when it becomes old. */
+/* The header with the barrier's flag, which a young object gets when it becomes old. */
 static inline uint64_t header_with_barrier(uint64_t header) {
   return header | HEADER_BARRIER_FLAG;
 }
@@ -154,7 +161,7 @@ static inline bool header_has_hash(uint64_t header) {
 static inline bool header_is_forwarded(uint64_t header) {
   return header_has(header, HEADER_FORWARDED);
 }
-/* Where the object of a forwarded header is now. */
+/* Where the object with a forwarded header is now. */
 static inline uintptr_t header_forwarded_to(uint64_t header) {
   ASSERT(header_is_forwarded(header), "[header.1] the object has not moved");
   return (uintptr_t)(header & ~HEADER_FORWARDED);
@@ -175,7 +182,7 @@ static inline void object_set_hash(cradle_word *object, uint32_t hash) {
   ASSERT(hash != 0 && hash <= CRADLE_HASH_MASK, "an identity hash is none, or reaches into the other bits");
   object_set_flags(object, (uint64_t)hash << CRADLE_HASH_SHIFT);
 }
-/* Leaves the new address behind. */
+/* The object has moved to place: leaves the new address behind. */
 static inline void object_forward(cradle_word *object, const cradle_word *place) {
   ASSERT(!header_is_forwarded(*object), "[header.1] an object moves from where it is not any more");
   ASSERT(!header_is_pinned(*object), "a pinned object moves");
@@ -191,13 +198,13 @@ static inline uint64_t header_open_place(uint64_t header) {
   ASSERT(header_is_open(header), "the place of a header that is not open");
   return (header & ~HEADER_FORWARDED) >> HEADER_OPEN_SHIFT;
 }
-/* The place replaces the flags from the weak one on; those below, and the type id, stay. */
+/* Opens a header. The place replaces the weak flag and everything above it; the flags below and the type id stay. */
 static inline void object_open(cradle_word *object, uint64_t place) {
   ASSERT(!header_is_open(*object), "a header is opened twice");
   ASSERT(place < HEADER_OPEN_PLACES, "the place of an open header reaches into bit 63");
   *object = HEADER_FORWARDED | place << HEADER_OPEN_SHIFT | (*object & ((UINT64_C(1) << HEADER_OPEN_SHIFT) - 1));
 }
-/* Puts the header back that the object had before it was opened. */
+/* Closes a header: puts back the one that the object had before it was opened. */
 static inline void object_close(cradle_word *object, uint64_t header) {
   ASSERT(header_is_open(*object), "a header is closed that is not open");
   *object = header;

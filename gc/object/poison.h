@@ -1,5 +1,5 @@
-/* Poison: what a dead word says about why it is dead. A word for each cause, above all addresses, so that its use as a
- * reference faults, and gc/instruments/explain.c says what was there. */
+/* Poison: a word that says why memory is dead. Each cause has its own word, above all addresses. So its use as a
+ * reference faults, and gc/instruments/explain.c can say what was there. */
 #ifndef CRADLE_GC_OBJECT_POISON_H
 #define CRADLE_GC_OBJECT_POISON_H
 

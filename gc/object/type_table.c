@@ -6,10 +6,12 @@
 
 #include "gc/base/grow.h"
 
+/* The fixed part of an object is at most so large, so that its size fits the table's 32 bits. */
 #define FIXED_MAX_BYTES ((size_t)1 << 30)
 
 /* Every slot of the fixed part, or 0 when two kinds of slot share a word. */
 static uint64_t all_slots(const cradle_type *type) {
+  /* The bit of an ephemeron names its key; its value is the next word. */
   const uint64_t kinds[] = {type->references, type->values, type->weak, type->ephemerons, type->ephemerons << 1};
   uint64_t all = 0;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -31,7 +33,7 @@ static const char *slots_fault(const cradle_type *type) {
   return NULL;
 }
 
-/* All bits of an item's words, as far as a bitmap goes. */
+/* A bit for each word of an item, as far as a bitmap goes. */
 static uint64_t item_words(const cradle_type *type) {
   return type->item_size >= 64 * 8 ? UINT64_MAX : (UINT64_C(1) << (type->item_size / 8)) - 1;
 }
@@ -64,6 +66,7 @@ static const char *items_fault(const cradle_type *type) {
   if (type->items != CRADLE_ITEMS_BYTES && type->size % 8 != 0) return "size must be a multiple of 8 before slots";
   if (type->length_offset < 8 || type->length_offset % 8 != 0 || type->length_offset + (size_t)8 > type->size)
     return "length_offset must be a multiple of 8, after the header and inside size";
+  /* Only the first 64 words can be slots of the fixed part. */
   if (type->length_offset < 512 && (all_slots(type) >> (type->length_offset / 8)) & 1)
     return "the length cannot be a slot";
   return NULL;
@@ -83,6 +86,7 @@ const char *crd_type_fault(const cradle_type *type) {
   return fault != NULL ? fault : items_fault(type);
 }
 
+/* The three arrays share one capacity; the last that grows sets it. */
 static bool reserve(crd_type_table *table) {
   if (table->count >= CRADLE_TYPE_ID_END) return false;
   uint32_t capacity = table->capacity, of_services = capacity;
@@ -90,7 +94,7 @@ static bool reserve(crd_type_table *table) {
          GROW(table->item_slots, table->count, table->capacity);
 }
 
-/* Sizes of fixed-size objects are rounded once, here. */
+/* Rounded here once, so that an allocation need not. */
 static uint32_t fixed_bytes(size_t size) {
   size_t bytes = align_up(size, 8);
   return (uint32_t)(bytes < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : bytes);
@@ -102,6 +106,7 @@ static void set_services(crd_type *entry, crd_type_services *services, const cra
                                   .values = type->weak_values && !plain_encoding,
                                   .destructor = type->destructor,
                                   .external_size = type->external_size};
+  /* Tracing must not keep the objects of weak items and pairs alive: for it these items are bytes. */
   if (type->items >= CRADLE_ITEMS_WEAK) {
     services->items = (uint8_t)type->items;
     entry->items = CRADLE_ITEMS_BYTES;
@@ -113,7 +118,7 @@ static void set_services(crd_type *entry, crd_type_services *services, const cra
   if (type->destructor != NULL || type->external_size != NULL) entry->registers |= 1 << REGISTERED_DESTRUCTOR;
 }
 
-/* [type.2] and [type.5]. */
+/* What tracing needs of items that are structures [type.2], [type.5]. */
 static crd_item_slots item_slots_of(const cradle_type *type, bool plain_encoding) {
   if (type->items != CRADLE_ITEMS_STRUCTURES) return (crd_item_slots){.alike = CRADLE_ITEMS_NONE};
   uint64_t folded = plain_encoding ? type->item_values : 0;
@@ -121,13 +126,15 @@ static crd_item_slots item_slots_of(const cradle_type *type, bool plain_encoding
                           .values = type->item_values & ~folded,
                           .words = type->item_size / 8,
                           .alike = CRADLE_ITEMS_NONE};
+  /* A bitmap says nothing of words beyond 64, which are bytes. */
   if (slots.words > 64) return slots;
   if (slots.references == item_words(type)) slots.alike = CRADLE_ITEMS_REFERENCES;
   if (slots.values == item_words(type)) slots.alike = CRADLE_ITEMS_VALUES;
   return slots;
 }
 
-/* How stores into large old arrays of the type are recorded: slot by slot if all their slots are items. */
+/* How stores into large old arrays of the type are remembered: slot by slot if all their slots are items. A fixed
+ * slot or a weak one has no record of its own. */
 static uint8_t recording_of(const crd_type *entry, const crd_item_slots *slots) {
   bool only_items =
       entry->references == 0 && entry->values == 0 && entry->trace == NULL && !(entry->registers & REGISTERED_WEAKLY);
@@ -160,14 +167,17 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
                       .name = type->name};
   *slots = item_slots_of(type, plain_encoding);
   if (plain_encoding) {
+    /* The verifier must still know that such a slot may hold a tagged word. */
     entry->folded = entry->values != 0 || entry->items == CRADLE_ITEMS_VALUES || type->item_values != 0;
     entry->references |= entry->values;
     entry->values = 0;
     if (entry->items == CRADLE_ITEMS_VALUES) entry->items = CRADLE_ITEMS_REFERENCES;
   }
   set_services(entry, services, type, plain_encoding);
+  /* With items, size is where they begin, and stays as it is. */
   if (entry->items == CRADLE_ITEMS_NONE && type->size != 0) entry->size = fixed_bytes(type->size);
   table->registers |= entry->registers;
+  /* Promotion takes a shorter way for objects whose slots are fixed ones of one sort [promote.2]. */
   bool fixed = entry->items < CRADLE_ITEMS_REFERENCES && entry->trace == NULL;
   bool sole = fixed && (entry->references == 0 || entry->values == 0);
   entry->sole = sole ? entry->references | entry->values : 0;
@@ -177,7 +187,7 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
   return entry;
 }
 
-/* The word's place in its item. */
+/* Which word of its item the word is. */
 static uint64_t item_word(const crd_type *type, const crd_item_slots *slots, const cradle_word *object,
                           const cradle_word *word) {
   const cradle_word *items = type_items(type, object);

@@ -1,4 +1,7 @@
-/* The type table: descriptors as the collector reads them.
+/* The type table: the embedder's descriptors, in the form in which the collector reads them.
+ *
+ * A descriptor is checked once, when it is added, and what the collector asks often is computed then: an allocation or
+ * a collection only indexes the table.
  *
  *   [type.1] Every entry was checked when it was added: slots lie inside the size, the items' layout is possible.
  *   [type.2] With the plain encoding, value slots are folded into reference slots, so that the collector has one kind.
@@ -13,41 +16,41 @@
 #include "gc/base/bits.h"
 #include "gc/object/header.h"
 
-/* The lists of objects with services (gc/death/registry.h). A type's registers field has bit k set when its objects are
- * in list k. */
+/* The lists of objects with services (gc/death/registry.h). Bit k of a type's registers field is set when its
+ * objects are in list k. */
 enum { REGISTERED_WEAK, REGISTERED_EPHEMERON, REGISTERED_FINALIZER, REGISTERED_DESTRUCTOR, REGISTERED_KINDS };
-/* The lists whose objects have the weak flag. */
+/* The lists whose old objects have the weak flag. */
 #define REGISTERED_WEAKLY (1u << REGISTERED_WEAK | 1u << REGISTERED_EPHEMERON)
-/* The lists whose objects, dead themselves, may bring others back. */
+/* The lists whose objects may bring others back although they are dead themselves. */
 #define REGISTERED_REVIVING (1u << REGISTERED_EPHEMERON | 1u << REGISTERED_FINALIZER)
 
-/* Stores into arrays with no slots but their items are recorded slot by slot above this size: up to it, looking at all
- * of one costs less than recording. */
+/* Above this size, stores into arrays with no slots but their items are recorded slot by slot. Up to it, a look at
+ * the whole array costs less than recording. */
 #define SLOTS_MIN_BYTES ((size_t)LIMIT(1024, 64))
 
 typedef struct crd_type {
   uint64_t references, values; /* bitmaps of words */
-  uint64_t sole;               /* the slots, when all are fixed ones and of one sort; else 0 */
+  uint64_t sole;               /* the slots, if all of them are fixed ones and of one sort; else 0 */
   uint32_t size;               /* bytes of the fixed part, a multiple of 8 for fixed-size types */
   uint32_t item_size;
   uint32_t length_offset;
-  uint32_t class_bytes; /* of a fixed-size small object's size class; 0 for other types */
-  uint8_t size_class;   /* the class */
+  uint32_t class_bytes; /* bytes of the size class of a small fixed-size type; 0 for other types */
+  uint8_t size_class;   /* that size class */
   uint8_t items;        /* cradle_items */
   uint8_t has_slots;    /* anything to trace */
   uint8_t registers;    /* bit k: objects are registered in list k */
-  uint8_t queue;        /* of its finalizer; 0: none */
-  uint8_t sole_values;  /* that sort is values */
-  uint8_t folded;       /* [type.2]: some reference slots were declared as values, and hold tagged words too */
-  uint8_t recording;    /* RECORDING_...: how stores into its large old arrays are (gc/object/header.h) */
+  uint8_t queue;        /* the queue of its finalizer; 0: it has none */
+  uint8_t sole_values;  /* the sort of the slots in sole is values */
+  uint8_t folded;       /* [type.2]: some reference slots were declared as values, so they may hold tagged words */
+  uint8_t recording;    /* RECORDING_...: how stores into its large old arrays are remembered */
   cradle_trace_function trace;
   const char *name;
 } crd_type;
 
 _Static_assert(sizeof(crd_type) == 64, "a line, so that an index is a shift");
 
-/* What only the services need: weak slots, ephemerons, finalizers, destructors, external sizes. Tracing sees weak items
- * as bytes. */
+/* What only the services need, apart from crd_type so that this stays one line of the cache. Tracing takes weak
+ * items for bytes. */
 typedef struct crd_type_services {
   uint64_t weak, ephemerons; /* bitmaps of words */
   uint8_t items;             /* CRADLE_ITEMS_WEAK, CRADLE_ITEMS_EPHEMERONS, or NONE */
@@ -56,31 +59,31 @@ typedef struct crd_type_services {
   cradle_external_size_function external_size;
 } crd_type_services;
 
-/* The slots of an item that is a structure. Beside the types, because few have any. */
+/* The slots of an item that is a structure. Apart from crd_type, because few types have any. */
 typedef struct crd_item_slots {
   uint64_t references, values; /* bitmaps of its words */
   uint32_t words;              /* its length */
-  cradle_items alike; /* CRADLE_ITEMS_REFERENCES or _VALUES, if that is what every word is; else CRADLE_ITEMS_NONE */
+  cradle_items alike;          /* CRADLE_ITEMS_REFERENCES or _VALUES, if every word is that; else CRADLE_ITEMS_NONE */
 } crd_item_slots;
 
 typedef struct crd_type_table {
   crd_type *types;
-  crd_type_services *services; /* as many */
-  crd_item_slots *item_slots;  /* as many */
+  crd_type_services *services; /* one for each type */
+  crd_item_slots *item_slots;  /* one for each type */
   uint32_t count, capacity;
-  unsigned registers; /* of all types together */
+  unsigned registers; /* the registers fields of all types together */
 } crd_type_table;
 
-/* Whether the row of a table of types is empty, all zero but for padding: its number is not used. */
+/* Whether a row of a table of types is empty, all zero except for padding: its number is not used. */
 bool crd_type_is_unused(const cradle_type *type);
-/* NULL when the descriptor is sound, else what is wrong with it, beginning with the field. */
+/* NULL if the descriptor is sound; otherwise what is wrong with it, beginning with the field. */
 const char *crd_type_fault(const cradle_type *type);
-/* Adds a sound descriptor, or an unused one, whose size stays 0; its size class is set by the caller (gc/types.c). NULL
+/* Adds a sound descriptor, or an unused row, whose size stays 0. The caller sets its size class (gc/types.c). NULL
  * when memory runs out. */
 crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding);
 void crd_type_table_fini(crd_type_table *table);
 
-/* Bytes of a variable-size object with length items, rounded to 8, or 0 when that overflows. */
+/* Bytes of a variable-size object with length items, rounded to 8; 0 if they overflow. */
 static inline size_t type_array_bytes(const crd_type *type, uint64_t length) {
   size_t items, bytes;
   if (__builtin_mul_overflow(length, type->item_size, &items) ||
@@ -95,13 +98,13 @@ static inline uint64_t type_length(const crd_type *type, const cradle_word *obje
   return *object_at(address_of(object) + type->length_offset);
 }
 
-/* The first item of an object whose items are slots or structures: what is before them is whole words long. */
+/* The first item of an object whose items are slots or structures. The part before them is whole words long. */
 static inline cradle_word *type_items(const crd_type *type, const cradle_word *object) {
   ASSERT(type->items >= CRADLE_ITEMS_REFERENCES, "the items of what has no slots as items");
   return object_at(address_of(object) + type->size);
 }
 
-/* Bytes that an object occupies, as its descriptor and its length say. */
+/* Bytes of an object, by its descriptor and its length. */
 static inline size_t type_object_bytes(const crd_type *type, const cradle_word *object) {
   if (type->items == CRADLE_ITEMS_NONE) return type->size;
   return type_array_bytes(type, type_length(type, object));
@@ -116,10 +119,10 @@ static inline const crd_item_slots *type_item_slots(const crd_type_table *table,
 
 /* What a word among the items of an object is: CRADLE_ITEMS_REFERENCES, CRADLE_ITEMS_VALUES, or CRADLE_ITEMS_BYTES. */
 cradle_items crd_type_item_word(const crd_type_table *table, const cradle_word *object, const cradle_word *word);
-/* The slots that the items of an object have together. */
+/* How many slots the items of an object have together. */
 uint64_t crd_type_item_slot_count(const crd_type_table *table, const cradle_word *object);
 
-/* The flags with which an object of so many bytes becomes old. */
+/* The flags that an object of so many bytes gets when it becomes old. */
 static inline uint64_t type_old_flags(const crd_type *type, size_t bytes) {
   if (bytes <= SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
   return HEADER_BARRIER_FLAG | header_recording(type->recording);

@@ -1,4 +1,6 @@
-/* Values and references: the one-word types of the collector's inside, and the encoding's arithmetic.
+/* Values and references: what the words of a slot mean. A reference is the address of an object, or 0. A value is a
+ * word in the embedder's encoding: an immediate, or an address with tag bits around it. The encoding is data, not a
+ * callback, so that loops over slots stay inline.
  *
  *   [value.1] An encoding was checked when its heap was made: its payload mask has all bits that an address can have.
  *   [value.2] A slot lies at a multiple of 8: bit 0 of its address is free.
@@ -19,24 +21,23 @@ static inline uintptr_t value_address(const cradle_encoding *encoding, uint64_t 
   return value & encoding->payload_mask;
 }
 
+/* The value after its object has moved to address: the tag bits stay. */
 static inline uint64_t value_moved(const cradle_encoding *encoding, uint64_t value, uintptr_t address) {
   ASSERT(value_is_reference(encoding, value), "an immediate follows an object that moved");
   ASSERT((address & ~encoding->payload_mask) == 0, "[value.1] an address reaches into a value's tag");
   return (value & ~encoding->payload_mask) | address;
 }
 
-/* The encoding of options that name none: plain references with NULL. */
+/* The default encoding: plain references with NULL. */
 cradle_encoding crd_encoding_plain(void);
-/* Whether values are plain references, so that both kinds of slots are one. */
+/* Whether values are plain references, so that value slots and reference slots are the same. */
 bool crd_encoding_is_plain(const cradle_encoding *encoding);
-/* NULL when the encoding is sound, else what is wrong with it. */
+/* NULL if the encoding is sound; otherwise what is wrong with it. */
 const char *crd_encoding_fault(const cradle_encoding *encoding);
 
-/* What a phase does with a slot, which it may rewrite. value: it holds a value in the heap's encoding, not a plain
- * reference. */
+/* What a phase does with a slot, which it may rewrite. value: the slot holds a value in the heap's encoding;
+ * otherwise a plain reference. */
 typedef void (*crd_slot_function)(void *context, bool value, cradle_word *slot);
-
-/* --- slot entries: the address of a slot, and in bit 0 whether it holds a value, not a plain reference --- */
 
 #define SLOT_HOLDS_VALUE 1
 

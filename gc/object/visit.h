@@ -1,8 +1,8 @@
-/* Visiting slots: the one place that knows how a descriptor and a trace callback lead to an object's slots. (Where the
- * roots are is in gc/roots.h; weak slots and ephemerons are gc/death's.)
+/* Visiting slots: the one place that knows how a descriptor and a trace callback lead to an object's slots. (gc/roots.h
+ * knows where roots are, and gc/death where weak slots and ephemerons are.)
  *
- * The functions are always inlined with a constant visit function, which is told by a constant whether the slot holds a
- * value, so that each phase (copy, mark, verify) gets its own loops from one source.
+ * The functions are always inlined, and called with a constant visit function, which gets as a constant whether a slot
+ * holds a value. So each phase (copy, mark, verify) gets its own loops from one source.
  */
 #ifndef CRADLE_GC_OBJECT_VISIT_H
 #define CRADLE_GC_OBJECT_VISIT_H
@@ -10,7 +10,7 @@
 #include "gc/object/type_table.h"
 #include "gc/object/value.h"
 
-/* What cradle_visit_* work on. */
+/* What cradle_visit_reference and cradle_visit_value work on. */
 struct cradle_visitor {
   crd_slot_function visit;
   void *context;
@@ -28,7 +28,7 @@ CRD_ALWAYS_INLINE void visit_bits(cradle_word *words, uint64_t bitmap, bool valu
   for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, value, words + __builtin_ctzll(bitmap));
 }
 
-/* From the last to the first, for a stack, which gives them back the other way round. */
+/* From the last to the first, for callers that push slots on a stack, which gives them back in the opposite order. */
 CRD_ALWAYS_INLINE void visit_words_backward(cradle_word *from, cradle_word *to, bool value, crd_slot_function visit,
                                             void *context) {
   ASSERT(from <= to, "slots that end before they begin");
@@ -60,7 +60,8 @@ CRD_ALWAYS_INLINE void visit_items(const crd_type *type, cradle_word *object, ui
   if (type->items == CRADLE_ITEMS_VALUES) visit_words(items + first, items + last, true, visit, context);
 }
 
-/* The same for items that are structures. */
+/* The same for items that are structures. If all words of a structure are of one kind, its items are one run of
+ * slots. */
 CRD_ALWAYS_INLINE void visit_structures(const crd_type *type, const crd_item_slots *slots, cradle_word *object,
                                         uint64_t first, uint64_t last, crd_slot_function visit, void *context) {
   ASSERT(first <= last && last <= type_length(type, object), "items beyond an array's end are visited");
@@ -85,7 +86,7 @@ static inline void visit_by_callback(const crd_type *type, cradle_word *object, 
   type->trace(object, &visitor);
 }
 
-/* What is not items: the fixed slots and the trace callback. */
+/* Everything except items: the fixed slots and what the trace callback reports. */
 CRD_ALWAYS_INLINE void visit_fixed(const crd_type *type, cradle_word *object, crd_slot_function visit, void *context) {
   visit_bitmap(object, type->references, false, visit, context);
   if (type->values != 0) visit_bitmap(object, type->values, true, visit, context);
@@ -104,7 +105,7 @@ CRD_ALWAYS_INLINE void visit_object(const crd_type_table *types, cradle_word *ob
     visit_items(type, object, 0, length, visit, context);
 }
 
-/* Words that are all of one kind: a loop for each, so that the visit function is inline in both. */
+/* Words that are all of one kind. Each kind has a loop, so that the visit function is inline in both. */
 CRD_ALWAYS_INLINE void visit_kind(cradle_word *from, cradle_word *to, cradle_kind kind, crd_slot_function visit,
                                   void *context) {
   if (kind == CRADLE_KIND_VALUE)

@@ -5,14 +5,17 @@
 #include "gc/base/bits.h"
 #include "gc/old/arena_memory.h"
 
-/* Arenas of a list whose longest run may be too short are looked at so often before the next list, which always
- * fits. */
+/* The longest runs of the arenas of one list differ by up to a factor of two, so not all of them have room for a run.
+ * After so many that have none, the search goes on with the next list, whose arenas all have room. */
 #define LIST_TRIES 8
 
 _Static_assert(sizeof(crd_arena) == 80 * 1024, "metadata of an arena: 80 KiB");
 _Static_assert(sizeof(crd_page) == 24, "page entry: 24 bytes");
 
-/* --- lists --- */
+/* --- lists ---
+ *
+ * USED arenas are listed by the logarithms of two numbers: their free pages, which say how full they are, and their
+ * longest free run, which says what fits. Logarithms keep the table small: ten by ten lists. */
 
 static uint32_t bucket_of(uint32_t pages) {
   return 31 - (uint32_t)__builtin_clz(pages);
@@ -24,7 +27,7 @@ static uint32_t *list_of(crd_arenas *arenas, const crd_arena *arena) {
 
 void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index) {
   crd_arena *arena = &arenas->meta[index];
-  if (arena->longest == 0) return;
+  if (arena->longest == 0) return; /* a full arena is in no list */
   uint32_t *head = list_of(arenas, arena);
   ASSERT(arena->previous != ARENA_NONE ? arenas->meta[arena->previous].next == index : *head == index,
          "[arena.4] an arena leaves a list that it is not in");
@@ -51,7 +54,7 @@ void crd_arenas_restore(crd_arenas *arenas, uint32_t index) {
 
 /* --- the maps of an arena --- */
 
-/* First page at or after from whose bit is (not) set, or 512. */
+/* The first page at or after from whose bit is as wanted; ARENA_PAGES if there is none. */
 static uint32_t map_find(const uint64_t *map, uint32_t from, bool set) {
   while (from < ARENA_PAGES) {
     uint64_t word = (set ? map[from / 64] : ~map[from / 64]) >> (from % 64);
@@ -92,7 +95,7 @@ static uint32_t map_first_fit(const uint64_t *map, uint32_t count) {
 
 /* --- taking and giving back runs --- */
 
-/* [arena.5] of a run of pages in one arena. */
+/* Whether [arena.5] holds for a run of pages in one arena. */
 static bool is_cleared(const crd_arena *arena, uint32_t first, uint32_t count) {
   const uint32_t words = PAGE_BYTES / 8 / 64;
   for (uint32_t page = first; page < first + count; page++) {
@@ -103,6 +106,7 @@ static bool is_cleared(const crd_arena *arena, uint32_t first, uint32_t count) {
   return true;
 }
 
+/* Marks pages of one arena as taken. *clean becomes false if one of them was written before. */
 static void occupy(crd_arenas *arenas, uint32_t index, uint32_t first, uint32_t count, bool *clean) {
   crd_arena *arena = &arenas->meta[index];
   ASSERT(first + count <= ARENA_PAGES, "[arena.6] a run leaves its arena");
@@ -130,7 +134,7 @@ static void open_arena(crd_arenas *arenas, uint32_t index) {
   if (index >= arenas->used_end) arenas->used_end = index + 1;
 }
 
-/* The reverse, out of its list already. */
+/* Makes a USED arena FREE. All its pages are free, and it has been taken out of its list. */
 static void close_arena(crd_arenas *arenas, uint32_t index) {
   ASSERT(arenas->states[index] == ARENA_USED, "[arena.1] an arena becomes FREE that was not in use");
   arenas->meta[index].longest = arenas->meta[index].free_pages = 0;
@@ -147,6 +151,7 @@ static uint32_t lowest_free(crd_arenas *arenas) {
   return index;
 }
 
+/* The first arena of a list, among the first `most`, whose longest run has count pages; or ARENA_NONE. */
 static uint32_t find_in_list(const crd_arenas *arenas, uint32_t index, uint32_t count, uint32_t most) {
   for (uint32_t tries = 0; index != ARENA_NONE && tries < most; tries++) {
     if (arenas->meta[index].longest >= count) return index;
@@ -155,8 +160,8 @@ static uint32_t find_in_list(const crd_arenas *arenas, uint32_t index, uint32_t 
   return ARENA_NONE;
 }
 
-/* The fullest arena in use, by the logarithm of its free pages, that has count of them in a row; among such the one
- * with the shortest longest run. Or ARENA_NONE. */
+/* The fullest USED arena that has count free pages in a row, or ARENA_NONE. Among arenas that are about as full, it is
+ * one whose longest run is as short as possible, so that long runs are kept for those that need them. */
 static uint32_t find_used(const crd_arenas *arenas, uint32_t count, uint32_t most) {
   uint32_t shortest = bucket_of(count);
   for (uint32_t room = shortest; room < ARENA_BUCKETS; room++) {
@@ -169,6 +174,7 @@ static uint32_t find_used(const crd_arenas *arenas, uint32_t count, uint32_t mos
   return ARENA_NONE;
 }
 
+/* Takes a run in an arena that has room for it. The arena changes its list on the way: it is fuller then. */
 static uint32_t take_in(crd_arenas *arenas, uint32_t index, uint32_t count, bool *clean) {
   crd_arenas_withdraw(arenas, index);
   uint32_t first = map_first_fit(arenas->meta[index].free_map, count);
@@ -177,6 +183,7 @@ static uint32_t take_in(crd_arenas *arenas, uint32_t index, uint32_t count, bool
   return index * ARENA_PAGES + first;
 }
 
+/* A run of up to 512 pages: in a USED arena, else in a FREE one that is opened for it. */
 static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
   uint32_t index = find_used(arenas, count, LIST_TRIES);
   if (index == ARENA_NONE && crd_arenas_ensure_free(arenas, keep + 1)) {
@@ -184,12 +191,14 @@ static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bo
     open_arena(arenas, index);
     crd_arenas_restore(arenas, index);
   }
-  if (index == ARENA_NONE) index = find_used(arenas, count, UINT32_MAX); /* before memory is out, all of them */
+  /* Before memory has run out, also those that the first search passed over. */
+  if (index == ARENA_NONE) index = find_used(arenas, count, UINT32_MAX);
   return index == ARENA_NONE ? PAGE_NONE : take_in(arenas, index, count, clean);
 }
 
-/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE; committed: that are all FREE.
- * Where one was reserved, its commit would make another one that is FREE a surplus, which goes back and comes again. */
+/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE. committed: all of them must
+ * be FREE already. Committing a RESERVED arena while others are FREE would leave more FREE ones than needed, which are
+ * then given back to the system and soon committed again. */
 static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_t end, uint32_t count, bool committed) {
   uint32_t found = 0;
   for (uint32_t i = from; i < end; i++) {
@@ -200,8 +209,8 @@ static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_
   return ARENA_NONE;
 }
 
-/* With a quarantine they go round as single arenas do, unless the limit is so near that FREE ones must be among
- * them. */
+/* With a quarantine, neighbours are committed in turn, as single arenas are. If that would exceed the limit, the search
+ * begins at the lowest arena, so that FREE ones can be among the neighbours. */
 static uint32_t find_reserved_neighbours(const crd_arenas *arenas, uint32_t count) {
   bool goes_round = arenas_go_round(arenas) && arenas->committed_count + count <= arenas->limit;
   uint32_t end = crd_arenas_round_end(arenas, count), first = ARENA_NONE;
@@ -209,6 +218,7 @@ static uint32_t find_reserved_neighbours(const crd_arenas *arenas, uint32_t coun
   return first != ARENA_NONE ? first : find_neighbours(arenas, 0, arenas->capacity, count, false);
 }
 
+/* A run of more than 512 pages. */
 static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
   uint32_t arenas_needed = (count + ARENA_PAGES - 1) / ARENA_PAGES;
   uint32_t first = find_neighbours(arenas, 0, arenas->committed_end, arenas_needed, true);
@@ -217,7 +227,7 @@ static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool
     if (first == ARENA_NONE || !crd_arenas_commit_at(arenas, first, arenas_needed)) return PAGE_NONE;
     if (arenas_go_round(arenas)) arenas->reserved_hint = first + arenas_needed;
   }
-  /* The neighbours are among the FREE ones now; keep others must be. */
+  /* The neighbours are FREE now. Besides them, `keep` more must be. */
   if (!crd_arenas_ensure_free(arenas, keep + arenas_needed)) return PAGE_NONE;
   for (uint32_t i = 0; i < arenas_needed; i++, count -= ARENA_PAGES) {
     open_arena(arenas, first + i);
@@ -237,6 +247,7 @@ uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool
   }
 }
 
+/* Arena by arena: a run of more than 512 pages lies in several. */
 void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count) {
   for (uint32_t part; count > 0; page += part, count -= part) {
     uint32_t index = page / ARENA_PAGES, first = page % ARENA_PAGES;
@@ -275,7 +286,7 @@ static uint32_t count_listed(const crd_arenas *arenas, uint32_t most) {
   return listed;
 }
 
-/* That nothing is committed at or above committed_end follows from the counts. */
+/* [arena.3]. That nothing is committed at or above committed_end need not be looked at: the counts would not match. */
 static const char *check_bounds(const crd_arenas *arenas) {
   bool goes_round = arenas_go_round(arenas);
   if (!goes_round && arenas->reserved_hint > arenas->committed_end)

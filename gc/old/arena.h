@@ -1,16 +1,38 @@
-/* Arenas: the old generation's memory, in pieces of 2 MiB found by arithmetic, and the runs of pages inside them.
+/* Arenas: the memory of the old generation, and the runs of pages that are taken from it.
  *
- * One reservation of address space holds every arena. A second one, parallel to it, holds what must be known about each
- * arena (bitmaps, page table), so that no header lies in an arena and marking one object touches one line of metadata.
+ * The old generation gets memory in arenas of 2 MiB, the size of a huge page. All arenas lie in one reservation of
+ * address space, one behind the other. What must be known about an arena (its crd_arena) lies in a second reservation,
+ * at the same index:
  *
- * An arena is RESERVED (no access, not charged), FREE (committed, holds nothing) or USED (some page is taken). Memory
- * comes and goes between RESERVED and FREE (gc/old/arena_memory.h); runs of pages are taken and given back between FREE
- * and USED, which is this file.
+ *                 arena 0    arena 1    arena 2    ...          2 MiB each: objects and nothing else
+ *     base ----> [##########|######....|..........|- - - -
+ *     meta ----> [m 0       |m 1       |m 2       |- - - -      80 KiB each: mark bits, allocation bits, page table
  *
- * A run of up to 512 pages is taken from the fullest USED arena that has room, so that others empty; then from the
- * lowest FREE one. A longer run takes neighbouring arenas, those that are all committed before any other. With a
- * quarantine the arenas go round instead: what is committed next is behind what was committed last, so that memory
- * that was given back stays inaccessible for long.
+ *     the arena of an address:  (address - base) / 2 MiB
+ *     the bit of an object:     the number of its first word in the arena
+ *
+ * So an address finds its metadata by arithmetic, without a search or a read of the arena. The metadata lies apart for
+ * two reasons. Headers inside the arenas would all begin at the same offset, so that they would compete for the same
+ * sets of the cache. And marking an object touches one line of the metadata, whatever the arena holds.
+ *
+ * An arena is cut into 512 pages of 4 KiB. Neighbouring pages that are taken together are a run; a run that holds
+ * objects is a span (gc/old/span.h).
+ *
+ *         commit            first run is taken
+ *     RESERVED ------> FREE ------------------> USED
+ *     no access,       committed,               some page
+ *     not charged      holds nothing            is taken
+ *         <------           <------------------
+ *         release           last run is given back
+ *
+ * This file moves arenas between FREE and USED, gc/old/arena_memory.h between RESERVED and FREE.
+ *
+ * Which arena. A run of up to 512 pages comes from the fullest USED arena that has room for it. So sparse arenas get
+ * nothing new, and become empty as their objects die. If no USED arena has room, the lowest FREE arena is opened. A
+ * longer run takes neighbouring arenas: committed ones if enough of them lie side by side.
+ *
+ * With a quarantine, arenas are committed in turn instead of lowest first: the next one lies behind the last one. So
+ * memory that was given back stays inaccessible for long, and a stale reference into it faults.
  *
  *   [arena.1] A commit makes a RESERVED arena FREE, the first run in it USED. The last run that is given back makes it
  *             FREE again, and only a FREE arena goes back to the system.
@@ -18,8 +40,9 @@
  *             limit.
  *   [arena.3] No FREE arena is below free_hint, and without a quarantine no RESERVED one below reserved_hint. No USED
  *             arena is at or above used_end, and no committed one at or above committed_end.
- *   [arena.4] A USED arena with free pages is in the list of its number of free pages and its longest free run, each by
- *             its logarithm, and in no other list. A compaction takes the arenas that it empties out of their list.
+ *   [arena.4] A USED arena with free pages is in exactly one list, lists[i][j]: i is the logarithm (base 2, rounded
+ *             down) of its number of free pages, j that of its longest free run. A compaction takes the arenas that it
+ *             empties out of their lists.
  *   [arena.5] Bitmap words and page entries of pages that are not taken are zero.
  *   [arena.6] A run of up to 512 pages lies in one arena. A longer one starts at an arena, and the rest of its last
  *             arena is usable.
@@ -37,12 +60,13 @@
 #define ARENA_BITMAP_WORDS (ARENA_BYTES / 8 / 64)
 #define ARENA_BUCKETS 10
 #define ARENA_NONE UINT32_MAX
-/* A page number that is none. */
+/* "No page", where a page number is expected. */
 #define PAGE_NONE UINT32_MAX
 
 enum { ARENA_RESERVED = 0, ARENA_FREE, ARENA_USED };
 
-/* Page states; a span's first page has one of them, its other pages INSIDE (small spans only). */
+/* Page states. A span's first page says what the span is. Its other pages are INSIDE in a span of small objects, so
+ * that any page finds its span. The other pages of a large object have no entry: references lead to its first page. */
 enum { PAGE_FREE = 0, PAGE_SMALL, PAGE_INSIDE, PAGE_LARGE, PAGE_LARGE_YOUNG, PAGE_LARGE_REACHED };
 
 typedef struct crd_page {
@@ -50,67 +74,78 @@ typedef struct crd_page {
   uint32_t head;  /* number of the span's first page */
   union {
     uint32_t next;        /* the span's successor in the one list it is in, or PAGE_NONE */
-    uint32_t recorded_at; /* old large objects: their crd_record_budget, this and record_left */
+    uint32_t recorded_at; /* old large objects: this and record_left are their crd_record_budget */
   };
   union {
-    /* large objects that a minor collection reached and has not traced: the next one, or PAGE_NONE */
+    /* large objects that a minor collection has reached but not traced yet: the next such object, or PAGE_NONE */
     uint32_t pending;
     uint32_t record_left;
-    uint32_t taken; /* small spans while arenas are chosen for compaction: places that objects have */
+    uint32_t taken; /* small spans while arenas are chosen for compaction: how many places hold objects */
   };
   uint8_t size_class;
   uint8_t state;
-  uint8_t epoch; /* the sweep that the span has behind it; see [span.6] */
+  uint8_t epoch; /* the number of the last sweep that visited the span [span.6] */
   uint8_t unused[5];
 } crd_page;
 
 typedef struct crd_arena {
-  uint64_t marks[ARENA_BITMAP_WORDS];     /* bit a word of the arena: an object starts here and was reached */
-  uint64_t allocated[ARENA_BITMAP_WORDS]; /* the same: an object starts here, or the allocator owns the place */
+  /* Two bitmaps, with a bit for each word of the arena. marks: an object starts there and was reached. allocated: an
+   * object starts there, or an allocator owns the place. */
+  uint64_t marks[ARENA_BITMAP_WORDS];
+  uint64_t allocated[ARENA_BITMAP_WORDS];
   crd_page pages[ARENA_PAGES];
-  uint64_t free_map[ARENA_PAGES / 64];  /* bit a page: not taken */
-  uint64_t dirty_map[ARENA_PAGES / 64]; /* bit a page: touched since the arena was committed */
+  uint64_t free_map[ARENA_PAGES / 64];  /* a bit for each page: not taken */
+  uint64_t dirty_map[ARENA_PAGES / 64]; /* a bit for each page: written since the commit, so it may not read as zero */
   uint32_t next, previous;              /* in its list [arena.4] */
   uint16_t free_pages, longest;         /* pages; longest <= free_pages <= ARENA_PAGES, both 0 unless USED */
   uint8_t padding[4096 - 2 * ARENA_PAGES / 8 - 12];
 } crd_arena;
 
-/* What is known of a committed arena's memory, as bits. */
+/* Flags: where a committed arena's memory comes from. */
 enum {
   ARENA_FROM_POOL = 1,     /* from a reserved pool of huge pages */
   ARENA_FROM_GIGANTIC = 2, /* a part of a 1 GiB page, which comes and goes as a whole */
-  ARENA_TOUCHED = 4,       /* was in use or populated: its pages are likely to be there */
+  ARENA_TOUCHED = 4,       /* was in use or populated: the system has probably given it its pages */
 };
 
-/* The most arenas in use, now and in the recent past; gc/old/arena_memory.h. */
+/* How many arenas were in use at most, now and in the recent past (gc/old/arena_memory.h). */
 typedef struct crd_arena_demand {
   uint64_t epoch_ns;       /* when the present epoch began; 0: none has */
   uint32_t peak, previous; /* most arenas in use at once: in the present epoch, in the one before */
 } crd_arena_demand;
 
+/* What the second core populates; gc/old/supply.h. */
+typedef struct crd_supply {
+  uint32_t first;
+  uint32_t count; /* 0: nothing; atomic */
+  uint32_t done;  /* of these; atomic */
+  uint32_t ahead; /* FREE arenas beyond the promotion reserve that are kept ready */
+} crd_supply;
+
 typedef struct crd_arenas crd_arenas;
 
-/* A large object that died under a quarantine. Its pages are taken and no span's. */
+/* A large object that died under a quarantine. Its pages are taken, but belong to no span any more. */
 typedef struct crd_dead_large {
   uint32_t page, pages;
   uint32_t type;
-  bool swept;          /* by a major collection, else freed by a minor one */
-  uint64_t collection; /* the minor collection that freed it, or the last one before the sweep that did */
+  bool swept;          /* true: a major collection found it dead; false: a minor one */
+  uint64_t collection; /* the number of that minor collection, or of the last one before the sweep */
 } crd_dead_large;
 
-/* What the old generation calls while there is a quarantine, which keeps the pages of dead large objects taken and
- * inaccessible for a while: they are closed. gc/instruments/closed_runs.h has the only table of this kind. */
+/* With a quarantine, the pages of a dead large object are closed: for a while they stay taken and become inaccessible,
+ * so that a stale reference to the object faults. The old generation reaches the closed pages through this table of
+ * functions, because they belong to a room above it: gc/instruments/closed_runs.c has the only such table. */
 typedef struct crd_closing_calls {
-  /* Memory is short: gives the oldest closed pages back to be used again. false: none is closed, or the system
-   * refuses. */
+  /* Memory is short: opens the oldest closed pages, so that they can be used again. false: no page is closed, or the
+   * system refuses. */
   bool (*make_room)(crd_arenas *arenas);
-  /* count pages are taken from page on. */
+  /* Reports that count pages from page on have been taken. */
   void (*pages_taken)(crd_arenas *arenas, uint32_t page, uint32_t count);
-  /* Closes the pages of a large object, or gives them back. keep arenas stay FREE. */
+  /* Closes the pages of a large object, or gives them back. `keep` arenas stay FREE. */
   void (*large_died)(crd_arenas *arenas, crd_dead_large dead, uint32_t keep);
-  /* Gives all closed pages back; arenas that they were all of become inaccessible. keep arenas stay FREE. */
+  /* Opens all closed pages. Arenas that become empty by that are made inaccessible; `keep` others stay FREE. */
   void (*retire)(crd_arenas *arenas, uint32_t keep);
-  /* For the verifier: counts the closed pages, which are taken and no span's. NULL, or what is wrong. */
+  /* For the verifier: counts the closed pages. Returns NULL, or what is wrong. */
   const char *(*check)(const crd_arenas *arenas, uint32_t *closed_pages);
 } crd_closing_calls;
 
@@ -124,47 +159,51 @@ struct crd_arenas {
   uint32_t limit;                               /* arenas that may be committed; <= capacity */
   uint32_t free_count, committed_count;         /* [arena.2]; free_count <= committed_count */
   uint32_t free_hint;                           /* [arena.3], as are the three below */
-  uint32_t reserved_hint;                       /* with a quarantine: behind the last arena that was committed */
+  uint32_t reserved_hint;                       /* with a quarantine: the arena behind the last one committed */
   uint32_t used_end;                            /* <= committed_end */
   uint32_t committed_end;                       /* <= capacity */
   uint32_t lists[ARENA_BUCKETS][ARENA_BUCKETS]; /* by free pages, then by the longest free run */
   uint16_t listed[ARENA_BUCKETS];               /* bit j of word i: lists[i][j] is not empty */
-  uint8_t *states;                              /* one an arena */
-  uint8_t *origins;                             /* one an arena: ARENA_FROM_POOL and so on; 0 unless committed */
+  uint8_t *states;                              /* one byte an arena */
+  uint8_t *origins;                             /* one byte an arena: ARENA_FROM_POOL and so on; 0 unless committed */
   crd_backing backing, meta_backing;
-  bool waits;             /* with huge pages, where the policy is auto, until crd_arenas_enter_huge */
+  bool waits;             /* the policy is auto, and crd_arenas_enter_huge has not been called: base pages so far */
   uint32_t pool_count;    /* committed arenas whose memory is from a pool; <= committed_count */
   uint32_t pool_refusals; /* arenas that the pool had no page for */
   uint32_t pool_skip;     /* commits to go before the pool is tried again after a refusal */
   crd_arena_demand demand;
-  uint64_t taken_total, given_back_total; /* arenas; their difference is committed_count */
+  crd_supply supply;
+  uint64_t supplied_total;                /* arenas that the second core populated */
+  uint64_t taken_total, given_back_total; /* arenas, since the heap began; their difference is committed_count */
   const crd_closing_calls *closing;       /* NULL: there is no quarantine */
-  struct crd_closed_runs *closed_runs;    /* of the closing calls; NULL as well */
+  struct crd_closed_runs *closed_runs;    /* what the closing calls work on; NULL if closing is */
 };
 
-/* Takes a run of count pages, leaving at least keep arenas FREE. Returns its first page's number, or PAGE_NONE; *clean
- * tells whether the run reads as zero. */
+/* Takes a run of count pages, leaving at least keep arenas FREE. Returns the number of its first page, or PAGE_NONE if
+ * there is no memory. Sets *clean to whether the run reads as zero, so that nobody need zero it again. */
 uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean);
-/* Gives a run back, or all that it has in some of its arenas; its bitmaps and page entries are already zero. */
+/* Gives a run back, or the part of it that lies in some of its arenas. The caller has zeroed its bitmaps and page
+ * entries. */
 void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count);
-/* Takes a USED arena out of the lists, so that nothing new is placed in it, and puts it back. */
+/* Takes a USED arena out of the lists, so that nothing new is placed in it; and puts it back. */
 void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index);
 void crd_arenas_restore(crd_arenas *arenas, uint32_t index);
-/* Recounts every arena's maps and lists against [arena.2] to [arena.4]; for the verifier. NULL, or what is wrong. */
+/* For the verifier: recounts every arena's maps and lists against [arena.2] to [arena.4]. NULL, or what is wrong. */
 const char *crd_arenas_check(const crd_arenas *arenas);
 
 static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
   return arenas->committed_count - arenas->free_count;
 }
-/* Whether commits go round, so that memory that was given back stays inaccessible for long. */
+/* Whether arenas are committed in turn, so that memory that was given back stays inaccessible for long: with a
+ * quarantine. */
 static inline bool arenas_go_round(const crd_arenas *arenas) {
   return arenas->closing != NULL;
 }
-/* Where memory is short: whether closed pages were given back to be used again. */
+/* Memory is short: opens some closed pages. false: there were none to open. */
 static inline bool arenas_make_room(crd_arenas *arenas) {
   return arenas->closing != NULL && arenas->closing->make_room(arenas);
 }
-/* Has nothing closed any more: closed pages count as taken. */
+/* Opens all closed pages. They count as taken until then, so an arena with closed pages cannot become empty. */
 static inline void arenas_retire_closed(crd_arenas *arenas, uint32_t keep) {
   if (arenas->closing != NULL) arenas->closing->retire(arenas, keep);
 }
@@ -172,11 +211,11 @@ static inline void arenas_retire_closed(crd_arenas *arenas, uint32_t keep) {
 static inline bool arenas_contain(const crd_arenas *arenas, uintptr_t address) {
   return address - arenas->base < arenas->bytes;
 }
-/* Of an address in the reservation: the number of its arena. */
+/* The number of the arena of an address, which must lie in the reservation. */
 static inline uint32_t arenas_index(const crd_arenas *arenas, uintptr_t address) {
   return (uint32_t)((address - arenas->base) >> ARENA_SHIFT);
 }
-/* The same: whether there is memory. */
+/* Whether the arena of an address, which must lie in the reservation, has memory. */
 static inline bool arenas_are_committed(const crd_arenas *arenas, uintptr_t address) {
   return arenas->states[(address - arenas->base) >> ARENA_SHIFT] != ARENA_RESERVED;
 }
@@ -192,7 +231,8 @@ static inline crd_page *arenas_page(const crd_arenas *arenas, uint32_t page) {
 static inline crd_arena *arenas_of(const crd_arenas *arenas, uintptr_t address) {
   return &arenas->meta[(address - arenas->base) >> ARENA_SHIFT];
 }
-/* The bit of an address in its arena's bitmaps: word index and mask. */
+/* Where the bit of an address is in its arena's bitmaps: the index of the bitmap word, and the mask. One bitmap word
+ * covers 64 words of memory, 512 bytes. */
 static inline size_t arena_bit_word(uintptr_t address) {
   return (address & (ARENA_BYTES - 1)) >> 9;
 }

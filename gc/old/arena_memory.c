@@ -10,10 +10,11 @@
 #define GIGANTIC_ARENAS ((uint32_t)(GIGANTIC_BYTES >> ARENA_SHIFT))
 /* After a refusal the pool is left alone for so many commits: asking costs a system call each time. */
 #define POOL_SKIP 8
-/* With a quarantine commits go round through so many arenas more than are committed. */
+/* With a quarantine, commits go in turn through so many arenas more than are committed: a place stays inaccessible
+ * until as many others have been taken. */
 #define ROUND_ARENAS 256
 #define DEMAND_EPOCH_NS UINT64_C(2000000000)
-/* The largest base page of the machines that have one smaller than an arena. */
+/* No machine whose base pages are smaller than an arena has larger ones. */
 #define BASE_PAGE_MAX_BYTES ((size_t)64 << 10)
 
 static void *arena_at(const crd_arenas *arenas, uint32_t index) {
@@ -27,7 +28,8 @@ static size_t meta_bytes_for(size_t bytes) {
   return align_up(meta_bytes, ARENA_BYTES);
 }
 
-/* Of the states and the origins, one byte an arena each. Only those are touched that arenas have. */
+/* The states and the origins are one byte an arena each. They are sized for the whole reservation, but only the bytes
+ * of arenas that were committed are ever touched, and take memory. */
 static size_t states_bytes(const crd_arenas *arenas) {
   return align_up(2 * (size_t)arenas->capacity, BASE_PAGE_MAX_BYTES);
 }
@@ -63,8 +65,8 @@ static void unreserve(crd_arenas *arenas) {
   arenas->meta = NULL;
 }
 
-/* A system that refuses the wish gets the half of what it would give: the rest of the process wants address space,
- * too. */
+/* If the system refuses the size, asks for half as much until it agrees, and then for half of that: the rest of the
+ * process wants address space, too. */
 static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, size_t alignment, void *hint) {
   size_t least = RESERVE_MIN_ARENAS * ARENA_BYTES;
   if (bytes < least) bytes = least;
@@ -82,7 +84,7 @@ static void advise_pages(const crd_arenas *arenas, const crd_backing *backing, v
   crd_pages_advise_huge(address, bytes, backing->transparent && !arenas->waits);
 }
 
-/* Arenas whose mapping is new. */
+/* Advises and names the mapping of arenas, which is new. */
 static void advise(const crd_arenas *arenas, void *address, size_t bytes) {
   advise_pages(arenas, &arenas->backing, address, bytes);
   crd_pages_name(address, bytes, ARENAS_NAME);
@@ -126,6 +128,7 @@ void crd_arenas_fini(crd_arenas *arenas) {
 
 /* --- committing --- */
 
+/* Commits the metadata of all arenas below end, in pieces of the size of a huge page. */
 static bool commit_meta(crd_arenas *arenas, uint32_t end) {
   size_t wanted = align_up(end * sizeof(crd_arena), ARENA_BYTES);
   if (wanted <= arenas->meta_committed) return true;
@@ -155,7 +158,7 @@ static bool may_commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
   return arenas->committed_count + count <= arenas->limit && commit_meta(arenas, first + count);
 }
 
-/* One arena from the pool; a refusal is remembered. */
+/* Commits one arena from the pool. After a refusal, the next POOL_SKIP calls refuse without a system call. */
 static bool commit_pool(crd_arenas *arenas, uint32_t index) {
   if (!arenas->backing.pool) return false;
   arenas->pool_refusals++;
@@ -184,7 +187,8 @@ static bool commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
   return true;
 }
 
-/* The 1 GiB page of which the arena is the first, if there is one and all its arenas are to be had. */
+/* Commits the 1 GiB page that begins with this arena. false: the policy does not ask for such pages, an arena of it is
+ * committed already, or the system has no such page. */
 static bool commit_gigantic(crd_arenas *arenas, uint32_t first) {
   if (!arenas->backing.gigantic || first % GIGANTIC_ARENAS != 0) return false;
   if (first + GIGANTIC_ARENAS > arenas->capacity || !may_commit(arenas, first, GIGANTIC_ARENAS)) return false;
@@ -198,7 +202,8 @@ static bool commit_gigantic(crd_arenas *arenas, uint32_t first) {
   return true;
 }
 
-/* Reserved arenas from first on that one system call can commit. */
+/* How many RESERVED arenas from first on one system call can commit, at most `most`. From a pool it is one at a time,
+ * so that each can be refused by itself. */
 static uint32_t reserved_run(const crd_arenas *arenas, uint32_t first, uint32_t most) {
   uint32_t count = 0, end = first + most < arenas->capacity ? first + most : arenas->capacity;
   if (arenas->backing.pool) return 1;
@@ -211,7 +216,8 @@ uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count) {
   return arenas_go_round(arenas) && round < arenas->capacity ? round : arenas->capacity;
 }
 
-/* The next RESERVED arena to commit, or the capacity where there is none. */
+/* The next RESERVED arena to commit; the capacity if there is none. With a quarantine, the search goes on behind the
+ * arena that was committed last and begins again at the bottom when it reaches the end of the round. */
 static uint32_t next_reserved(crd_arenas *arenas) {
   uint32_t first = arenas->reserved_hint, end = crd_arenas_round_end(arenas, 0);
   while (first < end && arenas->states[first] != ARENA_RESERVED) first++;
@@ -221,6 +227,8 @@ static uint32_t next_reserved(crd_arenas *arenas) {
   return first;
 }
 
+/* Commits at least one arena: a whole 1 GiB page, else as many neighbours as are wanted, else, if the system refuses
+ * those together, one. */
 static bool commit_some(crd_arenas *arenas, uint32_t wanted) {
   uint32_t first = next_reserved(arenas);
   if (first == arenas->capacity) return false;
@@ -245,24 +253,28 @@ bool crd_arenas_commit_at(crd_arenas *arenas, uint32_t first, uint32_t count) {
   return true;
 }
 
-/* Of the metadata whole base pages, of whichever size: it is committed in larger pieces. */
-static bool populate_meta(crd_arenas *arenas, uint32_t index) {
+/* Populates the metadata of an arena, 80 KiB, and the rest of its first and last page: only whole pages can be
+ * populated. Neighbouring bytes are committed, too, because the metadata is committed in larger pieces. */
+static bool populate_meta(const crd_arenas *arenas, uint32_t index) {
   uintptr_t from = address_of(&arenas->meta[index]) & ~(BASE_PAGE_MAX_BYTES - 1);
   uintptr_t to = (address_of(&arenas->meta[index + 1]) + BASE_PAGE_MAX_BYTES - 1) & ~(BASE_PAGE_MAX_BYTES - 1);
   return crd_pages_populate(memory_at(from), to - from);
 }
 
+bool crd_arenas_populate(const crd_arenas *arenas, uint32_t index) {
+  return populate_meta(arenas, index) && crd_pages_populate(arena_at(arenas, index), ARENA_BYTES);
+}
+
 static bool populate(crd_arenas *arenas, uint32_t index) {
   if (arenas->origins[index] & ARENA_TOUCHED) return true;
-  if (!populate_meta(arenas, index)) return false;
-  if (!crd_pages_populate(arena_at(arenas, index), ARENA_BYTES)) return false;
+  if (!crd_arenas_populate(arenas, index)) return false;
   arenas->origins[index] |= ARENA_TOUCHED;
   return true;
 }
 
 uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count) {
   uint32_t ready = 0;
-  (void)crd_arenas_ensure_free(arenas, count); /* what has come is prepared */
+  (void)crd_arenas_ensure_free(arenas, count); /* if some are refused, the others are prepared */
   for (uint32_t i = arenas->free_hint; i < arenas->committed_end && ready < count; i++) {
     if (arenas->states[i] != ARENA_FREE) continue;
     if (!populate(arenas, i)) break;
@@ -273,6 +285,7 @@ uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count) {
 
 /* --- giving back --- */
 
+/* Enters that an arena has gone back to the system. */
 static void forget(crd_arenas *arenas, uint32_t index) {
   bool from_pool = arenas->origins[index] & ARENA_FROM_POOL;
   ASSERT(arenas->states[index] == ARENA_FREE && arenas->free_count > 0, "[arena.1] an arena goes that is not FREE");
@@ -287,8 +300,9 @@ static void forget(crd_arenas *arenas, uint32_t index) {
   if (index < arenas->reserved_hint && !arenas_go_round(arenas)) arenas->reserved_hint = index;
 }
 
-/* Drops the metadata of arenas that have gone, by the pieces in which it is committed, huge pages at best: those of
- * which no arena is left. It reads as zero afterwards, as [arena.5] has it. Refused, it stays. */
+/* Drops metadata that no arena needs any more, in the pieces of 2 MiB in which it was committed: a piece goes when none
+ * of the arenas with metadata in it is committed. The piece reads as zero afterwards, as [arena.5] wants it. If the
+ * system refuses, it stays as it is. */
 static void discard_meta(crd_arenas *arenas, uint32_t first, uint32_t count) {
   size_t end = (first + count) * sizeof(crd_arena);
   for (size_t piece = first * sizeof(crd_arena) / ARENA_BYTES * ARENA_BYTES; piece < end; piece += ARENA_BYTES) {
@@ -299,7 +313,8 @@ static void discard_meta(crd_arenas *arenas, uint32_t first, uint32_t count) {
   }
 }
 
-/* A refusal (the map count, above all) leaves the arenas committed and cached. */
+/* Gives count arenas back. If the system refuses, most likely because a process may have only so many mappings, they
+ * stay committed and FREE. */
 static bool release_run(crd_arenas *arenas, uint32_t first, uint32_t count) {
   ASSERT(!(arenas->origins[first] & ARENA_FROM_GIGANTIC) || (first % GIGANTIC_ARENAS == 0 && count == GIGANTIC_ARENAS),
          "[arena_memory.3] a part of a 1 GiB page goes");
@@ -313,25 +328,32 @@ static bool release_run(crd_arenas *arenas, uint32_t first, uint32_t count) {
   return true;
 }
 
-/* How many FREE arenas end before end and can go in one call, at most so many; *pass is how many to go past
- * otherwise. */
+/* Whether an arena may go back to the system: it is FREE, and the second core is not populating it [supply.1]. */
+static bool may_go(const crd_arenas *arenas, uint32_t index) {
+  return arenas->states[index] == ARENA_FREE && index - arenas->supply.first >= arenas->supply.count;
+}
+
+/* How many FREE arenas lie right below end and can go in one call, at most `most`. *pass: how many arenas the caller
+ * goes down before it asks again. A 1 GiB page goes as a whole or not at all. */
 static uint32_t free_run(const crd_arenas *arenas, uint32_t end, uint32_t most, uint32_t *pass) {
   bool gigantic = arenas->origins[end - 1] & ARENA_FROM_GIGANTIC;
   uint32_t begin = gigantic ? (end - 1) / GIGANTIC_ARENAS * GIGANTIC_ARENAS : 0, count = 0;
-  while (end - count > begin && (gigantic || count < most) && arenas->states[end - count - 1] == ARENA_FREE &&
+  while (end - count > begin && (gigantic || count < most) && may_go(arenas, end - count - 1) &&
          !(arenas->origins[end - count - 1] & ARENA_FROM_GIGANTIC) == !gigantic)
     count++;
   *pass = gigantic ? end - begin : count == 0 ? 1 : count;
   return gigantic && (count != GIGANTIC_ARENAS || count > most) ? 0 : count;
 }
 
+/* Goes down from end to first and gives back FREE arenas, neighbours in one call, as long as more than keep are
+ * FREE. */
 static uint32_t release_between(crd_arenas *arenas, uint32_t first, uint32_t end, uint32_t keep, uint32_t most) {
   uint32_t surplus = arenas->free_count > keep ? arenas->free_count - keep : 0, gone = 0;
   if (surplus > most) surplus = most;
   for (uint32_t pass; end > first && surplus > 0; end -= pass) {
     uint32_t count = free_run(arenas, end, surplus < end - first ? surplus : end - first, &pass);
     if (count == 0) continue;
-    surplus -= count; /* also of what is refused: each is asked for once */
+    surplus -= count; /* also if the system refuses, so that a call tries no more arenas than it was asked to */
     if (release_run(arenas, end - count, count)) gone += count;
   }
   while (arenas->committed_end > 0 && arenas->states[arenas->committed_end - 1] == ARENA_RESERVED)
@@ -351,11 +373,11 @@ void crd_arenas_quarantine(crd_arenas *arenas, uint32_t first, uint32_t count, u
   uint32_t emptied = 0;
   for (uint32_t i = first; i < first + count; i++) emptied += arenas->states[i] == ARENA_FREE;
   if (emptied == 0) return;
-  (void)crd_arenas_ensure_free(arenas, keep + emptied); /* as many as there are */
+  (void)crd_arenas_ensure_free(arenas, keep + emptied); /* if fewer come, fewer of the emptied ones go */
   (void)crd_arenas_release_at(arenas, first, count, keep);
 }
 
-/* Arenas that the recent past had in use beyond those that are now. */
+/* How many arenas more than now were in use at most, in this epoch and the one before. */
 static uint32_t recently_wanted(crd_arenas *arenas, uint64_t now_ns) {
   crd_arena_demand *demand = &arenas->demand;
   uint32_t in_use = arenas_in_use(arenas);
@@ -375,11 +397,12 @@ uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, u
   return crd_arenas_release(arenas, keep + wanted, most);
 }
 
-/* Not of the pool: see discard in gc/young/nursery.c. */
+/* A pool's pages are left alone: see discard in gc/young/nursery.c. */
 static bool can_discard(const crd_arenas *arenas, uint32_t index) {
-  return arenas->states[index] == ARENA_FREE && !(arenas->origins[index] & ARENA_FROM_POOL);
+  return may_go(arenas, index) && !(arenas->origins[index] & ARENA_FROM_POOL);
 }
 
+/* Neighbours are dropped in one call. */
 void crd_arenas_discard_free(crd_arenas *arenas) {
   if (arenas_go_round(arenas)) return;
   for (uint32_t end = arenas->committed_end, count; end > 0; end -= count) {

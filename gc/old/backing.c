@@ -3,7 +3,8 @@
 #include "gc/base/check.h"
 #include "gc/old/arena.h"
 
-/* A table of the last level is one base page of 8-byte entries, and a huge page is what it maps. */
+/* The size of a transparent huge page. If the system does not tell it: a page table of the last level is one base page
+ * of 8-byte entries, and a huge page covers what such a table maps. */
 static size_t transparent_bytes(const cradle_hardware *hardware) {
   if (hardware->thp_page_bytes != 0) return hardware->thp_page_bytes;
   return hardware->page_bytes / 8 * hardware->page_bytes;

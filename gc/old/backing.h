@@ -1,4 +1,7 @@
-/* Backing: which pages a region is to be asked for, from its policy and the machine.
+/* Backing: which kind of pages to ask the system for, given what the user wants and what the machine has.
+ *
+ * There are two ways to huge pages. Transparent ones: the program advises a range, and the kernel uses huge pages there
+ * if it has some. The pool: pages that the administrator set aside, which a program gets for certain or is refused.
  *
  *   [backing.1] A huge page is used only where it is not larger than an arena, so that arenas come and go as wholes.
  *               Systems whose base page is 16 or 64 KiB have huge pages of 32 or 512 MiB: those regions get base pages.
@@ -15,16 +18,16 @@
 
 typedef struct crd_backing {
   cradle_hugepages asked; /* the policy as it was given */
-  bool transparent;       /* advise transparent huge pages; false: refuse them */
-  bool pool;              /* a reserved pool comes first */
-  bool gigantic;          /* and before it that of 1 GiB pages */
-  bool strict;            /* what the pool refuses when the heap is made fails it */
+  bool transparent;       /* advise transparent huge pages; false: advise against them */
+  bool pool;              /* try the pool first */
+  bool gigantic;          /* and before it the pool of 1 GiB pages */
+  bool strict;            /* if the pool refuses while the heap is made, there is no heap */
   size_t pool_page_bytes; /* 0: there is no pool to ask, or its pages are larger than an arena */
 } crd_backing;
 
 crd_backing crd_backing_choose(cradle_hugepages policy, const cradle_hardware *hardware);
-/* Why the region cannot have transparent huge pages although its policy wants them, in words; NULL: it can, as far as
- * the system tells, or does not want them. */
+/* Says in words why a region will not have the huge pages that its policy asks for. NULL: the policy asks for none, or
+ * the system gives no reason to doubt it. */
 const char *crd_backing_doubt(const crd_backing *backing, const cradle_hardware *hardware);
 
 #endif

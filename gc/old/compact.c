@@ -11,20 +11,24 @@
 #include "gc/roots.h"
 #include "gc/tables/identity.h"
 
-/* An arena with more live bytes than this share is not worth moving, in percent. */
+/* Arenas in which more than this share of the bytes lives, in percent, are left as they are: too much would have to be
+ * copied for one arena. */
 #define SPARSE_PERCENT 80
 #define SORT_STEP_BYTES ((uint32_t)512 << 10)
+/* More than any arena can hold, so that such an arena is sorted behind all others. */
 #define NEVER_EMPTY ((uint32_t)ARENA_BYTES + 1)
-/* Of the free pages, what is counted on in percent: not every run is as long as a span. */
+/* The share of the free pages that counts as room, in percent: some free runs are shorter than a span. */
 #define PAGES_PERCENT 95
-/* Compaction is due when the arenas in use hold so many percent of what will be used before the next major collection
- * is over, and so many arenas could go. Less is no waste: it would be taken again. */
+/* Compaction is due when the arenas in use have more bytes than will be used when the next major collection is over:
+ * more than DUE_PERCENT of these, and more than these and DUE_ARENAS arenas. With less to gain, the memory would soon
+ * be taken again. */
 #define DUE_PERCENT 125
 #define DUE_ARENAS 16
-/* Major collections that call for a compaction and do not get it, at most, after one that left as much to do. */
+/* The most compactions that are skipped after one that achieved nothing. */
 #define WAIT_MOST 64
 
-/* Places, or objects that look for one: free or taken places of each class, and pages, free or of large objects. */
+/* What there is room for, or what needs room. Objects of one size class fit each other's places, so they are counted by
+ * class; whole spans and large objects need pages. */
 typedef struct compact_tally {
   int64_t places[SIZE_CLASS_MAX];
   int64_t pages;
@@ -32,18 +36,21 @@ typedef struct compact_tally {
 
 typedef struct compact_context {
   cradle_heap *heap;
-  compact_tally room, moving; /* in the arenas that are not chosen; out of those that are */
-  uint8_t *chosen;            /* one an arena: it is to be emptied */
-  uint32_t *order;            /* arenas in use, sparsest first */
-  uint32_t *live;             /* bytes, one an arena; NEVER_EMPTY for one that cannot be emptied */
-  uint32_t count;             /* of arenas in use */
+  /* room: free places and free pages, in the arenas that are not chosen. moving: objects, and pages of large objects,
+   * in those that are. */
+  compact_tally room, moving;
+  uint8_t *chosen; /* one byte an arena: whether it is to be emptied */
+  uint32_t *order; /* arenas in use, sparsest first */
+  uint32_t *live;  /* bytes, one an arena; NEVER_EMPTY for one that cannot be emptied */
+  uint32_t count;  /* of arenas in use */
   uint64_t objects, bytes;
   uint32_t emptied;
 } compact_context;
 
 /* --- choosing --- */
 
-/* A span that was looked for in an arena, or PAGE_NONE if it is in another one. */
+/* The span that begins at a page, if it lies in the arena; else PAGE_NONE. So a walk over all spans ends at the arena's
+ * end. */
 static uint32_t in_arena(uint32_t page, uint32_t arena) {
   return page != PAGE_NONE && page / ARENA_PAGES == arena ? page : PAGE_NONE;
 }
@@ -54,7 +61,7 @@ static uint32_t next_in(const crd_old *old, uint32_t arena, uint32_t page) {
   return in_arena(old_span_after(old, page), arena);
 }
 
-/* Bytes that live in an arena; the places that are taken are noted in its spans. */
+/* Counts the bytes that live in an arena, and notes in each span how many places are taken. */
 static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
   uint32_t live = 0, covered = 0;
   for (uint32_t page = first_in(old, arena); page != PAGE_NONE; page = next_in(old, arena, page)) {
@@ -70,12 +77,13 @@ static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
     ASSERT(!old_is_unswept(old, entry), "[compact.1] a span waits to be swept");
     live += entry->taken * old->classes.of[entry->size_class].bytes;
   }
-  /* Pages that are taken by no span that begins here: the rest of an object longer than an arena. */
+  /* If other pages are taken, they are the rest of a large object that begins in an earlier arena. */
   return covered + old->arenas.meta[arena].free_pages == ARENA_PAGES ? live : NEVER_EMPTY;
 }
 
-/* Sorts the arenas in use by what lives in them, in steps of 512 KiB, and those of a step from the last address to the
- * first: so the low ones fill, and the metadata of the high ones can go, too. */
+/* Sorts the arenas in use by how much lives in them, in steps of 512 KiB, sparsest first. Arenas of one step are sorted
+ * from the last address to the first: so the high ones are emptied and the low ones fill, and the metadata of the high
+ * ones can be given back, too. */
 static void sort_arenas(compact_context *context) {
   const crd_arenas *arenas = &context->heap->old.arenas;
   uint32_t starts[ARENA_BYTES / SORT_STEP_BYTES + 2] = {0};
@@ -86,7 +94,7 @@ static void sort_arenas(compact_context *context) {
     if (arenas->states[i] == ARENA_USED) context->order[starts[context->live[i] / SORT_STEP_BYTES]++] = i;
 }
 
-/* An arena with a pinned object will not be empty, whatever is moved out of it. */
+/* Keeps arenas with pinned objects from being chosen: they would not become empty, whatever moved out of them. */
 static void keep_pinned(compact_context *context) {
   const cradle_heap *heap = context->heap;
   for (uint32_t i = 0; i < heap->pins.count; i++) {
@@ -96,8 +104,8 @@ static void keep_pinned(compact_context *context) {
   }
 }
 
-/* Counts the free places of an arena that is kept as room, or the objects of one that is to be emptied as moving; sign
- * -1: no longer. */
+/* Adds an arena to the tallies: the free places of one that is kept to room, the objects of one that is to be emptied
+ * to moving. sign -1: takes it out of them again. */
 static void count(compact_context *context, uint32_t arena, bool is_kept, int sign) {
   const crd_old *old = &context->heap->old;
   compact_tally *tally = is_kept ? &context->room : &context->moving;
@@ -112,7 +120,8 @@ static void count(compact_context *context, uint32_t arena, bool is_kept, int si
   }
 }
 
-/* Whether what moves finds places: those of its class, and spans in free pages. */
+/* Whether there is room for all that moves. Objects that find no free place of their class need new spans, and those
+ * need pages, as large objects do. */
 static bool fits(const compact_context *context) {
   const crd_size_classes *classes = &context->heap->old.classes;
   int64_t pages = context->moving.pages;
@@ -123,6 +132,8 @@ static bool fits(const compact_context *context) {
   return pages <= context->room.pages * PAGES_PERCENT / 100;
 }
 
+/* Chooses arenas, sparsest first, as long as what moves fits into the rest. If every object is to move, the places of
+ * the arenas in use are no room: they are all to be emptied, into FREE arenas. */
 static void choose(compact_context *context, bool all) {
   const crd_arenas *arenas = &context->heap->old.arenas;
   for (uint32_t i = 0; i < arenas->used_end; i++) {
@@ -137,17 +148,19 @@ static void choose(compact_context *context, bool all) {
   for (uint32_t i = 0; i < context->count; i++) {
     uint32_t arena = context->order[i], live = context->live[arena];
     if (live == NEVER_EMPTY) continue;
-    if (!all && live > ARENA_BYTES / 100 * SPARSE_PERCENT) continue; /* a lower one of the same step may be sparser */
+    /* Not break: an arena behind this one may be sparser, because they are sorted in steps. */
+    if (!all && live > ARENA_BYTES / 100 * SPARSE_PERCENT) continue;
     if (!all) count(context, arena, true, -1);
     count(context, arena, false, 1);
     context->chosen[arena] = fits(context);
     if (context->chosen[arena]) continue;
-    count(context, arena, false, -1); /* what is in the next one may fit */
+    count(context, arena, false, -1); /* it does not fit, but the next one, with other classes, may */
     if (!all) count(context, arena, true, 1);
   }
 }
 
-/* Takes the chosen arenas out of the lists from which places are taken. */
+/* Takes the spans of chosen arenas out of the partial lists, and these arenas out of the lists of free pages, so that
+ * no object moves into an arena that is to be emptied. */
 static void withdraw(compact_context *context) {
   crd_old *old = &context->heap->old;
   for (uint32_t i = 0; i < old->classes.count; i++) {
@@ -171,6 +184,8 @@ static inline bool is_chosen(const compact_context *context, uintptr_t address) 
   return context->chosen[arenas_index(&context->heap->old.arenas, address)];
 }
 
+/* Copies an object into a place elsewhere. All FREE arenas may be used for that, the promotion reserve too (keep is 0):
+ * the arenas that are emptied become FREE in return. */
 static void evacuate_object(void *data, cradle_word *object) {
   compact_context *context = data;
   cradle_heap *heap = context->heap;
@@ -201,7 +216,7 @@ static void evacuate(compact_context *context) {
 
 /* --- redirecting --- */
 
-/* Where the object at an address is now. */
+/* Where the object at an address is now. Only chosen arenas can have forwarded headers, so no other header is read. */
 static inline uintptr_t moved(const compact_context *context, uintptr_t address) {
   const crd_arenas *arenas = &context->heap->old.arenas;
   if (!arenas_contain(arenas, address) || !is_chosen(context, address)) return address;
@@ -215,6 +230,7 @@ static inline void redirect_slot(void *data, bool value, cradle_word *slot) {
   if (now != before) *slot = value ? value_moved(&context->heap->encoding, *slot, now) : now;
 }
 
+/* Redirects all slots of an object: also the weak ones, which tracing leaves out. */
 static void redirect_object(void *data, cradle_word *object) {
   compact_context *context = data;
   if (header_is_forwarded(object[0])) return;
@@ -236,7 +252,8 @@ static void redirect(compact_context *context) {
 
 /* --- releasing --- */
 
-/* Frees the places of a small span whose objects have moved; the span too, if nothing stayed. */
+/* Frees the places of a small span whose objects have moved, and the span if nothing stayed. An object that stayed
+ * keeps the span, which is then open for new objects again. */
 static void release_small(compact_context *context, uint32_t page) {
   cradle_heap *heap = context->heap;
   crd_old *old = &heap->old;
@@ -272,6 +289,8 @@ static void release_large(compact_context *context, uint32_t page) {
   crd_old_free_large(old, page);
 }
 
+/* Each arena goes back into its list first, because giving pages back expects it there. The next span is looked for
+ * before the present one is released, as its page entry may be cleared then. */
 static void release(compact_context *context) {
   crd_old *old = &context->heap->old;
   for (uint32_t i = 0; i < context->count; i++) {
@@ -299,7 +318,7 @@ static void run(compact_context *context, bool all) {
   crd_event_simple(heap, CRADLE_EVENT_COMPACT_BEGIN);
   PROBE1(compact_begin, heap);
   crd_old_retire(&heap->old);
-  arenas_retire_closed(&heap->old.arenas, heap->old.reserve); /* else their arenas could not be emptied */
+  arenas_retire_closed(&heap->old.arenas, heap->old.reserve); /* with closed pages, an arena could not become empty */
   choose(context, all);
   withdraw(context);
   evacuate(context);
@@ -316,6 +335,7 @@ static void run(compact_context *context, bool all) {
                                                      duration}});
 }
 
+/* The only memory that a compaction needs is asked for first. If it is refused, the heap is as it was. */
 void crd_compact(cradle_heap *heap, bool all) {
   ASSERT(heap->major.phase == MAJOR_IDLE, "[compact.1] a compaction while a major collection runs");
   ASSERT(nursery_filled(heap) == 0 && heap->old.young_large == PAGE_NONE, "[compact.1] the nursery is not empty");
@@ -335,6 +355,8 @@ void crd_compact(cradle_heap *heap, bool all) {
   free(context.live);
 }
 
+/* Compares what the arenas in use hold with what the heap will use at its threshold: a compaction is of use only if the
+ * heap will not grow into that memory before the next major collection anyway. */
 bool crd_compact_is_due(const cradle_heap *heap) {
   uint64_t used = heap->old.used_bytes, held = (uint64_t)arenas_in_use(&heap->old.arenas) * ARENA_BYTES;
   uint64_t threshold = heap->pacing.threshold, external = heap->external_bytes;

@@ -1,14 +1,20 @@
-/* Compaction: the objects of sparse arenas are moved into the holes of the others, and the arenas given back.
+/* Compaction: moves the objects of sparse arenas into the holes of the others, so that whole arenas become empty.
  *
- *   choose     the sparsest arenas, as many as the holes of the rest and the empty arenas can take in
- *   withdraw   take them out of the lists from which places are taken
- *   evacuate   copy each of their objects and leave the new address in its header
- *   redirect   visit every root and every slot of every live object, and follow those addresses
+ * Memory goes back to the system only as whole arenas, and an arena practically never becomes empty by itself: even if
+ * only one object in a thousand lives, each arena has some. So the sparsest arenas are emptied on purpose. Five phases:
+ *
+ *   choose     the sparsest arenas, as many as the holes of the others and the FREE arenas have room for
+ *   withdraw   take them out of the lists of places and pages, so that nothing new is placed in them
+ *   evacuate   copy each of their objects, and leave the new address in the old header
+ *   redirect   visit every root and every slot of every live object, and replace old addresses by the new ones
  *   release    free the places that were left
  *
- * Pinned objects stay, and the others around them move only when every object is to move.
+ * All slots are redirected after all objects were copied, because a slot may refer to an object that is copied later.
  *
- * Nothing here can fail half-way: an object for which there is no place stays where it is, and with it its arena.
+ * Pinned objects stay where they are. Their arenas are not chosen, because they would not become empty; only if every
+ * object is to move do the others in them move, too.
+ *
+ * A compaction cannot fail half-way: an object for which no place is found stays, and so does its arena.
  *
  *   [compact.1] It runs right after a complete sweep: the allocation bits say exactly what lives, the nursery and the
  *               remembered set are empty, no mark bit is set and no span waits to be swept.
@@ -21,19 +27,20 @@
 
 #include <cradle/base.h>
 
-/* How many compactions that were due are passed over, after one that was in vain. */
+/* After a compaction that achieved nothing, the next ones are skipped although they are due: first one, then two, then
+ * four, and so on. */
 typedef struct crd_compaction_wait {
-  uint32_t left;    /* passed over from now on; <= backoff */
-  uint32_t backoff; /* what the next one in vain sets; 1 to WAIT_MOST of gc/old/compact.c */
+  uint32_t left;    /* how many more are skipped; <= backoff */
+  uint32_t backoff; /* how many are skipped if the next one achieves nothing; 1 to WAIT_MOST of gc/old/compact.c */
 } crd_compaction_wait;
 
-/* Moves the objects of sparse arenas together and so empties them; no major collection runs, the nursery is empty. all:
- * of every arena, so that every old object moves, if memory allows. */
+/* Compacts the old generation. No major collection may run, and the nursery must be empty. all: moves every old object
+ * and not only those of sparse arenas, as far as there is memory; stress does so, to find stale references. */
 void crd_compact(cradle_heap *heap, bool all);
-/* Whether compaction would give back enough to be worth its time. */
+/* Whether a compaction would give back enough to be worth its time. */
 bool crd_compact_is_due(const cradle_heap *heap);
-/* After a major collection: compacts when that is due. Where it was in vain (each arena has a pinned object, say), the
- * next waits until it was due once more, then twice, and so on. */
+/* After a major collection: compacts if that is due and not skipped. Without skipping, a heap in which each arena has a
+ * pinned object would be compacted in vain after every major collection. */
 void crd_compact_if_due(cradle_heap *heap);
 
 #endif

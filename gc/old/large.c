@@ -5,11 +5,12 @@
 #include "gc/object/poison.h"
 #include "gc/old/arena_memory.h"
 
-/* A large object of more pages takes its arenas with it when it goes: 32 MiB. */
+/* The arenas of a large object with more pages than this, 32 MiB, are given back to the system when it is freed. */
 #define RETURNED_PAGES (16 * ARENA_PAGES)
 
-/* The words are the object's alone. What marks beside the program must never see the allocation bit without the mark
- * [marker.3]. */
+/* The bitmap words are the object's alone, so the mutator may write them while the second core marks. The order of the
+ * two stores matters: the second core must never see the allocation bit without the mark, or it would trace an
+ * unfinished object [marker.3]. */
 static void set_bits(const crd_old *old, uintptr_t address) {
   crd_arena *arena = arenas_of(&old->arenas, address);
   size_t index = arena_bit_word(address);
@@ -17,6 +18,8 @@ static void set_bits(const crd_old *old, uintptr_t address) {
   __atomic_store_n(&arena->allocated[index], arena_bit_mask(address), __ATOMIC_RELEASE);
 }
 
+/* The page entry is filled in before set_bits: once the allocation bit is set, the second core may look at the
+ * entry. */
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep) {
   size_t pages = (bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
   if (pages > old->arenas.bytes >> PAGE_SHIFT) return NULL;
@@ -42,7 +45,8 @@ void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, ui
   return memory_at(address);
 }
 
-/* Its pages are taken and no span's then. Returns their number. */
+/* Ends the span of a large object. Its pages stay taken, for the caller to give back or to close. Returns their
+ * number. */
 static uint32_t take_out_large(crd_old *old, uint32_t page) {
   crd_page *entry = arenas_page(&old->arenas, page);
   uintptr_t address = arenas_page_address(&old->arenas, page);
@@ -66,8 +70,7 @@ void crd_old_free_large(crd_old *old, uint32_t page) {
                                 old->reserve);
 }
 
-/* But for arenas that were given back, where writing would fault; of a sparse object, it would have brought the pages
- * in. */
+/* Writes poison over the pages whose arenas still have memory. Those that were given back would fault. */
 static void poison_pages(const crd_old *old, uint32_t page, uint32_t pages, cradle_word poison) {
   for (uint32_t end = page + pages; page < end; page++) {
     cradle_word *words = old_page_start(old, page);
@@ -77,12 +80,12 @@ static void poison_pages(const crd_old *old, uint32_t page, uint32_t pages, crad
 
 void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains) {
   if (CRADLE_LIKELY(remains.poison == 0)) {
-    crd_old_free_large(old, page); /* and nobody touches the dead */
+    crd_old_free_large(old, page);
     return;
   }
   uint32_t pages = arenas_page(&old->arenas, page)->pages, type = header_type(*old_page_start(old, page));
   uint32_t tail = pages % ARENA_PAGES, whole = pages - tail;
-  poison_pages(old, page + whole, tail, remains.poison); /* while it is not closed */
+  poison_pages(old, page + whole, tail, remains.poison); /* before it may be closed */
   if (old->arenas.closing == NULL) {
     crd_old_free_large(old, page);
   } else {
@@ -91,5 +94,6 @@ void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains) {
         .page = page, .pages = pages, .type = type, .swept = remains.swept, .collection = remains.collection};
     old->arenas.closing->large_died(&old->arenas, dead, old->reserve);
   }
-  poison_pages(old, page, whole, remains.poison); /* what was not given back */
+  /* After arenas have been given back, so that the pages of a sparse object are not brought in only to be poisoned. */
+  poison_pages(old, page, whole, remains.poison);
 }

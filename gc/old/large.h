@@ -1,8 +1,15 @@
-/* Large objects: those above SMALL_MAX_BYTES, and young ones that the nursery is too small for. Each has a run of pages
- * to itself and moves only in a compaction.
+/* Large objects: old ones above SMALL_MAX_BYTES, and young ones that are too large for the nursery. Each has a run of
+ * pages to itself and moves only in a compaction.
  *
- * A young large object lies in the old generation and is told by its page's state. The minor collection that reaches it
- * makes the state REACHED while it is to be traced, and LARGE in the end; those that it does not reach are freed.
+ * An object that is too large for the nursery is allocated here at once, but it is young all the same: it can die in
+ * the next minor collection, and until then needs no barrier. It is not copied when it survives, so its age is told by
+ * the state of its page, not by where it lies:
+ *
+ *                  a minor collection          traced
+ *                  reaches it
+ *     LARGE_YOUNG ---------------> LARGE_REACHED -----> LARGE: it is old now
+ *          |
+ *          `-- not reached when the minor collection ends: freed
  *
  *   [large.1] The list young_large has exactly the objects whose page's state is PAGE_LARGE_YOUNG, and during a minor
  *             collection PAGE_LARGE_REACHED. After a minor collection it is empty.
@@ -13,18 +20,19 @@
 
 #include "gc/old/span.h"
 
-/* A run of pages for one object of so many bytes, zeroed when zeroed is asked for. NULL: no memory. The object has its
- * allocation bit; its page says young when young is set. */
+/* A run of pages for one object of so many bytes, with its allocation bit set. young: the object is young. zeroed: its
+ * memory reads as zero. `keep` arenas stay FREE. NULL: no memory. */
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep);
-/* Of more than 32 MiB, the arenas go back to the system with it: malloc, too, keeps nothing above that for the next. */
+/* Frees the large object that begins at a page. The arenas of one above 32 MiB go back to the system at once; glibc's
+ * malloc draws the same line. */
 void crd_old_free_large(crd_old *old, uint32_t page);
-/* What is left of the dead. */
+/* What becomes of the memory of dead objects. */
 typedef struct crd_remains {
-  cradle_word poison;  /* is written over them; 0: nothing is, and there is no quarantine */
-  uint64_t collection; /* the minor collection that frees them, or the last one before the sweep that does */
-  bool swept;
+  cradle_word poison;  /* written over it; 0: nothing is written, and there is no quarantine */
+  uint64_t collection; /* the minor collection that frees it, or the last one before the sweep that does */
+  bool swept;          /* a sweep frees it */
 } crd_remains;
-/* The same of an object that died: with a quarantine its pages are closed. */
+/* As crd_old_free_large, for an object that died: poisons its memory, and closes its pages with a quarantine. */
 void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains);
 
 /* Whether a large object allocated since the last minor collection begins at the address, which may lie anywhere. */

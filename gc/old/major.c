@@ -13,7 +13,7 @@
 
 #define TO(phase) (1u << MAJOR_##phase)
 
-/* The phases that may follow the one of the index [major.1]. */
+/* For each phase, those that may follow it [major.1]. */
 static const unsigned may_follow[] = {
     [MAJOR_IDLE] = TO(MARKING),
     [MAJOR_MARKING] = TO(CLEARING) | TO(SWEEPING),
@@ -49,13 +49,14 @@ static void end_marking(cradle_heap *heap) {
   heap->death->begin(heap);
 }
 
-/* false: some span waits. */
+/* Drops ids of dead objects, then sweeps. false: there is more to do. */
 static bool sweep_some(cradle_heap *heap, crd_budget budget) {
   crd_major *major = &heap->major;
   return crd_ids_purge(heap, &major->purge_id, budget.deadline_ns) &&
          crd_sweep_some(&heap->old, &major->sweep_page, heap_remains(heap, true), budget.deadline_ns, &major->swept);
 }
 
+/* born: what was promoted and allocated old while marking went on. */
 static void end_cycle(cradle_heap *heap) {
   crd_major *major = &heap->major;
   ASSERT(major->swept.freed_bytes <= major->used_before_sweep, "more was freed than was in use");
@@ -96,7 +97,7 @@ static void send_step_begin(cradle_heap *heap) {
   PROBE2(step_begin, heap, heap->major.phase);
 }
 
-/* before: the collection as the increment found it. */
+/* before: a copy of the figures from before the increment; the event reports the differences. */
 static void send_step_end(cradle_heap *heap, const crd_major *before, uint64_t duration) {
   const crd_major *major = &heap->major;
   const crd_swept *swept = &major->swept, *swept_before = &before->swept;
@@ -130,7 +131,8 @@ static void count_step(cradle_heap *heap, uint64_t duration) {
   if (duration > stats->major_max_ns) stats->major_max_ns = duration;
 }
 
-/* An increment of marking marked so many bytes: whether that is what it should. */
+/* Notes whether an increment marked as much as it was asked to. Pacing learns what increments mark, and `behind` counts
+ * those that fell short: gc/young/adapt.c hands out less of the nursery then, so that increments come more often. */
 static void judge_marking(cradle_heap *heap, crd_budget budget, uint64_t marked) {
   crd_major *major = &heap->major;
   bool reached = major->phase != MAJOR_MARKING || marked >= budget.bytes;

@@ -1,11 +1,16 @@
-/* The major collection, in increments: its phase, what it has done, and what an increment may do.
+/* The major collection: finds the dead objects of the old generation and frees them, in increments.
  *
- *   idle     no major collection runs
- *   marking  it began right after a minor collection, with the roots; each increment, too, comes right after a minor
- *            collection; when nothing is left to trace, marking is over
- *   clearing the order of death (gc/death/order.c); left out on heaps without weak slots, finalizers and the like
- *   sweeping first the ids of dead objects are dropped, then it goes span after span; the last increment ends the
- *            collection: the next threshold is set
+ *            due        nothing left          the dead are          the last span
+ *                       to trace              known for good        is swept
+ *     IDLE -----> MARKING -----------> CLEARING -----------> SWEEPING -----------> IDLE
+ *                        `---------------------------------->
+ *                        a heap without weak slots, finalizers and the like
+ *
+ *   marking  gc/old/mark.h. It begins with the roots. Its first increment and all others come right after a minor
+ *            collection, so that the nursery is empty and marking has only old objects to think of.
+ *   clearing the order of death (gc/death/order.c): weak references, finalizers, and what they bring back.
+ *   sweeping gc/old/sweep.h. The ids of dead objects go first, because after the sweep nothing tells any more who is
+ *            dead. The last increment also sets the next threshold (gc/old/pacing.h).
  *
  *   [major.1] The phases follow each other as above: idle, marking, clearing or at once sweeping, sweeping, idle.
  *   [major.2] The caller of a step has just emptied the nursery, and nothing is allocated until the step is over.
@@ -19,18 +24,18 @@
 
 typedef enum crd_major_phase { MAJOR_IDLE = 0, MAJOR_MARKING, MAJOR_SWEEPING, MAJOR_CLEARING } crd_major_phase;
 
-/* The figures are those of the collection that runs, and after it of the last one until the next begins. */
+/* The figures are of the collection that runs; if none runs, of the last one. */
 typedef struct crd_major {
   crd_major_phase phase;
   cradle_cause cause;
-  bool overflowed;      /* the mark stack was full: some marked object is not traced and not on the stack */
-  bool watching;        /* traced objects with the weak or the watched flag are shown to the order of death */
-  uint32_t rescan_page; /* where looking for such objects goes on, or PAGE_NONE: it is not under way [mark.4] */
-  uint32_t purge_id;    /* sweeping: of the ids, where dropping those of dead objects goes on */
-  uint32_t sweep_page;  /* sweeping: where it goes on, when all ids are looked at */
-  uint32_t behind;      /* increments that could not mark what they should, less those that could; 0 to BEHIND_MOST */
-  uint64_t objects, bytes;     /* marked by tracing; they grow in marking and clearing */
-  uint64_t used_at_start;      /* bytes that were in use when it began */
+  bool overflowed;         /* the mark stack was full: some marked object is not traced and not on the stack */
+  bool watching;           /* traced objects with the weak or the watched flag are shown to the order of death */
+  uint32_t rescan_page;    /* where the rescan for such objects goes on; PAGE_NONE: no rescan is under way [mark.4] */
+  uint32_t purge_id;       /* sweeping: the first id that has not been looked at */
+  uint32_t sweep_page;     /* sweeping: the page at which it goes on, once all ids have been looked at */
+  uint32_t behind;         /* increments that marked less than they were asked to, minus others; 0 to BEHIND_MOST */
+  uint64_t objects, bytes; /* marked by tracing; they grow in marking and clearing */
+  uint64_t used_at_start;  /* bytes that were in use when it began */
   uint64_t collected_at_start; /* the same with external memory; >= used_at_start */
   uint64_t used_before_sweep;  /* bytes in use when sweeping began; 0 before; >= swept.freed_bytes */
   crd_swept swept;             /* all 0 until sweeping begins */
@@ -41,15 +46,16 @@ typedef struct crd_major {
 /* The most that crd_major.behind counts. */
 #define BEHIND_MOST 8
 
-/* What an increment may do: it stops when it has done so much work, or when the time has come. Zero and zero is the
- * smallest increment: a few objects, or one span. */
+/* What an increment may do: it stops when it has marked so many bytes, or at the deadline, whichever is first. With
+ * both zero it is the smallest increment: a few objects, or one span. */
 typedef struct crd_budget {
   uint64_t bytes;       /* to mark */
   uint64_t deadline_ns; /* UINT64_MAX: none */
   bool aside;           /* of marking, only what the second core put aside [marker.6] */
 } crd_budget;
 
-/* The first increment of a new major collection, and the next one of the running; right after a minor collection. */
+/* Begins a major collection, and does the next increment of the one that runs. Each call must come right after a minor
+ * collection [major.2]. */
 void crd_major_start(cradle_heap *heap, cradle_cause cause);
 void crd_major_step(cradle_heap *heap, crd_budget budget);
 

@@ -1,27 +1,44 @@
-/* Marking: from the roots over the whole old generation, in increments, with an explicit stack.
+/* Marking: finds the old objects that the program can still reach, so that sweeping may free all others.
  *
- * In the words of the three colours: a white object has no mark bit; a grey one is marked and its slots have not been
- * visited; a black one is marked and has been traced. Marking begins with all white but what the roots refer to, and is
- * over when nothing is grey: what is white then is dead.
+ * Three colours say how far marking has come with an object. It only ever moves to the right:
  *
- * The mark stack holds the grey objects. A long array of slots is traced in pieces: the rest of it goes back on the
- * stack as two words, the index of its first item and above it the object with a tag bit. A popped object passes
- * through a short queue in which its first line is prefetched before it is looked at.
+ *        white  ------------------>  grey  -------------------->  black
+ *     no mark bit    something     mark bit,   its slots were     mark bit,
+ *                    refers to it  on the      visited ("traced") off the
+ *                    (it is        mark stack                     mark stack
+ *                    "marked")
  *
- * When the stack cannot grow, the object that did not fit stays grey and is on no stack; overflowed says so. Once the
- * stack is empty, every marked object is traced again, span after span, until nothing overflows any more: the memory
- * that marking needs is bounded, its time grows.
+ * Marking begins by turning grey what the roots refer to, and ends when nothing is grey. Then black objects refer to
+ * black objects only. So no path leads from a root to a white object: what is still white is dead.
  *
- * Between increments the mutator runs, and may store a white object into a black one. Every increment comes right after
- * a minor collection, which has marked all that a root, a remembered object, a recorded slot or a promoted object
- * refers to, and what is allocated or promoted is born marked [span.7]. So when the stack runs empty in an increment,
- * no black object leads to a white one, and roots need no second look [heap.6].
+ * What can go wrong. Marking is done in increments, and between them the program runs. It may move the only reference
+ * to a white object W out of a grey object G into a black object B:
+ *
+ *     before:  G (grey) --> W (white)    B (black)
+ *     after:   G (grey)     W (white) <-- B (black)     nobody visits B again, and W would be freed while in use
+ *
+ * What prevents it. While a major collection marks, the write barrier remembers B, or records its slot, at every store
+ * and not only if a young object is stored. Every increment comes right after a minor collection. That
+ * collection marks what roots, remembered objects, recorded slots and newly promoted objects refer to: here it finds W
+ * in B. It finds W, too, if the program kept the reference in a root only. And an object that is allocated old or
+ * promoted meanwhile is never white, but born marked [span.7]. So whenever an increment finds the stack empty, no black
+ * object refers to a white one, and marking is over without another look at all roots [heap.6].
+ *
+ * The mark stack holds the grey objects. It is an array of our own, because a recursion as deep as a list of millions
+ * of nodes would overflow the C stack. A long array of slots is traced in pieces, so that one object does not hold an
+ * increment up: the rest of the array goes back on the stack as two words, the index of the rest's first item and,
+ * above it, the object with a tag bit. A popped object waits in a short queue while its first line is prefetched into
+ * the cache.
+ *
+ * When the stack cannot grow, the object that did not fit is grey and on no stack; the flag overflowed says that there
+ * are such objects. Once the stack is empty, a rescan traces every marked object again, span after span, until no
+ * object overflows any more. So marking needs bounded memory; if the stack is too small, it takes longer.
  *
  *   [mark.1] What is traced is marked, and so is every object on the stack.
  *   [mark.2] The stack is empty when marking begins and when it is over; no object is grey then.
  *   [mark.3] A piece is two words on the stack, both or none; its index is that of an item, above 0.
- *   [mark.4] While a rescan is under way, rescan_page is the end of a span that was looked at, or the beginning of the
- *            heap. What overflows meanwhile makes it begin again.
+ *   [mark.4] While a rescan is under way, rescan_page is the beginning of the heap, or the page behind the last span
+ *            that was looked at. If an object overflows meanwhile, the rescan begins again.
  */
 #ifndef CRADLE_GC_OLD_MARK_H
 #define CRADLE_GC_OLD_MARK_H
@@ -30,12 +47,15 @@
 
 /* Marks what the roots refer to. */
 void crd_mark_start(cradle_heap *heap);
-/* true: nothing is left to trace. */
+/* Traces until the budget is used up. true: marking is over, nothing is left to trace. */
 bool crd_mark_some(cradle_heap *heap, crd_budget budget);
 /* Marks the object at an address that may lie anywhere. */
 void crd_mark_address(cradle_heap *heap, uintptr_t address);
 
-/* --- entries of the mark stack: an object, or the rest of an array with the index of its first item below it --- */
+/* --- entries of the mark stack ---
+ *
+ * An entry is an object, or the rest of an array: the object with a tag bit, and below it the index of the first item
+ * of the rest. The tag bit is free because objects lie at multiples of 8. */
 
 #define MARK_PIECE 1
 

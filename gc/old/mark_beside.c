@@ -1,8 +1,9 @@
-/* Marking beside the program: the one file whose code runs while the mutator writes to the objects that it reads.
+/* Marking beside the program: the one file whose code reads objects while the mutator writes to them.
  *
  * It is the loop of gc/old/mark.c without its refinements, and with three differences. Every word of an object is read
- * once, by word_beside. A word's object is marked only after a look at its allocation bit [marker.4]. What needs the
- * program is put aside [marker.6]. */
+ * once, by word_beside: a second read might see another value. The address in a word is followed only if its allocation
+ * bit says that an object begins there, because the word may be anything [marker.4]. And what needs the program is put
+ * aside [marker.6]. */
 #include "gc/old/mark_beside.h"
 
 #include "gc/base/sanitizers.h"
@@ -14,8 +15,9 @@
 #define QUEUE_LENGTH 8
 /* Words of an array that are traced at a time. */
 #define PIECE_WORDS LIMIT(256, 8)
-/* Objects between two looks at the protocol's word; so many words of an array count as one more. With every word a miss
- * of the cache, that is a few microseconds. */
+/* Objects between two looks at the protocol's word, which says whether a pause waits for the round to end.
+ * WORDS_AN_OBJECT words of an array count as one more object. Even if every word misses the cache, that is a few
+ * microseconds. */
 #define LOOK_OBJECTS LIMIT(32, 4)
 #define WORDS_AN_OBJECT 8
 
@@ -36,8 +38,9 @@ typedef struct beside {
 
 /* --- what the mutator may be writing to --- */
 
-/* A word of an object: its header, its length or a slot. The mutator's stores to it are plain ones of a whole aligned
- * word, and processors do not tear those. That C calls the pair a race is the price of stores without a cost. */
+/* Reads a word of an object: its header, its length or a slot. The mutator stores whole aligned words, and a processor
+ * never shows half of such a store. In C's terms, its plain stores and this load are a data race all the same. Atomic
+ * stores would avoid that, but the write barrier, which is inline in every program, must not cost more than it does. */
 SANITIZE_RACY cradle_word word_beside(const cradle_word *word) {
   return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
@@ -46,7 +49,8 @@ static inline uint64_t length_beside(const crd_type *type, const cradle_word *ob
   return word_beside(object_at(address_of(object) + type->length_offset));
 }
 
-/* Items that the object's cell or pages have room for: a length is a hint, too [marker.4]. */
+/* How many items the object's place or pages have room for. The length in the object is a hint, too [marker.4], and
+ * must not lead out of them. */
 static uint64_t items_that_fit(const beside *b, const crd_type *type, const cradle_word *object) {
   const crd_old *old = &b->heap->old;
   const crd_page *span = old_span_of(old, address_of(object));
@@ -55,9 +59,9 @@ static uint64_t items_that_fit(const beside *b, const crd_type *type, const crad
   return (bytes - type->size) / type->item_size;
 }
 
-/* Whether a finished old object begins at the address, which is not marked as far as was seen. Of a large object that
- * the mutator allocates just now, the mark bit is set before the allocation bit [marker.3]: who sees the second sees
- * the first. */
+/* Whether a finished old object begins at the address and is not marked. The caller has found the mark bit clear, but
+ * the mutator may be allocating a large object there. It sets the mark bit before the allocation bit [marker.3], so the
+ * mark bit is read once more after the allocation bit: whoever sees the second sees the first. */
 static inline bool is_unmarked_object(crd_arena *arena, size_t index, uint64_t mask, uintptr_t address) {
   if (address % CRADLE_OBJECT_ALIGNMENT != 0) return false;
   if (!(__atomic_load_n(&arena->allocated[index], __ATOMIC_ACQUIRE) & mask)) return false;
@@ -92,7 +96,8 @@ static bool push_rest(beside *b, const cradle_word *object, uint64_t first) {
   return false;
 }
 
-/* Of items from first on those of one piece; the rest goes on the stack. words: of an item. Returns where it ends. */
+/* The end of the piece of an array that begins with the item first; what is behind it goes on the stack. words: of one
+ * item. */
 static uint64_t piece_end(beside *b, const crd_type *type, const cradle_word *object, uint64_t first, uint64_t words) {
   uint64_t last = length_beside(type, object), fit = items_that_fit(b, type, object);
   uint64_t piece = words < PIECE_WORDS ? PIECE_WORDS / words : 1;
@@ -101,7 +106,7 @@ static uint64_t piece_end(beside *b, const crd_type *type, const cradle_word *ob
   ASSERT(fit > 0, "[marker.4] items of an object that has no room for any");
   if (last - first > piece) {
     last = first + piece;
-    /* Where the rest does not fit on the stack, it is traced with all that is marked. */
+    /* If the stack has no room for the rest, a rescan will trace it, as all that is marked [mark.4]. */
     if (!push_rest(b, object, last)) b->overflowed = true;
   }
   b->countdown -= (int)((last - first) * words / WORDS_AN_OBJECT);
@@ -109,6 +114,8 @@ static uint64_t piece_end(beside *b, const crd_type *type, const cradle_word *ob
   return last;
 }
 
+/* As mark_words and mark_structures of gc/old/mark.c, in one function: items that are no structures are ones of one
+ * word. */
 static void mark_items(beside *b, const crd_type *type, cradle_word *object, uint64_t first) {
   static const crd_item_slots single = {.words = 1};
   bool structures = type->items == CRADLE_ITEMS_STRUCTURES;
@@ -131,6 +138,8 @@ static void put_aside(beside *b, const cradle_word *object) {
   if (!word_stack_push(&b->aside, address_of(object))) b->overflowed = true;
 }
 
+/* Marks what an object refers to; or puts it aside, if tracing it needs the program or the order of death
+ * [marker.6]. */
 static void trace(beside *b, cradle_word *object) {
   uint64_t header = word_beside(object);
   const crd_type *type = &b->types[header_type(header)];
@@ -151,8 +160,8 @@ static void trace(beside *b, cradle_word *object) {
 
 /* --- the loop --- */
 
-/* Takes the next object from the stack into the queue, and prefetches it. Pieces of arrays are traced on the way, one a
- * call. false: the stack is empty. */
+/* Takes one entry from the stack: prefetches an object and puts it into the queue, or traces a piece of an array.
+ * false: the stack is empty. */
 static inline bool fetch(beside *b) {
   if (word_stack_is_empty(&b->stack)) return false;
   cradle_word entry = word_stack_pop(&b->stack);
@@ -187,13 +196,14 @@ static void drain(beside *b) {
   }
 }
 
-/* What is in the queue goes back. */
+/* Puts the objects of the queue back on the stack, at the end of a round. */
 static void give_back(beside *b) {
   while (b->waiting > 0)
     if (!word_stack_push(&b->stack, address_of(next_in_queue(b)))) b->overflowed = true;
 }
 
-/* The round works on copies, so that nothing that the mutator reads meanwhile is written. */
+/* The round works on copies of the stacks and figures, so that it writes to nothing that the mutator reads
+ * meanwhile. */
 void crd_mark_beside(cradle_heap *heap) {
   uint64_t begin = crd_platform_now_ns();
   const crd_type *types = heap->types.types;

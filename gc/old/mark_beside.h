@@ -1,11 +1,11 @@
-/* A round of the second core: what it does is in gc/old/marker.h, how in the source. */
+/* A round of the second core. gc/old/marker.h says what it does and why it may; the source says how. */
 #ifndef CRADLE_GC_OLD_MARK_BESIDE_H
 #define CRADLE_GC_OLD_MARK_BESIDE_H
 
 #include <cradle/base.h>
 
-/* Traces what the marker's copy of the mark stack holds, on the thread that has taken the round, until nothing is left
- * or the round is to end. */
+/* Does a round, on the thread that has taken it: traces what the marker's copy of the mark stack holds, until nothing
+ * is left or a pause asks for the end of the round. */
 void crd_mark_beside(cradle_heap *heap);
 
 #endif

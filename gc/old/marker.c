@@ -4,13 +4,17 @@
 #include "gc/heap.h"
 #include "gc/old/mark.h"
 #include "gc/old/mark_beside.h"
+#include "gc/old/supply.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 
-/* Less than this before a marking is not worth a thread. */
+/* A heap that uses less than this when marking begins is not worth a thread. */
 #define WORTH_BYTES ((uint64_t)8 << 20)
 #define ASIDE_MAX_BYTES ((size_t)64 << 20)
 #define SHADED_MAX_BYTES ((size_t)1 << 20)
+#define LATE_RUNS_MAX_BYTES ((size_t)1 << 20)
+/* A minor collection that promotes less, on average, is over before the thread would have begun. */
+#define WORTH_A_ROUND_BYTES LIMIT((uint64_t)128 << 10, 1)
 /* Looks at the word before the mutator sleeps until the round has ended: some ten microseconds. */
 #define STOP_SPINS 4000
 
@@ -19,13 +23,20 @@
 static void run(crd_thread *self, void *data) {
   cradle_heap *heap = data;
   crd_marker *marker = &heap->marker;
-  while (rounds_take(&marker->word, self)) {
-    crd_mark_beside(heap);
-    rounds_give_back(&marker->word, self);
+  for (;;) {
+    uint32_t taken = rounds_take(&marker->word);
+    if (taken == ROUND_END) return;
+    if (taken == ROUND_TAKEN) {
+      crd_mark_beside(heap);
+      rounds_give_back(&marker->word, self);
+    } else if (!crd_supply_next(&heap->old.arenas) && taken == ROUND_IDLE) {
+      rounds_wait(&marker->word, self);
+    }
   }
 }
 
-/* Whether the options want a thread for this heap now. */
+/* Whether the options want a thread for this heap now. With auto: if the heap has enough to mark, and the process has
+ * more processors than the collector has threads in it already. */
 static bool is_wanted(cradle_heap *heap) {
   const cradle_options *options = &heap->options;
   if (heap->marker.refused || options->gc == CRADLE_GC_OFF) return false;
@@ -39,6 +50,7 @@ static bool is_wanted(cradle_heap *heap) {
   return heap->hardware.processors > 1 && heap->hardware.processors > crd_thread_count();
 }
 
+/* Makes the thread, and before it the stacks that only a heap with a thread needs. false: something was refused. */
 static bool make(cradle_heap *heap) {
   crd_marker *marker = &heap->marker;
   size_t page = heap->hardware.page_bytes;
@@ -46,6 +58,9 @@ static bool make(cradle_heap *heap) {
   if ((marker->aside.base == NULL && !crd_word_stack_init(&marker->aside, ASIDE_MAX_BYTES, page, "cradle put aside")) ||
       (marker->shaded.base == NULL && !crd_word_stack_init(&marker->shaded, SHADED_MAX_BYTES, page, "cradle shaded")))
     return false;
+  /* Without it, minor collections open new spans in a round, and are none the worse for it. */
+  if (heap->old.late_runs.base == NULL)
+    (void)crd_word_stack_init(&heap->old.late_runs, LATE_RUNS_MAX_BYTES, page, "cradle late runs");
   marker->thread = crd_thread_new("cradle-marker", run, heap);
   return marker->thread != NULL;
 }
@@ -65,6 +80,8 @@ void crd_marker_end(cradle_heap *heap) {
     crd_thread_join(marker->thread);
   }
   marker->thread = NULL;
+  crd_supply_forget(&heap->old.arenas);
+  crd_word_stack_fini(&heap->old.late_runs);
   crd_word_stack_fini(&marker->shaded);
   crd_word_stack_fini(&marker->aside);
 }
@@ -75,19 +92,22 @@ bool crd_marker_helps(cradle_heap *heap) {
 
 /* --- stopping --- */
 
-/* This process came out of a fork, and the thread did not. What it had on its stacks is lost, but every object that it
- * had come to is marked: they are traced once more, as after a stack that was full [mark.4]. */
+/* This process came out of a fork that the thread did not survive. What the thread had on its stacks is lost. But every
+ * object that it had reached is marked, so tracing all marked objects once more finds what was lost, as after a mark
+ * stack that could not grow [mark.4]. */
 static void forget(cradle_heap *heap) {
   crd_marker *marker = &heap->marker;
   crd_thread_forget(marker->thread);
   marker->thread = NULL;
   marker->word = ROUND_IDLE;
+  crd_supply_forget(&heap->old.arenas);
   if (!marker->going) return;
   heap->mark_stack.top = heap->mark_stack.base;
   marker->aside.top = marker->aside.base;
   heap->major.overflowed = true;
 }
 
+/* Waits for the end of the round: at first awake, because it takes the thread a few microseconds, then asleep. */
 static void await_end(crd_marker *marker) {
   for (int spins = 0; spins < STOP_SPINS; spins++) {
     if (rounds_is_idle(&marker->word)) return;
@@ -108,6 +128,7 @@ static void mark_shaded(cradle_heap *heap) {
   while (!word_stack_is_empty(shaded)) crd_mark_address(heap, word_stack_pop(shaded));
 }
 
+/* Takes the mark stack and the figures of a round over from the thread. */
 static void take_work(cradle_heap *heap) {
   heap->mark_stack = heap->marker.stack;
   if (heap->marker.overflowed) heap->major.overflowed = true;
@@ -122,6 +143,7 @@ static void take_work(cradle_heap *heap) {
   heap->marker.overflowed = false;
 }
 
+/* The shaded objects are marked last, when the mark stack is the mutator's again: marking pushes on it. */
 bool crd_marker_stop(cradle_heap *heap) {
   crd_marker *marker = &heap->marker;
   bool went = marker->going;
@@ -134,6 +156,7 @@ bool crd_marker_stop(cradle_heap *heap) {
   }
   marker->going = heap->old.marked_beside = false;
   ASSERT(rounds_is_idle(&marker->word), "[marker.1] a round goes on after it was stopped");
+  crd_old_write_late_runs(&heap->old);
   mark_shaded(heap);
   return went;
 }
@@ -164,13 +187,20 @@ void crd_marker_gather(cradle_heap *heap) {
     if (!word_stack_push(&heap->mark_stack, word_stack_pop(aside))) heap->major.overflowed = true;
 }
 
+bool crd_marker_supply(cradle_heap *heap, uint32_t ahead) {
+  crd_marker *marker = &heap->marker;
+  if (marker->thread == NULL || !crd_thread_is_here(marker->thread)) return false;
+  if (crd_supply_ask(&heap->old.arenas, heap->old.reserve, ahead)) rounds_call(&marker->word, marker->thread);
+  return true;
+}
+
 /* --- going on --- */
 
-void crd_marker_go_on(cradle_heap *heap) {
+static void go_on(cradle_heap *heap) {
   crd_marker *marker = &heap->marker;
-  if (CRADLE_LIKELY(marker->thread == NULL) || marker->going) return;
-  if (heap->major.phase != MAJOR_MARKING || heap->state != HEAP_MUTATING) return;
-  if (word_stack_is_empty(&heap->mark_stack) || !crd_thread_is_here(marker->thread)) return;
+  if (heap->major.phase != MAJOR_MARKING || word_stack_is_empty(&heap->mark_stack) ||
+      !crd_thread_is_here(marker->thread))
+    return;
   ASSERT(word_stack_is_empty(&marker->shaded), "[marker.3] what was to be marked waits for another round");
   marker->arenas_bytes = heap->old.arenas.committed_end * ARENA_BYTES;
   marker->stack = heap->mark_stack;
@@ -178,9 +208,22 @@ void crd_marker_go_on(cradle_heap *heap) {
   rounds_offer(&marker->word, marker->thread);
 }
 
+void crd_marker_go_on(cradle_heap *heap) {
+  if (CRADLE_LIKELY(heap->marker.thread == NULL) || heap->marker.going || heap->state != HEAP_MUTATING) return;
+  go_on(heap);
+}
+
+void crd_marker_go_on_in_minor(cradle_heap *heap) {
+  ASSERT(heap->state == HEAP_COLLECTING && !heap->marker.going, "[marker.2] a minor collection begins in a round");
+  if (heap->pacing.promoted_average >= WORTH_A_ROUND_BYTES || heap->options.stress_period != 0) go_on(heap);
+}
+
 void crd_marker_shade(cradle_heap *heap, uintptr_t address) {
   crd_marker *marker = &heap->marker;
-  if (CRADLE_UNLIKELY(marker->going) && word_stack_push(&marker->shaded, address)) return;
+  if (CRADLE_UNLIKELY(marker->going)) {
+    if (arenas_contain(&heap->old.arenas, address) && old_is_marked(&heap->old, address)) return;
+    if (word_stack_push(&marker->shaded, address)) return;
+  }
   (void)crd_marker_stop(heap);
   crd_mark_address(heap, address);
 }

@@ -1,33 +1,43 @@
-/* The second core: a thread that traces the mark stack beside the program.
+/* The second core: a thread that marks while the program runs.
  *
- * The thread works between pauses only, and one thing it does: it takes objects from the mark stack, reads their slots
- * and marks what they refer to. Everything else of a major collection (roots, tables, the order of death, the end of
- * marking, sweeping) stays in pauses, on the program's thread, and so do all other collections. A pause begins by
- * stopping the thread and ends by letting it go on, so whatever happens in a pause sees a heap in which nobody works.
+ * The thread takes objects from the mark stack, reads their slots and marks what they refer to. It does so while the
+ * program runs, and while a minor collection promotes. When there is nothing to mark, it populates arenas ahead of time
+ * (gc/old/supply.h). Everything else of a major collection (roots, tables, the order of death, the end of marking,
+ * sweeping) is done in pauses, on the program's thread. A pause begins by stopping the thread and ends by letting it go
+ * on. In between, a minor collection lets it go on as well, and stops it when it has traced everything. For the rest of
+ * the pause nobody else works in the heap, so most code need not know of the thread.
  *
- * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One word carries this. Everything
- * that a round works on belongs to whoever the word says:
+ *     program    runs      | pause: minor collection | pause: the rest | runs
+ *     thread     a round   |        a round          |                 | a round
+ *                          ^stop, go on              ^stop             ^go on
  *
- *     IDLE     the mutator's; the thread waits
+ * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One atomic word says how far that
+ * is, and to whom everything that a round works on belongs:
+ *
+ *     IDLE     the mutator's; the thread waits, or populates arenas (gc/old/supply.h)
+ *     CALLED   the same; the thread is to look for arenas to populate
  *     OFFERED  the mutator has let the thread go on, and the thread has not begun: the mutator may take it back
  *     TAKEN    the thread's
  *     ASKED    the thread's, which is to end the round as soon as it can
  *     END      the thread is to return; nobody works any more
  *
- *     mutator  IDLE -> OFFERED with release; OFFERED -> IDLE; TAKEN -> ASKED; IDLE -> END
- *     thread   OFFERED -> TAKEN with acquire; TAKEN or ASKED -> IDLE with release
+ *     mutator  IDLE or CALLED -> OFFERED with release; OFFERED -> IDLE; TAKEN -> ASKED; IDLE -> CALLED; IDLE or
+ *              CALLED -> END
+ *     thread   OFFERED -> TAKEN with acquire; TAKEN or ASKED -> IDLE with release; CALLED -> IDLE
  *
- * A thread that does not get a processor in time is thus not waited for, and one that sleeps through a whole round
- * loses nothing.
+ * OFFERED and TAKEN are two states so that the mutator never waits for a thread that has not got a processor yet: it
+ * takes the round back, and the thread sleeps on.
  *
  *   [marker.1] What a round works on (mark bits, mark stack, aside, the figures of the round) has one owner: the thread
  *              while the word says TAKEN or ASKED, the mutator otherwise, but for [marker.3].
- *   [marker.2] A round runs only while the heap is marking and its state is HEAP_MUTATING. crd_state_enter stops it
- *              before anything else begins.
+ *   [marker.2] A round runs only while the heap is marking, and either its state is HEAP_MUTATING or a minor
+ *              collection traces. crd_state_enter stops it before anything else begins, minor collections too. So in
+ *              the round beside a minor collection, both sides know all that was stored and marked before it.
  *   [marker.3] While a round runs, the mutator sets mark bits only in the bitmap words of pages that it has just taken
- *              for a large object, which no other object shares. Such an object gets its mark bit before its
- *              allocation bit, and that with release order. For everything else that is to be marked it uses
- *              crd_marker_shade, or it stops the round.
+ *              for a large object or a new span, which no other object shares. Such objects get their mark bits before
+ *              their allocation bits, and these with release order. For everything else that is to be marked it uses
+ *              crd_marker_shade, or it stops the round. Places that promotion takes in other spans get their bits when
+ *              the round is over [span.8].
  *   [marker.4] What the thread reads in an object is a hint. Between pauses the mutator writes slots and lengths with
  *              plain stores, and a slot may for a moment hold what is no reference. The thread marks a word's object
  *              only if an allocation bit says that one begins there; it never writes to an object and never calls the
@@ -48,36 +58,42 @@
 #include "gc/base/word_stack.h"
 #include "gc/platform/thread.h"
 
-enum { ROUND_IDLE = 0, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, ROUND_END };
+enum { ROUND_IDLE = 0, ROUND_CALLED, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, ROUND_END };
 
 /* --- the mutator's side --- */
 
 static inline bool rounds_change(uint32_t *word, uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
 }
-/* The word is IDLE. */
+/* Offers a round. The word must be IDLE or CALLED. */
 static inline void rounds_offer(uint32_t *word, crd_thread *thread) {
   crd_thread_set(thread, word, ROUND_OFFERED);
 }
-/* Ends what was offered. true: the mutator owns everything again; false: the thread is at it and was asked to end. */
+/* Ends the round that was offered. true: the mutator owns everything again. false: the thread has taken the round and
+ * was asked to end it; wait for rounds_is_idle. */
 static inline bool rounds_stop(uint32_t *word) {
   return rounds_change(word, ROUND_OFFERED, ROUND_IDLE) || !rounds_change(word, ROUND_TAKEN, ROUND_ASKED);
 }
-/* After a stop that was false: whether the thread has ended the round. */
+/* Whether everything is the mutator's: after a stop that was false, whether the thread has ended the round. */
 static inline bool rounds_is_idle(const uint32_t *word) {
-  return __atomic_load_n(word, __ATOMIC_ACQUIRE) == ROUND_IDLE;
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE) <= ROUND_CALLED;
+}
+/* There are arenas to populate. In a round the thread looks for them by itself when the round is over. */
+static inline void rounds_call(uint32_t *word, crd_thread *thread) {
+  if (__atomic_load_n(word, __ATOMIC_RELAXED) == ROUND_IDLE) crd_thread_set(thread, word, ROUND_CALLED);
 }
 
 /* --- the thread's side --- */
 
-/* Waits for a round. false: the thread is to return. */
-static inline bool rounds_take(uint32_t *word, crd_thread *thread) {
-  while (!rounds_change(word, ROUND_OFFERED, ROUND_TAKEN)) {
-    uint32_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-    if (now == ROUND_END) return false;
-    if (now == ROUND_IDLE) crd_thread_wait(thread, word, ROUND_IDLE);
-  }
-  return true;
+/* Takes a round, or a call. Returns what the word was, or became by that: IDLE, CALLED, TAKEN or END. */
+static inline uint32_t rounds_take(uint32_t *word) {
+  if (rounds_change(word, ROUND_OFFERED, ROUND_TAKEN)) return ROUND_TAKEN;
+  if (rounds_change(word, ROUND_CALLED, ROUND_IDLE)) return ROUND_CALLED;
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE) == ROUND_END ? ROUND_END : ROUND_IDLE;
+}
+/* Waits until the word is no longer IDLE. */
+static inline void rounds_wait(const uint32_t *word, crd_thread *thread) {
+  crd_thread_wait(thread, word, ROUND_IDLE);
 }
 /* Whether the round that runs is to end. */
 static inline bool rounds_end_now(const uint32_t *word) {
@@ -113,22 +129,31 @@ typedef struct crd_marker {
   size_t arenas_bytes;   /* of the arenas that were committed when the round was offered */
 } crd_marker;
 
-/* A major collection begins to mark: makes the thread if the options and the heap want one. */
+/* To be called when a major collection begins to mark: makes the thread, if there is none and the options and the heap
+ * want one. */
 void crd_marker_begin(cradle_heap *heap);
-/* The heap goes. */
+/* Ends the thread, before the heap is freed. */
 void crd_marker_end(cradle_heap *heap);
 /* Whether the next marking will have a thread, or this one has. */
 bool crd_marker_helps(cradle_heap *heap);
 
-/* Ends the round if one goes on, and marks what the mutator had asked for. Whether one did. */
+/* Ends the round if one goes on, and marks the objects that crd_marker_shade noted in it. Returns whether a round went
+ * on. */
 bool crd_marker_stop(cradle_heap *heap);
-/* Lets the thread go on, if there is something to mark and nothing runs but the mutator. */
+/* Offers a round, if there is something to mark and nothing runs but the mutator. */
 void crd_marker_go_on(cradle_heap *heap);
-/* Has the object at an address marked, in a round or in none. */
+/* Offers a round beside a minor collection, if the collection will probably take long enough. There must be a
+ * thread. */
+void crd_marker_go_on_in_minor(cradle_heap *heap);
+/* Has the object at an address marked: at once, or at the next stop if a round goes on. */
 void crd_marker_shade(cradle_heap *heap, uintptr_t address);
-/* A pause has begun: counts and tells what was done since the last one. */
+/* At the beginning of a pause: adds what the rounds since the last pause did to the statistics, and reports it as an
+ * event. */
 void crd_marker_tell(cradle_heap *heap);
-/* Gives what was put aside to the mark stack. */
+/* Has the thread populate the promotion reserve and, while the heap grows, so many arenas more. false: there is no
+ * thread. */
+bool crd_marker_supply(cradle_heap *heap, uint32_t ahead);
+/* Moves the objects that rounds put aside to the mark stack. */
 void crd_marker_gather(cradle_heap *heap);
 
 #endif

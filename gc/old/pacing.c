@@ -11,13 +11,13 @@
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
 /* Averages move by this share of the distance to a new value. */
 #define AVERAGE_SHARE 8
-/* An increment marks at least so many times what was promoted, and a quarter more than the way that is left asks
- * for. */
+/* An increment marks at least so many times what was promoted. */
 #define MARK_PER_PROMOTED 2
 #define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
-/* Of the pause target, an eighth is kept for what follows the increment. The increment has a quarter at least, however
- * long the minor collection was, so that marking advances; past the threshold all of the target, so that it ends. */
+/* An eighth of the pause target is kept for what follows the increment. However long the minor collection was, the
+ * increment has at least a quarter of the target, so that marking advances; past the threshold it has all of it, so
+ * that marking ends. */
 #define AFTERWARDS_SHARE 8
 #define INCREMENT_SHARE 4
 
@@ -50,14 +50,17 @@ void crd_pacing_bound(crd_pacing *pacing, const cradle_options *options, const c
   if (options->heap_max_bytes != 0) pacing->threshold = smaller(pacing->threshold, options->heap_max_bytes);
 }
 
+/* bytes * factor, at most 9e18: a product above what 64 bits hold is not defined [pacing.3]. */
 static uint64_t scaled(uint64_t bytes, double factor) {
   double result = (double)bytes * factor;
   return result >= 9e18 ? (uint64_t)9e18 : (uint64_t)result;
 }
 
-/* What is promoted during a marking is born marked, and in a heap that no longer grows as much dies meanwhile: about
- * half of that had been marked by then and floats to the next collection. It lengthens no threshold, but takes at most
- * half of its room. */
+/* How many bytes of those that survived are probably dead. What is promoted while a collection marks is born marked, so
+ * all of it survives. In a heap that no longer grows, as many bytes die in that time as are promoted, and about half of
+ * them were marked before they died: they "float" to the next collection. They must not count as living bytes that the
+ * factor multiplies, or the threshold would be the higher the longer marking takes. The estimate is bounded, so that
+ * the threshold keeps at least half of its distance to what survived. */
 static uint64_t floating(const crd_pacing *pacing, uint64_t survived, uint64_t born_marked) {
   return smaller(born_marked / 2, scaled(survived, (pacing->factor - 1) / pacing->factor / 2));
 }
@@ -78,6 +81,7 @@ void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t fre
   pacing->survived = survived_bytes;
 }
 
+/* However fast the heap grows, marking begins no earlier than half of the way to the threshold [pacing.2]. */
 uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {
   if (pacing->threshold <= pacing->survived) return pacing->threshold;
   uint64_t increments = used_bytes / larger(pacing->marked_average, 1) + 2;
@@ -88,6 +92,8 @@ uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {
   return trigger;
 }
 
+/* The share of the room that the promotions have used up, times what is unmarked, times 1.25 to be safe. If there is no
+ * room left, everything. */
 uint64_t crd_pacing_needed(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                            uint64_t unmarked_bytes) {
   uint64_t room = pacing->threshold > used_bytes ? pacing->threshold - used_bytes : 0;
@@ -107,6 +113,7 @@ uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint
   return larger(begin_ns + target_ns - target_ns / AFTERWARDS_SHARE, now_ns + least);
 }
 
+/* An average that forgets: one value moves it by a share of the distance, so an outlier does not change the pace. */
 static void move_average(uint64_t *average, uint64_t value) {
   *average += value / AVERAGE_SHARE - *average / AVERAGE_SHARE;
 }

@@ -1,12 +1,41 @@
 /* Pacing: when a major collection is due, how much of it an increment must do, and until when.
  *
- * The threshold is RPython's rule: the bytes that survived times a factor, at most a stated distance above them, at
- * most a growth above the last threshold, at least a minimum, and never above the maximum heap. Where the growth would
- * leave the threshold below what survived, so that the next collection were due at once, it is a little above that. The
- * growth bounds nothing after a collection that freed next to nothing: the program is building what it keeps. Of
- * the bytes that survived, those that only seem to live are estimated and left out. A collection in increments must be
- * over when the threshold is reached, so it begins earlier by what is likely to be promoted and allocated large
- * meanwhile. This is arithmetic on bytes, so that the same run gives the same collections, and no clock is read here.
+ * A major collection costs what it marks, so the fewer there are the better; but the dead take memory until the next
+ * one is over. So the heap may grow by a factor over what survived the last collection, and no further: to the
+ * threshold.
+ *
+ *     used bytes
+ *      threshold |  -  -  -  -  -  -  -  -  -  -  -  -  -  _.'\      the collection is over, and the dead are freed
+ *                |                                     _.-'   |
+ *        trigger |  -  -  -  -  -  -  -  -  -  -  _.o-'       |      it begins early enough to be over in time
+ *                |                            _.-'  :         |
+ *                |                       _.-'       :         |
+ *       survived |  -  -  -  -  -  - o-'            : marking |_.-'  what survived this time
+ *                +----------------------------------------------> the program runs
+ *
+ * The threshold. This is RPython's rule, with three changes:
+ *
+ *     what survived * factor
+ *     at most     what survived + max_delta
+ *     at most     the last threshold * growth
+ *     at least    the minimum
+ *     at most     the maximum heap
+ *
+ *   - Of what survived, bytes that only seem to live are estimated and left out: see floating in the source.
+ *   - The bound by growth is never less than a quarter of the minimum above what survived. When a large array comes at
+ *     once, the bound could otherwise lie below what is used, and the next collection would be due immediately.
+ *   - The bound by growth does not hold after a collection that freed less than an eighth of what was in use. The
+ *     program is building what it keeps then, and further collections would free as little.
+ *
+ * The beginning. A collection in increments ought to be over when the threshold is reached. So it begins earlier, by
+ * what will probably be promoted and allocated large in the meantime. That is the number of increments that it takes
+ * to mark what is used, at so many bytes as increments marked recently, times the growth from one to the next.
+ *
+ * An increment. If the promotions since the last increment have used up a tenth of the room that is left below the
+ * threshold, the increment marks a tenth of what is unmarked, and a quarter more to be safe. With a pause target, it
+ * also ends when the target's time is up; then the next increments have more to do.
+ *
+ * All this is arithmetic on bytes: the same run gives the same collections. No clock is read here.
  *
  *   [pacing.1] The threshold is at least the minimum, or it is the maximum heap. It is never above the maximum heap.
  *   [pacing.2] A collection in increments begins at the threshold at the latest, and not before half of the way from
@@ -37,25 +66,26 @@ typedef struct crd_pacing {
 
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware,
                      size_t nursery_bytes);
-/* The maximum heap or the memory is known only now, or has become another: bounds the threshold anew. */
+/* Bounds the threshold anew. To be called when the maximum heap changes, or when the machine's memory becomes known. */
 void crd_pacing_bound(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware);
-/* The threshold after a major collection that left and freed so many bytes, and during whose marking so many were
- * promoted. */
+/* Sets the threshold after a major collection: what survived it, what it freed, and what was promoted while it
+ * marked. */
 void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t freed_bytes, uint64_t born_marked_bytes,
                        uint64_t heap_max_bytes);
-/* Used bytes at which the next major collection must begin, to be over at the threshold. */
+/* The used bytes at which the next major collection must begin, to be over at the threshold. */
 uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes);
-/* Bytes to mark in the increment after a minor collection that promoted so many. */
+/* How many bytes the increment after a minor collection marks that promoted so many. At least twice what was promoted,
+ * so that marking gets ahead of promotion even if the threshold is far. */
 uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                               uint64_t unmarked_bytes);
-/* The same where a second core marks: without a least, because it goes on when the increment is over. */
+/* The same without that least: for a heap with a second core, which goes on marking when the increment is over. */
 uint64_t crd_pacing_needed(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                            uint64_t unmarked_bytes);
-/* When that increment ends at the latest: its pause began at begin_ns, its minor collection is over now. */
+/* When that increment ends at the latest, if its pause began at begin_ns and it begins now. */
 uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint64_t begin_ns, uint64_t now_ns,
                              uint64_t target_ns);
-/* Tells it what a minor collection promoted, what large objects came and lived before it, and what an increment
- * marked. */
+/* Reports what a minor collection promoted and what large objects that were allocated since the last one live; and how
+ * many bytes an increment marked. */
 void crd_pacing_promoted(crd_pacing *pacing, uint64_t promoted_bytes, uint64_t large_bytes);
 void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes);
 

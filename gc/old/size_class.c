@@ -8,12 +8,13 @@
 #define HEADER_BYTES 8
 #define SPAN_MIN_OBJECTS 4
 
+/* Whether a span of so many pages holds four objects, and wastes at most an eighth if all are the smallest. */
 static bool is_long_enough(uint32_t pages, uint32_t smallest, uint32_t bytes) {
   uint32_t span = pages * PAGE_BYTES, objects = span / bytes;
   return objects >= SPAN_MIN_OBJECTS && smallest * objects >= span - span / 8;
 }
 
-/* The shortest span for objects of smallest .. bytes whose worst-case waste is at most 1/8. */
+/* The pages of the span of a class whose objects have smallest to bytes bytes: the first length that is long enough. */
 static uint32_t span_pages(uint32_t smallest, uint32_t bytes) {
   uint32_t pages = SPAN_MIN_PAGES;
   while (!is_long_enough(pages, smallest, bytes)) pages++;
@@ -27,6 +28,7 @@ static uint64_t start_pattern(uint32_t words) {
   return pattern;
 }
 
+/* Adds a class, unless the bound is there already: the last bound of one power of two is the first of the next. */
 static void add_class(crd_size_classes *classes, uint32_t bytes) {
   uint32_t previous = classes->count == 0 ? 8 : classes->of[classes->count - 1].bytes;
   if (bytes <= previous) return;

@@ -1,10 +1,21 @@
 /* Size classes of small objects, and the spans that hold them.
  *
- * Every word size up to 256 bytes has its own class; above, each power of two is cut into eight, and every bound has
- * room for a header on top (264, 520, 1032, ..., 8200), so that an object of 2^n bytes of payload fits its class. The
- * span of a class is the shortest run of pages whose worst-case waste (rounding to the class and the span's tail
- * together, for the smallest object of the class) is at most an eighth, with at least four objects. The rule is
- * Seastar's; the table is computed from it when a heap is made.
+ * A small object lies in a place of its size class, and a span holds places of one class only. So any place that
+ * becomes free fits the next object of the class, and a bitmap says all that must be known of a span.
+ *
+ * The classes. Up to 256 bytes every multiple of a word is a class, so that rounding loses nothing. Above, each power
+ * of two is cut into eight steps, and 8 bytes are added to every bound:
+ *
+ *     16  24  32 ... 248  256 | 264  296  328 ... 520 | 584  648 ... 1032 | ... 8200
+ *
+ * The 8 bytes are for the header. Programs like to ask for 2^n bytes of data, and with the header that is 2^n + 8: with
+ * bounds at powers of two, each such object would fall into the next class and waste about a tenth of its place.
+ *
+ * The spans. In a long span, one live object keeps many pages. A short span wastes much in its tail, the bytes at its
+ * end that are too few for one more place. So the span of a class is the shortest run of at least four pages that has
+ * at least four places and wastes at most an eighth. The waste is rounding and tail together, if each object is the
+ * smallest of the class. The rule is Seastar's; build/bench/span-table prints what comes of it. The table is computed
+ * when a heap is made.
  *
  *   [size_class.1] For an object of any size, at most an eighth of its span is waste, the tail included; a span has
  *                  SPAN_MIN_PAGES to SPAN_MAX_PAGES pages.
@@ -25,7 +36,7 @@ typedef struct crd_size_class {
   uint32_t words;   /* the same in words */
   uint32_t pages;   /* of a span */
   uint32_t objects; /* in a span */
-  uint64_t pattern; /* bits 0, words, 2*words, ... below 64: object starts in a bitmap word */
+  uint64_t pattern; /* bits 0, words, 2*words, ... below 64: the places that start in a span's first bitmap word */
 } crd_size_class;
 
 typedef struct crd_size_classes {
@@ -37,7 +48,8 @@ typedef struct crd_size_classes {
 
 void crd_size_classes_init(crd_size_classes *classes);
 
-/* The object starts in bitmap word i of a span of the class. */
+/* The places that start in bitmap word i of a span of the class, as bits. Places do not begin anew with each bitmap
+ * word, so the pattern is shifted by the distance from the word's beginning to its first place. */
 static inline uint64_t size_class_starts(const crd_size_class *class, uint32_t i) {
   uint32_t over = i * 64 % class->words, phase = over == 0 ? 0 : class->words - over;
   return phase >= 64 ? 0 : class->pattern << phase;

@@ -3,7 +3,7 @@
 #include "gc/base/bits.h"
 #include "gc/old/arena_memory.h"
 
-/* Pages that may stay unused at the end of an arena because no span fits. */
+/* What may stay unused at the end of an arena, because no span of the longest sort fits there. */
 #define ARENA_TAIL_BYTES ((size_t)SPAN_MAX_PAGES * PAGE_BYTES)
 #define ARENA_PROMOTABLE_BYTES (ARENA_BYTES - ARENA_TAIL_BYTES)
 
@@ -18,13 +18,14 @@ void crd_old_fini(crd_old *old) {
   crd_arenas_fini(&old->arenas);
 }
 
-/* The worst promotion: every byte of the nursery in objects just above the small ones, whose page runs are half again
- * as long (8,208 bytes take three pages), and one span of every class opened besides. */
+/* The worst promotion: the nursery is full of objects just above the small ones, and one span of every class is opened
+ * besides. An object of 8,208 bytes takes three pages, 12,288 bytes: half again as much. */
 uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes) {
   size_t bytes = nursery_bytes + nursery_bytes / 2 + old->classes.span_bytes_total;
   return (uint32_t)((bytes + ARENA_PROMOTABLE_BYTES - 1) / ARENA_PROMOTABLE_BYTES);
 }
 
+/* crd_old_arenas_for the other way round. */
 size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas) {
   size_t bytes = arenas * ARENA_PROMOTABLE_BYTES;
   if (bytes <= old->classes.span_bytes_total) return 0;
@@ -33,7 +34,8 @@ size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas) {
 
 /* --- bitmaps of a span --- */
 
-/* Index in words of the first free place at or after from (an object start), or limit. */
+/* The first free place at or after the place from, or limit. All three are indexes of words in the span. Places of 64
+ * words and more are looked at one by one, because a bitmap word has at most one of them. */
 static uint32_t find_free(const uint64_t *allocated, const crd_size_class *class, uint32_t from, uint32_t limit) {
   if (class->words >= 64) {
     while (from < limit && bitmap_has(allocated, from)) from += class->words;
@@ -49,7 +51,7 @@ static uint32_t find_free(const uint64_t *allocated, const crd_size_class *class
   return limit;
 }
 
-/* Index in words of the first taken place at or after from, or limit. */
+/* The first taken place at or after from, or limit. */
 static uint32_t find_taken(const uint64_t *allocated, uint32_t from, uint32_t limit) {
   uint64_t above = ~UINT64_C(0) << (from % 64);
   for (uint32_t i = from / 64; i * 64 < limit; i++, above = ~UINT64_C(0)) {
@@ -79,14 +81,14 @@ static char *span_address(const crd_old *old, uint32_t page) {
   return memory_at(arenas_page_address(&old->arenas, page));
 }
 
-/* Index in words of a place in a span of the class. */
+/* The index of a place's first word in its span. */
 static uint32_t word_in(const crd_size_class *class, const char *base, const char *place) {
   ASSERT(place >= base && place <= base + (size_t)class->objects * class->bytes,
          "[span.1] a place outside of its span");
   return (uint32_t)(place - base) / 8;
 }
 
-/* [span.4] of a span while no major collection marks. */
+/* Whether any mark bit of a span is set, which none may be while no major collection marks [span.4]. */
 static bool has_marks(span_bits bits) {
   uint64_t marks = 0;
   for (uint32_t i = 0; i < bits.words; i++) marks |= bits.marks[i];
@@ -99,15 +101,74 @@ static void count_used(crd_old *old, uint32_t size_class, int64_t bytes) {
   old->class_used[size_class] += (uint64_t)bytes;
 }
 
-/* The next run of free places of the allocator's span at or after word from. */
-static bool next_run(crd_old *old, uint32_t size_class, uint32_t from) {
+/* A run that is taken in a round: its span's first page, and its first word and its end in the span. */
+#define LATE_RUNS_MAX LIMIT((size_t)1 << 17, 8)
+#define LATE_PAGE_SHIFT 32
+#define LATE_FROM_SHIFT 16
+
+static bool may_note_run(crd_old *old) {
+  if (word_stack_count(&old->late_runs) >= LATE_RUNS_MAX) return false;
+  return old->late_runs.top != old->late_runs.limit || crd_word_stack_grow(&old->late_runs);
+}
+
+static void note_run(crd_old *old, uint32_t page, uint32_t from, uint32_t to) {
+  ASSERT(to < 1u << LATE_FROM_SHIFT, "[span.8] a run ends where its note has no room for it");
+  bool noted = word_stack_push(&old->late_runs,
+                               (uint64_t)page << LATE_PAGE_SHIFT | (uint64_t)from << LATE_FROM_SHIFT | (uint64_t)to);
+  ASSERT(noted, "[span.8] a run is taken in a round and not noted");
+  (void)noted;
+}
+
+void crd_old_write_late_runs(crd_old *old) {
+  ASSERT(!old->marked_beside, "[span.8] the bits of runs are written in a round");
+  while (!word_stack_is_empty(&old->late_runs)) {
+    uint64_t run = word_stack_pop(&old->late_runs);
+    uint32_t page = (uint32_t)(run >> LATE_PAGE_SHIFT), from = (uint16_t)(run >> LATE_FROM_SHIFT), to = (uint16_t)run;
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    const crd_size_class *class = &old->classes.of[entry->size_class];
+    span_bits bits = old_bits_of(old, page, entry->pages);
+    write_bits(bits.allocated, class, from, to, true);
+    if (old->born_marked) write_bits(bits.marks, class, from, to, true);
+  }
+}
+
+/* All places of a span that was just opened. Who sees an allocation bit sees the mark bit [marker.3]. */
+static void publish_bits(span_bits bits, const crd_size_class *class) {
+  uint32_t limit = class->objects * class->words;
+  for (uint32_t i = 0; i * 64 < limit; i++) {
+    uint64_t places = size_class_starts(class, i);
+    if (i == limit / 64) places &= ~(~UINT64_C(0) << (limit % 64));
+    __atomic_store_n(&bits.marks[i], places, __ATOMIC_RELAXED);
+    __atomic_store_n(&bits.allocated[i], places, __ATOMIC_RELEASE);
+  }
+}
+
+/* Sets the bits of a run. opened: the run is all of a new span. */
+static void take_run(crd_old *old, const crd_size_class *class, uint32_t page, uint32_t from, uint32_t to,
+                     bool opened) {
+  span_bits bits = old_bits_of(old, page, class->pages);
+  if (CRADLE_UNLIKELY(old->marked_beside)) {
+    ASSERT(old->born_marked, "[marker.2] a round goes on while nothing marks");
+    if (opened)
+      publish_bits(bits, class);
+    else
+      note_run(old, page, from, to);
+    return;
+  }
+  write_bits(bits.allocated, class, from, to, true);
+  if (old->born_marked) write_bits(bits.marks, class, from, to, true);
+}
+
+/* Gives the allocator the next run of free places of its span, at or after the word from. opened: the span is new.
+ * false: there is none. While a major collection marks, the run's mark bits are set as well, so that what comes to lie
+ * there is born marked. */
+static bool next_run(crd_old *old, uint32_t size_class, uint32_t from, bool opened) {
   const crd_size_class *class = &old->classes.of[size_class];
   crd_allocator *allocator = &old->allocators[size_class];
   const crd_page *entry = arenas_page(&old->arenas, allocator->span);
   ASSERT(entry->state == PAGE_SMALL && entry->size_class == size_class,
          "[span.3] an allocator has another class's span");
   ASSERT(!old_is_unswept(old, entry), "[span.6] an allocator has a span that waits to be swept");
-  ASSERT(!old->marked_beside, "[marker.3] a run of places, whose bits share words with others, is taken in a round");
   span_bits bits = old_bits_of(old, allocator->span, class->pages);
   uint32_t limit = class->objects * class->words;
   uint32_t start = from < limit ? find_free(bits.allocated, class, from, limit) : limit;
@@ -115,8 +176,7 @@ static bool next_run(crd_old *old, uint32_t size_class, uint32_t from) {
   uint32_t end = find_taken(bits.allocated, start, limit);
   ASSERT(start < end && (end - start) % class->words == 0, "[span.1] a run that is no row of places");
   ASSERT(old->born_marked || !has_marks(bits), "[span.4] a mark bit is set while nothing marks");
-  write_bits(bits.allocated, class, start, end, true);
-  if (old->born_marked) write_bits(bits.marks, class, start, end, true);
+  take_run(old, class, allocator->span, start, end, opened);
   allocator->free = span_address(old, allocator->span) + start * 8;
   allocator->end = span_address(old, allocator->span) + end * 8;
   count_used(old, size_class, (int64_t)(end - start) * 8);
@@ -138,6 +198,7 @@ static void enter_pages(crd_old *old, uint32_t page, const crd_size_class *class
   old->class_spans[size_class]++;
 }
 
+/* Gives the allocator a new span and all of it as its run. */
 static bool open_span(crd_old *old, uint32_t size_class, uint32_t keep) {
   const crd_size_class *class = &old->classes.of[size_class];
   bool clean;
@@ -145,31 +206,41 @@ static bool open_span(crd_old *old, uint32_t size_class, uint32_t keep) {
   if (page == PAGE_NONE) return false;
   enter_pages(old, page, class, size_class);
   old->allocators[size_class].span = page;
-  return next_run(old, size_class, 0);
+  return next_run(old, size_class, 0, true);
 }
 
+/* The rest of the allocator's span first, then spans of the partial list, then a new span. A listed span may turn out
+ * to be full, because retire lists spans without a look; it is dropped from the list then. */
 bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
   crd_allocator *allocator = &old->allocators[size_class];
   ASSERT(allocator->free == allocator->end, "[span.1] the run is not used up");
+  /* Where no further run can be noted, what is left of the span waits in its list, and a new span is opened. */
+  bool may_note = CRADLE_LIKELY(!old->marked_beside) || may_note_run(old);
   if (allocator->span != PAGE_NONE) {
-    uint32_t from = word_in(&old->classes.of[size_class], span_address(old, allocator->span), allocator->end);
-    if (next_run(old, size_class, from)) return true;
+    uint32_t page = allocator->span;
+    uint32_t from = word_in(&old->classes.of[size_class], span_address(old, page), allocator->end);
+    if (may_note && next_run(old, size_class, from, false)) return true;
     allocator->span = PAGE_NONE;
     allocator->free = allocator->end = NULL;
+    if (!may_note) old_list_partial(old, page);
   }
+  if (!may_note) return open_span(old, size_class, keep);
   while (allocator->partial != PAGE_NONE) {
     allocator->span = allocator->partial;
     allocator->partial = arenas_page(&old->arenas, allocator->span)->next;
-    if (next_run(old, size_class, 0)) return true;
+    if (next_run(old, size_class, 0, false)) return true;
     allocator->span = PAGE_NONE;
   }
   return open_span(old, size_class, keep);
 }
 
+/* Takes the rest of its run from the allocator of a class, and puts its span into the partial list: nobody has looked
+ * whether there is room left in it, and the next refill finds out. */
 static void retire(crd_old *old, uint32_t size_class) {
   const crd_size_class *class = &old->classes.of[size_class];
   crd_allocator *allocator = &old->allocators[size_class];
   if (allocator->span == PAGE_NONE) return;
+  ASSERT(!old->marked_beside, "[span.8] an allocator is retired in a round");
   span_bits bits = old_bits_of(old, allocator->span, class->pages);
   const char *base = span_address(old, allocator->span);
   ASSERT(allocator->free <= allocator->end, "[span.1] an allocator went past the end of its run");
@@ -215,7 +286,7 @@ uint32_t crd_old_next_span(const crd_old *old, uint32_t page) {
       continue;
     }
     const crd_page *entry = arenas_page(&old->arenas, page);
-    if (entry->state == PAGE_INSIDE) /* of a span that was opened across page since a walk stopped here */
+    if (entry->state == PAGE_INSIDE) /* since a walk stopped here, a span was opened that began before page */
       page = entry->head + arenas_page(&old->arenas, entry->head)->pages;
     else if (entry->state != PAGE_FREE)
       return page;

@@ -1,9 +1,20 @@
 /* Spans: the runs of pages that hold the old generation's objects.
  *
- * Most hold small objects of one size class, from the first byte on. A span's allocation bits say which places
- * are taken; the allocator of a class owns one run of free neighbouring places at a time and bumps through it, so that
- * promotion into a fresh span is a plain bump. The bits of the whole run are set when it is taken and those of the
- * unused rest are cleared when the allocator is retired, which every heap walk and sweep begins with.
+ * Most spans hold small objects of one size class (gc/old/size_class.h). Such a span is an array of places of that
+ * size, from its first byte on. Here is one of 16 KiB, with places of 24 bytes:
+ *
+ *     place:            0    1    2    3    4    5    6    7    ...   680  681   tail of 16 bytes
+ *     holds:            obj  obj  -    -    -    obj  -    obj  ...   obj  -
+ *     allocation bit:   1    1    0    0    0    1    0    1    ...   1    0     (of each place's first word)
+ *
+ * Each class has an allocator. It owns one run of free neighbouring places at a time, here places 2 to 4, and hands
+ * them out by moving a pointer; the bitmap is searched once for a run, not once for an object. A fresh span is one long
+ * run. When the run is used up, the allocator goes on with the next run of its span, then with spans of the class that
+ * have room (its partial list), then with a new span.
+ *
+ * The allocation bits of a run are set for all of it when the allocator takes it, not one by one. So for a time there
+ * are bits without an object. Code that goes by the bits retires the allocators first: that clears the bits of what is
+ * left of each run. Every heap walk and every sweep begins so.
  *
  * A large object is a span, too: the one object of its run of pages (gc/old/large.h). All spans are swept by
  * gc/old/sweep.h and recounted for the verifier by gc/old/span_check.h.
@@ -19,10 +30,15 @@
  *            collection sweeps, and no allocator owns or will be given one.
  *   [span.7] While a major collection marks, born_marked is set: what is allocated gets its mark bit with its
  *            allocation bit. It ends when the sweep begins.
+ *   [span.8] In a round of the second core (gc/old/marker.h) the words of bitmaps belong to the thread. A run that is
+ *            taken then is noted, and gets its bits when the round is over: until then nobody asks for them, because
+ *            its objects are new. Only the words of a span that was just opened, which no other object shares, are
+ *            written at once.
  */
 #ifndef CRADLE_GC_OLD_SPAN_H
 #define CRADLE_GC_OLD_SPAN_H
 
+#include "gc/base/word_stack.h"
 #include "gc/object/header.h"
 #include "gc/old/arena.h"
 #include "gc/old/size_class.h"
@@ -42,36 +58,42 @@ typedef struct crd_old {
   uint64_t class_used[SIZE_CLASS_MAX];  /* bytes of used_bytes, by size class */
   uint32_t class_spans[SIZE_CLASS_MAX]; /* spans, by size class */
   uint32_t young_large;                 /* list of young large objects [large.1], or PAGE_NONE */
-  uint32_t reserve;                     /* arenas that must stay FREE outside a minor collection */
+  uint32_t reserve;                     /* arenas kept FREE for the next minor collection, so that it cannot fail */
   bool born_marked;                     /* [span.7] */
   bool marked_beside;                   /* a round of the second core goes on (gc/old/marker.h) */
+  crd_word_stack late_runs;             /* runs whose bits are still to be written [span.8] */
   uint8_t epoch;                        /* of the last sweep that began [span.6]; wraps around */
 } crd_old;
 
 bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware);
 void crd_old_fini(crd_old *old);
 
-/* Arenas that must be FREE so that a nursery of so many bytes can be promoted whatever it holds, and the reverse. */
+/* How many arenas must be FREE so that a nursery of so many bytes can be promoted whatever it holds; and how large a
+ * nursery so many arenas are enough for. */
 uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes);
 size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas);
 
-/* Gets the class's allocator a run that is not empty. keep arenas stay FREE. false: no memory. */
+/* Gets the class's allocator a run that is not empty. `keep` arenas stay FREE. false: no memory. */
 bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep);
+/* Takes their runs from all allocators, so that the allocation bits say exactly where objects are [span.2]. */
 void crd_old_retire(crd_old *old);
-/* Bytes of the runs that allocators own and have not filled; used_bytes counts them. */
+/* To be called when a round is over: writes the bits of the runs that were taken in it [span.8]. */
+void crd_old_write_late_runs(crd_old *old);
+/* Bytes of the runs that allocators own and have not filled. used_bytes counts them as used. */
 uint64_t crd_old_unfilled_bytes(const crd_old *old);
 
 /* Gives the pages of an empty small span back. */
 void crd_old_free_span(crd_old *old, uint32_t page);
 
-/* Whether an object starts at address, as far as the allocation bits tell (allocators retired). */
+/* Whether a live object starts at the address, which may lie anywhere, as far as the bitmaps tell. Exact only with the
+ * allocators retired. */
 bool crd_old_is_object(const crd_old *old, uintptr_t address);
 
 static inline uint32_t old_class_of(const crd_old *old, size_t bytes) {
   return old->classes.by_words[bytes / 8];
 }
 
-/* A place for an object of the class, with whatever was in it. keep arenas stay FREE. NULL: no memory. */
+/* A place for an object of the class. Its contents are undefined. `keep` arenas stay FREE. NULL: no memory. */
 static inline char *old_take_small(crd_old *old, uint32_t size_class, uint32_t keep) {
   crd_allocator *allocator = &old->allocators[size_class];
   if (allocator->free == allocator->end && !crd_old_refill(old, size_class, keep)) return NULL;
@@ -80,8 +102,8 @@ static inline char *old_take_small(crd_old *old, uint32_t size_class, uint32_t k
   return place;
 }
 
-/* The bitmap words of a span; bit 0 of word 0 is its first word of memory. Of an object of more than an arena, the
- * first page's, where its only bit is. */
+/* The bitmap words of a span; bit 0 of word 0 stands for its first word of memory. For an object longer than an arena,
+ * those of the first page only: the object's one bit is there. */
 typedef struct span_bits {
   uint64_t *marks, *allocated;
   uint32_t words;
@@ -99,8 +121,8 @@ static inline cradle_word *old_page_start(const crd_old *old, uint32_t page) {
 static inline const crd_page *old_span_of(const crd_old *old, uintptr_t object) {
   return arenas_page(&old->arenas, arenas_page(&old->arenas, arenas_page_number(&old->arenas, object))->head);
 }
-/* Whether a place of the span is in the run that its allocator has not filled yet, whose allocation bits are set
- * ahead. */
+/* Whether a place of the span lies in the unfilled rest of its allocator's run: its allocation bit is set, and there is
+ * no object. */
 static inline bool old_is_unfilled(const crd_old *old, const crd_page *span, uintptr_t place) {
   if (span->state != PAGE_SMALL) return false;
   const crd_allocator *allocator = &old->allocators[span->size_class];
@@ -110,9 +132,11 @@ static inline bool old_is_unswept(const crd_old *old, const crd_page *span) {
   return span->epoch != old->epoch;
 }
 static inline bool old_is_marked(const crd_old *old, uintptr_t address) {
-  return (arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] & arena_bit_mask(address)) != 0;
+  const uint64_t *word = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
+  return (__atomic_load_n(word, __ATOMIC_RELAXED) & arena_bit_mask(address)) != 0;
 }
-/* Whether an object begins at an address in the generation, or its allocator owns the place. */
+/* Whether the allocation bit is set of an address in the generation: an object begins there, or an allocator owns the
+ * place. */
 static inline bool old_is_allocated(const crd_old *old, uintptr_t address) {
   return (arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] & arena_bit_mask(address)) != 0;
 }
@@ -120,32 +144,33 @@ static inline void old_mark(const crd_old *old, uintptr_t address) {
   ASSERT(old_is_allocated(old, address), "[span.4] what is marked is no object");
   arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] |= arena_bit_mask(address);
 }
-/* Of a young large object, which dies marked [span.7]. */
+/* Clears the mark of a large object that dies young: it was born marked [span.7], and nothing else would clear it. */
 static inline void old_unmark(const crd_old *old, uintptr_t address) {
   arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] &= ~arena_bit_mask(address);
 }
 
 /* --- walking spans, small and large, in the order of their addresses, and the objects in them ---
  *
- * A walk may stop between two spans and go on later: spans that were opened meanwhile are met or not, those that were
- * there are met once. With the allocators retired each allocation bit is an object [span.2]. A visitor that allocates
- * must look at old_is_unfilled: the walk may come to a span that an allocator has got since. */
+ * A walk may stop between two spans and go on later. It then meets each span that was there all the time once, and may
+ * or may not meet spans that were opened meanwhile. With the allocators retired each allocation bit is an object
+ * [span.2]. A visitor that allocates must ask old_is_unfilled about each object: its allocations give allocators new
+ * runs, and the walk may come to one. */
 
 /* The first page of the first span at or after page, or PAGE_NONE. */
 uint32_t crd_old_next_span(const crd_old *old, uint32_t page);
-/* The same behind a span, which is still there. */
+/* The first page of the next span behind one that has not been freed. */
 static inline uint32_t old_span_after(const crd_old *old, uint32_t page) {
   return crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages);
 }
-/* Calls visit for the objects of a span, or of all spans: the live ones as far as is known, or those with a mark bit.
- * The allocators must be retired when the walk begins. */
+/* Calls visit for the objects of a span, or of all spans. In a span that waits to be swept, and with marked_only in
+ * any, these are the marked objects, else the allocated ones. The allocators must be retired when the walk begins. */
 typedef void (*crd_object_function)(void *context, cradle_word *object);
 void crd_old_each_in(const crd_old *old, uint32_t page, bool marked_only, crd_object_function visit, void *context);
 void crd_old_each(const crd_old *old, crd_object_function visit, void *context);
-/* The objects of a span, and the places that its allocator has not filled. */
+/* The number of a span's allocation bits: of its objects, and of the places that its allocator has not filled. */
 uint32_t crd_old_count_taken(const crd_old *old, uint32_t page);
 
-/* Enters a swept span with room into the list of its class. */
+/* Puts a swept span with room into the partial list of its class. */
 static inline void old_list_partial(crd_old *old, uint32_t page) {
   crd_page *entry = arenas_page(&old->arenas, page);
   crd_allocator *allocator = &old->allocators[entry->size_class];

@@ -6,14 +6,15 @@
 typedef struct recount {
   uint64_t used, large, class_used[SIZE_CLASS_MAX]; /* bytes */
   uint32_t class_spans[SIZE_CLASS_MAX];
-  uint32_t with_room[SIZE_CLASS_MAX]; /* swept spans with a free place that are not their allocator's */
+  uint32_t with_room[SIZE_CLASS_MAX]; /* swept spans with a free place, without those that allocators own */
   uint64_t pages;                     /* of spans */
-  uint32_t closed_pages;              /* of no span, and taken all the same */
+  uint32_t closed_pages;              /* taken although they belong to no span */
   uint32_t young_large;               /* objects */
   bool marking;                       /* mark bits may be set */
 } recount;
 
-/* Where objects may start in bitmap word i of a span. class NULL: of a large object, which starts the span. */
+/* Where objects may start in bitmap word i of a span. class NULL: a large object's span, where only bit 0 of the first
+ * word may be set. */
 static uint64_t possible_starts(const crd_size_class *class, uint32_t i) {
   return class != NULL ? size_class_starts(class, i) : i == 0;
 }
@@ -27,7 +28,7 @@ static const char *check_bits(span_bits bits, const crd_size_class *class, bool 
   return NULL;
 }
 
-/* Whether a small span with so many objects must be in its partial list. */
+/* Whether a small span with so many objects must be in the partial list of its class [span.3]. */
 static bool has_room(const crd_old *old, uint32_t page, uint64_t objects) {
   const crd_page *entry = arenas_page(&old->arenas, page);
   return objects < old->classes.of[entry->size_class].objects && !old_is_unswept(old, entry) &&

@@ -7,6 +7,7 @@
 /* Spans between two looks at the clock. */
 #define CLOCK_SPANS LIMIT(32, 2)
 
+/* Writes poison over the objects of a span that are about to be freed: those that are allocated and not marked. */
 static void poison_dead(const crd_old *old, uint32_t page, span_bits bits, uint32_t words, cradle_word poison) {
   for (uint32_t i = 0; i < bits.words; i++)
     for (uint64_t dead = bits.allocated[i] & ~bits.marks[i]; dead != 0; dead &= dead - 1)
@@ -20,11 +21,12 @@ static bool has_waiting(const crd_old *old) {
   return false;
 }
 
-/* Whether a span is the one epoch behind that it must be [span.6]. */
+/* Whether a span is exactly one epoch behind, as one that waits must be [span.6]. */
 static bool is_due(const crd_old *old, const crd_page *span) {
   return (uint8_t)(span->epoch + 1) == old->epoch;
 }
 
+/* The dead are poisoned first: once the bits are copied, nothing tells which places they had. */
 static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swept *swept) {
   crd_page *entry = arenas_page(&old->arenas, page);
   const crd_size_class *class = &old->classes.of[entry->size_class];
@@ -56,6 +58,7 @@ static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swe
   }
 }
 
+/* A large object has one bit in each bitmap. It either keeps its allocation bit and loses its mark, or it is freed. */
 static void sweep_large(crd_old *old, uint32_t page, crd_remains remains, crd_swept *swept) {
   uintptr_t address = arenas_page_address(&old->arenas, page);
   uint64_t *marks = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
@@ -73,6 +76,7 @@ static void sweep_large(crd_old *old, uint32_t page, crd_remains remains, crd_sw
   crd_old_bury_large(old, page, remains);
 }
 
+/* The partial lists are emptied because all spans in them wait now; each enters its list again when it is swept. */
 void crd_sweep_begin(crd_old *old) {
   ASSERT(old->young_large == PAGE_NONE, "[sweep.1] a sweep begins while large objects are young");
   ASSERT(!has_waiting(old), "[sweep.2] a sweep begins before the last one is over");
@@ -82,6 +86,8 @@ void crd_sweep_begin(crd_old *old) {
   old->epoch++;
 }
 
+/* The length of a span is read before it is swept, because sweeping may free the span and clear its page entry. A
+ * deadline of 0 asks for the smallest increment: one span. */
 bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t deadline_ns, crd_swept *swept) {
   int countdown = deadline_ns == 0 ? 1 : CLOCK_SPANS;
   for (;;) {

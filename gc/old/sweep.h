@@ -1,9 +1,25 @@
-/* Sweeping: what marking has not reached is freed.
+/* Sweeping: frees what marking has not reached.
  *
- * In each span mark bits become allocation bits. Spans without live objects are given back, the others with room are
- * listed for their allocators; no live object is touched. It goes span after span in increments, and what is allocated
- * between two of them goes into spans that were swept or are new: the epoch in a span's first page tells those that
- * still wait [span.6].
+ * Two bitmaps make that cheap. Each place of a span has an allocation bit, set if an object is there, and a mark bit,
+ * set if marking has reached that object. When marking is over, an object lives exactly if both are set:
+ *
+ *                        before the sweep       after it
+ *     allocation bits    1 1 0 1 1 0 1 1        1 0 0 1 0 0 0 1     are now what the mark bits were:
+ *     mark bits          1 0 0 1 0 0 0 1        0 0 0 0 0 0 0 0     three places have become free
+ *
+ * So to sweep a span is to copy its mark bits over its allocation bits and to clear them, a few hundred bytes. No
+ * object is read or written, living or dead, unless the dead are to be poisoned: a heap of 1 GiB is swept in 5 to 10 ms
+ * in all.
+ *
+ * One bitmap would not do: while marking goes on, new objects need places, and a place without a mark may still hold an
+ * object that marking will reach. To swap the bitmaps instead of copying would need a test on every mark.
+ *
+ * A span without live objects is given back, and one with room is listed for its class's allocator.
+ *
+ * Sweeping goes span after span, in increments between which the program runs. Its allocations must not take places in
+ * a span that still waits, because the sweep would take what is there for dead. So they go into spans that have been
+ * swept or are new. The epoch tells them apart: sweeping begins by adding one to the generation's number, and a span
+ * that still has the old number waits [span.6].
  *
  *   [sweep.1] It begins right after a minor collection: no large object is young, the allocators are retired and the
  *             partial lists are empty. A large object that becomes young later has the new epoch.
@@ -19,7 +35,7 @@ typedef struct crd_swept {
   uint64_t freed_objects, freed_bytes, freed_spans;
 } crd_swept;
 
-/* Marking is over: every span waits to be swept. */
+/* Begins a sweep: marking is over, and every span now waits to be swept. */
 void crd_sweep_begin(crd_old *old);
 /* Sweeps from *page on until the deadline (UINT64_MAX: none); true when no span waits any more. */
 bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t deadline_ns, crd_swept *swept);

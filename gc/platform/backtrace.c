@@ -1,6 +1,9 @@
-/* Backtraces by the C library's backtrace(), where there is one. The file of an address is found by its segments
- * (dl_iterate_phdr), and the number that addr2line wants by where the file was loaded: so it is right with and without
- * PIE, for shared libraries and whatever symbols are exported. Buffers are small: handlers run on small stacks. */
+/* Backtraces: writes which calls led here, as ready commands for addr2line.
+ *
+ * The calls come from the C library's backtrace(), if it has one. The loader knows which file an address is in and how
+ * far the file was moved when it was loaded (dl_iterate_phdr); less that distance, it is the number that addr2line
+ * wants. So the commands are right for position-independent programs and others, for shared libraries, and whatever
+ * symbols are exported. Buffers are small, because signal handlers run on small stacks. */
 #include <cradle/backtrace.h>
 
 #include <errno.h>
@@ -16,7 +19,7 @@
 
 #define LINE_BYTES 256
 #define PATH_BYTES 768
-/* The program's entry point makes one call, within so many bytes. */
+/* The code at the program's entry point is at most so long. It makes one call, into the C library. */
 #define ENTRY_BYTES 64
 
 /* --- lines --- */
@@ -60,7 +63,7 @@ static void add_address(line *line, uintptr_t address) {
   add(line, digits + at, sizeof digits - at);
 }
 
-/* A word of a shell's command. */
+/* Adds a word of a shell command, in quotes if it needs any. */
 static void add_quoted(line *line, const char *word) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-,:@%";
   bool quoted = word[strspn(word, plain)] != '\0';
@@ -79,9 +82,10 @@ static void add_quoted(line *line, const char *word) {
 typedef struct file {
   uintptr_t address;
   const char *name; /* "": the program; NULL: none */
-  uintptr_t loaded; /* how far from the addresses in the file */
+  uintptr_t loaded; /* the distance between an address in memory and the same one in the file */
 } file;
 
+/* dl_iterate_phdr calls this for each loaded file. 1: the address is in one of its segments, and the search is over. */
 static int look_into(struct dl_phdr_info *info, size_t size, void *data) {
   file *file = data;
   (void)size;
@@ -113,7 +117,8 @@ static bool read_section(int fd, const ElfW(Ehdr) * header, size_t index, ElfW(S
   return pread(fd, section, sizeof *section, at) == (ssize_t)sizeof *section;
 }
 
-/* Whether the program's file has line numbers, or names another that has. True, too, when it cannot be read. */
+/* Whether the program's file has line numbers, or names another file that has. true if it cannot be read: only what is
+ * known for certain is reported. */
 static bool program_has_lines(void) {
   ElfW(Ehdr) header;
   ElfW(Shdr) names, section;
@@ -130,7 +135,7 @@ static bool program_has_lines(void) {
   return has;
 }
 
-/* The program's path in the buffer, or what the user has to put in its place. */
+/* The program's path; if it cannot be read or is too long, a word that the user will replace. */
 static const char *program_path(char *buffer, size_t size) {
   ssize_t length = readlink("/proc/self/exe", buffer, size);
   if (length <= 0 || (size_t)length == size) return "PROGRAM";
@@ -150,7 +155,8 @@ static void add_command(line *line, const file *file) {
   add_quoted(line, *file->name == '\0' ? program_path(path, sizeof path) : file->name);
 }
 
-/* Without what called main: the program's entry point, and the C library's part before it. */
+/* The depth of the trace without what called main: the program's entry point and, before it, a part of the C library.
+ * They are the same in every program and help nobody. */
 static size_t depth_from_main(const cradle_backtrace *trace) {
   size_t depth = trace->depth;
   if (depth < 2 || trace->calls[depth - 1] - getauxval(AT_ENTRY) >= ENTRY_BYTES) return depth;
@@ -160,7 +166,7 @@ static size_t depth_from_main(const cradle_backtrace *trace) {
   return depth;
 }
 
-/* All but the first of neighbours in a file are added to its command. */
+/* Writes a command for each file. Neighbouring calls in one file share a command. */
 static void write_commands(const cradle_backtrace *trace) {
   line line = {.length = 0};
   file last = {.name = NULL};
@@ -181,7 +187,8 @@ static void write_commands(const cradle_backtrace *trace) {
   flush(&line);
 }
 
-/* The first that backtrace tells is its own call here. */
+/* backtrace() gives return addresses, the first of them its own. A return address belongs to the next line, if the call
+ * was the last thing on its line, so one less is kept: an address inside the call. */
 void cradle_backtrace_take(cradle_backtrace *trace) {
   void *returns[1 + CRADLE_BACKTRACE_MOST];
   int depth = backtrace(returns, 1 + CRADLE_BACKTRACE_MOST);
@@ -189,6 +196,8 @@ void cradle_backtrace_take(cradle_backtrace *trace) {
   for (size_t i = 0; i < trace->depth; i++) trace->calls[i] = (uintptr_t)returns[i + 1] - 1;
 }
 
+/* Calls every function of other libraries that a signal handler will need. The first call of such a function looks it
+ * up, and that of backtrace() loads a library: neither is safe in a handler, and both take much of its stack. */
 void cradle_backtrace_prepare(void) {
   cradle_backtrace trace;
   char path[2];
@@ -196,7 +205,7 @@ void cradle_backtrace_prepare(void) {
   (void)find(0);
   (void)program_path(path, sizeof path);
   (void)program_has_lines();
-  if (write(-1, "", 0) == 0) return; /* which no system says */
+  if (write(-1, "", 0) == 0) return; /* no system answers 0 */
 }
 
 #else

@@ -1,5 +1,7 @@
-/* Backtraces as Windows unwinds them. addr2line wants the addresses that the file was linked for: what its header says,
- * where it lies on disk, since the header in memory may say where it was loaded. */
+/* Backtraces as Windows unwinds them, written as ready commands for addr2line.
+ *
+ * addr2line wants the addresses for which the file was linked. They are read from the file's header on disk, because
+ * the loader may have changed the header in memory to where it loaded the file. */
 #include <cradle/backtrace.h>
 
 #include <stdio.h>
@@ -7,7 +9,7 @@
 #include "gc/platform/windows.h"
 
 #define PATH_CHARS 768
-/* Of UTF-8 for so many characters, at most. */
+/* The most bytes that so many characters have in UTF-8. */
 #define PATH_BYTES (3 * PATH_CHARS)
 
 static void write_words(const char *words) {
@@ -15,7 +17,7 @@ static void write_words(const char *words) {
   (void)WriteFile(GetStdHandle(STD_ERROR_HANDLE), words, (DWORD)strlen(words), &written, NULL);
 }
 
-/* The file that an address is in; NULL: none. */
+/* The loaded file that an address is in; NULL: none. */
 static HMODULE module_of(uintptr_t address) {
   HMODULE module;
   DWORD how = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
@@ -28,7 +30,7 @@ static bool read_at(HANDLE file, DWORD offset, void *to, DWORD bytes) {
          got == bytes;
 }
 
-/* Where the file was linked to lie; 0: it cannot be read. */
+/* The address for which the file was linked; 0: the file cannot be read. */
 static uintptr_t linked_base(const wchar_t *path) {
   IMAGE_DOS_HEADER start;
   IMAGE_NT_HEADERS64 header;
@@ -41,7 +43,7 @@ static uintptr_t linked_base(const wchar_t *path) {
   return known ? (uintptr_t)header.OptionalHeader.ImageBase : 0;
 }
 
-/* Begins the command for the file, and returns how far its code lies from the addresses in it. */
+/* Begins the command for the file. Returns the distance between an address in memory and the same one in the file. */
 static uintptr_t begin_command(HMODULE module) {
   wchar_t path[PATH_CHARS];
   char shown[PATH_BYTES + 1] = "";

@@ -1,5 +1,6 @@
 /* How the platform makes system calls: through CALL, so that a test can make any of them fail. Such a test defines
- * CRADLE_FAULT_INJECTION and the function, which says whether the call of that name fails now, and with which error. */
+ * CRADLE_FAULT_INJECTION and crd_fault_should_fail, which says whether the call of that name fails now, and with which
+ * error. In the library, CALL is the plain call. */
 #ifndef CRADLE_GC_PLATFORM_CALLS_H
 #define CRADLE_GC_PLATFORM_CALLS_H
 
@@ -21,7 +22,8 @@ static inline void restore_errno(const int *saved) {
 }
 #define KEEP_ERRNO const int saved_errno __attribute__((__cleanup__(restore_errno), __unused__)) = errno
 
-/* Constants that older C library headers and other systems lack. Without the first, an address is a wish. */
+/* Constants that older C library headers and other systems lack. Where the first is 0, an address that is given to mmap
+ * is only a wish, and the caller must look at what it got. */
 #if !defined(MAP_FIXED_NOREPLACE) && defined(MAP_EXCL)
 #define MAP_FIXED_NOREPLACE (MAP_FIXED | MAP_EXCL)
 #endif
@@ -35,14 +37,14 @@ static inline void restore_errno(const int *saved) {
 #define MAP_NORESERVE 0
 #endif
 
-/* FreeBSD places a mapping at a multiple of a power of two when asked; other systems are not asked. */
+/* The flags that ask for an aligned mapping. Only FreeBSD has such flags. */
 #ifdef MAP_ALIGNED
 #define ALIGNED_FLAGS(alignment) MAP_ALIGNED(__builtin_ctzll(alignment))
 #else
 #define ALIGNED_FLAGS(alignment) ((void)(alignment), 0)
 #endif
 
-/* Of a mapping whose memory is not charged before it is used. */
+/* The flags of a mapping whose memory is not charged before it is used. */
 #define RESERVED_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 
 #endif

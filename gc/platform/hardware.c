@@ -10,8 +10,8 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #endif
-/* glibc from 2.33 on keeps what it asked the processor, so that asking it again costs nothing. On a virtual machine
- * each question to the processor itself takes some 8 microseconds. */
+/* glibc from 2.33 on keeps what it asked the processor when the program began, so that sysconf need not ask again. On a
+ * virtual machine each question to the processor takes some 8 microseconds. */
 #if defined(__x86_64__) && defined(__has_include)
 #if __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
@@ -35,7 +35,10 @@ static size_t from_sysconf(int name) {
 
 #if defined(__linux__)
 
-/* --- text --- */
+/* --- text ---
+ *
+ * Paths and numbers without stdio and malloc: the collector uses no stdio, and reading the machine allocates
+ * nothing. */
 
 /* A path that did not fit names no file: its length is PATH_BYTES. */
 typedef struct path {
@@ -127,12 +130,13 @@ typedef struct caches {
   size_t l2_bytes, l3_bytes; /* 0: not seen */
 } caches;
 
+/* Lowers a figure to another one. 0 means unknown, not the smallest of all. */
 static void lower(size_t *bytes, size_t to) {
   if (to != 0 && (*bytes == 0 || to < *bytes)) *bytes = to;
 }
 
-/* Notes the cache that the folder describes, if it holds data at a level of interest. false if there is no such
- * folder. */
+/* Notes the cache that the folder describes, if it is an L2 or L3 that holds data. false: there is no such folder, so
+ * this CPU has no more caches. */
 static bool add_cache(const path *folder, caches *seen) {
   char level[16], type[32];
   path level_file = path_under(folder, "/level"), type_file = path_under(folder, "/type");
@@ -146,6 +150,7 @@ static bool add_cache(const path *folder, caches *seen) {
   return true;
 }
 
+/* Goes through the caches of a CPU, index0 and so on, until there is no next one. */
 static void add_caches_of(const char *root, unsigned cpu, caches *seen) {
   path folder = path_of(root, "sys/devices/system/cpu/cpu");
   path_number(&folder, cpu);
@@ -157,7 +162,8 @@ static void add_caches_of(const char *root, unsigned cpu, caches *seen) {
   }
 }
 
-/* A machine with more CPUs than the set has room for is judged by its first CPU. */
+/* The CPUs that the process may run on. If the machine has more than the set has room for, the first one stands for
+ * all. */
 static void allowed_cpus(cpu_set_t *allowed) {
   if (sched_getaffinity(0, sizeof *allowed, allowed) == 0) return;
   CPU_ZERO(allowed);
@@ -170,7 +176,7 @@ static void take_cache(size_t seen, size_t *bytes, cradle_source *source) {
   *source = CRADLE_SOURCE_SYSFS;
 }
 
-/* The smallest over the CPUs that the process may run on; a CPU that does not tell is left out. */
+/* The smallest caches of the CPUs that the process may run on [hardware.2]. CPUs that tell nothing are left out. */
 static void read_caches(cradle_hardware *hardware, const char *root) {
   caches seen = {0, 0};
   cpu_set_t allowed;
@@ -190,7 +196,8 @@ static cradle_thp_mode parse_thp_mode(const char *text) {
   return CRADLE_THP_UNKNOWN;
 }
 
-/* The process can have refused them for itself: altogether (1), or except where advised (3). */
+/* A process can have refused transparent huge pages for itself, whatever the system's mode: altogether (1), or except
+ * where they are advised (3). */
 static cradle_thp_mode thp_mode_for_process(cradle_thp_mode mode) {
   int disabled = prctl(PR_GET_THP_DISABLE, 0ul, 0ul, 0ul, 0ul);
   if (disabled == 1) return CRADLE_THP_NEVER;
@@ -231,7 +238,11 @@ static void read_pool(cradle_hardware *hardware, const char *root) {
   if (hardware->pool_page_bytes != 0) hardware->pool_pages_free = meminfo(text, "HugePages_Free:", "\n");
 }
 
-/* --- control groups --- */
+/* --- control groups ---
+ *
+ * A container has less memory and fewer processors than its machine. The limits are in files of the process's control
+ * group, and each group above it may have a lower one. There are two versions of control groups with different files,
+ * and a machine can use both at once. */
 
 enum { GROUP_VERSION_1 = 1, GROUP_VERSION_2 = 2 };
 
@@ -242,14 +253,15 @@ typedef struct group_limits {
   void (*look)(size_t *least, const path *folder, int version); /* lowers to the limit that a folder holds */
 } group_limits;
 
-/* "max" is no number, and an unlimited group of version 1 says a number that no machine has. */
+/* A group without a limit says "max" in version 2, which is no number and so lowers nothing. In version 1 it says a
+ * number that is more than any machine has. */
 static void look_at_memory(size_t *least, const path *folder, int version) {
   path limit = path_under(folder, version == GROUP_VERSION_1 ? "/memory.limit_in_bytes" : "/memory.max");
   size_t value;
   if (read_bytes(&limit, &value)) lower(least, value);
 }
 
-/* Microseconds of processor time that the group may use in a period; false: as many as it likes. */
+/* How many microseconds of processor time the group may use in a period. false: there is no limit. */
 static bool read_quota(const path *folder, int version, size_t *quota, size_t *period) {
   char text[64];
   if (version == GROUP_VERSION_1) {
@@ -261,7 +273,8 @@ static bool read_quota(const path *folder, int version, size_t *quota, size_t *p
   return at != NULL && *at == ' ' && parse_number(at + 1, period) != NULL;
 }
 
-/* Whole processors, at least one: a thread that waits for the next period is worse than none. */
+/* The quota in whole processors, rounded down, but at least one. Rounded down, because a second thread would use the
+ * quota up early, and then all of the process waits for the next period. */
 static void look_at_quota(size_t *least, const path *folder, int version) {
   size_t quota, period;
   if (!read_quota(folder, version, &quota, &period) || period == 0) return;
@@ -289,7 +302,8 @@ static bool names_controller(const char *list, const char *name) {
   return false;
 }
 
-/* A line is number:controllers:path; version 2 has no controllers. Returns the version whose limits it led to, or 0. */
+/* Looks at one line of /proc/self/cgroup, "number:controllers:path". In version 2 the controllers are empty. Returns
+ * the version whose limits it led to; 0: none. */
 static int lower_to_line(size_t *least, const char *root, const group_limits *limits, char *line) {
   char *controllers = strchr(line, ':');
   char *group = controllers != NULL ? strchr(++controllers, ':') : NULL;
@@ -300,7 +314,7 @@ static int lower_to_line(size_t *least, const char *root, const group_limits *li
   return named ? lower_to_group(least, root, limits, GROUP_VERSION_1, group) : 0;
 }
 
-/* Which versions the list of groups led to. */
+/* Looks at each line of /proc/self/cgroup. Returns the versions whose limits they led to. */
 static int lower_to_list(size_t *least, const char *root, const group_limits *limits) {
   path file = path_of(root, "proc/self/cgroup");
   char text[FILE_BYTES];
@@ -314,7 +328,7 @@ static int lower_to_list(size_t *least, const char *root, const group_limits *li
   return seen;
 }
 
-/* A version that the list does not mention may be mounted all the same. */
+/* A version that the list does not mention may be mounted all the same: then the limits of its topmost group count. */
 static void lower_to_groups(size_t *least, const char *root, const group_limits *limits) {
   char none[] = "";
   int seen = lower_to_list(least, root, limits);
@@ -350,7 +364,7 @@ static void read_system(cradle_hardware *hardware, const char *root, unsigned pa
 
 #else
 
-/* The tree is a test's way to describe another machine, and only Linux describes machines so. */
+/* root is for tests, which describe another machine by a tree of files. Only Linux describes machines so. */
 static void read_system(cradle_hardware *hardware, const char *root, unsigned parts) {
   (void)root;
   crd_hardware_read_sysctl(hardware, parts);
@@ -367,7 +381,7 @@ static void ask_sysconf(int name, size_t *bytes, cradle_source *source) {
 }
 #endif
 
-/* Where that is as good as sysfs: see the header. */
+/* Asks sysconf for the L2 where its answer is as good as that of sysfs, and quicker: see the header. */
 static void ask_quick_l2(cradle_hardware *hardware) {
 #if defined(KNOWS_CORES) && defined(_SC_LEVEL2_CACHE_SIZE)
   if (!x86_cpu_present(x86_cpu_HYBRID)) ask_sysconf(_SC_LEVEL2_CACHE_SIZE, &hardware->l2_bytes, &hardware->l2_source);

@@ -1,13 +1,18 @@
-/* Hardware: what the machine is, where nothing described it in the options.
+/* Hardware: finds out about the machine what the heap's sizes depend on: caches, huge pages, memory, processors.
  *
- * A file of /sys or /proc costs about 10 microseconds, and there are a dozen for each CPU, so the machine is read by
- * parts, and a part when its figures are first needed (gc/outgrow.h says when that is).
+ * By parts. To read a file of /sys or /proc costs about 10 microseconds, and there are a dozen for each CPU. A program
+ * that ends after a millisecond must not pay for all of them. So the machine is read by parts, and each part when its
+ * figures are first needed (gc/outgrow.h says when that is).
  *
- * The L2 size is what sysconf says where that needs no file and holds for every CPU: in C libraries that keep what
- * they learnt from the processor as the program began, and on processors whose cores are alike. Else each figure is
- * found in the order sysfs, sysconf, a stated default. What sysconf says of the L3 is not asked before sysfs: for some
- * processors it adds up what several groups of cores have. The source goes with the figure so that the log can say
- * where a choice came from. The structure itself is public (cradle/options.h), because an embedder may give it.
+ * Sources. Each figure is looked for in sysfs, then asked of sysconf, then a stated default is used. The source is kept
+ * with the figure, so that the log can say where a choice came from.
+ *   - The L2 is an exception: sysconf is asked first, where that needs no file and is right for every CPU. It needs no
+ *     file in C libraries that keep what they asked the processor when the program began. It is right if all cores are
+ *     alike.
+ *   - For the L3, sysconf must not be asked first: for some processors it adds up the caches of several groups of
+ *     cores.
+ *
+ * The structure itself is public (cradle/options.h), because an embedder may describe the machine in the options.
  *
  * Invariants
  *   [hardware.1] Every field of a part that was read is set: a figure that nobody tells is 0 where the header says
@@ -30,15 +35,15 @@ enum {
   HARDWARE_ALL = 63,
 };
 
-/* Makes it the description of a machine of which nothing is known but the page size. */
+/* Begins a description, in which only the page size is known. */
 void crd_hardware_init(cradle_hardware *hardware);
-/* Reads those of the parts that are not among the known ones, which they are then. Never fails; opens and closes its
- * files, allocates nothing, keeps errno. */
+/* Reads those of the parts that are not in *known yet, and adds them there. Never fails; opens and closes its files,
+ * allocates nothing, keeps errno. */
 void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned parts);
-/* Both, and all parts. */
+/* Begins a description and reads all parts. */
 void crd_hardware_detect(cradle_hardware *hardware);
-/* The same with the tree under root, which ends with a slash, in place of "/" (tests give a
- * directory with sys/ and proc/). What sysconf and prctl tell is the machine's own; the L2 is sysfs's first. */
+/* The same with the files under root, which ends with a slash, in place of "/": tests give a folder with sys/ and
+ * proc/. sysconf and prctl still answer for the real machine, so even the L2 is looked for in sysfs first. */
 void crd_hardware_detect_under(cradle_hardware *hardware, const char *root);
 
 #endif

@@ -1,4 +1,5 @@
-/* Hardware of macOS and FreeBSD, whose kernels tell by names. On other systems only what they lack is said. */
+/* Hardware of macOS and FreeBSD, whose kernels answer questions by name (sysctl). Of other systems nothing is known but
+ * that they have no transparent huge pages. */
 #include "gc/platform/hardware_sysctl.h"
 
 #include "gc/platform/hardware.h"
@@ -9,7 +10,7 @@
 
 #include <sys/sysctl.h>
 
-/* The number of the name, which kernels hold in 4 or in 8 bytes; 0: not told. */
+/* The number that the kernel has under a name, in 4 or in 8 bytes; 0: it has none. */
 static size_t number_of(const char *name) {
   union {
     uint32_t narrow;
@@ -33,7 +34,8 @@ static void take(size_t bytes, size_t *to, cradle_source *source) {
   *source = CRADLE_SOURCE_SYSCTL;
 }
 
-/* Cores of Apple's processors are of kinds ("performance levels") with caches of their own; on others there is one. */
+/* Apple's processors have two kinds of cores ("performance levels"), each with caches of its own. The smaller one
+ * counts [hardware.2]. Other Macs have one kind, under other names. */
 static void read_caches(cradle_hardware *hardware) {
   size_t l2 = 0, l3 = 0;
   lower(&l2, number_of("hw.perflevel0.l2cachesize"));
@@ -54,7 +56,8 @@ void crd_hardware_read_sysctl(cradle_hardware *hardware, unsigned parts) {
 
 #include <sys/mman.h>
 
-/* The pages that one entry of the last level but one maps: 2 MiB where base pages have 4 KiB. */
+/* The size of the superpages that one entry of the last level but one of the page table maps, if the system has them:
+ * 2 MiB where base pages have 4 KiB. */
 static size_t superpage_bytes(size_t page_bytes) {
   size_t sizes[8], wanted = page_bytes / 8 * page_bytes;
   int count = getpagesizes(sizes, 8);

@@ -5,7 +5,7 @@
 #include <cradle/options.h>
 
 #if !defined(__linux__)
-/* What such a system tells of the parts (gc/platform/hardware.h); what it does not tell stays as it was. */
+/* Reads what such a system tells of the parts (gc/platform/hardware.h). What it does not tell stays as it was. */
 void crd_hardware_read_sysctl(cradle_hardware *hardware, unsigned parts);
 #endif
 

@@ -1,4 +1,4 @@
-/* Hardware, as Windows describes it. Of transparent huge pages it has none. */
+/* Hardware, as Windows describes it. There are no transparent huge pages. */
 #include "gc/platform/hardware.h"
 
 #include <stdint.h>
@@ -14,8 +14,8 @@ static void lower(size_t *bytes, size_t to) {
   if (to != 0 && (*bytes == 0 || to < *bytes)) *bytes = to;
 }
 
-/* Of machines with more processors than a group has, a process begins in one group and may run in the others, too:
- * their caches count as well. */
+/* Whether the process may run on some of these processors. A machine with more than 64 processors has several groups of
+ * them. The process begins in one group and may run in the others, too, so their caches count as well. */
 static bool may_run_there(const GROUP_AFFINITY *there) {
   DWORD_PTR process, system;
   GROUP_AFFINITY here;
@@ -35,6 +35,7 @@ static void add_cache(const CACHE_RELATIONSHIP *cache, caches *seen) {
   if (cache->Level == 3) lower(&seen->l3_bytes, cache->CacheSize);
 }
 
+/* The entries have different lengths. One that is impossible ends the list. */
 static caches read_list(char *list, DWORD length) {
   caches seen = {0, 0};
   while (length != 0) {
@@ -47,7 +48,7 @@ static caches read_list(char *list, DWORD length) {
   return seen;
 }
 
-/* The list has an entry for each cache of each core, so its length is not known. */
+/* The list has an entry for each cache of each core. The first call only asks how long it is. */
 static caches find_caches(void) {
   caches seen = {0, 0};
   DWORD length = 0;
@@ -70,6 +71,7 @@ static void read_caches(cradle_hardware *hardware) {
 
 /* --- memory --- */
 
+/* A job is Windows' container. It may limit the memory of each process in it, and of all together: the lower counts. */
 static size_t job_limit(void) {
   JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits;
   size_t least = 0;

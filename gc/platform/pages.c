@@ -1,5 +1,5 @@
 /* What every POSIX system does alike: reservations, access, last words and the clock. The rest of gc/platform/pages.h
- * is in the file of the system. */
+ * is in pages_linux.c for Linux, and in pages_posix.c for all others. */
 #include "gc/platform/pages.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static bool unmap(void *address, size_t size) {
   return size == 0 || CALL(munmap, -1, address, size) == 0;
 }
 
-/* Takes the address or nothing; what lies there already stays. */
+/* Reserves at the address or nowhere. What is mapped there already stays. */
 static void *reserve_at(void *hint, size_t size) {
   void *mapped = map_reserved(hint, size, MAP_FIXED_NOREPLACE);
   if (mapped == NULL || mapped == hint) return mapped;
@@ -31,8 +31,9 @@ static bool is_aligned(const void *address, size_t alignment) {
   return (uintptr_t)address % alignment == 0;
 }
 
-/* What the system places well already, as it does with base pages and, since Linux 6.7, with lengths of whole huge
- * pages, needs one call instead of three. */
+/* Reserves at a multiple of the alignment. A plain attempt comes first: systems place base pages well in any case, and
+ * Linux since 6.7 also lengths of whole huge pages, and then one call is enough. Otherwise a range that is longer by
+ * the alignment is reserved, and both its ends are given back. */
 static void *reserve_aligned(size_t size, size_t alignment) {
   char *mapped = map_reserved(NULL, size, ALIGNED_FLAGS(alignment));
   if (mapped == NULL || is_aligned(mapped, alignment)) return mapped;
@@ -58,7 +59,7 @@ bool crd_pages_unreserve(void *address, size_t size) {
   return unmap(address, size);
 }
 
-/* Mapping over the range is the one way that gives back contents, commit charge and pool pages together. */
+/* Maps new address space over the range: no other call gives back contents, commit charge and pool pages together. */
 bool crd_pages_release(void *address, size_t size) {
   KEEP_ERRNO;
   return map_reserved(address, size, MAP_FIXED) != NULL;
@@ -69,8 +70,8 @@ bool crd_pages_protect(void *address, size_t size, bool accessible) {
   return CALL(mprotect, -1, address, size, accessible ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
 }
 
-/* mprotect goes one mapping at a time and stops at the first that is refused, so that a range of several mappings can
- * be left with access to its first part. */
+/* If it is refused, access is taken away again: mprotect goes from mapping to mapping and stops at the first that is
+ * refused, which can leave the first part of the range accessible [pages.3]. */
 bool crd_pages_commit(void *address, size_t size) {
   if (crd_pages_protect(address, size, true)) return true;
   crd_pages_protect(address, size, false);

@@ -30,9 +30,9 @@ static bool fits_pool_pages(const void *address, size_t size, size_t page_bytes)
          (uintptr_t)address % page_bytes == 0;
 }
 
-/* Pool pages must not be mapped in place: a MAP_FIXED that fails would leave a hole. Without
- * MAP_NORESERVE a pool that is too small refuses at once, and populating turns what could be a
- * SIGBUS later into an error now. */
+/* Maps pages of the pool somewhere else, to be moved into their place. They must not be mapped in place: a MAP_FIXED
+ * that fails would leave a hole in the reservation [pages.3]. Without MAP_NORESERVE, a pool that is too small refuses
+ * at once. Populating makes an error now of what could be a SIGBUS at the first touch. */
 static void *map_pool(size_t size, size_t pool_page_bytes) {
   unsigned page_size = (unsigned)__builtin_ctzll(pool_page_bytes) << MAP_HUGE_SHIFT;
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (int)page_size;
@@ -43,8 +43,9 @@ static void *map_pool(size_t size, size_t pool_page_bytes) {
   return NULL;
 }
 
-/* mremap unmaps its target before it looks at everything else: an old kernel that cannot move pool pages, or one that
- * runs out of mappings half-way, refuses with the target gone. */
+/* Moves pages of the pool into their place in the reservation. mremap unmaps the target before it has looked at
+ * everything: an old kernel that cannot move pool pages, or one that runs out of mappings half-way, refuses with the
+ * target gone. So after a refusal the target is reserved again. */
 static bool move_into(void *mapped, size_t size, void *address) {
   int flags = MREMAP_MAYMOVE | MREMAP_FIXED;
   if (CALL(mremap, MAP_FAILED, mapped, size, size, flags, address) != MAP_FAILED) return true;
@@ -65,7 +66,8 @@ void *crd_pages_reserve_pool(size_t size, size_t pool_page_bytes) {
   return NULL; /* parts come from the pool */
 }
 
-/* How full the pool is belongs to the hardware description. */
+/* There is nothing to say in advance: on Linux, any process can have pages of the pool if there are some, and how many
+ * there are is in the hardware description. */
 const char *crd_pages_pool_doubt(bool in_parts) {
   (void)in_parts;
   return NULL;
@@ -95,7 +97,7 @@ void crd_pages_name(void *address, size_t size, const char *name) {
 
 /* --- what was obtained: PAGEMAP_SCAN (Linux 6.7) --- */
 
-/* The kernel's interface, for headers that are older than it. */
+/* The kernel's interface, written out for C library headers that are older than it. */
 struct scan_region {
   uint64_t start, end, categories;
 };
@@ -117,6 +119,8 @@ static void add_regions(const struct scan_region *regions, long count, crd_pages
   }
 }
 
+/* Asks for the pages that are present and are not the shared page of zeros, and for each region of them whether it is
+ * on huge pages. */
 static struct scan_arguments scan_of(uintptr_t start, uintptr_t end, struct scan_region *regions) {
   return (struct scan_arguments){
       .size = sizeof(struct scan_arguments),
@@ -130,6 +134,7 @@ static struct scan_arguments scan_of(uintptr_t start, uintptr_t end, struct scan
   };
 }
 
+/* One call fills at most SCAN_REGIONS regions and says where it stopped, so it is repeated from there. */
 static bool scan(int pagemap, uintptr_t start, uintptr_t end, crd_pages_backing *backing) {
   struct scan_region regions[SCAN_REGIONS] = {{0, 0, 0}};
   while (start < end) {
@@ -150,11 +155,13 @@ static bool scan_pagemap(uintptr_t start, uintptr_t end, crd_pages_backing *back
   return done;
 }
 
-/* --- the same from smaps, a line at a time --- */
+/* --- the same from smaps, for kernels without PAGEMAP_SCAN ---
+ *
+ * The file can be long and nothing here may allocate memory, so it is read in pieces and looked at line by line. */
 
 typedef struct smaps_walk {
   uintptr_t start, end; /* asked for */
-  /* bytes of the mapping that the lines describe, and of its part in the range; overlap <= mapping */
+  /* of the mapping that the present lines describe: its bytes, and those that lie in the range; overlap <= mapping */
   size_t mapping, overlap;
   crd_pages_backing *backing;
 } smaps_walk;
@@ -174,8 +181,8 @@ static void begin_mapping(smaps_walk *walk, uint64_t from, uint64_t to) {
   walk->overlap = high > low ? (size_t)(high - low) : 0;
 }
 
-/* The line's bytes if it has the name, else 0. A mapping that lies in the range in part counts in
- * proportion. */
+/* The bytes that a line says, if it has the name, else 0. Of a mapping that lies partly in the range, a proportional
+ * share is counted. */
 static size_t field(const smaps_walk *walk, const char *line, const char *name) {
   size_t length = strlen(name);
   uint64_t kib;
@@ -186,7 +193,7 @@ static size_t field(const smaps_walk *walk, const char *line, const char *name) 
 }
 
 static void count_line(const smaps_walk *walk, const char *line) {
-  /* Pool pages are not in Rss, and after a fork they are shared. */
+  /* Rss leaves pool pages out. They are private until a fork and shared after it, so both lines are added. */
   size_t pool = field(walk, line, "Private_Hugetlb:") + field(walk, line, "Shared_Hugetlb:");
   walk->backing->resident_bytes += field(walk, line, "Rss:") + pool;
   walk->backing->huge_bytes += field(walk, line, "AnonHugePages:") + pool;
@@ -221,7 +228,7 @@ static bool walk_smaps(smaps_walk *walk, int file) {
     buffer[held] = '\0';
     char *rest = take_lines(walk, buffer);
     held -= (size_t)(rest - buffer);
-    if (held == sizeof buffer - 1) held = 0; /* a file's name: no line of interest is that long */
+    if (held == sizeof buffer - 1) held = 0; /* a long file name fills the buffer; no line of interest is that long */
     memmove(buffer, rest, held);
   }
   return got == 0;

@@ -1,6 +1,7 @@
-/* Pages on any POSIX system: huge pages are not asked for, and there is no pool. FreeBSD makes superpages unasked, and
- * tells with mincore where they are. macOS has none: its kernels ignore VM_FLAGS_SUPERPAGE_SIZE_2MB on 64-bit Arm, and
- * new ones everywhere. Elsewhere nobody tells what backs a range. */
+/* Pages on any POSIX system but Linux. Huge pages are not asked for, and there is no pool.
+ *
+ * FreeBSD makes superpages by itself, and says with mincore where they are. macOS has none: its kernels ignore
+ * VM_FLAGS_SUPERPAGE_SIZE_2MB on 64-bit Arm, and new ones everywhere. Other systems do not say what backs a range. */
 #include "gc/platform/pages.h"
 
 #include <stdint.h>
@@ -23,8 +24,9 @@ const char *crd_pages_pool_doubt(bool in_parts) {
   return NULL;
 }
 
-/* A fresh mapping reads as zero everywhere. Advice may keep the contents: POSIX's own does, macOS's and FreeBSD's
- * MADV_DONTNEED does, and after their MADV_FREE a page has its contents until the memory is needed. */
+/* Maps the range anew, because a new mapping reads as zero on every system. Advice would not do: POSIX's own keeps the
+ * contents, and so does MADV_DONTNEED of macOS and FreeBSD. After their MADV_FREE a page keeps its contents until the
+ * memory is needed elsewhere. */
 bool crd_pages_discard(void *address, size_t size) {
   KEEP_ERRNO;
   return mmap(address, size, PROT_READ | PROT_WRITE, RESERVED_FLAGS | MAP_FIXED, -1, 0) != MAP_FAILED;
@@ -58,6 +60,8 @@ static void add_pages(const unsigned char *states, size_t count, size_t page_byt
   }
 }
 
+/* mincore answers with a byte for each page, so it is asked about a few hundred at a time: the answer lies on the
+ * stack. */
 bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *backing) {
   KEEP_ERRNO;
   unsigned char states[PAGES_AT_ONCE];

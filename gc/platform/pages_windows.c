@@ -10,10 +10,10 @@
 
 #include "gc/platform/windows.h"
 
-#define PSAPI_VERSION 2 /* without a library of its own */
+#define PSAPI_VERSION 2 /* the functions of psapi.h are then in kernel32, and no other library is needed */
 #include <psapi.h>
 
-/* Another thread may take the place that was found. */
+/* Attempts to reserve the place that was found: another thread may be quicker each time. */
 #define PLACE_ATTEMPTS 32
 #define LIST_PAGES 256
 
@@ -29,7 +29,8 @@ static bool release_all(void *address) {
   return VirtualFree(address, 0, MEM_RELEASE) != 0;
 }
 
-/* A reservation is given back as a whole, so a larger one shows a place and makes way for it. */
+/* Reserves at a multiple of the alignment. A reservation can be given back only as a whole, so its ends cannot be cut
+ * off. Instead a larger one shows where there is room, is given back, and the aligned place in it is reserved. */
 static void *reserve_in_larger(size_t size, size_t alignment) {
   if (size > SIZE_MAX - alignment) return NULL;
   for (int i = 0; i < PLACE_ATTEMPTS; i++) {
@@ -50,7 +51,7 @@ static void *reserve_anywhere(size_t size, size_t alignment) {
   return reserve_in_larger(size, alignment);
 }
 
-/* The system rounds an address down to where it may begin a reservation. */
+/* Reserves at the address or nowhere. The system may round the address down, and then what it gave is given back. */
 static void *reserve_exactly(void *hint, size_t size) {
   void *reserved = reserve_at(hint, size);
   if (reserved == NULL || reserved == hint) return reserved;
@@ -85,9 +86,9 @@ bool crd_pages_release(void *address, size_t size) {
   return VirtualFree(address, size, MEM_DECOMMIT) != 0;
 }
 
-/* Decommitting would need a commit after it, which may be refused and would leave a hole [pages.3]. Pages that were
- * reset hold what they held or zero, so zeros are zeros either way. Unlocking what is not locked takes it out of the
- * process's memory. */
+/* Writes zeros and tells the system that it may drop the pages. To decommit them would need a commit afterwards, which
+ * may be refused and would leave a hole [pages.3]. Pages that were reset either keep what they held or become zero,
+ * which is the same here. Unlocking pages that are not locked takes them out of the process's working set at once. */
 bool crd_pages_discard(void *address, size_t size) {
   KEEP_LAST_ERROR;
   memset(address, 0, size);
@@ -107,7 +108,7 @@ void crd_pages_advise_huge(void *address, size_t size, bool wanted) {
   (void)address, (void)size, (void)wanted;
 }
 
-/* Touching is the one way; what the pages hold stays. */
+/* Touches each page, as there is no call for it, and leaves its contents as they are. */
 bool crd_pages_populate(void *address, size_t size) {
   SYSTEM_INFO system;
   KEEP_LAST_ERROR;
@@ -189,6 +190,7 @@ bool crd_platform_can_fork(void) {
   return false;
 }
 
+/* Whole seconds and the rest are converted apart: the counter times 10^9 would overflow. */
 unsigned long long crd_platform_now_ns(void) {
   LARGE_INTEGER frequency, counter;
   QueryPerformanceFrequency(&frequency);

@@ -1,10 +1,11 @@
-/* Threads of the library's own: one that is made, told to do something, waited for, and ended.
+/* Threads of the library's own: made, told to do something, waited for, and ended. The second core (gc/old/marker.h) is
+ * one.
  *
- * Whoever makes a thread and the thread itself talk through words that both read and write atomically. crd_thread_set
- * changes such a word and wakes the other side; crd_thread_wait sleeps until one has changed. An atomic store without
- * crd_thread_set is enough where nobody can be asleep for the word.
+ * A thread and the one that made it talk through words that both read and write atomically. crd_thread_set changes such
+ * a word and wakes the other side; crd_thread_wait sleeps until the word has changed. If nobody can be asleep because
+ * of the word, a plain atomic store is enough.
  *
- *   [thread.1] A thread that cannot be made is an ordinary answer, NULL: the caller works without one.
+ *   [thread.1] That a thread cannot be made is an ordinary answer, NULL: the caller works without one.
  *   [thread.2] The thread runs with all signals blocked, so that a program's handlers never run on it, and has a small
  *              stack. It calls nothing of the program's.
  *   [thread.3] After fork() the child has the structure and not the thread. It asks crd_thread_is_here first, then
@@ -18,20 +19,20 @@
 
 typedef struct crd_thread crd_thread;
 
-/* Starts a thread that calls run(self, data). name: as debuggers show it, at most 15 characters. NULL: none can be
- * made. */
+/* Starts a thread that calls run(self, data). name: for debuggers, at most 15 characters. NULL: the system refuses. */
 crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void *data), void *data);
 /* Waits until run has returned, and frees the structure. */
 void crd_thread_join(crd_thread *thread);
-/* false: this process came out of a fork that the thread did not survive. */
+/* Whether the thread runs in this process. false: this process came out of a fork, which copies only the thread that
+ * forks. */
 bool crd_thread_is_here(const crd_thread *thread);
-/* Frees the structure of a thread that is not here. */
+/* Frees the structure of a thread that does not run here. */
 void crd_thread_forget(crd_thread *thread);
 
-/* Threads of this kind in the process. */
+/* How many threads of this kind the process has, so that heaps together have no more than it has processors. */
 uint32_t crd_thread_count(void);
 
-/* Tells the processor that a loop waits for another thread. */
+/* Tells the processor that this loop only waits for another thread. */
 static inline void crd_thread_relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

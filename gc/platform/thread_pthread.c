@@ -12,7 +12,7 @@
  * and sanitizers their own. */
 #define STACK_BYTES ((size_t)256 << 10)
 
-/* The only thing that heaps share: how many processors are spoken for. */
+/* How many threads all heaps of the process have. With gc/instruments/other_heaps.c, all that heaps share. */
 static uint32_t threads;
 
 struct crd_thread {
@@ -20,13 +20,14 @@ struct crd_thread {
   pthread_mutex_t lock;
   pthread_cond_t changed; /* some word that one side may wait for */
   pid_t process;
-  size_t *kept; /* alone in a page that reads as zero after a fork; NULL: the system cannot do that */
+  size_t *kept; /* a word that is 1, in a page that reads as zero after a fork; NULL: the system has no such pages */
   const char *name;
   void (*run)(crd_thread *self, void *data);
   void *data;
 };
 
-/* A child may have its parent's process number: in a namespace of its own, or when the number has come round. */
+/* A page that the kernel empties in the child of a fork. The process number alone does not tell a child from its
+ * parent: in a namespace of its own, or when the numbers have come round, a child may have the same one. */
 static size_t *new_kept(void) {
 #ifdef MADV_WIPEONFORK
   size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -62,7 +63,8 @@ static void *start(void *data) {
   return NULL;
 }
 
-/* false: it cannot be made. The thread inherits the mask, so that no signal finds it unblocked even as it begins. */
+/* Starts the thread. All signals are blocked while it is made, because a thread inherits the mask of its maker: so no
+ * signal can reach it, not even before it could block them itself [thread.2]. */
 static bool create(crd_thread *thread) {
   pthread_attr_t attributes;
   sigset_t all, before;
@@ -112,13 +114,16 @@ bool crd_thread_is_here(const crd_thread *thread) {
   return thread->process == getpid() && (thread->kept == NULL || *thread->kept != 0);
 }
 
-/* The lock and the condition stay as the fork left them: to destroy what somebody holds or waits for is undefined. */
+/* The lock and the condition are not destroyed. As the fork left them, a thread that is not here may hold the lock or
+ * wait, and then to destroy them is undefined. */
 void crd_thread_forget(crd_thread *thread) {
   (void)__atomic_sub_fetch(&threads, 1, __ATOMIC_RELAXED);
   free_kept(thread->kept);
   free(thread);
 }
 
+/* The lock is held although the store is atomic: without it, the other side could look at the word just before the
+ * store and fall asleep just after the broadcast, for ever. */
 void crd_thread_set(crd_thread *thread, uint32_t *word, uint32_t value) {
   (void)pthread_mutex_lock(&thread->lock);
   __atomic_store_n(word, value, __ATOMIC_RELEASE);

@@ -1,4 +1,4 @@
-/* Threads of Windows. There are neither signals nor forks. */
+/* Threads of Windows, where there are neither signals nor forks. */
 #include "gc/platform/thread.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 /* The thread's own needs are a few hundred bytes; Windows reserves in steps of 64 KiB. */
 #define STACK_BYTES ((size_t)256 << 10)
 
-/* The only thing that heaps share: how many processors are spoken for. */
+/* How many threads all heaps of the process have. With gc/instruments/other_heaps.c, all that heaps share. */
 static uint32_t threads;
 
 struct crd_thread {
@@ -20,7 +20,7 @@ struct crd_thread {
   void *data;
 };
 
-/* Names are ASCII. Before Windows 10 there were none. */
+/* The function is looked up, because Windows before version 10 does not have it. The name is ASCII. */
 static void set_name(const char *name) {
   typedef HRESULT(WINAPI * set_description)(HANDLE, PCWSTR);
   wchar_t wide[16] = {0};

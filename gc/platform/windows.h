@@ -10,7 +10,7 @@
 #endif
 #include <windows.h>
 
-/* A function changes what GetLastError says, and its caller wants that as it was. */
+/* KEEP_LAST_ERROR is the first line of each function that may change what GetLastError says and must not [pages.2]. */
 static inline void restore_last_error(const DWORD *saved) {
   SetLastError(*saved);
 }

@@ -7,7 +7,8 @@
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 
-/* Of a free entry: opening it would be the last time. */
+/* A free entry with this generation is not opened any more: its next generations would begin again at 0, and old
+ * handles would match. */
 #define HANDLE_LAST_GENERATION (UINT32_MAX - 1)
 
 void crd_handles_init(crd_handles *handles) {
@@ -18,7 +19,8 @@ void crd_handles_fini(crd_handles *handles) {
   free(handles->entries);
 }
 
-/* Points an open entry at an object, and tells those who have to know before they see the table next. */
+/* Points an open entry at an object. A young object's entry goes into the young list, for the next minor collection. An
+ * old object is marked, if marking goes on: the cursor may have passed the entry. */
 static void point(cradle_heap *heap, uint32_t index, void *object) {
   crd_handle_entry *entry = &heap->handles.entries[index];
   ASSERT(handle_is_open(entry), "[handle.1] a free entry is given a reference");
@@ -32,7 +34,7 @@ static void point(cradle_heap *heap, uint32_t index, void *object) {
   }
 }
 
-/* An entry whose generations are used up stays free for ever [handle.1]. */
+/* Puts a free entry into the free list. One whose generations are used up is left out for ever [handle.1]. */
 static void list_free(crd_handles *handles, uint32_t index) {
   crd_handle_entry *entry = &handles->entries[index];
   ASSERT(!handle_is_open(entry) && entry->word == 0, "[handle.3] an open entry is listed as free");
@@ -43,9 +45,9 @@ static void list_free(crd_handles *handles, uint32_t index) {
   handles->free = index + 1;
 }
 
-/* The free list is empty, and so is the table's room: free entries are in the young list, and wait for a collection
- * that handles alone do not bring on. When they are most of the table, taking them out costs no more than opening them
- * did. */
+/* Moves free entries from the young list to the free list. They would go there in the next minor collection, but a
+ * program that only opens and frees handles brings none on, and its table would grow without end. This is done when the
+ * table is full and more than half of it free, so that the work is no more than opening the entries was. */
 static void reclaim_young(crd_handles *handles) {
   if (handles->used <= 2 * (uint64_t)handles->open_count) return;
   for (uint32_t *link = &handles->young; *link != HANDLE_LIST_END;) {
@@ -72,7 +74,9 @@ static uint32_t open_entry(cradle_heap *heap, void *object) {
   } else {
     if (!GROW(handles->entries, handles->used, handles->capacity)) return HANDLE_LIST_END;
     ASSERT(handles->marked_at <= handles->used, "[handle.4] marking is beyond the last entry");
-    if (handles->marked_at == handles->used) handles->marked_at++; /* or marking might never be over */
+    /* A cursor at the end passes the new entry, too, or a program that keeps opening handles could keep marking from
+     * finishing. */
+    if (handles->marked_at == handles->used) handles->marked_at++;
     index = handles->used++;
     handles->entries[index] = (crd_handle_entry){0, 0, 0};
   }
@@ -102,6 +106,8 @@ static inline uint32_t handle_generation(cradle_handle handle) {
   return (uint32_t)(handle.number >> 32);
 }
 
+/* A handle that was open once has an odd generation, and its entry is beyond that. Any other number was never a handle
+ * of this heap. */
 static CRADLE_COLD _Noreturn void handle_misuse(cradle_heap *heap, const char *what, cradle_handle handle) {
   uint32_t index = handle_index(handle), generation = handle_generation(handle);
   bool was_open =
@@ -111,7 +117,7 @@ static CRADLE_COLD _Noreturn void handle_misuse(cradle_heap *heap, const char *w
              was_open ? " was freed" : " is none of this heap");
 }
 
-/* The index of an open handle; misuse if it is none. */
+/* The index of an open handle. Any other is misuse. */
 static inline uint32_t check_handle(cradle_mutator *mutator, const char *what, cradle_handle handle) {
   const crd_handles *handles = &mutator->heap->handles;
   uint32_t index = handle_index(handle);
@@ -122,7 +128,7 @@ static inline uint32_t check_handle(cradle_mutator *mutator, const char *what, c
   return index;
 }
 
-/* 0: no memory. what: the public function. */
+/* Opens a handle; 0: no memory. what: the public function, for messages. */
 static cradle_handle new_handle(cradle_mutator *mutator, void *object, const char *what) {
   crd_mutator_check_thread(mutator, what);
   cradle_heap *heap = mutator->heap;
@@ -151,6 +157,7 @@ void cradle_handle_set(cradle_mutator *mutator, cradle_handle handle, void *obje
   point(mutator->heap, check_handle(mutator, "cradle_handle_set", handle), object);
 }
 
+/* An entry in the young list stays there, until the next minor collection goes through the list [handle.3]. */
 void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle) {
   crd_handles *handles = &mutator->heap->handles;
   uint32_t index = check_handle(mutator, "cradle_handle_free", handle);

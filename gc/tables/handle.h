@@ -1,12 +1,24 @@
-/* Handles: a table of references whose entries never move, so that an entry's index and its generation name it for
- * ever.
+/* Handles: numbers that foreign code can keep instead of references. An object moves, its handle stays the same.
+ *
+ * A handle names an entry of a table, and the entry holds the reference. Entries are reused, so the number has two
+ * parts:
+ *
+ *     handle:  | generation (32 bits) | index (32 bits) |        entry[index].generation == generation: the handle is
+ *     open
+ *
+ * The generation grows by one each time the entry is opened or freed. So the handle of an entry that was freed, or
+ * freed and opened again, no longer matches, and its use is reported instead of leading to another object.
+ *
+ * Collections must know of handles, because their objects live and move. A minor collection must not look at a million
+ * entries for the few young objects among them: entries that were given a young object are linked in a list, through
+ * the entries themselves. That needs no memory, so it cannot fail.
  *
  *   [handle.1] An entry is open when its generation is odd. Opening and freeing it add one; an entry whose generation
  *              would begin again is not used any more.
  *   [handle.2] Between collections an open entry that holds a young object is in the young list. After a minor
  *              collection that list is empty.
- *   [handle.3] A free entry is in the free list, or, when it was freed since the last minor collection, may be in the
- *              young list; those leave it earlier when the table would grow although most of it is free.
+ *   [handle.3] A free entry is in the free list. One that was freed since the last minor collection may be in the young
+ *              list instead; it leaves that list earlier if the table would grow although most of it is free.
  *   [handle.4] While marking, what the open entries below marked_at refer to is marked or young, and what was stored
  *              since.
  */
@@ -15,7 +27,7 @@
 
 #include <cradle/handle.h>
 
-/* Ends a list of entries, which are linked by their index plus 1; 0: the entry is in none. */
+/* Entries of a list are linked by their index plus 1. This ends a list; 0 means that the entry is in no list. */
 #define HANDLE_LIST_END UINT32_MAX
 
 typedef struct crd_handle_entry {
@@ -29,7 +41,7 @@ typedef struct crd_handles {
   uint32_t used, capacity; /* entries opened so far, and room */
   uint32_t free, young;    /* lists */
   uint32_t open_count;
-  uint32_t marked_at; /* where marking goes on */
+  uint32_t marked_at; /* marking has looked at the entries below [handle.4] */
 } crd_handles;
 
 static inline bool handle_is_open(const crd_handle_entry *entry) {
@@ -38,10 +50,10 @@ static inline bool handle_is_open(const crd_handle_entry *entry) {
 
 void crd_handles_init(crd_handles *handles);
 void crd_handles_fini(crd_handles *handles);
-/* Takes the next entry out of the young list: its slot if it is open, else puts it into the free list and goes on.
- * NULL: the list is empty. */
+/* Takes the next open entry out of the young list and returns its slot. Free entries that it meets go into the free
+ * list. NULL: the list is empty. */
 cradle_word *crd_handles_next_young(crd_handles *handles);
-/* What is wrong, for the verifier, or NULL. *at: with what address, 0 if with none. */
+/* For the verifier: NULL, or what is wrong. *at: at which address; 0: at none. */
 const char *crd_handles_check(const cradle_heap *heap, uintptr_t *at);
 
 #endif

@@ -13,7 +13,9 @@
 
 /* --- the identity hash --- */
 
-/* One-to-one on 24 bits, and 0 to 0: odd factors, and shifts that a fold undoes. */
+/* Mixes a counter of 24 bits, so that neighbours get hashes that differ in many bits. No two counts give the same hash,
+ * because each step can be undone: a product with an odd number modulo 2^24, and a number xor itself shifted right. 0
+ * gives 0. */
 static uint32_t mix(uint32_t count) {
   uint32_t hash = count * 0x9e3779u & CRADLE_HASH_MASK;
   hash ^= hash >> 12;
@@ -21,6 +23,8 @@ static uint32_t mix(uint32_t count) {
   return hash ^ hash >> 11;
 }
 
+/* The next number of the counter, mixed. So no two objects have the same hash before all 24-bit hashes were given out.
+ * 0 is left out: it means that the object has no hash yet. */
 uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object) {
   crd_mutator_check_thread(mutator, "cradle_identity_hash");
   cradle_heap *heap = mutator->heap;
@@ -45,7 +49,7 @@ void crd_ids_fini(crd_ids *ids) {
   free(ids->entries);
 }
 
-/* A free entry's index; there is one. */
+/* Takes a free entry. The caller has made sure that there is one. */
 static uint32_t take_entry(crd_ids *ids) {
   if (ids->free == ID_LIST_END) {
     ASSERT(ids->used < ids->capacity, "no room was made for an id");
@@ -58,7 +62,7 @@ static uint32_t take_entry(crd_ids *ids) {
   return index;
 }
 
-/* An entry whose generations are used up stays free for ever. */
+/* Frees an entry. If its generations are used up it stays free for ever, because an id would be given out twice. */
 static void drop_entry(crd_ids *ids, uint32_t index) {
   crd_id_entry *entry = &ids->entries[index];
   ASSERT(entry->address != 0, "[identity.1] a free entry is dropped");
@@ -86,7 +90,7 @@ static uint64_t id_of(const crd_ids *ids, uint32_t index) {
   return (uint64_t)ids->entries[index].generation << 32 | (index + 1);
 }
 
-/* 0: no memory. what: the public function. */
+/* The id of an object, a new one if it has none; 0: no memory. what: the public function, for messages. */
 static uint64_t give_id(cradle_mutator *mutator, void *object, const char *what) {
   crd_mutator_check_thread(mutator, what);
   cradle_heap *heap = mutator->heap;
@@ -121,7 +125,8 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
 
 /* --- dead objects --- */
 
-/* What a finalizer brings back is not alive before its header has its flags again; prebuilt objects live. */
+/* Whether the object at an address lives, as far as is known. Prebuilt objects always do. An object that a finalizer
+ * brings back counts as dead until its header has its flags again. */
 static bool is_alive(const cradle_heap *heap, uintptr_t address) {
   if (!arenas_contain(&heap->old.arenas, address)) return true;
   return !heap_is_known_dead(heap, address) && !heap_has_open(heap, object_at(address));
@@ -140,13 +145,15 @@ void *cradle_object_of_id(cradle_mutator *mutator, uint64_t id) {
 
 /* --- collections --- */
 
-/* Where the young object of an entry is after the minor collection, or 0. Its header is intact if it is dead. */
+/* Where the young object of an entry is after the minor collection; 0: it died. (The nursery still holds its contents,
+ * so the header can be read.) */
 static uintptr_t promoted(const cradle_heap *heap, uintptr_t address) {
   cradle_word header = *object_at(address);
   if (heap_is_young(heap, address)) return header_is_forwarded(header) ? header_forwarded_to(header) : 0;
   return heap_holds_young(heap, address) ? 0 : address;
 }
 
+/* Only the entries in the young list: the others' objects were old and have not moved. */
 void crd_ids_after_minor(cradle_heap *heap) {
   crd_ids *ids = &heap->ids;
   while (ids->young != ID_LIST_END) {
@@ -167,6 +174,7 @@ void crd_ids_after_minor(cradle_heap *heap) {
   }
 }
 
+/* At least one piece at each call, even if the deadline has passed: so it comes to an end. */
 bool crd_ids_purge(cradle_heap *heap, uint32_t *at, uint64_t deadline_ns) {
   crd_ids *ids = &heap->ids;
   ASSERT(heap->major.phase == MAJOR_SWEEPING, "[identity.3] ids go before it is known who is dead");
@@ -180,6 +188,8 @@ bool crd_ids_purge(cradle_heap *heap, uint32_t *at, uint64_t deadline_ns) {
   return true;
 }
 
+/* The map is cleared and filled anew. To change one entry after another would not do: an object may have moved to the
+ * old address of one whose entry has not been changed yet. */
 void crd_ids_follow(cradle_heap *heap) {
   crd_ids *ids = &heap->ids;
   ASSERT(ids->young == ID_LIST_END, "[identity.2] objects move in the old generation while ids are young");

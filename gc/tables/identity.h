@@ -1,14 +1,24 @@
-/* Ids: numbers of objects, kept beside them.
+/* Ids: numbers that stay with an object while it lives and moves, and lead back to it.
  *
- * Each object with an id has an entry, found by its address; the id is the entry's index and how often the entry was
- * taken before. When an object moves, its entry follows: after a minor collection for the objects that were young when
- * they were asked, in compaction for all.
+ * Few objects have one, so ids are kept in a table beside the heap and cost the others nothing. An object with an id
+ * has a flag in its header and an entry in the table; a hash map finds the entry by the object's address. The id is the
+ * entry's index and the number of times that the entry was used before, so the id of a dead object is never given out
+ * again.
+ *
+ * When an object moves, its entry must follow. Young objects move in the next minor collection, so their entries are in
+ * a list that it goes through. Old ones move only in a compaction, which goes through all entries.
+ *
+ * When an object dies, its entry must go. Sweeping touches no object and so cannot tell; a look at all entries at once
+ * would be a long pause. So the first increments of sweeping go through the entries, and no place is freed before.
+ *
+ * (The identity hash needs no table: it is in the header.)
  *
  *   [identity.1] An object's id flag is set exactly when it has an entry; the entry's address is the object's.
  *   [identity.2] Outside a minor collection, the entry of a young object is in the young list; after one that list is
  *                empty.
  *   [identity.3] The entry of a dead old object goes between the end of marking and the sweep of the first span, in
- *                increments; until then nothing is allocated in the dead object's place, and it is told by its mark.
+ *                increments. Until then nothing is allocated in the dead object's place, and that it has no mark says
+ *                that it is dead.
  *   [identity.4] A free entry is in the free list, unless it was taken as often as a generation can count.
  */
 #ifndef CRADLE_GC_TABLES_IDENTITY_H
@@ -18,7 +28,7 @@
 
 #include "gc/base/address_map.h"
 
-/* Ends a list of entries; 0: the entry is in none. Entries are linked by their index plus 1. */
+/* Entries of a list are linked by their index plus 1. This ends a list; 0 means that the entry is in no list. */
 #define ID_LIST_END UINT32_MAX
 
 typedef struct crd_id_entry {
@@ -37,17 +47,17 @@ typedef struct crd_ids {
 
 void crd_ids_init(crd_ids *ids);
 void crd_ids_fini(crd_ids *ids);
-/* An object that is none any more gives its id up, if it has one. */
+/* Drops the entry of a prebuilt object that is no longer registered, if it has one. */
 void crd_ids_drop(cradle_heap *heap, const cradle_word *object);
-/* The minor collection has reached all that lives, and large objects that died still have their pages: entries of young
- * objects follow them or go. */
+/* Makes the entries of young objects follow them, or go if the object died. To be called when the minor collection has
+ * reached all that lives, and before the pages of large objects that died are freed. */
 void crd_ids_after_minor(cradle_heap *heap);
-/* Marking is over: drops entries of dead objects from entry *at on until the deadline. true: all are looked at. */
+/* Drops entries of dead objects, after marking, from entry *at on until the deadline. true: all have been looked at. */
 bool crd_ids_purge(cradle_heap *heap, uint32_t *at, uint64_t deadline_ns);
-/* Compaction has left new addresses in headers: entries follow them. */
+/* Makes the entries follow the new addresses that a compaction has left in the headers. */
 void crd_ids_follow(cradle_heap *heap);
-/* Whether the object with the id flag has its entry; and for the verifier, what is wrong with the entries, or NULL.
- * *at: with what address, 0 if with none. */
+/* For the verifier. Whether an object with the id flag has an entry; and what is wrong with the entries, or NULL. *at:
+ * at which address; 0: at none. */
 bool crd_ids_know(const cradle_heap *heap, const cradle_word *object);
 const char *crd_ids_check(const cradle_heap *heap, uintptr_t *at);
 

@@ -31,7 +31,8 @@ void crd_pin_add(cradle_heap *heap, cradle_word *object) {
   if (heap->major.phase == MAJOR_MARKING) crd_marker_shade(heap, address_of(object));
 }
 
-/* The last pin takes the place of the one that goes; marking must not miss it for that [pin.3]. */
+/* Removes a pin. The last one takes its place, so that the array has no holes. If marking has passed that place but not
+ * the last one, it would miss the object, so the object is marked here [pin.3]. */
 static void take_out(cradle_heap *heap, uint32_t index) {
   crd_pins *pins = &heap->pins;
   ASSERT(index < pins->count && pins->pins[index].count == 0, "[pin.1] a pin goes that somebody holds");
@@ -48,7 +49,7 @@ static void take_out(cradle_heap *heap, uint32_t index) {
 void cradle_unpin(cradle_mutator *mutator, void *object) {
   cradle_heap *heap = mutator->heap;
   crd_mutator_check_thread(mutator, "cradle_unpin");
-  if (collection_is_off(heap) && heap_holds_young(heap, address_of(object))) return;
+  if (collection_is_off(heap) && heap_holds_young(heap, address_of(object))) return; /* nothing moves: never pinned */
   uint32_t index = crd_address_map_get(&heap->pins.by_address, address_of(object));
   if (index == ADDRESS_MAP_NONE)
     crd_misuse(heap, "cradle_unpin: %s: it is not pinned (any more)", crd_name_object(heap, object).buffer);

@@ -1,4 +1,8 @@
-/* Pins: which objects are pinned, and how often.
+/* Pins: objects that must not move, because foreign code has their address. They are roots, too.
+ *
+ * A young object is promoted when it is pinned, by a minor collection at once: so the nursery has no holes, and any
+ * number of objects can be pinned. Old objects move only in a compaction, which leaves out those with the pinned flag.
+ * An object may be pinned several times, so its entry in the table has a count.
  *
  *   [pin.1] An object's pinned flag is set exactly when it has an entry with a count above 0.
  *   [pin.2] Pinned objects are old, or prebuilt.
@@ -20,15 +24,15 @@ typedef struct crd_pins {
   crd_address_map by_address; /* index in pins */
   crd_pin *pins;
   uint32_t count, capacity;
-  uint32_t marked_at; /* of pins: where marking goes on */
+  uint32_t marked_at; /* marking has looked at the pins below [pin.3] */
 } crd_pins;
 
 void crd_pins_fini(crd_pins *pins);
-/* Makes room for one pin more. false: memory was refused. */
+/* Makes room for one more pin. false: memory was refused. */
 bool crd_pins_reserve(crd_pins *pins);
-/* The first pin of an object that is old or prebuilt; there is room. */
+/* Pins an object that has no pin yet and is old or prebuilt. There must be room. */
 void crd_pin_add(cradle_heap *heap, cradle_word *object);
-/* What is wrong, for the verifier, or NULL. *at: with what address, 0 if with none. */
+/* For the verifier: NULL, or what is wrong. *at: at which address; 0: at none. */
 const char *crd_pins_check(const cradle_heap *heap, uintptr_t *at);
 
 #endif

@@ -30,7 +30,9 @@ void crd_prebuilt_written(cradle_heap *heap, cradle_word *object) {
   ASSERT(!header_has_barrier(*object), "[prebuilt.2] a prebuilt object is remembered with its barrier flag set");
   ASSERT(bounds_hold(prebuilts), "[prebuilt.3] more are written than there are, or marked than written");
   if (index < prebuilts->written) return;
-  if (prebuilts->marked_at == prebuilts->written) prebuilts->marked_at++; /* the next minor collection marks for it */
+  /* A cursor at the end passes the object, too: it is remembered, so the next minor collection marks what it refers
+   * to. */
+  if (prebuilts->marked_at == prebuilts->written) prebuilts->marked_at++;
   crd_prebuilt written = prebuilts->of[index];
   put_at(prebuilts, index, prebuilts->of[prebuilts->written]);
   put_at(prebuilts, prebuilts->written++, written);
@@ -59,6 +61,7 @@ static bool search_slots(slot_search search, cradle_word *object) {
 
 /* --- registration --- */
 
+/* What keeps the object from being registered, or NULL. */
 static const char *fault_of(const cradle_heap *heap, const cradle_word *object) {
   uintptr_t address = address_of(object);
   if (object == NULL || address % CRADLE_OBJECT_ALIGNMENT != 0) return "the object is NULL or not aligned to 8 bytes";
@@ -72,7 +75,8 @@ static const char *fault_of(const cradle_heap *heap, const cradle_word *object) 
   return NULL;
 }
 
-/* false: no memory. what: the public function. */
+/* Registers an object. If it refers into the heap already, it counts as written. false: no memory. what: the public
+ * function, for messages. */
 static bool add(cradle_heap *heap, void *object, const char *what) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
   cradle_word *header = object;
@@ -95,7 +99,7 @@ void cradle_prebuilt_add(cradle_heap *heap, void *object) {
   if (!add(heap, object, "cradle_prebuilt_add")) crd_out_of_room(heap, "cradle_prebuilt_add", "prebuilt object");
 }
 
-/* Makes plain memory of it: nothing of the heap's is left in it. */
+/* Makes plain memory of an object: no reference into the heap and no flag is left in it. */
 static void release(const cradle_heap *heap, cradle_word *object) {
   (void)search_slots((slot_search){.heap = heap, .clear = true}, object);
   *object = header_type(*object);
@@ -107,8 +111,9 @@ static void forget_remembered(crd_word_stack *remembered, const cradle_word *obj
   if (entry < remembered->top) *entry = word_stack_pop(remembered);
 }
 
-/* The last of the written takes the place of the one that goes. Where marking has been already it is remembered, so
- * that the next minor collection marks what it refers to. Returns the place that became free. */
+/* Fills the place of a written object that is removed with the last of the written ones. If marking has passed that
+ * place, that object is remembered, so that the next minor collection marks what it refers to. Returns the place that
+ * has become free. */
 static uint32_t replace_written(cradle_heap *heap, uint32_t index) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
   crd_prebuilt last = prebuilts->of[--prebuilts->written];
@@ -120,6 +125,7 @@ static uint32_t replace_written(cradle_heap *heap, uint32_t index) {
   return prebuilts->written;
 }
 
+/* No list of the heap may keep the object's address: afterwards it is plain memory of the program's. */
 void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   crd_prebuilts *prebuilts = &heap->prebuilts;
   crd_heap_check_thread(heap, "cradle_prebuilt_remove");

@@ -1,4 +1,12 @@
-/* Prebuilt objects: which memory of the program's are objects.
+/* Prebuilt objects: objects that the program made in its own memory (static tables, a loaded image) and registered.
+ *
+ * They live outside the heap, never move and never die, and are roots if they refer into the heap. A program may have a
+ * hundred thousand of them, and those that never refer into the heap should cost collections nothing. So they are
+ * remembered like old objects: a store sets off the write barrier, and its slow path moves the object among the
+ * "written" ones, once and for all. Collections look at these only:
+ *
+ *     of:  | written                    | others: refer to no object of the heap |
+ *          0          marked_at     written                                    count
  *
  *   [prebuilt.1] A prebuilt object that was ever stored into since its registration, or referred into the heap then, is
  *                among the written; the others refer to no object of the heap.
@@ -16,24 +24,24 @@
 
 typedef struct crd_prebuilt {
   cradle_word *object;
-  size_t bytes; /* when it was registered; its memory may end there */
+  size_t bytes; /* its size when it was registered: behind that, the memory may be something else's */
 } crd_prebuilt;
 
 typedef struct crd_prebuilts {
-  crd_address_map by_address; /* index in of */
+  crd_address_map by_address; /* the index in `of` */
   crd_prebuilt *of;           /* the written ones first */
   uint32_t count, written, capacity;
-  uint32_t marked_at; /* of the written: where marking goes on */
+  uint32_t marked_at; /* marking has looked at the written ones below [prebuilt.3] */
 } crd_prebuilts;
 
-/* A prebuilt object is remembered: from now on it is among the written. */
+/* Moves a prebuilt object that has just been remembered among the written ones, if it is not there. */
 void crd_prebuilt_written(cradle_heap *heap, cradle_word *object);
 static inline bool prebuilt_is(const crd_prebuilts *prebuilts, const void *object) {
   return crd_address_map_get(&prebuilts->by_address, address_of(object)) != ADDRESS_MAP_NONE;
 }
-/* Removes all: the heap goes. */
+/* Removes all, before the heap is freed. */
 void crd_prebuilts_fini(cradle_heap *heap);
-/* What is wrong, for the verifier, or NULL. *at: with what address, 0 if with none. */
+/* For the verifier: NULL, or what is wrong. *at: at which address; 0: at none. */
 const char *crd_prebuilts_check(const cradle_heap *heap, uintptr_t *at);
 
 #endif

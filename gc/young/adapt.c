@@ -3,56 +3,62 @@
 #include "gc/heap.h"
 #include "gc/platform/hardware.h"
 
+/* Collections from one decision to the next. */
 #define DECISION_COLLECTIONS 4
-/* Shares of what is allocated that survives: above the first growth may be worth it, below the second the nursery may
- * shrink. */
+/* Shares of the allocated bytes that survive. Above the first, growth may be worth it; below the second, the nursery
+ * may shrink. */
 #define SURVIVAL_HIGH 0.03
 #define SURVIVAL_LOW 0.005
-/* A larger nursery lets more die where of the oldest quarter a smaller part lives than this one of the part of all that
- * lives, and the larger one has brought nothing where more than this one does. So many samples of that age are asked at
- * least, and the first must be certain by so many standard deviations of what they say, for they are few. */
+/* The survival of the oldest quarter, divided by the survival of all samples. Below OLD_DIE a larger nursery lets
+ * more die; above OLD_LIVE the larger one has brought nothing. At least OLD_SAMPLES samples of the oldest quarter
+ * must have been seen. They are few, so OLD_DIE counts only if the difference is OLD_DEVIATIONS standard deviations
+ * of what they say. */
 #define OLD_DIE 0.75
 #define OLD_LIVE 0.9
 #define OLD_SAMPLES 12
 #define OLD_DEVIATIONS 2.5
-/* A trial succeeds when the share falls below so much of what it was. None is begun when more than this share survives
- * and the oldest live like the others. */
+/* A trial succeeds when the surviving share falls below TRIAL_SUCCESS of what it was. No trial begins when more than
+ * TRIAL_VAIN survives and the oldest live like the others: it would be in vain. */
 #define TRIAL_SUCCESS 0.9
 #define TRIAL_VAIN 0.5
-/* An object in so many bytes is a sample, at the least. */
+/* Samples are at least so far apart. */
 #define SAMPLE_MIN_BYTES ((size_t)16 << 10)
-/* Halving it for the pauses has failed when a promoted byte takes so many times as long: a collection then takes three
- * quarters of the time for half the bytes. */
+/* Halving the nursery for the pauses has failed if a promoted byte then takes this many times as long: a collection
+ * still takes three quarters of the time, for half the bytes. */
 #define SHRINK_FAILURE 1.5
+/* Collections to wait after a failed trial: doubled with each failure, up to the second. */
 #define WAIT_FIRST 16
 #define WAIT_MOST 4096
-/* The share of the pause target that a minor collection may be expected to take before the nursery shrinks, and where
- * the oldest die, so that the smaller one would promote more; the share below which it may grow; and the share beside
- * an increment of marking, for which only a part of the nursery is handed out. */
+/* Shares of the pause target. MOST: what a minor collection may be expected to take before the nursery shrinks.
+ * OLD_DIE: the same where the oldest die, so that a smaller nursery would promote more. GROW: below this the nursery
+ * may grow. MARKING: what a minor collection may take beside an increment of marking; only a part of the nursery is
+ * handed out then. */
 #define PAUSE_SHARE_MOST 0.9
 #define PAUSE_SHARE_OLD_DIE 2.0
 #define PAUSE_SHARE_GROW 0.6
 #define PAUSE_SHARE_MARKING 0.25
-/* Time a promoted byte takes: the value before anything was measured, the shares by which a longer and a shorter sample
- * move the average, and the most that a sample counts, as a multiple of the average. A collection that other programs
- * interrupted is no news; one that was quick is. */
+/* The average time for a promoted byte: its value before anything was measured, how far a longer and a shorter
+ * sample move it, and the most that a sample counts, as a multiple of the average. A longer sample moves it less:
+ * other programs may have interrupted that collection. A quicker one shows what is possible. */
 #define RATE_FIRST 0.25
 #define RATE_SHARE_UP (1.0 / 32)
 #define RATE_SHARE_DOWN 0.25
 #define RATE_CLIP 1.5
 #define RATE_NONE 1e9
 #define SURVIVAL_SHARE 0.25
-/* A nursery with fewer bytes a root is worth doubling: to look at a root takes 2 to 5 ns, to allocate so many bytes
- * 16. */
+/* A nursery with fewer bytes for each root is worth doubling: to look at a root takes 2 to 5 ns, and to allocate
+ * this many bytes 16. */
 #define ROOT_BYTES 256
-/* Bounds of the size: the base over so much, and this share of the L3, or so many bases where it is unknown. */
+/* Bounds of the size: at least base / MIN_SHARE, at most L3 / L3_SHARE, or UNKNOWN_L3_BASES bases if the L3 is
+ * unknown. */
 #define MIN_SHARE 32
 #define MIN_BYTES ((size_t)128 << 10)
 #define L3_SHARE 2
 #define UNKNOWN_L3_BASES 4
 #define MAX_BYTES CRADLE_NURSERY_CHOSEN_MAX_BYTES
 
-/* Bounds it by the L3. */
+/* Bounds the size by the L3. Reading the machine takes time, so it is put off until the nursery would grow
+ * (gc/outgrow.h). */
 static void learn_l3(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   if (adapt->knows_l3) return;
@@ -70,6 +76,7 @@ void crd_adapt_init(cradle_heap *heap) {
   adapt->base = base;
   adapt->min = base / MIN_SHARE > MIN_BYTES ? base / MIN_SHARE : MIN_BYTES;
   adapt->max = MAX_BYTES;
+  /* A nursery that has its whole share of the maximum heap already has nowhere to grow. */
   bool has_its_share = base == crd_nursery_most(&heap->options);
   if (adapt->fixed || has_its_share || adapt->max < base) adapt->max = base;
   if (adapt->min > base) adapt->min = base;
@@ -90,12 +97,13 @@ void crd_adapt_cut(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   size_t bytes = adapt->cut_to;
   adapt->cut_to = 0;
+  /* The nursery must not grow beyond its share again. */
   adapt->base = adapt->max = bytes;
   if (adapt->min > bytes) adapt->min = bytes;
   if (heap->nursery.bytes > bytes) crd_nursery_resize(heap, bytes, "its share of the maximum heap");
 }
 
-/* Asked when all else speaks for twice the size. */
+/* Asked last, when everything else speaks for twice the size: the answer may need a look at the machine. */
 static bool may_double(cradle_heap *heap) {
   if (heap->nursery.bytes * 2 > heap->adapt.max) return false;
   learn_l3(heap);
@@ -116,16 +124,18 @@ static void add_ages(crd_ages *sum, const crd_ages *ages) {
   sum->old_kept += ages->old_kept;
 }
 
+/* Collections that promoted next to nothing are left out: their time is that of roots, not of promoted bytes. */
 static void note_rate(crd_adapt *adapt, const cradle_event *minor) {
   if (minor->u.minor.promoted_bytes < MIN_BYTES / 16) return;
   double sample = (double)minor->u.minor.duration_ns / (double)minor->u.minor.promoted_bytes;
+  /* The quickest collection is what a trial compares: other programs can only have made collections slower. */
   if (sample < adapt->least_rate) adapt->least_rate = sample;
   double *rate = &adapt->ns_per_promoted_byte;
   if (sample > RATE_CLIP * *rate) sample = RATE_CLIP * *rate;
   *rate += (sample - *rate) * (sample > *rate ? RATE_SHARE_UP : RATE_SHARE_DOWN);
 }
 
-/* How long a minor collection of a nursery of so many bytes may be expected to take when this share survives. */
+/* The expected time of a minor collection of a nursery of so many bytes, of which this share survives. */
 static double expected_ns(const crd_adapt *adapt, double survival, size_t bytes) {
   return adapt->ns_per_promoted_byte * survival * (double)bytes;
 }
@@ -136,8 +146,10 @@ size_t crd_adapt_hand_out(const cradle_heap *heap) {
   if (heap->options.pause_ns == 0 || heap->major.phase != MAJOR_MARKING) return bytes;
   if (heap->marker.thread != NULL && heap->major.behind == 0) return bytes; /* pauses have no increments */
   double most = (double)heap->options.pause_ns * PAUSE_SHARE_MARKING;
+  /* While shrink_wait runs, a smaller nursery has just failed to make collections shorter. */
   bool shortens = !adapt->fixed && adapt->shrink_wait == 0;
   while (shortens && bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;
+  /* Each increment that fell behind halves it once: pauses then come sooner. */
   for (uint32_t cut = heap->major.behind; cut > 0 && bytes / 2 >= adapt->min; cut--) bytes /= 2;
   return bytes & ~(size_t)7;
 }
@@ -147,13 +159,15 @@ static void wait_longer(uint32_t *wait, uint32_t *backoff) {
   if (*backoff < WAIT_MOST) *backoff *= 2;
 }
 
-/* What share of the oldest samples lives, beside the share of all samples: 1 where it is not known. */
+/* The share of the oldest samples that lives, divided by the share of all samples that does: 1 if it is not known. */
 static double old_share(const crd_adapt *adapt, double survival) {
   const crd_ages *ages = &adapt->ages;
   if (ages->old_seen < OLD_SAMPLES || ages->kept == 0 || survival <= SURVIVAL_HIGH) return 1;
   return (double)ages->old_kept / (double)ages->old_seen * (double)ages->seen / (double)ages->kept;
 }
 
+/* Whether clearly fewer of the oldest live: below OLD_DIE, and by more than chance. The variance is that of a
+ * binomial share; both sides are squared to need no square root. */
 static bool oldest_die(const crd_adapt *adapt, double survival) {
   const crd_ages *ages = &adapt->ages;
   if (old_share(adapt, survival) >= OLD_DIE) return false;
@@ -162,7 +176,8 @@ static bool oldest_die(const crd_adapt *adapt, double survival) {
   return distance * distance * (double)ages->old_seen > OLD_DEVIATIONS * OLD_DEVIATIONS * share * (1 - share);
 }
 
-/* Doubles it where that lets more die. The half that is added holds what is older still. */
+/* Doubles the size where the ages say that more will die. The added half holds objects that are older still, so at
+ * most the share of the oldest survives there: the expected time uses that. */
 static bool grow(cradle_heap *heap, double survival) {
   crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
@@ -174,10 +189,12 @@ static bool grow(cradle_heap *heap, double survival) {
     wait_longer(&adapt->wait, &adapt->backoff);
     return false;
   }
+  /* The ages have decided, so a trial that runs is over. */
   adapt->shrunk_from = adapt->size_before = 0;
   return true;
 }
 
+/* A success makes the next trial come soon: sizes are tried as long as they help. */
 static void end_trial(cradle_heap *heap, double survival) {
   crd_adapt *adapt = &heap->adapt;
   size_t before = adapt->size_before;
@@ -190,6 +207,7 @@ static void end_trial(cradle_heap *heap, double survival) {
   crd_nursery_resize(heap, before, "back: as much survives the larger one");
 }
 
+/* Where memory is refused, wait is set but backoff is not doubled: the size was not tried. */
 static void begin_trial(cradle_heap *heap, double survival) {
   crd_adapt *adapt = &heap->adapt;
   size_t before = heap->nursery.bytes;
@@ -206,11 +224,14 @@ static bool has_many_roots(const crd_adapt *adapt, size_t bytes) {
   return adapt->root_words > bytes / ROOT_BYTES;
 }
 
+/* What to do with the size, a running trial first. If the trial ends by going back, nothing else is decided: the
+ * figures are of the larger size. */
 static void decide(cradle_heap *heap, double survival) {
   crd_adapt *adapt = &heap->adapt;
   double target = (double)heap->options.pause_ns;
   size_t bytes = heap->nursery.bytes;
   bool in_time = target == 0 || expected_ns(adapt, survival, bytes * 2) < target * PAUSE_SHARE_GROW;
+  /* Half the size must not have many roots, or the next decision would double it again. */
   bool many_roots = has_many_roots(adapt, bytes), may_halve = bytes > adapt->base && !has_many_roots(adapt, bytes / 2);
   bool vain = survival > TRIAL_VAIN && old_share(adapt, survival) > OLD_LIVE;
   if (adapt->size_before != 0) end_trial(heap, survival);
@@ -231,12 +252,14 @@ static void decide(cradle_heap *heap, double survival) {
 
 /* --- for the pauses --- */
 
+/* Whether minor collections are expected to take too much of the pause target, if there is one. */
 static bool takes_too_long(const cradle_heap *heap, double survival) {
   bool old_die = oldest_die(&heap->adapt, survival);
   double most = (double)heap->options.pause_ns * (old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_MOST);
   return most != 0 && expected_ns(&heap->adapt, survival, heap->nursery.bytes) > most;
 }
 
+/* Ends a trial of growth that runs, and keeps the nursery from growing for a while: the two would undo each other. */
 static void begin_shrinking(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   adapt->size_before = 0;
@@ -247,7 +270,7 @@ static void begin_shrinking(cradle_heap *heap) {
   crd_nursery_resize(heap, heap->nursery.bytes / 2, "a minor collection takes too much of the pause target");
 }
 
-/* Whether the smaller size stays. */
+/* Ends the trial of a smaller size. Returns whether the size stays. */
 static bool end_shrinking(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   size_t before = adapt->shrunk_from;
@@ -261,7 +284,8 @@ static bool end_shrinking(cradle_heap *heap) {
   return false;
 }
 
-/* Samples of the next nursery, where they may decide something. */
+/* Asks for samples of the next nursery if they may decide something: if survival comes near the share above which
+ * growth is worth it. */
 static void want_ages(cradle_heap *heap) {
   size_t every = heap->nursery.bytes / NURSERY_SAMPLES;
   if (every < SAMPLE_MIN_BYTES) every = SAMPLE_MIN_BYTES;
@@ -274,6 +298,8 @@ void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
   ASSERT(heap->nursery.bytes >= adapt->min && heap->nursery.bytes <= adapt->max, "[adapt.1] the nursery's size");
   note_rate(adapt, minor);
   uint64_t filled = minor->u.minor.nursery_bytes;
+  /* A collection that came early, on request, says little of what survives a full nursery: it counts neither for the
+   * average nor, below, for a trial of this size. */
   if (filled < adapt->min / 4 * 3) return;
   adapt->survival += ((double)minor->u.minor.promoted_bytes / (double)filled - adapt->survival) * SURVIVAL_SHARE;
   if (adapt->shrink_wait > 0) adapt->shrink_wait--;

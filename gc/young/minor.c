@@ -8,6 +8,7 @@
 #include "gc/tables/identity.h"
 #include "gc/young/promote.h"
 
+/* So many recorded slots are promoted before what they lead to is traced. */
 #define RECORDED_PIECE LIMIT(64, 4)
 /* Remembered objects are prefetched so many entries ahead. */
 #define AHEAD 16
@@ -28,13 +29,17 @@ static inline void trace_pending(crd_minor *context) {
   }
 }
 
-/* What a dead object refers to need not be marked; whether it may be dead is known only by its mark. If it lives after
- * all, marking reaches it later and traces it then. Prebuilt objects, which lie elsewhere, live. */
+/* Only a mark says that an old object lives. What a dead object refers to need not be marked. If the object lives
+ * after all, marking reaches it later and traces it then. So it is beside a round of the second core: an object that
+ * the thread marks now was not traced before the program's last store into it. Prebuilt objects, which lie outside the
+ * arenas, live. */
 static inline bool may_be_live(const cradle_heap *heap, const cradle_word *object) {
   uintptr_t address = address_of(object);
   return !arenas_contain(&heap->old.arenas, address) || old_is_marked(&heap->old, address);
 }
 
+/* Sets an object's flag again before its slots are looked at: from here on it is not remembered. What it leads to is
+ * traced at once, while it is still in the cache. */
 static void trace_remembered(crd_minor *context) {
   crd_word_stack *remembered = &context->heap->remembered;
   for (cradle_word *entry = remembered->base; entry < remembered->top; entry++) {
@@ -52,7 +57,7 @@ static void trace_remembered(crd_minor *context) {
   remembered->top = remembered->base;
 }
 
-/* A piece is copied, then traced while it is still in the cache. */
+/* Copies what a piece of the recorded slots refers to, then traces these copies while they are still in the cache. */
 static void trace_recorded(crd_minor *context) {
   crd_word_stack *recorded = &context->heap->recorded;
   const cradle_word *top = recorded->top;
@@ -64,6 +69,7 @@ static void trace_recorded(crd_minor *context) {
   recorded->top = recorded->base;
 }
 
+/* Only handles that were set since the last minor collection: the others refer to old objects. */
 static CRADLE_NOINLINE uint64_t trace_young_handles(crd_minor *context) {
   uint64_t words = 0;
   cradle_word *slot;
@@ -75,16 +81,20 @@ static void trace_old_object(void *data, cradle_word *object) {
   crd_minor *context = data;
   const crd_old *old = &context->heap->old;
   uintptr_t address = address_of(object);
+  /* Promotion takes places during the walk, so it may come to places that are not filled yet. The slots of objects
+   * that are known to be dead may refer to memory that is used for other objects by now. */
   if (old_is_unfilled(old, old_span_of(old, address), address)) return;
   if (heap_is_known_dead(context->heap, address)) return;
-  if (heap_has_open(context->heap, object)) return; /* nobody can reach it, so nothing was stored into it */
+  if (heap_has_open(context->heap, object)) return; /* the program cannot reach it, so it stored nothing into it */
   object_set_flags(object, HEADER_BARRIER_FLAG);
   crd_promote_from(context, object);
 }
 
-/* When the remembered set could not grow, every old object may refer to a young one. Copies made meanwhile are pending,
- * and the walk may meet them too: tracing twice is harmless. */
+/* The remembered set could not grow, so any old object may refer to a young one. Copies that are promoted during the
+ * walk are pending, and the walk may meet them too. They are then traced twice, which does no harm. */
 static void trace_all_old(crd_minor *context) {
+  /* With the allocators retired and no round going on, the allocation bits are the objects [span.2], [span.8]. */
+  (void)crd_marker_stop(context->heap);
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, trace_old_object, context);
   for (uint32_t i = 0; i < context->heap->prebuilts.written; i++) {
@@ -92,12 +102,12 @@ static void trace_all_old(crd_minor *context) {
     object_set_flags(object, HEADER_BARRIER_FLAG);
     crd_promote_from(context, object);
   }
-  trace_pending(context); /* there may be nothing else to trace: what could not grow may be empty */
+  trace_pending(context); /* the caller traces only if it finds something remembered, and the set may be empty */
   context->heap->remember_all = false;
   context->looked_at_all = true;
 }
 
-/* Large young objects: the reached become old, the others go. Returns the bytes freed. */
+/* Large young objects: those that were reached become old, the others are freed. Returns the bytes freed. */
 static uint64_t settle_large(cradle_heap *heap) {
   crd_arenas *arenas = &heap->old.arenas;
   uint64_t before = heap->old.used_bytes;
@@ -107,6 +117,7 @@ static uint64_t settle_large(cradle_heap *heap) {
     ASSERT(entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED,
            "[minor.1] the list of young large objects holds another");
     if (entry->state == PAGE_LARGE_YOUNG) {
+      /* It was born marked, and no mark may stay where no object is [span.4]. */
       if (heap->old.born_marked) old_unmark(&heap->old, arenas_page_address(arenas, page));
       crd_old_bury_large(&heap->old, page, heap_remains(heap, false));
       continue;
@@ -140,11 +151,14 @@ void crd_minor_trace(crd_minor *context) {
   trace_pending(context);
 }
 
-/* What dies in this collection, in the order of death, and the large objects at the end. Returns their bytes. */
+/* Has the order of death handle what died, then frees the large objects that died. Returns their bytes. The large
+ * objects come last, because destructors still read them. The remembered objects are passed on although the set is
+ * empty by now: its words are still there, and old holders of weak slots are found among them. */
 static CRADLE_NOINLINE uint64_t settle_services(crd_minor *context, uint64_t remembered) {
   cradle_heap *heap = context->heap;
   cradle_word *stored = heap->remembered.base;
   heap->death->minor_deaths(heap, context, (crd_stored){stored, stored + remembered, context->looked_at_all});
+  /* After the order of death: a finalizer may have brought back an object with an id. */
   if (heap->ids.young != ID_LIST_END) crd_ids_after_minor(heap);
   uint64_t freed = settle_large(heap);
   heap->death->minor_ended(heap);
@@ -158,8 +172,8 @@ static inline uint64_t settle_plain(const crd_minor *context) {
 
 /* --- the whole --- */
 
-/* The nursery; with the old generation, and what is between them, when references to large young objects or for marking
- * matter. */
+/* Sets the range in which an address needs a look: the nursery. When references to large young objects or references
+ * that marking must see matter, the range is extended to the old generation, with whatever lies between. */
 static void find_near(crd_minor *context) {
   uintptr_t start = context->nursery_start, end = start + context->nursery_bytes;
   if (context->looks_at_old) {
@@ -187,6 +201,8 @@ static crd_minor begin(cradle_heap *heap) {
 static void trace_roots(crd_minor *context) {
   cradle_heap *heap = context->heap;
   crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
+  /* Words of the shadow stack below the watermark are left out: they were looked at by an earlier collection, and
+   * refer to nothing young [mutator.6]. */
   uint64_t root_words = visit_changed_roots(heap, promote_slot, context);
   root_words += visit_callback_roots(heap, promote_slot_only, context);
   if (CRADLE_UNLIKELY(heap->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(context);
@@ -200,18 +216,21 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   ASSERT(heap->state == HEAP_COLLECTING, "[heap.4] a minor collection while the mutator runs");
   crd_minor context = begin(heap);
   context.self = &context;
+  /* Mostly neither holds. A reference that does not lead into the nursery is then passed over by one test. */
   context.looks_at_old = context.has_young_large || context.marking;
   find_near(&context);
   uint64_t remembered = word_stack_count(&heap->remembered), recorded = word_stack_count(&heap->recorded);
   trace_roots(&context);
   if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
-  trace_recorded(&context); /* first: what was stored in the order it was allocated is copied in that order, nearly */
+  trace_recorded(&context); /* first: what was stored as it was allocated is then copied almost in that order */
   trace_remembered(&context);
+  if (CRADLE_UNLIKELY(heap->marker.going)) (void)crd_marker_stop(heap);
   bool has_services = CRADLE_UNLIKELY(heap->death != NULL);
   uint64_t freed = has_services ? settle_services(&context, remembered) : settle_plain(&context);
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");
   ASSERT(word_stack_is_empty(&heap->remembered) && word_stack_is_empty(&heap->recorded),
          "[minor.2] the remembered set or the recorded slots are not empty");
+  /* Last, when everything that lives is forwarded, and before the nursery is emptied. */
   crd_nursery_count_ages(heap);
   event->u.minor.large_freed_bytes = freed;
   event->u.minor.promoted_objects = context.objects;

@@ -1,13 +1,16 @@
-/* The minor collection: what is reachable in the nursery is promoted, everything else in it is gone.
+/* The minor collection: what is reachable in the nursery is promoted, and everything else in it is gone.
  *
- * Roots and the remembered set are scanned; each young object that they reach is copied into a span of the old
- * generation, and the copies are traced until none is left. Large objects allocated since the last collection do not
- * move: those that are reached become old where they are, the others are freed at the end.
+ * Roots, recorded slots and remembered objects are looked at (gc/young/remember.h says what the last two are). Each
+ * young object that they refer to is copied into a span of the old generation, and so is everything that it leads to
+ * (gc/young/promote.h). Large young objects lie outside the nursery and do not move: those that are reached become old
+ * where they are, and the others are freed at the end.
  *
- * While a major collection marks, the old objects that roots, remembered objects, recorded slots and survivors refer to
- * are marked on the way. That is all that marking needs to know of what the mutator did [heap.6].
+ * While a major collection marks, each old object that roots, remembered objects, recorded slots and survivors refer to
+ * is marked on the way; beside a round of the second core, when the round is over. Marking needs to know nothing else
+ * of what the mutator did [heap.6].
  *
- * Nothing here can fail: [heap.2] holds the memory ready. The cost is survivors + remembered objects + roots.
+ * Nothing here can fail, because [heap.2] holds memory ready. The cost is survivors + remembered objects + recorded
+ * slots + roots: what died costs nothing.
  *
  *   [minor.1] Large young objects that were reached and are still to be traced are linked through their pages, whose
  *             state is PAGE_LARGE_REACHED.
@@ -19,14 +22,14 @@
 
 #include "gc/death_calls.h"
 
-/* Its own work; fills event->u.minor but for times. */
+/* Runs one; the state is HEAP_COLLECTING. Fills event->u.minor, except for its times. */
 void crd_minor_run(cradle_heap *heap, cradle_event *event);
-/* For the order of death within it. */
-/* Promotes an object that has not been; its slots are the caller's to look at. */
+/* The next three are for the order of death, which runs within a minor collection. */
+/* Promotes an object that was not promoted yet. The caller looks at its slots. */
 cradle_word *crd_minor_reach(crd_minor *minor, uintptr_t address);
 /* Looks at a slot as tracing does. */
 void crd_minor_visit(crd_minor *minor, bool value, cradle_word *slot);
-/* Traces what that left. */
+/* Traces what the two functions above left on the lists. */
 void crd_minor_trace(crd_minor *minor);
 
 #endif

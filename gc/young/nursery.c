@@ -13,21 +13,22 @@
 #include "gc/platform/pages.h"
 
 #define HUGE_BYTES ARENA_BYTES
-/* What a small program allocates. To touch it costs about as much as a huge page does (docs/design/pages.md). */
+/* About what a small program allocates. Its first touch on base pages costs about as much as a huge page
+ * (docs/design/pages.md). */
 #define LEAD_BYTES ((size_t)256 << 10)
 #define L2_MULTIPLE 4
 #define CHOSEN_MIN_BYTES ((size_t)256 << 10)
 #define MAXIMUM_SHARE 8
-/* So that halving it stays exact for as long as the nursery may be halved. */
+/* The share is a multiple of this, so that halving the nursery stays exact as long as it may be halved. */
 #define SHARE_STEP_BYTES ((size_t)4 << 10)
-/* So that each half of it, which is taken if all of it is refused, is a size as well. */
+/* Likewise for a nursery that is never collected. If the system refuses it, half of it is tried, and so on. */
 #define UNCOLLECTED_STEP_BYTES ((size_t)64 << 10)
-/* What such a nursery leaves of the maximum heap: two arenas. */
+/* What a nursery that is never collected leaves of the maximum heap. */
 #define UNCOLLECTED_ARENAS_BYTES (2 * ARENA_BYTES)
 /* docs/design/fast-path.md has the reason for these numbers. */
 #define FIRST_LOOKS 1000
 #define LOOK_EVERY_BYTES ((size_t)1 << 20)
-/* A nursery smaller than this has slack behind its end, so that the largest nursery object always fits an empty one. */
+/* A smaller nursery has slack behind its end, so that the largest nursery object always fits an empty one. */
 #define FULL_MIN_BYTES (2 * CRADLE_NURSERY_OBJECT_MAX_BYTES)
 
 size_t crd_nursery_most(const cradle_options *options) {
@@ -38,7 +39,8 @@ size_t crd_nursery_most(const cradle_options *options) {
   return each < most ? each : most;
 }
 
-/* All that will ever be allocated, but for large objects. */
+/* Where collection is off the nursery must hold everything that is ever allocated, except large objects: three
+ * quarters of the maximum heap or of the machine's memory. Large objects have the rest. */
 static size_t choose_uncollected(const cradle_options *options, const cradle_hardware *hardware, const char **reason) {
   size_t room = options->heap_max_bytes != 0 ? options->heap_max_bytes : hardware->memory_bytes;
   *reason = "collection is off";
@@ -62,7 +64,8 @@ size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *
   return bytes & ~(size_t)7;
 }
 
-/* From the pool if that was asked for and all of the nursery was had from it so far. */
+/* From the pool if the policy asks for it and all of the nursery came from it so far: what came from it is one piece
+ * from the start on (pool_bytes), because it must not be dropped. */
 static bool commit(crd_nursery *nursery, void *base, size_t bytes) {
   ASSERT(bytes != 0 && (address_of(base) + bytes) % HUGE_BYTES == 0,
          "[pages.1], [nursery.5] a part of a huge page is committed");
@@ -71,14 +74,14 @@ static bool commit(crd_nursery *nursery, void *base, size_t bytes) {
   if (pool && crd_pages_commit_pool(base, bytes, pool_page)) {
     nursery->pool_bytes += bytes;
   } else {
-    if (pool) crd_pages_advise_huge(base, bytes, nursery->backing.transparent); /* the mapping may be another one */
+    if (pool) crd_pages_advise_huge(base, bytes, nursery->backing.transparent); /* the mapping may have changed */
     if (!crd_pages_commit(base, bytes)) return false;
   }
   nursery->committed_bytes += bytes;
   return true;
 }
 
-/* The lead and whole huge pages. */
+/* The bytes to commit for a nursery of so many: the lead and whole huge pages. */
 static size_t whole_pages(const crd_nursery *nursery, size_t bytes) {
   size_t lead = nursery->lead_bytes;
   return bytes <= lead ? lead : lead + align_up(bytes - lead, HUGE_BYTES);
@@ -89,19 +92,19 @@ static size_t head_bytes(const crd_nursery *nursery) {
   return nursery->lead_bytes == 0 ? 0 : HUGE_BYTES - nursery->lead_bytes;
 }
 
-/* Bytes that are handed out at most, slack included. */
+/* How many bytes are handed out at most, slack included. */
 static size_t full_bytes(size_t bytes) {
   return bytes < FULL_MIN_BYTES ? FULL_MIN_BYTES : bytes;
 }
 
-/* Nothing is handed out yet. */
+/* Puts the nursery at base. Nothing is handed out yet. */
 static void begin_at(crd_nursery *nursery, char *base, size_t bytes) {
   nursery->start = nursery->end = nursery->slack_end = nursery->look = base;
   nursery->first_looks = FIRST_LOOKS;
   nursery->bytes = bytes;
 }
 
-/* The window that moves through the quarantine. */
+/* Under quarantine the nursery is a window that moves through a larger block. */
 static bool init_quarantined(cradle_heap *heap, size_t bytes) {
   crd_nursery *nursery = &heap->nursery;
   char *base = crd_quarantine_init(heap, full_bytes(bytes));
@@ -121,7 +124,9 @@ static char *reserve_in_pool(crd_nursery *nursery, size_t bytes) {
   return place;
 }
 
-/* Nothing is populated: a page comes when it is touched first, whole. docs/design/pages.md says why. */
+/* Nothing is populated: each page comes when it is first touched, and a huge page then comes whole.
+ * docs/design/pages.md says why. If address space for the largest size is refused, the nursery gets only what it
+ * needs now, and cannot grow. */
 bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
   if (heap->options.quarantine != 0) return init_quarantined(heap, bytes);
   crd_nursery *nursery = &heap->nursery;
@@ -148,6 +153,7 @@ bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
   return true;
 }
 
+/* Committed memory only grows here: a nursery that shrinks and grows again costs no system calls. */
 bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
   crd_nursery *nursery = &heap->nursery;
   ASSERT(nursery_filled(heap) == 0, "[nursery.3] a nursery that is not empty changes its size");
@@ -159,7 +165,7 @@ bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
     sanitize_unused(nursery->start + committed, wanted - committed);
   }
   nursery->bytes = bytes;
-  /* What the nursery gives up counts for the arenas now. */
+  /* What the nursery gives up belongs to the arenas now, so its pages must be gone. */
   if (bytes < before && heap->options.heap_max_bytes != 0) crd_nursery_discard_rest(heap);
   crd_heap_limit_arenas(heap);
   if (event_wanted(heap))
@@ -167,12 +173,12 @@ bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
   return true;
 }
 
-/* A page of a reserved pool that was dropped is not sure to come back (before Linux 6.10 its reservation is gone):
- * touching the place again would kill the process. So the pool's pages stay. */
+/* Pages of the reserved pool stay. Before Linux 6.10, a dropped page loses its reservation, so the pool may have no
+ * page when the place is touched again, and the kernel kills the process. */
 static void discard(const crd_nursery *nursery, size_t from) {
   if (from < nursery->pool_bytes) from = nursery->pool_bytes;
   if (from >= nursery->committed_bytes) return;
-  (void)crd_pages_discard(nursery->start + from, nursery->committed_bytes - from); /* refused: the old pages serve */
+  (void)crd_pages_discard(nursery->start + from, nursery->committed_bytes - from); /* refused: the old pages stay */
 }
 
 void crd_nursery_discard_rest(cradle_heap *heap) {
@@ -196,15 +202,17 @@ void crd_nursery_fini(cradle_heap *heap) {
 }
 
 void crd_nursery_discard(cradle_heap *heap) {
-  if (quarantine_is_on(heap)) return; /* what it keeps is asked for later */
+  if (quarantine_is_on(heap)) return; /* what it keeps may be asked for later */
   discard(&heap->nursery, 0);
 }
 
-/* How many bytes can be handed out so that all of them can be promoted [heap.2]. */
+/* How many bytes can be handed out so that all of them can be promoted [heap.2]. If the arenas for a whole nursery
+ * are refused, as many bytes as the free arenas can take. */
 static size_t secure(cradle_heap *heap) {
   crd_old *old = &heap->old;
   size_t full = full_bytes(heap->nursery.bytes);
   if (collection_is_off(heap)) return full;
+  /* The reserve is for the worst case, in which everything survives: a minor collection must not fail half-way. */
   uint32_t wanted = crd_old_arenas_for(old, full);
   if (crd_arenas_ensure_free(&old->arenas, wanted)) {
     old->reserve = wanted;
@@ -217,7 +225,7 @@ static size_t secure(cradle_heap *heap) {
   return bytes;
 }
 
-/* The pool of huge pages runs dry once; that the arenas fall back is said once. */
+/* Reports once that the pool ran dry and arenas fall back to transparent huge pages. */
 static void note_pool(cradle_heap *heap) {
   uint32_t refused = heap->old.arenas.pool_refusals;
   if (CRADLE_LIKELY(refused == 0) || heap->pool_noted) return;
@@ -229,12 +237,15 @@ static void note_pool(cradle_heap *heap) {
                  refused, 0);
 }
 
+/* The first allocations of a heap are looked at one by one, later ones about once in a MiB. While samples are
+ * wanted, each look is one. */
 static void place_look(crd_nursery *nursery, char *free) {
   size_t every = nursery->sample_bytes != 0 ? nursery->sample_bytes : LOOK_EVERY_BYTES;
   nursery->look = nursery->first_looks != 0 ? free : free + every;
 }
 
-/* What was filled is closed, or used again. */
+/* Under quarantine what was filled is made inaccessible and the window moves on; otherwise the same memory is used
+ * again. The points of stress and sampling are distances in allocated bytes, so they move down with free. */
 void crd_nursery_empty(cradle_heap *heap) {
   if (heap->mutator == NULL) return;
   cradle_mutator *mutator = &heap->mutator->public;
@@ -245,7 +256,7 @@ void crd_nursery_empty(cradle_heap *heap) {
     if (stress_is_on(heap)) poison_words(words_of(start), (size_t)(filled - start) / 8, POISON_NURSERY);
     sanitize_unused(start, (size_t)(filled - start));
   }
-  if (CRADLE_UNLIKELY(nursery->start != start)) { /* the window of a quarantine has moved */
+  if (CRADLE_UNLIKELY(nursery->start != start)) { /* the quarantine's window has moved */
     nursery->end += nursery->start - start;
     nursery->slack_end += nursery->start - start;
   }
@@ -253,10 +264,12 @@ void crd_nursery_empty(cradle_heap *heap) {
   crd_sample_rewind(&heap->sampling, address_of(filled) - address_of(nursery->start)); /* below zero: forward */
   mutator->free = nursery->start;
   place_look(nursery, mutator->free);
+  /* A reservation does not outlast the nursery's contents. */
   mutator->reserved_end = NULL;
   sanitize_pool_emptied(heap);
 }
 
+/* slack_end comes from what can be promoted; end from most, which the pause target may lower. */
 void crd_nursery_hand_out(cradle_heap *heap, size_t most) {
   crd_nursery *nursery = &heap->nursery;
   ASSERT(nursery_filled(heap) == 0, "[nursery.3] a nursery that is not empty is handed out");
@@ -266,6 +279,7 @@ void crd_nursery_hand_out(cradle_heap *heap, size_t most) {
   nursery->slack_end = nursery->start + bytes;
   nursery->end = bytes < most ? nursery->slack_end : nursery->start + most;
   nursery->lowered = bytes < nursery->bytes;
+  /* Reported when it begins, not at each collection that it lasts. */
   if (nursery->lowered && !was_lowered)
     crd_event_note(heap, "the promotion reserve was refused: the nursery's end is lowered", nursery->bytes, bytes);
   ASSERT(nursery->start <= nursery->end && nursery->end <= nursery->slack_end &&
@@ -273,6 +287,7 @@ void crd_nursery_hand_out(cradle_heap *heap, size_t most) {
          "[nursery.1]");
 }
 
+/* Samples stay at least sample_bytes apart, so that the table covers the whole nursery. */
 static void note_sample(crd_nursery *nursery, uintptr_t address) {
   uint32_t count = nursery->sample_count;
   bool in_nursery = address - address_of(nursery->start) < nursery->bytes;
@@ -284,20 +299,22 @@ static void note_sample(crd_nursery *nursery, uintptr_t address) {
 void crd_nursery_looked(cradle_heap *heap, const void *object) {
   crd_nursery *nursery = &heap->nursery;
   char *free = heap->mutator->public.free;
-  if (free <= nursery->look) return; /* something else asked for the slow path */
+  if (free <= nursery->look) return; /* the slow path was taken for another reason */
   if (nursery->first_looks != 0) nursery->first_looks--;
   note_sample(nursery, address_of(object));
   place_look(nursery, free);
   crd_nursery_set_top(heap);
 }
 
+/* The oldest objects are those in the first quarter of what was filled. A sample was promoted if its header is
+ * forwarded. */
 void crd_nursery_count_ages(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
   size_t filled = nursery_filled(heap);
   crd_ages ages = {0, 0, 0, 0};
   for (uint32_t i = 0; i < nursery->sample_count; i++) {
     size_t offset = nursery->samples[i] - address_of(nursery->start);
-    if (offset >= filled) break; /* a reservation that was given back */
+    if (offset >= filled) break; /* the sample was in a reservation that was given back */
     bool kept = header_is_forwarded(*object_at(nursery->samples[i])), old = offset < filled / 4;
     ages.seen++;
     ages.kept += kept;
@@ -316,13 +333,15 @@ static char *lowest_of(const crd_nursery *nursery, uintptr_t point) {
 void crd_nursery_set_top(cradle_heap *heap) {
   if (heap->mutator == NULL) return;
   cradle_mutator *mutator = &heap->mutator->public;
+  /* A stress point of 0 wants the next allocation. */
   uintptr_t point = heap->stress.point < heap->sampling.point ? heap->stress.point : heap->sampling.point;
   if (heap->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || heap->stress.point == 0) {
     __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
     return;
   }
   __atomic_store_n(&mutator->top, lowest_of(&heap->nursery, point), __ATOMIC_SEQ_CST);
-  /* A request stores its flag before it lowers top: whichever store of top came last, the flag is seen. */
+  /* A request from another thread stores its flag before it lowers top. Whichever store to top came last, the flag
+   * is seen here, so no request is lost. */
   if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST))
     __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
 }

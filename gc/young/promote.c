@@ -3,22 +3,22 @@
 #include <string.h>
 
 #include "gc/object/visit.h"
-#include "gc/old/mark.h"
 
-/* Words that are copied in a loop. */
+/* Objects of up to so many words are copied in a loop. */
 #define COPY_INLINE_WORDS 16
-/* Recorded slots are prefetched so many entries ahead, what they refer to half as many. */
+/* Recorded slots are prefetched so many entries ahead, and what they refer to half as many. */
 #define AHEAD 16
-/* Arrays inside arrays whose items are followed at once [promote.3]. */
+/* Down to this depth, the items of arrays inside arrays are followed at once [promote.3]. */
 #define DEPTH_MAX LIMIT(8, 2)
 
+/* An object for the nursery may still be too large for a span: above SMALL_MAX_BYTES it gets pages of its own. */
 static CRADLE_COLD void *promote_large(crd_minor *context, size_t bytes) {
   void *place = crd_old_take_large(&context->heap->old, bytes, false, false, 0);
   ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a page run");
   return place;
 }
 
-/* Most objects are a few words: a call of memcpy would cost more than the copy. */
+/* Most objects are a few words long, and a call of memcpy would cost more than their copy. */
 static inline void copy_words(cradle_word *restrict to, const cradle_word *restrict from, size_t words) {
   if (CRADLE_UNLIKELY(words > COPY_INLINE_WORDS)) {
     memcpy(to, from, words * 8);
@@ -26,14 +26,16 @@ static inline void copy_words(cradle_word *restrict to, const cradle_word *restr
   }
   for (size_t i = 0; i < words; i++) {
     to[i] = from[i];
-    __asm__("" : "+r"(i)); /* keeps the compiler from making it that call */
+    __asm__("" : "+r"(i)); /* keeps the compiler from turning the loop into a call of memcpy */
   }
 }
 
-/* A place for an object that the fast path cannot serve: the run is used up, or the size is not in the type. */
+/* A place for an object that the fast path cannot serve: the allocator's run is used up, or the object's size is not
+ * in its type. */
 static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes) {
   if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
   crd_old *old = &context->heap->old;
+  /* May take the last arenas: the reserve is held for this. */
   char *place = old_take_small(old, old_class_of(old, bytes), 0);
   ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a span");
   return words_of(place);
@@ -41,7 +43,8 @@ static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes)
 
 /* --- the pending list [promote.1] --- */
 
-/* The link is an address, whose upper bits are free for the word of the last slot that was looked at; 0: none was. */
+/* The link is an address of fewer than 48 bits; above it is the number of the word of the last slot that was looked
+ * at, 0 if there was none. (Word 0 is the header and never a slot.) */
 #define PENDING_WORD_SHIFT 48
 
 CRD_ALWAYS_INLINE cradle_word pending_link(uintptr_t next, unsigned word) {
@@ -61,7 +64,9 @@ CRD_ALWAYS_INLINE cradle_word *pending_copy(const cradle_word *body) {
   return object_at(header_forwarded_to(body[0]));
 }
 
-/* Copies an object to the old generation and leaves its new address behind. Its slots are the caller's to look at. */
+/* Copies an object to the old generation and leaves its new address behind. The caller looks at its slots. The type
+ * names size and size class of a fixed-size object, so that the fast path computes neither. Everything else, a
+ * used-up run included, takes the slow path. */
 CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uint64_t header, const crd_type *type) {
   crd_allocator *allocator = &context->allocators[type->size_class];
   cradle_word *place = words_of(allocator->free);
@@ -72,8 +77,11 @@ CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uin
   } else {
     bytes = type_object_bytes(type, object);
     place = slow_place(context->self, bytes);
+    /* Only here: the fast path copies small objects of fixed size, which have no array flags. */
     header |= type_old_flags(type, bytes);
   }
+  /* The copy is old and not remembered from here on; its slots that still lead into the nursery are on the list, not
+   * in the set. */
   place[0] = header_with_barrier(header);
   place[1] = object[1];
   copy_words(place + 2, object + 2, bytes / 8 - 2);
@@ -93,6 +101,8 @@ CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool liv
   if (!arenas_contain(arenas, address)) return;
   if (context->has_young_large) {
     crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
+    /* The first reference to a young large object links it; it is traced from the list. It needs no mark, because it
+     * was born marked if a major collection marks [marker.5]. */
     if (page->state == PAGE_LARGE_YOUNG) {
       page->state = PAGE_LARGE_REACHED;
       page->pending = context->pending_large;
@@ -100,11 +110,12 @@ CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool liv
     }
     if (page->state == PAGE_LARGE_REACHED) return;
   }
-  if (context->marking && live) crd_mark_address(context->heap, address);
+  if (context->marking && live) crd_marker_shade(context->heap, address);
 }
 
 /* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
- * [promote.2]. A copy with further slots waits on the pending list. */
+ * [promote.2]. A copy with further slots waits on the pending list. So a linked list is a loop here and touches no
+ * list. */
 CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
   for (;;) {
     cradle_word *object = object_at(address);
@@ -122,6 +133,7 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
       if (type->has_slots) pending_push(context, object, 0);
       return;
     }
+    /* Pushed before the first slot is followed: what that leads to comes above it on the list and is traced earlier. */
     unsigned first = (unsigned)__builtin_ctzll(slots);
     if ((slots & (slots - 1)) != 0) pending_push(context, object, first);
     slot = place + first;
@@ -135,25 +147,27 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
   }
 }
 
-/* The hot loops work on a copy of the context whose address goes nowhere, so that the compiler keeps it in registers:
- * it would have to take every store into an object for one into the context itself. */
+/* The hot loops work on a copy of the context. No pointer to the copy exists, so the compiler keeps it in registers.
+ * Of the context itself the compiler would have to assume that any store into an object changes it. */
 CRD_ALWAYS_INLINE crd_minor borrow(const crd_minor *context) {
   crd_minor local = *context;
   local.objects = local.bytes = 0;
   return local;
 }
+/* Counts are added, because a call in the meantime may have added to the original, too. */
 CRD_ALWAYS_INLINE void give_back(const crd_minor *local) {
   local->self->pending = local->pending;
   local->self->objects += local->objects;
   local->self->bytes += local->bytes;
 }
 
-/* Goes on with the first body of the list, whose slots are all fixed ones of one sort: past those that have nothing to
- * promote, to the next that has. The body leaves the list before its last slot is looked at, so that a chain through
- * last slots keeps it short. */
+/* Goes on with the first body of the list. Its slots are all fixed ones and of one sort. Slots with nothing to
+ * promote are passed over, up to the next one with a young object. The body leaves the list before its last slot is
+ * followed, so that a chain through last slots keeps the list short. */
 CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool values) {
   cradle_word *body = context->pending, *copied = pending_copy(body);
   cradle_word link = body[1];
+  /* Leaves the slots behind the one that was looked at last. */
   for (slots &= ~UINT64_C(1) << (link >> PENDING_WORD_SHIFT); slots != 0;) {
     unsigned word = (unsigned)__builtin_ctzll(slots);
     slots &= slots - 1;
@@ -176,7 +190,8 @@ CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool value
   context->pending = object_at(pending_next(link));
 }
 
-/* An object with items, or with slots of both sorts, that comes from the list [promote.3]. */
+/* Traces a copy from the list that has items, or slots of both sorts [promote.3]. until keeps nested calls apart: an
+ * inner call empties the list only down to where this one began. */
 static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
   cradle_word *until = context->until;
   context->until = context->pending;
@@ -186,10 +201,9 @@ static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
   context->until = until;
 }
 
-/* Neighbours in the list tend to be of one type. Asking whether the type is the last one again, rather than looking its
- * slots up, lets the processor predict where the slots are and go on to the next object while the lookup would still
- * wait.
- */
+/* Neighbours in the list tend to be of one type. The loop asks whether the type is the last one again, and looks its
+ * slots up only if it is not. The processor then predicts where the slots are and goes on to the next object, where
+ * it would otherwise wait for the lookup. */
 void crd_promote_list(crd_minor *context) {
   crd_minor local = borrow(context);
   uint32_t last_type = CRADLE_TYPE_ID_END;
@@ -203,6 +217,7 @@ void crd_promote_list(crd_minor *context) {
       values = local.types[last_type].sole_values;
     }
     if (slots == 0) {
+      /* The call works on the original context, so the list goes there and comes back. */
       context->pending = object_at(pending_next(local.pending[1]));
       follow(context, copied);
       local.pending = context->pending;
@@ -219,6 +234,7 @@ void crd_promote_one(crd_minor *context, cradle_word *slot, uintptr_t address, b
   promote(context, slot, address, value);
 }
 
+/* Too deep in arrays, what was promoted waits on the list: a call for each level would need C stack without bound. */
 void crd_promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
   promote(context, slot, address, value);
   if (context->pending != context->until && context->depth < DEPTH_MAX) crd_promote_list(context);
@@ -227,6 +243,8 @@ void crd_promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, b
 /* --- recorded slots --- */
 
 CRD_ALWAYS_INLINE void prefetch_target(const crd_minor *context, cradle_word entry) {
+  /* The slot itself was prefetched when it was AHEAD entries away. Whether it holds a value does not matter for a
+   * prefetch. */
   uintptr_t address = value_address(&context->encoding, *slot_of_entry(entry));
   if (is_young(context, address)) __builtin_prefetch(object_at(address), 1);
 }
@@ -243,7 +261,7 @@ CRD_ALWAYS_INLINE void promote_recorded(crd_minor *context, cradle_word *slot, b
     crd_promote_old(context->self, address, true);
 }
 
-/* The slots lie anywhere in large arrays, and what they refer to anywhere in the nursery: both are prefetched. */
+/* The slots lie anywhere in large arrays, and what they refer to lies anywhere in the nursery. Both are prefetched. */
 void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cradle_word *to, const cradle_word *top) {
   crd_minor local = borrow(context);
   for (; entry < to; entry++) {
@@ -260,7 +278,8 @@ static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) 
   return address - start < bytes;
 }
 
-/* The values of an array, four at a time while they lie elsewhere. */
+/* Looks at the values of an array. While four in a row lie outside of the range that needs a look, all four are
+ * passed at once. */
 CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradle_word *end) {
   uint64_t payload = context->encoding.payload_mask;
   uintptr_t start = context->near_start, bytes = context->near_bytes;
@@ -268,6 +287,7 @@ CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradl
     while (end - slot >= 4 && !is_near(slot[0] & payload, start, bytes) && !is_near(slot[1] & payload, start, bytes) &&
            !is_near(slot[2] & payload, start, bytes) && !is_near(slot[3] & payload, start, bytes))
       slot += 4;
+    /* At least one of these four needs a look, or they are the last. */
     for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) promote_slot(context, true, slot);
   }
 }
@@ -297,6 +317,7 @@ void crd_promote_from(crd_minor *context, cradle_word *object) {
   }
 }
 
+/* References that do not lead into the nursery are passed on, because their object may be a young large one. */
 static void promote_slot_unmarked(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
   if (value && !value_is_reference(&context->encoding, *slot)) return;

@@ -7,15 +7,17 @@
 #include "gc/mutator.h"
 #include "gc/tables/prebuilt.h"
 
-/* The share of an array's slots that is recorded before all of it is remembered. */
+/* An array is remembered as a whole once slots / RECORDED_SHARE of its slots are recorded. */
 #define RECORDED_SHARE 2
 
 void crd_remember(cradle_heap *heap, cradle_word *object) {
   ASSERT(header_has_barrier(*object), "[remember.1] an object is remembered twice");
   ASSERT(!heap_is_young(heap, address_of(object)), "[header.2] a young object has the barrier flag");
   object_clear_flags(object, HEADER_BARRIER_FLAG);
+  /* A prebuilt object that was stored into is a root from now on: major collections do not find it otherwise. */
   if (CRADLE_UNLIKELY(heap->prebuilts.count != 0) && !arenas_contain(&heap->old.arenas, address_of(object)))
     crd_prebuilt_written(heap, object);
+  /* A set that cannot grow only makes the next minor collection slower: the store must not fail. */
   if (!word_stack_push(&heap->remembered, address_of(object))) heap->remember_all = true;
 }
 
@@ -26,7 +28,8 @@ void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
   crd_remember(heap, object);
 }
 
-/* Half of an array's slots; a word or two of what is before the items may count as such. */
+/* How many slots of an array may be recorded. The words before its items are counted as if they were slots, too: one
+ * or two more or less do not matter. */
 static CRADLE_NOINLINE uint32_t budget_of(const cradle_heap *heap, const cradle_word *array) {
   const crd_type *type = heap_type(heap, *array);
   uint64_t slots = type_object_bytes(type, array) / 8;
@@ -34,8 +37,10 @@ static CRADLE_NOINLINE uint32_t budget_of(const cradle_heap *heap, const cradle_
   return (uint32_t)(slots / RECORDED_SHARE);
 }
 
-/* How many more slots of the array may be recorded before the next minor collection. A large array's page entry counts;
- * for others, which share pages, a few counters do: arrays that share one are only remembered as wholes the sooner. */
+/* The counter of slots that may still be recorded before the next minor collection. A large array has its counter in
+ * its page entry. Arrays that share pages share some counters: if two arrays meet in one, they are only remembered
+ * as wholes earlier. A counter of an earlier collection begins anew here, so that no collection has to reset them
+ * all. */
 static inline uint32_t *may_record(cradle_heap *heap, const cradle_word *array) {
   uintptr_t address = address_of(array);
   ASSERT(arenas_contain(&heap->old.arenas, address), "[remember.2] slots of an object outside the arenas are recorded");
@@ -55,8 +60,8 @@ static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value
   return word_stack_push(&heap->recorded, slot_entry(slot, value));
 }
 
-/* Records those of count words from words on that are slots and need it. The words are among the items of an array of
- * structures. false: as in record_slots. */
+/* Records the slots that need it among count words from words on, which are items of an array of structures. Returns
+ * false as record_slots does. */
 static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle_word *array, const cradle_word *words,
                                                  size_t count) {
   uint32_t *most = may_record(heap, array);
@@ -73,22 +78,32 @@ static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle
   return true;
 }
 
-/* Whether a store of this word leaves nothing for the next minor collection to find: what is stored is old, and nothing
- * marks. The object then keeps its flag, and the next store into it comes here again. Only the first few are spared the
- * set, so that a loop that stores into one object takes the fast path. What lies outside the arenas, prebuilt, is a
- * root from its first store on. */
+/* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. The
+ * object then keeps its flag, and the next store into it comes here again. Only the first SPARED_TIMES stores are
+ * spared, so that a loop of stores into one object soon takes the fast path. Prebuilt objects, which lie outside the
+ * arenas, are always remembered, because their first store makes them roots. */
 static inline bool needs_nothing(cradle_heap *heap, const cradle_word *object, cradle_word word) {
   uintptr_t address = address_of(object);
-  /* A word that only looks like a reference into the nursery does no harm. */
+  /* The word is read as a value without asking whether it is one: an immediate that looks like a young reference
+   * only has the object remembered in vain. */
   if (heap->major.phase == MAJOR_MARKING || heap_holds_young(heap, value_address(&heap->encoding, word))) return false;
   if (CRADLE_UNLIKELY(!arenas_contain(&heap->old.arenas, address))) return false;
   uintptr_t *place = &heap->spared[address / CRADLE_OBJECT_MIN_BYTES % SPARED_OBJECTS];
+  /* If times is above SPARED_TIMES, the place belongs to another object, which loses it. */
   uintptr_t times = *place - address;
   if (times == SPARED_TIMES) return false;
   *place = times < SPARED_TIMES ? *place + 1 : address;
   return true;
 }
 
+/* The object is old and not remembered. What is done depends on what it is:
+ *
+ *   array of slots of one kind   the slot is recorded, if the next minor collection must look at it
+ *   array of structures          likewise, if its type says that the word is a slot
+ *   any other object             remembered, or left alone (needs_nothing)
+ *
+ * An array whose slot cannot be recorded is remembered as a whole.
+ */
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
   cradle_heap *heap = mutator->heap;
   heap_check(heap, "cradle_store"); /* [heap.4] */
@@ -112,10 +127,13 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   crd_remember(heap, object);
 }
 
-/* Records those of the slots that need it. false: some do, and are too many, or memory was refused. */
+/* Records those of the slots that need it. Returns false if they are more than may be recorded, or memory was
+ * refused: the array is to be remembered as a whole. */
 static bool record_slots(cradle_heap *heap, const cradle_word *array, bool value, const cradle_word *slots,
                          size_t count) {
   uint32_t *most = may_record(heap, array);
+  /* If more slots were copied than may be recorded, the first that needs it has the whole array remembered: to
+   * record up to the limit first would be in vain. */
   bool marking = heap->major.phase == MAJOR_MARKING, few = count <= *most;
   for (size_t i = 0; i < count; i++) {
     uintptr_t address = heap_address_in(heap, value, slots[i]);

@@ -1,41 +1,64 @@
-/* The slow path of the write barrier: the remembered set, the recorded slots of large arrays, and what marking must
- * see.
+/* Remembered sets: how a minor collection finds the references from old objects to young ones.
  *
- * cradle_store knows what is stored. While nothing marks, an old reference in an old object is nothing to remember, and
- * a minor collection need not look at the object, which has left the cache by then. cradle_write_barrier, which is
- * called after a store, remembers.
+ * A minor collection promotes every young object that something refers to, and an old object may be that something. To
+ * look at all old objects would cost as much as a major collection. So each store into an old object is noticed when it
+ * happens. The inline part of the barrier (cradle/barrier.h) tests one flag in the header of the object that is stored
+ * into. A young object lacks the flag, and there is nothing more to do. An old object has the flag as long as it is not
+ * remembered. This module is what happens then:
  *
- * Which slots of a large array are stored into is recorded in the order of the stores, whatever was in them: to look
- * would be a cache miss for each. When half as many are recorded as the array has slots, all of it is remembered, and
- * further stores take the fast path until the next collection. So a store costs a record or a share of a scan of two
- * slots, and the cost has no cliff at any length.
+ *    flag set,          -- a store of a young reference -->       flag clear,
+ *    not remembered    <-- the next minor collection ---          in the remembered set
  *
- *   [remember.1] An old or prebuilt object is in the set at most once: being remembered clears its barrier flag, which
- *                leads to the slow path.
+ *   object     The object is pushed on the remembered set and loses its flag, so further stores into it take the fast
+ *              path. The next minor collection looks at all its slots and sets the flag again.
+ *   slot       Of a large array only the address of the slot is recorded, and the array keeps its flag. Otherwise one
+ *              store would make the next minor collection look at a million items.
+ *   nothing    When an old reference is stored and nothing marks, a minor collection has nothing to find there. It
+ *              would only bring an object back into the cache that has left it.
+ *
+ * Only cradle_store knows what is stored, so only it can choose the third way. cradle_write_barrier is called after the
+ * store and always remembers the object. The third way ends after seven stores into one object: the eighth remembers
+ * the object, so that a loop of stores into it takes the fast path.
+ *
+ * Slots are recorded in the order of the stores, and a slot that is stored into twice is recorded twice: to look at
+ * what it held before would cost a cache miss for each store. When half as many slots are recorded as the array has,
+ * the array as a whole is remembered, and further stores into it take the fast path. So a store costs one record, and
+ * at most its share of one scan of the array, which is two slots. No length of an array makes stores suddenly dearer.
+ *
+ * While a major collection marks, all stores are remembered or recorded, whatever their value. The minor collection
+ * then marks what these slots hold. The marker learns in no other way of a reference that was stored into an object
+ * which it has traced already (gc/old/mark.h, [heap.6]).
+ *
+ * No store fails. If memory for a slot's record is refused, the array is remembered; if memory for the set is refused,
+ * remember_all makes the next minor collection look at every old object.
+ *
+ *   [remember.1] An old or prebuilt object is in the set at most once: remembering it clears its barrier flag, and
+ *                without the flag no store takes the slow path.
  *   [remember.2] Recorded slots are those of old arrays with the slots flag, which lie in arenas.
  *
- * What the set must hold are [heap.1], [heap.3], [heap.5] and [heap.6].
+ * What must be in the set is said by [heap.1], [heap.3], [heap.5] and [heap.6].
  */
 #ifndef CRADLE_GC_YOUNG_REMEMBER_H
 #define CRADLE_GC_YOUNG_REMEMBER_H
 
 #include <cradle/base.h>
 
-/* Counters for recorded arrays in spans, by a part of the address. */
+/* Counters of recorded slots for arrays that have no page to themselves. Part of an array's address chooses its
+ * counter, so some arrays share one. */
 #define RECORD_BUDGETS 1024
 
-/* Objects that were stored into and not remembered, each in a place that others share; how often, at most, before the
- * next store is: it stands in the lowest bits of their addresses. */
+/* A small table of objects whose last stores were not remembered. Part of an object's address chooses its place. The
+ * place holds the address, and in its lowest three bits how many stores were spared: at most SPARED_TIMES. */
 #define SPARED_OBJECTS 64
 #define SPARED_TIMES 7
 
 /* How many slots of an array may still be recorded before the next minor collection. */
 typedef struct crd_record_budget {
-  uint32_t recorded_at; /* the minor collection after which left was set */
+  uint32_t recorded_at; /* number of the minor collection after which left was set */
   uint32_t left;
 } crd_record_budget;
 
-/* Remembers an old or prebuilt object whose barrier flag is set. */
+/* Remembers an old or prebuilt object that has its barrier flag. */
 void crd_remember(cradle_heap *heap, cradle_word *object);
 
 #endif

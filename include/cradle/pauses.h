@@ -28,9 +28,11 @@ CRADLE_BEGIN_DECLS
 typedef struct cradle_pause_summary {
   uint64_t p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns; /* half of the pauses are not longer than p50_ns */
   double mmu_1ms, mmu_10ms, mmu_100ms;                /* minimum mutator utilisation, 0 to 1 */
+  /* how long pauses waited for the collector's own thread to stop; 0 where there is none */
+  uint64_t stop_p50_ns, stop_p99_ns, stop_p999_ns;
 } cradle_pause_summary;
 
-/* Listens to a heap and remembers its pauses, in 13 KiB. */
+/* Listens to a heap and remembers its pauses, in 22 KiB. */
 typedef struct cradle_pauses cradle_pauses;
 
 /* For one heap; every event is passed on to next (whose function may be NULL). NULL when memory runs out. Free it after

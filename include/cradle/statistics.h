@@ -74,6 +74,7 @@ typedef struct cradle_statistics {
   uint64_t beside_ns;                    /* that it took; no part of pauses, nor of major_ns */
   /* pauses that had to wait for the thread to stop: how many, their sum, the longest; part of pauses */
   uint64_t beside_stops, beside_stop_ns, beside_stop_max_ns;
+  uint64_t beside_arenas; /* that it populated ahead of their use */
 } cradle_statistics;
 /* Fills *statistics, of which size is the sizeof (cradle/base.h says why). */
 CRADLE_API void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size);

@@ -47,6 +47,8 @@ def figures(heap, summary):
         yield f"utilisation in {ms} ms", value if paused else None, words.percent
     yield "minor collections", summary.minors, count
     yield "major collections", summary.majors, count
+    for name, key in (("second core", "beside_ns"), ("waits for it, p99.9", "beside_stop_p999_ns")):
+        yield name, heap.ending.get(key, 0) if heap.ending else None, words.time
     yield "allocated", summary.allocated, words.size
     yield "allocated a second", per_second(summary.allocated, summary), words.size
     yield "promoted", summary.promoted, words.size

@@ -33,6 +33,7 @@ class Heap:
     minors: list = field(default_factory=list)
     majors: list = field(default_factory=list)
     done: list = field(default_factory=list)
+    beside: list = field(default_factory=list)  # what the second core did from one pause to the next
     nurseries: list = field(default_factory=list)
     arenas: list = field(default_factory=list)
     spans: list = field(default_factory=list)  # the size classes after the last major collection
@@ -107,6 +108,9 @@ def heaps_of(log):
             heap.majors.append(section)
         elif name == "gc-collect-done":
             heap.done.append(section)
+        elif name == "gc-beside":
+            if "run_ns" in section.fields:
+                heap.beside.append(section)
         elif name == "gc-pause":
             if "time_ns" in section.fields:
                 told[section.heap].append(section)

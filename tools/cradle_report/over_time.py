@@ -314,6 +314,15 @@ def increments(heap):
     ]
 
 
+def beside(heap):
+    """What the second core did until the pause that stopped it."""
+    found = []
+    for one in sorted(heap.beside, key=lambda one: one.end):
+        length = min(one.fields["run_ns"], one.end - (found[-1][1] if found else heap.begin))
+        found.append((one.end - length, one.end, "second core", 1, length))
+    return found
+
+
 def lane(clock, run, label, place, items, shade_of):
     items = joined_items(items, run.heap.wall)
     said = [
@@ -342,13 +351,15 @@ def major_collections(clock, runs):
     for run in runs:
         found.append((run, "collection", cycles(run.heap), lambda kind: 4))
         found.append((run, "increments", increments(run.heap), lambda kind: STEP_COLOURS.get(kind, 1)))
+        found.append((run, "second core", beside(run.heap), lambda kind: 1))
     found = [one for one in found if one[2]][::-1]  # the first on top
     series = [
         lane(clock, run, label, place, items, shade_of) for place, (run, label, items, shade_of) in enumerate(found)
     ][::-1]
     names = [run.label(label) for run, label, *_ in found]
     notes = (
-        ["In the increments the program stands: dark is marking, light sweeping, pale compacting."]
+        ["The program stands still in increments, and runs beside the second core."
+         " Dark is marking, light is sweeping, pale is compacting."]
         if series
         else ["No major collection is in this log."]
     )

@@ -103,6 +103,18 @@ KEYS = {
     "mutator utilisation in 100 ms": "mmu_100ms",
     "share of the nursery that survived": "survival",
     "most memory used": "used_peak_bytes",
+    "put aside": "put_aside",
+    "the second core ran": "run_ns",
+    "waited for it to stop": "stop_ns",
+    "time of the second core": "beside_ns",
+    "bytes that it marked": "beside_bytes",
+    "pauses that waited for it": "beside_stops",
+    "time of these waits": "beside_stop_ns",
+    "wait p50": "beside_stop_p50_ns",
+    "wait p99": "beside_stop_p99_ns",
+    "wait p99.9": "beside_stop_p999_ns",
+    "longest wait": "beside_stop_max_ns",
+    "arenas that it populated": "beside_arenas",
 }
 # Of a size class, in one line.
 SPANS = {
@@ -122,6 +134,7 @@ PAIRS = {
     "arenas committed": ("committed", "in_use"),
     "arenas emptied": ("arenas_emptied", "arenas_before"),
     "resident bytes": ("resident_bytes", "huge_bytes"),
+    "marked beside the program, objects": ("marked_objects", "marked_bytes"),
     "wanted": ("wanted", "got"),
 }
 

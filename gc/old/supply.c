@@ -1,0 +1,72 @@
+#include "gc/old/supply.h"
+
+#include "gc/base/check.h"
+#include "gc/old/arena_memory.h"
+
+/* Arenas that are asked for at a time. */
+#define ASKED_MOST 16
+
+static bool is_ready(const crd_arenas *arenas, uint32_t index) {
+  return (arenas->origins[index] & ARENA_TOUCHED) != 0;
+}
+
+/* Whether the thread has nothing to do. What it populated is known to be ready from now on. */
+static bool settle(crd_arenas *arenas) {
+  crd_supply *supply = &arenas->supply;
+  uint32_t count = supply->count; /* a plain read: nobody else writes it */
+  if (count == 0) return true;
+  uint32_t done = __atomic_load_n(&supply->done, __ATOMIC_ACQUIRE);
+  if (done != count) return false;
+  for (uint32_t i = supply->first; i < supply->first + count; i++)
+    if (arenas->states[i] != ARENA_RESERVED) arenas->origins[i] |= ARENA_TOUCHED;
+  arenas->supplied_total += count;
+  __atomic_store_n(&supply->count, 0, __ATOMIC_RELAXED);
+  return true;
+}
+
+/* Counts the lowest FREE arenas up to count; those that are ready, as far as they go, and then the first run of others
+ * is [*first, *first + the result). */
+static uint32_t find_unready(const crd_arenas *arenas, uint32_t count, uint32_t *first) {
+  uint32_t seen = 0, found = 0;
+  for (uint32_t i = arenas->free_hint; i < arenas->committed_end && seen < count && found < ASKED_MOST; i++) {
+    bool is_free = arenas->states[i] == ARENA_FREE, is_wanted = is_free && !is_ready(arenas, i);
+    seen += is_free;
+    if (found == 0) *first = i;
+    if (is_wanted)
+      found++;
+    else if (found > 0)
+      break;
+  }
+  return found;
+}
+
+bool crd_supply_ask(crd_arenas *arenas, uint32_t keep, uint32_t ahead) {
+  crd_supply *supply = &arenas->supply;
+  uint32_t first = 0;
+  /* Pages of a pool are populated when they are committed. */
+  if (arenas->backing.pool || arenas_go_round(arenas)) return false;
+  supply->ahead = arenas_in_use(arenas) >= arenas->demand.peak ? ahead : 0;
+  if (!settle(arenas)) return false;
+  uint32_t count = keep + supply->ahead;
+  (void)crd_arenas_ensure_free(arenas, count); /* what has come is asked for */
+  uint32_t found = find_unready(arenas, count, &first);
+  if (found == 0) return false;
+  ASSERT(supply->count == 0, "[supply.2] the thread is asked while it is at something");
+  supply->first = first;
+  supply->done = 0;
+  __atomic_store_n(&supply->count, found, __ATOMIC_RELEASE);
+  return true;
+}
+
+void crd_supply_forget(crd_arenas *arenas) {
+  arenas->supply = (crd_supply){0};
+}
+
+bool crd_supply_next(crd_arenas *arenas) {
+  crd_supply *supply = &arenas->supply;
+  uint32_t count = __atomic_load_n(&supply->count, __ATOMIC_ACQUIRE), done = supply->done;
+  if (count == 0 || done == count) return false;
+  (void)crd_arenas_populate(arenas, supply->first + done);
+  __atomic_store_n(&supply->done, done + 1, __ATOMIC_RELEASE);
+  return true;
+}

@@ -1,0 +1,34 @@
+/* Page supply: the second core populates arenas before minor collections fill them.
+ *
+ * A page that is touched for the first time costs a fault: about 0.1 ms for an arena of huge pages, and up to 10 ms
+ * where the host of a virtual machine takes unused memory back. The program's thread has arenas for the next minor
+ * collection populated before it needs them (crd_arenas_prepare). A heap that grows and has a second core asks the
+ * thread for more, so that the program's thread seldom has anything left to populate.
+ *
+ * Populating changes nothing that a program can see: what was written stays. So the thread may populate an arena while
+ * the mutator takes it, writes to it and frees it again. Only the system must not get it back meanwhile.
+ *
+ *   [supply.1] The arenas that the thread may be populating are [first, first + count). They are not given back, and
+ *              their contents are not dropped, until the mutator has seen that the thread is done with all of them.
+ *   [supply.2] The mutator writes first and count only when count is 0. The thread writes nothing but done.
+ */
+#ifndef CRADLE_GC_OLD_SUPPLY_H
+#define CRADLE_GC_OLD_SUPPLY_H
+
+#include "gc/old/arena.h"
+
+/* --- the mutator's side --- */
+
+/* Takes note of what the thread has done. Then asks it for those of the lowest keep FREE arenas that are not populated;
+ * while the heap grows, ahead more are committed and asked for, and not given back. Returns whether there is something
+ * new for the thread to do. */
+bool crd_supply_ask(crd_arenas *arenas, uint32_t keep, uint32_t ahead);
+/* The thread is gone, or was lost in a fork. */
+void crd_supply_forget(crd_arenas *arenas);
+
+/* --- the thread's side --- */
+
+/* Populates the next arena that was asked for. false: there is none. */
+bool crd_supply_next(crd_arenas *arenas);
+
+#endif

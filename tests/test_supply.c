@@ -1,0 +1,175 @@
+/* Page supply (gc/old/supply.h): what a thread is asked to populate, by the mutator's side and the thread's side in
+ * turns, in one thread; and a heap that grows with a second core. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <cradle/new.h>
+#include <cradle/roots.h>
+#include <cradle/statistics.h>
+
+#include "gc/heap.h"
+#include "gc/old/arena_memory.h"
+#include "gc/old/supply.h"
+#include "gc/platform/hardware.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static void open_arenas(crd_arenas *arenas) {
+  cradle_options options;
+  cradle_hardware hardware;
+  cradle_options_init(&options);
+  options.reserve_bytes = 64 * ARENA_BYTES;
+  crd_hardware_detect(&hardware);
+  assert_true(crd_arenas_init(arenas, &options, &hardware));
+}
+
+static bool is_ready(const crd_arenas *arenas, uint32_t index) {
+  return (arenas->origins[index] & ARENA_TOUCHED) != 0;
+}
+
+static bool can_populate(void) {
+  crd_arenas arenas;
+  open_arenas(&arenas);
+  bool can = crd_arenas_prepare(&arenas, 1) == 1;
+  crd_arenas_fini(&arenas);
+  return can;
+}
+
+static void what_is_asked_for_is_ready_when_it_is_done(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas);
+  assert_false(crd_supply_next(&arenas));
+  assert_true(crd_supply_ask(&arenas, 3, 0));
+  assert_int_equal(arenas.free_count, 3);
+  assert_true(crd_supply_next(&arenas));
+  assert_false(crd_supply_ask(&arenas, 5, 0)); /* the thread is still at it */
+  assert_false(is_ready(&arenas, 0));
+  assert_true(crd_supply_next(&arenas));
+  assert_true(crd_supply_next(&arenas));
+  assert_false(crd_supply_next(&arenas));     /* [supply.2] */
+  assert_true(crd_supply_ask(&arenas, 5, 0)); /* two more */
+  for (uint32_t i = 0; i < 5; i++) assert_int_equal(is_ready(&arenas, i), i < 3);
+  assert_int_equal(arenas.supplied_total, 3);
+  while (crd_supply_next(&arenas)) continue;
+  assert_false(crd_supply_ask(&arenas, 5, 0)); /* nothing is missing */
+  assert_int_equal(arenas.supplied_total, 5);
+  crd_arenas_fini(&arenas);
+}
+
+static void a_heap_that_grows_gets_more(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  bool clean;
+  open_arenas(&arenas);
+  uint32_t page = crd_arenas_take(&arenas, ARENA_PAGES, 0, &clean);
+  assert_true(crd_supply_ask(&arenas, 2, 3)); /* as much as ever is in use */
+  assert_int_equal(arenas.free_count, 5);
+  while (crd_supply_next(&arenas)) continue;
+  crd_arenas_give_back(&arenas, page, ARENA_PAGES);
+  assert_false(crd_supply_ask(&arenas, 6, 3)); /* less is in use now, and what was in use is populated */
+  assert_int_equal(arenas.supplied_total, 5);
+  assert_int_equal(arenas.free_count, 6);
+  assert_int_equal(arenas.supply.ahead, 0);
+  crd_arenas_fini(&arenas);
+}
+
+/* [supply.1] */
+static void what_the_thread_is_at_stays(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas);
+  assert_true(crd_supply_ask(&arenas, 4, 0));
+  assert_true(crd_supply_next(&arenas));
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 0);
+  for (uint32_t i = 0; i < 4; i++) arenas.origins[i] |= ARENA_TOUCHED;
+  crd_arenas_discard_free(&arenas);
+  for (uint32_t i = 0; i < 4; i++) assert_true(is_ready(&arenas, i));
+  while (crd_supply_next(&arenas)) continue;
+  assert_false(crd_supply_ask(&arenas, 4, 0));
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 4);
+  crd_arenas_fini(&arenas);
+}
+
+/* The mutator takes, fills and frees an arena while the thread is at it. */
+static void populating_changes_nothing(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  bool clean;
+  open_arenas(&arenas);
+  assert_true(crd_supply_ask(&arenas, 2, 0));
+  uint32_t page = crd_arenas_take(&arenas, ARENA_PAGES, 0, &clean);
+  char *memory = memory_at(arenas_page_address(&arenas, page));
+  memset(memory, 0x5a, ARENA_BYTES);
+  while (crd_supply_next(&arenas)) continue;
+  for (size_t i = 0; i < ARENA_BYTES; i += 512) assert_int_equal(memory[i], 0x5a);
+  assert_false(crd_supply_ask(&arenas, 1, 0));
+  crd_arenas_give_back(&arenas, page, ARENA_PAGES);
+  crd_arenas_fini(&arenas);
+}
+
+/* --- a heap --- */
+
+typedef struct cell {
+  uint64_t header;
+  struct cell *next;
+  uint64_t number;
+} cell;
+static const cradle_type types[] = {{.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, next)}};
+
+/* Enough for a few major collections. */
+#define CELLS 1500000
+
+CRADLE_UNCHECKED_COLLECTION static void a_heap_that_grows_is_supplied(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_error error;
+  cradle_statistics stats;
+  cell *list = NULL;
+  if (!can_populate()) {
+    puts("skipped: this system populates no pages ahead");
+    skip();
+  }
+  cradle_options_init(&options);
+  options.types = types;
+  options.type_count = 1;
+  options.nursery_bytes = (size_t)1 << 20;
+  options.gc_threads = CRADLE_GC_THREADS_ONE;
+  cradle_heap *heap = cradle_heap_new(&options, &error);
+  assert_non_null(heap);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  cradle_global_root_add(heap, &list, CRADLE_KIND_REFERENCE);
+  for (uint64_t i = 0; i < CELLS; i++) {
+    cell *next = cradle_new(m, 0, sizeof(cell));
+    next->next = list;
+    next->number = i;
+    list = next;
+  }
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
+  cradle_heap_statistics(heap, &stats, sizeof stats);
+  assert_true(stats.beside_arenas > 0);
+  uint64_t number = CELLS;
+  for (const cell *at = list; at != NULL; at = at->next) assert_int_equal(at->number, --number);
+  assert_int_equal(number, 0);
+  cradle_global_root_remove(heap, &list);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_is_asked_for_is_ready_when_it_is_done),
+      cmocka_unit_test(a_heap_that_grows_gets_more),
+      cmocka_unit_test(what_the_thread_is_at_stays),
+      cmocka_unit_test(populating_changes_nothing),
+      cmocka_unit_test(a_heap_that_grows_is_supplied),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -68,13 +68,18 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
 }
 
 static void note_refused_pool(cradle_heap *heap) {
-  const char *doubt = crd_pages_pool_doubt();
+  const char *doubt = crd_pages_pool_doubt(false);
   crd_event_note(heap,
                  heap->nursery.backing.transparent
                      ? "the huge-page pool refused the nursery: transparent huge pages instead"
                      : "the huge-page pool refused the nursery: base pages instead",
                  heap->nursery.committed_bytes, 0);
   if (doubt != NULL) crd_event_note(heap, doubt, heap->nursery.committed_bytes, 0);
+}
+
+static void note_refused_parts(cradle_heap *heap) {
+  const char *doubt = crd_pages_pool_doubt(true);
+  if (doubt != NULL) crd_event_note(heap, doubt, 0, 0);
 }
 
 static void send_created(cradle_heap *heap, const char *nursery_reason) {
@@ -92,14 +97,18 @@ static void send_created(cradle_heap *heap, const char *nursery_reason) {
     crd_event_note(heap, "the address space reserved for the old generation is smaller than asked for",
                    heap->options.reserve_bytes, heap->old.arenas.bytes);
   if (heap->nursery.backing.pool && heap->nursery.pool_bytes == 0) note_refused_pool(heap);
+  if (heap->old.arenas.backing.pool) note_refused_parts(heap);
   crd_maximum_note(heap);
   const char *doubt = crd_backing_doubt(&heap->nursery.backing, &heap->hardware);
   if (doubt == NULL) doubt = crd_backing_doubt(&heap->old.arenas.backing, &heap->hardware);
   if (doubt != NULL) crd_event_note(heap, doubt, heap->hardware.thp_page_bytes, heap->hardware.page_bytes);
 }
 
-static bool fail_pool(const cradle_heap *heap, const char *option, size_t wanted, size_t got, cradle_error *error) {
-  const char *doubt = crd_pages_pool_doubt();
+static bool fail_pool(const cradle_heap *heap, bool of_arenas, cradle_error *error) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  const char *option = of_arenas ? "hugepages_arenas" : "hugepages_nursery", *doubt = crd_pages_pool_doubt(of_arenas);
+  size_t wanted = of_arenas ? arenas->committed_count * ARENA_BYTES : heap->nursery.committed_bytes;
+  size_t got = of_arenas ? arenas->pool_count * ARENA_BYTES : 0;
   if (doubt != NULL)
     (void)crd_fail(error, "%s: strict, but %s; without \"!\" base pages serve instead", option, doubt);
   else
@@ -115,12 +124,8 @@ static bool fail_pool(const cradle_heap *heap, const char *option, size_t wanted
 static bool check_pool(const cradle_heap *heap, cradle_error *error) {
   const crd_nursery *nursery = &heap->nursery;
   const crd_arenas *arenas = &heap->old.arenas;
-  if (nursery->backing.strict && nursery->pool_bytes == 0)
-    return fail_pool(heap, "hugepages_nursery", nursery->committed_bytes, 0, error);
-  if (arenas->backing.strict && arenas->pool_count < arenas->committed_count)
-    return fail_pool(heap, "hugepages_arenas", arenas->committed_count * ARENA_BYTES, arenas->pool_count * ARENA_BYTES,
-                     error);
-  return true;
+  if (nursery->backing.strict && nursery->pool_bytes == 0) return fail_pool(heap, false, error);
+  return !arenas->backing.strict || arenas->pool_count == arenas->committed_count || fail_pool(heap, true, error);
 }
 
 static bool init_nursery(cradle_heap *heap, cradle_error *error) {

@@ -3,7 +3,7 @@
 #define TESTS_FORKS_H
 
 /* ThreadSanitizer's own thread does not come along: the child of a process with threads may wait for it for ever. */
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || defined(_WIN32)
 #define FORKS_ARE_TRIED 0
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)

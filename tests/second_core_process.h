@@ -7,8 +7,6 @@
 #endif
 #include <dirent.h>
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -21,6 +19,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#if __has_include(<linux/filter.h>) /* not where musl stands beside glibc */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#define CAN_REFUSE_THREADS 1
+#else
+#define CAN_REFUSE_THREADS 0
+#endif
+
 #include <cmocka.h>
 
 #include "tests/second_core.h"
@@ -31,12 +37,16 @@
 
 /* Has no more threads made in this process. false: the system has no such filters. */
 static inline bool refuse_threads(void) {
+#if CAN_REFUSE_THREADS
   struct sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+#else
+  return false;
+#endif
 }
 
 /* What a program ends with that cannot be tried here. */

@@ -26,6 +26,7 @@ SIZES = ["4K", "5K", "8K", "12K", "16K", "32K", "48K", "64K", "100K", "128K", "2
 STRESS = [{}, {"CRADLE_STRESS": "1"}, {"CRADLE_STRESS": "7"}, {"CRADLE_STRESS": "3", "CRADLE_STRESS_MAJOR": "5"},
           {"CRADLE_STRESS": "5", "CRADLE_STRESS_SEED": "11", "CRADLE_QUARANTINE": "3"}, {"CRADLE_QUARANTINE": "1"}]
 VERIFY = [{}, {"CRADLE_VERIFY": "1"}]
+SLOWNESS = 5  # of emulators
 QUICK_SIZES = ["4K", "5K", "32K", "1M", "64M"]
 QUICK_VERIFIED = ["4K", "64K"]
 
@@ -107,7 +108,8 @@ def main():
     parser.add_argument("argument", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     wrapper = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
-    return sweep([*wrapper, arguments.program, *arguments.argument], arguments.long, arguments.timeout)
+    timeout = arguments.timeout * (SLOWNESS if wrapper else 1)
+    return sweep([*wrapper, arguments.program, *arguments.argument], arguments.long, timeout)
 
 
 if __name__ == "__main__":

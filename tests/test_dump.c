@@ -45,6 +45,9 @@ static void a_dump_that_cannot_be_written(void **state) {
   assert_false(cradle_heap_dump(f.heap, "/no/such/folder/dump", &error));
   if (strstr(error.message, "/no/such/folder/dump") == NULL || strstr(error.message, "No such file") == NULL)
     fail_msg("the message is \"%s\"", error.message);
+#ifdef _WIN32
+  return; /* no limit of a file's size */
+#endif
   char folder[] = "/tmp/cradle-dump-XXXXXX", path[64];
   struct rlimit before, small;
   struct stat status;

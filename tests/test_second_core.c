@@ -28,9 +28,9 @@
 #include "tests/forks.h"
 #include "tests/second_core.h"
 #include "tests/second_core_process.h"
+#include "tests/second_core_programs.h"
 
 #define FORKS 8
-#define HEAPS 4
 
 static const char *plugin_path;
 
@@ -152,44 +152,10 @@ static void test_fork_with_the_same_number(void **state) {
 
 /* --- the end --- */
 
-static void says_exit(void) {
-  if (write(STDOUT_FILENO, "", 0) != 0) _exit(2);
-}
-
-static void exits(void) {
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
-  (void)atexit(says_exit);
-  second_core_begin_round(&s);
-  exit(7);
-}
-
-static void *exits_elsewhere(void *data) {
-  (void)data;
-  exit(8);
-}
-
-static void exits_on_another_thread(void) {
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
-  pthread_t thread;
-  second_core_begin_round(&s);
-  require(pthread_create(&thread, NULL, exits_elsewhere, NULL) == 0, "no thread");
-  for (;;) second_core_work(&s);
-}
-
 static void test_exit(void **state) {
   (void)state;
   run_program(exits, 7);
   run_program(exits_on_another_thread, 8);
-}
-
-static void frees_the_heap(void) {
-  for (int i = 0; i < 5; i++) {
-    second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
-    second_core_begin_round(&s);
-    require_markers(1);
-    second_core_free(&s);
-    require_markers(0);
-  }
 }
 
 static void test_heap_freed(void **state) {
@@ -223,22 +189,6 @@ static void is_refused(void) {
 static void test_refused(void **state) {
   (void)state;
   run_program(is_refused, 0);
-}
-
-static void has_one_processor(void) {
-  keep_to_one_processor();
-  second_core s = second_core_new(CRADLE_GC_THREADS_AUTO, LIST_NODES);
-  second_core_begin(&s);
-  require_markers(0);
-  second_core_work(&s);
-  second_core_check(&s);
-  second_core_free(&s);
-  s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
-  second_core_begin_round(&s);
-  require_markers(1);
-  second_core_work(&s);
-  second_core_check(&s);
-  second_core_free(&s);
 }
 
 static void test_one_processor(void **state) {
@@ -318,49 +268,6 @@ static void test_signals(void **state) {
 
 /* --- threads of the program --- */
 
-static void *uses_a_heap(void *data) {
-  (void)data;
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, WORTHWHILE_NODES);
-  for (int i = 0; i < 3; i++) {
-    second_core_begin(&s);
-    second_core_work(&s);
-  }
-  second_core_check(&s);
-  second_core_begin(&s);
-  second_core_free(&s);
-  return NULL;
-}
-
-static void has_heaps_on_many_threads(void) {
-  pthread_t threads[HEAPS];
-  for (int i = 0; i < HEAPS; i++) require(pthread_create(&threads[i], NULL, uses_a_heap, NULL) == 0, "no thread");
-  for (int i = 0; i < HEAPS; i++) (void)pthread_join(threads[i], NULL);
-  require_markers(0);
-}
-
-/* The thread that began the round ends in it. */
-static void *begins_a_round(void *data) {
-  second_core *s = data;
-  cradle_mutator_attach(s->m);
-  second_core_begin_round(s);
-  cradle_mutator_detach(s->m);
-  return NULL;
-}
-
-static void hands_the_mutator_on(void) {
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
-  for (int i = 0; i < 3; i++) {
-    pthread_t thread;
-    cradle_mutator_detach(s.m);
-    require(pthread_create(&thread, NULL, begins_a_round, &s) == 0, "no thread");
-    (void)pthread_join(thread, NULL);
-    cradle_mutator_attach(s.m);
-    second_core_work(&s);
-  }
-  second_core_check(&s);
-  second_core_free(&s);
-}
-
 static void test_threads(void **state) {
   (void)state;
   run_program(has_heaps_on_many_threads, 0);
@@ -369,24 +276,6 @@ static void test_threads(void **state) {
 
 /* --- words that are no references --- */
 
-/* For a moment, each slot of an old array holds an address inside of an object [marker.4]. */
-CRADLE_UNCHECKED_COLLECTION static void holds_no_references(void) {
-  static node *held[TABLE_ITEMS];
-  cradle_error error = {.message = ""};
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, WORTHWHILE_NODES);
-  for (int i = 0; i < 8; i++) {
-    second_core_begin_round(&s);
-    table *items = s.roots->items;
-    memcpy(held, items->item, sizeof held);
-    for (int k = 0; k < TABLE_ITEMS; k++) items->item[k] = (node *)(void *)((char *)held[k] + 8);
-    nap_ms(2);
-    for (int k = 0; k < TABLE_ITEMS; k++) cradle_store(s.m, items, &items->item[k], held[k]);
-    require(cradle_heap_verify(s.heap, &error), error.message);
-  }
-  second_core_check(&s);
-  second_core_free(&s);
-}
-
 static void test_no_references(void **state) {
   (void)state;
   run_program(holds_no_references, 0);
@@ -394,6 +283,11 @@ static void test_no_references(void **state) {
 
 /* --- coroutines --- */
 
+#ifdef WITHOUT_CONTEXTS
+static void runs_coroutines(void) {
+  exit(SKIP_STATUS);
+}
+#else
 #define STACK_BYTES ((size_t)256 << 10)
 #define SWITCHES 20
 static ucontext_t main_context, contexts[2];
@@ -420,6 +314,7 @@ static void runs_coroutines(void) {
   second_core_check(&coroutines_core);
   second_core_free(&coroutines_core);
 }
+#endif
 
 static void test_coroutines(void **state) {
   (void)state;

@@ -86,7 +86,9 @@ static void large_pages_are_refused_in_words(void **state) {
   assert_false(crd_pages_commit_pool(place, 2 * MIB, 2 * MIB));
   assert_true(crd_pages_commit(place, 2 * MIB)); /* no hole */
   assert_true(crd_pages_unreserve(place, 4 * MIB));
-  assert_non_null(strstr(crd_pages_pool_doubt(), "large pages"));
+  assert_null(crd_pages_reserve_pool(2 * MIB, 2 * MIB));
+  assert_non_null(strstr(crd_pages_pool_doubt(false), "\"Lock pages in memory\""));
+  assert_non_null(strstr(crd_pages_pool_doubt(true), "whole nursery only"));
   cradle_options options;
   cradle_error error;
   cradle_options_init(&options);
@@ -95,6 +97,13 @@ static void large_pages_are_refused_in_words(void **state) {
   options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB_STRICT;
   assert_null(cradle_heap_new(&options, &error));
   assert_non_null(strstr(error.message, "hugepages_nursery: strict, but large pages"));
+  assert_non_null(strstr(error.message, "base pages serve instead")); /* all of it has room */
+  options.hugepages_nursery = CRADLE_HUGEPAGES_AUTO;
+  options.hugepages_arenas = CRADLE_HUGEPAGES_HUGETLB_STRICT;
+  assert_null(cradle_heap_new(&options, &error));
+  assert_non_null(
+      strstr(error.message, "hugepages_arenas: strict, but Windows has large pages for a whole nursery only"));
+  options.hugepages_arenas = CRADLE_HUGEPAGES_AUTO;
   options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB;
   cradle_heap *heap = cradle_heap_new(&options, &error);
   if (heap == NULL) fail_msg("%s", error.message);

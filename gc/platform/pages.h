@@ -42,9 +42,13 @@ bool crd_pages_commit(void *address, size_t size);
 /* The same from the reserved pool of huge pages. Address and size must be multiples of pool_page_bytes. false: the pool
  * is empty or there is none; commit the range in the usual way. */
 bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes);
+/* A whole reservation from the pool, readable and writable, for systems that reserve and commit such pages in one call
+ * (Windows' large pages). size must be a multiple of pool_page_bytes, to which the reservation is aligned;
+ * crd_pages_unreserve gives it back. NULL: refused, or this system commits from its pool. */
+void *crd_pages_reserve_pool(size_t size, size_t pool_page_bytes);
 /* Says in words why this process cannot have pages of the pool, whatever its options. NULL: as far as the system tells,
- * it can. */
-const char *crd_pages_pool_doubt(void);
+ * it can. in_parts asks about parts of a reservation, as arenas are. */
+const char *crd_pages_pool_doubt(bool in_parts);
 /* Gives the memory and its commit charge back, and leaves the range reserved without access. The mapping is a new one,
  * so advice and names must be given again. */
 bool crd_pages_release(void *address, size_t size);

@@ -61,9 +61,15 @@ bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
   return mapped != NULL && move_into(mapped, size, address);
 }
 
+void *crd_pages_reserve_pool(size_t size, size_t pool_page_bytes) {
+  (void)size, (void)pool_page_bytes;
+  return NULL; /* parts come from the pool */
+}
+
 /* There is nothing to say in advance: on Linux, any process can have pages of the pool if there are some, and how many
  * there are is in the hardware description. */
-const char *crd_pages_pool_doubt(void) {
+const char *crd_pages_pool_doubt(bool in_parts) {
+  (void)in_parts;
   return NULL;
 }
 
@@ -99,7 +105,7 @@ struct scan_arguments {
   uint64_t size, flags, start, end, walk_end, vector, vector_length, max_pages;
   uint64_t category_inverted, category_mask, category_any, return_mask;
 };
-#define SCAN_REQUEST _IOWR('f', 16, struct scan_arguments)
+#define SCAN_REQUEST ((int)_IOWR('f', 16, struct scan_arguments)) /* the kernel reads 32 bits; musl takes an int */
 #define SCAN_PRESENT (UINT64_C(1) << 3)
 #define SCAN_ZERO (UINT64_C(1) << 5) /* the shared page of zeros: read, never written, no memory */
 #define SCAN_HUGE (UINT64_C(1) << 6)

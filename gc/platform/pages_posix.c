@@ -14,7 +14,13 @@ bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
   return false;
 }
 
-const char *crd_pages_pool_doubt(void) {
+void *crd_pages_reserve_pool(size_t size, size_t pool_page_bytes) {
+  (void)size, (void)pool_page_bytes;
+  return NULL;
+}
+
+const char *crd_pages_pool_doubt(bool in_parts) {
+  (void)in_parts;
   return NULL;
 }
 

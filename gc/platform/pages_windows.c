@@ -1,7 +1,8 @@
 /* Pages on Windows: VirtualAlloc's reservations, whose parts are committed and decommitted.
  *
- * There are no transparent huge pages. Windows has large pages, but commits them in the call that reserves them, so a
- * part of a reservation cannot have them. crd_pages_pool_doubt says so, and what else is missing. */
+ * There are no transparent huge pages. Large pages are reserved and committed in one call and cannot be decommitted in
+ * part, so a whole reservation has them (crd_pages_reserve_pool), or none of it; crd_pages_pool_doubt says what is
+ * missing. */
 #include "gc/platform/pages.h"
 
 #include <stdint.h>
@@ -121,27 +122,33 @@ void crd_pages_name(void *address, size_t size, const char *name) {
   (void)address, (void)size, (void)name;
 }
 
-/* Whether the process has the privilege to lock memory and has enabled it. */
-static bool holds_lock_privilege(void) {
+/* --- large pages --- */
+
+/* A privilege that the account has must be enabled in the process. What the account lacks is an error although the call
+ * succeeds. */
+static bool enable_lock_privilege(void) {
   HANDLE token;
-  LUID privilege;
-  BOOL held = FALSE;
-  if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) return false;
-  if (LookupPrivilegeValueA(NULL, "SeLockMemoryPrivilege", &privilege)) {
-    PRIVILEGE_SET wanted = {.PrivilegeCount = 1, .Control = PRIVILEGE_SET_ALL_NECESSARY};
-    wanted.Privilege[0] = (LUID_AND_ATTRIBUTES){privilege, SE_PRIVILEGE_ENABLED};
-    if (!PrivilegeCheck(token, &wanted, &held)) held = FALSE;
-  }
+  TOKEN_PRIVILEGES wanted = {.PrivilegeCount = 1, .Privileges = {{.Attributes = SE_PRIVILEGE_ENABLED}}};
+  if (!OpenProcessToken(GetCurrentProcess(), TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &token)) return false;
+  bool enabled = LookupPrivilegeValueA(NULL, "SeLockMemoryPrivilege", &wanted.Privileges[0].Luid) &&
+                 AdjustTokenPrivileges(token, FALSE, &wanted, 0, NULL, NULL) && GetLastError() == ERROR_SUCCESS;
   CloseHandle(token);
-  return held;
+  return enabled;
 }
 
-const char *crd_pages_pool_doubt(void) {
+void *crd_pages_reserve_pool(size_t size, size_t pool_page_bytes) {
+  KEEP_LAST_ERROR;
+  if (pool_page_bytes == 0 || size % pool_page_bytes != 0 || !enable_lock_privilege()) return NULL;
+  return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT | MEM_LARGE_PAGES, PAGE_READWRITE);
+}
+
+const char *crd_pages_pool_doubt(bool in_parts) {
   KEEP_LAST_ERROR;
   if (GetLargePageMinimum() == 0) return "this Windows has no large pages";
-  if (!holds_lock_privilege())
-    return "large pages need SeLockMemoryPrivilege (\"Lock pages in memory\"), which this process has not enabled";
-  return "large pages cannot be committed in a part of a reservation";
+  if (in_parts) return "Windows has large pages for a whole nursery only: arenas come and go, and have base pages";
+  if (enable_lock_privilege()) return NULL;
+  return "large pages need the privilege \"Lock pages in memory\": have an administrator give it to the account in "
+         "secpol.msc (Local Policies, User Rights Assignment), and log in again";
 }
 
 /* --- what was obtained --- */

@@ -116,6 +116,14 @@ static bool init_quarantined(cradle_heap *heap, size_t bytes) {
   return true;
 }
 
+/* All of it at once, where the pool gives nothing less: such a nursery never grows. */
+static char *reserve_in_pool(crd_nursery *nursery, size_t bytes) {
+  size_t pool_page = nursery->backing.pool_page_bytes;
+  char *place = pool_page != 0 ? crd_pages_reserve_pool(bytes, pool_page) : NULL;
+  if (place != NULL) nursery->pool_bytes = nursery->committed_bytes = bytes;
+  return place;
+}
+
 /* Nothing is populated: each page comes when it is first touched, and a huge page then comes whole.
  * docs/design/pages.md says why. If address space for the largest size is refused, the nursery gets only what it
  * needs now, and cannot grow. */
@@ -126,12 +134,14 @@ bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
   nursery->lead_bytes = nursery->backing.transparent && !nursery->backing.pool ? LEAD_BYTES : 0;
   size_t head = head_bytes(nursery), committed = whole_pages(nursery, full_bytes(bytes));
   size_t reserved = whole_pages(nursery, full_bytes(max));
-  char *place = crd_pages_reserve(head + reserved, HUGE_BYTES, NULL);
+  char *place = reserve_in_pool(nursery, committed);
+  if (place != NULL) reserved = committed;
+  if (place == NULL) place = crd_pages_reserve(head + reserved, HUGE_BYTES, NULL);
   if (place == NULL && reserved > committed) place = crd_pages_reserve(head + (reserved = committed), HUGE_BYTES, NULL);
   if (place == NULL) return false;
   char *base = place + head;
   crd_pages_advise_huge(base, reserved, nursery->backing.transparent);
-  if (!commit(nursery, base, committed)) {
+  if (nursery->committed_bytes == 0 && !commit(nursery, base, committed)) {
     crd_pages_unreserve(place, head + reserved);
     return false;
   }
@@ -220,7 +230,11 @@ static void note_pool(cradle_heap *heap) {
   uint32_t refused = heap->old.arenas.pool_refusals;
   if (CRADLE_LIKELY(refused == 0) || heap->pool_noted) return;
   heap->pool_noted = true;
-  crd_event_note(heap, "the huge-page pool refused arenas: transparent huge pages instead", refused, 0);
+  crd_event_note(heap,
+                 heap->old.arenas.backing.transparent
+                     ? "the huge-page pool refused arenas: transparent huge pages instead"
+                     : "the huge-page pool refused arenas: base pages instead",
+                 refused, 0);
 }
 
 /* The first allocations of a heap are looked at one by one, later ones about once in a MiB. While samples are

@@ -23,8 +23,9 @@ class Target:
     wrapper: list = field(default_factory=list)  # what runs a program; empty: it runs as it is
     unrun: str = ""  # why programs cannot be run here; empty: they can
     tests: tuple = WHOLE  # beside the unit tests
-    left_out: tuple = ()  # unit tests that say nothing there
+    left_out: dict = field(default_factory=dict)  # unit tests, and why
     suites_left_out: tuple = ("one-build", "long")
     variables: dict = field(default_factory=dict)  # of the environment of programs; {folder} stands for the target's
+    server: tuple = ()  # that the programs need: the command that ends it, and those that begin it
     slowness: int = 1  # of the tests, against a native build
     sizes: tuple = ()  # of pages, in bytes: the tests are run again with each, by QEMU_PAGESIZE

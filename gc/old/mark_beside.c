@@ -1,6 +1,6 @@
 /* Marking beside the program: the one file whose code reads objects while the mutator writes to them.
  *
- * It is the loop of gc/old/mark.c without its refinements, and with three differences. Every word of an object is read
+ * It is the loop of gc/old/mark.c with three differences. Every word of an object is read
  * once, by word_beside: a second read might see another value. The address in a word is followed only if its allocation
  * bit says that an object begins there, because the word may be anything [marker.4]. And what needs the program is put
  * aside [marker.6]. */
@@ -21,19 +21,20 @@
 #define LOOK_OBJECTS LIMIT(32, 4)
 #define WORDS_AN_OBJECT 8
 
+/* What a round needs at each slot. As in gc/old/mark.c, the loop over objects works on a copy whose address goes nowhere,
+ * so that the compiler keeps it in registers. */
 typedef struct beside {
   const cradle_heap *heap;
-  crd_word_stack stack, aside;
-  const uint32_t *word; /* of the protocol */
+  crd_word_stack *stack, *aside; /* the round's own copies */
+  const uint32_t *word;          /* of the protocol */
   uintptr_t arenas_base;
   size_t arenas_bytes; /* that were committed when the round began */
   crd_arena *meta;
   const crd_type *types;
-  crd_marker_work work;
+  cradle_word *top, *limit; /* of the stack */
+  uint64_t objects, bytes, put_aside;
   int countdown; /* to the next look at the word */
   bool overflowed;
-  cradle_word queue[QUEUE_LENGTH];
-  unsigned first, waiting;
 } beside;
 
 /* --- what the mutator may be writing to --- */
@@ -68,6 +69,21 @@ static inline bool is_unmarked_object(crd_arena *arena, size_t index, uint64_t m
   return !(__atomic_load_n(&arena->marks[index], __ATOMIC_RELAXED) & mask);
 }
 
+/* The stack's new end, or NULL: it cannot grow. */
+static CRADLE_COLD cradle_word *more_stack(crd_word_stack *stack) {
+  return crd_word_stack_grow(stack) ? stack->limit : NULL;
+}
+
+CRD_ALWAYS_INLINE bool push(beside *b, cradle_word entry) {
+  if (CRADLE_UNLIKELY(b->top == b->limit)) {
+    cradle_word *limit = more_stack(b->stack);
+    if (limit == NULL) return false;
+    b->limit = limit;
+  }
+  *b->top++ = entry;
+  return true;
+}
+
 CRD_ALWAYS_INLINE void mark_address(beside *b, uintptr_t address) {
   uintptr_t offset = address - b->arenas_base;
   if (offset >= b->arenas_bytes) return;
@@ -78,7 +94,7 @@ CRD_ALWAYS_INLINE void mark_address(beside *b, uintptr_t address) {
   if (!is_unmarked_object(arena, index, mask, address)) return;
   /* Nobody else writes to this word [marker.1]. */
   __atomic_store_n(&arena->marks[index], marks | mask, __ATOMIC_RELAXED);
-  if (!word_stack_push(&b->stack, address)) b->overflowed = true;
+  if (!push(b, address)) b->overflowed = true;
 }
 
 CRD_ALWAYS_INLINE void mark_slot(void *data, bool value, cradle_word *slot) {
@@ -90,9 +106,9 @@ CRD_ALWAYS_INLINE void mark_slot(void *data, bool value, cradle_word *slot) {
 /* --- objects --- */
 
 static bool push_rest(beside *b, const cradle_word *object, uint64_t first) {
-  if (!word_stack_push(&b->stack, first)) return false;
-  if (word_stack_push(&b->stack, mark_piece(object))) return true;
-  (void)word_stack_pop(&b->stack);
+  if (!push(b, first)) return false;
+  if (push(b, mark_piece(object))) return true;
+  b->top--;
   return false;
 }
 
@@ -110,7 +126,7 @@ static uint64_t piece_end(beside *b, const crd_type *type, const cradle_word *ob
     if (!push_rest(b, object, last)) b->overflowed = true;
   }
   b->countdown -= (int)((last - first) * words / WORDS_AN_OBJECT);
-  b->work.bytes += (last - first) * words * 8;
+  b->bytes += (last - first) * words * 8;
   return last;
 }
 
@@ -134,13 +150,13 @@ static void mark_items(beside *b, const crd_type *type, cradle_word *object, uin
 }
 
 static void put_aside(beside *b, const cradle_word *object) {
-  b->work.put_aside++;
-  if (!word_stack_push(&b->aside, address_of(object))) b->overflowed = true;
+  b->put_aside++;
+  if (!word_stack_push(b->aside, address_of(object))) b->overflowed = true;
 }
 
 /* Marks what an object refers to; or puts it aside, if tracing it needs the program or the order of death
  * [marker.6]. */
-static void trace(beside *b, cradle_word *object) {
+static CRADLE_NOINLINE void trace(beside *b, cradle_word *object) {
   uint64_t header = word_beside(object);
   const crd_type *type = &b->types[header_type(header)];
   ASSERT(old_is_marked(&b->heap->old, address_of(object)), "[mark.1] an object is traced beside that is not marked");
@@ -150,56 +166,124 @@ static void trace(beside *b, cradle_word *object) {
     return;
   }
   bool slot_items = type->items >= CRADLE_ITEMS_REFERENCES, fixed = type->items == CRADLE_ITEMS_NONE;
-  b->work.objects++;
-  b->work.bytes += slot_items || fixed ? type->size : type_array_bytes(type, length_beside(type, object));
+  b->objects++;
+  b->bytes += slot_items || fixed ? type->size : type_array_bytes(type, length_beside(type, object));
   if (!type->has_slots) return;
   if (slot_items) mark_items(b, type, object, 0);
   visit_bits_backward(object, type->values, true, mark_slot, b);
   visit_bits_backward(object, type->references, false, mark_slot, b);
 }
 
+/* The rest of an array, whose entry has been popped; its index is below. */
+static CRADLE_NOINLINE void trace_rest(beside *b, cradle_word *object) {
+  uint64_t first = *--b->top;
+  mark_items(b, &b->types[header_type(word_beside(object))], object, first);
+}
+
 /* --- the loop --- */
 
-/* Takes one entry from the stack: prefetches an object and puts it into the queue, or traces a piece of an array.
- * false: the stack is empty. */
-static inline bool fetch(beside *b) {
-  if (word_stack_is_empty(&b->stack)) return false;
-  cradle_word entry = word_stack_pop(&b->stack);
-  if (mark_is_piece(entry)) {
-    uint64_t first = word_stack_pop(&b->stack);
-    cradle_word *object = mark_object_of(entry);
-    mark_items(b, &b->types[header_type(word_beside(object))], object, first);
-    return true;
+/* The loop's own state. Its address goes nowhere. */
+typedef struct beside_loop {
+  beside local; /* a copy; the other one is for functions that are called */
+  /* The type of the objects that are traced inline: its slots are fixed ones of one sort, and it has no items. */
+  uint32_t type; /* CRADLE_TYPE_ID_END: none */
+  uint64_t slots;
+  unsigned first, last;
+  bool one_or_two, values;
+} beside_loop;
+
+/* Lets a function that is not inline work on the context. */
+CRD_ALWAYS_INLINE void call(beside_loop *loop, beside *b, void (*function)(beside *, cradle_word *),
+                            cradle_word *object) {
+  b->top = loop->local.top;
+  b->limit = loop->local.limit;
+  b->countdown = loop->local.countdown;
+  function(b, object);
+  loop->local.top = b->top;
+  loop->local.limit = b->limit;
+  loop->local.countdown = b->countdown;
+}
+
+/* Pops the next object and prefetches it; pieces of arrays are traced on the way. false: the stack is empty, or the
+ * countdown is over. */
+CRD_ALWAYS_INLINE bool pop(beside_loop *loop, beside *b, cradle_word *object) {
+  while (loop->local.top > b->stack->base && loop->local.countdown > 0) {
+    *object = *--loop->local.top;
+    __builtin_prefetch(object_at(*object));
+    if (CRADLE_LIKELY(!mark_is_piece(*object))) return true;
+    call(loop, b, trace_rest, mark_object_of(*object));
   }
-  __builtin_prefetch(object_at(entry));
-  b->queue[(b->first + b->waiting++) % QUEUE_LENGTH] = entry;
-  return true;
+  return false;
 }
 
-static inline cradle_word *next_in_queue(beside *b) {
-  cradle_word *object = object_at(b->queue[b->first]);
-  b->first = (b->first + 1) % QUEUE_LENGTH;
-  b->waiting--;
-  return object;
+CRD_ALWAYS_INLINE void begin_run(beside_loop *loop, uint32_t id, const crd_type *type) {
+  uint64_t slots = type->sole, but_one = slots & (slots - 1);
+  loop->type = id;
+  loop->slots = slots;
+  loop->first = (unsigned)__builtin_ctzll(slots);
+  loop->last = 63 - (unsigned)__builtin_clzll(slots);
+  loop->one_or_two = (but_one & (but_one - 1)) == 0;
+  loop->values = type->sole_values;
 }
 
-static void drain(beside *b) {
-  while (!rounds_end_now(b->word)) {
-    for (b->countdown = LOOK_OBJECTS; b->countdown > 0;) {
-      while (b->waiting < QUEUE_LENGTH && b->countdown > 0 && fetch(b)) continue;
-      if (b->waiting == 0) {
-        if (word_stack_is_empty(&b->stack)) return;
-        break; /* a piece used the countdown up */
-      }
-      trace(b, next_in_queue(b));
+CRD_ALWAYS_INLINE void trace_slots(beside_loop *loop, cradle_word *object, bool values) {
+  if (CRADLE_LIKELY(loop->one_or_two)) {
+    if (loop->last != loop->first) mark_slot(&loop->local, values, object + loop->last);
+    mark_slot(&loop->local, values, object + loop->first);
+  } else {
+    visit_bits_backward(object, loop->slots, values, mark_slot, &loop->local);
+  }
+}
+
+/* As in gc/old/mark.c: neighbours tend to be of one type, and objects without slots lie between them. */
+CRD_ALWAYS_INLINE void trace_inline(beside_loop *loop, beside *b, cradle_word *object) {
+  uint64_t header = word_beside(object);
+  uint32_t id = header_type(header);
+  const crd_type *type = &loop->local.types[id];
+  bool waits = header_is_watched(header) || header_is_weak(header);
+  if (CRADLE_UNLIKELY(id != loop->type || waits)) {
+    if (waits || type->trace != NULL || type->items != CRADLE_ITEMS_NONE || (type->has_slots && type->sole == 0)) {
+      call(loop, b, trace, object);
+      return;
     }
+    if (type->has_slots) begin_run(loop, id, type);
   }
+  ASSERT(old_is_marked(&loop->local.heap->old, address_of(object)),
+         "[mark.1] an object is traced beside that is not marked");
+  loop->local.countdown--;
+  loop->local.objects++;
+  loop->local.bytes += type->size;
+  if (!type->has_slots) return;
+  if (loop->values)
+    trace_slots(loop, object, true);
+  else
+    trace_slots(loop, object, false);
 }
 
-/* Puts the objects of the queue back on the stack, at the end of a round. */
-static void give_back(beside *b) {
-  while (b->waiting > 0)
-    if (!word_stack_push(&b->stack, address_of(next_in_queue(b)))) b->overflowed = true;
+/* Traces what is on the stack until it is empty or the round is to end. What is in the queue then goes back. */
+static void drain(beside *b) {
+  beside_loop loop = {.local = *b, .type = CRADLE_TYPE_ID_END};
+  cradle_word queue[QUEUE_LENGTH], next;
+  unsigned first = 0, waiting = 0;
+  bool empty = false;
+  while (!empty && !rounds_end_now(b->word)) {
+    loop.local.countdown = LOOK_OBJECTS;
+    while (loop.local.countdown > 0) {
+      while (waiting < QUEUE_LENGTH && pop(&loop, b, &next)) queue[(first + waiting++) % QUEUE_LENGTH] = next;
+      if (waiting == 0) break;
+      cradle_word *object = object_at(queue[first]);
+      first = (first + 1) % QUEUE_LENGTH;
+      waiting--;
+      trace_inline(&loop, b, object);
+    }
+    empty = waiting == 0 && loop.local.top == b->stack->base;
+  }
+  for (; waiting > 0; waiting--, first = (first + 1) % QUEUE_LENGTH)
+    if (!push(&loop.local, queue[first])) loop.local.overflowed = true;
+  b->objects += loop.local.objects;
+  b->bytes += loop.local.bytes;
+  b->overflowed |= loop.local.overflowed;
+  b->stack->top = loop.local.top;
 }
 
 /* The round works on copies of the stacks and figures, so that it writes to nothing that the mutator reads
@@ -208,20 +292,22 @@ void crd_mark_beside(cradle_heap *heap) {
   uint64_t begin = crd_platform_now_ns();
   const crd_type *types = heap->types.types;
   crd_marker *marker = &heap->marker;
+  crd_word_stack stack = marker->stack, aside = marker->aside;
   beside b = {.heap = heap,
-              .stack = marker->stack,
-              .aside = marker->aside,
+              .stack = &stack,
+              .aside = &aside,
               .word = &marker->word,
               .arenas_base = heap->old.arenas.base,
               .arenas_bytes = marker->arenas_bytes,
               .meta = heap->old.arenas.meta,
-              .types = types};
+              .types = types,
+              .top = stack.top,
+              .limit = stack.limit};
   drain(&b);
-  give_back(&b);
   ASSERT(heap->types.types == types, "[marker.7] the type table moved in a round");
-  b.work.run_ns = crd_platform_now_ns() - begin;
-  marker->stack = b.stack;
-  marker->aside = b.aside;
+  marker->stack = stack;
+  marker->aside = aside;
   marker->overflowed = b.overflowed;
-  marker->work = b.work;
+  marker->work = (crd_marker_work){
+      .objects = b.objects, .bytes = b.bytes, .put_aside = b.put_aside, .run_ns = crd_platform_now_ns() - begin};
 }

@@ -21,8 +21,8 @@
 #define LOOK_OBJECTS LIMIT(32, 4)
 #define WORDS_AN_OBJECT 8
 
-/* What a round needs at each slot. As in gc/old/mark.c, the loop over objects works on a copy whose address goes nowhere,
- * so that the compiler keeps it in registers. */
+/* What a round needs at each slot. As in gc/old/mark.c, the loop over objects works on a copy whose address goes
+ * nowhere, so that the compiler keeps it in registers. */
 typedef struct beside {
   const cradle_heap *heap;
   crd_word_stack *stack, *aside; /* the round's own copies */

@@ -17,6 +17,7 @@
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"
+#include "gc/old/supply.h"
 #include "gc/outgrow.h"
 #include "gc/platform/pages.h"
 #include "gc/roots.h"
@@ -306,11 +307,14 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
 static void prepare_arenas(cradle_heap *heap) {
   uint64_t promoted = heap->pacing.promoted_average;
   if (promoted < PREPARE_MIN_BYTES || heap->options.stress_period != 0 || heap->small) return;
-  uint32_t next = (uint32_t)(promoted / ARENA_BYTES) + 1, wanted = (uint32_t)(2 * promoted / ARENA_BYTES) + 1;
+  uint32_t next = (uint32_t)(promoted / ARENA_BYTES) + 1;
+  uint32_t wanted = has_marker(heap) ? next : (uint32_t)(2 * promoted / ARENA_BYTES) + 1;
+  if (wanted > heap->old.reserve) wanted = heap->old.reserve;
   uint64_t begin = crd_platform_now_ns();
   ASSERT(heap->state == HEAP_MUTATING, "arenas are populated in a pause");
-  if (crd_marker_supply(heap, next)) wanted = next;
-  crd_arenas_prepare(&heap->old.arenas, wanted < heap->old.reserve ? wanted : heap->old.reserve);
+  if (has_marker(heap)) (void)crd_supply_settle(&heap->old.arenas);
+  bool ready = crd_arenas_prepare(&heap->old.arenas, wanted) == wanted;
+  if (has_marker(heap) && ready) crd_marker_supply(heap, next); /* else memory is short, or nothing populates it */
   heap->stats.prepare_ns += crd_platform_now_ns() - begin;
 }
 

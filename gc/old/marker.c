@@ -187,11 +187,10 @@ void crd_marker_gather(cradle_heap *heap) {
     if (!word_stack_push(&heap->mark_stack, word_stack_pop(aside))) heap->major.overflowed = true;
 }
 
-bool crd_marker_supply(cradle_heap *heap, uint32_t ahead) {
+void crd_marker_supply(cradle_heap *heap, uint32_t ahead) {
   crd_marker *marker = &heap->marker;
-  if (marker->thread == NULL || !crd_thread_is_here(marker->thread)) return false;
+  if (!crd_thread_is_here(marker->thread)) return;
   if (crd_supply_ask(&heap->old.arenas, heap->old.reserve, ahead)) rounds_call(&marker->word, marker->thread);
-  return true;
 }
 
 /* --- going on --- */

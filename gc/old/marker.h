@@ -150,9 +150,8 @@ void crd_marker_shade(cradle_heap *heap, uintptr_t address);
 /* At the beginning of a pause: adds what the rounds since the last pause did to the statistics, and reports it as an
  * event. */
 void crd_marker_tell(cradle_heap *heap);
-/* Has the thread populate the promotion reserve and, while the heap grows, so many arenas more. false: there is no
- * thread. */
-bool crd_marker_supply(cradle_heap *heap, uint32_t ahead);
+/* Has the thread, which there is, populate the promotion reserve and, while the heap grows, so many arenas more. */
+void crd_marker_supply(cradle_heap *heap, uint32_t ahead);
 /* Moves the objects that rounds put aside to the mark stack. */
 void crd_marker_gather(cradle_heap *heap);
 

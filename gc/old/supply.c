@@ -10,8 +10,7 @@ static bool is_ready(const crd_arenas *arenas, uint32_t index) {
   return (arenas->origins[index] & ARENA_TOUCHED) != 0;
 }
 
-/* Whether the thread has nothing to do. What it populated is known to be ready from now on. */
-static bool settle(crd_arenas *arenas) {
+bool crd_supply_settle(crd_arenas *arenas) {
   crd_supply *supply = &arenas->supply;
   uint32_t count = supply->count; /* a plain read: nobody else writes it */
   if (count == 0) return true;
@@ -46,7 +45,7 @@ bool crd_supply_ask(crd_arenas *arenas, uint32_t keep, uint32_t ahead) {
   /* Pages of a pool are populated when they are committed. */
   if (arenas->backing.pool || arenas_go_round(arenas)) return false;
   supply->ahead = arenas_in_use(arenas) >= arenas->demand.peak ? ahead : 0;
-  if (!settle(arenas)) return false;
+  if (!crd_supply_settle(arenas)) return false;
   uint32_t count = keep + supply->ahead;
   (void)crd_arenas_ensure_free(arenas, count); /* what has come is asked for */
   uint32_t found = find_unready(arenas, count, &first);

@@ -19,9 +19,11 @@
 
 /* --- the mutator's side --- */
 
-/* Takes note of what the thread has done. Then asks it for those of the lowest keep FREE arenas that are not populated;
- * while the heap grows, ahead more are committed and asked for, and not given back. Returns whether there is something
- * new for the thread to do. */
+/* Takes note of what the thread has populated. Returns whether it has nothing left to do. */
+bool crd_supply_settle(crd_arenas *arenas);
+/* Settles, and then asks the thread for those of the lowest keep FREE arenas that are not populated; while the heap
+ * grows, ahead more are committed and asked for, and not given back. Returns whether there is something new for the
+ * thread to do. */
 bool crd_supply_ask(crd_arenas *arenas, uint32_t keep, uint32_t ahead);
 /* The thread is gone, or was lost in a fork. */
 void crd_supply_forget(crd_arenas *arenas);

@@ -5,10 +5,13 @@
  * AFL++ (FUZZ_ENGINE: they have the main function), which tools/fuzz builds and runs, and one that replays files, which
  * is a test:
  *
- *     fuzz_heap [--whole] [--twice] FILE-OR-FOLDER...
+ *     fuzz_heap [--whole] [--twice] [--threads] FILE-OR-FOLDER...
  *
  * An input is looked at as tests/fuzz_sample.h says, so that what an engine found is found again; with --whole all of
  * it, after each collection. With --twice each is run again, after others, and must be the same run.
+ *
+ * With --threads, or in an engine with FUZZ_THREADS=1 in the environment, a second core marks beside each run. Then the
+ * same bytes are not always the same run: the thread is as quick as the machine lets it be.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -74,6 +77,7 @@ static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
   }
 }
 
+static cradle_gc_threads threads;
 static jmp_buf step_end;
 
 /* An allocation was refused: the operation ends before it changed anything. */
@@ -87,6 +91,7 @@ static void fuzz_steps(world *w) CRADLE_MAY_COLLECT {
   cradle_checkpoint checkpoint;
   for (; w->choice < w->choices_end; w->op++) {
     checkpoint = cradle_checkpoint_save(w->m);
+    if (threads != CRADLE_GC_THREADS_NONE) system_await_round(w->heap);
     if (setjmp(step_end) == 0)
       fuzz_step(w);
     else
@@ -156,6 +161,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   options.hardware = machine();
   /* clearing one takes longer than most inputs */
   options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF;
+  options.gc_threads = threads;
   options.on_out_of_memory = end_step;
   options.handler_data = &w;
   open_world(&w, data[2] % 3, &options);
@@ -176,7 +182,15 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   return 0;
 }
 
-#ifndef FUZZ_ENGINE
+#ifdef FUZZ_ENGINE
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  (void)argc, (void)argv;
+  const char *wanted = getenv("FUZZ_THREADS");
+  if (wanted != NULL && strcmp(wanted, "1") == 0) threads = CRADLE_GC_THREADS_ONE;
+  return 0;
+}
+#else
 typedef struct input {
   unsigned char bytes[BYTES_MOST];
   size_t size;
@@ -230,7 +244,7 @@ static bool repeat(void) {
 }
 
 static int usage(void) {
-  fputs("usage: fuzz_heap [--whole] [--twice] FILE-OR-FOLDER...\n", stderr);
+  fputs("usage: fuzz_heap [--whole] [--twice] [--threads] FILE-OR-FOLDER...\n", stderr);
   return 2;
 }
 
@@ -242,18 +256,27 @@ int main(int argc, char **argv) {
       sample_all();
     else if (strcmp(argv[at], "--twice") == 0)
       twice = true;
+    else if (strcmp(argv[at], "--threads") == 0)
+      threads = CRADLE_GC_THREADS_ONE;
     else
       return usage();
   }
-  if (at == argc) return usage();
+  if (at == argc || (twice && threads != CRADLE_GC_THREADS_NONE)) return usage();
   for (; at < argc; at++)
     if (!read_all(argv[at])) return 1;
+  uint64_t traced_beside = 0;
   for (size_t i = 0; i < input_count; i++) {
     LLVMFuzzerTestOneInput(inputs[i].bytes, inputs[i].size);
     inputs[i].digest = last_run;
+    traced_beside += last_run.statistics.beside_objects;
   }
   if (twice && !repeat()) return 1;
+  if (threads != CRADLE_GC_THREADS_NONE && traced_beside == 0) {
+    fputs("fuzz_heap: the second core traced no object\n", stderr);
+    return 1;
+  }
   printf("%zu files replayed, no difference\n", input_count);
+  if (traced_beside != 0) fprintf(stderr, "%llu objects traced beside\n", (unsigned long long)traced_beside);
   free(inputs);
   return input_count == 0;
 }

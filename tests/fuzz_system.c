@@ -1,6 +1,8 @@
 #include "tests/fuzz_system.h"
 
 #if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,8 @@
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "gc/heap.h"
 
 /* Between two readings while it works a collection takes some tens of microseconds. */
 #define TICK_NS 20000
@@ -20,20 +24,25 @@ long long system_clock_ns(void) {
 
 static int ticking_gettime(clockid_t clock, struct timespec *now) {
   (void)clock;
-  clock_ns += TICK_NS;
-  *now = (struct timespec){(time_t)(clock_ns / 1000000000), (long)(clock_ns % 1000000000)};
+  long long ns = __atomic_add_fetch(&clock_ns, TICK_NS, __ATOMIC_RELAXED);
+  *now = (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
   return 0;
 }
+
+/* The second core asks for memory, too. It guards everything below. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static unsigned granted, refused; /* calls to come */
 
 void system_refuse(unsigned after, unsigned count) {
+  pthread_mutex_lock(&lock);
   granted = after;
   refused = count;
+  pthread_mutex_unlock(&lock);
 }
 
 void system_heal(void) {
-  refused = 0;
+  system_refuse(0, 0);
 }
 
 void system_reset(void) {
@@ -185,27 +194,69 @@ static int keeping_madvise(void *address, size_t size, int advice) {
   return 0;
 }
 
-#define mprotect keeping_mprotect
-#define madvise keeping_madvise
+static void *locked_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
+  pthread_mutex_lock(&lock);
+  void *mapped = counting_mmap(address, size, protection, flags, file, offset);
+  pthread_mutex_unlock(&lock);
+  return mapped;
+}
+
+static int locked_munmap(void *address, size_t size) {
+  pthread_mutex_lock(&lock);
+  int status = counting_munmap(address, size);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+static void *locked_mremap(void *from, size_t size, size_t new_size, int flags, void *to) {
+  pthread_mutex_lock(&lock);
+  void *moved = counting_mremap(from, size, new_size, flags, to);
+  pthread_mutex_unlock(&lock);
+  return moved;
+}
+
+static int locked_mprotect(void *address, size_t size, int protection) {
+  pthread_mutex_lock(&lock);
+  int status = keeping_mprotect(address, size, protection);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+static int locked_madvise(void *address, size_t size, int advice) {
+  pthread_mutex_lock(&lock);
+  int status = keeping_madvise(address, size, advice);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+void system_await_round(const cradle_heap *heap) {
+  const crd_marker *marker = &heap->marker;
+  if (!marker->going) return;
+  for (int i = 0; i < 1000 && __atomic_load_n(&marker->word, __ATOMIC_RELAXED) == ROUND_OFFERED; i++) sched_yield();
+}
+
+#define mprotect locked_mprotect
+#define madvise locked_madvise
 #define clock_gettime ticking_gettime
-#define mmap counting_mmap
-#define munmap counting_munmap
-#define mremap counting_mremap
+#define mmap locked_mmap
+#define munmap locked_munmap
+#define mremap locked_mremap
 #define CRADLE_FAULT_INJECTION 1
 #include "gc/platform/pages.c"
 #include "gc/platform/pages_linux.c"
 
 /* Not munmap: what was not given back would be lost to all inputs after this one. */
 bool crd_fault_should_fail(const char *call, int *error) {
-  if (refused == 0 || (strcmp(call, "mmap") != 0 && strcmp(call, "mprotect") != 0 && strcmp(call, "madvise") != 0))
-    return false;
-  if (granted > 0) {
+  if (strcmp(call, "mmap") != 0 && strcmp(call, "mprotect") != 0 && strcmp(call, "madvise") != 0) return false;
+  pthread_mutex_lock(&lock);
+  bool fail = refused != 0 && granted == 0;
+  if (fail)
+    refused--;
+  else if (refused != 0)
     granted--;
-    return false;
-  }
-  refused--;
+  pthread_mutex_unlock(&lock);
   *error = ENOMEM;
-  return true;
+  return fail;
 }
 
 #else
@@ -219,5 +270,8 @@ size_t system_mapped_bytes(void) {
 }
 long long system_clock_ns(void) {
   return 0;
+}
+void system_await_round(const cradle_heap *heap) {
+  (void)heap;
 }
 #endif

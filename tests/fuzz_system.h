@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "cradle/heap.h"
+
 /* The clock starts, and nothing is refused any more. */
 void system_reset(void);
 long long system_clock_ns(void);
@@ -14,5 +16,7 @@ void system_refuse(unsigned after, unsigned count);
 void system_heal(void);
 /* Of address space that the library has taken and not given back. */
 size_t system_mapped_bytes(void);
+/* Gives the second core time to take the round that was offered to it: most runs are over before it wakes up. */
+void system_await_round(const cradle_heap *heap);
 
 #endif

@@ -35,6 +35,7 @@ typedef struct beside {
   uint64_t objects, bytes, put_aside;
   int countdown; /* to the next look at the word */
   bool overflowed;
+  uint64_t *random; /* under stress; NULL: none */
 } beside;
 
 /* --- what the mutator may be writing to --- */
@@ -260,14 +261,30 @@ CRD_ALWAYS_INLINE void trace_inline(beside_loop *loop, beside *b, cradle_word *o
     trace_slots(loop, object, false);
 }
 
+/* --- stress --- */
+
+/* From 0 to below - 1. Knuth's linear congruential generator. */
+static int random_below(uint64_t *random, int below) {
+  *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (int)((*random >> 33) % (uint64_t)below);
+}
+
+/* How many objects are traced until the round is over or looks at the word again. Under stress that is a random number,
+ * and every eighth look ends the round: the mutator then gets a mark stack that is left at any object, at times that no
+ * pause would have chosen. */
+static int next_countdown(const beside *b) {
+  if (CRADLE_UNLIKELY(rounds_end_now(b->word))) return 0;
+  if (CRADLE_LIKELY(b->random == NULL)) return LOOK_OBJECTS;
+  return random_below(b->random, 8) == 0 ? 0 : 1 + random_below(b->random, LOOK_OBJECTS);
+}
+
 /* Traces what is on the stack until it is empty or the round is to end. What is in the queue then goes back. */
 static void drain(beside *b) {
   beside_loop loop = {.local = *b, .type = CRADLE_TYPE_ID_END};
   cradle_word queue[QUEUE_LENGTH], next;
   unsigned first = 0, waiting = 0;
   bool empty = false;
-  while (!empty && !rounds_end_now(b->word)) {
-    loop.local.countdown = LOOK_OBJECTS;
+  while (!empty && (loop.local.countdown = next_countdown(b)) > 0) {
     while (loop.local.countdown > 0) {
       while (waiting < QUEUE_LENGTH && pop(&loop, b, &next)) queue[(first + waiting++) % QUEUE_LENGTH] = next;
       if (waiting == 0) break;
@@ -302,7 +319,8 @@ void crd_mark_beside(cradle_heap *heap) {
               .meta = heap->old.arenas.meta,
               .types = types,
               .top = stack.top,
-              .limit = stack.limit};
+              .limit = stack.limit,
+              .random = heap->options.stress_period != 0 ? &marker->random : NULL};
   drain(&b);
   ASSERT(heap->types.types == types, "[marker.7] the type table moved in a round");
   marker->stack = stack;

@@ -127,6 +127,7 @@ typedef struct crd_marker {
   crd_marker_work since; /* of the rounds since the last pause began */
   crd_marker_work last;  /* of those before it */
   size_t arenas_bytes;   /* of the arenas that were committed when the round was offered */
+  uint64_t random;       /* the thread's: where rounds end under stress */
 } crd_marker;
 
 /* To be called when a major collection begins to mark: makes the thread, if there is none and the options and the heap

@@ -1,13 +1,11 @@
 /* The loops of allocate-a-lot: Cradle's, and the bare ones they are compared with.
  *
- * Each loop allocates the objects first .. end - 1, 16 bytes each (a header and one field), and
- * keeps two alive, the last and the one before. With the field written, it holds the object's
- * number.
+ * Each loop allocates the objects first .. end - 1, 16 bytes each (a header and one field), and keeps two alive, the
+ * last and the one before. With the field written, it holds the object's number.
  *
- * Where the two live: in registers. They are saved on the shadow stack, and reloaded, on the way to
- * the slow path only, as a compiler or a careful VM does it; the fast path has no store for them.
- * The api shadow-stack saves and reloads around every allocation instead, as code does that has no
- * such split.
+ * The two live in registers. The slow path alone saves them on the shadow stack and reloads them, as a compiler or a
+ * careful VM does; the fast path has no store for them. The api shadow-stack saves and reloads them around every
+ * allocation, as code without such a split does.
  *
  * Invariants
  *   [loops.1] A bare loop makes the same stores, and the same checks, as its partner, with its free
@@ -47,14 +45,14 @@ enum { TYPE_UNUSED, TYPE_NODE };
 typedef struct bare {
   char *free;
   char *top;
-  /* Words that may alias, as Cradle's do; else the compiler would merge the stores of two pushes. */
+  /* These words may alias, as Cradle's may. Otherwise the compiler would merge the stores of two pushes. */
   cradle_word *shadow_top;
   cradle_word *shadow_limit;
   cradle_word *shadow_base;
   char *start;
 } bare;
 
-/* It may collect: clang's annotation cannot be put on a pointer, so the caller carries it. */
+/* The loop may collect. clang's annotation cannot be put on a pointer, so the caller has it. */
 typedef void (*cradle_loop)(cradle_mutator *mutator, uint64_t first, uint64_t end, two_alive *alive);
 typedef void (*bare_loop)(bare *bump, uint64_t first, uint64_t end, two_alive *alive);
 
@@ -71,7 +69,7 @@ bool bare_open(bare *bump, size_t bytes, cradle_hugepages policy);
 /* The bare loops' slow path, in another file so that the compiler cannot look into it: goes back to
  * the start of the buffer and returns room for bytes there, free moved behind it. */
 char *bare_refill(bare *bump, uint64_t bytes);
-/* Never called in fact: the shadow stack holds two words at most. */
+/* Never called: the shadow stack holds at most two words. */
 void bare_stack_misuse(bare *bump);
 
 #endif

@@ -85,7 +85,7 @@ static void run_portion(bench *b, variant which, unsigned number) CRADLE_MAY_COL
   of->figure->seconds += ns * 1e-9;
 }
 
-/* Cradle, bare, peers, and again: what disturbs the machine disturbs all of them. */
+/* The variants take turns, so that what disturbs the machine disturbs all of them. */
 static void run_all(bench *b) CRADLE_MAY_COLLECT {
   unsigned portions = b->options->runs * LOOP_OFFSETS;
   for (unsigned number = 0; number < portions; number++)
@@ -178,7 +178,7 @@ static void open_course(bench *b, variant which) {
   if (options->counters && of->figure->missing == NULL) counters_open(&of->counters);
 }
 
-/* The nursery that the heap got, after the environment had its say. */
+/* The nursery's size in use: CRADLE_GC_NURSERY may have changed what the options asked for. */
 static bool open_bare(bench *b, const cradle_options *heap_options) {
   cradle_heap_statistics(b->heap, &b->result->stats, sizeof(b->result->stats));
   return bare_open(&b->bump, b->result->stats.nursery_bytes, heap_options->hugepages_nursery);

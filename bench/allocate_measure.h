@@ -15,12 +15,12 @@
 #include <cradle/statistics.h>
 
 typedef struct figure {
-  const char *missing;            /* NULL: it was measured; else why not, in words */
+  const char *missing;            /* why it was not measured; NULL: it was */
   uint64_t objects;               /* allocated in all */
   double seconds;                 /* in all */
   double ns;                      /* an allocation, the median */
   double offset_ns[LOOP_OFFSETS]; /* the same by code offset; peers have only the first */
-  double counts[COUNTERS];        /* an allocation; valid where the counter has no reason against it */
+  double counts[COUNTERS];        /* an allocation; valid if the counter's reason is empty */
   char counter_reasons[COUNTERS][128];
   uint64_t last[2]; /* the fields of the two that live at the end, or their types with --init=0 */
 } figure;

@@ -30,7 +30,7 @@ typedef struct allocate_options {
   size_t nursery_bytes; /* 0: the library's choice */
   cradle_hugepages hugepages;
   bool against[VARIANT_NONE];
-  variant only; /* VARIANT_NONE: no such wish */
+  variant only; /* VARIANT_NONE: not asked for */
   bool counters, json, offsets;
 } allocate_options;
 

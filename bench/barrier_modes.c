@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Keeps a store in the loop: memory may be read here, as far as the compiler knows. */
+/* Keeps a store in the loop: the compiler must assume that memory is read here. */
 #define STORED() __asm__ volatile("" : : : "memory")
 
 static cell *cell_by_hand(manual *memory, uint64_t number) {

@@ -100,7 +100,7 @@ static entry *evict(cradle_mutator *m, cache *c) {
   return oldest;
 }
 
-/* Whether the key is there; it is then the newest. */
+/* Whether the cache has the key. If so, its entry becomes the newest. */
 static bool use(cradle_mutator *m, cache *c, uint64_t key) {
   entry *e = find(c, key);
   if (e == NULL) return false;
@@ -112,7 +112,7 @@ static bool use(cradle_mutator *m, cache *c, uint64_t key) {
   return true;
 }
 
-/* Of twice as many keys as fit, low ones more often. */
+/* A random key, of twice as many as fit in the cache; low ones are more frequent. */
 static uint64_t next_key(randomizer *r, const cache *c) {
   uint64_t a = random_below(r, 2 * c->capacity), b = random_below(r, 2 * c->capacity);
   return a < b ? a : b;

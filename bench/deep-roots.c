@@ -60,7 +60,7 @@ static void collect(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
 static void push_and_pop(cradle_mutator *m, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) {
     void *reference = NULL;
-    __asm__ volatile("" : "+r"(reference)); /* it is in a register, and what is popped counts as used */
+    __asm__ volatile("" : "+r"(reference)); /* keeps the root in a register, and what is popped counts as used */
     cradle_push(m, reference);
     __asm__ volatile("" : : : "memory");
     reference = cradle_pop(m);
@@ -119,7 +119,7 @@ static void *run_on_its_stack(void *data) CRADLE_UNCHECKED_COLLECTION {
   return NULL;
 }
 
-/* false: there was no memory for it, or it computed nonsense. */
+/* false: memory ran out, or the sum is wrong. */
 static bool run_once(run *r) {
   pthread_attr_t attributes;
   pthread_t thread;
@@ -130,7 +130,7 @@ static bool run_once(run *r) {
   return started && pthread_join(thread, NULL) == 0 && !r->wrong;
 }
 
-/* The median of some runs; negative: one failed. */
+/* The median of the runs, or a negative number if one failed. */
 static double seconds_of(bool scoped, uint64_t depth, uint64_t cells) {
   double seconds[RUNS];
   for (int i = 0; i < RUNS; i++) {

@@ -27,7 +27,7 @@ static inline uint64_t everyday_skewed(uint64_t *state, uint64_t bound) {
   uint64_t a = everyday_below(state, bound), b = everyday_below(state, bound);
   return a < b ? a : b;
 }
-/* 32 bits, each of which depends on all of the number. */
+/* 32 bits, each of which depends on every bit of the number. */
 static inline uint64_t everyday_mix(uint64_t number) {
   uint64_t x = number * UINT64_C(2654435761) & EVERYDAY_LOW_32;
   x = (x ^ x >> 16) * UINT64_C(2246822519) & EVERYDAY_LOW_32;

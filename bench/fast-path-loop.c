@@ -50,7 +50,7 @@ static const cradle_type types[TYPES] = {[TYPE_UNUSED] = {.name = "unused", .siz
 
 /* The stores into the object count as used. */
 #define USE(object) __asm__ volatile("" : : "r"(object) : "memory")
-/* The length is a new one in each round, as far as the compiler knows. */
+/* The compiler must assume that the length changes in each round. */
 #define FORGET(length) __asm__ volatile("" : "+r"(length))
 
 /* noinline: a loop is found by its name, by callgrind and in a disassembly. */

@@ -177,7 +177,7 @@ static bool ended_well(pid_t child) {
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Microseconds, or below 0 if the program cannot run here. */
+/* Microseconds, or a negative number if the program cannot run here. */
 static double time_program(const struct program *program) {
   static char run[] = "run";
   char *arguments[] = {self, run, (char *)(uintptr_t)program->name, NULL};
@@ -204,7 +204,7 @@ static bool ask_account(const struct program *program, account *told) {
   return ended_well(child) && got;
 }
 
-/* Or below 0 where tracing is not allowed. */
+/* A negative number if tracing is not allowed. */
 static int count_calls(const struct program *program) {
   pid_t child = fork();
   if (child == 0) {

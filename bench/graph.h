@@ -1,5 +1,5 @@
 /* A graph that lives and changes: an array of elements with a payload of up to 200 bytes and two references to others.
- * Each element's number is its place in the array, and its payload is filled with that, so that damage shows.
+ * Each element's payload is filled with its index in the array, so that damage is noticed.
  */
 #ifndef BENCH_GRAPH_H
 #define BENCH_GRAPH_H

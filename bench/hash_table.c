@@ -36,7 +36,7 @@ static binding *find(const table *t, uint64_t key) {
   return b;
 }
 
-/* Takes the binding of a key that is there out, and returns it. */
+/* Removes the binding of a key, which the table has, and returns it. */
 static binding *unlink_key(cradle_mutator *m, table *t, uint64_t key) {
   void **chain = chain_of(t->chains, key);
   binding *b = *chain, *before = NULL;

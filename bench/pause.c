@@ -1,8 +1,8 @@
 /* The pause test: a graph of --live bytes, all of it reached through one large array, that changes for --seconds.
  * Pauses are those of the collector's events. Beside them stand the same pauses in processor time, the longest that the
  * program waited for STEPS of its own steps, collector or not, and the hiccups of the machine in that time. Afterwards,
- * for a sixth of the time, a stall loop tells how long the same random memory accesses take without a collector: at the
- * median, and at worst.
+ * for a sixth of the time, a stall loop measures how long the same random memory accesses take without a collector: the
+ * median and the longest.
  */
 #include "bench/graph.h"
 #include "bench/hiccup.h"

@@ -2,10 +2,9 @@
  *
  *     profile-cost [DEPTH [names]]
  *
- * DEPTH is how many frames the program's stack has at each allocation, 0 to 128 (0: the program
- * tells no stack); they are told apart by ids, or with "names" by their names. One heap a rate, in
- * one process, take turns of two million objects of 16 bytes; the figure is the median over the
- * turns. The figures of docs/profiler.md.
+ * DEPTH is how many frames the program's stack has at each allocation, 0 to 128 (0: the program reports no stack). A
+ * frame is identified by an id, or with "names" by its name. One heap a rate, in one process, take turns of two million
+ * objects of 16 bytes; the figure is the median over the turns. The figures of docs/profiler.md.
  */
 #include <stdio.h>
 #include <stdlib.h>

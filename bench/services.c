@@ -73,7 +73,7 @@ typedef struct service {
   const char *name;
   /* Allocates object i; may collect. */
   thing *(*make)(bench *b, uint64_t i);
-  bool is_chain; /* so the one before must live while the next is made */
+  bool is_chain; /* so the previous object must live while the next one is allocated */
 } service;
 
 static thing *make_plain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
@@ -227,7 +227,7 @@ static void measure(bench *b, const service *s, result *r) CRADLE_MAY_COLLECT {
   b->other = CRADLE_NEW(b->m, thing, T_PLAIN);
   b->keep = CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length, b->count);
   cradle_collect(b->m, CRADLE_COLLECT_FULL);
-  if (!s->is_chain) (void)allocate(b, s, false); /* the first time, pages are fetched */
+  if (!s->is_chain) (void)allocate(b, s, false); /* the first time, pages are faulted in */
   r->ns[YOUNG_DEAD] = s->is_chain ? 0 : (double)allocate(b, s, false) / count;
   r->ns[YOUNG_ALIVE] = (double)allocate(b, s, true) / count;
   if (s->make == make_chain) {
@@ -237,8 +237,8 @@ static void measure(bench *b, const service *s, result *r) CRADLE_MAY_COLLECT {
   r->pause_ms[PAUSE_MINOR] = (double)minors.longest / 1e6;
   r->ns[OLD_ALIVE] = (double)collect(b) / count;
   r->pause_ms[PAUSE_ALIVE] = (double)longest_step(b) / 1e6;
-  b->keep =
-      CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length, b->count); /* as large, so that marking it costs the same */
+  b->keep = CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length,
+                             b->count); /* of the same size, so that marking it costs the same */
   cradle_collect(b->m, CRADLE_COLLECT_MINOR);
   r->ns[OLD_DEAD] = (double)collect(b) / count;
   (void)allocate(b, s, true);
@@ -257,7 +257,7 @@ static void run(const service *s, uint64_t count, result *r) {
   cradle_heap_free(b.heap);
 }
 
-/* Of one figure of every run, which is offset bytes into the result. */
+/* The median of one figure over all runs; offset: the figure's place in a result, in bytes. */
 static double median_at(const result *all, size_t runs, size_t offset) {
   double values[RUNS_MOST];
   for (size_t i = 0; i < runs; i++) memcpy(&values[i], (const char *)&all[i] + offset, sizeof values[i]);

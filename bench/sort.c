@@ -6,7 +6,7 @@
 
 /* --- what allocates nothing --- */
 
-/* Cuts a list after its first half and returns the second. */
+/* Cuts a list in two and returns the second half. */
 static cell *split(cradle_mutator *m, cell *list) {
   cell *slow = list;
   for (cell *fast = list->next; fast != NULL && fast->next != NULL; fast = fast->next->next) slow = slow->next;

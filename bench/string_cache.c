@@ -14,7 +14,7 @@ typedef struct cache {
   uint64_t random;
 } cache;
 
-/* A text outside of the heap: what is looked for, or goes into an entry. */
+/* A text outside of the heap: a key to look up, or the text of an entry to come. */
 typedef struct text {
   unsigned char data[TEXT_MOST];
   uint64_t length, hash;
@@ -97,7 +97,7 @@ static void next_value(cache *c, text *value) {
   value->length = everyday_text(value->data, everyday_below(&c->random, 1 << 29), TEXT_LEAST, TEXT_MOST);
 }
 
-/* Whether the entry that was found gets another value. */
+/* Whether this hit replaces the entry's value. */
 static bool use(cache *c, const cached *e) {
   const bytes *value = e->value;
   c->hits++;

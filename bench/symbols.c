@@ -6,7 +6,8 @@
 #include "bench/everyday.h"
 
 enum { TABLE_LEAST = 64, TOKENS_AN_IDENTIFIER = 10, NAME_LEAST = 6, NAME_MOST = 24, DEPTH_MOST = 50 };
-/* Of a hundred tokens, below which the opened scopes, the closed ones, and the declarations lie. */
+/* A token is a number from 0 to 99: below the first limit it opens a scope, below the second it closes one, below the
+ * third it declares. */
 enum { OPENING = 5, CLOSING = 10, DECLARING = 25, TOKENS = 100 };
 
 typedef struct compiler {
@@ -85,7 +86,7 @@ static void use(compiler *c, const symbol *s) {
 
 typedef enum token { OPEN, CLOSE, DECLARE, USE } token;
 
-/* What cannot be opened or closed is an identifier that is used. */
+/* If no scope can be opened or closed, the token is a use of an identifier. */
 static token next_token(compiler *c) {
   uint64_t drawn = everyday_below(&c->random, TOKENS);
   if (drawn < OPENING) return c->depth < DEPTH_MOST ? OPEN : USE;
@@ -93,7 +94,7 @@ static token next_token(compiler *c) {
   return drawn < DECLARING ? DECLARE : USE;
 }
 
-/* Every symbol was found again by its name, or there would be two of it. */
+/* Every symbol must have been found again by its name; otherwise the table would have it twice. */
 static void finish(workload_run *run, compiler *c) {
   uint64_t count = 0, size = sizeof(array) + c->table->length * sizeof(void *);
   for (uint64_t i = 0; i < c->table->length; i++)

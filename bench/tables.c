@@ -1,9 +1,9 @@
 /* Two things that make a major collection hard to spread out, and what their pauses are.
  *
  * weak-table: a table of --slots pairs with weak keys, each of which is only in the value of the next pair, so that a
- * scan of the table from its beginning finds no key alive: the worst order there is. SIZE times, a fresh cell goes into
- * a random slot of an array of as many, and after every thousandth a pair of the table is stored into, whatever the
- * collector is doing then.
+ * scan of the table from its beginning finds no key alive: the worst order there is. SIZE times, a fresh cell is stored
+ * into a random slot of an array with --slots slots. After every thousandth store, one pair of the table is changed, in
+ * whatever phase the collector is.
  *
  * large-array: an array of --live bytes comes at once, and SIZE cells die after it, but for the last. The longest pause
  * is the minor collection that traces all of the array for the first time; the others are increments of the major

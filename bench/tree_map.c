@@ -14,7 +14,7 @@ typedef struct map {
 
 /* --- both owners --- */
 
-/* Where an operation has its copies from: a reservation of the heap, or memory by hand. */
+/* Where an operation gets its copies from: a reservation of the heap, or memory by hand. */
 typedef struct maker {
   cradle_reservation *room; /* NULL: by hand */
   manual *memory;
@@ -33,7 +33,7 @@ EVERYDAY_INLINE map_node *shared(maker from, map_node *n) {
   return n;
 }
 
-/* A copy of a node of which one side will be replaced, and the other is shared. */
+/* A copy of a node. The caller will replace one of its children; the other one is shared with the original. */
 EVERYDAY_INLINE map_node *copy(maker from, const map_node *of, bool left_changes) {
   map_node *n = make(from);
   n->key = of->key;
@@ -44,7 +44,8 @@ EVERYDAY_INLINE map_node *copy(maker from, const map_node *of, bool left_changes
   return n;
 }
 
-/* Copies the search path for key below t into *left and *right, by the side of the key that each node is on. */
+/* Copies the search path for key below t. Copies with smaller keys go into *left, those with larger keys into
+ * *right. */
 EVERYDAY_INLINE void split(maker from, const map_node *t, uint64_t key, map_node **left, map_node **right) {
   while (t != NULL) {
     bool above = key < t->key;
@@ -136,7 +137,7 @@ static uint64_t finish(workload_run *run, const map *p, void *const versions[]) 
 
 /* --- Cradle --- */
 
-/* The nodes that set or without makes, at most. */
+/* The most nodes that set or without can make. */
 static uint64_t nodes_of_change(const map_node *t, uint64_t key, bool removes) {
   uint64_t count = 1;
   for (; t != NULL && t->key != key; count++) t = key < t->key ? t->left : t->right;

@@ -13,7 +13,7 @@
 /* A round for each place that a frame can have within a line. */
 enum { ROUNDS = 8, FRAME_STEP = 16, WALKS = 9 };
 
-/* The places where one node's children are. Every node of these shapes is nothing but a header and children. */
+/* The words of a node in which its children are. Every node of these shapes consists of a header and children. */
 typedef struct knot {
   uint64_t header;
   struct knot *children[];
@@ -79,8 +79,8 @@ static CRADLE_NOINLINE uint64_t walk_one(const walked *w, int walk, uint64_t siz
 }
 
 /* The same with the frames of the recursion so many bytes lower. A load from a node waits for a store into a frame when
- * their addresses agree in the low 12 bits, as far as the processor can tell at first. Nodes of a line each meet that
- * always or never, which makes twice the time of a walk out of chance; so it is varied. */
+ * their addresses agree in the low 12 bits, as far as the processor can tell at first. If each node fills a cache line,
+ * a walk meets that always or never, and takes up to twice the time by chance. So the frames' place is varied. */
 static CRADLE_NOINLINE uint64_t walk_lower(const walked *w, int walk, uint64_t size, uint64_t *nodes, size_t lower) {
   volatile char *below = alloca(lower + 1);
   below[0] = 0;
@@ -115,7 +115,7 @@ static uint64_t walk_all(workload_run *run, const walked *w) {
 
 /* --- Cradle --- */
 
-/* What a node's children wait in until it is made. */
+/* Holds a node's children until the node is made. */
 static knot *make_leaves_first(cradle_mutator *m, shape s, unsigned depth) CRADLE_MAY_COLLECT {
   if (depth > 0)
     for (unsigned i = 0; i < s.children; i++) cradle_push(m, make_leaves_first(m, s, depth - 1));

@@ -28,13 +28,13 @@ static void open_memory(manual *memory, variant_id variant) {
   exit(1);
 }
 
-/* Touches and frees as much memory as the runs have used at most. The host of a virtual machine takes freed memory
- * back, and gives it again at a price of milliseconds for 2 MiB, which would otherwise fall to whichever variant comes
- * first. */
+/* Touches and frees as much memory as the largest run so far used. The host of a virtual machine takes freed memory
+ * back, and giving it out again costs milliseconds for 2 MiB. Without this, whichever variant comes first would pay for
+ * that. */
 static void have_memory_ready(size_t bytes) {
   if (bytes == 0) return;
   char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return; /* then the runs are slower, all of them */
+  if (memory == MAP_FAILED) return; /* without it, all runs are slower */
 #ifdef MADV_HUGEPAGE
   (void)madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
@@ -65,7 +65,7 @@ static void check_exit(const workload *work, variant_id variant, int status) {
   exit(1);
 }
 
-/* Like wait4. Says meanwhile how long the run takes. */
+/* Like wait4, and shows meanwhile how long the run has taken. */
 static bool await(pid_t child, const workload *work, variant_id variant, int round, const workload_run *run,
                   int *status, struct rusage *usage) {
   if (!progress_is_shown()) return wait4(child, status, 0, usage) == child;
@@ -128,8 +128,8 @@ static void check_sum(const workload *work, variant_id variant, uint64_t expecte
   exit(1);
 }
 
-/* Rounds, one variant after the other. When there are several, one more goes first and warms the machine up, and each
- * run has the memory ready that it may need. */
+/* Rounds, one variant after the other. If there are several rounds, one more goes first to warm the machine up, and the
+ * memory that a run may need is touched before it. */
 void workload_measure(const workload *work, const workload_run *run, variant_result results[VARIANTS]) {
   workload_run *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) {

@@ -9,7 +9,7 @@
 typedef enum variant_id {
   VARIANT_CRADLE,
   VARIANT_ARENA,
-  VARIANT_ARENA_FRESH, /* nothing that was dropped is used again */
+  VARIANT_ARENA_FRESH, /* dropped memory is never reused */
   VARIANT_MALLOC,
   VARIANT_MIMALLOC,
   VARIANTS
@@ -20,9 +20,9 @@ typedef struct variant_result {
   bool wanted;
   double seconds[WORKLOAD_RUNS_MAX];        /* of each run */
   double cpu_seconds[WORKLOAD_RUNS_MAX];    /* of all its threads */
-  double beside_seconds[WORKLOAD_RUNS_MAX]; /* of these, what other threads than the program's took */
+  double beside_seconds[WORKLOAD_RUNS_MAX]; /* the part of it that threads other than the program's took */
   double gc_shares[WORKLOAD_RUNS_MAX];
-  double ratios[WORKLOAD_RUNS_MAX]; /* Cradle's time in the same round by this one's */
+  double ratios[WORKLOAD_RUNS_MAX]; /* Cradle's time in the same round, divided by this variant's */
   double cpu_ratios[WORKLOAD_RUNS_MAX];
   double figures[WORKLOAD_FIGURES_MAX][WORKLOAD_RUNS_MAX];
   uint64_t peak_resident_bytes; /* the largest of all runs */

@@ -9,7 +9,8 @@
 
 typedef unsigned long long ull;
 
-/* A median sorts its values: each is taken once, here, and the table and the JSON print the same. */
+/* Computing a median sorts its values, so each is computed once, here; the table and the JSON print the same
+ * numbers. */
 typedef struct summary {
   double seconds, ratio, cpu_seconds, beside_seconds, cpu_ratio, gc_share, figures[WORKLOAD_FIGURES_MAX];
 } summary;

@@ -7,8 +7,8 @@
  *                 one run leaves behind helps or hurts the next.
  *   [workloads.3] A run makes its own heap or arena and frees it. That is timed, unless the workload narrows the timed
  *                 part with workload_timed_begin and workload_timed_end.
- *   [workloads.4] A workload that finds its own data damaged calls workload_wrong. None has to be compared to be
- *                 checked.
+ *   [workloads.4] A workload that finds its own data damaged calls workload_wrong, so each is checked even when it
+ *                 runs alone.
  */
 #ifndef BENCH_WORKLOADS_H
 #define BENCH_WORKLOADS_H
@@ -18,7 +18,7 @@
 #include "bench/histogram.h"
 #include "bench/manual.h"
 
-/* What the command line may set. 0 in a workload's own parameters: it does not take that one. */
+/* What the command line can set. 0 in a workload's own parameters: the workload does not take that parameter. */
 typedef struct workload_parameters {
   uint64_t size;    /* how much work; each workload says in what */
   uint64_t slots;   /* slots of its array */
@@ -37,7 +37,7 @@ typedef struct workload_figure {
 typedef struct workload_run {
   size_t nursery_bytes; /* 0: the library's choice */
   workload_parameters with;
-  /* What the run tells. */
+  /* What a run reports. */
   uint64_t checksum;
   uint64_t begin_ns, end_ns;               /* of the timed part */
   uint64_t cpu_begin_ns, cpu_end_ns;       /* of the timed part, as processor time of all threads */
@@ -50,7 +50,7 @@ typedef struct workload_run {
   histogram *cpu_pauses;   /* NULL, or where pauses are recorded as this thread's processor time, too */
   uint64_t pause_cpu_begin_ns;
   bool in_pause;
-  bool pauses_done; /* later ones do not count */
+  bool pauses_done; /* later pauses are not recorded */
   workload_figure figures[WORKLOAD_FIGURES_MAX];
   unsigned figure_count;
 } workload_run;
@@ -59,10 +59,10 @@ typedef struct workload {
   const char *name, *help; /* the help says what SIZE and the options count */
   uint64_t (*cradle)(workload_run *run);
   uint64_t (*by_hand)(workload_run *run, manual *memory); /* NULL: it has no such variant */
-  bool on_arena;                                          /* by_hand may run on an arena, which frees nothing alone */
-  bool on_fresh_arena;                                    /* and on one that uses nothing again that was dropped */
-  workload_parameters usual, small;                       /* small: the tests' */
-  uint64_t size_least, size_most;                         /* 0: any */
+  bool on_arena;                    /* by_hand can run on an arena, which frees no single object */
+  bool on_fresh_arena;              /* and on an arena that never reuses dropped memory */
+  workload_parameters usual, small; /* small: the tests' */
+  uint64_t size_least, size_most;   /* 0: any */
 } workload;
 
 /* One type table for all workloads. Immediates have bit 0 set in the heap's encoding of values. */
@@ -159,7 +159,7 @@ cradle_heap *workload_start(workload_run *run);
 /* Takes the statistics and frees mutator and heap. */
 void workload_end(workload_run *run, cradle_heap *heap, cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 
-/* What is between them is timed, and its pauses are recorded. */
+/* The time between the two calls is measured, and the pauses in it are recorded. */
 void workload_timed_begin(workload_run *run);
 void workload_timed_end(workload_run *run);
 void workload_figure_add(workload_run *run, const char *name, double value);

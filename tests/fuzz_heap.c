@@ -32,7 +32,7 @@ static const cradle_hardware *machine(void) {
   return &hardware;
 }
 
-/* From now on memory may be refused, for a while or until something looks at the heap. */
+/* From now on requests for memory fail, for a while or until something looks at the heap. */
 static void op_refuse(world *w) {
   unsigned after = (unsigned)below(w, 16), count = (unsigned)below(w, 16);
   system_refuse(after, count == 0 ? UINT_MAX : count);
@@ -126,7 +126,7 @@ static void describe_run(const world *w, const unsigned char *data_end) {
   cradle_heap_statistics(w->heap, &last_run.statistics, sizeof last_run.statistics);
 }
 
-/* At any time: pins, handles and prebuilt objects are left to the end of the heap. */
+/* Can be called at any time: the end of the heap takes care of pins, handles and prebuilt objects. */
 static void leave_world(world *w) CRADLE_REVOKES_COLLECTION {
   compare(w, false);
   take_world_apart(w);
@@ -229,7 +229,8 @@ static bool read_all(const char *name) {
   return done;
 }
 
-/* Each input after all that come behind it must be the run that it was before: nothing is left of one for another. */
+/* Runs the inputs a second time, last first. Each must be the same run as the first time: no input leaves anything
+ * behind for another. */
 static bool repeat(void) {
   for (size_t i = input_count; i-- > 0;) {
     LLVMFuzzerTestOneInput(inputs[i].bytes, inputs[i].size);

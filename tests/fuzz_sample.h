@@ -15,7 +15,7 @@
 
 /* An input begins. */
 void sample_begin(const unsigned char *data, size_t size);
-/* From now on everything is verified and looked at, of all inputs. */
+/* From now on, all inputs are verified and looked at everywhere. */
 void sample_all(void);
 /* Whether the next look is one of those that are made. */
 bool sample_is_due(void);

@@ -13,7 +13,7 @@
 
 #include "gc/heap.h"
 
-/* Between two readings while it works a collection takes some tens of microseconds. */
+/* A collection that works reads the clock every few tens of microseconds. */
 #define TICK_NS 20000
 
 static long long clock_ns;
@@ -54,9 +54,9 @@ void system_reset(void) {
 
 /* Each heap is a new one, but its memory need not be: most of an execution was the kernel making mappings, faulting
  * their pages in and taking them away. What the library gives back is kept with its access, its pages that were touched
- * are cleared, and the next mapping of the size gets it. What had access taken away or was mapped over is given back
- * indeed. With AddressSanitizer or for valgrind, which know what may be used, or where pages may be swapped out and
- * mincore would not see them, all is. */
+ * are cleared, and the next mapping of the size gets it. What had its access taken away or was mapped over really goes
+ * back to the system. So does everything under AddressSanitizer or valgrind, which know what may be used, and where
+ * pages may be swapped out, because mincore would not see them. */
 
 #define KEPT_MOST 64
 #define OPEN_MOST_BYTES ((size_t)32 << 20)
@@ -78,7 +78,7 @@ typedef struct mapping {
   char *start;
   size_t size;
   char *open, *open_end; /* what was made accessible, and what lies between; empty: NULL */
-  bool used, changed;    /* changed: not as this says */
+  bool used, changed;    /* changed: the mapping no longer is what this entry says */
 } mapping;
 static mapping mappings[KEPT_MOST];
 static size_t mapped_bytes;
@@ -109,14 +109,14 @@ static void clear_touched(char *from, const char *end) {
     if (touched[i] & 1) memset(from, 0, page);
 }
 
-/* One that is free; of a size of 0 an entry that has no mapping. */
+/* A free mapping of this size. Size 0: an entry without a mapping. */
 static mapping *free_mapping(size_t size) {
   for (size_t i = KEPT_MOST; i-- > 0;)
     if (!mappings[i].used && mappings[i].size == size) return &mappings[i];
   return NULL;
 }
 
-/* With MAP_FIXED the range was mapped before. */
+/* With MAP_FIXED, the range is part of an earlier mapping. */
 static void *counting_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
   mapping *kept;
   if (flags & MAP_FIXED) {
@@ -152,7 +152,7 @@ static int counting_munmap(void *address, size_t size) {
   return status;
 }
 
-/* Onto a range that was mapped before. */
+/* The target is part of an earlier mapping. */
 static void *counting_mremap(void *from, size_t size, size_t new_size, int flags, void *to) {
   mapping *kept = mapping_with(to);
   if (kept != NULL) kept->changed = true;

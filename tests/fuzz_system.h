@@ -11,10 +11,10 @@
 /* The clock starts, and nothing is refused any more. */
 void system_reset(void);
 long long system_clock_ns(void);
-/* After so many more calls for memory the next ones are refused, so many of them. */
+/* Refuses `count` calls for memory, after letting the next `after` calls pass. */
 void system_refuse(unsigned after, unsigned count);
 void system_heal(void);
-/* Of address space that the library has taken and not given back. */
+/* Address space that the library has taken and not given back. */
 size_t system_mapped_bytes(void);
 /* Gives the second core time to take the round that was offered to it: most runs are over before it wakes up. */
 void system_await_round(const cradle_heap *heap);

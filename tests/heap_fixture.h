@@ -62,7 +62,7 @@ typedef struct fixture {
   bool armed; /* landing is set */
   bool stressed;
   char message[800];
-  /* For heaps whose options have fixture_listen: what is told of events, and of which kinds (bit k: kind k). */
+  /* For heaps with the listener fixture_listen: who receives events, and of which kinds (bit k: kind k). */
   void (*listener)(void *data, const cradle_event *event);
   void *listener_data;
   uint32_t listens_to;
@@ -84,7 +84,7 @@ static inline void fixture_log_misuse(const char *message) {
   fclose(log);
 }
 
-/* What the verifier tells goes to the same place, for verifier_messages.py. */
+/* The verifier's messages go to the same place, for verifier_messages.py. */
 static inline bool fixture_verify(cradle_heap *heap, cradle_error *error) {
   cradle_error own;
   if (error == NULL) error = &own;
@@ -116,7 +116,7 @@ static inline void fixture_options(fixture *f, cradle_options *options) {
   f->stressed = options->stress_period != 0;
 }
 
-/* Takes the environment's stress and quarantine back, for a test that makes too much for them. */
+/* Turns the environment's stress and quarantine off, for a test that allocates too much for them. */
 static inline void fixture_unstress(cradle_options *options) {
   options->stress_period = options->stress_major = options->stress_seed = options->stress_times = 0;
   options->stress_strict = false;
@@ -142,7 +142,7 @@ static inline void fixture_open(fixture *f) {
 }
 
 CRADLE_UNCHECKED_COLLECTION static inline void fixture_close(fixture *f) {
-  if (f->stressed) { /* heaps of garbage move nothing, which stress refuses */
+  if (f->stressed) { /* a heap of nothing but garbage moves nothing, which stress reports as an error */
     cradle_push(f->m, CRADLE_NEW(f->m, pair, T_PAIR));
     cradle_collect(f->m, CRADLE_COLLECT_MINOR);
     cradle_pop(f->m);
@@ -167,7 +167,7 @@ static inline void assert_heap_sound(cradle_heap *heap) {
   if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
 }
 
-/* The encoding of options that name none. */
+/* The encoding that options get if they name none. */
 static inline cradle_encoding plain_encoding(void) {
   cradle_options options;
   cradle_options_init(&options);
@@ -192,10 +192,10 @@ CRADLE_UNCHECKED_COLLECTION static inline void collect_compacting(cradle_mutator
   cradle_collect(m, CRADLE_COLLECT_COMPACTING);
 }
 
-/* True the first time; false when misuse was refused since. */
+/* True the first time; false after the handler came back here because misuse was refused. */
 #define FIXTURE_LANDS(f) ((f)->armed = true, setjmp((f)->landing) == 0)
 
-/* The statement must be refused with a message that has the words, and leave the heap sound. */
+/* The statement must be refused with a message that contains the words, and must leave the heap sound. */
 #define ASSERT_MISUSE(f, words, ...) \
   do { \
     (f)->message[0] = '\0'; \
@@ -216,12 +216,12 @@ static inline void skip_without_fork(void) {
 #endif
 }
 
-/* The same of act(f->m) where no handler can go on, in the middle of a collection: a child process tries it. */
+/* The same for act(f->m) where no handler can go on, in the middle of a collection: a child process tries it. */
 CRADLE_UNCHECKED_COLLECTION static inline void assert_refused_in_child(fixture *f, void (*act)(cradle_mutator *),
                                                                        const char *words) {
   int status;
 #ifdef _WIN32
-  if (act != NULL) { /* nothing can be tried in a child there; what else the test looks at can */
+  if (act != NULL) { /* no child process can be used there; the rest of the test still runs */
     print_message("skipped: fork is needed to see it refused: %s\n", words);
     return;
   }

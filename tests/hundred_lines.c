@@ -49,7 +49,7 @@ static void push_number(vm *v, int64_t number) CRADLE_MAY_COLLECT {
   push(v, fresh);
 }
 
-/* Replaces the top two by a pair of them: they stay on the stack, and so rooted, until the pair is there. */
+/* Replaces the top two objects by a pair of them. They stay on the stack, and so rooted, until the pair exists. */
 static void cons(vm *v) CRADLE_MAY_COLLECT {
   object *fresh = cradle_new(v->m, PAIR, 24);
   fresh->as.pair.rest = pop(v);

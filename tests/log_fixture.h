@@ -25,8 +25,8 @@ static uint64_t now;
 
 /* --- files --- */
 
-/* A name in the test's folder that was not used before: the process remembers the files it wrote
- * to. The result is good until four more calls. */
+/* A name in the test's folder that was not used before, because the process remembers the files it wrote to. The result
+ * is valid until four more calls. */
 static inline const char *fresh_name(const char *end) {
   static char names[4][256];
   static int count;
@@ -207,7 +207,7 @@ static inline void no_listener(void *data, const cradle_event *event) {
   ++*(int *)data;
 }
 
-/* Runs function with standard error in a file; the result is what it wrote there. */
+/* Runs function with standard error redirected to a file. Returns what it wrote there. */
 static inline char *errors_of(void (*function)(void *data), void *data) {
   const char *path = fresh_name(".err");
   fflush(stderr);

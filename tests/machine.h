@@ -32,14 +32,14 @@
 /* --- memory --- */
 
 #if defined(__linux__)
-/* In which /proc counts, and in which memory comes: the kernel's own, where tests/simulated_pages.c tells of larger
- * ones. */
+/* The unit of /proc and of first touches: the kernel's own page size, even where tests/simulated_pages.c simulates
+ * larger pages. */
 static inline size_t kernel_page_bytes(void) {
   return getauxval(AT_PAGESZ);
 }
 #endif
 
-/* The kernel's own read tells of access without a fault. */
+/* Lets the kernel read the address: without access, that fails instead of faulting. */
 static inline bool is_readable(const void *address) {
   int ends[2];
   assert_int_equal(pipe(ends), 0);
@@ -63,7 +63,7 @@ static inline bool is_hole(void *address, size_t size) {
 
 /* --- the pool of huge pages --- */
 
-/* The number behind the name in a file of the kernel's; 0: it is not there. */
+/* The number behind a name in one of the kernel's files; 0: the name is not there. */
 static inline size_t number_in(const char *path, const char *name) {
   char line[256];
   size_t number = 0;
@@ -86,8 +86,8 @@ static inline bool put(const char *path, size_t number) {
   return fclose(file) == 0 && written;
 }
 
-/* As it was before the first of these tests: one that fails keeps pages of the pool, which are counted until the
- * program ends. */
+/* The pool's size before the first of these tests. A test that fails keeps pages of the pool, and they are counted
+ * until the program ends. */
 static inline int remember_pool(void **state) {
   static size_t total = SIZE_MAX;
   if (total == SIZE_MAX) total = meminfo("HugePages_Total:");

@@ -1,10 +1,11 @@
 /* The random mutator: a graph on the heap and the same graph in plain memory, changed together and compared.
  *
- * The model knows what is reachable from the roots, ephemerons to a fixpoint, and what is kept: that, and what objects
- * whose finalizers are still to come lead to. A weak slot may be cleared when its object is not reachable, a pair when
- * its key is not kept; neither may hold another object; and after a full collection nothing is left of what is not
- * kept. An object that died in one weak slot is dead in all. Finalizers give each object once, dead, and before those
- * that it leads to. Destructors run once, on the dead, and on all when the heap is freed.
+ * The model knows what is reachable from the roots (with ephemerons, to a fixpoint), and what is kept: the reachable
+ * objects, and everything to which objects lead whose finalizers are still to come. A weak slot may be cleared when its
+ * object is not reachable, a pair when its key is not kept; neither may hold another object; and after a full
+ * collection, every object that is not kept is gone. An object whose weak slot was cleared once is dead in all weak
+ * slots. Each object comes out of its finalizer queue once, when it is dead, and before the objects that it leads to.
+ * Each destructor runs once: when its object is dead, or when the heap is freed.
  *
  * This is the model and the comparison; tests/model_operations.h changes both. test_model.c does so with random
  * numbers, fuzz_heap.c with a fuzzer's bytes.
@@ -111,7 +112,7 @@ typedef struct model_object {
   uint32_t *slot;                /* numbers */
   uint64_t seen;                 /* the comparison that reached it last */
   uint64_t kept;                 /* the comparison that found it kept */
-  uint64_t dead;                 /* deliveries + 1 when a weak slot said so; 0: none did */
+  uint64_t dead;                 /* deliveries + 1 when a weak slot showed that it is dead; 0: none has */
   uint32_t destroyed, delivered; /* times */
   bool is_final;                 /* it has a finalizer, by its type or because it was given one */
   bool in_set;
@@ -142,7 +143,7 @@ typedef struct world {
   cradle_root_range roots;
   uint32_t range_model[ROOT_SLOTS], global_model[ROOT_SLOTS];
   uint32_t *shadow_model;
-  view *view; /* NULL, or what the comparison adds each object to */
+  view *view; /* if not NULL, the comparison adds each object to it */
   size_t shadow_count;
   uint64_t nursery_base; /* where the nursery began when the run did */
   cradle_weak_set *set;
@@ -150,12 +151,12 @@ typedef struct world {
   uint32_t *finals; /* objects with finalizers */
   size_t final_count;
   uint64_t deliveries;
-  cradle_out_of_memory_function out_of_memory; /* NULL, or what ends an operation whose allocation was refused */
-  bool was_refused;                            /* memory: operations may end early, and finalizers come in any order */
-  bool has_finals;                             /* every other seed; without them, pairs are walked over */
-  struct identity_world *identity;             /* tests/model_identity.h */
+  cradle_out_of_memory_function out_of_memory; /* NULL, or where an operation jumps whose allocation was refused */
+  bool was_refused;                /* memory was refused: operations may end early, and finalizers come in any order */
+  bool has_finals;                 /* every other seed; without them, pairs are walked over */
+  struct identity_world *identity; /* tests/model_identity.h */
   void (*before_look)(void);
-  bool (*look_is_due)(void); /* NULL, or whether a look is more than a comparison */
+  bool (*look_is_due)(void); /* NULL, or whether a look verifies and walks the heap, too */
 } world;
 static world *the_world;
 
@@ -181,7 +182,7 @@ static void differ(const world *w, const char *what) {
   printf("difference: %s; seed %llu, operation %llu\n", what, (unsigned long long)first_seed,
          (unsigned long long)w->op);
   fflush(stdout);
-  if (w->choice != NULL) abort(); /* a fuzzer takes that for a finding */
+  if (w->choice != NULL) abort(); /* which a fuzzer counts as a finding */
   exit(1);
 }
 
@@ -229,7 +230,7 @@ static uint64_t raw_of(const world *w, uint32_t number, uint64_t i) {
   return w->nursery_base + (number * 31 + i * 7) % 500 * 8;
 }
 
-/* Of long byte objects every so many-th is written, and compared. */
+/* In long byte objects, only every so many-th byte is written and compared. */
 static uint64_t stride_of(uint64_t length) {
   return 1 + length / 64;
 }
@@ -245,12 +246,12 @@ static uint64_t bytes_of(const model_object *model) {
   return sizeof(node);
 }
 
-/* A root slot, or one of a prebuilt object, which is the same; references to prebuilt objects are not told. */
+/* A root slot, or a slot of a prebuilt object, which counts as one. References to prebuilt objects are not reported. */
 static void view_root(const world *w, const void *real, uint32_t number) {
   if (real != NULL && !identity_is_prebuilt(w, real)) view_add_root(w->view, number);
 }
 
-/* A reached object: of a pair the value counts as a reference of the holder, a weak slot does not count. */
+/* A reached object. A pair's value counts as a reference of the holder; a weak slot does not count. */
 static void view_reached(const world *w, object *real, uint32_t number) {
   const model_object *model = &w->objects[number];
   if (identity_is_prebuilt(w, real)) {
@@ -340,7 +341,8 @@ static void compare_ephemerons(world *w, pairs *stack) {
   }
 }
 
-/* What is kept, in the model alone: everything reached, and what objects lead to whose finalizers are still to come. */
+/* Computes what is kept, from the model alone: everything reached, and everything to which objects lead whose
+ * finalizers are still to come. */
 static void keep(world *w) {
   size_t count = 0, capacity = 1024;
   uint32_t *stack = malloc(capacity * sizeof *stack);
@@ -387,7 +389,7 @@ static bool is_kept(const world *w, uint32_t number) {
   return is_reached(w, number) || w->objects[number].kept == w->comparisons;
 }
 
-/* What a weak read says about an object, whatever it was read from. */
+/* Notes what a weak read says about an object: NULL means that it is dead, wherever it was read. */
 static void check_weak(world *w, const object *real, uint32_t number) {
   model_object *model = &w->objects[number];
   if (real == NULL) {
@@ -469,7 +471,7 @@ static void compare(world *w, bool exact) {
 
 /* --- what the heap says about itself --- */
 
-/* What only finalizers keep: the model knows that it lives, but not where. */
+/* Objects that only finalizers keep: the model knows that they live, but not where they are. */
 static bool is_only_kept(const void *data, const void *real) {
   const world *w = data;
   uint64_t number = ((const object *)real)->identity;

@@ -74,7 +74,7 @@ static bool identity_is_prebuilt(const world *w, const void *real) {
   return (uintptr_t)real >= (uintptr_t)first && (uintptr_t)real < (uintptr_t)(first + PREBUILTS);
 }
 
-/* Whether a root is a pin of an object that an earlier one pins. */
+/* Whether an earlier root pins the same object. */
 static bool identity_is_second_pin(const world *w, size_t i) {
   const identity_world *own = w->identity;
   for (size_t before = 0; before < i && i < own->pin_count; before++)
@@ -175,7 +175,7 @@ static void op_new_pinned(world *w) CRADLE_MAY_COLLECT {
   w->global_model[i] = number;
 }
 
-/* One, or all: compaction empties no arena with a pinned object, and there are few arenas. */
+/* Unpins one object, or all: compaction empties no arena that has a pinned object, and there are few arenas. */
 static void op_unpin(world *w) {
   identity_world *own = w->identity;
   for (uint64_t left = below(w, 4) == 0 ? PINS_MAX : 1; left > 0 && own->pin_count > 0; left--) {
@@ -205,7 +205,7 @@ static void op_handle(world *w) {
   }
 }
 
-/* Puts a handle's object or a prebuilt one where the other operations find it. */
+/* Stores a handle's object, or a prebuilt one, into a root, where the other operations find it. */
 static void op_use(world *w) {
   identity_world *own = w->identity;
   size_t i = below(w, ROOT_SLOTS), from = below(w, own->handle_count + PREBUILTS);

@@ -19,7 +19,7 @@ static void **random_root(world *w, uint32_t *number) {
   return which == 0 ? &w->range[i] : &w->global[i];
 }
 
-/* What word i of an object holds that may be used: NULL for the dead. */
+/* The object that word i refers to, if the program may use it: NULL for the dead. */
 static object *read_word(world *w, object *real, const model_object *model, uint64_t i) {
   void **slot = slot_at(real, model->type, i);
   if (model->type != T_WEAKS && model->type != T_PAIRS) return *slot;
@@ -74,7 +74,7 @@ static void list_final(world *w, uint32_t number) {
   w->objects[number].is_final = true;
 }
 
-/* The raw data of a table's entries from first to last. */
+/* Fills in the raw data of a table's entries from first to last. */
 static void write_raw(const world *w, object *real, uint32_t number, uint64_t first, uint64_t last) {
   uint64_t stride = stride_of(((const table *)real)->length);
   for (uint64_t i = first; i < last; i++)
@@ -155,7 +155,7 @@ static void op_store(world *w) {
   store_word(w, holder, holder_number, i, real, number);
 }
 
-/* Stores into one array or table, some of them with the barrier that is not told the slot. */
+/* Several stores into one array or table, some of them with the barrier that does not get the slot's address. */
 static void op_store_many(world *w) CRADLE_MAY_COLLECT {
   uint32_t holder_number, number;
   object *holder = random_object(w, &holder_number);
@@ -178,7 +178,7 @@ static void op_store_many(world *w) CRADLE_MAY_COLLECT {
   }
 }
 
-/* Pairs are more often stored whole, and often with a value that leads to the key. */
+/* Stores a pair: mostly key and value at once, and often with a value that leads to the key. */
 static void op_store_pair(world *w) {
   uint32_t holder_number, key_number, value_number;
   object *holder = random_object(w, &holder_number), *key = random_object(w, &key_number),
@@ -207,7 +207,7 @@ static void op_weak_set(world *w) {
   model->in_set = !model->in_set;
 }
 
-/* Whether one object leads to another by strong slots, as far as a walk over so many objects tells. */
+/* Whether one object leads to another by strong slots. The walk gives up after so many objects. */
 static bool leads_to(const world *w, uint32_t from, uint32_t to) {
   enum { MOST = 200 };
   uint32_t met[MOST];
@@ -237,7 +237,7 @@ static void check_order(world *w, uint32_t came) {
   }
 }
 
-/* An object came back, with all that it leads to and the roots do not. */
+/* A finalizer brought an object back, and with it everything that it leads to and that the roots do not. */
 static void revive(world *w, uint32_t number) {
   size_t count = 0, capacity = 64;
   uint32_t *stack = malloc(capacity * sizeof *stack);
@@ -256,7 +256,7 @@ static void revive(world *w, uint32_t number) {
   free(stack);
 }
 
-/* Whether an object leads by strong slots to a few others only, and no service knows one of them. */
+/* Whether an object leads by strong slots to only a few others, none of which has a service. */
 static bool is_plain(const world *w, uint32_t number) {
   enum { MOST = 50 };
   uint32_t met[MOST];
@@ -454,7 +454,7 @@ static void op_drop(world *w) {
     if (root == (void **)&w->m->shadow_base[i]) w->shadow_model[i] = 0; /* no barrier: nothing is referred to */
 }
 
-/* A word anywhere in the shadow stack comes to hold another object, which may be young. */
+/* Overwrites a word anywhere in the shadow stack with another object, which may be young. */
 static void op_poke(world *w) {
   uint32_t number = 0;
   if (w->shadow_count == 0) return;
@@ -508,7 +508,7 @@ static void op_collect(world *w) CRADLE_MAY_COLLECT {
     compare(w, false);
 }
 
-/* Between marking and sweeping heaps are rarely met: then a look is due more often. */
+/* Looks at a heap more often between marking and sweeping, which random steps rarely meet. */
 static void look_while_clearing(world *w) {
   cradle_statistics stats;
   cradle_heap_statistics(w->heap, &stats, sizeof stats);
@@ -560,8 +560,8 @@ static void free_model(world *w) {
   free(w->holders.at);
 }
 
-/* At the end: nothing is in the queue that is reachable, everything else with a finalizer comes, and every destructor
- * ran. */
+/* At the end: no reachable object is in a queue, every other object with a finalizer comes out of one, and every
+ * destructor has run. */
 static void check_last(world *w) CRADLE_MAY_COLLECT {
   cradle_collect(w->m, CRADLE_COLLECT_FULL);
   compare(w, true);
@@ -573,7 +573,7 @@ static void check_last(world *w) CRADLE_MAY_COLLECT {
     bool reached = is_reached(w, w->finals[i]);
     if (w->objects[w->finals[i]].delivered == 0 && !reached) waiting++;
   }
-  /* What the objects that came back led to, and were not kept by the roots, dies in the second collection only. */
+  /* Objects that only the resurrected objects keep die in the second collection. */
   if (waiting != cradle_finalizer_waiting(w->m, QUEUE)) differ(w, "a dead object with a finalizer did not come back");
 }
 

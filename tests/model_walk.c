@@ -5,7 +5,7 @@
 
 #include "gc/instruments/dump.h"
 
-/* Of each view the referrers of so many objects are looked for. */
+/* In each view, the referrers of this many objects are looked for. */
 #define REFERRERS_ASKED 4
 
 static void *grown(void *items, size_t *capacity, size_t item_bytes) {

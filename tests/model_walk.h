@@ -18,7 +18,7 @@ typedef struct view {
   view_object *objects;
   uint32_t *roots; /* numbers, one a root slot that is not empty */
   size_t count, capacity, root_count, root_capacity;
-  /* What lives though it is not reachable: so many objects, for which is_kept says true, and so many that wait in a
+  /* Objects that live though they are not reachable: so many for which is_kept says true, and so many that wait in a
    * finalizer queue, which is a root. */
   size_t kept, waiting;
   bool (*is_kept)(const void *data, const void *object);
@@ -28,9 +28,9 @@ typedef struct view {
 void view_add(view *view, view_object object);
 void view_add_root(view *view, uint32_t number);
 void view_free(view *view);
-/* NULL, or what differs. exact: what is neither reachable nor kept is gone, so that nothing else may be found. A slot
- * may hold what is not in the view: an object outside of the heap, which is not told, or the value of a dead pair,
- * which may be. */
+/* Returns what differs, or NULL. exact: everything that is neither reachable nor kept is gone, so nothing else may be
+ * found. A slot may hold what is not in the view: an object outside of the heap, which is not told, or the value of a
+ * dead pair, which may be. */
 const char *view_check(view *view, cradle_heap *heap, bool exact);
 
 #endif

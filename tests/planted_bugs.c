@@ -182,7 +182,7 @@ static NOINLINE void join(pair *first, pair *second) {
   CHECK(first->number == 1 && second->number == 2); /* stops: in missing_root_argument */
 }
 static NOINLINE void missing_root_argument(void) {
-  /* mistake: whichever is made first is not rooted while the other one is made; stops */
+  /* mistake: the first of the two is not rooted while the second is allocated; stops */
   join(new_pair(1), new_pair(2));
 }
 
@@ -491,7 +491,7 @@ static NOINLINE void allocation_in_a_destructor(void) {
 
 static pair *registry; /* a global root */
 static void enter_in_destructor(owner *dead) {
-  cradle_store(m, registry, &registry->first, dead->inside); /* mistake: it may be gone, or elsewhere; stops */
+  cradle_store(m, registry, &registry->first, dead->inside); /* mistake: the object may be dead or moved; stops */
 }
 static NOINLINE void store_in_a_destructor(void) {
   if (registry == NULL) {
@@ -505,7 +505,7 @@ static NOINLINE void store_in_a_destructor(void) {
 
 static owner *saved;
 static void save_in_destructor(owner *dead) {
-  saved = dead; /* mistake: the object's memory is gone after the destructor, whoever refers to it */
+  saved = dead; /* mistake: the object's memory is freed after the destructor, even if something still refers to it */
 }
 static NOINLINE void resurrection_in_a_destructor(void) {
   static bool is_registered;

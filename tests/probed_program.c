@@ -1,5 +1,5 @@
-/* What tests/test_probe_arguments.py runs in gdb: it meets every static probe, and says for each which arguments it
- * must have had, as the events and its own calls tell. */
+/* The program that tests/test_probe_arguments.py runs in gdb. It meets every static probe, and prints for each the
+ * arguments that the probe must have had, taken from events and from its own calls. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -43,7 +43,7 @@ static void leave(program *p) {
   p->depth--;
 }
 
-/* Takes the C library's place, and counts: who waits for a lock yields. */
+/* Replaces the C library's function and counts calls: whoever waits for a lock yields. */
 static int yields;
 int sched_yield(void) {
   yields++;

@@ -43,7 +43,7 @@ typedef struct second_core {
   uint64_t nodes, random;
 } second_core;
 
-/* Is told of the events of heaps that are made from now on, or NULL. */
+/* Receives the events of heaps that are made from now on; NULL: nobody does. */
 static void (*second_core_listener)(void *data, const cradle_event *event);
 
 static inline void require(bool holds, const char *what) {
@@ -62,7 +62,7 @@ static inline node *new_node(cradle_mutator *m, uint64_t number) CRADLE_MAY_COLL
   return fresh;
 }
 
-/* With a list of so many nodes, old. */
+/* A heap with an old list of so many nodes. */
 static inline second_core second_core_new(cradle_gc_threads threads, uint64_t nodes) {
   static const cradle_type types[T_TYPES] = {
       [T_NODE] = {.name = "node",
@@ -115,8 +115,8 @@ static inline uint64_t second_core_random(second_core *s, uint64_t below) {
   return (s->random >> 33) % below;
 }
 
-/* Has new nodes stored into old objects, and hides old ones from a marking that has passed their new holder: they are
- * taken out of one place before they are put into another. */
+/* Stores new nodes into old objects, and hides old ones from marking: an old node moves from a place that marking has
+ * not reached to one that it has passed. */
 CRADLE_UNCHECKED_COLLECTION static inline void second_core_churn(second_core *s, int times) {
   for (int i = 0; i < times; i++) {
     uint64_t from = second_core_random(s, TABLE_ITEMS), to = second_core_random(s, TABLE_ITEMS);
@@ -130,7 +130,7 @@ CRADLE_UNCHECKED_COLLECTION static inline void second_core_churn(second_core *s,
   }
 }
 
-/* Begins to mark, unless that goes on, and lets the thread go on if there is one. */
+/* Begins to mark, unless marking runs already, and lets the thread go on if there is one. */
 CRADLE_UNCHECKED_COLLECTION static inline void second_core_begin(second_core *s) {
   do (void)cradle_collect_step(s->m, 1);
   while (s->heap->major.phase != MAJOR_MARKING);

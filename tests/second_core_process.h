@@ -35,7 +35,7 @@
 
 /* --- a process of its own --- */
 
-/* Has no more threads made in this process. false: the system has no such filters. */
+/* From now on the system refuses to make threads in this process. false: the system cannot filter calls. */
 static inline bool refuse_threads(void) {
 #if CAN_REFUSE_THREADS
   struct sock_filter filter[] = {
@@ -49,7 +49,7 @@ static inline bool refuse_threads(void) {
 #endif
 }
 
-/* What a program ends with that cannot be tried here. */
+/* The exit status of a program that cannot run here. */
 #define SKIP_STATUS 77
 
 /* Runs a program as a child, which ends by itself or is over when the function returns. */

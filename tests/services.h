@@ -119,7 +119,7 @@ static inline file *new_file(fixture *f, int *closed, size_t bytes) CRADLE_MAY_C
   return object;
 }
 
-/* The ways in which something dies: in a minor collection, in a major one in one go, and in the smallest increments. */
+/* The ways to die: in a minor collection, in a complete major collection, or in the smallest increments of one. */
 enum { BY_MINOR, BY_MAJOR, BY_STEPS, WAYS };
 static inline void collect_by(fixture *f, int way) CRADLE_MAY_COLLECT {
   if (way == BY_MINOR) cradle_collect(f->m, CRADLE_COLLECT_MINOR);
@@ -129,8 +129,8 @@ static inline void collect_by(fixture *f, int way) CRADLE_MAY_COLLECT {
       while (!cradle_collect_step(f->m, 0)) assert_heap_sound(f->heap);
   assert_heap_sound(f->heap);
 }
-/* Makes what lives old, unless a minor collection is to decide. Under stress some is old already, and what a queued
- * object leads to would not be found dead by the minor collection that finds the object dead. */
+/* Makes all live objects old, unless the test is about a minor collection. Under stress some objects are old already,
+ * and the minor collection that finds an object dead would not find dead what the object leads to. */
 static inline void age_for(fixture *f, int way) CRADLE_MAY_COLLECT {
   if (way != BY_MINOR || f->stressed) cradle_collect(f->m, CRADLE_COLLECT_MINOR);
 }

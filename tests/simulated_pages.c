@@ -24,7 +24,7 @@ static void *next(const char *name) {
   return dlsym(RTLD_NEXT, name);
 }
 
-/* Before any constructor of the program: a call may come earlier than ours. */
+/* Also runs before the program's constructors: a call may come earlier than our own constructor. */
 static void prepare(void) {
   if (page_bytes != 0) return;
   const char *text = getenv("TEST_PAGE_BYTES");
@@ -50,7 +50,7 @@ EXPORTED long sysconf(int name) {
   prepare();
   if (name == _SC_PAGESIZE) return (long)page_bytes;
   long value = real_sysconf(name);
-  /* memory is told in pages */
+  /* memory is counted in pages */
   if (value > 0 && (name == _SC_PHYS_PAGES || name == _SC_AVPHYS_PAGES))
     return (long)((size_t)value / (page_bytes / (size_t)real_sysconf(_SC_PAGESIZE)));
   return value;

@@ -1,4 +1,4 @@
-/* The adaptive nursery by itself: what it decides, told of minor collections that never were. */
+/* The adaptive nursery by itself: what it decides when the test reports minor collections that never took place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "gc/base/sanitizers.h"
 
 #define MIB ((size_t)1 << 20)
-/* What the heap is told to start from, so that the machine's caches do not matter. */
+/* The size that the heap starts from, so that the machine's caches do not matter. */
 #define BASE (2 * MIB)
 #define MOST (4 * BASE)
 #define LEAST (BASE / 16)
@@ -59,8 +59,8 @@ static int close_heap(void **state) {
   return 0;
 }
 
-/* So many collections of so many bytes, of which so many in a thousand survive, and which take as long as is
- * expected. */
+/* Reports collections: so many, of so many bytes, of which so many in a thousand survive. They take as long as the rule
+ * expects. */
 static void collect_of(int count, size_t filled, unsigned per_mille) {
   for (int i = 0; i < count; i++) {
     cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
@@ -136,7 +136,7 @@ static void many_roots_make_it_larger(void **state) {
   assert_int_equal(heap->nursery.bytes, BASE);
 }
 
-/* The pool that had pages for the first nursery has none when it grows: those it had are kept all the same. */
+/* The pool had pages for the first nursery and has none when the nursery grows: the nursery keeps those that it had. */
 static void pages_of_the_pool_are_kept(void **state) {
   (void)state;
   const cradle_hardware hardware = {.page_bytes = 4096, .l2_bytes = MIB / 4, .l3_bytes = 64 * MIB};
@@ -166,7 +166,7 @@ static void pages_of_the_pool_are_kept(void **state) {
   cradle_heap_free(pooled);
 }
 
-/* What a smaller nursery leaves is the arenas' then. */
+/* Memory that a smaller nursery leaves unused is available to the arenas. */
 static void in_a_maximum_heap_the_rest_goes_back(void **state) {
   (void)state;
   for (int bounded = 0; bounded < 2; bounded++) {
@@ -183,7 +183,7 @@ static void in_a_maximum_heap_the_rest_goes_back(void **state) {
   }
 }
 
-/* A maximum that comes later finds a nursery that has shrunk before. */
+/* The maximum is set when the nursery has shrunk before. */
 CRADLE_UNCHECKED_COLLECTION static void a_maximum_that_comes_later_has_the_rest_go_back(void **state) {
   (void)state;
   cradle_error error;
@@ -441,7 +441,7 @@ static void it_shrinks_to_the_base_when_little_survives(void **state) {
   assert_int_equal(heap->nursery.bytes, BASE);
 }
 
-/* Those that began with much of it empty say little about its size. */
+/* Collections that began with much of the nursery empty say little about its size. */
 static void what_was_asked_for_early_does_not_count(void **state) {
   (void)state;
   collect_of(100, LEAST / 4 * 3 - 8, 100); /* nor about what survives */
@@ -503,7 +503,7 @@ static void collect_lasting(int count, uint64_t ns) {
   }
 }
 
-/* What takes the time is not what survives but roots, say, and the smaller nursery only meets them more often. */
+/* The time goes into roots, for example, and not into survivors: a smaller nursery only scans them more often. */
 static void halving_that_does_not_shorten_is_undone(void **state) {
   (void)state;
   heap->options.pause_ns = MIB;
@@ -525,8 +525,8 @@ static void halving_that_does_not_shorten_is_undone(void **state) {
   }
 }
 
-/* A promoted byte may take a good deal longer in the smaller nursery: what is common to all collections is shared by
- * fewer. */
+/* A promoted byte may take a good deal longer in the smaller nursery, because fewer bytes share what each collection
+ * costs anyway. */
 static void halving_that_shortens_somewhat_stays(void **state) {
   (void)state;
   heap->options.pause_ns = 2 * MIB;
@@ -541,7 +541,7 @@ static void halving_that_shortens_somewhat_stays(void **state) {
   assert_int_equal(heap->adapt.shrink_backoff, FIRST_WAIT);
 }
 
-/* One that was quick is news, one that was interrupted is not. */
+/* A collection that was quick counts, one that was interrupted does not. */
 static void long_collections_count_little(void **state) {
   (void)state;
   cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};

@@ -1,5 +1,5 @@
-/* The arenas by themselves: where runs are taken, when memory goes back, what a machine's page sizes make of a policy.
- * Time is the test's own. */
+/* The arenas by themselves: where runs are taken, when memory goes back to the system, and what a page policy becomes
+ * with a machine's page sizes. The test sets the clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 
 #define SECOND UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
-/* Documented in docs/design/pages.md: what nobody wanted goes back after so long, and not before half of it. */
+/* Documented in docs/design/pages.md: unused memory goes back after this time, and never before half of it. */
 #define DELAY (4 * SECOND)
 
 static void open_arenas(crd_arenas *arenas, size_t reserve) {
@@ -83,7 +83,8 @@ static void a_full_arena_without_a_long_run_is_passed_over(void **state) {
   close_arenas(&arenas);
 }
 
-/* Of arenas with about as much room only a few are looked at while there is a free one; before memory is out, all. */
+/* While there is a free arena, only a few of the arenas with about as much room are searched; before memory runs out,
+ * all are. */
 static void before_memory_is_out_every_hole_is_looked_at(void **state) {
   (void)state;
   static crd_arenas arenas;
@@ -146,7 +147,7 @@ static void sparse_arenas_empty_out(void **state) {
 
 /* --- giving back --- */
 
-/* Has so many arenas in use, of full arenas from the lowest on. */
+/* Brings so many arenas into use, full ones from the lowest address on. */
 static void use(crd_arenas *arenas, uint32_t count) {
   while (arenas_in_use(arenas) < count) (void)take(arenas, ARENA_PAGES);
   while (arenas_in_use(arenas) > count) crd_arenas_give_back(arenas, (arenas->used_end - 1) * ARENA_PAGES, ARENA_PAGES);
@@ -230,8 +231,8 @@ static void released_places_are_used_again(void **state) {
   close_arenas(&arenas);
 }
 
-/* With a quarantine what was given back is not used again before the commits have gone round, and nothing is used up by
- * that. */
+/* With a quarantine, arenas that went back are not used again before commits have gone through the whole reservation.
+ * No address space is lost by that. */
 static void commits_go_round(void **state) {
   (void)state;
   enum { LEAST = 200 };
@@ -383,7 +384,7 @@ static uint32_t changes_of_state(const crd_arenas *arenas) {
   return changes;
 }
 
-/* A mapping a run of committed or reserved arenas, however they came and went. */
+/* There is one mapping for each run of committed or reserved arenas, however they came and went. */
 static void mappings_stay_merged(void **state) {
   (void)state;
   static crd_arenas arenas;
@@ -454,7 +455,7 @@ static void what_speaks_against_huge_pages(void **state) {
                       "the system's transparent huge pages are larger than an arena: base pages");
 }
 
-/* What a system lacks is said of each policy that asks for it, and of no other. */
+/* Each policy that asks for something which the system lacks says so, and no other policy does. */
 static void what_the_system_lacks_is_said(void **state) {
   (void)state;
   static const size_t huge_bytes = (size_t)2 << 20;

@@ -90,7 +90,7 @@ CRADLE_MAY_COLLECT static uint64_t count_remembered(void) {
   return read_stats().remembered_objects - before;
 }
 
-/* While nothing marks, and while it is not the same object again and again. */
+/* While nothing marks, and unless the same object is stored into again and again. */
 CRADLE_MAY_COLLECT static void an_old_reference_in_an_old_object_is_not_remembered(void **state) {
   (void)state;
   node *holder = new_node(1), *held = new_node(2);

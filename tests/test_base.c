@@ -1,4 +1,4 @@
-/* What the collector stands on: texts, arrays that grow, bits, maps of addresses, word stacks, headers, types. */
+/* The collector's foundations: texts, growing arrays, bits, maps of addresses, word stacks, headers, types. */
 #include "tests/heap_fixture.h"
 
 #include <inttypes.h>
@@ -95,7 +95,7 @@ static void refused_memory_leaves_an_array_as_it_was(void **state) {
   free(second);
 }
 
-/* No memory is asked for: it would be granted. */
+/* The request is refused without asking for memory, which would be granted. */
 static void an_array_ends_where_its_indices_do(void **state) {
   (void)state;
   static char none;
@@ -137,7 +137,8 @@ static void bits_of_a_map_are_apart(void **state) {
 
 /* --- maps of addresses --- */
 
-/* Objects lie close, so that probing runs into others' places; what is removed last lies between. */
+/* The objects' addresses are close together, so that probing runs into other entries; the entry that is removed last
+ * lies between others. */
 static void a_map_of_addresses_finds_what_is_in_it(void **state) {
   (void)state;
   enum { ADDRESSES = 3000, STEPS = 20000 };
@@ -249,7 +250,7 @@ static void what_a_word_stack_held_is_dropped(void **state) {
   crd_word_stack_fini(&stack);
 }
 
-/* What the address space has no room for is halved until it has, in whole pages. */
+/* If the address space has no room for the size, it is halved until there is room, in whole pages. */
 static void a_word_stack_takes_what_the_address_space_has(void **state) {
   (void)state;
 #ifdef _WIN32

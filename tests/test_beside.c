@@ -54,7 +54,7 @@ static const cradle_type types[T_COUNT] = {
 
 /* A chain takes the thread some milliseconds, whatever the machine. */
 #define CHAIN 200000
-/* On a machine that is busy, thread and program seldom run at the same time: tests that need it try again so often. */
+/* On a busy machine, thread and program seldom run at the same time. Tests that need it try this often. */
 #define TRIES 200
 #define LARGE_ITEMS 3000
 
@@ -178,7 +178,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_large_objects(void **state) {
   close_world(&w);
 }
 
-/* The end of the chain is the last that the thread comes to, and these tell of it in a round. */
+/* The end of the chain is the last object that the thread reaches. These calls ask about it in a round. */
 CRADLE_UNCHECKED_COLLECTION static void test_pins_and_handles(void **state) {
   (void)state;
   world w;
@@ -225,8 +225,8 @@ static cell *last_cell(const world *w) {
   return last;
 }
 
-/* What is no reference for a moment, as of memory that a program is about to write, is passed over. The array is behind
- * the chain, so that the thread comes to it when all is written. */
+/* The thread passes over a slot that for a moment holds no reference. The array is behind the chain, so that the thread
+ * reaches it when all is written. */
 CRADLE_UNCHECKED_COLLECTION static void test_a_word_is_a_hint(void **state) {
   (void)state;
   world w;

@@ -1,5 +1,5 @@
-/* Bulk copies: what they bring into an object stays alive, whatever its age and size, and
- * whatever a major collection does meanwhile. */
+/* Bulk copies: the references that they copy into an object keep their objects alive, whatever the object's age and
+ * size, and in every phase of a major collection. */
 #define CRADLE_CHECKED 1
 #include "tests/one_heap.h"
 

@@ -1,6 +1,6 @@
-/* What a callback does with its heap is refused, call by call, in a trace callback, a root callback, a destructor, an
- * external size, a weak set's swept function, a listener and a walk. No handler can go on from the middle of a
- * collection, so a child process tries each. */
+/* Every call that a callback must not make is refused, in a trace callback, a root callback, a destructor, an external
+ * size, a weak set's swept function, a listener and a walk. No handler can go on from the middle of a collection, so a
+ * child process tries each. */
 #include "tests/heap_fixture.h"
 
 #include <sys/wait.h>
@@ -142,7 +142,7 @@ static void walk_the_heap(cradle_mutator *m) {
   (void)cradle_heap_walk(f.heap, acting_walk, NULL);
 }
 
-/* Whether the call, from whichever callback is there, ends in a message with the words. */
+/* Whether the call ends in a message that contains the words, from every callback that there is. */
 CRADLE_UNCHECKED_COLLECTION static void assert_refused(const char *who, size_t i, collection collect,
                                                        const char *words) {
   char wanted[200];

@@ -249,7 +249,7 @@ static void what_is_longer_than_an_arena_goes_round(void **state) {
   fixture_close(&f);
 }
 
-/* Where the limit is near, arenas that are FREE already are a part of it, and nothing is opened for it. */
+/* Near the limit, arenas that are FREE already count towards the request, and nothing is opened for it. */
 static void what_is_closed_is_no_room_for_long_ones(void **state) {
   (void)state;
   bool clean;
@@ -266,7 +266,7 @@ static void what_is_closed_is_no_room_for_long_ones(void **state) {
   close_arenas();
 }
 
-/* What died in a place is not told any more when something else was there. */
+/* Messages no longer mention what died in a place after another object has been there. */
 static void what_was_used_again_is_forgotten(void **state) {
   (void)state;
   bool clean;
@@ -436,8 +436,8 @@ static void what_is_closed_may_be_compacted(void **state) {
   fixture_close(&f);
 }
 
-/* What holds nothing and stays committed is not dropped, before a fork neither: of small objects, too, the poison is
- * seen. */
+/* Committed memory without objects is not dropped, not even before a fork: so the poison of dead small objects stays
+ * visible, too. */
 static void what_stays_committed_is_poison(void **state) {
   (void)state;
   for (int forks = 0; forks < 2; forks++) {
@@ -471,7 +471,7 @@ static void what_is_not_closed_is_poison(void **state) {
   }
 }
 
-/* So is what a compaction moved where its arena stays, as one does that holds a pinned object. */
+/* So is an object's old place after a compaction, if its arena stays because a pinned object is in it. */
 static void what_was_moved_is_poison(void **state) {
   (void)state;
   open_stressed(1, 1);

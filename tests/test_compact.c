@@ -1,5 +1,5 @@
 /* Compaction by itself: which arenas it empties, in which order, and what it leaves alone. The heap is a row of arenas
- * full of objects of one size, of which each keeps as many as the test says. */
+ * full of objects of one size, and the test says how many of them live on in each. */
 #include "tests/heap_fixture.h"
 
 #include "gc/heap.h"
@@ -94,7 +94,7 @@ static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
     thin_out(live_kib_); \
   } while (0)
 
-/* As a full collection does it, with no object but those of the old generation. */
+/* Compacts as a full collection does, where all objects are old. */
 static void compact_with(bool all) {
   cradle_statistics before = fixture_stats(&f);
   (void)crd_state_enter(f.heap, HEAP_COLLECTING);
@@ -131,7 +131,7 @@ static void assert_moved(const char *arenas) {
   assert_int_equal(compaction.u.compact.bytes, moved * OBJECT_BYTES);
 }
 
-/* The same, and what is in use is exactly the arenas whose letter is a dot, or an n: they were not before. */
+/* The same, and exactly the arenas whose letter is a dot or an n are in use. Those with an n were not in use before. */
 static void assert_left(const char *arenas) {
   uint32_t before = 0, emptied = 0;
   assert_moved(arenas);
@@ -231,7 +231,7 @@ static void what_fits_the_holes_moves(void **state) {
   assert_left(".m");
 }
 
-/* What is around it, too; a less sparse arena, whose objects fit, is emptied. */
+/* The objects around it stay, too; a less sparse arena, whose objects fit elsewhere, is emptied. */
 static void a_large_object_that_fits_nowhere_keeps_its_arena(void **state) {
   (void)state;
   enum { PAGES = 112 };
@@ -246,7 +246,8 @@ static void a_large_object_that_fits_nowhere_keeps_its_arena(void **state) {
   assert_ptr_equal(large, there);
 }
 
-/* The ends of spans hold no object: counted as holes, two arenas were to be emptied into a full one, and none was. */
+/* The ends of spans have room for no object. When they were counted as holes, two arenas were chosen to be emptied into
+ * a full one, and none was emptied. */
 static void the_ends_of_spans_are_no_holes(void **state) {
   (void)state;
   fill(3, 0);
@@ -350,7 +351,7 @@ static void a_large_object_moves_into_the_last_free_arena(void **state) {
   assert_int_equal(f.heap->old.arenas.states[0], ARENA_FREE);
 }
 
-/* Where every object is to move, they do, and the places around the pinned one are taken again. */
+/* If every object is to move, all but the pinned one do, and the places around the pinned one are used again. */
 static void but_not_what_is_around_it_if_everything_is_to_move(void **state) {
   (void)state;
   SHAPE(1000, 1000);
@@ -368,7 +369,7 @@ static void but_not_what_is_around_it_if_everything_is_to_move(void **state) {
   cradle_unpin(f.m, (void *)pinned);
 }
 
-/* Of an object that is longer than an arena, what comes in its last one may not move either. */
+/* Objects that share the last arena of an object longer than an arena may not move, either. */
 static void an_arena_with_the_end_of_a_long_object_stays(void **state) {
   (void)state;
   string *long_one = cradle_new_array(f.m, T_STRING, ARENA_BYTES + ARENA_BYTES / 8 - sizeof(string));
@@ -418,7 +419,7 @@ static void what_finds_no_place_stays(void **state) {
 
 /* --- what is left behind --- */
 
-/* A word that a stale reference leads to says why it is dead, where somebody looks for mistakes. */
+/* With an instrument on, the word that a stale reference leads to says why the object is gone. */
 static void with_the_verifier_what_was_left_is_poisoned(void **state) {
   (void)state;
   for (int verify = 0; verify < 2; verify++) {
@@ -435,7 +436,7 @@ static void with_the_verifier_what_was_left_is_poisoned(void **state) {
   }
 }
 
-/* What one deep collection filled is not resident for ever. */
+/* Memory that one deep collection filled does not stay resident for ever. */
 static void the_stacks_give_their_pages_back(void **state) {
   (void)state;
   enum { WORDS = 100000 };

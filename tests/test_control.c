@@ -42,7 +42,7 @@ static void no_major_begins_while_disabled(void **state) {
   assert_true(fixture_stats(&f).major_collections > 0);
 }
 
-/* Not even where stress asks for one at every allocation. */
+/* Not even if stress asks for a collection at every allocation. */
 static void no_stress_major_while_disabled(void **state) {
   (void)state;
   fixture stressed;
@@ -238,8 +238,8 @@ static void it_can_be_lifted_where_all_addresses_are_used(void **state) {
   fixture_close(&full);
 }
 
-/* Memory outside of the heap counts for the pacing and not for the maximum: more of it than that is no reason to
- * collect all the time. */
+/* Memory outside of the heap counts for pacing but not for the maximum: more of it than the maximum does not make the
+ * heap collect all the time. */
 static void external_memory_above_the_maximum(void **state) {
   (void)state;
   fixture small;
@@ -297,7 +297,7 @@ static void hear_notes(void *data, const cradle_event *event) {
     strncat(notes->text, event->u.note.text, sizeof notes->text - strlen(notes->text) - 1);
 }
 
-/* What cannot be had is said, and the statistics have what there is. */
+/* What the system cannot give is reported, and the statistics show what is in use. */
 CRADLE_UNCHECKED_COLLECTION static void sizes_beyond_the_address_space(void **state) {
   (void)state;
   fixture small;

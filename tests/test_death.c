@@ -29,7 +29,7 @@ static size_t resident_in_all(const fixture *f) {
   return bytes;
 }
 
-/* What lists and queues held once is not resident for ever, and what they hold stays. */
+/* Memory of lists and queues that were long once does not stay resident for ever, and their entries stay. */
 static void lists_give_their_memory_back(void **state) {
   (void)state;
   fixture f;
@@ -62,8 +62,8 @@ static void lists_give_their_memory_back(void **state) {
   fixture_close(&f);
 }
 
-/* When the time is over as soon as it is looked at, an increment does as many of them as there are between two
- * looks. */
+/* If the time is always over when the clock is read, an increment handles as many objects as there are between two
+ * readings. */
 static void many_finalizers_are_due_over_many_increments(void **state) {
   (void)state;
   enum { DUE = 20 * PACE_ENTRIES };

@@ -211,7 +211,7 @@ static void values_reach_the_options(void **state) {
   assert_int_equal(options.gc, CRADLE_GC_OFF);
 }
 
-/* One variable for the first look; the others have their say all the same. */
+/* One variable alone is seen by the quick first check; the others are read all the same. */
 static void stress_chooses_by_itself(void **state) {
   (void)state;
   setenv("CRADLE_STRESS", "auto", 1);
@@ -311,7 +311,7 @@ static void contradicting_instruments_are_settled(void **state) {
   assert_int_equal(options.fault_report, CRADLE_FAULTS_REPORTED);
 }
 
-/* What would keep the program from starting: more address space than a quarantine may take. */
+/* A value that would keep the program from starting: more address space than a quarantine may take. */
 static void a_quarantine_of_large_nurseries_is_lowered(void **state) {
   setenv("CRADLE_QUARANTINE", "4096", 1);
   setenv("CRADLE_GC_NURSERY", "1G", 1);
@@ -538,7 +538,7 @@ static void the_users_word_wins_over_the_embedders(void **state) {
   assert_int_equal(options.stress_major, 0);
 }
 
-/* What can never be reached is kept, and said: by whichever variable the user set. */
+/* A value that can have no effect is kept, and reported under the variable that the user set. */
 static void what_the_address_space_is_too_small_for(void **state) {
   static const struct {
     const char *max, *reserve, *nursery;

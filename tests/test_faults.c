@@ -1,5 +1,5 @@
-/* Reports of faults, and manners among signal handlers. Each case is a child that faults; its standard error and its
- * end are looked at. */
+/* Reports of faults, and how the library's signal handlers get on with the program's. Each case is a child that faults;
+ * its standard error and its end are looked at. */
 #include "tests/heap_fixture.h"
 
 #include <fcntl.h>
@@ -317,7 +317,7 @@ static void open_page(int number, siginfo_t *info, void *context) {
   mprotect(page, 4096, PROT_READ);
 }
 
-/* A host that uses faults for its own memory does not notice ours. */
+/* A host that handles faults in its own memory is not disturbed by our handler. */
 static void host_handles_its_own(void) {
   struct sigaction action = {.sa_sigaction = open_page, .sa_flags = SA_SIGINFO};
   sigaction(SIGSEGV, &action, NULL);

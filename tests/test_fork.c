@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* A child that waits for nobody needs far less. */
+/* The child's time limit. A child that waits for nobody needs far less. */
 #define CHILD_MOST_S 30
 #define PIPE_BYTES 4096
 

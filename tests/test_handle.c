@@ -1,4 +1,5 @@
-/* Handles: they hold and find their objects, are used up in no order, and say what is wrong with a stale one. */
+/* Handles: they keep and find their objects, can be freed in any order, and a stale handle gets a message that says
+ * what is wrong. */
 #include "tests/moving.h"
 #include "tests/one_heap.h"
 

@@ -131,7 +131,7 @@ static void an_id_belongs_to_one_object_for_life(void **state) {
   for (size_t i = 0; i < COUNT; i++) assert_int_not_equal(ids[i], next);
 }
 
-/* Each stage of a life and each way to die; the last sweep may be long in coming, but the dead answer at once. */
+/* Each stage of a life and each way to die. Sweeping may come much later, but a dead object's id is gone at once. */
 static void the_dead_have_no_id(void **state) {
   (void)state;
   uint64_t young = cradle_id(f.m, new_pair(&f));

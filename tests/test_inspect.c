@@ -1,5 +1,5 @@
-/* Looking into the heap: walks, referrers, addresses, and what is refused meanwhile. tests/model_walk.c compares them
- * with whole random heaps. */
+/* Looking into the heap: walks, referrers, addresses, and which calls are refused during a walk. tests/model_walk.c
+ * compares them with whole random heaps. */
 #include "tests/one_heap.h"
 
 #include <pthread.h>
@@ -203,7 +203,8 @@ static bool count_object(void *data, const cradle_object_info *object) {
   return true;
 }
 
-/* As many young objects as a walk has waiting at once: it has room for them, however little the old generation has. */
+/* As many young objects as can wait in a walk at once. The walk has room for them, however small the old generation
+ * is. */
 static void young_objects_beside_a_small_old_generation(void **state) {
   (void)state;
   enum { COUNT = 280000 };
@@ -709,7 +710,7 @@ static void another_thread(void **state) {
 
 /* --- names --- */
 
-/* What has a number has a name of its own; what is none has one that says so. */
+/* Every number that means something has its own name; any other number gets a name that says so. */
 #define ASSERT_NAMED(name_of, last, unknown) \
   do { \
     for (int i = 0; i <= (int)(last); i++) { \

@@ -23,7 +23,7 @@ static pair *new_pair(void) {
 /* --- stress --- */
 
 #define POINTS 1000
-/* At which of so many allocations collections took place. */
+/* Notes at which of so many allocations a collection took place. */
 CRADLE_UNCHECKED_COLLECTION static size_t collected_at(uint64_t period, uint64_t seed, uint64_t first, uint64_t last,
                                                        bool at[POINTS]) {
   cradle_options options;
@@ -68,7 +68,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_fast_path_alone_is_refused(void **st
   fixture_close(&f);
 }
 
-/* Of a stress collection that is left out, a request is served all the same. */
+/* If a stress collection is left out, a collection that the program requested still takes place. */
 static void requests_are_served_where_no_collection_is_chosen(void **state) {
   (void)state;
   for (int polls = 0; polls < 2; polls++) {
@@ -310,8 +310,8 @@ CRADLE_UNCHECKED_COLLECTION static void collections_within_a_bound(void **state)
   fixture_close(&f);
 }
 
-/* Stress has marking go on in the smallest increments. Where its collections are rare, the program's own must end
- * it. */
+/* Under stress, marking proceeds in the smallest increments. If stress collections are rare, the program's own
+ * collections must finish it. */
 CRADLE_UNCHECKED_COLLECTION static void rare_collections_do_not_let_the_heap_grow(void **state) {
   (void)state;
   enum { LIVE = 2000, MIBS = 24 };
@@ -539,7 +539,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_ring_is_verified(void **state) {
   fixture_close(&f);
 }
 
-/* Of memory that was reserved and not carved, before the first object, nothing is known but the collection. */
+/* About memory that was reserved and not used, before the first object, only the collection is known. */
 CRADLE_UNCHECKED_COLLECTION static void where_no_object_was(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);

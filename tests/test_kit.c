@@ -22,7 +22,7 @@ static uint64_t next(kit_fixture *k) {
 static size_t below(kit_fixture *k, size_t bound) {
   return next(k) % bound;
 }
-/* Under stress, where each allocation collects and checks the heap, a part of the work will do. */
+/* Under stress, each allocation collects and checks the heap, so the tests do only a part of the work. */
 static int times(const kit_fixture *k, int count) {
   return k->f.stressed ? count / 20 + 1 : count;
 }
@@ -409,7 +409,7 @@ static uint64_t hash_itself(const cradle_kit *kit, uint64_t key) {
   (void)kit;
   return key;
 }
-/* Of keys only that are in the map. */
+/* Looks up only keys that are in the map. */
 static bool equal_when_present(const cradle_kit *kit, uint64_t left, uint64_t right) {
   (void)kit;
   size_t i = 0;
@@ -688,7 +688,7 @@ static void land(void *data, cradle_mutator *mutator, size_t size, const char *m
   longjmp(((kit_fixture *)data)->out_of_memory, 1);
 }
 
-/* Fills until the handler is called; whatever was being done then, was done wholly or not at all. */
+/* Fills until the handler is called. The operation that was refused must have been done wholly or not at all. */
 static void what_memory_fails_stays_whole(void **state) {
   (void)state;
   static kit_fixture k;

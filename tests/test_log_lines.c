@@ -101,7 +101,7 @@ static void a_collection_is_a_line(void **state) {
   free(text);
 }
 
-/* The page's lines, but for what differs from run to run: the clock's times and the process. */
+/* The page's lines without what differs from run to run: times and the process's number. */
 static void the_page_shows_what_is_written(void **state) {
   (void)state;
   if (page == NULL) skip();

@@ -1,5 +1,5 @@
 /* The heap's memory through the public interface: which pages a policy gets, what is reported of them, what goes back
- * to the system, forks, and machines that refuse. What a machine cannot do is skipped by name. */
+ * to the system, forks, and machines that refuse. Tests that a machine cannot run are skipped by name. */
 #include "tests/heap_fixture.h"
 #include "tests/machine.h"
 
@@ -171,7 +171,7 @@ static void a_report_tells_the_regions(void **state) {
   close_heap(&f);
 }
 
-/* Where memory is in pieces the kernel has not a huge page for each. */
+/* If memory is fragmented, the kernel cannot give a huge page to each. */
 static bool is_huge(const cradle_region *region) {
   return region->obtained == CRADLE_BACKING_HUGE || region->obtained == CRADLE_BACKING_PARTLY_HUGE;
 }
@@ -482,7 +482,7 @@ static int use_after_fork(fixture *f) {
   return intact_bytes(f->m) == before + 24 * MIB ? 0 : 13;
 }
 
-/* The nursery lies on huge pages again, as far as anybody tells. */
+/* The nursery lies on huge pages again, as far as the system reports it. */
 static bool is_whole(const fixture *f) {
   cradle_memory memory = report_of(f);
   return memory.nursery.obtained == CRADLE_BACKING_UNKNOWN || is_huge(&memory.nursery);
@@ -711,7 +711,7 @@ static int to_256_mib(void) {
   return grow(f.m, 256 * MIB) && intact_bytes(f.m) == 256 * MIB && is_sound(f.heap) ? 0 : 1;
 }
 
-/* It changes the whole machine for a moment, and other processes may not bear it. */
+/* It changes the whole machine for a moment, which may disturb other processes. */
 static void strict_overcommit_serves(void **state) {
   (void)state;
   if (getenv("TEST_OVERCOMMIT") == NULL) SKIP("changes vm.overcommit_memory for all; TEST_OVERCOMMIT=1 runs it");

@@ -150,7 +150,7 @@ static void assert_sound(cradle_heap *heap) {
   if (!cradle_heap_verify(heap, &error)) fail_msg("call %u: %s", fault.count, error.message);
 }
 
-/* Takes and gives memory in every way; whatever is refused, it goes on. */
+/* Takes and gives memory back in every way, and goes on whatever is refused. */
 CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
   cradle_memory memory;
   cradle_statistics stats;
@@ -281,7 +281,7 @@ static void every_nth_call_fails(void **state) {
   }
 }
 
-/* From some time on, for good: a system that has run dry. */
+/* From some time on, every call fails: the system is out of memory. */
 static void a_call_fails_from_some_time_on(void **state) {
   (void)state;
   static const char *const calls[] = {"mmap", "mprotect", "mremap", "madvise",      "munmap",

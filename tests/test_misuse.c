@@ -682,7 +682,7 @@ static void the_least_maximum_is_enough(void **state) {
   cradle_heap_free(heap);
 }
 
-/* The nearest number that would do, does. */
+/* The nearest number that the message names is accepted. */
 /* [options.2] */
 static void the_accepted_number_is_accepted(void **state) {
   (void)state;
@@ -709,7 +709,7 @@ static void the_accepted_number_is_accepted(void **state) {
   TAKES(major_min_bytes, options.major_min_bytes = SIZE_MAX, options.heap_max_bytes = (size_t)64 << 20);
 }
 
-/* What is accepted, but cannot be had in full, is said, and a heap is made of it. */
+/* A request that is valid, but cannot be met in full, is reported, and the heap is made with what there is. */
 static void options_that_promise_too_much(void **state) {
   (void)state;
   cradle_options options;
@@ -731,7 +731,7 @@ static void options_that_promise_too_much(void **state) {
   cradle_heap_free(heap);
 }
 
-/* A machine that the program describes and that cannot be. */
+/* The program describes a machine that cannot exist. */
 static void hardware_that_cannot_be(void **state) {
   (void)state;
   cradle_hardware zero = {0}, machine = {.page_bytes = 4096,

@@ -1,5 +1,5 @@
-/* What lies beside the objects when memory for it is refused: the plain function calls the out-of-memory handler, whose
- * message names it, its cradle_try_ twin returns NULL, 0 or false and calls nobody, and afterwards both work. */
+/* Memory for the collector's own tables is refused: the plain function calls the out-of-memory handler, whose message
+ * names it, its cradle_try_ twin returns NULL, 0 or false and calls nobody, and afterwards both work. */
 #include "tests/heap_fixture.h"
 
 /* The library's growing arrays, maps, weak sets and services, to which memory can be refused. */

@@ -1,4 +1,4 @@
-/* Allocation: what comes out of it, how large it is, and that it lives and dies. */
+/* Allocation: what an allocation returns, how large the object is, and that it lives and dies when it should. */
 #include "tests/nodes.h"
 
 #include <stdlib.h>
@@ -146,8 +146,8 @@ CRADLE_MAY_COLLECT static void large_objects_come_zeroed(void **state) {
   }
 }
 
-/* Until the nursery is full it gives what cradle_new gives, then NULL and never a collection; for what cradle_new
- * places outside the nursery, always NULL. */
+/* Until the nursery is full, it returns the same objects as cradle_new, then NULL, and it never collects. For objects
+ * that cradle_new places outside the nursery it always returns NULL. */
 CRADLE_MAY_COLLECT static void the_fast_path_alone_never_collects(void **state) {
   (void)state;
   for (int i = 0; i < 1000; i++) (void)cradle_new(mutator, NODE, sizeof(node)); /* the first ones are looked at */

@@ -37,7 +37,7 @@ static void count_event(void *data, const cradle_event *event) {
 static void open_old(fixture *f, seen *s, void (*change)(cradle_options *)) {
   cradle_options options;
   fixture_options(f, &options);
-  options.verify = false; /* heaps here are large; what is to be verified says so */
+  options.verify = false; /* heaps here are large; tests that need the verifier turn it on */
   options.major_min_bytes = 4 * MIB;
   options.listener = (cradle_listener){count_event, s};
   if (change != NULL) change(&options);
@@ -69,7 +69,7 @@ static size_t list_length(const pair *list) {
   return length;
 }
 
-/* Under stress a collection comes with every few objects: there are fewer of them. */
+/* Under stress, every few objects bring a collection, so there are fewer objects. */
 static size_t many(const fixture *f, size_t count) {
   return f->stressed ? count / 100 : count;
 }
@@ -243,7 +243,7 @@ static void a_long_array_is_marked_in_pieces(void **state) {
     step_until_done(&f, 0);
     assert_true(fixture_stats(&f).major_steps - before >= length / 4096);
     assert_int_equal(fixture_stats(&f).phase, CRADLE_PHASE_IDLE);
-    /* Cut between two increments, it is still marked as far as it goes. */
+    /* An array that is shortened between two increments is still marked up to its new end. */
     while (fixture_stats(&f).phase != CRADLE_PHASE_MARKING) (void)cradle_collect_step(f.m, 0);
     array->length = 150;
     step_until_done(&f, 0);

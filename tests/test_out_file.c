@@ -1,4 +1,5 @@
-/* Files that the runtime writes where its user says: what is there already stays what it is, and no opening waits. */
+/* Files that the runtime writes where its user says: an existing device, FIFO or link stays what it is, and no open
+ * call waits. */
 #include "tests/heap_fixture.h"
 
 #include "runtime/platform/files.h"

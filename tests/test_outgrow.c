@@ -79,7 +79,7 @@ static cradle_memory report_of(const fixture *f) {
   return memory;
 }
 
-/* Whether the system gives huge pages where a heap wants them, and tells that it does. */
+/* Whether the system gives huge pages to heaps that want them, and reports that it does. */
 static bool has_huge_pages(void) {
   fixture f;
   cradle_options options;
@@ -273,7 +273,8 @@ static void a_system_that_refuses_leaves_base_pages(void **state) {
   assert_int_equal(status, 0);
 }
 
-/* Memory that went and comes again while the heap is small, and afterwards: of the same kind as its neighbours. */
+/* Memory that goes back and comes again, while the heap is small and afterwards, is on pages of the same kind as its
+ * neighbours. */
 static void what_is_given_back_comes_again_as_its_neighbours(void **state) {
   (void)state;
   bool huge = has_huge_pages();

@@ -353,7 +353,7 @@ static void time_that_fails_is_zero(void **state) {
 
 /* --- everything at once --- */
 
-/* A life of a reservation. The function knows of no fault: whatever was refused, it goes on. */
+/* The whole life of a reservation. The function does not know which call fails, and goes on whatever is refused. */
 static void live(void) {
   char *base = crd_pages_reserve(4 * HUGE_BYTES, HUGE_BYTES, NULL);
   crd_pages_backing backing;
@@ -392,8 +392,8 @@ static void any_call_may_fail_at_any_time(void **state) {
   close(sink);
 }
 
-/* A call that slips past the seam could not be made to fail: each must have been seen. "read" is
- * the way of a kernel without the scan. */
+/* A call that bypasses the seam could not be made to fail, so each call must have been seen there. "read" is the way of
+ * a kernel without the scan. */
 static void every_call_goes_through_the_seam(void **state) {
   (void)state;
   int kept = dup(STDERR_FILENO), sink = open("/dev/null", O_WRONLY);

@@ -161,7 +161,7 @@ static void arguments_do_not_hide_the_call(void **state) {
   ASSERT_PLACED("cradle_store: the object is NULL", cradle_store(f.m, cradle_weak_get(f.m, &global), &global, NULL));
 }
 
-/* A caller that is not compiled so has no place, neither of its own nor of a call that is over or was left. */
+/* A caller that is not compiled with CRADLE_CHECKED has no place, not even that of an earlier call. */
 static void other_callers_have_no_place(void **state) {
   (void)state;
   cradle_push(f.m, NULL);
@@ -346,7 +346,8 @@ CRADLE_UNCHECKED_COLLECTION static void the_last_store_is_told(void **state) {
   (void)cradle_pop(f.m);
 }
 
-/* The words of a place are the caller's, whose library may be unloaded before they are told. */
+/* A place's file name is the caller's memory, and the caller's library may be unloaded before the message is
+ * printed. */
 CRADLE_UNCHECKED_COLLECTION static void a_place_outlives_its_caller(void **state) {
   (void)state;
   char place[] = "unloaded.c:7";

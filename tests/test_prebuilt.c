@@ -84,7 +84,7 @@ static void an_old_object_lives_by_it(void **state) {
   assert_heap_sound(f.heap);
 }
 
-/* From the heap it is an address like that of any other object; the heap does not follow it. */
+/* In the heap, a reference to it is an address like any other, which the heap does not follow. */
 static void the_heap_refers_to_it(void **state) {
   (void)state;
   pair *p = new_pair(&f);

@@ -1,4 +1,4 @@
-/* Promotion: in which order survivors lie afterwards, and what must be right whatever the order is. */
+/* Promotion: the order in which survivors lie afterwards, and what must hold in any order. */
 #include "tests/heap_fixture.h"
 
 /* Beside the fixture's types. Values have 1 in bit 0 when they are none. */
@@ -346,7 +346,7 @@ static void add_marked(void *data, const cradle_event *event) {
     marked_bytes += event->u.step.marked_bytes;
 }
 
-/* Strings with slots before their bytes: pacing counts on what marking says. */
+/* Strings with slots before their bytes: pacing relies on the bytes that marking reports. */
 static void marking_tells_all_bytes_of_what_it_marks(void **state) {
   (void)state;
   enum { STRINGS = 500, LENGTH = 4000 };

@@ -119,7 +119,7 @@ CRADLE_MAY_COLLECT static void deep_words_may_be_written(void **state) {
   for (uint64_t i = 1000; i-- > 0;) assert_int_equal(((node *)cradle_pop(mutator))->number, i % 7 ? i : 10000 + i);
 }
 
-/* The depth goes up and down with collections in between: words popped and pushed anew are looked at anew. */
+/* The depth goes up and down with collections in between: words that were popped and pushed again are scanned again. */
 CRADLE_MAY_COLLECT static void depth_swings(void **state) {
   (void)state;
   uint64_t depth = 0, seed = 1;

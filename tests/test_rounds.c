@@ -113,7 +113,7 @@ static void test_one_owner(void **state) {
     for (volatile int wait = i % 300; wait > 0; wait--) continue;
     stop(&s);
     assert_true(rounds_is_idle(&s.word));
-    s.steps++; /* with two owners, one of the two additions is lost now and then */
+    s.steps++; /* with two owners at a time, an addition is sometimes lost */
     own++;
   }
   uint64_t steps = s.steps;
@@ -122,7 +122,7 @@ static void test_one_owner(void **state) {
   assert_true(steps >= own && steps <= own + STEPS * s.rounds);
 }
 
-/* A round that nobody stops takes place, whole. */
+/* A round that nobody stops is run to its end. */
 static void test_no_round_is_lost(void **state) {
   (void)state;
   shared s;

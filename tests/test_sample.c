@@ -1,5 +1,5 @@
-/* Sampling: which allocations are reported, with what weight, and what is told about their fate. All of it is exact or
- * counted in allocated bytes; nothing is timed. */
+/* Sampling: which allocations are reported, with what weight, and what is reported about their fate. All of it is exact
+ * or counted in allocated bytes; nothing is timed. */
 #include "tests/heap_fixture.h"
 
 #include <sys/wait.h>
@@ -188,7 +188,7 @@ CRADLE_UNCHECKED_COLLECTION static void equal_seeds_give_equal_samples(void **st
 
 /* --- fates --- */
 
-/* Pairs are kept until the collection, vectors never; of the large ones every third is kept. */
+/* Pairs are kept until the collection, vectors are not; every third large object is kept. */
 CRADLE_UNCHECKED_COLLECTION static void fates_are_told(void **state) {
   (void)state;
   static const size_t nurseries[] = {4 * KIB, 64 * KIB, 1024 * KIB};

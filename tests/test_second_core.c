@@ -1,5 +1,6 @@
-/* The second core in a hostile world: a thread of the collector's that marks while the program forks, exits, frees the
- * heap, is stormed by signals, has no second processor or gets no thread, runs on other stacks, or unloads the library.
+/* The second core in hostile programs: the collector's thread marks while the program forks, exits, frees the heap,
+ * gets signals all the time, has no second processor, is refused a thread, runs on other stacks, or unloads the
+ * library.
  *
  * Each program is a child process of its own, so that a thread that survives or waits for ever fails one test only. A
  * child says what it finds wrong, and ends with 1; the time that it may take is limited. */
@@ -36,7 +37,8 @@ static const char *plugin_path;
 
 /* --- fork --- */
 
-/* Both go on: the parent's thread marks on, the child has none. Then the child's child. */
+/* Parent and child go on: the parent's thread continues to mark, and the child has none. Then the same for the child's
+ * child. */
 static void forks_plainly(void) {
   second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
   for (int i = 0; i < FORKS; i++) {

@@ -1,4 +1,4 @@
-/* What a program named, in messages: a name may hold control characters, and be of any length. */
+/* Names that a program chose, in messages: a name may hold control characters and be of any length. */
 #include "tests/heap_fixture.h"
 
 #include "gc/misuse.h"

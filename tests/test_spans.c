@@ -56,8 +56,8 @@ static char *take_some(size_t bytes, uint32_t count) {
 
 /* --- runs of free places --- */
 
-/* Takes all of a span, leaves it the places whose number divided by `of` leaves less than `kept`, and takes the others
- * again: each place that is free once, in the order of addresses, and none that is not. */
+/* Takes all places of a span, frees those whose number modulo `of` is `kept` or more, and takes these again: each free
+ * place once, in the order of addresses, and no other. */
 static void take_again(size_t bytes, uint32_t of, uint32_t kept) {
   uint32_t size_class = old_class_of(old, bytes);
   const crd_size_class *class = &old->classes.of[size_class];

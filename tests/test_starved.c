@@ -153,7 +153,7 @@ static pair *new_chain(fixture *f, void *end) CRADLE_MAY_COLLECT {
   return chain;
 }
 
-/* Takes what a key refers to out of it, as soon as the key is seen. */
+/* Clears what a key refers to as soon as the key is seen. */
 static bool take(fixture *f, ephemeron *e, pair **taken) CRADLE_MAY_COLLECT {
   final *key = cradle_weak_get(f->m, &e->key);
   if (key == NULL || *taken != NULL) return false;

@@ -1,4 +1,4 @@
-/* The heap's states: which may begin while which runs, and what they do to the mutator's fast path. */
+/* The heap's states: which state may begin in which other, and what each does to the mutator's fast path. */
 #include "tests/heap_fixture.h"
 
 #include <signal.h>
@@ -51,7 +51,7 @@ static void only_the_mutators_turn_has_a_fast_path(void **state) {
   }
 }
 
-/* How a child ends that begins second while first runs. */
+/* Tries to begin the second state while the first one holds, in a child process. Returns how the child ended. */
 static int end_of(crd_state first, crd_state second) {
   int status;
   pid_t child = fork();

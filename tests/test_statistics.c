@@ -284,7 +284,7 @@ static void the_statistics_are_what_the_events_come_to(void **state) {
   cradle_pauses_free(all.pauses);
 }
 
-/* Nobody listens: the kernel is not asked. */
+/* Without a listener, the kernel is not asked. */
 static void a_heap_that_nobody_listens_to_is_counted_too(void **state) {
   (void)state;
   cradle_options options;

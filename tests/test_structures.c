@@ -148,7 +148,7 @@ static uint64_t *words_of_array(int kind, void *object) {
 
 /* --- against a copy --- */
 
-/* What each word is to be: RAW ones as they are, of the others the number of their string, or 0. */
+/* What each word is to hold: the word itself for RAW ones, else the number of its string, or 0. */
 static uint64_t expected[NUMBERS];
 
 static void assert_words(int kind, void *object, size_t length) {

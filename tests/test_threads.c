@@ -1,6 +1,7 @@
 /* Many heaps in many threads: each thread makes, uses and frees heaps of its own while the others do the same; a
  * mutator is handed from thread to thread; and one thread asks the mutator of another for a safepoint. Built with
- * ThreadSanitizer, it shows that heaps share nothing. A lost request hangs it, which the time limit of the test ends.
+ * ThreadSanitizer, it shows that heaps share nothing. If a request is lost, the program waits until the test's time
+ * limit ends it.
  */
 #include <pthread.h>
 #include <stdatomic.h>

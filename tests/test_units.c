@@ -355,7 +355,7 @@ static void pacing_takes_what_the_options_say(void **state) {
   assert_int_equal(pacing.threshold, 3000000);
 }
 
-/* No sum wraps around: what is beyond any machine counts as the most, and is as good as no bound. */
+/* No sum wraps around: a size beyond any machine counts as the largest possible one, which works as no bound. */
 static void pacing_of_the_largest_numbers(void **state) {
   (void)state;
   cradle_options options;
@@ -370,7 +370,8 @@ static void pacing_of_the_largest_numbers(void **state) {
     crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, 0);
     assert_in_range(pacing.threshold, (uint64_t)18 << 30, (uint64_t)19 << 30); /* 1.82 x */
   }
-  const uint64_t most = 3 * COUNTED_MAX_BYTES; /* objects' own memory, told in three ways, and theirs in the heap */
+  const uint64_t most =
+      3 * COUNTED_MAX_BYTES; /* memory outside the heap, reported in three ways, and the objects' memory in the heap */
   for (uint64_t used = most, i = 0; i < 10; used += (uint64_t)1 << 40, i++) {
     crd_pacing_update(&pacing, used, used, used, 0);
     assert_true(pacing.threshold >= pacing.min && pacing.threshold < UINT64_MAX / 2);
@@ -551,7 +552,7 @@ static void marking_counts_each_byte_once(void **state) {
     assert_true(heap->major.objects > 500);
     cradle_store(m, long_one, &long_one->item[0], NULL);
     cradle_collect(m, CRADLE_COLLECT_FULL);
-    /* Cut while the rest of it waits to be marked. */
+    /* The array is shortened while its rest waits to be marked. */
     (void)cradle_collect_step(m, 0);
     assert_int_equal(heap->major.phase, MAJOR_MARKING);
     uint64_t bytes = heap->major.bytes;
@@ -681,7 +682,8 @@ static void large_objects_that_live_count_as_growth(void **state) {
   cradle_heap_free(heap);
 }
 
-/* Marking has not fallen behind when it has only begun: what came at once is marked in increments, too. */
+/* Marking that has just begun does not count as behind, so that much memory allocated at once is marked in increments,
+ * too. */
 static void an_array_far_above_the_threshold_is_marked_in_increments(void **state) {
   (void)state;
   cradle_mutator *m;

@@ -232,7 +232,7 @@ static void what_is_marked_leads_to_what_is_marked(void **state) {
         "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]");
 }
 
-/* As it would be if a change behind marking were not noticed. What is to be marked hangs from the last root. */
+/* The state after a change behind marking that nobody noticed. What is to be marked hangs from the last root. */
 static void what_marking_has_passed_leads_to_what_is_marked(void **state) {
   (void)state;
   static pair prebuilt = {.header = T_PAIR};

@@ -189,7 +189,7 @@ static void prebuilt_objects_are_counted(void **state) {
   cradle_prebuilt_remove(f.heap, &prebuilt);
 }
 
-/* The look at the object's header says so first, in other words. */
+/* The check of the object's header reports this first, in other words. */
 static void weak_objects_in_lists_have_the_flag(void **state) {
   (void)state;
   weak *w = new_weak(&f, NULL);

@@ -114,7 +114,7 @@ static void give_value_to(scene *s, pair *living) {
   cradle_store(s->f.m, s->table, &s->table->item[1].value, NULL);
 }
 
-/* Only another scan finds that, whenever it is. */
+/* Only another scan finds that, whenever it comes. */
 static void what_was_stored_is_seen(void **state) {
   (void)state;
   size_t tried = 0;

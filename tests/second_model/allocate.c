@@ -12,7 +12,7 @@ static uint32_t id_of(const shape *of) {
   return (uint32_t)(of - shapes);
 }
 
-/* What the caller of an allocation without zeroes owes. */
+/* Fills in what the caller of an allocation without zeroes must fill in. */
 static void *clear(void *object, const shape *of, size_t length) {
   size_t words = shape_words(of, length);
   bool has_items = of->type.items != CRADLE_ITEMS_NONE;
@@ -116,7 +116,7 @@ static size_t draw_length(world *w, const shape *of) {
   return kind < 4 ? 100 + below(w, 200) : below(w, 16);
 }
 
-/* Arrays more often: their barrier has most cases. */
+/* Draws arrays more often, because their barrier has the most cases. */
 static const shape *draw_shape(world *w) {
   return chance(w, 5) ? &shapes[REFERENCES] : &shapes[below(w, w->has_late ? SHAPES : LATE)];
 }
@@ -152,7 +152,7 @@ static void carve(world *w, cradle_reservation *room) {
   keep(w, n, object);
 }
 
-/* What is not carved is lost, and legal. */
+/* A reservation may be left partly unused. */
 void allocate_reserved(world *w) {
   size_t size = below(w, chance(w, 10) ? CRADLE_NURSERY_OBJECT_MAX_BYTES + 1 : 1000);
   cradle_reservation room = chance(w, 2) ? cradle_reserve(w->m, size) : cradle_try_reserve(w->m, size);

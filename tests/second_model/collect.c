@@ -49,7 +49,7 @@ void safepoint(world *w) {
   EXPECT(w, statistics_of(w).minor_collections > before, "a safepoint was asked for and nothing was collected");
 }
 
-/* What may be done where nothing may collect: nothing moves. */
+/* Calls that are allowed where nothing may collect: no object may move. */
 void no_collect(world *w) {
   static void (*const harmless[])(world *w) = {store,     store_outside, copy_slots, copy_words,  load,
                                                root_move, root_push,     root_pop,   root_global, set_find};
@@ -89,7 +89,7 @@ void control(world *w) {
   }
 }
 
-/* A smallest maximum that was named must do. */
+/* The smallest maximum, which an error message named, must be accepted. */
 void limit(world *w) {
   cradle_error error;
   cradle_statistics now = statistics_of(w);

@@ -97,7 +97,7 @@ void *weak_read(world *w, node *holder, cradle_word *object, size_t word, bool i
 
 /* --- objects --- */
 
-/* Of bytes only those below the length. */
+/* Compares only the bytes below the length. */
 static cradle_word mask_of(const node *n, size_t word) {
   size_t bytes = n->shape->type.size + n->length * n->shape->type.item_size, end = (word + 1) * 8;
   return end <= bytes || n->shape->type.items != CRADLE_ITEMS_BYTES ? ~UINT64_C(0) : ~UINT64_C(0) >> 8 * (end - bytes);
@@ -170,7 +170,7 @@ bool anything_waits(const world *w) {
   return false;
 }
 
-/* With empty queues, what is reached waits in none. */
+/* If the queues are empty, no reached object may wait in one. */
 static void forget_waiting(world *w) {
   for (size_t i = 0; i < w->node_count; i++)
     if (is_reached(w, w->nodes[i])) w->nodes[i]->may_wait = false;

@@ -76,7 +76,7 @@ void operate(world *w) {
   operations[at].run(w);
 }
 
-/* An operation, out of which memory that runs out, or an unwind further in, may jump. */
+/* One operation. It may end by a longjmp, when memory runs out or a step further in unwinds. */
 void step(world *w) {
   frame here = {.outer = w->frame, .stack_count = w->stack_count, .scoped_count = w->scoped_count, .floor = w->floor};
   here.checkpoint = cradle_checkpoint_save(w->m);
@@ -94,7 +94,7 @@ void step(world *w) {
 
 /* --- a run --- */
 
-/* Where the run is, for the last words of one that crashes. */
+/* Where the run is, for the message of a run that crashes. */
 static world *running;
 static void say_where(void) {
   char text[200];

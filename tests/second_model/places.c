@@ -126,7 +126,7 @@ cradle_word place_word(world *w, place at) {
   return (cradle_word)(uintptr_t)cradle_handle_get(w->m, w->handles[at.index].handle);
 }
 
-/* n NULL: the place gets no object; where values are, perhaps an immediate. */
+/* n NULL: the place gets no object; a slot of values may get an immediate. */
 void place_write(world *w, place at, node *n, void *object) {
   cell *cell = place_cell(w, at);
   cradle_kind kind = place_kind(w, at);

@@ -6,8 +6,8 @@
  *
  * The shadow knows what the headers promise, and no more:
  *   reached     nodes that strong roots lead to, ephemerons included: their objects must be there, word for word
- *   returnable  these, and what unreached nodes with a finalizer lead to: what is beyond must be gone after a complete
- *               major collection
+ *   returnable  these, and what unreached nodes with a finalizer lead to: all other objects must be gone after a
+ *               complete major collection
  *   era         of a node, counts how often it may have come back from the dead: the weak slots to it of one era are
  *               cleared together
  */
@@ -85,7 +85,7 @@ struct node {
   cell *outside;
   size_t outside_count;
 
-  uint64_t reached, returnable; /* the reckoning that found it so */
+  uint64_t reached, returnable; /* the reckoning in which it was found so */
   uint32_t era;
   uint32_t gone; /* weak slots of eras below this one are cleared */
   uint64_t present_at, present_era;
@@ -222,7 +222,7 @@ node *node_of(const world *w, const void *object);
 void reckon(world *w);
 bool is_reached(const world *w, const node *n);
 bool is_returnable(const world *w, const node *n);
-/* Before a node gets a root by another way than another root: by a queue, an id, a weak slot. */
+/* To be called before a node gets a root in another way than from another root: from a queue, an id or a weak slot. */
 void comes_back(world *w, node *n, bool is_new_era);
 bool leads_to(world *w, node *from, const node *to);
 bool leads_to_beside(world *w, node *const *back, size_t count, node *from, const node *to);

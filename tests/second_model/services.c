@@ -89,8 +89,8 @@ typedef struct batch {
   bool is_plain; /* none leads to another */
 } batch;
 
-/* Each comes before those that it leads to in its queue; those that lead to each other, as they were registered. An
- * ephemeron of a holder that comes back with the batch leads from its key to its value, too. */
+/* In a queue, each object comes before those that it leads to; objects that lead to each other come in the order of
+ * registration. An ephemeron of a holder that comes back with the batch leads from its key to its value, too. */
 static void check_pair(world *w, batch *of, size_t i, size_t j) {
   node *first = of->found[i], *second = of->found[j];
   bool back = first != second && leads_to(w, second, first), on = leads_to(w, first, second);
@@ -116,7 +116,7 @@ static void check_order(world *w, batch *of) {
   }
 }
 
-/* Where all is old and nothing waited, all that was dead is queued. */
+/* If all objects are old and none waited before, all that were dead are queued. */
 static void expect_waiting(world *w, const uint64_t *expected) {
   for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++)
     EXPECT(w, cradle_finalizer_waiting(w->m, queue) == expected[queue], "%zu objects wait in queue %u, of %llu",

@@ -23,7 +23,7 @@ static void entry_forget(model_set *set, size_t i) {
   set->entries[i] = set->entries[--set->count];
 }
 
-/* What the set finds, which may be nothing where the object is dead; the entry is forgotten then. */
+/* What the set finds. If the object is dead, it may find nothing; then the entry is forgotten. */
 static void *entry_find(world *w, model_set *set, size_t i, bool is_settled) {
   set_entry *entry = &set->entries[i];
   node *n = entry->node;
@@ -187,7 +187,7 @@ static bool is_referred_to(world *w, const node *n) {
   return root_refers || n->pins != 0;
 }
 
-/* What is dead may refer to it still, so everything that is dead goes first. */
+/* Dead objects may still refer to it, so a collection removes all dead objects first. */
 void prebuilt_remove(world *w) {
   size_t i = below(w, PREBUILTS);
   node *n = w->prebuilts[i].node;

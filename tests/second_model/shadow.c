@@ -156,7 +156,8 @@ bool is_returnable(const world *w, const node *n) {
 
 /* --- coming back --- */
 
-/* Another way than a root's: what only n leads to may have been found dead meanwhile, and come back. */
+/* n comes back in another way than from a root: objects that only n leads to may have been found dead meanwhile, and
+ * come back with it. */
 static void came_back(world *w, const node *n, node *back, bool is_new_era) {
   EXPECT(w, !back->is_dead, "%llx leads to %llx, which was dead", (unsigned long long)n->serial,
          (unsigned long long)back->serial);

@@ -53,7 +53,7 @@ static void put_pair(world *w, node *holder, cradle_word *object, size_t key, si
   if (is_empty || word != key) put_any(w, holder, object, key + 1, is_new);
 }
 
-/* Writes the word, if it is one that a program writes; raw words of bytes are written elsewhere. */
+/* Writes the word, unless it is one that programs do not write; raw words of bytes are written elsewhere. */
 void slot_write(world *w, node *holder, cradle_word *object, size_t word, bool is_new) {
   switch (shape_role(holder->shape, word)) {
   case ROLE_OWN: return;

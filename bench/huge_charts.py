@@ -115,7 +115,7 @@ def draw_access(result, path):
 
 
 def draw_fault(result, path):
-    """Over how many of the faults one is longer, so that the rare long ones, which matter, have room."""
+    """Plots each duration over the share of faults that take longer, so that the rare long ones, which matter, have room."""
     figure, (axis,) = panels(1, width=8)
     for row in result["rows"]:
         shares = {float(quantile): ns for quantile, ns in row["quantiles"].items()}

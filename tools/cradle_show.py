@@ -1,4 +1,4 @@
-"""What a program named, in a log, a dump or its memory, as the tools print it: it may hold anything, and be of any length."""
+"""Names that a program chose, in a log, a dump or its memory, as the tools print them. A name may hold any bytes and be of any length."""
 
 
 def shown(text, most=200):

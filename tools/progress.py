@@ -8,6 +8,6 @@ def is_shown():
 
 
 def show(text=""):
-    """Takes the place of the line before. Without a text there is none: so before anything else is printed."""
+    """Replaces the line before. Without a text the line is removed: do so before anything else is printed."""
     if is_shown():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from clang.cindex import CursorKind, TokenKind, TypeKind  # noqa: E402
 from rootcheck import syntax  # noqa: E402
 
-# Plumbing of the headers: not for use.
+# Names that only the headers use.
 PRIVATE = re.compile(r"CRADLE_\w*_$|CRADLE_(BEGIN|END)_DECLS$|\w+_H$|CRADLE_ROOTCHECK$")
 SECTION = re.compile(r"/\* --- (.*?) --- \*/$", re.DOTALL)
 KINDS = {
@@ -113,7 +113,7 @@ def comments_of(unit, path, lines):
 
 
 def declarations_of(cursor, path):
-    """What a person may name, in the order of the lines."""
+    """The declarations that a program may use, in the order of the lines."""
     found = []
     for child in cursor.get_children():
         if child.kind not in KINDS or child.location.file is None or Path(child.location.file.name) != path:
@@ -134,7 +134,7 @@ def declarations_of(cursor, path):
 
 
 def names_a_record(typedef):
-    """Whether it stands for the structure of its own name, which is shown in its place."""
+    """Whether the typedef only names the structure of the same name, which is shown in its place."""
     record = typedef.underlying_typedef_type.get_declaration()
     return record.kind in RECORDS and record.spelling == typedef.spelling and record.is_definition()
 

@@ -1,4 +1,4 @@
-"""An extension of Sphinx: code in the text that is a public name or an environment variable becomes a link to where it is told."""
+"""An extension of Sphinx: code in the text that is a public name or an environment variable becomes a link to its description."""
 
 import re
 
@@ -19,7 +19,7 @@ class Names(CDomain):
 
 
 def name_variables(app, doctree):
-    """Gives each row of the table of variables a place that links lead to, and the search and the index an entry."""
+    """Gives each row of the table of variables an anchor, and an entry in the search and in the index."""
     env = app.env
     if env.docname != VARIABLES:
         return

@@ -131,7 +131,7 @@ def members(declarations, text):
 
 
 def details(declarations):
-    """What the declarations say, and the comment need not."""
+    """Lines with what only the declarations say, such as the values of constants."""
     lines = []
     values = [(one.name, value) for one in declarations if (value := value_of(one))]
     if len(declarations) == 1 and values:

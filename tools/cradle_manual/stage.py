@@ -113,7 +113,7 @@ class Stage:
 
 
 def front_matter(page):
-    """What MyST and the search are told of a page."""
+    """The settings of a page for MyST and for the search."""
     if page in order.NOT_SEARCHED:
         return "---\nnosearch: true\n---\n\n"
     if page in order.KEYWORDS:

@@ -9,7 +9,7 @@ from itertools import accumulate
 MINOR = ("gc-minor",)
 MAJOR = ("gc-collect", "gc-collect-step", "gc-collect-compact")
 PAUSING = MINOR + MAJOR
-# Where a log does not tell pauses, sections that follow each other so soon are taken for one.
+# In a log without pauses, sections that follow each other within this time are taken for one pause.
 JOIN_NS = 50_000
 ARENA_BYTES = 2 << 20
 
@@ -55,7 +55,7 @@ def joins(section, last):
 
 
 def told_pauses(told, sections):
-    """Pauses as the log tells them, with the sections that lie in each."""
+    """Pauses that the log records, with the sections that lie in each."""
     pauses = []
     for one in told:
         begin = max(one.end - one.fields["time_ns"], pauses[-1].end if pauses else 0)
@@ -70,7 +70,7 @@ def told_pauses(told, sections):
 
 
 def joined_pauses(sections):
-    """Pauses of a log that does not tell them, such as PyPy's."""
+    """Pauses of a log that does not record them, such as PyPy's."""
     pauses = []
     for section in sorted(sections, key=lambda one: one.begin):
         if pauses and joins(section, pauses[-1]):
@@ -179,7 +179,7 @@ class Utilisation:
 
 
 def nursery_at(heap):
-    """For each minor collection the bytes that it found in the nursery, where the log tells them."""
+    """For each minor collection the bytes that it found in the nursery, if the log has them."""
     sizes = sorted((one.end, one.fields.get("nursery_bytes", 0)) for one in heap.nurseries)
     size, next_size, filled = 0, 0, []
     for minor in heap.minors:
@@ -243,7 +243,7 @@ class Summary:
 
 
 def told_sum(sections, key):
-    """None: no section has it, and so the log does not tell."""
+    """None: no section of the log has it."""
     values = [section.fields[key] for section in sections if key in section.fields]
     return sum(values) if values or not sections else None
 

@@ -33,7 +33,7 @@ class Thinner:
 
 
 def target_levels(clock, runs):
-    """The lines of the pause targets, and what is said where a log names none."""
+    """The lines of the pause targets, or a sentence if the log names none."""
     series, notes = [], []
     for run in runs:
         target = run.heap.pause_target_ns
@@ -346,7 +346,7 @@ def lane(clock, run, label, place, items, shade_of):
 
 
 def major_collections(clock, runs):
-    """A lane for each thing that may go on beside the others; more of them need only more rows here."""
+    """A lane for each activity that may overlap with the others. Another lane is another row here."""
     found = []
     for run in runs:
         found.append((run, "collection", cycles(run.heap), lambda kind: 4))

@@ -29,7 +29,7 @@ def one_heap(heap, summary):
 
 
 def log_part(log, reports, with_heaps):
-    """What the template says of a log; reports is empty where nothing of the collector is in it."""
+    """The template's data for a log; reports is empty if the log has nothing of the collector in it."""
     left = len(reports) - HEAPS_SHOWN
     return {
         "path": shown(log.path),

@@ -129,7 +129,7 @@ def about_memory(heap, summary):
 
 
 def advice(heap, summary):
-    """Sentences, the weightiest first; never empty."""
+    """Sentences, the most important one first; never empty."""
     found = [*about_pauses(heap, summary), *about_share(summary), *about_requests(summary), *about_memory(heap, summary)]
     sentences = [sentence for _, sentence in sorted(found, key=lambda one: -one[0])]
     for text, count in heap.notes.most_common(3):

@@ -27,5 +27,5 @@ class Target:
     suites_left_out: tuple = ("one-build", "long")
     variables: dict = field(default_factory=dict)  # of the environment of programs; {folder} stands for the target's
     server: tuple = ()  # that the programs need: the command that ends it, and those that begin it
-    slowness: int = 1  # of the tests, against a native build
+    slowness: int = 1  # how many times longer tests may take than natively
     sizes: tuple = ()  # of pages, in bytes: the tests are run again with each, by QEMU_PAGESIZE

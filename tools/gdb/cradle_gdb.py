@@ -25,7 +25,7 @@ from cradle_show import shown  # noqa: E402
 
 NAME_MOST = 200
 
-# Of a page: its own state, and the number of its span's first page; what is said of the span is said there.
+# Of a page: its own state, and the number of its span's first page, whose entry describes the span.
 Page = collections.namedtuple("Page", "state head pages size_class epoch")
 
 
@@ -96,7 +96,8 @@ class Internals:
         return None
 
     def bitmap_of(self, head):
-        """Which bits tell the live objects of a span: one that waits to be swept has them marked, though more are allocated."""
+        """The bits of a span's live objects. A span that waits to be swept has dead objects, too, whose allocation bits are
+        still set: there the mark bits count."""
         return "allocated" if head.epoch == int(self.old["epoch"]) else "marks"
 
     def bits(self, arena, name):
@@ -116,7 +117,7 @@ class Internals:
                 word &= word - 1
 
     def unfilled(self):
-        """The runs that are taken, bits and all, and not filled with objects yet."""
+        """The runs that were taken, with their bits set, and are not filled with objects yet."""
         allocators = self.old["allocators"]
         runs = [(int(allocators[i]["free"]), int(allocators[i]["end"])) for i in range(int(self.old["classes"]["count"]))]
         return [(free, end) for free, end in runs if free != end]

@@ -9,7 +9,7 @@ from pathlib import Path
 from .mutants import File
 
 ROOMS = ("gc/", "runtime/")
-# What is compiled into no test, or for another system.
+# Files that are compiled into no test, or only for other systems.
 LEFT_OUT = ("gc/platform/pages_posix.c",)
 HEADER, SOURCE = Path("tools/mutation/schemata.h"), Path("tools/mutation/schemata.c")
 OPTIONS = ["-Dassertions=true", "-Ddebug=false", "-Doptimization=1", "-Ddefault_library=static", "-Dbench=disabled",
@@ -60,7 +60,7 @@ class Build:
             subprocess.run(["meson", "configure", self.build, *arguments], check=True, stdout=subprocess.DEVNULL)
 
     def make(self, programs, say):
-        """Compiles; a line whose guards do not compile is left without. Returns the mutants that are there."""
+        """Compiles the copy. If a line's guards do not compile, they are left out. Returns the mutants that remain."""
         without = {file.name: set() for file in self.files}
         for attempt in range(8):
             say(f"mutate: compiling, attempt {attempt + 1}")

@@ -60,7 +60,7 @@ class Test:
         signal.setitimer(signal.ITIMER_PROF, seconds)  # goes on in the program, and ends it
 
     def passes(self, settings):
-        """Whether it does, and processor time."""
+        """Whether it passes, and its processor time."""
         begin = children_s()
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(self.command, env={**self.environment, **settings}, stdout=output, stderr=output,
@@ -99,7 +99,7 @@ def known_tests(build, folder):
 
 
 def measure(tests, build, folder, count, say):
-    """Of each test what it takes unchanged, and which guards it comes to; kept for programs that are the same."""
+    """How long each test takes without a mutant, and which guards it reaches; remembered as long as the program stays the same."""
     kept_at = folder / "reached.json"
     kept = json.loads(kept_at.read_text()) if kept_at.exists() else {}
     for number, test in enumerate(tests, 1):

@@ -25,7 +25,7 @@ class Result:
 
 
 def read(path):
-    """By key; of a mutant that was tried again the last result."""
+    """Results by key; if a mutant was tried again, the last one."""
     if not path.exists():
         return {}
     rows = (line.rstrip("\n").split("\t") for line in path.read_text(encoding="utf-8").splitlines())

@@ -40,7 +40,7 @@ def is_old(name):
 
 
 def joined(first, second):
-    """The freshness of what is the one or the other."""
+    """The freshness of a value that is one of two."""
     if first == second or second == ALLOCATED:
         return first
     if first == ALLOCATED:

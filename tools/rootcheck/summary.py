@@ -1,9 +1,9 @@
-"""What a call of each function comes to: whether it comes back, and whether it may have collected by then.
+"""What a call of each function does: whether it returns, and whether it may have collected by then.
 
 A function that collects only on the way to an error, from which it does not return, leaves its caller's locals as they are: nobody
 looks at them any more. What lands at a setjmp does: a call of setjmp is taken for one that collects.
 
-The least answer that agrees with all bodies is taken: no function comes back until a way through its body is found.
+The answer is the least fixpoint over all bodies: a function counts as not returning until a way through its body is found.
 """
 
 from clang.cindex import CursorKind

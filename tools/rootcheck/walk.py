@@ -8,7 +8,7 @@ from clang.cindex import CursorKind
 
 from . import syntax
 
-# A joined state only ever grows, and few rounds add something, so this is never reached in practice.
+# A joined state only grows, and few rounds add anything, so this limit is never reached in practice.
 ROUNDS_MOST = 8
 
 

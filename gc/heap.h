@@ -111,7 +111,7 @@ struct cradle_heap {
   struct crd_services *services; /* NULL: no object with services ever existed (gc/death/services.h) */
   const crd_death_calls *death;  /* NULL as well */
   bool has_open_headers;         /* some old objects' headers are open (gc/object/header.h) */
-  uint64_t external_bytes;       /* reported by the embedder in three ways, each at most COUNTED_MAX_BYTES */
+  uint64_t external_bytes;       /* cradle_external_memory, external sizes and pressure; each <= COUNTED_MAX_BYTES */
 
   /* instruments, events and figures */
   crd_quarantine quarantine;

@@ -57,8 +57,8 @@ static inline void reach_begin(crd_reach *reach) {
 
 /* --- reaching --- */
 
-/* Looks at a slot whose object is to be reached. ephemeral: the slot is the value of a pair; a minor collection skips
- * an old value, because only a major collection decides whether it lives. */
+/* Looks at a slot whose object is to be reached. ephemeral: the slot is the value of a pair; a minor collection does
+ * not mark an old value, because the major collection decides whether it lives. */
 void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool ephemeral);
 /* Reaches an object that was not reached yet. */
 void crd_reach_object(crd_death *death, uintptr_t address);

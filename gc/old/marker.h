@@ -120,10 +120,10 @@ typedef struct crd_marker {
   uint32_t word;         /* of the protocol; atomic */
   bool refused;          /* none could be made, and none is tried again */
   bool going;            /* a round was offered and not stopped since */
-  bool resumes;          /* crd_state_leave lets it go on */
+  bool resumes;          /* crd_state_leave offers a round again */
   crd_word_stack stack;  /* the mark stack, while a round goes on [marker.1] */
   crd_word_stack aside;  /* [marker.6] */
-  bool overflowed;       /* in the round: an object is marked and on no stack */
+  bool overflowed;       /* in the round, an object was marked and no stack had room for it */
   crd_word_stack shaded; /* addresses that the mutator wants marked; its own */
   crd_marker_work work;  /* of the round [marker.1] */
   crd_marker_work since; /* of the rounds since the last pause began */

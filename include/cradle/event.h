@@ -1,8 +1,8 @@
 /* Events: what the collector reports while it works, to a listener that the program gives in the options. The log, for
  * instance, is a listener. (Figures that need no listener are in cradle/statistics.h.)
  *
- * Events come in pairs or alone, in the order of what happens, on the mutator's thread. Ignore unknown kinds: later
- * versions may add some.
+ * Events are sent on the mutator's thread, in the order in which things happen. Some come in pairs (BEGIN and END).
+ * Ignore unknown kinds: later versions may add some.
  *
  * The collector calls the listener in the middle of its work, and objects may move between one event and the next. So
  * a listener must not allocate, store references or call the library about this heap. It may read cradle/statistics.h
@@ -82,7 +82,7 @@ typedef struct cradle_event {
       uint64_t pause_target_ns; /* the heap's cradle_options.pause_ns; 0: none */
     } heap;
     struct {
-      const struct cradle_statistics *statistics; /* as the heap came to its end (cradle/statistics.h) */
+      const struct cradle_statistics *statistics; /* at the heap's end (cradle/statistics.h) */
     } destroyed;
     struct {
       uint64_t bytes;    /* nursery size now */

@@ -80,8 +80,8 @@ typedef struct cradle_referrer {
   const char *name;
   /* where the slot is in its holder. Object or prebuilt object: the word of the slot (1: the first after the header) or
    * CRADLE_INDEX_OUTSIDE; shadow stack and root range: the word, counted from the base; scoped root: 0 for the
-   * innermost; global root and pin: its number in their order; handle: the low half of its number; finalizer queue: the
-   * queue's number; other roots: the order in which they were reported */
+   * innermost; global root and pin: its position in the heap's table of them; handle: the low half of its number;
+   * finalizer queue: the queue's number; other roots: the order in which they were reported */
   uint64_t index;
   const void *slot; /* its address */
 } cradle_referrer;

@@ -4,7 +4,7 @@
  * The kit's objects are objects of the heap like the program's own: slots and roots hold them, and they move. Their
  * contents are values in the heap's encoding (cradle_options.encoding), whatever that is; with plain references a list
  * is a list of references. The structures are public so that reading is inline. Write to them only through the
- * functions. Exceptions are a symbol's value and the items of an array: store them with cradle_store_value.
+ * functions. The exceptions are a symbol's value and an array's items, which are stored with cradle_store_value.
  *
  *   [kit.1] A function that may collect says so. It roots its own arguments; the caller's variables are stale after it,
  *           as after any call that may collect. Everything else here does not collect and needs nothing rooted.

@@ -25,7 +25,7 @@ typedef struct cradle_statistics {
 
   /* --- collections --- */
   uint64_t minor_collections, major_collections;
-  uint64_t major_steps, compactions;         /* increments of major collections */
+  uint64_t major_steps, compactions;         /* increments of major collections; compacting collections */
   uint64_t minor_causes[CRADLE_CAUSE_LIMIT]; /* collections by cause */
   uint64_t major_causes[CRADLE_CAUSE_LIMIT];
   uint64_t minor_ns, major_ns, compact_ns; /* the minor collection before an increment is not counted in major_ns */
@@ -55,7 +55,7 @@ typedef struct cradle_statistics {
   uint64_t used_bytes, used_peak_bytes;    /* old generation and the nursery's filled part; the peak at collections */
   uint64_t live_bytes, live_peak_bytes;    /* what major collections left; 0 before the first */
   uint64_t old_bytes;                      /* in objects of the old generation, rounding to size classes included */
-  uint64_t large_bytes;                    /* of these in page runs */
+  uint64_t large_bytes;                    /* of these in large objects, as whole pages */
   uint64_t external_bytes;                 /* owned outside the heap: reported, or the external_size of old objects */
   uint64_t threshold_bytes; /* old and external bytes at which the next major collection should be complete */
   uint64_t heap_max_bytes;  /* the maximum heap; from a cgroup once 1 MiB was allocated; 0: none */

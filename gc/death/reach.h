@@ -62,7 +62,8 @@ static inline void reach_begin(crd_reach *reach) {
 void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool ephemeral);
 /* Reaches an object that was not reached yet. */
 void crd_reach_object(crd_death *death, uintptr_t address);
-/* Does what waits for an object with the watched flag, which was reached. address: where it was when it was watched. */
+/* To be called when an object with the watched flag was reached: does what waits for it. address: where it was when it
+ * was watched. */
 void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address);
 /* Goes on until nothing is left to look at, or until the pace is over (NULL: never). true: nothing is left. */
 bool crd_reach_run(crd_death *death, crd_pace *pace);

@@ -1,9 +1,8 @@
 /* Marking beside the program: the one file whose code reads objects while the mutator writes to them.
  *
- * It is the loop of gc/old/mark.c with three differences. Every word of an object is read
- * once, by word_beside: a second read might see another value. The address in a word is followed only if its allocation
- * bit says that an object begins there, because the word may be anything [marker.4]. And what needs the program is put
- * aside [marker.6]. */
+ * It is the loop of gc/old/mark.c with three differences. Every word of an object is read once, by word_beside: a
+ * second read might see another value. The address in a word is followed only if its allocation bit says that an object
+ * begins there, because the word may be anything [marker.4]. And what needs the program is put aside [marker.6]. */
 #include "gc/old/mark_beside.h"
 
 #include "gc/base/sanitizers.h"

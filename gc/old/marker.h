@@ -33,9 +33,9 @@
  *   [marker.2] A round runs only while the heap is marking, and either its state is HEAP_MUTATING or a minor
  *              collection traces. crd_state_enter stops it before anything else begins, minor collections too. So in
  *              the round beside a minor collection, both sides know all that was stored and marked before it.
- *   [marker.3] While a round runs, the mutator sets mark bits only in the bitmap words of pages that it has just taken
- *              for a large object or a new span, which no other object shares. For such objects it sets the mark bits
- *              first, then the allocation bits, with release order. For everything else that is to be marked it uses
+ *   [marker.3] While a round runs, the mutator sets mark bits only in bitmap words that no other object shares: those
+ *              of pages that it has just taken for a large object or a new span. There it sets the mark bits first,
+ *              then the allocation bits, with release order. For everything else that is to be marked it uses
  *              crd_marker_shade, or it stops the round. Places that promotion takes in other spans get their bits when
  *              the round is over [span.8].
  *   [marker.4] What the thread reads in an object is a hint. Between pauses the mutator writes slots and lengths with
@@ -127,7 +127,7 @@ typedef struct crd_marker {
   crd_word_stack shaded; /* addresses that the mutator wants marked; its own */
   crd_marker_work work;  /* of the round [marker.1] */
   crd_marker_work since; /* of the rounds since the last pause began */
-  crd_marker_work last;  /* of those before it */
+  crd_marker_work last;  /* of the rounds between the last two pauses */
   size_t arenas_bytes;   /* of the arenas that were committed when the round was offered */
 } crd_marker;
 
@@ -149,7 +149,7 @@ void crd_marker_go_on(cradle_heap *heap);
 void crd_marker_go_on_in_minor(cradle_heap *heap);
 /* Has the object at an address marked: at once, or at the next stop if a round goes on. */
 void crd_marker_shade(cradle_heap *heap, uintptr_t address);
-/* At the beginning of a pause: adds what the rounds since the last pause did to the statistics, and reports it as an
+/* At the beginning of a pause: adds to the statistics what the rounds since the last pause did, and reports it as an
  * event. */
 void crd_marker_tell(cradle_heap *heap);
 /* Has the thread populate the promotion reserve and, while the heap grows, `ahead` more arenas. There must be a

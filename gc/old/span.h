@@ -85,8 +85,8 @@ uint64_t crd_old_unfilled_bytes(const crd_old *old);
 /* Gives the pages of an empty small span back. */
 void crd_old_free_span(crd_old *old, uint32_t page);
 
-/* Whether a live object starts at the address, which may lie anywhere, as far as the bitmaps tell. Exact only with the
- * allocators retired. */
+/* Whether a live object starts at the address, by the bitmaps: exact only with the allocators retired. The address may
+ * lie anywhere. */
 bool crd_old_is_object(const crd_old *old, uintptr_t address);
 
 static inline uint32_t old_class_of(const crd_old *old, size_t bytes) {
@@ -158,7 +158,7 @@ static inline void old_unmark(const crd_old *old, uintptr_t address) {
 
 /* The first page of the first span at or after page, or PAGE_NONE. */
 uint32_t crd_old_next_span(const crd_old *old, uint32_t page);
-/* The first page of the next span behind one that has not been freed. */
+/* The first page of the span after the one at page, which must not have been freed. */
 static inline uint32_t old_span_after(const crd_old *old, uint32_t page) {
   return crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages);
 }

@@ -115,8 +115,8 @@ CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool liv
 }
 
 /* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
- * [promote.2]. A copy with further slots waits on the pending list. So a linked list is a loop here and touches no
- * list. */
+ * [promote.2]. A copy with further slots waits on the pending list. So a linked list is promoted in this loop, without
+ * the pending list. */
 CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
   for (;;) {
     cradle_word *object = object_at(address);
@@ -192,8 +192,8 @@ CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool value
   context->pending = object_at(pending_next(link));
 }
 
-/* Traces a copy from the list that has items, or slots of both sorts [promote.3]. until keeps nested calls apart: an
- * inner call empties the list only down to where this one began. */
+/* Traces a copy from the list that has items, or slots of both sorts [promote.3]. The field `until` keeps nested calls
+ * apart: an inner call empties the list only down to where this one began. */
 static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
   cradle_word *until = context->until;
   context->until = context->pending;

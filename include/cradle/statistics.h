@@ -30,7 +30,7 @@ typedef struct cradle_statistics {
   uint64_t major_causes[CRADLE_CAUSE_LIMIT];
   uint64_t minor_ns, major_ns, compact_ns; /* the minor collection before an increment is not counted in major_ns */
   uint64_t minor_max_ns, major_max_ns;     /* the longest minor collection, the longest increment */
-  /* stops of the mutator, a minor collection and what followed it at once: how many, their sum, the longest */
+  /* stops of the mutator: how many, their sum, the longest. A minor collection and what follows at once are one */
   uint64_t pauses, pause_ns, pause_max_ns;
   double gc_share;     /* pause_ns of wall_ns, 0 to 1 */
   uint64_t prepare_ns; /* preparing arenas after pauses: page faults, mostly; not part of pauses */

@@ -59,7 +59,7 @@ static void add_candidate(crd_death *death, cradle_word entry) {
   if (word_stack_is_empty(entries)) begin_candidates(death);
   ASSERT(entries->top < entries->limit, "[services.3] more candidates than there is room for");
   *entries->top++ = entry;
-  /* One candidate that leads on is enough to ask for the order. */
+  /* The order is needed as soon as one candidate may lead to unreached objects. */
   if (!death->reach.ordering) crd_reach_set_ordering(death, leads_on(death, entry_object(entry)));
   death->candidates.next = candidates_count(&death->candidates);
 }
@@ -198,7 +198,8 @@ static bool register_finalizer(cradle_mutator *mutator, void *object, uint32_t q
   uintptr_t address = address_of(object);
   if (!heap_is_young(heap, address) && !arenas_contain(&heap->old.arenas, address))
     crd_misuse(heap, "%s: %p is not in this heap", what, object);
-  /* Room for a registration is counted for existing lists only, so a heap's first finalizer must have its list made. */
+  /* The room up to registered_end is counted for existing lists only, so a heap's first finalizer must have its list
+   * made. */
   bool listed = heap->services != NULL && heap->services->kinds >> REGISTERED_FINALIZER & 1;
   if ((!listed || mutator->registered == mutator->registered_end) &&
       !crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER))

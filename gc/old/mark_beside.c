@@ -61,7 +61,7 @@ static uint64_t items_that_fit(const beside *b, const crd_type *type, const crad
 
 /* Whether a finished old object begins at the address and is not marked. The caller has found the mark bit clear, but
  * the mutator may be allocating a large object there. It sets the mark bit before the allocation bit [marker.3], so the
- * mark bit is read once more after the allocation bit: whoever sees the second sees the first. */
+ * mark bit is read once more after the allocation bit: whoever sees the new allocation bit also sees the mark bit. */
 static inline bool is_unmarked_object(crd_arena *arena, size_t index, uint64_t mask, uintptr_t address) {
   if (address % CRADLE_OBJECT_ALIGNMENT != 0) return false;
   if (!(__atomic_load_n(&arena->allocated[index], __ATOMIC_ACQUIRE) & mask)) return false;
@@ -190,7 +190,7 @@ typedef struct beside_loop {
   bool one_or_two, values;
 } beside_loop;
 
-/* Lets a function that is not inline work on the context. */
+/* Calls a function that is not inline, on the original context. */
 CRD_ALWAYS_INLINE void call(beside_loop *loop, beside *b, void (*function)(beside *, cradle_word *),
                             cradle_word *object) {
   b->top = loop->local.top;

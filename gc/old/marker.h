@@ -79,7 +79,8 @@ static inline bool rounds_stop(uint32_t *word) {
 static inline bool rounds_is_idle(const uint32_t *word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE) <= ROUND_CALLED;
 }
-/* Tells the thread that there are arenas to populate. If a round goes on, it looks for them by itself afterwards. */
+/* Tells the thread that there are arenas to populate. In a round there is no need to: the thread looks for them
+ * afterwards. */
 static inline void rounds_call(uint32_t *word, crd_thread *thread) {
   if (__atomic_load_n(word, __ATOMIC_RELAXED) == ROUND_IDLE) crd_thread_set(thread, word, ROUND_CALLED);
 }

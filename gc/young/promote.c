@@ -280,8 +280,7 @@ static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) 
   return address - start < bytes;
 }
 
-/* Looks at the values of an array. While four in a row lie outside of the range that needs a look, all four are
- * passed at once. */
+/* Looks at the values of an array. Skips four at a time while all four lie outside the range that needs a look. */
 CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradle_word *end) {
   uint64_t payload = context->encoding.payload_mask;
   uintptr_t start = context->near_start, bytes = context->near_bytes;

@@ -6,14 +6,14 @@
  *            remembered, or remember_all is set.
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold; none
  *            where nothing is collected.
- *   [heap.3] An old object's barrier flag is set exactly when it is not remembered. An old array with no slots but its
- *            items, above SLOTS_MIN_BYTES, has and keeps its type's array flags, slots and values, which say that
- *            stores into it are recorded slot by slot.
+ *   [heap.3] An old object's barrier flag is set exactly when it is not remembered. An old array above SLOTS_MIN_BYTES
+ *            whose only slots are its items has the array flags of its type (slots, values), and keeps them. They say
+ *            that stores into it are recorded slot by slot.
  *   [heap.4] state says what runs now (gc/state.h); no allocation and no barrier happens unless it is HEAP_MUTATING.
- *   [heap.5] Of an array with array flags, each slot that holds a young reference is in recorded, or the array is
+ *   [heap.5] If an array with array flags has a slot with a young reference, the slot is in `recorded`, or the array is
  *            remembered, or remember_all is set.
- *   [heap.6] While marking, and no round of the second core runs: take an object that is marked and neither on the mark
- *            stack nor put aside. A slot of it that refers to an unmarked old object is recorded, or it is remembered.
+ *   [heap.6] While the heap marks, outside rounds of the second core: if a marked object, neither on the mark stack
+ *            nor put aside, refers to an unmarked old object, that slot is recorded or the marked object remembered.
  */
 #ifndef CRADLE_GC_HEAP_H
 #define CRADLE_GC_HEAP_H
@@ -111,7 +111,7 @@ struct cradle_heap {
   struct crd_services *services; /* NULL: no object with services ever existed (gc/death/services.h) */
   const crd_death_calls *death;  /* NULL as well */
   bool has_open_headers;         /* some old objects' headers are open (gc/object/header.h) */
-  uint64_t external_bytes;       /* reported by the embedder in three ways, each at most COUNTED_MAX_BYTES */
+  uint64_t external_bytes;       /* cradle_external_memory, external sizes and pressure; each <= COUNTED_MAX_BYTES */
 
   /* instruments, events and figures */
   crd_quarantine quarantine;

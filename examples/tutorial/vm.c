@@ -65,7 +65,7 @@ static void **variable(vm *v, char name) {
   if (name < 'a' || name > 'z') fail("no such instruction or variable");
   return &v->stack[name - 'a'];
 }
-static char *run(vm *v, char *code) CRADLE_MAY_COLLECT { /* up to a ] or the end, which is returned */
+static char *run(vm *v, char *code) CRADLE_MAY_COLLECT { /* returns where it stopped: a ] or the end */
   for (char *loop;; code++) {
     switch (*code) {
     case '\0': case ']': return code;

@@ -46,7 +46,7 @@ static bool leads_on(const crd_death *death, cradle_word *object) {
 
 static void begin_candidates(crd_death *death) {
   crd_candidates *candidates = &death->candidates;
-  /* The first candidate of a collection forgets the order of the last one. */
+  /* This is the collection's first candidate, so the order of the collection before it is discarded. */
   ASSERT(candidates->next == 0, "[finalizer.2] candidates of the last collection were not queued");
   crd_reach_set_ordering(death, false);
   death->reach.unordered = false;
@@ -59,7 +59,7 @@ static void add_candidate(crd_death *death, cradle_word entry) {
   if (word_stack_is_empty(entries)) begin_candidates(death);
   ASSERT(entries->top < entries->limit, "[services.3] more candidates than there is room for");
   *entries->top++ = entry;
-  /* One candidate that leads on is enough to ask for the order. */
+  /* The order is needed as soon as one candidate may lead to unreached objects. */
   if (!death->reach.ordering) crd_reach_set_ordering(death, leads_on(death, entry_object(entry)));
   death->candidates.next = candidates_count(&death->candidates);
 }
@@ -105,8 +105,8 @@ static bool watch_all(crd_death *death, crd_pace *pace) {
   return true;
 }
 
-/* Reaches them from the last registered to the first: components come out last first, so unrelated candidates keep
- * registration order. */
+/* Reaches the candidates from the last registered to the first: components come out last first, so unrelated candidates
+ * keep registration order. */
 static bool reach_all(crd_death *death, crd_pace *pace) {
   crd_candidates *candidates = &death->candidates;
   death->reach.by_stack = true;
@@ -137,7 +137,8 @@ static void show_queues(crd_services *services) {
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) services->queues[i].shown = services->queues[i].words.top;
 }
 
-/* Queues in the order that was found, or in registration order if none leads to another or the order was given up. */
+/* Queues the candidates in the order that was found. If no order was looked for, or it was
+ * given up, they come in registration order. */
 bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   crd_services *services = death->heap->services;
   crd_candidates *candidates = &death->candidates;
@@ -150,7 +151,7 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
     queue_candidate(death, candidates->entries.base[number]);
     if (pace_is_over(pace)) return false;
   }
-  /* While a major collection is queueing, a minor one leaves it to the major one to show the queues. */
+  /* While a major collection is queueing, a minor collection does not show the queues: the major one will. */
   if (death == &services->major || services->stage != STAGE_QUEUE) show_queues(services); /* [finalizer.3] */
   candidates->entries.top = candidates->entries.base;
   candidates->ordered.top = candidates->ordered.base;
@@ -197,7 +198,8 @@ static bool register_finalizer(cradle_mutator *mutator, void *object, uint32_t q
   uintptr_t address = address_of(object);
   if (!heap_is_young(heap, address) && !arenas_contain(&heap->old.arenas, address))
     crd_misuse(heap, "%s: %p is not in this heap", what, object);
-  /* The room for registration counts only lists that exist: the first finalizer of a heap needs one made. */
+  /* The room up to registered_end is counted for existing lists only, so a heap's first finalizer must have its list
+   * made. */
   bool listed = heap->services != NULL && heap->services->kinds >> REGISTERED_FINALIZER & 1;
   if ((!listed || mutator->registered == mutator->registered_end) &&
       !crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER))

@@ -1,10 +1,10 @@
 /* Reaching: follows what only finalizers and ephemerons hold, slot by slot with an explicit stack, for both
- * collections. To reach an object means to copy it in a minor collection and to mark it in a major one; then its slots
- * are looked at. The collections have their own tracing, which is faster. This one asks every object for the watched
- * and the weak flag, and it goes depth first, because the order of finalizers needs that.
+ * collections. To reach an object, a minor collection copies it, and a major collection marks it. Then its slots are
+ * looked at. The collections have their own tracing, which is faster. This one asks every object for the watched and
+ * the weak flag, and it goes depth first, because the order of finalizers needs that.
  *
  * The order: an object with a finalizer comes before those that it leads to. Objects that lead to each other form a
- * strongly connected component, and within one registration order holds. Components are found by the path-based
+ * strongly connected component. Within a component registration order holds. Components are found by the path-based
  * algorithm (Gabow, Path-based depth-first search for strong and biconnected components, 2000):
  *
  *   open    An object that is reached is opened: it gets a place in the open stack, and its header says at which place.
@@ -45,7 +45,7 @@ typedef struct crd_reach {
   bool by_stack;          /* slots go on the slots stack; otherwise the collection's own tracing takes them */
   bool ordering;          /* objects are opened, to find out which leads to which */
   bool unordered;         /* memory for the order was refused: objects are reached and not opened */
-  bool incomplete;        /* the watch table lacks a pair, or an object was not asked for its flags: ephemerons need
+  bool incomplete;        /* a pair is not in the watch table, or an object's flags were not looked at: ephemerons need
                            * passes */
   bool progress;          /* something was reached since it was last cleared */
 } crd_reach;
@@ -57,18 +57,19 @@ static inline void reach_begin(crd_reach *reach) {
 
 /* --- reaching --- */
 
-/* Looks at a slot whose object is to be reached. ephemeral: the slot is the value of a pair; a minor collection
- * leaves it to the major one whether an old value lives. */
+/* Looks at a slot whose object is to be reached. ephemeral: the slot is the value of a pair; a minor collection does
+ * not mark an old value, because the major collection decides whether it lives. */
 void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool ephemeral);
 /* Reaches an object that was not reached yet. */
 void crd_reach_object(crd_death *death, uintptr_t address);
-/* Does what waits for an object with the watched flag, which was reached. address: where it was when it was watched. */
+/* To be called when an object with the watched flag was reached: does what waits for it. address: where it was when it
+ * was watched. */
 void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address);
 /* Goes on until nothing is left to look at, or until the pace is over (NULL: never). true: nothing is left. */
 bool crd_reach_run(crd_death *death, crd_pace *pace);
 /* Whether an increment ends here. If the order was given up or the watch table is incomplete, it goes on until all
- * is reached: otherwise the program could meet an object that is reached and leads to one that is not, and no open
- * header would hide it. */
+ * is reached: otherwise the program could meet a reached object that leads to an unreached one, and no open header
+ * would hide it. */
 bool crd_reach_pauses(const crd_death *death, crd_pace *pace);
 
 /* --- order --- */

@@ -16,7 +16,7 @@
  *             (gc/young/remember.h)                           collection sets it again; public, for generated code
  *   33  SL    a large old array whose slots are all of one    set when the object becomes old; never cleared, even if
  *             kind: stores are recorded slot by slot          the array is made shorter
- *   34  VA    with SL: that kind is values. Without SL: a     the same
+ *   34  VA    with SL: the slots hold values. Without SL: a     the same
  *             large old array of structures, recorded slot
  *             by slot, too; the type has each word's kind
  *   35  WA    watched: the object was not reached yet, and    gc/death/ in a collection; cleared when the object is
@@ -39,9 +39,9 @@
  *   [header.2] Outside a collection a young object's header has nothing above the type id but ID and hash.
  *
  * A header can also be *open*, while the order of death looks for what finalizers bring back (gc/death/reach.h). Then
- * bit 63 is set, and bits 36..62 are the object's place among the open ones. The header itself is kept there until the
- * object closes. An increment may end meanwhile, so open headers outlast a collection's pause. Their objects are
- * old, and no program can reach them.
+ * bit 63 is set, and bits 36..62 are the object's place among the open ones. The stack of open objects keeps the
+ * object's header until the object closes. An increment may end meanwhile, so open headers outlast a collection's
+ * pause. Their objects are old, and no program can reach them.
  */
 #ifndef CRADLE_GC_OBJECT_HEADER_H
 #define CRADLE_GC_OBJECT_HEADER_H
@@ -61,11 +61,11 @@
 #define HEADER_ID_FLAG (UINT64_C(1) << 38)
 #define HEADER_HASH ((uint64_t)CRADLE_HASH_MASK << CRADLE_HASH_SHIFT)
 #define HEADER_FORWARDED (UINT64_C(1) << 63)
-/* The type id and the flags below the place stay readable in an open header. */
+/* In an open header the type id and the flags below this bit stay readable. */
 #define HEADER_OPEN_SHIFT 36
 #define HEADER_OPEN_PLACES (UINT64_C(1) << (63 - HEADER_OPEN_SHIFT))
 
-/* The flags that objects may have, for the verifier: large old arrays, young, old, and prebuilt objects. */
+/* For the verifier: the flags that large old arrays, young objects, old objects and prebuilt objects may have. */
 #define HEADER_RECORDING_SHIFT 33
 #define HEADER_ARRAY_FLAGS (HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
 #define HEADER_YOUNG_FLAGS (HEADER_ID_FLAG | HEADER_HASH)

@@ -1,9 +1,8 @@
 /* Marking beside the program: the one file whose code reads objects while the mutator writes to them.
  *
- * It is the loop of gc/old/mark.c with three differences. Every word of an object is read
- * once, by word_beside: a second read might see another value. The address in a word is followed only if its allocation
- * bit says that an object begins there, because the word may be anything [marker.4]. And what needs the program is put
- * aside [marker.6]. */
+ * It is the loop of gc/old/mark.c with three differences. Every word of an object is read once, by word_beside: a
+ * second read might see another value. The address in a word is followed only if its allocation bit says that an object
+ * begins there, because the word may be anything [marker.4]. And what needs the program is put aside [marker.6]. */
 #include "gc/old/mark_beside.h"
 
 #include "gc/base/sanitizers.h"
@@ -21,8 +20,8 @@
 #define LOOK_OBJECTS LIMIT(32, 4)
 #define WORDS_AN_OBJECT 8
 
-/* What a round needs at each slot. As in gc/old/mark.c, the loop over objects works on a copy whose address goes
- * nowhere, so that the compiler keeps it in registers. */
+/* What a round needs at each slot. As in gc/old/mark.c, the loop over objects works on a copy. The copy's address
+ * never leaves the loop, so the compiler keeps the copy in registers. */
 typedef struct beside {
   const cradle_heap *heap;
   crd_word_stack *stack, *aside; /* the round's own copies */
@@ -63,7 +62,7 @@ static uint64_t items_that_fit(const beside *b, const crd_type *type, const crad
 
 /* Whether a finished old object begins at the address and is not marked. The caller has found the mark bit clear, but
  * the mutator may be allocating a large object there. It sets the mark bit before the allocation bit [marker.3], so the
- * mark bit is read once more after the allocation bit: whoever sees the second sees the first. */
+ * mark bit is read once more after the allocation bit: whoever sees the new allocation bit also sees the mark bit. */
 static inline bool is_unmarked_object(crd_arena *arena, size_t index, uint64_t mask, uintptr_t address) {
   if (address % CRADLE_OBJECT_ALIGNMENT != 0) return false;
   if (!(__atomic_load_n(&arena->allocated[index], __ATOMIC_ACQUIRE) & mask)) return false;
@@ -113,8 +112,8 @@ static bool push_rest(beside *b, const cradle_word *object, uint64_t first) {
   return false;
 }
 
-/* The end of the piece of an array that begins with the item first; what is behind it goes on the stack. words: of one
- * item. */
+/* Returns where a piece of an array ends that begins with the item `first`, and pushes the rest on the stack. words:
+ * the words of one item. */
 static uint64_t piece_end(beside *b, const crd_type *type, const cradle_word *object, uint64_t first, uint64_t words) {
   uint64_t last = length_beside(type, object), fit = items_that_fit(b, type, object);
   uint64_t piece = words < PIECE_WORDS ? PIECE_WORDS / words : 1;
@@ -123,7 +122,7 @@ static uint64_t piece_end(beside *b, const crd_type *type, const cradle_word *ob
   ASSERT(fit > 0, "[marker.4] items of an object that has no room for any");
   if (last - first > piece) {
     last = first + piece;
-    /* If the stack has no room for the rest, a rescan will trace it, as all that is marked [mark.4]. */
+    /* If the stack has no room for the rest, a rescan of all marked objects will trace it [mark.4]. */
     if (!push_rest(b, object, last)) b->overflowed = true;
   }
   b->countdown -= (int)((last - first) * words / WORDS_AN_OBJECT);
@@ -131,8 +130,7 @@ static uint64_t piece_end(beside *b, const crd_type *type, const cradle_word *ob
   return last;
 }
 
-/* As mark_words and mark_structures of gc/old/mark.c, in one function: items that are no structures are ones of one
- * word. */
+/* As mark_words and mark_structures of gc/old/mark.c, in one function: other items count as structures of one word. */
 static void mark_items(beside *b, const crd_type *type, cradle_word *object, uint64_t first) {
   static const crd_item_slots single = {.words = 1};
   bool structures = type->items == CRADLE_ITEMS_STRUCTURES;
@@ -175,7 +173,7 @@ static CRADLE_NOINLINE void trace(beside *b, cradle_word *object) {
   visit_bits_backward(object, type->references, false, mark_slot, b);
 }
 
-/* The rest of an array, whose entry has been popped; its index is below. */
+/* Traces the rest of an array. Its entry has been popped; the index of the next item is below the entry. */
 static CRADLE_NOINLINE void trace_rest(beside *b, cradle_word *object) {
   uint64_t first = *--b->top;
   mark_items(b, &b->types[header_type(word_beside(object))], object, first);
@@ -183,17 +181,17 @@ static CRADLE_NOINLINE void trace_rest(beside *b, cradle_word *object) {
 
 /* --- the loop --- */
 
-/* The loop's own state. Its address goes nowhere. */
+/* The loop's own state. Its address never leaves the loop. */
 typedef struct beside_loop {
-  beside local; /* a copy; the other one is for functions that are called */
-  /* The type of the objects that are traced inline: its slots are fixed ones of one sort, and it has no items. */
+  beside local; /* a copy; calls get the original instead */
+  /* The type of the objects that are traced inline: it has no items, and its slots are all of one sort. */
   uint32_t type; /* CRADLE_TYPE_ID_END: none */
   uint64_t slots;
   unsigned first, last;
   bool one_or_two, values;
 } beside_loop;
 
-/* Lets a function that is not inline work on the context. */
+/* Calls a function that is not inline, on the original context. */
 CRD_ALWAYS_INLINE void call(beside_loop *loop, beside *b, void (*function)(beside *, cradle_word *),
                             cradle_word *object) {
   b->top = loop->local.top;

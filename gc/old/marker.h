@@ -4,15 +4,15 @@
  * program runs, and while a minor collection promotes. When there is nothing to mark, it populates arenas ahead of time
  * (gc/old/supply.h). Everything else of a major collection (roots, tables, the order of death, the end of marking,
  * sweeping) is done in pauses, on the program's thread. A pause begins by stopping the thread and ends by letting it go
- * on. In between, a minor collection lets it go on as well, and stops it when it has traced everything. For the rest of
- * the pause nobody else works in the heap, so most code need not know of the thread.
+ * on. In between, a minor collection lets the thread go on as well, and stops it when the collection has traced
+ * everything. For the rest of the pause nobody else works in the heap, so most code need not know of the thread.
  *
  *     program    runs      | pause: minor collection | pause: the rest | runs
  *     thread     a round   |        a round          |                 | a round
  *                          ^stop, go on              ^stop             ^go on
  *
- * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One atomic word says how far that
- * is, and to whom everything that a round works on belongs:
+ * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One atomic word says which state
+ * the round is in, and who owns what the round works on:
  *
  *     IDLE     the mutator's; the thread waits, or populates arenas (gc/old/supply.h)
  *     CALLED   the same; the thread is to look for arenas to populate
@@ -33,24 +33,25 @@
  *   [marker.2] A round runs only while the heap is marking, and either its state is HEAP_MUTATING or a minor
  *              collection traces. crd_state_enter stops it before anything else begins, minor collections too. So in
  *              the round beside a minor collection, both sides know all that was stored and marked before it.
- *   [marker.3] While a round runs, the mutator sets mark bits only in the bitmap words of pages that it has just taken
- *              for a large object or a new span, which no other object shares. Such objects get their mark bits before
- *              their allocation bits, and these with release order. For everything else that is to be marked it uses
+ *   [marker.3] While a round runs, the mutator sets mark bits only in bitmap words that no other object shares: those
+ *              of pages that it has just taken for a large object or a new span. There it sets the mark bits first,
+ *              then the allocation bits, with release order. For everything else that is to be marked it uses
  *              crd_marker_shade, or it stops the round. Places that promotion takes in other spans get their bits when
  *              the round is over [span.8].
  *   [marker.4] What the thread reads in an object is a hint. Between pauses the mutator writes slots and lengths with
- *              plain stores, and a slot may for a moment hold what is no reference. The thread marks a word's object
- *              only if an allocation bit says that one begins there; it never writes to an object and never calls the
- *              program. Marking too much keeps an object until the next collection; marking too little is repaired
- *              at the next pause, because every slot that was written since the last one is found there [heap.6].
- *   [marker.5] What lies in memory that was committed, opened or allocated in this round is marked before it can be
- *              reached [span.7], so no object that it has to trace is younger than the last pause.
+ *              plain stores, and a slot may for a moment hold a word that is not a reference. The thread marks a word's
+ *              object only if an allocation bit says that one begins there; it never writes to an object and never
+ *              calls the program. Marking too much keeps an object until the next collection; marking too little is
+ *              repaired at the next pause, which finds every slot that was written since the last one [heap.6].
+ *   [marker.5] Objects in memory that was committed, opened or allocated in this round are marked before they can be
+ *              reached [span.7]. So the thread traces no object that is younger than the last pause.
  *   [marker.6] Objects that need the program or the order of death (trace callbacks, weak slots, ephemerons, watched
  *              objects) are marked and put aside. The mutator traces them in its next increment.
  *   [marker.7] Tables that a round reads do not move in it: adding a type that makes the type table grow stops the
  *              round.
  *
- * docs/design/second-core.md says why, and why each access is enough where memory is weakly ordered.
+ * docs/design/second-core.md gives the reasons, and shows that each access is ordered strongly enough on processors
+ * with weakly ordered memory.
  */
 #ifndef CRADLE_GC_OLD_MARKER_H
 #define CRADLE_GC_OLD_MARKER_H
@@ -74,18 +75,20 @@ static inline void rounds_offer(uint32_t *word, crd_thread *thread) {
 static inline bool rounds_stop(uint32_t *word) {
   return rounds_change(word, ROUND_OFFERED, ROUND_IDLE) || !rounds_change(word, ROUND_TAKEN, ROUND_ASKED);
 }
-/* Whether everything is the mutator's: after a stop that was false, whether the thread has ended the round. */
+/* Whether everything is the mutator's. After rounds_stop returned false: whether the thread has ended the round. */
 static inline bool rounds_is_idle(const uint32_t *word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE) <= ROUND_CALLED;
 }
-/* There are arenas to populate. In a round the thread looks for them by itself when the round is over. */
+/* Tells the thread that there are arenas to populate. In a round there is no need to: the thread looks for them
+ * afterwards. */
 static inline void rounds_call(uint32_t *word, crd_thread *thread) {
   if (__atomic_load_n(word, __ATOMIC_RELAXED) == ROUND_IDLE) crd_thread_set(thread, word, ROUND_CALLED);
 }
 
 /* --- the thread's side --- */
 
-/* Takes a round, or a call. Returns what the word was, or became by that: IDLE, CALLED, TAKEN or END. */
+/* Takes a round or a call, if there is one. Returns TAKEN for a round, CALLED for a call, END if the thread is to
+ * return, and otherwise IDLE. */
 static inline uint32_t rounds_take(uint32_t *word) {
   if (rounds_change(word, ROUND_OFFERED, ROUND_TAKEN)) return ROUND_TAKEN;
   if (rounds_change(word, ROUND_CALLED, ROUND_IDLE)) return ROUND_CALLED;
@@ -118,14 +121,14 @@ typedef struct crd_marker {
   uint32_t word;         /* of the protocol; atomic */
   bool refused;          /* none could be made, and none is tried again */
   bool going;            /* a round was offered and not stopped since */
-  bool resumes;          /* crd_state_leave lets it go on */
+  bool resumes;          /* crd_state_leave offers a round again */
   crd_word_stack stack;  /* the mark stack, while a round goes on [marker.1] */
   crd_word_stack aside;  /* [marker.6] */
-  bool overflowed;       /* in the round: an object is marked and on no stack */
+  bool overflowed;       /* in the round, an object was marked and no stack had room for it */
   crd_word_stack shaded; /* addresses that the mutator wants marked; its own */
   crd_marker_work work;  /* of the round [marker.1] */
   crd_marker_work since; /* of the rounds since the last pause began */
-  crd_marker_work last;  /* of those before it */
+  crd_marker_work last;  /* of the rounds between the last two pauses */
   size_t arenas_bytes;   /* of the arenas that were committed when the round was offered */
   uint64_t random;       /* the thread's: where rounds end under stress */
 } crd_marker;
@@ -135,7 +138,7 @@ typedef struct crd_marker {
 void crd_marker_begin(cradle_heap *heap);
 /* Ends the thread, before the heap is freed. */
 void crd_marker_end(cradle_heap *heap);
-/* Whether the next marking will have a thread, or this one has. */
+/* Whether there is a thread, or the next marking will make one. */
 bool crd_marker_helps(cradle_heap *heap);
 
 /* Ends the round if one goes on, and marks the objects that crd_marker_shade noted in it. Returns whether a round went
@@ -148,10 +151,11 @@ void crd_marker_go_on(cradle_heap *heap);
 void crd_marker_go_on_in_minor(cradle_heap *heap);
 /* Has the object at an address marked: at once, or at the next stop if a round goes on. */
 void crd_marker_shade(cradle_heap *heap, uintptr_t address);
-/* At the beginning of a pause: adds what the rounds since the last pause did to the statistics, and reports it as an
+/* At the beginning of a pause: adds to the statistics what the rounds since the last pause did, and reports it as an
  * event. */
 void crd_marker_tell(cradle_heap *heap);
-/* Has the thread, which there is, populate the promotion reserve and, while the heap grows, so many arenas more. */
+/* Has the thread populate the promotion reserve and, while the heap grows, `ahead` more arenas. There must be a
+ * thread. */
 void crd_marker_supply(cradle_heap *heap, uint32_t ahead);
 /* Moves the objects that rounds put aside to the mark stack. */
 void crd_marker_gather(cradle_heap *heap);

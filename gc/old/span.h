@@ -13,27 +13,27 @@
  * have room (its partial list), then with a new span.
  *
  * The allocation bits of a run are set for all of it when the allocator takes it, not one by one. So for a time there
- * are bits without an object. Code that goes by the bits retires the allocators first: that clears the bits of what is
- * left of each run. Every heap walk and every sweep begins so.
+ * are bits without an object. Code that goes by the bits retires the allocators first: that clears the bits of each
+ * run's unused rest. Every heap walk and every sweep begins so.
  *
  * A large object is a span, too: the one object of its run of pages (gc/old/large.h). All spans are swept by
  * gc/old/sweep.h and recounted for the verifier by gc/old/span_check.h.
  *
- *   [span.1] free <= end of an allocator, a multiple of the object size apart, inside one span.
+ *   [span.1] An allocator's free <= end. They lie in one span, a multiple of the object size apart.
  *   [span.2] With the allocators retired, an allocation bit is set exactly on the places that hold an object.
- *   [span.3] A small span with room that was swept is in its class's partial list or is its allocator's, and in one of
- *            them only.
+ *   [span.3] A swept small span with room is either in the partial list of its class or owned by the allocator of its
+ *            class.
  *   [span.4] Mark bits are set on places with an allocation bit only, and on none while no major collection runs.
  *   [span.5] used_bytes counts the places whose allocation bit is set, and the pages of large objects.
  *   [span.6] A span whose epoch is not that of the generation waits to be swept: its live objects are the marked ones.
- *            It is one epoch behind, because a sweep leaves no span behind. Such spans exist only while a major
+ *            It is exactly one epoch behind, because each sweep reaches every span. Such spans exist only while a major
  *            collection sweeps, and no allocator owns or will be given one.
  *   [span.7] While a major collection marks, born_marked is set: what is allocated gets its mark bit with its
- *            allocation bit. It ends when the sweep begins.
+ *            allocation bit. It is cleared when the sweep begins.
  *   [span.8] In a round of the second core (gc/old/marker.h) the words of bitmaps belong to the thread. A run that is
- *            taken then is noted, and gets its bits when the round is over: until then nobody asks for them, because
- *            its objects are new. Only the words of a span that was just opened, which no other object shares, are
- *            written at once.
+ *            taken in a round is noted, and its bits are written when the round is over. Until then nobody reads these
+ *            bits, because all objects of the run are new. Only the words of a span that was just opened, which no
+ *            other object shares, are written at once.
  */
 #ifndef CRADLE_GC_OLD_SPAN_H
 #define CRADLE_GC_OLD_SPAN_H
@@ -68,12 +68,12 @@ typedef struct crd_old {
 bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware);
 void crd_old_fini(crd_old *old);
 
-/* How many arenas must be FREE so that a nursery of so many bytes can be promoted whatever it holds; and how large a
- * nursery so many arenas are enough for. */
+/* How many arenas must be FREE to promote a nursery of nursery_bytes, whatever it holds. And the reverse: for how large
+ * a nursery this number of arenas is enough. */
 uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes);
 size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas);
 
-/* Gets the class's allocator a run that is not empty. `keep` arenas stay FREE. false: no memory. */
+/* Gives the allocator of the class a run that is not empty. `keep` arenas stay FREE. false: no memory. */
 bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep);
 /* Takes their runs from all allocators, so that the allocation bits say exactly where objects are [span.2]. */
 void crd_old_retire(crd_old *old);
@@ -85,8 +85,8 @@ uint64_t crd_old_unfilled_bytes(const crd_old *old);
 /* Gives the pages of an empty small span back. */
 void crd_old_free_span(crd_old *old, uint32_t page);
 
-/* Whether a live object starts at the address, which may lie anywhere, as far as the bitmaps tell. Exact only with the
- * allocators retired. */
+/* Whether a live object starts at the address, by the bitmaps: exact only with the allocators retired. The address may
+ * lie anywhere. */
 bool crd_old_is_object(const crd_old *old, uintptr_t address);
 
 static inline uint32_t old_class_of(const crd_old *old, size_t bytes) {
@@ -102,8 +102,8 @@ static inline char *old_take_small(crd_old *old, uint32_t size_class, uint32_t k
   return place;
 }
 
-/* The bitmap words of a span; bit 0 of word 0 stands for its first word of memory. For an object longer than an arena,
- * those of the first page only: the object's one bit is there. */
+/* The bitmap words of a span; bit 0 of word 0 stands for its first word of memory. For an object that is longer than an
+ * arena, only the words of its first page: its one bit is there. */
 typedef struct span_bits {
   uint64_t *marks, *allocated;
   uint32_t words;
@@ -135,7 +135,7 @@ static inline bool old_is_marked(const crd_old *old, uintptr_t address) {
   const uint64_t *word = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
   return (__atomic_load_n(word, __ATOMIC_RELAXED) & arena_bit_mask(address)) != 0;
 }
-/* Whether the allocation bit is set of an address in the generation: an object begins there, or an allocator owns the
+/* Whether an address of the old generation has its allocation bit set: an object begins there, or an allocator owns the
  * place. */
 static inline bool old_is_allocated(const crd_old *old, uintptr_t address) {
   return (arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] & arena_bit_mask(address)) != 0;
@@ -158,12 +158,12 @@ static inline void old_unmark(const crd_old *old, uintptr_t address) {
 
 /* The first page of the first span at or after page, or PAGE_NONE. */
 uint32_t crd_old_next_span(const crd_old *old, uint32_t page);
-/* The first page of the next span behind one that has not been freed. */
+/* The first page of the span after the one at page, which must not have been freed. */
 static inline uint32_t old_span_after(const crd_old *old, uint32_t page) {
   return crd_old_next_span(old, page + arenas_page(&old->arenas, page)->pages);
 }
-/* Calls visit for the objects of a span, or of all spans. In a span that waits to be swept, and with marked_only in
- * any, these are the marked objects, else the allocated ones. The allocators must be retired when the walk begins. */
+/* Calls visit for the objects of a span, or of all spans. Visits the marked objects if marked_only is set or the span
+ * waits to be swept; otherwise the allocated ones. The allocators must be retired when the walk begins. */
 typedef void (*crd_object_function)(void *context, cradle_word *object);
 void crd_old_each_in(const crd_old *old, uint32_t page, bool marked_only, crd_object_function visit, void *context);
 void crd_old_each(const crd_old *old, crd_object_function visit, void *context);

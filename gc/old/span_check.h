@@ -1,5 +1,5 @@
 /* A recount of the old generation's spans, bits and lists, for the verifier and for tests. It checks [span.2] to
- * [span.6], [large.1], [large.2], the arenas below and the closed runs beside them. */
+ * [span.6], [large.1], [large.2], and also the arenas and the closed runs. */
 #ifndef CRADLE_GC_OLD_SPAN_CHECK_H
 #define CRADLE_GC_OLD_SPAN_CHECK_H
 

@@ -6,7 +6,7 @@
  * thread for more, so that the program's thread seldom has anything left to populate.
  *
  * Populating changes nothing that a program can see: what was written stays. So the thread may populate an arena while
- * the mutator takes it, writes to it and frees it again. Only the system must not get it back meanwhile.
+ * the mutator takes it, writes to it and frees it again. But the arena must not be given back to the system meanwhile.
  *
  *   [supply.1] The arenas that the thread may be populating are [first, first + count). They are not given back, and
  *              their contents are not dropped, until the mutator has seen that the thread is done with all of them.
@@ -19,11 +19,11 @@
 
 /* --- the mutator's side --- */
 
-/* Takes note of what the thread has populated. Returns whether it has nothing left to do. */
+/* Notes what the thread has populated. Returns whether the thread has nothing left to do. */
 bool crd_supply_settle(crd_arenas *arenas);
-/* Settles, and then asks the thread for those of the lowest keep FREE arenas that are not populated; while the heap
- * grows, ahead more are committed and asked for, and not given back. Returns whether there is something new for the
- * thread to do. */
+/* Settles. If the thread is done, asks it to populate the lowest `keep` FREE arenas, as far as they are not populated.
+ * While the heap grows, it commits `ahead` more arenas, asks for these, too, and keeps them from the system. Returns
+ * whether there is something new for the thread to do. */
 bool crd_supply_ask(crd_arenas *arenas, uint32_t keep, uint32_t ahead);
 /* The thread is gone, or was lost in a fork. */
 void crd_supply_forget(crd_arenas *arenas);

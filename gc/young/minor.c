@@ -8,9 +8,9 @@
 #include "gc/tables/identity.h"
 #include "gc/young/promote.h"
 
-/* So many recorded slots are promoted before what they lead to is traced. */
+/* How many recorded slots are promoted before the copies are traced. */
 #define RECORDED_PIECE LIMIT(64, 4)
-/* Remembered objects are prefetched so many entries ahead. */
+/* How many entries ahead remembered objects are prefetched. */
 #define AHEAD 16
 
 static void trace_large(crd_minor *context) {
@@ -29,10 +29,10 @@ static inline void trace_pending(crd_minor *context) {
   }
 }
 
-/* Only a mark says that an old object lives. What a dead object refers to need not be marked. If the object lives
- * after all, marking reaches it later and traces it then. So it is beside a round of the second core: an object that
- * the thread marks now was not traced before the program's last store into it. Prebuilt objects, which lie outside the
- * arenas, live. */
+/* An old object is known to live only if it is marked. What a dead object refers to need not be marked. If the object
+ * lives after all, marking reaches it later and traces it then. The same holds beside a round of the second core: an
+ * object that the thread marks now is traced after the program's last store into it. Prebuilt objects, which lie
+ * outside the arenas, always live. */
 static inline bool may_be_live(const cradle_heap *heap, const cradle_word *object) {
   uintptr_t address = address_of(object);
   return !arenas_contain(&heap->old.arenas, address) || old_is_marked(&heap->old, address);
@@ -81,7 +81,7 @@ static void trace_old_object(void *data, cradle_word *object) {
   crd_minor *context = data;
   const crd_old *old = &context->heap->old;
   uintptr_t address = address_of(object);
-  /* Promotion takes places during the walk, so it may come to places that are not filled yet. The slots of objects
+  /* Promotion takes places during the walk, so the walk may meet places that are not filled yet. The slots of objects
    * that are known to be dead may refer to memory that is used for other objects by now. */
   if (old_is_unfilled(old, old_span_of(old, address), address)) return;
   if (heap_is_known_dead(context->heap, address)) return;
@@ -152,8 +152,8 @@ void crd_minor_trace(crd_minor *context) {
 }
 
 /* Has the order of death handle what died, then frees the large objects that died. Returns their bytes. The large
- * objects come last, because destructors still read them. The remembered objects are passed on although the set is
- * empty by now: its words are still there, and old holders of weak slots are found among them. */
+ * objects come last, because destructors still read them. The set of remembered objects is empty by now, but its words
+ * are still in memory. They are passed on, because old holders of weak slots are among them. */
 static CRADLE_NOINLINE uint64_t settle_services(crd_minor *context, uint64_t remembered) {
   cradle_heap *heap = context->heap;
   cradle_word *stored = heap->remembered.base;
@@ -172,8 +172,8 @@ static inline uint64_t settle_plain(const crd_minor *context) {
 
 /* --- the whole --- */
 
-/* Sets the range in which an address needs a look: the nursery. When references to large young objects or references
- * that marking must see matter, the range is extended to the old generation, with whatever lies between. */
+/* Sets the range of addresses that need a look: the nursery. If there are large young objects, or if a major collection
+ * marks, the range also covers the old generation and whatever lies between the two. */
 static void find_near(crd_minor *context) {
   uintptr_t start = context->nursery_start, end = start + context->nursery_bytes;
   if (context->looks_at_old) {
@@ -216,13 +216,14 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   ASSERT(heap->state == HEAP_COLLECTING, "[heap.4] a minor collection while the mutator runs");
   crd_minor context = begin(heap);
   context.self = &context;
-  /* Mostly neither holds. A reference that does not lead into the nursery is then passed over by one test. */
+  /* Usually both are false. Then one test is enough to skip a reference that does not lead into the nursery. */
   context.looks_at_old = context.has_young_large || context.marking;
   find_near(&context);
   uint64_t remembered = word_stack_count(&heap->remembered), recorded = word_stack_count(&heap->recorded);
   trace_roots(&context);
   if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
-  trace_recorded(&context); /* first: what was stored as it was allocated is then copied almost in that order */
+  /* First, so that objects that were stored right after their allocation are copied almost in that order. */
+  trace_recorded(&context);
   trace_remembered(&context);
   if (CRADLE_UNLIKELY(heap->marker.going)) (void)crd_marker_stop(heap);
   bool has_services = CRADLE_UNLIKELY(heap->death != NULL);

@@ -4,14 +4,15 @@
 
 #include "gc/object/visit.h"
 
-/* Objects of up to so many words are copied in a loop. */
+/* Objects of at most this many words are copied in a loop. */
 #define COPY_INLINE_WORDS 16
-/* Recorded slots are prefetched so many entries ahead, and what they refer to half as many. */
+/* How many entries ahead recorded slots are prefetched. What they refer to is prefetched half as far ahead. */
 #define AHEAD 16
 /* Down to this depth, the items of arrays inside arrays are followed at once [promote.3]. */
 #define DEPTH_MAX LIMIT(8, 2)
 
-/* An object for the nursery may still be too large for a span: above SMALL_MAX_BYTES it gets pages of its own. */
+/* An object that fits the nursery may be too large for a span of small objects: above SMALL_MAX_BYTES it gets pages of
+ * its own. */
 static CRADLE_COLD void *promote_large(crd_minor *context, size_t bytes) {
   void *place = crd_old_take_large(&context->heap->old, bytes, false, false, 0);
   ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a page run");
@@ -43,8 +44,8 @@ static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes)
 
 /* --- the pending list [promote.1] --- */
 
-/* The link is an address of fewer than 48 bits; above it is the number of the word of the last slot that was looked
- * at, 0 if there was none. (Word 0 is the header and never a slot.) */
+/* The link's low 48 bits are an address. Above them is a word number: that of the last slot that was looked at, 0 if
+ * there was none. (Word 0 is the header and never a slot.) */
 #define PENDING_WORD_SHIFT 48
 
 CRD_ALWAYS_INLINE cradle_word pending_link(uintptr_t next, unsigned word) {
@@ -64,9 +65,9 @@ CRD_ALWAYS_INLINE cradle_word *pending_copy(const cradle_word *body) {
   return object_at(header_forwarded_to(body[0]));
 }
 
-/* Copies an object to the old generation and leaves its new address behind. The caller looks at its slots. The type
- * names size and size class of a fixed-size object, so that the fast path computes neither. Everything else, a
- * used-up run included, takes the slow path. */
+/* Copies an object to the old generation and leaves its new address behind. The caller looks at its slots. For a
+ * fixed-size object the type has size and size class, so the fast path computes neither. Other objects take the slow
+ * path, and so does every object when the run is used up. */
 CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uint64_t header, const crd_type *type) {
   crd_allocator *allocator = &context->allocators[type->size_class];
   cradle_word *place = words_of(allocator->free);
@@ -80,8 +81,8 @@ CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uin
     /* Only here: the fast path copies small objects of fixed size, which have no array flags. */
     header |= type_old_flags(type, bytes);
   }
-  /* The copy is old and not remembered from here on; its slots that still lead into the nursery are on the list, not
-   * in the set. */
+  /* From here on the copy is old and not remembered. If its slots still lead into the nursery, the pending list has it,
+   * not the remembered set. */
   place[0] = header_with_barrier(header);
   place[1] = object[1];
   copy_words(place + 2, object + 2, bytes / 8 - 2);
@@ -114,8 +115,8 @@ CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool liv
 }
 
 /* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
- * [promote.2]. A copy with further slots waits on the pending list. So a linked list is a loop here and touches no
- * list. */
+ * [promote.2]. A copy with further slots waits on the pending list. So a linked list is promoted in this loop, without
+ * the pending list. */
 CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
   for (;;) {
     cradle_word *object = object_at(address);
@@ -133,7 +134,8 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
       if (type->has_slots) pending_push(context, object, 0);
       return;
     }
-    /* Pushed before the first slot is followed: what that leads to comes above it on the list and is traced earlier. */
+    /* Pushed before the first slot is followed: what this slot leads to is pushed above the object, and so traced
+     * earlier. */
     unsigned first = (unsigned)__builtin_ctzll(slots);
     if ((slots & (slots - 1)) != 0) pending_push(context, object, first);
     slot = place + first;
@@ -148,7 +150,7 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
 }
 
 /* The hot loops work on a copy of the context. No pointer to the copy exists, so the compiler keeps it in registers.
- * Of the context itself the compiler would have to assume that any store into an object changes it. */
+ * For the context itself, the compiler would have to assume that any store into an object changes it. */
 CRD_ALWAYS_INLINE crd_minor borrow(const crd_minor *context) {
   crd_minor local = *context;
   local.objects = local.bytes = 0;
@@ -161,13 +163,13 @@ CRD_ALWAYS_INLINE void give_back(const crd_minor *local) {
   local->self->bytes += local->bytes;
 }
 
-/* Goes on with the first body of the list. Its slots are all fixed ones and of one sort. Slots with nothing to
- * promote are passed over, up to the next one with a young object. The body leaves the list before its last slot is
- * followed, so that a chain through last slots keeps the list short. */
+/* Goes on with the first body of the list, whose slots are all fixed and of one sort. Skips slots that refer to nothing
+ * young, and promotes what the next slot refers to. The body leaves the list before its last slot is followed, so that
+ * a chain through last slots keeps the list short. */
 CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool values) {
   cradle_word *body = context->pending, *copied = pending_copy(body);
   cradle_word link = body[1];
-  /* Leaves the slots behind the one that was looked at last. */
+  /* Keeps only the slots after the one that was looked at last. */
   for (slots &= ~UINT64_C(1) << (link >> PENDING_WORD_SHIFT); slots != 0;) {
     unsigned word = (unsigned)__builtin_ctzll(slots);
     slots &= slots - 1;
@@ -190,8 +192,8 @@ CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool value
   context->pending = object_at(pending_next(link));
 }
 
-/* Traces a copy from the list that has items, or slots of both sorts [promote.3]. until keeps nested calls apart: an
- * inner call empties the list only down to where this one began. */
+/* Traces a copy from the list that has items, or slots of both sorts [promote.3]. The field `until` keeps nested calls
+ * apart: an inner call empties the list only down to where this one began. */
 static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
   cradle_word *until = context->until;
   context->until = context->pending;
@@ -202,8 +204,8 @@ static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
 }
 
 /* Neighbours in the list tend to be of one type. The loop asks whether the type is the last one again, and looks its
- * slots up only if it is not. The processor then predicts where the slots are and goes on to the next object, where
- * it would otherwise wait for the lookup. */
+ * slots up only if it is not. So the processor can predict where the slots are and go on to the next object. Otherwise
+ * it would wait for the lookup. */
 void crd_promote_list(crd_minor *context) {
   crd_minor local = borrow(context);
   uint32_t last_type = CRADLE_TYPE_ID_END;
@@ -234,7 +236,7 @@ void crd_promote_one(crd_minor *context, cradle_word *slot, uintptr_t address, b
   promote(context, slot, address, value);
 }
 
-/* Too deep in arrays, what was promoted waits on the list: a call for each level would need C stack without bound. */
+/* At DEPTH_MAX, what was promoted waits on the list: a call for each level of arrays would need unlimited C stack. */
 void crd_promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
   promote(context, slot, address, value);
   if (context->pending != context->until && context->depth < DEPTH_MAX) crd_promote_list(context);
@@ -278,8 +280,7 @@ static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) 
   return address - start < bytes;
 }
 
-/* Looks at the values of an array. While four in a row lie outside of the range that needs a look, all four are
- * passed at once. */
+/* Looks at the values of an array. Skips four at a time while all four lie outside the range that needs a look. */
 CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradle_word *end) {
   uint64_t payload = context->encoding.payload_mask;
   uintptr_t start = context->near_start, bytes = context->near_bytes;
@@ -317,7 +318,7 @@ void crd_promote_from(crd_minor *context, cradle_word *object) {
   }
 }
 
-/* References that do not lead into the nursery are passed on, because their object may be a young large one. */
+/* References outside the nursery go to crd_promote_old, because their object may be a young large one. */
 static void promote_slot_unmarked(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
   if (value && !value_is_reference(&context->encoding, *slot)) return;

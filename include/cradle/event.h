@@ -1,14 +1,14 @@
 /* Events: what the collector reports while it works, to a listener that the program gives in the options. The log, for
  * instance, is a listener. (Figures that need no listener are in cradle/statistics.h.)
  *
- * Events come in pairs or alone, in the order of what happens, on the mutator's thread. Ignore unknown kinds: later
- * versions may add some.
+ * Events are sent on the mutator's thread, in the order in which things happen. Some come in pairs (BEGIN and END).
+ * Ignore unknown kinds: later versions may add some.
  *
  * The collector calls the listener in the middle of its work, and objects may move between one event and the next. So
  * a listener must not allocate, store references or call the library about this heap. It may read cradle/statistics.h
  * until the heap is destroyed, set variables of the program, and call cradle_safepoint_request. A call that may
- * collect is refused, by clang's -Wthread-safety and at run time; do not declare a listener CRADLE_MAY_COLLECT. A VM
- * whose users add callbacks of their own calls them from its listener.
+ * collect is refused, by clang's -Wthread-safety and at run time; do not declare a listener CRADLE_MAY_COLLECT. If a VM
+ * lets its users add callbacks, it calls them from its own listener.
  */
 #ifndef CRADLE_EVENT_H
 #define CRADLE_EVENT_H
@@ -28,7 +28,7 @@ typedef enum cradle_event_kind {
   CRADLE_EVENT_ROOTS_BEGIN,      /* within a minor collection: scanning the roots */
   CRADLE_EVENT_ROOTS_END,        /* .roots */
   CRADLE_EVENT_MINOR_END,        /* .minor */
-  /* .begin: a major collection begins; minor collections and others come before its end */
+  /* .begin: a major collection begins; events of minor collections and others come before MAJOR_END */
   CRADLE_EVENT_MAJOR_BEGIN,
   CRADLE_EVENT_STEP_BEGIN, /* an increment of it */
   CRADLE_EVENT_STEP_END,   /* .step */
@@ -40,7 +40,7 @@ typedef enum cradle_event_kind {
   /* .spans: after a major collection, for each size class in use, the smallest first */
   CRADLE_EVENT_SPANS,
   CRADLE_EVENT_NOTE,   /* .note: something was lowered, refused or fell back, in words */
-  CRADLE_EVENT_BESIDE, /* .beside: what the collector's thread did since the last pause, as the next one begins */
+  CRADLE_EVENT_BESIDE, /* .beside: sent when a pause begins: what the collector's thread did since the last pause */
 } cradle_event_kind;
 
 typedef enum cradle_cause {
@@ -82,7 +82,7 @@ typedef struct cradle_event {
       uint64_t pause_target_ns; /* the heap's cradle_options.pause_ns; 0: none */
     } heap;
     struct {
-      const struct cradle_statistics *statistics; /* as the heap came to its end (cradle/statistics.h) */
+      const struct cradle_statistics *statistics; /* at the heap's end (cradle/statistics.h) */
     } destroyed;
     struct {
       uint64_t bytes;    /* nursery size now */

@@ -38,8 +38,8 @@ typedef enum cradle_collection_kind {
   CRADLE_COLLECT_FULL, /* and empty arenas are given back to the system at once */
   /* And the objects of sparse arenas are moved together, so that the memory between scattered survivors goes back. The
    * pages of empty memory that stays committed, the nursery included, are dropped as well; their next use costs page
-   * faults again. (With a quarantine the old generation's empty pages are kept: they hold poison.) Like marking, it
-   * takes time for every live object, and it is not done in increments. */
+   * faults again. (With a quarantine the old generation's empty pages are kept: they hold poison.) This takes time for
+   * every live object, as marking does, but all in one pause. */
   CRADLE_COLLECT_COMPACTING,
 } cradle_collection_kind;
 /* Collects now. Any other kind is misuse. */

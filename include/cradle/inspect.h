@@ -9,13 +9,14 @@
  *   dead    old objects that the running major collection did not reach, from the end of its marking on
  *
  * Weak slots are not reported as references. The value of an ephemeron is reported as a reference of its holder,
- * whatever its key. An object that a finalizer brings back is dead until everything that it leads to is back; then its
- * queue is a root. Prebuilt objects are roots, not objects of the heap, and references to them are not reported.
+ * whatever its key. An object that a finalizer brings back counts as dead until everything that it leads to is brought
+ * back, too. From then on its queue keeps it, as a root. Prebuilt objects are roots, not objects of the heap, and
+ * references to them are not reported.
  *
  * Old objects that died since the last marking count as live until the next marking. After a collection of the kind
  * CRADLE_COLLECT_FULL there are no such objects. Young objects are found by following references. (The nursery has
- * holes where reservations were not filled, which hold the headers of earlier objects.) So objects that only a C
- * variable, or only a finalizer, would keep are not found.
+ * holes where reservations were not filled, which hold the headers of earlier objects.) So a young object is not found
+ * if only a C variable refers to it, or if only a finalizer would bring it back.
  *
  * The callbacks must not use the heap. They may call cradle_describe_address and cradle_type_of; allocation, stores and
  * other calls about this heap are refused or undefined.
@@ -79,8 +80,8 @@ typedef struct cradle_referrer {
   const char *name;
   /* where the slot is in its holder. Object or prebuilt object: the word of the slot (1: the first after the header) or
    * CRADLE_INDEX_OUTSIDE; shadow stack and root range: the word, counted from the base; scoped root: 0 for the
-   * innermost; global root and pin: its number in their order; handle: the low half of its number; finalizer queue: the
-   * queue's number; other roots: the order in which they were reported */
+   * innermost; global root and pin: its position in the heap's table of them; handle: the low half of its number;
+   * finalizer queue: the queue's number; other roots: the order in which they were reported */
   uint64_t index;
   const void *slot; /* its address */
 } cradle_referrer;
@@ -137,9 +138,10 @@ typedef bool (*cradle_write_function)(void *data, const void *bytes, size_t coun
  * refused; error says which. Does not collect. */
 CRADLE_API bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error);
 /* Writes the dump to a file. It is written as PATH.partial.PROCESS.NUMBER, and when it is complete, it gets its name
- * and the permissions of the file that it replaces. If several are written at once, the last to be complete stays.
- * Symbolic links are followed. A path that exists and is not a regular file (a pipe, a device) is written in place. A
- * process that is killed meanwhile leaves the partial file behind. error names path. */
+ * and the permissions of the file that it replaces. If several processes or threads write the same path at once, the
+ * dump that is completed last stays. Symbolic links are followed. A path that exists and is not a regular file (a pipe,
+ * a device) is written in place. A process that is killed meanwhile leaves the partial file behind. error names
+ * path. */
 CRADLE_API bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error);
 
 CRADLE_END_DECLS

@@ -4,7 +4,7 @@
  * The kit's objects are objects of the heap like the program's own: slots and roots hold them, and they move. Their
  * contents are values in the heap's encoding (cradle_options.encoding), whatever that is; with plain references a list
  * is a list of references. The structures are public so that reading is inline. Write to them only through the
- * functions. Exceptions are a symbol's value and the items of an array: store them with cradle_store_value.
+ * functions. The exceptions are a symbol's value and an array's items, which are stored with cradle_store_value.
  *
  *   [kit.1] A function that may collect says so. It roots its own arguments; the caller's variables are stale after it,
  *           as after any call that may collect. Everything else here does not collect and needs nothing rooted.
@@ -44,8 +44,8 @@ typedef enum cradle_kit_type {
   CRADLE_KIT_ARRAY,
   CRADLE_KIT_LIST,
   CRADLE_KIT_MAP,
-  CRADLE_KIT_ENTRIES, /* a map's keys and values; programs do not use these objects, */
-  CRADLE_KIT_INDEX,   /* nor these: a map's index and hashes */
+  CRADLE_KIT_ENTRIES, /* a map's keys and values; not for programs */
+  CRADLE_KIT_INDEX,   /* a map's index and hashes; not for programs */
   CRADLE_KIT_SYMBOL,
   CRADLE_KIT_TYPES,
 } cradle_kit_type;
@@ -208,9 +208,9 @@ typedef struct cradle_kit_entries {
 } cradle_kit_entries;
 
 /* A map's index: open addressing, at most half full, a colliding key in the next slot. A slot is CRADLE_KIT_MAP_FREE,
- * CRADLE_KIT_MAP_REMOVED, or the exclusive or of a key's hash and the number of its entry. The exclusive or of a slot
- * and the hash that is looked for is a number up to the mask only if the two hashes agree in the bits above the mask.
- * If the keys differ, the number is meaningless; check it against `used`. */
+ * CRADLE_KIT_MAP_REMOVED, or hash ^ entry: a key's hash, exclusive or the number of its entry. A lookup computes slot ^
+ * hash, with the hash of the key that it looks for. The result is at most the mask only if the two hashes agree in the
+ * bits above the mask. If the keys differ, the result is meaningless; check it against `used`. */
 typedef struct cradle_kit_index {
   uint64_t header;
   uint64_t length;  /* of the words */
@@ -229,8 +229,8 @@ typedef struct cradle_kit_map {
 
 /* An empty map. keys NULL: keys are equal if they are the same word. */
 CRADLE_API cradle_kit_map *cradle_kit_map_new(const cradle_kit *kit, const cradle_kit_keys *keys) CRADLE_MAY_COLLECT;
-/* Returns the entry of a key, or CRADLE_KIT_MAP_NONE. An entry keeps its number until a key that was not in the map is
- * set. Inline only for immediates in maps that compare by identity. */
+/* Returns the entry of a key, or CRADLE_KIT_MAP_NONE. An entry keeps its number until a new key is set. Immediates in
+ * maps that compare by identity are found inline; everything else takes a call. */
 CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key) {
   const cradle_kit_index *index = map->index;
   if (map->keys != NULL || index == NULL || cradle_kit_may_refer(kit, key))
@@ -241,13 +241,13 @@ CRADLE_INLINE size_t cradle_kit_map_find(const cradle_kit *kit, const cradle_kit
   for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
     uint32_t word = index->words[slot];
     if (word == CRADLE_KIT_MAP_FREE) return CRADLE_KIT_MAP_NONE;
-    /* may be meaningless, if the slot has another hash; a removed entry's key is zero, and so is its hash */
+    /* meaningless if the slot is another key's. A removed entry has key 0 and hash 0 */
     uint64_t entry = word ^ hash;
     if (entry < used && entries[entry].key == key && (key != 0 || index->words[mask + 1 + entry] == hash)) return entry;
   }
 }
-/* Key and value of an entry that cradle_kit_map_find or cradle_kit_map_next returned; entry < map->used, checked as
- * above. */
+/* The key, and the value, of an entry that cradle_kit_map_find or cradle_kit_map_next returned. entry must be <
+ * map->used; this is checked as a list's index is. */
 CRADLE_INLINE cradle_value cradle_kit_map_key_at(const cradle_kit_map *map, size_t entry) {
   CRADLE_KIT_CHECK_(NULL, "cradle_kit_map_key_at", entry, map->used);
   return map->entries->items[entry].key;
@@ -276,8 +276,8 @@ CRADLE_API bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map
 CRADLE_API void cradle_kit_map_clear(cradle_kit_map *map);
 /* Makes room for count keys in all. */
 CRADLE_API void cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT;
-/* Returns the first entry at or after the given number, or CRADLE_KIT_MAP_NONE. In such a loop keys may be removed and
- * values set:
+/* Returns the first entry at or after the given number, or CRADLE_KIT_MAP_NONE. In a loop like this one, keys may be
+ * removed and values set:
  *     for (size_t e = cradle_kit_map_next(map, 0); e != CRADLE_KIT_MAP_NONE; e = cradle_kit_map_next(map, e + 1)) */
 CRADLE_API size_t cradle_kit_map_next(const cradle_kit_map *map, size_t entry);
 
@@ -299,7 +299,7 @@ typedef struct cradle_kit_symbol {
 CRADLE_API cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
                                                 size_t length) CRADLE_MAY_COLLECT;
 /* As cradle_kit_intern, with a string, which becomes the name of a new symbol. A program that wants to compare strings
- * by address uses the name of the symbol: it is one string for each content. */
+ * by address uses the symbol's name: there is only one such string for each content. */
 CRADLE_API cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cradle_weak_set *symbols,
                                                        cradle_kit_string *name) CRADLE_MAY_COLLECT;
 /* Returns the symbol with that name, or NULL. */

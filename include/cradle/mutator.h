@@ -7,21 +7,22 @@
  * Allocation moves free up to top. The collector lowers top to be called at the next allocation. The shadow stack and
  * the stack of scoped roots are arrays of words; the watermark says how much of the shadow stack has not changed since
  * the last collection. Exactly:
- *   [mutator.1] free <= end of the nursery, or of the slack behind it, in which the last object may lie; both are
- *               8-byte aligned; [free, end) is unused.
+ *   [mutator.1] free <= end of the nursery. The last object may lie in the slack behind the nursery; then free <= end
+ *               of the slack. Both are 8-byte aligned; [free, end) is unused.
  *   [mutator.2] top <= end. It is lower, down to 0, while the next allocation must take the slow path: because of a
  *               request from another thread, a stress mode, a no-collection region, or a callback that must not
- *               allocate. Nor is it above the next sample point, or above the next allocation whose size the collector
- *               compares with its descriptor. Only calls into the library by the mutator's own thread raise it.
+ *               allocate. It is also at most the next sample point, and at most the point where the collector next
+ *               compares an allocation's size with its descriptor. Only calls into the library by the mutator's own
+ *               thread raise it.
  *   [mutator.3] shadow_base <= shadow_watermark <= shadow_top <= shadow_limit; [shadow_base, shadow_top) are roots.
  *   [mutator.4] registered <= registered_end. Up to registered_end, objects can be registered without overflowing any
  *               list of the collector when the next minor collection looks at them.
  *   [mutator.5] A mutator is used by the thread it is attached to.
- *   [mutator.6] No word below shadow_watermark refers to a young object. A minor collection has looked at each of them,
- *               which promoted what they refer to, and none was written since. So minor collections skip these words,
- *               and deep recursion costs only what changed. A collection raises the watermark to the top; code that
- *               pops or may write a word below it lowers it first. Scoped roots have no watermark, because any function
- *               that has their address may write them.
+ *   [mutator.6] No word below shadow_watermark refers to a young object. A minor collection has looked at each of these
+ *               words and promoted what it refers to, and none was written since. So minor collections skip these
+ *               words, and deep recursion costs only what changed. A collection raises the watermark to the top; code
+ *               that pops or may write a word below it lowers it first. Scoped roots have no watermark, because any
+ *               function that has their address may write them.
  *   [mutator.7] scoped_base <= scoped_top <= scoped_limit. [scoped_base, scoped_top) are the open scoped roots, the
  *               innermost last. Each is a word with the address of its variable and flags in the low bits
  *               (CRADLE_SCOPED_VALUE and CRADLE_SCOPED_NAMED). With CRADLE_SCOPED_NAMED the word below it is the
@@ -92,7 +93,7 @@ CRADLE_API void cradle_safepoint_request(cradle_mutator *mutator);
 
 /* A region in which nothing may collect: allocation, polls and explicit collections are misuse until the matching end.
  * Regions nest. In the outermost region of a function, clang's -Wthread-safety finds calls that may collect, and early
- * returns. They do not collect. */
+ * returns. The two functions do not collect. */
 CRADLE_API void cradle_no_collect_begin(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_no_collect_end(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
 

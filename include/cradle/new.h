@@ -37,10 +37,10 @@ CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t t
   return object;
 }
 
-/* The fast path alone: returns NULL if the nursery has no room without a call. It is for code that roots its references
- * only if a collection may come: on NULL the caller roots what it needs and calls cradle_new. Size and contents are as
- * for cradle_new_uninitialized. In a callback of the collector and in a no-collection region the result is always NULL.
- * Does not collect. */
+/* The fast path alone: returns NULL where cradle_new_uninitialized would call the slow path. It is for code that roots
+ * its references only if a collection may come: on NULL the caller roots what it needs and calls cradle_new. Size and
+ * contents are as for cradle_new_uninitialized. In a callback of the collector and in a no-collection region the result
+ * is always NULL. Does not collect. */
 CRADLE_INLINE void *cradle_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
   size_t bytes = cradle_object_bytes(size);
   if (CRADLE_CHECKED) cradle_check_new_fast(mutator, type, size);

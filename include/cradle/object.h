@@ -59,9 +59,10 @@ typedef enum cradle_items {
 /* Reports the slots of an object that no declaration covers, such as those in a malloc'ed buffer that the object owns,
  * with the cradle_visit functions. It may run at any collection, must report the same slots each time for unchanged
  * contents, and must not allocate, store references or call anything else of this library. clang's -Wthread-safety
- * refuses a call that may collect in it. Do not declare the function CRADLE_MAY_COLLECT: the library's call through the
- * pointer does not see that mark, which would only silence the check. At run time a call that may collect is misuse
- * with a message either way. All this holds for root callbacks, destructors and external sizes, too. */
+ * refuses a call that may collect in it. Do not declare the function CRADLE_MAY_COLLECT: clang does not see the mark
+ * where the library calls through the pointer, so the mark would only silence the check. At run time a call that may
+ * collect is misuse with a message either way. All this holds for root callbacks, destructors and external sizes,
+ * too. */
 typedef void (*cradle_trace_function)(void *object, cradle_visitor *visitor);
 
 /* Frees what a dead object owns outside the heap; see cradle/finalizer.h. */
@@ -98,7 +99,8 @@ typedef struct cradle_type {
   cradle_external_size_function external_size;
 } cradle_type;
 
-/* The bit of a field in the bitmaps of a cradle_type. structure: the object's, or for items that of one item. */
+/* The bit of a field in the bitmaps of a cradle_type. structure: the object's, or an item's for the bitmaps of
+ * items. */
 #define CRADLE_SLOT(structure, field) (UINT64_C(1) << (offsetof(structure, field) / 8))
 
 /* A word in the heap's encoding: a reference or an immediate. A VM with its own 8-byte type for values converts it to
@@ -108,8 +110,8 @@ typedef uint64_t cradle_value;
 /* An encoding: how a word holds either a reference or an immediate. A value v holds a reference if
  *     (v & pairs[i].mask) == pairs[i].pattern  for some i < pair_count, and
  *     bit (v & 7) of tag_set is set, and (v & payload_mask) != 0;
- * The object is at v & payload_mask; when the object moves, the other bits stay. payload_mask has bits 3 to 46 set, no
- * bit of any mask, and none of the three low bits unless tag_set is 0x01. */
+ * The object is at v & payload_mask; when the object moves, the other bits stay. payload_mask has bits 3 to 46 set. It
+ * has no bit in common with any mask, and none of the three low bits unless tag_set is 0x01. */
 #define CRADLE_ENCODING_PAIRS_MAX 4
 typedef struct cradle_encoding {
   struct {

@@ -104,8 +104,8 @@ typedef enum cradle_gc {
 typedef enum cradle_gc_threads {
   CRADLE_GC_THREADS_NONE = 0, /* no thread: the program's thread does all the work */
   CRADLE_GC_THREADS_ONE,      /* one thread, from the first marking on */
-  /* one thread if the process may use two CPUs and the heap has grown to 8 MiB, from the next marking on. No thread
-   * under stress, and no more in the process than it has CPUs */
+  /* one thread, from the first marking on that finds a heap of 8 MiB and a process that may use two CPUs. No thread
+   * under stress, or if the process has as many collector threads as CPUs */
   CRADLE_GC_THREADS_AUTO,
 } cradle_gc_threads;
 
@@ -113,7 +113,7 @@ typedef enum cradle_gc_threads {
  * (docs/debugging-a-missing-root.md). */
 typedef enum cradle_fault_report {
   CRADLE_FAULTS_LEFT = 0, /* no signal handler is installed */
-  CRADLE_FAULTS_REPORTED, /* a signal handler is installed, which passes every fault on to the handler before it */
+  CRADLE_FAULTS_REPORTED, /* a signal handler is installed; it passes every fault on to the earlier handler */
   /* also, the thread that starts the heap gets a signal stack, unless it has one; its 64 KiB are not freed if another
    * thread frees the heap */
   CRADLE_FAULTS_OWN_STACK,
@@ -155,11 +155,12 @@ typedef struct cradle_options {
    * (with 1 GiB pages: of 1 GiB) and the addresses are free. NULL: anywhere */
   void *base_address;
 
-  /* the threshold, at which a major collection should be complete, is this factor times the old and external bytes that
-   * survived the last one; above 1, at most 1000 */
+  /* a major collection should be complete when old and external bytes reach the threshold. The threshold is this factor
+   * times the bytes that survived the last major collection; above 1, at most 1000 */
   double major_factor;
-  /* the largest factor by which the threshold grows from one major collection to the next, unless the last one freed
-   * less than an eighth, or so much survived that this would trigger the next one immediately; above 1, at most 1000 */
+  /* the threshold grows at most by this factor from one major collection to the next. It may grow more if the last
+   * collection freed less than an eighth, or if so much survived that the next one would begin immediately; above 1, at
+   * most 1000 */
   double major_growth;
   size_t major_min_bytes; /* the threshold is at least this; 0: 8 base nurseries */
   size_t major_max_delta; /* the threshold is at most this far above what survived; 0: an eighth of the memory */
@@ -168,15 +169,15 @@ typedef struct cradle_options {
   size_t heap_max_bytes;
 
   /* pause target: major collections run in increments, and a nursery without a fixed size shrinks, so that pauses stay
-   * below the target (or below twice the target, if a smaller nursery would promote much more because its oldest
-   * objects still die). 0: no target, a major collection runs in one go */
+   * below the target. If a smaller nursery would promote many objects that soon die, it shrinks only where pauses
+   * exceed twice the target. 0: no target, a major collection runs in one go */
   uint64_t pause_ns;
 
   cradle_hugepages hugepages_nursery;
   cradle_hugepages hugepages_arenas;
 
-  /* stress: every n-th allocation does a minor collection and an increment of a major collection; one always runs then.
-   * All allocations count, except those out of a reservation. 0: off */
+  /* stress: every n-th allocation does a minor collection and an increment of a major collection, which begins if none
+   * runs. All allocations count, except those out of a reservation. 0: off */
   uint64_t stress_period;
   uint64_t stress_major; /* under stress, one in k collections, at random, is full and compacting; 0: none */
   uint64_t stress_seed;  /* under stress, the distances between collections are random: 1 to 2 * stress_period - 1 */
@@ -184,16 +185,17 @@ typedef struct cradle_options {
   uint64_t stress_first;
   uint64_t stress_last;    /*   0: no bound. docs/debugging-a-missing-root.md finds one failing collection with them */
   cradle_stress stress_at; /* under stress, what stress_period counts */
-  /* under stress, after a third of a second of collections, they are spaced so that the program takes at most about
-   * this many times its own time; 2 to 1000; 0: each takes place */
+  /* under stress, once collections have taken a third of a second, the next ones are spaced so that the program takes
+   * at most about this many times its own time; 2 to 1000; 0: each takes place */
   uint64_t stress_times;
   /* under stress, freeing a heap that was used but in which no object moved is misuse; without this, a note says so */
   bool stress_strict;
   /* check the whole heap before and after every collection; with stress_times, of every stress collection only */
   bool verify;
   /* quarantine: the nursery memory that a minor collection emptied becomes inaccessible. At least this many emptied
-   * nurseries stay so, on base pages and not counted in heap_max_bytes. So do arenas that compaction emptied, until
-   * 256 other arenas were used, and at most 16 MiB of pages of dead large objects, until the heap needs them. 0: off */
+   * nurseries stay so, on base pages and not counted in heap_max_bytes. Arenas that compaction emptied stay so until
+   * 256 other arenas were used. Pages of dead large objects, 16 MiB at most, stay so until the heap needs them. 0:
+   * off */
   size_t quarantine;
 
   cradle_fault_report fault_report; /* for cradle_heap_new_from_environment */

@@ -48,8 +48,8 @@ CRADLE_INLINE void cradle_pop_many(cradle_mutator *mutator, size_t count) {
   mutator->shadow_top -= count;
 }
 /* Returns the address of a word for reading or writing: index 0 is the word that was pushed last, 1 the word below it.
- * An index beyond the base is misuse. Write through the address only until the next call that may collect: after a
- * collection, words count as unchanged until they are popped or looked up with this function again. */
+ * An index beyond the base is misuse. Write through the address only until the next call that may collect: after it,
+ * minor collections skip the word until it is popped or looked up with this function again. */
 CRADLE_INLINE cradle_word *cradle_peek(cradle_mutator *mutator, size_t index) {
   if (CRADLE_UNLIKELY(index >= (size_t)(mutator->shadow_top - mutator->shadow_watermark)))
     cradle_peek_slow(mutator, index);
@@ -59,10 +59,10 @@ CRADLE_INLINE cradle_word *cradle_peek(cradle_mutator *mutator, size_t index) {
 /* --- longjmp --- */
 
 /* What a setjmp must save and a longjmp restore: how deep the shadow stack, the scoped roots and the no-collection
- * regions are. A longjmp runs no cleanup, so restore right after it lands. A missing restore is found by the verifier
- * (CRADLE_VERIFY=1, CRADLE_STRESS=auto), and by the end of a scope that was open at the setjmp. Rooted locals of the
- * function with the setjmp must be volatile. Neither function collects. Restoring a checkpoint that is deeper than the
- * stacks are now is misuse. */
+ * regions are. A longjmp runs no cleanup, so restore right after it lands. The verifier (CRADLE_VERIFY=1,
+ * CRADLE_STRESS=auto) finds a missing restore, and so does the end of a scope that was open at the setjmp. Rooted
+ * locals of the function with the setjmp must be volatile. Neither function collects. Restoring a checkpoint that is
+ * deeper than the stacks are now is misuse. */
 typedef struct cradle_checkpoint {
   size_t shadow_depth, scoped_depth; /* words */
   uint64_t no_collect_depth;
@@ -75,7 +75,7 @@ CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_
 /* Roots a local pointer variable until the end of its scope. Until then the variable must always hold a valid reference
  * or NULL. A variable that is no pointer does not compile. The stack of scoped roots grows up to
  * options.shadow_stack_bytes; more is misuse with a message. In a switch, give each case that roots a variable its own
- * braces: a jump over the root into its scope would end a scope that never began, and gcc does not warn. */
+ * braces: otherwise a jump to a later case skips CRADLE_ROOT and still ends its scope, and gcc does not warn. */
 #define CRADLE_ROOT(mutator, variable) \
   CRADLE_STATIC_ASSERT_(CRADLE_IS_POINTER_(variable), "CRADLE_ROOT: " #variable " is not a pointer variable"); \
   CRADLE_SCOPED_(mutator, variable, CRADLE_KIND_REFERENCE, #variable, CRADLE_JOIN(cradle_root_, __COUNTER__))
@@ -92,8 +92,8 @@ CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_
  * may grow and be reallocated. A base above the top, or other impossible addresses, are misuse, found when the range is
  * added and when a collection begins. Each word holds a current value or zero. Make the structure with
  * CRADLE_ROOT_RANGE; it belongs to the embedder and must stay in place while it is registered. Several ranges may be
- * registered, for instance one for each coroutine. Adding a range takes time for each registered range, removing a
- * range for each that was added later. */
+ * registered, for instance one for each coroutine. The time to add a range grows with the number of registered ranges;
+ * the time to remove it, with the number of ranges that were added later. */
 typedef struct cradle_root_range {
   struct cradle_root_range *next; /* used by the collector */
   const void *base;               /* the address of the variable that points to the first word */

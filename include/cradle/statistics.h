@@ -25,12 +25,12 @@ typedef struct cradle_statistics {
 
   /* --- collections --- */
   uint64_t minor_collections, major_collections;
-  uint64_t major_steps, compactions;         /* increments of major collections */
+  uint64_t major_steps, compactions;         /* increments of major collections; compacting collections */
   uint64_t minor_causes[CRADLE_CAUSE_LIMIT]; /* collections by cause */
   uint64_t major_causes[CRADLE_CAUSE_LIMIT];
   uint64_t minor_ns, major_ns, compact_ns; /* the minor collection before an increment is not counted in major_ns */
   uint64_t minor_max_ns, major_max_ns;     /* the longest minor collection, the longest increment */
-  /* stops of the mutator, a minor collection and what followed it at once: how many, their sum, the longest */
+  /* stops of the mutator: how many, their sum, the longest. A minor collection and what follows at once are one */
   uint64_t pauses, pause_ns, pause_max_ns;
   double gc_share;     /* pause_ns of wall_ns, 0 to 1 */
   uint64_t prepare_ns; /* preparing arenas after pauses: page faults, mostly; not part of pauses */
@@ -44,7 +44,7 @@ typedef struct cradle_statistics {
   uint64_t recorded_slots;                     /* slots of large arrays that minor collections looked at, in all */
   uint64_t moved_objects;                      /* objects that a minor collection moved, in all */
   uint64_t moved_old_objects, moved_old_bytes; /* those that a compacting collection moved */
-  uint64_t stress_number;                      /* of the last stress collection; left-out ones count too */
+  uint64_t stress_number;                      /* of the last stress collection; skipped ones count, too */
 
   /* --- now --- */
   cradle_phase phase;                      /* of the major collection */
@@ -55,18 +55,19 @@ typedef struct cradle_statistics {
   uint64_t used_bytes, used_peak_bytes;    /* old generation and the nursery's filled part; the peak at collections */
   uint64_t live_bytes, live_peak_bytes;    /* what major collections left; 0 before the first */
   uint64_t old_bytes;                      /* in objects of the old generation, rounding to size classes included */
-  uint64_t large_bytes;                    /* of these in page runs */
+  uint64_t large_bytes;                    /* of these in large objects, as whole pages */
   uint64_t external_bytes;                 /* owned outside the heap: reported, or the external_size of old objects */
   uint64_t threshold_bytes; /* old and external bytes at which the next major collection should be complete */
-  uint64_t heap_max_bytes;  /* the maximum heap, a cgroup's included once 1 MiB was allocated; 0: none */
+  uint64_t heap_max_bytes;  /* the maximum heap; from a cgroup once 1 MiB was allocated; 0: none */
   uint64_t arena_bytes;     /* the size of one arena */
   uint64_t arenas_committed, arenas_in_use, arenas_peak; /* arenas; the most committed after a pause */
   uint64_t metadata_bytes;                               /* committed for bitmaps and page tables */
   /* arenas, nursery, metadata, shadow stack and buffers, and what services, weak sets, handles, ids, pins and prebuilt
    * objects take beside the heap */
   uint64_t committed_bytes;
-  /* of the arenas, and of these on huge pages: what the kernel said when it was last asked, which is after each major
-   * collection and before the heap is freed, if there is a listener. cradle_memory_report asks the kernel now. */
+  /* resident bytes of the arenas, and how many of these are on huge pages, as the kernel last said. If there is a
+   * listener, the kernel is asked after each major collection and before the heap is freed. cradle_memory_report asks
+   * the kernel now. */
   uint64_t resident_bytes, huge_bytes;
 
   /* --- the collector's own thread (options.gc_threads) --- */

@@ -35,7 +35,7 @@
 /* Undefined after the header: every slot must be written before the next call that may collect. May collect. */
 #define CRADLE_NEW_UNINITIALIZED(mutator, structure, type) \
   ((structure *)cradle_new_uninitialized((mutator), (type), CRADLE_SIZE_(structure)))
-/* As CRADLE_NEW_UNINITIALIZED, or NULL when that would take a call. Does not collect. */
+/* As CRADLE_NEW_UNINITIALIZED, but NULL where that would call the slow path. Does not collect. */
 #define CRADLE_NEW_FAST(mutator, structure, type) \
   ((structure *)cradle_new_fast((mutator), (type), CRADLE_SIZE_(structure)))
 /* For types with weak slots, ephemerons, a finalizer, a destructor or an external size. Zeroed. May collect. */
@@ -44,7 +44,7 @@
 /* The same, with NULL when memory runs out. May collect. */
 #define CRADLE_TRY_NEW_REGISTERED(mutator, structure, type) \
   ((structure *)cradle_try_new_registered((mutator), (type), CRADLE_SIZE_(structure)))
-/* Old and pinned from the start; references are stored with the barrier from the start. Zeroed. May collect. */
+/* Old and pinned from the start, so store references with the barrier from the start. Zeroed. May collect. */
 #define CRADLE_NEW_PINNED(mutator, structure, type) \
   ((structure *)cradle_new_pinned((mutator), (type), CRADLE_SIZE_(structure)))
 /* The same, with NULL when memory runs out. May collect. */
@@ -69,7 +69,7 @@
  * CRADLE_NURSERY_OBJECT_MAX_BYTES come zeroed. May collect. */
 #define CRADLE_NEW_ARRAY_UNINITIALIZED(mutator, structure, type, items, length, count) \
   ((structure *)cradle_new_items_uninitialized((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
-/* As CRADLE_NEW_ARRAY_UNINITIALIZED, or NULL when that would take a call. Does not collect. */
+/* As CRADLE_NEW_ARRAY_UNINITIALIZED, but NULL where that would call the slow path. Does not collect. */
 #define CRADLE_NEW_ARRAY_FAST(mutator, structure, type, items, length, count) \
   ((structure *)cradle_new_items_fast((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
 /* For types with weak or ephemeron slots or items, a finalizer, a destructor or an external size. Zeroed after header
@@ -80,7 +80,7 @@
 /* The same, with NULL when memory runs out. May collect. */
 #define CRADLE_TRY_NEW_REGISTERED_ARRAY(mutator, structure, type, items, length, count) \
   ((structure *)cradle_new_registered_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), true))
-/* Old and pinned from the start; references are stored with the barrier from the start. Zeroed after header and length.
+/* Old and pinned from the start, so store references with the barrier from the start. Zeroed after header and length.
  * May collect. */
 #define CRADLE_NEW_PINNED_ARRAY(mutator, structure, type, items, length, count) \
   ((structure *)cradle_new_pinned_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), false))

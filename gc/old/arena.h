@@ -116,10 +116,9 @@ typedef struct crd_arena_demand {
 
 /* What the second core populates; gc/old/supply.h. */
 typedef struct crd_supply {
-  uint32_t first;
-  uint32_t count; /* 0: nothing; atomic */
-  uint32_t done;  /* of these; atomic */
-  uint32_t ahead; /* FREE arenas beyond the promotion reserve that are kept ready */
+  uint32_t first, count; /* the arenas of the request; count 0: there is none */
+  uint32_t asked, done;  /* arenas in all requests, and populated of them; they wrap around; atomic */
+  uint32_t ahead;        /* FREE arenas beyond the promotion reserve that are kept ready */
 } crd_supply;
 
 typedef struct crd_arenas crd_arenas;

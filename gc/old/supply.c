@@ -12,14 +12,12 @@ static bool is_ready(const crd_arenas *arenas, uint32_t index) {
 
 bool crd_supply_settle(crd_arenas *arenas) {
   crd_supply *supply = &arenas->supply;
-  uint32_t count = supply->count; /* a plain read: nobody else writes it */
-  if (count == 0) return true;
-  uint32_t done = __atomic_load_n(&supply->done, __ATOMIC_ACQUIRE);
-  if (done != count) return false;
-  for (uint32_t i = supply->first; i < supply->first + count; i++)
+  if (supply->count == 0) return true;
+  if (__atomic_load_n(&supply->done, __ATOMIC_ACQUIRE) != supply->asked) return false;
+  for (uint32_t i = supply->first; i < supply->first + supply->count; i++)
     if (arenas->states[i] != ARENA_RESERVED) arenas->origins[i] |= ARENA_TOUCHED;
-  arenas->supplied_total += count;
-  __atomic_store_n(&supply->count, 0, __ATOMIC_RELAXED);
+  arenas->supplied_total += supply->count;
+  supply->count = 0;
   return true;
 }
 
@@ -52,8 +50,8 @@ bool crd_supply_ask(crd_arenas *arenas, uint32_t keep, uint32_t ahead) {
   if (found == 0) return false;
   ASSERT(supply->count == 0, "[supply.2] the thread is asked while it is at something");
   supply->first = first;
-  supply->done = 0;
-  __atomic_store_n(&supply->count, found, __ATOMIC_RELEASE);
+  supply->count = found;
+  __atomic_store_n(&supply->asked, supply->asked + found, __ATOMIC_RELEASE);
   return true;
 }
 
@@ -63,9 +61,10 @@ void crd_supply_forget(crd_arenas *arenas) {
 
 bool crd_supply_next(crd_arenas *arenas) {
   crd_supply *supply = &arenas->supply;
-  uint32_t count = __atomic_load_n(&supply->count, __ATOMIC_ACQUIRE), done = supply->done;
-  if (count == 0 || done == count) return false;
-  (void)crd_arenas_populate(arenas, supply->first + done);
+  uint32_t done = supply->done, left = __atomic_load_n(&supply->asked, __ATOMIC_ACQUIRE) - done;
+  if (left == 0) return false;
+  ASSERT(left <= supply->count, "[supply.2] the thread has more to do than it was asked for");
+  (void)crd_arenas_populate(arenas, supply->first + (supply->count - left));
   __atomic_store_n(&supply->done, done + 1, __ATOMIC_RELEASE);
   return true;
 }

@@ -10,9 +10,9 @@
  *
  *   [supply.1] The arenas that the thread may be populating are [first, first + count). They are not given back, and
  *              their contents are not dropped, until the mutator has seen that the thread is done with all of them.
- *   [supply.2] The mutator writes first, count and asked only when it has seen that done equals asked. The thread writes
- *              nothing but done, and reads first and count only when done differs from asked. So each request is
- *              published by asked, and taken back by done, both with release and acquire order.
+ *   [supply.2] The mutator writes first, count and asked only when it has seen that done equals asked. The thread
+ *              writes nothing but done, and reads first and count only when done differs from asked. So each request
+ *              is published by asked, and taken back by done, both with release and acquire order.
  */
 #ifndef CRADLE_GC_OLD_SUPPLY_H
 #define CRADLE_GC_OLD_SUPPLY_H

@@ -110,8 +110,7 @@ def reachable(edges, count, without):
 
 def slow_dominators(edges, count):
     """Finds dominators by removing each node and collecting the nodes that become unreachable. A node's nearest
-    dominator is the one that
-    all its other dominators dominate."""
+    dominator is the one that all its other dominators dominate."""
     all_reached = reachable(edges, count, None)
     dominates = {node: all_reached - reachable(edges, count, node) - {node} for node in all_reached if node != 0}
     nearest = {}

@@ -4,10 +4,10 @@ collect must be refused without one of its annotations.
 
     annotations.py CLANG SOURCE_ROOT BUILD FOLDER_OR_FILE...
 
-Compiles the C files under each path as they are, which must pass. Then, in copies, takes the may-collect marks of each file away,
-one at a time, until the compiler refuses a program file with the stated reason. A mark can be one too many for the compiler: that
-of a function that is only called through a pointer, for which it has no annotation. That all marks of a file are is a fault; so
-is a file of these whose command in BUILD turns the analysis off.
+Compiles the C files under each path as they are, which must pass. Then, in copies, takes the may-collect marks of each
+file away, one at a time, until the compiler refuses a program file with the stated reason. Some marks do not matter to
+the compiler, for example that of a function that is only called through a pointer. It is a fault if none of a file's
+marks matters, or if the command of one of the files in BUILD turns the analysis off.
 """
 
 import json
@@ -38,7 +38,7 @@ class Example:
             self.folder.mkdir()
             for file in path.parent.glob(f"{path.stem}*.c"):
                 shutil.copy(file, self.folder)
-        # Those of Windows no other system can read.
+        # Other systems cannot compile the files of Windows.
         self.programs = sorted(file for file in self.folder.rglob("*.c") if not file.stem.endswith("windows"))
 
     def refusals(self, files):
@@ -51,7 +51,7 @@ class Example:
                 yield result.stderr
 
     def is_refused_without_a_mark(self, file):
-        """Whether taking a mark away is refused, for some mark; None when the file has none."""
+        """Whether the compiler refuses the file without at least one of its marks; None when the file has no marks."""
         text = file.read_text(encoding="utf-8")
         places = list(MARK.finditer(text))
         readers = [file] if file.suffix == ".c" else self.programs

@@ -2,7 +2,7 @@
 """Checks which folder includes which, who calls the system, and what each room of gc/ keeps to itself.
 
     check_layers.py [--only RULE,...] [ROOT]   checks the tree; prints each violation; exits with 1 if there is one
-    check_layers.py --self-test                plants one violation after the other in a small tree; each must be found
+    check_layers.py --self-test                plants violations in a small tree, one at a time; each must be found
 
 The rules:
 
@@ -13,13 +13,13 @@ The rules:
               examples/     include/ and the example's own headers
               bench/        include/ and bench/
               tests/        anything
-              what is in a folder detail/ of include/ is for include/ and gc/ alone
+              only include/ and gc/ may include files of a folder detail/ of include/
     circles   headers do not include each other in a circle
     rooms     inside gc/ the includes go one way: tests/layers/rooms.py has the table
-    repeats   a file of gc/ leaves out what another of its includes brings from include/, base/, object/, old/ or its own
-              room; its own header and gc/heap.h it names always
+    repeats   a file of gc/ does not include a header of include/, base/, object/, old/ or its own room that another
+              of its includes brings; it always includes its own header and gc/heap.h
     headers   a crd_ function that X.c defines for other files is declared in the header of the same name, and nowhere else
-    lengths   a header that everybody reads stays short
+    lengths   a header that many people read stays short
     casts     casts between addresses and words, and masks of an object's header, are in gc/object/ and gc/base/address.h
 """
 
@@ -49,7 +49,7 @@ MAY_INCLUDE = {
     "bench": ("include", "bench"),
 }
 
-# Outside gc/platform the collector does without these.
+# Outside gc/platform the collector must not use these.
 GC_HEADERS_REFUSED = {"stdio.h", "sys/mman.h", "unistd.h", "fcntl.h"}
 GC_CALLS_REFUSED = re.compile(
     r"""(?<![\w.>])(
@@ -60,21 +60,21 @@ GC_CALLS_REFUSED = re.compile(
     re.VERBOSE,
 )
 
-# A .c whose functions are not declared in the header of its name; where they are; and why.
+# A .c file whose functions are declared in a header of another name; that header; and why.
 OTHER_HEADERS = [
     ("gc/platform/pages_linux.c", "gc/platform/pages.h", "one interface, of which each system has its own .c"),
     ("gc/platform/pages_posix.c", "gc/platform/pages.h", "one interface, of which each system has its own .c"),
     ("gc/platform/thread_pthread.c", "gc/platform/thread.h", "one interface, of which each kind of system has its own .c"),
 ]
 
-# Functions that no .c of gc/ defines, and why.
+# Functions that no .c file of gc/ defines, and why.
 DEFINED_BY_TESTS = {
     "crd_fault_should_fail": "a test that makes system calls fail says which",
 }
 
 MOST_LINES = {"gc/heap.h": 200}
 
-# Casts and masks that have a function with a name, and where they may be written.
+# Casts and masks for which a named function exists, and the files that may still write them.
 CASTS_REFUSED = re.compile(
     r"""(?<!sizeof)\((?:uintptr_t | (?:const\ )?cradle_word\ \*)\)
       | \bHEADER_FORWARDED\b
@@ -109,7 +109,7 @@ class Checker:
         self.check_declarations()
         return self.violations
 
-    # --- one #include after the other ---
+    # --- checks of each #include ---
 
     def check_includes(self, path):
         folder = path.parts[0]
@@ -165,7 +165,7 @@ class Checker:
             visit(path)
 
     def brought_by(self, path, seen):
-        """Adds to seen all that a header includes, and what that includes."""
+        """Adds everything that a header includes, directly or indirectly, to seen."""
         for include in self.includes.get(path, []):
             if include.target and include.target not in seen:
                 seen.add(include.target)

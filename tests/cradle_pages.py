@@ -33,7 +33,7 @@ def expect(condition, what):
 
 
 def pages(*arguments, **more):
-    """Runs the tool; its environment has no CRADLE_PAGES_FILE of ours."""
+    """Runs the tool without the CRADLE_PAGES_FILE of this process."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
     return subprocess.run(
         [sys.executable, tool, *arguments], env=environment, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, **more
@@ -42,7 +42,7 @@ def pages(*arguments, **more):
 
 @contextlib.contextmanager
 def running(mode, **variables):
-    """A publisher that is ready, until the block ends."""
+    """Runs a publisher until the block ends, and waits until it is ready."""
     with subprocess.Popen(
         [publisher, mode], env=dict(os.environ, **variables), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
@@ -93,7 +93,7 @@ AnonHugePages:      2048 kB
 
 
 def test_text():
-    """What a kernel with names and a pool shows, which not every test machine has."""
+    """Sample output of a kernel with names and a pool, because not every test machine has one."""
     loader = importlib.machinery.SourceFileLoader("cradle_pages_tool", tool)
     sys.dont_write_bytecode = True
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
@@ -203,7 +203,7 @@ def test_not_ours():
     if os.geteuid() != 0:
         refuses("a process of root", "it belongs to", pages("1"))
         return
-    # The tool is copied where everybody may read it.
+    # The tool is copied to a folder that every user may read.
     with tempfile.TemporaryDirectory() as folder, running("silent") as child:
         os.chmod(folder, 0o755)
         copy = pathlib.Path(folder) / "cradle-pages"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks the documentation's links and commands: docs.py ROOT
 
-Every relative link of README.md, CONTRIBUTING.md and the pages under docs/ leads to a file that is there, and to a heading
-of it where it names one; docs/README.md leads to every page. Every command that begins with a file of tools/ or tests/ can be
-run: the file is there and executable. No page has one of the turns in UNCLEAR, which readers had to read twice.
+Every relative link of README.md, CONTRIBUTING.md and the pages under docs/ leads to a file that is there, and to a
+heading of it where it names one; docs/README.md leads to every page. Every command that begins with a file of tools/ or
+tests/ can be run: the file is there and executable. No page contains a phrase of UNCLEAR, because readers had to read
+these twice.
 """
 
 import os
@@ -14,9 +15,9 @@ from pathlib import Path
 LINK = re.compile(r"(?<!!)\[[^\]\[]*\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 CODE = re.compile(r"^```.*?^```|^(?: {4}|\t).*?$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-# A line of code, or words in backquotes of which the file is not the only one.
+# A line of code, or words in backquotes that hold more than the file.
 COMMAND = re.compile(r"^(?: {4,}|\t)(?:\$ )?((?:tools|tests)/\S+)|`((?:tools|tests)/[^\s`]+) [^`\n]+`", re.MULTILINE)
-# Turns of the pages' prose that say less than the plain words do: "there is no" for "is none", "reported" for "are told".
+# Phrases that are harder to read than the plain words: "there is no" for "is none", "reported" for "are told".
 UNCLEAR = ["is none", "dealt with", "are told", "told of", "is through with", "that that", "such a one", "so many as", "as ever",
            "goes before it"]
 
@@ -29,7 +30,7 @@ def unclear_in(page, root):
 
 
 def anchors(page):
-    """The names that the headings of a page have for links."""
+    """The link names (anchors) of a page's headings."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
 

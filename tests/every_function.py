@@ -3,8 +3,9 @@
 
     every_function.py ROOT PROGRAM
 
-PROGRAM is that test, which lists its rows. Read are the functions that the headers declare with CRADLE_API; for the page
-the inline ones, too, but no function whose name ends in _slow or begins with cradle_check_: these are parts of others.
+PROGRAM is that test, which lists its rows. The functions are those that the headers declare with CRADLE_API; for the
+page also the inline ones. Functions whose name ends in _slow or begins with cradle_check_ do not count, because they
+are parts of others.
 """
 
 import re

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests the benchmark huge-pages with little work, and that huge pages lower the page faults as they must.
+"""Runs the benchmark huge-pages with little work, and checks that huge pages reduce the number of page faults enough.
 
     huge_pages.py HUGE_PAGES BACKEND
 
-BACKEND is the library's; only the linux one asks for huge pages.
+BACKEND is the library's backend; only the one named linux asks for huge pages.
 Only numbers of page faults are judged, never times. Exits with 77, saying why, when the system gives no huge pages.
 """
 
@@ -68,7 +68,7 @@ def test_refusals():
 
 
 def test_work():
-    """Each benchmark runs; the runs of a case return one checksum, or the program fails."""
+    """Each benchmark runs. The program fails if the runs of a case differ in their checksum."""
     for name, *more in (("access", "--most=64M"), ("fault",), ("pymalloc",), ("nursery",), ("graph", "--case=256M")):
         result = measure(name, "--divide=100", *more)
         kinds = {one["pages"] for one in result["rows"]}
@@ -78,7 +78,7 @@ def test_work():
 
 
 def use_pool():
-    """Whether the pool is afterwards as it was, in words when it is not."""
+    """None if the pool is as large as before the run; otherwise a sentence that says how it differs."""
     before = POOL.read_text() if POOL.exists() else None
     result = json.loads(call("fault", "--divide=20", "--pages=hugetlb", "--runs=1", "--json").stdout)
     expect(result["rows"] or result["skipped"][0]["reason"], f"the pool is used, or skipped with a reason: {result}")
@@ -91,7 +91,7 @@ def use_pool():
 
 
 def test_pool():
-    """Another program may size the pool in between, but not every time."""
+    """Tries several times, because another program may resize the pool meanwhile."""
     for _ in range(POOL_TRIES):
         wrong = use_pool()
         if wrong is None:
@@ -100,7 +100,7 @@ def test_pool():
 
 
 def test_faults():
-    """Why the reduction could not be checked, None when it was."""
+    """Why the reduction could not be checked; None when it was checked."""
     result = measure("touch", "--most=64M")
     if backend != "linux":
         print(f"heap-50M is not judged: the {backend} backend asks for no huge pages")
@@ -113,7 +113,7 @@ def test_faults():
         page, pages = os.sysconf("SC_PAGESIZE"), small["operations"]
         unit = int(pathlib.Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").read_text()) // page
         given = huge["huge_bytes"] // page
-        # What the kernel refused may fault page by page; a heap has a few pages of its own.
+        # Where the kernel refused huge pages, each base page may fault; the heap itself needs a few pages more.
         allowed = pages // unit + max(0, pages - given) + 64
         expect(given > 0, f"{case}: the kernel gives huge pages, and this got none")
         expect(small["faults"] >= pages, f"{case}: small pages fault once each, {pages} pages, {small['faults']:.0f} faults")

@@ -3,7 +3,8 @@
 
     huge_report.py HUGE_PAGES REPORT
 
-The results are of little work, and those of the whole processes made up. Exits with 77, saying why, without matplotlib.
+The results come from runs with little work; those of whole processes are invented. Without matplotlib it says so and
+exits with 77.
 """
 
 import csv
@@ -29,7 +30,7 @@ program, report = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 
 
 def python_with_matplotlib():
-    """The interpreter of the build may not be the one that the system's packages belong to."""
+    """The build may use another Python than the one that has the system's packages."""
     for python in (sys.executable, "/usr/bin/python3"):
         if subprocess.run([python, "-c", "import matplotlib"], capture_output=True).returncode == 0:
             return python

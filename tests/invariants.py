@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Every numbered invariant of the collector is checked somewhere, and the collector has assertions enough.
 
-    invariants.py [ROOT]                what is cited nowhere, what does not exist, what is numbered wrongly; exits with 1 then
-    invariants.py --list [ROOT]         each invariant, and what cites it
+    invariants.py [ROOT]                uncited invariants, citations of none, wrong numbers; exits with 1 if any
+    invariants.py --list [ROOT]         each invariant, and the places that cite it
     invariants.py --assertions [ROOT]   ASSERTs in 100 lines of gc/, by room; exits with 1 below 2
     invariants.py --self-test           plants mistakes in a small tree; each must be found
 
-A line " *   [arena.1] ..." of a comment defines an invariant. It is cited by a message of gc/, which is a literal: an ASSERT's,
-or what the verifier says; or by a test: tests/*.c, *.h, *.py and tests/model/*.pml. A citation in a comment of gc/ must exist,
-but checks nothing. Numbers of one name begin with 1 and have no gaps. Those of include/ and runtime/ are only known: nothing must cite them.
+A line " *   [arena.1] ..." of a comment defines an invariant. A literal in gc/ cites it (the message of an ASSERT or of
+the verifier), or a test does: tests/*.c, *.h, *.py and tests/model/*.pml. A citation in a comment of gc/ must name an
+invariant that exists, but does not count as a check. The numbers of one name begin with 1 and have no gaps. Invariants
+of include/ and runtime/ need no citation.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from layers import rooms, source
 
-DEFINITION = {  # a citation may begin a line of a comment, too: in gc/, definitions stand further in
+DEFINITION = {  # in gc/ definitions are indented further, because a citation may also begin a comment line
     "gc": re.compile(r"^ \* {2,}\[([a-z]\w*)\.(\d+)\]", re.MULTILINE),
     "include": re.compile(r"^ \* {2,}\[([a-z]\w*)\.(\d+)\]", re.MULTILINE),
     "runtime": re.compile(r"^ \* +\[([a-z]\w*)\.(\d+)\]", re.MULTILINE),
@@ -29,7 +30,7 @@ CITATION = re.compile(r"\[([a-z]\w*)\.(\d+)\]")
 TESTS = ("*.c", "*.h", "*.py", "*.pml")
 PAGES = ("CONTRIBUTING.md", "docs")
 ASSERTION = re.compile(r"(?<!define )\bASSERT\(")
-LEAST_ASSERTIONS = 2  # in 100 lines that are neither blank nor a comment
+LEAST_ASSERTIONS = 2  # per 100 lines that are neither blank nor a comment
 
 
 def numbers_in(pattern, text):
@@ -47,7 +48,7 @@ class Invariants:
         self.root = root
         self.defined = defaultdict(list)  # (name, number) -> places; a place is "file:line"
         self.checked = defaultdict(list)  # (name, number) -> places that check it
-        self.mentioned = defaultdict(list)  # (name, number) -> every place but its definition
+        self.mentioned = defaultdict(list)  # (name, number) -> all places except its definition
         for folder, definition in DEFINITION.items():
             for path in source.c_files(root, folder):
                 self.read_source(path, definition)

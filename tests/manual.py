@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the manual and looks at it as a reader does.
+"""Builds the manual and checks the pages that a reader sees.
 
     manual.py FOLDER ROOT
     manual.py --comments ROOT    only that every public name has a comment
 
-Sphinx's warnings are errors. What the pages hold is read from the HTML that FOLDER gets. Search, and how wide and narrow screens
-show them, is tried in a headless Chromium, on the files themselves. Exits with 77 where the packages of tools/python-tools.txt are missing.
+Sphinx's warnings are errors. The contents of the pages are checked in the HTML written to FOLDER. A headless Chromium
+opens the files to try the search and wide and narrow screens. Exits with 77 where the packages of
+tools/python-tools.txt are missing.
 """
 
 import html.parser
@@ -27,7 +28,7 @@ NEEDED = ("sphinx", "myst_parser", "furo", "hawkmoth", "clang")
 PUBLIC = re.compile(r"^(?:CRADLE_API|CRADLE_INLINE) [^;{(=]*?\b(cradle_\w+)\(", re.MULTILINE)
 VARIABLE = re.compile(r"^\| `(CRADLE_\w+)` \|", re.MULTILINE)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-# How far a page, or its text, which the theme lets scroll by itself, goes beyond what is shown.
+# How far a page, or its separately scrolling text, reaches beyond the visible area.
 BEYOND = "Math.max(...[...document.querySelectorAll('html, .main, .content')].map(one => one.scrollWidth - one.clientWidth))"
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 400, "height": 800}
 
@@ -39,7 +40,7 @@ if not all(importlib.util.find_spec(name) for name in NEEDED):
 
 
 class Page(html.parser.HTMLParser):
-    """The places of a page, and where its links and pictures lead."""
+    """The anchors of a page, and the targets of its links and pictures."""
 
     def __init__(self, path):
         super().__init__()
@@ -57,7 +58,7 @@ class Page(html.parser.HTMLParser):
             self.navigation.append(link)
 
     def said_of(self, name):
-        """The words below a name in the reference, and below those that share them."""
+        """The text of a name in the reference; names in one group share it."""
         entry = re.search(rf'id="c\.{name}".*?</dt>\s*(?:<dt.*?</dt>\s*)*<dd>(.*?)</dd>', self.text, re.DOTALL)
         return re.sub(r"<[^>]*>", "", entry[1]) if entry else ""
 
@@ -158,7 +159,7 @@ class Browser(unittest.TestCase):
         return page
 
     def search(self, words):
-        """The first address that the search finds, from the front page."""
+        """The first address that a search on the front page finds."""
         page = self.page("index.html", WIDE)
         page.fill("input[name=q]", words)
         page.press("input[name=q]", "Enter")

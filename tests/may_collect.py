@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that clang's -Wthread-safety finds what the may-collect annotations are for.
+"""Checks that clang's -Wthread-safety finds the mistakes for which the may-collect annotations exist.
 
     may_collect.py CLANG INCLUDE_DIRECTORY
 
-Each snippet below is compiled alone; the good ones must pass and the bad ones must be refused for the stated reason. Then each
-function of the public headers that is marked CRADLE_MAY_COLLECT must be refused where it is called without the permission.
-The last group is what the analysis cannot see: those snippets pass although they are wrong, and this test says so when a
-newer clang does better.
+Each snippet below is compiled alone; the good ones must pass and the bad ones must be refused for the stated reason.
+Then a call of each public function marked CRADLE_MAY_COLLECT must be refused where the caller has no such mark. The
+last group holds mistakes that the analysis cannot see. They compile without a warning; if a newer clang finds them,
+this test says so.
 """
 
 import re
@@ -111,7 +111,8 @@ SNIPPETS = [
      "void f(cradle_mutator *m, void **a) { cradle_store(m, a, a + 1, cradle_new(m, 0, 16)); }"),
 ]
 
-# Wrong, and not found: the compiler has no annotation for them. tools/cradle-rootcheck or the checks at run time find them.
+# Mistakes that clang does not find, because it has no annotation for them. tools/cradle-rootcheck or checks at run time
+# find them.
 UNSEEN = [
     ("a call through a pointer",
      "typedef void *(*maker)(cradle_mutator *m); void f(cradle_mutator *m, maker g) { g(m); }"),
@@ -126,7 +127,7 @@ MARKED = re.compile(r"(cradle_\w+)\(([^;{()]*)\)\s*CRADLE_MAY_COLLECT")
 
 
 def marked_functions(include):
-    """A call, from a function that has not declared that it may collect, of each function that is marked."""
+    """For each marked function, a caller that does not declare that it may collect."""
     for header in sorted(Path(include).rglob("*.h")):
         for name, parameters in MARKED.findall(header.read_text(encoding="utf-8")):
             names = ", ".join(parameter.split()[-1].lstrip("*") for parameter in parameters.split(","))

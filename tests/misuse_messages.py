@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Every message with which the collector refuses misuse is met by a test.
+"""Checks that some test makes the collector print each of its messages about misuse.
 
     misuse_messages.py SOURCES PROGRAM...
 
-Reads the words of the messages from the sources in the folder. They are the literals among the arguments of crd_misuse, and of
-each function that hands a `const char *` parameter on to it (but for one called "what", which names the public function); of
-crd_text_add and crd_text_format, where crd_misuse gets the text's buffer; those that a function returns whose result gets there;
-and those that are assigned to a variable that gets there. A format's conversions are left out: the words before, between and after
-them count each for itself.
+Reads the words of the messages from the sources in the folder. The words are the literals that reach crd_misuse in one
+of these ways:
 
-Runs the test programs, which write each message that they met to the file that MISUSE_LOG names, and prints the words that were in
-none of them. Exits with 1 if there are such.
+    as an argument of crd_misuse, or of a function that passes a `const char *` parameter on to it (except a parameter
+        called "what", which names the public function)
+    as an argument of crd_text_add and crd_text_format, where crd_misuse gets the text's buffer
+    as the result of a function, or the value of a variable, that is passed on to it
+
+The conversions of a format are left out: the words before, between and after them count separately.
+
+Runs the test programs, which write each message that they got to the file that MISUSE_LOG names, and prints the words
+that no message had. Exits with 1 if there are any.
 """
 
 import os
@@ -23,7 +27,7 @@ from pathlib import Path
 MISUSE = r"crd_v?misuse\w*"
 STRING = r'"(?:\\.|[^"\\])*"'
 LITERAL = re.compile(STRING)
-# Neighbouring literals, and the macros that end a conversion.
+# Adjacent literals, and the macros that end a conversion.
 JOINED = re.compile(rf"{STRING}(?:\s*(?:{STRING}|PRI\w+))*")
 ASSIGNED = re.compile(rf'\b(\w+) = ((?:{STRING}|[^";])*);')
 RETURN = re.compile(rf'\breturn ((?:{STRING}|[^";])*);')
@@ -33,7 +37,7 @@ ESCAPES = {"n": "\n", "t": "\t"}
 
 
 class Function:
-    """A function; definitions begin in the first column and end with a brace there."""
+    """A function: its definition begins in the first column and ends with a brace in the first column."""
 
     def __init__(self, head, name, body):
         self.name, self.body = name, body
@@ -42,7 +46,8 @@ class Function:
         self.parameters = set(re.findall(r"const char \*(\w+)\b(?!\()", head)) - {"what"}
 
     def reaching(self, sinks):
-        """What makes a message: the arguments of the sinks, of crd_text_* where a sink gets a text, and what is assigned to them."""
+        """What makes a message: the arguments of the sinks, of crd_text_* where a sink gets a text, and what is
+        assigned to them."""
         found = [arguments for sink in sinks for arguments in arguments_of(self.body, sink)]
         if any(re.search(r"(?:\.|->)buffer\b", arguments) for arguments in found):
             found += arguments_of(self.body, r"crd_text_(?:add|v?format)\w*")
@@ -60,7 +65,7 @@ class Function:
         return any(mentions(arguments, parameter) for arguments in self.reaching(sinks) for parameter in self.parameters)
 
     def answers(self, sinks, is_source):
-        """The names of functions whose result gets into a message, or into what a source of words returns."""
+        """The names of functions whose result gets into a message, or into the result of another such function."""
         for piece in self.reaching(sinks) + (self.returned() if is_source else []):
             yield from re.findall(r"\b(\w+)\(", LITERAL.sub("", piece))
 
@@ -88,20 +93,21 @@ def arguments_of(body, name):
 
 
 def literals(code):
-    """The literals of a piece of code, neighbouring ones as one."""
+    """The literals of a piece of code; adjacent ones are joined."""
     for joined in JOINED.finditer(code):
         yield re.sub(rf"{STRING}|\s+", lambda part: part[0].strip()[1:-1], joined[0])
 
 
 def words_in(code):
-    """What a message has word for word: the literals of a piece of code without their conversions."""
+    """The fixed words of a message: the literals of a piece of code without their conversions."""
     for literal in literals(code):
         for words in CONVERSION.split(literal.replace("%%", "\0")):
             yield re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[1]), words.replace("\0", "%"))
 
 
 def closure(files, begin, grow):
-    """{file: names}: begin, and what grow(file, function, names) adds; a name that is static in a file is only that file's."""
+    """{file: names}: starts with begin and repeats grow(file, function, names); a static name counts only in its own
+    file."""
     names = {file: set(begin) for file in files}
     is_growing = True
     while is_growing:

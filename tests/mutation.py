@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the mutants of a small program as tools/mutate does, and runs one of each class: each must do what its class says.
+"""Makes the mutants of a small program as tools/mutate does, and runs one of each class: each mutant must behave as its
+class says.
 
     mutation.py TOOLS [COMPILER...]     TOOLS: the folder tools/
 
@@ -63,7 +64,7 @@ int main(void) {
 }
 """
 ORIGINAL = "12 8 30 36 1"
-# Class, original text and what the program prints then.
+# Class, original text, and the output of the mutant.
 EXPECTED = [
     ("call", "note(1);", "2 8 30 36 1"),
     ("assign", "total += items[i];", "12 0 30 36 1"),
@@ -116,7 +117,7 @@ def main():
         missing = set(CLASSES) - {kind for kind, _, _ in EXPECTED}
         faults += [f"no mutant is expected of the class {kind}" for kind in sorted(missing)]
         faults += [f"a macro's text is changed: {mutant.before}" for mutant in file.mutants if "count > 0" in mutant.before or mutant.before == "LEFT"]
-        # Another function before it changes neither keys nor what results are kept.
+        # Adding a function in front changes neither the keys nor the results that are kept.
         other = File("plain.c", PROGRAM.replace("static int sum(", "static int none(void) { return 5; }\nstatic int sum("),
                      ["-std=c11", *compiler_folders()], write(folder / "other.c", PROGRAM.replace(
                          "static int sum(", "static int none(void) { return 5; }\nstatic int sum(")))

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Finds #include lines of gc/ and runtime/ of which nothing is used, with clang-include-cleaner.
+"""Finds #include lines of gc/ and runtime/ from which nothing is used, with clang-include-cleaner.
 
     needless_includes.py [ROOT]         names them; exits with 1 if there are any
-    needless_includes.py --fix [ROOT]   takes them out; what had a header through another must then include it itself
+    needless_includes.py --fix [ROOT]   removes them; a file that got a header through one of them must include it itself
     needless_includes.py --self-test    plants some in a small tree; each must be found
 
-Every .c and .h is read as a file of its own. An include is needless where clang-include-cleaner finds nothing of its header used,
-the file uses no member of a structure that is defined there (the tool does not count that when the structure is declared elsewhere,
-too), and the file compiles without the line. A missing include is no fault: a header may come through another one.
+Every .c and .h is read as a file of its own. An include is needless if three things hold. clang-include-cleaner finds
+no use of its header. The file uses no member of a structure defined in the header (the tool misses these when the
+structure is also declared elsewhere). The file compiles without the line. A missing include is not a fault: a header
+may come through another one.
 
-The tool is the one that tools/python-tools.txt names, in .venv. Without it this says so and exits with 77.
+Needs the clang-include-cleaner of tools/python-tools.txt in .venv. Without it the script says so and exits with 77.
 """
 
 import argparse
@@ -28,14 +29,14 @@ TOOL = source.project_root() / ".venv" / "bin" / "clang-include-cleaner"
 VERSIONS = source.project_root() / "tools" / "python-tools.txt"
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-w")
 
-# Includes that stay although the tool finds nothing used: file, what is included, why.
+# Includes that stay although the tool finds no use: file, header, reason.
 KEPT = [
     ("gc/platform/hardware.c", "gc/platform/hardware_sysctl.h", "for systems other than Linux"),
     ("gc/platform/hardware_sysctl.c", "gc/platform/hardware.h", "for systems other than Linux"),
     ("gc/platform/hardware_sysctl.h", "cradle/options.h", "for systems other than Linux"),
 ]
 
-# Headers of which the tool says nothing, and what a file that uses them has one of.
+# Headers that the tool ignores, and words of which a file that uses the header has at least one.
 WORDS = {
     "assert.h": r"assert|static_assert",
     "float.h": r"(?:FLT|DBL|LDBL)_\w+",
@@ -76,7 +77,7 @@ class Cleaner:
         return ran.stdout + ran.stderr, ran.returncode == 0
 
     def needless(self, path):
-        """The includes of a file that can go, or a line that says why it cannot be read."""
+        """The needless includes of a file, or a line that says why the file cannot be read."""
         told, compiles = self.run_tool(self.root / path)
         if not compiles:
             return [f"{path}: clang-include-cleaner cannot read it:\n{told}"]
@@ -84,7 +85,7 @@ class Cleaner:
         return [include for include in found if self.can_go(include)] + list(self.without_words(path))
 
     def without_words(self, path):
-        """The includes of a header of the table above of which the file has no word."""
+        """The includes of headers in the table above whose words the file does not have."""
         code = source.INCLUDE.sub("", source.without_literals(source.read(self.root, path)))
         for include in source.includes_of(self.root, path):
             if include.target is None and include.name in WORDS and not re.search(rf"\b(?:{WORDS[include.name]})\b", code):
@@ -110,7 +111,7 @@ class Cleaner:
 
     def check(self):
         paths = [path for folder in FOLDERS for path in source.c_files(self.root, folder)
-                 if not path.stem.endswith("windows")]  # which no other system can read
+                 if not path.stem.endswith("windows")]  # other systems cannot compile these
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return len(paths), [include for found in pool.map(self.needless, paths) for include in found]
 

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Runs every mistake of planted_bugs.c under every instrument: each must be caught by one of them, at a line that is marked.
+"""Runs every mistake of planted_bugs.c under every instrument. At least one instrument must catch each mistake, at a
+marked line.
 
     planted_bugs.py PROGRAM SOURCE [--asan PROGRAM] [--valgrind PROGRAM] [--rootcheck TOOL BUILD]
                     [--docs TABLE PAGE [--exact | --write]]
 
-PROGRAM is planted_bugs, SOURCE its source, --asan the same built with AddressSanitizer, --valgrind the same that tells valgrind
-of its nursery, --rootcheck tools/cradle-rootcheck and a build folder: it must find every missing root. Prints the table of what
-happened; a cell says what stopped the program, at which line of the source, and after how many allocations of the run. A mistake
-counts as caught when the library, a sanitizer or valgrind said so, not when the program merely crashed or computed nonsense.
+PROGRAM is planted_bugs and SOURCE its source. --asan gives the program built with AddressSanitizer, and --valgrind the
+one that reports its nursery to valgrind. --rootcheck gives tools/cradle-rootcheck, which must find every missing root,
+and a build folder. Prints a table: each cell says what stopped the program, at which line of the source, and after how
+many allocations. A mistake counts as caught when the library, a sanitizer or valgrind reported it, not when the program
+merely crashed or computed a wrong result.
 
---docs checks that TABLE, tests/planted_bugs.md, has a row for each mistake. With --exact it also checks that TABLE says for each
-instrument what stopped the program and where, and that PAGE, docs/trust.md, has the counts; the compiler must be the one that TABLE
-names. --write replaces both. The lines are found with addr2line. Without it, or without the C library's backtrace, they are not
-checked, and the output says so.
+--docs checks that TABLE, tests/planted_bugs.md, has a row for each mistake. With --exact it also checks that TABLE says
+for each instrument what stopped the program and where, and that PAGE, docs/trust.md, has the counts. This needs the
+compiler that TABLE names. --write replaces the table and the counts. addr2line finds the lines. Without addr2line or
+the C library's backtrace the lines are not checked, and the output says so.
 """
 
 import argparse
@@ -33,12 +35,13 @@ INSTRUMENTS = {
     "full stress, quarantine, verifier": {"CRADLE_STRESS": "1", "CRADLE_STRESS_MAJOR": "1", "CRADLE_QUARANTINE": "4",
                                           "CRADLE_VERIFY": "1"},
 }
-# What this one finds after its first half a second depends on the machine's pace. What must not is all but one mistake.
+# What this instrument finds after its first half second depends on the machine's speed. For all mistakes but
+# one, the result must not depend on it.
 TIMED = "CRADLE_STRESS=auto"
 TIMED_MAY_MISS = {"slot_not_written"}
 ASAN = "AddressSanitizer, stress, quarantine"
 VALGRIND = "valgrind, stress, quarantine"
-# What valgrind must say of a stale reference besides its use: the collection that moved the object, and the allocation.
+# For a stale reference valgrind must also report the collection that moved the object, and the allocation.
 STALE_STACKS = re.compile(r"inside a block of size 32 free'd\n.*?collect_minor.*?Block was alloc'd at\n.*?planted_bugs\.c:", re.DOTALL)
 UNDER_VALGRIND = ["valgrind", "-q", "--num-callers=50", "--exit-on-first-error=yes", "--error-exitcode=9"]
 TOLD = re.compile(r"^planted: (.*?) after (\d+) allocations:", re.MULTILINE)
@@ -55,7 +58,7 @@ TELLERS = {"tell", "on_fault", "on_abort", "on_misuse", "__asan_on_error"}
 
 
 def regions(source, names):
-    """For each mistake the lines of its function and of the helpers before it, and those of them that are marked."""
+    """For each mistake: the lines of its function and of the helpers before it, and the marked lines among these."""
     lines = source.read_text(encoding="utf-8").splitlines()
     result, first = {}, None
     for name in names:
@@ -68,7 +71,8 @@ def regions(source, names):
 
 
 def frames_of(output, program):
-    """Addresses in the program, in the order of the stack; those of callers are moved into their call, where they are not there yet."""
+    """Addresses in the program, in the order of the stack. The return address of a caller is moved back into its
+    call."""
     addresses, exact = [], False
     for line in output.splitlines():
         if line.startswith("planted: ") or line.startswith("cradle: "):
@@ -150,7 +154,8 @@ def table(rows, columns):
 
 
 def counts_table(rows, columns):
-    """For each instrument how many mistakes it reported, how many only crashed or computed nonsense, and how many went unnoticed."""
+    """For each instrument the number of mistakes it reported, of mere crashes or wrong results, and of unnoticed
+    mistakes."""
     text = "| Instrument | reported | crash without a report, or wrong results | not noticed |\n|---|---|---|---|\n"
     for index, column in enumerate(columns):
         cells = [cells[index] for _, _, cells in rows]
@@ -176,7 +181,7 @@ def documented(page):
 
 
 def for_the_page(cell):
-    """A cell in fewer words, without the number of allocations, which changes with the collector."""
+    """A shorter cell without the number of allocations, because that changes with the collector."""
     cell = re.sub(r", \d+$", "", cell).replace(" at ", " ")
     return cell.replace("fault, explained", "explained").replace("wrong results", "wrong")
 

@@ -3,8 +3,8 @@
 
     pypy_logparser.py LOG
 
-The parser (rpython/tool/logparser.py) is taken from the package rpython of PyPI, by pip, and put into Python 3 by lib2to3,
-which Python has until 3.12. For hand: it needs the network.
+pip gets the parser (rpython/tool/logparser.py) from PyPI's package rpython, and lib2to3, which Python has up to 3.12,
+converts it to Python 3. Run this script by hand: it needs the network.
 """
 
 import collections
@@ -31,7 +31,7 @@ def fetch(folder):
                 target.write_bytes(archive.extractfile(member).read())
             if inside == "rpython/rlib/debug.py":
                 debug = archive.extractfile(member).read().decode()
-    start = debug.index("class DebugLog")  # the rest of that file wants all of RPython
+    start = debug.index("class DebugLog")  # the rest of that file needs all of RPython
     (pathlib.Path(folder) / "rpython/rlib/debug.py").write_text(debug[start : debug.index("\ndef ", start)])
     subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "lib2to3", "--write", "--nobackups", f"{folder}/rpython"],
@@ -59,7 +59,7 @@ def main():
 
         theirs = count(logparser.parse_log_file(sys.argv[1], verbose=False), collections.Counter())
     ours = collections.Counter(section.name for section in readers.read(sys.argv[1]).sections)
-    del theirs["cradle-log"]  # the head, which cradle-report does not count
+    del theirs["cradle-log"]  # cradle-report does not count the head
     for name in sorted(theirs | ours):
         print(f"{name:<24} {theirs[name]:>8} {ours[name]:>8}")
     if theirs != ours:

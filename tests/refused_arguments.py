@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what CRADLE_ROOT, CRADLE_ROOT_VALUE and the functions of handles take, and what they refuse, when it is compiled and
-with which words.
+"""Checks which arguments the compiler accepts for CRADLE_ROOT, CRADLE_ROOT_VALUE and the functions of handles, which it
+refuses, and with which message.
 
     refused_arguments.py INCLUDE_DIRECTORY COMPILER...
 
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 NO_POINTER, NO_WORD = "CRADLE_ROOT: v is not a pointer variable", "CRADLE_ROOT_VALUE: v is not an 8-byte variable at a multiple of 8"
-# In the words of each compiler, which name the parameter's type.
+# The messages of each compiler name the parameter's type.
 NO_HANDLE = "cradle_handle'"
 REFUSED = [
     ("int v = 0;", "CRADLE_ROOT(m, v)", NO_POINTER),

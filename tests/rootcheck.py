@@ -4,10 +4,10 @@
     rootcheck.py TOOL INCLUDE_DIRECTORY FOLDER BUILD PATH...
 
 Every finding must be expected on its line, by kind and by a word of its text, and every expectation must be met. In the
-files of BUILD's compile database under each PATH nothing may be found. What --fix makes of the program in FOLDER/unrooted is
-compiled, linked with BUILD's library and run. The tool's own messages for bad input are tried too.
-Where both .venv and the distribution have libclang, which differ in what they tell, the files are read with each.
-Exits with 77, which Meson takes for a skip, when libclang is not installed.
+files of BUILD's compile database under each PATH nothing may be found. What --fix makes of the program in
+FOLDER/unrooted is compiled, linked with BUILD's library and run. The tool's own messages for bad input are tried too.
+If both .venv and the distribution have libclang, the files are read with each, because the two versions give different
+details. Exits with 77, which Meson takes for a skip, when libclang is not installed.
 """
 
 import os
@@ -62,7 +62,7 @@ def check_file(tool, include, path):
 
 
 def check_refusals(tool, include, folder):
-    """Bad input must be named, with exit status 2 or argparse's."""
+    """The tool must name the bad input and exit with status 2 or that of argparse."""
     cases = [
         ("a build folder that is none", ["-p", folder], "compile_commands.json"),
         ("a file that is not there", [folder / "absent.c", "--", "-I", include], "absent.c"),
@@ -78,7 +78,7 @@ def check_refusals(tool, include, folder):
 
 
 def check_without_database(tool, include, folder):
-    """Where no compile database is: a folder is read all the same, and what is missing is hinted at."""
+    """Without a compile database the tool still reads a folder, and gives a hint about what is missing."""
     with tempfile.TemporaryDirectory() as place:
         for name in ("rooted.c", "stores.c", "program.h"):
             shutil.copy(folder / name, place)
@@ -95,7 +95,8 @@ def check_without_database(tool, include, folder):
 
 
 def check_help(tool):
-    """--help needs no libclang: an empty module clang, first on the path, hides it; the tree of this copy has no .venv."""
+    """--help needs no libclang. An empty module clang, first on the path, hides libclang here, and the copied tree has
+    no .venv."""
     with tempfile.TemporaryDirectory() as place:
         copy = copy_without_venv(tool, place)
         hidden = Path(place) / "hidden"
@@ -107,7 +108,8 @@ def check_help(tool):
 
 
 def check_fix(tool, include, folder, build):
-    """The program without roots: all of them are written, by the diff and into the file alike, and it runs under stress."""
+    """On the program without roots, --fix writes all of them, in the diff and in the file, and the result runs under
+    stress."""
     with tempfile.TemporaryDirectory() as place:
         program = Path(shutil.copy(folder / "unrooted" / "program.c", place))
         options = ["program.c", "--", "-std=c11", "-I", include]
@@ -131,7 +133,8 @@ def check_fix(tool, include, folder, build):
 
 
 def check_lines(tool, include, folder):
-    """What --fix leaves is told with the lines of the file as it is after the command: mended in place, or as before."""
+    """Findings that --fix leaves are reported with the lines that the file has after the command, whether it was
+    changed or not."""
     with tempfile.TemporaryDirectory() as place:
         inner = Path(place) / "inner"
         inner.mkdir()
@@ -171,7 +174,7 @@ def check_running(program, include, build):
 
 
 def check_tree(tool, build, paths):
-    """The tree's own programs, which are right."""
+    """The tree's own programs are correct, so nothing may be found in them."""
     result = run(tool, "-p", build, *paths)
     print("".join(result.stdout.splitlines(keepends=True)[-1:]), end="")
     if result.returncode != 0:

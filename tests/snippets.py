@@ -10,11 +10,11 @@ The C blocks of a page make programs:
     ```c try        a main of its own for what the main program has so far; it must be run
     <!-- c NAME     the same as ```c NAME, for what a compiler wants and a reader knows; ends with -->
 
-A word needs=LIBRARY after the NAME links the program with -lLIBRARY; where LIBRARY.h is missing, it is skipped and named, and so
-is a program with the word machine=NAME on another machine. A
-program without main is compiled only. One with main is run three times, plain, collecting at every allocation, and with a small
-nursery and the verifier; it must exit with 0 each time, and print what a ```text block after it shows. When a ```sh block stands
-between, the lines of it that begin with ./ are the runs, with their arguments.
+The word needs=LIBRARY after the NAME links the program with -lLIBRARY; where LIBRARY.h is missing, the program is
+skipped and named. A program with the word machine=NAME is skipped in the same way on another machine. A program without
+main is only compiled. One with main is run three times, plain, collecting at every allocation, and with a small nursery
+and the verifier; it must exit with 0 each time, and print what a ```text block after it shows. If a ```sh block stands
+between them, its lines that begin with ./ are the runs, with their arguments.
 """
 
 import argparse
@@ -70,7 +70,7 @@ class Program:
         self.arguments, self.output = [[]], None
 
     def add(self, block):
-        # The compiler then speaks of the page's lines.
+        # This makes the compiler's messages name the page's lines.
         self.parts.append(f'#line {block.line + 1} "{self.page}"\n{block.text}')
         for word in block.words:
             if word.startswith("needs="):

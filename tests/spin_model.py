@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Looks at every state of a model with spin: the model must hold, and each of its variants that leaves a rule out must fail.
+"""Checks every state of a model with spin: the model must hold, and each variant without one of the rules must fail.
 
     spin_model.py SPIN COMPILER MODEL
 
-The variants are those that the comment at the top of the model lists, a number and what is left out on a line each. Where spin is
-not installed (SPIN is empty), the test says so and is skipped.
+The comment at the top of the model lists the variants, one on a line: its number and the missing rule. If spin is not
+installed (SPIN is empty), the test says so and is skipped.
 """
 
 import os

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Compares what the project has with what docs/design/weight.md says of it.
+"""Checks that docs/design/weight.md explains every public function that nothing calls, and that every benchmark is
+used.
 
     surface.py ROOT
 
-Every public function is called by an example, a benchmark, the runtime, a tool or another public function, or stands in
-weight.md with the reason for which it is there. Every program of bench/ is named by a page or run by a test.
+Every public function is called by an example, a benchmark, the runtime, a tool or another public function, or weight.md
+says why it exists. Every program of bench/ is named by a page or run by a test.
 """
 
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 
 CODE = {".c", ".h", ".cpp", ".py", ""}
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-# A function's macro in cradle/detail/places.h is no call of it.
+# The macro of a function in cradle/detail/places.h does not count as a call.
 PLACED = re.compile(r"^#define (cradle_\w+)\(\.\.\.\) (?:\\\n)?.*CRADLE_PLACED\(\1\(.*$", re.MULTILINE)
 PUBLIC = re.compile(r"\b(?:CRADLE_API|CRADLE_INLINE)\b[^;{=()]*?(?:__attribute__\(\(.*?\)\)\s*)?[^;{=()]*?\b(cradle_\w+)\s*\(")
 PROGRAM = re.compile(r"executable\('([\w-]+)'")
@@ -23,7 +24,7 @@ CALLERS = ("examples", "bench", "runtime", "tools")
 
 def code_below(folder):
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix in CODE and path.parent.name != "rootcheck":  # which only names functions
+        if path.is_file() and path.suffix in CODE and path.parent.name != "rootcheck":  # only names functions
             text = path.read_text(encoding="utf-8", errors="replace")
             yield COMMENT.sub("", text) if path.suffix in (".c", ".h", ".cpp") else text
 
@@ -33,7 +34,7 @@ def words_of(texts):
 
 
 def uncalled(root):
-    """How many public functions there are, and those that nobody calls but tests and pages."""
+    """The number of public functions, and those that only tests and pages call."""
     headers = [PLACED.sub("", COMMENT.sub("", path.read_text(encoding="utf-8")))
                for path in sorted((root / "include/cradle").rglob("*.h"))]
     public = {name for text in headers for name in PUBLIC.findall(text)}

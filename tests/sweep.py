@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs a program over nursery sizes and stress modes; every run must print the same.
+"""Runs a program with various nursery sizes and stress modes; the output of every run must be the same.
 
     sweep.py [--long] [--timeout SECONDS] PROGRAM [ARGUMENT...]
 
-The program starts its heap with cradle_heap_new_from_environment, so that the CRADLE_ variables set here reach it. Each run must exit with 0,
-print what the first run printed, and say nothing about a CRADLE_ variable on standard error (a value that was refused
-would make the sweep check less than it says). In a cross build Meson's MESON_EXE_WRAPPER runs the program. --long runs every combination; without it, a few that take seconds.
+The program starts its heap with cradle_heap_new_from_environment, so that the CRADLE_ variables set here reach it. Each
+run must exit with 0, print what the first run printed, and say nothing about a CRADLE_ variable on standard error (if a
+value were refused, the sweep would check less than it claims). In a cross build Meson's MESON_EXE_WRAPPER runs the
+program. --long runs every combination; without it, a few that take seconds.
 """
 
 import argparse
@@ -32,7 +33,7 @@ QUICK_VERIFIED = ["4K", "64K"]
 
 
 def combinations(every):
-    """The environments to run in, the plainest one first: the others are compared with it."""
+    """The environments to run in. The first is the plainest, with whose output the others are compared."""
     yield {"CRADLE_GC_NURSERY": "4M"}
     if every:
         for size, stress, verify in itertools.product(SIZES, STRESS, VERIFY):
@@ -57,7 +58,7 @@ def run(command, variables, timeout):
 
 
 def fault(result, expected):
-    """What is wrong with a run, in words; None when nothing is."""
+    """A sentence that says what is wrong with a run; None when nothing is."""
     if result is None:
         return "did not end in time"
     if result.returncode != 0:

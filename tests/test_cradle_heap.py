@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks tools/cradle-heap: its table, dominators and comparison of dumps whose graph is known, and that damage is told.
+"""Checks tools/cradle-heap: its table, dominators and comparison of dumps whose graph is known, and that damaged dumps
+are reported.
 
     test_cradle_heap.py TOOL DUMP_PROGRAM
 
-Needs numpy, scipy and igraph, of this Python or of /usr/bin/python3; without them the test is skipped.
+Needs numpy, scipy and igraph in this Python or in /usr/bin/python3; without them the test is skipped.
 """
 
 import importlib.machinery
@@ -23,7 +24,7 @@ PAIR, OWN, SHARED, REGISTRY, LONG, LOST = 24, 32, 16 + 65536, 16 + 8 * COUNT, 16
 
 
 def find_modules():
-    """Goes on with a Python that has what the tool needs."""
+    """Restarts this test with a Python that has the packages of the tool."""
     try:
         import igraph, numpy, scipy  # noqa: F401, E401
     except ImportError as error:
@@ -108,7 +109,8 @@ def reachable(edges, count, without):
 
 
 def slow_dominators(edges, count):
-    """By taking each node away and looking what is not reached any more; the nearest dominator is dominated by the others."""
+    """Finds dominators by removing each node and collecting the nodes that become unreachable. A node's nearest
+    dominator is the one that all its other dominators dominate."""
     all_reached = reachable(edges, count, None)
     dominates = {node: all_reached - reachable(edges, count, node) - {node} for node in all_reached if node != 0}
     nearest = {}
@@ -126,7 +128,7 @@ def check_random_graphs(tool):
     for case in range(150):
         count = random.choice([2, 3, 5, 9, 20, 40])
         edges = [[] for _ in range(count)]
-        for node in range(1, count):  # a tree of some shape, so that chains and leaves are many, and some edges more
+        for node in range(1, count):  # a tree of a random shape, with many chains and leaves, and some more edges
             edges[random.choice([node - 1, random.randrange(node)])].append(node)
         for _ in range(random.choice([0, 1, 3, count])):
             edges[random.randrange(count)].append(random.randrange(1, count))
@@ -152,7 +154,7 @@ def chunks_of(data):
 
 
 def widened(data):
-    """The same dump with positions of eight bytes."""
+    """Rewrites a dump with positions of eight bytes."""
     header = bytearray(data[:64])
     struct.pack_into("<I", header, 12, 8)
     out = [bytes(header)]
@@ -222,7 +224,7 @@ def check_damage(tool, first, folder):
     missing = run(tool, folder / "none")
     assert missing.returncode == 1 and "No such file" in missing.stderr
     random.seed(8)
-    for _ in range(300):  # whatever is damaged: the dump is read, or Damaged is raised
+    for _ in range(300):  # whatever is damaged, the dump is read or Damaged is raised
         at = random.choice([random.randrange(64), random.randrange(64, 400), random.randrange(len(data) - 100, len(data)),
                             random.randrange(len(data))])
         broken.write_bytes(changed(at, bytes([random.randrange(256)])))
@@ -233,7 +235,7 @@ def check_damage(tool, first, folder):
 
 
 def check_no_end(tool, first, folder):
-    """What is no dump is refused at once, and one without end when it is larger than the memory."""
+    """A file that is not a dump is refused at once; an endless dump is refused when it exceeds the memory."""
     endless = folder / "endless"
     endless.write_bytes(b"\0")
     os.truncate(endless, 6 << 30)  # it has no blocks
@@ -253,7 +255,7 @@ def check_no_end(tool, first, folder):
 
 
 def check_names(tool, first, folder):
-    """Those of types are the program's, and may hold anything."""
+    """The names of types come from the program and may hold any character."""
     data, at = first.read_bytes(), 0
     out = data[:64]
     name = b"\x1b[2J\n\xff" + b"n" * 70000

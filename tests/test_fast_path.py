@@ -3,10 +3,10 @@
 
     test_fast_path.py PROGRAM [KIND=MOST...]
 
-PROGRAM N KIND allocates N objects of a kind (bench/fast-path-loop). The instructions in the kind's loop for 2 N objects, less
-those for N, are those of N allocations: the nursery holds them all. One allocation in each MiB takes the slow path, which costs
-less than TOLERANCE spread over all. More than MOST instructions (of the kind node 11, RPython's figure) is a failure. Exits with
-77, which meson reads as skipped, where valgrind is not installed.
+PROGRAM N KIND allocates N objects of a kind (bench/fast-path-loop). The instructions in the kind's loop for 2 N
+objects, less those for N, are those of N allocations, because the nursery holds all objects. One allocation in each MiB
+takes the slow path, which adds less than TOLERANCE to the average. The test fails above MOST instructions (11 for the
+kind node, RPython's figure). Exits with 77, which meson reads as skipped, where valgrind is not installed.
 """
 
 import pathlib

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""What the smallest program costs: judged are memory, huge pages and system calls, never times.
+"""Checks the cost of the smallest program: memory, huge pages and system calls, but never times.
 
     test_floor.py FLOOR
 
-FLOOR is bench/floor.c, whose table is read. Exits with 77, saying why, where it cannot be judged.
+FLOOR is the program of bench/floor.c, which prints a table of costs. Where these cannot be checked, the test says why
+and exits with 77.
 """
 
 import subprocess
 import sys
 
 SKIP = 77
-# Of a program that makes 10,000 objects and exits, over what one has that does nothing.
+# Limits for a program that makes 10,000 objects and exits, above the costs of a program that does nothing.
 MIB_MOST = 1.2
 CALLS_MOST = 60
 

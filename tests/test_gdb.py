@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs tools/gdb/cradle_gdb.py in gdb on tests/gdb_program and reads what it says.
+"""Runs tools/gdb/cradle_gdb.py in gdb on tests/gdb_program and checks its output.
 
     test_gdb.py SCRIPT PROGRAM BESIDE
 
 BESIDE is tests/gdb_beside, which stops while the collector's thread marks.
 
-Exits with 77, which meson reads as skipped, where gdb is not installed, has no Python, or may not trace programs.
+Exits with 77, which meson reads as skipped, if gdb is not installed, has no Python, or is not allowed to trace
+programs.
 """
 
 import os
@@ -23,7 +24,7 @@ COMMANDS = [
     "cradle heap", "break stop_at_exit", "continue", "print \"global\"", "print global_heap", "cradle heap",
 ]
 
-# What must be said, in order.
+# The output that gdb must print, in order.
 EXPECTED = [
     r"No heap is in sight here",
     r"heap 0x[0-9a-f]+: the program runs\ncollections: 1 minor, 0 major\nnursery: .*, 128 of \d+ bytes filled\n"
@@ -79,11 +80,11 @@ def gdb(*arguments):
 
 
 def ask(script, program, commands, expected):
-    """Whether the program, stopped where the commands say, has gdb say what is expected, in order."""
+    """Whether gdb prints the expected output, in order, when the commands stop the program."""
     arguments = [word for command in commands for word in ("-ex", command)]
-    # Standard error goes into the same stream, so that errors stand in order.
+    # Standard error goes into the same stream, so that errors appear in the right order.
     command = ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set width 0", "-x", script, *arguments, program]
-    # LeakSanitizer traces the process that ends, which the debugger does already.
+    # LeakSanitizer must trace the ending process, which it cannot do while the debugger traces it.
     environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
     said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200, env=environment).stdout
     if "ptrace: Operation not permitted" in said or "Could not trace the inferior" in said:

@@ -19,7 +19,7 @@
 
 /* --- the system --- */
 
-/* Leaves the pool with exactly so many free pages. */
+/* Resizes the pool so that exactly this number of pages is free. */
 static bool size_pool(size_t pages) {
   size_t busy = meminfo("HugePages_Total:") - meminfo("HugePages_Free:");
   return meminfo("Hugepagesize:") == 2048 && put(POOL_FILE, busy + pages) && meminfo("HugePages_Free:") == pages;
@@ -35,7 +35,8 @@ static bool has_thp(void) {
          number_in("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "") == HUGE_BYTES;
 }
 
-/* The kernel's own flag of the page behind the address, of root's /proc/kpageflags; -1: cannot be read. */
+/* The kernel's flags of the page behind the address, from /proc/kpageflags, which only root reads; -1: cannot be read.
+ * */
 static int page_flag(const void *address, int flag) {
   uint64_t entry = 0, flags = 0;
   size_t page = kernel_page_bytes();
@@ -65,7 +66,7 @@ static void take_note(void *data, const cradle_event *event) {
   snprintf(all->text + length, sizeof all->text - length, "%s\n", event->u.note.text);
 }
 
-/* Not as in the environment: these tests choose pages and sizes themselves. */
+/* Ignores the environment: these tests choose pages and sizes themselves. */
 static void memory_options(cradle_options *options) {
   cradle_options_init(options);
   options->types = fixture_types;
@@ -92,7 +93,7 @@ CRADLE_UNCHECKED_COLLECTION static bool grow(cradle_mutator *m, size_t bytes) {
   return true;
 }
 
-/* Whether each string is still full of one number; their bytes. */
+/* Checks that each string is still full of one number; returns their bytes. */
 static size_t intact_bytes(cradle_mutator *m) {
   size_t bytes = 0;
   for (pair *at = (pair *)(uintptr_t)*cradle_peek(m, 0); at != NULL; at = at->rest) {
@@ -171,7 +172,7 @@ static void a_report_tells_the_regions(void **state) {
   close_heap(&f);
 }
 
-/* If memory is fragmented, the kernel cannot give a huge page to each. */
+/* Partly huge counts too: where memory is fragmented, the kernel lacks a huge page for some parts. */
 static bool is_huge(const cradle_region *region) {
   return region->obtained == CRADLE_BACKING_HUGE || region->obtained == CRADLE_BACKING_PARTLY_HUGE;
 }
@@ -237,7 +238,7 @@ static void major_collections_report_what_the_kernel_gave(void **state) {
   options.listener = (cradle_listener){take_note, &all};
   open_heap(&f, &options);
   assert_grows(&f, 64 * MIB);
-  cradle_collect(f.m, CRADLE_COLLECT_FULL); /* it gives the empty arenas back, which is an event */
+  cradle_collect(f.m, CRADLE_COLLECT_FULL); /* gives the empty arenas back, which sends an event */
   *cradle_peek(f.m, 0) = 0;
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   if (all.arenas.kind == CRADLE_EVENT_ARENAS) {
@@ -355,8 +356,8 @@ static void no_fork_shares_pages_of_the_pool(void **state) {
   }
 }
 
-/* Another process takes what is left of the pool while the heap grows, and after a compacting collection, which drops
- * what is empty, but no pages of the pool: before Linux 6.10 they are not sure to come back. */
+/* Another process takes the rest of the pool while the heap grows, and after a compacting collection. The collection
+ * drops empty arenas but keeps pages of the pool: before Linux 6.10 it may not get them back. */
 static void a_pool_that_another_process_empties_kills_nobody(void **state) {
   (void)state;
   if (!size_pool(32)) SKIP("the pool cannot be given pages here");
@@ -391,7 +392,7 @@ static void a_pool_that_another_process_empties_kills_nobody(void **state) {
   close_heap(&f);
 }
 
-/* A page of 1 GiB is 512 arenas at once, and goes back as one. */
+/* A page of 1 GiB holds 512 arenas; all of them are taken together and given back together. */
 static void a_gigantic_page_serves(void **state) {
   (void)state;
   size_t before = number_in(GIGANTIC_FILE, "");
@@ -501,7 +502,8 @@ static void both_processes_go_on_after_a_fork(void **state) {
     assert_grows(&f, 40 * MIB);
     assert_true(cradle_fork_prepare(f.heap, &error));
     assert_string_equal(error.message, "");
-    if (report_of(&f).nursery.obtained != CRADLE_BACKING_UNKNOWN) /* nothing that a write would have to copy or split */
+    /* No shared memory that a write would copy or split. */
+    if (report_of(&f).nursery.obtained != CRADLE_BACKING_UNKNOWN)
       assert_int_equal(report_of(&f).nursery.obtained, CRADLE_BACKING_NOTHING);
     fflush(NULL);
     pid_t child = fork();
@@ -535,7 +537,7 @@ static void a_heap_is_not_used_between_prepare_and_fork(void **state) {
   cradle_fork_parent(f.heap); /* as after a fork that failed */
   assert_grows(&f, 8 * MIB);
   cradle_pop_many(f.m, 1);
-  cradle_mutator_free(f.m); /* a heap can do without for it */
+  cradle_mutator_free(f.m); /* cradle_fork_prepare needs no mutator */
   assert_true(cradle_fork_prepare(f.heap, NULL));
   f.message[0] = '\0';
   if (FIXTURE_LANDS(&f)) fail_msg("prepared twice: %d", cradle_fork_prepare(f.heap, NULL));
@@ -558,7 +560,7 @@ static void a_heap_without_a_mutator_forks(void **state) {
 
 /* --- limits --- */
 
-/* Grows a heap until nothing more comes: the heap must be sound then, and go on when its objects have died. */
+/* Grows a heap until memory is refused. The heap must then be sound, and work again once its objects have died. */
 static int grow_to_the_end(size_t at_least) {
   fixture f;
   cradle_options options;
@@ -594,13 +596,13 @@ static int under_address_limit(void) {
   return setrlimit(RLIMIT_AS, &limit) != 0 ? 2 : grow_to_the_end(48 * MIB);
 }
 
-/* Room for all that a heap needs, but not for its largest stacks. */
+/* There is room for all that a heap needs, but not for its stacks at their largest size. */
 static int under_a_low_address_limit(void) {
   struct rlimit limit = {statm(0) + 80 * MIB, statm(0) + 80 * MIB};
   return setrlimit(RLIMIT_AS, &limit) != 0 ? 2 : grow_to_the_end(8 * MIB);
 }
 
-/* The services' lists leave room to each other and to the process. */
+/* The services' lists leave address space for each other and for the process. */
 CRADLE_UNCHECKED_COLLECTION static int services_under_an_address_limit(void) {
   static const size_t limits[] = {(size_t)256 << 20, (size_t)4 << 30, (size_t)100 << 30};
   static const cradle_type kinds[] = {{.name = "weak", .size = 16, .weak = 2},
@@ -650,8 +652,8 @@ static void limits_of_the_process_end_in_a_clean_refusal(void **state) {
   assert_int_equal(status_of_child(under_data_limit), 0);
 }
 
-/* A group's share is the maximum unless one was given; a group too small for any heap does not keep one from being
- * made. */
+/* A share of the cgroup's limit becomes the maximum unless the program set one. A heap is made even in a cgroup that is
+ * too small for any heap. */
 static void a_groups_limit_becomes_the_maximum(void **state) {
   (void)state;
   static const struct {
@@ -711,7 +713,7 @@ static int to_256_mib(void) {
   return grow(f.m, 256 * MIB) && intact_bytes(f.m) == 256 * MIB && is_sound(f.heap) ? 0 : 1;
 }
 
-/* It changes the whole machine for a moment, which may disturb other processes. */
+/* This changes a setting of the whole machine for a moment, and other processes may fail meanwhile. */
 static void strict_overcommit_serves(void **state) {
   (void)state;
   if (getenv("TEST_OVERCOMMIT") == NULL) SKIP("changes vm.overcommit_memory for all; TEST_OVERCOMMIT=1 runs it");

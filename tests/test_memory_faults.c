@@ -1,6 +1,6 @@
-/* A whole heap, of which every system call fails in turn. The Linux pages are compiled into this test with their seam
- * open and stand in for the library's; ordinary memory stands in for the reserved pool, a variable for the clock, and
- * the seam sees to it that addresses and sizes suit a base page larger than this machine's. */
+/* Runs a whole heap and makes each of its system calls fail in turn. This test compiles the Linux pages with their seam
+ * open and uses them instead of the library's. Ordinary memory replaces the reserved pool, and a variable replaces the
+ * clock. The seam checks that addresses and sizes suit a base page larger than this machine's. */
 #if defined(__linux__)
 
 #include "tests/heap_fixture.h"
@@ -19,8 +19,8 @@
 
 /* --- the seam --- */
 
-static size_t unit_bytes; /* the base page that calls must suit */
-static unsigned unsuited; /* calls that did not */
+static size_t unit_bytes; /* the base page size that addresses and sizes must be multiples of */
+static unsigned unsuited; /* calls whose address or size is not a multiple */
 static uint64_t clock_ns = 1;
 
 static void suit(const void *address, size_t size) {
@@ -29,7 +29,7 @@ static void suit(const void *address, size_t size) {
 static void *seam_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
   suit(address, size);
   if (address != NULL) return mmap(address, size, protection, flags, file, offset);
-  /* A kernel with such pages places mappings by them. */
+  /* A kernel with pages of this size aligns mappings to them. */
   char *mapped = mmap(NULL, size + unit_bytes, protection, flags, file, offset);
   if (mapped == MAP_FAILED) return MAP_FAILED;
   char *start = (char *)(((uintptr_t)mapped + unit_bytes - 1) & ~(uintptr_t)(unit_bytes - 1));
@@ -74,11 +74,11 @@ static int seam_clock_gettime(clockid_t clock, struct timespec *now) {
 #define MIB ((size_t)1 << 20)
 
 static struct {
-  bool open;             /* calls are counted, and may fail */
-  unsigned first, every; /* the first-th call fails and then every every-th; first 0: none */
-  const char *only;      /* calls of this name alone are counted; NULL: of all names */
+  bool open;             /* calls are counted and may fail */
+  unsigned first, every; /* call number `first` fails, then every `every`-th; first 0: no call fails */
+  const char *only;      /* only calls of this name are counted; NULL: all calls */
   unsigned count;
-  bool leaks; /* a call that would have given something back was refused */
+  bool leaks; /* a refused call would have given memory or a file back */
 } fault;
 
 bool crd_fault_should_fail(const char *call, int *error) {
@@ -150,7 +150,7 @@ static void assert_sound(cradle_heap *heap) {
   if (!cradle_heap_verify(heap, &error)) fail_msg("call %u: %s", fault.count, error.message);
 }
 
-/* Takes and gives memory back in every way, and goes on whatever is refused. */
+/* Takes and gives back memory in every way, and continues whatever is refused. */
 CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
   cradle_memory memory;
   cradle_statistics stats;
@@ -177,7 +177,7 @@ CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
   assert_sound(f->heap);
 }
 
-/* Returns whether there was a heap. Healed, it must work as if nothing had been. */
+/* Returns whether a heap was made. Once calls no longer fail, the heap must work as if none had failed. */
 CRADLE_UNCHECKED_COLLECTION static bool live(cradle_hugepages policy) {
   fixture f = {.armed = false};
   cradle_options options;
@@ -218,7 +218,7 @@ static size_t address_space(void) {
   return pages;
 }
 
-/* AddressSanitizer maps 64 KiB more now and then, where it keeps stacks: there a leak is what comes again. */
+/* AddressSanitizer sometimes maps 64 KiB more for its stacks, so with it only growth that repeats counts as a leak. */
 #ifdef CRADLE_ASAN
 #define RUNS_MOST 2
 #else
@@ -255,8 +255,8 @@ static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPA
                                             CRADLE_HUGEPAGES_HUGETLB_STRICT, CRADLE_HUGEPAGES_OFF};
 #define POLICIES (sizeof policies / sizeof *policies)
 
-/* 1 with the argument --every-call; the suite takes a sample, which is another one for each policy, and a smaller one
- * where each run takes several times as long. */
+/* 1 with the argument --every-call. Otherwise the test tries a sample of the calls, different for each policy, and a
+ * smaller sample where each run takes several times as long. */
 #ifdef CRADLE_ASAN
 static unsigned stride = 15;
 #else
@@ -281,7 +281,7 @@ static void every_nth_call_fails(void **state) {
   }
 }
 
-/* From some time on, every call fails: the system is out of memory. */
+/* All calls fail from some point on, as in a system that has run out of memory. */
 static void a_call_fails_from_some_time_on(void **state) {
   (void)state;
   static const char *const calls[] = {"mmap", "mprotect", "mremap", "madvise",      "munmap",
@@ -308,7 +308,7 @@ static void calls_suit_larger_base_pages(void **state) {
   unit_bytes = 4096;
 }
 
-/* What cannot be closed or opened is neither lost nor used; the verifier counts the pages. */
+/* Memory whose protection cannot be changed is neither lost nor used; the verifier counts the pages. */
 static void quarantine_bears_refusals(void **state) {
   (void)state;
   nurseries = 2;
@@ -328,7 +328,7 @@ static void quarantine_bears_refusals(void **state) {
   nurseries = 0;
 }
 
-/* So does its ring of closed runs when it is full. */
+/* The quarantine's ring of closed runs bears refusals too when it is full. */
 static void a_full_ring_bears_refusals(void **state) {
   (void)state;
   fixture f = {.armed = false};
@@ -351,7 +351,7 @@ static void a_full_ring_bears_refusals(void **state) {
   nurseries = 0;
 }
 
-/* A 1 GiB page is one piece: its arenas come together and go together, or fall back. */
+/* A 1 GiB page is taken and given back as a whole: its arenas come and go together, or fall back to other pages. */
 CRADLE_UNCHECKED_COLLECTION static void gigantic_pages_come_and_go_whole(void **state) {
   (void)state;
   fixture f = {.armed = false};
@@ -371,7 +371,7 @@ CRADLE_UNCHECKED_COLLECTION static void gigantic_pages_come_and_go_whole(void **
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(crd_arenas_release(arenas, 0, UINT32_MAX), 512);
   assert_int_equal(arenas->pool_count, 0);
-  refuse("mremap", 1, 1); /* no page of any pool from now on */
+  refuse("mremap", 1, 1); /* from now on no pool gives a page */
   assert_true(grow(f.m, 8 * MIB));
   assert_int_equal(arenas->pool_count, 0);
   assert_true(arenas->committed_count < 32);
@@ -381,7 +381,7 @@ CRADLE_UNCHECKED_COLLECTION static void gigantic_pages_come_and_go_whole(void **
   fixture_close(&f);
 }
 
-/* The heap by its clock: what it no longer uses goes back after four seconds of collections. */
+/* By the heap's clock, unused memory is given back after four seconds of collections. */
 CRADLE_UNCHECKED_COLLECTION static void a_heap_gives_back_by_its_clock(void **state) {
   (void)state;
   fixture f = {.armed = false};
@@ -438,7 +438,7 @@ static void registered_options(fixture *f, cradle_options *options) {
   options->type_count = sizeof registered_types / sizeof *registered_types;
 }
 
-/* An object of each type, as many times; how many files came. */
+/* Makes `count` objects of each type; returns how many files were made. */
 CRADLE_UNCHECKED_COLLECTION static uint64_t register_all(cradle_mutator *m, unsigned times) {
   uint64_t files = 0;
   for (unsigned i = 0; i < times; i++) {
@@ -449,7 +449,7 @@ CRADLE_UNCHECKED_COLLECTION static uint64_t register_all(cradle_mutator *m, unsi
   return files;
 }
 
-/* Finalizers of which each leads to the one before it, the first time they are collected; false: an object was
+/* Objects with finalizers, each referring to the one before it, must be finalized in that order; false: an object was
  * refused. */
 CRADLE_UNCHECKED_COLLECTION static bool finalizers_come_in_order(cradle_mutator *m) {
   enum { LINKS = 5 };
@@ -471,7 +471,7 @@ CRADLE_UNCHECKED_COLLECTION static bool finalizers_come_in_order(cradle_mutator 
   return made && next == 0;
 }
 
-/* Addresses for the lists, the first time there is an object for them. */
+/* The lists reserve addresses when the first object for them is made. */
 CRADLE_UNCHECKED_COLLECTION static void one_refusal_costs_neither_object_nor_order(void **state) {
   (void)state;
   for (unsigned n = 1, calls = n; n <= calls; n++) {
@@ -489,7 +489,7 @@ CRADLE_UNCHECKED_COLLECTION static void one_refusal_costs_neither_object_nor_ord
   }
 }
 
-/* A nursery holds more objects than a list has room for, and all are dead. */
+/* A nursery holds more dead objects than a list has room for. */
 CRADLE_UNCHECKED_COLLECTION static void the_dead_leave_the_list(void **state) {
   (void)state;
   fixture f = {.armed = false};
@@ -502,7 +502,8 @@ CRADLE_UNCHECKED_COLLECTION static void the_dead_leave_the_list(void **state) {
   fixture_close(&f);
 }
 
-/* The lists of registered objects: whichever is refused, and whatever is collected before there is memory again. */
+/* The lists of registered objects stay right, whichever call is refused and whatever is collected before memory is
+ * available again. */
 CRADLE_UNCHECKED_COLLECTION static void lists_are_refused(void **state) {
   (void)state;
   for (unsigned n = 1, calls = n; n <= calls; n++) {
@@ -523,7 +524,7 @@ CRADLE_UNCHECKED_COLLECTION static void lists_are_refused(void **state) {
     cradle_collect(f.m, CRADLE_COLLECT_FULL);
     assert_sound(f.heap);
     while (cradle_finalizer_next(f.m, 1) != NULL) {}
-    assert_true(finalizers_come_in_order(f.m)); /* what was refused has been asked for again */
+    assert_true(finalizers_come_in_order(f.m)); /* the refused memory was asked for again */
     cradle_mutator_free(f.m);
     cradle_heap_free(f.heap);
     assert_true(files >= 9000);

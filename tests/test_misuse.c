@@ -1,4 +1,4 @@
-/* Every misuse gets a message that names the thing, through the handler, and a heap that still works. */
+/* Every misuse is reported to the handler with a message that names the cause, and the heap still works afterwards. */
 #include "tests/heap_fixture.h"
 
 #include <math.h>
@@ -68,7 +68,7 @@ static void reservations_that_cannot_be(void **state) {
   (void)cradle_new_registered_slow(f.m, weak, 16);
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
   room = cradle_reserve_slow(f.m, 64, false);
-  /* may collect, whether it does or not */
+  /* a call that may collect ends the reservation, even if it does not collect */
   (void)cradle_new_array(f.m, T_STRING, 2 * CRADLE_NURSERY_OBJECT_MAX_BYTES);
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
 }
@@ -134,8 +134,8 @@ static void roots_that_are_none_or_not_registered(void **state) {
   cradle_root_range_remove(f.m, &range);
 }
 
-/* The address of the words is given, not that of the variable that points to them: the base is what the first word
- * holds. */
+/* The program passes the address of the words instead of that of the variable that points to them, so the library reads
+ * the base from the first word. */
 static void root_ranges_of_words(void **state) {
   (void)state;
   static void *words[4], *base, *top;
@@ -146,7 +146,7 @@ static void root_ranges_of_words(void **state) {
   ASSERT_MISUSE(&f, "the base is not an address of the program; CRADLE_ROOT_RANGE takes",
                 cradle_root_range_add(f.m, &range));
   words[0] = cradle_new(f.m, T_PAIR, sizeof(pair));
-  ASSERT_MISUSE(&f, "", cradle_root_range_add(f.m, &range)); /* above the top, or an object's */
+  ASSERT_MISUSE(&f, "", cradle_root_range_add(f.m, &range)); /* an address above the top, or that of an object */
   words[0] = (void *)(uintptr_t)0x1000001;
   ASSERT_MISUSE(&f, "one of them is not a multiple of 8", cradle_root_range_add(f.m, &range));
   words[0] = NULL;
@@ -164,7 +164,7 @@ static void assert_collection_refused(const char *words) {
   if (strstr(f.message, words) == NULL) fail_msg("the message is \"%s\", without \"%s\"", f.message, words);
 }
 
-/* What the variables hold is looked at again when a collection begins. */
+/* The collector checks the variables' values again when a collection begins. */
 static void root_ranges_that_became_impossible(void **state) {
   (void)state;
   static void *words[4], *base, *top, *young;
@@ -279,7 +279,7 @@ static void more_taken_away_than_added(void **state) {
   cradle_external_memory(f.m, -100);
 }
 
-/* What was refused was not added, so that what was can be taken away again. */
+/* A refused amount was not added, so exactly the accepted amount can be removed again. */
 static void more_external_memory_than_any_machine_has(void **state) {
   (void)state;
   ASSERT_MISUSE(&f, "cradle_external_memory: the total would be above 1 EiB", cradle_external_memory(f.m, INT64_MAX));
@@ -328,11 +328,11 @@ static void a_heap_without_types(void **state) {
   options.type_count = 0;
   fixture_open_with(&f, &options);
   ASSERT_MISUSE(&f, "allocation on a heap without types", (void)cradle_new_slow(f.m, 0, 16));
-  f.stressed = false; /* there is nothing to move */
+  f.stressed = false; /* without objects, stress has nothing to move */
   fixture_close(&f);
 }
 
-/* A frame that a longjmp left: its scoped roots lie below every live frame, where later calls write. */
+/* After a longjmp out of a frame, its scoped roots lie below every live frame, where later calls write. */
 CRADLE_UNCHECKED_COLLECTION __attribute__((noinline)) static void leave_a_scope_open(jmp_buf landing) {
   char room[512];
   memset(room, 1, sizeof room);
@@ -390,7 +390,7 @@ static void misuse_on(void) {
   cradle_external_memory(cradle_mutator_new(cradle_heap_new(&options, NULL)), -1);
 }
 
-/* A child without a handler, or whose handler returns, must abort, and say the words first. */
+/* A child without a handler, or whose handler returns, must print the message and then abort. */
 static void assert_aborts(void (*child)(void), const char *words) {
   char said[1024];
   int ends[2], status;
@@ -473,7 +473,7 @@ static void misuse_unheard(void) {
   cradle_external_memory(cradle_mutator_new(cradle_heap_new(&options, NULL)), -1);
 }
 
-/* Nobody reads standard error any more: the process ends by abort all the same, so that there is a core dump. */
+/* Nobody reads standard error any more. The process must still end by abort, so that there is a core dump. */
 static void last_words_that_nobody_reads(void **state) {
   (void)state;
   assert_aborts(misuse_unheard, "");
@@ -584,7 +584,7 @@ static void refused(const cradle_options *options, const char *words) {
     refused(&options, (words)); \
   } while (0)
 
-/* A table that is indexed by an enumeration may have gaps. */
+/* A table of types indexed by an enumeration may have gaps. */
 CRADLE_UNCHECKED_COLLECTION static void an_empty_row_is_an_unused_number(void **state) {
   (void)state;
   static const cradle_type with_gap[] = {[0] = {.name = "cell", .size = 16}, [2] = {.name = "pair", .size = 24}};
@@ -662,7 +662,8 @@ static void options_that_contradict(void **state) {
   REFUSED("exclude each other", (options.encoding = cradle_encoding_nan_boxing(UINT64_C(0xffff000000000002), 2)));
 }
 
-/* What a refusal of too small a maximum calls the least is enough, and a byte less is not. */
+/* When a maximum is refused as too small, the message names the least one: it must be accepted, and a byte less
+ * refused. */
 static void the_least_maximum_is_enough(void **state) {
   (void)state;
   cradle_options options;
@@ -682,7 +683,7 @@ static void the_least_maximum_is_enough(void **state) {
   cradle_heap_free(heap);
 }
 
-/* The nearest number that the message names is accepted. */
+/* When a number is refused, the message names the nearest valid one, which must be accepted. */
 /* [options.2] */
 static void the_accepted_number_is_accepted(void **state) {
   (void)state;
@@ -709,7 +710,7 @@ static void the_accepted_number_is_accepted(void **state) {
   TAKES(major_min_bytes, options.major_min_bytes = SIZE_MAX, options.heap_max_bytes = (size_t)64 << 20);
 }
 
-/* A request that is valid, but cannot be met in full, is reported, and the heap is made with what there is. */
+/* Options that are accepted but cannot be met in full are reported, and a heap is made. */
 static void options_that_promise_too_much(void **state) {
   (void)state;
   cradle_options options;
@@ -731,7 +732,7 @@ static void options_that_promise_too_much(void **state) {
   cradle_heap_free(heap);
 }
 
-/* The program describes a machine that cannot exist. */
+/* The program describes an impossible machine. */
 static void hardware_that_cannot_be(void **state) {
   (void)state;
   cradle_hardware zero = {0}, machine = {.page_bytes = 4096,
@@ -758,7 +759,7 @@ static void hardware_that_cannot_be(void **state) {
   cradle_options options;
   fixture_options(&f, &options);
   options.nursery_bytes = 0;
-  options.hardware = &machine; /* caches as large as can be are cut */
+  options.hardware = &machine; /* the largest representable caches are capped */
   fixture_open_with(&f, &options);
   if (options.nursery_bytes == 0 && options.quarantine == 0)
     assert_int_equal(fixture_stats(&f).nursery_bytes, (size_t)32 << 20);

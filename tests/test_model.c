@@ -1,8 +1,8 @@
-/* The model test, with random numbers from a seed.
+/* Compares a heap with a simple model of it, through random operations from a seed.
  *
- * Arguments: --seed N --ops N --nursery BYTES --stress N --verify 1 --threads 1. Without others than the
- * last, several seeds and nursery sizes
- * are run. The first difference ends the program with the seed and the number of the operation, which replay it.
+ * Arguments: --seed N --ops N --nursery BYTES --stress N --verify 1 --threads 1. With no argument, or
+ * only the last, several seeds and nursery sizes are run. The first difference from the model ends the program; it
+ * prints the seed and the number of the operation, so that the run can be repeated.
  */
 #include "tests/model_operations.h"
 
@@ -49,7 +49,7 @@ static void step(world *w) CRADLE_MAY_COLLECT {
     op_collect(w);
 }
 
-static uint64_t moved_old, recorded, beside; /* in all runs */
+static uint64_t moved_old, recorded, beside; /* summed over all runs */
 static cradle_gc_threads threads;
 
 static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, size_t quarantine, bool verify) {
@@ -101,7 +101,8 @@ int main(int argc, char **argv) {
       return 1;
     }
   }
-  printf("no difference\n"); /* each run says the same (tests/sweep.py); the counts depend on when it collects */
+  /* Every run must print the same (tests/sweep.py), so the counts, which depend on the collections, go to stderr. */
+  printf("no difference\n");
   fprintf(stderr, "%llu objects moved, %llu traced beside, %llu looks between marking and sweeping\n",
           (unsigned long long)moved, (unsigned long long)beside, (unsigned long long)looks_while_clearing);
   return 0;

@@ -1,4 +1,4 @@
-/* A program that runs with more rights than its user obeys none of the environment. */
+/* A program that runs with more rights than its user ignores the CRADLE_ variables of the environment. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static int start_with_more_rights(void) {
   return 0;
 }
 
-/* A set-user-id copy of this program, which the superuser makes for nobody. */
+/* Makes a set-user-id copy of this program that the user "nobody" owns; only the superuser can do this. */
 static bool make_set_user_id(const char *path) {
   char command[400];
   snprintf(command, sizeof command, "cp /proc/%d/exe %s && chown 65534 %s && chmod 4755 %s", (int)getpid(), path, path,

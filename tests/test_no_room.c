@@ -1,8 +1,9 @@
-/* Memory for the collector's own tables is refused: the plain function calls the out-of-memory handler, whose message
- * names it, its cradle_try_ twin returns NULL, 0 or false and calls nobody, and afterwards both work. */
+/* Memory for the collector's own tables is refused. The plain function must call the out-of-memory handler with a
+ * message that names the function. Its cradle_try_ twin must return NULL, 0 or false and call no handler. Afterwards
+ * both must work. */
 #include "tests/heap_fixture.h"
 
-/* The library's growing arrays, maps, weak sets and services, to which memory can be refused. */
+/* The library's growing arrays, maps, weak sets and services, compiled here so that the test can refuse them memory. */
 static bool refusing;
 static void *may_realloc(void *memory, size_t bytes) {
   return refusing ? NULL : realloc(memory, bytes);
@@ -150,7 +151,7 @@ static bool try_register_object(void) {
 
 static const struct {
   bool (*call)(void), (*try_call)(void);
-  const char *words; /* with which the message begins */
+  const char *words; /* how the message begins */
   size_t size;
 } rows[] = {
     {pin, try_pin, "cradle_pin: out of memory: no room for another pin; old objects ", 0},
@@ -171,7 +172,8 @@ static const struct {
 };
 #define EACH_ROW(i) for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 
-/* Calls until one fails, at most as often as the arrays have room: 1 when the call failed, 2 when the handler came. */
+/* Calls until a call fails, at most until the arrays are full. Returns 1 when the call failed, 2 when the handler was
+ * called. */
 static int call_until_refused(bool (*call)(void)) {
   enum { MOST = 130 };
   volatile int end = 0;
@@ -188,8 +190,7 @@ CRADLE_UNCHECKED_COLLECTION static void begin_row(size_t i, void **state) {
   open_heap(state);
   object = (void *)(uintptr_t)*cradle_peek(f.m, 0);
   set = rows[i].call == add_to_set ? cradle_weak_set_new(f.m, NULL, NULL) : NULL;
-  for (int used = 0; set != NULL && used < 48; used++)
-    cradle_weak_set_add(set, 7, object); /* all that it has room for */
+  for (int used = 0; set != NULL && used < 48; used++) cradle_weak_set_add(set, 7, object); /* fills the set */
 }
 
 static void end_row(size_t i, void **state) {
@@ -223,7 +224,7 @@ static void the_try_twin_says_so_and_calls_nobody(void **state) {
   }
 }
 
-/* A heap without a mutator has handlers, too. */
+/* A heap without a mutator calls its handlers, too. */
 CRADLE_UNCHECKED_COLLECTION static void without_a_mutator(void **state) {
   open_heap(state);
   cradle_pop(f.m);
@@ -236,7 +237,7 @@ CRADLE_UNCHECKED_COLLECTION static void without_a_mutator(void **state) {
   fixture_close(&f);
 }
 
-/* Type ids end where memory does not: the same handler, the same number of the twin. */
+/* When type ids run out instead of memory, the same handler is called, and the twin returns the same number. */
 static void without_ids(void **state) {
   open_heap(state);
   uint32_t last = 0;

@@ -1,4 +1,5 @@
-/* Allocation: what an allocation returns, how large the object is, and that it lives and dies when it should. */
+/* Tests allocation: the contents and sizes of new objects, and that they live while they are referenced and die
+ * afterwards. */
 #include "tests/nodes.h"
 
 #include <stdlib.h>
@@ -146,11 +147,12 @@ CRADLE_MAY_COLLECT static void large_objects_come_zeroed(void **state) {
   }
 }
 
-/* Until the nursery is full, it returns the same objects as cradle_new, then NULL, and it never collects. For objects
- * that cradle_new places outside the nursery it always returns NULL. */
+/* The fast form returns the same objects as cradle_new until the nursery is full, then NULL, and never collects. For
+ * objects that cradle_new places outside the nursery it always returns NULL. */
 CRADLE_MAY_COLLECT static void the_fast_path_alone_never_collects(void **state) {
   (void)state;
-  for (int i = 0; i < 1000; i++) (void)cradle_new(mutator, NODE, sizeof(node)); /* the first ones are looked at */
+  /* The first allocations take the slow path. */
+  for (int i = 0; i < 1000; i++) (void)cradle_new(mutator, NODE, sizeof(node));
   soil_nursery();
   uint64_t collections = read_stats().minor_collections;
   size_t count = 0;
@@ -173,7 +175,8 @@ CRADLE_MAY_COLLECT static void the_fast_path_alone_never_collects(void **state) 
   assert_non_null(cradle_new_fast(mutator, NODE, sizeof(node)));
 }
 
-/* Old memory is used again for promoted objects, whose contents must be theirs alone, padding included. */
+/* Promoted objects are placed in reused old memory; nothing of its previous contents may remain in them, not even in
+ * padding. */
 CRADLE_MAY_COLLECT static void promoted_objects_keep_their_contents(void **state) {
   (void)state;
   for (size_t round = 0; round < 3; round++) {
@@ -242,7 +245,7 @@ CRADLE_MAY_COLLECT static void addresses_are_aligned(void **state) {
     assert_int_equal(cradle_pop_word(mutator) % CRADLE_OBJECT_ALIGNMENT, 0);
 }
 
-/* Sizes from small to larger than an arena: reference arrays full of young nodes, checked after each kind of
+/* Reference arrays full of young nodes, from small ones to some larger than an arena, are checked after each kind of
  * collection. */
 CRADLE_MAY_COLLECT static void reference_arrays_hold(void **state) {
   (void)state;
@@ -358,7 +361,7 @@ CRADLE_MAY_COLLECT static void large_arrays_die_young(void **state) {
   assert_int_equal(read_stats().major_collections, majors);
 }
 
-/* Without any collection asked for: 6 GB of short-lived large arrays must not pile up. */
+/* 6 GB of short-lived large arrays must not pile up, although the program requests no collection. */
 CRADLE_MAY_COLLECT static void large_arrays_do_not_pile_up(void **state) {
   (void)state;
   for (int i = 0; i < 300; i++) {
@@ -394,7 +397,7 @@ CRADLE_MAY_COLLECT static void impossible_lengths_reach_the_handler(void **state
   for (size_t i = 0; i < sizeof overflowing / sizeof overflowing[0]; i++) {
     refused_bytes = 0;
     assert_true(is_refused(i % 2 ? BYTES : REFERENCES, overflowing[i]));
-    assert_true(refused_bytes >= overflowing[i]); /* bytes: no smaller than the number of items */
+    assert_true(refused_bytes >= overflowing[i]); /* an item has at least one byte */
   }
   assert_sound();
   assert_non_null(cradle_new_array(mutator, REFERENCES, 10));
@@ -408,7 +411,7 @@ CRADLE_MAY_COLLECT static void a_reservation_holds_several_objects(void **state)
     cradle_reservation room =
         group % 2 ? cradle_reserve(mutator, 10 * sizeof(node)) : cradle_try_reserve(mutator, 10 * sizeof(node));
     assert_non_null(room.free);
-    for (uint64_t i = 0; i < (group % 3 == 0 ? 10 : 7); i++) { /* some leave a part of it */
+    for (uint64_t i = 0; i < (group % 3 == 0 ? 10 : 7); i++) { /* some groups leave a part unused */
       node *made = cradle_new_reserved(&room, NODE, sizeof(node));
       made->number = group;
       made->next = list;
@@ -423,7 +426,8 @@ CRADLE_MAY_COLLECT static void a_reservation_holds_several_objects(void **state)
   assert_null(next);
 }
 
-/* With AddressSanitizer, and valgrind, the collector reads whole words of what is taken. */
+/* Under AddressSanitizer or valgrind the collector reads reserved objects in whole words, so all of their last word
+ * must be readable. */
 CRADLE_MAY_COLLECT static void a_reservation_has_whole_words(void **state) {
   (void)state;
   for (int may_fail = 0; may_fail < 2; may_fail++) {
@@ -457,7 +461,7 @@ CRADLE_MAY_COLLECT static void the_largest_reservation_and_object_fit(void **sta
   assert_sound();
 }
 
-/* One object may reach over the nursery's end; the next one must not go on from there. */
+/* One object may reach past the nursery's end; the next object must not start behind it. */
 CRADLE_MAY_COLLECT static void the_slack_is_for_one_object(void **state) {
   (void)state;
   enum { COUNT = 200, ITEMS = 2500 };
@@ -499,7 +503,7 @@ CRADLE_MAY_COLLECT static void a_trace_callback_reports_a_buffer(void **state) {
   CRADLE_ROOT(mutator, list);
   list->items = items;
   list->count = COUNT;
-  for (uint64_t round = 0; round < 3; round++) { /* in the later ones the object is old, and the barrier remembers it */
+  for (uint64_t round = 0; round < 3; round++) { /* in later rounds the object is old, and the barrier remembers it */
     for (uint64_t i = round; i < COUNT; i += 2) {
       items[i] = new_node(1000 * round + i);
       cradle_write_barrier(mutator, list);

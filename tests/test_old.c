@@ -7,7 +7,7 @@
 typedef struct seen {
   uint64_t steps, majors, minors, compactions, pauses, nursery_sizes;
   uint64_t longest_step_ns;
-  int inside; /* sections that are open */
+  int inside; /* number of open sections */
   bool crossed;
 } seen;
 
@@ -37,7 +37,7 @@ static void count_event(void *data, const cradle_event *event) {
 static void open_old(fixture *f, seen *s, void (*change)(cradle_options *)) {
   cradle_options options;
   fixture_options(f, &options);
-  options.verify = false; /* heaps here are large; tests that need the verifier turn it on */
+  options.verify = false; /* the heaps are large, so tests verify explicitly */
   options.major_min_bytes = 4 * MIB;
   options.listener = (cradle_listener){count_event, s};
   if (change != NULL) change(&options);
@@ -69,7 +69,7 @@ static size_t list_length(const pair *list) {
   return length;
 }
 
-/* Under stress, every few objects bring a collection, so there are fewer objects. */
+/* Under stress every few objects cause a collection, so make fewer objects. */
 static size_t many(const fixture *f, size_t count) {
   return f->stressed ? count / 100 : count;
 }
@@ -95,7 +95,7 @@ static void a_collection_in_steps_frees_what_one_in_one_go_does(void **state) {
     dead = NULL;
     uint64_t before = s.steps;
     step_until_done(&f, 1);
-    assert_true(s.steps > before + (f.stressed ? 2 : 100)); /* it was many increments */
+    assert_true(s.steps > before + (f.stressed ? 2 : 100)); /* marking took many increments */
     assert_int_equal(fixture_stats(&f).old_bytes, many(&f, 100000) * sizeof(pair));
     assert_int_equal(list_length(list), many(&f, 100000));
     assert_false(s.crossed);
@@ -104,8 +104,8 @@ static void a_collection_in_steps_frees_what_one_in_one_go_does(void **state) {
   fixture_close(&f);
 }
 
-/* Between increments the list is taken apart and put together again somewhere else, so that marking meets it neither
- * here nor there unless every store is seen. */
+/* Between increments the list is taken apart and rebuilt elsewhere. If the barrier missed a store, marking would find
+ * the list in neither place. */
 static void what_moves_about_while_marking_is_not_lost(void **state) {
   (void)state;
   fixture f;
@@ -124,7 +124,7 @@ static void what_moves_about_while_marking_is_not_lost(void **state) {
       do {
         for (int i = 0; i < 40 && from != NULL; i++) {
           pair *next = from->rest;
-          cradle_store(f.m, shelf, &shelf->item[at++ % 20000], from); /* the only reference for a while */
+          cradle_store(f.m, shelf, &shelf->item[at++ % 20000], from); /* for a while the only reference */
           from = next;
         }
         if (at > 2000 || from == NULL)
@@ -159,7 +159,7 @@ static void a_missing_barrier_while_marking_is_found(void **state) {
     pair *list = make_list(&f, 5000);
     CRADLE_ROOT(f.m, list);
     cradle_collect(f.m, CRADLE_COLLECT_FULL);
-    assert_false(cradle_collect_step(f.m, 1)); /* marks the roots and a few of the list: the holder is traced */
+    assert_false(cradle_collect_step(f.m, 1)); /* marks the roots and a few pairs of the list, and traces the holder */
     pair *middle = list;
     for (int i = 0; i < 3000; i++) middle = middle->rest;
     holder->first = middle; /* no barrier */
@@ -193,7 +193,8 @@ static void a_program_that_only_allocates_runs_them(void **state) {
       cradle_statistics stats = fixture_stats(&f);
       assert_true(stats.old_bytes < 60 * MIB);
       assert_int_equal(list_length(list), many(&f, 200000));
-      if (!with_target && !f.stressed) assert_int_equal(s.steps, 2 * s.majors); /* all of marking, all of sweeping */
+      /* One step marks everything, one sweeps everything. */
+      if (!with_target && !f.stressed) assert_int_equal(s.steps, 2 * s.majors);
     }
     fixture_close(&f);
   }
@@ -243,7 +244,7 @@ static void a_long_array_is_marked_in_pieces(void **state) {
     step_until_done(&f, 0);
     assert_true(fixture_stats(&f).major_steps - before >= length / 4096);
     assert_int_equal(fixture_stats(&f).phase, CRADLE_PHASE_IDLE);
-    /* An array that is shortened between two increments is still marked up to its new end. */
+    /* When an array is shortened between two increments, its remaining items are still marked. */
     while (fixture_stats(&f).phase != CRADLE_PHASE_MARKING) (void)cradle_collect_step(f.m, 0);
     array->length = 150;
     step_until_done(&f, 0);
@@ -257,13 +258,13 @@ static void a_long_array_is_marked_in_pieces(void **state) {
 
 /* --- large objects --- */
 
-/* A quarantine keeps pages for another reason: tests/test_closed.c. */
+/* With a quarantine pages are kept longer: tests/test_closed.c tests that. */
 static void without_quarantine(cradle_options *options) {
   options->quarantine = 0;
 }
 
-/* Its memory, too: young in a minor collection, old in a major one. What is shorter than 32 MiB stays for the next a
- * while. */
+/* The memory is given back at once, too: of a young array in a minor collection, of an old one in a major collection.
+ * Arrays under 32 MiB keep their memory for reuse for a while. */
 static void an_array_of_a_gibibyte_goes_at_once(void **state) {
   (void)state;
   fixture f;
@@ -292,7 +293,7 @@ static void an_array_of_a_gibibyte_goes_at_once(void **state) {
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_int_equal(fixture_stats(&f).committed_bytes, committed);
     big = cradle_new_array(f.m, T_STRING, 33 * MIB);
-    cradle_collect(f.m, CRADLE_COLLECT_FULL); /* what was kept is gone */
+    cradle_collect(f.m, CRADLE_COLLECT_FULL); /* gives back the memory kept for reuse */
     committed = fixture_stats(&f).committed_bytes;
     big = NULL;
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
@@ -322,7 +323,7 @@ static void at_the_maximum_one_allocation_fails_and_the_heap_stays_usable(void *
     }
     assert_in_range(held, 8, 24);
     assert_null(cradle_try_new_array(f.m, T_STRING, MIB));
-    assert_true(s.compactions > 0); /* it was tried before giving up */
+    assert_true(s.compactions > 0); /* the collector compacted before giving up */
     verify(&f);
     cradle_store(f.m, keep, &keep->item[0], NULL);
     assert_non_null(cradle_try_new_array(f.m, T_STRING, MIB));
@@ -364,7 +365,7 @@ static void maximum_and_adaptive(cradle_options *options) {
   options->hardware = &hardware;
   options->heap_max_bytes = 48 * MIB;
   options->major_min_bytes = 0;
-  options->pause_ns = 0; /* it grows as it likes */
+  options->pause_ns = 0; /* nothing limits the nursery's growth */
 }
 
 static void the_nursery_grows_and_shrinks_below_the_maximum(void **state) {
@@ -375,7 +376,7 @@ static void the_nursery_grows_and_shrinks_below_the_maximum(void **state) {
   uint64_t largest = 0;
   if (!f.stressed) {
     for (int round = 0; round < 400; round++) {
-      /* at a collection, a share of the last one lives: the larger the nursery, the smaller */
+      /* at a collection only a part of the last list survives; the larger the nursery, the smaller the part */
       (void)make_list(&f, 60000);
       cradle_statistics stats = fixture_stats(&f);
       if (stats.nursery_bytes > largest) largest = stats.nursery_bytes;
@@ -384,7 +385,7 @@ static void the_nursery_grows_and_shrinks_below_the_maximum(void **state) {
     assert_true(largest > 4 * MIB && largest < 32 * MIB);
     uint64_t changes = s.nursery_sizes;
     for (int i = 0; i < 20000000; i++) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
-    assert_int_equal(fixture_stats(&f).nursery_bytes, 4 * MIB); /* nothing survives: the base is enough */
+    assert_int_equal(fixture_stats(&f).nursery_bytes, 4 * MIB); /* nothing survives, so the base size is enough */
     assert_true(s.nursery_sizes > changes);
   }
   fixture_close(&f);
@@ -404,7 +405,7 @@ static void only_the_slots_of_a_large_array_are_looked_at(void **state) {
     cradle_statistics before = fixture_stats(&f);
     for (uint64_t i = 0; i < 500; i++) {
       pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
-      cradle_store(f.m, array, &array->item[i % 50 * 1000], p); /* each slot ten times */
+      cradle_store(f.m, array, &array->item[i % 50 * 1000], p); /* stores into each slot ten times */
     }
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     cradle_statistics after = fixture_stats(&f);
@@ -412,7 +413,7 @@ static void only_the_slots_of_a_large_array_are_looked_at(void **state) {
     if (!f.stressed) assert_int_equal(after.recorded_slots - before.recorded_slots, 500);
     for (uint64_t i = 0; i < 50; i++) assert_int_equal(cradle_type_of(array->item[i * 1000]), T_PAIR);
     verify(&f);
-    /* a plain store, and the barrier that is not told the slot */
+    /* a plain store, then the barrier that does not get the slot */
     array->item[7] = cradle_new(f.m, T_PAIR, sizeof(pair));
     cradle_write_barrier(f.m, array);
     verify(&f);
@@ -421,7 +422,7 @@ static void only_the_slots_of_a_large_array_are_looked_at(void **state) {
     assert_ptr_equal(array->item[7], array->item[8]);
     assert_true(fixture_stats(&f).remembered_objects > after.remembered_objects);
     verify(&f);
-    array->item[9] = cradle_new(f.m, T_PAIR, sizeof(pair)); /* forgotten */
+    array->item[9] = cradle_new(f.m, T_PAIR, sizeof(pair)); /* a store without a barrier */
     cradle_error error;
     if (!f.stressed) assert_false(cradle_heap_verify(f.heap, &error));
     array->item[9] = NULL;
@@ -429,7 +430,7 @@ static void only_the_slots_of_a_large_array_are_looked_at(void **state) {
   fixture_close(&f);
 }
 
-/* Arrays in spans have their counters in a table. Those of up to 1 KiB are looked at whole. */
+/* Arrays in spans have their counters in a table. Arrays up to 1 KiB are scanned whole. */
 static void so_it_is_with_arrays_in_spans(void **state) {
   (void)state;
   enum { ARRAYS = 50, ITEMS = 500, SHORT_ITEMS = 100, STORES = 20 };
@@ -483,7 +484,7 @@ static void an_array_that_is_stored_into_all_over_is_remembered(void **state) {
     vector *array = cradle_new_array(f.m, T_VECTOR, 10000);
     CRADLE_ROOT(f.m, array);
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-    for (int round = 0; round < 3; round++) { /* the count begins anew after each collection */
+    for (int round = 0; round < 3; round++) { /* counting restarts after each collection */
       cradle_statistics before = fixture_stats(&f);
       pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
       for (uint64_t i = 0; i < 100000; i++) cradle_store(f.m, array, &array->item[i % 10000], p);
@@ -531,7 +532,7 @@ static void values_are_recorded_too(void **state) {
 
 /* --- compaction --- */
 
-/* Objects of many sizes, of which one in ten is kept. */
+/* Makes objects of many sizes and keeps one in ten. */
 static void fragment(fixture *f, vector **keep, uint64_t count) CRADLE_MAY_COLLECT {
   vector *all = cradle_new_array(f->m, T_VECTOR, count);
   CRADLE_ROOT(f->m, all);
@@ -575,13 +576,13 @@ static void compaction_gives_back_what_scattered_survivors_hold(void **state) {
     assert_true(after.moved_old_objects > before.moved_old_objects);
     assert_int_equal(after.old_bytes, before.old_bytes);
     if (!f.stressed) {
-      assert_true(before.arenas_in_use * before.arena_bytes > 3 * before.old_bytes); /* the adversary is one */
+      assert_true(before.arenas_in_use * before.arena_bytes > 3 * before.old_bytes); /* the heap really is fragmented */
       assert_true(after.arenas_in_use * after.arena_bytes < after.old_bytes * 12 / 10 + 2 * after.arena_bytes);
     }
     check_kept(keep, count);
     assert_int_equal(long_one->byte[5 * MIB - 1], 'y');
     verify(&f);
-    fragment(&f, &keep, count); /* and the heap goes on */
+    fragment(&f, &keep, count); /* the heap still works */
     cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     check_kept(keep, count);
     verify(&f);
@@ -591,7 +592,7 @@ static void compaction_gives_back_what_scattered_survivors_hold(void **state) {
 
 static void no_target_and_little_room(cradle_options *options) {
   no_target(options);
-  options->major_factor = 1.2; /* a collection is due while few of the objects live, so that arenas are left over */
+  options->major_factor = 1.2; /* a collection starts while few objects live, so compaction can empty arenas */
 }
 
 static void without_a_target_it_happens_by_itself(void **state) {

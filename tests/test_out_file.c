@@ -1,5 +1,5 @@
-/* Files that the runtime writes where its user says: an existing device, FIFO or link stays what it is, and no open
- * call waits. */
+/* Tests the files that the runtime writes at paths its user chose: an existing file, link or device stays what it is,
+ * and opening never blocks. */
 #include "tests/heap_fixture.h"
 
 #include "runtime/platform/files.h"
@@ -129,7 +129,7 @@ static void a_device_is_written(void **state) {
   (void)state;
   if (mknod(path, S_IFCHR | 0666, makedev(1, 3)) != 0) skip();
   int file = open(path, O_WRONLY);
-  if (file < 0) skip(); /* mounted without devices */
+  if (file < 0) skip(); /* the file system is mounted without devices */
   close(file);
   assert_true(replace("new"));
   assert_true(S_ISCHR(mode_of(path)));
@@ -139,7 +139,7 @@ static void a_device_is_written(void **state) {
   assert_true(S_ISLNK(mode_of(path)));
 }
 
-/* [files.3] What the program has written to its output is not lost, nor what it writes next. */
+/* [files.3] When the file is the program's own output, neither earlier nor later output of the program is lost. */
 static void the_own_output_is_written_in_place(void **state) {
   (void)state;
   put(path, "before ");
@@ -170,7 +170,7 @@ static void what_is_not_complete_is_removed(void **state) {
   assert_int_equal(files_in_folder(), 1);
 }
 
-/* A link that lies where the new file would be made is not followed. */
+/* A link at the path where the new file would be made is not followed. */
 static void new_files_are_made_exclusively(void **state) {
   char partial[200];
   (void)state;
@@ -192,7 +192,7 @@ static void what_cannot_be_written_is_an_error(void **state) {
   assert_int_equal(errno, ENOENT);
 }
 
-/* --- who writes so --- */
+/* --- which outputs are written this way --- */
 
 static void start_and_end(const char *variable) {
   cradle_options options;
@@ -206,14 +206,14 @@ static void start_and_end(const char *variable) {
   cradle_heap_free(heap);
 }
 
-/* The exit status of a child that starts a heap and ends it; what it says. */
+/* Returns the exit status of a child that starts and frees a heap; copies the child's standard error to said. */
 static int run(const char *variable, char *said, size_t room) {
   int ends[2], status;
   assert_int_equal(pipe(ends), 0);
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
-    alarm(20); /* it waits for nobody */
+    alarm(20); /* ends a child that blocks */
     dup2(ends[1], STDERR_FILENO);
     start_and_end(variable);
     exit(0);

@@ -49,7 +49,8 @@ static void the_handler_is_called_and_the_heap_goes_on(void **state) {
   for (int round = 0; round < 3; round++) {
     pair *volatile list = NULL;
     size_t count = fill_with_pairs(&f, &list);
-    /* Twelve of sixteen MiB at least were for the program; the rest is the nursery and what promotion needs. */
+    /* At least twelve of sixteen MiB were available to the program; the rest is the nursery and what promotion needs.
+     * */
     assert_true(count * sizeof(pair) > ((size_t)10 << 20));
     assert_int_equal(refused_size, sizeof(pair));
     assert_heap_sound(f.heap);
@@ -131,7 +132,7 @@ CALL(typed_array, CRADLE_NEW_ARRAY(m, vector, T_VECTOR, item, length, SIZE_MAX /
 CALL(typed_registered_array, CRADLE_NEW_REGISTERED_ARRAY(m, vector, T_VECTOR, item, length, SIZE_MAX / 8))
 CALL(typed_pinned_array, CRADLE_NEW_PINNED_ARRAY(m, vector, T_VECTOR, item, length, SIZE_MAX / 8))
 
-/* They live: the first call fills the heap. */
+/* The objects live, so the first call fills the heap. */
 CRADLE_UNCHECKED_COLLECTION static void new_pinned_in(cradle_mutator *m) {
   for (;;) (void)cradle_new_pinned(m, T_PAIR, sizeof(pair));
 }
@@ -154,7 +155,8 @@ static const struct {
     {typed_pinned_array_in, "CRADLE_NEW_PINNED_ARRAY: out of memory: an array whose size overflows was asked for; "},
 };
 
-/* In a full heap. The object of each call dies at once, so that only what has no room at all is refused. */
+/* Runs in a full heap. The object of each call dies at once, so a call is refused only if its object does not fit at
+ * all. */
 CRADLE_UNCHECKED_COLLECTION static void refused_in_words(fixture *f, size_t i) {
   vector *volatile list = NULL;
   if (setjmp(landing) == 0)
@@ -172,7 +174,7 @@ CRADLE_UNCHECKED_COLLECTION static void refused_in_words(fixture *f, size_t i) {
   assert_non_null(strstr(refused_message, "; maximum heap 16777216 (CRADLE_GC_MAX)"));
 }
 
-/* A large object may not have them, though they are free. */
+/* A large object may not use these arenas, though they are free. */
 CRADLE_UNCHECKED_COLLECTION static void the_message_names_what_is_kept_for_promotion(void **state) {
   (void)state;
   fixture f;

@@ -1,4 +1,5 @@
-/* Small heaps, and when they cease to be small: which pages they are on, and when the machine is read. */
+/* Tests small heaps and when they stop being small: which pages they use, and when the machine's properties are read.
+ * */
 #include "tests/heap_fixture.h"
 
 #include "gc/outgrow.h"
@@ -20,7 +21,8 @@
     skip(); \
   } while (0)
 
-/* Not as in the environment, whose log would have the machine read. The nursery's size is the machine's. */
+/* Ignores the environment, because a log would make the library read the machine's properties. The nursery gets its
+ * default size. */
 static void plain_options(cradle_options *options) {
   cradle_options_init(options);
   options->types = fixture_types;
@@ -48,7 +50,7 @@ static void close_heap(fixture *f) {
   fixture_close(f);
 }
 
-/* Strings of 1 KiB, of which the last is kept. */
+/* Makes strings of 1 KiB and keeps the last. */
 CRADLE_UNCHECKED_COLLECTION static void allocate(fixture *f, size_t bytes) {
   for (size_t made = 0; made < bytes; made += STRING_BYTES) {
     string *text = cradle_new_array(f->m, T_STRING, STRING_BYTES - sizeof(string));
@@ -79,7 +81,7 @@ static cradle_memory report_of(const fixture *f) {
   return memory;
 }
 
-/* Whether the system gives huge pages to heaps that want them, and reports that it does. */
+/* Whether the system gives huge pages to a heap that asks for them, and reports them. */
 static bool has_huge_pages(void) {
   fixture f;
   cradle_options options;
@@ -132,7 +134,7 @@ static void a_small_nursery_has_no_huge_page(void **state) {
   close_heap(&f);
 }
 
-/* [outgrow.1] and [outgrow.2], as the kernel sees them. */
+/* [outgrow.1] and [outgrow.2], by the kernel's figures. */
 static void arenas_get_huge_pages_when_the_heap_outgrows(void **state) {
   (void)state;
   if (!has_huge_pages()) SKIP("the system gives no huge pages, or does not tell");
@@ -153,7 +155,7 @@ static void arenas_get_huge_pages_when_the_heap_outgrows(void **state) {
   close_heap(&f);
 }
 
-/* Though so much survives that an arena would be populated ahead. */
+/* A larger heap would populate an arena ahead, because so much survives. */
 static void no_arena_is_populated_while_the_heap_is_small(void **state) {
   (void)state;
   fixture f;
@@ -169,7 +171,7 @@ static void no_arena_is_populated_while_the_heap_is_small(void **state) {
   close_heap(&f);
 }
 
-/* What most programs do: they have allocated more than that when the first collection comes. */
+/* Most programs do this: they have allocated more than the bound when the first collection comes. */
 static void a_full_nursery_finds_huge_pages_at_once(void **state) {
   (void)state;
   if (!has_huge_pages()) SKIP("the system gives no huge pages, or does not tell");
@@ -195,14 +197,14 @@ static void large_objects_outgrow_it_too(void **state) {
   assert_false(f.heap->small);
   close_heap(&f);
   open_plain(&f);
-  string *text = cradle_new_array(f.m, T_STRING, 4 * MIB); /* which would have been on base pages */
+  string *text = cradle_new_array(f.m, T_STRING, 4 * MIB); /* a small heap would have placed it on base pages */
   memset(text->byte, 1, text->length);
   cradle_memory memory = report_of(&f);
   if (has_huge_pages()) assert_true(memory.arenas.huge_bytes >= 4 * MIB);
   close_heap(&f);
 }
 
-/* The bound counts what was allocated, not what is there. */
+/* The bound applies to the bytes allocated so far, not to the live ones. */
 static void many_small_collections_outgrow_it(void **state) {
   (void)state;
   fixture f;
@@ -244,7 +246,7 @@ static void other_policies_hold_from_the_start(void **state) {
   }
 }
 
-/* A process that refused them for itself: advice that the kernel does not follow changes nothing else. */
+/* A process that disabled huge pages for itself: the kernel ignores the advice, and nothing else changes. */
 static int heap_without_huge_pages(void) {
   if (prctl(PR_SET_THP_DISABLE, 1ul, 0ul, 0ul, 0ul) != 0) return 2;
   fixture f;
@@ -273,8 +275,8 @@ static void a_system_that_refuses_leaves_base_pages(void **state) {
   assert_int_equal(status, 0);
 }
 
-/* Memory that goes back and comes again, while the heap is small and afterwards, is on pages of the same kind as its
- * neighbours. */
+/* Memory that was given back and is taken again, while the heap is small and afterwards, has the same kind of pages as
+ * its neighbours. */
 static void what_is_given_back_comes_again_as_its_neighbours(void **state) {
   (void)state;
   bool huge = has_huge_pages();
@@ -314,7 +316,7 @@ static void a_small_nursery_is_given_back_and_fills_again(void **state) {
 
 /* --- forks, many heaps, stress --- */
 
-/* Both go on as small heaps, and each outgrows for itself. */
+/* Parent and child go on with small heaps, and each outgrows on its own. */
 static void a_fork_in_between_leaves_both_to_outgrow(void **state) {
   (void)state;
   bool huge = has_huge_pages();
@@ -395,7 +397,7 @@ static void the_machine_is_read_when_it_is_needed(void **state) {
   close_heap(&f);
 }
 
-/* What survives calls for a larger nursery; whoever asks how large it may be asks for the L3. */
+/* So much survives that the nursery should grow. How far depends on the L3 cache, whose size is read then. */
 static void the_l3_is_read_when_the_nursery_would_grow(void **state) {
   (void)state;
   fixture f;
@@ -431,7 +433,7 @@ static void a_listener_is_told_all_of_it(void **state) {
   close_heap(&f);
 }
 
-/* As if the limit of a cgroup had been found only now. */
+/* Acts as if the limit of a cgroup had been found only now. */
 static void a_group_found_late_bounds_the_heap(void **state) {
   (void)state;
   fixture f;
@@ -471,7 +473,7 @@ static void a_nursery_that_was_asked_for_is_not_cut(void **state) {
   close_heap(&f);
 }
 
-/* "None" of a program that says so stays. */
+/* If the program has set "no maximum", that stays. */
 CRADLE_UNCHECKED_COLLECTION static void a_maximum_that_is_set_first_stays(void **state) {
   (void)state;
   fixture f;

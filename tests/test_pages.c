@@ -1,6 +1,5 @@
-/* Pages of the running system, with either backend: what they promise about alignment, contents,
- * memory given back, refusals and figures. What a backend or machine cannot do is skipped by name.
- */
+/* Tests the pages of the running system, with either backend: alignment, contents, memory given back, refusals and
+ * figures. What a backend or machine cannot do is skipped by name. */
 #include "tests/machine.h"
 
 #include <errno.h>
@@ -15,7 +14,7 @@ static size_t page_bytes;
 
 /* --- asking the kernel --- */
 
-/* The kernel's own write tells of access without a fault. */
+/* A write system call finds out whether memory is readable without causing a fault. */
 static bool is_writable(void *address) {
   int zero = open("/dev/zero", O_RDONLY);
   bool writable = read(zero, address, 1) == 1;
@@ -33,7 +32,7 @@ static size_t statm(int field) {
   return values[field] * kernel_page_bytes();
 }
 
-/* The flags of the mapping that the address lies in, as smaps prints them. false: no smaps. */
+/* Copies the flags of the mapping around the address, as smaps prints them; false: there is no smaps. */
 static bool mapping_flags(const void *address, char *flags, size_t size) {
   FILE *file = fopen("/proc/self/smaps", "r");
   if (file == NULL) return false;
@@ -83,7 +82,7 @@ static void reservation_is_aligned_and_without_access(void **state) {
   }
 }
 
-/* A library that cannot be preloaded is left out with no more than a message. */
+/* The loader only prints a message about a library that it cannot preload. */
 static void a_simulated_page_size_is_in_force(void **state) {
   (void)state;
   const char *simulated = getenv("TEST_PAGE_BYTES");
@@ -190,7 +189,7 @@ static void released_memory_leaves_the_process(void **state) {
   assert_true(crd_pages_unreserve(base, 64 * MIB));
 }
 
-/* "ac" marks a mapping whose pages the kernel has charged; "nr" one that is not to be. */
+/* The flag "ac" means that the kernel has charged the mapping's pages; "nr" means that it will not charge them. */
 static void released_memory_is_not_charged(void **state) {
   (void)state;
   char *base = reserve_committed(HUGE_BYTES), flags[256];
@@ -204,7 +203,7 @@ static void released_memory_is_not_charged(void **state) {
   assert_true(crd_pages_unreserve(base, HUGE_BYTES));
 }
 
-/* Two mappings, of which the limit allows the first: the commit may not stay half done. */
+/* The range has two mappings, and the limit allows only the first: the commit must not stay half done. */
 static int commit_under_a_limit(void) {
   char *base = crd_pages_reserve(64 * MIB, HUGE_BYTES, NULL);
   if (base == NULL || madvise(base, 32 * MIB, MADV_DONTFORK) != 0) return 2;
@@ -327,7 +326,7 @@ static void populated_pages_are_resident(void **state) {
   assert_true(crd_pages_unreserve(base, HUGE_BYTES));
 }
 
-/* The huge bytes of a range that was advised and touched; SIZE_MAX: no figures. */
+/* Returns how much of a range is huge once it was advised and touched; SIZE_MAX: the system gives no figures. */
 static size_t huge_bytes_obtained(void) {
   crd_pages_backing backing;
   char *base = crd_pages_reserve(4 * HUGE_BYTES, HUGE_BYTES, NULL);
@@ -349,7 +348,7 @@ static void advised_memory_is_huge(void **state) {
   (void)state;
   if (!has_figures()) SKIP("the backend tells no figures");
   if (!has_thp()) SKIP("the system gives no transparent huge pages");
-  size_t huge = huge_bytes_obtained(); /* not all of it where memory is in pieces */
+  size_t huge = huge_bytes_obtained(); /* less than all where memory is fragmented */
   assert_in_range(huge, HUGE_BYTES, 4 * HUGE_BYTES);
   assert_int_equal(huge % HUGE_BYTES, 0);
 }

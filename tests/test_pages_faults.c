@@ -1,6 +1,5 @@
-/* Every system call of the Linux pages made to fail, one at a time. The module is compiled into
- * this test with its seam open, and with ordinary memory in place of the reserved pool, so that
- * the pool's steps run on a machine that has none. */
+/* Makes every system call of the Linux pages fail, one at a time. The module is compiled into this test with its seam
+ * open. Ordinary memory replaces the reserved pool, so that the pool's steps run on a machine that has none. */
 #if defined(__linux__)
 
 #include "tests/machine.h"
@@ -18,12 +17,12 @@ static const char *const calls[] = {"mmap",  "munmap", "mprotect", "mremap", "ma
 #define CALLS (sizeof calls / sizeof *calls)
 
 static struct {
-  const char *call;  /* the one that fails; NULL: none */
-  unsigned from, to; /* at its from-th up to its to-th time, counted from 1 */
+  const char *call;  /* the call that fails; NULL: none */
+  unsigned from, to; /* its from-th to to-th call fail, counted from 1 */
   int error;
   unsigned count; /* times it was called */
   unsigned seen[CALLS];
-  void *hole; /* what a failing mremap has unmapped by then, or NULL */
+  void *hole; /* what mremap has unmapped before it fails, or NULL */
 } fault;
 
 bool crd_fault_should_fail(const char *call, int *error) {
@@ -51,7 +50,7 @@ static void refuse(const char *call, int error) {
   refuse_between(call, 1, UINT32_MAX, error);
 }
 
-/* Stops failing; the call must have been made, and no error may show. */
+/* Makes calls succeed again. The failing call must have been made, and errno must be unchanged. */
 static void heal(void) {
   assert_true(fault.call == NULL || fault.count >= fault.from);
   assert_int_equal(errno, 77); /* [pages.2] */
@@ -102,7 +101,7 @@ static void reserve_that_cannot_trim_is_aligned_all_the_same(void **state) {
   refuse("munmap", ENOMEM);
   char *base;
   do base = crd_pages_reserve(HUGE_BYTES, 8 * HUGE_BYTES, NULL);
-  while (base != NULL && fault.count == 0); /* by luck, the system's own choice was aligned */
+  while (base != NULL && fault.count == 0); /* the system's own choice happened to be aligned */
   heal();
   assert_non_null(base);
   assert_int_equal((uintptr_t)base % (8 * HUGE_BYTES), 0);
@@ -189,7 +188,7 @@ static size_t address_space(void) {
   return strtoul(text, NULL, 10) * page_bytes();
 }
 
-/* Whichever step is refused, the slot is as before and nothing is left elsewhere. */
+/* Whichever step is refused, the slot is unchanged and nothing else stays mapped. */
 static void pool_refused_at_any_step(void **state) {
   (void)state;
   static const struct {
@@ -250,7 +249,7 @@ static void assert_backing(const char *base, size_t size, size_t resident) {
   assert_int_equal(backing.huge_bytes, 0);
 }
 
-/* Pages that alternate make more regions than one scan returns. */
+/* Alternating resident and absent pages make more regions than one scan returns. */
 static char *touch_alternate_pages(size_t pages) {
   char *base = reserve_committed(HUGE_BYTES);
   crd_pages_advise_huge(base, HUGE_BYTES, false);
@@ -270,9 +269,9 @@ static void smaps_tells_what_the_scan_does_not(void **state) {
   assert_backing(base, HUGE_BYTES, 200 * page_bytes());
   refuse("ioctl", ENOTTY);
   assert_backing(base, HUGE_BYTES, 200 * page_bytes());
-  assert_backing(base, HUGE_BYTES / 2, 100 * page_bytes()); /* in proportion */
+  assert_backing(base, HUGE_BYTES / 2, 100 * page_bytes()); /* estimated as a proportion of the whole */
   heal();
-  refuse_between("ioctl", 2, 2, EFAULT); /* half-way: what was counted by then counts no more */
+  refuse_between("ioctl", 2, 2, EFAULT); /* fails half-way: the count so far is discarded */
   assert_backing(base, HUGE_BYTES, 200 * page_bytes());
   assert_int_equal(errno, 77);
   refuse_between("open", 1, 1, EMFILE);
@@ -298,7 +297,7 @@ static void smaps_that_breaks_off_is_unknown(void **state) {
   for (unsigned time = 1; time <= 2; time++) {
     refuse_between("read", time, UINT32_MAX, EIO);
     assert_false(read_smaps((uintptr_t)base, (uintptr_t)base + HUGE_BYTES, &backing));
-    errno = 77; /* an inner function, which may change it */
+    errno = 77; /* an internal function, which may change errno */
     heal();
   }
   give_back(base, HUGE_BYTES);
@@ -313,7 +312,7 @@ static void file_that_does_not_close_changes_no_figure(void **state) {
   assert_backing(base, HUGE_BYTES, 3 * page_bytes());
   heal();
   close(before);
-  close(before + 1); /* what the injector left open */
+  close(before + 1); /* opened by the injector and not closed */
   give_back(base, HUGE_BYTES);
 }
 
@@ -353,7 +352,7 @@ static void time_that_fails_is_zero(void **state) {
 
 /* --- everything at once --- */
 
-/* The whole life of a reservation. The function does not know which call fails, and goes on whatever is refused. */
+/* Runs a reservation through its life. This function does not know which call fails; it continues after any refusal. */
 static void live(void) {
   char *base = crd_pages_reserve(4 * HUGE_BYTES, HUGE_BYTES, NULL);
   crd_pages_backing backing;
@@ -392,8 +391,8 @@ static void any_call_may_fail_at_any_time(void **state) {
   close(sink);
 }
 
-/* A call that bypasses the seam could not be made to fail, so each call must have been seen there. "read" is the way of
- * a kernel without the scan. */
+/* Each system call must have gone through the seam; otherwise the test could not make it fail. "read" is used where the
+ * kernel lacks the scan. */
 static void every_call_goes_through_the_seam(void **state) {
   (void)state;
   int kept = dup(STDERR_FILENO), sink = open("/dev/null", O_WRONLY);

@@ -1,5 +1,5 @@
-/* The POSIX backend as macOS and FreeBSD have it, whose mincore tells what backs a range: it is compiled here with
- * their constants and asks Linux's mincore, which tells residence in the same bit. */
+/* Tests the POSIX backend as macOS and FreeBSD compile it: there mincore reports which pages back a range. Here it is
+ * compiled with their constants and calls Linux's mincore, which reports residence in the same bit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -26,7 +26,8 @@ static void a_pinned_object_lives_where_it_is(void **state) {
     everything_moves(&f);
     assert_true(is_pinned(p));
     assert_int_equal(cradle_type_of(p), T_PAIR);
-    assert_int_equal(cradle_type_of(p->first), T_PAIR); /* it holds its referents alive, which may move */
+    /* The pinned object keeps its referents alive, but they may move. */
+    assert_int_equal(cradle_type_of(p->first), T_PAIR);
     pair *next = new_pair(&f);
     cradle_store(f.m, p, &p->rest, next);
   }
@@ -52,7 +53,7 @@ static void pins_nest(void **state) {
   ASSERT_MISUSE(&f, "cradle_unpin: type 0 (pair) at 0x", cradle_unpin(f.m, p));
 }
 
-/* What the caller's other roots hold is updated when a pin collects. */
+/* When pinning collects, the caller's other roots are updated. */
 static void pinning_a_young_object_is_one_minor_collection(void **state) {
   (void)state;
   pair *p = new_pair(&f), *other = new_pair(&f);
@@ -63,7 +64,7 @@ static void pinning_a_young_object_is_one_minor_collection(void **state) {
   assert_ptr_equal(p->first, other);
   uint64_t after = fixture_stats(&f).minor_collections;
   if (!f.stressed) assert_int_equal(after, before + 1);
-  other = cradle_pin(f.m, other); /* old by now */
+  other = cradle_pin(f.m, other); /* it is old now */
   assert_int_equal(fixture_stats(&f).minor_collections, after);
   cradle_unpin(f.m, other);
   cradle_unpin(f.m, p);
@@ -81,7 +82,7 @@ static void a_large_object_is_pinned_where_it_is(void **state) {
   cradle_unpin(f.m, pinned);
 }
 
-/* One object in each span, thousands of them, some of them between others that move away. */
+/* Pins thousands of objects, one in each span; some lie between objects that move away. */
 static void many_pins_and_the_rest_moves(void **state) {
   (void)state;
   enum { COUNT = 500 };
@@ -118,7 +119,7 @@ static void many_pins_and_the_rest_moves(void **state) {
   cradle_pop(f.m);
 }
 
-/* An object that marking has not reached when the pin becomes all that holds it. */
+/* The pin becomes the only root of an object that marking has not reached yet. */
 static void a_pin_made_while_marking_holds(void **state) {
   (void)state;
   cradle_push(f.m, NULL);
@@ -141,7 +142,7 @@ static void a_pin_made_while_marking_holds(void **state) {
   cradle_pop(f.m);
 }
 
-/* While marking goes through the pins, they come and go on both sides of where it is. */
+/* While marking goes through the pins, pins are added and removed before and behind its position. */
 static void pins_that_come_and_go_while_marking(void **state) {
   (void)state;
   enum { COUNT = 1500 };
@@ -165,7 +166,8 @@ static void pins_that_come_and_go_while_marking(void **state) {
           pinned[count++] = p;
         }
       }
-      if (f.stressed && steps == 20) break; /* complete collections come between, so that no step is the last */
+      /* Stress runs complete collections in between, so no step ever finishes one. */
+      if (f.stressed && steps == 20) break;
       assert_true(steps++ < 1000);
     } while (!cradle_collect_step(f.m, 0));
     for (size_t i = 0; i < count; i++) {
@@ -195,7 +197,8 @@ static void a_buffer_for_a_system_call(void **state) {
   close(ends[1]);
 }
 
-/* Of each size class and above, born old: zeroed, verified, held over all, and freed by the last unpin. */
+/* Objects of each size class and above are allocated pinned: born old, zeroed, verified, kept through all collections
+ * and freed after the last unpin. */
 static void allocated_pinned(void **state) {
   (void)state;
   static string *buffers[60];
@@ -225,7 +228,7 @@ static void allocated_pinned(void **state) {
   assert_true(fixture_stats(&f).old_bytes < 4096);
 }
 
-/* They fill no nursery, but they bring on major collections all the same. */
+/* Pinned objects do not fill the nursery, but allocating them still triggers major collections. */
 static void pinned_allocation_collects(void **state) {
   (void)state;
   for (int i = 0; i < (f.stressed ? 2000 : 20000); i++)
@@ -252,7 +255,7 @@ static void at_the_maximum_the_handler_is_called(void **state) {
   fixture_open_with(&small, &options);
   volatile int count = 0;
   cradle_checkpoint checkpoint = cradle_checkpoint_save(small.m);
-  if (setjmp(memory_landing) == 0) /* what wraps around when it is rounded */
+  if (setjmp(memory_landing) == 0) /* a size that overflows when rounded up */
     fail_msg("%p", cradle_new_pinned_array(small.m, T_STRING, SIZE_MAX));
   cradle_checkpoint_restore(small.m, &checkpoint);
   assert_int_equal(refused_size, SIZE_MAX);
@@ -279,7 +282,8 @@ static void misuse_is_named(void **state) {
   ASSERT_MISUSE(&f, "cradle_pin: may collect, but a no-collection region is open", assert_null(cradle_pin(f.m, p)));
 }
 
-/* As when memory is refused: the table says that it is full and cannot grow. Nothing was collected or moved. */
+/* Acts as if memory were refused: the table is full and cannot grow. The pin must fail before anything is collected or
+ * moved. */
 static void without_room_there_is_no_pin(void **state) {
   (void)state;
   pair *p = new_pair(&f);
@@ -373,7 +377,7 @@ static void an_open_upvalue_is_a_holder_and_an_index(void **state) {
   pair *p = new_pair(&f);
   upvalue_set(u, p);
   everything_moves(&f);
-  assert_ptr_equal(*upvalue_slot(u), stack->item[42]); /* the function's own access and the closure's agree */
+  assert_ptr_equal(*upvalue_slot(u), stack->item[42]); /* the function and the closure see the same value */
   assert_int_equal(cradle_type_of(*upvalue_slot(u)), T_PAIR);
   p = new_pair(&f);
   cradle_store(f.m, stack, &stack->item[42], p);

@@ -1,4 +1,4 @@
-/* Messages name the file and the line of the call, in code that is compiled with CRADLE_CHECKED. */
+/* In code compiled with CRADLE_CHECKED, messages name the file and line of the call. */
 #define CRADLE_CHECKED 1
 
 #include "tests/heap_fixture.h"
@@ -20,7 +20,7 @@ static int close_fixture(void **state) {
   return 0;
 }
 
-/* The message's end, or NULL: it names no place. */
+/* The end of the message, which names the place; NULL: it names none. */
 static const char *place_of(const char *message) {
   static const char words[] = "; in the call at ";
   const char *found = strstr(message, words);
@@ -36,7 +36,7 @@ static void assert_place(int line) {
   if (strcmp(name, wanted) != 0) fail_msg("not %s in: %s", wanted, f.message);
 }
 
-/* The statement is misuse, and the message has its words and names the line. */
+/* Runs a statement that is misuse; the message must contain the words and name the line. */
 #define ASSERT_PLACED(words, ...) \
   do { \
     int line = __LINE__; \
@@ -87,13 +87,13 @@ static void stores_of_no_reference_have_a_place(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   v = cradle_pop(f.m);
   ASSERT_PLACED("old generation, where no object is: 0x", cradle_store(f.m, v, &v->item[0], &v->item[1]));
-  static pair own; /* as an object that the program made itself */
+  static pair own; /* stands for an object in the program's own memory */
   cradle_store(f.m, v, &v->item[0], &own);
   cradle_store(f.m, v, &v->item[0], NULL);
 }
 
-/* [other_heaps.1] Objects of another heap, old, young and large, are refused as what is stored and as what is stored
- * into; memory of that heap that was freed is any address. */
+/* [other_heaps.1] Old, young and large objects of another heap are refused, both as the value stored and as the object
+ * stored into. Freed memory of the other heap is treated like any address. */
 static void stores_across_heaps_are_refused(void **state) {
   (void)state;
   fixture g;
@@ -149,7 +149,7 @@ static void a_store_of_a_stale_reference_is_refused(void **state) {
   fixture_close(&q);
 }
 
-/* Arguments that call the library on other lines, and in functions of their own, leave the place as it was. */
+/* Arguments may call the library on other lines and in other functions; the place is still that of the outer call. */
 static void *two_calls(void) {
   cradle_push(f.m, NULL);
   return cradle_pop(f.m);
@@ -161,7 +161,8 @@ static void arguments_do_not_hide_the_call(void **state) {
   ASSERT_PLACED("cradle_store: the object is NULL", cradle_store(f.m, cradle_weak_get(f.m, &global), &global, NULL));
 }
 
-/* A caller that is not compiled with CRADLE_CHECKED has no place, not even that of an earlier call. */
+/* A caller compiled without CRADLE_CHECKED has no place: neither its own, nor that of an earlier call, finished or left
+ * by longjmp. */
 static void other_callers_have_no_place(void **state) {
   (void)state;
   cradle_push(f.m, NULL);
@@ -185,7 +186,7 @@ static void a_longjmp_leaves_its_call(void **state) {
   assert_null(place_of(f.message));
 }
 
-/* Their addresses are the functions' own. */
+/* Taking an address gives the function, not the macro of the same name. */
 static void functions_have_addresses(void **state) {
   (void)state;
   void (*push)(cradle_mutator *, const void *) = cradle_push;
@@ -198,12 +199,12 @@ static void functions_have_addresses(void **state) {
 
 static cradle_kit kit;
 
-/* A message of the functions that do not know the heap goes to standard error, and the program ends. */
+/* Functions that do not know the heap print their message to standard error and end the program. */
 static void assert_aborts_at(const char *words, int line, void (*misuse)(void *), void *data) {
   char wanted[80], said[600] = "";
   int ends[2], status;
 #ifdef _WIN32
-  if (misuse != NULL) return; /* fork is needed; the test goes on */
+  if (misuse != NULL) return; /* where there is no fork, this part is left out */
 #endif
   assert_int_equal(pipe(ends), 0);
   pid_t child = fork();
@@ -303,7 +304,7 @@ static void assert_told(const char *words) {
   if (strstr(f.message, words) == NULL) fail_msg("without \"%s\": %s", words, f.message);
 }
 
-/* Stores a young object plainly into the old one that the shadow stack holds, and takes it back. */
+/* Stores a young object without a barrier into the old object on the shadow stack, then clears the slot again. */
 CRADLE_UNCHECKED_COLLECTION static void forget_the_barrier(void) {
   pair *young = CRADLE_NEW(f.m, pair, T_PAIR), *old = *(pair **)(void *)cradle_peek(f.m, 0);
   old->first = young;
@@ -340,14 +341,13 @@ CRADLE_UNCHECKED_COLLECTION static void the_last_store_is_told(void **state) {
   forget_the_barrier();
   snprintf(wanted, sizeof wanted, "/test_places.c:%d; in the call at ", line);
   assert_told(wanted);
-  cradle_collect(f.m, CRADLE_COLLECT_FULL); /* after which another object may be where this one was */
+  cradle_collect(f.m, CRADLE_COLLECT_FULL); /* afterwards another object may lie at this address */
   forget_the_barrier();
   assert_told("; no store through the barrier into it is known since the last major collection");
   (void)cradle_pop(f.m);
 }
 
-/* A place's file name is the caller's memory, and the caller's library may be unloaded before the message is
- * printed. */
+/* The text of a place belongs to the caller, whose library may be unloaded before the place is reported. */
 CRADLE_UNCHECKED_COLLECTION static void a_place_outlives_its_caller(void **state) {
   (void)state;
   char place[] = "unloaded.c:7";

@@ -1,5 +1,5 @@
-/* Prebuilt objects: what they refer to lives and moves, they themselves do neither, and the heap leaves nothing in
- * them. */
+/* Tests prebuilt objects: the collector keeps their referents alive and may move them, but never moves or frees the
+ * prebuilt objects, and leaves no traces in them. */
 #include "tests/moving.h"
 
 static fixture f;
@@ -7,7 +7,7 @@ static fixture f;
 static pair first_pair, second_pair;
 static struct {
   uint64_t header, length;
-  void *item[8000]; /* more than a large array in the heap has for its slots to be recorded */
+  void *item[8000]; /* longer than an array in the heap whose slots are recorded */
 } table;
 static struct {
   uint64_t header, length;
@@ -17,7 +17,7 @@ static struct {
 static int open_fixture(void **state) {
   (void)state;
   first_pair = (pair){.header = T_PAIR};
-  /* prebuilt refers to prebuilt */
+  /* one prebuilt object refers to another */
   second_pair = (pair){.header = T_PAIR, .first = &first_pair, .rest = &second_pair};
   memset(&table, 0, sizeof table);
   table.header = T_VECTOR;
@@ -84,7 +84,7 @@ static void an_old_object_lives_by_it(void **state) {
   assert_heap_sound(f.heap);
 }
 
-/* In the heap, a reference to it is an address like any other, which the heap does not follow. */
+/* An object in the heap may hold the address of a prebuilt object; the collector does not trace through it. */
 static void the_heap_refers_to_it(void **state) {
   (void)state;
   pair *p = new_pair(&f);
@@ -102,7 +102,7 @@ static void the_heap_refers_to_it(void **state) {
   assert_ptr_equal(p->rest, &second_pair);
 }
 
-/* Stores between all increments of marking, among them of old objects that nothing else refers to. */
+/* Stores between all increments of marking. Some of the stored objects are old and have no other reference. */
 static void stores_while_marking(void **state) {
   (void)state;
   enum { COUNT = 3000 };
@@ -114,7 +114,7 @@ static void stores_while_marking(void **state) {
   for (int cycle = 0; cycle < 3; cycle++) {
     size_t at = 0;
     do {
-      pair *old = table.item[at % COUNT]; /* goes over into an object that was not written until now */
+      pair *old = table.item[at % COUNT]; /* moves into an object that was not stored into before */
       cradle_store(f.m, &table, &table.item[at % COUNT], NULL);
       cradle_store(f.m, &first_pair, &first_pair.first, old);
       pair *p = new_pair(&f);
@@ -130,7 +130,7 @@ static void stores_while_marking(void **state) {
   }
 }
 
-/* The remembered set could not grow: the next collection looks everywhere. */
+/* The remembered set could not grow, so the next collection scans everything. */
 static void without_a_remembered_set(void **state) {
   (void)state;
   pair *p = new_pair(&f);
@@ -175,7 +175,7 @@ static void the_other_services_know_it(void **state) {
   assert_null(cradle_object_of_id(f.m, id));
 }
 
-/* In the middle of anything: remembered, written, while marking. */
+/* Removes objects in any state: remembered, stored into, while marking. */
 static void removed_it_is_plain_memory(void **state) {
   (void)state;
   pair *p = new_pair(&f);
@@ -184,19 +184,19 @@ static void removed_it_is_plain_memory(void **state) {
   cradle_prebuilt_remove(f.heap, &first_pair);
   assert_int_equal(first_pair.header, T_PAIR);
   assert_null(first_pair.first);
-  first_pair = (pair){.header = 77, .first = (pair *)8}; /* nobody looks */
+  first_pair = (pair){.header = 77, .first = (pair *)8}; /* no longer registered, so this is not checked */
   everything_moves(&f);
   assert_int_equal(cradle_type_of(second_pair.rest), T_PAIR);
   assert_int_equal(fixture_stats(&f).prebuilt_objects, 3);
   (void)cradle_collect_step(f.m, 0);
   cradle_prebuilt_remove(f.heap, &second_pair);
   cradle_prebuilt_remove(f.heap, &table);
-  assert_ptr_equal(second_pair.first, &first_pair); /* what is not the heap's stays */
+  assert_ptr_equal(second_pair.first, &first_pair); /* references to other memory stay as they are */
   everything_moves(&f);
   assert_int_equal(fixture_stats(&f).prebuilt_objects, 1);
 }
 
-/* While marking is somewhere among them, those it has seen go and others take their places. */
+/* While marking goes through the prebuilt objects, marked ones are removed and others take their entries. */
 static void removed_while_marking(void **state) {
   (void)state;
   enum { COUNT = 3000 };
@@ -216,7 +216,7 @@ static void removed_while_marking(void **state) {
   for (size_t i = 500; i < COUNT; i++) assert_int_equal(cradle_type_of(pairs[i].first), T_PAIR);
 }
 
-/* Written or not, from the middle or the end: those that stay are found by their addresses. */
+/* Objects are removed in any order, stored into or not; the remaining ones must still be found by their addresses. */
 static void removed_in_any_order(void **state) {
   (void)state;
   enum { COUNT = 7 };
@@ -257,7 +257,7 @@ static void the_next_heap_takes_them_clean(void **state) {
   assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
 }
 
-/* Registered and written in any order; the others cost nothing. */
+/* Objects are registered and stored into in any order; objects that were not stored into cost nothing. */
 static void many_of_them(void **state) {
   (void)state;
   enum { COUNT = 10000 };
@@ -296,7 +296,7 @@ static void misuse_is_named(void **state) {
   static pair other = {.header = T_PAIR}, unknown = {.header = 77}, flagged = {.header = T_PAIR | UINT64_C(1) << 40};
   ASSERT_MISUSE(&f, "registered already", cradle_prebuilt_add(f.heap, &first_pair));
   ASSERT_MISUSE(&f, "not just a type id of the heap", cradle_prebuilt_add(f.heap, &unknown));
-  unknown.header = f.heap->types.count; /* the first that is none */
+  unknown.header = f.heap->types.count; /* the first number that is not a type */
   ASSERT_MISUSE(&f, "not just a type id of the heap", cradle_prebuilt_add(f.heap, &unknown));
   ASSERT_MISUSE(&f, "not just a type id of the heap", cradle_prebuilt_add(f.heap, &flagged));
   ASSERT_MISUSE(&f, "not aligned to 8 bytes", cradle_prebuilt_add(f.heap, (char *)&other + 4));

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Stops at every static probe of tests/probed_program in gdb, and compares the arguments with what the program says of them.
+"""Stops at every static probe of tests/probed_program in gdb, and compares the arguments with those that the program
+prints.
 
     test_probe_arguments.py PROGRAM DOCUMENT
 
-The document, docs/probes.md, names the probes; each must be met. gdb runs this file, too, to set its breakpoints. Exits with 77,
-which meson reads as skipped, where gdb is not installed, has no Python, or may not trace programs.
+The document, docs/probes.md, names the probes; the program must reach each of them. gdb also runs this file, to set the
+breakpoints. Exits with 77, which meson reads as skipped, if gdb is not installed, has no Python, or is not allowed to
+trace programs.
 """
 
 import os
@@ -40,7 +42,7 @@ def stop_at_probes(gdb, counts):
 
 
 def by_name(lines):
-    """The arguments of each, in order."""
+    """The arguments of each probe, in order."""
     found = {}
     for line in lines:
         name, *arguments = line.split()
@@ -59,7 +61,7 @@ def main():
              f"import test_probe_arguments as test; test.stop_at_probes(gdb, {counts!r})"
     command = ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set width 0", "-ex", f"python {script}",
                "-ex", "run", program]
-    sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # it traces the program itself, and one can do so only
+    sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # only one tracer is possible, and that is gdb
     said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200,
                           env={**os.environ, "ASAN_OPTIONS": sanitizer}).stdout
     if "Python scripting is not supported" in said:

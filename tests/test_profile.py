@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Profiles a program whose shares of allocation are known, and reads the files as speedscope would.
+"""Profiles a program whose functions allocate known shares, and reads the profile files as speedscope would.
 
     test_profile.py PROGRAM [STACKVM SCHEME]       (tests/profiled_program, examples/stackvm, examples/scheme)
 
@@ -93,7 +93,7 @@ def shares_are_right(program, folder):
             survived = by_function(profiles["survived"])
             ratio = survived["eval"] / kept
             check(abs(ratio - 1) <= TOLERANCE, f"{context}: {ratio:.3f} of what was kept survived")
-            # Whatever lies between an allocation and the next is dead, but for a collection in between.
+            # Each object is dead before the next allocation, unless a collection comes in between.
             check(survived["parse"] <= shares["parse"] / 20, f"{context}: parse survived: {survived}")
 
 
@@ -244,7 +244,8 @@ def a_reader_that_goes_is_told(program, folder):
     reader = os.open(folder / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
     environment["CRADLE_PROFILE"] = str(folder / "fifo")
-    # The program prints its shares just before it writes the profile; it stands there until the reader has gone.
+    # The program prints its shares just before it writes the profile. It waits for a line first, which comes when the
+    # reader has gone.
     process = subprocess.Popen([program, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, env=environment)
     process.stdout.readline()
@@ -255,7 +256,7 @@ def a_reader_that_goes_is_told(program, folder):
 
 
 def a_child_of_another_thread_writes_nothing(program, folder):
-    """The child is forked, and ends by exit, while the profile is being written: into a pipe that is full until it is read."""
+    """The child is forked and exits while the parent writes the profile into a full pipe, which is read only later."""
     os.mkfifo(folder / "fifo")
     reader = os.open(folder / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
@@ -289,7 +290,8 @@ let kept = outer();
 
 
 def the_stackvms_functions_are_frames(program, folder):
-    """And the types of what survived are told: what keeper made, and nothing to speak of that waster did."""
+    """The profile also reports the types of the survivors: the objects that keeper made, and hardly any of those that
+    waster made."""
     script = folder / "script.vm"
     script.write_text(SCRIPT)
     run(program, script, folder, CRADLE_GC_NURSERY="64K")
@@ -319,7 +321,7 @@ SCHEME = """(define (keeper n) (let keep ((i 0) (kept '())) (if (= i n) kept (ke
 
 
 def the_schemes_procedures_are_frames(program, folder):
-    """Those that are called in tail position have no caller left, and a raise leaves the frames that it passed."""
+    """A function called in tail position has no caller on the stack, and a raise removes the frames that it passes."""
     script = folder / "script.scm"
     script.write_text(SCHEME)
     run(program, script, folder, CRADLE_GC_NURSERY="64K")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Long commands say on a terminal how far they are, and nothing elsewhere.
+"""Checks that long commands show their progress on a terminal, and print none elsewhere.
 
     test_progress.py SWEEP [WORKLOADS HUGE_PAGES]
 
-Each is run with standard error on a terminal of this program's own, then on a pipe.
+Each command runs first with standard error on a terminal that this program makes, then on a pipe.
 """
 
 import os
@@ -22,7 +22,7 @@ def said_on_terminal(command):
         try:
             while part := os.read(ours, 4096):
                 said += part
-        except OSError:  # the other end is closed
+        except OSError:  # the command has closed its end
             pass
     os.close(ours)
     return running.returncode, said.decode()

@@ -1,7 +1,7 @@
-/* Promotion: the order in which survivors lie afterwards, and what must hold in any order. */
+/* Tests promotion: the order in which survivors lie in memory, and what must hold in any order. */
 #include "tests/heap_fixture.h"
 
-/* Beside the fixture's types. Values have 1 in bit 0 when they are none. */
+/* Added to the fixture's types. A value with bit 0 set is not a reference. */
 enum { WIDE = 7, T_WIDE = T_COUNT, T_TAGGED, T_MIXED, T_OWNER, T_ALL };
 typedef struct wide {
   uint64_t header;
@@ -25,7 +25,7 @@ typedef struct owner {
 static int callbacks_open, callbacks;
 
 static void trace_owner(void *object, cradle_visitor *visitor) {
-  assert_int_equal(callbacks_open++, 0); /* none is called within another */
+  assert_int_equal(callbacks_open++, 0); /* no callback runs inside another */
   cradle_visit_reference(visitor, ((owner *)object)->slot);
   callbacks_open--;
   callbacks++;
@@ -44,17 +44,18 @@ static void open_types(fixture *f, size_t nursery_bytes) {
                                  .values = CRADLE_SLOT(mixed, rest)};
   types[T_OWNER] = (cradle_type){.name = "owner", .size = sizeof(owner), .trace = trace_owner};
   fixture_options(f, &options);
-  fixture_unstress(&options); /* one collection, and what it leaves */
+  fixture_unstress(&options); /* the test looks at the result of a single collection */
   options.types = types;
   options.type_count = T_ALL;
   options.nursery_bytes = nursery_bytes;
-  options.encoding = cradle_encoding_low_tags(1 << 0 | 1 << 5); /* a second tag, or values were references */
+  /* With one tag only, values would be treated as references. */
+  options.encoding = cradle_encoding_low_tags(1 << 0 | 1 << 5);
   fixture_open_with(f, &options);
 }
 
 /* --- the order --- */
 
-/* How a structure is followed: objects that come right behind the one before, and all. */
+/* Counts of a traversal: `neighbours` lie right behind the object visited before them; `objects` are all. */
 typedef struct followed {
   const char *last;
   size_t last_bytes, neighbours, objects;
@@ -67,7 +68,7 @@ static void follow(followed *w, const void *object, size_t bytes) {
   w->last_bytes = bytes;
 }
 
-/* [promote.2], but for the last places of spans, and what the promotion of other objects leaves. */
+/* [promote.2], except at the ends of spans and next to other promoted objects. */
 static void assert_in_order(const followed *w) {
   if (w->neighbours < w->objects - w->objects / 20 - 2)
     fail_msg("only %zu of %zu objects lie behind the one before", w->neighbours, w->objects);
@@ -161,8 +162,8 @@ static void tagged_pairs_lie_in_the_order_of_a_walk(void **state) {
   fixture_close(&f);
 }
 
-/* [promote.3]: a chain behind each item of an array is with it, not behind the last item. Of slots of both sorts the
- * same. */
+/* [promote.3]: a chain that hangs from an item of an array lies next to that item, not behind the last one. This holds
+ * for reference and value slots. */
 static void what_an_item_leads_to_lies_behind_it(void **state) {
   (void)state;
   enum { ITEMS = 300 };
@@ -193,7 +194,7 @@ static void what_an_item_leads_to_lies_behind_it(void **state) {
   fixture_close(&f);
 }
 
-/* Arrays inside arrays: calls within calls would overflow the stack. */
+/* Arrays nested in arrays so deeply that a recursive promotion would overflow the C stack. */
 static void arrays_inside_arrays_survive(void **state) {
   (void)state;
   enum { DEPTH = 100000 };
@@ -234,8 +235,8 @@ static void report_first(void *data, cradle_visitor *visitor) {
   callbacks_open--;
 }
 
-/* From the root callback to an owner, whose callback leads to the next one, and so on. An embedder's lock, say, would
- * be taken twice if one ran within another. */
+/* The root callback leads to an owner, whose callback leads to the next owner, and so on. If a callback ran inside
+ * another, an embedder that takes a lock in each would lock it twice. */
 static void no_callback_runs_within_another(void **state) {
   (void)state;
   enum { OWNERS = 200 };
@@ -265,9 +266,9 @@ static void no_callback_runs_within_another(void **state) {
 
 /* --- while a major collection marks --- */
 
-/* An old object that marking has not reached yet is stored into: it may be dead, so what it refers to itself is left
- * alone. But the young objects that it holds are promoted as marked ones, and will not be traced again: what they refer
- * to has to be marked now, each of them, or it is lost if the object turns out to live. */
+/* The program stores into an old object that marking has not reached. It may be dead, so its direct old referents are
+ * not marked. But the young objects in it are promoted as marked and will not be traced again. So everything that they
+ * refer to must be marked now; otherwise it would be lost if the old object turns out to live. */
 static void what_survivors_of_an_unmarked_object_hold_is_marked(void **state) {
   (void)state;
   enum { LIST = 20000, LOST = 4 };
@@ -346,7 +347,7 @@ static void add_marked(void *data, const cradle_event *event) {
     marked_bytes += event->u.step.marked_bytes;
 }
 
-/* Strings with slots before their bytes: pacing relies on the bytes that marking reports. */
+/* Strings with slots before their bytes: pacing relies on the number of bytes that marking reports. */
 static void marking_tells_all_bytes_of_what_it_marks(void **state) {
   (void)state;
   enum { STRINGS = 500, LENGTH = 4000 };
@@ -392,7 +393,7 @@ static void marking_tells_all_bytes_of_what_it_marks(void **state) {
   }
 }
 
-/* Reported one by one by a callback. */
+/* A callback reports each of the slots. */
 typedef struct many {
   uint64_t header;
   void **slots;
@@ -419,7 +420,7 @@ static many *new_many(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
   return made;
 }
 
-/* A tree whose leftmost node, so many levels down, is an object with many slots. */
+/* Makes a tree whose leftmost node at the given level is an object with many slots. */
 static pair *tree_with_many(cradle_mutator *m, int depth, int level, many **inner) CRADLE_MAY_COLLECT {
   pair *made = cradle_new(m, T_PAIR, sizeof *made);
   CRADLE_ROOT(m, made);
@@ -436,8 +437,8 @@ static pair *tree_with_many(cradle_mutator *m, int depth, int level, many **inne
   return made;
 }
 
-/* The mark stack begins with room for 8,192 objects. It is nearly full when the nodes of the tree come, so that it
- * grows while they are traced; and then an object comes that fills what it grew by. */
+/* The mark stack begins with room for 8,192 objects. It is nearly full when marking reaches the tree, so it grows while
+ * the tree is traced. Then an object follows that fills the added room. */
 static void the_mark_stack_grows_between_objects(void **state) {
   (void)state;
   for (uint64_t nearly = 8080; nearly < 8192; nearly += 12) {
@@ -451,7 +452,7 @@ static void the_mark_stack_grows_between_objects(void **state) {
     options.types = types;
     options.type_count = T_MANY + 1;
     options.nursery_bytes = (size_t)4 << 20;
-    options.verify = false; /* it uses the stack, which has grown then */
+    options.verify = false; /* the verifier would grow the mark stack, which it shares */
     fixture_open_with(&f, &options);
     many *root = new_many(f.m, nearly), *inner = NULL;
     {

@@ -1,4 +1,5 @@
-/* CRADLE_PAGES_FILE: what the file says while heaps come and go, after a fork, and when it cannot be written. */
+/* Tests CRADLE_PAGES_FILE: what the file says while heaps are made and freed, after a fork, and when it cannot be
+ * written. */
 #include "tests/heap_fixture.h"
 
 #include <cradle/runtime.h>
@@ -57,7 +58,7 @@ static void put_region(char *text, const cradle_region *region) {
           (uintmax_t)(region->start + region->reserved_bytes), region->name);
 }
 
-/* What the file must say of a heap. */
+/* Appends the lines that the file must have for a heap. */
 static void put_heap(char *text, cradle_heap *heap) {
   cradle_memory memory;
   cradle_memory_report(heap, &memory, sizeof memory);
@@ -98,7 +99,7 @@ static void the_file_follows_the_heaps(void **state) {
   read_text(path, text, sizeof text);
   assert_string_equal(text, expected);
   cradle_heap_free(first);
-  assert_true(events >= 3); /* created, sized, destroyed: they are passed on */
+  assert_true(events >= 3); /* created, sized, destroyed: the program's listener gets them too */
   strcpy(expected, "cradle-ranges 1\n");
   put_heap(expected, second);
   read_text(path, text, sizeof text);
@@ -106,7 +107,7 @@ static void the_file_follows_the_heaps(void **state) {
   cradle_heap_free(second);
   read_text(path, text, sizeof text);
   assert_string_equal(text, "cradle-ranges 1\n");
-  assert_int_equal(files_in_folder(), 1); /* nothing half-written is left */
+  assert_int_equal(files_in_folder(), 1); /* no temporary file is left */
 }
 
 CRADLE_UNCHECKED_COLLECTION static void a_child_has_a_file_of_its_own(void **state) {
@@ -137,7 +138,7 @@ static void *start_and_free(void *nothing) {
   return nothing;
 }
 
-/* Another thread stands in the middle of publishing, because the file that it writes is a pipe that nobody reads. */
+/* Another thread is blocked while publishing, because its file is a pipe that nobody reads. */
 CRADLE_UNCHECKED_COLLECTION static void a_child_goes_on_though_its_parent_was_publishing(void **state) {
   (void)state;
   char path[128], text[2000], pipe[128];
@@ -216,7 +217,7 @@ static void a_childs_own_heap_leaves_its_parents_file_alone(void **state) {
   cradle_heap_free(second);
 }
 
-/* A child whose parent has no heap at the fork is a process like others. */
+/* A child whose parent has no heap at the fork publishes like any other process. */
 static void a_child_without_its_parents_heap_publishes(void **state) {
   (void)state;
   char path[128], text[2000];
@@ -249,7 +250,7 @@ static void it_is_written_beside_a_log(void **state) {
   assert_non_null(strstr(text, "gc-heap-end}"));
 }
 
-/* The exit status of a child, 0 when the ranges cannot be published and that is told. */
+/* Runs in a child and returns its exit status: 0 when publishing fails and the library reports it. */
 static int start_and_be_told(void) {
   char text[600] = "";
   int ends[2];

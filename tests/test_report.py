@@ -27,7 +27,7 @@ from cradle_report import measures, readers  # noqa: E402
 FORMS = ("text", "json", "trace")
 SECOND = 1_000_000_000
 
-# PyPy's form: ticks of 2.5 GHz, free text, other sections between them.
+# PyPy's form: ticks of 2.5 GHz, free text, and other sections among those of the collector.
 PYPY = """\
 [1000] {gc-set-nursery-size
 nursery size: 4194304
@@ -88,7 +88,7 @@ class SameRun(unittest.TestCase):
         mine, other = self.log["json"].sections, self.log["text"].sections
         for one, two in zip(mine, other, strict=True):
             self.assertEqual(facts(one), facts(two))
-            # The text leaves out what it says at the section's end in other words.
+            # The text form omits values that the line at the section's end already gives in other words.
             left_out = {"used_bytes"} if one.name == "gc-minor" else set()
             self.assertEqual({key: value for key, value in one.fields.items() if key not in left_out}, two.fields)
 
@@ -99,7 +99,7 @@ class SameRun(unittest.TestCase):
         self.assertEqual(mine.majors, told["major_collections"])
         self.assertGreaterEqual(mine.majors, 4)
         self.assertEqual(mine.promoted, told["promoted_bytes"])
-        # The sections have large objects with their rounding to pages.
+        # In the sections, large objects count with their rounding to pages.
         self.assertTrue(told["allocated_bytes"] <= mine.allocated <= told["allocated_bytes"] + 10 * 4096)
         self.assertEqual(mine.used_peak, told["used_peak_bytes"])
         self.assertEqual(mine.pauses, told["pauses"])
@@ -179,7 +179,7 @@ class SameRun(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (1, b"cradle-report: standard input: the file is empty\n"))
 
     def test_every_truncation_is_survived(self):
-        """Cut anywhere, a log is read up to there or refused with its line; never a traceback."""
+        """A log cut at any place is read up to the cut or refused with the line number, never with a traceback."""
         cut = Path(self.folder.name) / "cut.log"
         chance = random.Random(7)
         for form in FORMS:
@@ -194,7 +194,7 @@ class SameRun(unittest.TestCase):
                     self.assertRegex(str(error), r"cut\.log(:\d+)?: ")
 
     def test_damage_is_survived(self):
-        """Whatever bytes are changed, a log is read or refused with its line; never a traceback."""
+        """A log with any bytes changed is read or refused with the line number, never with a traceback."""
         damaged = Path(self.folder.name) / "damaged.log"
         chance = random.Random(11)
         for form in FORMS:
@@ -348,7 +348,7 @@ class Samples(unittest.TestCase):
 
     def test_a_log_that_grows_is_read_as_it_was(self):
         class Growing:
-            """A file that is longer at each look."""
+            """A file that is longer each time its size is read."""
 
             def __init__(self, file):
                 self.file = file

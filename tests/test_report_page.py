@@ -3,8 +3,8 @@
 
     test_report_page.py LOG_FORMS SOURCE_ROOT
 
-LOG_FORMS is the built tests/log_forms. What a page holds is read from its text; how it draws, zooms and tells values is
-tried in a headless Chromium, through Playwright. Where one of them is missing, this says so.
+LOG_FORMS is the built tests/log_forms. The page's contents are checked in its text. Drawing, zooming and showing values
+are tried in a headless Chromium, through Playwright. If one of these is missing, the test says so.
 """
 
 import base64
@@ -92,7 +92,7 @@ def hostile():
 
 FOLDER = tempfile.TemporaryDirectory()
 PLACE = Path(FOLDER.name)
-RESULTS = {}  # of the runs that made pages, by the names of the logs
+RESULTS = {}  # results of the runs that made pages, by the names of the logs
 
 
 def report(*arguments):
@@ -129,7 +129,7 @@ class Pages(unittest.TestCase):
         return page
 
     def holds(self, text, *wanted):
-        """As assertIn, without the page in the message."""
+        """Like assertIn, but without the whole page in the message."""
         self.assertEqual([one for one in wanted if one not in text], [])
 
     def data(self, page):
@@ -139,7 +139,7 @@ class Pages(unittest.TestCase):
 
 
 class Text(Pages):
-    """What stands in the page."""
+    """Tests the contents of the page."""
 
     def test_the_data_is_the_logs(self):
         charts = self.data(self.page_of("text.log"))
@@ -272,7 +272,7 @@ class Text(Pages):
         self.assertTrue({"first: before", "second: before"} <= set(labels), labels)
 
 
-# The names of the charts in whose plots there is no colour, only the greys of the grid.
+# The names of the charts whose plots have no colour, only the greys of the grid.
 BLANK = """() => cradleReport.charts.filter(({plot: {bbox, ctx}}) => {
   const {data} = ctx.getImageData(bbox.left, bbox.top, bbox.width, bbox.height);
   for (let i = 0; i < data.length; i += 4) {
@@ -288,7 +288,7 @@ BLANK = """() => cradleReport.charts.filter(({plot: {bbox, ctx}}) => {
     "the page is not tried in a browser: Chromium or Playwright is missing (tools/setup)",
 )
 class Browser(Pages):
-    """What a reader of the page sees and does."""
+    """Tests what a reader of the page sees and does, in a browser."""
 
     @classmethod
     def setUpClass(cls):
@@ -296,7 +296,7 @@ class Browser(Pages):
 
         running = sync_playwright().start()
         cls.addClassCleanup(running.stop)
-        # Chromium keeps its own sandbox from a process of root.
+        # Chromium cannot use its sandbox when root runs it.
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
         options = [
             *sandbox,
@@ -352,7 +352,7 @@ class Browser(Pages):
                 self.assertEqual(self.said, [], names)
                 self.assertEqual(tab.locator("canvas").count(), count, names)
                 self.assertLessEqual(tab.evaluate("document.documentElement.scrollWidth"), width, names)
-                # Something is drawn besides the axes: in the plots' inside there are colours.
+                # Something is drawn besides the axes: there are colours inside the plots.
                 if count:
                     self.assertEqual(tab.evaluate(BLANK), [], names)
 

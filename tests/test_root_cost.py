@@ -3,10 +3,11 @@
 
     test_root_cost.py PROGRAM
 
-PROGRAM (bench/deep-roots) makes N minor collections 300,000 roots deep, or pushes and pops N roots, or opens and closes the scopes
-of as many. The difference between 2 N and N is the instructions of one, the loop included. More than MOST allows is a failure: for
-collections the limit is a figure for all roots, which leaves no room to look at each word of a deep shadow stack. A scope may cost
-no more than a push and a pop. Exits with 77, which meson reads as skipped, where valgrind is not installed.
+PROGRAM (bench/deep-roots) makes N minor collections 300,000 roots deep, or pushes and pops N roots, or opens and closes
+the scopes of as many. The difference between the runs with 2 N and N, divided by N, is the cost of one in instructions,
+including the loop. The test fails above the limits of MOST. The limit of a collection is for all roots together, so it
+allows no scan of each word of a deep shadow stack. A scope may cost no more than a push and a pop. Exits with 77, which
+meson reads as skipped, where valgrind is not installed.
 """
 
 import re

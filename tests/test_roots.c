@@ -61,13 +61,13 @@ static void assert_value(uint64_t value, uint64_t number) {
 static uint64_t moved_objects(void) {
   return read_stats().moved_objects;
 }
-/* Bytes that live in the old generation after everything unreachable is gone. */
+/* The live bytes in the old generation after a full collection. */
 CRADLE_MAY_COLLECT static uint64_t live_bytes(void) {
   cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_sound();
   return read_stats().old_bytes;
 }
-/* Takes the places of objects that died, so that a stale reference does not see what it expects. */
+/* Overwrites dead objects, so that a test that follows a stale reference fails. */
 CRADLE_MAY_COLLECT static void overwrite_nursery(void) {
   for (int i = 0; i < 1400; i++) (void)new_node(UINT64_C(0xdead));
 }
@@ -105,7 +105,7 @@ CRADLE_MAY_COLLECT static void many_are_popped_at_once(void **state) {
   assert_int_equal(live_bytes(), 0);
 }
 
-/* A word deep in the stack may be written between collections that have seen it unchanged. */
+/* A word deep in the stack may be written after several collections found it unchanged. */
 CRADLE_MAY_COLLECT static void deep_words_may_be_written(void **state) {
   (void)state;
   for (uint64_t i = 0; i < 1000; i++) cradle_push(mutator, new_node(i));
@@ -119,7 +119,7 @@ CRADLE_MAY_COLLECT static void deep_words_may_be_written(void **state) {
   for (uint64_t i = 1000; i-- > 0;) assert_int_equal(((node *)cradle_pop(mutator))->number, i % 7 ? i : 10000 + i);
 }
 
-/* The depth goes up and down with collections in between: words that were popped and pushed again are scanned again. */
+/* The depth rises and falls between collections; words that were popped and pushed again must be scanned again. */
 CRADLE_MAY_COLLECT static void depth_swings(void **state) {
   (void)state;
   uint64_t depth = 0, seed = 1;
@@ -179,7 +179,7 @@ CRADLE_MAY_COLLECT static void the_shadow_stack_may_hold_values(void **state) {
 
 /* --- unwinding --- */
 
-/* Always true; the compiler must not know it. */
+/* Always true, but the compiler cannot know it. */
 static volatile bool leaves = true;
 
 CRADLE_UNCHECKED_COLLECTION static void descend(jmp_buf landing, int depth) {
@@ -222,7 +222,7 @@ CRADLE_MAY_COLLECT static void unwinding_restores_all(void **state) {
   cradle_pop_many(mutator, 1);
 }
 
-/* A local of the setjmp frame that changes after it must be volatile; it is a root all the same. */
+/* A local of the frame that calls setjmp must be volatile if it changes afterwards; it can still be a root. */
 CRADLE_UNCHECKED_COLLECTION static void volatile_locals_are_roots(void **state) {
   (void)state;
   jmp_buf landing;
@@ -368,7 +368,7 @@ CRADLE_MAY_COLLECT static void ranges_follow_their_stack(void **state) {
     }
   }
   assert_true(moved_objects() >= 160);
-  references.top = stack_at(&references, 10); /* what lies above is no root any more */
+  references.top = stack_at(&references, 10); /* words above the top are no longer roots */
   values.top = values.base;
   assert_int_equal(live_bytes(), 8 * sizeof(node));
   stack_close(&values);
@@ -549,7 +549,7 @@ CRADLE_MAY_COLLECT static void a_request_is_served_at_the_next_poll(void **state
   cradle_safepoint(mutator);
   assert_ptr_equal(scoped, before);
   cradle_safepoint_request(mutator);
-  cradle_safepoint_request(mutator); /* merged with the first */
+  cradle_safepoint_request(mutator); /* the second request is merged with the first */
   cradle_safepoint(mutator);
   assert_ptr_not_equal(scoped, before);
   assert_int_equal(moved_objects(), 1);

@@ -1,5 +1,6 @@
-/* The second core's protocol over the real functions: what a round works on has one owner at a time, and neither a stop
- * nor a round is lost. And the threads beneath: made, named, deaf to signals, refused, gone after a fork. */
+/* Tests the protocol between the mutator and the second core with the real functions: the data of a round has one owner
+ * at a time, and no stop and no round is lost. Also tests the threads below it: they are made and named, block signals,
+ * may be refused, and are gone after a fork. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -58,7 +59,7 @@ static void read_own_name(char *name, size_t room) {
 typedef struct shared {
   uint32_t word;
   crd_thread *thread;
-  uint64_t steps;  /* plain: its owner changes it, and ThreadSanitizer watches */
+  uint64_t steps;  /* not atomic: only its owner changes it, which ThreadSanitizer checks */
   uint64_t rounds; /* likewise */
   uint64_t calls;  /* atomic */
   bool masked;
@@ -106,14 +107,14 @@ static void test_one_owner(void **state) {
   begin(&s);
   uint64_t own = 0;
   for (int i = 0; i < ROUNDS; i++) {
-    if (i % 7 == 0) rounds_call(&s.word, s.thread); /* it may be overtaken by the round */
+    if (i % 7 == 0) rounds_call(&s.word, s.thread); /* the round may already have started */
     rounds_offer(&s.word, s.thread);
-    /* one round in four is stopped while it runs, the others wherever that meets them */
+    /* one round in four is stopped while it runs, the others at any moment */
     while (i % 4 == 0 && __atomic_load_n(&s.word, __ATOMIC_RELAXED) == ROUND_OFFERED) continue;
     for (volatile int wait = i % 300; wait > 0; wait--) continue;
     stop(&s);
     assert_true(rounds_is_idle(&s.word));
-    s.steps++; /* with two owners at a time, an addition is sometimes lost */
+    s.steps++; /* with two owners, an addition would sometimes be lost */
     own++;
   }
   uint64_t steps = s.steps;
@@ -122,7 +123,7 @@ static void test_one_owner(void **state) {
   assert_true(steps >= own && steps <= own + STEPS * s.rounds);
 }
 
-/* A round that nobody stops is run to its end. */
+/* A round that nobody stops runs to its end. */
 static void test_no_round_is_lost(void **state) {
   (void)state;
   shared s;
@@ -142,7 +143,7 @@ static void test_no_call_is_lost(void **state) {
   begin(&s);
   for (uint64_t i = 1; i <= 1000; i++) {
     rounds_call(&s.word, s.thread);
-    assert_true(rounds_is_idle(&s.word)); /* a call takes nothing from the mutator */
+    assert_true(rounds_is_idle(&s.word)); /* a call does not take ownership from the mutator */
     while (__atomic_load_n(&s.calls, __ATOMIC_RELAXED) != i) continue;
   }
   assert_int_equal(s.rounds, 0);

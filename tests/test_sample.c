@@ -1,5 +1,5 @@
-/* Sampling: which allocations are reported, with what weight, and what is reported about their fate. All of it is exact
- * or counted in allocated bytes; nothing is timed. */
+/* Tests sampling: which allocations are reported, with which weight, and which fate. Every figure is exact or counted
+ * in allocated bytes; nothing is timed. */
 #include "tests/heap_fixture.h"
 
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 typedef struct recorder {
   cradle_sample samples[SAMPLES_MAX];
   size_t count;
-  int site; /* where the program is: what an embedder's stack would say */
+  int site; /* where the program is; an embedder would read it from its call stack */
   uint64_t weight_by_site[8];
   uint64_t weight_by_fate[T_COUNT + 1][3];
   size_t settled;
@@ -45,7 +45,7 @@ static void open_sampled(size_t nursery_bytes, size_t interval, uint64_t seed) {
   cradle_options options;
   memset(&record, 0, sizeof record);
   fixture_options(&f, &options);
-  options.verify = false; /* of each collection; the tests verify at their ends */
+  options.verify = false; /* not after each collection; the tests verify at their ends */
   options.nursery_bytes = nursery_bytes;
   options.sampler = (cradle_sampler){interval, seed, on_sampled, on_settled, &record};
   fixture_open_with(&f, &options);
@@ -65,7 +65,8 @@ static uint64_t all_weights(const recorder *r) {
 
 /* --- weights --- */
 
-/* Four sites with known shares, in a loop of 1024 bytes, which every interval below is in step with. */
+/* Four sites with known shares, in a loop of 1024 bytes. Every interval below is a multiple of 1024 bytes, the hardest
+ * case for sampling. */
 enum { SITE_SMALL, SITE_MEDIUM, SITE_ARRAY, SITE_LARGE, SITES };
 
 CRADLE_MAY_COLLECT static void one_round(uint64_t bytes[SITES], int round) {
@@ -85,7 +86,7 @@ CRADLE_MAY_COLLECT static void one_round(uint64_t bytes[SITES], int round) {
 CRADLE_UNCHECKED_COLLECTION static void check_shares(size_t nursery_bytes, size_t interval, uint64_t seed) {
   uint64_t bytes[SITES] = {0}, total = 0;
   open_sampled(nursery_bytes, interval, seed);
-  int rounds = (int)(20000 * interval / KIB); /* so many samples that chance stays well within the tolerance */
+  int rounds = (int)(20000 * interval / KIB); /* enough samples to keep chance well within the tolerance */
   for (int round = 0; round < rounds; round++) one_round(bytes, round);
   for (int i = 0; i < SITES; i++) total += bytes[i];
   uint64_t weights = all_weights(&record), gap = weights > total ? weights - total : total - weights;
@@ -100,7 +101,7 @@ CRADLE_UNCHECKED_COLLECTION static void check_shares(size_t nursery_bytes, size_
   close_sampled();
 }
 
-/* Three nurseries, three intervals and three seeds: the shares are right each time, not only on the average. */
+/* With three nurseries, three intervals and three seeds the shares are right each time, not only on average. */
 static void shares_are_right(void **state) {
   (void)state;
   static const size_t nurseries[] = {4 * KIB, 64 * KIB, 1024 * KIB}, intervals[] = {KIB, 4 * KIB, 16 * KIB};
@@ -109,7 +110,7 @@ static void shares_are_right(void **state) {
       for (uint64_t seed = 0; seed < 3; seed++) check_shares(nurseries[n], intervals[i], seed);
 }
 
-/* Every word is as likely as any other: over many points the words of a stretch are hit evenly. */
+/* Each word is equally likely to be sampled: over many points, the words of a stretch are hit evenly. */
 CRADLE_UNCHECKED_COLLECTION static void points_are_spread(void **state) {
   (void)state;
   enum { INTERVAL = 64, WORDS = INTERVAL / 16, ROUNDS = 40000 };
@@ -125,7 +126,7 @@ CRADLE_UNCHECKED_COLLECTION static void points_are_spread(void **state) {
   close_sampled();
 }
 
-/* An object over many points is one sample with the weight of all. */
+/* An object that covers many sampling points is one sample with the weight of all of them. */
 CRADLE_UNCHECKED_COLLECTION static void large_objects_hold_many_points(void **state) {
   (void)state;
   open_sampled(64 * KIB, 64, 1);
@@ -188,7 +189,7 @@ CRADLE_UNCHECKED_COLLECTION static void equal_seeds_give_equal_samples(void **st
 
 /* --- fates --- */
 
-/* Pairs are kept until the collection, vectors are not; every third large object is kept. */
+/* Keeps pairs until the collection, no vectors, and every third large object. */
 CRADLE_UNCHECKED_COLLECTION static void fates_are_told(void **state) {
   (void)state;
   static const size_t nurseries[] = {4 * KIB, 64 * KIB, 1024 * KIB};
@@ -219,7 +220,7 @@ CRADLE_UNCHECKED_COLLECTION static void reservations_are_sampled_whole(void **st
   open_sampled(64 * KIB, 4 * KIB, 5);
   for (int i = 0; i < 5000; i++, bytes += 8 * sizeof(pair)) {
     cradle_reservation room = cradle_reserve(f.m, 8 * sizeof(pair));
-    for (int k = 0; k < 7; k++) { /* what is left unfilled is legal */
+    for (int k = 0; k < 7; k++) { /* a reservation may be left partly unused */
       pair *fresh = cradle_new_reserved(&room, T_PAIR, sizeof(pair));
       fresh->first = fresh->rest = NULL;
     }
@@ -234,7 +235,7 @@ CRADLE_UNCHECKED_COLLECTION static void reservations_are_sampled_whole(void **st
   close_sampled();
 }
 
-/* Read by AddressSanitizer, where it is in: the next test asks for more memory than there is. */
+/* AddressSanitizer calls this. The next test requests more memory than there is, which must return NULL. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
   return "allocator_may_return_null=1";
@@ -255,7 +256,7 @@ CRADLE_UNCHECKED_COLLECTION static void refused_memory_makes_fates_unknown(void 
   close_sampled();
 }
 
-/* --- with whatever else lowers top --- */
+/* --- with the other features that lower top --- */
 
 CRADLE_UNCHECKED_COLLECTION static void top_is_the_next_point_or_the_end(void **state) {
   (void)state;
@@ -322,7 +323,7 @@ CRADLE_UNCHECKED_COLLECTION static void requests_are_served(void **state) {
 }
 
 static uint64_t requesting(void *data, cradle_mutator *mutator, const cradle_sample *sample) {
-  cradle_safepoint_request(mutator); /* as another thread might just then */
+  cradle_safepoint_request(mutator); /* as another thread might do at this moment */
   return on_sampled(data, mutator, sample);
 }
 
@@ -393,7 +394,7 @@ CRADLE_UNCHECKED_COLLECTION static void heaps_are_sampled_apart(void **state) {
   close_sampled();
 }
 
-/* Stretches of one length, each with a sample somewhere, from the first on; the length is rounded up to words. */
+/* Each stretch of the interval's length has one sample, also the first; the length is rounded up to words. */
 static void the_first_stretch_is_like_the_others(void **state) {
   (void)state;
   for (uint64_t seed = 1; seed <= 10; seed++) {

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Runs the Scheme example's test programs over nursery sizes and stress modes, and its prompt.
+"""Runs the Scheme example's test programs with various nursery sizes and stress modes, and tests its prompt.
 
     test_scheme.py [--long] [--update] [--timeout SECONDS] SCHEME FOLDER...
 
-A folder has NAME.scm and NAME.expected: what the program prints, then, when it says anything there, "--- errors" and its
-standard error. In every environment it must be the same, with exit status 1 exactly when there are errors. Lines at a program's
-beginning can say how it is run:
+A folder has NAME.scm and NAME.expected: what the program prints, then, when it says anything there, "--- errors" and
+its standard error. The output must be the same in every environment, and the exit status 1 if there are errors,
+otherwise 0. Lines at the beginning of a program can say how to run it:
 
-    ; stress: N             a collection at every N-th allocation is the quickest pace for this long program (1 when left out)
+    ; stress: N             under stress collect at every N-th allocation, because this program runs long (default: 1)
     ; options: --stack=4M
     ; variables: CRADLE_GC_MAX=80M
 
---long takes every nursery size from 4 KiB to 64 MiB, each with and without a collection at every allocation (at the program's pace).
---update writes the expected files from a plain run; read them before you keep them.
+--long takes every nursery size from 4 KiB to 64 MiB, each with and without a collection at every allocation (at the
+program's pace). --update writes the expected files from a plain run; read them before you keep them.
 """
 
 import argparse
@@ -81,18 +81,18 @@ def run(scheme, arguments, variables, timeout, given=""):
 
 
 def said(result, folder):
-    """What a run printed, in the form of an expected file. Paths are as if it were run in the folder."""
+    """The output of a run, in the form of an expected file. Paths look as if the program ran in the folder."""
     text = result.stdout.decode(errors="replace")
     if text and not text.endswith("\n"):
         text += "\n"
     if result.stderr:
         text += "--- errors\n" + result.stderr.decode(errors="replace")
-    # a message is cut at a length that counts the folder, too
+    # a message is cut at a length that includes the folder's name
     return re.sub(r"(.)\1{99,}", r"\1...", text.replace(str(folder) + os.sep, ""))
 
 
 def fault(result, expected, folder):
-    """What is wrong, in words; None when nothing is."""
+    """A sentence that says what is wrong; None when nothing is."""
     if result is None:
         return "did not end in time"
     text = said(result, folder)
@@ -125,13 +125,13 @@ def check_programs(scheme, folders, timeout, long):
         return len(jobs), [words for words in pool.map(check, jobs) if words]
 
 
-# What is typed, the variables, what must be in the output and in the errors, and the exit status.
+# The typed text, the variables, the words expected in the output and in the errors, and the exit status.
 PROMPT = [
     ("(define x 20)\n(+ x\n   1)\n\"a\\nb\"\n", {}, ["21\n", '"a\\nb"\n'], [], 0),
     ("(car 1)\n(+ 1 1)\n", {}, ["2\n"], ["input:1: error: a pair expected, not 1"], 1),
     ("(define (f l) (f (cons (make-vector 1000 l) l)))\n(f '())\n(f '())\n(* 6 7)\n", {"CRADLE_GC_MAX": "48M"}, ["42\n"],
      ["out of memory"], 1),
-    # A global holds all memory: each line finds room, and the maximum comes back.
+    # A global variable fills the memory. Each further line must still find room, and the maximum is restored.
     ("(define keep '())\n(define (g) (set! keep (cons 1 keep)) (g))\n" + "(g)\n(+ 1 (length '(1 2 3)))\n" * 5 +
      "(set! keep '())\n(define (h l) (h (cons (make-vector 1000 l) l)))\n(h '())\n'on\n", {"CRADLE_GC_MAX": "48M"},
      ["4\n4\n4\n4\n4\non\n"], ["input:1: error: out of memory\n" * 6], 1),
@@ -164,8 +164,8 @@ LOOPS = ["(memv 2 c)", "(member 2 c)", "(assq 2 a)", "(assoc 2 a)", "(list-tail 
          "(for-each car a)", "(fold-left eq? 0 a)", "(equal? (deep 60) (deep 60))", "(write (deep 60))", "(deep 60)",
          "(eval (list 'define e 1))", "(do ((i 0 i)) (#f))"]
 
-# At a terminal: the variables, what is typed with what must then be seen, one after the other; the exit status, and what must be
-# in the history.
+# At a terminal: the variables, pairs of typed text and text that must then appear, the exit status, and the text that
+# must be in the history.
 TERMINAL = [
     ({"LANG": "C"}, [('(string-length "\u00e9\u20ac")', "\n2\r\n> "), ('"na\u00efve"', '\n"na\u00efve"\r\n> '),
                      ("(exit)", "")], 0, ["na\u00efve"]),
@@ -187,10 +187,11 @@ TERMINAL = [
 
 
 def read_until(terminal, wanted, timeout, repeated=""):
-    """What the terminal shows, up to the wanted text; without one, to the end. An OSError: it ended before, or too late. Repeated
-    is typed when nothing happens: libedit misses a signal that comes just before it reads."""
+    """What the terminal shows up to the wanted text, or to the end if there is none. Raises OSError if the program
+    ended early or takes too long. Types `repeated` when nothing happens, because libedit misses a signal that comes
+    just before it reads."""
     seen, end = "", time.monotonic() + timeout
-    while not wanted or wanted not in seen.replace("^C", ""):  # what is repeated may be echoed in the middle of it
+    while not wanted or wanted not in seen.replace("^C", ""):  # the repeated text may be echoed inside the wanted text
         if not select.select([terminal], [], [], min(2, timeout))[0]:
             os.write(terminal, repeated.encode())
             if time.monotonic() > end:

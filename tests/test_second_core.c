@@ -1,9 +1,8 @@
-/* The second core in hostile programs: the collector's thread marks while the program forks, exits, frees the heap,
- * gets signals all the time, has no second processor, is refused a thread, runs on other stacks, or unloads the
- * library.
+/* Tests the collector's thread, which marks on a second core, in hard conditions: the program forks, exits, frees the
+ * heap, gets many signals, has no second processor, gets no thread, switches stacks, or unloads the library.
  *
- * Each program is a child process of its own, so that a thread that survives or waits for ever fails one test only. A
- * child says what it finds wrong, and ends with 1; the time that it may take is limited. */
+ * Each test runs in its own child process with a time limit, so a thread that survives or hangs fails one test only. A
+ * child that finds a fault prints it and exits with 1. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -37,13 +36,12 @@ static const char *plugin_path;
 
 /* --- fork --- */
 
-/* Parent and child go on: the parent's thread continues to mark, and the child has none. Then the same for the child's
- * child. */
+/* Both processes go on: the parent's thread keeps marking, and the child has no thread. The child then forks, too. */
 static void forks_plainly(void) {
   second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
   for (int i = 0; i < FORKS; i++) {
     second_core_begin_round(&s);
-    for (volatile int spin = 0; spin < i * i * 1000;) spin++; /* so that it is somewhere else each time */
+    for (volatile int spin = 0; spin < i * i * 1000;) spin++; /* so that the thread is at another place each time */
     pid_t child = fork();
     require(child >= 0, "no child");
     if (child == 0) {
@@ -113,7 +111,7 @@ static void hangs(int number) {
   _exit(1);
 }
 
-/* The first process of a namespace whose child is the first of another one: their numbers are the same. */
+/* The first process of a PID namespace forks the first process of another one, so both have the same process id. */
 static void forks_with_the_same_number(void) {
   if (unshare(CLONE_NEWPID) != 0) _exit(SKIP_STATUS);
   pid_t first = fork();
@@ -131,7 +129,7 @@ static void forks_with_the_same_number(void) {
   require(second >= 0, "no child");
   if (second == 0) {
     struct itimerval limit = {.it_value = {.tv_sec = 5}};
-    (void)signal(SIGALRM, hangs); /* the first process of a namespace ignores what it does not handle */
+    (void)signal(SIGALRM, hangs); /* the first process of a namespace ignores signals that it does not handle */
     (void)setitimer(ITIMER_REAL, &limit, NULL);
     require(getpid() == 1, "not the first process of its namespace");
     second_core_work(&s);
@@ -185,7 +183,7 @@ static void is_refused(void) {
   second_core_check(&s);
   second_core_free(&s);
   require(noted[0] != '\0', "nobody was told that there is no thread");
-  _exit(0); /* LeakSanitizer would make a thread */
+  _exit(0); /* a normal exit would run LeakSanitizer, which makes a thread */
 }
 
 static void test_refused(void **state) {
@@ -198,7 +196,7 @@ static void test_one_processor(void **state) {
   run_program(has_one_processor, 0);
 }
 
-/* However many heaps ask for one, there are no more threads than processors. */
+/* There are never more collector threads than processors, however many heaps want one. */
 static void has_more_heaps_than_processors(void) {
   cpu_set_t set;
   require(sched_getaffinity(0, sizeof set, &set) == 0, "no affinity");
@@ -241,7 +239,7 @@ static void is_stormed(void) {
   (void)sigaction(SIGALRM, &action, NULL);
   (void)sigaction(SIGUSR1, &action, NULL);
   second_core_begin_round(&s);
-  /* The program blocks it, so a thread that did not would get it. */
+  /* The program blocks the signal, so a collector thread that did not block it would receive it. */
   (void)sigemptyset(&set);
   (void)sigaddset(&set, SIGUSR1);
   (void)sigprocmask(SIG_BLOCK, &set, NULL);
@@ -345,7 +343,7 @@ static void loads_and_unloads(void) {
     require(run != NULL, "the library has no function");
     run();
     require(dlclose(library) == 0, "the library cannot be closed");
-    if (is_mapped(plugin_path)) exit(SKIP_STATUS); /* a C library, or a sanitizer, that keeps all */
+    if (is_mapped(plugin_path)) exit(SKIP_STATUS); /* some C libraries and sanitizers never unload a library */
     nap_ms(2);
     require_markers(0);
   }

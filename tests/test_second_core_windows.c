@@ -1,5 +1,5 @@
-/* The second core on Windows: the programs of tests/second_core_programs.h. Each is a process of its own: this program
- * runs itself. */
+/* Runs the programs of tests/second_core_programs.h on Windows, where the collector marks on a second core. Each
+ * program is a process of its own, for which this program starts itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #define CHILD_MOST_MS 120000
 
-/* A thread that was joined is over; how many there are is the library's own count. */
+/* A joined thread has ended, so the library's own count of threads is used here. */
 static void require_markers(uint32_t expected) {
   require(crd_thread_count() == expected, "a thread was not ended, or one was not made");
 }

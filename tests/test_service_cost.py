@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Counts with valgrind's callgrind what services cost, what they cost a program that uses none, and what tracing costs.
+"""Counts with valgrind's callgrind the cost of services, their cost for a program that uses none, and the cost of
+tracing.
 
     test_service_cost.py SERVICE-LOOP TRACE-LOOP
 
-bench/service-loop KIND N lets N objects die young, or makes N empty minor collections; bench/trace-loop KIND N promotes N objects, and
-marks and sweeps them four times where the kind says so. The difference between 2 N and N is the instructions of one, the loop included.
-More than the tables below allow is a failure; the limits leave room for another compiler,
-not for another pass over the objects. Exits with 77, which meson reads as skipped, where valgrind is not installed.
+bench/service-loop KIND N lets N objects die young, or makes N empty minor collections; bench/trace-loop KIND N promotes
+N objects, and marks and sweeps them four times where the kind says so. The difference between the runs with 2 N and N,
+divided by N, is the cost of one in instructions, including the loop. The test fails above the limits of the tables
+below. The limits leave room for another compiler, but not for another pass over the objects. Exits with 77, which meson
+reads as skipped, where valgrind is not installed.
 """
 
 import re
@@ -15,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-# Kind: (N, instructions allowed). A nursery of 1 MiB is filled several times.
+# Kind: (N, instructions allowed). N fills a nursery of 1 MiB several times.
 SERVICES = {
     "minor": (2_000, 950),
     "plain": (200_000, 12),
@@ -24,7 +26,7 @@ SERVICES = {
     "ephemeron": (200_000, 150),
     "finalizer": (200_000, 600),
 }
-# Cells of 24 bytes, arrays of 8 words: each sort of items. A record brings a string and a number.
+# Cells of 24 bytes and arrays of 8 words, one for each kind of items. Each record also makes a string and a number.
 TRACING = {
     "promote-cell": (20_000, 130),
     "promote-tree": (20_000, 215),

@@ -1,4 +1,4 @@
-/* Names that a program chose, in messages: a name may hold control characters and be of any length. */
+/* Tests how messages show names that the program chose: they may hold control characters and have any length. */
 #include "tests/heap_fixture.h"
 
 #include "gc/misuse.h"
@@ -20,13 +20,13 @@ static void control_characters_are_hidden(void **state) {
   shows("\x1b[2Jgone\r\n\t\x7f", "?[2Jgone????");
   shows("\xc2\x9b"
         "31m",
-        "??31m"); /* CSI as one character */
+        "??31m"); /* CSI as a character of two bytes */
   shows("\x9b"
         "31m",
-        "?31m"); /* and as one byte */
+        "?31m"); /* CSI as a single byte */
   shows("a\x80\xbf"
         "b",
-        "a??b"); /* bytes that begin no character */
+        "a??b"); /* bytes that cannot begin a character */
   shows("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc2\xa0", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc2\xa0");
 }
 
@@ -62,7 +62,7 @@ static void a_text_may_be_shown_in_its_place(void **state) {
   assert_string_equal(text, "a?[0mb??");
 }
 
-/* --- where names are told --- */
+/* --- messages that contain names --- */
 
 static char bad_name[70001];
 
@@ -89,7 +89,7 @@ static void a_type_that_is_refused(void **state) {
   options.types = &type, options.type_count = 1;
   assert_null(cradle_heap_new(&options, &error));
   is_fit_to_show(error.message);
-  assert_non_null(strstr(error.message, "...): ")); /* and there is room for the reason */
+  assert_non_null(strstr(error.message, "...): ")); /* the reason still fits */
   type.name = NULL;
   assert_null(cradle_heap_new(&options, &error));
   assert_non_null(strstr(error.message, "types[0] (without a name): "));

@@ -1,5 +1,5 @@
-/* The spans of the old generation by themselves: runs of free places, bits, large objects, what is an object, and that
- * the check names what is broken. */
+/* Tests the spans of the old generation without a heap: runs of free places, bits, large objects, how objects are
+ * recognised, and that the check names each broken rule. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static bool is_marked(const void *object) {
   return old_is_marked(old, (uintptr_t)object);
 }
 
-/* A span of its class, whose first places are taken. */
+/* Takes the first places of a span of the size class. */
 static char *take_some(size_t bytes, uint32_t count) {
   char *first = old_take_small(old, old_class_of(old, bytes), 0);
   assert_non_null(first);
@@ -56,8 +56,8 @@ static char *take_some(size_t bytes, uint32_t count) {
 
 /* --- runs of free places --- */
 
-/* Takes all places of a span, frees those whose number modulo `of` is `kept` or more, and takes these again: each free
- * place once, in the order of addresses, and no other. */
+/* Takes all places of a span, keeps those whose number modulo `of` is less than `kept`, frees the others and takes them
+ * again. Each free place must come exactly once, in the order of addresses, and no other place. */
 static void take_again(size_t bytes, uint32_t of, uint32_t kept) {
   uint32_t size_class = old_class_of(old, bytes);
   const crd_size_class *class = &old->classes.of[size_class];
@@ -103,7 +103,7 @@ static void what_is_retired_has_only_the_bits_of_its_objects(void **state) {
     char *first = take_some(BYTES, COUNT);
     uint32_t page = page_of(first);
     const crd_size_class *class = &old->classes.of[old_class_of(old, BYTES)];
-    assert_int_equal(old->used_bytes, class->objects * BYTES); /* the run is the whole span */
+    assert_int_equal(old->used_bytes, class->objects * BYTES); /* the free run is the whole span */
     assert_int_equal(is_marked(first + COUNT * BYTES), born_marked);
     crd_old_retire(old);
     assert_int_equal(old->used_bytes, COUNT * BYTES);
@@ -114,13 +114,13 @@ static void what_is_retired_has_only_the_bits_of_its_objects(void **state) {
       assert_int_equal(bits.allocated[word / 64] >> (word % 64) & 1, object);
       assert_int_equal(bits.marks[word / 64] >> (word % 64) & 1, object && born_marked);
     }
-    assert_ptr_equal(take_some(BYTES, 1), first + COUNT * BYTES); /* it goes on where it was */
+    assert_ptr_equal(take_some(BYTES, 1), first + COUNT * BYTES); /* allocation continues behind the last place */
     crd_old_retire(old);
     uint32_t at = 0;
     crd_swept swept = {0, 0, 0};
     crd_sweep_begin(old);
     assert_true(crd_sweep_some(old, &at, (crd_remains){0}, UINT64_MAX, &swept));
-    if (born_marked) { /* they were marked: a second sweep frees them */
+    if (born_marked) { /* the objects were marked, so a second sweep frees them */
       crd_sweep_begin(old);
       assert_true(crd_sweep_some(old, (at = 0, &at), (crd_remains){0}, UINT64_MAX, &swept));
     }
@@ -135,7 +135,7 @@ static void a_large_object_is_as_it_was_asked_for(void **state) {
   enum { BYTES = 5 * PAGE_BYTES + 1 };
   assert_null(crd_old_take_large(old, old->arenas.bytes + 1, false, false, 0));
   assert_null(crd_old_take_large(old, (size_t)1 << 60, false, false, 0));
-  assert_null(crd_old_take_large(old, BYTES, false, false, old->arenas.capacity)); /* so many arenas must stay free */
+  assert_null(crd_old_take_large(old, BYTES, false, false, old->arenas.capacity)); /* this many arenas must stay free */
   assert_int_equal(old->used_bytes, 0);
   char *object = crd_old_take_large(old, BYTES, false, false, 0);
   assert_int_equal(old->used_bytes, 6 * PAGE_BYTES);
@@ -148,7 +148,7 @@ static void a_large_object_is_as_it_was_asked_for(void **state) {
   crd_old_free_large(old, page_of(object));
   assert_int_equal(old->used_bytes + old->large_bytes, 0);
   assert_ptr_equal(crd_old_take_large(old, BYTES, false, false, 0), object);
-  assert_int_equal(object[BYTES - 1], 1); /* nobody asked for zeros */
+  assert_int_equal(object[BYTES - 1], 1); /* zeros were not requested */
   crd_old_free_large(old, page_of(object));
   assert_ptr_equal(crd_old_take_large(old, BYTES, false, true, 0), object);
   for (size_t i = 0; i < BYTES; i++) assert_int_equal(object[i], 0);
@@ -167,7 +167,7 @@ static void young_large_objects_are_listed(void **state) {
   assert_int_equal(entry_of(second)->next, page_of(first));
   assert_int_equal(entry_of(first)->next, PAGE_NONE);
   assert_true(is_marked(grown));
-  assert_true(is_marked(first)); /* so that what marks beside the program passes over it [marker.5] */
+  assert_true(is_marked(first)); /* so that the thread that marks skips it [marker.5] */
   assert_null(crd_old_check(old));
 }
 
@@ -183,12 +183,12 @@ static void an_object_begins_where_its_bit_is(void **state) {
     assert_int_equal(crd_old_is_object(old, at), (at - small) % BYTES == 0 && at < small + COUNT * BYTES);
   assert_true(crd_old_is_object(old, large));
   assert_false(crd_old_is_object(old, large + PAGE_BYTES));
-  assert_false(crd_old_is_object(old, large + 500 * PAGE_BYTES)); /* a page that is free */
-  assert_false(crd_old_is_object(old, large + ARENA_BYTES));      /* an arena that is */
+  assert_false(crd_old_is_object(old, large + 500 * PAGE_BYTES)); /* a free page */
+  assert_false(crd_old_is_object(old, large + ARENA_BYTES));      /* a free arena */
   assert_false(crd_old_is_object(old, old->arenas.base - 8));
   assert_false(crd_old_is_object(old, end));
   old_mark(old, small + BYTES);
-  crd_sweep_begin(old); /* those that are marked live */
+  crd_sweep_begin(old); /* from here on only marked objects count as live */
   assert_false(crd_old_is_object(old, small));
   assert_true(crd_old_is_object(old, small + BYTES));
   assert_false(crd_old_is_object(old, large));
@@ -214,7 +214,7 @@ static void a_walk_visits_every_object(void **state) {
   crd_old_each_in(old, page_of(small), true, see, &next);
   assert_int_equal(next - seen, 1);
   assert_int_equal(seen[0], (uintptr_t)small + BYTES);
-  crd_sweep_begin(old); /* what waits to be swept lives where it is marked */
+  crd_sweep_begin(old); /* in a span that is not swept yet, marked objects live */
   next = seen;
   crd_old_each(old, see, &next);
   assert_int_equal(next - seen, 1);
@@ -253,8 +253,9 @@ static void the_check_names_what_is_broken(void **state) {
   ASSERT_BROKEN_BY(entry->head++, entry->head--, "does not match its class");
   ASSERT_BROKEN_BY(entry_of(other)->head--, entry_of(other)->head++, "does not match its class");
   ASSERT_BROKEN_BY(bits.allocated[0] ^= 2, bits.allocated[0] ^= 2, "[span.2]");
-  ASSERT_BROKEN_BY(bits.allocated[1] ^= 1, bits.allocated[1] ^= 1, "[span.2]"); /* word 64 begins no object of three */
-  ASSERT_BROKEN_BY(bits.allocated[1] ^= 4, bits.allocated[1] ^= 4, "[span.5]"); /* word 66 might */
+  /* No object of three words starts at word 64. */
+  ASSERT_BROKEN_BY(bits.allocated[1] ^= 1, bits.allocated[1] ^= 1, "[span.2]");
+  ASSERT_BROKEN_BY(bits.allocated[1] ^= 4, bits.allocated[1] ^= 4, "[span.5]"); /* one could start at word 66 */
   ASSERT_BROKEN_BY(bits.marks[0] ^= 1, bits.marks[0] ^= 1, "[span.4]");
   ASSERT_BROKEN_BY(*list = page_of(other), *list = page_of(object), "another class [span.3]");
   ASSERT_BROKEN_BY(*least_list = page_of(object), *least_list = page_of(other), "another class [span.3]");
@@ -274,18 +275,18 @@ static void the_check_names_what_is_broken(void **state) {
   ASSERT_BROKEN_BY(old->class_spans[size_class]++, old->class_spans[size_class]--, "a size class's counts");
   ASSERT_BROKEN_BY(old->used_bytes += 8, old->used_bytes -= 8, "used bytes");
   ASSERT_BROKEN_BY(old->arenas.free_count++, old->arenas.free_count--, "[arena.2]");
-  old->born_marked = true; /* while marking, objects are marked, and nothing else is */
+  old->born_marked = true; /* while marking, new objects are marked, and only objects are */
   ASSERT_BROKEN_BY(bits.marks[1] ^= 4, bits.marks[1] ^= 4, "[span.4]");
   bits.marks[0] ^= 1;
   assert_null(crd_old_check(old));
   old->born_marked = false;
-  crd_sweep_begin(old); /* nor do they lose their marks before they are swept */
+  crd_sweep_begin(old); /* objects keep their marks until they are swept */
   assert_null(crd_old_check(old));
 }
 
 /* --- the promotion reserve --- */
 
-/* Half again as much as a nursery, and a span of every class; all but the tail of an arena can be used. */
+/* The reserve is 1.5 nurseries and a span of every class. Only the tail of an arena cannot be used. */
 static void the_reserve_is_what_promotion_can_need(void **state) {
   (void)state;
   const size_t usable = ARENA_BYTES - SPAN_MAX_PAGES * PAGE_BYTES, spans = old->classes.span_bytes_total;

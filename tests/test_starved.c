@@ -1,10 +1,11 @@
-/* Services when the collector's own memory is refused: what lives and dies is the same, and only the order of
- * finalizers is lost. The stacks and the table are taken from the collector through its inside. */
+/* Tests weak slots, ephemerons and finalizers when the collector's own memory is refused: the same objects live and
+ * die, and only the order of finalizers is lost. The test takes the stacks and the table away through the collector's
+ * internal structures. */
 #include "tests/services.h"
 
 #include "gc/death/services.h"
 
-/* Weak sets of this program's own, to which memory can be refused. */
+/* Weak sets compiled into this program, so that the test can refuse them memory. */
 static bool refusing_realloc, refusing_calloc;
 static void *may_realloc(void *memory, size_t bytes) {
   return refusing_realloc ? NULL : realloc(memory, bytes);
@@ -52,7 +53,7 @@ static void feed(fixture *f, const starved *s) {
   }
 }
 
-/* Each value is the next key, backwards in memory; a weak slot for each tells which live. */
+/* Each value is the next pair's key, backwards in memory; a weak slot for each value shows which ones live. */
 static void chains_by_passes(void **state) {
   (void)state;
   enum { LENGTH = 40 };
@@ -135,11 +136,11 @@ static void finalizers_without_an_order(void **state) {
     }
 }
 
-/* --- what is seen while finalizers are found --- */
+/* --- what the program sees while the collector finds finalizers --- */
 
 enum { LINKS = 3000 };
 
-/* Not around each of so many increments; the tests verify at their ends. */
+/* Verifying around every increment would take too long; the tests verify at their ends. */
 static void not_verified(cradle_options *options) {
   options->verify = false;
 }
@@ -153,7 +154,7 @@ static pair *new_chain(fixture *f, void *end) CRADLE_MAY_COLLECT {
   return chain;
 }
 
-/* Clears what a key refers to as soon as the key is seen. */
+/* Takes the referent out of a key as soon as the program sees the key. */
 static bool take(fixture *f, ephemeron *e, pair **taken) CRADLE_MAY_COLLECT {
   final *key = cradle_weak_get(f->m, &e->key);
   if (key == NULL || *taken != NULL) return false;
@@ -162,9 +163,9 @@ static bool take(fixture *f, ephemeron *e, pair **taken) CRADLE_MAY_COLLECT {
   return true;
 }
 
-/* Two dead objects with finalizers lead to each other, over chains that take many increments, and are keys of
- * ephemerons that live. A key may be seen while it is on its way back; then what it leads to stays, whatever the
- * program does with it. */
+/* Two dead objects with finalizers lead to each other through chains that take many increments, and are keys of live
+ * ephemerons. The program may see a key while it is being brought back. Then everything that the key leads to stays,
+ * whatever the program does with it. */
 static void a_key_is_seen_with_all_that_it_leads_to(void **state) {
   (void)state;
   for (unsigned which = 0; which < 1u << STACKS; which++) {
@@ -179,7 +180,8 @@ static void a_key_is_seen_with_all_that_it_leads_to(void **state) {
       CRADLE_ROOT(f.m, one);
       CRADLE_ROOT(f.m, other);
       also = new_ephemeron(&f, NULL, NULL);
-      vector *more = cradle_new_array(f.m, T_VECTOR, LINKS); /* so that clearing dead keys takes increments, too */
+      /* Makes clearing dead keys take several increments, too. */
+      vector *more = cradle_new_array(f.m, T_VECTOR, LINKS);
       CRADLE_ROOT(f.m, more);
       for (size_t i = 0; i < LINKS; i++) {
         ephemeron *pairs = new_ephemeron(&f, NULL, NULL);
@@ -226,9 +228,9 @@ static void count_notes(void *data, const cradle_event *event) {
   if (event->kind == CRADLE_EVENT_NOTE && strstr(event->u.note.text, "registration order") != NULL) ++*notes;
 }
 
-/* A pair that a dead object with a finalizer leads to could not be watched: its value is reached at the end only. So
- * nothing is seen from then on until then; and the order is not known, which a note says. Objects come back last
- * registered first: the pair's holder, its key, and one that takes long. */
+/* A dead object with a finalizer leads to a pair that could not be watched, so its value is reached only at the end.
+ * Until then the program sees nothing of it. The order of finalizers is unknown, which a note reports. Objects come
+ * back in the reverse order of registration: the pair's holder, its key, and one that takes long. */
 static void a_value_is_seen_when_it_is_reached(void **state) {
   (void)state;
   fixture f;
@@ -283,8 +285,7 @@ static void a_value_is_seen_when_it_is_reached(void **state) {
   fixture_close(&f);
 }
 
-/* A key that is rooted while marking, after its pair was looked at and could not be watched: another pass finds the
- * value. */
+/* A key is rooted during marking, after its pair was scanned and could not be watched. Another pass finds the value. */
 static void a_key_that_is_rooted_late_keeps_its_value(void **state) {
   (void)state;
   enum { MORE = 100 };
@@ -326,8 +327,7 @@ static void a_key_that_is_rooted_late_keeps_its_value(void **state) {
   }
 }
 
-/* The slots stack has too little room, and has it again: an object that went to tracing has its finalizer all the
- * same. */
+/* The slots stack is too small for a while. An object that was traced meanwhile still gets its finalizer. */
 static void a_stack_that_is_full_for_a_while_loses_no_finalizer(void **state) {
   (void)state;
   enum { WIDE = 2000 };
@@ -361,7 +361,7 @@ static void a_stack_that_is_full_for_a_while_loses_no_finalizer(void **state) {
 
 /* --- all old holders --- */
 
-/* The remembered set could not grow: every old holder may have young objects in its slots. */
+/* The remembered set could not grow, so every old holder may have young objects in its slots. */
 static void all_old_holders_are_looked_at(void **state) {
   (void)state;
   fixture f;
@@ -397,10 +397,10 @@ static void all_old_holders_are_looked_at(void **state) {
 
 #define HOLDERS 200
 
-/* Stores young objects into every living holder, and has a minor collection look at all of them. */
+/* Stores young objects into every living holder, then makes a minor collection scan all holders. */
 static void store_and_look(fixture *f, vector *holders, bool ephemerons) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(f->m, holders);
-  pair *keys = NULL; /* a list; a holder's key is the first of it from then on */
+  pair *keys = NULL; /* a list; each holder's key is the list's first pair at that time */
   CRADLE_ROOT(f->m, keys);
   for (size_t i = 0; i < HOLDERS; i++) {
     keys = new_pair(f, keys);
@@ -422,7 +422,7 @@ static void store_and_look(fixture *f, vector *holders, bool ephemerons) CRADLE_
   }
 }
 
-/* The same while a pass over their list is under way, which has dropped some. */
+/* As above, while a pass over the holders' list is under way and has dropped some. */
 static void all_old_holders_are_looked_at_in_the_middle_of_a_pass(void **state) {
   (void)state;
   for (int ephemerons = 0; ephemerons < 2; ephemerons++) {
@@ -448,7 +448,7 @@ static void all_old_holders_are_looked_at_in_the_middle_of_a_pass(void **state) 
       assert_false(complete);
       const cradle_word *kept = list->kept;
       store_and_look(&f, holders, ephemerons);
-      assert_ptr_equal(list->kept, kept); /* it was still under way */
+      assert_ptr_equal(list->kept, kept); /* the pass was still under way */
       cradle_collect(f.m, CRADLE_COLLECT_FULL);
       store_and_look(&f, holders, ephemerons);
     }
@@ -473,8 +473,8 @@ static uint64_t number_in(const string *s) {
   return number;
 }
 
-/* All are kept on the shadow stack. Places and the list of young ones are full, and the list cannot grow: an iteration
- * does not notice the addition. */
+/* All objects are kept on the shadow stack. The set's places and its list of young objects are full, and the list
+ * cannot grow. An iteration does not notice the refused addition. */
 static void an_addition_that_is_refused_changes_nothing(void **state) {
   (void)state;
   fixture f;
@@ -500,7 +500,7 @@ static void an_addition_that_is_refused_changes_nothing(void **state) {
   fixture_close(&f);
 }
 
-/* The first addition that memory is granted for makes it smaller. */
+/* The first addition for which memory is granted shrinks the set. */
 static void a_set_that_emptied_becomes_smaller(void **state) {
   (void)state;
   fixture f;

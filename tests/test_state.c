@@ -1,4 +1,4 @@
-/* The heap's states: which state may begin in which other, and what each does to the mutator's fast path. */
+/* Tests the heap's states: which state may begin during which other, and how each changes the mutator's fast path. */
 #include "tests/heap_fixture.h"
 
 #include <signal.h>
@@ -51,7 +51,7 @@ static void only_the_mutators_turn_has_a_fast_path(void **state) {
   }
 }
 
-/* Tries to begin the second state while the first one holds, in a child process. Returns how the child ended. */
+/* Returns how a child ends that begins the state second during the state first. */
 static int end_of(crd_state first, crd_state second) {
   int status;
   pid_t child = fork();
@@ -69,7 +69,7 @@ static int end_of(crd_state first, crd_state second) {
 
 static void no_state_begins_where_it_cannot(void **state) {
   (void)state;
-  if (!CRADLE_ASSERTIONS) skip(); /* the assertions are what is tested */
+  if (!CRADLE_ASSERTIONS) skip(); /* this tests the assertions */
   static const crd_state wrong[][2] = {
       {HEAP_MUTATING, HEAP_MUTATING},     {HEAP_COLLECTING, HEAP_COLLECTING}, {HEAP_TELLING, HEAP_COLLECTING},
       {HEAP_TELLING, HEAP_TELLING},       {HEAP_WALKING, HEAP_COLLECTING},    {HEAP_FORKING, HEAP_COLLECTING},

@@ -1,5 +1,5 @@
-/* Statistics: the histogram against sorted values, utilisation against every window, pauses, a heap's own counts
- * against its events, and the summary. */
+/* Tests the statistics: compares the histogram with sorted values, utilisation with every window, and a heap's own
+ * counts with its events. Also tests pauses and the summary. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void the_ends_of_the_histogram(void **state) {
 
 /* --- utilisation --- */
 
-/* The pause time of the worst window, by looking at all of them. */
+/* Finds the pause time of the worst window by trying all windows. */
 static uint64_t worst_window(const unsigned char *busy, size_t length, size_t window) {
   uint64_t sum = 0, worst = 0;
   for (size_t i = 0; i < length; i++) {
@@ -130,7 +130,7 @@ static void pauses_are_what_their_events_say(void **state) {
   assert_true(summary.mmu_1ms == 1 && summary.mmu_100ms == 1);
   send_pause(pauses, 1000000, 1061000);
   send_pause(pauses, 2000000, 2039000);
-  send_pause(pauses, 2038000, 2040000); /* as read from a clock a little before the last one's end */
+  send_pause(pauses, 2038000, 2040000); /* begins a little before the last pause's end, as a clock may report */
   cradle_pauses_read(pauses, &summary, sizeof summary);
   assert_in_range(summary.p50_ns, 39000, 39000 + 39000 / 32);
   assert_int_equal(summary.p90_ns, 61000);
@@ -164,7 +164,7 @@ static void allocate(cradle_mutator *m) {
   cradle_collect(m, CRADLE_COLLECT_FULL);
 }
 
-/* What the events of a heap come to. */
+/* The sums of a heap's events. */
 typedef struct told {
   cradle_statistics sums;
   cradle_statistics last; /* of the event that ends the heap */
@@ -284,7 +284,7 @@ static void the_statistics_are_what_the_events_come_to(void **state) {
   cradle_pauses_free(all.pauses);
 }
 
-/* Without a listener, the kernel is not asked. */
+/* Without a listener the kernel is not asked for figures. */
 static void a_heap_that_nobody_listens_to_is_counted_too(void **state) {
   (void)state;
   cradle_options options;
@@ -303,7 +303,7 @@ static void a_heap_that_nobody_listens_to_is_counted_too(void **state) {
   cradle_heap_free(heap);
 }
 
-/* A program that was compiled with other headers passes the size of its own structure. */
+/* A program compiled with other headers passes its own structure's size. */
 #define ASSERT_SIZES(structure, read, source) \
   do { \
     structure whole; \
@@ -321,7 +321,7 @@ static void a_heap_that_nobody_listens_to_is_counted_too(void **state) {
     for (size_t i = sizeof(structure); i < sizeof other; i++) assert_int_equal(other.bytes[i], 0); \
   } while (0)
 
-static void *asked; /* an address of interest */
+static void *asked; /* the address that the test asks about */
 static void read_spans(const cradle_heap *heap, cradle_span_info *row, size_t size) {
   assert_true(cradle_heap_spans(heap, row, 1, size) > 1);
 }
@@ -332,7 +332,7 @@ static void read_explanation(const cradle_heap *heap, cradle_explanation *explan
   assert_true(cradle_explain_address(heap, asked, explanation, size));
 }
 
-/* The rows lie as far apart as the caller says. */
+/* The caller says how far apart the rows lie. */
 static void span_rows_of_other_sizes_are_filled(const cradle_heap *heap) {
   enum { ROWS = 3, LONGER = sizeof(cradle_span_info) + 16, SHORTER = 8 };
   cradle_span_info whole[ROWS];
@@ -367,7 +367,7 @@ static void structures_of_other_sizes_are_filled(void **state) {
   cradle_mutator *m = cradle_mutator_new(heap);
   asked = (char *)cradle_new_pinned(m, 0, types[0].size) + 8;
   ASSERT_SIZES(cradle_address_info, read_address, heap);
-  asked = (char *)asked + ((size_t)1 << 30); /* where no memory is */
+  asked = (char *)asked + ((size_t)1 << 30); /* an address without memory */
   ASSERT_SIZES(cradle_explanation, read_explanation, heap);
   cradle_mutator_free(m);
   cradle_pauses_free(pauses);
@@ -378,7 +378,7 @@ static void structures_of_other_sizes_are_filled(void **state) {
 
 enum { FREED, ALIVE, FREED_AT_EXIT, FORKED };
 
-/* Static, so that what is alive at exit is no leak. */
+/* Static, so that objects that are alive at exit do not count as leaks. */
 static cradle_heap *heap;
 static cradle_mutator *mutator;
 
@@ -387,7 +387,7 @@ static void free_heap(void) {
   cradle_heap_free(heap);
 }
 
-/* Runs a heap in a process of its own; the result is what that wrote to standard error. */
+/* Runs a heap in its own process; returns what the process wrote to standard error. */
 static char *errors_of_run(const char *wanted, int end) {
   static char text[8192];
   int pipe_ends[2], status;
@@ -400,7 +400,7 @@ static char *errors_of_run(const char *wanted, int end) {
     close(pipe_ends[0]);
     close(pipe_ends[1]);
     setenv("CRADLE_STATS", wanted, 1);
-    if (end == FREED_AT_EXIT) atexit(free_heap); /* after what the start of the heap registers */
+    if (end == FREED_AT_EXIT) atexit(free_heap); /* registered before the function of the heap, so it runs after that */
     cradle_options_init(&options);
     options.types = types;
     options.type_count = TYPE_COUNT;
@@ -459,7 +459,7 @@ static void *free_it(void *of) {
   return NULL;
 }
 
-/* A pipe without room, which is standard error until the end is given back. */
+/* A full pipe that replaces standard error until full_pipe_end. */
 typedef struct full_pipe {
   int ends[2], kept;
 } full_pipe;
@@ -475,7 +475,7 @@ static void full_pipe_begin(full_pipe *stream, int flags) {
   dup2(stream->ends[1], STDERR_FILENO);
 }
 
-/* What came after the filling, once thread has ended. */
+/* Returns what was written after the filling, once the thread has ended. */
 static const char *full_pipe_end(const full_pipe *stream, pthread_t thread) {
   static char text[4096];
   assert_int_equal(read(stream->ends[0], text, sizeof text), sizeof text);
@@ -503,7 +503,7 @@ static void *report_it(void *words) {
   return NULL;
 }
 
-/* It does not block, and is read a while later. */
+/* The pipe does not block writers, and is read a while later. */
 static void what_is_printed_waits_for_room(void **state) {
   full_pipe stream;
   pthread_t thread;
@@ -519,7 +519,8 @@ static void what_is_printed_waits_for_room(void **state) {
   assert_string_equal(full_pipe_end(&stream, thread), "cradle: said\n");
 }
 
-/* The summary is locked while it is printed. That the thread has come so far after a while is likely, not sure. */
+/* The summary is locked while it is printed. After the wait, the thread has probably reached this point, but not
+ * certainly. */
 static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
   full_pipe stream;
   pthread_t thread;
@@ -533,7 +534,7 @@ static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
   assert_int_equal(status, 0);
 }
 
-/* The table reads it as the number. */
+/* The table of options reads the name as its number. */
 static void another_spelling_of_1_asks_for_it(void **state) {
   (void)state;
   assert_int_equal(summaries_in(errors_of_run("01", FREED)), 1);
@@ -568,6 +569,6 @@ int main(void) {
       cmocka_unit_test(another_spelling_of_1_asks_for_it),
       cmocka_unit_test(the_summary_is_not_printed_unasked),
   };
-  atexit(end_with_yields); /* before the heaps', so that it runs after them */
+  atexit(end_with_yields); /* registered before the heaps' own functions, so it runs after them */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

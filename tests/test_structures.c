@@ -1,5 +1,5 @@
-/* Items that are structures: every word of an item is what the bitmaps say, in each phase of the collector, and the
- * words that are no slots are never looked at, whatever they look like. */
+/* Tests arrays whose items are structures: in each phase the collector treats every word of an item as the bitmaps say,
+ * and never treats other words as references, whatever they hold. */
 #define CRADLE_CHECKED 1
 #include "tests/one_heap.h"
 
@@ -21,7 +21,7 @@ typedef struct last { /* 40 bytes, and one slot at their end */
   uint64_t raw[4];
   void *reference;
 } last;
-typedef struct wide { /* longer than a bitmap */
+typedef struct wide { /* has more words than a bitmap has bits */
   uint64_t raw[3], value, more[66];
 } wide;
 
@@ -76,10 +76,10 @@ enum { ENTRIES, PAIRS, MIXED, LAST, WIDE, HEADED, STRUCTURES };
 
 /* Of the running test. */
 static uint32_t first_type;
-static uint64_t tag; /* beside the address in a value that is a reference */
+static uint64_t tag; /* the tag bits of a value that is a reference */
 
 static void choose(cradle_options *options) {
-  options->verify = false; /* the tests say when */
+  options->verify = false; /* the tests verify explicitly */
 }
 
 static void choose_encoding(int which) {
@@ -148,7 +148,7 @@ static uint64_t *words_of_array(int kind, void *object) {
 
 /* --- against a copy --- */
 
-/* What each word is to hold: the word itself for RAW ones, else the number of its string, or 0. */
+/* What each word must hold: RAW words themselves; for others the number of their string, or 0. */
 static uint64_t expected[NUMBERS];
 
 static void assert_words(int kind, void *object, size_t length) {
@@ -173,7 +173,7 @@ static size_t below(size_t end) {
   return (size_t)(seed >> 33) % end;
 }
 
-/* Stores into word i: what is no slot gets what would be a reference to a young object. */
+/* Stores into word i. A word that is not a slot gets bits that look like a reference to a young object. */
 static void store_word(int kind, void *object, size_t i, uint64_t number) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(f.m, object);
   string *text = new_string(number);
@@ -184,7 +184,7 @@ static void store_word(int kind, void *object, size_t i, uint64_t number) CRADLE
   if (s == VALUE) cradle_store_value(f.m, object, word, value_of(text));
   if (s != RAW) return;
   expected[i] = number % 2 ? value_of(text) : (uint64_t)(uintptr_t)text;
-  if (number % 4 == 0) /* harmless: the collector knows that the word is no slot */
+  if (number % 4 == 0) /* harmless, because the collector knows that this word is not a slot */
     cradle_store_value(f.m, object, word, expected[i]);
   else
     *word = expected[i];
@@ -253,7 +253,7 @@ static bool has_large_array_flags(const void *object) {
   return header_records_slots(*(const cradle_word *)object);
 }
 
-/* [heap.3], [heap.5]: of a large array the slots are recorded, and no other words. */
+/* [heap.3], [heap.5]: stores into a large array record its slots, and no other words. */
 static void slots_are_recorded_and_raw_words_are_not(void **state) {
   (void)state;
   if (f.stressed) {
@@ -338,7 +338,8 @@ static void a_store_without_the_barrier_is_found(void **state) {
 
 /* --- marking --- */
 
-/* Arrays of several pieces are marked in the smallest increments, while they are stored into and become shorter. */
+/* Arrays of several pieces are marked in the smallest increments, while the program stores into them and shortens
+ * them. */
 static void marking_goes_on_between_two_items(void **state) {
   (void)state;
   for (int kind = 0; kind < STRUCTURES; kind++) {
@@ -378,7 +379,7 @@ static void marking_goes_on_between_two_items(void **state) {
       assert_int_equal(found, made);
       assert_int_equal(sum, expected_sum);
     }
-    /* The rest of a piece that waits on the stack is cut off. */
+    /* Shortens the array while the rest of a piece waits on the mark stack. */
     (void)cradle_collect_step(f.m, 0);
     (void)cradle_collect_step(f.m, 0);
     *(uint64_t *)((char *)object + structure_types[kind].length_offset) = 3;
@@ -387,7 +388,7 @@ static void marking_goes_on_between_two_items(void **state) {
   }
 }
 
-/* --- who looks at objects from outside --- */
+/* --- functions that inspect objects from outside --- */
 
 typedef struct seen {
   const void *holder;
@@ -437,7 +438,7 @@ static void referrers_name_the_word(void **state) {
 
 /* --- the order of death --- */
 
-/* A dead object with a finalizer comes back with what an array of structures leads to. */
+/* A dead object with a finalizer is kept, and so is everything that its array of structures leads to. */
 static void finalizers_bring_back_what_items_hold(void **state) {
   (void)state;
   for (int kind = 0; kind < STRUCTURES; kind++) {
@@ -464,7 +465,7 @@ static void finalizers_bring_back_what_items_hold(void **state) {
   }
 }
 
-/* Weak slots and ephemerons before the items; the items hold what they say, the weak slot does not. */
+/* Weak slots and ephemerons before the items; the items' slots keep their referents alive, the weak slot does not. */
 static void weak_slots_before_the_items(void **state) {
   (void)state;
   cradle_type type = structure_types[HEADED];
@@ -522,8 +523,8 @@ static void pinned_and_prebuilt_arrays(void **state) {
   cradle_prebuilt_remove(f.heap, &prebuilt);
 }
 
-/* What the slots of a prebuilt array refer to when it is registered lives on, and is forgotten when it is removed: each
- * sort of word alone, in the last item. */
+/* Registering a prebuilt array keeps the referents of its slots alive; removing it drops them. Tries each sort of word
+ * alone, in the last item. */
 static void prebuilt_arrays_that_refer_into_the_heap(void **state) {
   (void)state;
   static struct {

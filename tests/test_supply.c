@@ -1,5 +1,5 @@
-/* Page supply (gc/old/supply.h): what a thread is asked to populate, by the mutator's side and the thread's side in
- * turns, in one thread; and a heap that grows with a second core. */
+/* Tests page supply (gc/old/supply.h): what the mutator asks the thread to populate. One thread plays both sides in
+ * turn. Also tests a heap that grows with a second core. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,16 +49,16 @@ static void what_is_asked_for_is_ready_when_it_is_done(void **state) {
   assert_true(crd_supply_ask(&arenas, 3, 0));
   assert_int_equal(arenas.free_count, 3);
   assert_true(crd_supply_next(&arenas));
-  assert_false(crd_supply_ask(&arenas, 5, 0)); /* the thread is still at it */
+  assert_false(crd_supply_ask(&arenas, 5, 0)); /* the thread is still working on the last request */
   assert_false(is_ready(&arenas, 0));
   assert_true(crd_supply_next(&arenas));
   assert_true(crd_supply_next(&arenas));
   assert_false(crd_supply_next(&arenas));     /* [supply.2] */
-  assert_true(crd_supply_ask(&arenas, 5, 0)); /* two more */
+  assert_true(crd_supply_ask(&arenas, 5, 0)); /* asks for two more */
   for (uint32_t i = 0; i < 5; i++) assert_int_equal(is_ready(&arenas, i), i < 3);
   assert_int_equal(arenas.supplied_total, 3);
   while (crd_supply_next(&arenas)) continue;
-  assert_false(crd_supply_ask(&arenas, 5, 0)); /* nothing is missing */
+  assert_false(crd_supply_ask(&arenas, 5, 0)); /* enough is populated */
   assert_int_equal(arenas.supplied_total, 5);
   crd_arenas_fini(&arenas);
 }
@@ -69,11 +69,11 @@ static void a_heap_that_grows_gets_more(void **state) {
   bool clean;
   open_arenas(&arenas);
   uint32_t page = crd_arenas_take(&arenas, ARENA_PAGES, 0, &clean);
-  assert_true(crd_supply_ask(&arenas, 2, 3)); /* as much as ever is in use */
+  assert_true(crd_supply_ask(&arenas, 2, 3)); /* the most so far is in use */
   assert_int_equal(arenas.free_count, 5);
   while (crd_supply_next(&arenas)) continue;
   crd_arenas_give_back(&arenas, page, ARENA_PAGES);
-  assert_false(crd_supply_ask(&arenas, 6, 3)); /* less is in use now, and what was in use is populated */
+  assert_false(crd_supply_ask(&arenas, 6, 3)); /* less is in use now, and the memory used before is still populated */
   assert_int_equal(arenas.supplied_total, 5);
   assert_int_equal(arenas.free_count, 6);
   assert_int_equal(arenas.supply.ahead, 0);
@@ -97,7 +97,7 @@ static void what_the_thread_is_at_stays(void **state) {
   crd_arenas_fini(&arenas);
 }
 
-/* The mutator takes, fills and frees an arena while the thread is at it. */
+/* The mutator takes, fills and frees an arena while the thread populates it. */
 static void populating_changes_nothing(void **state) {
   (void)state;
   static crd_arenas arenas;
@@ -123,7 +123,7 @@ typedef struct cell {
 } cell;
 static const cradle_type types[] = {{.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, next)}};
 
-/* Enough for a few major collections. */
+/* Allocates enough for a few major collections. */
 #define CELLS 1500000
 
 CRADLE_UNCHECKED_COLLECTION static void a_heap_that_grows_is_supplied(void **state) {

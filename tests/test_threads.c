@@ -1,7 +1,6 @@
-/* Many heaps in many threads: each thread makes, uses and frees heaps of its own while the others do the same; a
- * mutator is handed from thread to thread; and one thread asks the mutator of another for a safepoint. Built with
- * ThreadSanitizer, it shows that heaps share nothing. If a request is lost, the program waits until the test's time
- * limit ends it.
+/* Tests heaps in many threads. Each thread makes, uses and frees its own heaps at the same time; a mutator is handed
+ * from thread to thread; and a thread requests a safepoint of another thread's mutator. Built with ThreadSanitizer,
+ * this test shows that heaps share nothing. If a request is lost, the test hangs until its time limit.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -71,7 +70,7 @@ static uint64_t sum(const array *all) {
   return total;
 }
 
-/* Lists in an array that grows old: stores into old objects, and collections of each kind. */
+/* Keeps lists in an array that becomes old, so there are stores into old objects and collections of each kind. */
 static uint64_t work(cradle_mutator *m, uint64_t seed) CRADLE_MAY_COLLECT {
   array *all = cradle_new_array(m, T_ARRAY, ITEMS);
   CRADLE_ROOT(m, all);
@@ -86,7 +85,7 @@ static uint64_t work(cradle_mutator *m, uint64_t seed) CRADLE_MAY_COLLECT {
   return sum(all);
 }
 
-/* What work adds up to, without a heap. */
+/* The sum that work must return, computed without a heap. */
 static uint64_t expected(uint64_t seed) {
   uint64_t total = 0;
   for (uint64_t round = ROUNDS - ROUNDS % 7 - 1; round < ROUNDS; round++)
@@ -125,7 +124,7 @@ typedef struct asked {
   atomic_bool enough;
   int way;
 } asked;
-enum { POLLS, ALLOCATES, REGISTERS, WAYS }; /* each serves a request */
+enum { POLLS, ALLOCATES, REGISTERS, WAYS }; /* each of these ways serves a request */
 
 static uint64_t minors(cradle_heap *heap) {
   cradle_statistics stats;

@@ -1,5 +1,5 @@
-/* Typed allocation: what the macros of cradle/typed.h make, and what they say to a structure that is not its type's.
- * Built twice, the second time with CRADLE_CHECKED. */
+/* Tests the typed allocation macros of cradle/typed.h: the objects that they make, and their messages when the
+ * structure does not match the type. Built twice, the second time with CRADLE_CHECKED. */
 #include "tests/heap_fixture.h"
 
 #include <cradle/typed.h>
@@ -40,7 +40,7 @@ static const cradle_type more_types[] = {
 
 static fixture f;
 
-/* What the tests of the fast path are about comes after the first looks. */
+/* Gets past the first allocations, which take the slow path, so that the tests meet the fast path. */
 static int open_heap(void **state) {
   (void)state;
   fixture_open(&f);
@@ -59,7 +59,7 @@ static int close_heap(void **state) {
   return 0;
 }
 
-/* Fills the nursery with bits that no object has at first, and empties it. */
+/* Fills the nursery with bits that no new object has, then empties it. */
 static void soil_nursery(void) {
   for (int i = 0; i < 130; i++) {
     string *dirt = CRADLE_NEW_ARRAY(f.m, string, T_STRING, byte, length, KIB);
@@ -124,7 +124,8 @@ static void pinned_objects(void **state) {
   for (int i = 0; i < 4; i++) cradle_unpin(f.m, pinned[i]);
 }
 
-/* Every length that is zeroed inline, and more: header, length and zeros, and the neighbour keeps what it has. */
+/* For every length that is zeroed inline, and longer ones: header, length and zeros are right, and the neighbour is
+ * unchanged. */
 static void arrays_of_every_length(void **state) {
   (void)state;
   soil_nursery();
@@ -169,7 +170,8 @@ static void arrays_of_other_layouts(void **state) {
   assert_zero(fixed->item, fixed->item + 10);
 }
 
-/* At the largest that the nursery takes, and where the bytes of the items or their sum with the rest overflow. */
+/* Lengths at the nursery's limit, and lengths where the bytes of the items, or their sum with the fixed part,
+ * overflow. */
 static void counts_at_the_limits(void **state) {
   (void)state;
   size_t most = (CRADLE_NURSERY_OBJECT_MAX_BYTES - sizeof(vector)) / 8;
@@ -177,7 +179,8 @@ static void counts_at_the_limits(void **state) {
     vector *v = CRADLE_NEW_ARRAY(f.m, vector, T_VECTOR, item, length, count);
     assert_int_equal(v->length, count);
     assert_zero(v->item, v->item + count);
-    if (!f.stressed) assert_int_equal(heap_is_young(f.heap, (uintptr_t)v), count <= most); /* or a large object's */
+    /* Otherwise it is a large object. */
+    if (!f.stressed) assert_int_equal(heap_is_young(f.heap, (uintptr_t)v), count <= most);
     v->item[count - 1] = v;
     CRADLE_ROOT(f.m, v);
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
@@ -233,7 +236,7 @@ static void carved_arrays(void **state) {
   }
 }
 
-/* The fast form never collects, and gives the same objects as long as there is room. */
+/* The fast form never collects, and makes the same objects as long as the nursery has room. */
 static void fast_arrays(void **state) {
   (void)state;
   if (f.stressed) return;
@@ -246,9 +249,9 @@ static void fast_arrays(void **state) {
   assert_int_equal(fixture_stats(&f).minor_collections, collections);
 }
 
-/* --- structures that are not their type's --- */
+/* --- structures that do not match their type --- */
 
-/* Not one goes unseen while the first looks last. */
+/* While the first allocations take the slow path, every mismatch is found. */
 static void the_first_look_finds_a_wrong_structure(void **state) {
   (void)state;
   if (f.stressed) return;
@@ -278,7 +281,7 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
   ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_REGISTERED(f.m, pair, T_WEAK_VECTOR));
   ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_PINNED(f.m, pair, T_STRING));
   ASSERT_MISUSE(&f, "the heap's types are 0 to", (void)CRADLE_NEW_ARRAY(f.m, string, 77, byte, length, 8));
-  /* Each part of the layout is compared for itself. */
+  /* Each part of the layout is compared separately. */
   ASSERT_MISUSE(&f, "its length at 16",
                 (void)cradle_new_items(f.m, T_STRING, cradle_array_layout_of(16, 1, 16), 4, false));
   ASSERT_MISUSE(&f, "of 24 bytes", (void)cradle_new_items(f.m, T_STRING, cradle_array_layout_of(24, 1, 8), 4, false));
@@ -304,7 +307,7 @@ static void looks_come_in_time(void **state) {
   cradle_checkpoint_restore(f.m, &f.checkpoint);
 }
 
-/* In a nursery that would hold it all, as well. */
+/* This also holds in a nursery that is large enough for everything. */
 static void a_large_nursery_is_looked_at_before_its_end(void **state) {
   (void)state;
   cradle_options options;
@@ -326,7 +329,7 @@ static void a_large_nursery_is_looked_at_before_its_end(void **state) {
 }
 
 #if CRADLE_CHECKED
-/* Long after the first looks, and where there is no slow path, too. */
+/* Mismatches are found long after the first allocations, and also in forms without a slow path. */
 static void every_allocation_is_compared(void **state) {
   (void)state;
   if (f.stressed) return;

@@ -1,5 +1,5 @@
-/* The collector's parts by themselves: size classes, spans, arenas, pacing and marking. What they stand on is in
- * tests/test_base.c. */
+/* Tests parts of the collector one by one: size classes, spans, arenas, pacing and marking. tests/test_base.c tests
+ * what they are built on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static void powers_of_two_with_a_header_are_bounds(void **state) {
   for (uint32_t power = 256; power <= 8192; power *= 2)
     assert_int_equal(classes.of[classes.by_words[(power + 8) / 8]].bytes, power + 8);
   assert_true(classes.span_bytes_total < ((uint32_t)2 << 20)); /* [size_class.2] */
-  assert_int_equal(classes.by_words[0], 0);                    /* what is shorter than an object */
+  assert_int_equal(classes.by_words[0], 0);                    /* sizes below the smallest object */
   assert_int_equal(classes.by_words[1], 0);
   for (uint32_t c = 0; c < classes.count; c++) assert_in_range(classes.of[c].pages, SPAN_MIN_PAGES, SPAN_MAX_PAGES);
 }
@@ -79,13 +79,13 @@ static void reserve_and_nursery_size_agree(void **state) {
   free_old(old);
 }
 
-/* Fills exactly the arenas that the rule names with the worst that a nursery can hold. */
+/* Promotes the worst contents that a nursery can hold into exactly the number of arenas that the rule gives. */
 static void worst_promotion(size_t nursery, size_t object_bytes) {
   crd_old *old = new_old((size_t)1 << 30);
   old->arenas.limit = crd_old_arenas_for(old, nursery);
   size_t filled = 0;
   for (uint32_t i = 0; i < old->classes.count && filled + old->classes.of[i].bytes <= nursery; i++) {
-    /* one span of every class, as long as the nursery holds one object of each */
+    /* one span of every class, while the nursery has room for another object */
     assert_true(crd_old_refill(old, i, 0));
     filled += old->classes.of[i].bytes;
   }
@@ -170,9 +170,9 @@ static void a_refused_run_changes_nothing(void **state) {
   free_old(old);
 }
 
-/* --- spans: allocation, sweep and reuse of every class, against a plain count --- */
+/* --- spans: allocation, sweep and reuse of every class, compared with a plain count --- */
 
-/* One span at a time, as under stress. */
+/* Sweeps one span at a time, as under stress. */
 static void sweep(crd_old *old, crd_swept *swept) {
   uint32_t page = 0;
   *swept = (crd_swept){0, 0, 0};
@@ -204,12 +204,12 @@ static void swept_places_are_used_again_and_no_other(void **state) {
     uint32_t in_use = old->arenas.committed_count - old->arenas.free_count;
     while (reused < total - kept) {
       if (allocator->free == allocator->end) assert_true(crd_old_refill(old, c, 0));
-      assert_int_not_equal(*(cradle_word *)allocator->free, 2); /* no live object is handed out */
+      assert_int_not_equal(*(cradle_word *)allocator->free, 2); /* no live object is allocated again */
       allocator->free += class->bytes;
       reused++;
     }
     assert_int_equal(old->arenas.committed_count - old->arenas.free_count, in_use);
-    sweep(old, &swept); /* nothing is marked: everything goes */
+    sweep(old, &swept); /* nothing is marked, so everything is freed */
     assert_int_equal(swept.freed_objects, total);
     assert_int_equal(old->used_bytes, 0);
     assert_null(crd_old_check(old));
@@ -218,7 +218,7 @@ static void swept_places_are_used_again_and_no_other(void **state) {
   free_old(old);
 }
 
-/* A span of another class may be opened across the place where a sweep in increments stopped. */
+/* Between two sweep increments, a span of another class may be opened that reaches over the sweep's position. */
 static void a_sweep_goes_on_behind_a_span_opened_across_it(void **state) {
   (void)state;
   crd_old *old = new_old((size_t)256 << 20);
@@ -229,7 +229,7 @@ static void a_sweep_goes_on_behind_a_span_opened_across_it(void **state) {
   assert_true(long_class != 0);
   crd_allocator *allocator = &old->allocators[small];
   cradle_word *first[4];
-  for (int span = 0; span < 4; span++) { /* four spans, one behind the other */
+  for (int span = 0; span < 4; span++) { /* four consecutive spans */
     assert_true(crd_old_refill(old, small, 0));
     first[span] = (cradle_word *)allocator->free;
     allocator->free = allocator->end;
@@ -237,10 +237,10 @@ static void a_sweep_goes_on_behind_a_span_opened_across_it(void **state) {
   crd_swept swept = {0, 0, 0};
   for (int span = 0; span < 4; span++)
     if (span != 1) old_mark(old, (uintptr_t)first[span]);
-  sweep(old, &swept);   /* the second is free now */
-  crd_sweep_begin(old); /* and all are dead */
+  sweep(old, &swept);   /* frees the second span */
+  crd_sweep_begin(old); /* now all are dead */
   assert_false(crd_sweep_some(old, &page, (crd_remains){0}, 0, &swept));
-  assert_int_equal(page, pages); /* the first is free, too: the sweep stopped between them */
+  assert_int_equal(page, pages); /* the first span is freed, too; the sweep stopped behind it */
   assert_true(crd_old_refill(old, long_class, 0));
   assert_int_equal(arenas_page_number(&old->arenas, (uintptr_t)old->allocators[long_class].free), 0);
   for (int steps = 0; !crd_sweep_some(old, &page, (crd_remains){0}, 0, &swept); steps++) assert_true(steps < 10);
@@ -296,10 +296,10 @@ static void what_floats_lengthens_no_threshold(void **state) {
   crd_pacing pacing = pacing_of_defaults((size_t)64 << 30, 1 << 20);
   pacing.threshold = (uint64_t)10 << 30;
   crd_pacing_update(&pacing, 1200000000, 0, 400000000, 0);
-  assert_int_equal(pacing.threshold, 1820000000); /* half of what was born marked has died: 1 GB lives */
+  assert_int_equal(pacing.threshold, 1820000000); /* half of the objects born marked are assumed dead: 1 GB lives */
   pacing.threshold = (uint64_t)10 << 30;
   crd_pacing_update(&pacing, 1000000000, 0, 3000000000, 0);
-  assert_in_range(pacing.threshold, 1409999990, 1410000000); /* half of the room is left */
+  assert_in_range(pacing.threshold, 1409999990, 1410000000); /* half of the room above the live bytes */
 }
 
 static void increments_are_over_at_the_threshold(void **state) {
@@ -316,9 +316,9 @@ static void increments_are_over_at_the_threshold(void **state) {
   uint64_t trigger = crd_pacing_trigger(&pacing, (uint64_t)300 << 20);
   assert_in_range(trigger, (uint64_t)320 << 20, (uint64_t)328 << 20); /* 77 increments, 1 MiB promoted before each */
   for (int i = 0; i < 200; i++) crd_pacing_promoted(&pacing, 0, (uint64_t)64 << 20);
-  /* at most half the way before */
+  /* at most half the way earlier */
   assert_int_equal(crd_pacing_trigger(&pacing, (uint64_t)300 << 20), (uint64_t)300 << 20);
-  /* From the trigger on, a collection of increments of the size asked for ends before the threshold. */
+  /* A collection that starts at the trigger, with increments of the requested size, ends before the threshold. */
   uint64_t used = trigger, unmarked = trigger;
   while (unmarked > 0) {
     used += promoted;
@@ -349,13 +349,13 @@ static void pacing_takes_what_the_options_say(void **state) {
   options.heap_max_bytes = 2000000;
   crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
   assert_int_equal(pacing.min, 3000000);
-  assert_int_equal(pacing.threshold, 2000000); /* the maximum holds from the first on */
+  assert_int_equal(pacing.threshold, 2000000); /* the maximum applies from the start */
   options.heap_max_bytes = 4000000;
   crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
   assert_int_equal(pacing.threshold, 3000000);
 }
 
-/* No sum wraps around: a size beyond any machine counts as the largest possible one, which works as no bound. */
+/* No sum overflows: figures beyond any machine are capped, and then act like no bound. */
 static void pacing_of_the_largest_numbers(void **state) {
   (void)state;
   cradle_options options;
@@ -370,8 +370,8 @@ static void pacing_of_the_largest_numbers(void **state) {
     crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, 0);
     assert_in_range(pacing.threshold, (uint64_t)18 << 30, (uint64_t)19 << 30); /* 1.82 x */
   }
-  const uint64_t most =
-      3 * COUNTED_MAX_BYTES; /* memory outside the heap, reported in three ways, and the objects' memory in the heap */
+  /* Three counts of external memory at their maximum, and the bytes in the heap. */
+  const uint64_t most = 3 * COUNTED_MAX_BYTES;
   for (uint64_t used = most, i = 0; i < 10; used += (uint64_t)1 << 40, i++) {
     crd_pacing_update(&pacing, used, used, used, 0);
     assert_true(pacing.threshold >= pacing.min && pacing.threshold < UINT64_MAX / 2);
@@ -380,7 +380,7 @@ static void pacing_of_the_largest_numbers(void **state) {
   for (int i = 0; i < 1000; i++) crd_pacing_marked(&pacing, 0);
   pacing.threshold = (uint64_t)4 << 60;
   pacing.survived = (uint64_t)2 << 60;
-  /* half the way before, as with any such promotion */
+  /* half the way earlier, as with any large promotion */
   assert_int_equal(crd_pacing_trigger(&pacing, most), (uint64_t)3 << 60);
   options.major_min_bytes = SIZE_MAX;
   crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
@@ -389,7 +389,7 @@ static void pacing_of_the_largest_numbers(void **state) {
   assert_int_equal(pacing.threshold, COUNTED_MAX_BYTES);
 }
 
-/* A quarter more than the way that is left asks for. */
+/* An increment marks a quarter more than the remaining way requires. */
 static void an_increment_marks_its_share_of_the_way(void **state) {
   (void)state;
   const uint64_t mib = (uint64_t)1 << 20;
@@ -398,19 +398,20 @@ static void an_increment_marks_its_share_of_the_way(void **state) {
   /* twice what was promoted */
   assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 300 * mib, 80 * mib), 20 * mib);
   assert_int_equal(crd_pacing_increment(&pacing, 0, 300 * mib, 80 * mib), mib);
-  /* no more room: the rest */
+  /* no room is left: mark the rest */
   assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 390 * mib, 80 * mib), 80 * mib);
   assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 400 * mib, 80 * mib), 80 * mib);
 }
 
-/* The rest of the pause, less an eighth for what follows; a quarter at least, and past the threshold all of the
- * target. */
+/* The deadline is the rest of the pause, less an eighth for later work. It is at least a quarter of the target, and the
+ * whole target past the threshold. */
 static void an_increment_ends_with_the_pause_or_a_little_later(void **state) {
   (void)state;
   crd_pacing pacing = {.threshold = 1000};
   assert_int_equal(crd_pacing_deadline(&pacing, 1000, 50000, 50400, 2000), 51750);
   assert_int_equal(crd_pacing_deadline(&pacing, 1000, 50000, 51300, 2000), 51800); /* a long minor collection */
-  assert_int_equal(crd_pacing_deadline(&pacing, 1000, 50000, 59000, 2000), 59500); /* beyond the target by itself */
+  /* The minor collection alone exceeded the target. */
+  assert_int_equal(crd_pacing_deadline(&pacing, 1000, 50000, 59000, 2000), 59500);
   assert_int_equal(crd_pacing_deadline(&pacing, 1001, 50000, 50400, 2000), 52400);
 }
 
@@ -459,20 +460,20 @@ static void marking_with_a_full_stack_finds_everything(void **state) {
   (void)state;
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
-  /* before it is needed: that much is always there */
+  /* before any room is needed: this much is always there */
   assert_true(word_stack_committed(&heap->mark_stack) >= 8192 * 8);
   crd_word_stack_fini(&heap->mark_stack);
   assert_true(crd_word_stack_init(&heap->mark_stack, 4096, 4096, "test")); /* 512 entries */
   {
-    fan *root = make_fan(m, 700, 2); /* each of the 701 inner nodes has more children than the stack has entries */
+    fan *root = make_fan(m, 700, 2); /* each of the 701 inner nodes has more children than the mark stack has entries */
     CRADLE_ROOT(m, root);
-    /* The verifier shares the stack, so it must not be on for this: what it cannot hold it does not look at. */
+    /* The verifier is off: it shares the mark stack, and would skip the objects that do not fit. */
     heap->options.verify = false;
     cradle_collect(m, CRADLE_COLLECT_FULL);
     assert_int_equal(count_fan(root), 1 + 700 + 490000);
     cradle_error error;
     if (!cradle_heap_verify(heap, &error))
-      fail_msg("%s", error.message); /* what was missed is freed, and referred to */
+      fail_msg("%s", error.message); /* an object that marking missed would be freed while something refers to it */
   }
   cradle_collect(m, CRADLE_COLLECT_FULL);
   cradle_statistics stats;
@@ -482,8 +483,8 @@ static void marking_with_a_full_stack_finds_everything(void **state) {
   cradle_heap_free(heap);
 }
 
-/* Between the increments that look for what a full stack lost, the verifier does not take it for a missing write
- * barrier. */
+/* After an overflow, increments search for the objects that were lost. Between them, the verifier must not report a
+ * missing write barrier. */
 static void a_search_under_way_is_no_mistake(void **state) {
   (void)state;
   enum { LISTS = 700 }; /* more than the stack has entries */
@@ -507,7 +508,7 @@ static void a_search_under_way_is_no_mistake(void **state) {
       small = *stack;
       if (heap->major.rescan_page == PAGE_NONE || small.top > small.base) continue;
       looks++;
-      *stack = usual; /* which the verifier shares */
+      *stack = usual; /* the verifier shares this stack */
       cradle_error error;
       if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
     } while (heap->major.phase != MAJOR_IDLE);
@@ -520,7 +521,7 @@ static void a_search_under_way_is_no_mistake(void **state) {
   cradle_heap_free(heap);
 }
 
-/* Pacing goes by the bytes that marking has counted. */
+/* Pacing uses the bytes that marking has counted. */
 static void marking_counts_each_byte_once(void **state) {
   (void)state;
   enum { LENGTH = 100000 };
@@ -537,7 +538,7 @@ static void marking_counts_each_byte_once(void **state) {
     cradle_collect(m, CRADLE_COLLECT_FULL);
     assert_int_equal(heap->major.bytes, 5 * sizeof(fan) + (LENGTH + 3) * sizeof(fan *));
     assert_int_equal(heap->major.objects, 5);
-    /* Without a budget, the smallest increment: four objects, and those that wait for the cache. */
+    /* Without a budget an increment is the smallest: four objects, and those that wait in the prefetch queue. */
     child = make_fan(m, 500, 1);
     cradle_store(m, long_one, &long_one->item[0], child);
     cradle_collect(m, CRADLE_COLLECT_FULL);
@@ -564,11 +565,11 @@ static void marking_counts_each_byte_once(void **state) {
   cradle_heap_free(heap);
 }
 
-/* From the average follows how early the next major collection begins. A full collection that was asked for marks
- * everything at once, which says nothing about what the increments of the next one will get done. */
+/* The average decides how early the next major collection begins. A requested full collection marks everything at once,
+ * which does not show how much the increments of the next collection will mark. */
 static void only_increments_with_a_deadline_count_in_the_average(void **state) {
   (void)state;
-  enum { LENGTH = 4 << 20 }; /* 32 MiB: far from the average that a heap begins with */
+  enum { LENGTH = 4 << 20 }; /* 32 MiB: far from the initial average of a heap */
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
   {
@@ -580,18 +581,18 @@ static void only_increments_with_a_deadline_count_in_the_average(void **state) {
     assert_int_equal(heap->pacing.marked_average, average);
     while (!cradle_collect_step(m, UINT64_MAX)) continue;
     assert_int_equal(heap->pacing.marked_average, average);
-    assert_false(cradle_collect_step(m, 0)); /* its deadline is past */
+    assert_false(cradle_collect_step(m, 0)); /* its deadline has passed */
     assert_in_range(heap->pacing.marked_average, average * 7 / 8, average - 1);
-    assert_int_equal(heap->major.behind, 0); /* it did what its time allowed */
+    assert_int_equal(heap->major.behind, 0); /* the increment did as much as its time allowed */
     average = heap->pacing.marked_average;
-    cradle_collect(m, CRADLE_COLLECT_FULL); /* the rest of that one, and a whole one */
+    cradle_collect(m, CRADLE_COLLECT_FULL); /* the rest of the running collection, then a complete one */
     assert_int_equal(heap->pacing.marked_average, average);
   }
   cradle_mutator_free(m);
   cradle_heap_free(heap);
 }
 
-/* With a target it begins earlier, by what is promoted until it is over. */
+/* With a pause target it begins earlier, by the bytes that will be promoted until it ends. */
 static void without_a_target_a_major_collection_begins_at_the_threshold(void **state) {
   (void)state;
   enum { MIB = 1 << 20 };
@@ -626,7 +627,7 @@ static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
     cradle_collect(m, CRADLE_COLLECT_MINOR);
     fan *first = cradle_new_array(m, 0, 0);
     cradle_store(m, root->item[0], &root->item[0]->item[0], first);
-    assert_false(heap->remember_all); /* one is no reason to look at all */
+    assert_false(heap->remember_all); /* one entry does not make the collector scan everything */
     assert_int_equal(heap->remembered.top - heap->remembered.base, 1);
     for (uint64_t i = 0; i < 2000; i++) {
       fan *leaf = cradle_new_array(m, 0, 0);
@@ -655,7 +656,8 @@ static void large_objects_that_die_young_call_for_no_major_collection(void **sta
   cradle_heap_free(heap);
 }
 
-/* They are in the forecast of what is allocated until a major collection is over, and bring it on when it is due. */
+/* Large objects count in the forecast of the bytes allocated until a major collection ends, and trigger it when it is
+ * due. */
 static void large_objects_that_live_count_as_growth(void **state) {
   (void)state;
   enum { MIB = 1 << 20 };
@@ -671,7 +673,7 @@ static void large_objects_that_live_count_as_growth(void **state) {
     (void)cradle_new_array(m, 0, MIB / 8);
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
     assert_in_range(heap->pacing.grown_average, average / 8 * 7, average - average / 8);
-    heap->pacing.grown_average = 64 * MIB; /* so it is to begin at half the way */
+    heap->pacing.grown_average = 64 * MIB; /* so the collection must begin at half the way */
     cradle_external_memory(m, 60 * MIB);
     assert_int_equal(heap->major.phase, MAJOR_IDLE);
     large = cradle_new_array(m, 0, MIB / 8);
@@ -682,8 +684,7 @@ static void large_objects_that_live_count_as_growth(void **state) {
   cradle_heap_free(heap);
 }
 
-/* Marking that has just begun does not count as behind, so that much memory allocated at once is marked in increments,
- * too. */
+/* Marking that has only begun has not fallen behind, so even a huge array is marked in increments. */
 static void an_array_far_above_the_threshold_is_marked_in_increments(void **state) {
   (void)state;
   cradle_mutator *m;
@@ -695,7 +696,7 @@ static void an_array_far_above_the_threshold_is_marked_in_increments(void **stat
     CRADLE_ROOT(m, large);
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
     assert_int_equal(heap->major.phase, MAJOR_MARKING);
-    cradle_external_memory(m, 1 << 30); /* now it has */
+    cradle_external_memory(m, 1 << 30); /* now marking has fallen behind */
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
     assert_int_equal(heap->major.phase, MAJOR_IDLE);
     cradle_external_memory(m, -(1 << 30));
@@ -704,7 +705,8 @@ static void an_array_far_above_the_threshold_is_marked_in_increments(void **stat
   cradle_heap_free(heap);
 }
 
-/* Leaving a no-collection region raises top again, which must not lose what another thread asked for meanwhile. */
+/* Leaving a no-collection region raises top again. This must not lose a safepoint that another thread requested
+ * meanwhile. */
 static void a_safepoint_request_outlives_what_raises_top(void **state) {
   (void)state;
   cradle_mutator *m;
@@ -720,7 +722,7 @@ static void a_safepoint_request_outlives_what_raises_top(void **state) {
   cradle_heap_free(heap);
 }
 
-/* Breaks a heap on purpose: the verifier must see each of these. */
+/* Breaks a heap on purpose; the verifier must report each fault. */
 static void the_verifier_sees_what_is_broken(void **state) {
   (void)state;
   cradle_mutator *m;
@@ -733,7 +735,7 @@ static void the_verifier_sees_what_is_broken(void **state) {
     cradle_collect(m, CRADLE_COLLECT_MINOR);
     assert_true(cradle_heap_verify(heap, &error));
     fan *saved = root->item[1], *young = cradle_new_array(m, 0, 0);
-    CRADLE_ROOT(m, young);                      /* waits on the mark stack while old objects are looked at */
+    CRADLE_ROOT(m, young);                      /* waits on the mark stack while old objects are checked */
     root->item[1] = (fan *)((char *)saved + 8); /* no object starts there */
     assert_false(cradle_heap_verify(heap, &error));
     assert_non_null(strstr(error.message, "stale reference"));

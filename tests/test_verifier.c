@@ -1,6 +1,5 @@
-/* The verifier's words for what is wrong within the collector's own structures: each is broken in one place, on
- * purpose, and mended again. What is wrong with objects and roots, as embedders break them, is in
- * test_instruments.c. */
+/* Tests the verifier's messages about the collector's own structures: each structure is broken in one place, checked
+ * and repaired. test_instruments.c tests the messages about objects and roots that an embedder broke. */
 #include "tests/services.h"
 
 #include "gc/death/services.h"
@@ -34,7 +33,7 @@ static void assert_unsound(const char *words) {
     fail_msg("\"%s\" does not name the collection", error.message);
 }
 
-/* Breaks one place, looks, and mends it. */
+/* Breaks one place, runs the verifier, and repairs the place. */
 #define PLANT(place, broken, words) \
   do { \
     __typeof__(place) whole_ = (place); \
@@ -52,7 +51,7 @@ static void stacks_keep_their_order(void **state) {
   pair *p = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  cradle_store(f.m, p, &p->first, new_pair(&f, NULL)); /* so that the remembered set holds something */
+  cradle_store(f.m, p, &p->first, new_pair(&f, NULL)); /* so that the remembered set is not empty */
   crd_word_stack *remembered = &f.heap->remembered, *mark_stack = &f.heap->mark_stack;
   PLANT(remembered->top, remembered->limit + 1, "the remembered set's bounds are out of order [word_stack.1]");
   PLANT(remembered->limit, remembered->end + 1, "the remembered set's bounds are out of order [word_stack.1]");
@@ -232,7 +231,7 @@ static void what_is_marked_leads_to_what_is_marked(void **state) {
         "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]");
 }
 
-/* The state after a change behind marking that nobody noticed. What is to be marked hangs from the last root. */
+/* Makes a state as if marking had missed a change behind it. The unmarked objects hang from the last root. */
 static void what_marking_has_passed_leads_to_what_is_marked(void **state) {
   (void)state;
   static pair prebuilt = {.header = T_PAIR};
@@ -268,7 +267,7 @@ static void what_marking_has_passed_leads_to_what_is_marked(void **state) {
   cradle_prebuilt_remove(f.heap, &prebuilt);
 }
 
-/* --- what is kept beside the objects --- */
+/* --- tables beside the objects --- */
 
 static void prebuilt_objects_are_remembered_first(void **state) {
   (void)state;
@@ -283,7 +282,7 @@ static void prebuilt_objects_are_remembered_first(void **state) {
   PLANT(prebuilt.header, T_PAIR, "has not the barrier flag, but is not remembered"); /* [prebuilt.2] */
 }
 
-/* [prebuilt.3] So many that marking does not come to all of them at once. */
+/* [prebuilt.3] Enough objects that one increment does not mark all of them. */
 /* [prebuilt.3] */
 static void prebuilt_objects_are_marked_from(void **state) {
   (void)state;
@@ -328,7 +327,7 @@ static void pins_are_compared(void **state) {
   } elsewhere[] = {{ADDRESS(young), "a young object is pinned [pin.2]"},
                    {ADDRESS(p) + 8, "a pinned object is gone [pin.2]"}};
   p->header &= ~HEADER_PINNED_FLAG;
-  for (size_t i = 0; i < 2; i++) { /* where pin and map agree */
+  for (size_t i = 0; i < 2; i++) { /* addresses on which pin and map agree */
     crd_address_map_remove(&pins->by_address, ADDRESS(p));
     crd_address_map_insert(&pins->by_address, elsewhere[i].address, 0);
     PLANT(pins->pins[0].address, elsewhere[i].address, elsewhere[i].words);
@@ -364,7 +363,7 @@ static void ids_are_compared(void **state) {
   pair *dead[2] = {new_pair(&f, NULL), new_pair(&f, NULL)};
   uint32_t first = (uint32_t)cradle_id(f.m, dead[0]) - 1, second = (uint32_t)cradle_id(f.m, dead[1]) - 1;
   (void)cradle_id(f.m, old);
-  cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* both entries are free; one is taken again */
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* frees both entries; one is then used again */
   pair *young = new_pair(&f, NULL), *without = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, young);
   CRADLE_ROOT(f.m, without);
@@ -402,7 +401,7 @@ static void lists_of_services_are_compared(void **state) {
   file *owner = new_file(&f, NULL, 0);
   CRADLE_ROOT(f.m, owner);
   (void)new_final(&f, 1, NULL);
-  cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* the last final object waits in its queue */
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* the last object with a finalizer now waits in its queue */
   weak *young = new_weak(&f, NULL);
   CRADLE_ROOT(f.m, young);
   crd_services *services = f.heap->services;
@@ -426,7 +425,7 @@ static void lists_of_services_are_compared(void **state) {
         "an object of a type with services was not allocated by cradle_new_registered");
 }
 
-/* The first and the last queue as well as those between. */
+/* Faults are found in the first queue, the last, and those between. */
 static void each_queue_is_looked_at(void **state) {
   (void)state;
   pair *plain = new_pair(&f, NULL);

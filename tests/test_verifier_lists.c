@@ -1,6 +1,6 @@
-/* The verifier's words for lists, maps and counts that do not fit what they list; test_verifier.c has the rest. Each is
- * broken in one place, on purpose, and mended again. Where an earlier rule of the verifier would speak first, the check
- * itself is asked. */
+/* Tests the verifier's messages about lists, maps and counts that contradict their contents; test_verifier.c has the
+ * rest. Each is broken in one place, checked and repaired. Where another rule of the verifier would report the fault
+ * first, the test calls the check directly. */
 #include "tests/services.h"
 
 #include "gc/base/address_map.h"
@@ -34,7 +34,7 @@ static void assert_unsound(const char *words) {
   if (strstr(error.message, words) == NULL) fail_msg("the message is \"%s\", without \"%s\"", error.message, words);
 }
 
-/* Breaks one place, looks, and mends it. */
+/* Breaks one place, runs the verifier, and repairs the place. */
 #define PLANT(place, broken, words) \
   do { \
     __typeof__(place) whole_ = (place); \
@@ -45,7 +45,7 @@ static void assert_unsound(const char *words) {
 
 #define ADDRESS(object) ((uintptr_t)(object))
 
-/* What a check that is asked by itself says. */
+/* Checks the message of a check that the test called directly. */
 static void assert_says(const char *said, const char *words) {
   if (said == NULL) fail_msg("the check found nothing, where \"%s\" was planted", words);
   assert_string_equal(said, words);
@@ -66,7 +66,8 @@ static void entries_of_maps_are_found(void **state) {
   *behind = *entry;
   assert_unsound("an address is in a map twice [address_map.3]");
   *behind = (crd_address_entry){0, 0};
-  size_t lost = 0, uncounted = 0; /* at its home a strange entry is counted, elsewhere it is not found */
+  /* An extra entry at its home slot makes the count wrong; elsewhere it cannot be found. */
+  size_t lost = 0, uncounted = 0;
   for (size_t i = 0; i < map->capacity; i++) {
     if (map->entries[i].address != 0) continue;
     map->entries[i] = (crd_address_entry){ADDRESS(p) + 64, 9};
@@ -90,7 +91,7 @@ static void maps_have_room(void **state) {
     crd_address_map_insert(&map, address, 1);
   }
   assert_null(crd_address_map_check(&map));
-  map.count++; /* one more, in the only place where it is found */
+  map.count++; /* count one entry more, and put it at the only slot where it is found */
   const char *says = "";
   for (size_t at = 0; at < map.capacity && strstr(says, "too full") == NULL; at++) {
     if (map.entries[at].address != 0) continue;
@@ -109,7 +110,7 @@ static void partial_lists_have_what_has_room(void **state) {
   string *text = cradle_new_array(f.m, T_STRING, 100);
   CRADLE_ROOT(f.m, text);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  assert_heap_sound(f.heap); /* which retires the allocators */
+  assert_heap_sound(f.heap); /* this also retires the allocators */
   crd_old *old = &f.heap->old;
   crd_allocator *allocator = &old->allocators[old_span_of(old, ADDRESS(text))->size_class];
   uint32_t partial = allocator->partial;
@@ -150,7 +151,7 @@ static void large_objects_are_recounted(void **state) {
 
 /* --- others --- */
 
-/* A word that a minor collection leaves out, written past cradle_peek while marking has not come to what it says. */
+/* Writes a word below the watermark without cradle_peek, while marking has not reached the object that it refers to. */
 static void unchanged_words_refer_to_what_is_marked(void **state) {
   (void)state;
   pair *list = NULL;
@@ -189,7 +190,7 @@ static void prebuilt_objects_are_counted(void **state) {
   cradle_prebuilt_remove(f.heap, &prebuilt);
 }
 
-/* The check of the object's header reports this first, in other words. */
+/* Called directly, because the check of the object's header would report this first. */
 static void weak_objects_in_lists_have_the_flag(void **state) {
   (void)state;
   weak *w = new_weak(&f, NULL);

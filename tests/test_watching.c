@@ -1,13 +1,13 @@
-/* Ephemerons whose table is stored into while a major collection marks: the collection sees what was stored, does not
- * watch the same keys again and again, and comes to its end. */
+/* Tests a table of ephemerons that the program stores into during marking: the collection sees the stores, does not
+ * watch the same keys repeatedly, and ends. */
 #include "tests/services.h"
 
 #include "gc/death/services.h"
 
-/* More than are scanned in three of the smallest increments. */
+/* More pairs than three of the smallest increments scan. */
 enum { PAIRS = 60000 };
 
-/* A table of pairs whose keys and values the program has elsewhere, in two vectors. */
+/* A table of pairs; the program also keeps the keys and values in two vectors. */
 typedef struct scene {
   fixture f;
   ephemerons *table;
@@ -53,8 +53,8 @@ static const crd_services *services_of(const scene *s) {
   return s->f.heap->services;
 }
 
-/* Until the keys of half the pairs are watched: half of the table has been scanned, and nothing else leads to its
- * keys. */
+/* Steps until the keys of half the pairs are watched: then half of the table has been scanned, and only the table leads
+ * to its keys. */
 static void step_until_half_is_watched(scene *s) {
   s->keys = NULL;
   while (watch_count(&services_of(s)->major.watch) < PAIRS / 2) assert_false(cradle_collect_step(s->f.m, 0));
@@ -67,7 +67,7 @@ static void a_table_that_is_stored_into_is_watched_once(void **state) {
   scene_open(&s);
   step_until_half_is_watched(&s);
   size_t watched = watch_count(&services_of(&s)->major.watch);
-  cradle_major_disable(s.f.m); /* so marking goes on for as long as the program likes */
+  cradle_major_disable(s.f.m); /* so marking lasts as long as the test needs */
   for (size_t i = 0; i < 3000; i++) {
     cradle_store(s.f.m, s.table, &s.table->item[i % PAIRS].value, s.table->item[i % PAIRS].value);
     cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
@@ -86,7 +86,7 @@ static void a_table_that_is_stored_into_is_watched_once(void **state) {
   scene_close(&s);
 }
 
-/* Each increment is followed by a store. */
+/* A store follows each increment. */
 static void marking_ends_though_each_increment_is_followed_by_a_store(void **state) {
   (void)state;
   scene s;
@@ -98,14 +98,14 @@ static void marking_ends_though_each_increment_is_followed_by_a_store(void **sta
     (void)cradle_collect_step(s.f.m, 0);
     assert_true(++increments < 100);
   }
-  assert_in_range(services_of(&s)->scan.rounds, 4, 10); /* the last one at once */
+  assert_in_range(services_of(&s)->scan.rounds, 4, 10); /* the last round scans everything at once */
   assert_true(watch_count(&services_of(&s)->major.watch) <= PAIRS);
-  cradle_collect(s.f.m, CRADLE_COLLECT_FULL); /* into which nothing is stored */
+  cradle_collect(s.f.m, CRADLE_COLLECT_FULL); /* without any store meanwhile */
   assert_int_equal(services_of(&s)->scan.rounds, 0);
   scene_close(&s);
 }
 
-/* Pair 0, which was scanned, gets a key that lives and is marked, and pair 1's value, which nothing else refers to any
+/* Pair 0 was scanned already. It gets a marked, live key and the value of pair 1, to which nothing else refers any
  * more. */
 static void give_value_to(scene *s, pair *living) {
   void *value = s->table->item[1].value;
@@ -114,7 +114,7 @@ static void give_value_to(scene *s, pair *living) {
   cradle_store(s->f.m, s->table, &s->table->item[1].value, NULL);
 }
 
-/* Only another scan finds that, whenever it comes. */
+/* Only another scan can find this store, at whatever moment it happens. */
 static void what_was_stored_is_seen(void **state) {
   (void)state;
   size_t tried = 0;
@@ -125,7 +125,8 @@ static void what_was_stored_is_seen(void **state) {
       pair *living = cradle_new(s.f.m, T_PAIR, sizeof(pair));
       CRADLE_ROOT(s.f.m, living);
       cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
-      cradle_store(s.f.m, s.values, &s.values->item[1], NULL); /* so pair 1 alone leads to it, whose key is dead */
+      /* Now only pair 1 leads to the value, and its key is dead. */
+      cradle_store(s.f.m, s.values, &s.values->item[1], NULL);
       step_until_half_is_watched(&s);
       for (size_t i = 0; i < at && s.f.heap->major.phase == MAJOR_MARKING; i++) (void)cradle_collect_step(s.f.m, 0);
       if (s.f.heap->major.phase == MAJOR_MARKING) {
@@ -141,7 +142,7 @@ static void what_was_stored_is_seen(void **state) {
   assert_true(tried >= 2);
 }
 
-/* The table cannot be noted: it is scanned with the minor collection. */
+/* There is no memory to note the table, so the minor collection scans it. */
 static void what_was_stored_is_seen_without_memory(void **state) {
   (void)state;
   scene s;
@@ -163,8 +164,7 @@ static void what_was_stored_is_seen_without_memory(void **state) {
   scene_close(&s);
 }
 
-/* Many small holders, all of them stored into again and again, and objects with weak slots only, which have nothing to
- * scan. */
+/* Stores repeatedly into many small holders, and into objects that have only weak slots and so need no scan. */
 static void each_holder_is_noted_once(void **state) {
   (void)state;
   enum { HOLDERS = 20000 };
@@ -173,7 +173,7 @@ static void each_holder_is_noted_once(void **state) {
   {
     vector *holders = cradle_new_array(f.m, T_VECTOR, HOLDERS);
     CRADLE_ROOT(f.m, holders);
-    vector *keys = cradle_new_array(f.m, T_VECTOR, HOLDERS); /* until they are old */
+    vector *keys = cradle_new_array(f.m, T_VECTOR, HOLDERS); /* keeps the keys alive until they are old */
     CRADLE_ROOT(f.m, keys);
     vector *others = cradle_new_array(f.m, T_VECTOR, HOLDERS);
     CRADLE_ROOT(f.m, others);
@@ -217,7 +217,7 @@ static void each_holder_is_noted_once(void **state) {
   fixture_close(&f);
 }
 
-/* More pairs of one key than crd_watch_knows looks at. */
+/* One key has more pairs than crd_watch_knows checks. */
 static void many_pairs_of_one_key(void **state) {
   (void)state;
   enum { OF_ONE = 500 };
@@ -238,8 +238,8 @@ static void many_pairs_of_one_key(void **state) {
   scene_close(&s);
 }
 
-/* A holder that marking has not reached: it is not noted when it is stored into, and dies with what it alone leads
- * to. */
+/* A holder that marking has not reached is not noted when the program stores into it. It dies, and so does everything
+ * to which only it leads. */
 CRADLE_UNCHECKED_COLLECTION static void a_dead_holder_that_is_stored_into_keeps_nothing(void **state) {
   (void)state;
   scene s;

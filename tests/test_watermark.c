@@ -1,7 +1,8 @@
-/* The watermark of the shadow stack: minor collections leave out the words below it, and whatever may write such a word
- * lowers it first [mutator.6]. Each way to break that has a test: popping, peeking, unwinding, coroutines that switch
- * stacks, pins, large objects, compaction, the beginning of marking and its end. And scoped roots, whose stack is
- * beside it [mutator.7]; this file is compiled with CRADLE_CHECKED, which knows their names. */
+/* Tests the watermark of the shadow stack: minor collections skip the words below it, and everything that may write a
+ * word there lowers the watermark first [mutator.6]. Each way to break this rule has a test: popping, peeking,
+ * unwinding, coroutines that switch stacks, pins, large objects, compaction, the beginning of marking and its end. Also
+ * tests scoped roots, which have a separate stack [mutator.7]; this file is compiled with CRADLE_CHECKED, which records
+ * their names. */
 #define CRADLE_CHECKED 1
 #include "tests/heap_fixture.h"
 
@@ -11,11 +12,11 @@
 #include "gc/old/mark.h"
 
 #define DEPTH 2000
-/* More than what a pop looks ahead. */
+/* More words than a pop looks ahead. */
 #define FEW 64
 
 static fixture f;
-static uint64_t root_words; /* that the last minor collection looked at */
+static uint64_t root_words; /* words that the last minor collection scanned */
 
 static void on_event(void *data, const cradle_event *event) {
   (void)data;
@@ -59,7 +60,7 @@ static uint64_t number_in(const void *object) {
   memcpy(&number, ((const string *)object)->byte, sizeof number);
   return number;
 }
-/* Takes the places of what died, so that a stale reference does not see what it expects. */
+/* Overwrites dead objects, so that a test that follows a stale reference fails. */
 CRADLE_MAY_COLLECT static void overwrite_nursery(void) {
   for (int i = 0; i < 3000; i++) (void)new_number(UINT64_C(0xdead));
 }
@@ -67,13 +68,13 @@ CRADLE_MAY_COLLECT static void overwrite_nursery(void) {
 CRADLE_MAY_COLLECT static void push_numbers(uint64_t from, uint64_t to) {
   for (uint64_t i = from; i < to; i++) cradle_push(f.m, new_number(i));
 }
-/* Words 0 .. count - 1 of the stack are those numbers plus more. */
+/* Checks that each word i of the first count words of the stack holds the number i + more. */
 static void assert_numbers(uint64_t count, uint64_t more) {
   for (uint64_t i = 0; i < count; i++)
     assert_int_equal(number_in((const void *)(uintptr_t)f.m->shadow_base[i]), i + more);
 }
 
-/* --- what is left out --- */
+/* --- skipped words --- */
 
 CRADLE_MAY_COLLECT static void unchanged_words_are_left_out(void **state) {
   (void)state;
@@ -86,7 +87,7 @@ CRADLE_MAY_COLLECT static void unchanged_words_are_left_out(void **state) {
   push_numbers(DEPTH - 1, DEPTH + 9);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_true((f.stressed || root_words >= 10) && root_words < FEW);
-  (void)cradle_peek(f.m, 1000); /* it may be written */
+  (void)cradle_peek(f.m, 1000); /* the caller may write through the pointer */
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(root_words, 1001);
   assert_numbers(DEPTH + 9, 0);
@@ -96,7 +97,7 @@ CRADLE_MAY_COLLECT static void marking_and_compaction_see_every_word(void **stat
   (void)state;
   for (uint64_t i = 0; i < DEPTH; i++) {
     push_numbers(i, i + 1);
-    (void)cradle_new_array(f.m, T_STRING, i % 512); /* so that there is something to compact */
+    (void)cradle_new_array(f.m, T_STRING, i % 512); /* leaves gaps for compaction */
   }
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   for (int i = 0; i < 3; i++) {
@@ -108,7 +109,7 @@ CRADLE_MAY_COLLECT static void marking_and_compaction_see_every_word(void **stat
   }
 }
 
-/* Half of what is promoted dies, so that arenas are sparse, and what is left moves. */
+/* Half of the promoted objects die, so arenas are sparse and the remaining objects move. */
 CRADLE_MAY_COLLECT static void compaction_moves_what_deep_words_refer_to(void **state) {
   (void)state;
   enum { LARGE_BYTES = 2000, KEPT_EVERY = 64, OBJECTS = 10 * KEPT_EVERY * 32 };
@@ -176,7 +177,8 @@ CRADLE_MAY_COLLECT static void unwinding_lowers_it(void **state) {
   }
 }
 
-/* Coroutines of one mutator: the part of the shadow stack above what they share is put aside for another's. */
+/* Coroutines of one mutator share the lower part of the shadow stack. On a switch, the part above is saved and replaced
+ * by that of the other coroutine. */
 typedef struct coroutine {
   cradle_word words[DEPTH];
   void *base, *top;
@@ -210,7 +212,7 @@ CRADLE_MAY_COLLECT static void coroutines_switch_stacks(void **state) {
     resume(c);
     assert_numbers(SHARED + OWN, 0);
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-    cradle_pop_many(f.m, OWN); /* it runs and comes to other objects at the same depth */
+    cradle_pop_many(f.m, OWN); /* the coroutine runs and pushes other objects at the same depth */
     push_numbers(SHARED, SHARED + OWN);
     suspend(c, OWN);
     overwrite_nursery();
@@ -218,7 +220,7 @@ CRADLE_MAY_COLLECT static void coroutines_switch_stacks(void **state) {
   for (int i = 0; i < 2; i++) cradle_root_range_remove(f.m, &coroutines[i].range);
 }
 
-/* A pin promotes at once, and an object that was pinned while it was young is old in every word. */
+/* Pinning promotes the object at once, so every word that refers to it must see an old object. */
 CRADLE_MAY_COLLECT static void pinned_objects_stay_where_words_say(void **state) {
   (void)state;
   push_numbers(0, DEPTH);
@@ -239,7 +241,7 @@ CRADLE_MAY_COLLECT static void pinned_objects_stay_where_words_say(void **state)
   assert_numbers(DEPTH + DEPTH / 100, 0);
 }
 
-/* Large objects are young where they lie, until a collection has seen a reference to them. */
+/* A large object is young without being in the nursery, until a collection has found a reference to it. */
 CRADLE_MAY_COLLECT static void large_young_objects_are_seen(void **state) {
   (void)state;
   enum { LARGE = 100000 };
@@ -257,7 +259,7 @@ CRADLE_MAY_COLLECT static void large_young_objects_are_seen(void **state) {
 
 /* --- marking --- */
 
-/* Marking began when a vector held the object; then the object moves to a deep word alone. */
+/* A vector held the object when marking began. Then the only reference moves to a deep word. */
 CRADLE_MAY_COLLECT static void marking_sees_a_word_written_meanwhile(bool by_peek) {
   enum { HELD = 20000 }; /* more than an increment marks */
   push_numbers(0, DEPTH);
@@ -282,7 +284,7 @@ CRADLE_MAY_COLLECT static void marking_sees_a_word_written_meanwhile(bool by_pee
   }
   while (!cradle_collect_step(f.m, 0)) continue;
   assert_true(fixture_stats(&f).major_collections > majors);
-  assert_heap_sound(f.heap); /* an object that was swept still looks like one */
+  assert_heap_sound(f.heap); /* a swept object may still look valid */
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   overwrite_nursery();
   for (uint64_t i = 0; i < 10; i++)
@@ -296,18 +298,18 @@ CRADLE_UNCHECKED_COLLECTION static int open_unverified(void **state) {
   (void)state;
   cradle_options options;
   fixture_options(&f, &options);
-  options.verify = false; /* which finds the write that nobody was told of */
+  options.verify = false; /* the verifier would report the unannounced write */
   fixture_unstress(&options);
   fixture_open_with(&f, &options);
   return 0;
 }
-/* The end of marking looks at all words once more. */
+/* The end of marking scans all words once more. */
 CRADLE_MAY_COLLECT static void the_end_of_marking_sees_every_word(void **state) {
   (void)state;
   marking_sees_a_word_written_meanwhile(false);
 }
 
-/* --- what is found --- */
+/* --- what the verifier finds --- */
 
 CRADLE_MAY_COLLECT static void a_write_that_nobody_was_told_of_is_found(void **state) {
   (void)state;
@@ -328,7 +330,7 @@ CRADLE_MAY_COLLECT static void a_top_below_it_is_refused(void **state) {
   push_numbers(0, DEPTH);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_word *top = f.m->shadow_top;
-  f.m->shadow_top -= 10; /* generated code that pops by itself */
+  f.m->shadow_top -= 10; /* as generated code that pops without a call */
   if (FIXTURE_LANDS(&f)) {
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     fail_msg("not refused");
@@ -359,7 +361,7 @@ CRADLE_MAY_COLLECT static void scoped_roots_know_their_names(void **state) {
   (void)state;
   char name[100] = "", expected[100];
   void *kept = new_number(1);
-  CRADLE_ROOT(f.m, kept); /* its name has the line of this */
+  CRADLE_ROOT(f.m, kept); /* its name includes this line's number */
   snprintf(expected, sizeof expected, "kept (%s:%d)", __FILE__, __LINE__ - 1);
   (void)cradle_referrers(f.heap, kept, find_name, name);
   assert_string_equal(name, expected);
@@ -369,7 +371,7 @@ CRADLE_MAY_COLLECT static void scoped_roots_know_their_names(void **state) {
   cradle_scope inner = cradle_scope_open(f.m, &word, CRADLE_KIND_REFERENCE, "inner (there)");
   if (FIXTURE_LANDS(&f)) cradle_scope_close(&outer);
   assert_non_null(strstr(f.message, "is not the innermost, which is inner (there); scopes are unbalanced"));
-  *(volatile uint64_t *)&word = 9; /* no reference */
+  *(volatile uint64_t *)&word = 9; /* not a reference */
   cradle_error error;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "in scoped root inner (there) at"));
@@ -378,7 +380,7 @@ CRADLE_MAY_COLLECT static void scoped_roots_know_their_names(void **state) {
   cradle_scope_close(&outer);
 }
 
-/* Each frame opens one more. */
+/* Each call opens one more scope. */
 CRADLE_MAY_COLLECT static uint64_t descend(uint64_t depth) {
   void *mine = new_number(depth);
   CRADLE_ROOT(f.m, mine);
@@ -392,7 +394,8 @@ CRADLE_UNCHECKED_COLLECTION static void the_stack_of_scoped_roots_grows_to_its_l
   cradle_options options;
   fixture_options(&f, &options);
   fixture_unstress(&options);
-  options.shadow_stack_bytes = (size_t)256 << 10; /* two words a root with a name, and one that is no root */
+  /* A root with a name takes two words; one word is not used for roots. */
+  options.shadow_stack_bytes = (size_t)256 << 10;
   options.verify = false;
   fixture_open_with(&f, &options);
   assert_int_equal(descend(16000), 16001);
@@ -407,7 +410,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_stack_of_scoped_roots_grows_to_its_l
   fixture_close(&f);
 }
 
-/* As main does it: the scopes end after the mutator and the heap. */
+/* As in main, the scopes end after the mutator and the heap are freed. */
 CRADLE_UNCHECKED_COLLECTION static void scopes_may_end_after_the_mutator(void **state) {
   (void)state;
   fixture_open(&f);
@@ -423,7 +426,7 @@ CRADLE_UNCHECKED_COLLECTION static void scopes_may_end_after_the_mutator(void **
     cradle_mutator_free(f.m);
     assert_int_equal(number_in(c), 3); /* old now, and the heap is still there */
   }
-  f.m = cradle_mutator_new(f.heap); /* it has none of the roots */
+  f.m = cradle_mutator_new(f.heap); /* the new mutator has none of these roots */
   assert_non_null(f.m);
   (void)new_number(4);
   fixture_close(&f);
@@ -440,7 +443,7 @@ CRADLE_UNCHECKED_COLLECTION static void roots_of_a_freed_mutator_are_refused(voi
   if (child == 0) {
     void *a = NULL, *b = NULL;
     signal(SIGABRT, SIG_DFL);
-    dup2(words[1], STDERR_FILENO); /* the heap is not asked for its handler: it may be gone */
+    dup2(words[1], STDERR_FILENO); /* the library does not call the heap's handler, because the heap may be freed */
     CRADLE_ROOT(f.m, a);
     cradle_mutator_free(f.m);
     CRADLE_ROOT(f.m, b);

@@ -1,4 +1,4 @@
-/* Weak slots, and what all objects with services have in common. */
+/* Tests weak slots, and the behaviour common to all objects with services (weak slots, ephemerons, finalizers). */
 #include "tests/services.h"
 
 static void a_weak_slot_follows_the_living_and_forgets_the_dead(void **state) {
@@ -38,7 +38,7 @@ static void an_array_of_weak_slots_of_any_size(void **state) {
       services_open_with(&f, NULL);
       if (f.stressed && lengths[l] > 100) {
         fixture_close(&f);
-        continue; /* the same array in the run without stress; under it a collection an element takes minutes */
+        continue; /* only run without stress, which collects once for each element and takes minutes */
       }
       {
         size_t length = lengths[l];
@@ -53,7 +53,7 @@ static void an_array_of_weak_slots_of_any_size(void **state) {
         }
         age_for(&f, way);
         for (size_t i = 0; i < length; i += 2) cradle_store(f.m, keep, &keep->item[i], NULL);
-        if (way == BY_MINOR) /* fill again with young ones, that an old table refers to */
+        if (way == BY_MINOR) /* refill with young objects, so that an old table refers to them */
           for (size_t i = 0; i < length; i += 2) {
             pair *p = new_pair(&f, NULL);
             cradle_store(f.m, table, &table->item[i], p);
@@ -71,7 +71,7 @@ static void an_array_of_weak_slots_of_any_size(void **state) {
     }
 }
 
-/* An old holder gets a young referent: the barrier must see to it, and the referent stays weak. */
+/* An old holder gets a young referent: the barrier must record it, and the reference must stay weak. */
 static void an_old_holder_of_a_young_object(void **state) {
   (void)state;
   for (int alive = 0; alive < 2; alive++) {
@@ -92,8 +92,7 @@ static void an_old_holder_of_a_young_object(void **state) {
   }
 }
 
-/* The same with many at once: small holders are looked at whole, and no slot of a large one is taken for a strong
- * one. */
+/* As above with a bulk copy: small holders are scanned whole, and no slot of a large holder is treated as strong. */
 static void a_bulk_copy_into_weak_slots_and_pairs(void **state) {
   (void)state;
   static const size_t lengths[] = {10, 6000};
@@ -117,14 +116,14 @@ static void a_bulk_copy_into_weak_slots_and_pairs(void **state) {
         }
         keep = cradle_new_array(f.m, T_VECTOR, length);
         for (size_t i = 0; i < length; i += 4) cradle_store(f.m, keep, &keep->item[i], from->item[i]);
-        if (way == 2) (void)cradle_collect_step(f.m, 0); /* a major collection marks */
+        if (way == 2) (void)cradle_collect_step(f.m, 0); /* a major collection is marking */
         cradle_copy_slots(f.m, table, table->item, from->item, length);
         cradle_copy_slots(f.m, pairs, pairs->item, from->item, length / 2 * 2);
         from = NULL;
         cradle_collect(f.m, CRADLE_COLLECT_MINOR);
         cradle_collect(f.m, CRADLE_COLLECT_FULL);
         for (size_t i = 0; i < length; i++) {
-          bool held = i % 4 == 0; /* and the values of the keys that are, in the pairs */
+          bool held = i % 4 == 0; /* also the values of live keys, through the pairs */
           assert_ptr_equal(table->item[i], i % 4 == 1 && i < length / 2 * 2 ? pairs->item[i / 2].value : keep->item[i]);
           if (i % 2 == 0) assert_ptr_equal(pairs->item[i / 2].key, keep->item[i]);
           if (i % 2 == 1) assert_true((pairs->item[i / 2].value != NULL) == (i % 4 == 1));
@@ -173,7 +172,7 @@ static void a_large_object_dies_in_a_weak_slot(void **state) {
   }
 }
 
-/* While the collection clears, readers see no dead object, however long it takes. */
+/* During the whole clearing phase, readers never see a dead object. */
 static void the_dead_are_dead_at_once(void **state) {
   (void)state;
   fixture f;
@@ -201,7 +200,7 @@ static void the_dead_are_dead_at_once(void **state) {
       size_t alive = 0, held = 0, again = 0;
       for (size_t i = 1; i < count; i += 2) alive += cradle_weak_get(f.m, &table->item[i]) == keep->item[i];
       assert_int_equal(alive, count / 2);
-      /* Only count: a reference that is read while marking makes its object live on, if it is stored. */
+      /* Only counts: during marking, storing a reference that was read would keep its object alive. */
       if (fixture_stats(&f).phase != CRADLE_PHASE_CLEARING) continue;
       for (size_t i = 0; i < count; i += 2) {
         again += cradle_weak_get(f.m, &((weak *)holders->item[i])->to) != NULL;
@@ -209,7 +208,7 @@ static void the_dead_are_dead_at_once(void **state) {
         held += ((weak *)holders->item[i])->to != NULL;
       }
       assert_int_equal(again, 0);
-      weak *fresh = new_weak(&f, NULL); /* what is younger than the marking lives, small or large */
+      weak *fresh = new_weak(&f, NULL); /* objects allocated after marking began live, small or large */
       CRADLE_ROOT(f.m, fresh);
       vector *large = cradle_new_array(f.m, T_VECTOR, 10000);
       cradle_store(f.m, fresh, &fresh->to, large);
@@ -218,14 +217,14 @@ static void the_dead_are_dead_at_once(void **state) {
       if (held != seen) seen = held, changes++;
     }
     if (!f.stressed) {
-      assert_true(partly > 3); /* it went in increments */
+      assert_true(partly > 3); /* clearing took several increments */
       assert_true(changes > 3);
     }
   }
   fixture_close(&f);
 }
 
-/* Two holders of the same object, one of which only a finalizer brings back: its slot died with the other. */
+/* Two holders refer to the same object, and a finalizer brings one holder back: its slot is cleared all the same. */
 static void slots_of_what_a_finalizer_brings_back_are_cleared_too(void **state) {
   (void)state;
   for (int way = 0; way < WAYS; way++) {
@@ -248,10 +247,10 @@ static void slots_of_what_a_finalizer_brings_back_are_cleared_too(void **state) 
       object = cradle_finalizer_next(f.m, QUEUE);
       assert_non_null(object);
       assert_non_null(object->other);
-      assert_null(((weak *)object->to)->to); /* though what it referred to is alive again */
+      assert_null(((weak *)object->to)->to); /* although its referent is alive again */
       p = new_pair(&f, NULL);
       inside = object->to;
-      cradle_store(f.m, inside, &inside->to, p); /* and it works on */
+      cradle_store(f.m, inside, &inside->to, p); /* the slot still works */
       p = NULL;
       cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       assert_null(inside->to);
@@ -305,8 +304,8 @@ typedef struct table {
   uint64_t item[];
 } table;
 
-/* Weak slots and pairs in the fixed part of a large old array, whose items are of another kind: it is looked at as a
- * whole, and not the slot as one of its items. */
+/* Weak slots and pairs in the fixed part of a large old array with items of another kind: after a store the array is
+ * scanned whole; the slot must not be treated as an item. */
 static void arrays_with_fixed_slots_of_another_kind(void **state) {
   (void)state;
   static const uint64_t pattern = UINT64_C(0xfffc) << 48;
@@ -420,7 +419,8 @@ static void misuse_of_weak_things(void **state) {
   cradle_heap_free(f.heap);
 }
 
-/* An object that a plain allocation made is found by the verifier, where the fast path could not check. */
+/* The fast path cannot check that a type needs registering, so the verifier must find such an object made by a plain
+ * allocation. */
 static void an_unregistered_holder_is_found(void **state) {
   (void)state;
   fixture f;
@@ -437,7 +437,8 @@ static void an_unregistered_holder_is_found(void **state) {
   fixture_close(&f);
 }
 
-/* What is registered while there are objects with services of other kinds only, between two collections. */
+/* Registers the first object with a new kind of service between two collections, while objects with other kinds
+ * exist. */
 static void a_kind_of_service_can_come_later(void **state) {
   (void)state;
   fixture f;

@@ -1,4 +1,4 @@
-/* Weak sets: tables of objects that only the program holds. */
+/* Tests weak sets: tables that do not keep their objects alive. */
 #include <stdio.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -78,7 +78,7 @@ static void an_intern_table(void **state) {
   }
 }
 
-/* Bytes that malloc has given out; 0 where it does not tell. */
+/* Bytes that malloc has in use; 0 where malloc does not report them. */
 static size_t allocated_bytes(void) {
 #if defined(__GLIBC__) /* since 2.33, which is older than Debian 12 */
   struct mallinfo2 info = mallinfo2();
@@ -88,7 +88,7 @@ static size_t allocated_bytes(void) {
 #endif
 }
 
-/* The list of places with young objects does not grow with what was removed again. */
+/* The list of places with young objects does not grow with objects that were removed again. */
 static void a_set_that_is_used_without_collections(void **state) {
   (void)state;
   fixture f;
@@ -111,7 +111,7 @@ static void a_set_that_is_used_without_collections(void **state) {
   fixture_close(&f);
 }
 
-/* A set that grows and is asked between the increments of clearing. */
+/* A set grows and is searched between the increments of clearing. */
 static void a_set_in_use_while_it_is_cleared(void **state) {
   (void)state;
   fixture f;

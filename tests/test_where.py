@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The messages of a program's end lead to the line.
+"""Checks that the message with which a mistake ends a program leads to the line of the mistake.
 
     test_where.py --cc='CC ...' --archive=LIBRARY.a [--shared=LIBRARY.so] [--flag=FLAG ...] ROOT
 
-Builds tests/where_program.c in the ways that programs are built, lets it end by each kind of mistake, runs the addr2line commands
-that it printed with a shell, as they stand, and looks in their output for the lines that the program's comments name.
+Builds tests/where_program.c in the usual ways and runs it with each kind of mistake. Runs the addr2line commands that
+the program printed in a shell, unchanged, and looks in their output for the lines that the program's comments mark.
 """
 
 import argparse
@@ -39,7 +39,7 @@ class Program:
                 self.lines[line[line.rindex("/*") + 3 : -3]] = number
 
     def end(self, name, status, **settings):
-        """What it said on standard error."""
+        """What the program wrote to standard error."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("CRADLE_")}
         done = subprocess.run([self.path, name], env={**environment, **settings}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               text=True, errors="replace", timeout=120, cwd="/")
@@ -47,7 +47,7 @@ class Program:
         return done.stderr
 
     def expect_line(self, said, line, message):
-        """Among what addr2line tells of the commands after the line with the message's words."""
+        """Expects the marked line in addr2line's output for the commands after the message."""
         after = said.partition(message)[2]
         expect(after, f'{self.path}: "{message}" is missing', said)
         commands = []
@@ -65,7 +65,7 @@ class Program:
 
 
 def check_ends(program):
-    """Each kind of end, of an unchecked program."""
+    """Tries each kind of mistake in an unchecked program."""
     abort, fault = 6, 11
     said = program.end("pop", abort)
     expect("in the call at" not in said, "an unchecked caller has a place", said)
@@ -85,7 +85,7 @@ def check_ends(program):
 
 
 def check_checked(program):
-    """The same compiled with CRADLE_CHECKED."""
+    """Tries each kind of mistake in a program compiled with CRADLE_CHECKED."""
     for end, message in (("pop", "words held: 0); in the call at "), ("barrier", "; in the call at ")):
         said = program.end(end, 6, CRADLE_VERIFY="1")
         expect(f"where_program.c:{program.lines[end]}\n" in said.partition(message)[2].splitlines(keepends=True)[0],
@@ -104,7 +104,7 @@ def check_stripped(program):
 
 
 def check_partial(program):
-    """The library alone was compiled with -g."""
+    """Only the library was compiled with -g."""
     said = program.end("pop", 6)
     told = program.expect_line(said, "pop", "(? for a line: compile that file with -g):")
     expect("where_program.c:?\n" in told and "crd_abort_here at" in told, f"not the functions of the program and the lines of the library:\n{told}", said)

@@ -1,4 +1,4 @@
-/* What Windows has of its own: pages, hardware, names in UTF-8, files that processes share, and faults. */
+/* Tests the code that is specific to Windows: pages, hardware, UTF-8 names, files that processes share, and faults. */
 #include "tests/heap_fixture.h"
 
 #include "gc/platform/hardware.h"
@@ -32,7 +32,7 @@ static void reservations_are_aligned(void **state) {
     assert_non_null(place);
     assert_int_equal((uintptr_t)place % alignment, 0);
     assert_false(is_accessible(place));
-    assert_null(crd_pages_reserve(MIB, 4096, place)); /* what is taken is not had twice */
+    assert_null(crd_pages_reserve(MIB, 4096, place)); /* a reserved range cannot be reserved again */
     assert_true(crd_pages_unreserve(place, 3 * MIB));
     assert_ptr_equal(crd_pages_reserve(3 * MIB, alignment, place), place);
     assert_true(crd_pages_unreserve(place, 3 * MIB));
@@ -63,7 +63,7 @@ static void pages_come_and_go(void **state) {
   assert_false(is_accessible(middle));
   assert_true(crd_pages_commit(middle, 2 * MIB));
   assert_int_equal(middle[0], 0);
-  assert_false(crd_pages_protect(place, 4096, true)); /* what is not committed */
+  assert_false(crd_pages_protect(place, 4096, true)); /* memory that is not committed */
   assert_true(crd_pages_unreserve(place, 8 * MIB));
   assert_false(crd_pages_commit(middle, 4096));
 }
@@ -84,7 +84,7 @@ static void large_pages_are_refused_in_words(void **state) {
   (void)state;
   char *place = crd_pages_reserve(4 * MIB, 2 * MIB, NULL);
   assert_false(crd_pages_commit_pool(place, 2 * MIB, 2 * MIB));
-  assert_true(crd_pages_commit(place, 2 * MIB)); /* no hole */
+  assert_true(crd_pages_commit(place, 2 * MIB)); /* the refused commit left no hole in the reservation */
   assert_true(crd_pages_unreserve(place, 4 * MIB));
   assert_null(crd_pages_reserve_pool(2 * MIB, 2 * MIB));
   assert_non_null(strstr(crd_pages_pool_doubt(false), "\"Lock pages in memory\""));
@@ -97,7 +97,7 @@ static void large_pages_are_refused_in_words(void **state) {
   options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB_STRICT;
   assert_null(cradle_heap_new(&options, &error));
   assert_non_null(strstr(error.message, "hugepages_nursery: strict, but large pages"));
-  assert_non_null(strstr(error.message, "base pages serve instead")); /* all of it has room */
+  assert_non_null(strstr(error.message, "base pages serve instead")); /* the whole message fits */
   options.hugepages_nursery = CRADLE_HUGEPAGES_AUTO;
   options.hugepages_arenas = CRADLE_HUGEPAGES_HUGETLB_STRICT;
   assert_null(cradle_heap_new(&options, &error));
@@ -137,7 +137,8 @@ static void variables_are_utf8(void **state) {
   (void)state;
   assert_true(SetEnvironmentVariableW(L"CRADLE_PROFILE", NAME_WIDE));
   assert_string_equal(crd_variable_value("CRADLE_PROFILE"), NAME_UTF8);
-  assert_ptr_equal(crd_variable_value("CRADLE_PROFILE"), crd_variable_value("CRADLE_PROFILE")); /* it stays */
+  /* The value keeps its address. */
+  assert_ptr_equal(crd_variable_value("CRADLE_PROFILE"), crd_variable_value("CRADLE_PROFILE"));
   assert_true(SetEnvironmentVariableW(L"CRADLE_PROFILE", NULL));
   assert_null(crd_variable_value("CRADLE_PROFILE"));
 }
@@ -167,9 +168,9 @@ static void files_are_replaced(void **state) {
     const char *text = round == 0 ? "first\n" : "2nd\n";
     assert_true(crd_replacement_begin(&file, path_in_folder(NAME_UTF8)));
     assert_true(crd_write_all(file.fd, text, strlen(text)));
-    if (round == 1) assert_holds(NAME_WIDE, "first\n"); /* until it is complete */
+    if (round == 1) assert_holds(NAME_WIDE, "first\n"); /* the old file stays until the new one is complete */
     assert_true(crd_replacement_end(&file, true));
-    assert_holds(NAME_WIDE, text); /* no carriage returns */
+    assert_holds(NAME_WIDE, text); /* no carriage returns were added */
   }
   assert_true(crd_replacement_begin(&file, path_in_folder(NAME_UTF8)));
   char partial[2 * MAX_PATH];
@@ -192,7 +193,7 @@ static void appended_files_are_shared(void **state) {
   assert_true(crd_write_all(one, "a", 1) && crd_write_all(two, "b", 1) && crd_write_all(one, "c", 1));
   assert_holds(L"shared.log", "abc");
   assert_true(crd_file_lock_alone(one));
-  assert_true(crd_write_all(two, "d", 1)); /* a lock keeps nobody from writing */
+  assert_true(crd_write_all(two, "d", 1)); /* the lock is advisory: writing works without it */
   crd_file_lock_shared(one);
   assert_false(crd_file_lock_alone(two));
   crd_file_unlock(one);
@@ -245,7 +246,7 @@ static int use_what_moved(void) {
   return ((volatile pair *)stale)->first == NULL ? 4 : 5;
 }
 
-/* Runs this program with the word, and returns what it ended with; what it says goes to said. */
+/* Runs this program with the word as argument; returns its exit code and copies its output to said. */
 static DWORD run_self(const char *word, char *said, size_t room) {
   char line[2 * MAX_PATH];
   HANDLE from, to;
@@ -311,7 +312,7 @@ static void there_is_no_fork(void **state) {
   cradle_heap *heap = new_heap();
   assert_false(cradle_fork_prepare(heap, &error));
   assert_string_equal(error.message, "fork: this system has no fork()");
-  cradle_heap_free(heap); /* it went on */
+  cradle_heap_free(heap); /* the heap still works */
 }
 
 int main(int argc, char **argv) {

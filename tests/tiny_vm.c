@@ -1,8 +1,8 @@
-/* A small Lisp as a user of the library would write it: pairs, strings, symbols, closures and tagged integers; a value
- * stack that the collector reads as a root range, scoped roots in the C functions, one global root.
+/* A small Lisp as a user of the library would write it: pairs, strings, symbols, closures and tagged integers; it has a
+ * value stack, which the collector reads as a root range, scoped roots in the C functions, and one global root.
  *
- * Its programs build, change and drop lists, trees and texts, and print checksums that do not depend on when the
- * collector works: CRADLE_GC_NURSERY, CRADLE_STRESS and CRADLE_VERIFY may be anything.
+ * Its programs build, change and drop lists, trees and texts, and print checksums. These do not depend on when the
+ * collector runs, so CRADLE_GC_NURSERY, CRADLE_STRESS and CRADLE_VERIFY may have any value.
  */
 #include <cradle/cradle.h>
 #include <ctype.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the tutorial's program: tutorial.py PAGE SOURCE
+"""Checks that the tutorial shows the program that is in the tree: tutorial.py PAGE SOURCE
 
-SOURCE must be what the C blocks of PAGE make together, and no longer than the page says.
+SOURCE must equal the C blocks of PAGE put together, and be no longer than the page says.
 """
 
 import difflib

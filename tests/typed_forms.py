@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Compiles what the macros of cradle/typed.h, and CRADLE_ROOT_RANGE, must accept without a warning, and what they must refuse.
+"""Compiles snippets that the macros of cradle/typed.h and CRADLE_ROOT_RANGE must accept without a warning, and others
+that they must refuse.
 
     typed_forms.py INCLUDE_DIRECTORY COMPILER...
 
-A COMPILER whose name ends with ++ gets C++11, any other C11. Each snippet is compiled alone, with all warnings as errors.
+A COMPILER whose name ends with ++ gets C++11, any other C11. Each snippet is compiled alone, with all warnings as
+errors.
 """
 
 import subprocess
@@ -11,7 +13,7 @@ import sys
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wno-unused-parameter", "-Werror"]
 
-# In C++, arrays of open length are an extension; the pragma is what cradle/kit.h has.
+# In C++, arrays of open length are an extension; cradle/kit.h has the same pragma.
 HEAD = """#include <cradle/cradle.h>
 #ifdef __cplusplus
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -55,7 +57,7 @@ ACCEPTED = [
     "range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_VALUE, NULL); cradle_root_range_add(m, &range);",
 ]
 
-# A snippet and, for C compilers, words of the reason.
+# A snippet, and words that the message of a C compiler must have.
 REFUSED = [
     ("string *s = CRADLE_NEW(m, point, POINT); (void)s;", "incompatible"),
     ("row *s = CRADLE_NEW_ARRAY(m, string, STRING, bytes, length, n); (void)s;", "incompatible"),

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Asks programs how they are used, and gives them arguments that they do not know: nothing may begin then.
+"""Checks that each tool prints its usage, and that with unknown arguments it does no work.
 
     usage.py TOOLS [SPAN_TABLE]
 
-TOOLS is the folder tools/. The Python tools are asked without the packages that they work with.
+TOOLS is the folder tools/. The Python tools run without the packages that they need for work.
 """
 
 import pathlib
@@ -38,7 +38,7 @@ def main():
         ]
     faults = 0
     for command, status, words in cases:
-        # Without a PATH, set-up could not even begin.
+        # If set-up did more than print its usage, it would fail without a PATH.
         result = subprocess.run(command, capture_output=True, text=True, timeout=60, env={"PATH": ""})
         if result.returncode != status or words not in (result.stderr if status else result.stdout):
             faults += 1

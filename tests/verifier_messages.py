@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Every rule of the verifier is seen to speak: a test breaks a heap so that the verifier says each of its messages.
+"""Checks that for each message of the verifier a test breaks a heap so that the verifier prints it.
 
     verifier_messages.py SOURCES PROGRAM...
 
-Reads the words of the messages from the sources in the folder: all literals in the verifier's own files, and what the functions
-return that compare a structure with itself (crd_pins_check and its like, with what is static in their files). Runs the test
-programs, which write what the verifier told them to the file that MISUSE_LOG names, and prints the words that were in none of the
-messages. Exits with 1 if there are such.
+Reads the words of the messages from the sources in the folder: all literals in the verifier's own files, and the
+results of the functions that check a structure (crd_pins_check and others, with the static functions of their files).
+Runs the test programs, which write the verifier's messages to the file that MISUSE_LOG names, and prints the words that
+no message had. Exits with 1 if there are any.
 """
 
 import os
@@ -19,9 +19,9 @@ from pathlib import Path
 from misuse_messages import FUNCTION, Function, arguments_of, words_in
 
 CHECK = re.compile(r"\bcrd_\w+_check\b")
-# Said where nothing is wrong with the heap, or never: the bounds of a switch.
+# Messages that report no broken heap, or that cannot occur, such as the default of a switch.
 NOTES = r"crd_event_note|ASSERT"
-# What no heap that a test can break says, with the reason.
+# Messages that no test can cause, with the reason.
 NOT_MET = {}
 
 
@@ -36,7 +36,8 @@ def functions(text):
 
 
 def messages(path, text):
-    """The words of a file's messages: of the verifier's own files all, of others what their checks return."""
+    """The words of a file's messages: all literals in the verifier's own files, the results of the checks in other
+    files."""
     is_verifier = path.name.startswith("verify")
     for function in functions(text):
         body = without(function.body, rf"(?:{NOTES})")

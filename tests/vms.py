@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the programs of both example VMs where their own tests cannot run, which use what only Linux has.
+"""Runs the programs of both example VMs on other systems, because the VMs' own tests use features that only Linux has.
 
     vms.py SCHEME STACKVM EXAMPLES
 
-SCHEME and STACKVM: the programs, run by MESON_EXE_WRAPPER; EXAMPLES: the folder of that name. Each program must print what it is
-expected to, as it is and with a nursery of 64 KiB and collections at every twentieth point as long as the
-program itself takes. The ends of lines may be Windows'. Programs
-that name what this system lacks say so in LEFT_OUT.
+SCHEME and STACKVM: the programs, run by MESON_EXE_WRAPPER; EXAMPLES: the folder of that name. Each program must print
+its expected output, both by default and with a nursery of 64 KiB and a collection at every twentieth point, until these
+have taken as long as the program itself. The ends of lines may be those of Windows. LEFT_OUT lists the programs that
+need what this system lacks.
 """
 
 import os
@@ -29,13 +29,13 @@ def said(program, path, arguments, variables):
 
 
 def of_scheme(path):
-    """What the program is expected to print, as one text, and how the two outputs are put together for that."""
+    """The expected output of the program as one text, and a function that joins its two outputs in the same form."""
     expected = path.with_suffix(".expected")
 
     def together(output, errors):
         output += "" if not output or output.endswith("\n") else "\n"
         output += f"--- errors\n{errors}" if errors else ""
-        return re.sub(r"(.)\1{99,}", r"\1...", output)  # as tests/test_scheme.py writes what is expected
+        return re.sub(r"(.)\1{99,}", r"\1...", output)  # the form of the expected files of tests/test_scheme.py
     return (expected.read_text(encoding="utf-8", errors="replace") if expected.exists() else None), together
 
 
@@ -45,7 +45,7 @@ def of_stackvm(path):
 
 
 def options_of(path):
-    """A Scheme program's own, in its first lines."""
+    """The options and variables that a Scheme program states in its first lines."""
     options, variables = [], {}
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         if line.startswith("; options: "):

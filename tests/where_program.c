@@ -1,5 +1,5 @@
-/* Ends in the way that its argument names; test_where.py looks at what it says. The lines that its messages must lead
- * to have a comment that names the mistake. */
+/* Makes the mistake that its argument names; test_where.py reads the messages. Each line that a message must lead to
+ * has a comment with the name of the mistake. */
 #include <cradle/cradle.h>
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static NOINLINE void pop_nothing(void) {
   (void)cradle_pop(m); /* pop */
 }
 
-/* An old pair. */
+/* Returns an old pair. */
 CRADLE_UNCHECKED_COLLECTION static NOINLINE pair *promoted(void) {
   cradle_push(m, CRADLE_NEW(m, pair, PAIR));
   cradle_collect(m, CRADLE_COLLECT_MINOR); /* the last right one */
@@ -57,7 +57,7 @@ CRADLE_UNCHECKED_COLLECTION static NOINLINE void use_all_memory(void) {
   for (;;) cradle_push(m, CRADLE_NEW(m, pair, PAIR)); /* memory */
 }
 
-/* Strict stress, and nothing moves. */
+/* Strict stress without any moving object. */
 CRADLE_UNCHECKED_COLLECTION static NOINLINE void prove_nothing(void) {
   for (int i = 0; i < 10; i++) (void)CRADLE_NEW(m, pair, PAIR);
   cradle_mutator_free(m);
@@ -82,5 +82,5 @@ CRADLE_UNCHECKED_COLLECTION int main(int argc, char **argv) {
   if (m == NULL) return 2;
   for (size_t i = 0; argc == 2 && i < sizeof ends / sizeof *ends; i++)
     if (strcmp(ends[i].name, argv[1]) == 0) ends[i].run();
-  return 3; /* none of the names, or nothing was noticed */
+  return 3; /* unknown argument, or the mistake was not noticed */
 }

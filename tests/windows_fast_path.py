@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Shows that an allocation is the same instructions on Windows as on this machine, and prints its time under Wine beside the native one.
+"""Checks that an allocation has the same instructions on Windows as on this machine, and prints its time under Wine
+next to the native time.
 
     windows_fast_path.py ROOT PROGRAM
 
-PROGRAM is bench/fast-path-loop.c built for Windows, which the command in MESON_EXE_WRAPPER runs. The native one is built here with cc. Exits with 77,
-which meson reads as skipped, where objdump or cc is missing.
+PROGRAM is bench/fast-path-loop.c built for Windows, which the command in MESON_EXE_WRAPPER runs. The native program is
+built here with cc. Exits with 77, which meson reads as skipped, where objdump or cc is missing.
 """
 
 import os
@@ -23,7 +24,7 @@ MOST = 9
 
 
 def loop_of(program):
-    """The instructions' names from the loop's first to the jump back to it."""
+    """The names of the instructions in the loop, including the jump back."""
     told = subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], check=True, capture_output=True, text=True).stdout
     body = re.search(r"<loop_node>:\n(.*?)\n\n", told, re.DOTALL)
     lines = [re.match(r"\s*([0-9a-f]+):\s+(\w+)\s*([0-9a-f]*)", line) for line in body[1].splitlines()]
@@ -41,7 +42,7 @@ def seconds(command, count):
 
 
 def nanoseconds(command):
-    """Of an allocation, the least of some rounds, without what it takes to start and end."""
+    """The time of an allocation: the least of some rounds, without the program's start and end."""
     return min(seconds(command, MANY) for _ in range(ROUNDS)) / (MANY - FEW) * 1e9 - min(
         seconds(command, FEW) for _ in range(ROUNDS)) / (MANY - FEW) * 1e9
 
@@ -51,7 +52,7 @@ def build_native(root, folder):
     native = folder / "fast-path-loop"
     subprocess.run(["cc", "-std=c11", "-O2", "-D_GNU_SOURCE", f"-I{root / 'include'}", root / "bench" / "fast-path-loop.c",
                     folder / "cradle" / "cradle.c", "-o", native, "-lpthread"], check=True,
-                   env={**os.environ, "PATH": os.defpath})  # Meson's begins with the programs of the other compiler
+                   env={**os.environ, "PATH": os.defpath})  # Meson's PATH begins with the programs of the other compiler
     return native
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every workload of the suite small: as it is, on malloc, and under stress with the verifier at tiny nurseries.
+"""Runs every workload of the suite at a small size: normally, on malloc, and under stress with the verifier and tiny
+nurseries.
 
     workloads.py PROGRAM
 
-Each run must exit with 0 (the workloads check their own data, and the variants' checksums are compared) and print JSON with
-the fields that its readers rely on. Bad usage must be refused with words.
+Each run must exit with 0 (the workloads check their own data, and the variants' checksums are compared) and print JSON
+with the fields that its readers rely on. Bad usage must be refused with a message.
 """
 
 import concurrent.futures
@@ -49,7 +50,7 @@ def run(program, arguments, variables=None):
 
 
 def fault(result, name, on_arena):
-    """What is wrong with a run, in words; None when nothing is."""
+    """A sentence that says what is wrong with a run; None when nothing is."""
     if result.returncode != 0:
         return f"exit status {result.returncode}: {result.stderr[-2000:].strip()}"
     if "CRADLE_" in result.stderr:

@@ -1,4 +1,4 @@
-"""The self-test of check_layers.py: a clean tree, and the violations that are planted in it one after the other."""
+"""The self-test of check_layers.py: takes a clean tree and plants violations in it, one at a time."""
 
 CLEAN = {
     "include/cradle/cradle.h": "#include <cradle/base.h>\n",
@@ -50,7 +50,7 @@ CLEAN = {
     "tests/test_heap.c": '#include <sys/mman.h>\n#include "gc/heap.h"\n#include "runtime/log.h"\n',
 }
 
-# Each: the file, the lines put in front of it, and what the one violation must say.
+# Each row: the file, the lines put in front of it, and words that its single violation must contain.
 PLANTED = [
     ("include/cradle/base.h", "#include <unistd.h>", "include/ may include C's own headers only"),
     ("include/cradle/base.h", "#include <sys/mman.h>", "C's own headers only"),
@@ -134,7 +134,7 @@ PLANTED = [
     ("gc/base/check.c", "int f(void *x) { return (uintptr_t)x; }", "(uintptr_t) belongs in"),
 ]
 
-# Each: what other text some files have, and what the one violation must say.
+# Each row: files with their changed text, and words that the single violation must contain.
 REPLACED = [
     ({"gc/collect.c": '#include "gc/heap.h"\n'}, "no upward arrow to gc/instruments/verify.h is needed"),
     ({"gc/young/minor.h": "", "gc/heap.h": CLEAN["gc/heap.h"] + CLEAN["gc/young/minor.h"]},

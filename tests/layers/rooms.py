@@ -1,20 +1,20 @@
-"""The rooms of gc/: which file is in which, and which room may include which.
+"""The rooms of gc/: which room each file belongs to, and which rooms each room may include.
 
-A room is a folder, but for two: the spine, whose files lie in gc/ itself, has a ground floor, and the instruments have two
-floors. What the tables below do not allow is an arrow that points up.
+Each room is a folder, with two exceptions. The spine, whose files lie in gc/ itself, has a ground floor. The
+instruments have two floors. An include that the tables below do not allow is an arrow that points up.
 """
 
 from pathlib import PurePath
 
-# Headers of the spine that every room may include: the heap's structure and what belongs to it.
+# Headers of the spine that every room may include: the heap's structure and its parts.
 GROUND_FLOOR = {"heap.h", "event.h", "misuse.h", "mutator.h", "state.h", "roots.h", "maximum.h",
                 "death_calls.h", "statistics.h"}
-# Instruments that the collector itself asks while it works. The others look at a heap from above.
+# Instruments that the collector itself calls while it works. The other instruments inspect a heap from above.
 LOWER_INSTRUMENTS = {"stress", "sample", "quarantine", "closed_runs", "history", "other_heaps"}
 
 BELOW = ("platform", "base", "object")
 
-# Each room, from below, and the rooms that it may include. A room may include itself, and everything includes include/.
+# The rooms from the lowest up, each with the rooms that it may include. A room may also include itself and include/.
 MAY_INCLUDE = {
     "platform": (),
     "base": ("platform",),
@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "instruments-upper": (*BELOW, "ground", "old", "tables", "young", "death", "instruments-lower", "spine"),
 }
 
-# Arrows that point up and are wanted: from, to, why.
+# Allowed arrows that point up: from, to, why.
 UPWARD_ARROWS = [
     ("gc/collect.c", "gc/instruments/verify.h", "options.verify asks for a verification before and after each collection"),
     ("gc/tables/prebuilt.c", "gc/young/remember.h", "a prebuilt object that refers into the heap is remembered when it is added"),
@@ -37,7 +37,7 @@ UPWARD_ARROWS = [
 
 
 def room_of(path):
-    """The room of a file of gc/, which is given as a path from the root; None: it is in none."""
+    """The room of a file of gc/, given as a path from the root; None: the file is in no room."""
     path = PurePath(path)
     if path.parts[0] != "gc":
         return None
@@ -53,7 +53,7 @@ def is_allowed(room, below):
 
 
 def reason_of(path, target):
-    """Why a file may include another although the arrow points up; None: it may not."""
+    """The reason why a file may include another although the arrow points up; None: the include is not allowed."""
     for source, header, reason in UPWARD_ARROWS:
         if (source, header) == (str(path), str(target)):
             return reason

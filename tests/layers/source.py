@@ -9,13 +9,13 @@ COMMENT_OR_LITERAL = re.compile(
 )
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.MULTILINE | re.DOTALL)
 INNERMOST_BRACES = re.compile(r"\{[^{}]*\}")
-BODY = "\0"  # what is left of a pair of braces and what is between them
+BODY = "\0"  # replaces a pair of braces and their contents
 NOT_OUTER = re.compile(r"=|\b(?:static|typedef|_Static_assert|CRADLE_INLINE|CRD_ALWAYS_INLINE)\b")
 OUTER_NAME = re.compile(r"\b(crd_\w+)\s*\(")
 
 
 def blank(text):
-    """The same number of lines, and nothing else."""
+    """Only the line ends of the text, so that line numbers stay right."""
     return " " + "\n" * text.count("\n")
 
 
@@ -38,7 +38,7 @@ def read(root, path):
 
 
 def c_files(root, folder):
-    """The C files below a folder of the tree, as paths from the root."""
+    """The C files in a folder of the tree and below, as paths from the root."""
     return [path.relative_to(root) for path in sorted((root / folder).rglob("*.[ch]"))]
 
 

@@ -3,7 +3,8 @@
  *     While marking: no object that is marked and not on the mark stack holds, in a slot that is not recorded, a reference to
  *     an unmarked old object, unless the object itself is remembered.
  *
- * after every step of the mutator and after every increment, and what it is for: what marking leaves unmarked is unreachable.
+ * after every step of the mutator and after every increment. It also checks the purpose of this rule: objects that marking leaves
+ * unmarked are unreachable.
  *
  *   here            in gc/
  *   age             free memory, the nursery, or the old generation
@@ -18,14 +19,14 @@
  *   end_marking     end_marking (major.c), with all of the sweep done at once: sweeping in increments is not modelled, nor are the
  *                   overflow of the mark stack, pieces of arrays, pins, and large objects, which do not move
  *
- * Objects have one slot each. A copy keeps the number of the object, so that moving is only the change of its age. The environment variable
- * BROKEN=n breaks one rule; each such variant must fail:
+ * Objects have one slot each. A copy keeps the number of the object, so moving an object only changes its age. The environment variable
+ * BROKEN=n breaks one rule; each of these variants must fail:
  *
  *   1  the barrier remembers for young values only, as a generational one without marking would
  *   2  the slot of an array is recorded for young values only
  *   3  a minor collection does not mark what the remembered objects refer to
  *   4  a minor collection does not mark what the objects it promotes refer to
- *   5  a minor collection does not mark what the roots refer to, and marking ends without another look at them
+ *   5  a minor collection does not mark what the roots refer to, and marking ends without scanning them again
  *   6  promoted objects are not born marked
  *
  * Run by tests/spin_model.py.

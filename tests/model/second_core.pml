@@ -1,36 +1,36 @@
-/* A model of marking on a second core, small enough to look at every state. The protocol is that of gc/old/marker.h. The model checks
- * after every pause that no traced object refers to an unmarked old one, and when marking ends that what it leaves unmarked is
- * unreachable; in the child of a plain fork, too. Nobody may wait for ever.
+/* A model of marking on a second core, small enough to look at every state. The protocol is that of gc/old/marker.h. The
+ * model checks after every pause that no traced object refers to an unmarked old one. When marking ends, it checks that all
+ * unmarked objects are unreachable, also in the child of a plain fork. Neither side may wait for ever.
  *
  *   here            in gc/
  *   mutator         the program, and the pauses of its thread
- *   marker          the collector's thread, between two looks at the word
- *   memory          what another core sees of a large object that is made between two pauses, and in what order
+ *   marker          the collector's thread, between two reads of the word
+ *   memory          the parts of a large object made between two pauses that another core sees, in any possible order
  *   round           the word of rounds_offer, rounds_stop, rounds_take and rounds_give_back (old/marker.h)
  *   marks           mark bits. Objects 0 and 1 share a bitmap word; the large object's word is its own
  *   waiting         heap.mark_stack; any object of it may be next
- *   hand            an object that was popped and not traced: the prefetch queue of drain_with (mark.c), or the rest of an array
+ *   hand            an object that was popped but not yet traced: the prefetch queue of drain_with (mark.c), or the rest of an array
  *   aside           objects for the mutator [marker.6]; object 1 has a trace callback
- *   noted           what crd_marker_shade was given [marker.3]: the HANDLE was pointed at an old object, or a minor collection came
- *                   to one
+ *   noted           objects given to crd_marker_shade [marker.3]: the HANDLE was pointed at an old object, or a minor collection
+ *                   reached one
  *   late            promoted objects whose bits are written when the round is over [span.8]: crd_old_write_late_runs
  *   remembered      heap.remembered and heap.recorded, and the barrier's flags
  *   age, minor, reach, start_marking, end_marking: as in barrier.pml; while marking, the thread goes on beside a minor collection,
  *                   from crd_marker_go_on_in_minor to the stop in crd_minor_run
  *
- * The thread's steps are those in which it reads or writes what both threads see: a slot, an allocation bit, a mark bit's word; its
- * store of that word is a step of its own. The mutator's store and barrier are one step, because the thread reads neither flags
- * nor remembered set. Objects have one slot, the large one has none. A young object has no address that the thread could take for
- * an old one, so it sees nothing of the copying.
+ * The thread's steps are reads and writes of the words that both threads see: a slot, an allocation bit, a mark bit's word. Its
+ * store of a mark bit's word is a separate step. The mutator's store and barrier are one step, because the thread reads neither flags
+ * nor remembered set. Objects have one slot; the large object has none. The thread cannot mistake a young object's address for that
+ * of an old one, so it sees nothing of the copying.
  *
- * Weak memory. All that is written before the word changes is seen by whoever finds it changed (release and acquire), so only what
- * both do between two pauses matters. Of a slot the thread may see any value since the last pause, which is as if it had
- * read earlier or later, and both are tried here. What it sees of two slots may be out of order, but each is looked at alone. What
- * it finds out about the object that a slot refers to hangs together with the slot by its address, and processors order such reads;
- * that the large object's mark, header and contents are seen first is what its publication with release order is for, and process
- * memory tries every order that it allows. A word that is no reference is not modelled: it can only mark an object too much.
+ * Weak memory. A thread that finds the word changed sees all writes before the change (release and acquire), so only the actions of
+ * both threads between two pauses matter. In a slot the thread may see any value since the last pause. That is as if it had read
+ * earlier or later, and the model tries both. It may see two slots out of order, but it handles each slot alone. Its reads of the
+ * object that a slot refers to depend on the slot's address, and processors order such reads. Publishing the large object with
+ * release order makes its mark, header and contents visible first; process memory tries every order that this allows. A word that
+ * is not a reference is not modelled: it can only mark an object needlessly.
  *
- * The environment variable BROKEN=n leaves one rule out; each such variant must fail:
+ * The environment variable BROKEN=n leaves one rule out; each of these variants must fail:
  *
  *   1  a store of an old reference is not remembered
  *   2  a minor collection does not mark what remembered objects refer to
@@ -83,7 +83,7 @@ bool alone; /* the third object is a large one, whose mark bit is alone in its w
 #define SHARES_WORD(o) ((o) < LARGE || !alone)
 #define SHARED_MARKS (alone -> BIT(LARGE) - 1 : BIT(OBJECTS) - 1)
 
-/* Roots: a word of the shadow stack, which minor collections look at, and a handle, which they do not once its object is old. */
+/* Roots: a word of the shadow stack, which minor collections scan, and a handle, which they skip once its object is old. */
 #define ROOTS 2
 #define STACK 0
 #define HANDLE 1
@@ -99,7 +99,7 @@ bool alone; /* the third object is a large one, whose mark bit is alone in its w
 #define ASKED 3
 
 byte age[OBJECTS], slot[SLOTS], root[ROOTS];
-byte marks, waiting, aside, noted, late, remembered; /* a bit an object */
+byte marks, waiting, aside, noted, late, remembered; /* one bit for each object */
 byte round;
 bool marking, forked;
 bool torn;  /* the buffer of the object with the callback is being changed */
@@ -172,7 +172,7 @@ inline minor_roots() {
 inline minor_remembered(o) {
   if
   :: remembered & BIT(o) ->
-    /* Of one that is not marked the old referents are left alone: marking may still come to it. */
+    /* The old referents of an unmarked object are not marked: marking may still reach the object. */
     reach(slot[o], (marks & BIT(o)) && broken != NOT_MARKED);
     trace_pending()
   :: else
@@ -237,7 +237,7 @@ inline follow(o) {
   fi
 }
 
-/* With all of the sweep. */
+/* Includes the whole sweep. */
 inline end_marking() {
   live = BIT(root[STACK]) | BIT(root[HANDLE]);
   follow(0);
@@ -260,7 +260,7 @@ inline check(o) {
            age[slot[o]] == OLD && !(marks & BIT(slot[o]))))
 }
 
-/* What the thread had no time for is left to the next round: that the mutator's increments help makes no further states. */
+/* The next round does the work that the thread did not finish. The help of the mutator's increments adds no states. */
 inline increment() {
   minor_end();
   if
@@ -279,9 +279,9 @@ inline increment() {
 
 /* --- the child of a plain fork ---
  *
- * The stacks are emptied, and each object that is marked is traced again (forget in old/marker.c). A fork is no snapshot of what a
- * thread on another core writes: the child may see any of the marks that the thread has set in this round, and not others that it had
- * set before. That is not modelled, because an object whose mark is missing is like one that the thread has not come to. */
+ * The stacks are emptied, and each object that is marked is traced again (forget in old/marker.c). A fork is not a snapshot of the
+ * writes of a thread on another core: the child may see some marks of this round and miss earlier ones. This is not modelled, because
+ * an object whose mark is missing is like one that the thread has not reached. */
 
 inline child() {
   if
@@ -441,7 +441,7 @@ active proctype marker() {
       fi
     }
   :: d_step { MAY_TRACE(LARGE) -> waiting = waiting & ~BIT(LARGE); assert((marks & BIT(LARGE)) && age[LARGE] == OLD && (!fresh || made)) }
-  /* Young addresses lie elsewhere, and where no allocation bit is seen no object begins. */
+  /* Young addresses lie elsewhere. Where the thread sees no allocation bit, no object begins. */
   :: d_step {
       hand != NONE -> assert(hand != CALLBACK || !torn);
       found = slot[hand];

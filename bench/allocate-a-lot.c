@@ -8,8 +8,8 @@
 
 #include "bench/allocate_report.h"
 
-/* A variant that was asked for by name and cannot be run is an error; one of a list is only said to
- * be missing. */
+/* A variant chosen by name that cannot run is an error. In a whole list, it is only reported as
+ * missing. */
 static bool can_run_alone(const allocate_options *options, const measurement *result) {
   if (options->only == VARIANT_NONE) return true;
   const char *missing = result->figures[options->only].missing;

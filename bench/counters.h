@@ -1,8 +1,8 @@
 /* Hardware counters of the calling thread, user mode only: cycles, instructions, and loads and
- * stores whose page the data TLB did not have.
+ * stores that miss the data TLB.
  *
- * A counter has a value, or it has none and a reason in words; it is never zero for want of
- * hardware. libpfm4 turns the names into events (built with HAVE_PFM), perf_event_open counts.
+ * A counter has either a value or a reason why there is no value. Missing hardware never gives
+ * zero. libpfm4 turns the names into events (built with HAVE_PFM), perf_event_open counts.
  *
  * Invariants
  *   [counters.1] reason is empty exactly when the counter is open; a counter that was never
@@ -32,17 +32,17 @@ typedef struct counters {
 
 extern const char *const counter_names[COUNTERS];
 
-/* Opens all of them, stopped and at zero; one that cannot be opened has its reason. Never fails as
- * a whole. */
+/* Opens all counters, stopped and at zero. A counter that cannot be opened gets its reason; the
+ * function itself never fails. */
 void counters_open(counters *set);
-/* Leaves all of them without a value, for the reason given. */
+/* Gives all counters this reason instead of a value. */
 void counters_none(counters *set, const char *reason);
 void counters_close(counters *set);
-/* Counting goes on from where it was stopped. */
+/* Continues counting from the last value. */
 void counters_start(counters *set);
 void counters_stop(counters *set);
-/* true: *value is the count so far, extrapolated when the kernel shared the counter out between
- * several. */
+/* true: *value is the count so far, extrapolated if the kernel took turns between several
+ * counters. */
 bool counter_read(counter *one, double *value);
 
 #endif

@@ -34,8 +34,8 @@ void graph_fill(cradle_mutator *m, array **all, randomizer *r) {
   }
 }
 
-/* The element that is replaced lets go of what it holds: references to it may stay, and must not keep a history
- * alive. */
+/* A replaced element clears its references: others may still refer to it, and it must not keep a chain of earlier
+ * elements alive. */
 static void replace(cradle_mutator *m, array **all, randomizer *r) CRADLE_MAY_COLLECT {
   uint64_t place = random_place(*all, r);
   element *e = element_new(m, place, random_below(r, GRAPH_PAYLOAD_MOST + 1));
@@ -54,7 +54,7 @@ void graph_mutate(cradle_mutator *m, array **all, randomizer *r) {
   cradle_store(m, from, &from->right, (*all)->slots[random_place(*all, r)]);
   for (int i = 0; i < PASSING_CELLS; i++) {
     cell *passing = CRADLE_NEW(m, cell, TYPE_CELL);
-    __asm__ volatile("" : : "r"(passing) : "memory"); /* it is used, as far as the compiler knows */
+    __asm__ volatile("" : : "r"(passing) : "memory"); /* the compiler must assume that it is used */
   }
 }
 

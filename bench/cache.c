@@ -1,6 +1,6 @@
-/* A cache that replaces the least recently used entry: a hash table of entries in a list in the order of use, each with a
- * payload of 64 to 1024 bytes. It is filled first; the timed part is lookups in steady state, of which about a third
- * miss and replace. --live is the bytes of the full cache, nearly.
+/* A cache that replaces the least recently used entry: a hash table of entries in a list in the order of use, each
+ * with a payload of 64 to 1024 bytes. It is filled first; the timed part is lookups in steady state, of which about a
+ * third miss and replace. --live is the bytes of the full cache, nearly.
  *
  * Both variants store through the barrier; objects made by hand have no barrier flag and pay one test for it.
  */

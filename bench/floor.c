@@ -7,8 +7,8 @@
  *
  * "cradle" drops its objects, "cradle-kept" keeps them all in a list until its heap goes, so that they are promoted.
  * Programs with "static" are linked with the archive. Times are microseconds from posix_spawn to the end of the
- * child, the least and the median of interleaved runs. Memory and faults are what the child measures just before it frees
- * its heap. */
+ * child, the least and the median of interleaved runs. Memory and faults are what the child measures just before it
+ * frees its heap. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdbool.h>

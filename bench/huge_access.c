@@ -1,5 +1,5 @@
-/* Random access to memory that is already there: independent stores and loads, and loads each of which needs the result of
- * the load before. Addresses are words of the area, all equally likely. */
+/* Random access to memory that is already there: independent stores and loads, and loads each of which needs the
+ * result of the load before. Addresses are words of the area, all equally likely. */
 #include "bench/huge_pages.h"
 
 #include <string.h>

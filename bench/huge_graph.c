@@ -12,7 +12,8 @@ enum { GROW, WALK, MARK, SWEEP };
 enum { NODE, LIST };
 
 #define STEPS UINT64_C(10000000)
-/* Stores into old nodes are remembered until the next minor collection. One runs each time this many nodes are linked. */
+/* Stores into old nodes are remembered until the next minor collection. One runs each time this many nodes are linked.
+ * */
 #define LINKS_A_COLLECTION UINT64_C(0xfffff)
 
 typedef struct node {

@@ -4,7 +4,7 @@
  */
 #include "bench/parts.h"
 
-/* --- what allocates nothing --- */
+/* --- functions that do not allocate --- */
 
 /* Cuts a list after its first half and returns the second. */
 static cell *split(cradle_mutator *m, cell *list) {

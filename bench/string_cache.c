@@ -97,7 +97,7 @@ static void next_value(cache *c, text *value) {
   value->length = everyday_text(value->data, everyday_below(&c->random, 1 << 29), TEXT_LEAST, TEXT_MOST);
 }
 
-/* Whether the entry that was found gets another value. */
+/* Whether this hit replaces the entry's value. */
 static bool use(cache *c, const cached *e) {
   const bytes *value = e->value;
   c->hits++;

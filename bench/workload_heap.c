@@ -150,7 +150,7 @@ void workload_wrong(const char *what) {
   exit(1);
 }
 
-/* 0 where the system does not tell. */
+/* 0 if the system does not report it. */
 uint64_t workload_resident_bytes(void) {
   unsigned long pages = 0;
   FILE *file = fopen("/proc/self/statm", "r");

@@ -9,7 +9,7 @@
 
 typedef unsigned long long ull;
 
-/* A median sorts its values: each is taken once, here, and the table and the JSON print the same. */
+/* Each median is computed once, here, because it sorts its values; the table and the JSON print the same figures. */
 typedef struct summary {
   double seconds, ratio, cpu_seconds, beside_seconds, cpu_ratio, gc_share, figures[WORKLOAD_FIGURES_MAX];
 } summary;

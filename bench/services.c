@@ -237,8 +237,8 @@ static void measure(bench *b, const service *s, result *r) CRADLE_MAY_COLLECT {
   r->pause_ms[PAUSE_MINOR] = (double)minors.longest / 1e6;
   r->ns[OLD_ALIVE] = (double)collect(b) / count;
   r->pause_ms[PAUSE_ALIVE] = (double)longest_step(b) / 1e6;
-  b->keep = CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length,
-                             b->count); /* as long, so that marking costs the same */
+  b->keep =
+      CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length, b->count); /* as long, so that marking costs the same */
   cradle_collect(b->m, CRADLE_COLLECT_MINOR);
   r->ns[OLD_DEAD] = (double)collect(b) / count;
   (void)allocate(b, s, true);

@@ -189,7 +189,7 @@ def check_damage(tool, first, folder):
     cases = {
         "its first bytes are not those of a heap dump": [b"", b"hello", changed(0, b"x")],
         "version 9": [changed(8, struct.pack("<I", 9))],
-        "positions of 5 bytes": [changed(12, struct.pack("<I", 5))],
+        "its positions have 5 bytes": [changed(12, struct.pack("<I", 5))],
         "its header contradicts itself": [changed(40, struct.pack("<Q", 1))],
         "there is no chunk at byte": [changed(64, b"XXXX")],
         "it is cut short": [data[:40], data[:70], data[:-1], data[: end - 8], data[:objects]],

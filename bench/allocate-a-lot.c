@@ -8,7 +8,7 @@
 
 #include "bench/allocate_report.h"
 
-/* A variant that cannot be run is an error if the command line names it alone; in a list, the table says that it is
+/* A variant chosen by name that cannot run is an error. In a whole list, it is only reported as
  * missing. */
 static bool can_run_alone(const allocate_options *options, const measurement *result) {
   if (options->only == VARIANT_NONE) return true;

@@ -7,8 +7,8 @@
 
 /* --- Cradle's loops --- */
 
-/* Does not collect. True: an allocation of so many bytes takes the fast path, whose own check then
- * folds away. */
+/* Does not collect. True: an allocation of this size takes the fast path, and the compiler can drop
+ * its check. */
 INLINE bool has_room(const cradle_mutator *mutator, size_t bytes) {
   return mutator->free + bytes <= mutator->top;
 }
@@ -95,7 +95,7 @@ INLINE void loop_shadow_stack(cradle_mutator *mutator, uint64_t first, uint64_t 
 
 /* --- the bare loops: written out, so that nothing of Cradle is in them --- */
 
-/* The stores in the order of cradle_new: header, free, field. */
+/* The stores come in the order of cradle_new: header, free, field. */
 INLINE node *bare_node(bare *bump, uint64_t number, bool init) {
   node *fresh = (node *)bump->free;
   char *next = (char *)fresh + sizeof(node);

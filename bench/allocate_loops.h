@@ -45,14 +45,14 @@ enum { TYPE_UNUSED, TYPE_NODE };
 typedef struct bare {
   char *free;
   char *top;
-  /* These words may alias, as Cradle's may. Otherwise the compiler would merge the stores of two pushes. */
+  /* Words that may alias, like Cradle's; otherwise the compiler would merge the stores of two pushes. */
   cradle_word *shadow_top;
   cradle_word *shadow_limit;
   cradle_word *shadow_base;
   char *start;
 } bare;
 
-/* The loop may collect. clang's annotation cannot be put on a pointer, so the caller has it. */
+/* The function may collect. Clang's annotation cannot stand on a pointer, so the caller has it. */
 typedef void (*cradle_loop)(cradle_mutator *mutator, uint64_t first, uint64_t end, two_alive *alive);
 typedef void (*bare_loop)(bare *bump, uint64_t first, uint64_t end, two_alive *alive);
 
@@ -69,7 +69,7 @@ bool bare_open(bare *bump, size_t bytes, cradle_hugepages policy);
 /* The bare loops' slow path, in another file so that the compiler cannot look into it: goes back to
  * the start of the buffer and returns room for bytes there, free moved behind it. */
 char *bare_refill(bare *bump, uint64_t bytes);
-/* Never called: the shadow stack holds at most two words. */
+/* Never runs: the shadow stack holds at most two words. */
 void bare_stack_misuse(bare *bump);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct course {
   two_alive alive;
   counters counters;
   uint64_t objects;                    /* to be allocated in all */
-  unsigned portions;                   /* in so many portions */
+  unsigned portions;                   /* number of portions */
   double ns[RUNS_BOUND][LOOP_OFFSETS]; /* an allocation, by run and offset */
 } course;
 
@@ -85,7 +85,7 @@ static void run_portion(bench *b, variant which, unsigned number) CRADLE_MAY_COL
   of->figure->seconds += ns * 1e-9;
 }
 
-/* The variants take turns, so that what disturbs the machine disturbs all of them. */
+/* Cradle, bare, peers, in turns: a disturbance of the machine then hits all of them. */
 static void run_all(bench *b) CRADLE_MAY_COLLECT {
   unsigned portions = b->options->runs * LOOP_OFFSETS;
   for (unsigned number = 0; number < portions; number++)
@@ -178,7 +178,7 @@ static void open_course(bench *b, variant which) {
   if (options->counters && of->figure->missing == NULL) counters_open(&of->counters);
 }
 
-/* The nursery's size in use: CRADLE_GC_NURSERY may have changed what the options asked for. */
+/* The heap's real nursery size, which the environment may have changed. */
 static bool open_bare(bench *b, const cradle_options *heap_options) {
   cradle_heap_statistics(b->heap, &b->result->stats, sizeof(b->result->stats));
   return bare_open(&b->bump, b->result->stats.nursery_bytes, heap_options->hugepages_nursery);
@@ -212,8 +212,7 @@ static double time_empty_minors(cradle_mutator *mutator) CRADLE_MAY_COLLECT {
   return median_of(values, EMPTY_BATCHES);
 }
 
-/* In a heap without a log, so that the log shows the collections of the measured part and no
- * others. */
+/* In a heap without a log, so that the log shows only the collections of the measured part. */
 static double empty_minor_ns(const allocate_options *options) CRADLE_UNCHECKED_COLLECTION {
   cradle_options heap_options;
   cradle_error error;

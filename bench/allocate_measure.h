@@ -4,7 +4,7 @@
  * through all of them, and a bare portion follows each of Cradle's. A run's figure is the median
  * over its code offsets; the result is the median over the runs, and ratio_to_bare the median of
  * the runs' ratios. One more minor collection ends the last portion and is timed with it, so that
- * every nursery that was filled is paid for.
+ * the time of every filled nursery counts.
  */
 #ifndef BENCH_ALLOCATE_MEASURE_H
 #define BENCH_ALLOCATE_MEASURE_H
@@ -15,7 +15,7 @@
 #include <cradle/statistics.h>
 
 typedef struct figure {
-  const char *missing;            /* why it was not measured; NULL: it was */
+  const char *missing;            /* NULL if it was measured; else the reason why not */
   uint64_t objects;               /* allocated in all */
   double seconds;                 /* in all */
   double ns;                      /* an allocation, the median */
@@ -33,7 +33,7 @@ typedef struct measurement {
   double empty_minor_ns;   /* a minor collection of an empty nursery, in a heap of its own */
 } measurement;
 
-/* Runs what options ask for. false: a heap could not be made, and error says why. */
+/* Runs the variants that options select. Returns false if a heap could not be made; error says why. */
 bool allocate_measure(const allocate_options *options, measurement *result, cradle_error *error);
 
 #endif

@@ -78,7 +78,7 @@ static size_t read_nursery(const char *text) {
   return bytes;
 }
 
-/* The index of the name, or -1 if the list does not have it. */
+/* The index of the name; -1 if the name is unknown. */
 static int find(const char *text, const char *const *names, int count) {
   for (int i = 0; i < count; i++)
     if (strcmp(text, names[i]) == 0) return i;

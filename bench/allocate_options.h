@@ -30,11 +30,11 @@ typedef struct allocate_options {
   size_t nursery_bytes; /* 0: the library's choice */
   cradle_hugepages hugepages;
   bool against[VARIANT_NONE];
-  variant only; /* VARIANT_NONE: not asked for */
+  variant only; /* VARIANT_NONE: all variants run */
   bool counters, json, offsets;
 } allocate_options;
 
-/* Fills *options, or ends the program: with the help and 0, or with a message and 2. */
+/* Fills *options, or ends the program: status 0 after the help, 2 after a message. */
 void allocate_options_read(allocate_options *options, int argc, char **argv);
 
 #endif

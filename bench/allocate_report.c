@@ -7,7 +7,7 @@
 
 #define MIB 1048576.0
 
-/* --- what both forms say --- */
+/* --- for table and JSON --- */
 
 static double bytes_of(const figure *one) {
   return (double)one->objects * (double)sizeof(node);

@@ -1,6 +1,6 @@
-/* The write-barrier modes: loops of little but stores. Two more of the set are workloads of their own: "array" is
- * store, and "list" is list. The bare loops of those that allocate bump through a ring of the size of a nursery:
- * nothing lives long.
+/* The write-barrier modes: loops that do little but store. Two more modes are separate workloads: "array" is store, and
+ * "list" is list. Where a mode allocates, its bare loop bumps through a ring of the size of a nursery, since nothing
+ * lives long.
  */
 #include "bench/workloads.h"
 
@@ -20,7 +20,7 @@ static cell *cell_new(cradle_mutator *m, uint64_t number) CRADLE_MAY_COLLECT {
   return fresh;
 }
 
-/* --- barrier-storeold: a reference into an old object that is remembered already --- */
+/* --- barrier-storeold: stores a reference into an old object that is already remembered --- */
 
 static uint64_t storeold_cradle(workload_run *run) {
   cradle_heap *heap = workload_start(run);
@@ -173,7 +173,7 @@ static uint64_t cells_by_hand(workload_run *run, manual *memory) {
   workload_timed_begin(run);
   cells_stores(run, memory, all, !manual_frees(memory));
   workload_timed_end(run);
-  if (!manual_frees(memory)) cells_stores(run, memory, all, false); /* what the ring overwrote */
+  if (!manual_frees(memory)) cells_stores(run, memory, all, false); /* remakes the cells that the ring overwrote */
   uint64_t sum = finish_cells(run, all);
   for (uint64_t i = 0; i < run->with.slots; i++) {
     cell *holder = all->slots[i];

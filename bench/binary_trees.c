@@ -8,8 +8,8 @@
 
 enum { MIN_DEPTH = 4 };
 
-/* The shadow stack's way: what must outlive a call that may collect is pushed before it and reloaded after it. The
- * allocation collects rarely, and only then is there something to push. */
+/* References that must outlive a call that may collect are pushed on the shadow stack before it and reloaded after it.
+ * The allocation rarely collects, and only its slow path needs the push. */
 static tree *make(cradle_mutator *m, unsigned depth) CRADLE_MAY_COLLECT {
   if (depth == 0) return CRADLE_NEW(m, tree, TYPE_TREE);
   cradle_push(m, make(m, depth - 1));

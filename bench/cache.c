@@ -1,6 +1,6 @@
-/* A cache that replaces what was used longest ago: a hash table of entries in a list in the order of use, each with a
- * payload of 64 to 1024 bytes. It is filled first; the timed part is lookups in steady state, of which about a third
- * miss and replace. --live is the bytes of the full cache, nearly.
+/* A cache that replaces the least recently used entry: a hash table of entries in a list in the order of use, each
+ * with a payload of 64 to 1024 bytes. It is filled first; the timed part is lookups in steady state, of which about a
+ * third miss and replace. --live is the bytes of the full cache, nearly.
  *
  * Both variants store through the barrier; objects made by hand have no barrier flag and pay one test for it.
  */
@@ -27,7 +27,7 @@ static uint64_t table_length(uint64_t capacity) {
   return length;
 }
 
-/* --- what allocates nothing --- */
+/* --- functions that do not allocate --- */
 
 static uint64_t mixed(uint64_t key) {
   key *= UINT64_C(0x9E3779B97F4A7C15);
@@ -100,7 +100,7 @@ static entry *evict(cradle_mutator *m, cache *c) {
   return oldest;
 }
 
-/* Whether the cache has the key. If so, its entry becomes the newest. */
+/* Whether the cache has the key; its entry then becomes the newest. */
 static bool use(cradle_mutator *m, cache *c, uint64_t key) {
   entry *e = find(c, key);
   if (e == NULL) return false;
@@ -112,7 +112,7 @@ static bool use(cradle_mutator *m, cache *c, uint64_t key) {
   return true;
 }
 
-/* A random key, of twice as many as fit in the cache; low ones are more frequent. */
+/* A random key out of twice as many as fit; low keys come more often. */
 static uint64_t next_key(randomizer *r, const cache *c) {
   uint64_t a = random_below(r, 2 * c->capacity), b = random_below(r, 2 * c->capacity);
   return a < b ? a : b;

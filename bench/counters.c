@@ -22,8 +22,8 @@ void counters_none(counters *set, const char *reason) {
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Generic names: libpfm4 knows them on every machine, also on those whose own events it does not
- * know. */
+/* Generic names, because libpfm4 knows these on every machine, even where it does not know the
+ * machine's own events. */
 static const char *const event_names[COUNTERS] = {"PERF_COUNT_HW_CPU_CYCLES", "PERF_COUNT_HW_INSTRUCTIONS",
                                                   "PERF_COUNT_HW_CACHE_DTLB:READ:MISS",
                                                   "PERF_COUNT_HW_CACHE_DTLB:WRITE:MISS"};

@@ -1,8 +1,8 @@
-/* Hardware counters of the calling thread, user mode only: cycles, instructions, and loads and stores whose page the
- * data TLB did not have.
+/* Hardware counters of the calling thread, user mode only: cycles, instructions, and loads and
+ * stores that miss the data TLB.
  *
- * A counter has either a value, or a reason in words why there is none; a missing counter is never printed as zero.
- * libpfm4 turns the names into events (built with HAVE_PFM), perf_event_open counts.
+ * A counter has either a value or a reason why there is no value. Missing hardware never gives
+ * zero. libpfm4 turns the names into events (built with HAVE_PFM), perf_event_open counts.
  *
  * Invariants
  *   [counters.1] reason is empty exactly when the counter is open; a counter that was never
@@ -32,17 +32,17 @@ typedef struct counters {
 
 extern const char *const counter_names[COUNTERS];
 
-/* Opens all counters, stopped and at zero. A counter that cannot be opened gets its reason; the function itself never
- * fails. */
+/* Opens all counters, stopped and at zero. A counter that cannot be opened gets its reason; the
+ * function itself never fails. */
 void counters_open(counters *set);
-/* Closes all counters and gives each this reason. */
+/* Gives all counters this reason instead of a value. */
 void counters_none(counters *set, const char *reason);
 void counters_close(counters *set);
-/* Counting goes on from where it was stopped. */
+/* Continues counting from the last value. */
 void counters_start(counters *set);
 void counters_stop(counters *set);
-/* true: *value is the count so far, extrapolated when the kernel shared the counter out between
- * several. */
+/* true: *value is the count so far, extrapolated if the kernel took turns between several
+ * counters. */
 bool counter_read(counter *one, double *value);
 
 #endif

@@ -24,7 +24,7 @@
 #define STANDARD_DEPTH 300000
 #define SHALLOW_DEPTH 10
 #define RUNS 5
-/* Of a frame of descend_scoped, with room for a build without optimisation. */
+/* C stack of one frame of descend_scoped, large enough for a build without optimisation. */
 #define FRAME_BYTES ((size_t)512)
 #define STACK_BYTES ((size_t)1 << 20)
 
@@ -35,13 +35,13 @@ typedef struct cell {
 static const cradle_type types[T_COUNT] = {[T_CELL] = {.name = "cell", .size = sizeof(cell)}};
 
 typedef struct run run;
-/* What is done at the bottom of the recursion, count times. */
+/* The work at the bottom of the recursion, done count times. */
 typedef void (*work)(cradle_mutator *m, uint64_t count);
 struct run {
   bool scoped;
   uint64_t depth, count;
   work work;
-  double seconds; /* of the work; the recursion and its page faults are not in it */
+  double seconds; /* of the work, without the recursion and its page faults */
   bool wrong;
 };
 
@@ -60,7 +60,7 @@ static void collect(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
 static void push_and_pop(cradle_mutator *m, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) {
     void *reference = NULL;
-    __asm__ volatile("" : "+r"(reference)); /* keeps the root in a register, and what is popped counts as used */
+    __asm__ volatile("" : "+r"(reference)); /* keeps it in a register, and the popped value in use */
     cradle_push(m, reference);
     __asm__ volatile("" : : : "memory");
     reference = cradle_pop(m);
@@ -119,7 +119,7 @@ static void *run_on_its_stack(void *data) CRADLE_UNCHECKED_COLLECTION {
   return NULL;
 }
 
-/* false: memory ran out, or the sum is wrong. */
+/* false: no memory, or a wrong result. */
 static bool run_once(run *r) {
   pthread_attr_t attributes;
   pthread_t thread;

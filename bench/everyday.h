@@ -22,18 +22,18 @@ static inline uint64_t everyday_below(uint64_t *state, uint64_t bound) {
   *state = (*state * 1103515245 + 12345) & 0x7fffffff;
   return *state * bound >> 31;
 }
-/* The same, low numbers more often. */
+/* A random number below the bound; low numbers come more often. */
 static inline uint64_t everyday_skewed(uint64_t *state, uint64_t bound) {
   uint64_t a = everyday_below(state, bound), b = everyday_below(state, bound);
   return a < b ? a : b;
 }
-/* 32 bits, each of which depends on every bit of the number. */
+/* Hashes a number to 32 bits, each of which depends on all its bits. */
 static inline uint64_t everyday_mix(uint64_t number) {
   uint64_t x = number * UINT64_C(2654435761) & EVERYDAY_LOW_32;
   x = (x ^ x >> 16) * UINT64_C(2246822519) & EVERYDAY_LOW_32;
   return x ^ x >> 13;
 }
-/* The checksums: 32 bits. */
+/* Adds to a checksum of 32 bits. */
 static inline uint64_t everyday_fold(uint64_t sum, uint64_t number) {
   return (sum * 31 + number) & EVERYDAY_LOW_32;
 }
@@ -119,14 +119,14 @@ typedef struct json_object {
 typedef struct symbol {
   uint64_t header, length;
   struct symbol *chain;
-  struct declared *declared; /* its declaration that holds now */
+  struct declared *declared; /* its current declaration */
   uint64_t hash;
   unsigned char name[];
 } symbol;
 typedef struct declared {
   uint64_t header;
   symbol *symbol;
-  struct declared *hidden, *next; /* the outer declaration of that name; the next one in the same scope */
+  struct declared *hidden, *next; /* the outer declaration of the name; the scope's next declaration */
   uint64_t number;
 } declared;
 typedef struct scope {

@@ -48,12 +48,12 @@ static const cradle_type types[TYPES] = {[TYPE_UNUSED] = {.name = "unused", .siz
                                                               .length_offset = offsetof(references, length)},
                                          [TYPE_FILE] = {.name = "file", .size = sizeof(file), .finalizer = 1}};
 
-/* The stores into the object count as used. */
+/* Makes the compiler keep the stores into the object. */
 #define USE(object) __asm__ volatile("" : : "r"(object) : "memory")
-/* The compiler must assume that the length changes in each round. */
+/* The compiler must assume a new length in each round. */
 #define FORGET(length) __asm__ volatile("" : "+r"(length))
 
-/* noinline: a loop is found by its name, by callgrind and in a disassembly. */
+/* noinline, so that callgrind and a disassembly show the loop by name. */
 #define LOOP __attribute__((noinline)) static void
 
 LOOP loop_node(cradle_mutator *mutator, uint64_t count, size_t length) CRADLE_MAY_COLLECT {

@@ -7,8 +7,8 @@
  *
  * "cradle" drops its objects, "cradle-kept" keeps them all in a list until its heap goes, so that they are promoted.
  * Programs with "static" are linked with the archive. Times are microseconds from posix_spawn to the end of the
- * child, the least and the median of interleaved runs. Memory and faults are the child's own account, before it frees
- * its heap. */
+ * child, the least and the median of interleaved runs. Memory and faults are what the child measures just before it
+ * frees its heap. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static _Noreturn void fail(const char *what) {
   exit(1);
 }
 
-/* --- a child's account of itself --- */
+/* --- what a child measures about itself --- */
 
 typedef struct account {
   double peak, huge; /* KiB */
@@ -54,9 +54,9 @@ static double number_in(const char *path, const char *name) {
   return at == NULL ? -1 : strtod(at + strlen(name), NULL);
 }
 
-static int tell_to = -1; /* or the descriptor that a program writes its account to */
+static int tell_to = -1; /* the descriptor for a child's figures; -1: none */
 
-/* Without stdio, whose buffers would count. */
+/* Without stdio, because its buffers would be counted. */
 static void tell(void) {
   if (tell_to < 0) return;
   struct rusage usage;
@@ -177,7 +177,7 @@ static bool ended_well(pid_t child) {
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Microseconds, or a negative number if the program cannot run here. */
+/* Microseconds; negative if the program cannot run here. */
 static double time_program(const struct program *program) {
   static char run[] = "run";
   char *arguments[] = {self, run, (char *)(uintptr_t)program->name, NULL};
@@ -204,7 +204,7 @@ static bool ask_account(const struct program *program, account *told) {
   return ended_well(child) && got;
 }
 
-/* A negative number if tracing is not allowed. */
+/* Negative where tracing is not allowed. */
 static int count_calls(const struct program *program) {
   pid_t child = fork();
   if (child == 0) {
@@ -217,7 +217,7 @@ static int count_calls(const struct program *program) {
     stops++;
     ptrace(PTRACE_SYSCALL, child, NULL, NULL);
   }
-  return stops > 1 ? stops / 2 : -1; /* each call stops twice, but the last */
+  return stops > 1 ? stops / 2 : -1; /* each call stops twice, except the last */
 }
 
 static void print_row(const struct program *program, double *times) {
@@ -226,7 +226,7 @@ static void print_row(const struct program *program, double *times) {
     printf("| %s | does not run here |\n", program->name);
     return;
   }
-  double middle = median_of(times, RUNS); /* it sorts them */
+  double middle = median_of(times, RUNS); /* sorts them */
   printf("| %s%s | %.0f (%.0f) | %.2f | %.0f | %.0f | %d |\n", program->name, program->is_static ? ", static" : "",
          times[0], middle, told.peak / 1024, told.huge / 1024, told.faults, count_calls(program));
 }
@@ -235,7 +235,7 @@ static void print_table(void) {
   static double times[PROGRAMS][RUNS];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   if (length < 0) fail("the program does not find itself");
-  for (int run = -1; run < RUNS; run++) /* one to warm up */
+  for (int run = -1; run < RUNS; run++) /* run -1 warms up */
     for (int i = 0; i < PROGRAMS; i++) {
       double time = time_program(&programs[i]);
       if (run >= 0) times[i][run] = time;

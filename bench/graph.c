@@ -34,8 +34,8 @@ void graph_fill(cradle_mutator *m, array **all, randomizer *r) {
   }
 }
 
-/* Clears the references of the element that is replaced: others may still refer to it, and would keep its whole history
- * alive. */
+/* A replaced element clears its references: others may still refer to it, and it must not keep a chain of earlier
+ * elements alive. */
 static void replace(cradle_mutator *m, array **all, randomizer *r) CRADLE_MAY_COLLECT {
   uint64_t place = random_place(*all, r);
   element *e = element_new(m, place, random_below(r, GRAPH_PAYLOAD_MOST + 1));

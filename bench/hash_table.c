@@ -11,7 +11,7 @@ typedef struct table {
   uint64_t count;
 } table;
 
-/* --- what allocates nothing --- */
+/* --- functions that do not allocate --- */
 
 static uint64_t mixed(uint64_t key) {
   key *= UINT64_C(0x9E3779B97F4A7C15);
@@ -36,7 +36,7 @@ static binding *find(const table *t, uint64_t key) {
   return b;
 }
 
-/* Removes the binding of a key, which the table has, and returns it. */
+/* Removes the binding of a key, which must exist, and returns it. */
 static binding *unlink_key(cradle_mutator *m, table *t, uint64_t key) {
   void **chain = chain_of(t->chains, key);
   binding *b = *chain, *before = NULL;
@@ -59,7 +59,7 @@ static void move_all(cradle_mutator *m, array *to, array *from) {
   }
 }
 
-/* The length the table should have now. */
+/* The length that the table should now have. */
 static uint64_t wanted_length(const table *t) {
   uint64_t length = t->chains->length;
   if (t->count > length) return 2 * length;

@@ -1,7 +1,7 @@
-/* How long a heap dump takes:  heap-dump [MIB] [PATH]   (1024 MiB; no path: the dump is not written anywhere)
+/* How long a heap dump takes:  heap-dump [MIB] [PATH]   (default: 1024 MiB; without PATH nothing is written)
  *
  * The heap holds records: a vector of eight items, each a pair with a string of 24 bytes and a link to a pair made
- * before; so most objects are small, which is the most work for each byte.
+ * before; so most objects are small, which costs the most work for each byte.
  */
 #include <stdio.h>
 #include <stdlib.h>

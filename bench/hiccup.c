@@ -33,7 +33,7 @@ void hiccup_stop(hiccup *h) {
 
 enum { LINE_BYTES = 64, LINE_WORDS = LINE_BYTES / sizeof(uint64_t), HUGE_PAGE_BYTES = 1 << 21 };
 
-/* Half of the memory is read at random, the other is written from front to back and round again. */
+/* One half of the memory is read at random; the other is written from front to back, again and again. */
 static uint64_t stall_round(uint64_t *words, uint64_t lines, uint64_t *place, randomizer *r) {
   uint64_t *written = words + lines * LINE_WORDS;
   for (int i = 0; i < STALL_TOUCHES; i++) {

@@ -1,8 +1,8 @@
-/* What the machine itself takes away from a program, and a pause may contain.
+/* Delays that the machine itself causes and that a pause may contain.
  *
  * A hiccup loop is a thread that reads the clock and does nothing else: the longest time between two of its readings,
- * and how many were long. A stall loop does without a collector what a minor collection asks of memory: it touches
- * lines at random and copies to new ones, always as many, and takes the time of each round.
+ * and how many were long. A stall loop makes the memory accesses of a minor collection without a collector: it
+ * reads lines at random, copies a fixed number to new lines, and times each round.
  */
 #ifndef BENCH_HICCUP_H
 #define BENCH_HICCUP_H
@@ -21,13 +21,13 @@ typedef struct hiccup {
 } hiccup;
 enum { HICCUP_LONG_NS = 1000000 };
 
-/* Ends the program when there is no thread to be had. */
+/* Ends the program if no thread can be made. */
 void hiccup_start(hiccup *h);
-/* From now on max_ns and long_count stand. */
+/* From now on max_ns and long_count no longer change. */
 void hiccup_stop(hiccup *h);
 
-/* Rounds of STALL_TOUCHES random lines of so much memory, for so many nanoseconds; adds each round's time in
- * nanoseconds. Ends the program when there is no memory. */
+/* Repeats rounds of STALL_TOUCHES random lines of the memory until the time is over, and records each round's time in
+ * nanoseconds. Ends the program if memory runs out. */
 enum { STALL_TOUCHES = 4096 };
 void stall_measure(uint64_t bytes, uint64_t nanoseconds, histogram *rounds);
 

@@ -36,7 +36,7 @@ static inline void histogram_record(histogram *h, uint64_t value) {
   h->buckets[histogram_bucket(value)]++;
 }
 
-/* The value that the share 0..1 of all recorded ones does not exceed; 0 when there are none. */
+/* The value that this share (0 to 1) of the recorded values does not exceed; 0 if nothing was recorded. */
 static inline uint64_t histogram_quantile(const histogram *h, double share) {
   double wanted = share * (double)h->count;
   uint64_t seen = 0;

@@ -73,7 +73,7 @@ static void list(const char *name) {
       printf("%-20s %6llu MiB\n", find(name)->cases[i].name, (unsigned long long)find(name)->cases[i].bytes >> 20);
 }
 
-/* The benchmark says which pages a heap gets, and which nursery; the environment would go before it in every heap. */
+/* The benchmark chooses each heap's pages and nursery; the environment would override that. */
 static void refuse_environment(void) {
   static const char *const names[] = {"CRADLE_HUGEPAGES", "CRADLE_HUGEPAGES_NURSERY", "CRADLE_HUGEPAGES_ARENAS",
                                       "CRADLE_GC_NURSERY"};
@@ -95,7 +95,7 @@ static void check(const huge_bench *bench, const huge_settings *settings) {
     bad_usage("--once", bench->name, "one --case on one kind of --pages");
 }
 
-/* What was asked for alone and cannot be had is a failure, with the reason. */
+/* If the single chosen kind or case cannot run, that is an error, with the reason. */
 static int finish_once(const huge_result *result) {
   for (size_t i = 0; i < result->bench->case_count; i++)
     for (int kind = 0; kind < HUGE_KINDS; kind++)

@@ -1,5 +1,5 @@
-/* Random access to memory that is already there: independent stores and loads, and loads of which each needs the one
- * before. Addresses are words of the area, all equally likely. */
+/* Random access to memory that is already there: independent stores and loads, and loads each of which needs the
+ * result of the load before. Addresses are words of the area, all equally likely. */
 #include "bench/huge_pages.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ static uint64_t load(const uint64_t *words, uint64_t mask, uint64_t count) {
   return sum;
 }
 
-/* The word that was loaded goes into the state of the generator, so the next address waits for it. */
+/* The loaded word goes into the generator's state, so the next address must wait for it. */
 static uint64_t load_dependent(const uint64_t *words, uint64_t mask, uint64_t count) {
   uint64_t state = SEED, sum = 0;
   for (uint64_t i = 0; i < count; i++) {

@@ -18,9 +18,9 @@
 #endif
 
 #define THP_FOLDER "/sys/kernel/mm/transparent_hugepage/"
-/* Left to everybody else when memory is taken. */
+/* Memory that is left for other programs. */
 #define SPARE_BYTES ((uint64_t)1 << 30)
-/* A heap's tables, nursery and the arena that is just being filled. */
+/* A heap's tables, its nursery and the arena that is being filled. */
 #define HEAP_EXTRA_BYTES ((uint64_t)64 << 20)
 
 const char *const huge_kind_names[HUGE_KINDS] = {"small", "thp", "hugetlb", "1g"};
@@ -39,7 +39,7 @@ void huge_die(const char *format, ...) {
 
 /* --- reading the system --- */
 
-/* false: it cannot be read. */
+/* false: the file cannot be read. */
 static bool read_text(const char *path, char *text, size_t size) {
   FILE *file = fopen(path, "re");
   if (file == NULL) return false;
@@ -48,7 +48,7 @@ static bool read_text(const char *path, char *text, size_t size) {
   return fclose(file) == 0 && got > 0;
 }
 
-/* 0: it cannot be read, or is no number. */
+/* 0: the file cannot be read, or holds no number. */
 static uint64_t read_number(const char *path) {
   char text[32];
   return read_text(path, text, sizeof text) ? strtoull(text, NULL, 10) : 0;
@@ -80,7 +80,7 @@ static size_t read_page_bytes(huge_kind kind) {
   return kind == HUGE_POOL ? memory_line("Hugepagesize") : HUGE_GIGANTIC_BYTES;
 }
 
-/* 0: the system has none. Read once, for it is asked for within what is timed. */
+/* 0: the system has no huge pages. Read only once, because timed code calls this. */
 static size_t page_bytes(huge_kind kind) {
   static size_t sizes[HUGE_KINDS];
   static bool known[HUGE_KINDS];
@@ -103,7 +103,7 @@ static uint64_t pool_number(size_t page, const char *file) {
   return read_number(path);
 }
 
-/* Pages that a mapping could get: free and not promised to another. */
+/* Pages that a mapping could get: free and not reserved by another. */
 static uint64_t pool_free(size_t page) {
   uint64_t open = pool_number(page, "free_hugepages"), promised = pool_number(page, "resv_hugepages");
   return open > promised ? open - promised : 0;
@@ -128,7 +128,7 @@ double huge_faults(void) {
   return (double)(usage.ru_minflt + usage.ru_majflt);
 }
 
-/* --- what can be had --- */
+/* --- what is available --- */
 
 static const char *because(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static const char *because(const char *format, ...) {
@@ -168,9 +168,9 @@ const char *huge_kind_missing(const huge_case *which, huge_kind kind, bool may_g
 /* --- the pool --- */
 
 static char pool_file[128];
-static volatile int64_t pool_grown; /* pages that were added and are to be taken away */
+static volatile int64_t pool_grown; /* pages that this program added and must remove */
 
-/* These run in a signal handler too: system calls only. */
+/* These also run in a signal handler, so they only make system calls. */
 static uint64_t read_pool_size(int file) {
   char text[32];
   uint64_t value = 0;
@@ -187,8 +187,8 @@ static bool write_pool_size(int file, uint64_t pages) {
   return pwrite(file, text + at, sizeof text - at, 0) > 0;
 }
 
-/* Adds pages to the pool, or takes them away, and keeps count in pool_grown. Two of these programs do it one after the
- * other, and no signal comes between the change and the count. false with errno: it is refused. */
+/* Adds pages to the pool or removes them, and counts them in pool_grown. A lock makes two of these programs take turns;
+ * signals are blocked between the change and the count. false, with errno: the system refused. */
 static bool change_pool(int64_t pages) {
   sigset_t all, before;
   sigfillset(&all);
@@ -255,7 +255,7 @@ static char *map(size_t bytes, int flags) {
   return address;
 }
 
-/* At a multiple of the huge page: mapped with room to move, and the ends cut off. */
+/* Aligned to the huge page: maps more than needed and unmaps both ends. */
 static char *map_aligned(size_t bytes, size_t page) {
   char *address = map(bytes + page, 0);
   size_t head = round_up((uintptr_t)address, page) - (uintptr_t)address;
@@ -306,7 +306,7 @@ typedef struct byte_array {
   char bytes[];
 } byte_array;
 
-/* Unchecked, as huge_area_close is: the mutator lives from the one to the other, or there is none. */
+/* Unchecked by -Wthread-safety, like huge_area_close: this makes the mutator, and huge_area_close frees it. */
 static char *array_in_heap(huge_area *area, const huge_run *run) CRADLE_UNCHECKED_COLLECTION {
   static const cradle_type type = {.name = "area",
                                    .size = sizeof(byte_array),
@@ -323,7 +323,7 @@ static char *array_in_heap(huge_area *area, const huge_run *run) CRADLE_UNCHECKE
   return array->bytes;
 }
 
-/* The bytes of an array in a heap stay where they are and alive: nothing is collected while the area is open. */
+/* The bytes of an array in a heap stay alive and in place, because nothing collects while the area is open. */
 void huge_area_open(huge_area *area, const huge_run *run) {
   *area = (huge_area){.size = run->which->bytes, .kind = run->kind};
   area->bytes = run->which->heap ? array_in_heap(area, run) : huge_map(run->kind, area->size);

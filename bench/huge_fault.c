@@ -1,5 +1,5 @@
 /* The latency of one page fault: mapping a page, the first write to it, the second. Each is timed on its own, and every
- * page stays mapped until the run ends, so that none is handed out again warm. */
+ * page stays mapped until the run ends, so that the kernel hands out no warm page again. */
 #include "bench/huge_pages.h"
 
 #include "bench/timing.h"

@@ -12,7 +12,8 @@ enum { GROW, WALK, MARK, SWEEP };
 enum { NODE, LIST };
 
 #define STEPS UINT64_C(10000000)
-/* Stores into old nodes are remembered until a minor collection; one is made after so many nodes were linked. */
+/* Stores into old nodes are remembered until the next minor collection. One runs each time this many nodes are linked.
+ * */
 #define LINKS_A_COLLECTION UINT64_C(0xfffff)
 
 typedef struct node {
@@ -31,7 +32,7 @@ static const cradle_type types[] = {
   {.name = text, .bytes = (UINT64_C(mib) << 20) / 8 * 9, .heap = true, .size = UINT64_C(mib) << 20}
 static const huge_case cases[] = {GRAPH("256M", 256), GRAPH("2G", 2048)};
 
-/* A power of two, for which next() is one cycle. */
+/* A power of two, so that next() is one cycle. */
 static uint64_t node_count(const huge_run *run) {
   uint64_t wanted = huge_work(run, run->which->size / sizeof(node)), count = 2;
   while (count * 2 <= wanted) count *= 2;
@@ -77,7 +78,7 @@ static uint64_t walk(const node *at, uint64_t steps) {
   return sum;
 }
 
-/* The phases of a major collection that is done in one go: an increment for all of each. */
+/* The phases of a major collection, each run to its end in one increment. */
 static void listen(void *data, const cradle_event *event) {
   huge_run *run = data;
   if (event->kind == CRADLE_EVENT_STEP_BEGIN) huge_phase_begin(run);
@@ -101,7 +102,7 @@ static uint64_t use(huge_run *run, cradle_mutator *m) CRADLE_MAY_COLLECT {
   return sum;
 }
 
-/* No major collection but the one that is timed. */
+/* No major collection except the timed one. */
 static uint64_t run_graph(huge_run *run) {
   cradle_options options;
   huge_heap_options(run, &options);

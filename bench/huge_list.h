@@ -8,7 +8,7 @@
 
 #define HUGE_LEAF_ITEMS 1024u
 
-/* Spine and leaf alike. */
+/* Both spine and leaves have this length. */
 typedef struct huge_list {
   uint64_t header, length;
   void *items[];

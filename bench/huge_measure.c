@@ -59,7 +59,7 @@ static void give_reason(huge_row *row, const char *reason) {
   row->skipped = row->reason;
 }
 
-/* One run; the row is skipped from here on when the pool refuses. count: it goes into the row. */
+/* Makes one run. If the pool refuses, the row is skipped from here on. count: the run's figures go into the row. */
 static void run_once(const huge_result *result, const huge_case *which, huge_kind kind, bool count, checksum *sum) {
   const huge_bench *bench = result->bench;
   huge_row *row = &result->rows[which - bench->cases][kind];

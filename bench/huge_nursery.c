@@ -50,7 +50,7 @@ static uint64_t allocate(const huge_run *run, cradle_mutator *m) CRADLE_MAY_COLL
   for (uint64_t i = 0; i < count; i++) {
     node *fresh = CRADLE_NEW_UNINITIALIZED(m, node, NODE);
     fresh->value = i;
-    __asm__ volatile("" : : "r"(fresh) : "memory"); /* it is made in fact, one at a time */
+    __asm__ volatile("" : : "r"(fresh) : "memory"); /* makes the compiler allocate each */
     sum += i;
   }
   return sum;

@@ -33,8 +33,8 @@ extern const char *const huge_kind_names[HUGE_KINDS]; /* small, thp, hugetlb, 1g
 
 typedef struct huge_case {
   const char *name;
-  uint64_t bytes; /* most memory that a run holds */
-  bool heap;      /* in a Cradle heap, else in bare mappings */
+  uint64_t bytes; /* the most memory that a run holds */
+  bool heap;      /* true: in a Cradle heap; false: in bare mappings */
   int variant;    /* the benchmark's own */
   uint64_t size;  /* the benchmark's own */
 } huge_case;
@@ -42,7 +42,7 @@ typedef struct huge_case {
 /* One phase of one run. */
 typedef struct huge_phase {
   uint64_t operations; /* 0: the phase did not run */
-  double ns;           /* all of it, or the median of its operations where each was timed */
+  double ns;           /* the whole phase; or the median operation where each was timed */
   /* processor time of the process, which leaves out what other programs took; -1: not measured */
   double cpu_ns;
   double faults; /* page faults of the process */
@@ -52,7 +52,7 @@ typedef struct huge_phase {
 typedef struct huge_run {
   const huge_case *which;
   huge_kind kind;
-  uint64_t divide; /* the work is so many times less, to try things out */
+  uint64_t divide; /* divides the work, for a quick trial */
   huge_phase phases[HUGE_PHASES_MAX];
   uint64_t resident_bytes, huge_bytes; /* what the kernel gave, at huge_look */
   uint64_t resident_before, huge_before;
@@ -68,7 +68,7 @@ typedef struct huge_bench {
   const char *operation;               /* what is counted, in words */
   const huge_case *cases;
   size_t case_count;
-  size_t probes; /* operations timed one by one in each phase of a run, at most HUGE_PROBES_MAX; 0: none are */
+  size_t probes; /* how many operations a phase times one by one, at most HUGE_PROBES_MAX; 0: none */
   uint64_t (*run)(huge_run *run);
 } huge_bench;
 
@@ -78,7 +78,7 @@ extern const huge_bench huge_touch, huge_access, huge_fault, huge_pymalloc, huge
 
 /* --- for the benchmarks --- */
 
-/* amount, as --divide lowers it; at least 1. */
+/* amount divided by --divide; at least 1. */
 uint64_t huge_work(const huge_run *run, uint64_t amount);
 void huge_phase_begin(huge_run *run);
 void huge_phase_end(huge_run *run, int phase, uint64_t operations);
@@ -87,8 +87,8 @@ void huge_phase_probed(huge_run *run, int phase, uint64_t count, double faults);
 /* Reads what backs the memory that was added since the run began. */
 void huge_look(huge_run *run);
 
-/* A mapping of bytes on pages of the kind: whole huge pages of it, except for small. Ends the program with a message
- * when it is refused, for the driver has made sure that there is room. */
+/* A mapping of bytes on pages of the kind: whole huge pages of it, except for small. If it is refused, the program
+ * ends with a message, because the driver made sure that there is room. */
 char *huge_map(huge_kind kind, size_t bytes);
 void huge_unmap(huge_kind kind, char *address, size_t bytes);
 /* Page faults of the process so far. */
@@ -121,23 +121,23 @@ static inline uint64_t huge_random(uint64_t *state) {
 
 /* --- for the driver --- */
 
-/* NULL, or why the case cannot run on the kind here, in words; valid until the next call. may_grow: the pool may be
- * grown. */
+/* NULL, or a text that says why the case cannot run on this kind; valid until the next call. may_grow: the pool may
+ * grow. */
 const char *huge_kind_missing(const huge_case *which, huge_kind kind, bool may_grow);
 /* Touches as much memory as a run of the case needs, divide times less, and frees it. */
 void huge_warm_up(const huge_case *which, uint64_t divide);
-/* Around every run. NULL, or why the pool could not be grown, in words; valid until the next call. */
+/* Call these around every run. NULL, or a text that says why the pool could not grow; valid until the next call. */
 const char *huge_pool_grow(const huge_case *which, huge_kind kind);
 void huge_pool_restore(void);
-/* Bytes of the process that are resident, the pool's pages included, and bytes of them that are on huge pages. */
+/* The process's resident bytes, including the pool's pages, and how many of them are on huge pages. */
 void huge_obtained(uint64_t *resident, uint64_t *huge);
 
 typedef struct huge_settings {
-  int runs; /* that count */
+  int runs; /* without the warm-up */
   uint64_t divide, most_bytes;
   bool kinds[HUGE_KINDS];
   const char *only; /* one case; NULL: all */
-  bool json, once;  /* once: one run and nothing else, for timing the process from outside */
+  bool json, once;  /* once: a single run, to time the process from outside */
 } huge_settings;
 
 typedef struct huge_row {
@@ -154,17 +154,17 @@ typedef struct huge_result {
   const huge_bench *bench;
   const huge_settings *settings;
   huge_row (*rows)[HUGE_KINDS]; /* by case */
-  bool *left_out;               /* by case: above most_bytes, or not the one that was asked for */
+  bool *left_out;               /* by case: above most_bytes, or not the chosen case */
   char counter_reasons[COUNTERS][128];
 } huge_result;
 
-/* Runs what the settings ask for; huge_result_free ends it. */
+/* Runs the cases that the settings select; free the result with huge_result_free. */
 void huge_measure(const huge_bench *bench, const huge_settings *settings, huge_result *result);
 void huge_result_free(huge_result *result);
 void huge_report_table(const huge_result *result);
 void huge_report_json(const huge_result *result);
 
-/* Says what is wrong and ends the program with 1. */
+/* Prints the message and ends the program with status 1. */
 void huge_die(const char *format, ...) __attribute__((noreturn, cold, format(printf, 1, 2)));
 
 #endif

@@ -120,7 +120,7 @@ static uint64_t class_instances(const huge_run *run, cradle_mutator *m) CRADLE_M
   return sum;
 }
 
-/* Ten layers; every second one is dropped and made again. */
+/* Ten layers; every second layer is dropped and made again. */
 static uint64_t arena_pressure(const huge_run *run, cradle_mutator *m) CRADLE_MAY_COLLECT {
   enum { LAYERS = 10 };
   uint64_t layer = huge_work(run, 200000), count = layer * LAYERS;
@@ -144,7 +144,7 @@ static uint64_t random_walk(const huge_run *run, cradle_mutator *m) CRADLE_MAY_C
   return sum;
 }
 
-/* A queue of 200,000 through which as many again pass. */
+/* A queue of 200,000 objects, through which another 200,000 pass. */
 static uint64_t small_object_churn(const huge_run *run, cradle_mutator *m) CRADLE_MAY_COLLECT {
   uint64_t count = huge_work(run, 200000);
   huge_list *list = huge_list_new(m, LIST, count);
@@ -188,7 +188,7 @@ static const huge_case cases[] = {
     MIX("random_walk", 6, 256),      MIX("small_object_churn", 7, 128), MIX("dict_churn", 8, 64),
 };
 
-/* Making the heap is part of the time, as a process that starts pays for it. */
+/* Making the heap is timed, because a starting process pays for it. */
 static uint64_t run_pymalloc(huge_run *run) {
   cradle_options options;
   huge_heap_options(run, &options);

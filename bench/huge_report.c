@@ -93,7 +93,7 @@ static void print_row(const huge_result *result, size_t which, int phase, int ki
          probe_at(row, phase, 1), row->probe_count);
 }
 
-/* The first case of those that were skipped on a kind for the same reason. */
+/* Whether this is the first case that was skipped on the kind for its reason. */
 static bool first_of_reason(const huge_result *result, size_t which, int kind) {
   for (size_t i = 0; i < which; i++) {
     const char *other = result->rows[i][kind].skipped;
@@ -102,7 +102,7 @@ static bool first_of_reason(const huge_result *result, size_t which, int kind) {
   return true;
 }
 
-/* Each reason once for a kind, with the cases it holds for. */
+/* Prints each reason once for a kind, with the cases that it applies to. */
 static void print_skipped(const huge_result *result) {
   for (int kind = 0; kind < HUGE_KINDS; kind++)
     for (size_t i = 0; i < result->bench->case_count; i++) {

@@ -37,7 +37,7 @@ typedef struct bench {
   node *old;            /* an object of the old generation, rooted as a global */
   cradle_handle handle; /* open, for it */
   cradle_handle *handles;
-  uint64_t sum; /* of what was computed, so that it is */
+  uint64_t sum; /* of all results, so that the compiler keeps them */
 } bench;
 
 static void allocate(bench *b) CRADLE_MAY_COLLECT {
@@ -125,7 +125,7 @@ static const row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* --- collections with a million of each beside the heap --- */
+/* --- collections with a million entries of each kind --- */
 
 static double minor_ns(bench *b) CRADLE_MAY_COLLECT {
   enum { MINORS = 1000 };

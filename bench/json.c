@@ -32,11 +32,11 @@ typedef struct builder {
   cradle_value stack[STACK_WORDS], *base, *top;
 } builder;
 
-/* --- both owners --- */
+/* --- shared by Cradle and by hand --- */
 
 typedef enum kind { CONSTANT, INTEGER, NUMBER, STRING, ARRAY, OBJECT } kind;
 
-/* Inner nodes are there until the nodes of a document are spent. */
+/* Makes inner nodes until the document has used up its nodes. */
 static kind next_kind(builder *b, uint64_t nodes) {
   static const kind leaves[] = {CONSTANT, INTEGER, INTEGER, NUMBER, STRING, STRING, STRING, STRING};
   if (nodes > CHILDREN_LEAST && everyday_below(&b->random, 4) != 0)
@@ -131,7 +131,7 @@ static uint64_t finish(workload_run *run, builder *b, const array *window) {
   return b->sum;
 }
 
-/* --- Cradle: the stack is a root range, so that nothing else needs a root --- */
+/* --- Cradle: the stack is a root range, so nothing else needs a root --- */
 
 static void build(builder *b, uint64_t nodes) CRADLE_MAY_COLLECT;
 

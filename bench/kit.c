@@ -5,8 +5,8 @@
  * functions see, as a program's are. A list that one function has for itself is a case of its own: of a malloc'ed one
  * the compiler then keeps the length in a register. Each operation runs on a small container again and again, which
  * stays in the caches, and on a large one. The variants take turns; the figures are medians of the rounds, the ratios
- * medians of the rounds' ratios. Before the rounds that count come others, after which malloc and the heap have the
- * memory that they need from the system.
+ * medians of the rounds' ratios. Warm-up rounds come first, so that malloc and the heap already have their memory
+ * from the system.
  */
 #include <cradle/cradle.h>
 #include <cradle/kit.h>
@@ -53,8 +53,8 @@ static void start(void) {
   cradle_kit_init(&kit, mutator, 0);
 }
 
-/* The strings are made outside of the time, new ones for each size, so that insertion hashes them and lookup has their
- * hash. */
+/* The strings are made before the clock starts and are new for each size, so insertion computes their hashes and lookup
+ * finds them stored. */
 CRADLE_MAY_COLLECT static void make_strings(const kit_work *w) {
   strings = cradle_kit_array_new(&kit, w->size);
   for (size_t i = 0; i < w->size; i++) {
@@ -69,7 +69,7 @@ CRADLE_UNCHECKED_COLLECTION static size_t kit_append(const kit_work *w) {
   return 0;
 }
 CRADLE_UNCHECKED_COLLECTION static size_t kit_append_local(const kit_work *w) {
-  list = NULL; /* of the operation before */
+  list = NULL; /* drops the previous operation's list */
   cradle_kit_list *mine = cradle_kit_list_new(&kit, 0);
   CRADLE_ROOT(kit.mutator, mine);
   for (size_t i = 0; i < w->size; i++) cradle_kit_list_append(&kit, mine, w->keys[i]);
@@ -135,7 +135,7 @@ static void free_work(kit_work *w) {
   free(w->names);
 }
 
-/* Nanoseconds for one item. */
+/* Nanoseconds an item. */
 static double time_once(const kit_variant *variant, int which, const kit_work *w, size_t repetitions) {
   kit_operation *operation = variant->operations[which];
   size_t expected = which == FIND || which == FIND_NAMES ? w->size : 0;
@@ -180,7 +180,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "kit: unknown argument: %s\nusage: kit [--quick]\n", argv[argc - 1]);
     return 2;
   }
-  setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* it takes a while */
+  setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* shows each line at once, because a run takes a while */
   start();
   printf("%-20s%9s%11s%8s%11s%8s%11s%8s   ns an item; ratio: kit to the library\n", "", "items", "kit", "", "khash",
          "ratio", "uthash", "ratio");

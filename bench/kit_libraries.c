@@ -1,4 +1,4 @@
-/* The kit benchmark's operations with khash, and with uthash and utarray. Each is there when its header is. */
+/* The kit benchmark's operations with khash, and with uthash and utarray. Each is compiled if its header exists. */
 #include "bench/kit_work.h"
 
 #ifndef HAVE_KHASH
@@ -101,8 +101,7 @@ static size_t utarray_append(const kit_work *w) {
   for (size_t i = 0; i < w->size; i++) utarray_push_back(array_of_all, &w->keys[i]);
   return 0;
 }
-/* No other function ever sees this array, which the compiler notices: it keeps the length in a register, and what the
- * elements are it knows. */
+/* No other function sees this array. The compiler notices, keeps its length in a register and knows its elements. */
 static size_t utarray_append_local(const kit_work *w) {
   UT_array *array;
   utarray_new(array, &word);

@@ -7,7 +7,7 @@
 
 enum { KIT_NAME_BYTES = 24, KIT_OPERATIONS = 7 };
 
-/* Each key once, in an order that is not that of the numbers. Keys are small integers of a low-bit tagging. */
+/* Gives each key once, not in the order of the numbers. Keys are small integers of a low-bit tagging. */
 typedef struct kit_work {
   size_t size;
   uint64_t *keys, *absent;
@@ -19,7 +19,7 @@ typedef struct kit_work {
 typedef size_t kit_operation(const kit_work *work);
 typedef struct kit_variant {
   const char *name;
-  /* append, append to a local one, insert, find, miss, insert and find names; NULL: it has none */
+  /* append, append to a local one, insert, find, miss, insert and find names; NULL: not available */
   kit_operation *operations[KIT_OPERATIONS];
 } kit_variant;
 

@@ -80,7 +80,7 @@ static uint64_t queue_cradle(workload_run *run) {
   return sum;
 }
 
-/* In the arena a ring: the oldest cell has left the queue when its place is needed. */
+/* The arena is used as a ring: the oldest cell has left the queue before its place is used again. */
 static uint64_t queue_by_hand(workload_run *run, manual *memory) {
   char *mark = manual_mark(memory);
   cell *first = NULL, *last = NULL;

@@ -12,12 +12,12 @@
 
 typedef struct manual {
   char *free, *end;  /* the arena's unused part */
-  char *start, *map; /* its beginning, and that of the mapping it lies in */
+  char *start, *map; /* its start, and the start of its mapping */
   peer by;
-  bool fresh; /* an arena that takes nothing it dropped again */
+  bool fresh; /* an arena that never reuses dropped memory */
 } manual;
 
-/* Address space of an arena; only what is touched becomes memory. */
+/* Address space of an arena; only touched pages take memory. */
 #define MANUAL_ARENA_BYTES ((size_t)16 << 30)
 
 /* NULL, or why it cannot be had, in words. A fresh arena never uses again what was dropped, and pays for the first
@@ -38,7 +38,7 @@ static inline void *manual_take(manual *m, size_t bytes) {
   return block;
 }
 
-/* Whether objects are freed one by one, which the arena spares. */
+/* Whether objects must be freed one by one; an arena needs no such calls. */
 static inline bool manual_frees(const manual *m) {
   return m->by.release != NULL;
 }

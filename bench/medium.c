@@ -11,7 +11,7 @@ static uint64_t random_length(randomizer *r) {
   return random_size(r, LEAST, MOST) - sizeof(bytes);
 }
 
-/* The first and the last byte tell the object's place. */
+/* The first and the last byte hold the object's slot number, as a check. */
 static void stamp(bytes *b, uint64_t place) {
   b->data[0] = b->data[b->length - 1] = place & 0xff;
 }

@@ -57,14 +57,14 @@ static void first_touch(void) {
          TOUCH_RUNS);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     double times[4][TOUCH_RUNS];
-    for (int run = -2; run < TOUCH_RUNS; run++) /* two to warm up */
+    for (int run = -2; run < TOUCH_RUNS; run++) /* two runs warm up */
       for (int way = 0; way < 4; way++) {
         double time = touch(sizes[i], way >= 2, way % 2 == 1);
         if (run >= 0) times[way][run] = time;
       }
     printf("| %zu KiB |", sizes[i] / KIB);
     for (int way = 0; way < 4; way++) {
-      double middle = median_of(times[way], TOUCH_RUNS); /* it sorts them */
+      double middle = median_of(times[way], TOUCH_RUNS); /* sorts them */
       printf(" %.0f (%.0f) |", times[way][0], middle);
     }
     printf("\n");
@@ -224,7 +224,7 @@ CRADLE_UNCHECKED_COLLECTION static void give_back(void) {
   for (int tenth = 1; tenth <= 100; tenth++) {
     while (now_ns() - begin < (uint64_t)tenth * 100000000u) {
       allocate(&s, MIB, false);
-      usleep(10000); /* a program that does other things, too */
+      usleep(10000); /* as if the program did other work */
     }
     if (tenth % 10 == 0) show(&s, "going on", begin);
   }

@@ -1,4 +1,4 @@
-/* Pieces of workloads that the soak repeats, too. Each checks what it made, or ends the program. */
+/* Parts of workloads that soak also runs. Each checks what it made, or ends the program. */
 #ifndef BENCH_PARTS_H
 #define BENCH_PARTS_H
 

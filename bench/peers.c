@@ -36,7 +36,7 @@ static const char *open_boehm(peer *allocator) {
   return NULL;
 }
 
-/* libc's own malloc, even if a linked or preloaded library has replaced malloc. */
+/* libc's own malloc, even if a linked or preloaded library replaces malloc. */
 static const char *open_malloc(peer *allocator) {
   void *library = open_library("libc.so.6", "libc.so");
   bool found =

@@ -11,7 +11,7 @@
 
 typedef struct peer {
   void *(*allocate)(size_t bytes); /* cradle-rootcheck: never-collects it is another allocator's */
-  /* NULL: it has a collector */
+  /* NULL: the peer has a collector */
   void (*release)(void *object); /* cradle-rootcheck: never-collects it is another allocator's */
 } peer;
 
@@ -20,7 +20,7 @@ typedef enum peer_id { PEER_MALLOC, PEER_MIMALLOC, PEER_BOEHM } peer_id;
 
 extern const char *const peer_names[PEERS];
 
-/* Why the peer cannot be used, in words; NULL: it can. */
+/* NULL, or a text that says why the peer is not available. */
 const char *peer_open(peer *allocator, peer_id id);
 /* Allocates the objects first .. end - 1, as the loops of allocate_loops.h do. */
 void peer_loop(const peer *allocator, uint64_t first, uint64_t end, two_alive *alive, bool init);

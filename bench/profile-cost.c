@@ -87,7 +87,7 @@ static double time_turn(cradle_mutator *mutator) CRADLE_UNCHECKED_COLLECTION {
 static void run(contender *contenders) {
   for (int turn = 0; turn < TURNS; turn++) {
     for (int i = 0; i < RATES; i++) {
-      int which = (i + turn) % RATES; /* each comes after each, and each is first now and then */
+      int which = (i + turn) % RATES; /* the order rotates, so that each is first sometimes */
       contenders[which].ns[turn] = time_turn(contenders[which].mutator);
     }
     for (int i = 0; i < RATES; i++) contenders[i].ratios[turn] = contenders[i].ns[turn] / contenders[0].ns[turn];

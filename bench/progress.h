@@ -11,7 +11,7 @@ static inline bool progress_is_shown(void) {
   return isatty(STDERR_FILENO);
 }
 
-/* Takes the place of the line before. An empty one leaves none: show it before anything else is printed. */
+/* Replaces the line before. Show an empty line, which removes it, before you print anything else. */
 __attribute__((format(printf, 1, 2))) static inline void progress_show(const char *format, ...) {
   if (!progress_is_shown()) return;
   va_list arguments;

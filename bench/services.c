@@ -65,7 +65,7 @@ typedef struct bench {
   cradle_mutator *m;
   cradle_weak_set *set;
   array *keep;  /* the objects that are to live */
-  thing *other; /* what weak slots and values refer to; alive */
+  thing *other; /* the live object that weak slots and values refer to */
   uint64_t count;
 } bench;
 
@@ -73,7 +73,7 @@ typedef struct service {
   const char *name;
   /* Allocates object i; may collect. */
   thing *(*make)(bench *b, uint64_t i);
-  bool is_chain; /* so the previous object must live while the next one is allocated */
+  bool is_chain; /* object i - 1 must live while i is made */
 } service;
 
 static thing *make_plain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
@@ -163,7 +163,7 @@ static void open_bench(bench *b, uint64_t count) {
   options.type_count = T_COUNT;
   minors = (minor_clock){0};
   options.listener = (cradle_listener){listen, &minors};
-  options.major_min_bytes = (size_t)64 << 30; /* major collections come when they are measured */
+  options.major_min_bytes = (size_t)64 << 30; /* no major collections except the measured ones */
   *b = (bench){.heap = cradle_heap_new(&options, &error), .count = count};
   if (b->heap == NULL) fail(error.message);
 }
@@ -227,7 +227,7 @@ static void measure(bench *b, const service *s, result *r) CRADLE_MAY_COLLECT {
   b->other = CRADLE_NEW(b->m, thing, T_PLAIN);
   b->keep = CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length, b->count);
   cradle_collect(b->m, CRADLE_COLLECT_FULL);
-  if (!s->is_chain) (void)allocate(b, s, false); /* the first time, pages are faulted in */
+  if (!s->is_chain) (void)allocate(b, s, false); /* untimed: the first call touches fresh pages */
   r->ns[YOUNG_DEAD] = s->is_chain ? 0 : (double)allocate(b, s, false) / count;
   r->ns[YOUNG_ALIVE] = (double)allocate(b, s, true) / count;
   if (s->make == make_chain) {
@@ -237,8 +237,8 @@ static void measure(bench *b, const service *s, result *r) CRADLE_MAY_COLLECT {
   r->pause_ms[PAUSE_MINOR] = (double)minors.longest / 1e6;
   r->ns[OLD_ALIVE] = (double)collect(b) / count;
   r->pause_ms[PAUSE_ALIVE] = (double)longest_step(b) / 1e6;
-  b->keep = CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length,
-                             b->count); /* of the same size, so that marking it costs the same */
+  b->keep =
+      CRADLE_NEW_ARRAY(b->m, array, T_ARRAY, item, length, b->count); /* as long, so that marking costs the same */
   cradle_collect(b->m, CRADLE_COLLECT_MINOR);
   r->ns[OLD_DEAD] = (double)collect(b) / count;
   (void)allocate(b, s, true);

@@ -4,7 +4,7 @@
  */
 #include "bench/parts.h"
 
-/* --- what allocates nothing --- */
+/* --- functions that do not allocate --- */
 
 /* Cuts a list in two and returns the second half. */
 static cell *split(cradle_mutator *m, cell *list) {

@@ -86,7 +86,7 @@ static void use(compiler *c, const symbol *s) {
 
 typedef enum token { OPEN, CLOSE, DECLARE, USE } token;
 
-/* If no scope can be opened or closed, the token is a use of an identifier. */
+/* If no scope can be opened or closed here, the token counts as a use of an identifier. */
 static token next_token(compiler *c) {
   uint64_t drawn = everyday_below(&c->random, TOKENS);
   if (drawn < OPENING) return c->depth < DEPTH_MOST ? OPEN : USE;
@@ -94,7 +94,7 @@ static token next_token(compiler *c) {
   return drawn < DECLARING ? DECLARE : USE;
 }
 
-/* Every symbol must have been found again by its name; otherwise the table would have it twice. */
+/* A lost or doubled symbol shows in the count. */
 static void finish(workload_run *run, compiler *c) {
   uint64_t count = 0, size = sizeof(array) + c->table->length * sizeof(void *);
   for (uint64_t i = 0; i < c->table->length; i++)

@@ -15,14 +15,14 @@ static inline uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Processor time of this thread: steadier than the clock if other programs use the processor, too. */
+/* This thread's processor time: steadier than the clock if other programs need the processor. */
 static inline uint64_t cpu_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Processor time of all threads of the process, the collector's second thread included. */
+/* Processor time of all threads of the process, including the collector's second thread. */
 static inline uint64_t process_cpu_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

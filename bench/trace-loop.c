@@ -127,7 +127,7 @@ static void *new_record(cradle_mutator *m, uint32_t type, size_t length, void *b
   return made;
 }
 
-/* A balanced tree of so many nodes, built from the leaves. */
+/* A balanced tree of the given number of nodes, built from the leaves. */
 static tree *new_tree(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
   if (count == 0) return NULL;
   cradle_push(m, new_tree(m, (count - 1) / 2));

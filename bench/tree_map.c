@@ -14,7 +14,7 @@ typedef struct map {
 
 /* --- both owners --- */
 
-/* Where an operation gets its copies from: a reservation of the heap, or memory by hand. */
+/* Where an operation allocates its copies: in a reservation of the heap, or by hand. */
 typedef struct maker {
   cradle_reservation *room; /* NULL: by hand */
   manual *memory;
@@ -33,7 +33,7 @@ EVERYDAY_INLINE map_node *shared(maker from, map_node *n) {
   return n;
 }
 
-/* A copy of a node. The caller will replace one of its children; the other one is shared with the original. */
+/* Copies a node. The caller replaces one side of the copy; the other side is shared. */
 EVERYDAY_INLINE map_node *copy(maker from, const map_node *of, bool left_changes) {
   map_node *n = make(from);
   n->key = of->key;
@@ -63,7 +63,7 @@ EVERYDAY_INLINE void split(maker from, const map_node *t, uint64_t key, map_node
   *left = *right = NULL;
 }
 
-/* A map with the key set. The map that is given stays as it is. */
+/* A new map with the key set; the given map does not change. */
 EVERYDAY_INLINE map_node *set(maker from, const map_node *t, uint64_t key, uint64_t value) {
   uint64_t priority = everyday_mix(key);
   map_node *root, **at = &root, *n;
@@ -85,7 +85,7 @@ EVERYDAY_INLINE map_node *set(maker from, const map_node *t, uint64_t key, uint6
   return root;
 }
 
-/* A map without the key, which is in t. */
+/* A new map without the key, which t must contain. */
 EVERYDAY_INLINE map_node *without(maker from, const map_node *t, uint64_t key) {
   map_node *root, **at = &root, *n;
   while (t->key != key) {
@@ -137,7 +137,7 @@ static uint64_t finish(workload_run *run, const map *p, void *const versions[]) 
 
 /* --- Cradle --- */
 
-/* The most nodes that set or without can make. */
+/* The most nodes that one set or without makes. */
 static uint64_t nodes_of_change(const map_node *t, uint64_t key, bool removes) {
   uint64_t count = 1;
   for (; t != NULL && t->key != key; count++) t = key < t->key ? t->left : t->right;

@@ -10,7 +10,7 @@
 #include "bench/timing.h"
 #include "bench/workloads.h"
 
-/* A round for each place that a frame can have within a line. */
+/* One round for each position of a frame within a cache line. */
 enum { ROUNDS = 8, FRAME_STEP = 16, WALKS = 9 };
 
 /* The words of a node in which its children are. Every node of these shapes consists of a header and children. */
@@ -28,7 +28,7 @@ static size_t node_bytes(shape s) {
   return sizeof(knot) + s.children * sizeof(knot *);
 }
 
-/* Levels below the root, so that the nodes are at most so many. */
+/* The levels below the root that keep the number of nodes at or under the limit. */
 static unsigned depth_for(shape s, uint64_t nodes) {
   unsigned depth = 0;
   for (uint64_t level = s.children, all = 1; (all += level) <= nodes; level *= s.children) depth++;

@@ -34,7 +34,7 @@ static void open_memory(manual *memory, variant_id variant) {
 static void have_memory_ready(size_t bytes) {
   if (bytes == 0) return;
   char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return; /* without it, all runs are slower */
+  if (memory == MAP_FAILED) return; /* then all runs are slower */
 #ifdef MADV_HUGEPAGE
   (void)madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
@@ -65,7 +65,7 @@ static void check_exit(const workload *work, variant_id variant, int status) {
   exit(1);
 }
 
-/* Like wait4, and shows meanwhile how long the run has taken. */
+/* Like wait4, and meanwhile shows how long the run has taken. */
 static bool await(pid_t child, const workload *work, variant_id variant, int round, const workload_run *run,
                   int *status, struct rusage *usage) {
   if (!progress_is_shown()) return wait4(child, status, 0, usage) == child;

@@ -9,7 +9,7 @@
 typedef enum variant_id {
   VARIANT_CRADLE,
   VARIANT_ARENA,
-  VARIANT_ARENA_FRESH, /* dropped memory is never reused */
+  VARIANT_ARENA_FRESH, /* never reuses dropped memory */
   VARIANT_MALLOC,
   VARIANT_MIMALLOC,
   VARIANTS

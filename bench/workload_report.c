@@ -9,8 +9,7 @@
 
 typedef unsigned long long ull;
 
-/* Computing a median sorts its values, so each is computed once, here; the table and the JSON print the same
- * numbers. */
+/* Each median is computed once, here, because it sorts its values; the table and the JSON print the same figures. */
 typedef struct summary {
   double seconds, ratio, cpu_seconds, beside_seconds, cpu_ratio, gc_share, figures[WORKLOAD_FIGURES_MAX];
 } summary;

@@ -93,7 +93,7 @@ static uint64_t number(const char *text, const char *what, uint64_t least, uint6
   return value;
 }
 
-/* Overrides a parameter that the workload takes. */
+/* Sets a parameter, which the workload must take. */
 static void override(const workload *work, uint64_t *parameter, uint64_t given, const char *option) {
   if (given == 0) return;
   if (*parameter == 0) {

@@ -7,8 +7,8 @@
  *                 one run leaves behind helps or hurts the next.
  *   [workloads.3] A run makes its own heap or arena and frees it. That is timed, unless the workload narrows the timed
  *                 part with workload_timed_begin and workload_timed_end.
- *   [workloads.4] A workload that finds its own data damaged calls workload_wrong, so each is checked even when it
- *                 runs alone.
+ *   [workloads.4] A workload that finds its own data damaged calls workload_wrong. So a single run is checked
+ *                 even without others to compare with.
  */
 #ifndef BENCH_WORKLOADS_H
 #define BENCH_WORKLOADS_H
@@ -58,11 +58,11 @@ typedef struct workload_run {
 typedef struct workload {
   const char *name, *help; /* the help says what SIZE and the options count */
   uint64_t (*cradle)(workload_run *run);
-  uint64_t (*by_hand)(workload_run *run, manual *memory); /* NULL: it has no such variant */
-  bool on_arena;                    /* by_hand can run on an arena, which frees no single object */
-  bool on_fresh_arena;              /* and on an arena that never reuses dropped memory */
-  workload_parameters usual, small; /* small: the tests' */
-  uint64_t size_least, size_most;   /* 0: any */
+  uint64_t (*by_hand)(workload_run *run, manual *memory); /* NULL: no variant by hand */
+  bool on_arena;                                          /* by_hand may run on an arena, which frees nothing alone */
+  bool on_fresh_arena;                                    /* and on one that never reuses dropped memory */
+  workload_parameters usual, small;                       /* small: the tests' */
+  uint64_t size_least, size_most;                         /* 0: any */
 } workload;
 
 /* One type table for all workloads. Immediates have bit 0 set in the heap's encoding of values. */
@@ -189,7 +189,7 @@ static inline uint64_t random_next(randomizer *r) {
   random_product product = (random_product)r->state * (r->state ^ UINT64_C(0xE7037ED1A0B428DB));
   return (uint64_t)(product >> 64) ^ (uint64_t)product;
 }
-/* Below the bound, which is below 2^32. */
+/* A random number below the bound, which is below 2^32. */
 static inline uint64_t random_below(randomizer *r, uint64_t bound) {
   return ((random_next(r) >> 32) * bound) >> 32;
 }

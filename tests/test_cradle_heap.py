@@ -189,11 +189,11 @@ def check_damage(tool, first, folder):
 
     objects, references, roots, end = (places[tag][0] for tag in (b"OBJS", b"REFS", b"ROOT", b"END "))
     cases = {
-        "it does not begin like a heap dump": [b"", b"hello", changed(0, b"x")],
+        "its first bytes are not those of a heap dump": [b"", b"hello", changed(0, b"x")],
         "version 9": [changed(8, struct.pack("<I", 9))],
-        "positions of 5 bytes": [changed(12, struct.pack("<I", 5))],
+        "its positions have 5 bytes": [changed(12, struct.pack("<I", 5))],
         "its header contradicts itself": [changed(40, struct.pack("<Q", 1))],
-        "is no chunk": [changed(64, b"XXXX")],
+        "there is no chunk at byte": [changed(64, b"XXXX")],
         "it is cut short": [data[:40], data[:70], data[:-1], data[: end - 8], data[:objects]],
         "something follows its end": [data + b"more"],
         "overlap": [changed(objects, struct.pack("<I", struct.unpack_from("<I", data, objects + 16)[0]))],
@@ -205,9 +205,9 @@ def check_damage(tool, first, folder):
             changed(references, struct.pack("<I", struct.unpack_from("<I", data, references)[0] + 1))],
         "a root leads out of the heap": [changed(roots, struct.pack("<Q", 1 << 60))],
         "a root is of an unknown kind": [changed(roots + 16, struct.pack("<I", 50))],
-        "objects and says": [changed(end, struct.pack("<Q", 5))],
-        "references and says": [changed(end + 8, struct.pack("<Q", 5))],
-        "roots and says": [changed(end + 16, struct.pack("<Q", 5))],
+        "objects, but its totals say": [changed(end, struct.pack("<Q", 5))],
+        "references, but its totals say": [changed(end + 8, struct.pack("<Q", 5))],
+        "roots, but its totals say": [changed(end + 16, struct.pack("<Q", 5))],
     }
     module = load_module(tool)
     broken = folder / "broken.dump"
@@ -240,7 +240,7 @@ def check_no_end(tool, first, folder):
     endless.write_bytes(b"\0")
     os.truncate(endless, 6 << 30)  # it has no blocks
     result = run(tool, endless)
-    assert result.returncode == 1 and "it does not begin like a heap dump" in result.stderr, result.stderr
+    assert result.returncode == 1 and "its first bytes are not those of a heap dump" in result.stderr, result.stderr
     module = load_module(tool)
     module.os.sysconf = lambda name: 1000
     try:

@@ -26,7 +26,7 @@ COMMANDS = [
 
 # The output that gdb must print, in order.
 EXPECTED = [
-    r"No heap is in sight here",
+    r"No variable here refers to a heap",
     r"heap 0x[0-9a-f]+: the program runs\ncollections: 1 minor, 0 major\nnursery: .*, 128 of \d+ bytes filled\n"
     r"old generation: \d+ bytes, \d+ of them large; 1 arenas of \d+ committed\n"
     r"major collection: none runs; threshold: \d+ bytes\n"
@@ -39,7 +39,7 @@ EXPECTED = [
     r"0x[0-9a-f]+ is byte 80000 of it\n",
     r"item 9999: pair at 0x",
     r"0x[0-9a-f]+ is not in the heap",
-    r"0x[0-9a-f]+ is in the nursery, but in no object",
+    r"0x[0-9a-f]+ is in the nursery, but not inside an object",
     r"global root 0x[0-9a-f]+\nscoped root without a name, variable at 0x[0-9a-f]+\n0x[0-9a-f]+: vector, .*: item 9999\n"
     r"0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+: word 1\n4 references to 0x[0-9a-f]+: pair, 24 bytes, old\n",
     r"handle 0x100000000\nprebuilt object 0x[0-9a-f]+, word 2\nshadow stack, word 0 from the bottom\n"
@@ -49,10 +49,10 @@ EXPECTED = [
     r"\"immediate 0x150\"",
     r"0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+ = \{first = 0x[0-9a-f]+, rest = 0x0\}",
     r"0x[0-9a-f]+: pair, 24 bytes, old = \{first = 0x0, rest = 0x0\}",
-    r"5: neither a cradle_heap \* nor a cradle_mutator \*, or NULL",
+    r"5 is NULL, or neither a cradle_heap \* nor a cradle_mutator \*",
     r"Usage: cradle what ADDRESS",
-    r"4 references to .*\nNot looked into: finalizer queues, weak slots, ephemerons and weak sets\.\n",
-    r"heap 0x[0-9a-f]+: the program walks it\n(.*\n){5}Objects are not listed while that runs\.\n",
+    r"4 references to .*\nNot searched: finalizer queues, weak slots, ephemerons and weak sets\.\n",
+    r"heap 0x[0-9a-f]+: the program walks it\n(.*\n){5}No list of objects, because the program walks it\.\n",
     r"\"global\"\n\$\d+ = \(cradle_heap \*\) (0x[0-9a-f]+)(?: <[^\n]*>)?\nheap \1: the program runs\ncollections: 0 minor, 0 major\n",
 ]
 
@@ -63,7 +63,7 @@ BESIDE_EXPECTED = [
     r"\"?cradle-marker\"?",
     r"0x[0-9a-f]+: node, 32 bytes, old\n  word 1: node at 0x[0-9a-f]+\n",
     r"Thread 2 has (?:target )?name 'cradle-marker'",
-    r"(heap 0x[0-9a-f]+: the program runs\n(.*\n){3,6}?major collection: marking|No heap is in sight here)",
+    r"(heap 0x[0-9a-f]+: the program runs\n(.*\n){3,6}?major collection: marking|No variable here refers to a heap)",
     r"exited normally",
 ]
 

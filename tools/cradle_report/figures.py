@@ -67,7 +67,7 @@ def written(value, write):
 
 
 def change(first, second, write):
-    """How a figure changed, in words: shares in percentage points, everything else in percent of the first."""
+    """Text for how a figure changed: shares in points, everything else in percent of the first."""
     if first is None or second is None:
         return words.NOT_KNOWN
     if first == second:

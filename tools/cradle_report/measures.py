@@ -1,4 +1,4 @@
-"""Sections into figures: pauses, utilisation, memory, rates."""
+"""Computes figures from sections: pauses, utilisation, memory, rates."""
 
 import statistics
 from bisect import bisect_right
@@ -9,7 +9,7 @@ from itertools import accumulate
 MINOR = ("gc-minor",)
 MAJOR = ("gc-collect", "gc-collect-step", "gc-collect-compact")
 PAUSING = MINOR + MAJOR
-# In a log without pauses, sections that follow each other within this time are taken for one pause.
+# In a log without pauses, sections that follow each other this closely count as one pause.
 JOIN_NS = 50_000
 ARENA_BYTES = 2 << 20
 
@@ -55,7 +55,7 @@ def joins(section, last):
 
 
 def told_pauses(told, sections):
-    """Pauses that the log records, with the sections that lie in each."""
+    """The pauses that the log reports, with the sections inside each."""
     pauses = []
     for one in told:
         begin = max(one.end - one.fields["time_ns"], pauses[-1].end if pauses else 0)
@@ -70,7 +70,7 @@ def told_pauses(told, sections):
 
 
 def joined_pauses(sections):
-    """Pauses of a log that does not record them, such as PyPy's."""
+    """The pauses of a log that does not report pauses, such as PyPy's."""
     pauses = []
     for section in sorted(sections, key=lambda one: one.begin):
         if pauses and joins(section, pauses[-1]):
@@ -82,7 +82,7 @@ def joined_pauses(sections):
 
 
 def add_class(heap, section):
-    """The classes come smallest first: a smaller one begins the next collection's."""
+    """Classes are logged smallest first, so a smaller class starts the next collection's list."""
     size = section.fields.get("object_bytes", 0)
     if heap.spans and size <= heap.spans[-1].fields["object_bytes"]:
         heap.spans.clear()
@@ -224,7 +224,7 @@ class Summary:
     majors: int
     causes: Counter
     major_causes: Counter
-    allocated: int | None  # None: the log does not tell
+    allocated: int | None  # None: not in the log
     filled: int | None
     promoted: int | None
     promoted_objects: int | None
@@ -243,7 +243,7 @@ class Summary:
 
 
 def told_sum(sections, key):
-    """None: no section of the log has it."""
+    """The sum over the sections; None if no section has the key."""
     values = [section.fields[key] for section in sections if key in section.fields]
     return sum(values) if values or not sections else None
 

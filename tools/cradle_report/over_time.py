@@ -14,7 +14,7 @@ RATE_PARTS = 400
 
 
 class Thinner:
-    """Thins the points of a chart, and says so."""
+    """Thins the points of a chart and adds a note about it."""
 
     def __init__(self, what):
         self.what = what

@@ -15,9 +15,9 @@ VERSION = 1
 HEAD_LINES = 20
 # Fields whose names end so are numbers.
 NUMBERS = ("_bytes", "_ns", "_objects", "committed", "in_use")
-# A log of so many bytes takes some ten times as much memory.
+# Reading takes about ten times the log's size in memory.
 READ_MOST = 2 << 30
-# What is no log, a device perhaps, shows soon.
+# A file that is not a log, such as a device, is recognised this early.
 READ_FIRST = 4096
 # Above all times and numbers of a log.
 LIMIT = 2**64
@@ -28,7 +28,7 @@ class LogError(Exception):
 
 
 class EmptyLog(LogError):
-    """A log in which nothing is wrong and nothing happened."""
+    """A valid log that holds no sections."""
 
 
 @dataclass(slots=True)
@@ -167,7 +167,7 @@ def value_of(key, text):
 
 
 def parse_line(name, line, fields):
-    """A line that is not simply a label and a whole number."""
+    """Parses a line that is more than a label and a whole number."""
     if name == "gc-spans":
         for part in line.split(", "):
             label, _, value = part.partition(": ")

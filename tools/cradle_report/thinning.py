@@ -1,4 +1,4 @@
-"""Fewer points for a chart than a long log has, with the shape of the curve kept."""
+"""Reduces the points of a long log's chart and keeps the shape of the curve."""
 
 # The time is cut into so many parts; a chart has at most twice as many points of a kind.
 PARTS = 4000

@@ -91,10 +91,10 @@ def about_pauses(heap, summary):
                                      + ("Increments keep to the pause target (CRADLE_GC_PAUSE) unless there is none, the program asked for a whole "
                                         "collection, or the machine was busy."
                                         if kind == "a major collection" else
-                                        "It is as long as its survivors are many: a smaller nursery (CRADLE_GC_NURSERY) "
+                                        "It grows with the number of survivors: a smaller nursery (CRADLE_GC_NURSERY) "
                                         "shortens it, at the price of more collections."))
     if summary.mmu[100] < 0.5:
-        yield 50, f"There is a tenth of a second in which the program ran for {percent(summary.mmu[100])} of the time only."
+        yield 50, f"In the worst tenth of a second, the program ran for only {percent(summary.mmu[100])} of the time."
 
 
 def about_share(summary):
@@ -113,7 +113,7 @@ def about_share(summary):
 def about_requests(summary):
     asked = summary.major_causes.get("request", 0)
     if asked > 2 and asked > summary.majors / 2:
-        yield 20, f"{asked} of {summary.majors} major collections were asked for by the program; without them it would pause less."
+        yield 20, f"{asked} of {summary.majors} major collections were requested by the program; without these requests it would pause less."
     short = summary.major_causes.get("out of memory", 0)
     if short:
         yield 200, f"{short} major collections came because memory ran out: raise the maximum heap (CRADLE_GC_MAX)."

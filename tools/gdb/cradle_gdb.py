@@ -6,10 +6,10 @@
     (gdb) cradle who-refers ADDRESS     which objects and roots refer to the object there
     (gdb) print $cradle_value(WORD)     a word as the heap's encoding reads it
 
-Objects are printed with what their header says where they are structures whose first field is a word called "header". The
-commands read memory and call nothing, so that they work in a core dump too. Without an expression, the heap is that of a
-variable in the stack's frames, else of a global variable of their sources, else the last one that was named. The library needs its debug information. docs/gdb.md has
-an example.
+A structure whose first field is a word called "header" is printed with what its header says. The commands only read memory and
+call no function, so they work in core dumps too. Without EXPRESSION, they take the heap from a variable in a frame of the stack,
+else from a global variable of those frames' sources, else the heap named last. The library needs its debug information.
+docs/gdb.md has an example.
 """
 
 import collections
@@ -25,12 +25,12 @@ from cradle_show import shown  # noqa: E402
 
 NAME_MOST = 200
 
-# Of a page: its own state, and the number of its span's first page, whose entry describes the span.
+# An entry of the page table. head is the number of the span's first page, whose entry describes the span.
 Page = collections.namedtuple("Page", "state head pages size_class epoch")
 
 
 class Internals:
-    """All that this file knows about the inside of the collector; gc/heap.h, gc/old/arena.h and gc/object/type_table.h say the same."""
+    """All that this file knows of the collector's internals: a copy of gc/heap.h, gc/old/arena.h and gc/object/type_table.h."""
 
     PAGE_BYTES = 4096
     ARENA_BYTES = 2 << 20
@@ -83,7 +83,7 @@ class Internals:
         return [Page(*(get(i, name) for name in Page._fields)) for i in range(count)]
 
     def head_of(self, number):
-        """The entry of the first page of the span in which a page lies, or None. Only that page of a large object has one."""
+        """The entry of the first page of a page's span, or None. Of a large object, only the first page has an entry."""
         arena, i = divmod(number, self.ARENA_BYTES // self.PAGE_BYTES)
         used = set(self.used_arenas())
         while arena in used:
@@ -96,8 +96,7 @@ class Internals:
         return None
 
     def bitmap_of(self, head):
-        """The bits of a span's live objects. A span that waits to be swept has dead objects, too, whose allocation bits are
-        still set: there the mark bits count."""
+        """The bits that show a span's live objects: the mark bits while it waits to be swept, else the allocation bits."""
         return "allocated" if head.epoch == int(self.old["epoch"]) else "marks"
 
     def bits(self, arena, name):
@@ -117,7 +116,7 @@ class Internals:
                 word &= word - 1
 
     def unfilled(self):
-        """The runs that were taken, with their bits set, and are not filled with objects yet."""
+        """The runs that an allocator has taken: their bits are set, but they are not filled with objects yet."""
         allocators = self.old["allocators"]
         runs = [(int(allocators[i]["free"]), int(allocators[i]["end"])) for i in range(int(self.old["classes"]["count"]))]
         return [(free, end) for free, end in runs if free != end]
@@ -140,11 +139,11 @@ def read(address, size):
 
 
 def name_at(address):
-    """The text at an address, fit to print. A program's names may hold anything, and memory that is broken has no names."""
+    """The text at an address, made printable. A name may hold any bytes, and its memory may be damaged."""
     name = b""
     try:
         while b"\0" not in name and len(name) <= 4 * NAME_MOST:
-            name += read(address + len(name), 64 - (address + len(name)) % 64)  # no page is read that the name is not in
+            name += read(address + len(name), 64 - (address + len(name)) % 64)  # reads no page beyond the name's end
     except gdb.MemoryError:
         if not name:
             return f"(a name at {address:#x}, which cannot be read)"
@@ -152,7 +151,7 @@ def name_at(address):
 
 
 class Words:
-    """Words of the program's memory, a page at a time: a look at a heap reads each page once."""
+    """Words of the program's memory, cached by page, so that a command reads each page once."""
 
     def __init__(self):
         self.pages = {}
@@ -218,13 +217,13 @@ class Heap:
         return max((kind.size + length * kind.item_size + 7) & ~7, 16)
 
     def young_objects(self):
-        """(address, type, size), as far as the nursery can be read; a message comes last where it cannot."""
+        """(address, type, size) of each object. Where the nursery cannot be read further, it prints a message and stops."""
         address = self.inside.nursery_start
         while address < self.inside.nursery_free:
             header = self.word_at(address)
             kind = self.type_of(header)
             if kind is None or header >> 32 << 32 & ~(Internals.ID_FLAG | Internals.HASH_MASK << Internals.HASH_SHIFT):
-                print(f"The nursery cannot be read from {address:#x} on: a reservation that is not filled, or a broken header.")
+                print(f"The nursery cannot be read from {address:#x} on: a reservation is not filled yet, or a header is broken.")
                 return
             size = self.size_of(address, kind)
             yield address, kind, size
@@ -250,7 +249,7 @@ class Heap:
         yield from self.young_objects()
 
     def find(self, address):
-        """The object that the address lies in, as (start, type, size), or None."""
+        """The object that contains the address, as (start, type, size), or None."""
         if self.is_young(address):
             found = (entry for entry in self.young_objects() if entry[0] <= address < entry[0] + entry[2])
             return next(found, None)
@@ -367,7 +366,7 @@ def heap_of_variable(value):
 
 
 def is_heap(address):
-    """Whether a heap lies there. In optimised frames a variable that is not kept may have another one's register."""
+    """Whether there is a heap at the address. In optimised code, a dead variable's register may hold something else."""
     options = pointer_to("struct cradle_heap", address).dereference()["options"]
     return int(options["size"]) == options.type.strip_typedefs().sizeof
 
@@ -378,7 +377,7 @@ def heap_of_symbol(symbol, frame):
     try:
         heap = heap_of_variable(symbol.value(frame))
         return heap if heap is not None and is_heap(heap) else None
-    except (gdb.error, gdb.MemoryError):  # not initialised yet, or not kept
+    except (gdb.error, gdb.MemoryError):  # not initialised yet, or optimised out
         return None
 
 
@@ -390,7 +389,7 @@ def newest_frame():
 
 
 def heap_in_stack():
-    """The heap of the innermost variable that leads to one."""
+    """The heap of the innermost variable that refers to a heap."""
     frame = newest_frame()
     while frame is not None:
         try:
@@ -408,7 +407,7 @@ def heap_in_stack():
 
 
 def heap_in_globals():
-    """The heap of a global or static variable of a source that has a frame in the stack."""
+    """The heap of a global or static variable in a source file that has a frame on the stack."""
     frame = newest_frame()
     while frame is not None:
         source = frame.find_sal().symtab
@@ -425,15 +424,15 @@ def current_heap(expression=""):
     if expression:
         Chosen.heap = heap_of_variable(gdb.parse_and_eval(expression))
         if Chosen.heap is None:
-            raise gdb.GdbError(f"{expression}: neither a cradle_heap * nor a cradle_mutator *, or NULL")
+            raise gdb.GdbError(f"{expression} is NULL, or neither a cradle_heap * nor a cradle_mutator *")
     else:
         Chosen.heap = heap_in_stack() or heap_in_globals() or Chosen.heap
     if Chosen.heap is None:
-        raise gdb.GdbError("No heap is in sight here: name one with \"cradle heap EXPRESSION\"")
+        raise gdb.GdbError("No variable here refers to a heap: name the heap with \"cradle heap EXPRESSION\"")
     try:
         return Heap(pointer_to("struct cradle_heap", Chosen.heap).dereference())
     except gdb.error as error:
-        raise gdb.GdbError(f"The heap at {Chosen.heap:#x} cannot be read (is the library's debug information there?): {error}")
+        raise gdb.GdbError(f"The heap at {Chosen.heap:#x} cannot be read (does the library have debug information?): {error}")
 
 
 def address_of(expression, usage):
@@ -472,13 +471,13 @@ class HeapCommand(gdb.Command):
         print(f"remembered objects: {inside.stack_length('remembered')}, "
               f"recorded slots of large arrays: {inside.stack_length('recorded')}")
         if state != 0:
-            print("Objects are not listed while that runs.")
+            print(f"No list of objects, because {Internals.HEAP_STATES[state]}.")
             return
         counts, sizes = collections.Counter(), collections.Counter()
         for _, kind, size in heap.objects():
             counts[kind.name] += 1
             sizes[kind.name] += size
-        print(f"{'objects':>12} {'bytes':>14}  type   (dead ones that are not collected yet included)")
+        print(f"{'objects':>12} {'bytes':>14}  type   (dead objects included until they are collected)")
         for name, size in sizes.most_common():
             print(f"{counts[name]:12} {size:14}  {name}")
 
@@ -498,17 +497,17 @@ class WhatCommand(gdb.Command):
         found = heap.find(address)
         if found is None:
             where = "the nursery" if heap.is_young(address) else "the old generation"
-            print(f"{address:#x} is in {where}, but in no object.")
+            print(f"{address:#x} is in {where}, but not inside an object.")
             return
         start, kind, size = found
         print(heap.describe(start, kind, size))
         if address != start:
             print(f"  {address:#x} is byte {address - start} of it")
         if kind.has_trace:
-            print("  its trace function reports more slots than these")
+            print("  its trace function reports further slots, which are not listed")
         for words, _, word, referent in heap.slots(start, kind):
             if word == 0 and words.startswith("item"):
-                continue  # of a large array, most are
+                continue  # most items of a large array are 0
             target = heap.find(referent) if referent else None
             shown = f"{target[1].name} at {referent:#x}" if target and target[0] == referent else f"{word:#x}"
             print(f"  {words}: {shown}")
@@ -525,7 +524,7 @@ class WhoRefersCommand(gdb.Command):
         heap = current_heap()
         found = heap.find(address)
         if found is None:
-            print(f"{address:#x} is in no object of the heap.")
+            print(f"{address:#x} is not inside an object of the heap.")
             return
         target, count, untold = found[0], 0, set()
         for where, _, referent in heap.roots():
@@ -541,11 +540,11 @@ class WhoRefersCommand(gdb.Command):
                     count += 1
         print(f"{count} references to {heap.describe(*found)}")
         if untold:
-            print(f"Not looked into: what the trace functions report of {', '.join(sorted(untold))}.")
+            print(f"Not searched: the slots that trace functions report, in objects of type {', '.join(sorted(untold))}.")
         if int(heap.value["root_callback"]):
-            print("Not looked into: the root callback.")
+            print("Not searched: what the root callback reports.")
         if int(heap.value["services"]):
-            print("Not looked into: finalizer queues, weak slots, ephemerons and weak sets.")
+            print("Not searched: finalizer queues, weak slots, ephemerons and weak sets.")
 
 
 class ValueFunction(gdb.Function):
@@ -566,7 +565,7 @@ class ValueFunction(gdb.Function):
 # --- pretty-printers ---
 
 class ObjectPrinter:
-    """A structure that starts with the header word: the header in words, the fields as they are."""
+    """Prints a structure that starts with the header word: a description of the header, then the fields."""
 
     def __init__(self, value, heap):
         self.value, self.heap = value, heap

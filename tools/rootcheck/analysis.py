@@ -1,4 +1,4 @@
-"""The whole program's findings: each function is walked once, those that it calls before it where that is asked for."""
+"""The whole program's findings. Each function is walked once, before any caller that needs its result."""
 
 from . import syntax
 from .facts import POPS
@@ -13,8 +13,8 @@ class Analysis:
     def __init__(self, facts):
         self.facts = facts
         self.origins = Origins(facts)
-        self.flows = {}  # by USR; None while it is walked
-        self.kept = {}  # (USR, index): whether the function uses what it is given there after it may have collected
+        self.flows = {}  # by USR; None while the function is being walked
+        self.kept = {}  # (USR, index): whether the function uses this argument after it may have collected
 
     def findings(self):
         found = set()
@@ -24,16 +24,16 @@ class Analysis:
         return found | past_the_barrier(self.flows, taken) | unregistered(self.facts, self.origins)
 
     def flow(self, name):
-        """The walked function, or None: it is walked now, further up."""
+        """The walked function, or None while its walk is still running (recursion)."""
         if name not in self.flows:
             self.flows[name] = None
             self.flows[name] = Flow(self, self.facts.functions[name], self.origins.of[name]).run()
         return self.flows[name]
 
-    # --- what is asked of the functions that another one calls ---
+    # --- questions about called functions ---
 
     def freshness_of_result(self, call):
-        """As stores.py has it, with the arguments of the call as Parameters."""
+        """The freshness (stores.py) of the call's result, with the arguments of the call as Parameters."""
         if is_allocation(call.name) or is_old(call.name):
             return None if is_old(call.name) else ALLOCATED
         may_collect = self.facts.may_collect_in(call)
@@ -47,7 +47,7 @@ class Analysis:
             for returned in flow.returned if flow is not None else ():
                 known = joined(known, returned)
             return known
-        # Elsewhere, what may collect and returns an object has most likely made it.
+        # Without a body: a function that may collect and returns an object has most likely allocated it.
         return ALLOCATED if may_collect and syntax.callee(call) is not None else None
 
     def uses_after_collecting(self, call, index):
@@ -72,5 +72,5 @@ class Analysis:
         return any(finding.path is not None and finding.path[0] in followed for finding in found)
 
 
-# Of the address that they are given they want the number only, or it is no reference's.
+# These use their argument only as a number, or it is not the address of a reference.
 NEVER_LOOKED_AT = {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp"}

@@ -20,7 +20,7 @@ class Comment:
 
 
 class Comments:
-    """Of the files read."""
+    """The comments of the files read."""
 
     def __init__(self):
         self.files = {}
@@ -43,7 +43,7 @@ class Comments:
         return False
 
     def mistakes(self, names):
-        """(name, line, text) of comments that say nothing, or change nothing."""
+        """(name, line, text) of comments that cannot be understood or have no effect."""
         for name in names:
             for line, comment in self.of(name).items():
                 if comment.word not in WORDS:

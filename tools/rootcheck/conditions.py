@@ -9,7 +9,7 @@ OPERATIONS = {CursorKind.BINARY_OPERATOR, CursorKind.UNARY_OPERATOR}
 
 
 def is_null(node):
-    """NULL, or another constant, which no collection changes."""
+    """NULL or another constant; no collection changes it."""
     node = node.without_casts()
     if node.kind == CursorKind.DECL_REF_EXPR:
         return node.declared() is not None and node.declared().kind == CursorKind.ENUM_CONSTANT_DECL

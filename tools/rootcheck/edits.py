@@ -1,4 +1,4 @@
-"""Changes to the text of files, by offset in bytes, collected first and applied at once."""
+"""Changes to the text of files, by byte offset. They are collected first and applied together."""
 
 from . import syntax
 
@@ -14,7 +14,7 @@ class Edits:
         self.replace(name, offset, offset, text)
 
     def apply(self):
-        """The new texts by name. Of changes that overlap the first one is made; the others are tried again in the next round."""
+        """The new texts by name. If changes overlap, only the first is made; the next round tries the others again."""
         texts = {}
         for name, changes in self.files.items():
             old, new, at = syntax.contents(name), b"", 0
@@ -47,7 +47,7 @@ def first_name(node):
 
 
 def end_of_use(text, start):
-    """Behind the parentheses that follow a name."""
+    """The offset behind the parentheses that follow a name."""
     at = text.find(b"(", start)
     if at < 0 or not text[start:at].decode("utf-8", "replace").strip().isidentifier():
         return None
@@ -70,7 +70,7 @@ def is_written_at(name, offset, word):
 
 
 def line_of(name, offset):
-    """Start and end of the line that a place is in."""
+    """Start and end of the line that holds the offset."""
     text = syntax.contents(name)
     end = text.find(b"\n", offset)
     return text.rfind(b"\n", 0, offset) + 1, len(text) if end < 0 else end
@@ -83,7 +83,7 @@ def indentation(name, offset):
 
 
 def statement_after(edits, name, offset, text):
-    """Inserts a statement behind the end of another one, in a line of its own where nothing else but a comment follows."""
+    """Inserts a statement behind another, on its own line if only a comment follows there."""
     rest = syntax.contents(name)[offset : line_of(name, offset)[1]].strip()
     if not rest or rest.startswith(b"//") or rest.startswith(b"/*") and rest.endswith(b"*/"):
         edits.insert(name, line_of(name, offset)[1], f"\n{indentation(name, offset)}{text}")
@@ -125,7 +125,7 @@ def in_braces(edits, name, statement, text):
 
 
 def statement_end(name, statement):
-    """The place behind a statement with its semicolon, which libclang leaves out of most; None when none is written there."""
+    """The offset behind a statement's semicolon (mostly outside of libclang's extent); None if there is none."""
     text, offset = syntax.contents(name), statement.cursor.extent.end.offset
     if statement.kind.is_statement() and text[offset - 1 : offset] in (b"}", b";"):
         return offset

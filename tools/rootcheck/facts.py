@@ -41,7 +41,7 @@ class Function:
         self.parameters = list(cursor.get_arguments())
 
     def returned_calls(self):
-        """Calls whose result it returns, at once or by way of a variable."""
+        """Calls whose result the function returns, directly or through a variable."""
         returned = [node.children[0].without_casts() for node in self.nodes if node.kind == CursorKind.RETURN_STMT and node.children]
         names = {node.name for node in returned if node.kind == CursorKind.DECL_REF_EXPR}
         for node in self.nodes:
@@ -56,29 +56,29 @@ class Facts:
     def __init__(self, comments, value_types=()):
         self.comments = comments
         self.functions = {}  # by USR
-        self.declared = set()  # places of declarations that were looked at
+        self.declared = set()  # places of declarations already read
         self.marked = set()  # USRs
-        self.objects = set()  # structures, as syntax.structure tells them apart
+        self.objects = set()  # structures, by syntax.structure's key
         self.slots = set()  # (structure, field) that CRADLE_SLOT names
         self.values = {"cradle_value", *value_types}
-        self.named_objects = set()  # typedefs of what the pointers that CRADLE_ROOT roots point to
+        self.named_objects = set()  # typedefs of the structures whose pointers CRADLE_ROOT roots
         self.targets = {}  # call: the USR of the function, or the type of the pointer
-        self.calls = {}  # USR: what its calls' targets are
+        self.calls = {}  # USR: the targets of its calls
         self.handed = []  # (USR of the caller, call, USRs of functions among the arguments)
         self.taken = {}  # canonical function type: USRs of the functions whose address is taken
         self.may_collect = set()  # USRs and types
-        self.returning = set()  # USRs, of those that may collect and have a body
-        self.collecting = set()  # USRs and types of what may collect and come back
+        self.returning = set()  # USRs of functions that may collect, have a body, and can return
+        self.collecting = set()  # USRs and types of functions that may collect and then return
         self.records = {}  # structure: its definition
-        self.variables = []  # those of the files, with their initializers
+        self.variables = []  # global variables of the files, with their initializers
         self.places = Places()
         self.allocators = set()  # USRs of functions with a body that return an object as a void *
-        self.telling = {}  # of each type, whether it tells that what has it is a reference or a value
+        self.telling = {}  # for each type: whether it marks a reference or a value
 
     # --- gathering ---
 
     def add(self, unit, inside):
-        """Takes in a translation unit; bodies only of files that inside(path) accepts."""
+        """Reads a translation unit. Function bodies are read only from files that inside(path) accepts."""
         named, slots = {}, []
         for cursor in syntax.children_of(unit.cursor):
             kind = cursor.kind
@@ -106,7 +106,7 @@ class Facts:
         self.slots |= {(named[name], field) for name, field in slots if name in named}
 
     def _add_function(self, cursor, file, has_body_read):
-        """Each declaration once, though a header is in many translation units; a macro may make several at one place."""
+        """Reads each declaration once, though many units include its header. A macro may make several at one place."""
         place = (file, cursor.location.offset, cursor.spelling)
         if place in self.declared:
             return
@@ -133,7 +133,7 @@ class Facts:
         self.places.note(function.nodes)
 
     def _never_collects(self, pointer):
-        """Whether a comment says so where the pointer is declared, or a typedef of its type."""
+        """Whether a never-collects comment stands at the declaration of the pointer or of its typedef."""
         while pointer.kind in (CursorKind.ARRAY_SUBSCRIPT_EXPR, CursorKind.UNARY_OPERATOR) and pointer.children:
             pointer = pointer.children[0]
         kind = pointer.own_type()
@@ -145,7 +145,7 @@ class Facts:
         )
 
     def _note_root(self, call, target):
-        """What the type of a variable that is rooted says about other variables."""
+        """Learns from a rooted variable's type which other variables hold references."""
         arguments = syntax.arguments(call)
         if target is None or target.spelling != OPEN_SCOPE or len(arguments) != 4:
             return
@@ -160,7 +160,7 @@ class Facts:
             names.add(syntax.unqualified(kind))
 
     def _note_taken(self, nodes):
-        """Functions that are named other than to be called, and the types of pointers that they are converted to."""
+        """Functions whose address is taken, and the pointer types to which they are converted."""
         called = {id(node.children[0]) for node in nodes if node.kind == CursorKind.CALL_EXPR and node.children}
         for node in nodes:
             inner = node.without_casts()
@@ -199,14 +199,14 @@ class Facts:
             self.allocators |= found
 
     def allocates(self, call):
-        """Whether a call gives a reference as a void *."""
+        """Whether a call returns a reference as a void *."""
         if syntax.callee(call) is None or not syntax.is_untyped(call.own_type()):
             return False
         target = self.targets[call]
         return target in self.allocators if target in self.functions else target in self.collecting
 
     def _resolve_handed(self):
-        """A function of another library that is handed functions, as qsort is, calls them. Cradle's own only keep them."""
+        """A library function that receives functions, such as qsort, calls them. Cradle's only store them."""
         for caller, call, functions in self.handed:
             target = self.targets[call]
             if target not in self.functions and target not in self.marked and not call.name.startswith("cradle_"):
@@ -224,12 +224,12 @@ class Facts:
                 if caller not in self.may_collect:
                     self.may_collect.add(caller)
                     waiting.append(caller)
-        # Where there is nothing to see of what a mark says, the mark is believed.
+        # A marked function that calls nothing that may collect is believed: it collects.
         self.collecting = {name for name in self.marked if not self.calls.get(name, set()) & self.may_collect} | unknown
         self.collecting |= {kind for kind, functions in self.taken.items() if functions & self.collecting}
 
     def callers(self):
-        """Of each function, and of each type of pointers to functions, who calls it."""
+        """The callers of each function and of each function-pointer type."""
         callers = {}
         for caller, called in self.calls.items():
             for target in called:
@@ -240,7 +240,7 @@ class Facts:
         return callers
 
     def note_summary(self, name, at_return):
-        """Whether something is new; at_return is None for a function that does not come back."""
+        """Returns whether anything changed; at_return is None for a function that never returns."""
         before = len(self.returning) + len(self.collecting)
         if at_return is not None:
             self.returning.add(name)
@@ -283,11 +283,11 @@ class Facts:
         return self.targets.get(call) in self.may_collect
 
     def collects(self, call):
-        """Whether a collection may lie between what is before the call and what is after it."""
+        """Whether a collection may run during the call and the call then return."""
         return self.targets.get(call) in self.collecting or self.lands(call)
 
     def lands(self, call):
-        """Whether it returns a second time, with another result than 0, after a longjmp."""
+        """Whether the call is a setjmp: it returns a second time after a longjmp, with a result other than 0."""
         return call.name in RETURNS_TWICE
 
     def comes_back(self, call):
@@ -306,7 +306,7 @@ class Facts:
         return self.functions.get(self.targets.get(call))
 
     def type_tells(self, kind):
-        """Whether what has this type is a reference to an object, or a value."""
+        """Whether a variable of this type holds a reference to an object, or a value."""
         key = (kind.data[0], kind.data[1])
         if key not in self.telling:
             self.telling[key] = self._is_object_pointer(kind) or syntax.unqualified(kind) in self.values
@@ -319,7 +319,7 @@ class Facts:
                 or syntax.unqualified(kind.get_pointee()) in self.named_objects)
 
     def is_reference_field(self, structure, field):
-        """Of a field with a type that does not tell, such as void *."""
+        """Whether a field whose type says nothing, such as void *, holds references."""
         return (structure, field) in self.slots or (structure, field) in self.places.roots
 
     def roots_parameter(self, call, index):

@@ -1,4 +1,4 @@
-"""What is found: in words, with the lines that the user knows, and each local once."""
+"""Findings: their text, with the line numbers of the user's files. Each local is reported once."""
 
 import dataclasses
 from dataclasses import dataclass, field
@@ -14,11 +14,11 @@ class Finding:
     kind: str
     text: str
     function: str
-    after: int = 0  # the line of the call that the text speaks of as {after}
-    path: tuple = field(default=None, compare=False)  # of the local that a root would help
+    after: int = 0  # the line of the call, which the text refers to as {after}
+    path: tuple = field(default=None, compare=False)  # of the local that needs a root
     place: str = field(default=None, compare=False)  # the USR of the function
-    call: object = field(default=None, compare=False)  # that would help in a statement of its own
-    also: tuple = ()  # the lines of other places where the same local is stale
+    call: object = field(default=None, compare=False)  # the call to move into a statement of its own
+    also: tuple = ()  # other lines on which this local is stale
 
     def said(self, line_of=lambda line: line):
         """The text, with the lines that line_of gives for those of the file that was read."""
@@ -29,7 +29,7 @@ class Finding:
 
 
 def one_each(findings):
-    """Of the places where one local is stale the first: a root ends them all, and a comment shows the next."""
+    """Keeps the first finding for each stale local: one root mends them all, and a comment on the first reveals the next."""
     places, kept = {}, []
     for finding in findings:
         key = (finding.place, finding.path) if finding.kind == "stale" else id(finding)

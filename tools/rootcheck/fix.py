@@ -22,7 +22,7 @@ def run(files, value_types, in_place):
     """The exit status: 1 if findings are left."""
     units = {}
     roots = moved = 0
-    tried = set()  # what was done and did not help is not done again
+    tried = set()  # changes that did not help are not repeated
     for _ in range(ROUNDS_MOST):
         program = Program(files, value_types, units)
         program.check()
@@ -46,13 +46,13 @@ def run(files, value_types, in_place):
 
 
 def reread(units, files, changed):
-    """Drops the units that a change reaches."""
+    """Drops the translation units that a change affects."""
     sources = {str(file) for file, _ in files}
     if changed <= sources:
         for name in changed:
             units.pop(name, None)
     else:
-        units.clear()  # a header
+        units.clear()  # a header may be included anywhere
 
 
 def print_diff():
@@ -76,7 +76,7 @@ def tell(program, roots, moved, in_place):
 
 
 def line_origins(old, new):
-    """Of each line of the new text the line of the old one that it was, or comes from; and whether it is that line unchanged."""
+    """For each line of the new text: the old line that it comes from, and whether it is unchanged."""
     old, new = old.splitlines(), new.splitlines()
     origins = []
     for change, start, end, new_start, new_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -24,21 +24,21 @@ from .stores import (
 from .walk import Walk
 
 NULL, UNSET = "null", "unset"
-OTHER = "other"  # of a local whose type does not tell: what it was given is no reference
-ROOTED_OR_NULL = "rooted or null"  # rooted until the end where it came one way, NULL where it came the other
-ROOTED_UNTIL_END = "rooted until the end"  # the state's key of the set
+OTHER = "other"  # a local of unclear type (void *) was assigned something that is not a reference
+ROOTED_OR_NULL = "rooted or null"  # rooted until the end on one path, NULL on the other
+ROOTED_UNTIL_END = "rooted until the end"  # the state's key for the set of such locals
 
 
 @dataclass(frozen=True)
 class Stale:
-    """A path was live and not rooted at this call."""
+    """A followed local was live and not rooted at this call."""
 
     call: str
     line: int
 
 
 class Flow(Walk):
-    """analysis: what is known about the other functions; references: of this one; without_roots: as if it rooted nothing."""
+    """analysis: facts about the other functions; references: about this function; without_roots: ignore this function's roots."""
 
     def __init__(self, analysis, function, references, without_roots=False):
         super().__init__(analysis.facts, function)
@@ -47,10 +47,10 @@ class Flow(Walk):
         self.without_roots = without_roots
         self.findings = set()
         self.stores = set()  # findings of stores into objects, with the parameter that must be fresh, or None
-        self.returned = set()  # how fresh what is returned is
-        self.arguments = set()  # (USR, index, freshness) of the references that are given to functions with a body
+        self.returned = set()  # the freshness of each returned value
+        self.arguments = set()  # (USR, index, freshness) of references passed to functions with a body
         self.rooted = []  # paths, innermost last
-        self.ways = {}  # for each && and ||: the states where it holds and where it does not
+        self.ways = {}  # for each && and ||: the states where it is true and where it is false
         self.stale = set()  # nodes that were found stale
         self.collecting = {}  # what collecting_call has found
         self.paths = {path for node in function.nodes if (path := self.references.path(node)) is not None}
@@ -133,7 +133,7 @@ class Flow(Walk):
                 self.assign(path, node.children[0] if node.children else None)
 
     def assign(self, path, given):
-        """given: an expression, or None for no value."""
+        """given: the assigned expression, or None without an initializer."""
         self.state.pop(path, None)
         freshness = self.freshness(given) if given is not None and path[1:] != ("[]",) else None
         if freshness is not None or path in self.state[FRESH]:
@@ -179,14 +179,14 @@ class Flow(Walk):
             for path in sorted(self.references.members(node)):
                 self.use(node, path)
         elif kind in syntax.CASTS and syntax.is_void(node.type):
-            self.tested(node.children[-1])  # (void)x only says that x is not used
+            self.tested(node.children[-1])  # (void)x does not use x
         elif kind == CursorKind.UNARY_OPERATOR and node.operator == syntax.NOT:
             self.tested(node.children[0])
         else:
             self.in_any_order(node, node.children)
 
     def tested(self, node):
-        """A condition, or compared with NULL: of that even a stale reference tells the truth."""
+        """A condition or a comparison with NULL: even a stale reference gives the right answer."""
         if self.references.path(node.without_casts()) is None and not self.numbers.is_of_one(node):
             self.expression(node)
 
@@ -196,7 +196,7 @@ class Flow(Walk):
             self.in_any_order(node, node.children)
 
     def in_any_order(self, node, operands):
-        """Operands that C evaluates in any order: those that collect last, after what that hides is told."""
+        """Operands that C evaluates in any order: reports the conflicts, then walks the operands that may collect last."""
         collecting = [operand for operand in operands if self.collecting_call(operand) is not None]
         for operand in operands:
             call = next((self.collecting_call(other) for other in collecting if other is not operand), None)
@@ -209,7 +209,7 @@ class Flow(Walk):
             self.expression(operand)
 
     def check_order(self, operand, call):
-        """operand is evaluated before or after a call that may collect."""
+        """Checks an operand that C may evaluate before or after a call that may collect."""
         name = spell_call(call)
         if self.numbers.reads(operand):
             return
@@ -254,7 +254,7 @@ class Flow(Walk):
         if collects:
             self.collect(node)
         if self.facts.lands(node):
-            self.ways[node] = {False: before, True: dict(self.state)}  # 0 is the first return
+            self.ways[node] = {False: before, True: dict(self.state)}  # result 0: setjmp's first return
         for path in handed:
             self.state.pop(path, None)
             if not collects and path[0] in self.references.untold:
@@ -263,7 +263,7 @@ class Flow(Walk):
             self.state = None
 
     def hand_over(self, call, arguments, collects):
-        """What the function called is given: addresses inside of objects, and objects to store into."""
+        """Checks the call's arguments: addresses inside of objects, and objects that the function stores into."""
         called = self.facts.function_called(call)
         for index, argument in enumerate(arguments):
             if not syntax.is_pointer(argument.type) or is_null(argument):
@@ -279,7 +279,7 @@ class Flow(Walk):
                 self.arguments.add((called.usr, index, self.freshness(argument)))
 
     def handed_out(self, call, arguments, collects):
-        """Paths whose address the call is given and which it sets or keeps: unset or null before it, or rooted by it."""
+        """Locals whose address is passed to the call, which sets or roots them."""
         paths = set()
         for index, argument in enumerate(arguments):
             inner = argument.without_casts()
@@ -325,7 +325,7 @@ class Flow(Walk):
                            not goes_on: self.join(skipped, self.refined(self.state, second, not goes_on))}
         after = self.state
         self.state = self.join(skipped, after)
-        if after is not None:  # whoever keeps the result looks at it before the locals
+        if after is not None:  # assumes that the result is tested before the locals are used
             self.state[ROOTED_UNTIL_END] = after[ROOTED_UNTIL_END]
 
     def conditional(self, node):
@@ -356,14 +356,14 @@ class Flow(Walk):
             return
         if target.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
             self.expression(target.children[1])
-            self.expression(given)  # the other items stay as they are
+            self.expression(given)  # the other items keep their values
         else:
             self.expression(given)
             if self.state is not None:
                 self.assign(path, given)
 
     def check_target(self, target, call):
-        """The address that is stored to may be computed before the call."""
+        """C may compute the target address of an assignment before the call on its right side."""
         if self.references.is_inside(target):
             self.report(target, "order", f"the address in the object may be computed before {spell_call(call)}, which may collect: "
                                          "call it first, in a statement of its own", call=call)
@@ -376,7 +376,7 @@ class Flow(Walk):
         if base is None or not syntax.is_pointer(base.type) or not self.references.is_reference(base) or is_null(given):
             return
         if base.without_casts() in self.stale:
-            return  # first things first
+            return  # the stale object itself is reported first
         if self.facts.begins_with_header(target.own_type()) and not names_header(given):
             self.stores.add((self.finding(
                 target, "header", "the object is assigned as a whole, and its header with it: assign its fields, or begin what is "
@@ -393,7 +393,7 @@ class Flow(Walk):
                                    "need not be fresh: cradle_store"), freshness))
 
     def freshness(self, node):
-        """How fresh the object is that an expression refers to (stores.py)."""
+        """The freshness (stores.py) of the object that an expression refers to."""
         node = node.without_casts()
         if is_null(node):
             return ALLOCATED
@@ -436,10 +436,10 @@ class Flow(Walk):
             self.returned.add(self.freshness(node.children[0]))
         super()._return_stmt(None)
 
-    # --- what a condition tells ---
+    # --- what follows from a condition ---
 
     def refined(self, state, condition, holds):
-        """The state when a condition holds, or does not: who is NULL then."""
+        """The state where a condition is true, or false: which locals are NULL there."""
         if state is None:
             return None
         node, is_null_when = tested_for_zero(condition)
@@ -464,7 +464,7 @@ def spell(path):
 
 
 def spell_expression(node):
-    """For comparing two expressions of one function: names and fields in the order of the tree."""
+    """A key for comparing two expressions of one function: names and fields in the order of the tree."""
     return " ".join(inner.name for inner in node.walk())
 
 

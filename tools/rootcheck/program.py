@@ -1,4 +1,4 @@
-"""Reading a program, and what is found in it."""
+"""Reads a program and collects its findings."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +12,7 @@ from .findings import Finding, one_each
 
 class Program:
     def __init__(self, files, value_types, parsed=None):
-        """files: with their options; parsed: units by name, which are used, and added to."""
+        """files: (file, options) pairs; parsed: translation units by name, used as a cache and extended."""
         parsed = {} if parsed is None else parsed
         missing = [file for file in files if str(file[0]) not in parsed]
         with ThreadPoolExecutor() as pool:  # libclang lets other threads run
@@ -28,7 +28,7 @@ class Program:
         self.open, self.accepted = [], []
 
     def check(self, more=()):
-        """more: findings besides the usual ones."""
+        """more: findings to add to the usual ones, such as needless roots."""
         for finding in sorted(self.analysis.findings() | set(more)):
             accepted = self.comments.says(OK, finding.file, finding.line)
             (self.accepted if accepted else self.open).append(finding)
@@ -47,7 +47,7 @@ class Program:
 
 
 def own_headers(unit):
-    """Headers beside or under the file's folder: their inline functions are the program's, not a library's."""
+    """Accepts headers in or below the file's folder: their inline functions belong to the program, not to a library."""
     folder = str(Path(unit.spelling).resolve().parent) + "/"
     for include in unit.get_includes():
         name = include.include.name

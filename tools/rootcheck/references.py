@@ -11,22 +11,22 @@ from . import syntax
 from .places import lives_longer, place_of
 
 NULL_WORDS = {CursorKind.INTEGER_LITERAL, CursorKind.CXX_NULL_PTR_LITERAL_EXPR, CursorKind.CHARACTER_LITERAL}
-# What the result of a function may be.
+# The possible kinds of a function's result.
 REFERENCE, INTERIOR, STACK = "reference", "interior", "stack"
 
 
 class References:
     def __init__(self, facts, function, results=None, given=(), interior=()):
-        """results: of functions, by USR, what they return; given: of its parameters those that are known to be references."""
+        """results: what each function returns, by USR; given: the parameters that are known to be references."""
         self.facts = facts
         self.function = function
         self.results = {} if results is None else results
-        self.by_origin = set(given)  # locals whose type does not tell, that are given references somewhere
-        self.interior = set(interior)  # locals that are given addresses inside of objects
+        self.by_origin = set(given)  # locals of unclear type (void *) that are assigned references somewhere
+        self.interior = set(interior)  # locals that are assigned addresses inside of objects
         self.stack = set()  # locals that point into a root range
         self.rooted_parts = set()  # paths of members that are rooted
         self.known_paths, self.known_references = {}, {}
-        self.untold = set()  # of by_origin and interior, those that may hold something else before and after
+        self.untold = set()  # members of by_origin and interior that may also hold something else
         self.always = set(given) | self.interior
         self.let_go = self._arrays_let_go()
         for call in function.calls:
@@ -34,13 +34,13 @@ class References:
         self.follow_origins()
 
     def _arrays_let_go(self):
-        """Local arrays that are used other than by their items: somebody else may root them."""
+        """Local arrays that are used as a whole: other code may root them."""
         indexed = {id(node.children[0]) for node in self.function.nodes if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR}
         return {variable_of(node) for node in self.function.nodes
                 if node.kind == CursorKind.DECL_REF_EXPR and id(node) not in indexed and syntax.is_array(node.own_type())}
 
     def _note_rooted(self, call):
-        """A variable that is rooted holds a reference, whatever its type."""
+        """A rooted variable holds a reference, whatever its type."""
         arguments = syntax.arguments(call)
         position = 4 if call.name == facts_module.OPEN_SCOPE else 3 if call.name in facts_module.GLOBAL_ROOTS else None
         if len(arguments) != position:
@@ -55,7 +55,7 @@ class References:
                 self.rooted_parts.add(self.part(place))
 
     def follow_origins(self):
-        """Until nothing new is found: a local given a reference may be given to another one."""
+        """Repeats until nothing changes, because a local that is assigned a reference may be assigned to another local."""
         while True:
             before = self._size()
             self.known_paths.clear()
@@ -71,7 +71,7 @@ class References:
                 return
 
     def finish(self):
-        """Once nothing new is found: a root keeps its variable a reference, and a parameter is what callers say."""
+        """After the last round: a rooted variable stays a reference, and callers decide what a parameter is."""
         self.untold = (self.by_origin | self.interior) - self.always
         return self
 
@@ -94,7 +94,7 @@ class References:
     # --- locals ---
 
     def path(self, node):
-        """The path of an expression that is a followed local or a part of one, or None."""
+        """The path of an expression that is a followed local or part of a followed local; else None."""
         if node not in self.known_paths:
             self.known_paths[node] = self._path(node)
         return self.known_paths[node]
@@ -127,12 +127,12 @@ class References:
         if node.kind != CursorKind.MEMBER_REF_EXPR or not node.children or syntax.is_pointer(node.children[0].own_type()):
             return None
         whole = self.part(node.children[0])
-        if whole is None or not node.name:  # a union without a name is passed over
+        if whole is None or not node.name:  # the member of an unnamed union: the path skips the union
             return whole
         return (*whole, node.name)
 
     def members(self, node):
-        """The paths of all references in a local structure, or in a structure in it."""
+        """The paths of all references in a local structure and in structures nested in it."""
         part = self.part(node)
         return set() if part is None else set(self.references_in(part, node.own_type()))
 
@@ -186,7 +186,7 @@ class References:
         return node.kind == CursorKind.CALL_EXPR and STACK in self._result(node)
 
     def is_prebuilt(self, node):
-        """Whether what a global or a field in plain memory refers to is not the collector's to move."""
+        """Whether a global, or a field in plain memory, refers only to memory that the collector never moves."""
         return self.facts.places.never_moves(place_of(node)) and (node.kind == CursorKind.DECL_REF_EXPR or not self.is_inside(node))
 
     def _result(self, call):
@@ -197,7 +197,7 @@ class References:
     def is_reference(self, node):
         """Whether the value of an expression is a reference or an address inside of an object."""
         if node not in self.known_references:
-            self.known_references[node] = False  # in case it refers to itself
+            self.known_references[node] = False  # ends the recursion if the expression refers to itself
             self.known_references[node] = self._is_reference(node)
         return self.known_references[node]
 
@@ -208,7 +208,7 @@ class References:
         if self.path(node) is not None or self.is_interior(node):
             return True
         if node.kind == CursorKind.UNARY_OPERATOR and node.operator == syntax.ADDRESS_OF:
-            return self.is_inside(node.children[0])  # of the first member: another type for the same object
+            return self.is_inside(node.children[0])  # the address of the first member is the object's own address
         if node.kind == CursorKind.CONDITIONAL_OPERATOR:
             return any(self.is_reference(child) for child in node.children[1:])
         if node.kind == CursorKind.BINARY_OPERATOR and node.operator in (syntax.COMMA, syntax.ASSIGN):
@@ -227,7 +227,7 @@ class References:
         return self._is_slot(node)
 
     def _is_slot(self, node):
-        """A word of an object, or of a root range, whose type does not tell but whose declaration does."""
+        """A word of an object or root range whose type says nothing (void *), but whose declaration marks it as a reference."""
         if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR or node.operator == syntax.DEREFERENCE:
             if syntax.structure(node.own_type()) is None and self.is_stack_pointer(node.children[0]):
                 return True
@@ -238,7 +238,7 @@ class References:
         return node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR and self.is_inside(node)
 
     def stores_reference(self, target, given):
-        """Whether an assignment to what lies in an object is one of a reference, or of a structure that holds some, to a slot."""
+        """Whether an assignment into an object stores a reference, or a structure with references, into a slot."""
         kind = target.own_type()
         if syntax.structure(kind) is not None and not syntax.is_pointer(kind):
             return any(True for _ in self.references_in((), kind))
@@ -248,7 +248,7 @@ class References:
         return self.type_tells(kind) or is_word or self._is_slot(target)
 
     def is_immediate(self, node):
-        """Whether a value is made of numbers only, so that it is no reference: an integer with a tag, not what memory holds."""
+        """Whether a value is computed from numbers alone, such as a tagged integer, and so is no reference."""
         if syntax.is_pointer(node.own_type()):
             return False
         if node.kind == CursorKind.DECL_REF_EXPR and syntax.unqualified(node.own_type()) in facts_module.PLAIN_WORDS:
@@ -268,7 +268,7 @@ class References:
         return True
 
     def _makes_immediate(self, call):
-        """A function of numbers: it takes no pointers, and looks at nothing else."""
+        """Whether a function computes with numbers only: it takes no pointers and reads nothing else."""
         target = syntax.callee(call)
         if target is None or not list(target.get_arguments()) or self.facts.may_collect_in(call):
             return False
@@ -288,7 +288,7 @@ def is_function(node):
 
 
 def changes(node):
-    """Of a name with the type of a reference: whether a collection may give it another value. A constant stays."""
+    """Whether a collection may change what a name with a reference type holds. A constant stays."""
     declared = node.declared()
     if declared is None or declared.kind not in (CursorKind.VAR_DECL, CursorKind.PARM_DECL):
         return False
@@ -308,7 +308,7 @@ def is_beginning(node):
 
 
 def owner(node):
-    """Of an lvalue in memory the pointer that its address is computed from, or None."""
+    """The pointer from which an lvalue's address is computed, or None."""
     while True:
         if node.kind == CursorKind.MEMBER_REF_EXPR and node.children:
             base = node.children[0]
@@ -327,7 +327,7 @@ def owner(node):
 
 
 def variable_key(cursor):
-    """A local variable or parameter, or None for what lives longer."""
+    """The local variable or parameter, or None for a global or static variable."""
     if cursor is None or cursor.kind not in (CursorKind.VAR_DECL, CursorKind.PARM_DECL):
         return None
     if cursor.kind == CursorKind.VAR_DECL and lives_longer(cursor):

@@ -1,4 +1,4 @@
-"""The places of roots that --fix adds: behind the declaration of the variable, or at the start of the function for a parameter."""
+"""Where --fix adds roots: behind the declaration of a variable; for a parameter, at the start of the function."""
 
 from clang.cindex import CursorKind, TypeKind
 
@@ -19,7 +19,7 @@ class Rooting:
         self.tried = tried
 
     def add(self, findings):
-        """The number of roots that were added for the findings."""
+        """Adds roots for the findings and returns how many."""
         added = 0
         for finding in findings:
             if finding.kind not in FIXED or finding.path is None or (finding.place, finding.path) in self.tried:
@@ -44,7 +44,7 @@ class Place:
         self.parents = {id(child): node for node in function.nodes for child in node.children}
 
     def root(self, references):
-        """Whether one was added."""
+        """Adds the root; returns whether it could."""
         parameter = next((one for one in self.function.parameters if variable_key(one) == self.path[0]), None)
         if parameter is not None:
             return is_named(self.name, parameter) and self._of_parameter(parameter, references)
@@ -52,7 +52,7 @@ class Place:
         return declaration is not None and self._of_local(declaration, references)
 
     def set_to_nothing(self):
-        """A variable that is rooted where it stands, before it has a value."""
+        """Mends a variable that is rooted before it has a value."""
         declaration = self._declaration()
         if declaration is not None:
             self._initialize(declaration)
@@ -63,7 +63,7 @@ class Place:
                      and variable_key(node.cursor) == self.path[0] and is_named(self.name, node.cursor)), None)
 
     def _text(self, kind, offset):
-        """The root, or None: no mutator is at hand, or the variable is nothing that can be rooted."""
+        """The text of the root; None if there is no mutator in scope or the variable cannot be rooted."""
         for part in self.path[1:]:
             kind = dict(syntax.fields(kind)).get(part)
             if kind is None:
@@ -157,7 +157,7 @@ class Place:
         return in_braces(self.edits, self.name, body, text)
 
     def _drop_others(self, references):
-        """A root of the same variable further in: the new one does its work."""
+        """Removes a root of the variable in an inner block: the new root replaces it."""
         for call in self.function.calls:
             arguments = syntax.arguments(call)
             if call.name != facts_module.OPEN_SCOPE or len(arguments) != 4:

@@ -5,14 +5,14 @@ import os
 import shlex
 from pathlib import Path
 
-# Options of a compiler's command that the reading depends on, those with a folder or file first.
+# Compiler options that parsing depends on; those that take a folder or file come first.
 PLACES = ("-I", "-isystem", "-iquote", "-include")
 WORDS = ("-D", "-U", "-std=")
 DATABASE = "compile_commands.json"
 
 
 class NoSources(Exception):
-    """Nothing can be read, in words for the user."""
+    """No sources can be read; the message is for the user."""
 
 
 def chosen(build, paths, options):
@@ -40,7 +40,7 @@ def hint(build, options):
 
 
 def c_files(paths):
-    """The files, and those in folders."""
+    """The files named, and the C files in the folders named."""
     found = []
     for path in paths:
         files = sorted(path.rglob("*.c")) if path.is_dir() else [path]
@@ -51,7 +51,7 @@ def c_files(paths):
 
 
 def kept_options(words, directory):
-    """Of a command that is run in the directory; what they name is absolute, and so is what the compiler finds there."""
+    """The options of a command that runs in the directory, with paths made absolute."""
     kept = []
     words = iter(words)
     for word in words:

@@ -1,4 +1,4 @@
-"""Stores into objects that go past the write barrier.
+"""Stores into objects that skip the write barrier.
 
 An object that was allocated since the last call that may collect is fresh, and takes plain stores. One that a function gets as a
 parameter is as fresh as what its callers give: a function that fills in what it is given is right if all of them give fresh ones.
@@ -6,17 +6,17 @@ parameter is as fresh as what its callers give: a function that fills in what it
 
 from dataclasses import dataclass
 
-# The state's key of how fresh each object is:
+# The state's key for the freshness of each object:
 #   ALLOCATED        since the last call that may collect
-#   PLAIN            never the collector's: in memory from malloc or the like, where objects refer to others of the kind only
-#   Parameter(i)     the object that the caller gives
+#   PLAIN            not in the heap: memory from malloc or the like, whose objects refer only to other such objects
+#   Parameter(i)     the object that the caller passes as argument i
 #   Loaded(i)        read from that object, which is right if it is PLAIN
 #   absent or None   none of these
 FRESH = "fresh"
 ALLOCATED, PLAIN = "allocated", "plain"
 ALLOCATIONS = ("cradle_new", "cradle_try_new", "cradle_kit_string_blank")
 PINNED = "pinned"
-# These tell the collector of what was stored before.
+# These report earlier stores to the collector.
 BARRIERS = {"cradle_write_barrier", "cradle_write_barrier_slow"}
 
 
@@ -35,12 +35,12 @@ def is_allocation(name):
 
 
 def is_old(name):
-    """Pinned from the start."""
+    """Whether the object is allocated pinned."""
     return is_allocation(name) and PINNED in name
 
 
 def joined(first, second):
-    """The freshness of a value that is one of two."""
+    """The freshness of an expression that is either of two."""
     if first == second or second == ALLOCATED:
         return first
     if first == ALLOCATED:
@@ -58,13 +58,13 @@ def loaded_from(freshness):
 
 
 def after_collecting(fresh):
-    """What a collection leaves of the state's map."""
+    """The part of the state's map that is still true after a collection."""
     return {path: Loaded(known.index) if isinstance(known, Parameter) else known
             for path, known in fresh.items() if known != ALLOCATED}
 
 
 def joined_freshness(a, b):
-    """Of two states. NULL, and what is no reference, are as fresh as anything."""
+    """Joins two states. NULL and non-references count as perfectly fresh."""
     paths = a[FRESH].keys() | b[FRESH].keys()
     result = {path: joined(freshness_in(a, path), freshness_in(b, path)) for path in paths}
     return {path: freshness for path, freshness in result.items() if freshness is not None}
@@ -75,8 +75,8 @@ def freshness_in(state, path):
 
 
 def past_the_barrier(flows, taken):
-    """The findings of all functions. flows: by USR; taken: USRs of functions that are called through pointers, by anybody."""
-    given = {}  # (USR, index): how fresh the objects are that callers give, with the caller
+    """The findings of all functions. flows: by USR; taken: USRs of functions called through pointers."""
+    given = {}  # (USR, index): the freshness of the objects that callers pass, each with its caller
     for caller, flow in flows.items():
         for name, index, freshness in flow.arguments:
             given.setdefault((name, index), set()).add((caller, freshness))

@@ -1,4 +1,4 @@
-"""What a call of each function does: whether it returns, and whether it may have collected by then.
+"""What a call of each function may do: whether it returns, and whether it may have collected by then.
 
 A function that collects only on the way to an error, from which it does not return, leaves its caller's locals as they are: nobody
 looks at them any more. What lands at a setjmp does: a call of setjmp is taken for one that collects.
@@ -18,7 +18,7 @@ class Summary(Walk):
 
     def __init__(self, facts, function):
         super().__init__(facts, function)
-        self.before_landing = {}  # of each call of setjmp, the state before it, which is that of its first return with 0
+        self.before_landing = {}  # for each call of setjmp: the state before it, which also holds at its first return (with 0)
 
     def at_entry(self):
         return False

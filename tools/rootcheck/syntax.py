@@ -33,20 +33,20 @@ ARITHMETIC = {
     TypeKind.CHAR_S, TypeKind.SCHAR, TypeKind.SHORT, TypeKind.INT, TypeKind.LONG, TypeKind.LONGLONG, TypeKind.FLOAT,
     TypeKind.DOUBLE, TypeKind.LONGDOUBLE, TypeKind.ENUM,
 }
-# Between two operands there is white space, too.
+# White space may also stand between two operands.
 BETWEEN = re.compile(rb"(?:\s|\\\n|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 
 
-# Texts that are read in place of what the files hold: what --fix has changed, by name.
+# Texts to read in place of the files on disk, by name: what --fix has changed.
 UNSAVED = {}
 
 
 class Unreadable(Exception):
-    """A file that does not compile, or a machine without what parsing needs, in words for the user."""
+    """A file does not compile, or the machine lacks what parsing needs; the message is for the user."""
 
 
 def prepare():
-    """Functions that libclang has and its Python module does not name."""
+    """Declares functions of libclang that its Python module does not declare."""
     try:
         library = cindex.conf.lib
         initializer = library.clang_Cursor_getVarDeclInitializer
@@ -66,7 +66,7 @@ def prepare():
 
 @functools.cache
 def builtin_headers():
-    """The options that let libclang find stddef.h and its like: the library itself comes without them."""
+    """The options with which libclang finds stddef.h and similar headers, which the library does not bring along."""
     if shutil.which("clang"):
         found = subprocess.run(["clang", "-print-resource-dir"], capture_output=True, text=True, check=True)
         return ("-resource-dir", found.stdout.strip())
@@ -77,7 +77,7 @@ def builtin_headers():
 
 
 def parse(path, options):
-    """The translation unit of a file. options are the preprocessor's and the language's, of a compiler's command."""
+    """The translation unit of a file. options: the preprocessor and language options of a compiler command."""
     arguments = [*options, *builtin_headers(), "-DCRADLE_ROOTCHECK=1", "-Wno-everything"]
     try:
         unit = cindex.Index.create().parse(
@@ -127,7 +127,7 @@ class Node:
         self.type = given
         self.name = cursor.spelling
         self.operator = operator_of(cursor)
-        self.variable = None  # what references.variable_of has found
+        self.variable = None  # cached by references.variable_of
         self.children = [Node(child) for child in self._inner()]
 
     def _inner(self):
@@ -156,11 +156,11 @@ class Node:
         return self.cursor.location.file.name
 
     def own_type(self):
-        """Before conversions: of a call, what the function returns."""
+        """The type before conversions; for a call, the function's result type."""
         return self.cursor.type
 
     def declared(self):
-        """What a reference to a name refers to."""
+        """The declaration that a name refers to."""
         return self.cursor.referenced
 
     def walk(self):
@@ -186,7 +186,7 @@ class Node:
         return [*(next(rest) if there else None for there in written), body]
 
     def _for_header(self):
-        """Of the parts between a for statement's semicolons, as far as they can be seen, whether something stands there."""
+        """Which parts between a for statement's semicolons are present, as far as the tokens show."""
         depth, parts = 0, [False]
         for token in self.cursor.get_tokens():
             if token.kind == TokenKind.COMMENT:
@@ -218,7 +218,7 @@ def is_noreturn(declaration):
 
 
 def operator_of(cursor):
-    """One of the operators above, or None for the others."""
+    """One of the operators above, or None for any other operator."""
     if cursor.kind in BINARY:
         if hasattr(cindex.conf.lib, "clang_getCursorBinaryOperatorKind"):
             return BINARY_KINDS.get(cindex.conf.lib.clang_getCursorBinaryOperatorKind(cursor))
@@ -231,14 +231,14 @@ def operator_of(cursor):
 
 
 def written_binary(cursor):
-    """What stands between the operands. None when a macro's body holds it, which older versions do not show."""
+    """The text between the operands. None inside a macro's body, which older versions do not show."""
     left, right = (child for child in cursor.get_children() if child.kind.is_expression())
     word = text_between(left.extent.end, right.extent.start)
     return word if word in BINARY_KINDS.values() else None
 
 
 def written_unary(cursor):
-    """The types tell what & and * are; what else makes an int may be a !, if it is written in front."""
+    """A unary operator. The types identify & and *; any other with an int result is ! if that is written in front."""
     (operand,) = (child for child in cursor.get_children() if child.kind.is_expression())
     if is_pointer(cursor.type) and pointee(cursor.type) == operand.type.get_canonical():
         return ADDRESS_OF
@@ -249,7 +249,7 @@ def written_unary(cursor):
 
 
 def text_between(start, end):
-    """What is written between two places, without white space and comments; None when they are not in order in a file."""
+    """The text between two places, without white space and comments; None unless both are in one file, in order."""
     (file, first), (other, last) = written_at(start), written_at(end)
     if file is None or file != other or first > last:
         return None
@@ -257,7 +257,7 @@ def text_between(start, end):
 
 
 def written_at(location):
-    """File and offset of a place. One in a macro's argument is where that is written, one in its body where it is expanded."""
+    """File and offset of a place. A macro's argument counts where it is written; a macro's body, where the macro is expanded."""
     file, offset = ctypes.c_void_p(), ctypes.c_uint()
     cindex.conf.lib.clang_getSpellingLocation(location, ctypes.byref(file), None, None, ctypes.byref(offset))
     return (location.file.name if location.file else None), offset.value
@@ -309,14 +309,14 @@ def arguments(call):
 
 
 def by_type(question):
-    """Remembers the answers about each type. A type's two words tell it apart, while its translation unit is there."""
+    """Caches the answer for each type. A type's two data words identify it as long as its translation unit exists."""
     answers = {}
 
     @functools.wraps(question)
     def answer(kind):
         key = (kind.data[0], kind.data[1])
         if key not in answers:
-            answers[key] = (question(kind), kind)  # the type keeps the unit alive, and so its words its own
+            answers[key] = (question(kind), kind)  # keeping the type keeps its unit alive, so its words stay unique
         return answers[key][0]
 
     return answer
@@ -373,7 +373,7 @@ def structure(kind):
 
 @by_type
 def fields(kind):
-    """Names and types of a structure's own fields; of a union none, as only one of them is there."""
+    """Names and types of a structure's own fields; empty for a union, of which only one field is valid."""
     if kind.get_canonical().get_declaration().kind != CursorKind.STRUCT_DECL:
         return []
     return [(field.spelling, field.type) for field in kind.get_canonical().get_fields() if field.spelling]

@@ -1,4 +1,4 @@
-"""The order of execution of one function, with a state that is carried along.
+"""Walks one function in its order of execution and carries a state along.
 
 Branches are walked apart and their states joined, loops and gotos until nothing changes. A subclass says what a state is, how two
 are joined, and what an expression does to it. None is the state where execution never comes.
@@ -8,7 +8,7 @@ from clang.cindex import CursorKind
 
 from . import syntax
 
-# A joined state only grows, and few rounds add anything, so this limit is never reached in practice.
+# A bound that is never reached in practice: a joined state only grows, and few rounds add anything.
 ROUNDS_MOST = 8
 
 
@@ -39,14 +39,14 @@ class Walk:
         raise NotImplementedError
 
     def joined(self, a, b):
-        """Of two states that are not None."""
+        """Joins two states, neither of them None."""
         raise NotImplementedError
 
     def copied(self, state):
         return state
 
     def refined(self, state, condition, holds):
-        """The state when a condition holds, or does not."""
+        """The state where a condition is true, or false."""
         return state
 
     def expression(self, node):
@@ -178,7 +178,7 @@ class Walk:
         self.state = None
 
     def _indirect_goto_stmt(self, node):
-        """To any label whose address is taken."""
+        """A computed goto: may jump to any label whose address is taken."""
         for child in node.children:
             self.expression(child)
         for name in self.addressed:
@@ -198,5 +198,5 @@ CONTAINERS = {
 
 
 def label_of(node):
-    """The label that a goto, or && before it, names."""
+    """The label that a goto or an && operator names."""
     return next((child.spelling for child in node.cursor.get_children()), "")

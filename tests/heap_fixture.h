@@ -84,7 +84,7 @@ static inline void fixture_log_misuse(const char *message) {
   fclose(log);
 }
 
-/* What the verifier tells goes to the same place, for verifier_messages.py. */
+/* The verifier's messages go to the same place, for verifier_messages.py. */
 static inline bool fixture_verify(cradle_heap *heap, cradle_error *error) {
   cradle_error own;
   if (error == NULL) error = &own;
@@ -151,7 +151,7 @@ CRADLE_UNCHECKED_COLLECTION static inline void fixture_close(fixture *f) {
   cradle_heap_free(f->heap);
 }
 
-/* The first allocations of a heap all take the slow path; a test of the fast path comes after them. */
+/* The first allocations of a heap all take the slow path. A test of the fast path must come after these. */
 CRADLE_UNCHECKED_COLLECTION static inline void fixture_pass_first_looks(fixture *f) {
   for (int i = 0; i < 1000; i++) (void)CRADLE_NEW(f->m, pair, T_PAIR);
 }
@@ -195,7 +195,7 @@ CRADLE_UNCHECKED_COLLECTION static inline void collect_compacting(cradle_mutator
 /* True the first time; false when misuse was refused since. */
 #define FIXTURE_LANDS(f) ((f)->armed = true, setjmp((f)->landing) == 0)
 
-/* The statement must be refused with a message that has the words, and leave the heap sound. */
+/* The statement must be refused with a message that contains the words, and must leave the heap sound. */
 #define ASSERT_MISUSE(f, words, ...) \
   do { \
     (f)->message[0] = '\0'; \

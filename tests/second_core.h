@@ -43,7 +43,7 @@ typedef struct second_core {
   uint64_t nodes, random;
 } second_core;
 
-/* Is told of the events of heaps that are made from now on, or NULL. */
+/* Listens to the events of heaps that are made from now on; NULL if nobody listens. */
 static void (*second_core_listener)(void *data, const cradle_event *event);
 
 static inline void require(bool holds, const char *what) {
@@ -130,7 +130,7 @@ CRADLE_UNCHECKED_COLLECTION static inline void second_core_churn(second_core *s,
   }
 }
 
-/* Begins to mark, unless that goes on, and lets the thread go on if there is one. */
+/* Starts marking, unless it is under way already, and lets the collector's thread run if there is one. */
 CRADLE_UNCHECKED_COLLECTION static inline void second_core_begin(second_core *s) {
   do (void)cradle_collect_step(s->m, 1);
   while (s->heap->major.phase != MAJOR_MARKING);

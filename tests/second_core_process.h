@@ -52,7 +52,7 @@ static inline bool refuse_threads(void) {
 /* The exit status of a program that cannot be tried on this system. */
 #define SKIP_STATUS 77
 
-/* Runs a program as a child. The child ends by itself or is killed before this function returns. */
+/* Runs a program as a child and waits for its end; an alarm ends a child that hangs. */
 static inline void run_program(void (*program)(void), int expected) {
   int status = 0;
   (void)fflush(NULL);

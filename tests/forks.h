@@ -1,9 +1,8 @@
-/* What can be tried with forks here: FORKS_ARE_TRIED, to fork a process that has threads; CHILDREN_MAKE_THREADS, to make
- * threads in the child of a fork. tools/cross sets both to 0 where an emulator can do neither. */
+/* Says whether this build can fork a process that has threads. */
 #ifndef TESTS_FORKS_H
 #define TESTS_FORKS_H
 
-/* ThreadSanitizer's own thread does not come along: the child of a process with threads may wait for it for ever. */
+/* ThreadSanitizer's own thread does not exist in the child, so the child of a process with threads may hang. */
 #if defined(__SANITIZE_THREAD__) || defined(_WIN32)
 #define FORKS_ARE_TRIED 0
 #elif defined(__has_feature)

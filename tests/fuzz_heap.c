@@ -24,15 +24,14 @@
 
 #define BYTES_MOST 4096
 
-/* One machine for all, so that the same bytes are the same run everywhere, and it is not detected anew for each
- * input. */
+/* One fixed machine for all inputs: the same bytes give the same run everywhere, and nothing is detected again. */
 static const cradle_hardware *machine(void) {
   static cradle_hardware hardware = {.l2_bytes = (size_t)1 << 20, .memory_bytes = (size_t)8 << 30};
   hardware.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
   return &hardware;
 }
 
-/* From now on requests for memory fail, for a while or until something looks at the heap. */
+/* From here on memory may be refused, either for a while or until something inspects the heap. */
 static void op_refuse(world *w) {
   unsigned after = (unsigned)below(w, 16), count = (unsigned)below(w, 16);
   system_refuse(after, count == 0 ? UINT_MAX : count);
@@ -229,8 +228,7 @@ static bool read_all(const char *name) {
   return done;
 }
 
-/* Runs the inputs a second time, last first. Each must be the same run as the first time: no input leaves anything
- * behind for another. */
+/* Runs each input again after the inputs behind it. The run must be the same: no input leaves state for another. */
 static bool repeat(void) {
   for (size_t i = input_count; i-- > 0;) {
     LLVMFuzzerTestOneInput(inputs[i].bytes, inputs[i].size);

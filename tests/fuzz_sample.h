@@ -15,9 +15,9 @@
 
 /* An input begins. */
 void sample_begin(const unsigned char *data, size_t size);
-/* From now on, all inputs are verified and looked at everywhere. */
+/* From now on, verifies and inspects everything, for all inputs. */
 void sample_all(void);
-/* Whether the next look is one of those that are made. */
+/* Whether the next inspection belongs to the sample. */
 bool sample_is_due(void);
 bool sample_end_is_due(void);
 

@@ -11,9 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "gc/heap.h"
-
-/* A collection that works reads the clock every few tens of microseconds. */
+/* During a collection, some tens of microseconds pass between two readings of the clock. */
 #define TICK_NS 20000
 
 static long long clock_ns;
@@ -245,7 +243,7 @@ void system_await_round(const cradle_heap *heap) {
 #include "gc/platform/pages.c"
 #include "gc/platform/pages_linux.c"
 
-/* Not munmap: what was not given back would be lost to all inputs after this one. */
+/* munmap is never refused: a mapping that is not given back would be missing for every later input. */
 bool crd_fault_should_fail(const char *call, int *error) {
   if (strcmp(call, "mmap") != 0 && strcmp(call, "mprotect") != 0 && strcmp(call, "madvise") != 0) return false;
   pthread_mutex_lock(&lock);

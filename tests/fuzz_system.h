@@ -6,15 +6,13 @@
 
 #include <stddef.h>
 
-#include "cradle/heap.h"
-
-/* The clock starts, and nothing is refused any more. */
+/* Starts the clock and stops refusing memory. */
 void system_reset(void);
 long long system_clock_ns(void);
 /* Refuses `count` calls for memory, after letting the next `after` calls pass. */
 void system_refuse(unsigned after, unsigned count);
 void system_heal(void);
-/* Address space that the library has taken and not given back. */
+/* Bytes of address space that the library has taken and not given back. */
 size_t system_mapped_bytes(void);
 /* Gives the second core time to take the round that was offered to it: most runs are over before it wakes up. */
 void system_await_round(const cradle_heap *heap);

@@ -1,4 +1,4 @@
-/* What tests/test_gdb.py looks at while the collector's thread marks. */
+/* The program that tests/test_gdb.py debugs while the collector's thread marks. */
 #include "tests/second_core.h"
 
 void stop_here(cradle_heap *heap, node *first);

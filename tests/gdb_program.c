@@ -1,4 +1,4 @@
-/* What tests/test_gdb.py looks at: objects of each kind in a heap, and a place to stop. */
+/* The program that tests/test_gdb.py debugs: a heap with objects of each kind, and a place to stop. */
 #include <stdlib.h>
 
 #include <cradle/cradle.h>

@@ -151,7 +151,7 @@ CRADLE_UNCHECKED_COLLECTION static inline void fixture_close(fixture *f) {
   cradle_heap_free(f->heap);
 }
 
-/* The first allocations of a heap all take the slow path; a test of the fast path comes after them. */
+/* The first allocations of a heap all take the slow path. A test of the fast path must come after these. */
 CRADLE_UNCHECKED_COLLECTION static inline void fixture_pass_first_looks(fixture *f) {
   for (int i = 0; i < 1000; i++) (void)CRADLE_NEW(f->m, pair, T_PAIR);
 }

@@ -182,7 +182,7 @@ static inline crd_log *open_log(const char *selection, const char *path) {
   return crd_log_open(text, (cradle_listener){0});
 }
 
-/* The text that a heap's whole life leaves in a log. */
+/* The text that a heap writes to a log from its creation to its end. */
 static inline char *log_of_life(const char *selection) {
   const char *path = fresh_name(".log");
   now = 0;
@@ -207,7 +207,7 @@ static inline void no_listener(void *data, const cradle_event *event) {
   ++*(int *)data;
 }
 
-/* Runs function with standard error redirected to a file. Returns what it wrote there. */
+/* Runs the function with standard error redirected to a file; returns what the function wrote there. */
 static inline char *errors_of(void (*function)(void *data), void *data) {
   const char *path = fresh_name(".err");
   fflush(stderr);

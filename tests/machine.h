@@ -1,4 +1,4 @@
-/* What the tests of pages and memory ask the machine, and change of it. */
+/* Helpers for the tests of pages and memory: they read the machine's settings and change some of them. */
 #ifndef TESTS_MACHINE_H
 #define TESTS_MACHINE_H
 
@@ -39,7 +39,7 @@ static inline size_t kernel_page_bytes(void) {
 }
 #endif
 
-/* Lets the kernel read the address: without access, that fails instead of faulting. */
+/* A read by the kernel reports missing access without a fault. */
 static inline bool is_readable(const void *address) {
   int ends[2];
   assert_int_equal(pipe(ends), 0);
@@ -63,7 +63,7 @@ static inline bool is_hole(void *address, size_t size) {
 
 /* --- the pool of huge pages --- */
 
-/* The number behind a name in one of the kernel's files; 0: the name is not there. */
+/* The number that follows the name in one of the kernel's files; 0 if the name is missing. */
 static inline size_t number_in(const char *path, const char *name) {
   char line[256];
   size_t number = 0;

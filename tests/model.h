@@ -147,7 +147,7 @@ typedef struct world {
   size_t shadow_count;
   uint64_t nursery_base; /* where the nursery began when the run did */
   cradle_weak_set *set;
-  pairs holders;    /* of weak slots and ephemerons, that a comparison met */
+  pairs holders;    /* weak slots and ephemerons that a comparison met */
   uint32_t *finals; /* objects with finalizers */
   size_t final_count;
   uint64_t deliveries;
@@ -389,7 +389,7 @@ static bool is_kept(const world *w, uint32_t number) {
   return is_reached(w, number) || w->objects[number].kept == w->comparisons;
 }
 
-/* Notes what a weak read says about an object: NULL means that it is dead, wherever it was read. */
+/* What a weak read reports about an object, wherever the weak reference is stored. */
 static void check_weak(world *w, const object *real, uint32_t number) {
   model_object *model = &w->objects[number];
   if (real == NULL) {
@@ -471,7 +471,7 @@ static void compare(world *w, bool exact) {
 
 /* --- what the heap says about itself --- */
 
-/* Objects that only finalizers keep: the model knows that they live, but not where they are. */
+/* Objects that only finalizers keep alive: the model knows that they live, but not where. */
 static bool is_only_kept(const void *data, const void *real) {
   const world *w = data;
   uint64_t number = ((const object *)real)->identity;
@@ -482,7 +482,7 @@ static bool look_is_due(const world *w) {
   return w->look_is_due == NULL || w->look_is_due();
 }
 
-/* Compares the graph, and walk, referrers and dump with it. */
+/* Compares the graph with the model, and the results of walk, referrers and dump with the graph. */
 static void look(world *w, bool exact) {
   if (w->before_look != NULL) w->before_look();
   if (!look_is_due(w)) {

@@ -19,7 +19,7 @@ typedef struct identity_world {
   size_t handle_count;
   cradle_handle revived;
   uint32_t revived_number;
-  uint32_t ids[IDS_MAX]; /* numbers of objects that were given an id, the last so many */
+  uint32_t ids[IDS_MAX]; /* the numbers of the objects that most recently got an id */
   size_t id_count;
   node prebuilt[PREBUILTS];
   uint32_t prebuilt_numbers[PREBUILTS];
@@ -44,7 +44,7 @@ static void identity_open(world *w) {
   }
 }
 
-/* After a full collection and a comparison: who is not kept is dead. */
+/* After a full collection and a comparison, every object that nothing keeps is dead. */
 static void identity_close(world *w) CRADLE_MAY_COLLECT {
   identity_world *own = w->identity;
   size_t met = 0, ids = own->id_count < IDS_MAX ? own->id_count : IDS_MAX;
@@ -82,7 +82,7 @@ static bool identity_is_second_pin(const world *w, size_t i) {
   return false;
 }
 
-/* The root at an index; false: there are no more. */
+/* The root at an index; false if the index is past the last root. */
 static bool identity_root_at(world *w, size_t i, identity_root *root) {
   identity_world *own = w->identity;
   if (i < own->pin_count) {

@@ -1,4 +1,4 @@
-/* What is done at random to a heap and to the model of it, and the beginning and the end of a run. */
+/* Random operations on a heap and on its model, and how a run begins and ends. */
 #ifndef TESTS_MODEL_OPERATIONS_H
 #define TESTS_MODEL_OPERATIONS_H
 
@@ -19,7 +19,7 @@ static void **random_root(world *w, uint32_t *number) {
   return which == 0 ? &w->range[i] : &w->global[i];
 }
 
-/* The object that word i refers to, if the program may use it: NULL for the dead. */
+/* The object in word i that the program may use; NULL if that object is dead. */
 static object *read_word(world *w, object *real, const model_object *model, uint64_t i) {
   void **slot = slot_at(real, model->type, i);
   if (model->type != T_WEAKS && model->type != T_PAIRS) return *slot;
@@ -560,7 +560,7 @@ static void free_model(world *w) {
   free(w->holders.at);
 }
 
-/* At the end: no reachable object is in a queue, every other object with a finalizer comes out of one, and every
+/* At the end, no reachable object is in the queue, every other object with a finalizer is delivered, and every
  * destructor has run. */
 static void check_last(world *w) CRADLE_MAY_COLLECT {
   cradle_collect(w->m, CRADLE_COLLECT_FULL);

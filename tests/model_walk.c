@@ -5,7 +5,7 @@
 
 #include "gc/instruments/dump.h"
 
-/* In each view, the referrers of this many objects are looked for. */
+/* For this many objects of each view, the test looks for the referrers. */
 #define REFERRERS_ASKED 4
 
 static void *grown(void *items, size_t *capacity, size_t item_bytes) {
@@ -233,7 +233,7 @@ static const view_object *with_number(const view *numbered, uint32_t number) {
                  by_number);
 }
 
-/* The references of an object that the model knows, in the order of its slots. */
+/* The references that the model knows in an object, in the order of the object's slots. */
 static const char *check_references(const view *sorted, const view *numbered, const view_object *object,
                                     const dump_reader *reader, uint64_t first, uint64_t count) {
   uint64_t met = 0;

@@ -1,4 +1,4 @@
-/* What the tests share of things that must stay what they are while objects move. */
+/* Helpers for tests of what must stay unchanged while objects move. */
 #ifndef TESTS_MOVING_H
 #define TESTS_MOVING_H
 
@@ -24,7 +24,7 @@ static inline bool is_pinned(const void *object) {
   return *(const cradle_word *)object >> CRADLE_PINNED_BIT & 1;
 }
 
-/* The last note of the heap that has the word in it. */
+/* The heap's last note that contains the word. */
 typedef struct heard_note {
   const char *about;
   char text[200];

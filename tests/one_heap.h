@@ -1,4 +1,4 @@
-/* A heap for each test of a file, f. The file says in choose() what its options are, beside those of the fixture. */
+/* Gives each test of a file its own heap, f. The file's choose() sets options beyond the fixture's. */
 #ifndef TESTS_ONE_HEAP_H
 #define TESTS_ONE_HEAP_H
 

@@ -1,4 +1,4 @@
-/* A heap whose collector has a thread, with so much to mark that a round lasts. */
+/* Shared by the second-core tests: a heap whose collector has a thread, with enough objects that a round lasts. */
 #ifndef TESTS_SECOND_CORE_H
 #define TESTS_SECOND_CORE_H
 
@@ -43,7 +43,7 @@ typedef struct second_core {
   uint64_t nodes, random;
 } second_core;
 
-/* Receives the events of heaps that are made from now on; NULL: nobody does. */
+/* Listens to the events of heaps that are made from now on; NULL if nobody listens. */
 static void (*second_core_listener)(void *data, const cradle_event *event);
 
 static inline void require(bool holds, const char *what) {
@@ -130,13 +130,13 @@ CRADLE_UNCHECKED_COLLECTION static inline void second_core_churn(second_core *s,
   }
 }
 
-/* Begins to mark, unless marking runs already, and lets the thread go on if there is one. */
+/* Takes small steps, at least one, until the heap is marking; a collector's thread may then run. */
 CRADLE_UNCHECKED_COLLECTION static inline void second_core_begin(second_core *s) {
   do (void)cradle_collect_step(s->m, 1);
   while (s->heap->major.phase != MAJOR_MARKING);
 }
 
-/* The same, and returns while the thread is at work. */
+/* Starts marking as second_core_begin does, and returns while the collector's thread is at work. */
 CRADLE_UNCHECKED_COLLECTION static inline void second_core_begin_round(second_core *s) {
   for (int tries = 0; tries < 1000; tries++) {
     second_core_begin(s);

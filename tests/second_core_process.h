@@ -35,7 +35,7 @@
 
 /* --- a process of its own --- */
 
-/* From now on the system refuses to make threads in this process. false: the system cannot filter calls. */
+/* Makes the system refuse new threads in this process. Returns false if the system has no such filters. */
 static inline bool refuse_threads(void) {
 #if CAN_REFUSE_THREADS
   struct sock_filter filter[] = {
@@ -49,10 +49,10 @@ static inline bool refuse_threads(void) {
 #endif
 }
 
-/* The exit status of a program that cannot run here. */
+/* The exit status of a program that cannot be tried on this system. */
 #define SKIP_STATUS 77
 
-/* Runs a program as a child, which ends by itself or is over when the function returns. */
+/* Runs a program as a child and waits for its end; an alarm ends a child that hangs. */
 static inline void run_program(void (*program)(void), int expected) {
   int status = 0;
   (void)fflush(NULL);
@@ -88,7 +88,7 @@ static inline int markers_here(void) {
   return count;
 }
 
-/* A thread that begins names itself a moment later, and one that was joined may stay listed for as long. */
+/* A new thread sets its name only a moment after it starts, and a joined thread may stay listed for a moment. */
 static inline void require_markers(int expected) {
   for (int i = 0; i < 1000 && markers_here() != expected; i++) nap_ms(1);
   require(markers_here() == expected, "a thread was not ended, or one was not made");

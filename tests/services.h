@@ -119,7 +119,8 @@ static inline file *new_file(fixture *f, int *closed, size_t bytes) CRADLE_MAY_C
   return object;
 }
 
-/* The ways to die: in a minor collection, in a complete major collection, or in the smallest increments of one. */
+/* The ways in which an object can die: in a minor collection, in a major collection done at once, or in the smallest
+ * increments. */
 enum { BY_MINOR, BY_MAJOR, BY_STEPS, WAYS };
 static inline void collect_by(fixture *f, int way) CRADLE_MAY_COLLECT {
   if (way == BY_MINOR) cradle_collect(f->m, CRADLE_COLLECT_MINOR);

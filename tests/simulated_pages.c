@@ -24,7 +24,7 @@ static void *next(const char *name) {
   return dlsym(RTLD_NEXT, name);
 }
 
-/* Also runs before the program's constructors: a call may come earlier than our own constructor. */
+/* Set up on the first call, because a call may come before our constructor runs. */
 static void prepare(void) {
   if (page_bytes != 0) return;
   const char *text = getenv("TEST_PAGE_BYTES");
@@ -56,7 +56,7 @@ EXPORTED long sysconf(int name) {
   return value;
 }
 
-/* Where the system may choose, a little more is mapped and the ends go back. */
+/* Where the system may choose the address, this maps a little more and gives the ends back. */
 static void *map_aligned(size_t size, int protection, int flags) {
   char *mapped = real_mmap(NULL, size + page_bytes, protection, flags, -1, 0);
   if (mapped == MAP_FAILED) return MAP_FAILED;
@@ -79,7 +79,7 @@ EXPORTED void *mmap(void *address, size_t size, int protection, int flags, int f
 }
 
 #ifdef __GLIBC__
-/* What a program compiled for large files calls. */
+/* The names that a program compiled for large files calls. */
 EXPORTED void *mmap64(void *address, size_t size, int protection, int flags, int file, off_t offset) {
   return mmap(address, size, protection, flags, file, offset);
 }

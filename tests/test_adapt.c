@@ -1,4 +1,4 @@
-/* The adaptive nursery by itself: what it decides when the test reports minor collections that never took place. */
+/* Tests the decisions of the adaptive nursery, by feeding it made-up minor collections. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 /* Collections between two decisions, and those that the first trial that fails makes the next one wait for. */
 #define DECISION 4
 #define FIRST_WAIT 16
-/* Time a promoted byte takes before anything was measured. */
+/* The assumed time to promote a byte, before any measurement. */
 #define NS_PER_BYTE 0.25
 
 static cradle_heap *heap;
@@ -166,7 +166,7 @@ static void pages_of_the_pool_are_kept(void **state) {
   cradle_heap_free(pooled);
 }
 
-/* Memory that a smaller nursery leaves unused is available to the arenas. */
+/* The memory that a shrinking nursery leaves goes to the arenas. */
 static void in_a_maximum_heap_the_rest_goes_back(void **state) {
   (void)state;
   for (int bounded = 0; bounded < 2; bounded++) {
@@ -183,7 +183,7 @@ static void in_a_maximum_heap_the_rest_goes_back(void **state) {
   }
 }
 
-/* The maximum is set when the nursery has shrunk before. */
+/* The program sets a maximum after the nursery has already shrunk. */
 CRADLE_UNCHECKED_COLLECTION static void a_maximum_that_comes_later_has_the_rest_go_back(void **state) {
   (void)state;
   cradle_error error;
@@ -441,7 +441,7 @@ static void it_shrinks_to_the_base_when_little_survives(void **state) {
   assert_int_equal(heap->nursery.bytes, BASE);
 }
 
-/* Collections that began with much of the nursery empty say little about its size. */
+/* Collections that began with a nearly empty nursery say little about its size. */
 static void what_was_asked_for_early_does_not_count(void **state) {
   (void)state;
   collect_of(100, LEAST / 4 * 3 - 8, 100); /* nor about what survives */
@@ -541,7 +541,7 @@ static void halving_that_shortens_somewhat_stays(void **state) {
   assert_int_equal(heap->adapt.shrink_backoff, FIRST_WAIT);
 }
 
-/* A collection that was quick counts, one that was interrupted does not. */
+/* An unusually quick collection is informative; an interrupted one is not. */
 static void long_collections_count_little(void **state) {
   (void)state;
   cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};

@@ -101,7 +101,7 @@ static void before_memory_is_out_every_hole_is_looked_at(void **state) {
 }
 
 /* A fifth of the runs survives; new ones go where the survivors are dense, and whole arenas come free. */
-/* Memory that is there is used before more is asked for, though it lies higher. */
+/* Committed memory is used before new memory is committed, even if it lies at a higher address. */
 static void a_long_run_is_taken_where_no_commit_is_needed(void **state) {
   (void)state;
   static crd_arenas arenas;
@@ -147,7 +147,7 @@ static void sparse_arenas_empty_out(void **state) {
 
 /* --- giving back --- */
 
-/* Brings so many arenas into use, full ones from the lowest address on. */
+/* Makes this many arenas be in use, by filling arenas from the lowest address up. */
 static void use(crd_arenas *arenas, uint32_t count) {
   while (arenas_in_use(arenas) < count) (void)take(arenas, ARENA_PAGES);
   while (arenas_in_use(arenas) > count) crd_arenas_give_back(arenas, (arenas->used_end - 1) * ARENA_PAGES, ARENA_PAGES);
@@ -261,7 +261,7 @@ static void commits_go_round(void **state) {
   close_arenas(&arenas);
 }
 
-/* A small reservation is gone round, too, to its last arena. */
+/* The commits go round a small reservation too, to its last arena. */
 static void rounds_end_with_the_reservation(void **state) {
   (void)state;
   static crd_arenas arenas;
@@ -363,7 +363,7 @@ static void discarded_arenas_are_clean_again(void **state) {
 
 /* --- mappings --- */
 
-/* Mappings of the process that lie in the arenas' reservation; 0: nobody tells. */
+/* The number of the process's mappings inside the arenas' reservation; 0 if the system does not report it. */
 static uint32_t mappings(const crd_arenas *arenas) {
   FILE *file = fopen("/proc/self/maps", "r");
   uint32_t count = 0;
@@ -455,7 +455,7 @@ static void what_speaks_against_huge_pages(void **state) {
                       "the system's transparent huge pages are larger than an arena: base pages");
 }
 
-/* Each policy that asks for something which the system lacks says so, and no other policy does. */
+/* A missing system feature is reported for each policy that asks for it, and for no other policy. */
 static void what_the_system_lacks_is_said(void **state) {
   (void)state;
   static const size_t huge_bytes = (size_t)2 << 20;
@@ -498,7 +498,7 @@ static int arenas_under_a_limit(size_t bytes) {
   if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
   if (!crd_arenas_init(&arenas, &options, &hardware)) return 3;
   size_t left = bytes - arenas.bytes;
-  /* As much again is left for the rest of the process. */
+  /* The same amount is left for the rest of the process. */
   void *rest = crd_pages_reserve(arenas.bytes / 2, ARENA_BYTES, NULL);
   if (rest == NULL || left < arenas.bytes / 2) return 4;
   bool clean;

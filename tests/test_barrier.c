@@ -82,7 +82,7 @@ CRADLE_MAY_COLLECT static void old_objects_are_remembered_once(void **state) {
   assert_int_equal(holder->next->number, 999);
 }
 
-/* How many objects the next minor collection looks at because they were stored into. */
+/* Runs a minor collection; returns how many objects it visited because something was stored into them. */
 CRADLE_MAY_COLLECT static uint64_t count_remembered(void) {
   uint64_t before = read_stats().remembered_objects;
   cradle_collect(mutator, CRADLE_COLLECT_MINOR);
@@ -117,7 +117,7 @@ CRADLE_MAY_COLLECT static void an_old_reference_in_an_old_object_is_not_remember
   assert_int_equal(count_remembered(), 1);
 }
 
-/* Marking may have looked at the object already. */
+/* Marking may already have visited the object. */
 CRADLE_MAY_COLLECT static void while_marking_each_is_remembered(void **state) {
   (void)state;
   node *list = NULL;

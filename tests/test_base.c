@@ -1,4 +1,4 @@
-/* The collector's foundations: texts, growing arrays, bits, maps of addresses, word stacks, headers, types. */
+/* Tests the collector's basic parts: texts, growing arrays, bits, address maps, word stacks, headers and types. */
 #include "tests/heap_fixture.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "gc/object/value.h"
 #include "gc/platform/pages.h"
 
-/* Growing of this program's own, to which memory can be refused after so many times. */
+/* This program's own growing function, which can refuse memory after a given number of calls. */
 static int granted = INT_MAX;
 static size_t asked_bytes;
 static void *may_realloc(void *memory, size_t bytes) {
@@ -250,7 +250,7 @@ static void what_a_word_stack_held_is_dropped(void **state) {
   crd_word_stack_fini(&stack);
 }
 
-/* If the address space has no room for the size, it is halved until there is room, in whole pages. */
+/* A reservation that does not fit the address space is halved, in whole pages, until it fits. */
 static void a_word_stack_takes_what_the_address_space_has(void **state) {
   (void)state;
 #ifdef _WIN32
@@ -271,7 +271,7 @@ static void a_word_stack_takes_what_the_address_space_has(void **state) {
 
 /* --- headers --- */
 
-/* The bits that generated code knows are where the public headers say; the others are between. */
+/* The header bits that generated code knows are where the public headers say; the private bits are between them. */
 static void each_flag_has_its_bit(void **state) {
   (void)state;
   static const struct {

@@ -112,7 +112,7 @@ static bool round_goes(const world *w) {
   return marker->going && __atomic_load_n(&marker->word, __ATOMIC_RELAXED) == ROUND_TAKEN;
 }
 
-/* Begins a major collection whose marking the thread is at when this returns. */
+/* Begins a major collection, and returns once the collector's thread is marking for it. */
 CRADLE_UNCHECKED_COLLECTION static void begin_round(world *w) {
   if (w->heap->major.phase != MAJOR_IDLE) cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
   (void)cradle_collect_step(w->m, 0);
@@ -218,7 +218,7 @@ static void test_types_are_added(void **state) {
   close_world(&w);
 }
 
-/* The last cell of the chain, which the thread comes to last. */
+/* The last cell of the chain, which the collector's thread reaches last. */
 static cell *last_cell(const world *w) {
   cell *last = w->chain;
   while (last->next != NULL && last->number != 0) last = last->next;
@@ -255,7 +255,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_a_word_is_a_hint(void **state) {
   close_world(&w);
 }
 
-/* The last cell is taken from the end of the chain, where the thread has not been, to where it has. */
+/* The last cell moves from the end of the chain, which the thread has not reached, to a place that it has passed. */
 CRADLE_UNCHECKED_COLLECTION static void test_moves_under_the_thread(void **state) {
   (void)state;
   world w;

@@ -31,7 +31,7 @@ static uint64_t number_of(const void *text) {
   return number;
 }
 
-/* Fills a vector with strings that say first, first + 1, ... */
+/* Fills a vector with strings that contain first, first + 1, and so on. */
 static void fill(vector *v, uint64_t first) {
   CRADLE_ROOT(f.m, v);
   for (uint64_t i = 0; i < v->length; i++) {
@@ -130,7 +130,7 @@ static void the_budget_of_an_array_is_exact(void **state) {
     }
 }
 
-/* More than half of it in one copy: remembered at once. */
+/* One copy covers more than half of the array, so the whole array is remembered at once. */
 static void a_whole_array_is_remembered(void **state) {
   (void)state;
   vector *old = new_vector(LARGE);

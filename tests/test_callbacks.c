@@ -142,7 +142,7 @@ static void walk_the_heap(cradle_mutator *m) {
   (void)cradle_heap_walk(f.heap, acting_walk, NULL);
 }
 
-/* Whether the call ends in a message that contains the words, from every callback that there is. */
+/* Checks that the call, made from the current callback, ends in a message with the words. */
 CRADLE_UNCHECKED_COLLECTION static void assert_refused(const char *who, size_t i, collection collect,
                                                        const char *words) {
   char wanted[200];
@@ -187,7 +187,7 @@ static const collection collections[] = {collect_minor, collect_major, collect_c
 #define EACH_COLLECTION(way) for (size_t way = 0; way < sizeof collections / sizeof *collections; way++)
 #define EACH_ACT(i) for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
 
-/* With a young and with an old object, in each kind of collection that calls its type's callback then. */
+/* Tries a young and an old object, in each kind of collection that calls their type's callback. */
 CRADLE_UNCHECKED_COLLECTION static void refused_with_type(const char *who, const cradle_type *type, bool dies,
                                                           const char *words) {
   open_fixture();

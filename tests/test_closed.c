@@ -1,4 +1,4 @@
-/* What becomes of large objects that died, with a quarantine and without. */
+/* Tests what happens to the memory of large objects that died, with a quarantine and without one. */
 #include "tests/heap_fixture.h"
 
 #include <sys/resource.h>
@@ -51,7 +51,7 @@ static bool can_be_read(const void *address) {
   return true;
 }
 
-/* The length of a string of so many bytes with its header. */
+/* The length of a string whose size with its header is this many bytes. */
 static size_t length_of(size_t bytes) {
   return bytes - sizeof(string);
 }
@@ -118,7 +118,7 @@ static void what_is_longer_than_an_arena_is_closed(void **state) {
       }
 }
 
-/* The oldest ones make room, and their memory is used again. */
+/* The oldest closed places make room, and their memory is used again. */
 static void what_is_closed_is_bounded(void **state) {
   (void)state;
   open_quarantined(0);
@@ -149,7 +149,7 @@ static void so_are_the_runs(void **state) {
   fixture_close(&f);
 }
 
-/* Where memory is short, what is closed is used again before an allocation fails. */
+/* When memory is short, closed memory is used again before an allocation fails. */
 static void what_is_closed_is_no_reason_to_fail(void **state) {
   (void)state;
   for (size_t bytes = MIB / 2; bytes <= 5 * MIB; bytes += 900 * PAGE) {
@@ -266,7 +266,7 @@ static void what_is_closed_is_no_room_for_long_ones(void **state) {
   close_arenas();
 }
 
-/* Messages no longer mention what died in a place after another object has been there. */
+/* Once something else has been in a place, the object that died there before is no longer reported. */
 static void what_was_used_again_is_forgotten(void **state) {
   (void)state;
   bool clean;
@@ -459,7 +459,7 @@ static void what_stays_committed_is_poison(void **state) {
   }
 }
 
-/* Without a quarantine it is poison, which stress writes. */
+/* Without a quarantine nothing is closed; under stress the memory holds poison instead. */
 static void what_is_not_closed_is_poison(void **state) {
   (void)state;
   for (int old = 0; old < 2; old++) {

@@ -53,7 +53,7 @@ static uint32_t arena_of(const void *object) {
   return (uint32_t)(((uintptr_t)object - f.heap->old.arenas.base) >> ARENA_SHIFT);
 }
 
-/* Fills so many arenas from the lowest on, of which what is there already takes so many bytes. */
+/* Fills this many arenas from the lowest up. The objects already there take `taken` bytes. */
 static void fill(uint32_t arenas, size_t taken) CRADLE_MAY_COLLECT {
   const crd_old *old = &f.heap->old;
   const crd_size_class *class = &old->classes.of[old_class_of(old, OBJECT_BYTES)];
@@ -70,7 +70,7 @@ static void fill(uint32_t arenas, size_t taken) CRADLE_MAY_COLLECT {
   assert_int_equal(old->arenas.used_end, arenas);
 }
 
-/* Leaves each arena so many KiB of the objects, evenly spread, and no arena free. */
+/* Leaves each arena this many KiB of its objects, evenly spread, and leaves no arena free. */
 static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
   uint32_t due[MOST_ARENAS] = {0};
   for (size_t i = 0; i < count(); i++) {
@@ -86,7 +86,7 @@ static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
   memcpy(addresses, objects, sizeof objects);
 }
 
-/* As many arenas as there are numbers, the first at the lowest address, each with so many KiB of objects. */
+/* Makes one arena for each number, the first at the lowest address, each with that many KiB of objects. */
 #define SHAPE(...) \
   do { \
     static const uint32_t live_kib_[] = {__VA_ARGS__}; \
@@ -94,7 +94,7 @@ static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
     thin_out(live_kib_); \
   } while (0)
 
-/* Compacts as a full collection does, where all objects are old. */
+/* Compacts as a full collection does, but only the old generation holds objects. */
 static void compact_with(bool all) {
   cradle_statistics before = fixture_stats(&f);
   (void)crd_state_enter(f.heap, HEAP_COLLECTING);
@@ -114,7 +114,7 @@ static void compact(void) {
   compact_with(false);
 }
 
-/* No object is lost, and those have moved that were in an arena whose letter is m. */
+/* Checks that no object is lost, and that exactly the objects in arenas with the letter m have moved. */
 static void assert_moved(const char *arenas) {
   uint64_t moved = 0;
   for (size_t i = 0; i < count(); i++) {
@@ -387,7 +387,7 @@ static void an_arena_with_the_end_of_a_long_object_stays(void **state) {
     if (objects[i] != NULL && arena_of(addresses[i]) == 1) assert_ptr_equal(objects[i], addresses[i]);
 }
 
-/* The holes are large enough together, but lie in spans of another size, and nothing is free or can be had. */
+/* The holes are large enough together but lie in spans of another size, and no memory is free or can be obtained. */
 static void what_finds_no_place_stays(void **state) {
   (void)state;
   enum { LIST = 10000 };
@@ -436,7 +436,7 @@ static void with_the_verifier_what_was_left_is_poisoned(void **state) {
   }
 }
 
-/* Memory that one deep collection filled does not stay resident for ever. */
+/* Memory that one deep collection needed does not stay resident. */
 static void the_stacks_give_their_pages_back(void **state) {
   (void)state;
   enum { WORDS = 100000 };
@@ -490,7 +490,7 @@ static uint64_t compactions_in(int times) {
   return fixture_stats(&f).compactions - before;
 }
 
-/* Every arena has a pinned object: none goes, however often that is tried. */
+/* Every arena has a pinned object, so no arena is released however often compaction tries. */
 static void in_vain_it_is_tried_more_and_more_rarely(void **state) {
   (void)state;
   void *pinned[MOST_ARENAS];

@@ -42,7 +42,7 @@ static void no_major_begins_while_disabled(void **state) {
   assert_true(fixture_stats(&f).major_collections > 0);
 }
 
-/* Not even if stress asks for a collection at every allocation. */
+/* Major collections stay off even if stress asks for a collection at every allocation. */
 static void no_stress_major_while_disabled(void **state) {
   (void)state;
   fixture stressed;
@@ -64,7 +64,7 @@ static void no_stress_major_while_disabled(void **state) {
   fixture_close(&stressed);
 }
 
-/* Large objects above the threshold do not bring a minor collection each. */
+/* Large objects above the threshold do not each cause a minor collection. */
 static void large_objects_while_disabled(void **state) {
   (void)state;
   if (f.stressed) {
@@ -297,7 +297,7 @@ static void hear_notes(void *data, const cradle_event *event) {
     strncat(notes->text, event->u.note.text, sizeof notes->text - strlen(notes->text) - 1);
 }
 
-/* What the system cannot give is reported, and the statistics show what is in use. */
+/* A size that the heap cannot get is reported, and the statistics show what the heap has. */
 CRADLE_UNCHECKED_COLLECTION static void sizes_beyond_the_address_space(void **state) {
   (void)state;
   fixture small;

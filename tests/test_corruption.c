@@ -16,7 +16,7 @@ static void open_heap(void) {
     assert_int_equal(cradle_type_add(f.heap, &service_types[i]), T_COUNT + i);
 }
 
-/* The message must have the words in this order, and the last collection. */
+/* The message must contain the words in this order, and name the last collection. */
 static void assert_broken(const char *words, const char *then) {
   cradle_error error;
   if (cradle_heap_verify(f.heap, &error)) fail_msg("the verifier found nothing, where \"%s\" was planted", words);
@@ -25,7 +25,7 @@ static void assert_broken(const char *words, const char *then) {
     fail_msg("the message is \"%s\", without \"%s\" and \"%s\" and the last collection", error.message, words, then);
 }
 
-/* Writes the word, expects the message, and takes the word back. */
+/* Writes the word, expects the message, and restores the old word. */
 #define ASSERT_BREAKS(place, word, words, then) \
   do { \
     uint64_t *place_ = (uint64_t *)(place), was_ = *place_; \
@@ -65,7 +65,7 @@ static void handles_and_weak_sets_are_named(void **state) {
   fixture_close(&f);
 }
 
-/* What a handle holds is not looked up any more once it was found broken. */
+/* After a handle was found broken, the object that it holds is not looked up. */
 static void after_a_fault_nothing_is_looked_up(void **state) {
   (void)state;
   open_heap();

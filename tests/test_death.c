@@ -29,7 +29,7 @@ static size_t resident_in_all(const fixture *f) {
   return bytes;
 }
 
-/* Memory of lists and queues that were long once does not stay resident for ever, and their entries stay. */
+/* Lists and queues give back memory that they no longer need, and keep their entries. */
 static void lists_give_their_memory_back(void **state) {
   (void)state;
   fixture f;
@@ -73,7 +73,7 @@ static void many_finalizers_are_due_over_many_increments(void **state) {
     vector *due = cradle_new_array(f.m, T_VECTOR, DUE);
     CRADLE_ROOT(f.m, due);
     for (size_t i = 0; i < DUE; i++) {
-      final *object = new_final(&f, i, new_pair(&f, NULL)); /* which leads on to what is dead: their order matters */
+      final *object = new_final(&f, i, new_pair(&f, NULL)); /* leads to dead objects: their order matters */
       cradle_store(f.m, due, &due->item[i], object);
     }
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
@@ -104,7 +104,7 @@ static void many_finalizers_are_due_over_many_increments(void **state) {
   fixture_close(&f);
 }
 
-/* An object that owns memory which its trace callback reads. */
+/* The object owns memory that its trace callback reads. */
 typedef struct owner {
   uint64_t header;
   void **memory;
@@ -188,7 +188,7 @@ static void open_headers_are_passed_by(void **state) {
   fixture_close(&f);
 }
 
-/* An array becomes shorter while a major collection is in the middle of it: what lies behind it is not looked at. */
+/* An array is shortened while a major collection is tracing it: the collection must not read behind the new end. */
 static void an_array_becomes_shorter_between_increments(void **state) {
   (void)state;
   enum { WORDS = 20000 };

@@ -127,7 +127,7 @@ static void dump(cradle_mutator *m) {
   (void)cradle_heap_dump_to(f.heap, write_and_allocate, NULL, NULL);
 }
 
-/* All that is written is, from the head to the totals. */
+/* The dump is complete, from its head to the totals. */
 static void a_dumps_writes_that_use_the_heap(void **state) {
   (void)state;
   pair *object = new_pair();
@@ -148,7 +148,7 @@ static void write_to_standard_error(void *data, cradle_visitor *visitor) {
   (void)written;
 }
 
-/* What the program writes to standard error, which is closed, gets into no dump. */
+/* With standard error closed, text that the program writes there does not get into a dump. */
 static void a_dump_is_never_a_standard_stream(void **state) {
   (void)state;
   char folder[] = "/tmp/cradle-dump-XXXXXX", path[64], bytes[2][1 << 14];

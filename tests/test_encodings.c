@@ -8,7 +8,7 @@ typedef uint64_t (*box_function)(const void *object);
 typedef struct layout {
   const char *name;
   cradle_encoding encoding;
-  box_function box[4];     /* ways to make a reference, with its tag or type */
+  box_function box[4];     /* ways to make a reference with its tag or type */
   uint64_t immediates[12]; /* words that must never be taken for references */
   size_t immediate_count;
 } layout;
@@ -255,7 +255,7 @@ static void old_and_large_objects_that_only_values_refer_to(void **state) {
   }
 }
 
-/* Plain words are followed without a look at the encoding, so exactly the plain encoding may count as such. */
+/* Plain words are traced without consulting the encoding, so only the plain encoding may count as plain. */
 static void only_plain_is_plain(void **state) {
   (void)state;
   cradle_encoding encoding = plain_encoding();

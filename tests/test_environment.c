@@ -82,7 +82,7 @@ static void forget_row(void *data, const cradle_option_row *row) {
   unsetenv(row->name);
 }
 
-/* Whoever runs the tests may have set some, known and unknown. */
+/* The person who runs the tests may have set some variables, known and unknown. */
 static void forget_unknown(void) {
   char name[200];
   for (char **entry = environ; *entry != NULL; entry++) {
@@ -98,7 +98,7 @@ static void forget_all(void) {
   forget_unknown();
 }
 
-/* Of each test, which begins without any variable and with fresh options. */
+/* Each test starts without any variable and with fresh options. */
 static cradle_options options;
 static char said[4096];
 
@@ -137,7 +137,7 @@ static void assert_heap_starts(const cradle_options *options) {
   cradle_heap_free(heap);
 }
 
-/* Field by field: what lies between fields is anything. */
+/* Compares field by field, because padding between fields may hold anything. */
 static void assert_same_choices(const cradle_options *a, const cradle_options *b) {
   assert_int_equal(a->nursery_bytes, b->nursery_bytes);
   assert_int_equal(a->reserve_bytes, b->reserve_bytes);
@@ -311,7 +311,7 @@ static void contradicting_instruments_are_settled(void **state) {
   assert_int_equal(options.fault_report, CRADLE_FAULTS_REPORTED);
 }
 
-/* A value that would keep the program from starting: more address space than a quarantine may take. */
+/* This quarantine would need more address space than it may take, and keep the program from starting. */
 static void a_quarantine_of_large_nurseries_is_lowered(void **state) {
   setenv("CRADLE_QUARANTINE", "4096", 1);
   setenv("CRADLE_GC_NURSERY", "1G", 1);
@@ -419,7 +419,7 @@ static void nothing_set_changes_nothing(void **state) {
   assert_string_equal(said, "");
 }
 
-/* Each is bad in its own way; none may change the options. */
+/* Each value is bad in its own way, and none may change the options. */
 static void bad_values_are_ignored(void **state) {
   static const struct {
     const char *name, *value;
@@ -629,7 +629,7 @@ static void a_minimum_is_lowered_to_the_maximum_that_is_raised(void **state) {
   assert_heap_starts(&options);
 }
 
-/* A multiple of 1 GiB with memory behind it that is free. */
+/* Finds a multiple of 1 GiB with free address space behind it. */
 static uintptr_t free_gigabyte(void) {
   static const size_t GIB = (size_t)1 << 30;
   void *place = mmap(NULL, 2 * GIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -638,7 +638,7 @@ static uintptr_t free_gigabyte(void) {
   return ((uintptr_t)place + GIB - 1) & ~(uintptr_t)(GIB - 1);
 }
 
-/* The user's pages where the program's own options have no place for them. */
+/* The user asks for huge pages, which the quarantine in the program's own options rules out. */
 static void pages_that_the_program_has_no_place_for(void **state) {
   options.quarantine = 4;
   setenv("CRADLE_HUGEPAGES", "hugetlb", 1);

@@ -141,7 +141,7 @@ static void chains_of_holders(void **state) {
     }
 }
 
-/* What is linear takes a moment here; what is quadratic takes hours. */
+/* Linear work takes a moment here; quadratic work would take hours. */
 static void large_nursery(cradle_options *options) {
   options->nursery_bytes = (size_t)64 << 20;
   options->verify = false;
@@ -245,7 +245,7 @@ static void values_that_change_their_holder_while_marking(void **state) {
   fixture_close(&f);
 }
 
-/* The key comes back with a finalizer: the pair stays, and the value with it. */
+/* A finalizer brings the key back: the pair stays, and so does its value. */
 static void a_key_that_a_finalizer_brings_back_keeps_its_value(void **state) {
   (void)state;
   for (int way = 0; way < WAYS; way++) {

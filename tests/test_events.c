@@ -1,4 +1,4 @@
-/* Events: what they say of a collection is what the heap did, counted by the test or by the heap's own statistics. */
+/* Tests that events report what the heap did, as counted by the test or by the heap's own statistics. */
 #include "tests/services.h"
 
 #include "gc/heap.h"
@@ -228,7 +228,7 @@ static void a_quarantine_is_counted(void **state) {
   assert_int_equal(committed[1] - committed[0], 2 * ((uint64_t)64 << 10));
 }
 
-/* Bytes committed that are none of the old generation. */
+/* Committed bytes that do not belong to the old generation. */
 static uint64_t committed_beside(fixture *f) {
   cradle_statistics stats = fixture_stats(f);
   return stats.committed_bytes - stats.metadata_bytes - stats.arenas_committed * stats.arena_bytes;

@@ -174,7 +174,7 @@ typedef struct row {
 static const row rows[] = {ROWS(TABLE)};
 #define EACH_ROW(r) for (const row *r = rows; r < rows + sizeof rows / sizeof *rows; r++)
 
-/* Functions that check nothing of all this, and the reason. */
+/* Functions that make none of these checks, each with the reason. */
 static const struct {
   const char *why, *functions;
 } exempt[] = {
@@ -298,7 +298,7 @@ static void in_a_no_collection_region(void **state) {
   }
 }
 
-/* The end of a fork belongs to the thread that prepared it. */
+/* Only the thread that prepared a fork may end it. */
 static void the_end_of_a_fork_on_another_thread(void **state) {
   skip_without_fork();
   (void)state;

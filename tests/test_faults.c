@@ -45,7 +45,7 @@ static void start_default(void) {
   start(CRADLE_FAULTS_REPORTED, 0, 2);
 }
 
-/* AddressSanitizer would stop before the processor does. */
+/* AddressSanitizer would stop the program before the fault happens. */
 __attribute__((no_sanitize("address"), no_sanitize("undefined"), noinline)) static uint64_t use(const pair *object) {
   return (uintptr_t)*(pair *const volatile *)&object->rest;
 }
@@ -247,7 +247,7 @@ static void *read_late(void *end) {
   return NULL;
 }
 
-/* The report of another thread, which asks the heap, stands in a full pipe. */
+/* Another thread's report, which asks the heap, blocks on a full pipe. */
 static void heap_ends_while_a_thread_reports(void) {
   static const char filling[4096];
   struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO};
@@ -268,7 +268,7 @@ static void heap_ends_while_a_thread_reports(void) {
   _exit(waited ? 7 : 9);
 }
 
-/* What is written to standard error stands in a full pipe for a while, and then comes. */
+/* Text for standard error waits in a full pipe for a while, and then arrives. */
 static void write_late(void) {
   static char filling[4096], text[32768];
   int ends[2];
@@ -451,7 +451,7 @@ static void program_goes_back_to_its_first_handler(void) {
   _exit(handler_now().sa_sigaction == jump_away ? 7 : 9);
 }
 
-/* Another one may call ours, which calls the first. */
+/* Another handler may call ours, which calls the first handler. */
 static void and_to_one_that_calls_ours(void) {
   signal(SIGSEGV, on_fault);
   start_default();
@@ -551,7 +551,7 @@ CRADLE_UNCHECKED_COLLECTION static void die_of_poison(void) {
 
 /* --- the cases --- */
 
-/* Runs it in a child; returns how that ended, as waitpid has it. */
+/* Runs the function in a child; returns the child's status as waitpid reports it. */
 static int end_of(void (*child)(void)) {
   int ends[2], status;
   assert_int_equal(pipe(ends), 0);

@@ -87,7 +87,7 @@ static void it_can_be_registered_again(void **state) {
   fixture_close(&f);
 }
 
-/* Drains the queue; the numbers that come out are written to order. */
+/* Drains the queue and writes the delivered numbers to order. */
 static size_t drain(fixture *f, uint64_t *order, size_t most) {
   size_t count = 0;
   for (final *object; (object = cradle_finalizer_next(f->m, QUEUE)) != NULL && count < most;)
@@ -142,7 +142,7 @@ static void referrers_come_first(void **state) {
       uint64_t order[6];
       services_open(&f);
       order_of(&f, way, cases[i].count, cases[i].edges, cases[i].edge_count, order);
-      if (!f.stressed) /* there they need not die in the same collection */
+      if (!f.stressed) /* in that case they need not die in the same collection */
         for (size_t at = 0; at < cases[i].count; at++)
           if (order[at] != cases[i].order[at])
             fail_msg("case %zu, way %d: object %d came at place %zu", i, way, (int)order[at], at);
@@ -386,7 +386,7 @@ static void a_heap_that_is_freed_half_way(void **state) {
   }
 }
 
-/* An object that a finalizer holds is not destroyed before it is dead for good. */
+/* An object that a finalizer holds is not destroyed until it is unreachable for good. */
 static void what_a_finalizer_brings_back_is_not_destroyed(void **state) {
   (void)state;
   for (int way = 0; way < WAYS; way++) {
@@ -530,7 +530,7 @@ static void external_sizes_do_not_wrap_around(void **state) {
   fixture_close(&f);
 }
 
-/* Few small objects with large buffers: collections come by pressure, and the buffers go. */
+/* A few small objects own large buffers: external memory causes collections, and the buffers are freed. */
 static void pressure_brings_collections_forward(void **state) {
   (void)state;
   fixture f;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* The child's time limit. A child that waits for nobody needs far less. */
+/* A child that waits for nobody needs far less time. */
 #define CHILD_MOST_S 30
 #define PIPE_BYTES 4096
 
@@ -35,7 +35,7 @@ typedef struct program {
   uint64_t function;
 } program;
 
-/* A new function each time makes the profile long. */
+/* Each call uses a new function, which makes the profile long. */
 static size_t frames(void *data, cradle_mutator *mutator, cradle_frame *out, size_t capacity) {
   program *p = data;
   (void)mutator, (void)capacity;

@@ -23,7 +23,7 @@ static void open_marking(marking *m) {
   assert_true(crd_word_stack_init(&m->small, ENTRIES * 8, ENTRIES * 8, "test"));
 }
 
-/* Whatever was freed by mistake is written over. */
+/* Overwrites anything that was freed by mistake. */
 CRADLE_UNCHECKED_COLLECTION static void mark_with_a_small_stack(marking *m) {
   cradle_error error;
   m->f.heap->mark_stack = m->small;
@@ -39,7 +39,7 @@ static void close_marking(marking *m) {
   fixture_close(&m->f);
 }
 
-/* An array with so many pairs, each with a pair of its own. */
+/* Makes an array of this many pairs, each with a pair of its own. */
 CRADLE_UNCHECKED_COLLECTION static vector *new_leaves(fixture *f, uint64_t count) {
   vector *leaves = cradle_new_array(f->m, T_VECTOR, count);
   CRADLE_ROOT(f->m, leaves);

@@ -1,4 +1,4 @@
-/* A heap that collects nothing: what a program whose roots are not in yet runs on. */
+/* Tests a heap that never collects, for programs that do not report their roots yet. */
 #include "tests/services.h"
 
 #include "gc/heap.h"
@@ -65,7 +65,7 @@ static void a_full_nursery_stops_the_program(void **state) {
   assert_true(nursery_filled(f.heap) > bytes - 2048);
 }
 
-/* Another heap in place of the test's, where no size is given to the nursery. */
+/* Replaces the test's heap by one for which no nursery size is given. */
 CRADLE_UNCHECKED_COLLECTION static void open_with_maximum(size_t max, const cradle_hardware *hardware) {
   cradle_mutator_free(f.m);
   cradle_heap_free(f.heap);
@@ -84,7 +84,7 @@ static void memory_for_large_objects_ends(void **state) {
   ASSERT_MISUSE(&f, "collection is off", for (int i = 0; i < 100; i++) cradle_new_array(f.m, T_STRING, 1 << 20));
 }
 
-/* Most of the maximum heap, but for two arenas. */
+/* The nursery takes most of the maximum heap, and leaves two arenas. */
 static void the_nursery_has_what_there_is(void **state) {
   (void)state;
   open_with_maximum((size_t)64 << 20, NULL);
@@ -130,7 +130,7 @@ static void tables_go_on(void **state) {
   assert_heap_sound(f.heap);
 }
 
-/* Its objects outlive the mutator, and are destroyed with the heap, each once. */
+/* The objects outlive the mutator, and each is destroyed once, with the heap. */
 static void another_mutator_goes_on(void **state) {
   (void)state;
   static int closed;

@@ -95,7 +95,7 @@ static void handles_at_random(void **state) {
       cradle_handle_free(f.m, handles[at]);
       handles[at].number = 0;
     } else {
-      size_t from = (at * 7 + step) % COUNT; /* often an old object, which marking may not have seen */
+      size_t from = (at * 7 + step) % COUNT; /* often an old object, which marking may not have visited */
       string *s = handles[from].number != 0 ? cradle_handle_get(f.m, handles[from]) : new_numbered(step);
       if (handles[from].number != 0 && random >> 61 & 1)
         cradle_handle_free(f.m, handles[from]), handles[from].number = 0;
@@ -176,7 +176,7 @@ static void freed_entries_serve_without_a_collection(void **state) {
   cradle_handle_free(f.m, holder);
 }
 
-/* An entry whose generations are used up stays out of use. */
+/* An entry that has used all its generations is never used again. */
 static void generations_do_not_begin_again(void **state) {
   (void)state;
   cradle_handle handle = cradle_handle_new(f.m, NULL);
@@ -191,7 +191,7 @@ static void generations_do_not_begin_again(void **state) {
   everything_moves(&f);
 }
 
-/* As when memory is refused: the table says that it is full and cannot grow. */
+/* Simulates refused memory: the table believes that it is full and cannot grow. */
 static void without_room_there_is_no_handle(void **state) {
   (void)state;
   pair *p = cradle_new(f.m, T_PAIR, sizeof(pair));

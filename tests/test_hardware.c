@@ -95,7 +95,7 @@ static cradle_hardware detect(void) {
   return hardware;
 }
 
-/* What is left for the caches when sysfs is silent: the machine's sysconf, else the default. */
+/* If sysfs has no caches, detection uses the machine's sysconf, and after that the default. */
 static void assert_caches_without_sysfs(const cradle_hardware *hardware) {
 #ifdef _SC_LEVEL2_CACHE_SIZE
   long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE), l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);

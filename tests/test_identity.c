@@ -6,7 +6,7 @@ static void choose(cradle_options *options) {
   (void)options;
 }
 
-/* A vector of so many pairs, on top of the shadow stack. */
+/* Makes a vector of this many pairs on top of the shadow stack. */
 static void push_pairs(size_t count) CRADLE_MAY_COLLECT {
   cradle_push(f.m, cradle_new_array(f.m, T_VECTOR, count));
   for (size_t i = 0; i < count; i++) {
@@ -154,7 +154,7 @@ static void the_dead_have_no_id(void **state) {
   assert_int_equal(fixture_stats(&f).ids, 0);
 }
 
-/* Between the end of marking and the sweep of its span a dead object is still there. */
+/* Between the end of marking and the sweep of its span, a dead object's memory is still there. */
 static void the_dead_have_no_id_before_they_are_swept(void **state) {
   (void)state;
   enum { COUNT = 2000 };
@@ -224,7 +224,7 @@ static void the_dead_have_no_id_while_some_come_back(void **state) {
   for (size_t i = COUNT; i-- > 0; p = p->first) assert_ptr_equal(cradle_object_of_id(f.m, ids[i]), p);
 }
 
-/* An id found while marking brings an object back that marking has not reached. */
+/* Looking an id up during marking brings back its object, which marking has not reached. */
 static void an_object_found_by_its_id_while_marking_lives(void **state) {
   (void)state;
   push_pairs(3000);
@@ -254,7 +254,7 @@ static void ids_that_never_were(void **state) {
   assert_null(cradle_object_of_id(f.m, UINT64_MAX));
 }
 
-/* An entry whose generations are used up is not taken again: ids never repeat. */
+/* An entry that has used all its generations is never taken again: ids never repeat. */
 static void an_id_never_comes_back(void **state) {
   (void)state;
   uint64_t id = cradle_id(f.m, new_pair(&f));
@@ -264,7 +264,7 @@ static void an_id_never_comes_back(void **state) {
   assert_int_not_equal((uint32_t)next, (uint32_t)id);
 }
 
-/* As when memory is refused: the table says that it is full and cannot grow. */
+/* Simulates refused memory: the table believes that it is full and cannot grow. */
 static void without_room_there_is_no_id(void **state) {
   (void)state;
   pair *p = new_pair(&f);

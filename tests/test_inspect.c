@@ -329,7 +329,7 @@ static void add_types(void) {
       f.heap, &(cradle_type){.name = "final", .size = 16, .references = UINT64_C(1) << 1, .finalizer = FINAL_QUEUE});
 }
 
-/* The first and the last as well as those between. */
+/* Covers the first and the last as well as those between. */
 static void each_finalizer_queue_has_its_number(void **state) {
   (void)state;
   uintptr_t places[CRADLE_FINALIZER_QUEUES];
@@ -643,7 +643,7 @@ static void addresses(void **state) {
   assert_place((char *)huge + ((size_t)100 << 20), CRADLE_ADDRESS_FREE, NULL, 0);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   tally all = walk_for(odd);
-  assert_true(all.found.place_bytes > all.found.bytes); /* a size class has room beyond it: no part of the object */
+  assert_true(all.found.place_bytes > all.found.bytes); /* the rest of its size class is no part of it */
   assert_place((char *)odd + all.found.bytes, CRADLE_ADDRESS_FREE, NULL, 0);
   assert_place((char *)odd + all.found.bytes - 1, CRADLE_ADDRESS_INTERIOR, odd, all.found.bytes - 1);
 }

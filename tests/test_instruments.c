@@ -8,7 +8,7 @@
 
 static fixture f;
 
-/* Each test says itself what it wants; the environment would only disturb it. */
+/* Each test sets what it wants itself; the environment would only disturb it. */
 static void plain_options(cradle_options *options) {
   fixture_options(&f, options);
   fixture_unstress(options);
@@ -23,7 +23,7 @@ static pair *new_pair(void) {
 /* --- stress --- */
 
 #define POINTS 1000
-/* Notes at which of so many allocations a collection took place. */
+/* Records at which of this many allocations a collection took place. */
 CRADLE_UNCHECKED_COLLECTION static size_t collected_at(uint64_t period, uint64_t seed, uint64_t first, uint64_t last,
                                                        bool at[POINTS]) {
   cradle_options options;
@@ -386,7 +386,7 @@ CRADLE_UNCHECKED_COLLECTION static void what_moved_and_what_died_is_known(void *
   assert_explained(&last->first, end);
   assert_string_equal(explained(now), "");
   assert_string_equal(explained(&f), "");
-  /* The copy dies; what was in the nursery is still known. */
+  /* The copy dies; the object that was in the nursery is still known. */
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_explained(moves, moved);
   fixture_close(&f);
@@ -539,7 +539,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_ring_is_verified(void **state) {
   fixture_close(&f);
 }
 
-/* About memory that was reserved and not used, before the first object, only the collection is known. */
+/* In reserved memory that no object uses yet, only the collection is known. */
 CRADLE_UNCHECKED_COLLECTION static void where_no_object_was(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
@@ -727,7 +727,7 @@ static void a_missing_barrier_is_named(void **state) {
   cradle_pop(f.m);
 }
 
-static void *foreign[3]; /* the one in the middle is visited by the callback */
+static void *foreign[3]; /* the callback visits the slot in the middle */
 static void visit_foreign(void *data, cradle_visitor *visitor) {
   (void)data;
   cradle_visit_reference(visitor, &foreign[1]);

@@ -22,7 +22,7 @@ static uint64_t next(kit_fixture *k) {
 static size_t below(kit_fixture *k, size_t bound) {
   return next(k) % bound;
 }
-/* Under stress, each allocation collects and checks the heap, so the tests do only a part of the work. */
+/* Stress collects and checks the heap at each allocation, so the tests do only part of the work. */
 static int times(const kit_fixture *k, int count) {
   return k->f.stressed ? count / 20 + 1 : count;
 }
@@ -152,7 +152,7 @@ static void hashes_are_spread(void **state) {
 
 enum { LIST_MAX = 2000 };
 
-/* Values that tell their number: even ones are immediates where the encoding has them, all others strings. */
+/* Values that contain their number: even ones are immediates if the encoding has them, all others strings. */
 CRADLE_MAY_COLLECT static uint64_t numbered(kit_fixture *k, uint64_t number) {
   if (number % 2 == 0 && k->has_immediates) return number << 3 | 1;
   return reference(k, cradle_kit_string_new(&k->kit, (const char *)&number, sizeof number));
@@ -213,7 +213,7 @@ static void lists(void **state) {
   FOR_EACH_ENCODING(k, lists_of_one);
 }
 
-/* Room that is not used holds nothing, so that what was taken out can die. */
+/* Unused room holds no references, so that removed objects can die. */
 static void let_go_of_one(kit_fixture *k) {
   cradle_kit_list *list = cradle_kit_list_new(&k->kit, 0);
   CRADLE_ROOT(k->f.m, list);
@@ -550,7 +550,7 @@ static void equal_strings_are_one_key_or_two(void **state) {
   fixture_close(&k.f);
 }
 
-/* Through all widths of the index, with removals, and down again. */
+/* The index grows through all its widths, with removals, and shrinks again. */
 static void many_of_one(kit_fixture *k) {
   uint64_t many = k->f.stressed ? 400 : 100000;
   cradle_kit_map *map = cradle_kit_map_new(&k->kit, NULL);

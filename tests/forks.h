@@ -1,4 +1,5 @@
-/* Says whether this build can fork a process that has threads. */
+/* Says what this build can do with forks. FORKS_ARE_TRIED: fork a process that has threads. CHILDREN_MAKE_THREADS: make
+ * threads in the child of a fork. tools/cross sets both to 0 for an emulator that can do neither. */
 #ifndef TESTS_FORKS_H
 #define TESTS_FORKS_H
 

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gc/heap.h"
+
 /* During a collection, some tens of microseconds pass between two readings of the clock. */
 #define TICK_NS 20000
 

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "cradle/heap.h"
+
 /* Starts the clock and stops refusing memory. */
 void system_reset(void);
 long long system_clock_ns(void);

@@ -27,8 +27,9 @@
 #include "gc/young/minor.h"
 #include "gc/young/nursery.h"
 
-/* Marking that has fallen behind what is promoted is finished at once: when more is used than the threshold, or than
- * was used when marking began if that was more, plus 1 / OVERSHOOT_SHARE of it and of the minimum. */
+/* If marking falls too far behind promotion, one pause does all the rest of the collection. Too far: the bytes in use
+ * exceed M + (M + the minimum) / OVERSHOOT_SHARE. M is the threshold, or what was in use when marking began if that was
+ * more. */
 #define OVERSHOOT_SHARE 4
 /* One pause gives back at most so many arenas, unless it is that of a full collection. Each costs about 0.01 ms, or
  * 0.13 ms if it has base pages. */
@@ -42,8 +43,8 @@
 /* If minor collections promote less than this, on average, it is not worth having an arena ready. */
 #define PREPARE_MIN_BYTES ((uint64_t)64 << 10)
 
-/* Whether a collection is verified. When the time of a stress run is bounded, only the collections that it asks for
- * are. */
+/* Whether a collection is verified. If stress_times bounds the time of a stress run, only the stress collections are
+ * verified. */
 static bool is_verified(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(heap->options.verify) && (heap->options.stress_times == 0 || heap->stress.serving);
 }
@@ -70,20 +71,20 @@ static CRADLE_COLD void refuse(cradle_heap *heap, cradle_cause cause) {
              nursery_filled(heap), heap->nursery.bytes, heap->old.used_bytes);
 }
 
-/* Whether the collector has a thread. Asked inline everywhere, so that an empty minor collection calls nothing for
- * it. */
+/* Whether the collector has a thread. An inline test, so that an empty minor collection calls no function to find
+ * out. */
 static inline bool has_marker(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(heap->marker.thread != NULL);
 }
 
-/* Returns when the pause began. What comes before the first look at the clock is no part of the pause. A look takes
- * time, too, in comparison with an empty minor collection, so there are few. */
+/* Returns when the pause began: the first look at the clock. What comes before that does not count as pause. The clock
+ * is read only a few times in a pause, because an empty minor collection is so short that each reading would show. */
 static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
   if (collection_is_off(heap)) refuse(heap, cause);
   /* Before the verifier, which reads the words of the ranges. */
   crd_ranges_check(heap);
   verify_if_asked(heap, true);
-  heap_grows(heap, 0); /* not in the pause */
+  heap_grows(heap, 0); /* before the clock is read: its time does not count as pause */
   uint64_t begin = crd_platform_now_ns();
   /* This collection serves the requests so far. One that comes from now on asks for another. */
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
@@ -99,7 +100,7 @@ static void end_collecting(cradle_heap *heap) {
          "the mark stack outlives marking");
   ASSERT(heap->major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->marker.aside),
          "[marker.6] what was put aside outlives marking");
-  /* The nursery is empty: its size may change, and it is handed out only once a pause. */
+  /* The nursery is empty, so its size may change. It is handed out here, at the end, so that this is done only once. */
   if (CRADLE_UNLIKELY(heap->adapt.cut_to != 0)) crd_adapt_cut(heap);
   crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
   crd_state_leave(heap, HEAP_MUTATING);
@@ -183,7 +184,7 @@ static uint64_t begin_with_minor(cradle_heap *heap, cradle_cause cause, cradle_e
   uint64_t begin = begin_collecting(heap, cause);
   if (has_marker(heap)) crd_marker_go_on_in_minor(heap);
   collect_minor(heap, cause, begin, event);
-  /* Only now, because the thread marks beside the minor collection. */
+  /* After the minor collection, because the thread marked beside it, and that is counted too. */
   if (has_marker(heap)) crd_marker_tell(heap);
   return begin;
 }
@@ -209,7 +210,7 @@ static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
   PROBE3(pause_end, heap, cause, duration);
   if (event_wanted(heap))
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {cause, duration}});
-  /* The kernel is asked for the pages only after a major collection, because the question takes long. */
+  /* Only after a major collection is the kernel asked which pages back the arenas, because it takes long to answer. */
   bool major = heap->stats.major_collections != heap->majors_measured;
   crd_event_arenas(heap, major);
   if (major) crd_event_spans(heap);
@@ -234,8 +235,8 @@ static bool marks_beside(const cradle_heap *heap) {
  * objects included. The first line that fits decides:
  *
  *   far above the threshold       everything, at once
- *   stress                        the least that there is. A heap that is far above does not come here: a stress mode
- *                                 that is spread in time makes few increments, and the heap would grow without bound
+ *   stress                        the smallest increment. The first line comes before this one because a stress mode
+ *                                 that is spread in time makes few increments: the heap would grow without bound
  *   no pause target, no thread    everything
  *   no thread marks beside        what pacing asks for, until the deadline
  *   the thread has nothing left   what is not marked yet: that is in the tables and in objects that were put aside
@@ -245,7 +246,7 @@ static bool marks_beside(const cradle_heap *heap) {
 static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->pacing;
   uint64_t used = collected_bytes(heap), target = heap->options.pause_ns;
-  uint64_t start = heap->major.collected_at_start; /* above the threshold if one large array came */
+  uint64_t start = heap->major.collected_at_start; /* may be above the threshold: one large array is enough */
   uint64_t most = start > pacing->threshold ? start : pacing->threshold;
   if (used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
   if (heap->options.stress_period != 0) return (crd_budget){0, 0, false};
@@ -278,12 +279,13 @@ static void begin_major(cradle_heap *heap, cradle_cause cause) {
 }
 
 /* After the minor collection of the same pause: begins a major collection if one is due, and does its next
- * increment. Even if the program has disabled major collections, one goes on when memory for promotion is short: the
- * next step would be to refuse an allocation. */
+ * increment. If the program has disabled major collections, this happens only when memory for promotion is short,
+ * because otherwise an allocation would soon be refused. */
 static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, uint64_t promoted) {
   if (heap->majors_disabled != 0 && !heap->nursery.lowered && !is_short_of_reserve(heap)) return;
   ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
-  bool begins = heap->major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0; /* then one always runs */
+  /* Under stress a major collection always runs. */
+  bool begins = heap->major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0;
   if (begins && !stress && collected_bytes(heap) < crd_collect_due_at(heap)) return;
   if (begins) begin_major(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   bool beside = marks_beside(heap);
@@ -302,8 +304,9 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   if (heap->major.phase == MAJOR_IDLE && heap->options.pause_ns == 0) crd_compact_if_due(heap);
 }
 
-/* Has the arenas ready that the next minor collection is likely to fill, so that promotion meets no page fault. The
- * mutator waits for this, but it makes no pause longer. Programs that promote little are spared it. */
+/* Prepares the arenas that the next minor collection is likely to fill, so that promotion meets no page fault. The
+ * mutator waits for this, but after the pause, so no pause gets longer. It is left out for programs that
+ * promote little. */
 static void prepare_arenas(cradle_heap *heap) {
   uint64_t promoted = heap->pacing.promoted_average;
   if (promoted < PREPARE_MIN_BYTES || heap->options.stress_period != 0 || heap->small) return;
@@ -314,13 +317,14 @@ static void prepare_arenas(cradle_heap *heap) {
   ASSERT(heap->state == HEAP_MUTATING, "arenas are populated in a pause");
   if (has_marker(heap)) (void)crd_supply_settle(&heap->old.arenas);
   bool ready = crd_arenas_prepare(&heap->old.arenas, wanted) == wanted;
-  if (has_marker(heap) && ready) crd_marker_supply(heap, next); /* else memory is short, or nothing populates it */
+  /* If they are not ready, memory is short, or the system cannot populate arenas. */
+  if (has_marker(heap) && ready) crd_marker_supply(heap, next);
   heap->stats.prepare_ns += crd_platform_now_ns() - begin;
 }
 
-/* The bytes of large objects since the last pause that live. While no major collection runs, large objects bring on
- * no pauses, and many nurseries' worth may have come. Pacing asks for what comes from one pause to the next: at most
- * a nursery's bytes. */
+/* How many bytes of large objects were allocated since the last pause and are still live. While no major collection
+ * runs, large objects cause no pauses, so many nurseries' worth may have been allocated. Pacing needs what is added
+ * from one pause to the next, so then at most the nursery's size is returned. */
 static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
   uint64_t large = heap->major.large_bytes, nursery = heap->nursery.bytes;
   large = large > freed ? large - freed : 0;
@@ -353,8 +357,8 @@ static void finish(cradle_heap *heap) {
 
 /* Gives memory back to the system, as much as the kind of collection asks for. */
 static void give_back(cradle_heap *heap, cradle_collection_kind kind) {
-  /* A full collection gives back whole arenas. A compacting one also drops pages that stay committed, and what is
-   * used next costs its page faults again. */
+  /* A full collection gives back whole arenas. A compacting one also drops the contents of pages that stay
+   * committed: using them again costs page faults. */
   if (kind == CRADLE_COLLECT_MAJOR) return;
   crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
   crd_nursery_discard_rest(heap);
@@ -422,7 +426,7 @@ bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
 void cradle_finalizer_queue_all(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_finalizer_queue_all");
   if (mutator->heap->services == NULL) return;
-  /* Afterwards none runs, and everything that is listed lives. */
+  /* After this no major collection runs, and all objects that are still listed are alive. */
   crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, CRADLE_COLLECT_MAJOR);
   crd_finalizers_queue_all(mutator->heap);
 }

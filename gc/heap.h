@@ -4,16 +4,16 @@
  *
  *   [heap.1] Outside a collection every old object without array flags (see [heap.3]) that refers to a young one is
  *            remembered, or remember_all is set.
- *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold; none
- *            where nothing is collected.
- *   [heap.3] An old object's barrier flag is set exactly when it is not remembered. An old array above SLOTS_MIN_BYTES
- *            whose only slots are its items has the array flags of its type (slots, values), and keeps them. They say
- *            that stores into it are recorded slot by slot.
+ *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold. If
+ *            collection is off, nothing is promoted and old.reserve is 0.
+ *   [heap.3] An old object's barrier flag is set exactly when it is not remembered. The array flags (slots, values) say
+ *            that stores into an array are recorded slot by slot. They come from its type, for an array that is above
+ *            SLOTS_MIN_BYTES when it becomes old and whose only slots are its items. It never loses them.
  *   [heap.4] state says what runs now (gc/state.h); no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] If an array with array flags has a slot with a young reference, the slot is in `recorded`, or the array is
  *            remembered, or remember_all is set.
- *   [heap.6] While the heap marks, outside rounds of the second core: if a marked object, neither on the mark stack
- *            nor put aside, refers to an unmarked old object, that slot is recorded or the marked object remembered.
+ *   [heap.6] While the heap marks, outside rounds of the second core: if a marked object's slot refers to an unmarked
+ *            old object, the slot is recorded, or the marked object is remembered, on the mark stack or put aside.
  */
 #ifndef CRADLE_GC_HEAP_H
 #define CRADLE_GC_HEAP_H
@@ -63,9 +63,9 @@ typedef struct crd_mutator {
   crd_word_stack shadow;
   crd_word_stack scoped; /* its first word is 0 [mutator.7] */
   cradle_root_range *ranges;
-  const void *thread;   /* mark of the thread it is attached to, or NULL */
+  const void *thread;   /* identifies the thread that it is attached to; NULL: none */
   uint64_t open_scopes; /* of a freed mutator: scopes that have not ended */
-  cradle_word no_root;  /* of a freed mutator: 0, the word below its empty stack of scoped roots */
+  cradle_word no_root;  /* of a freed mutator: 0; its empty stack of scoped roots begins right above this word */
 } crd_mutator;
 
 struct cradle_heap {
@@ -83,7 +83,7 @@ struct cradle_heap {
   crd_adapt adapt;
   crd_word_stack remembered;
   crd_word_stack recorded; /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
-  crd_record_budget budgets[RECORD_BUDGETS]; /* of arrays that share pages; some share one */
+  crd_record_budget budgets[RECORD_BUDGETS]; /* for arrays without a page of their own; some arrays share one */
   uintptr_t spared[SPARED_OBJECTS];          /* see SPARED_TIMES */
   bool remember_all; /* the set could not grow: the next minor collection looks at every old object */
 
@@ -109,9 +109,9 @@ struct cradle_heap {
 
   /* death */
   struct crd_services *services; /* NULL: no object with services ever existed (gc/death/services.h) */
-  const crd_death_calls *death;  /* NULL as well */
+  const crd_death_calls *death;  /* NULL if services is NULL */
   bool has_open_headers;         /* some old objects' headers are open (gc/object/header.h) */
-  uint64_t external_bytes;       /* cradle_external_memory, external sizes and pressure; each <= COUNTED_MAX_BYTES */
+  uint64_t external_bytes;       /* cradle_external_memory, external sizes, pressure; each kind <= COUNTED_MAX_BYTES */
 
   /* instruments, events and figures */
   crd_quarantine quarantine;
@@ -122,7 +122,7 @@ struct cradle_heap {
   cradle_cause last_cause;
   uint64_t created_ns;      /* when the heap was made */
   uint64_t arenas_told[2];  /* taken_total and given_back_total as the last event had them */
-  uint64_t majors_measured; /* major collections when the kernel was last asked what backs the arenas */
+  uint64_t majors_measured; /* stats.major_collections when the kernel was last asked which pages back the arenas */
   bool pool_noted;          /* the log was told that the pool refused arenas */
   bool announced;           /* HEAP_CREATED was sent, so HEAP_DESTROYED will be */
 };
@@ -136,7 +136,7 @@ static inline crd_mutator *mutator_of(cradle_mutator *mutator) {
 static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header) {
   return &heap->types.types[header_type(header)];
 }
-/* The address to which a word leads; 0: to none. The word is a value if value is set, otherwise a plain reference. */
+/* The address that a word refers to, or 0: none. The word is a value if value is set, otherwise a plain reference. */
 static inline uintptr_t heap_address_in(const cradle_heap *heap, bool value, cradle_word word) {
   if (CRADLE_LIKELY(!value)) return word;
   return value_is_reference(&heap->encoding, word) ? value_address(&heap->encoding, word) : 0;
@@ -160,7 +160,7 @@ static inline bool heap_is_known_dead(const cradle_heap *heap, uintptr_t address
   return (heap->major.phase == MAJOR_CLEARING || old_is_unswept(&heap->old, page)) &&
          !old_is_marked(&heap->old, address);
 }
-/* Whether the header of an old object is open: it counts as dead until all that it leads to is brought back, too. */
+/* Whether an old object's header is open. Until it closes, the object counts as dead, although it was reached. */
 static inline bool heap_has_open(const cradle_heap *heap, const cradle_word *object) {
   return CRADLE_UNLIKELY(heap->has_open_headers) && header_is_open(object[0]);
 }
@@ -187,7 +187,7 @@ static inline bool stress_is_on(const cradle_heap *heap) {
 static inline bool quarantine_is_on(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(heap->quarantine.base != NULL);
 }
-/* Whether memory that died or moved is poisoned, which takes time: an instrument that looks for it is on. */
+/* Whether to poison memory that died or moved. That takes time: only if an instrument that looks for poison is on. */
 static inline bool heap_poisons(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(stress_is_on(heap) || quarantine_is_on(heap) || heap->options.verify);
 }

@@ -1,7 +1,7 @@
-/* Reaching: follows what only finalizers and ephemerons hold, slot by slot with an explicit stack, for both
- * collections. To reach an object, a minor collection copies it, and a major collection marks it. Then its slots are
- * looked at. The collections have their own tracing, which is faster. This one asks every object for the watched and
- * the weak flag, and it goes depth first, because the order of finalizers needs that.
+/* Reaching: finds what only finalizers and ephemerons keep alive, slot by slot with an explicit stack. Minor and major
+ * collections both use it. To reach an object, a minor collection copies it, and a major collection marks it.
+ * Then its slots are looked at. The collections have their own tracing, which is faster. This one asks every object for
+ * the watched and the weak flag, and it goes depth first, because the order of finalizers needs that.
  *
  * The order: an object with a finalizer comes before those that it leads to. Objects that lead to each other form a
  * strongly connected component. Within a component registration order holds. Components are found by the path-based
@@ -20,8 +20,8 @@
  *    B closes: the path ends with 1           A        0          {B, C} comes out
  *    A closes: the path ends with 0                               {A} comes out
  *
- * Components come out last first, so the order is A, then B and C. The header that an object had is kept in the open
- * stack and put back when the object's component comes out.
+ * Components come out in reverse order: here {B, C} before {A}, so the order is A, then B and C. The header that an
+ * object had is kept in the open stack and put back when the object's component comes out.
  *
  * When a stack cannot grow, the object goes to the collection's own tracing, which needs no memory. Only order is lost
  * then: finalizers come in registration order, and ephemerons are found by passes over all of them.
@@ -41,12 +41,12 @@ typedef struct crd_reach {
   crd_word_stack slots;   /* slots to look at, or objects to close; while marking: holders of ephemerons to scan */
   crd_word_stack open;    /* objects of components that are not complete, each with its header */
   crd_word_stack path;    /* places in open where a component may begin */
-  crd_word_stack members; /* candidates for finalizers in open components, each with its object's place */
+  crd_word_stack members; /* candidates for finalizers in open components: each one's place in open, and its number */
   bool by_stack;          /* slots go on the slots stack; otherwise the collection's own tracing takes them */
   bool ordering;          /* objects are opened, to find out which leads to which */
   bool unordered;         /* memory for the order was refused: objects are reached and not opened */
-  bool incomplete;        /* a pair is not in the watch table, or an object's flags were not looked at: ephemerons need
-                           * passes */
+  bool incomplete;        /* a pair is not in the watch table, or an object's flags were not looked at: only passes
+                           * over all ephemerons find what they hold */
   bool progress;          /* something was reached since it was last cleared */
 } crd_reach;
 
@@ -57,19 +57,20 @@ static inline void reach_begin(crd_reach *reach) {
 
 /* --- reaching --- */
 
-/* Looks at a slot whose object is to be reached. ephemeral: the slot is the value of a pair; a minor collection does
- * not mark an old value, because the major collection decides whether it lives. */
+/* Looks at a slot whose object is to be reached. ephemeral: the slot is the value of a pair. If that value is an
+ * old object, a minor collection does not mark it, because the running major collection decides whether it lives. */
 void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool ephemeral);
 /* Reaches an object that was not reached yet. */
 void crd_reach_object(crd_death *death, uintptr_t address);
-/* To be called when an object with the watched flag was reached: does what waits for it. address: where it was when it
- * was watched. */
+/* To be called when an object with the watched flag was reached. Clears the flag, reaches the values of the pairs that
+ * wait for the object, and notes its place in the order if it is a candidate for finalizers. address: where the
+ * object was when it got the flag. */
 void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address);
 /* Goes on until nothing is left to look at, or until the pace is over (NULL: never). true: nothing is left. */
 bool crd_reach_run(crd_death *death, crd_pace *pace);
-/* Whether an increment ends here. If the order was given up or the watch table is incomplete, it goes on until all
- * is reached: otherwise the program could meet a reached object that leads to an unreached one, and no open header
- * would hide it. */
+/* Whether an increment ends here because its pace is over. If the order was given up or the watch table is incomplete,
+ * the increment goes on until everything is reached. Otherwise the program could find a reached object that leads to an
+ * unreached one, because no open header would hide the reached one. */
 bool crd_reach_pauses(const crd_death *death, crd_pace *pace);
 
 /* --- order --- */

@@ -17,8 +17,9 @@
  *   33  SL    a large old array whose slots are all of one    set when the object becomes old; never cleared, even if
  *             kind: stores are recorded slot by slot          the array is made shorter
  *   34  VA    with SL: the slots hold values. Without SL: a     the same
- *             large old array of structures, recorded slot
- *             by slot, too; the type has each word's kind
+ *             large old array of structures, with stores
+ *             recorded slot by slot, too; the type says which
+ *             words are references and which are values
  *   35  WA    watched: the object was not reached yet, and    gc/death/ in a collection; cleared when the object is
  *             something waits for it (gc/death/waiting.h).    reached, or the holder is scanned again; an object that
  *             Or, on a marked holder of ephemerons: the       dies keeps it
@@ -93,7 +94,7 @@ _Static_assert(RECORDING_REFERENCES == 1 && RECORDING_STRUCTURES == 2 && RECORDI
 
 /* --- objects and addresses --- */
 
-/* The object at an address, which a word may hold. */
+/* The object at an address, which may also be given as a word. */
 static inline cradle_word *object_at(uintptr_t address) {
   return (cradle_word *)memory_at(address);
 }
@@ -128,11 +129,11 @@ static inline uint64_t header_array_flags(uint64_t header) {
 static inline bool header_records_slots(uint64_t header) {
   return header_has(header, HEADER_ARRAY_FLAGS);
 }
-/* Whether these slots are all of one kind. */
+/* If stores are recorded slot by slot: whether all slots of the array are of one kind. */
 static inline bool header_records_one_kind(uint64_t header) {
   return header_has(header, HEADER_SLOTS_FLAG);
 }
-/* If they are of one kind: whether that is values. */
+/* If the slots are of one kind: whether they are values. */
 static inline bool header_holds_values(uint64_t header) {
   return header_has(header, HEADER_VALUES_FLAG);
 }
@@ -182,7 +183,7 @@ static inline void object_set_hash(cradle_word *object, uint32_t hash) {
   ASSERT(hash != 0 && hash <= CRADLE_HASH_MASK, "an identity hash is none, or reaches into the other bits");
   object_set_flags(object, (uint64_t)hash << CRADLE_HASH_SHIFT);
 }
-/* The object has moved to place: leaves the new address behind. */
+/* The object has been copied to `place`: leaves that address in the header of the old copy. */
 static inline void object_forward(cradle_word *object, const cradle_word *place) {
   ASSERT(!header_is_forwarded(*object), "[header.1] an object moves from where it is not any more");
   ASSERT(!header_is_pinned(*object), "a pinned object moves");

@@ -13,7 +13,7 @@
  *
  * So an address finds its metadata by arithmetic, without a search or a read of the arena. The metadata lies apart for
  * two reasons. Headers inside the arenas would all begin at the same offset, so that they would compete for the same
- * sets of the cache. And marking an object touches one line of the metadata, whatever the arena holds.
+ * sets of the cache. And setting an object's mark bit touches one line of the metadata, and nothing in the arena.
  *
  * An arena is cut into 512 pages of 4 KiB. Neighbouring pages that are taken together are a run; a run that holds
  * objects is a span (gc/old/span.h).
@@ -34,18 +34,18 @@
  * With a quarantine, arenas are committed in turn instead of lowest first: the next one lies behind the last one. So
  * memory that was given back stays inaccessible for long, and a stale reference into it faults.
  *
- *   [arena.1] A commit makes a RESERVED arena FREE, the first run in it USED. The last run that is given back makes it
- *             FREE again, and only a FREE arena goes back to the system.
+ *   [arena.1] A commit makes a RESERVED arena FREE. It becomes USED when the first run in it is taken, and FREE again
+ *             when the last one is given back. Only a FREE arena goes back to the system.
  *   [arena.2] free_count counts the FREE arenas; committed_count the FREE and USED ones. No commit brings it above
  *             limit.
  *   [arena.3] No FREE arena is below free_hint, and without a quarantine no RESERVED one below reserved_hint. No USED
  *             arena is at or above used_end, and no committed one at or above committed_end.
  *   [arena.4] A USED arena with free pages is in exactly one list, lists[i][j]: i is the logarithm (base 2, rounded
- *             down) of its number of free pages, j that of its longest free run. A compaction takes the arenas that it
- *             empties out of their lists.
+ *             down) of its number of free pages, j that of its longest free run. A compaction empties
+ *             arenas that it has removed from their lists.
  *   [arena.5] Bitmap words and page entries of pages that are not taken are zero.
- *   [arena.6] A run of up to 512 pages lies in one arena. A longer one starts at an arena, and the rest of its last
- *             arena is usable.
+ *   [arena.6] A run of up to 512 pages lies in one arena. A longer one begins at the first page of an arena, and other
+ *             runs may take the pages behind it in its last arena.
  */
 #ifndef CRADLE_GC_OLD_ARENA_H
 #define CRADLE_GC_OLD_ARENA_H
@@ -80,7 +80,7 @@ typedef struct crd_page {
     /* large objects that a minor collection has reached but not traced yet: the next such object, or PAGE_NONE */
     uint32_t pending;
     uint32_t record_left;
-    uint32_t taken; /* small spans while arenas are chosen for compaction: how many places hold objects */
+    uint32_t taken; /* while arenas are chosen for compaction: how many places of this small span hold objects */
   };
   uint8_t size_class;
   uint8_t state;
@@ -95,7 +95,7 @@ typedef struct crd_arena {
   uint64_t allocated[ARENA_BITMAP_WORDS];
   crd_page pages[ARENA_PAGES];
   uint64_t free_map[ARENA_PAGES / 64];  /* a bit for each page: not taken */
-  uint64_t dirty_map[ARENA_PAGES / 64]; /* a bit for each page: written since the commit, so it may not read as zero */
+  uint64_t dirty_map[ARENA_PAGES / 64]; /* a bit for each page: written since the commit, so perhaps not zero */
   uint32_t next, previous;              /* in its list [arena.4] */
   uint16_t free_pages, longest;         /* pages; longest <= free_pages <= ARENA_PAGES, both 0 unless USED */
   uint8_t padding[4096 - 2 * ARENA_PAGES / 8 - 12];
@@ -108,16 +108,16 @@ enum {
   ARENA_TOUCHED = 4,       /* was in use or populated: the system has probably given it its pages */
 };
 
-/* How many arenas were in use at most, now and in the recent past (gc/old/arena_memory.h). */
+/* The most arenas that the heap has needed lately. It keeps that many (gc/old/arena_memory.h). */
 typedef struct crd_arena_demand {
-  uint64_t epoch_ns;       /* when the present epoch began; 0: none has */
+  uint64_t epoch_ns;       /* when the present epoch began; 0: no epoch has begun */
   uint32_t peak, previous; /* most arenas in use at once: in the present epoch, in the one before */
 } crd_arena_demand;
 
 /* What the second core populates; gc/old/supply.h. */
 typedef struct crd_supply {
   uint32_t first, count; /* the arenas of the request; count 0: there is none */
-  uint32_t asked, done;  /* arenas in all requests, and populated of them; they wrap around; atomic */
+  uint32_t asked, done;  /* arenas in all requests, and how many of these are populated; both wrap around; atomic */
   uint32_t ahead;        /* FREE arenas beyond the promotion reserve that are kept ready */
 } crd_supply;
 
@@ -133,12 +133,12 @@ typedef struct crd_dead_large {
 
 /* With a quarantine, the pages of a dead large object are closed: for a while they stay taken and become inaccessible,
  * so that a stale reference to the object faults. The old generation reaches the closed pages through this table of
- * functions, because they belong to a room above it: gc/instruments/closed_runs.c has the only such table. */
+ * functions, because it may not include gc/instruments/. gc/instruments/closed_runs.c has the only such table. */
 typedef struct crd_closing_calls {
   /* Memory is short: opens the oldest closed pages, so that they can be used again. false: no page is closed, or the
    * system refuses. */
   bool (*make_room)(crd_arenas *arenas);
-  /* Reports that count pages from page on have been taken. */
+  /* Reports that `count` pages, from `page` on, have been taken. */
   void (*pages_taken)(crd_arenas *arenas, uint32_t page, uint32_t count);
   /* Closes the pages of a large object, or gives them back. `keep` arenas stay FREE. */
   void (*large_died)(crd_arenas *arenas, crd_dead_large dead, uint32_t keep);
@@ -181,8 +181,8 @@ struct crd_arenas {
 /* Takes a run of count pages, leaving at least keep arenas FREE. Returns the number of its first page, or PAGE_NONE if
  * there is no memory. Sets *clean to whether the run reads as zero, so that nobody need zero it again. */
 uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean);
-/* Gives a run back, or the part of it that lies in some of its arenas. The caller has zeroed its bitmaps and page
- * entries. */
+/* Gives a run back. If the run lies in several arenas, this may be just its part in some of them. The caller has zeroed
+ * the bitmaps and page entries of these pages. */
 void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count);
 /* Takes a USED arena out of the lists, so that nothing new is placed in it; and puts it back. */
 void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index);
@@ -193,8 +193,8 @@ const char *crd_arenas_check(const crd_arenas *arenas);
 static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
   return arenas->committed_count - arenas->free_count;
 }
-/* Whether arenas are committed in turn, so that memory that was given back stays inaccessible for long: with a
- * quarantine. */
+/* Whether arenas are committed in turn, as they are with a quarantine. Memory that was given back then stays
+ * inaccessible for long. */
 static inline bool arenas_go_round(const crd_arenas *arenas) {
   return arenas->closing != NULL;
 }

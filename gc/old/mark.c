@@ -15,7 +15,7 @@
 #define WORDS_AN_OBJECT LIMIT(32, 4)
 /* Handles, pinned and prebuilt objects that are marked at a time. */
 #define TABLE_PIECE LIMIT(256, 8)
-/* Objects of the smallest increment, which the stress mode takes. */
+/* How many objects an increment traces if its budget is 0 bytes. The stress mode makes such increments. */
 #define STEP_OBJECTS 4
 
 /* What marking needs at each slot. The loop over objects works on a copy of this struct whose address is passed to no
@@ -70,9 +70,9 @@ CRD_ALWAYS_INLINE bool push(mark_context *context, cradle_word entry) {
   return true;
 }
 
-/* Turns the object at an address grey, if it is white and lies in the arenas. What a slot holds need not be tested any
- * further: NULL, and objects outside of the heap, are no addresses in the arenas. Nor are young objects: an increment
- * begins with an empty nursery. */
+/* Turns the object at an address grey, if it is white and lies in the arenas. The address needs no other test: NULL
+ * and objects outside of the heap do not lie in the arenas. And no slot refers to a young object, because an increment
+ * begins right after a minor collection. */
 CRD_ALWAYS_INLINE void mark_address(mark_context *context, uintptr_t address) {
   uintptr_t offset = address - context->arenas_base;
   if (offset >= context->arenas_bytes) return;
@@ -101,7 +101,7 @@ void crd_mark_address(cradle_heap *heap, uintptr_t address) {
   give_back(&context);
 }
 
-/* Pushes the piece that begins with the item first, to be traced later. false: the stack has no room for two words. */
+/* Pushes the rest of an array, from item `first` on, to be traced later. false: the stack has no room for two words. */
 static inline bool push_rest(mark_context *context, const cradle_word *object, uint64_t first) {
   if (!push(context, first)) return false;
   if (push(context, mark_piece(object))) return true;
@@ -109,7 +109,7 @@ static inline bool push_rest(mark_context *context, const cradle_word *object, u
   return false;
 }
 
-/* Traces one piece of an array from the item first on, and pushes the rest. If the stack has no room for the rest, all
+/* Traces one piece of an array, from item `first` on, and pushes the rest. If the stack has no room for the rest, all
  * of it is traced now: that takes long, but needs no memory. */
 static CRADLE_NOINLINE void mark_words(mark_context *context, const crd_type *type, cradle_word *object,
                                        uint64_t first) {
@@ -175,8 +175,8 @@ static CRADLE_NOINLINE void mark_trace(mark_context *context, cradle_word *objec
   visit_bits_backward(object, type->references, false, mark_slot, context);
 }
 
-/* As mark_trace, while the order of death wants to know which objects are reached (gc/death/waiting.h). It may use the
- * mark stack. */
+/* As mark_trace, while the order of death wants to know which objects are reached (gc/death/waiting.h). The order
+ * of death may use the mark stack, so the stack has its true top during that call. */
 static void mark_trace_watching(mark_context *context, cradle_word *object) {
   if (header_is_watched(object[0]) || header_is_weak(object[0])) {
     give_back(context);
@@ -205,15 +205,16 @@ static CRADLE_NOINLINE void mark_rest(mark_context *context, cradle_word *object
  * mark_loop is the loop's state. Its address is passed to no function that is not inlined, so that the compiler keeps
  * it in registers. */
 typedef struct mark_loop {
-  mark_context local;       /* a copy; functions that are called work on the other context */
-  const cradle_word *floor; /* pop stops here: at the stack's base, or, once the countdown is over, at its end */
+  mark_context local;       /* a copy; functions that are not inlined work on the original */
+  const cradle_word *floor; /* pop stops here: the stack's base, or the stack's end once the countdown is over */
   /* The run. */
   uint32_t type; /* CRADLE_TYPE_ID_END: none */
   uint64_t slots;
   unsigned first, last;
   bool one_or_two, values;
-  /* The context's countdown as the run began, minus the objects since then that are not of the run. Minus the present
-   * countdown, that is the number of the run's objects: so they need no counter of their own. */
+  /* Begins as the context's countdown when the run begins. Each object lowers the context's countdown, and each object
+   * that is not of the run lowers this one, too. So the run has traced this minus the context's countdown objects, and
+   * needs no counter of its own. */
   int countdown;
 } mark_loop;
 
@@ -392,8 +393,8 @@ static bool mark_aside(mark_context *context) {
 }
 
 /* Minor collections skip the part of the shadow stack that has not changed, so what lies there was marked when marking
- * began. It is visited once more at the end of marking as a precaution. That costs little, and it keeps the object
- * alive if the program wrote a word there unnoticed. Returns whether something is grey now. */
+ * began. It is visited once more at the end of marking as a precaution. That costs little. If the program wrote a
+ * reference there unnoticed, the object that it refers to stays alive. Returns whether something is grey now. */
 static bool mark_unchanged_roots(mark_context *context) {
   take_again(context);
   visit_unchanged_roots(context->heap, mark_slot, context);
@@ -435,7 +436,7 @@ void crd_mark_start(cradle_heap *heap) {
   heap->major.overflowed = false;
   heap->major.rescan_page = PAGE_NONE;
   heap->handles.marked_at = heap->pins.marked_at = heap->prebuilts.marked_at = 0;
-  crd_old_retire(&heap->old); /* the runs that allocators own have no mark bits; those that they take now get them */
+  crd_old_retire(&heap->old); /* the places that allocators own have no mark bits; those taken from now on get them */
   heap->old.born_marked = true;
   visit_roots(heap, mark_slot, &context);
   give_back(&context);

@@ -30,9 +30,10 @@
  *
  *   [marker.1] What a round works on (mark bits, mark stack, aside, the figures of the round) has one owner: the thread
  *              while the word says TAKEN or ASKED, the mutator otherwise, but for [marker.3].
- *   [marker.2] A round runs only while the heap is marking, and either its state is HEAP_MUTATING or a minor
- *              collection traces. crd_state_enter stops it before anything else begins, minor collections too. So in
- *              the round beside a minor collection, both sides know all that was stored and marked before it.
+ *   [marker.2] A round runs only while the heap is marking, and only while the heap's state is HEAP_MUTATING or a minor
+ *              collection traces. crd_state_enter stops it before anything else begins, even before a minor collection,
+ *              which may then offer a round of its own. So in that round both sides see all that was stored and marked
+ *              before it.
  *   [marker.3] While a round runs, the mutator sets mark bits only in bitmap words that no other object shares: those
  *              of pages that it has just taken for a large object or a new span. There it sets the mark bits first,
  *              then the allocation bits, with release order. For everything else that is to be marked it uses
@@ -43,8 +44,9 @@
  *              object only if an allocation bit says that one begins there; it never writes to an object and never
  *              calls the program. Marking too much keeps an object until the next collection; marking too little is
  *              repaired at the next pause, which finds every slot that was written since the last one [heap.6].
- *   [marker.5] Objects in memory that was committed, opened or allocated in this round are marked before they can be
- *              reached [span.7]. So the thread traces no object that is younger than the last pause.
+ *   [marker.5] An object in memory that was committed or taken in this round is marked before anything can refer to
+ *              it [span.7], or has no allocation bit until the round is over [span.8]. So the thread traces no object
+ *              that is younger than the last pause.
  *   [marker.6] Objects that need the program or the order of death (trace callbacks, weak slots, ephemerons, watched
  *              objects) are marked and put aside. The mutator traces them in its next increment.
  *   [marker.7] Tables that a round reads do not move in it: adding a type that makes the type table grow stops the
@@ -113,24 +115,24 @@ typedef struct crd_marker_work {
   uint64_t objects, bytes; /* traced */
   uint64_t put_aside;      /* objects */
   uint64_t run_ns;
-  uint64_t stop_ns; /* what stopping took; the mutator's */
+  uint64_t stop_ns; /* how long the mutator waited for rounds to end; written by the mutator */
 } crd_marker_work;
 
 typedef struct crd_marker {
   crd_thread *thread;    /* NULL: there is none */
   uint32_t word;         /* of the protocol; atomic */
-  bool refused;          /* none could be made, and none is tried again */
+  bool refused;          /* the thread could not be made; that is not tried again */
   bool going;            /* a round was offered and not stopped since */
   bool resumes;          /* crd_state_leave offers a round again */
   crd_word_stack stack;  /* the mark stack, while a round goes on [marker.1] */
   crd_word_stack aside;  /* [marker.6] */
   bool overflowed;       /* in the round, an object was marked and no stack had room for it */
-  crd_word_stack shaded; /* addresses that the mutator wants marked; its own */
+  crd_word_stack shaded; /* addresses that the mutator wants marked; used by the mutator only */
   crd_marker_work work;  /* of the round [marker.1] */
   crd_marker_work since; /* of the rounds since the last pause began */
   crd_marker_work last;  /* of the rounds between the last two pauses */
   size_t arenas_bytes;   /* of the arenas that were committed when the round was offered */
-  uint64_t random;       /* the thread's: where rounds end under stress */
+  uint64_t random;       /* under stress it decides where rounds end; used by the thread only */
 } crd_marker;
 
 /* To be called when a major collection begins to mark: makes the thread, if there is none and the options and the heap

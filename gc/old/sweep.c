@@ -76,7 +76,8 @@ static void sweep_large(crd_old *old, uint32_t page, crd_remains remains, crd_sw
   crd_old_bury_large(old, page, remains);
 }
 
-/* The partial lists are emptied because all spans in them wait now; each enters its list again when it is swept. */
+/* The partial lists are emptied, because all spans in them wait now. When a span is swept and has objects and room, it
+ * enters its list again. */
 void crd_sweep_begin(crd_old *old) {
   ASSERT(old->young_large == PAGE_NONE, "[sweep.1] a sweep begins while large objects are young");
   ASSERT(!has_waiting(old), "[sweep.2] a sweep begins before the last one is over");

@@ -30,9 +30,9 @@ static inline void trace_pending(crd_minor *context) {
 }
 
 /* An old object is known to live only if it is marked. What a dead object refers to need not be marked. If the object
- * lives after all, marking reaches it later and traces it then. The same holds beside a round of the second core: an
- * object that the thread marks now is traced after the program's last store into it. Prebuilt objects, which lie
- * outside the arenas, always live. */
+ * lives after all, marking reaches it later and traces it then. In a round of the second core, the thread may mark the
+ * object right after this test. That is no harm: the thread then traces it, and sees all that the program has stored
+ * into it, because the program is paused. Prebuilt objects, which lie outside the arenas, always live. */
 static inline bool may_be_live(const cradle_heap *heap, const cradle_word *object) {
   uintptr_t address = address_of(object);
   return !arenas_contain(&heap->old.arenas, address) || old_is_marked(&heap->old, address);
@@ -85,7 +85,8 @@ static void trace_old_object(void *data, cradle_word *object) {
    * that are known to be dead may refer to memory that is used for other objects by now. */
   if (old_is_unfilled(old, old_span_of(old, address), address)) return;
   if (heap_is_known_dead(context->heap, address)) return;
-  if (heap_has_open(context->heap, object)) return; /* the program cannot reach it, so it stored nothing into it */
+  /* The program cannot reach an object with an open header, so it has stored nothing into the object. */
+  if (heap_has_open(context->heap, object)) return;
   object_set_flags(object, HEADER_BARRIER_FLAG);
   crd_promote_from(context, object);
 }
@@ -93,7 +94,7 @@ static void trace_old_object(void *data, cradle_word *object) {
 /* The remembered set could not grow, so any old object may refer to a young one. Copies that are promoted during the
  * walk are pending, and the walk may meet them too. They are then traced twice, which does no harm. */
 static void trace_all_old(crd_minor *context) {
-  /* With the allocators retired and no round going on, the allocation bits are the objects [span.2], [span.8]. */
+  /* With the round stopped and the allocators retired, the allocation bits say where objects are [span.2], [span.8]. */
   (void)crd_marker_stop(context->heap);
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, trace_old_object, context);
@@ -102,7 +103,8 @@ static void trace_all_old(crd_minor *context) {
     object_set_flags(object, HEADER_BARRIER_FLAG);
     crd_promote_from(context, object);
   }
-  trace_pending(context); /* the caller traces only if it finds something remembered, and the set may be empty */
+  /* Here, because the caller traces only after recorded slots and remembered objects, and there may be none. */
+  trace_pending(context);
   context->heap->remember_all = false;
   context->looked_at_all = true;
 }
@@ -117,7 +119,7 @@ static uint64_t settle_large(cradle_heap *heap) {
     ASSERT(entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED,
            "[minor.1] the list of young large objects holds another");
     if (entry->state == PAGE_LARGE_YOUNG) {
-      /* It was born marked, and no mark may stay where no object is [span.4]. */
+      /* The object was born marked, and a mark must not stay behind where there is no object [span.4]. */
       if (heap->old.born_marked) old_unmark(&heap->old, arenas_page_address(arenas, page));
       crd_old_bury_large(&heap->old, page, heap_remains(heap, false));
       continue;
@@ -151,9 +153,10 @@ void crd_minor_trace(crd_minor *context) {
   trace_pending(context);
 }
 
-/* Has the order of death handle what died, then frees the large objects that died. Returns their bytes. The large
- * objects come last, because destructors still read them. The set of remembered objects is empty by now, but its words
- * are still in memory. They are passed on, because old holders of weak slots are among them. */
+/* Runs the order of death (gc/death/order.h) for what died, then frees the large objects that died. Returns their
+ * bytes. The large objects come last, because destructors still read them. The remembered set is empty by now, but its
+ * entries are still in memory. The order of death gets them, because it looks for old holders of weak slots and
+ * ephemerons among them. */
 static CRADLE_NOINLINE uint64_t settle_services(crd_minor *context, uint64_t remembered) {
   cradle_heap *heap = context->heap;
   cradle_word *stored = heap->remembered.base;
@@ -222,7 +225,8 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   uint64_t remembered = word_stack_count(&heap->remembered), recorded = word_stack_count(&heap->recorded);
   trace_roots(&context);
   if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
-  /* First, so that objects that were stored right after their allocation are copied almost in that order. */
+  /* Recorded slots before remembered objects, because the slots lie in the order of the stores: objects that were
+   * stored right after their allocation are then copied almost in the order of their allocation. */
   trace_recorded(&context);
   trace_remembered(&context);
   if (CRADLE_UNLIKELY(heap->marker.going)) (void)crd_marker_stop(heap);

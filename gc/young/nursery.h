@@ -1,5 +1,5 @@
 /* The nursery: one block of memory in which objects are allocated by moving a pointer, free, through it. A minor
- * collection empties it as a whole. It is never unmapped in between.
+ * collection empties it as a whole. Its memory stays mapped.
  *
  *      start              free                    end      slack_end       start + committed_bytes
  *        |== objects =======|......................|..........|..................|
@@ -9,14 +9,15 @@
  * maximum heap. gc/young/adapt.c changes it from there. docs/design/nursery.md holds the measurements behind the rule.
  *
  *   [nursery.1] start <= free of the mutator <= slack_end, and start <= end <= slack_end <= start + committed_bytes.
- *   [nursery.2] What lies below slack_end can be promoted whatever it holds: old.reserve arenas are enough for it, and
- *               they are FREE [heap.2]. Nothing is promoted where collection is off.
+ *   [nursery.2] Whatever objects lie below slack_end, they can be promoted: old.reserve arenas are enough for them,
+ *               and these arenas are FREE [heap.2]. Nothing is promoted where collection is off.
  *   [nursery.3] Its size changes, and it is handed out, only while it is empty.
- *   [nursery.4] free <= look, and the mutator's top is not above look. So the allocation that reaches over look takes
- *               the slow path, whether the nursery is full or not, and the slow path compares its size with the type's
- *               descriptor.
- *   [nursery.5] start + lead_bytes is where a huge page may begin, and below it none may: the lead is the end of a huge
- *               page's place, and the rest of that place is not accessible. The lead is 0 unless the policy is auto.
+ *   [nursery.4] free <= look, and the mutator's top is not above look. So an allocation that would move free past look
+ *               takes the slow path even if the nursery has room. The slow path compares the allocation's size with the
+ *               type's descriptor.
+ *   [nursery.5] A huge page may begin at start + lead_bytes. The lead, which lies before it, never gets a huge page: it
+ *               is the end of an aligned 2 MiB block whose beginning is not accessible. The lead is 0 unless the policy
+ *               is auto.
  */
 #ifndef CRADLE_GC_YOUNG_NURSERY_H
 #define CRADLE_GC_YOUNG_NURSERY_H
@@ -32,8 +33,9 @@ typedef struct crd_nursery {
   char *start, *end;
   char *slack_end;      /* one object or reservation, of up to the largest size, may reach over end, up to here */
   char *look;           /* where the next allocation is compared with its descriptor; may lie above slack_end */
-  uint32_t first_looks; /* so many allocations are still looked at one by one, as the first of a heap are */
-  /* One object in so many bytes is a sample, whose age tells what a larger nursery would let die; 0: none is taken. */
+  uint32_t first_looks; /* how many allocations are still looked at one by one; a new heap begins with these */
+  /* One object in this many bytes is a sample. The ages of samples show whether more would die in a larger nursery.
+   * 0: no samples. */
   size_t sample_bytes;
   uint32_t sample_count;
   uintptr_t samples[NURSERY_SAMPLES]; /* their addresses, ascending */
@@ -41,33 +43,33 @@ typedef struct crd_nursery {
   size_t bytes;                       /* the size chosen; end - start is at most that */
   size_t lead_bytes;                  /* the first so many lie on base pages [nursery.5] */
   size_t reserved_bytes;              /* of address space: room for the largest size; addresses in it are young */
-  size_t committed_bytes;             /* of address space, committed: as much as the largest size so far took */
-  size_t kept_bytes;                  /* bytes filled, of a heap that collects nothing and has no mutator now */
+  size_t committed_bytes;             /* of these, committed: enough for the largest size so far */
+  size_t kept_bytes;                  /* bytes filled, if collection is off and the heap has no mutator now */
   bool lowered;                       /* the promotion reserve was refused in part */
   crd_backing backing;                /* which pages were asked for */
-  size_t pool_bytes;                  /* so many of the committed, from the first on, are from the reserved pool */
+  size_t pool_bytes;                  /* this many bytes, from start on, are from the reserved pool */
 } crd_nursery;
 
 /* The largest size that is chosen when the options give none. */
 size_t crd_nursery_most(const cradle_options *options);
 size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason);
-/* Reserves room for a nursery of up to max bytes and commits one of so many. */
+/* Reserves address space for a nursery of up to `max` bytes, and commits enough for one of `bytes`. */
 bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max);
 void crd_nursery_fini(cradle_heap *heap);
 /* Changes the size of an empty nursery; the next hand_out uses it. false: memory was refused, nothing changed.
- * Memory that a smaller nursery does not use keeps its pages for the next trial, until discard_rest drops them; with
- * a maximum heap they are dropped at once, because they count there. */
+ * Memory that a smaller nursery does not use keeps its pages, because the nursery may soon grow again; discard_rest
+ * drops them. With a maximum heap they are dropped at once, because they would count towards the maximum. */
 bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason);
 void crd_nursery_discard_rest(cradle_heap *heap);
 /* Drops the pages of an empty nursery, which stays committed: its next use finds fresh pages. */
 void crd_nursery_discard(cradle_heap *heap);
 /* Empties the nursery after a minor collection. hand_out comes next. */
 void crd_nursery_empty(cradle_heap *heap);
-/* Secures the promotion reserve of the empty nursery, and hands out most bytes, or fewer if the reserve allows no
- * more. The mutator's top follows when the collecting state is left, or by set_top. */
+/* Secures the promotion reserve for the empty nursery. Then hands out `most` bytes, or as many as can be promoted into
+ * the reserve, if that is fewer. The mutator's top is set later: by leaving the collecting state, or by set_top. */
 void crd_nursery_hand_out(cradle_heap *heap, size_t most);
-/* The slow path has allocated or reserved, and compared the size: sets the place of the next look. object: NULL
- * where it failed. */
+/* Called after the slow path has compared the size and has allocated or reserved: decides where the next look is.
+ * object: what was allocated or reserved; NULL: that failed. */
 void crd_nursery_looked(cradle_heap *heap, const void *object);
 /* Counts the ages of the samples. A minor collection has promoted what lives, and the nursery still holds the
  * forwarded headers. */

@@ -29,7 +29,7 @@ static int ticking_gettime(clockid_t clock, struct timespec *now) {
   return 0;
 }
 
-/* The second core asks for memory, too. It guards everything below. */
+/* Guards everything below, because the second core asks for memory, too. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static unsigned granted, refused; /* calls to come */

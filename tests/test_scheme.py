@@ -187,7 +187,7 @@ TERMINAL = [
 
 
 def read_until(terminal, wanted, timeout, repeated=""):
-    """What the terminal shows up to the wanted text, or to the end if there is none. Raises OSError if the program
+    """What the terminal shows up to the wanted text, or to its end if `wanted` is empty. Raises OSError if the program
     ended early or takes too long. Types `repeated` when nothing happens, because libedit misses a signal that comes
     just before it reads."""
     seen, end = "", time.monotonic() + timeout

@@ -21,8 +21,8 @@ static void set(extent *extent, uintptr_t start, size_t bytes) {
   __atomic_store_n(&extent->bytes, bytes, __ATOMIC_RELAXED);
 }
 
-/* With acquire order, so that row_holds reads the owner again after it. (A fence would do, but ThreadSanitizer knows
- * none.) */
+/* Reads with acquire order, so that row_holds reads the owner again after these reads. (A fence would do the same, but
+ * ThreadSanitizer does not support fences.) */
 static bool holds(const extent *extent, uintptr_t address) {
   uintptr_t start = __atomic_load_n(&extent->start, __ATOMIC_ACQUIRE);
   return address - start < __atomic_load_n(&extent->bytes, __ATOMIC_ACQUIRE);

@@ -116,7 +116,7 @@ typedef struct crd_arena_demand {
 
 /* What the second core populates; gc/old/supply.h. */
 typedef struct crd_supply {
-  uint32_t first, count; /* the arenas of the request; count 0: there is none */
+  uint32_t first, count; /* the arenas to populate; count 0: nothing is asked for */
   uint32_t asked, done;  /* arenas in all requests, and how many of these are populated; both wrap around; atomic */
   uint32_t ahead;        /* FREE arenas beyond the promotion reserve that are kept ready */
 } crd_supply;

@@ -44,8 +44,8 @@ static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes)
 
 /* --- the pending list [promote.1] --- */
 
-/* The link's low 48 bits are an address. Above them is a word number: that of the last slot that was looked at, 0 if
- * there was none. (Word 0 is the header and never a slot.) */
+/* The link's low 48 bits are an address. Above them is the word number of the last slot that was looked at. It is 0
+ * before the first slot: word 0 is the header, never a slot. */
 #define PENDING_WORD_SHIFT 48
 
 CRD_ALWAYS_INLINE cradle_word pending_link(uintptr_t next, unsigned word) {

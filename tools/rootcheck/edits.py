@@ -125,7 +125,7 @@ def in_braces(edits, name, statement, text):
 
 
 def statement_end(name, statement):
-    """The offset behind a statement's semicolon (mostly outside of libclang's extent); None if there is none."""
+    """The offset behind a statement's semicolon, or None if no semicolon follows. libclang's extent mostly ends before it."""
     text, offset = syntax.contents(name), statement.cursor.extent.end.offset
     if statement.kind.is_statement() and text[offset - 1 : offset] in (b"}", b";"):
         return offset

@@ -17,6 +17,7 @@
 #include "gc/old/arena_memory.h"
 #include "gc/old/supply.h"
 #include "gc/platform/hardware.h"
+#include "gc/platform/pages.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -31,6 +32,13 @@ static void open_arenas(crd_arenas *arenas) {
 
 static bool is_ready(const crd_arenas *arenas, uint32_t index) {
   return (arenas->origins[index] & ARENA_TOUCHED) != 0;
+}
+
+/* As the system sees it: not what the collector notes. */
+static bool is_resident(const crd_arenas *arenas, uint32_t index) {
+  crd_pages_backing backing;
+  const void *start = object_at(arenas->base + index * ARENA_BYTES);
+  return !crd_pages_backing_of(start, ARENA_BYTES, &backing) || backing.resident_bytes == ARENA_BYTES;
 }
 
 static bool can_populate(void) {
@@ -58,6 +66,7 @@ static void what_is_asked_for_is_ready_when_it_is_done(void **state) {
   for (uint32_t i = 0; i < 5; i++) assert_int_equal(is_ready(&arenas, i), i < 3);
   assert_int_equal(arenas.supplied_total, 3);
   while (crd_supply_next(&arenas)) continue;
+  for (uint32_t i = 0; i < 5; i++) assert_true(is_resident(&arenas, i));
   assert_false(crd_supply_ask(&arenas, 5, 0)); /* enough is populated */
   assert_int_equal(arenas.supplied_total, 5);
   crd_arenas_fini(&arenas);

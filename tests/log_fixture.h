@@ -220,6 +220,15 @@ static inline char *errors_of(void (*function)(void *data), void *data) {
   return must_read(path);
 }
 
+/* Becomes this program from its beginning, with these arguments. Meson names the emulator, if one runs the program. */
+static inline void begin_again(const char *mode, const char *path) {
+  char program[4096];
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  program[length < 0 ? 0 : length] = '\0';
+  execl("/bin/sh", "sh", "-c", "exec $MESON_EXE_WRAPPER \"$0\" \"$@\"", program, mode, path, (char *)NULL);
+  _exit(127);
+}
+
 static inline int wait_for(pid_t child) {
   int status;
   pid_t ended = waitpid(child, &status, 0);

@@ -174,7 +174,7 @@ static void a_file_that_another_process_writes_is_kept(void **state) {
   crd_log *log = open_log(":", path);
   send_life(open_log(":", path));
   pid_t child = fork();
-  if (child == 0) execl("/proc/self/exe", "test_log_files", "--live", path, (char *)NULL);
+  if (child == 0) begin_again("--live", path);
   assert_int_equal(wait_for(child), 0);
   send_life(log);
   char *text = must_read(path);
@@ -436,7 +436,7 @@ static void what_comes_after_the_end_is_written_too(void **state) {
   (void)state;
   fflush(NULL);
   pid_t child = fork();
-  if (child == 0) execl("/proc/self/exe", "test_log_files", "--collect-at-exit", path, (char *)NULL);
+  if (child == 0) begin_again("--collect-at-exit", path);
   assert_int_equal(wait_for(child), 0);
   char *text = must_read(path);
   assert_int_equal(read_sections(text), 3);

@@ -83,7 +83,7 @@ static void heaps_of_threads_begin_one_trace(void **state) {
 static void live_twice_as_trace(void *data) {
   (void)data;
   pid_t child = fork();
-  if (child == 0) execl("/proc/self/exe", "test_log_forms", "--two-traces", "-", (char *)NULL);
+  if (child == 0) begin_again("--two-traces", "-");
   assert_int_equal(wait_for(child), 0);
 }
 

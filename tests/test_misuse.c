@@ -147,7 +147,7 @@ static void root_ranges_of_words(void **state) {
                 cradle_root_range_add(f.m, &range));
   words[0] = cradle_new(f.m, T_PAIR, sizeof(pair));
   ASSERT_MISUSE(&f, "", cradle_root_range_add(f.m, &range)); /* an address above the top, or that of an object */
-  words[0] = (void *)(uintptr_t)0x1000001;
+  words[0] = (char *)words + 1;
   ASSERT_MISUSE(&f, "one of them is not a multiple of 8", cradle_root_range_add(f.m, &range));
   words[0] = NULL;
   range = (cradle_root_range){.base = &base, .top = words};

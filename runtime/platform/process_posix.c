@@ -60,6 +60,14 @@ void crd_each_variable(void (*function)(void *data, const char *entry), void *da
   for (char **entry = environ; entry != NULL && *entry != NULL; entry++) function(data, *entry);
 }
 
+#ifdef MADV_WIPEONFORK
+/* qemu's user emulation says yes to any advice, and heeds few. The kernel refuses one that does not exist. */
+static bool advice_is_heeded(char *page) {
+  enum { NO_ADVICE = -1 };
+  return madvise(page, 1, NO_ADVICE) != 0;
+}
+#endif
+
 /* Maps a whole page, the smallest mapping, for one byte. */
 char *crd_fork_mark_new(void) {
 #ifdef MADV_WIPEONFORK
@@ -70,9 +78,10 @@ char *crd_fork_mark_new(void) {
     return NULL;
   }
   *page = 1;
-  if (madvise(page, 1, MADV_WIPEONFORK) == 0) return page;
-  munmap(page, 1);
+  bool is_wiped = advice_is_heeded(page) && madvise(page, 1, MADV_WIPEONFORK) == 0;
   errno = error;
+  if (is_wiped) return page;
+  munmap(page, 1);
 #endif
   return NULL;
 }

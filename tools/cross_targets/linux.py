@@ -5,7 +5,8 @@ from .target import PROGRAMS, Target
 
 # These look at what the kernel did in ways that user emulation answers otherwise, or not.
 ASK_THE_KERNEL = dict.fromkeys(
-    ("arenas", "closed", "faults", "fork", "hardware", "memory", "more_rights", "outgrow", "pages", "pages-faults", "pages-mincore"),
+    ("arenas", "closed", "faults", "fork", "hardware", "memory", "more_rights", "outgrow", "pages", "pages-faults", "pages-mincore",
+     "supply"),
     "unit tests that ask the kernel what user emulation does not know")
 # Each test under stress takes a minute and more there.
 SLOW = ("one-build", "long", "stressed", "two-builds")

@@ -15,12 +15,13 @@ static void *run(void *argument) {
     h->long_count += now - last > HICCUP_LONG_NS;
     last = now;
   }
+  h->cpu_ns = cpu_now_ns();
   return NULL;
 }
 
 void hiccup_start(hiccup *h) {
   atomic_init(&h->stop, false);
-  h->max_ns = h->long_count = 0;
+  h->max_ns = h->long_count = h->cpu_ns = 0;
   if (pthread_create(&h->thread, NULL, run, h) == 0) return;
   fputs("workloads: no thread for the hiccup loop\n", stderr);
   exit(1);

@@ -18,12 +18,13 @@ typedef struct hiccup {
   pthread_t thread;
   atomic_bool stop;
   uint64_t max_ns, long_count; /* long: above HICCUP_LONG_NS */
+  uint64_t cpu_ns;             /* the thread's own processor time */
 } hiccup;
 enum { HICCUP_LONG_NS = 1000000 };
 
 /* Ends the program if no thread can be made. */
 void hiccup_start(hiccup *h);
-/* From now on max_ns and long_count no longer change. */
+/* From now on the figures no longer change. */
 void hiccup_stop(hiccup *h);
 
 /* Repeats rounds of STALL_TOUCHES random lines of the memory until the time is over, and records each round's time in

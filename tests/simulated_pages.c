@@ -19,6 +19,8 @@ static void *(*real_mmap)(void *, size_t, int, int, int, off_t);
 static int (*real_munmap)(void *, size_t);
 static int (*real_mprotect)(void *, size_t, int);
 static int (*real_madvise)(void *, size_t, int);
+static int (*real_mincore)(void *, size_t, unsigned char *);
+static size_t real_page_bytes;
 
 static void *next(const char *name) {
   return dlsym(RTLD_NEXT, name);
@@ -33,8 +35,10 @@ static void prepare(void) {
   *(void **)&real_munmap = next("munmap");
   *(void **)&real_mprotect = next("mprotect");
   *(void **)&real_madvise = next("madvise");
+  *(void **)&real_mincore = next("mincore");
+  real_page_bytes = (size_t)real_sysconf(_SC_PAGESIZE);
   page_bytes = text != NULL ? (size_t)strtoul(text, NULL, 10) : 0;
-  if (page_bytes == 0) page_bytes = (size_t)real_sysconf(_SC_PAGESIZE);
+  if (page_bytes == 0) page_bytes = real_page_bytes;
 }
 
 static size_t whole(size_t size) {
@@ -52,7 +56,7 @@ EXPORTED long sysconf(int name) {
   long value = real_sysconf(name);
   /* memory is counted in pages */
   if (value > 0 && (name == _SC_PHYS_PAGES || name == _SC_AVPHYS_PAGES))
-    return (long)((size_t)value / (page_bytes / (size_t)real_sysconf(_SC_PAGESIZE)));
+    return (long)((size_t)value / (page_bytes / real_page_bytes));
   return value;
 }
 
@@ -101,4 +105,21 @@ EXPORTED int madvise(void *address, size_t size, int advice) {
   prepare();
   if ((uintptr_t)address % page_bytes != 0) return refused(EINVAL);
   return real_madvise(address, whole(size), advice);
+}
+
+/* A page is resident if a part of it was touched. */
+EXPORTED int mincore(void *address, size_t size, unsigned char *states) {
+  prepare();
+  if ((uintptr_t)address % page_bytes != 0) return refused(EINVAL);
+  size_t parts = page_bytes / real_page_bytes;
+  for (size_t page = 0; page < whole(size) / page_bytes; page++) {
+    states[page] = 0;
+    for (size_t part = 0; part < parts; part++) {
+      unsigned char state;
+      if (real_mincore((char *)address + page * page_bytes + part * real_page_bytes, real_page_bytes, &state) != 0)
+        return -1;
+      states[page] |= state;
+    }
+  }
+  return 0;
 }

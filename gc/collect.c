@@ -28,17 +28,17 @@
 #include "gc/young/nursery.h"
 
 /* If marking falls too far behind promotion, one pause does all the rest of the collection. Too far: the bytes in use
- * exceed M + (M + the minimum) / OVERSHOOT_SHARE. M is the threshold, or what was in use when marking began if that was
+ * exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the threshold, or what was in use when marking began if that was
  * more. */
 #define OVERSHOOT_SHARE 4
 /* One pause gives back at most so many arenas, unless it is that of a full collection. Each costs about 0.01 ms, or
  * 0.13 ms if it has base pages. */
 #define GIVEN_BACK_MOST 16
-/* When the second core has nothing left to trace, an increment marks at least so many bytes: otherwise marking would
- * be late to look at handles and other tables, which the second core does not do. */
+/* When the second core has nothing left to trace, an increment marks at least so many bytes. Otherwise handles
+ * and other tables, which only increments look at, would be marked late. */
 #define BESIDE_MIN_BYTES ((uint64_t)256 << 10)
-/* The deadline of an increment that ends by its bytes only. (UINT64_MAX means that the increment is all of the
- * collection.) */
+/* The deadline of an increment that only its byte count ends. (With UINT64_MAX, step_if_due goes on until the
+ * collection is over.) */
 #define NO_TARGET_DEADLINE (UINT64_MAX - 1)
 /* If minor collections promote less than this, on average, it is not worth having an arena ready. */
 #define PREPARE_MIN_BYTES ((uint64_t)64 << 10)
@@ -77,7 +77,7 @@ static inline bool has_marker(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(heap->marker.thread != NULL);
 }
 
-/* Returns when the pause began: the first look at the clock. What comes before that does not count as pause. The clock
+/* Returns the pause's start: the first look at the clock. What comes before that does not count as pause. The clock
  * is read only a few times in a pause, because an empty minor collection is so short that each reading would show. */
 static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
   if (collection_is_off(heap)) refuse(heap, cause);
@@ -86,7 +86,7 @@ static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
   verify_if_asked(heap, true);
   heap_grows(heap, 0); /* before the clock is read: its time does not count as pause */
   uint64_t begin = crd_platform_now_ns();
-  /* This collection serves the requests so far. One that comes from now on asks for another. */
+  /* This collection serves the requests so far. A later request causes another collection. */
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
   (void)crd_state_enter(heap, HEAP_COLLECTING);
   return begin;
@@ -179,7 +179,7 @@ static void verify_between(cradle_heap *heap) {
   (void)crd_state_enter(heap, HEAP_COLLECTING);
 }
 
-/* The beginning of every pause. Returns when it began. */
+/* The beginning of every pause. Returns its start. */
 static uint64_t begin_with_minor(cradle_heap *heap, cradle_cause cause, cradle_event *event) CRADLE_MAY_COLLECT {
   uint64_t begin = begin_collecting(heap, cause);
   if (has_marker(heap)) crd_marker_go_on_in_minor(heap);
@@ -235,8 +235,8 @@ static bool marks_beside(const cradle_heap *heap) {
  * objects included. The first line that fits decides:
  *
  *   far above the threshold       everything, at once
- *   stress                        the smallest increment. The first line comes before this one because a stress mode
- *                                 that is spread in time makes few increments: the heap would grow without bound
+ *   stress                        the smallest increment. Only below that bound: with stress_times there are so few
+ *                                 increments that the heap would otherwise grow without end
  *   no pause target, no thread    everything
  *   no thread marks beside        what pacing asks for, until the deadline
  *   the thread has nothing left   what is not marked yet: that is in the tables and in objects that were put aside
@@ -279,8 +279,8 @@ static void begin_major(cradle_heap *heap, cradle_cause cause) {
 }
 
 /* After the minor collection of the same pause: begins a major collection if one is due, and does its next
- * increment. If the program has disabled major collections, this happens only when memory for promotion is short,
- * because otherwise an allocation would soon be refused. */
+ * increment. If the program has disabled major collections, this happens only when memory for promotion is short
+ * and an allocation would soon be refused. */
 static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, uint64_t promoted) {
   if (heap->majors_disabled != 0 && !heap->nursery.lowered && !is_short_of_reserve(heap)) return;
   ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
@@ -323,8 +323,8 @@ static void prepare_arenas(cradle_heap *heap) {
 }
 
 /* How many bytes of large objects were allocated since the last pause and are still live. While no major collection
- * runs, large objects cause no pauses, so many nurseries' worth may have been allocated. Pacing needs what is added
- * from one pause to the next, so then at most the nursery's size is returned. */
+ * runs, large objects cause no pauses, so their bytes may be many times the nursery's size. Pacing needs what is added
+ * from one pause to the next, so in that case at most the nursery's size is returned. */
 static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
   uint64_t large = heap->major.large_bytes, nursery = heap->nursery.bytes;
   large = large > freed ? large - freed : 0;

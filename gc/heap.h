@@ -1,19 +1,19 @@
-/* The heap: the structure that the rooms of gc/ share, and the few predicates that cross them. Its invariants promise
- * that no young object is lost (1, 3 and 5: gc/young/remember.h), that promotion cannot fail (2), that callbacks do not
- * use the heap (4), and that marking misses nothing (6: gc/old/mark.h).
+/* The heap: the structure that all folders of gc/ share, and the few predicates that need several of them. Its
+ * invariants promise that no young object is lost (1, 3 and 5: gc/young/remember.h), that promotion cannot fail (2),
+ * that callbacks do not use the heap (4), and that marking misses nothing (6: gc/old/mark.h).
  *
  *   [heap.1] Outside a collection every old object without array flags (see [heap.3]) that refers to a young one is
  *            remembered, or remember_all is set.
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold. If
  *            collection is off, nothing is promoted and old.reserve is 0.
  *   [heap.3] An old object's barrier flag is set exactly when it is not remembered. The array flags (slots, values) say
- *            that stores into an array are recorded slot by slot. They come from its type, for an array that is above
- *            SLOTS_MIN_BYTES when it becomes old and whose only slots are its items. It never loses them.
+ *            that stores into an array are recorded slot by slot. An array has them, by its type, if it is above
+ *            SLOTS_MIN_BYTES when it becomes old and its only slots are its items. It never loses them.
  *   [heap.4] state says what runs now (gc/state.h); no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] If an array with array flags has a slot with a young reference, the slot is in `recorded`, or the array is
  *            remembered, or remember_all is set.
- *   [heap.6] While the heap marks, outside rounds of the second core: if a marked object's slot refers to an unmarked
- *            old object, the slot is recorded, or the marked object is remembered, on the mark stack or put aside.
+ *   [heap.6] While the heap marks, but not during a round (gc/old/marker.h): if a marked object's slot refers to an
+ *            unmarked old object, the slot is recorded, or the marked object is remembered, stacked or put aside.
  */
 #ifndef CRADLE_GC_HEAP_H
 #define CRADLE_GC_HEAP_H
@@ -65,7 +65,7 @@ typedef struct crd_mutator {
   cradle_root_range *ranges;
   const void *thread;   /* identifies the thread that it is attached to; NULL: none */
   uint64_t open_scopes; /* of a freed mutator: scopes that have not ended */
-  cradle_word no_root;  /* of a freed mutator: 0; its empty stack of scoped roots begins right above this word */
+  cradle_word no_root;  /* of a freed mutator: 0, the word below its empty stack of scoped roots */
 } crd_mutator;
 
 struct cradle_heap {
@@ -83,7 +83,7 @@ struct cradle_heap {
   crd_adapt adapt;
   crd_word_stack remembered;
   crd_word_stack recorded; /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
-  crd_record_budget budgets[RECORD_BUDGETS]; /* for arrays without a page of their own; some arrays share one */
+  crd_record_budget budgets[RECORD_BUDGETS]; /* for arrays without a page of their own; some share a budget */
   uintptr_t spared[SPARED_OBJECTS];          /* see SPARED_TIMES */
   bool remember_all; /* the set could not grow: the next minor collection looks at every old object */
 
@@ -187,7 +187,7 @@ static inline bool stress_is_on(const cradle_heap *heap) {
 static inline bool quarantine_is_on(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(heap->quarantine.base != NULL);
 }
-/* Whether to poison memory that died or moved. That takes time: only if an instrument that looks for poison is on. */
+/* Whether to poison memory that died or moved. Only for instruments that look for poison: it takes time. */
 static inline bool heap_poisons(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(stress_is_on(heap) || quarantine_is_on(heap) || heap->options.verify);
 }

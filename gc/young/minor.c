@@ -94,7 +94,7 @@ static void trace_old_object(void *data, cradle_word *object) {
 /* The remembered set could not grow, so any old object may refer to a young one. Copies that are promoted during the
  * walk are pending, and the walk may meet them too. They are then traced twice, which does no harm. */
 static void trace_all_old(crd_minor *context) {
-  /* With the round stopped and the allocators retired, the allocation bits say where objects are [span.2], [span.8]. */
+  /* With the marker stopped and the allocators retired, allocation bits say where objects are [span.2], [span.8]. */
   (void)crd_marker_stop(context->heap);
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, trace_old_object, context);
@@ -103,7 +103,7 @@ static void trace_all_old(crd_minor *context) {
     object_set_flags(object, HEADER_BARRIER_FLAG);
     crd_promote_from(context, object);
   }
-  /* Here, because the caller traces only after recorded slots and remembered objects, and there may be none. */
+  /* Trace now: the caller traces only after recorded slots and remembered objects, and there may be none. */
   trace_pending(context);
   context->heap->remember_all = false;
   context->looked_at_all = true;
@@ -117,7 +117,7 @@ static uint64_t settle_large(cradle_heap *heap) {
     crd_page *entry = arenas_page(arenas, page);
     next = entry->next;
     ASSERT(entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED,
-           "[minor.1] the list of young large objects holds another");
+           "[minor.1] the list of young large objects holds one that is not young");
     if (entry->state == PAGE_LARGE_YOUNG) {
       /* The object was born marked, and a mark must not stay behind where there is no object [span.4]. */
       if (heap->old.born_marked) old_unmark(&heap->old, arenas_page_address(arenas, page));

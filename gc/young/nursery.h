@@ -29,11 +29,11 @@
 #define NURSERY_SAMPLES 128
 
 typedef struct crd_nursery {
-  /* [start, end) is handed out: less of it while a major collection marks, or when the promotion reserve is refused */
+  /* [start, end) is handed out; end may be lower while a major collection marks, or if the reserve is refused */
   char *start, *end;
   char *slack_end;      /* one object or reservation, of up to the largest size, may reach over end, up to here */
   char *look;           /* where the next allocation is compared with its descriptor; may lie above slack_end */
-  uint32_t first_looks; /* how many allocations are still looked at one by one; a new heap begins with these */
+  uint32_t first_looks; /* how many more of a new heap's first allocations are looked at one by one */
   /* One object in this many bytes is a sample. The ages of samples show whether more would die in a larger nursery.
    * 0: no samples. */
   size_t sample_bytes;
@@ -71,8 +71,7 @@ void crd_nursery_hand_out(cradle_heap *heap, size_t most);
 /* Called after the slow path has compared the size and has allocated or reserved: decides where the next look is.
  * object: what was allocated or reserved; NULL: that failed. */
 void crd_nursery_looked(cradle_heap *heap, const void *object);
-/* Counts the ages of the samples. A minor collection has promoted what lives, and the nursery still holds the
- * forwarded headers. */
+/* Counts the ages of the samples. To be called after promotion, while the nursery still holds the forwarded headers. */
 void crd_nursery_count_ages(cradle_heap *heap);
 /* Sets top to the lowest of the nursery's end, the next look and the next sample point; to NULL if the next
  * allocation is to take the slow path in any case. */

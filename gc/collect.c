@@ -31,14 +31,14 @@
  * exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the threshold, or what was in use when marking began if that was
  * more. */
 #define OVERSHOOT_SHARE 4
-/* One pause gives back at most so many arenas, unless it is that of a full collection. Each costs about 0.01 ms, or
- * 0.13 ms if it has base pages. */
+/* A pause gives back at most this many arenas, unless it makes a full collection. Each costs about 0.01 ms, or 0.13 ms
+ * if it has base pages. */
 #define GIVEN_BACK_MOST 16
 /* When the second core has nothing left to trace, an increment marks at least so many bytes. Otherwise handles
  * and other tables, which only increments look at, would be marked late. */
 #define BESIDE_MIN_BYTES ((uint64_t)256 << 10)
-/* The deadline of an increment that only its byte count ends. (With UINT64_MAX, step_if_due goes on until the
- * collection is over.) */
+/* The deadline of an increment limited only by bytes. (With UINT64_MAX, step_if_due goes on until the collection is
+ * over.) */
 #define NO_TARGET_DEADLINE (UINT64_MAX - 1)
 /* If minor collections promote less than this, on average, it is not worth having an arena ready. */
 #define PREPARE_MIN_BYTES ((uint64_t)64 << 10)
@@ -235,7 +235,7 @@ static bool marks_beside(const cradle_heap *heap) {
  * objects included. The first line that fits decides:
  *
  *   far above the threshold       everything, at once
- *   stress                        the smallest increment. Only below that bound: with stress_times there are so few
+ *   stress                        the smallest increment. Tested second: with stress_times there are so few
  *                                 increments that the heap would otherwise grow without end
  *   no pause target, no thread    everything
  *   no thread marks beside        what pacing asks for, until the deadline
@@ -323,8 +323,8 @@ static void prepare_arenas(cradle_heap *heap) {
 }
 
 /* How many bytes of large objects were allocated since the last pause and are still live. While no major collection
- * runs, large objects cause no pauses, so their bytes may be many times the nursery's size. Pacing needs what is added
- * from one pause to the next, so in that case at most the nursery's size is returned. */
+ * runs, large objects cause no pauses, so their bytes may be many times the nursery's size. Pacing would expect as many
+ * bytes at every pause, so without a major collection at most the nursery's size is returned. */
 static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
   uint64_t large = heap->major.large_bytes, nursery = heap->nursery.bytes;
   large = large > freed ? large - freed : 0;

@@ -7,13 +7,13 @@
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold. If
  *            collection is off, nothing is promoted and old.reserve is 0.
  *   [heap.3] An old object's barrier flag is set exactly when it is not remembered. The array flags (slots, values) say
- *            that stores into an array are recorded slot by slot. An array has them, by its type, if it is above
+ *            that stores into an array are recorded slot by slot. An array gets those of its type if it is above
  *            SLOTS_MIN_BYTES when it becomes old and its only slots are its items. It never loses them.
  *   [heap.4] state says what runs now (gc/state.h); no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] If an array with array flags has a slot with a young reference, the slot is in `recorded`, or the array is
  *            remembered, or remember_all is set.
- *   [heap.6] While the heap marks, but not during a round (gc/old/marker.h): if a marked object's slot refers to an
- *            unmarked old object, the slot is recorded, or the marked object is remembered, stacked or put aside.
+ *   [heap.6] While the heap marks and no round (gc/old/marker.h) runs: if a marked object's slot refers to an
+ *            unmarked old object, the slot is recorded, or the marked one is remembered, stacked or aside [marker.6].
  */
 #ifndef CRADLE_GC_HEAP_H
 #define CRADLE_GC_HEAP_H
@@ -65,7 +65,7 @@ typedef struct crd_mutator {
   cradle_root_range *ranges;
   const void *thread;   /* identifies the thread that it is attached to; NULL: none */
   uint64_t open_scopes; /* of a freed mutator: scopes that have not ended */
-  cradle_word no_root;  /* of a freed mutator: 0, the word below its empty stack of scoped roots */
+  cradle_word no_root;  /* of a freed mutator: the 0 below its empty stack of scoped roots */
 } crd_mutator;
 
 struct cradle_heap {

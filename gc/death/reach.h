@@ -8,10 +8,10 @@
  * algorithm (Gabow, Path-based depth-first search for strong and biconnected components, 2000):
  *
  *   open    An object that is reached is opened: it gets a place in the open stack, and its header says at which place.
- *   path    holds the places at which a component may begin. Opening an object pushes its place. A slot that leads back
- *           to an open object joins everything from that place on, so higher places leave the path.
- *   close   An object closes when it has no more slots. If the path ends with its place, all open objects from there on
- *           are a component, and leave the open stack.
+ *   path    holds the places at which a component may begin. Opening an object pushes its place. A slot that leads to
+ *           an open object makes everything from that object on one component: higher places leave the path.
+ *   close   An object closes after its last slot. If the path ends with its place, all open objects from there on are a
+ *           component, and leave the open stack.
  *
  *    A leads to B, B to C, C back to B:       open     path
  *    A, B and C are reached                   A B C    0 1 2
@@ -28,7 +28,7 @@
  *
  *   [reach.1] An object is open exactly while it is in the open stack, and its header says at which place. The entry
  *             that closes it is on the slots stack: when that is empty, nothing is open.
- *   [reach.2] Places ascend along the path and along members, and the path begins with place 0 while anything is open.
+ *   [reach.2] Places ascend in the stacks path and members, and path begins with place 0 while anything is open.
  *   [reach.3] For a major collection, heap->has_open_headers is the same as ordering: both change in
  *             crd_reach_set_ordering only.
  */
@@ -46,7 +46,7 @@ typedef struct crd_reach {
   bool ordering;          /* objects are opened, to find out which leads to which */
   bool unordered;         /* memory for the order was refused: objects are reached and not opened */
   bool incomplete;        /* a pair is not in the watch table, or an object's flags were not looked at: only passes
-                           * over all ephemerons find what they hold */
+                           * over all ephemerons find their values */
   bool progress;          /* something was reached since it was last cleared */
 } crd_reach;
 
@@ -66,7 +66,7 @@ void crd_reach_object(crd_death *death, uintptr_t address);
  * wait for the object, and notes its place in the order if it is a candidate for finalizers. address: where the
  * object was when it got the flag. */
 void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address);
-/* Goes on until nothing is left to look at, or until the pace is over (NULL: never). true: nothing is left. */
+/* Goes on until nothing is left to look at, or the budget in pace is spent (NULL: never). true: nothing left. */
 bool crd_reach_run(crd_death *death, crd_pace *pace);
 /* Whether an increment ends here because its pace is over. If the order was given up or the watch table is incomplete,
  * the increment goes on until everything is reached. Otherwise the program could find a reached object that leads to an

@@ -1,8 +1,8 @@
 /* The header: the word that every object begins with, all 64 bits of it. No other file masks or shifts a header.
  *
  * The low half is the type id, so that a program tests a type by one 32-bit comparison and an allocation stores one
- * constant: as it is allocated, an object's header is nothing but its type id. The high half has the collector's flags
- * and the identity hash. The barrier's flag lies in a byte that a store can test on its own.
+ * constant: a new object's header is nothing but its type id. The high half has the collector's flags and the identity
+ * hash. The barrier's flag lies in a byte that a store can test on its own.
  *
  *    63 62                              39  38  37 36 35 34 33 32 31                             0
  *   +--+----------------------------------+---+---+--+--+--+--+--+--------------------------------+

@@ -31,8 +31,8 @@
  * nothing new, and become empty as their objects die. If no USED arena has room, the lowest FREE arena is opened. A
  * longer run takes neighbouring arenas: committed ones if enough of them lie side by side.
  *
- * With a quarantine, arenas are committed in turn instead of lowest first: the next one lies behind the last one. So
- * memory that was given back stays inaccessible for long, and a stale reference into it faults.
+ * With a quarantine, each commit takes the arena behind the one committed last, not the lowest. So memory that was
+ * given back stays inaccessible for long, and a stale reference into it faults.
  *
  *   [arena.1] A commit makes a RESERVED arena FREE. It becomes USED when the first run in it is taken, and FREE again
  *             when the last one is given back. Only a FREE arena goes back to the system.
@@ -41,8 +41,8 @@
  *   [arena.3] No FREE arena is below free_hint, and without a quarantine no RESERVED one below reserved_hint. No USED
  *             arena is at or above used_end, and no committed one at or above committed_end.
  *   [arena.4] A USED arena with free pages is in exactly one list, lists[i][j]: i is the logarithm (base 2, rounded
- *             down) of its number of free pages, j that of its longest free run. A compaction empties
- *             arenas that it has removed from their lists.
+ *             down) of its number of free pages, j that of its longest free run. Only arenas that a compaction empties
+ *             are in no list.
  *   [arena.5] Bitmap words and page entries of pages that are not taken are zero.
  *   [arena.6] A run of up to 512 pages lies in one arena. A longer one begins at the first page of an arena, and other
  *             runs may take the pages behind it in its last arena.
@@ -169,7 +169,7 @@ struct crd_arenas {
   bool waits;             /* the policy is auto, and crd_arenas_enter_huge has not been called: base pages so far */
   uint32_t pool_count;    /* committed arenas whose memory is from a pool; <= committed_count */
   uint32_t pool_refusals; /* arenas that the pool had no page for */
-  uint32_t pool_skip;     /* commits to go before the pool is tried again after a refusal */
+  uint32_t pool_skip;     /* after a refusal: how many commits until the pool is tried again */
   crd_arena_demand demand;
   crd_supply supply;
   uint64_t supplied_total;                /* arenas that the second core populated */

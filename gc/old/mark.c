@@ -213,8 +213,8 @@ typedef struct mark_loop {
   unsigned first, last;
   bool one_or_two, values;
   /* Begins as the context's countdown when the run begins. Each object lowers the context's countdown, and each object
-   * that is not of the run lowers this one, too. So the run has traced this minus the context's countdown objects, and
-   * needs no counter of its own. */
+   * that is not of the run lowers this one, too. So the run has traced as many objects as the two differ by, and
+   * needs no counter. */
   int countdown;
 } mark_loop;
 

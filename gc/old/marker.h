@@ -32,7 +32,7 @@
  *              while the word says TAKEN or ASKED, the mutator otherwise, but for [marker.3].
  *   [marker.2] A round runs only while the heap is marking, and only while the heap's state is HEAP_MUTATING or a minor
  *              collection traces. crd_state_enter stops it before anything else begins, even before a minor collection,
- *              which may then offer a round of its own. So in that round both sides see all that was stored and marked
+ *              which may then offer a round of its own. So in the new round both sides see all stores and marks made
  *              before it.
  *   [marker.3] While a round runs, the mutator sets mark bits only in bitmap words that no other object shares: those
  *              of pages that it has just taken for a large object or a new span. There it sets the mark bits first,

@@ -94,7 +94,7 @@ static void trace_old_object(void *data, cradle_word *object) {
 /* The remembered set could not grow, so any old object may refer to a young one. Copies that are promoted during the
  * walk are pending, and the walk may meet them too. They are then traced twice, which does no harm. */
 static void trace_all_old(crd_minor *context) {
-  /* With the marker stopped and the allocators retired, allocation bits say where objects are [span.2], [span.8]. */
+  /* With the marker stopped and unfilled places' bits cleared, the allocation bits are exact [span.2], [span.8]. */
   (void)crd_marker_stop(context->heap);
   crd_old_retire(&context->heap->old);
   crd_old_each(&context->heap->old, trace_old_object, context);

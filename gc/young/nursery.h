@@ -13,8 +13,8 @@
  *               and these arenas are FREE [heap.2]. Nothing is promoted where collection is off.
  *   [nursery.3] Its size changes, and it is handed out, only while it is empty.
  *   [nursery.4] free <= look, and the mutator's top is not above look. So an allocation that would move free past look
- *               takes the slow path even if the nursery has room. The slow path compares the allocation's size with the
- *               type's descriptor.
+ *               takes the slow path even if there is room, to be looked at: its size is compared with its type's
+ *               descriptor.
  *   [nursery.5] A huge page may begin at start + lead_bytes. The lead, which lies before it, never gets a huge page: it
  *               is the end of an aligned 2 MiB block whose beginning is not accessible. The lead is 0 unless the policy
  *               is auto.
@@ -31,7 +31,7 @@
 typedef struct crd_nursery {
   /* [start, end) is handed out; end may be lower while a major collection marks, or if the reserve is refused */
   char *start, *end;
-  char *slack_end;      /* one object or reservation, of up to the largest size, may reach over end, up to here */
+  char *slack_end;      /* one object or cradle_reserve of up to 32 KiB may reach over end, up to here */
   char *look;           /* where the next allocation is compared with its descriptor; may lie above slack_end */
   uint32_t first_looks; /* how many more of a new heap's first allocations are looked at one by one */
   /* One object in this many bytes is a sample. The ages of samples show whether more would die in a larger nursery.

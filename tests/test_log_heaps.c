@@ -76,6 +76,7 @@ static cradle_heap *heap_with_log(life *of) {
   options.type_count = T_COUNT;
   options.nursery_bytes = 16384;
   options.major_min_bytes = 16384;
+  options.reserve_bytes = (size_t)1 << 30; /* emulators have little address space for many heaps */
   options.stress_period = of->stress;
   options.stress_major = of->stress != 0 ? 5 : 0;
   options.verify = of->stress != 0;

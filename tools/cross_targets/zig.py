@@ -6,8 +6,8 @@ PACKAGE = "ziglang==0.17.1"
 
 
 def with_zig(name, what, triple, system, cpu, why):
-    # Without -O zig checks for undefined behaviour by itself. cmocka guesses at uintptr_t unless it is told that there is one, and
-    # guesses wrongly for FreeBSD on Arm.
+    # zig checks for undefined behaviour unless it optimises. cmocka.h defines uintptr_t itself, wrongly for FreeBSD on Arm, unless
+    # these two macros say that the system's headers define it.
     return Target(name, what, system, cpu, ["zig", "cc", "-target", triple],
                   flags=["-fno-sanitize=undefined", "-D_UINTPTR_T", "-D_UINTPTR_T_DEFINED"], unrun=why)
 

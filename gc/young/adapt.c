@@ -45,6 +45,8 @@
 #define RATE_SHARE_DOWN 0.25
 #define RATE_CLIP 1.5
 #define RATE_NONE 1e9
+/* After so many collections in a row that were all beyond RATE_CLIP, the quickest of them is the new average. */
+#define SLOW_COLLECTIONS 4
 #define SURVIVAL_SHARE 0.25
 /* A nursery with fewer bytes for each root is worth doubling: to look at a root takes 2 to 5 ns, and to allocate
  * this many bytes 16. */
@@ -124,6 +126,18 @@ static void add_ages(crd_ages *sum, const crd_ages *ages) {
   sum->old_kept += ages->old_kept;
 }
 
+/* One collection that is far above the average was probably interrupted. Several in a row were not: the program does
+ * something else now, and the quickest of them says what that takes. */
+static bool is_new_rate(crd_adapt *adapt, double sample) {
+  if (sample <= RATE_CLIP * adapt->ns_per_promoted_byte) {
+    adapt->slow = 0;
+    return false;
+  }
+  if (adapt->slow == 0 || sample < adapt->slow_least) adapt->slow_least = sample;
+  adapt->slow = (adapt->slow + 1) % SLOW_COLLECTIONS;
+  return adapt->slow == 0;
+}
+
 /* Collections that promoted next to nothing are left out: their time is that of roots, not of promoted bytes. */
 static void note_rate(crd_adapt *adapt, const cradle_event *minor) {
   if (minor->u.minor.promoted_bytes < MIN_BYTES / 16) return;
@@ -131,6 +145,7 @@ static void note_rate(crd_adapt *adapt, const cradle_event *minor) {
   /* The quickest collection is what a trial compares: other programs can only have made collections slower. */
   if (sample < adapt->least_rate) adapt->least_rate = sample;
   double *rate = &adapt->ns_per_promoted_byte;
+  if (is_new_rate(adapt, sample)) *rate = adapt->slow_least;
   if (sample > RATE_CLIP * *rate) sample = RATE_CLIP * *rate;
   *rate += (sample - *rate) * (sample > *rate ? RATE_SHARE_UP : RATE_SHARE_DOWN);
 }

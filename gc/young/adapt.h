@@ -43,6 +43,8 @@ typedef struct crd_adapt {
   size_t base, min, max; /* sizes in bytes */
   size_t cut_to;         /* to this size the nursery is cut when it is empty, its share of the maximum heap; or 0 */
   double ns_per_promoted_byte;  /* of recent minor collections */
+  uint32_t slow;                /* the last so many collections were all far above that */
+  double slow_least;            /* ns for each promoted byte in the quickest of these */
   double survival;              /* share of the allocated bytes that they promoted */
   uint64_t promoted, allocated; /* bytes, in the running trial or since the last decision */
   uint32_t collections;         /* since the last decision */

@@ -17,6 +17,7 @@
 #include "tests/forks.h"
 
 #include "gc/heap.h"
+#include "gc/old/mark_beside.h"
 
 enum { T_CELL, T_ARRAY, T_TRACED, T_COUNT };
 typedef struct cell {
@@ -150,6 +151,36 @@ static void test_marks_beside(void **state) {
   usleep(100000);
   finish_marking(&w);
   assert_true(figures(&w).beside_objects > CHAIN / 10);
+  close_world(&w);
+}
+
+/* Rounds on the test's own thread until nothing is left to mark. Returns how many there were. */
+CRADLE_UNCHECKED_COLLECTION static uint64_t rounds_by_hand(world *w) {
+  crd_marker *marker = &w->heap->marker;
+  uint64_t rounds = 0;
+  if (w->heap->major.phase != MAJOR_IDLE) cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
+  (void)cradle_collect_step(w->m, 0);
+  assert_false(word_stack_is_empty(&w->heap->mark_stack));
+  marker->stack = w->heap->mark_stack;
+  marker->arenas_bytes = w->heap->old.arenas.committed_end * ARENA_BYTES;
+  marker->word = ROUND_TAKEN;
+  for (; !word_stack_is_empty(&marker->stack); rounds++) crd_mark_beside(w->heap);
+  marker->word = ROUND_IDLE;
+  w->heap->mark_stack = marker->stack; /* which is empty */
+  finish_marking(w);
+  return rounds;
+}
+
+/* Nobody asks for the stop: only stress ends a round before its work is done. */
+static void test_stress_ends_rounds(void **state) {
+  (void)state;
+  world w;
+  cradle_options options = options_of(CRADLE_GC_THREADS_NONE);
+  open_with(&w, &options);
+  assert_int_equal(rounds_by_hand(&w), 1);
+  w.heap->options.stress_period = 1000000;
+  assert_true(rounds_by_hand(&w) > CHAIN / 1000);
+  w.heap->options.stress_period = 0;
   close_world(&w);
 }
 
@@ -451,12 +482,19 @@ static void test_auto(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_marks_beside),     cmocka_unit_test(test_large_objects),
-      cmocka_unit_test(test_pins_and_handles), cmocka_unit_test(test_types_are_added),
-      cmocka_unit_test(test_a_word_is_a_hint), cmocka_unit_test(test_moves_under_the_thread),
-      cmocka_unit_test(test_callbacks_stay),   cmocka_unit_test(test_plain_fork),
-      cmocka_unit_test(test_prepared_fork),    cmocka_unit_test(test_ends_in_a_round),
-      cmocka_unit_test(test_who_gets_one),     cmocka_unit_test(test_auto),
+      cmocka_unit_test(test_marks_beside),
+      cmocka_unit_test(test_stress_ends_rounds),
+      cmocka_unit_test(test_large_objects),
+      cmocka_unit_test(test_pins_and_handles),
+      cmocka_unit_test(test_types_are_added),
+      cmocka_unit_test(test_a_word_is_a_hint),
+      cmocka_unit_test(test_moves_under_the_thread),
+      cmocka_unit_test(test_callbacks_stay),
+      cmocka_unit_test(test_plain_fork),
+      cmocka_unit_test(test_prepared_fork),
+      cmocka_unit_test(test_ends_in_a_round),
+      cmocka_unit_test(test_who_gets_one),
+      cmocka_unit_test(test_auto),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

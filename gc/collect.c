@@ -235,8 +235,8 @@ static bool marks_beside(const cradle_heap *heap) {
  * objects included. The first line that fits decides:
  *
  *   far above the threshold       everything, at once
- *   stress                        the smallest increment. Tested second: with stress_times there are so few
- *                                 increments that the heap would otherwise grow without end
+ *   stress                        the smallest increment. This is not the first line: with stress_times there are
+ *                                 few increments, and the smallest would let the heap grow without end
  *   no pause target, no thread    everything
  *   no thread marks beside        what pacing asks for, until the deadline
  *   the thread has nothing left   what is not marked yet: that is in the tables and in objects that were put aside

@@ -7,13 +7,13 @@
  *   [heap.2] Outside a collection old.reserve arenas are FREE, enough to promote all that the nursery can hold. If
  *            collection is off, nothing is promoted and old.reserve is 0.
  *   [heap.3] An old object's barrier flag is set exactly when it is not remembered. The array flags (slots, values) say
- *            that stores into an array are recorded slot by slot. An array gets those of its type if it is above
- *            SLOTS_MIN_BYTES when it becomes old and its only slots are its items. It never loses them.
+ *            that stores into an array are recorded slot by slot. An array gets the array flags that its type chooses
+ *            if it is above SLOTS_MIN_BYTES when it becomes old and its only slots are its items. It never loses them.
  *   [heap.4] state says what runs now (gc/state.h); no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] If an array with array flags has a slot with a young reference, the slot is in `recorded`, or the array is
  *            remembered, or remember_all is set.
- *   [heap.6] While the heap marks and no round (gc/old/marker.h) runs: if a marked object's slot refers to an
- *            unmarked old object, the slot is recorded, or the marked one is remembered, stacked or aside [marker.6].
+ *   [heap.6] While the heap marks and no round (gc/old/marker.h) runs: if a marked object's slot refers to an unmarked
+ *            old object, the slot is recorded, or the marked object is remembered, stacked or put aside [marker.6].
  */
 #ifndef CRADLE_GC_HEAP_H
 #define CRADLE_GC_HEAP_H
@@ -65,7 +65,7 @@ typedef struct crd_mutator {
   cradle_root_range *ranges;
   const void *thread;   /* identifies the thread that it is attached to; NULL: none */
   uint64_t open_scopes; /* of a freed mutator: scopes that have not ended */
-  cradle_word no_root;  /* of a freed mutator: the 0 below its empty stack of scoped roots */
+  cradle_word no_root;  /* of a freed mutator: its scoped roots, of which only the first word, 0, is left */
 } crd_mutator;
 
 struct cradle_heap {
@@ -83,7 +83,7 @@ struct cradle_heap {
   crd_adapt adapt;
   crd_word_stack remembered;
   crd_word_stack recorded; /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
-  crd_record_budget budgets[RECORD_BUDGETS]; /* for arrays without a page of their own; some share a budget */
+  crd_record_budget budgets[RECORD_BUDGETS]; /* slots that arrays without their own page may record; some share one */
   uintptr_t spared[SPARED_OBJECTS];          /* see SPARED_TIMES */
   bool remember_all; /* the set could not grow: the next minor collection looks at every old object */
 
@@ -111,7 +111,7 @@ struct cradle_heap {
   struct crd_services *services; /* NULL: no object with services ever existed (gc/death/services.h) */
   const crd_death_calls *death;  /* NULL if services is NULL */
   bool has_open_headers;         /* some old objects' headers are open (gc/object/header.h) */
-  uint64_t external_bytes;       /* cradle_external_memory, external sizes, pressure; each kind <= COUNTED_MAX_BYTES */
+  uint64_t external_bytes;       /* cradle_external_memory + external sizes + pressure; each <= COUNTED_MAX_BYTES */
 
   /* instruments, events and figures */
   crd_quarantine quarantine;

@@ -230,7 +230,7 @@ void crd_reach_object(crd_death *death, uintptr_t address) {
   death->reach.progress = true;
   cradle_word header = object[0];
   const crd_type *type = heap_type(heap, header);
-  object_clear_flags(object, HEADER_WATCHED_FLAG); /* cleared before it opens: an open header has no flags */
+  object_clear_flags(object, HEADER_WATCHED_FLAG); /* before it opens, which saves the header */
   if (death->reach.ordering) open_object(death, object);
   if (header_is_watched(header)) wake(death, object, address);
   if (type->registers >> REGISTERED_EPHEMERON & 1) crd_ephemerons_scan(death, object);

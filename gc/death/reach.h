@@ -9,16 +9,16 @@
  *
  *   open    An object that is reached is opened: it gets a place in the open stack, and its header says at which place.
  *   path    holds the places at which a component may begin. Opening an object pushes its place. A slot that leads to
- *           an open object makes everything from that object on one component: higher places leave the path.
- *   close   An object closes after its last slot. If the path ends with its place, all open objects from there on are a
- *           component, and leave the open stack.
+ *           an open object joins everything from that object on into one component: higher places leave the path.
+ *   close   An object is done after its last slot. If the path then ends with its place, all open objects from there
+ *           on are a component: they close, and leave the open stack.
  *
  *    A leads to B, B to C, C back to B:       open     path
  *    A, B and C are reached                   A B C    0 1 2
  *    C's slot leads to B, which is open       A B C    0 1        B and C are joined
- *    C closes: the path does not end with 2
- *    B closes: the path ends with 1           A        0          {B, C} comes out
- *    A closes: the path ends with 0                               {A} comes out
+ *    C is done: the path does not end with 2
+ *    B is done: the path ends with 1          A        0          {B, C} comes out
+ *    A is done: the path ends with 0                              {A} comes out
  *
  * Components come out in reverse order: here {B, C} before {A}, so the order is A, then B and C. The header that an
  * object had is kept in the open stack and put back when the object's component comes out.
@@ -26,8 +26,8 @@
  * When a stack cannot grow, the object goes to the collection's own tracing, which needs no memory. Only order is lost
  * then: finalizers come in registration order, and ephemerons are found by passes over all of them.
  *
- *   [reach.1] An object is open exactly while it is in the open stack, and its header says at which place. The entry
- *             that closes it is on the slots stack: when that is empty, nothing is open.
+ *   [reach.1] An object is open exactly while it is in the open stack, and its header says at which place. An entry
+ *             that will close it is on the slots stack. So when the slots stack is empty, nothing is open.
  *   [reach.2] Places ascend in the stacks path and members, and path begins with place 0 while anything is open.
  *   [reach.3] For a major collection, heap->has_open_headers is the same as ordering: both change in
  *             crd_reach_set_ordering only.
@@ -45,8 +45,8 @@ typedef struct crd_reach {
   bool by_stack;          /* slots go on the slots stack; otherwise the collection's own tracing takes them */
   bool ordering;          /* objects are opened, to find out which leads to which */
   bool unordered;         /* memory for the order was refused: objects are reached and not opened */
-  bool incomplete;        /* a pair is not in the watch table, or an object's flags were not looked at: only passes
-                           * over all ephemerons find their values */
+  bool incomplete;        /* a pair of an ephemeron is not in the watch table, or an object's flags were not looked
+                           * at: only passes over all ephemerons find all values to reach */
   bool progress;          /* something was reached since it was last cleared */
 } crd_reach;
 

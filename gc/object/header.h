@@ -66,7 +66,7 @@
 #define HEADER_OPEN_SHIFT 36
 #define HEADER_OPEN_PLACES (UINT64_C(1) << (63 - HEADER_OPEN_SHIFT))
 
-/* For the verifier: the flags that large old arrays, young objects, old objects and prebuilt objects may have. */
+/* Mostly for the verifier: flags that large old arrays, young objects, old objects and prebuilt objects may have. */
 #define HEADER_RECORDING_SHIFT 33
 #define HEADER_ARRAY_FLAGS (HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
 #define HEADER_YOUNG_FLAGS (HEADER_ID_FLAG | HEADER_HASH)

@@ -193,7 +193,7 @@ const char *crd_arenas_check(const crd_arenas *arenas);
 static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
   return arenas->committed_count - arenas->free_count;
 }
-/* Whether arenas are committed in turn, as they are with a quarantine. Memory that was given back then stays
+/* Whether arenas are committed in turn, as they are with a quarantine, so that memory that was given back stays
  * inaccessible for long. */
 static inline bool arenas_go_round(const crd_arenas *arenas) {
   return arenas->closing != NULL;

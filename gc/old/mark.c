@@ -212,9 +212,9 @@ typedef struct mark_loop {
   uint64_t slots;
   unsigned first, last;
   bool one_or_two, values;
-  /* Begins as the context's countdown when the run begins. Each object lowers the context's countdown, and each object
-   * that is not of the run lowers this one, too. So the run has traced as many objects as the two differ by, and
-   * needs no counter. */
+  /* Equals local.countdown when the run begins. Each object then lowers local.countdown, and each object that is not of
+   * the run lowers this one, too. So the run has traced as many objects as the two differ by, and needs no
+   * counter. */
   int countdown;
 } mark_loop;
 
@@ -392,7 +392,7 @@ static bool mark_aside(mark_context *context) {
   return true;
 }
 
-/* Minor collections skip the part of the shadow stack that has not changed, so what lies there was marked when marking
+/* The part of the shadow stack that minor collections skip has not changed, so what lies there was marked when marking
  * began. It is visited once more at the end of marking as a precaution. That costs little. If the program wrote a
  * reference there unnoticed, the object that it refers to stays alive. Returns whether something is grey now. */
 static bool mark_unchanged_roots(mark_context *context) {

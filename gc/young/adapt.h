@@ -7,19 +7,19 @@
  *
  *   ages     When a notable share survives, some objects are noted as they are allocated, and a collection counts how
  *            many of the oldest it promoted. A nursery of twice the size would hold objects that are older still. So if
- *            clearly fewer of the oldest live than of all, the size is doubled at once; if as many do, a larger size
- *            goes back.
+ *            a clearly smaller share of the oldest lives than of all, the size is doubled at once. If the shares are
+ *            alike, more than half survives and the size is above base, it is halved.
  *   grow     Where the ages do not tell, the size is doubled for a few collections. If a clearly smaller share survives
  *            then, the size stays and the next doubling is tried; if not, it goes back, and the next trial waits, each
  *            time longer. The size is also doubled while each collection looks at many roots. These cost the same
  *            whatever the nursery's size, so doubling halves their cost for sure and needs no trial.
- *   shrink   The size is halved when hardly anything survives. It is also halved when a minor collection takes too much
- *            of the pause target; where the oldest die, only at twice the target, because a smaller nursery would
- *            promote what a larger one lets die, in more collections that are hardly shorter. Halving for the pauses is
- *            a trial as well: roots and remembered objects may be what takes the time, and a smaller nursery meets them
- *            more often.
+ *   shrink   A size above base is halved when hardly anything survives. The size is also halved when a minor
+ *            collection takes nearly the whole pause target. But where the oldest die, it may take twice the target:
+ *            a smaller nursery would promote more, and its collections would hardly be shorter. Halving for the
+ *            pauses is a trial as well: roots and remembered objects may be what takes the time, and a smaller
+ *            nursery meets them more often.
  *
- * Growth is decided by counts of bytes alone, so that runs repeat; only the pause target looks at the clock.
+ * Without a pause target the clock is not used: counts alone decide, so every run takes the same decisions.
  *
  *   [adapt.1] min <= base <= max, and the nursery's size lies between min and max unless it is fixed.
  *   [adapt.2] At most one trial runs: size_before or shrunk_from is 0.
@@ -39,20 +39,20 @@ typedef struct crd_ages {
 /* What the adaptive nursery knows. */
 typedef struct crd_adapt {
   bool fixed;
-  bool knows_l3;         /* max takes the L3 into account; until then the nursery has not grown */
+  bool knows_l3;         /* max takes the L3 into account; false: the nursery has not grown beyond base yet */
   size_t base, min, max; /* sizes in bytes */
-  size_t cut_to;         /* to this size the nursery is cut when it is empty, its share of the maximum heap; or 0 */
+  size_t cut_to;         /* its share of the maximum heap, if the nursery is to be cut to that when empty; else 0 */
   double ns_per_promoted_byte;  /* of recent minor collections */
-  uint32_t slow;                /* the last so many collections were all far above that */
+  uint32_t slow;                /* how many collections in a row were far above ns_per_promoted_byte */
   double slow_least;            /* ns for each promoted byte in the quickest of these */
-  double survival;              /* share of the allocated bytes that they promoted */
+  double survival;              /* share of the allocated bytes that recent minor collections promoted */
   uint64_t promoted, allocated; /* bytes, in the running trial or since the last decision */
   uint32_t collections;         /* since the last decision */
   uint64_t root_words;          /* words of roots that the last collection looked at */
   crd_ages ages;                /* of the collections since the last decision */
   double rate_before;           /* promoted / allocated at the size before the trial */
   size_t size_before;           /* 0: no trial runs */
-  uint32_t wait, backoff;       /* collections until it may grow; how many the next failure sets */
+  uint32_t wait, backoff;       /* collections until it may grow; what the next failure sets wait to */
   double least_rate;            /* ns for each promoted byte, in the quickest collection since the last decision */
   size_t shrunk_from;           /* the size before it was halved for the pauses, while that is on trial; else 0 */
   double least_before;          /* least_rate at that size */

@@ -8,7 +8,7 @@
 #include "gc/tables/identity.h"
 #include "gc/young/promote.h"
 
-/* How many recorded slots are promoted before the copies are traced. */
+/* How many recorded slots are visited before the copies made from them are traced. */
 #define RECORDED_PIECE LIMIT(64, 4)
 /* How many entries ahead remembered objects are prefetched. */
 #define AHEAD 16
@@ -29,10 +29,11 @@ static inline void trace_pending(crd_minor *context) {
   }
 }
 
-/* An old object is known to live only if it is marked. What a dead object refers to need not be marked. If the object
- * lives after all, marking reaches it later and traces it then. In a round of the second core, the thread may mark the
- * object right after this test. That is no harm: the thread then traces it, and sees all that the program has stored
- * into it, because the program is paused. Prebuilt objects, which lie outside the arenas, always live. */
+/* An old object is known to live only if it is marked. If an unmarked one is dead, what it refers to need not be
+ * marked. If it lives after all, marking reaches it later and traces it then. In a round of the second core, the
+ * thread may mark the object right after this test. That is no harm: the thread then traces it, and sees all that the
+ * program has stored into it, because the program is paused. Prebuilt objects, which lie outside the arenas, always
+ * live. */
 static inline bool may_be_live(const cradle_heap *heap, const cradle_word *object) {
   uintptr_t address = address_of(object);
   return !arenas_contain(&heap->old.arenas, address) || old_is_marked(&heap->old, address);

@@ -12,12 +12,12 @@
  *   [nursery.2] Whatever objects lie below slack_end, they can be promoted: old.reserve arenas are enough for them,
  *               and these arenas are FREE [heap.2]. Nothing is promoted where collection is off.
  *   [nursery.3] Its size changes, and it is handed out, only while it is empty.
- *   [nursery.4] free <= look, and the mutator's top is not above look. So an allocation that would move free past look
- *               takes the slow path even if there is room, to be looked at: its size is compared with its type's
- *               descriptor.
+ *   [nursery.4] At the address look, the next allocation's size is compared with its type's descriptor. free <= look,
+ *               and the mutator's top is not above look. So the allocation that would move free past look takes the
+ *               slow path even if there is room.
  *   [nursery.5] A huge page may begin at start + lead_bytes. The lead, which lies before it, never gets a huge page: it
- *               is the end of an aligned 2 MiB block whose beginning is not accessible. The lead is 0 unless the policy
- *               is auto.
+ *               is the end of an aligned 2 MiB block whose beginning is not accessible. The lead is 0 unless the page
+ *               policy is auto.
  */
 #ifndef CRADLE_GC_YOUNG_NURSERY_H
 #define CRADLE_GC_YOUNG_NURSERY_H

@@ -20,6 +20,7 @@
 #define LEAST (BASE / 16)
 /* Collections between two decisions, and those that the first trial that fails makes the next one wait for. */
 #define DECISION 4
+#define SLOW 16
 #define FIRST_WAIT 16
 /* The assumed time to promote a byte, before any measurement. */
 #define NS_PER_BYTE 0.25
@@ -564,30 +565,30 @@ static void long_collections_count_little(void **state) {
 }
 
 /* Several long ones with no quick one between them were not interrupted: the program does something else now. */
-static void four_long_collections_count_in_full(void **state) {
+static void sixteen_long_collections_count_in_full(void **state) {
   (void)state;
   double slow = 10 * NS_PER_BYTE * BASE / 10; /* ten times what the tenth that survives took before */
-  collect_lasting(DECISION - 1, (uint64_t)slow);
-  assert_true(heap->adapt.ns_per_promoted_byte < 1.1 * NS_PER_BYTE);
+  collect_lasting(SLOW - 1, (uint64_t)slow);
+  assert_true(heap->adapt.ns_per_promoted_byte < 1.3 * NS_PER_BYTE);
   collect_lasting(1, (uint64_t)slow);
   assert_true(heap->adapt.ns_per_promoted_byte > 9.9 * NS_PER_BYTE);
   /* A quick one among them, and the average stays what it was, but for the little that a long one counts. */
   heap->adapt.ns_per_promoted_byte = NS_PER_BYTE;
-  collect_lasting(2, (uint64_t)slow);
-  collect_lasting(1, (uint64_t)(1.4 * NS_PER_BYTE * BASE / 10));
-  collect_lasting(1, (uint64_t)slow);
-  assert_true(heap->adapt.ns_per_promoted_byte < 1.2 * NS_PER_BYTE);
+  collect_lasting(SLOW - 1, (uint64_t)slow);
+  collect_lasting(1, (uint64_t)(NS_PER_BYTE * BASE / 10));
+  collect_lasting(SLOW - 1, (uint64_t)slow);
+  assert_true(heap->adapt.ns_per_promoted_byte < 1.6 * NS_PER_BYTE);
 }
 
-/* So the pauses of a program that has changed are within the target after four collections of each size. */
-static void after_four_long_collections_it_shrinks(void **state) {
+/* So the pauses of a program that has changed are within the target after sixteen collections of each size. */
+static void after_sixteen_long_collections_it_shrinks(void **state) {
   (void)state;
   double expected = NS_PER_BYTE * 0.1 * BASE;
   heap->options.pause_ns = (uint64_t)(expected * 2);
   heap->adapt.wait = 1000000;
   collect_lasting(10 * DECISION, (uint64_t)expected);
   assert_int_equal(heap->nursery.bytes, BASE);
-  collect_lasting(DECISION - 1, (uint64_t)(4 * expected));
+  collect_lasting(SLOW - 1, (uint64_t)(4 * expected));
   assert_int_equal(heap->nursery.bytes, BASE);
   collect_lasting(1, (uint64_t)(4 * expected));
   assert_int_equal(heap->nursery.bytes, BASE / 2);
@@ -649,8 +650,8 @@ int main(void) {
       TEST(halving_that_does_not_shorten_is_undone),
       TEST(halving_that_shortens_somewhat_stays),
       TEST(long_collections_count_little),
-      TEST(four_long_collections_count_in_full),
-      TEST(after_four_long_collections_it_shrinks),
+      TEST(sixteen_long_collections_count_in_full),
+      TEST(after_sixteen_long_collections_it_shrinks),
       TEST(while_marking_a_part_is_handed_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@
 #define RATE_CLIP 1.5
 #define RATE_NONE 1e9
 /* After so many collections in a row that were all beyond RATE_CLIP, the quickest of them is the new average. */
-#define SLOW_COLLECTIONS 4
+#define SLOW_COLLECTIONS 16
 #define SURVIVAL_SHARE 0.25
 /* A nursery with fewer bytes for each root is worth doubling: to look at a root takes 2 to 5 ns, and to allocate
  * this many bytes 16. */

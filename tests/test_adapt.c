@@ -568,6 +568,7 @@ static void long_collections_count_little(void **state) {
 static void sixteen_long_collections_count_in_full(void **state) {
   (void)state;
   double slow = 10 * NS_PER_BYTE * BASE / 10; /* ten times what the tenth that survives took before */
+  heap->adapt.wait = 1000000;
   collect_lasting(SLOW - 1, (uint64_t)slow);
   assert_true(heap->adapt.ns_per_promoted_byte < 1.3 * NS_PER_BYTE);
   collect_lasting(1, (uint64_t)slow);

@@ -1,10 +1,12 @@
 /* Compares a heap with a simple model of it, through random operations from a seed.
  *
- * Arguments: --seed N --ops N --nursery BYTES --stress N --verify 1 --threads 1. With no argument, or
- * only the last, several seeds and nursery sizes are run. The first difference from the model ends the program; it
- * prints the seed and the number of the operation, so that the run can be repeated.
+ * Arguments: --seed N --ops N --nursery BYTES --stress N --quarantine N --verify 1 --threads 1. Without a seed, several
+ * seeds and nursery sizes are run. The first difference from the model ends the program; it prints the seed and the
+ * number of the operation, so that the run can be repeated.
  */
 #include "tests/model_operations.h"
+
+#include <ctype.h>
 
 static void step(world *w) CRADLE_MAY_COLLECT {
   if (w->op % 64 == 0) look_while_clearing(w);
@@ -77,7 +79,26 @@ static uint64_t argument(int argc, char **argv, const char *name, uint64_t other
   return otherwise;
 }
 
+/* Whether the arguments are names, each followed by a number. */
+static bool understood(int argc, char **argv) {
+  static const char *const names[] = {"--seed",       "--ops",    "--nursery", "--stress",
+                                      "--quarantine", "--verify", "--threads"};
+  for (int i = 1; i < argc; i += 2) {
+    size_t name = 0;
+    while (name < sizeof names / sizeof *names && strcmp(argv[i], names[name]) != 0) name++;
+    if (name == sizeof names / sizeof *names || i + 1 == argc || !isdigit((unsigned char)*argv[i + 1])) return false;
+  }
+  return true;
+}
+
 int main(int argc, char **argv) {
+  if (!understood(argc, argv)) {
+    fprintf(stderr,
+            "usage: %s [--seed N] [--ops N] [--nursery BYTES] [--stress N] [--quarantine N] [--verify 1]"
+            " [--threads 1]\n",
+            argv[0]);
+    return 2;
+  }
   uint64_t ops = argument(argc, argv, "--ops", 20000), moved = 0;
   threads = (cradle_gc_threads)argument(argc, argv, "--threads", 0);
   if (argc > 1 && argument(argc, argv, "--seed", 0) != 0) {

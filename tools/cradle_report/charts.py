@@ -64,7 +64,7 @@ def mmu(runs):
                     )
                 )
     notes = (
-        ["The least share of any window of this length in which the program ran."]
+        ["In each window of this length, the program ran for at least this share of the time."]
         if series
         else ["Not known: no pause is in this log, or it is shorter than any window."]
     )
@@ -103,7 +103,7 @@ def size_classes(runs):
             )
         )
     notes = (
-        ["After the last major collection, by the bytes of an object."]
+        ["After the last major collection, by the size of an object in bytes."]
         if series
         else ["Not known: this log has no size classes."]
     )

@@ -149,7 +149,7 @@ def rate_chart(clock, name, title, found):
         if intervals
     ]
     notes = (
-        ["Each value is the mean since the collection before."] if series else ["Not known: this log does not say it."]
+        ["Each value is the mean since the previous collection."] if series else ["Not known: this log does not say it."]
     )
     return Chart(name, title, clock.axis, Axis("number", f"{unit}/s"), series, notes, True)
 
@@ -358,7 +358,7 @@ def major_collections(clock, runs):
     ][::-1]
     names = [run.label(label) for run, label, *_ in found]
     notes = (
-        ["The program stands still in increments, and runs beside the second core."
+        ["In an increment the program stands still; beside the second core it runs."
          " Dark is marking, light is sweeping, pale is compacting."]
         if series
         else ["No major collection is in this log."]

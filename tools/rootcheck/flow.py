@@ -106,7 +106,7 @@ class Flow(Walk):
             self.stale.add(node)
             is_interior = path[0] in self.references.interior
             what = "an address inside of an object, which cannot be rooted" if is_interior else "not rooted"
-            self.report(node, "stale", f"'{spell(path)}' is used after {known.call}, line {{after}}, which may collect; it is {what}",
+            self.report(node, "stale", f"'{spell(path)}' is used after {known.call}, line {{after}}, which may collect, but it is {what}",
                         path, after=known.line)
             del self.state[path]
 
@@ -216,16 +216,16 @@ class Flow(Walk):
         if self.references.is_reference(operand) and not is_null(operand):
             known = self.state.get(self.references.path(operand.without_casts()))
             if known not in (NULL, OTHER):
-                self.report(operand, "order", f"a reference is computed before or after {name}, which may collect, in any order: "
-                                              "call it first, in a statement of its own", call=call)
+                self.report(operand, "order", f"C leaves open whether this reference or {name}, which may collect, comes first: "
+                                              "make the call first, in a statement of its own", call=call)
                 return
         for inner in operand.walk():
             path = self.references.path(inner)
             if path is None or self.is_rooted(path) or self.state.get(path) in (NULL, OTHER, ROOTED_OR_NULL):
                 continue
             if not is_call_in(operand, inner, self.facts):
-                self.report(inner, "order", f"'{spell(path)}', which is not rooted, is used before or after {name}, which may "
-                                            "collect, in any order", path)
+                self.report(inner, "order", f"'{spell(path)}' is not rooted, and C leaves open whether it is used before "
+                                            f"{name}, which may collect", path)
 
     def collecting_call(self, node):
         if node not in self.collecting:
@@ -366,7 +366,7 @@ class Flow(Walk):
         """C may compute the target address of an assignment before the call on its right side."""
         if self.references.is_inside(target):
             self.report(target, "order", f"the address in the object may be computed before {spell_call(call)}, which may collect: "
-                                         "call it first, in a statement of its own", call=call)
+                                         "make the call first, in a statement of its own", call=call)
 
     # --- stores into objects ---
 
@@ -379,8 +379,8 @@ class Flow(Walk):
             return  # the stale object itself is reported first
         if self.facts.begins_with_header(target.own_type()) and not names_header(given):
             self.stores.add((self.finding(
-                target, "header", "the object is assigned as a whole, and its header with it: assign its fields, or begin what is "
-                                  "assigned with its header"), loaded_from(self.freshness(base))))
+                target, "header", "the object is assigned as a whole, which overwrites its header: assign its fields, or copy its "
+                                  "header into the new value first"), loaded_from(self.freshness(base))))
             return
         if base.kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR) and self.references.is_prebuilt(base):
             return
@@ -389,8 +389,8 @@ class Flow(Walk):
         freshness = self.freshness(base)
         if freshness not in (ALLOCATED, PLAIN):
             self.stores.add((self.finding(
-                target, "barrier", f"a reference is stored into {spell_target(target)} without the write barrier, and the object "
-                                   "need not be fresh: cradle_store"), freshness))
+                target, "barrier", f"a reference is stored into {spell_target(target)} without the write barrier, but the object "
+                                   "may be old: use cradle_store"), freshness))
 
     def freshness(self, node):
         """The freshness (stores.py) of the object that an expression refers to."""

@@ -30,7 +30,7 @@ def unregistered(facts, origins):
             if is_reference and not is_null(given) and variable.get_usr() not in taken:
                 found.setdefault(variable.get_usr(), Finding(
                     target.file, target.line, target.column, "global",
-                    f"'{variable.spelling}' is given a reference, and is no root: nobody takes its address to register it",
+                    f"'{variable.spelling}' is assigned a reference but is not a root: its address is never taken to register it",
                     function.name))
     return set(found.values())
 

@@ -26,7 +26,7 @@ def roots(analysis):
                 path = rooted_path(references, call)
                 if path is not None and path not in needed and path[0] not in addressed:
                     found.add(flow.finding(call, "needless", f"the root of '{spell(path)}' protects nothing: no call that may collect "
-                                                             "lies between a value that it gets and a use of it"))
+                                                             "lies between an assignment to it and a use of it"))
     return found
 
 

@@ -14,7 +14,7 @@
 #include "bench/workloads.h"
 
 /* One round for each position of a frame within a cache line. */
-enum { ROUNDS = 8, FRAME_STEP = 16, WALKS = 9, LINE_BYTES = 64 };
+enum { ROUNDS = 8, FRAME_STEP = 16, WALKS = 9, WORD = 8, LINE_BYTES = 64 };
 
 /* The words of a node in which its children are. Every node of these shapes consists of a header and children. */
 typedef struct knot {
@@ -185,7 +185,7 @@ static knot *lay_out(manual *memory, shape s, unsigned depth) {
 
 /* The next object will begin where a cache line begins. What is taken until then is not used. */
 static void begin_line(manual *memory) {
-  while (((uintptr_t)manual_take(memory, LINE_BYTES / 4) + LINE_BYTES / 4) % LINE_BYTES != 0) {}
+  while (((uintptr_t)manual_take(memory, WORD) + WORD) % LINE_BYTES != 0) {}
 }
 
 static cell *lay_out_cells(manual *memory, uint64_t count) {

@@ -17,7 +17,7 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 CODE = re.compile(r"^```.*?^```|^(?: {4}|\t).*?$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 # A line of code, or words in backquotes that hold more than the file.
 COMMAND = re.compile(r"^(?: {4,}|\t)(?:\$ )?((?:tools|tests)/\S+)|`((?:tools|tests)/[^\s`]+) [^`\n]+`", re.MULTILINE)
-# Readers had to read these phrases twice. Instead of "is none", write "there is no"; instead of "are told", "are reported".
+# Phrases that readers had to read twice: write "there is no" for "is none", for example, and "are reported" for "are told".
 UNCLEAR = ["is none", "dealt with", "are told", "told of", "is through with", "that that", "such a one", "so many as", "as ever",
            "goes before it"]
 

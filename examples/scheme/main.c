@@ -18,7 +18,8 @@
 #define STACK_DEFAULT "256M"
 #endif
 #define STACK_LEAST_BYTES ((size_t)1 << 20)
-#define STACK_RESERVE_BYTES ((size_t)256 << 10) /* for what does not check: errors, output, the collector */
+/* Besides, for what does not check: errors, output, the collector, and thread-local storage, which glibc takes from here. */
+#define STACK_RESERVE_BYTES ((size_t)1 << 20)
 
 /* --- the heap --- */
 
@@ -272,7 +273,7 @@ CRADLE_UNCHECKED_COLLECTION static void *run_all(void *data) {
   arguments *a = data;
   scheme s = {.exit_status = 0};
   char here;
-  s.stack_limit = &here - (a->stack_bytes - STACK_RESERVE_BYTES);
+  s.stack_limit = &here - a->stack_bytes;
   if (!start(&s, a->stack_bytes)) {
     a->status = 1;
     return NULL;
@@ -313,7 +314,8 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--help") == 0)
       return print_usage(stdout), 0;
     else if (strncmp(argv[i], "--stack=", 8) == 0) {
-      if (!cradle_parse_size(argv[i] + 8, &a.stack_bytes) || a.stack_bytes < STACK_LEAST_BYTES)
+      if (!cradle_parse_size(argv[i] + 8, &a.stack_bytes) || a.stack_bytes < STACK_LEAST_BYTES ||
+          a.stack_bytes > SIZE_MAX - STACK_RESERVE_BYTES)
         return bad_usage(argv[i]);
     } else if (argv[i][0] == '-' && argv[i][1] != '\0')
       return bad_usage(argv[i]);
@@ -325,7 +327,7 @@ int main(int argc, char **argv) {
   pthread_attr_t attributes;
   pthread_t thread;
   int failure = pthread_attr_init(&attributes);
-  if (failure == 0) failure = pthread_attr_setstacksize(&attributes, a.stack_bytes);
+  if (failure == 0) failure = pthread_attr_setstacksize(&attributes, a.stack_bytes + STACK_RESERVE_BYTES);
   if (failure == 0) failure = pthread_create(&thread, &attributes, run_all, &a);
   if (failure != 0) {
     fprintf(stderr, "scheme: a stack of %zu bytes: %s\n", a.stack_bytes, strerror(failure));

@@ -18,7 +18,8 @@
 #define STACK_DEFAULT "256M"
 #endif
 #define STACK_LEAST_BYTES ((size_t)1 << 20)
-/* Besides, for what does not check: errors, output, the collector, and thread-local storage, which glibc takes from here. */
+/* Besides, for what does not check (errors, output, the collector) and for thread-local storage, where glibc puts it
+ * here. */
 #define STACK_RESERVE_BYTES ((size_t)1 << 20)
 
 /* --- the heap --- */

@@ -334,7 +334,7 @@ static void a_quarantine_of_large_nurseries_is_lowered(void **state) {
   cradle_hardware large = {.page_bytes = 4096, .l2_bytes = (size_t)64 << 20};
   options.hardware = &large;
   const size_t ring = (size_t)65 << 30;
-  void *room = mmap(NULL, ring, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *room = mmap(NULL, ring, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room != MAP_FAILED) {
     munmap(room, ring);
     cradle_heap *heap = cradle_heap_new(&options, NULL);

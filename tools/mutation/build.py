@@ -45,13 +45,15 @@ class Build:
     def configure(self):
         """Writes the guarded files and sets the build up."""
         self.copy_tree()
+        if not (self.copy / ".venv").exists() and (self.tree / ".venv").exists():
+            (self.copy / ".venv").symlink_to(self.tree / ".venv")  # for the scripts among the tests
         for file in self.files:
             self.write(file.name, file.guarded(set()))
         self.write(str(HEADER), (self.tree / HEADER).read_text(encoding="utf-8"))
         defines = f"-DCRD_MUTANTS={(self.count // 4096 + 1) * 4096}"
         # A part of each program, the library's or not.
         chooser = self.copy / SOURCE.with_suffix(".o")
-        subprocess.run(["cc", "-O1", defines, "-include", self.copy / HEADER, "-c", self.copy / SOURCE, "-o", chooser], check=True)
+        subprocess.run(["cc", "-O1", "-fPIC", defines, "-include", self.copy / HEADER, "-c", self.copy / SOURCE, "-o", chooser], check=True)
         arguments = [f"-Dc_args=-w {defines} -include {self.copy / HEADER}", f"-Dc_link_args={chooser}"]
         if not (self.build / "build.ninja").exists():
             shutil.rmtree(self.build, ignore_errors=True)

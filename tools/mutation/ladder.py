@@ -12,13 +12,15 @@ from pathlib import Path
 
 # Programs that take seconds at most and touch no setting of the machine: unit tests, then heaps against the models.
 UNITS = (
-    "adapt", "arenas", "barrier", "base", "bulk", "callbacks", "closed", "compact", "control", "corruption", "death", "dump",
-    "encodings", "environment", "ephemeron", "events", "every_function", "faults", "finalizer", "fork", "full_stack", "gc_off",
+    "adapt", "arenas", "barrier", "base", "beside", "bulk", "callbacks", "closed", "compact", "control", "corruption", "death",
+    "dump", "encodings", "environment", "ephemeron", "events", "every_function", "faults", "finalizer", "fork", "full_stack", "gc_off",
     "handle", "hardware", "histogram", "identity", "inspect", "instruments", "kit", "log", "log_files", "log_forms", "log_heaps",
-    "log_lines", "memory-faults", "misuse", "more_rights", "no_room", "objects", "old", "out_file", "out_of_memory", "outgrow",
-    "pages-faults", "pin", "places", "prebuilt", "promote", "ranges", "roots", "sample", "show", "spans", "starved", "state",
-    "statistics", "structures", "threads", "typed", "typed-checked", "units", "verifier", "verifier_lists", "watching", "watermark",
-    "weak", "weak_set")
+    "log_lines", "memory", "memory-faults", "misuse", "more_rights", "no_room", "objects", "old", "out_file", "out_of_memory", "outgrow",
+    "pages", "pages-faults", "pin", "places", "prebuilt", "promote", "ranges", "roots", "rounds", "sample", "show", "spans", "starved", "state",
+    "statistics", "structures", "supply", "threads", "typed", "typed-checked", "units", "verifier", "verifier_lists", "watching", "watermark",
+    "weak", "weak_set", "second-core")
+# Scripts that run such programs and read what they write.
+SCRIPTS = ("cradle-heap", "cradle-pages", "list-options", "profile", "report", "report-page")
 MODEL = ["--seed", "3", "--ops", "4000", "--nursery", "8192", "--verify", "1"]
 # Short, with and without finalizers, increments, stress and quarantine.
 SHORT = (["--seed", "5", "--ops", "1500", "--nursery", "5000", "--stress", "3", "--quarantine", "2"],
@@ -26,8 +28,10 @@ SHORT = (["--seed", "5", "--ops", "1500", "--nursery", "5000", "--stress", "3", 
          ["--seed", "7", "--ops", "1500", "--nursery", "8192", "--stress", "1", "--verify", "1"],
          ["--seed", "9", "--ops", "4000", "--nursery", "4096"],
          ["--seed", "11", "--ops", "3000", "--nursery", "4096", "--stress", "11"])
+BESIDE = ["--threads", "1", "--ops", "5000"]
 # By the name of the test: the arguments that it gets in place of its own.
 MODELS = {"model": (MODEL, *SHORT[:2]), "model-small": (MODEL, *SHORT), "fuzz-corpus-small": (None,),
+          "model-beside": (BESIDE,), "model-beside-small": (BESIDE,), "fuzz-beside-small": (None,),
           "second-model": (["--seed", "1", "--runs", "6"],),
           "second-model-small": (["--seed", "101", "--runs", "6"], ["--seed", "201", "--runs", "3"])}
 # A test may use so many times the processor time that it takes unchanged and so many seconds besides; by the clock, on a machine
@@ -44,8 +48,10 @@ class Test:
         self.seconds = 0.0  # of the processor, unchanged
         self.reached = b""  # by mutant: 1 when the test comes to its guard
 
-    def program(self, build):
-        return os.path.relpath(self.command[0], build)
+    def programs(self, build):
+        """What it runs of the build, relative to it."""
+        inside = (os.path.relpath(word, build) for word in self.command if word.startswith("/"))
+        return [name for name in inside if not name.startswith("..")]
 
     def limit(self):
         """In the child. A changed collector may write where it likes: as root it does so with no rights but nobody's."""
@@ -90,10 +96,13 @@ def known_tests(build, folder):
     entries = {entry["name"]: entry for entry in json.loads(told)}
     folder.mkdir(exist_ok=True)
     folder.chmod(0o777)
-    tests = [Test(name, entries[name]["cmd"], entries[name]["env"], folder) for name in UNITS if name in entries]
+    # Meson runs tests in the build, and names its programs from there.
+    commands = {name: [str(build / word) if word.startswith(("tests/", "tools/")) else word for word in entry["cmd"]]
+                for name, entry in entries.items()}
+    tests = [Test(name, commands[name], entries[name]["env"], folder) for name in UNITS + SCRIPTS if name in entries]
     for name, ways in MODELS.items():
         for number, arguments in enumerate(ways):
-            command = entries[name]["cmd"] if arguments is None else [entries[name]["cmd"][0], *arguments]
+            command = commands[name] if arguments is None else [commands[name][0], *arguments]
             tests.append(Test(f"{name}-{number + 1}", command, entries[name]["env"], folder))
     return tests
 
@@ -103,7 +112,9 @@ def measure(tests, build, folder, count, say):
     kept_at = folder / "reached.json"
     kept = json.loads(kept_at.read_text()) if kept_at.exists() else {}
     for number, test in enumerate(tests, 1):
-        digest = hashlib.sha256((build / test.program(build)).read_bytes() + " ".join(test.command).encode()).hexdigest()
+        files = [build / name for name in test.programs(build)]
+        content = b"".join(path.read_bytes() for path in files if path.is_file()) + " ".join(test.command).encode()
+        digest = hashlib.sha256(content).hexdigest()
         map_at = folder / f"reached-{test.name}"
         if kept.get(test.name, {}).get("digest") != digest or not map_at.exists():
             say(f"mutate: test {number} of {len(tests)}, unchanged: {test.name}")

@@ -70,8 +70,11 @@ class Program:
             yield {"CRADLE_GC_NURSERY": "4K", "CRADLE_STRESS": "5", "CRADLE_VERIFY": "1"}
 
 
+KEPT = ("CRADLE_GC_THREADS",)  # of the caller's variables; tools/matrix sets it
+
+
 def run(scheme, arguments, variables, timeout, given=""):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_") or name in KEPT}
     environment.update(variables)
     try:
         return subprocess.run([scheme, *arguments], env=environment, capture_output=True, timeout=timeout,
@@ -213,7 +216,7 @@ def check_terminal(scheme, timeout):
     for variables, typed, wanted_status, remembered in TERMINAL:
         with tempfile.TemporaryDirectory() as home:
             left = {name: value for name, value in os.environ.items()
-                    if not name.startswith(("CRADLE_", "LC_")) and name != "LANG"}
+                    if name in KEPT or not name.startswith(("CRADLE_", "LC_")) and name != "LANG"}
             child, terminal = pty.fork()
             if child == 0:
                 os.execve(scheme, [scheme, "--stack=8M"], {**left, "TERM": "dumb", "HOME": home, **variables})

@@ -13,7 +13,7 @@ ROOMS = ("gc/", "runtime/")
 LEFT_OUT = re.compile(r"(gc|runtime)/platform/(\w+_)?(posix|windows|sysctl)\.[ch]")
 HEADER, SOURCE = Path("tools/mutation/schemata.h"), Path("tools/mutation/schemata.c")
 OPTIONS = ["-Dassertions=true", "-Ddebug=false", "-Doptimization=1", "-Ddefault_library=static", "-Dbench=disabled",
-           "-Dexamples=disabled", "-Dwarning_level=0", "-Dprobes=disabled"]
+           "-Dwarning_level=0", "-Dprobes=disabled"]
 NUMBERS_A_FILE = 256
 ERROR = re.compile(r"^(?:\.\./)*(?:\S*?/)?((?:gc|runtime)/[\w/]+\.[ch]):(\d+):\d+: error:", re.MULTILINE)
 

@@ -20,7 +20,7 @@ UNITS = (
     "statistics", "structures", "supply", "threads", "typed", "typed-checked", "units", "verifier", "verifier_lists", "watching", "watermark",
     "weak", "weak_set", "second-core")
 # Scripts that run such programs and read what they write.
-SCRIPTS = ("cradle-heap", "cradle-pages", "list-options", "profile", "report", "report-page")
+SCRIPTS = ("cradle-heap", "list-options", "profile", "report")
 MODEL = ["--seed", "3", "--ops", "4000", "--nursery", "8192", "--verify", "1"]
 # Short, with and without finalizers, increments, stress and quarantine.
 SHORT = (["--seed", "5", "--ops", "1500", "--nursery", "5000", "--stress", "3", "--quarantine", "2"],
@@ -28,7 +28,7 @@ SHORT = (["--seed", "5", "--ops", "1500", "--nursery", "5000", "--stress", "3", 
          ["--seed", "7", "--ops", "1500", "--nursery", "8192", "--stress", "1", "--verify", "1"],
          ["--seed", "9", "--ops", "4000", "--nursery", "4096"],
          ["--seed", "11", "--ops", "3000", "--nursery", "4096", "--stress", "11"])
-BESIDE = ["--threads", "1", "--ops", "5000"]
+BESIDE = ["--threads", "1", "--ops", "10000"]
 # By the name of the test: the arguments that it gets in place of its own.
 MODELS = {"model": (MODEL, *SHORT[:2]), "model-small": (MODEL, *SHORT), "fuzz-corpus-small": (None,),
           "model-beside": (BESIDE,), "model-beside-small": (BESIDE,), "fuzz-beside-small": (None,),
@@ -97,7 +97,7 @@ def known_tests(build, folder):
     folder.mkdir(exist_ok=True)
     folder.chmod(0o777)
     # Meson runs tests in the build, and names its programs from there.
-    commands = {name: [str(build / word) if word.startswith(("tests/", "tools/")) else word for word in entry["cmd"]]
+    commands = {name: [str(build / word) if word.startswith(("tests/", "tools/", "examples/")) else word for word in entry["cmd"]]
                 for name, entry in entries.items()}
     tests = [Test(name, commands[name], entries[name]["env"], folder) for name in UNITS + SCRIPTS if name in entries]
     for name, ways in MODELS.items():

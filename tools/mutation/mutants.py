@@ -10,7 +10,8 @@ mutant is one of these classes:
     edge     < becomes <=, and so on: off by one             sign     + becomes -, and - becomes +
     number   a literal is one more
 
-What a macro expands to stays as it is, and so do declarations and what must be constant.
+What a macro expands to stays as it is, and so do declarations and what must be constant. Left out are mutants that are equal
+by their form: two assignments that name nothing of each other change places, < becomes <= in the lower of two values.
 """
 
 import hashlib
@@ -52,6 +53,7 @@ class Wrap:
 class File:
     def __init__(self, name, text, arguments, path):
         self.name, self.text, self.mutants, self.wraps = name, text, [], []
+        self.bounds = set()  # comparisons whose "or equal" makes no difference
         self.unit = Index.create().parse(str(path), args=["-x", "c", *arguments],
                                          options=TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD)
         problems = [str(d) for d in self.unit.diagnostics if d.severity >= 3]
@@ -133,6 +135,8 @@ class File:
             self.sequence(children)
         elif kind in (CursorKind.IF_STMT, CursorKind.WHILE_STMT, CursorKind.DO_STMT):
             at = 1 if kind == CursorKind.DO_STMT else 0
+            if kind == CursorKind.IF_STMT and self.operator(children[1])[0] == "=":
+                self.note_bound(children[0], *self.operator(children[1])[1:])
             self.condition(children[at])
             if kind != CursorKind.IF_STMT:
                 self.last(children[at], None)
@@ -264,6 +268,15 @@ class File:
             return
         self.wrap("last", cursor, f"(CRD_MUTANT({{n}}) ? ({self.braced(becomes)}) : ({{inner}}))", becomes, -1)
 
+    def note_bound(self, comparison, chosen, other):
+        """The lower or higher of two values, such as `a < b ? a : b` and `if (a > b) a = b;`, is the same whether the values
+        that are equal count as lower or as higher."""
+        operator, left, right = self.operator(comparison)
+        if operator in EDGES:
+            without_casts = [re.sub(r"^(\((u?int\w*|size_t|unsigned|double)\))+", "", self.of(part)) for part in (left, right, chosen, other)]
+            if set(without_casts[:2]) == set(without_casts[2:]):
+                self.bounds.add(self.span(comparison))
+
     # --- expressions ---
 
     def operator(self, cursor):
@@ -291,7 +304,9 @@ class File:
         if any(a == start and b == end for a, b, _ in self.macros) or not self.is_free(start, end):
             return
         operator, left, right = self.operator(cursor)
-        if operator in EDGES:
+        if operator in EDGES and (start, end) in self.bounds:
+            pass
+        elif operator in EDGES:
             self.replace("edge", cursor, left, EDGES[operator], right)
         elif operator in ("&&", "||"):
             self.replace("logic", cursor, left, "||" if operator == "&&" else "&&", right)
@@ -301,6 +316,7 @@ class File:
             self.wrap("number", cursor, "({inner} + CRD_MUTANT({n}))", f"({self.of(cursor)} + 1)")
         for i, child in enumerate(cursor.get_children()):
             if i == 0 and cursor.kind == CursorKind.CONDITIONAL_OPERATOR:
+                self.note_bound(child, *list(cursor.get_children())[1:])
                 self.condition(child)
             else:
                 self.expression(child)

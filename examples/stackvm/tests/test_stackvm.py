@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the test programs of the stack VM over nursery sizes and stress modes, and what is wrong with command lines and sources.
 
-    test_stackvm.py [--long] [--fuzz N [--seed S]] [--write] PROGRAM
+    test_stackvm.py [--long] [--fuzz N [--seed S]] [--write] [--timeout SECONDS] PROGRAM
 
 NAME.vm is run as a file and NAME.repl through standard input, in this directory; what they print on standard output and then on
 standard error must be what NAME.out says, in every environment. The exit status is 1 for error_NAME.vm and for NAME.repl with an
@@ -111,19 +111,22 @@ ACCEPTED_SOURCES = [
 ]
 
 
+KEPT = ("CRADLE_GC_THREADS",)  # of the caller's variables; tools/matrix sets it
+
+
 class Runner:
-    def __init__(self, program):
-        self.program = os.path.abspath(program)
+    def __init__(self, program, timeout):
+        self.program, self.timeout = os.path.abspath(program), timeout
         self.faults = 0
         self.runs = 0
 
-    def run(self, arguments, variables=None, given=b"", timeout=300):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
+    def run(self, arguments, variables=None, given=b"", timeout=None):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_") or name in KEPT}
         environment.update(variables or {})
         self.runs += 1
         try:
             return subprocess.run([self.program, *arguments], cwd=HERE, env=environment, input=given, capture_output=True,
-                                  timeout=timeout)
+                                  timeout=timeout or self.timeout)
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess([], 124, b"", b"did not end in time")
 
@@ -293,9 +296,10 @@ def main():
     parser.add_argument("--fuzz", type=int, metavar="N", help="run so many damaged programs and nothing else")
     parser.add_argument("--seed", default="1", help="of the damage (1)")
     parser.add_argument("--write", action="store_true", help="write the .out files")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for each run (300)")
     parser.add_argument("program")
     arguments = parser.parse_args()
-    runner = Runner(arguments.program)
+    runner = Runner(arguments.program, arguments.timeout)
     if arguments.fuzz:
         check_damaged(runner, arguments.fuzz, arguments.seed)
     else:

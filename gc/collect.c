@@ -14,6 +14,7 @@
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/instruments/verify.h"
+#include "gc/maximum.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"
@@ -28,8 +29,8 @@
 #include "gc/young/nursery.h"
 
 /* If marking falls too far behind promotion, one pause does all the rest of the collection. Too far: the bytes in use
- * exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the threshold, or what was in use when marking began if that was
- * more. */
+ * exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to which the heap may grow while it marks, or what
+ * was in use when marking began if that was more. */
 #define OVERSHOOT_SHARE 4
 /* A pause gives back at most this many arenas, unless it makes a full collection. Each costs about 0.01 ms, or 0.13 ms
  * if it has base pages. */
@@ -234,7 +235,7 @@ static bool marks_beside(const cradle_heap *heap) {
 /* What the increment of a pause may do. begin: when the pause began. promoted: bytes since the last increment, large
  * objects included. The first line that fits decides:
  *
- *   far above the threshold       everything, at once
+ *   far above the limit           everything, at once
  *   stress                        the smallest increment. This is not the first line: with stress_times there are
  *                                 few increments, and the smallest would let the heap grow without end
  *   no pause target, no thread    everything
@@ -246,8 +247,10 @@ static bool marks_beside(const cradle_heap *heap) {
 static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->pacing;
   uint64_t used = collected_bytes(heap), target = heap->options.pause_ns;
-  uint64_t start = heap->major.collected_at_start; /* may be above the threshold: one large array is enough */
-  uint64_t most = start > pacing->threshold ? start : pacing->threshold;
+  uint64_t limit =
+      marks_beside(heap) ? crd_pacing_limit_beside(pacing, crd_heap_threshold_max(heap)) : pacing->threshold;
+  uint64_t start = heap->major.collected_at_start; /* may be above the limit: one large array is enough */
+  uint64_t most = start > limit ? start : limit;
   if (used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
   if (heap->options.stress_period != 0) return (crd_budget){0, 0, false};
   if (target == 0 && !marks_beside(heap)) return whole();
@@ -255,7 +258,7 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
   uint64_t deadline =
       target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(pacing, used, begin, crd_platform_now_ns(), target);
-  uint64_t done = heap->marker.last.bytes, needed = crd_pacing_needed(pacing, promoted, used, unmarked + done);
+  uint64_t done = heap->marker.last.bytes, needed = crd_pacing_needed(limit, promoted, used, unmarked + done);
   if (!marks_beside(heap)) return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked), deadline, false};
   if (word_stack_is_empty(&heap->mark_stack))
     return (crd_budget){unmarked > BESIDE_MIN_BYTES ? unmarked : BESIDE_MIN_BYTES, deadline, false};

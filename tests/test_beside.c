@@ -16,6 +16,7 @@
 
 #include "tests/forks.h"
 
+#include "gc/collect.h"
 #include "gc/heap.h"
 #include "gc/old/mark_beside.h"
 
@@ -151,6 +152,26 @@ static void test_marks_beside(void **state) {
   usleep(100000);
   finish_marking(&w);
   assert_true(figures(&w).beside_objects > CHAIN / 10);
+  close_world(&w);
+}
+
+/* The heap is at its threshold while the thread has most of the marking before it: the pause leaves that to the thread,
+ * because the heap may grow further while the thread marks. */
+CRADLE_UNCHECKED_COLLECTION static void test_grows_beyond_the_threshold(void **state) {
+  (void)state;
+  world w;
+  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
+  options.pause_ns = (uint64_t)10 << 30; /* more than enough to mark everything in the pause */
+  open_with(&w, &options);
+  for (int i = 0; i < 5; i++) {
+    begin_round(&w);
+    w.heap->pacing.threshold = w.heap->old.used_bytes;
+    uint64_t beside = figures(&w).beside_bytes;
+    crd_collect(w.heap, CRADLE_CAUSE_NURSERY_FULL);
+    beside = figures(&w).beside_bytes - beside;
+    assert_true(w.heap->major.bytes - beside < CHAIN * sizeof(cell) / 4);
+    finish_marking(&w);
+  }
   close_world(&w);
 }
 
@@ -482,19 +503,13 @@ static void test_auto(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_marks_beside),
-      cmocka_unit_test(test_stress_ends_rounds),
-      cmocka_unit_test(test_large_objects),
-      cmocka_unit_test(test_pins_and_handles),
-      cmocka_unit_test(test_types_are_added),
-      cmocka_unit_test(test_a_word_is_a_hint),
-      cmocka_unit_test(test_moves_under_the_thread),
-      cmocka_unit_test(test_callbacks_stay),
-      cmocka_unit_test(test_plain_fork),
-      cmocka_unit_test(test_prepared_fork),
-      cmocka_unit_test(test_ends_in_a_round),
-      cmocka_unit_test(test_who_gets_one),
-      cmocka_unit_test(test_auto),
+      cmocka_unit_test(test_marks_beside),       cmocka_unit_test(test_grows_beyond_the_threshold),
+      cmocka_unit_test(test_stress_ends_rounds), cmocka_unit_test(test_large_objects),
+      cmocka_unit_test(test_pins_and_handles),   cmocka_unit_test(test_types_are_added),
+      cmocka_unit_test(test_a_word_is_a_hint),   cmocka_unit_test(test_moves_under_the_thread),
+      cmocka_unit_test(test_callbacks_stay),     cmocka_unit_test(test_plain_fork),
+      cmocka_unit_test(test_prepared_fork),      cmocka_unit_test(test_ends_in_a_round),
+      cmocka_unit_test(test_who_gets_one),       cmocka_unit_test(test_auto),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

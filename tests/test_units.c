@@ -403,6 +403,20 @@ static void an_increment_marks_its_share_of_the_way(void **state) {
   assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 400 * mib, 80 * mib), 80 * mib);
 }
 
+/* While the second core marks, the heap may grow to one and a half times the threshold, and never beyond the maximum. */
+static void a_second_core_has_half_the_threshold_more(void **state) {
+  (void)state;
+  const uint64_t mib = (uint64_t)1 << 20;
+  crd_pacing pacing = {.threshold = 400 * mib};
+  uint64_t limit = crd_pacing_limit_beside(&pacing, 0);
+  assert_int_equal(limit, 600 * mib);
+  assert_int_equal(crd_pacing_limit_beside(&pacing, 601 * mib), 600 * mib);
+  assert_int_equal(crd_pacing_limit_beside(&pacing, 500 * mib), 500 * mib);
+  assert_int_equal(crd_pacing_limit_beside(&pacing, 300 * mib), 400 * mib);
+  assert_int_equal(crd_pacing_needed(limit, 10 * mib, 400 * mib, 80 * mib), 5 * mib);
+  assert_int_equal(crd_pacing_needed(limit, 10 * mib, 590 * mib, 80 * mib), 80 * mib);
+}
+
 /* The deadline is the rest of the pause, less an eighth for later work. It is at least a quarter of the target, and the
  * whole target past the threshold. */
 static void an_increment_ends_with_the_pause_or_a_little_later(void **state) {
@@ -781,6 +795,7 @@ int main(void) {
       cmocka_unit_test(pacing_takes_what_the_options_say),
       cmocka_unit_test(pacing_of_the_largest_numbers),
       cmocka_unit_test(an_increment_marks_its_share_of_the_way),
+      cmocka_unit_test(a_second_core_has_half_the_threshold_more),
       cmocka_unit_test(an_increment_ends_with_the_pause_or_a_little_later),
       cmocka_unit_test(marking_with_a_full_stack_finds_everything),
       cmocka_unit_test(a_search_under_way_is_no_mistake),

@@ -11,6 +11,8 @@
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
 /* Averages move by this share of the distance to a new value. */
 #define AVERAGE_SHARE 8
+/* While the second core marks, the heap may exceed the threshold by this share of it. */
+#define BESIDE_ROOM_SHARE 2
 /* An increment marks at least so many times what was promoted. */
 #define MARK_PER_PROMOTED 2
 #define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
@@ -92,11 +94,16 @@ uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {
   return trigger;
 }
 
+uint64_t crd_pacing_limit_beside(const crd_pacing *pacing, uint64_t heap_max_bytes) {
+  uint64_t limit = pacing->threshold + pacing->threshold / BESIDE_ROOM_SHARE;
+  return heap_max_bytes != 0 ? smaller(limit, larger(heap_max_bytes, pacing->threshold)) : limit;
+}
+
 /* The share of the room that the promotions have used up, times what is unmarked, times 1.25 to be safe. If there is no
  * room left, everything. */
-uint64_t crd_pacing_needed(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
+uint64_t crd_pacing_needed(uint64_t limit_bytes, uint64_t promoted_bytes, uint64_t used_bytes,
                            uint64_t unmarked_bytes) {
-  uint64_t room = pacing->threshold > used_bytes ? pacing->threshold - used_bytes : 0;
+  uint64_t room = limit_bytes > used_bytes ? limit_bytes - used_bytes : 0;
   if (room <= promoted_bytes) return unmarked_bytes;
   return scaled(unmarked_bytes, 1.25 * (double)promoted_bytes / (double)room);
 }
@@ -104,7 +111,7 @@ uint64_t crd_pacing_needed(const crd_pacing *pacing, uint64_t promoted_bytes, ui
 uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                               uint64_t unmarked_bytes) {
   uint64_t least = larger(promoted_bytes * MARK_PER_PROMOTED, MARK_MIN_BYTES);
-  return larger(least, crd_pacing_needed(pacing, promoted_bytes, used_bytes, unmarked_bytes));
+  return larger(least, crd_pacing_needed(pacing->threshold, promoted_bytes, used_bytes, unmarked_bytes));
 }
 
 uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint64_t begin_ns, uint64_t now_ns,

@@ -31,6 +31,10 @@
  * what will probably be promoted and allocated large in the meantime. That is the number of increments that it takes
  * to mark what is used, at so many bytes as increments marked recently, times the growth from one to the next.
  *
+ * With a second core, the heap may grow by half of the threshold beyond it before increments must mark what the thread
+ * has not. Where everything that is promoted lives, the heap grows as fast as the thread marks; an increment would only
+ * keep the program waiting while the thread waits, too.
+ *
  * An increment. If the promotions since the last increment have used up a tenth of the room that is left below the
  * threshold, the increment marks a tenth of what is unmarked, and a quarter more to be safe. With a pause target, it
  * also ends when the target's time is up; then the next increments have more to do.
@@ -78,9 +82,11 @@ uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes);
  * so that marking gets ahead of promotion even if the threshold is far. */
 uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                               uint64_t unmarked_bytes);
-/* The same without that least: for a heap with a second core, which goes on marking when the increment is over. */
-uint64_t crd_pacing_needed(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
-                           uint64_t unmarked_bytes);
+/* The used bytes up to which a heap may grow while its second core marks. */
+uint64_t crd_pacing_limit_beside(const crd_pacing *pacing, uint64_t heap_max_bytes);
+/* How many bytes must be marked between a minor collection that promoted so many and the next, so that marking is over
+ * when `limit_bytes` are used. */
+uint64_t crd_pacing_needed(uint64_t limit_bytes, uint64_t promoted_bytes, uint64_t used_bytes, uint64_t unmarked_bytes);
 /* When that increment ends at the latest, if its pause began at begin_ns and it begins now. */
 uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint64_t begin_ns, uint64_t now_ns,
                              uint64_t target_ns);

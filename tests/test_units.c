@@ -403,7 +403,7 @@ static void an_increment_marks_its_share_of_the_way(void **state) {
   assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 400 * mib, 80 * mib), 80 * mib);
 }
 
-/* While the second core marks, the heap may grow to one and a half times the threshold, and never beyond the maximum. */
+/* While the second core marks, the heap may grow to one and a half times the threshold, but not beyond the maximum. */
 static void a_second_core_has_half_the_threshold_more(void **state) {
   (void)state;
   const uint64_t mib = (uint64_t)1 << 20;

@@ -120,6 +120,33 @@ static void stores_across_heaps_are_refused(void **state) {
   (void)cradle_pop(f.m);
 }
 
+/* [other_heaps.1] The table has room for 64 heaps, and for as many again when these have gone. */
+static void many_heaps_are_told_apart(void **state) {
+  enum { OTHERS = 63 };
+  (void)state;
+  vector *v = cradle_new_array(f.m, T_VECTOR, 1);
+  for (int round = 0; round < 2; round++) {
+    cradle_heap *others[OTHERS];
+    void *within[OTHERS];
+    for (int i = 0; i < OTHERS; i++) {
+      cradle_options options;
+      fixture_options(&f, &options);
+      fixture_unstress(&options);
+      options.reserve_bytes = CRADLE_RESERVE_MIN_BYTES;
+      others[i] = cradle_heap_new(&options, NULL);
+      assert_non_null(others[i]);
+      cradle_memory memory;
+      cradle_memory_report(others[i], &memory, sizeof memory);
+      within[i] = (void *)memory.nursery.start;
+    }
+    for (int i = 0; i < OTHERS; i++)
+      ASSERT_PLACED("cradle_store: reference into another heap: 0x", cradle_store(f.m, v, &v->item[0], within[i]));
+    for (int i = 0; i < OTHERS; i++) cradle_heap_free(others[i]);
+    for (int i = 0; i < OTHERS; i++) cradle_store(f.m, v, &v->item[0], within[i]);
+    v->item[0] = NULL;
+  }
+}
+
 static void stores_into_what_is_no_object_are_refused(void **state) {
   (void)state;
   static pair own;
@@ -369,6 +396,7 @@ int main(void) {
       WITH_FIXTURE(every_group_of_functions_has_a_place),
       WITH_FIXTURE(stores_of_no_reference_have_a_place),
       WITH_FIXTURE(stores_across_heaps_are_refused),
+      WITH_FIXTURE(many_heaps_are_told_apart),
       WITH_FIXTURE(stores_into_what_is_no_object_are_refused),
       cmocka_unit_test(a_store_of_a_stale_reference_is_refused),
       WITH_FIXTURE(arguments_do_not_hide_the_call),

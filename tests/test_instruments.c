@@ -398,6 +398,35 @@ CRADLE_UNCHECKED_COLLECTION static void what_moved_and_what_died_is_known(void *
   fixture_close(&f);
 }
 
+/* Each word of a long object leads to its start, and an object is known whose first word is a page's last. */
+CRADLE_UNCHECKED_COLLECTION static void long_objects_are_known_everywhere(void **state) {
+  (void)state;
+  open_quarantine(2, (size_t)64 << 10, 0);
+  size_t page = f.heap->quarantine.page_bytes, words = page / 8 - 1;
+  if (page > 16384) { /* a string of a page has no place in the nursery */
+    fixture_close(&f);
+    skip();
+  }
+  string *fills = cradle_new_array(f.m, T_STRING, page - 8 - sizeof(string));
+  assert_ptr_equal(fills, f.heap->quarantine.base);
+  cradle_push(f.m, new_pair());
+  pair *last = (pair *)*cradle_peek(f.m, 0);
+  assert_int_equal((uintptr_t)last % page, page - 8);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  pair *now = cradle_pop(f.m);
+  for (size_t word = 0; word < words; word++) {
+    TEXT(died, "stale reference to a string (object at %#jx, died in minor collection 1), at its word %zu",
+         (uintmax_t)(uintptr_t)fills, word);
+    assert_explained((cradle_word *)fills + word, died);
+  }
+  for (size_t word = 0; word < 3; word++) {
+    TEXT(moved, "stale reference to a pair (object at %#jx, moved by minor collection 1 to %#jx), at its word %zu",
+         (uintmax_t)(uintptr_t)last, (uintmax_t)(uintptr_t)now, word);
+    assert_explained((cradle_word *)last + word, moved);
+  }
+  fixture_close(&f);
+}
+
 CRADLE_UNCHECKED_COLLECTION static void a_type_without_a_name_has_its_number(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
@@ -806,6 +835,7 @@ int main(void) {
       cmocka_unit_test(collections_within_a_bound),
       cmocka_unit_test(rare_collections_do_not_let_the_heap_grow),
       cmocka_unit_test(what_moved_and_what_died_is_known),
+      cmocka_unit_test(long_objects_are_known_everywhere),
       cmocka_unit_test(reservations_are_walked),
       cmocka_unit_test(a_type_without_a_name_has_its_number),
       cmocka_unit_test(what_was_old_is_inaccessible),

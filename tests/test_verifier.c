@@ -103,6 +103,31 @@ static void allocators_keep_to_their_spans(void **state) {
   PLANT(old->born_marked, true, "new old objects are marked while nothing marks, or the reverse [span.7]");
 }
 
+static void root_ranges_keep_their_order(void **state) {
+  (void)state;
+  void *words[5] = {NULL}, **base = words + 1, **top = words + 5;
+  cradle_root_range range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_REFERENCE, "stack");
+  cradle_root_range_add(f.m, &range);
+  PLANT(top, words, "root range stack: its base variable holds 0x");
+  PLANT(top, words, ": the base is above the top; CRADLE_ROOT_RANGE takes the variables; last collection: ");
+  cradle_root_range_remove(f.m, &range);
+}
+
+/* What such a word refers to need not be an object any more. But the word is the cause, so it is what the message
+ * names. */
+static void words_that_count_as_unchanged_are_named(void **state) {
+  (void)state;
+  cradle_push(f.m, NULL);
+  cradle_push(f.m, NULL);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_ptr_equal(f.m->shadow_watermark, f.m->shadow_top);
+  PLANT(f.m->shadow_base[0], ADDRESS(f.m->free),
+        "a shadow-stack word that counts as unchanged refers to a young object");
+  PLANT(f.m->shadow_base[1], ADDRESS(f.m->free),
+        "a shadow-stack word that counts as unchanged refers to a young object");
+  cradle_pop_many(f.m, 2);
+}
+
 /* --- arenas and spans --- */
 
 static void free_pages_are_empty(void **state) {
@@ -447,6 +472,8 @@ int main(void) {
       WITH_HEAP(the_nursery_keeps_its_bounds),
       WITH_HEAP(the_mutator_keeps_its_bounds),
       WITH_HEAP(allocators_keep_to_their_spans),
+      WITH_HEAP(root_ranges_keep_their_order),
+      WITH_HEAP(words_that_count_as_unchanged_are_named),
       WITH_HEAP(arenas_are_recounted),
       WITH_HEAP(free_pages_are_empty),
       WITH_HEAP(spans_are_recounted),

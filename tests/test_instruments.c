@@ -812,6 +812,8 @@ CRADLE_UNCHECKED_COLLECTION static void a_stale_slot_is_found(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_push(f.m, stale);
   assert_unsound("stale reference to what an earlier collection moved or freed: 0x", "in shadow stack, word 0 at");
+  *cradle_peek(f.m, 0) = (uintptr_t)f.heap->nursery.start + f.heap->nursery.reserved_bytes;
+  assert_unsound("stale reference into the nursery, where no object is: 0x", "in shadow stack, word 0 at");
   cradle_pop(f.m);
   fixture_close(&f);
 }

@@ -256,6 +256,33 @@ static void what_is_marked_leads_to_what_is_marked(void **state) {
         "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]");
 }
 
+/* An object that the second core left to the mutator is still to be traced. */
+static void what_is_put_aside_is_not_traced_yet(void **state) {
+  (void)state;
+  pair *list = NULL;
+  CRADLE_ROOT(f.m, list);
+  for (int i = 0; i < 20000; i++) list = new_pair(&f, list);
+  vector *aside = cradle_new_array(f.m, T_VECTOR, 1);
+  CRADLE_ROOT(f.m, aside);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  f.heap->options.pause_ns = 1;
+  do (void)cradle_collect_step(f.m, 0);
+  while (!old_is_marked(&f.heap->old, ADDRESS(aside)));
+  assert_int_equal(f.heap->major.phase, MAJOR_MARKING);
+  pair *unmarked = list;
+  while (unmarked != NULL && old_is_marked(&f.heap->old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  assert_non_null(unmarked);
+  crd_word_stack *stack = &f.heap->marker.aside, before = *stack;
+  size_t page = f.heap->hardware.page_bytes;
+  assert_true(crd_word_stack_init(stack, page, page, "aside"));
+  assert_true(word_stack_push(stack, ADDRESS(aside)));
+  aside->item[0] = unmarked;
+  assert_heap_sound(f.heap);
+  crd_word_stack_fini(stack);
+  *stack = before;
+  assert_heap_sound(f.heap);
+}
+
 /* Makes a state as if marking had missed a change behind it. The unmarked objects hang from the last root. */
 static void what_marking_has_passed_leads_to_what_is_marked(void **state) {
   (void)state;
@@ -480,6 +507,7 @@ int main(void) {
       WITH_HEAP(what_is_young_and_large_is_remembered),
       WITH_HEAP(slots_of_arrays_are_recorded),
       WITH_HEAP(what_is_marked_leads_to_what_is_marked),
+      WITH_HEAP(what_is_put_aside_is_not_traced_yet),
       WITH_HEAP(what_marking_has_passed_leads_to_what_is_marked),
       WITH_HEAP(prebuilt_objects_are_remembered_first),
       WITH_HEAP(prebuilt_objects_are_marked_from),

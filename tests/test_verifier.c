@@ -283,6 +283,33 @@ static void what_is_put_aside_is_not_traced_yet(void **state) {
   assert_heap_sound(f.heap);
 }
 
+/* While a finalizer's object is brought back, the pair of an ephemeron may lead to an object whose header is open. */
+static void what_is_coming_back_is_no_fault(void **state) {
+  (void)state;
+  enum { COUNT = 300 };
+  final *dies = new_final(&f, 1, NULL);
+  CRADLE_ROOT(f.m, dies);
+  for (int i = 0; i < COUNT; i++) {
+    pair *fresh = new_pair(&f, dies->to);
+    cradle_store(f.m, dies, &dies->to, fresh);
+  }
+  ephemeron *pairs = new_ephemeron(&f, dies, NULL);
+  CRADLE_ROOT(f.m, pairs);
+  cradle_store(f.m, pairs, &pairs->value, dies->to);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  f.heap->options.pause_ns = 1;
+  dies = NULL;
+  int open = 0;
+  while (cradle_finalizer_waiting(f.m, QUEUE) == 0) {
+    (void)cradle_collect_step(f.m, 0);
+    open += heap_has_open(f.heap, pairs->value);
+    assert_heap_sound(f.heap);
+  }
+  assert_true(open > 3);
+  dies = cradle_finalizer_next(f.m, QUEUE);
+  assert_ptr_equal(dies->to, pairs->value);
+}
+
 /* Makes a state as if marking had missed a change behind it. The unmarked objects hang from the last root. */
 static void what_marking_has_passed_leads_to_what_is_marked(void **state) {
   (void)state;
@@ -508,6 +535,7 @@ int main(void) {
       WITH_HEAP(slots_of_arrays_are_recorded),
       WITH_HEAP(what_is_marked_leads_to_what_is_marked),
       WITH_HEAP(what_is_put_aside_is_not_traced_yet),
+      WITH_HEAP(what_is_coming_back_is_no_fault),
       WITH_HEAP(what_marking_has_passed_leads_to_what_is_marked),
       WITH_HEAP(prebuilt_objects_are_remembered_first),
       WITH_HEAP(prebuilt_objects_are_marked_from),

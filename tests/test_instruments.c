@@ -625,6 +625,38 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void *
   fixture_close(&f);
 }
 
+/* Allocates up to the window's end. */
+CRADLE_UNCHECKED_COLLECTION static void fill_window(void) {
+  const crd_nursery *nursery = &f.heap->nursery;
+  while ((size_t)(nursery->end - f.m->free) > 64) (void)new_pair();
+  (void)cradle_new_array(f.m, T_STRING, (size_t)(nursery->end - f.m->free) - sizeof(string));
+  assert_ptr_equal(f.m->free, nursery->end);
+}
+
+/* A window ends near the ring's end, before pages that were closed when windows lay elsewhere. */
+CRADLE_UNCHECKED_COLLECTION static void a_window_may_end_before_closed_pages(void **state) {
+  (void)state;
+  open_quarantine(2, (size_t)64 << 10, 0);
+  const crd_quarantine *quarantine = &f.heap->quarantine;
+  if (f.heap->nursery.reserved_bytes == quarantine->page_bytes) { /* windows cannot lie across two of before */
+    fixture_close(&f);
+    skip();
+  }
+  do {
+    fill_window();
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  } while (f.heap->nursery.start != quarantine->base);
+  (void)new_pair(); /* so that the windows lie a page further on */
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_ptr_equal(f.heap->nursery.start, quarantine->base + quarantine->page_bytes);
+  do {
+    fill_window();
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  } while (f.heap->nursery.start != quarantine->base);
+  assert_int_equal(quarantine->closed_by[quarantine->bytes / quarantine->page_bytes - 1], 4);
+  fixture_close(&f);
+}
+
 static void poison_says_why(void **state) {
   (void)state;
   cradle_options options;
@@ -845,6 +877,7 @@ int main(void) {
       cmocka_unit_test(the_window_is_open),
       cmocka_unit_test(the_ring_is_verified),
       cmocka_unit_test(nothing_is_read_behind_the_window),
+      cmocka_unit_test(a_window_may_end_before_closed_pages),
       cmocka_unit_test(where_no_object_was),
       cmocka_unit_test(poison_says_why),
       WITH_HEAP(broken_objects_are_named_with_their_holder),

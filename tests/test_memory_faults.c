@@ -310,6 +310,15 @@ static void calls_suit_larger_base_pages(void **state) {
   unit_bytes = 4096;
 }
 
+/* run() compares the process's sizes before and after. */
+static void a_quarantine_is_given_back(void **state) {
+  (void)state;
+  nurseries = 2;
+  assert_true(live(CRADLE_HUGEPAGES_AUTO));
+  run(CRADLE_HUGEPAGES_AUTO, NULL, 0, 0);
+  nurseries = 0;
+}
+
 /* Memory whose protection cannot be changed is neither lost nor used; the verifier counts the pages. */
 static void quarantine_bears_refusals(void **state) {
   (void)state;
@@ -596,6 +605,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(one_refusal_costs_neither_object_nor_order, warm_up),
       cmocka_unit_test_setup(the_dead_leave_the_list, warm_up),
       cmocka_unit_test_setup(calls_suit_larger_base_pages, warm_up),
+      cmocka_unit_test_setup(a_quarantine_is_given_back, warm_up),
       cmocka_unit_test_setup(pages_that_cannot_be_closed_are_noted_once, warm_up),
       cmocka_unit_test_setup(no_ring_is_above_its_limit, warm_up),
       cmocka_unit_test_setup(a_full_ring_bears_refusals, warm_up),

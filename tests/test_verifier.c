@@ -1,5 +1,6 @@
 /* Tests the verifier's messages about the collector's own structures: each structure is broken in one place, checked
  * and repaired. test_instruments.c tests the messages about objects and roots that an embedder broke. */
+#include "tests/allocated.h"
 #include "tests/services.h"
 
 #include "gc/death/services.h"
@@ -204,6 +205,40 @@ static void spans_are_recounted(void **state) {
   assert_int_not_equal(partial, PAGE_NONE);
   PLANT(arenas_page(&old->arenas, partial)->epoch, old->epoch - 1,
         "a partial list holds a span that has not been swept [span.6]");
+}
+
+/* A large object leaves less than a page of its place. */
+static void large_objects_fill_their_places(void **state) {
+  (void)state;
+  uint32_t type = cradle_type_add(f.heap, &(cradle_type){.name = "pages", .size = 3 * PAGE_BYTES});
+  void *large = cradle_new(f.m, type, 3 * PAGE_BYTES);
+  CRADLE_ROOT(f.m, large);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  crd_type *entry = &f.heap->types.types[type];
+  PLANT(entry->size, 2 * PAGE_BYTES, "wrong length or size of type");
+  PLANT(entry->size, 3 * PAGE_BYTES + 8, "wrong length or size of type");
+  uint32_t size = entry->size;
+  entry->size = 2 * PAGE_BYTES + 8;
+  assert_heap_sound(f.heap);
+  entry->size = size;
+}
+
+/* The holder, if a reference to the object was found. */
+static void faults_of_objects_name_object_and_holder(void **state) {
+  (void)state;
+  char words[200];
+  pair *p = new_pair(&f, NULL);
+  cradle_push(f.m, p);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  p = (pair *)*cradle_peek(f.m, 0);
+  snprintf(words, sizeof words,
+           "but no pin [pin.1]: type 0 (pair) at %p in shadow stack, word 0 at %p; last collection: ", (void *)p,
+           (void *)f.m->shadow_base);
+  PLANT(p->header, p->header | HEADER_PINNED_FLAG, words);
+  *cradle_peek(f.m, 0) = 0;
+  snprintf(words, sizeof words, "but no pin [pin.1]: type 0 (pair) at %p; last collection: ", (void *)p);
+  PLANT(p->header, p->header | HEADER_PINNED_FLAG, words);
+  cradle_pop(f.m);
 }
 
 /* --- barriers --- */
@@ -518,6 +553,28 @@ static void each_queue_is_looked_at(void **state) {
   }
 }
 
+/* Neither a verification that finds nothing leaves memory behind, nor one that finds a fault, early or late. */
+static void verifications_leave_no_memory_behind(void **state) {
+  (void)state;
+  pair *p = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, p);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  for (int i = 0; i < 100; i++) (void)new_pair(&f, p);
+  cradle_error error;
+  size_t before = 0;
+  for (int i = 0; i < 500; i++) {
+    if (i == 100) before = allocated_bytes();
+    assert_true((cradle_heap_verify)(f.heap, &error));
+    p->header ^= HEADER_PINNED_FLAG;
+    assert_false((cradle_heap_verify)(f.heap, &error));
+    p->header ^= HEADER_PINNED_FLAG;
+    f.m->shadow_watermark--;
+    assert_false((cradle_heap_verify)(f.heap, &error));
+    f.m->shadow_watermark++;
+  }
+  assert_true(allocated_bytes() < before + 4096);
+}
+
 #define WITH_HEAP(test) cmocka_unit_test_setup_teardown(test, open_heap, close_heap)
 
 int main(void) {
@@ -531,6 +588,8 @@ int main(void) {
       WITH_HEAP(arenas_are_recounted),
       WITH_HEAP(free_pages_are_empty),
       WITH_HEAP(spans_are_recounted),
+      WITH_HEAP(large_objects_fill_their_places),
+      WITH_HEAP(faults_of_objects_name_object_and_holder),
       WITH_HEAP(what_is_young_and_large_is_remembered),
       WITH_HEAP(slots_of_arrays_are_recorded),
       WITH_HEAP(what_is_marked_leads_to_what_is_marked),
@@ -544,6 +603,7 @@ int main(void) {
       WITH_HEAP(ids_are_compared),
       WITH_HEAP(lists_of_services_are_compared),
       WITH_HEAP(each_queue_is_looked_at),
+      WITH_HEAP(verifications_leave_no_memory_behind),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

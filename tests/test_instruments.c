@@ -316,6 +316,41 @@ CRADLE_UNCHECKED_COLLECTION static void collections_within_a_bound(void **state)
   fixture_close(&f);
 }
 
+/* The program must run for as long as collections took more than their share, at the pace that it has. The times are
+ * made up: the collections took 1000 s, of which the last took a tenth of a second. */
+CRADLE_UNCHECKED_COLLECTION static void what_collections_took_too_much_is_waited_for(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t own_s, most, least; /* bytes, for a program that allocates a GiB in own_s */
+  } cases[] = {{100, UINT64_C(20) << 30, UINT64_C(4) << 30}, {10000, 4 << 20, 1 << 14}};
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 1;
+  options.stress_times = 2;
+  fixture_open_with(&f, &options);
+  cradle_heap *heap = f.heap;
+  uint64_t created_ns = heap->created_ns, allocated_bytes = heap->stats.allocated_bytes;
+  crd_stress before = heap->stress;
+  for (size_t i = 0; i < 2; i++) {
+    uint64_t farthest = 0;
+    heap->created_ns = created_ns - (1000 + cases[i].own_s) * 1000000000;
+    heap->stats.allocated_bytes = UINT64_C(1) << 30;
+    heap->stress.spent_ns = UINT64_C(1000000000000);
+    for (int draw = 0; draw < 20; draw++) {
+      crd_stress_served(heap, heap->stress.spent_ns - 100000000);
+      uint64_t distance = heap->stress.point - (uintptr_t)f.m->free;
+      assert_true(distance <= cases[i].most);
+      if (distance > farthest) farthest = distance;
+    }
+    assert_true(farthest >= cases[i].least);
+  }
+  heap->stress = before;
+  heap->stats.allocated_bytes = allocated_bytes;
+  heap->created_ns = created_ns;
+  f.stressed = false;
+  fixture_close(&f);
+}
+
 /* Under stress, marking proceeds in the smallest increments. If stress collections are rare, the program's own
  * collections must finish it. */
 CRADLE_UNCHECKED_COLLECTION static void rare_collections_do_not_let_the_heap_grow(void **state) {
@@ -557,16 +592,21 @@ CRADLE_UNCHECKED_COLLECTION static void the_ring_is_verified(void **state) {
   crd_quarantine *quarantine = &f.heap->quarantine;
   size_t page = (size_t)(f.heap->nursery.start - quarantine->base) / quarantine->page_bytes;
   cradle_error error;
-  quarantine->closed_by[page] = 1;
-  assert_false(cradle_heap_verify(f.heap, &error));
-  assert_non_null(
-      strstr(error.message, "a page of the nursery is closed [quarantine.1]; last collection: 1 (request)"));
-  quarantine->closed_by[page] = 0;
-  uint64_t *starts = &quarantine->starts[page * quarantine->page_bytes / 512];
-  *starts = 1;
-  assert_false(cradle_heap_verify(f.heap, &error));
-  assert_non_null(strstr(error.message, "an object is noted on a page that is not closed [quarantine.3]"));
-  *starts = 0;
+  size_t pages = f.heap->nursery.reserved_bytes / quarantine->page_bytes, words = pages * quarantine->page_bytes / 512;
+  const size_t page_of[] = {page, page + pages - 1};
+  for (size_t i = 0; i < 2; i++) { /* the window's first and last */
+    uint64_t *closed_by = &quarantine->closed_by[page_of[i]];
+    *closed_by = 1;
+    assert_false(cradle_heap_verify(f.heap, &error));
+    assert_non_null(
+        strstr(error.message, "a page of the nursery is closed [quarantine.1]; last collection: 1 (request)"));
+    *closed_by = 0;
+    uint64_t *starts = &quarantine->starts[page * quarantine->page_bytes / 512] + (i == 0 ? 0 : words - 1);
+    *starts = 1;
+    assert_false(cradle_heap_verify(f.heap, &error));
+    assert_non_null(strstr(error.message, "an object is noted on a page that is not closed [quarantine.3]"));
+    *starts = 0;
+  }
   quarantine->base += 8;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "the nursery is not a window of the quarantine's pages [quarantine.1]"));
@@ -868,6 +908,7 @@ int main(void) {
       cmocka_unit_test(a_run_without_a_stress_collection_fails),
       cmocka_unit_test(a_run_that_moves_nothing_is_noted),
       cmocka_unit_test(collections_within_a_bound),
+      cmocka_unit_test(what_collections_took_too_much_is_waited_for),
       cmocka_unit_test(rare_collections_do_not_let_the_heap_grow),
       cmocka_unit_test(what_moved_and_what_died_is_known),
       cmocka_unit_test(long_objects_are_known_everywhere),

@@ -322,7 +322,7 @@ CRADLE_UNCHECKED_COLLECTION static void what_collections_took_too_much_is_waited
   (void)state;
   static const struct {
     uint64_t own_s, most, least; /* bytes, for a program that allocates a GiB in own_s */
-  } cases[] = {{100, UINT64_C(20) << 30, UINT64_C(4) << 30}, {10000, 4 << 20, 1 << 14}};
+  } cases[] = {{100, UINT64_C(20) << 30, UINT64_C(4) << 30}, {10000, 1 << 20, 1 << 11}};
   cradle_options options;
   plain_options(&options);
   options.stress_period = 1;

@@ -111,6 +111,15 @@ static void root_ranges_keep_their_order(void **state) {
   cradle_root_range_add(f.m, &range);
   PLANT(top, words, "root range stack: its base variable holds 0x");
   PLANT(top, words, ": the base is above the top; CRADLE_ROOT_RANGE takes the variables; last collection: ");
+  top = words + 4; /* the words beside the range are other roots */
+  cradle_global_root_add(f.heap, &words[0], CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(f.heap, &words[4], CRADLE_KIND_REFERENCE);
+  PLANT(words[0], 21, "no reference: 0x15 in the global root at ");
+  PLANT(words[1], 21, "no reference: 0x15 in root range stack, index 0 at ");
+  PLANT(words[3], 21, "no reference: 0x15 in root range stack, index 2 at ");
+  PLANT(words[4], 21, "no reference: 0x15 in the global root at ");
+  cradle_global_root_remove(f.heap, &words[0]);
+  cradle_global_root_remove(f.heap, &words[4]);
   cradle_root_range_remove(f.m, &range);
 }
 

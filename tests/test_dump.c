@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gc/instruments/dump.h"
+
 static void choose(cradle_options *options) {
   options->verify = false; /* the tests say when */
 }
@@ -142,6 +144,103 @@ static void a_dumps_writes_that_use_the_heap(void **state) {
   }
 }
 
+typedef struct written {
+  size_t bytes;
+  char text[4 << 20];
+} written;
+
+static bool keep(void *data, const void *bytes, size_t count) {
+  written *all = data;
+  assert_true(count <= sizeof all->text - all->bytes);
+  memcpy(all->text + all->bytes, bytes, count);
+  all->bytes += count;
+  return true;
+}
+
+/* Copies what the chunks with the tag hold to the text's end; returns where, and *bytes. */
+static const char *chunks_of(written *all, size_t end, uint32_t tag, size_t *bytes) {
+  char *out = all->text + end;
+  *bytes = 0;
+  for (size_t at = sizeof(dump_header); at < end;) {
+    dump_chunk chunk;
+    memcpy(&chunk, all->text + at, sizeof chunk);
+    at += sizeof chunk;
+    assert_true(chunk.bytes % 8 == 0 && chunk.bytes <= end - at);
+    assert_true(sizeof all->text - end - *bytes >= chunk.bytes);
+    if (chunk.tag == tag) memcpy(out + *bytes, all->text + at, chunk.bytes), *bytes += chunk.bytes;
+    at += chunk.bytes;
+  }
+  return out;
+}
+
+/* More references, objects and roots than fit in one chunk: between chunks none is lost, and none comes in. */
+static void what_takes_many_chunks_is_whole(void **state) {
+  enum { REFERENCES = 70001, OBJECTS = 20000, ROOTS = 12000 };
+  (void)state;
+  if (f.stressed) {
+    print_message("not under stress: there are too many objects\n");
+    skip();
+  }
+  static written all;
+  pair *list = NULL;
+  vector *holder = cradle_new_array(f.m, T_VECTOR, REFERENCES);
+  CRADLE_ROOT(f.m, holder);
+  CRADLE_ROOT(f.m, list);
+  for (int i = 0; i < OBJECTS; i++) {
+    pair *fresh = new_pair();
+    fresh->first = list;
+    list = fresh;
+  }
+  for (size_t i = 0; i < REFERENCES; i++) cradle_store(f.m, holder, &holder->item[i], list);
+  for (int i = 0; i < ROOTS; i++) cradle_push(f.m, list);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  for (uint32_t width = 4; width <= 8; width += 4) {
+    crd_text text = {.length = 0};
+    all.bytes = 0;
+    assert_true(crd_dump(f.heap, width, keep, &all, &text));
+    size_t end = all.bytes, bytes;
+    dump_header header;
+    dump_totals totals;
+    memcpy(&header, all.text, sizeof header);
+    memcpy(&totals, chunks_of(&all, end, DUMP_END, &bytes), sizeof totals);
+    assert_int_equal(bytes, sizeof totals);
+    assert_int_equal(totals.objects, OBJECTS + 1);
+    assert_int_equal(totals.references, REFERENCES + OBJECTS - 1);
+    assert_int_equal(totals.roots, ROOTS + 2);
+    uint64_t wanted = ((uintptr_t)list - header.old_base) / 8, in_objects = 0, found = 0;
+    const char *at = chunks_of(&all, end, DUMP_OBJECTS, &bytes);
+    assert_int_equal(bytes, totals.objects * (width == 4 ? sizeof(dump_object) : sizeof(dump_wide_object)));
+    for (uint64_t i = 0; i < totals.objects; i++) {
+      dump_object narrow;
+      dump_wide_object wide;
+      if (width == 4)
+        memcpy(&narrow, at + i * sizeof narrow, sizeof narrow), in_objects += narrow.references;
+      else
+        memcpy(&wide, at + i * sizeof wide, sizeof wide), in_objects += wide.references;
+    }
+    assert_int_equal(in_objects, totals.references);
+    at = chunks_of(&all, end, DUMP_REFERENCES, &bytes);
+    assert_int_equal(bytes, (totals.references * width + 7) / 8 * 8);
+    for (uint64_t i = 0; i < totals.references; i++) {
+      uint64_t position = 0;
+      memcpy(&position, at + i * width, width);
+      assert_true(position < header.words);
+      found += position == wanted;
+    }
+    assert_int_equal(found, REFERENCES);
+    at = chunks_of(&all, end, DUMP_ROOTS, &bytes);
+    assert_int_equal(bytes, totals.roots * sizeof(dump_root));
+    for (uint64_t i = 0; i < ROOTS; i++) {
+      dump_root root;
+      memcpy(&root, at + i * sizeof root, sizeof root);
+      assert_int_equal(root.holder, CRADLE_HOLDER_SHADOW_STACK);
+      assert_int_equal(root.index, i);
+      assert_int_equal(root.position, wanted);
+    }
+  }
+  cradle_pop_many(f.m, ROOTS);
+}
+
 static void write_to_standard_error(void *data, cradle_visitor *visitor) {
   (void)data, (void)visitor;
   ssize_t written = write(STDERR_FILENO, "text", 4);
@@ -229,9 +328,13 @@ static void a_dump_for_which_no_descriptor_is_left(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(a_dump_that_cannot_be_written),     WITH_FIXTURE(two_dumps_to_one_file),
-      WITH_FIXTURE(a_dumps_writes_that_use_the_heap),  WITH_FIXTURE(a_dump_that_is_refused),
-      WITH_FIXTURE(a_dump_is_never_a_standard_stream), WITH_FIXTURE(a_dump_for_which_no_descriptor_is_left),
+      WITH_FIXTURE(a_dump_that_cannot_be_written),
+      WITH_FIXTURE(two_dumps_to_one_file),
+      WITH_FIXTURE(what_takes_many_chunks_is_whole),
+      WITH_FIXTURE(a_dumps_writes_that_use_the_heap),
+      WITH_FIXTURE(a_dump_that_is_refused),
+      WITH_FIXTURE(a_dump_is_never_a_standard_stream),
+      WITH_FIXTURE(a_dump_for_which_no_descriptor_is_left),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,8 @@
 #include <ucontext.h>
 #endif
 
+#include "gc/heap.h"
+#include "gc/instruments/history.h"
 #include "runtime/platform/registers.h"
 
 static char said[32768];
@@ -549,6 +551,41 @@ CRADLE_UNCHECKED_COLLECTION static void die_of_poison(void) {
   use((const pair *)(uintptr_t)use(old));
 }
 
+static void start_verified(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = fixture_types;
+  options.type_count = T_COUNT;
+  options.verify = true;
+  heap = cradle_heap_new(&options, NULL);
+  if (heap == NULL) _exit(98);
+  m = cradle_mutator_new(heap);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void collect_with_a_broken_root(void) {
+  cradle_push(m, (void *)21);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void die_of_the_first_verification(void) {
+  start_verified();
+  collect_with_a_broken_root();
+}
+
+CRADLE_UNCHECKED_COLLECTION static void die_of_a_later_verification(void) {
+  start_verified();
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  collect_with_a_broken_root();
+}
+
+/* As if there had been no memory for the history. */
+CRADLE_UNCHECKED_COLLECTION static void die_without_a_history(void) {
+  start_verified();
+  crd_history_close(heap);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  collect_with_a_broken_root();
+}
+
 /* --- the cases --- */
 
 /* Runs the function in a child; returns the child's status as waitpid reports it. */
@@ -762,6 +799,21 @@ static void poison_is_decoded(void **state) {
 #endif
 }
 
+static void a_verification_tells_when_the_heap_was_right(void **state) {
+  (void)state;
+  assert_died_by(end_of(die_of_the_first_verification), SIGABRT);
+  assert_said("cradle: misuse: no reference: 0x15 in shadow stack, word 0 at 0x", 1);
+  assert_said("; last collection: none yet; wrong before collection 1, when it was verified first", 1);
+  assert_said("the heap was right", 0);
+  assert_died_by(end_of(die_of_a_later_verification), SIGABRT);
+  assert_said("; last collection: 1 (request); right after collection 1, wrong before collection 2", 1);
+  assert_said("cradle: the heap was right after collection 1, which was called from, the innermost first:\n", 1);
+  assert_died_by(end_of(die_without_a_history), SIGABRT);
+  assert_said("; last collection: 1 (request)\n", 1);
+  assert_said("; right after", 0);
+  assert_said("the heap was right", 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_stale_reference_is_reported),
@@ -778,6 +830,7 @@ int main(void) {
       cmocka_unit_test(a_signal_stack_only_if_asked_for),
       cmocka_unit_test(signal_stacks_are_the_threads),
       cmocka_unit_test(poison_is_decoded),
+      cmocka_unit_test(a_verification_tells_when_the_heap_was_right),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -606,6 +606,22 @@ static void objects_are_told_with_their_slots(void **state) {
   assert_int_equal(who(NULL).count, 0);
 }
 
+/* A walk may be what finds a broken slot. So it bears one that leads to where no memory is, and reports it. */
+static void a_walk_bears_stale_references(void **state) {
+  (void)state;
+  pair *holder = new_pair();
+  CRADLE_ROOT(f.m, holder);
+  vector *large = cradle_new_array(f.m, T_VECTOR, LARGE);
+  CRADLE_ROOT(f.m, large);
+  cradle_memory memory;
+  cradle_memory_report(f.heap, &memory, sizeof memory);
+  for (size_t part = 1; part <= 16; part++) {
+    holder->first = (pair *)(memory.arenas.start + memory.arenas.reserved_bytes / 16 * part - 8);
+    assert_int_equal(who(holder->first).count, 1);
+  }
+  holder->first = NULL;
+}
+
 /* --- addresses --- */
 
 static void assert_place(const void *address, cradle_address_kind kind, const void *object, uint64_t offset) {
@@ -753,6 +769,7 @@ int main(void) {
       WITH_FIXTURE(while_marking),
       WITH_FIXTURE(roots_have_names),
       WITH_FIXTURE(objects_are_told_with_their_slots),
+      WITH_FIXTURE(a_walk_bears_stale_references),
       WITH_FIXTURE(addresses),
       WITH_FIXTURE(more_roots_have_names),
       WITH_FIXTURE(each_finalizer_queue_has_its_number),

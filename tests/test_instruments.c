@@ -316,6 +316,41 @@ CRADLE_UNCHECKED_COLLECTION static void collections_within_a_bound(void **state)
   fixture_close(&f);
 }
 
+/* The program must run for as long as collections took more than their share, at the pace that it has. The times are
+ * made up: the collections took 1000 s, of which the last took a tenth of a second. */
+CRADLE_UNCHECKED_COLLECTION static void what_collections_took_too_much_is_waited_for(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t own_s, most, least; /* bytes, for a program that allocates a GiB in own_s */
+  } cases[] = {{100, UINT64_C(20) << 30, UINT64_C(4) << 30}, {10000, 1 << 20, 1 << 11}};
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 1;
+  options.stress_times = 2;
+  fixture_open_with(&f, &options);
+  cradle_heap *heap = f.heap;
+  uint64_t created_ns = heap->created_ns, allocated_bytes = heap->stats.allocated_bytes;
+  crd_stress before = heap->stress;
+  for (size_t i = 0; i < 2; i++) {
+    uint64_t farthest = 0;
+    heap->created_ns = created_ns - (1000 + cases[i].own_s) * 1000000000;
+    heap->stats.allocated_bytes = UINT64_C(1) << 30;
+    heap->stress.spent_ns = UINT64_C(1000000000000);
+    for (int draw = 0; draw < 20; draw++) {
+      crd_stress_served(heap, heap->stress.spent_ns - 100000000);
+      uint64_t distance = heap->stress.point - (uintptr_t)f.m->free;
+      assert_true(distance <= cases[i].most);
+      if (distance > farthest) farthest = distance;
+    }
+    assert_true(farthest >= cases[i].least);
+  }
+  heap->stress = before;
+  heap->stats.allocated_bytes = allocated_bytes;
+  heap->created_ns = created_ns;
+  f.stressed = false;
+  fixture_close(&f);
+}
+
 /* Under stress, marking proceeds in the smallest increments. If stress collections are rare, the program's own
  * collections must finish it. */
 CRADLE_UNCHECKED_COLLECTION static void rare_collections_do_not_let_the_heap_grow(void **state) {
@@ -398,6 +433,35 @@ CRADLE_UNCHECKED_COLLECTION static void what_moved_and_what_died_is_known(void *
   fixture_close(&f);
 }
 
+/* Each word of a long object leads to its start, and an object is known whose first word is a page's last. */
+CRADLE_UNCHECKED_COLLECTION static void long_objects_are_known_everywhere(void **state) {
+  (void)state;
+  open_quarantine(2, (size_t)64 << 10, 0);
+  size_t page = f.heap->quarantine.page_bytes, words = page / 8 - 1;
+  if (page > 16384) { /* a string of a page has no place in the nursery */
+    fixture_close(&f);
+    skip();
+  }
+  string *fills = cradle_new_array(f.m, T_STRING, page - 8 - sizeof(string));
+  assert_ptr_equal(fills, f.heap->quarantine.base);
+  cradle_push(f.m, new_pair());
+  pair *last = (pair *)*cradle_peek(f.m, 0);
+  assert_int_equal((uintptr_t)last % page, page - 8);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  pair *now = cradle_pop(f.m);
+  for (size_t word = 0; word < words; word++) {
+    TEXT(died, "stale reference to a string (object at %#jx, died in minor collection 1), at its word %zu",
+         (uintmax_t)(uintptr_t)fills, word);
+    assert_explained((cradle_word *)fills + word, died);
+  }
+  for (size_t word = 0; word < 3; word++) {
+    TEXT(moved, "stale reference to a pair (object at %#jx, moved by minor collection 1 to %#jx), at its word %zu",
+         (uintmax_t)(uintptr_t)last, (uintmax_t)(uintptr_t)now, word);
+    assert_explained((cradle_word *)last + word, moved);
+  }
+  fixture_close(&f);
+}
+
 CRADLE_UNCHECKED_COLLECTION static void a_type_without_a_name_has_its_number(void **state) {
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
@@ -420,6 +484,7 @@ CRADLE_UNCHECKED_COLLECTION static void reservations_are_walked(void **state) {
   pair *carved = cradle_new_reserved(&room, T_PAIR, sizeof(pair));
   carved->first = carved->rest = NULL;
   char *rest = room.free;
+  *(cradle_word *)(void *)rest = T_COUNT; /* no header, as there is no such type */
   pair *behind = new_pair();
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_non_null(strstr(explained(carved), "a pair (object at"));
@@ -527,16 +592,21 @@ CRADLE_UNCHECKED_COLLECTION static void the_ring_is_verified(void **state) {
   crd_quarantine *quarantine = &f.heap->quarantine;
   size_t page = (size_t)(f.heap->nursery.start - quarantine->base) / quarantine->page_bytes;
   cradle_error error;
-  quarantine->closed_by[page] = 1;
-  assert_false(cradle_heap_verify(f.heap, &error));
-  assert_non_null(
-      strstr(error.message, "a page of the nursery is closed [quarantine.1]; last collection: 1 (request)"));
-  quarantine->closed_by[page] = 0;
-  uint64_t *starts = &quarantine->starts[page * quarantine->page_bytes / 512];
-  *starts = 1;
-  assert_false(cradle_heap_verify(f.heap, &error));
-  assert_non_null(strstr(error.message, "an object is noted on a page that is not closed [quarantine.3]"));
-  *starts = 0;
+  size_t pages = f.heap->nursery.reserved_bytes / quarantine->page_bytes, words = pages * quarantine->page_bytes / 512;
+  const size_t page_of[] = {page, page + pages - 1};
+  for (size_t i = 0; i < 2; i++) { /* the window's first and last */
+    uint64_t *closed_by = &quarantine->closed_by[page_of[i]];
+    *closed_by = 1;
+    assert_false(cradle_heap_verify(f.heap, &error));
+    assert_non_null(
+        strstr(error.message, "a page of the nursery is closed [quarantine.1]; last collection: 1 (request)"));
+    *closed_by = 0;
+    uint64_t *starts = &quarantine->starts[page * quarantine->page_bytes / 512] + (i == 0 ? 0 : words - 1);
+    *starts = 1;
+    assert_false(cradle_heap_verify(f.heap, &error));
+    assert_non_null(strstr(error.message, "an object is noted on a page that is not closed [quarantine.3]"));
+    *starts = 0;
+  }
   quarantine->base += 8;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "the nursery is not a window of the quarantine's pages [quarantine.1]"));
@@ -593,6 +663,38 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void *
   }
   *(cradle_word *)(memory_end - 8) = 0;
   cradle_pop(f.m);
+  fixture_close(&f);
+}
+
+/* Allocates up to the window's end. */
+CRADLE_UNCHECKED_COLLECTION static void fill_window(void) {
+  const crd_nursery *nursery = &f.heap->nursery;
+  while ((size_t)(nursery->end - f.m->free) > 64) (void)new_pair();
+  (void)cradle_new_array(f.m, T_STRING, (size_t)(nursery->end - f.m->free) - sizeof(string));
+  assert_ptr_equal(f.m->free, nursery->end);
+}
+
+/* A window ends near the ring's end, before pages that were closed when windows lay elsewhere. */
+CRADLE_UNCHECKED_COLLECTION static void a_window_may_end_before_closed_pages(void **state) {
+  (void)state;
+  open_quarantine(2, (size_t)64 << 10, 0);
+  const crd_quarantine *quarantine = &f.heap->quarantine;
+  if (f.heap->nursery.reserved_bytes == quarantine->page_bytes) { /* windows cannot lie across two of before */
+    fixture_close(&f);
+    skip();
+  }
+  do {
+    fill_window();
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  } while (f.heap->nursery.start != quarantine->base);
+  (void)new_pair(); /* so that the windows lie a page further on */
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_ptr_equal(f.heap->nursery.start, quarantine->base + quarantine->page_bytes);
+  do {
+    fill_window();
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  } while (f.heap->nursery.start != quarantine->base);
+  assert_int_equal(quarantine->closed_by[quarantine->bytes / quarantine->page_bytes - 1], 4);
   fixture_close(&f);
 }
 
@@ -783,6 +885,8 @@ CRADLE_UNCHECKED_COLLECTION static void a_stale_slot_is_found(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_push(f.m, stale);
   assert_unsound("stale reference to what an earlier collection moved or freed: 0x", "in shadow stack, word 0 at");
+  *cradle_peek(f.m, 0) = (uintptr_t)f.heap->nursery.start + f.heap->nursery.reserved_bytes;
+  assert_unsound("stale reference into the nursery, where no object is: 0x", "in shadow stack, word 0 at");
   cradle_pop(f.m);
   fixture_close(&f);
 }
@@ -804,8 +908,10 @@ int main(void) {
       cmocka_unit_test(a_run_without_a_stress_collection_fails),
       cmocka_unit_test(a_run_that_moves_nothing_is_noted),
       cmocka_unit_test(collections_within_a_bound),
+      cmocka_unit_test(what_collections_took_too_much_is_waited_for),
       cmocka_unit_test(rare_collections_do_not_let_the_heap_grow),
       cmocka_unit_test(what_moved_and_what_died_is_known),
+      cmocka_unit_test(long_objects_are_known_everywhere),
       cmocka_unit_test(reservations_are_walked),
       cmocka_unit_test(a_type_without_a_name_has_its_number),
       cmocka_unit_test(what_was_old_is_inaccessible),
@@ -813,6 +919,7 @@ int main(void) {
       cmocka_unit_test(the_window_is_open),
       cmocka_unit_test(the_ring_is_verified),
       cmocka_unit_test(nothing_is_read_behind_the_window),
+      cmocka_unit_test(a_window_may_end_before_closed_pages),
       cmocka_unit_test(where_no_object_was),
       cmocka_unit_test(poison_says_why),
       WITH_HEAP(broken_objects_are_named_with_their_holder),

@@ -21,6 +21,7 @@
 
 static size_t unit_bytes; /* the base page size that addresses and sizes must be multiples of */
 static unsigned unsuited; /* calls whose address or size is not a multiple */
+static size_t largest;    /* bytes that one mapping was asked for */
 static uint64_t clock_ns = 1;
 
 static void suit(const void *address, size_t size) {
@@ -28,6 +29,7 @@ static void suit(const void *address, size_t size) {
 }
 static void *seam_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
   suit(address, size);
+  if (size > largest) largest = size;
   if (address != NULL) return mmap(address, size, protection, flags, file, offset);
   /* A kernel with pages of this size aligns mappings to them. */
   char *mapped = mmap(NULL, size + unit_bytes, protection, flags, file, offset);
@@ -308,6 +310,15 @@ static void calls_suit_larger_base_pages(void **state) {
   unit_bytes = 4096;
 }
 
+/* run() compares the process's sizes before and after. */
+static void a_quarantine_is_given_back(void **state) {
+  (void)state;
+  nurseries = 2;
+  assert_true(live(CRADLE_HUGEPAGES_AUTO));
+  run(CRADLE_HUGEPAGES_AUTO, NULL, 0, 0);
+  nurseries = 0;
+}
+
 /* Memory whose protection cannot be changed is neither lost nor used; the verifier counts the pages. */
 static void quarantine_bears_refusals(void **state) {
   (void)state;
@@ -326,6 +337,61 @@ static void quarantine_bears_refusals(void **state) {
   }
   unit_bytes = 4096;
   nurseries = 0;
+}
+
+static const char protect_refused[] = "quarantine: the system refuses to protect pages; what moved stays accessible";
+static unsigned protect_notes;
+
+/* While a listener hears of it, the collection has not emptied the nursery yet. */
+static void on_protect_refused(void *data, const cradle_event *event) {
+  fixture *f = data;
+  if (strcmp(event->u.note.text, protect_refused) != 0) return;
+  protect_notes++;
+  assert_in_range(fixture_stats(f).allocated_bytes, 1, MIB);
+}
+
+/* Each collection opens pages and then closes others. Only the closing is refused, each time; the heap says so once. */
+CRADLE_UNCHECKED_COLLECTION static void pages_that_cannot_be_closed_are_noted_once(void **state) {
+  (void)state;
+  fixture f = {.armed = false};
+  cradle_options options;
+  nurseries = 2;
+  life_options(&f, &options, CRADLE_HUGEPAGES_AUTO);
+  options.listener = (cradle_listener){fixture_listen, &f};
+  fixture_open_with(&f, &options);
+  f.listener = on_protect_refused;
+  f.listener_data = &f;
+  f.listens_to = EVENT_BIT(CRADLE_EVENT_NOTE);
+  protect_notes = 0;
+  refuse("mprotect", 2, 2);
+  for (unsigned i = 1; i <= 5; i++) {
+    pair *dies = cradle_new(f.m, T_PAIR, sizeof(pair));
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    assert_int_equal(fault.count, 2 * i);
+    assert_ptr_not_equal(dies, f.heap->nursery.start); /* which has moved on all the same */
+  }
+  heal();
+  assert_int_equal(protect_notes, 1);
+  assert_sound(f.heap);
+  fixture_close(&f);
+  nurseries = 0;
+}
+
+/* Pages of 2 MiB make nurseries longer than the check of the options takes them for. */
+static void no_ring_is_above_its_limit(void **state) {
+  (void)state;
+  fixture f = {.armed = false};
+  cradle_options options;
+  cradle_error error;
+  life_options(&f, &options, CRADLE_HUGEPAGES_AUTO);
+  hardware.page_bytes = 2 * MIB;
+  options.nursery_bytes = 16 * MIB + (64 << 10);
+  options.quarantine = 3800;
+  assert_true(options.nursery_bytes * (options.quarantine + 2) < CRADLE_QUARANTINE_MAX_BYTES);
+  largest = 0;
+  assert_null(cradle_heap_new(&options, &error));
+  assert_string_equal(error.message, "memory for the nurseries of the quarantine was refused, or above 64 GiB");
+  assert_true(largest <= CRADLE_QUARANTINE_MAX_BYTES);
 }
 
 /* The quarantine's ring of closed runs bears refusals too when it is full. */
@@ -532,22 +598,30 @@ CRADLE_UNCHECKED_COLLECTION static void lists_are_refused(void **state) {
   }
 }
 
+/* Arguments: --every-call, or --quick for those tests that take no longer than a second together. */
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "--every-call") == 0) stride = 1;
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(lists_are_refused, warm_up),
+  const struct CMUnitTest quick[] = {
       cmocka_unit_test_setup(one_refusal_costs_neither_object_nor_order, warm_up),
       cmocka_unit_test_setup(the_dead_leave_the_list, warm_up),
+      cmocka_unit_test_setup(calls_suit_larger_base_pages, warm_up),
+      cmocka_unit_test_setup(a_quarantine_is_given_back, warm_up),
+      cmocka_unit_test_setup(pages_that_cannot_be_closed_are_noted_once, warm_up),
+      cmocka_unit_test_setup(no_ring_is_above_its_limit, warm_up),
+      cmocka_unit_test_setup(a_full_ring_bears_refusals, warm_up),
+  };
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(lists_are_refused, warm_up),
       cmocka_unit_test_setup(each_call_fails_once, warm_up),
       cmocka_unit_test_setup(every_nth_call_fails, warm_up),
       cmocka_unit_test_setup(a_call_fails_from_some_time_on, warm_up),
-      cmocka_unit_test_setup(calls_suit_larger_base_pages, warm_up),
       cmocka_unit_test_setup(quarantine_bears_refusals, warm_up),
-      cmocka_unit_test_setup(a_full_ring_bears_refusals, warm_up),
       cmocka_unit_test_setup(gigantic_pages_come_and_go_whole, warm_up),
       cmocka_unit_test_setup(a_heap_gives_back_by_its_clock, warm_up),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  int failed = cmocka_run_group_tests(quick, NULL, NULL);
+  if (argc > 1 && strcmp(argv[1], "--quick") == 0) return failed;
+  return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #else

@@ -92,6 +92,19 @@ static void stores_of_no_reference_have_a_place(void **state) {
   cradle_store(f.m, v, &v->item[0], NULL);
 }
 
+/* Each word that the type calls a reference, up to the last that it can. */
+static void stores_into_each_word_are_checked(void **state) {
+  enum { WORDS = 64 };
+  (void)state;
+  uint32_t type =
+      cradle_type_add(f.heap, &(cradle_type){.name = "wide", .size = WORDS * 8, .references = ~UINT64_C(1)});
+  void **wide = cradle_new(f.m, type, WORDS * 8);
+  for (size_t word = 1; word < WORDS; word++) {
+    ASSERT_PLACED("cradle_store: no reference: 0x15 is stored", cradle_store(f.m, wide, wide + word, (void *)21));
+    assert_null(wide[word]);
+  }
+}
+
 /* [other_heaps.1] Old, young and large objects of another heap are refused, both as the value stored and as the object
  * stored into. Freed memory of the other heap is treated like any address. */
 static void stores_across_heaps_are_refused(void **state) {
@@ -118,6 +131,33 @@ static void stores_across_heaps_are_refused(void **state) {
   cradle_store(f.m, v, &v->item[0], old);
   assert_heap_sound(f.heap);
   (void)cradle_pop(f.m);
+}
+
+/* [other_heaps.1] The table has room for 64 heaps, and for as many again when these have gone. */
+static void many_heaps_are_told_apart(void **state) {
+  enum { OTHERS = 63 };
+  (void)state;
+  vector *v = cradle_new_array(f.m, T_VECTOR, 1);
+  for (int round = 0; round < 2; round++) {
+    cradle_heap *others[OTHERS];
+    void *within[OTHERS];
+    for (int i = 0; i < OTHERS; i++) {
+      cradle_options options;
+      fixture_options(&f, &options);
+      fixture_unstress(&options);
+      options.reserve_bytes = CRADLE_RESERVE_MIN_BYTES;
+      others[i] = cradle_heap_new(&options, NULL);
+      assert_non_null(others[i]);
+      cradle_memory memory;
+      cradle_memory_report(others[i], &memory, sizeof memory);
+      within[i] = (void *)memory.nursery.start;
+    }
+    for (int i = 0; i < OTHERS; i++)
+      ASSERT_PLACED("cradle_store: reference into another heap: 0x", cradle_store(f.m, v, &v->item[0], within[i]));
+    for (int i = 0; i < OTHERS; i++) cradle_heap_free(others[i]);
+    for (int i = 0; i < OTHERS; i++) cradle_store(f.m, v, &v->item[0], within[i]);
+    v->item[0] = NULL;
+  }
 }
 
 static void stores_into_what_is_no_object_are_refused(void **state) {
@@ -368,7 +408,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(every_group_of_functions_has_a_place),
       WITH_FIXTURE(stores_of_no_reference_have_a_place),
+      WITH_FIXTURE(stores_into_each_word_are_checked),
       WITH_FIXTURE(stores_across_heaps_are_refused),
+      WITH_FIXTURE(many_heaps_are_told_apart),
       WITH_FIXTURE(stores_into_what_is_no_object_are_refused),
       cmocka_unit_test(a_store_of_a_stale_reference_is_refused),
       WITH_FIXTURE(arguments_do_not_hide_the_call),

@@ -1,5 +1,6 @@
 /* Tests sampling: which allocations are reported, with which weight, and which fate. Every figure is exact or counted
  * in allocated bytes; nothing is timed. */
+#include "tests/allocated.h"
 #include "tests/heap_fixture.h"
 
 #include <sys/wait.h>
@@ -373,6 +374,20 @@ CRADLE_UNCHECKED_COLLECTION static void an_allocating_sampler_is_refused(void **
 
 /* --- heaps and options --- */
 
+/* Samples may be open as a heap is freed. */
+CRADLE_UNCHECKED_COLLECTION static void a_freed_heap_leaves_no_samples_behind(void **state) {
+  (void)state;
+  size_t before = 0;
+  for (int i = 0; i < 40; i++) {
+    if (i == 10) before = allocated_bytes();
+    open_sampled(64 * KIB, 64, 3);
+    for (int made = 0; made < 500; made++) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+    if (!f.stressed) assert_true(f.heap->sampling.open_count > 50);
+    fixture_close(&f);
+  }
+  assert_true(allocated_bytes() < before + 16 * KIB);
+}
+
 CRADLE_UNCHECKED_COLLECTION static void heaps_are_sampled_apart(void **state) {
   (void)state;
   fixture other = {0};
@@ -438,6 +453,7 @@ int main(void) {
       cmocka_unit_test(refused_memory_makes_fates_unknown),
       cmocka_unit_test(top_is_the_next_point_or_the_end),
       cmocka_unit_test(points_and_open_samples_are_verified),
+      cmocka_unit_test(a_freed_heap_leaves_no_samples_behind),
       cmocka_unit_test(requests_are_served),
       cmocka_unit_test(a_request_while_sampling_is_not_lost),
       cmocka_unit_test(regions_without_collections_stay_shut),

@@ -1,5 +1,6 @@
 /* Tests the verifier's messages about the collector's own structures: each structure is broken in one place, checked
  * and repaired. test_instruments.c tests the messages about objects and roots that an embedder broke. */
+#include "tests/allocated.h"
 #include "tests/services.h"
 
 #include "gc/death/services.h"
@@ -103,6 +104,40 @@ static void allocators_keep_to_their_spans(void **state) {
   PLANT(old->born_marked, true, "new old objects are marked while nothing marks, or the reverse [span.7]");
 }
 
+static void root_ranges_keep_their_order(void **state) {
+  (void)state;
+  void *words[5] = {NULL}, **base = words + 1, **top = words + 5;
+  cradle_root_range range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_REFERENCE, "stack");
+  cradle_root_range_add(f.m, &range);
+  PLANT(top, words, "root range stack: its base variable holds 0x");
+  PLANT(top, words, ": the base is above the top; CRADLE_ROOT_RANGE takes the variables; last collection: ");
+  top = words + 4; /* the words beside the range are other roots */
+  cradle_global_root_add(f.heap, &words[0], CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(f.heap, &words[4], CRADLE_KIND_REFERENCE);
+  PLANT(words[0], 21, "no reference: 0x15 in the global root at ");
+  PLANT(words[1], 21, "no reference: 0x15 in root range stack, index 0 at ");
+  PLANT(words[3], 21, "no reference: 0x15 in root range stack, index 2 at ");
+  PLANT(words[4], 21, "no reference: 0x15 in the global root at ");
+  cradle_global_root_remove(f.heap, &words[0]);
+  cradle_global_root_remove(f.heap, &words[4]);
+  cradle_root_range_remove(f.m, &range);
+}
+
+/* What such a word refers to need not be an object any more. But the word is the cause, so it is what the message
+ * names. */
+static void words_that_count_as_unchanged_are_named(void **state) {
+  (void)state;
+  cradle_push(f.m, NULL);
+  cradle_push(f.m, NULL);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_ptr_equal(f.m->shadow_watermark, f.m->shadow_top);
+  PLANT(f.m->shadow_base[0], ADDRESS(f.m->free),
+        "a shadow-stack word that counts as unchanged refers to a young object");
+  PLANT(f.m->shadow_base[1], ADDRESS(f.m->free),
+        "a shadow-stack word that counts as unchanged refers to a young object");
+  cradle_pop_many(f.m, 2);
+}
+
 /* --- arenas and spans --- */
 
 static void free_pages_are_empty(void **state) {
@@ -181,6 +216,40 @@ static void spans_are_recounted(void **state) {
         "a partial list holds a span that has not been swept [span.6]");
 }
 
+/* A large object leaves less than a page of its place. */
+static void large_objects_fill_their_places(void **state) {
+  (void)state;
+  uint32_t type = cradle_type_add(f.heap, &(cradle_type){.name = "pages", .size = 3 * PAGE_BYTES});
+  void *large = cradle_new(f.m, type, 3 * PAGE_BYTES);
+  CRADLE_ROOT(f.m, large);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  crd_type *entry = &f.heap->types.types[type];
+  PLANT(entry->size, 2 * PAGE_BYTES, "wrong length or size of type");
+  PLANT(entry->size, 3 * PAGE_BYTES + 8, "wrong length or size of type");
+  uint32_t size = entry->size;
+  entry->size = 2 * PAGE_BYTES + 8;
+  assert_heap_sound(f.heap);
+  entry->size = size;
+}
+
+/* The holder, if a reference to the object was found. */
+static void faults_of_objects_name_object_and_holder(void **state) {
+  (void)state;
+  char words[200];
+  pair *p = new_pair(&f, NULL);
+  cradle_push(f.m, p);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  p = (pair *)*cradle_peek(f.m, 0);
+  snprintf(words, sizeof words,
+           "but no pin [pin.1]: type 0 (pair) at %p in shadow stack, word 0 at %p; last collection: ", (void *)p,
+           (void *)f.m->shadow_base);
+  PLANT(p->header, p->header | HEADER_PINNED_FLAG, words);
+  *cradle_peek(f.m, 0) = 0;
+  snprintf(words, sizeof words, "but no pin [pin.1]: type 0 (pair) at %p; last collection: ", (void *)p);
+  PLANT(p->header, p->header | HEADER_PINNED_FLAG, words);
+  cradle_pop(f.m);
+}
+
 /* --- barriers --- */
 
 static void what_is_young_and_large_is_remembered(void **state) {
@@ -229,6 +298,60 @@ static void what_is_marked_leads_to_what_is_marked(void **state) {
   assert_true(old_is_marked(&f.heap->old, ADDRESS(black)));
   PLANT(black->item[0], unmarked,
         "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]");
+}
+
+/* An object that the second core left to the mutator is still to be traced. */
+static void what_is_put_aside_is_not_traced_yet(void **state) {
+  (void)state;
+  pair *list = NULL;
+  CRADLE_ROOT(f.m, list);
+  for (int i = 0; i < 20000; i++) list = new_pair(&f, list);
+  vector *aside = cradle_new_array(f.m, T_VECTOR, 1);
+  CRADLE_ROOT(f.m, aside);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  f.heap->options.pause_ns = 1;
+  do (void)cradle_collect_step(f.m, 0);
+  while (!old_is_marked(&f.heap->old, ADDRESS(aside)));
+  assert_int_equal(f.heap->major.phase, MAJOR_MARKING);
+  pair *unmarked = list;
+  while (unmarked != NULL && old_is_marked(&f.heap->old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  assert_non_null(unmarked);
+  crd_word_stack *stack = &f.heap->marker.aside, before = *stack;
+  size_t page = f.heap->hardware.page_bytes;
+  assert_true(crd_word_stack_init(stack, page, page, "aside"));
+  assert_true(word_stack_push(stack, ADDRESS(aside)));
+  aside->item[0] = unmarked;
+  assert_heap_sound(f.heap);
+  crd_word_stack_fini(stack);
+  *stack = before;
+  assert_heap_sound(f.heap);
+}
+
+/* While a finalizer's object is brought back, the pair of an ephemeron may lead to an object whose header is open. */
+static void what_is_coming_back_is_no_fault(void **state) {
+  (void)state;
+  enum { COUNT = 300 };
+  final *dies = new_final(&f, 1, NULL);
+  CRADLE_ROOT(f.m, dies);
+  for (int i = 0; i < COUNT; i++) {
+    pair *fresh = new_pair(&f, dies->to);
+    cradle_store(f.m, dies, &dies->to, fresh);
+  }
+  ephemeron *pairs = new_ephemeron(&f, dies, NULL);
+  CRADLE_ROOT(f.m, pairs);
+  cradle_store(f.m, pairs, &pairs->value, dies->to);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  f.heap->options.pause_ns = 1;
+  dies = NULL;
+  int open = 0;
+  while (cradle_finalizer_waiting(f.m, QUEUE) == 0) {
+    (void)cradle_collect_step(f.m, 0);
+    open += heap_has_open(f.heap, pairs->value);
+    assert_heap_sound(f.heap);
+  }
+  assert_true(open > 3);
+  dies = cradle_finalizer_next(f.m, QUEUE);
+  assert_ptr_equal(dies->to, pairs->value);
 }
 
 /* Makes a state as if marking had missed a change behind it. The unmarked objects hang from the last root. */
@@ -439,6 +562,28 @@ static void each_queue_is_looked_at(void **state) {
   }
 }
 
+/* Neither a verification that finds nothing leaves memory behind, nor one that finds a fault, early or late. */
+static void verifications_leave_no_memory_behind(void **state) {
+  (void)state;
+  pair *p = new_pair(&f, NULL);
+  CRADLE_ROOT(f.m, p);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  for (int i = 0; i < 100; i++) (void)new_pair(&f, p);
+  cradle_error error;
+  size_t before = 0;
+  for (int i = 0; i < 500; i++) {
+    if (i == 100) before = allocated_bytes();
+    assert_true((cradle_heap_verify)(f.heap, &error));
+    p->header ^= HEADER_PINNED_FLAG;
+    assert_false((cradle_heap_verify)(f.heap, &error));
+    p->header ^= HEADER_PINNED_FLAG;
+    f.m->shadow_watermark--;
+    assert_false((cradle_heap_verify)(f.heap, &error));
+    f.m->shadow_watermark++;
+  }
+  assert_true(allocated_bytes() < before + 4096);
+}
+
 #define WITH_HEAP(test) cmocka_unit_test_setup_teardown(test, open_heap, close_heap)
 
 int main(void) {
@@ -447,12 +592,18 @@ int main(void) {
       WITH_HEAP(the_nursery_keeps_its_bounds),
       WITH_HEAP(the_mutator_keeps_its_bounds),
       WITH_HEAP(allocators_keep_to_their_spans),
+      WITH_HEAP(root_ranges_keep_their_order),
+      WITH_HEAP(words_that_count_as_unchanged_are_named),
       WITH_HEAP(arenas_are_recounted),
       WITH_HEAP(free_pages_are_empty),
       WITH_HEAP(spans_are_recounted),
+      WITH_HEAP(large_objects_fill_their_places),
+      WITH_HEAP(faults_of_objects_name_object_and_holder),
       WITH_HEAP(what_is_young_and_large_is_remembered),
       WITH_HEAP(slots_of_arrays_are_recorded),
       WITH_HEAP(what_is_marked_leads_to_what_is_marked),
+      WITH_HEAP(what_is_put_aside_is_not_traced_yet),
+      WITH_HEAP(what_is_coming_back_is_no_fault),
       WITH_HEAP(what_marking_has_passed_leads_to_what_is_marked),
       WITH_HEAP(prebuilt_objects_are_remembered_first),
       WITH_HEAP(prebuilt_objects_are_marked_from),
@@ -461,6 +612,7 @@ int main(void) {
       WITH_HEAP(ids_are_compared),
       WITH_HEAP(lists_of_services_are_compared),
       WITH_HEAP(each_queue_is_looked_at),
+      WITH_HEAP(verifications_leave_no_memory_behind),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

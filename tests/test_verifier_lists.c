@@ -167,8 +167,8 @@ static void unchanged_words_refer_to_what_is_marked(void **state) {
   assert_non_null(unmarked);
   assert_true(f.m->shadow_watermark > f.m->shadow_base);
   PLANT(f.m->shadow_base[0], ADDRESS(unmarked),
-        "a word of the shadow stack that counts as unchanged refers to an object that marking has not seen: it was "
-        "written other than through cradle_peek [mutator.6]");
+        "a shadow-stack word that counts as unchanged refers to an object that marking has not seen (no cradle_peek?) "
+        "[mutator.6]");
   cradle_pop(f.m);
 }
 

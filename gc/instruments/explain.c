@@ -39,11 +39,17 @@ const char *crd_poison_cause(uint64_t word) {
 #define NO_ADDRESS_BITS (UINT64_C(0xff) << 56)
 #endif
 
+/* Of the quarantine's ring, objects lie in the nursery's window only. */
+static bool is_in_own_ring(const cradle_heap *heap, uintptr_t address) {
+  return quarantine_is_on(heap) && address - address_of(heap->quarantine.base) < heap->quarantine.bytes;
+}
+
 const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool tagged) {
   crd_quarantined quarantined;
   if (crd_poison_cause(address) != NULL) return "poison";
   if (crd_quarantine_find(heap, address, &quarantined))
     return "stale reference to what an earlier collection moved or freed";
+  if (is_in_own_ring(heap, address)) return "stale reference into the nursery, where no object is";
   if (address % 8 != 0) return tagged ? NULL : "no reference";
   if (crd_is_in_other_heap(heap, address)) return "reference into another heap";
   return address < LOWEST_ADDRESS || (address & NO_ADDRESS_BITS) != 0 ? "no reference" : NULL;

@@ -329,13 +329,13 @@ static void verify_unchanged(void *data, bool value, cradle_word *slot) {
   uintptr_t address = heap_address_in(heap, value, *slot);
   if (heap_holds_young(heap, address))
     crd_fault(verification,
-              "a word of the shadow stack that counts as unchanged refers to a young object: it was written other than "
-              "through cradle_peek, or below a top that was lowered without the watermark [mutator.6]",
+              "a shadow-stack word that counts as unchanged refers to a young object (no cradle_peek, or a top lowered "
+              "without the watermark?) [mutator.6]",
               slot);
   else if (heap->major.phase == MAJOR_MARKING && heap_is_old(heap, address) && !old_is_marked(&heap->old, address))
     crd_fault(verification,
-              "a word of the shadow stack that counts as unchanged refers to an object that marking has not seen: it "
-              "was written other than through cradle_peek [mutator.6]",
+              "a shadow-stack word that counts as unchanged refers to an object that marking has not seen (no "
+              "cradle_peek?) [mutator.6]",
               slot);
 }
 

@@ -66,7 +66,6 @@ void crd_verify_spans(crd_verification *verification) {
 static void verify_remembered(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   const sorted_words *set = &verification->sets.remembered;
-  if (heap->remember_all) return;
   for (const cradle_word *entry = heap->remembered.base; entry < heap->remembered.top && !verify_failed(verification);
        entry++) {
     const cradle_word *object = object_at(*entry);

@@ -16,7 +16,7 @@ typedef struct walk_context {
   crd_walker *walker;
   young_set seen;
   cradle_word *waiting;      /* the mark stack's top when the walk began */
-  const cradle_word *holder; /* NULL: a root */
+  const cradle_word *holder; /* NULL: a root; roots come before any object */
   bool wants_slots;          /* false: nobody asked for slots, and no young object is to be found by them */
   bool incomplete;
 } walk_context;
@@ -121,7 +121,6 @@ static void walk_waiting(void *data, uint32_t queue, cradle_word *word) {
 
 static void walk_roots(walk_context *context) {
   cradle_heap *heap = context->heap;
-  context->holder = NULL;
   visit_roots(heap, walk_slot, context);
   walk_handles(context);
   walk_pins(context);

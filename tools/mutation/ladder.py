@@ -31,6 +31,7 @@ SHORT = (["--seed", "5", "--ops", "1500", "--nursery", "5000", "--stress", "3", 
 BESIDE = ["--threads", "1", "--ops", "10000"]
 # By the name of the test: the arguments that it gets in place of its own.
 MODELS = {"model": (MODEL, *SHORT[:2]), "model-small": (MODEL, *SHORT), "fuzz-corpus-small": (None,),
+          "memory-faults": (["--quick"],),
           "model-beside": (BESIDE,), "model-beside-small": (BESIDE,), "fuzz-beside-small": (None,),
           "second-model": (["--seed", "1", "--runs", "6"],),
           "second-model-small": (["--seed", "101", "--runs", "6"], ["--seed", "201", "--runs", "3"])}

@@ -33,8 +33,9 @@ enum {
   T_LEAF,       /* none */
   T_TRACED,     /* 1, reported by a callback */
   T_WEAK,       /* 1, and 2 is a weak slot */
-  T_EPHEMERON,  /* 1 and 2 are a key and its value */
+  T_EPHEMERON,  /* 2 and 3 are a key and its value */
   T_BUSH,       /* forty references */
+  T_TABLE,      /* an array of ephemerons */
   T_HUGE,       /* an array of structures of 1200 words, of which the 64th is a reference */
   T_PLAIN,      /* an array of bytes */
   T_COUNT
@@ -49,6 +50,12 @@ typedef struct array {
 typedef struct bush {
   uint64_t header, branch[BRANCHES];
 } bush;
+typedef struct pairs {
+  uint64_t header, length;
+  struct {
+    uint64_t key, value;
+  } item[];
+} pairs;
 typedef struct headed {
   uint64_t header, reference, raw, value, length, item[];
 } headed;
@@ -80,8 +87,9 @@ static const cradle_type types[T_COUNT] = {
     [T_LEAF] = {.size = sizeof(object)},
     [T_TRACED] = {.size = sizeof(object), .trace = trace_first},
     [T_WEAK] = {.size = sizeof(object), .references = BIT(1), .weak = BIT(2)},
-    [T_EPHEMERON] = {.size = sizeof(object), .ephemerons = BIT(1)},
+    [T_EPHEMERON] = {.size = sizeof(object), .ephemerons = BIT(2)},
     [T_BUSH] = {.size = sizeof(bush), .references = (BIT(BRANCHES) - 1) << 1},
+    [T_TABLE] = {ARRAY(CRADLE_ITEMS_EPHEMERONS, 16)},
     [T_PLAIN] = {ARRAY(CRADLE_ITEMS_BYTES, 1)},
     [T_HUGE] = {ARRAY(CRADLE_ITEMS_STRUCTURES, HUGE_WORDS * 8), .item_references = BIT(63)},
 };
@@ -268,6 +276,25 @@ static void shorten_stack(void) {
   assert_true(word_stack_is_empty(&heap->mark_stack));
   crd_word_stack_fini(&heap->mark_stack);
   assert_true(crd_word_stack_init(&heap->mark_stack, 4096, 4096, "test"));
+}
+
+static void make_aside(void) {
+  assert_true(crd_word_stack_init(&heap->marker.aside, 65536, 4096, "test"));
+}
+
+/* One round, as gc/old/marker.c does it. */
+static crd_marker_work run_round(uint32_t word) {
+  crd_marker *marker = &heap->marker;
+  marker->stack = heap->mark_stack;
+  marker->arenas_bytes = heap->old.arenas.committed_end * ARENA_BYTES;
+  marker->word = word;
+  marker->work = (crd_marker_work){0};
+  crd_mark_beside(heap);
+  assert_int_equal(marker->word, word); /* it is the caller who gives the round back */
+  marker->word = ROUND_IDLE;
+  heap->mark_stack = marker->stack;
+  if (marker->overflowed) heap->major.overflowed = true;
+  return marker->work;
 }
 
 /* --- increments --- */
@@ -475,15 +502,41 @@ static void an_address_is_marked_once(void **state) {
 static void what_becomes_old_meanwhile_is_marked(void **state) {
   (void)state;
   make_objects(T_TRACED);
-  const array *were = begin_marking();
   spare = new_array(T_ARRAY, 50);
-  for (int i = 0; i < 50; i++) spare->item[i] = new_leaf();
+  for (int i = 0; i < 25; i++) spare->item[i] = new_leaf();
+  const array *were = begin_marking();
+  for (int i = 25; i < 50; i++) cradle_store(m, spare, &spare->item[i], at(new_leaf()));
   cradle_collect(m, CRADLE_COLLECT_MINOR);
-  assert_true(old_is_marked(&heap->old, address_of(spare)));
-  for (int i = 0; i < 50; i++) assert_true(old_is_marked(&heap->old, spare->item[i]));
+  for (int i = 25; i < 50; i++) assert_true(old_is_marked(&heap->old, spare->item[i]));
   assert_true(crd_mark_some(heap, everything));
   assert_marked(were);
   end_collection(DECOYS + 1);
+}
+
+/* Where the next old objects will be, others were that are dead. Nobody takes these for marked objects, though their
+ * places are marked already. */
+static void places_without_objects_are_not_looked_at(void **state) {
+  (void)state;
+  enum { OBJECTS = 300 };
+  root = new_array(T_ARRAY, OBJECTS);
+  for (int i = 0; i < OBJECTS; i++) {
+    object *one = new_object(T_ONE);
+    one->word[1] = new_leaf();
+    root->item[i] = address_of(one);
+  }
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  for (int i = 1; i < OBJECTS; i++) root->item[i] = 0;
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  (void)begin_marking();
+  assert_true(crd_mark_some(heap, everything));
+  assert_int_equal(heap->major.objects, 3);
+  spare = new_array(T_ARRAY, 4);
+  spare->item[0] = new_leaf();
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  heap->major.overflowed = true; /* so all marked objects are traced once more */
+  assert_true(crd_mark_some(heap, everything));
+  assert_int_equal(heap->major.objects, 3 + 5);
+  end_collection(0);
 }
 
 /* --- the stack --- */
@@ -522,7 +575,7 @@ static void the_stack_grows_with_the_depth(void **state) {
   (void)state;
   for (int begins_inline = 0; begins_inline < 2; begins_inline++) {
     make_deep(begins_inline);
-    cradle_handle handle = cradle_handle_new(m, NULL);
+    cradle_handle handle = cradle_handle_new(m, at(new_leaf()));
     (void)begin_marking();
     assert_true(crd_mark_some(heap, everything));
     assert_true(word_stack_committed(&heap->mark_stack) > 32768 * 8);
@@ -602,57 +655,106 @@ static void a_word_of_the_shadow_stack_that_changed_unnoticed_is_marked(void **s
 
 /* --- the order of death --- */
 
-/* Ephemerons of which each key is the value of the one before; the last in the array comes first. Their values' own
- * references live as long. */
+enum { PAIRS = 300 };
+/* Ephemerons of which each key is the value of the one before, and the first ones are looked at last. Each key also
+ * leads to an ephemeron of its own, with the first key and a value that nothing else refers to. An object that nothing
+ * refers to waits for its finalizer. */
+static void make_pairs(void) {
+  object *keys[PAIRS + 1];
+  root = new_array(T_ARRAY, PAIRS + 1);
+  for (int i = 0; i <= PAIRS; i++) {
+    object *other = new_object(i % 2 ? T_WEAK : T_MIXED);
+    other->word[0] = new_leaf();
+    keys[i] = new_object(T_LAST);
+    keys[i]->word[3] = address_of(other);
+  }
+  for (int i = PAIRS; i-- > 0;) {
+    object *pair = new_object(T_EPHEMERON), *own = new_object(T_EPHEMERON);
+    pair->word[1] = address_of(keys[i]);
+    pair->word[2] = address_of(keys[i + 1]);
+    own->word[1] = address_of(keys[0]);
+    own->word[2] = address_of(new_chain(T_ONE, 1, NULL));
+    ((object *)at(own->word[2]))->word[1] = new_leaf();
+    keys[i]->word[4] = address_of(own);
+    root->item[i] = address_of(pair);
+  }
+  root->item[PAIRS] = address_of(keys[0]);
+  cradle_finalizer_register(m, new_chain(T_ONE, 1, NULL), 1);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  assert_int_equal(cradle_finalizer_waiting(m, 1), 1);
+}
+
+static void assert_pairs(void) {
+  const object *key = at(root->item[PAIRS]);
+  for (int i = 0; i < PAIRS; i++) {
+    const object *pair = at(root->item[i]), *own = at(key->word[4]);
+    assert_ptr_equal(at(pair->word[1]), key);
+    assert_int_equal(own->word[1], root->item[PAIRS]);
+    assert_int_equal(cradle_type_of(at(((object *)at(own->word[2]))->word[1])), T_LEAF);
+    assert_int_equal(cradle_type_of(at(key->word[3])), i % 2 ? T_WEAK : T_MIXED);
+    key = at(pair->word[2]);
+  }
+}
+
+/* All at once, in the smallest increments, and with a short stack. */
 static void values_of_ephemerons_are_marked_and_traced(void **state) {
   (void)state;
-  enum { PAIRS = 400 };
-  for (int steps = 0; steps < 2; steps++) {
+  for (int way = 0; way < 3; way++) {
     live = live_bytes = 0;
-    root = new_array(T_ARRAY, PAIRS + 1);
-    spare = NULL;
-    object *keys[PAIRS + 1];
-    for (int i = 0; i <= PAIRS; i++) {
-      keys[i] = new_object(T_ONE);
-      keys[i]->word[1] = address_of(new_object(i % 2 ? T_WEAK : T_MIXED));
-      ((object *)at(keys[i]->word[1]))->word[0] = new_leaf();
-    }
-    for (int i = 0; i < PAIRS; i++) {
-      object *pair = new_object(T_EPHEMERON);
-      pair->word[0] = address_of(keys[i]);
-      pair->word[1] = address_of(keys[i + 1]);
-      root->item[PAIRS - i - 1] = address_of(pair);
-    }
-    root->item[PAIRS] = address_of(keys[0]);
-    cradle_finalizer_register(m, new_chain(T_ONE, 1, NULL), 1); /* which nothing refers to */
-    cradle_collect(m, CRADLE_COLLECT_MINOR);
-    cradle_collect(m, CRADLE_COLLECT_FULL);
-    assert_int_equal(cradle_finalizer_waiting(m, 1), 1);
-    if (steps) {
-      heap->options.stress_period = 1000000;
-      do {
-        cradle_collect(m, CRADLE_COLLECT_MINOR);
-        if (heap->major.phase == MAJOR_IDLE) crd_major_start(heap, CRADLE_CAUSE_REQUEST);
-        crd_major_step(heap, (crd_budget){0, 0, false});
-      } while (heap->major.phase != MAJOR_IDLE);
-      heap->options.stress_period = 0;
-    } else {
-      cradle_collect(m, CRADLE_COLLECT_FULL);
-    }
+    make_pairs();
+    if (way == 2) shorten_stack();
+    crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+    do crd_major_step(heap, way == 1 ? (crd_budget){0, 0, false} : everything);
+    while (heap->major.phase != MAJOR_IDLE);
     assert_int_equal(heap->major.swept.freed_objects, 0);
-    assert_int_equal(heap->major.objects, live);
-    const object *key = at(root->item[PAIRS]);
-    for (int i = 0; i < PAIRS; i++) {
-      const object *pair = at(root->item[PAIRS - i - 1]);
-      assert_ptr_equal(at(pair->word[0]), key);
-      key = at(pair->word[1]);
-      assert_int_equal(cradle_type_of(at(key->word[1])), i % 2 ? T_MIXED : T_WEAK);
-    }
+    if (way != 2) assert_int_equal(heap->major.objects, live);
+    assert_pairs();
     assert_non_null(cradle_finalizer_next(m, 1));
     root = NULL;
     cradle_collect(m, CRADLE_COLLECT_FULL);
     assert_int_equal(heap->major.swept.freed_objects, live);
   }
+}
+
+/* What rounds put aside is shown to the order of death, too. */
+static void ephemerons_that_were_put_aside_are_looked_at(void **state) {
+  (void)state;
+  make_pairs();
+  make_aside();
+  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+  while (heap->major.phase == MAJOR_MARKING) {
+    (void)run_round(ROUND_TAKEN);
+    crd_major_step(heap, (crd_budget){0, 0, false});
+  }
+  while (heap->major.phase != MAJOR_IDLE) crd_major_step(heap, everything);
+  assert_int_equal(heap->major.swept.freed_objects, 0);
+  assert_pairs();
+}
+
+/* The order of death marks so many values at once that the stack grows. */
+static void many_values_at_once_make_the_stack_grow(void **state) {
+  (void)state;
+  enum { VALUES = 12000 };
+  root = new_array(T_ARRAY, 2);
+  pairs *table = count(cradle_new_registered_array(m, T_TABLE, VALUES), sizeof(array) + 16 * VALUES);
+  root->item[0] = address_of(table);
+  root->item[1] = address_of(new_chain(T_ONE, 1, NULL));
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  table = at(root->item[0]);
+  for (int i = 0; i < VALUES; i++) {
+    object *value = new_object(T_ONE);
+    value->word[1] = new_leaf();
+    cradle_store(m, table, &table->item[i].value, value);
+    cradle_store(m, table, &table->item[i].key, at(root->item[1]));
+  }
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  crd_word_stack_fini(&heap->mark_stack);
+  assert_true(crd_word_stack_init(&heap->mark_stack, (size_t)1 << 20, 4096, "test"));
+  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+  while (heap->major.phase != MAJOR_IDLE) crd_major_step(heap, everything);
+  assert_true(word_stack_committed(&heap->mark_stack) > 8192 * 8);
+  assert_int_equal(heap->major.objects, live);
+  assert_int_equal(heap->major.swept.freed_objects, 0);
 }
 
 /* --- tables --- */
@@ -735,25 +837,6 @@ static void short_tables_are_marked(void **state) {
 }
 
 /* --- rounds --- */
-
-static void make_aside(void) {
-  assert_true(crd_word_stack_init(&heap->marker.aside, 65536, 4096, "test"));
-}
-
-/* One round, as gc/old/marker.c does it. */
-static crd_marker_work run_round(uint32_t word) {
-  crd_marker *marker = &heap->marker;
-  marker->stack = heap->mark_stack;
-  marker->arenas_bytes = heap->old.arenas.committed_end * ARENA_BYTES;
-  marker->word = word;
-  marker->work = (crd_marker_work){0};
-  crd_mark_beside(heap);
-  assert_int_equal(marker->word, word); /* it is the caller who gives the round back */
-  marker->word = ROUND_IDLE;
-  heap->mark_stack = marker->stack;
-  if (marker->overflowed) heap->major.overflowed = true;
-  return marker->work;
-}
 
 static void a_round_marks_all_that_lives_and_counts_it(void **state) {
   (void)state;
@@ -1158,10 +1241,13 @@ int main(void) {
       TEST(what_lies_behind_the_arenas_is_not_marked),
       TEST(an_address_is_marked_once),
       TEST(what_becomes_old_meanwhile_is_marked),
+      TEST(places_without_objects_are_not_looked_at),
       TEST(the_stack_grows_with_the_depth),
       TEST(a_long_array_is_traced_without_room_for_its_rest),
       TEST(a_word_of_the_shadow_stack_that_changed_unnoticed_is_marked),
       TEST(values_of_ephemerons_are_marked_and_traced),
+      TEST(ephemerons_that_were_put_aside_are_looked_at),
+      TEST(many_values_at_once_make_the_stack_grow),
       TEST(tables_are_marked_to_the_end),
       TEST(short_tables_are_marked),
       TEST(a_round_marks_all_that_lives_and_counts_it),

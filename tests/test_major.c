@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -256,6 +257,91 @@ static void what_was_swept_has_the_poison_of_sweeping(void **state) {
   close_heap();
 }
 
+/* Every word of the dead, and no word of the living, whatever lies beside them. */
+static void only_the_dead_are_poisoned(void **state) {
+  (void)state;
+  enum { EACH = 4000, LENGTHS = 3 };
+  static const size_t lengths[LENGTHS] = {8, 104, 1000};
+  static cell *kept[EACH];
+  static bytes *gone[EACH];
+  open_with(false, false);
+  heap->options.verify = true;
+  cell *list = NULL;
+  CRADLE_ROOT(m, list);
+  large = cradle_new_array(m, T_BYTES, 100);
+  for (int i = 0; i < EACH; i++) {
+    cell *next = cradle_new(m, T_CELL, sizeof(cell));
+    next->next = list;
+    next->number = (uint64_t)i;
+    list = next;
+    kept[i] = cradle_new_pinned(m, T_CELL, sizeof(cell));
+    kept[i]->number = (uint64_t)i;
+    gone[i] = cradle_new_pinned_array(m, T_BYTES, lengths[i / 7 % LENGTHS]);
+    memset(gone[i]->byte, 0, gone[i]->length);
+  }
+  for (int i = 0; i < EACH; i++) {
+    if (i % 5 == 0) continue;
+    cradle_unpin(m, gone[i]);
+  }
+  cradle_collect(m, CRADLE_COLLECT_MAJOR);
+  for (int i = 0; i < EACH; i++) {
+    const size_t length = lengths[i / 7 % LENGTHS];
+    assert_int_equal(kept[i]->number, i);
+    if (i % 5 == 0) assert_int_equal(gone[i]->length, length);
+    const cradle_word *words = object_at(address_of(gone[i]));
+    for (size_t k = 0; k < (sizeof(bytes) + length) / 8; k++) assert_int_equal(words[k] == POISON_SWEPT, i % 5 != 0);
+  }
+  for (int i = 0; i < EACH; i++) {
+    cradle_unpin(m, kept[i]);
+    if (i % 5 == 0) cradle_unpin(m, gone[i]);
+  }
+  list = NULL;
+  close_heap();
+}
+
+static void large_objects_are_swept_and_counted(void **state) {
+  (void)state;
+  enum { BYTES = 200000 };
+  open_with(false, false);
+  large = cradle_new_array(m, T_BYTES, BYTES);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  assert_int_equal(heap->major.swept.freed_objects, 0);
+  uint64_t pages_bytes = heap->old.large_bytes;
+  assert_in_range(pages_bytes, BYTES, BYTES + 2 * 4096);
+  large = NULL;
+  cradle_collect(m, CRADLE_COLLECT_MAJOR);
+  assert_int_equal(heap->major.swept.freed_objects, 1);
+  assert_int_equal(heap->major.swept.freed_spans, 1);
+  assert_int_equal(heap->major.swept.freed_bytes, pages_bytes);
+  assert_int_equal(heap->old.large_bytes, 0);
+  close_heap();
+}
+
+/* However many spans there are. */
+static void a_sweep_with_time_enough_is_one_increment(void **state) {
+  (void)state;
+  open_with(false, false);
+  dead = NULL;
+  for (int i = 0; i < 8; i++) {
+    cell *more = new_list(10000), *last = more;
+    while (last->next != NULL) last = last->next;
+    last->next = dead;
+    dead = more;
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
+  }
+  dead = NULL;
+  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+  step(everything);
+  assert_int_equal(heap->major.phase, MAJOR_SWEEPING);
+  step((crd_budget){UINT64_MAX, 0, false});
+  assert_int_equal(heap->major.phase, MAJOR_SWEEPING); /* its time was over */
+  step((crd_budget){UINT64_MAX, crd_platform_now_ns() + (UINT64_C(3600) << 30), false});
+  assert_int_equal(heap->major.phase, MAJOR_IDLE);
+  assert_int_equal(heap->major.swept.freed_objects, DEAD + 80000);
+  close_heap();
+}
+
 /* The most that was ever in use is looked at before a sweep: after it, less is. */
 static void the_peak_is_taken_before_a_sweep(void **state) {
   (void)state;
@@ -378,6 +464,9 @@ int main(void) {
       cmocka_unit_test(phases_follow_each_other),
       cmocka_unit_test(each_sweep_begins_at_the_beginning),
       cmocka_unit_test(what_was_swept_has_the_poison_of_sweeping),
+      cmocka_unit_test(only_the_dead_are_poisoned),
+      cmocka_unit_test(large_objects_are_swept_and_counted),
+      cmocka_unit_test(a_sweep_with_time_enough_is_one_increment),
       cmocka_unit_test(the_peak_is_taken_before_a_sweep),
       cmocka_unit_test(pacing_hears_of_what_survived),
       cmocka_unit_test(increments_that_fall_behind_are_counted),

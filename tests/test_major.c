@@ -318,6 +318,26 @@ static void large_objects_are_swept_and_counted(void **state) {
   close_heap();
 }
 
+/* Nothing becomes old in a span that waits to be swept, whatever its objects' size. */
+static void no_span_that_waits_has_room_for_others(void **state) {
+  (void)state;
+  static const size_t lengths[] = {0, SMALL_MAX_BYTES - sizeof(bytes)};
+  open_with(false, false);
+  const crd_old *old = &heap->old;
+  void *pinned[20];
+  for (int i = 0; i < 20; i++) pinned[i] = cradle_new_pinned_array(m, T_BYTES, lengths[i / 10]);
+  for (int i = 0; i < 20; i += 2) cradle_unpin(m, pinned[i]);
+  cradle_collect(m, CRADLE_COLLECT_MAJOR);
+  assert_true(old->allocators[0].partial != PAGE_NONE && old->allocators[old->classes.count - 1].partial != PAGE_NONE);
+  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+  step(everything);
+  assert_int_equal(heap->major.phase, MAJOR_SWEEPING);
+  for (uint32_t i = 0; i < old->classes.count; i++) assert_int_equal(old->allocators[i].partial, PAGE_NONE);
+  step(everything);
+  for (int i = 1; i < 20; i += 2) cradle_unpin(m, pinned[i]);
+  close_heap();
+}
+
 /* However many spans there are. */
 static void a_sweep_with_time_enough_is_one_increment(void **state) {
   (void)state;
@@ -334,8 +354,11 @@ static void a_sweep_with_time_enough_is_one_increment(void **state) {
   crd_major_start(heap, CRADLE_CAUSE_REQUEST);
   step(everything);
   assert_int_equal(heap->major.phase, MAJOR_SWEEPING);
+  uint32_t first = crd_old_next_span(&heap->old, 0);
+  uint32_t behind_first = first + arenas_page(&heap->old.arenas, first)->pages;
   step((crd_budget){UINT64_MAX, 0, false});
-  assert_int_equal(heap->major.phase, MAJOR_SWEEPING); /* its time was over */
+  assert_int_equal(heap->major.phase, MAJOR_SWEEPING);    /* its time was over */
+  assert_int_equal(heap->major.sweep_page, behind_first); /* the smallest one is one span */
   step((crd_budget){UINT64_MAX, crd_platform_now_ns() + (UINT64_C(3600) << 30), false});
   assert_int_equal(heap->major.phase, MAJOR_IDLE);
   assert_int_equal(heap->major.swept.freed_objects, DEAD + 80000);
@@ -466,6 +489,7 @@ int main(void) {
       cmocka_unit_test(what_was_swept_has_the_poison_of_sweeping),
       cmocka_unit_test(only_the_dead_are_poisoned),
       cmocka_unit_test(large_objects_are_swept_and_counted),
+      cmocka_unit_test(no_span_that_waits_has_room_for_others),
       cmocka_unit_test(a_sweep_with_time_enough_is_one_increment),
       cmocka_unit_test(the_peak_is_taken_before_a_sweep),
       cmocka_unit_test(pacing_hears_of_what_survived),

@@ -18,10 +18,15 @@ static void *objects[MOST_ARENAS * ARENA_BYTES / OBJECT_BYTES], *addresses[MOST_
 static void *first, *end; /* of the root range */
 static cradle_root_range range = {.base = &first, .top = &end, .kind = CRADLE_KIND_REFERENCE, .name = "objects"};
 static cradle_event compaction; /* the last one's end */
+static int compactions_begun;
+static cradle_statistics at_the_end; /* when it was told */
 
 static void listen(void *data, const cradle_event *event) {
   (void)data;
-  if (event->kind == CRADLE_EVENT_COMPACT_END) compaction = *event;
+  if (event->kind == CRADLE_EVENT_COMPACT_BEGIN) compactions_begun++;
+  if (event->kind != CRADLE_EVENT_COMPACT_END) return;
+  compaction = *event;
+  at_the_end = fixture_stats(&f);
 }
 
 static int open_heap(void **state) {
@@ -97,12 +102,15 @@ static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
 /* Compacts as a full collection does, but only the old generation holds objects. */
 static void compact_with(bool all) {
   cradle_statistics before = fixture_stats(&f);
+  compactions_begun = 0;
   (void)crd_state_enter(f.heap, HEAP_COLLECTING);
   crd_compact(f.heap, all);
   crd_nursery_hand_out(f.heap, crd_adapt_hand_out(f.heap));
   crd_state_leave(f.heap, HEAP_MUTATING);
   assert_heap_sound(f.heap);
   cradle_statistics after = fixture_stats(&f);
+  assert_int_equal(compactions_begun, 1);
+  assert_int_equal(at_the_end.moved_old_bytes, after.moved_old_bytes);
   assert_int_equal(after.compactions - before.compactions, 1);
   assert_int_equal(after.moved_old_objects - before.moved_old_objects, compaction.u.compact.objects);
   assert_int_equal(after.moved_old_bytes - before.moved_old_bytes, compaction.u.compact.bytes);

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <unistd.h>
+
 #ifdef __linux__
 #include <sys/resource.h>
 #endif
@@ -130,14 +132,24 @@ typedef struct cell {
 static void trace_next(void *traced, cradle_visitor *visitor) {
   cradle_visit_reference(visitor, &((cell *)traced)->next);
 }
-enum { T_CELL, T_TRACED, T_COUNT };
+typedef struct array {
+  uint64_t header, length;
+  cell *item[];
+} array;
+enum { T_CELL, T_TRACED, T_ARRAY, T_COUNT };
 static const cradle_type types[T_COUNT] = {
     {.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, next) | CRADLE_SLOT(cell, other)},
-    {.name = "traced", .size = sizeof(cell), .trace = trace_next}};
+    {.name = "traced", .size = sizeof(cell), .trace = trace_next},
+    {.name = "array",
+     .size = sizeof(array),
+     .items = CRADLE_ITEMS_REFERENCES,
+     .item_size = 8,
+     .length_offset = offsetof(array, length)}};
 
 static cradle_heap *heap;
 static cradle_mutator *m;
 static cell *chain, *hidden;
+static array *large; /* its slots are recorded, as often as they are stored into */
 static cradle_event beside;
 static int besides, notes;
 static cradle_event note; /* the last one about the thread */
@@ -150,8 +162,10 @@ static void listen(void *data, const cradle_event *event) {
 
 static int open_with(cradle_gc_threads threads) {
   cradle_options options;
-  static const cradle_hardware hardware = {
-      .page_bytes = 4096, .l2_bytes = (size_t)1 << 20, .memory_bytes = (size_t)1 << 32, .processors = 4};
+  const cradle_hardware hardware = {.page_bytes = (size_t)sysconf(_SC_PAGESIZE),
+                                    .l2_bytes = (size_t)1 << 20,
+                                    .memory_bytes = (size_t)1 << 32,
+                                    .processors = 4};
   cradle_options_init(&options);
   options.types = types;
   options.type_count = T_COUNT;
@@ -168,6 +182,7 @@ static int open_with(cradle_gc_threads threads) {
   if (m == NULL) return 1;
   cradle_global_root_add(heap, &chain, CRADLE_KIND_REFERENCE);
   cradle_global_root_add(heap, &hidden, CRADLE_KIND_REFERENCE);
+  cradle_global_root_add(heap, &large, CRADLE_KIND_REFERENCE);
   for (int i = 0; i < CHAIN; i++) {
     cell *next = cradle_new(m, T_CELL, sizeof(cell));
     next->next = chain;
@@ -195,6 +210,7 @@ static int close_heap(void **state) {
   (void)state;
   elsewhere = false;
   chain = hidden = NULL;
+  large = NULL;
   cradle_mutator_free(m);
   cradle_heap_free(heap);
   return crd_thread_count() == others ? 0 : 1;
@@ -385,10 +401,12 @@ static void an_overflow_is_taken_over(void **state) {
   end_collection(2);
 }
 
-/* What is promoted beside a round has its bits when the round is over. */
+/* What is promoted beside a round has its bits when the round is over. The collector comes to some of it twice. */
 static void what_is_promoted_beside_a_round_is_old_afterwards(void **state) {
   (void)state;
   cradle_error error;
+  large = cradle_new_array(m, T_ARRAY, 20000);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
   (void)begin();
   heap->pacing.promoted_average = (uint64_t)1 << 20;
   is_quick = true;
@@ -398,6 +416,8 @@ static void what_is_promoted_beside_a_round_is_old_afterwards(void **state) {
       fresh->next = hidden;
       hidden = fresh;
     }
+    cell *twice = cradle_new(m, T_CELL, sizeof(cell));
+    for (int k = 0; k < 2; k++) cradle_store(m, large, &large->item[i], twice);
     uint32_t before = waits;
     crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
     assert_true(waits > before && word_stack_is_empty(&heap->old.late_runs));

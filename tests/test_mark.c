@@ -541,10 +541,10 @@ static void places_without_objects_are_not_looked_at(void **state) {
 
 /* --- the stack --- */
 
-/* A structure whose marking has the more objects wait the deeper it has come. The stack grows three times: where objects are traced
- * inline, where they are not, and the other way round. */
-static void *new_bushes(int count_, void *behind) {
-  for (int i = 0; i < count_; i++) {
+/* The deeper marking comes into this structure, the more objects wait. The stack grows three times: where objects are
+ * traced inline, where they are not, and the other way round. */
+static void *new_bushes(int bushes, void *behind) {
+  for (int i = 0; i < bushes; i++) {
     bush *made = count(cradle_new(m, T_BUSH, sizeof(bush)), sizeof(bush));
     made->branch[0] = address_of(behind);
     for (int k = 1; k < BRANCHES; k++) made->branch[k] = new_leaf();

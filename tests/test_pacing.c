@@ -1,5 +1,5 @@
-/* Tests pacing, which is arithmetic on bytes: when a major collection is due, how much of it an increment does, and until
- * when. */
+/* Tests pacing, which is arithmetic on bytes: when a major collection is due, how much of it an increment does, and
+ * until when. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

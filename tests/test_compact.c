@@ -18,10 +18,15 @@ static void *objects[MOST_ARENAS * ARENA_BYTES / OBJECT_BYTES], *addresses[MOST_
 static void *first, *end; /* of the root range */
 static cradle_root_range range = {.base = &first, .top = &end, .kind = CRADLE_KIND_REFERENCE, .name = "objects"};
 static cradle_event compaction; /* the last one's end */
+static int compactions_begun;
+static cradle_statistics at_the_end; /* when it was told */
 
 static void listen(void *data, const cradle_event *event) {
   (void)data;
-  if (event->kind == CRADLE_EVENT_COMPACT_END) compaction = *event;
+  if (event->kind == CRADLE_EVENT_COMPACT_BEGIN) compactions_begun++;
+  if (event->kind != CRADLE_EVENT_COMPACT_END) return;
+  compaction = *event;
+  at_the_end = fixture_stats(&f);
 }
 
 static int open_heap(void **state) {
@@ -97,12 +102,15 @@ static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
 /* Compacts as a full collection does, but only the old generation holds objects. */
 static void compact_with(bool all) {
   cradle_statistics before = fixture_stats(&f);
+  compactions_begun = 0;
   (void)crd_state_enter(f.heap, HEAP_COLLECTING);
   crd_compact(f.heap, all);
   crd_nursery_hand_out(f.heap, crd_adapt_hand_out(f.heap));
   crd_state_leave(f.heap, HEAP_MUTATING);
   assert_heap_sound(f.heap);
   cradle_statistics after = fixture_stats(&f);
+  assert_int_equal(compactions_begun, 1);
+  assert_int_equal(at_the_end.moved_old_bytes, after.moved_old_bytes);
   assert_int_equal(after.compactions - before.compactions, 1);
   assert_int_equal(after.moved_old_objects - before.moved_old_objects, compaction.u.compact.objects);
   assert_int_equal(after.moved_old_bytes - before.moved_old_bytes, compaction.u.compact.bytes);
@@ -436,6 +444,123 @@ static void with_the_verifier_what_was_left_is_poisoned(void **state) {
   }
 }
 
+/* So is what a large object left. */
+static void what_a_large_object_left_is_poisoned(void **state) {
+  (void)state;
+  enum { BYTES = 300 * PAGE_BYTES - sizeof(string) };
+  for (int verify = 0; verify < 2; verify++) {
+    string *large = cradle_new_array(f.m, T_STRING, BYTES);
+    CRADLE_ROOT(f.m, large);
+    memset(large->byte, 7, large->length);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
+    assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 2));
+    f.heap->options.verify = verify;
+    const cradle_word *left = (const cradle_word *)(const void *)large;
+    compact_with(true);
+    assert_ptr_not_equal(large, left);
+    for (size_t word = 0; word < 300 * PAGE_BYTES / 8; word++) assert_int_equal(left[word] == POISON_COMPACTED, verify);
+    f.heap->options.verify = false;
+    large = NULL;
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  }
+}
+
+/* Of the smallest and of the largest size. */
+static void objects_of_every_size_move(void **state) {
+  (void)state;
+  static const size_t sizes[] = {16, 24, SMALL_MAX_BYTES};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    end = first = objects;
+    size_t spans = 3 * ARENA_BYTES / 2 / sizes[i];
+    vector *all = cradle_new_array(f.m, T_VECTOR, spans);
+    CRADLE_ROOT(f.m, all);
+    for (size_t k = 0; k < spans; k++) {
+      string *fresh = cradle_new_array(f.m, T_STRING, sizes[i] - sizeof(string));
+      cradle_store(f.m, all, &all->item[k], fresh);
+    }
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
+    for (size_t k = 0; k < spans; k++)
+      if (k % 8 != 0) cradle_store(f.m, all, &all->item[k], NULL);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
+    nothing_free();
+    compact();
+    assert_true(compaction.u.compact.arenas_emptied > 0);
+    assert_true(compaction.u.compact.objects > 0);
+    for (size_t k = 0; k < spans; k += 8) assert_int_equal(((string *)all->item[k])->length, sizes[i] - sizeof(string));
+    all = NULL;
+    f.heap->old.arenas.limit = f.heap->old.arenas.capacity;
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  }
+}
+
+/* As many pages as it has are free, but nowhere in a row: it stays, with what refers to it. */
+static void a_large_object_without_a_long_run_stays(void **state) {
+  (void)state;
+  enum { PAGES = 100 };
+  fill(1, 0);
+  uint32_t span_pages = f.heap->old.classes.of[old_class_of(&f.heap->old, OBJECT_BYTES)].pages;
+  for (size_t i = 0; i < count(); i++)
+    if (((uintptr_t)objects[i] - f.heap->old.arenas.base) / PAGE_BYTES / span_pages % 2) objects[i] = NULL;
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  string *large = cradle_new_array(f.m, T_STRING, PAGES * PAGE_BYTES - sizeof *large);
+  CRADLE_ROOT(f.m, large);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  const string *there = large;
+  assert_int_equal(arena_of(large), 1);
+  nothing_free();
+  memcpy(addresses, objects, sizeof objects);
+  compact();
+  assert_ptr_equal(large, there);
+  assert_int_equal(compaction.u.compact.objects, 0);
+  assert_int_equal(compaction.u.compact.arenas_emptied, 0);
+  assert_moved("..");
+}
+
+/* One that fills its arena, too, if every object is to move. */
+static void an_object_of_exactly_an_arena_moves(void **state) {
+  (void)state;
+  string *large = cradle_new_array(f.m, T_STRING, ARENA_BYTES - sizeof(string));
+  CRADLE_ROOT(f.m, large);
+  memset(large->byte, 7, large->length);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 2));
+  const string *there = large;
+  compact_with(true);
+  assert_ptr_not_equal(large, there);
+  assert_int_equal(large->byte[large->length - 1], 7);
+}
+
+/* Also right after a promotion, when the collector has places in hand that hold no object yet; and all that refers to
+ * what moves follows. */
+static void what_refers_to_it_follows(void **state) {
+  (void)state;
+  static pair prebuilt;
+  SHAPE(300, 300);
+  size_t last = count() - 1;
+  while (objects[last] == NULL) last--;
+  cradle_handle handle = cradle_handle_new(f.m, objects[last]);
+  prebuilt = (pair){.header = T_PAIR};
+  cradle_prebuilt_add(f.heap, &prebuilt);
+  cradle_store(f.m, &prebuilt, &prebuilt.rest, objects[last]);
+  uint64_t id = cradle_id(f.m, objects[last]);
+  *(void **)end = cradle_new_array(f.m, T_STRING, CONTENTS_BYTES);
+  memset(((string *)*(void **)end)->byte, (int)(count() % 251), CONTENTS_BYTES);
+  end = (void **)end + 1;
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  memcpy(addresses, objects, sizeof objects);
+  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 3));
+  uint64_t begin_ns = crd_platform_now_ns();
+  compact_with(true);
+  assert_in_range(compaction.u.compact.duration_ns, 1, crd_platform_now_ns() - begin_ns);
+  for (size_t i = 0; i < count(); i++)
+    if (objects[i] != NULL) assert_ptr_not_equal(objects[i], addresses[i]);
+  assert_ptr_equal(cradle_handle_get(f.m, handle), objects[last]);
+  assert_ptr_equal(prebuilt.rest, objects[last]);
+  assert_int_equal(cradle_id(f.m, objects[last]), id);
+  cradle_handle_free(f.m, handle);
+  cradle_prebuilt_remove(f.heap, &prebuilt);
+}
+
 /* Memory that one deep collection needed does not stay resident. */
 static void the_stacks_give_their_pages_back(void **state) {
   (void)state;
@@ -517,6 +642,24 @@ static void in_vain_it_is_tried_more_and_more_rarely(void **state) {
   assert_int_equal(f.heap->compaction.backoff, 1);
 }
 
+/* What is dense stays even then, and without need nothing is done. */
+static void it_moves_what_is_sparse_only_if_it_is_due(void **state) {
+  (void)state;
+  uint32_t live_kib[MOST_ARENAS] = {2048};
+  for (int i = 1; i < MOST_ARENAS; i++) live_kib[i] = 8;
+  fill(MOST_ARENAS, 0);
+  thin_out(live_kib);
+  f.heap->pacing.threshold = (uint64_t)1 << 40;
+  assert_false(crd_compact_is_due(f.heap));
+  assert_int_equal(compactions_in(3), 0);
+  f.heap->pacing.threshold = 0;
+  assert_true(crd_arenas_ensure_free(&f.heap->old.arenas, 2)); /* there is room for it */
+  assert_true(crd_compact_is_due(f.heap));
+  assert_int_equal(compactions_in(1), 1);
+  for (size_t i = 0; i < count(); i++)
+    if (objects[i] != NULL && arena_of(addresses[i]) == 0) assert_ptr_equal(objects[i], addresses[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_heap, close_heap)
 
 int main(void) {
@@ -538,8 +681,14 @@ int main(void) {
       TEST(an_arena_with_the_end_of_a_long_object_stays),
       TEST(what_finds_no_place_stays),
       TEST(with_the_verifier_what_was_left_is_poisoned),
+      TEST(what_a_large_object_left_is_poisoned),
+      TEST(objects_of_every_size_move),
+      TEST(a_large_object_without_a_long_run_stays),
+      TEST(an_object_of_exactly_an_arena_moves),
+      TEST(what_refers_to_it_follows),
       TEST(the_stacks_give_their_pages_back),
       cmocka_unit_test(it_is_due_when_a_quarter_more_is_held_than_will_be_used),
+      TEST(it_moves_what_is_sparse_only_if_it_is_due),
       TEST(in_vain_it_is_tried_more_and_more_rarely),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,8 +33,6 @@ static void enter_phase(cradle_heap *heap, crd_major_phase phase) {
 static void begin_sweeping(cradle_heap *heap) {
   crd_major *major = &heap->major;
   enter_phase(heap, MAJOR_SWEEPING);
-  major->purge_id = 0;
-  major->sweep_page = 0;
   major->used_before_sweep = heap->old.used_bytes;
   crd_statistics_used(heap);
   crd_sweep_begin(&heap->old);

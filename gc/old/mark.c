@@ -433,7 +433,6 @@ void crd_mark_start(cradle_heap *heap) {
   mark_context context = begin(heap);
   ASSERT(word_stack_is_empty(&heap->mark_stack), "[mark.2] the mark stack is not empty before marking");
   ASSERT(!heap->old.born_marked, "[span.7] marking begins twice");
-  heap->major.overflowed = false;
   heap->major.rescan_page = PAGE_NONE;
   heap->handles.marked_at = heap->pins.marked_at = heap->prebuilts.marked_at = 0;
   crd_old_retire(&heap->old); /* the places that allocators own have no mark bits; those taken from now on get them */

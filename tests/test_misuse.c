@@ -73,6 +73,47 @@ static void reservations_that_cannot_be(void **state) {
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
 }
 
+/* The size is wrong whatever room there is, so the message names the type and not the reservation. */
+static void a_wrong_size_beyond_a_reservation(void **state) {
+  (void)state;
+  cradle_reservation room = cradle_reserve_slow(f.m, 32, false);
+  ASSERT_MISUSE(&f, "cradle_new_reserved: allocation of 64 bytes for type 0 (pair), whose descriptor says 24",
+                cradle_check_reserved(&room, T_PAIR, 64));
+}
+
+/* Who calls is checked before what the call is given. */
+static void a_region_is_named_before_a_wrong_layout(void **state) {
+  (void)state;
+  static const cradle_array_layout wrong = {8, 1, 0};
+  ASSERT_MISUSE(&f, "CRADLE_NEW_ARRAY: may collect, but a no-collection region is open", cradle_no_collect_begin(f.m);
+                (void)cradle_new_items_slow(f.m, T_VECTOR, wrong, 1, false));
+  ASSERT_MISUSE(&f, "CRADLE_NEW_REGISTERED_ARRAY: may collect, but a no-collection region is open",
+                cradle_no_collect_begin(f.m);
+                (void)cradle_new_registered_items_slow(f.m, T_VECTOR, wrong, 1, false));
+  ASSERT_MISUSE(&f, "CRADLE_NEW_PINNED_ARRAY: may collect, but a no-collection region is open",
+                cradle_no_collect_begin(f.m);
+                (void)cradle_new_pinned_items(f.m, T_VECTOR, wrong, 1, false));
+}
+
+static void assert_no_object(void *address) {
+  char words[100];
+  snprintf(words, sizeof words, "cradle_unpin: 0x%jx, which is no object of this heap: it is not pinned",
+           (uintmax_t)(uintptr_t)address);
+  ASSERT_MISUSE(&f, words, cradle_unpin(f.m, address));
+}
+
+/* Nothing of these is read: neither what lies outside of the heap, nor the nursery behind its last object. */
+static void addresses_of_no_object(void **state) {
+  (void)state;
+  static cradle_word outside[2];
+  pair *last = cradle_new_slow(f.m, T_PAIR, sizeof(pair));
+  assert_no_object(outside);
+  assert_no_object((char *)last + 4);
+  assert_no_object(last + 1);
+  ASSERT_MISUSE(&f, "cradle_unpin: NULL: it is not pinned", cradle_unpin(f.m, NULL));
+  ASSERT_MISUSE(&f, "cradle_unpin: type 0 (pair) at 0x", cradle_unpin(f.m, last));
+}
+
 static void the_shadow_stack_below_its_base(void **state) {
   (void)state;
   ASSERT_MISUSE(&f, "cradle_pop: the pop goes below the shadow stack's base (words popped: 1, words held: 0)",
@@ -153,6 +194,22 @@ static void root_ranges_of_words(void **state) {
   range = (cradle_root_range){.base = &base, .top = words};
   ASSERT_MISUSE(&f, "root range without a name", cradle_root_range_add(f.m, &range));
   ASSERT_MISUSE(&f, "the base is above the top", cradle_root_range_add(f.m, &range));
+}
+
+/* The top is the address behind the last word, so it may be the one where the old generation ends. */
+static void root_ranges_at_the_end_of_the_heap(void **state) {
+  (void)state;
+  cradle_memory memory;
+  cradle_memory_report(f.heap, &memory, sizeof memory);
+  char *start = (char *)memory.arenas.start, *end = start + memory.arenas.reserved_bytes;
+  char *base = end - 16, *top = end;
+  cradle_root_range range = {.base = &base, .top = &top, .name = "r"};
+  cradle_root_range_add(f.m, &range);
+  cradle_root_range_remove(f.m, &range); /* before a collection reads the words */
+  top = end + 8;
+  ASSERT_MISUSE(&f, "one of them lies in an object", cradle_root_range_add(f.m, &range));
+  base = start - 8, top = start + 8;
+  ASSERT_MISUSE(&f, "one of them lies in an object", cradle_root_range_add(f.m, &range));
 }
 
 static void assert_collection_refused(const char *words) {
@@ -382,6 +439,13 @@ static void exhaust_without_a_handler(void) {
 static void exhaust_without_a_size(void) {
   exhaust(NULL, SIZE_MAX);
 }
+CRADLE_UNCHECKED_COLLECTION static void register_without_a_size(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = fixture_types;
+  options.type_count = T_COUNT;
+  (void)cradle_new_registered_array(cradle_mutator_new(cradle_heap_new(&options, NULL)), T_STRING, SIZE_MAX);
+}
 
 static void misuse_on(void) {
   cradle_options options;
@@ -460,6 +524,8 @@ static void no_memory_without_a_handler(void **state) {
   assert_aborts(
       exhaust_without_a_size,
       "cradle: cradle_new_array: out of memory: an array whose size overflows was asked for; old objects 0 bytes");
+  assert_aborts(register_without_a_size,
+                "cradle: cradle_new_registered_array: out of memory: an array whose size overflows was asked for; ");
 }
 
 static void misuse_unheard(void) {
@@ -772,11 +838,15 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(allocation_of_what_is_not),
       WITH_FIXTURE(reservations_that_cannot_be),
+      WITH_FIXTURE(a_wrong_size_beyond_a_reservation),
+      WITH_FIXTURE(a_region_is_named_before_a_wrong_layout),
+      WITH_FIXTURE(addresses_of_no_object),
       WITH_FIXTURE(the_shadow_stack_below_its_base),
       cmocka_unit_test(the_shadow_stack_above_its_limit),
       WITH_FIXTURE(scopes_that_do_not_nest),
       WITH_FIXTURE(roots_that_are_none_or_not_registered),
       WITH_FIXTURE(root_ranges_of_words),
+      WITH_FIXTURE(root_ranges_at_the_end_of_the_heap),
       WITH_FIXTURE(root_ranges_that_became_impossible),
       WITH_FIXTURE(mutators_too_many_or_in_use),
       WITH_FIXTURE(detached),

@@ -169,6 +169,8 @@ static void arenas_come_and_go(void **state) {
     assert_int_equal(all.idle_arenas, 0);
     uint64_t arenas = all.arenas;
     for (int i = 0; i < 10; i++) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    assert_true(cradle_heap_set_max(f.m, 0, NULL));
+    assert_int_equal(cradle_release_memory(f.heap), 0);
     assert_int_equal(all.arenas, arenas);
     const cradle_event *last = &all.last[CRADLE_EVENT_ARENAS];
     uint64_t reach = f.heap->old.arenas.committed_end * fixture_stats(&f).arena_bytes;

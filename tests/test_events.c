@@ -180,6 +180,22 @@ static void arenas_come_and_go(void **state) {
   fixture_close(&f);
 }
 
+/* Arenas are prepared for the next promotion, but however much was promoted until now, only those that are kept for it
+ * anyway. */
+static void no_more_arenas_are_prepared_than_are_kept(void **state) {
+  (void)state;
+  fixture f;
+  open_seen(&f);
+  (void)cradle_new_array(f.m, T_STRING, (size_t)1 << 20);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  f.heap->pacing.promoted_average = (uint64_t)100 << 20;
+  cradle_safepoint_request(f.m);
+  cradle_safepoint(f.m);
+  cradle_statistics stats = fixture_stats(&f);
+  assert_in_range(stats.arenas_committed - stats.arenas_in_use, 1, f.heap->old.reserve);
+  fixture_close(&f);
+}
+
 /* A major collection that the heap begins by itself says which bound was reached. */
 static void causes_are_those_that_led_there(void **state) {
   (void)state;
@@ -276,9 +292,13 @@ static void what_lies_beside_the_objects_is_counted(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(increments_say_what_they_did), cmocka_unit_test(spans_say_what_is_wasted),
-      cmocka_unit_test(arenas_come_and_go),           cmocka_unit_test(causes_are_those_that_led_there),
-      cmocka_unit_test(a_quarantine_is_counted),      cmocka_unit_test(what_lies_beside_the_objects_is_counted),
+      cmocka_unit_test(increments_say_what_they_did),
+      cmocka_unit_test(spans_say_what_is_wasted),
+      cmocka_unit_test(arenas_come_and_go),
+      cmocka_unit_test(causes_are_those_that_led_there),
+      cmocka_unit_test(no_more_arenas_are_prepared_than_are_kept),
+      cmocka_unit_test(a_quarantine_is_counted),
+      cmocka_unit_test(what_lies_beside_the_objects_is_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

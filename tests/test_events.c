@@ -224,6 +224,38 @@ static void causes_are_those_that_led_there(void **state) {
   fixture_close(&f);
 }
 
+static uint64_t begun_at; /* the old generation's bytes when the first major collection began */
+
+static void note_begin(void *data, const cradle_event *event) {
+  const fixture *f = data;
+  if (event->kind == CRADLE_EVENT_MAJOR_BEGIN && begun_at == 0) begun_at = f->heap->old.used_bytes;
+}
+
+/* Without a pause target a major collection is one increment, which waits for the threshold. With a target, marking
+ * begins earlier. */
+static void one_increment_waits_for_the_threshold(void **state) {
+  (void)state;
+  for (int target = 0; target < 2; target++) {
+    fixture f;
+    cradle_options options;
+    fixture_options(&f, &options);
+    fixture_unstress(&options);
+    options.verify = false;
+    options.pause_ns = target ? 2000000 : 0;
+    options.gc_threads = CRADLE_GC_THREADS_NONE;
+    options.major_min_bytes = (size_t)1 << 20;
+    options.listener = (cradle_listener){note_begin, &f};
+    fixture_open_with(&f, &options);
+    pair *list = NULL;
+    CRADLE_ROOT(f.m, list);
+    begun_at = 0;
+    while (begun_at == 0) list = new_pair(&f, list);
+    assert_int_equal(begun_at < options.major_min_bytes, target);
+    list = NULL;
+    fixture_close(&f);
+  }
+}
+
 /* --- statistics --- */
 
 static void a_quarantine_is_counted(void **state) {
@@ -296,6 +328,7 @@ int main(void) {
       cmocka_unit_test(spans_say_what_is_wasted),
       cmocka_unit_test(arenas_come_and_go),
       cmocka_unit_test(causes_are_those_that_led_there),
+      cmocka_unit_test(one_increment_waits_for_the_threshold),
       cmocka_unit_test(no_more_arenas_are_prepared_than_are_kept),
       cmocka_unit_test(a_quarantine_is_counted),
       cmocka_unit_test(what_lies_beside_the_objects_is_counted),

@@ -293,8 +293,13 @@ static void a_heap_that_nobody_listens_to_is_counted_too(void **state) {
   options.type_count = TYPE_COUNT;
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   cradle_mutator *m = cradle_mutator_new(heap);
-  allocate(m);
+  (void)cradle_new_pinned(m, 0, types[0].size);
   cradle_statistics now = statistics_of(heap);
+  assert_int_equal(now.minor_collections, 0);
+  assert_int_equal(now.used_bytes, types[0].size);
+  assert_int_equal(now.used_peak_bytes, now.used_bytes); /* never below what is used now */
+  allocate(m);
+  now = statistics_of(heap);
   assert_true(now.pauses > 0 && now.pause_ns > 0 && now.used_peak_bytes > 0 && now.live_bytes > 0);
   assert_int_equal(now.major_causes[CRADLE_CAUSE_REQUEST], 1);
   assert_true(now.arenas_peak >= now.arenas_committed);
@@ -348,6 +353,13 @@ static void span_rows_of_other_sizes_are_filled(const cradle_heap *heap) {
     assert_memory_equal(shorter + i * SHORTER, &whole[i], SHORTER);
   }
   for (size_t at = ROWS * SHORTER; at < sizeof shorter; at++) assert_int_equal(shorter[at], 0xaa);
+  size_t classes = cradle_heap_spans(heap, NULL, 0, sizeof *whole);
+  cradle_span_info *all = malloc((classes + 1) * sizeof *all);
+  all[classes].object_bytes = 77;
+  assert_int_equal(cradle_heap_spans(heap, all, classes + 1, sizeof *all), classes);
+  assert_true(all[classes - 1].object_bytes > all[0].object_bytes);
+  assert_int_equal(all[classes].object_bytes, 77); /* a row that is no class */
+  free(all);
 }
 
 static void structures_of_other_sizes_are_filled(void **state) {

@@ -19,6 +19,7 @@
 #include "gc/collect.h"
 #include "gc/heap.h"
 #include "gc/old/mark_beside.h"
+#include "gc/state.h"
 
 enum { T_CELL, T_ARRAY, T_TRACED, T_COUNT };
 typedef struct cell {
@@ -477,6 +478,30 @@ static void test_who_gets_one(void **state) {
   assert_true(gets_a_thread(options));
 }
 
+/* With one processor, the thread would only take time from a minor collection: it gets no round beside one. */
+CRADLE_UNCHECKED_COLLECTION static void test_takes_turns(void **state) {
+  (void)state;
+  for (uint32_t processors = 1; processors <= 2; processors++) {
+    world w;
+    cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
+    cradle_hardware machine = hardware(processors);
+    options.hardware = &machine;
+    open_with(&w, &options);
+    begin_round(&w);
+    crd_marker *marker = &w.heap->marker;
+    assert_int_equal(marker_is_parallel(marker), processors > 1);
+    w.heap->pacing.promoted_average = (uint64_t)1 << 30;
+    (void)crd_state_enter(w.heap, HEAP_COLLECTING);
+    bool grey = !word_stack_is_empty(&w.heap->mark_stack);
+    crd_marker_go_on_in_minor(w.heap);
+    assert_int_equal(marker->going, grey && processors > 1);
+    (void)crd_marker_stop(w.heap);
+    crd_state_leave(w.heap, HEAP_MUTATING);
+    finish_marking(&w);
+    close_world(&w);
+  }
+}
+
 /* 12 MiB that live. */
 CRADLE_UNCHECKED_COLLECTION static bool gets_one_when_large(uint32_t processors, uint64_t stress) {
   cradle_options options = options_of(CRADLE_GC_THREADS_AUTO);
@@ -503,13 +528,21 @@ static void test_auto(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_marks_beside),       cmocka_unit_test(test_grows_beyond_the_threshold),
-      cmocka_unit_test(test_stress_ends_rounds), cmocka_unit_test(test_large_objects),
-      cmocka_unit_test(test_pins_and_handles),   cmocka_unit_test(test_types_are_added),
-      cmocka_unit_test(test_a_word_is_a_hint),   cmocka_unit_test(test_moves_under_the_thread),
-      cmocka_unit_test(test_callbacks_stay),     cmocka_unit_test(test_plain_fork),
-      cmocka_unit_test(test_prepared_fork),      cmocka_unit_test(test_ends_in_a_round),
-      cmocka_unit_test(test_who_gets_one),       cmocka_unit_test(test_auto),
+      cmocka_unit_test(test_marks_beside),
+      cmocka_unit_test(test_grows_beyond_the_threshold),
+      cmocka_unit_test(test_stress_ends_rounds),
+      cmocka_unit_test(test_large_objects),
+      cmocka_unit_test(test_pins_and_handles),
+      cmocka_unit_test(test_types_are_added),
+      cmocka_unit_test(test_a_word_is_a_hint),
+      cmocka_unit_test(test_moves_under_the_thread),
+      cmocka_unit_test(test_callbacks_stay),
+      cmocka_unit_test(test_plain_fork),
+      cmocka_unit_test(test_prepared_fork),
+      cmocka_unit_test(test_ends_in_a_round),
+      cmocka_unit_test(test_who_gets_one),
+      cmocka_unit_test(test_takes_turns),
+      cmocka_unit_test(test_auto),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

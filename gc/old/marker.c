@@ -50,7 +50,8 @@ static bool is_wanted(cradle_heap *heap) {
   return heap->hardware.processors > 1 && heap->hardware.processors > crd_thread_count();
 }
 
-/* Makes the thread, and before it the stacks that only a heap with a thread needs. false: something was refused. */
+/* Makes the thread, and before it the stacks that only a heap with a thread needs. false: something was refused. A host
+ * that asks for a thread gets it even if the process has one processor. */
 static bool make(cradle_heap *heap) {
   crd_marker *marker = &heap->marker;
   size_t page = heap->hardware.page_bytes;
@@ -61,6 +62,8 @@ static bool make(cradle_heap *heap) {
   /* Without it, minor collections open new spans in a round, and are none the worse for it. */
   if (heap->old.late_runs.base == NULL)
     (void)crd_word_stack_init(&heap->old.late_runs, LATE_RUNS_MAX_BYTES, page, "cradle late runs");
+  crd_hardware_learn(&heap->hardware, &heap->known_hardware, HARDWARE_PROCESSORS);
+  marker->takes_turns = heap->hardware.processors == 1;
   marker->thread = crd_thread_new("cradle-marker", run, heap);
   return marker->thread != NULL;
 }
@@ -107,9 +110,10 @@ static void forget(cradle_heap *heap) {
   heap->major.overflowed = true;
 }
 
-/* Waits for the end of the round: at first awake, because it takes the thread a few microseconds, then asleep. */
+/* Waits for the end of the round: at first awake, because it takes the thread a few microseconds, then asleep. If the
+ * two take turns, only asleep: the thread cannot end the round while the mutator runs. */
 static void await_end(crd_marker *marker) {
-  for (int spins = 0; spins < STOP_SPINS; spins++) {
+  for (int spins = 0; spins < STOP_SPINS && marker_is_parallel(marker); spins++) {
     if (rounds_is_idle(&marker->word)) return;
     crd_thread_relax();
   }
@@ -214,7 +218,8 @@ void crd_marker_go_on(cradle_heap *heap) {
 
 void crd_marker_go_on_in_minor(cradle_heap *heap) {
   ASSERT(heap->state == HEAP_COLLECTING && !heap->marker.going, "[marker.2] a minor collection begins in a round");
-  if (heap->pacing.promoted_average >= WORTH_A_ROUND_BYTES || heap->options.stress_period != 0) go_on(heap);
+  bool is_worth_it = marker_is_parallel(&heap->marker) && heap->pacing.promoted_average >= WORTH_A_ROUND_BYTES;
+  if (is_worth_it || heap->options.stress_period != 0) go_on(heap);
 }
 
 void crd_marker_shade(cradle_heap *heap, uintptr_t address) {

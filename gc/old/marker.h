@@ -122,6 +122,7 @@ typedef struct crd_marker {
   crd_thread *thread;    /* NULL: there is none */
   uint32_t word;         /* of the protocol; atomic */
   bool refused;          /* the thread could not be made; that is not tried again */
+  bool takes_turns;      /* the process has one processor: the thread works only while the mutator does not */
   bool going;            /* a round was offered and not stopped since */
   bool resumes;          /* crd_state_leave offers a round again */
   crd_word_stack stack;  /* the mark stack, while a round goes on [marker.1] */
@@ -142,6 +143,10 @@ void crd_marker_begin(cradle_heap *heap);
 void crd_marker_end(cradle_heap *heap);
 /* Whether there is a thread, or the next marking will make one. */
 bool crd_marker_helps(cradle_heap *heap);
+/* Whether the thread can mark while the mutator runs, because it has a processor of its own. There must be a thread. */
+static inline bool marker_is_parallel(const crd_marker *marker) {
+  return !marker->takes_turns;
+}
 
 /* Ends the round if one goes on, and marks the objects that crd_marker_shade noted in it. Returns whether a round went
  * on. */

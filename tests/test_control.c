@@ -288,28 +288,6 @@ static void external_memory_above_the_maximum(void **state) {
   }
 }
 
-/* A large object is allocated without a collection until it, the old objects and the external memory together come to
- * the threshold. */
-static void large_objects_beside_external_memory(void **state) {
-  (void)state;
-  fixture large;
-  cradle_options options;
-  fixture_options(&large, &options);
-  fixture_unstress(&options);
-  options.major_min_bytes = 16 * MIB;
-  options.pause_ns = 0;
-  options.gc_threads = CRADLE_GC_THREADS_NONE;
-  fixture_open_with(&large, &options);
-  cradle_external_memory(large.m, 8 * MIB);
-  cradle_push(large.m, cradle_new_array(large.m, T_STRING, 4 * MIB));
-  assert_int_equal(fixture_stats(&large).minor_collections, 0);
-  (void)cradle_new_array(large.m, T_STRING, 4 * MIB);
-  assert_int_equal(fixture_stats(&large).minor_collections, 1);
-  (void)cradle_pop(large.m);
-  cradle_external_memory(large.m, -8 * (int64_t)MIB);
-  fixture_close(&large);
-}
-
 static void ask_for_a_safepoint(void *data, const cradle_event *event) {
   (void)event;
   if (*(int *)data > 0) cradle_safepoint_request(f.m);
@@ -515,7 +493,6 @@ int main(void) {
       WITH_FIXTURE(it_can_be_raised_and_lifted),
       WITH_FIXTURE(closed_pages_are_opened_before_more_is_collected),
       WITH_FIXTURE(external_memory_above_the_maximum),
-      WITH_FIXTURE(large_objects_beside_external_memory),
       WITH_FIXTURE(it_can_be_lifted_where_all_addresses_are_used),
       WITH_FIXTURE(a_listener_may_ask_for_a_safepoint),
       WITH_FIXTURE(listeners_that_use_the_heap),

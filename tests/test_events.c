@@ -167,6 +167,12 @@ static void arenas_come_and_go(void **state) {
     }
     assert_true(all.given_back > 0);
     assert_int_equal(all.idle_arenas, 0);
+    uint64_t given_back = all.given_back;
+    roots = NULL;
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* keeps what it emptied */
+    uint64_t released = cradle_release_memory(f.heap) / fixture_stats(&f).arena_bytes;
+    assert_true(released > 0);
+    assert_int_equal(all.given_back, given_back + released);
     uint64_t arenas = all.arenas;
     for (int i = 0; i < 10; i++) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_true(cradle_heap_set_max(f.m, 0, NULL));
@@ -256,6 +262,28 @@ static void one_increment_waits_for_the_threshold(void **state) {
   }
 }
 
+/* A large object is allocated without a collection until it, the old objects and the external memory together come to
+ * the threshold. */
+static void large_objects_beside_external_memory(void **state) {
+  (void)state;
+  fixture large;
+  cradle_options options;
+  fixture_options(&large, &options);
+  fixture_unstress(&options);
+  options.major_min_bytes = (size_t)16 << 20;
+  options.pause_ns = 0;
+  options.gc_threads = CRADLE_GC_THREADS_NONE;
+  fixture_open_with(&large, &options);
+  cradle_external_memory(large.m, (int64_t)8 << 20);
+  cradle_push(large.m, cradle_new_array(large.m, T_STRING, (size_t)4 << 20));
+  assert_int_equal(fixture_stats(&large).minor_collections, 0);
+  (void)cradle_new_array(large.m, T_STRING, (size_t)4 << 20);
+  assert_int_equal(fixture_stats(&large).minor_collections, 1);
+  (void)cradle_pop(large.m);
+  cradle_external_memory(large.m, -8 * ((int64_t)1 << 20));
+  fixture_close(&large);
+}
+
 /* --- statistics --- */
 
 static void a_quarantine_is_counted(void **state) {
@@ -329,6 +357,7 @@ int main(void) {
       cmocka_unit_test(arenas_come_and_go),
       cmocka_unit_test(causes_are_those_that_led_there),
       cmocka_unit_test(one_increment_waits_for_the_threshold),
+      cmocka_unit_test(large_objects_beside_external_memory),
       cmocka_unit_test(no_more_arenas_are_prepared_than_are_kept),
       cmocka_unit_test(a_quarantine_is_counted),
       cmocka_unit_test(what_lies_beside_the_objects_is_counted),

@@ -345,35 +345,6 @@ CRADLE_UNCHECKED_COLLECTION static void the_programs_collections_are_not_verifie
   fixture_close(&f);
 }
 
-/* Only instruments that look for poison have it written. Otherwise what died keeps its words until they are used. */
-CRADLE_UNCHECKED_COLLECTION static void nothing_is_poisoned_without_an_instrument(void **state) {
-  (void)state;
-  enum { LENGTH = 40000 };
-  cradle_options options;
-  plain_options(&options);
-  options.verify = false;
-  fixture_open_with(&f, &options);
-  cradle_push(f.m, new_pair());
-  pair *kept = (pair *)*cradle_peek(f.m, 0);
-  kept->rest = new_pair();
-  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  kept = (pair *)*cradle_peek(f.m, 0);
-  pair *small = kept->rest;
-  small->first = small->rest = kept;
-  string *large = cradle_new_array(f.m, T_STRING, LENGTH);
-  memset(large->byte, 0x55, LENGTH);
-  cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* large dies */
-  assert_int_equal(large->byte[0], 0x55);
-  assert_int_equal(large->byte[LENGTH - 1], 0x55);
-  kept->rest = NULL;
-  cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* small dies */
-  assert_true(fixture_stats(&f).old_bytes == sizeof(pair));
-  assert_ptr_equal(small->first, kept);
-  assert_ptr_equal(small->rest, kept);
-  cradle_pop(f.m);
-  fixture_close(&f);
-}
-
 /* Under stress, marking proceeds in the smallest increments. If stress collections are rare, the program's own
  * collections must finish it. */
 CRADLE_UNCHECKED_COLLECTION static void rare_collections_do_not_let_the_heap_grow(void **state) {
@@ -880,7 +851,6 @@ int main(void) {
       cmocka_unit_test(a_run_without_a_stress_collection_fails),
       cmocka_unit_test(a_run_that_moves_nothing_is_noted),
       cmocka_unit_test(collections_within_a_bound),
-      cmocka_unit_test(nothing_is_poisoned_without_an_instrument),
       cmocka_unit_test(the_programs_collections_are_not_verified_within_a_bound),
       cmocka_unit_test(rare_collections_do_not_let_the_heap_grow),
       cmocka_unit_test(what_moved_and_what_died_is_known),

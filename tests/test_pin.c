@@ -38,17 +38,6 @@ static void a_pinned_object_lives_where_it_is(void **state) {
   assert_true(fixture_stats(&f).old_bytes < before);
 }
 
-/* What is allocated pinned lies where an old object of its size would. */
-static void the_largest_small_object_is_pinned_among_small_ones(void **state) {
-  (void)state;
-  string *small = cradle_new_pinned_array(f.m, T_STRING, SMALL_MAX_BYTES - sizeof(string));
-  assert_int_equal(fixture_stats(&f).large_bytes, 0);
-  string *large = cradle_new_pinned_array(f.m, T_STRING, SMALL_MAX_BYTES - sizeof(string) + 1);
-  assert_true(fixture_stats(&f).large_bytes > SMALL_MAX_BYTES);
-  cradle_unpin(f.m, small);
-  cradle_unpin(f.m, large);
-}
-
 static void pins_nest(void **state) {
   (void)state;
   pair *p = cradle_pin(f.m, new_pair(&f));
@@ -420,7 +409,6 @@ static void a_pointer_into_a_pinned_holder(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(a_pinned_object_lives_where_it_is),
-      WITH_FIXTURE(the_largest_small_object_is_pinned_among_small_ones),
       WITH_FIXTURE(pins_nest),
       WITH_FIXTURE(pinning_a_young_object_is_one_minor_collection),
       WITH_FIXTURE(a_large_object_is_pinned_where_it_is),

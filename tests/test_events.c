@@ -120,8 +120,12 @@ static void spans_say_what_is_wasted(void **state) {
     pair *list = NULL;
     CRADLE_ROOT(f.m, list);
     for (size_t i = 0; i < 5000; i++) list = new_pair(&f, list);
-    string *text = cradle_new_array(f.m, T_STRING, 1000);
-    CRADLE_ROOT(f.m, text);
+    vector *texts = cradle_new_array(f.m, T_VECTOR, 80);
+    CRADLE_ROOT(f.m, texts);
+    for (size_t i = 0; i < texts->length; i++) { /* one of nearly each size */
+      string *text = cradle_new_array(f.m, T_STRING, 100 * i);
+      cradle_store(f.m, texts, &texts->item[i], text);
+    }
     cradle_collect(f.m, CRADLE_COLLECT_FULL);
     cradle_span_info rows[SIZE_CLASS_MAX];
     size_t count = cradle_heap_spans(f.heap, rows, SIZE_CLASS_MAX, sizeof *rows), told = 0;
@@ -173,6 +177,13 @@ static void arenas_come_and_go(void **state) {
     uint64_t released = cradle_release_memory(f.heap) / fixture_stats(&f).arena_bytes;
     assert_true(released > 0);
     assert_int_equal(all.given_back, given_back + released);
+    (void)cradle_new_array(f.m, T_STRING, (size_t)20 << 20);
+    given_back = all.given_back;
+    assert_true(cradle_heap_set_max(f.m, (size_t)10 << 20, NULL)); /* gives back what the dead object had */
+    assert_true(all.given_back > given_back);
+    assert_int_equal(all.taken - all.given_back, fixture_stats(&f).arenas_committed);
+    assert_true(cradle_heap_set_max(f.m, 0, NULL));
+    (void)cradle_release_memory(f.heap);
     uint64_t arenas = all.arenas;
     for (int i = 0; i < 10; i++) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_true(cradle_heap_set_max(f.m, 0, NULL));
